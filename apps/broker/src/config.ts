@@ -1,0 +1,24 @@
+/** The options of proj-broker: its own, the shared ones, and those of each protocol there is. */
+import { milliseconds, someOf } from '@proj/appkit';
+import { sharedOptions } from './protocol.js';
+import { mdp } from './protocols/mdp.js';
+import { ppp } from './protocols/ppp.js';
+
+/** The protocols that can be served. A new one is a file in `protocols/`, a member here, and an `extend` below. */
+export const protocols = { mdp, ppp };
+
+/** Name of a protocol, as `--only` has it. */
+export type ProtocolName = keyof typeof protocols;
+
+const names = Object.keys(protocols) as [ProtocolName, ...ProtocolName[]];
+
+/** Schema of all options. */
+export const brokerOptions = sharedOptions
+  .extend({
+    only: someOf(names)
+      .default(names)
+      .describe(`protocols to serve: ${names.join(', ')}`),
+    statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
+  })
+  .extend(mdp.options.shape)
+  .extend(ppp.options.shape);

@@ -1,0 +1,57 @@
+/** proj-broker: serves the protocols of this project. */
+import { defineCommand, every, processTransport, runProgram, untilStopped } from '@proj/appkit';
+import manifest from '../package.json' with { type: 'json' };
+import { brokerOptions, protocols } from './config.js';
+import type { Server } from './protocol.js';
+
+const serve = defineCommand({
+  name: 'serve',
+  summary: 'Brokers requests between clients and workers: Majordomo 0.2 and 0.1 with MMI, Paranoid Pirate.',
+  options: brokerOptions,
+  examples: [
+    { what: 'on this machine only, at the port of the specification', line: '' },
+    { what: 'for the network, with faster detection of lost workers', line: '--mdp tcp://*:5555 --heartbeat-ms 500' },
+    { what: 'Majordomo alone', line: '--only mdp' },
+    { what: 'options from a file, the endpoint from the environment', line: '--config broker.yaml' },
+  ],
+  async run({ settings, log, stop }) {
+    const transport = processTransport();
+    const failure = new AbortController();
+    const servers = new Map<string, Server>();
+    const drainAll = () => Promise.all([...servers.values()].map((server) => server.drain()));
+    try {
+      for (const name of new Set(settings.only)) {
+        const child = log.child({ protocol: name });
+        const onBroken = (error: Error) => {
+          failure.abort(error);
+        };
+        servers.set(name, await protocols[name].serve(settings, { transport, log: child, onBroken }));
+      }
+    } catch (error) {
+      await drainAll();
+      throw error;
+    }
+    log.info({ endpoints: Object.assign({}, ...[...servers.values()].map(({ endpoints }) => endpoints)) }, 'listening');
+    const logStats = () => {
+      for (const [protocol, server] of servers) log.debug({ protocol, ...server.stats() }, 'stats');
+    };
+    const endStats = every(settings.statsMs, logStats);
+    await untilStopped(AbortSignal.any([stop, failure.signal]));
+    endStats();
+    log.info('draining');
+    await drainAll();
+    logStats();
+    failure.signal.throwIfAborted();
+    log.info('drained');
+    return 0;
+  },
+});
+
+await runProgram({
+  name: 'proj-broker',
+  version: manifest.version,
+  summary: serve.summary,
+  envPrefix: 'PROJ_BROKER_',
+  logging: { fd: 1, level: 'info' },
+  commands: [serve],
+});

@@ -1,0 +1,52 @@
+/** What a protocol brings to proj-broker: its own options, and how it is served. One file per protocol in `protocols/`. */
+import { milliseconds, wholeNumber } from '@proj/appkit';
+import type { Logger } from '@proj/appkit';
+import type { Transport } from '@proj/transport';
+import * as z from 'zod';
+
+const DAY_MS = 86_400_000;
+
+/** Options that mean the same in every protocol. Unset, each protocol keeps to its reference. */
+export const sharedOptions = z.strictObject({
+  heartbeatMs: milliseconds({ min: 10, max: DAY_MS })
+    .optional()
+    .describe('heartbeat interval (default: as the reference of each protocol; mdp: 2500, ppp: 1000)'),
+  liveness: wholeNumber({ min: 2, max: 100 })
+    .optional()
+    .describe('silent intervals after which a peer is gone (default: as the reference of each protocol; 3)'),
+  requestTtlMs: milliseconds({ min: 1, max: DAY_MS })
+    .default(30_000)
+    .describe('how long a request waits for a service that has no worker'),
+  drainMs: milliseconds({ min: 0, max: DAY_MS })
+    .default(10_000)
+    .describe('how long running jobs may go on after SIGTERM'),
+});
+
+/** Values of the {@link sharedOptions}. */
+export type SharedSettings = z.output<typeof sharedOptions>;
+
+/** A protocol that is being served. */
+export interface Server {
+  /** Bound endpoints, by the name of the option that asked for them. */
+  readonly endpoints: Readonly<Record<string, string>>;
+  /** Plain data for a log line. */
+  stats(): object;
+  /** Lets running jobs finish, says goodbye, closes. Idempotent. */
+  drain(): Promise<void>;
+}
+
+/** What a protocol is served with. */
+export interface Surroundings {
+  readonly transport: Transport;
+  readonly log: Logger;
+  /** To be called when the protocol cannot be served any more. */
+  readonly onBroken: (error: Error) => void;
+}
+
+/** A protocol of proj-broker, with the options it has beyond the shared ones. */
+export interface Protocol<Options extends z.ZodObject = z.ZodObject> {
+  /** Named so that they can stand beside those of other protocols. */
+  readonly options: Options;
+  /** Binds and serves. Rejects with `ADDRESS_IN_USE` when an endpoint is taken, `OPTIONS_INVALID` for options that do not fit. */
+  serve(settings: SharedSettings & z.output<Options>, surroundings: Surroundings): Promise<Server>;
+}

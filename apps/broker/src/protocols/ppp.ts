@@ -1,0 +1,69 @@
+/** Paranoid Pirate in proj-broker: a queue between plain clients and workers. */
+import { bindEndpoint, bytes, milliseconds, wholeNumber } from '@proj/appkit';
+import { PppQueue } from '@proj/broker';
+import type { PppQueueOptions } from '@proj/broker';
+import * as z from 'zod';
+import type { Protocol, SharedSettings } from '../protocol.js';
+import { logEvents } from './log-events.js';
+
+const DAY_MS = 86_400_000;
+
+const options = z.strictObject({
+  pppFrontend: bindEndpoint()
+    .default('tcp://127.0.0.1:5556')
+    .describe('ROUTER for clients of the Paranoid Pirate queue: REQ, or DEALER with an empty frame'),
+  pppBackend: bindEndpoint().default('tcp://127.0.0.1:5557').describe('ROUTER for its workers, which speak 6/PPP'),
+  pppBusyExpiryMs: milliseconds({ min: 10, max: DAY_MS })
+    .optional()
+    .describe(
+      'silence after which a busy worker is gone, for workers that are mute while they work (default: heartbeat x liveness)',
+    ),
+  pppJobTimeoutMs: milliseconds({ min: 0, max: DAY_MS })
+    .default(0)
+    .describe('how long a worker may keep a request however alive it is; 0 is for ever'),
+  pppMaxAttempts: wholeNumber({ min: 1, max: 100 })
+    .default(3)
+    .describe('workers that may be lost over one request before it is dropped'),
+  pppRequestQueueMax: wholeNumber({ min: 1, max: 10_000_000 }).default(100_000).describe('requests that may wait'),
+  pppRequestQueueMaxBytes: bytes({ min: 1024 }).default(268_435_456).describe('what all open requests may occupy'),
+  pppMaxMessageBytes: bytes({ min: 1024 }).default(67_108_864).describe('largest message'),
+});
+
+type Settings = SharedSettings & z.output<typeof options>;
+
+/** `ppp` of `--only`. */
+export const ppp: Protocol<typeof options> = {
+  options,
+  async serve(settings, { transport, log, onBroken }) {
+    const queue = new PppQueue({ ...queueOptions(settings), transport });
+    queue.on('broken', onBroken);
+    logEvents(queue, log);
+    const { frontend, backend } = await queue.start();
+    return {
+      endpoints: {
+        pppFrontend: frontend[0] ?? settings.pppFrontend,
+        pppBackend: backend[0] ?? settings.pppBackend,
+      },
+      stats: () => queue.stats(),
+      drain: () => queue.drain(),
+    };
+  },
+};
+
+function queueOptions(settings: Settings): PppQueueOptions {
+  const { heartbeatMs, liveness, pppBusyExpiryMs } = settings;
+  return {
+    frontend: settings.pppFrontend,
+    backend: settings.pppBackend,
+    ...(heartbeatMs === undefined ? {} : { heartbeatIntervalMs: heartbeatMs }),
+    ...(liveness === undefined ? {} : { liveness }),
+    ...(pppBusyExpiryMs === undefined ? {} : { busyExpiryMs: pppBusyExpiryMs }),
+    requestTtlMs: settings.requestTtlMs,
+    drainMs: settings.drainMs,
+    jobTimeoutMs: settings.pppJobTimeoutMs,
+    maxAttempts: settings.pppMaxAttempts,
+    requestQueueMax: settings.pppRequestQueueMax,
+    requestQueueMaxBytes: settings.pppRequestQueueMaxBytes,
+    maxMessageBytes: settings.pppMaxMessageBytes,
+  };
+}

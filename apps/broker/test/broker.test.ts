@@ -1,0 +1,127 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { programPath, Programs, undocumentedFlags } from '@proj/appkit/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+
+const programs = new Programs();
+afterEach(() => programs.end());
+
+const FREE = 'tcp://127.0.0.1:*';
+const ANY_PORT = ['--mdp', FREE, '--ppp-frontend', FREE, '--ppp-backend', FREE];
+const BOUND = expect.stringMatching(/^tcp:\/\/127\.0\.0\.1:\d+$/) as string;
+
+describe('proj-broker', () => {
+  it('says where it listens, in one line', async () => {
+    const broker = programs.start('broker', ANY_PORT);
+    expect(await broker.record('listening')).toMatchObject({
+      level: 'info',
+      name: 'proj-broker',
+      endpoints: { mdp: BOUND, pppFrontend: BOUND, pppBackend: BOUND },
+    });
+  });
+
+  it.each([
+    [
+      'an unknown flag',
+      ['--mpd', 'x'],
+      "proj-broker: unknown option '--mpd' (Did you mean --mdp?): '--help' shows what is allowed",
+    ],
+    [
+      'a bad endpoint',
+      ['--mdp', '5555'],
+      'proj-broker: --mdp = "5555": must be an endpoint such as tcp://127.0.0.1:5555, ',
+    ],
+    ['a bad number', ['--liveness', '1'], 'proj-broker: --liveness = 1: must be a whole number, from 2 to 100'],
+    [
+      'a protocol that does not exist yet',
+      ['--only', 'mdp,nfp'],
+      'proj-broker: --only = ["mdp","nfp"]: must be a list of mdp, ppp\n',
+    ],
+    ['an operand', ['start'], 'proj-broker: too many arguments'],
+    [
+      'options that do not fit together',
+      [...ANY_PORT, '--heartbeat-ms', '1000', '--mdp-busy-expiry-ms', '999'],
+      'proj-broker: MdpBroker: option busyExpiryMs = 999: must be at least heartbeatIntervalMs',
+    ],
+  ])('refuses %s with exit code 2 and one line', async (_, args, line) => {
+    const { code, stdout, stderr } = await programs.run('broker', args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(line);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('takes flags before the environment before the file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'broker-'));
+    const config = join(folder, 'broker.yaml');
+    writeFileSync(config, 'mdp: ipc:///no/such/folder/socket\nlog-level: debug\nstats-ms: 60000\nonly: [mdp]\n');
+    try {
+      const env = { PROJ_BROKER_CONFIG: config, PROJ_BROKER_MDP: 'tcp://127.0.0.1:*', PROJ_BROKER_STATS_MS: '1' };
+      const broker = programs.start('broker', ['--stats-ms', '5'], env);
+      expect(await broker.record('listening')).toMatchObject({
+        endpoints: { mdp: expect.stringMatching(/^tcp:/) as string },
+      });
+      expect(await broker.record('stats')).toMatchObject({ level: 'debug', protocol: 'mdp', workers: 0 });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it.each(['--mdp', '--ppp-frontend', '--ppp-backend'])(
+    'exits 1 with one line that names an address in use (%s)',
+    async (option) => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await new Promise((resolve) => server.once('listening', resolve));
+      const endpoint = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      try {
+        const { code, stderr } = await programs.run('broker', [...ANY_PORT, option, endpoint]);
+        expect(code).toBe(1);
+        expect(stderr).toMatch(/^proj-broker: [^\n]+\n$/);
+        expect(stderr).toContain(endpoint);
+        expect(stderr).toContain('in use');
+      } finally {
+        server.close();
+      }
+    },
+  );
+
+  it('serves the protocols of --only and no other', async () => {
+    const broker = programs.start('broker', [...ANY_PORT, '--only', 'ppp']);
+    expect(await broker.record('listening')).toMatchObject({ endpoints: { pppFrontend: BOUND, pppBackend: BOUND } });
+    expect(await broker.record('listening')).not.toHaveProperty('endpoints.mdp');
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('exits 0 on %s', async (signal) => {
+    const { broker } = await programs.startBroker();
+    broker.kill(signal);
+    expect(await broker.exit).toMatchObject({ code: 0, signal: null, stderr: '' });
+    expect(await broker.record('drained')).toBeDefined();
+  });
+
+  it('drains when its parent at the other end of an IPC channel goes away', async () => {
+    const broker = fork(programPath('broker'), ANY_PORT, { silent: true });
+    await once(broker.stdout as Readable, 'data');
+    broker.disconnect();
+    expect(await once(broker, 'exit')).toEqual([0, null]);
+  });
+
+  it('has a README that names every flag', async () => {
+    expect(await undocumentedFlags('broker')).toEqual([]);
+  });
+
+  it('explains itself', async () => {
+    const { code, stdout } = await programs.run('broker', ['--help']);
+    expect(code).toBe(0);
+    for (const part of ['--mdp <ENDPOINT>', '(default: tcp://127.0.0.1:5555)', 'Examples:', 'PROJ_BROKER_'])
+      expect(stdout).toContain(part);
+    expect(await programs.run('broker', ['--version'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
+    });
+  });
+});

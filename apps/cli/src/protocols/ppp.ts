@@ -1,0 +1,21 @@
+/** Paranoid Pirate in `proj`: a Lazy Pirate of one request. */
+import { processTransport } from '@proj/appkit';
+import { isProjError, LazyPirateClient, ProjError } from '@proj/client';
+import { finish } from '../question.js';
+import type { Question } from '../question.js';
+
+const QUEUES = ['tcp://127.0.0.1:5556'];
+
+/** Asks whatever workers the queue has and shows the reply. */
+export async function askByPpp(question: Question): Promise<void> {
+  const { connect = QUEUES, timeoutMs, tries } = question.settings;
+  await using client = new LazyPirateClient({ endpoints: connect, timeoutMs, tries, transport: processTransport() });
+  try {
+    finish(question, await client.request(question.body, { signal: question.stop }));
+  } catch (error) {
+    if (!isProjError(error, 'TIMEOUT')) throw error;
+    // PPP has no question that would tell the three apart.
+    const advice = `no queue at ${connect.join(', ')}, no worker behind it, or one that takes longer than --timeout-ms`;
+    throw new ProjError('TIMEOUT', `${error.message}; ${advice}`);
+  }
+}

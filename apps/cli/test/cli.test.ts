@@ -1,0 +1,235 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Programs, undocumentedFlags } from '@proj/appkit/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+const system = new Programs();
+let endpoint: string;
+let queue: string;
+beforeAll(async () => {
+  const { endpoints } = await system.startBroker('--heartbeat-ms', '500');
+  endpoint = endpoints.mdp;
+  queue = endpoints.pppFrontend;
+  const common = ['--connect', endpoint, '--heartbeat-ms', '500'];
+  const workers = [
+    system.start('worker', [...common, '--service', 'echo,sha256,sleep', '--concurrency', '2']),
+    system.start('worker', [...common, '--service', 'fail', '--on-error', 'reply']),
+    system.start('worker', [...common, '--service', 'echo', '--protocol', 'mdp01']),
+    system.start('worker', ['--connect', endpoints.pppBackend, '--heartbeat-ms', '500', '--protocol', 'ppp']),
+  ];
+  await Promise.all(workers.map((worker) => worker.record('listening')));
+});
+afterAll(() => system.end());
+
+const programs = new Programs();
+afterEach(() => programs.end());
+
+/** Runs `proj` against the broker of this file. */
+function proj(args: readonly string[], input?: string) {
+  return programs.run('cli', args, input, { PROJ_CLI_CONNECT: endpoint });
+}
+
+describe('proj call', () => {
+  it.each<[string, string[], string | undefined, string]>([
+    ['text, one line per frame', ['echo', 'hello', 'w\u00f6rld'], undefined, 'hello\nw\u00f6rld\n'],
+    ['an empty frame for no body', ['echo'], undefined, '\n'],
+    ['standard input', ['echo', '-'], 'from a pipe', 'from a pipe\n'],
+    ['bytes as they are', ['echo', 'a', '-', '--raw'], 'b\0c', 'ab\0c'],
+    ['JSON', ['echo', 'a', '', '--json'], undefined, '{"service":"echo","kind":"final","body":["a",""]}\n'],
+    ['the last reply of a stream', ['echo', 'a', '--stream'], undefined, 'a\n'],
+    ['a 0.1 service', ['echo', 'old', '--protocol', 'mdp01'], undefined, 'old\n'],
+  ])('prints %s', async (_, args, input, stdout) => {
+    expect(await proj(['call', ...args], input)).toEqual({ code: 0, stdout, stderr: '' });
+  });
+
+  it('sends the bytes of a file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'cli-'));
+    const path = join(folder, 'binary');
+    const bytes = randomBytes(100_000);
+    writeFileSync(path, bytes);
+    try {
+      const { code, stdout } = await proj(['call', 'echo', `@${path}`]);
+      expect(code).toBe(0);
+      expect(stdout).toBe(`0x${bytes.toString('hex')}\n`);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('exits 3 when a worker takes too long, and says what to do', async () => {
+    const { code, stdout, stderr } = await proj(['call', 'sleep', '60000', '--timeout-ms', '200', '--tries', '1']);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toMatch(/^proj: service "sleep": no answer .*a worker has the service: allow more by --timeout-ms/);
+  });
+
+  it('exits 3 for a service nobody offers, and says so', async () => {
+    const { code, stderr } = await proj(['call', 'nobody', 'x', '--timeout-ms', '200', '--tries', '2']);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      /^proj: service "nobody": no answer .*no worker offers it at .*: start one, or see 'proj services'\n$/,
+    );
+  });
+
+  it('exits 1 at once for a service nobody offers, when told to ask first', async () => {
+    const { code, stderr } = await proj(['call', 'nobody', 'x', '--fail-fast']);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'proj: service "nobody": no worker offers it\n' });
+  });
+
+  it('exits 3 without a broker, and says so', async () => {
+    const { code, stderr } = await proj([
+      'call',
+      'echo',
+      'x',
+      '--connect',
+      'ipc:///no/such',
+      '--timeout-ms',
+      '100',
+      '--tries',
+      '1',
+    ]);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/no broker answers at ipc:\/\/\/no\/such: is it running/);
+  });
+
+  it('exits 1 with the words of a service that refuses', async () => {
+    const { code, stdout, stderr } = await proj(['call', 'fail', 'x']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe('proj: service "fail" refused: HANDLER_FAILED: handler fail: it always does\n');
+  });
+
+  it('exits 130 when interrupted', async () => {
+    const slow = ['--connect', endpoint, '--service', 'slow', '--handler', 'sleep', '--log-level', 'debug'];
+    const worker = programs.start('worker', slow);
+    const call = programs.start('cli', ['call', 'slow', '60000', '--connect', endpoint]);
+    await worker.record('request');
+    call.kill('SIGINT');
+    expect(await call.exit).toMatchObject({ code: 130, stderr: '' });
+  });
+});
+
+describe('proj call --protocol ppp', () => {
+  const ppp = (args: readonly string[], input?: string) =>
+    programs.run('cli', ['call', '--protocol', 'ppp', ...args], input, { PROJ_CLI_CONNECT: queue });
+
+  it.each<[string, string[], string | undefined, string]>([
+    ['every word as a frame', ['echo', 'hello'], undefined, 'echo\nhello\n'],
+    ['an empty frame for no word', [], undefined, '\n'],
+    ['standard input, as bytes', ['-', '--raw'], 'b\0c', 'b\0c'],
+    ['JSON, which names no service', ['a', '', '--json'], undefined, '{"kind":"final","body":["a",""]}\n'],
+  ])('takes %s', async (_, args, input, stdout) => {
+    expect(await ppp(args, input)).toEqual({ code: 0, stdout, stderr: '' });
+  });
+
+  it('exits 1 with the words of a worker that refuses', async () => {
+    const { endpoints } = await programs.startBroker('--only', 'ppp');
+    const args = ['--service', 'fail', '--on-error', 'reply', '--protocol', 'ppp', '--connect', endpoints.pppBackend];
+    await programs.start('worker', args).record('ready');
+    const { code, stdout, stderr } = await ppp(['x', '--connect', endpoints.pppFrontend]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe('proj: request refused: HANDLER_FAILED: handler fail: it always does\n');
+  });
+
+  it('exits 3 without an answer, and says what may be the matter', async () => {
+    const { code, stderr } = await ppp(['x', '--connect', 'ipc:///no/such', '--timeout-ms', '100', '--tries', '2']);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      /^proj: request: no answer to 2 sends in .*; no queue at ipc:\/\/\/no\/such, no worker behind/,
+    );
+  });
+
+  it.each([
+    ['--stream', 'proj: --stream = true: must be off with --protocol ppp, which has no partial replies\n'],
+    ['--fail-fast', 'proj: --fail-fast = true: must be off with --protocol ppp, which has no services to ask about\n'],
+  ])('refuses %s with exit code 2 and one line', async (flag, stderr) => {
+    expect(await ppp(['x', flag])).toEqual({ code: 2, stdout: '', stderr });
+  });
+});
+
+describe('proj services and proj workers', () => {
+  it('lists services for people', async () => {
+    const { code, stdout } = await proj(['services']);
+    expect(code).toBe(0);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/).slice(0, 3));
+    expect(lines[0]).toEqual(['SERVICE', 'MDP', 'WORKERS']);
+    expect(lines).toContainEqual(['echo', '0.2', '2']);
+    expect(lines).toContainEqual(['echo', '0.1', '1']);
+  });
+
+  it('lists services and workers for programs', async () => {
+    const services = JSON.parse((await proj(['services', '--json'])).stdout) as unknown[];
+    expect(services).toContainEqual({ name: 'sha256', version: '0.2', workers: 2, busy: 0, waiting: 0 });
+    const workers = JSON.parse((await proj(['workers', 'sha256', '--json'])).stdout) as unknown[];
+    expect(workers).toHaveLength(2);
+    expect(workers[0]).toMatchObject({ service: 'sha256', version: '0.2', busy: false });
+  });
+});
+
+describe('proj decode', () => {
+  it('prints what a message means', async () => {
+    const { code, stdout } = await proj(['decode', '', '4d4450433031', '6563686f', '6869', 'ff']);
+    expect(code).toBe(0);
+    const readings = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+    expect(readings).toContainEqual({
+      protocol: 'mdp',
+      receiver: 'broker',
+      kind: 'client-request',
+      version: '0.1',
+      service: 'echo',
+      body: ['hi', { hex: 'ff' }],
+    });
+  });
+
+  it('prints what a message of another protocol means', async () => {
+    const { code, stdout } = await proj(['decode', '02']);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout:
+        '{"protocol":"ppp","receiver":"queue from a worker","kind":"heartbeat"}\n{"protocol":"ppp","receiver":"worker","kind":"heartbeat"}\n',
+    });
+  });
+
+  it.each([
+    ['what is no hex', ['0g'], 2, 'proj: frame "0g": must be hex, two digits per byte\n'],
+    ['what no protocol has', ['00'], 1, 'proj: no protocol has this message (mdp at broker: unknown-header, '],
+  ])('refuses %s', async (_, frames, code, line) => {
+    const outcome = await proj(['decode', ...frames]);
+    expect(outcome.code).toBe(code);
+    expect(outcome.stderr).toContain(line);
+  });
+});
+
+describe('proj', () => {
+  it('has a README that names every flag', async () => {
+    expect(await undocumentedFlags('cli', ['call', 'services', 'workers', 'decode'])).toEqual([]);
+  });
+
+  it.each([
+    ['no command', [], 'proj: command missing: must be one of call, services, workers, decode\n'],
+    ['an unknown command', ['cal'], "proj: unknown command 'cal' (Did you mean call?): must be one of"],
+    ['no service', ['call'], "proj: missing required argument 'service'"],
+    [
+      'a protocol without services',
+      ['services', '--protocol', 'ppp'],
+      'proj: --protocol = "ppp": must be one of mdp, mdp01\n',
+    ],
+    ['a bad protocol', ['services', '--protocol', 'mdp03'], 'proj: --protocol = "mdp03": must be one of mdp, mdp01\n'],
+    [
+      'a missing file',
+      ['call', 'echo', '@/no/such'],
+      'proj: body "@/no/such": must be @ and a readable file (ENOENT)\n',
+    ],
+  ])('refuses %s with exit code 2 and one line', async (_, args, line) => {
+    const { code, stdout, stderr } = await proj(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(line);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+});

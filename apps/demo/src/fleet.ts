@@ -1,0 +1,167 @@
+/** The system under demonstration: a broker and its workers, each a process of its own. */
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ChildProgram } from '@proj/appkit';
+import { ProjError } from '@proj/client';
+
+/** How long a program may take to finish its work when all is over. */
+const GRACE_MS = 15_000;
+
+/** How long a worker is frozen before it is killed. */
+const FROZEN_MS = 100;
+
+/** How long the broker's log may take to catch up with the answers. */
+const SETTLE_MS = 3000;
+
+/** Services that each worker offers, with the handlers of their names. */
+export const SERVICES = ['text-stats', 'sha256'] as const;
+
+/** What a fleet consists of. */
+export interface FleetOptions {
+  readonly workers: number;
+  /** Requests that each worker handles at the same time, per service. */
+  readonly concurrency: number;
+}
+
+/** What the broker has counted. */
+export interface BrokerCounters {
+  readonly replies: number;
+  /** Jobs given to another worker because the first one was lost. */
+  readonly resends: number;
+}
+
+/** Path of the built program of a folder in `apps/`. */
+export function programPath(app: string): string {
+  return fileURLToPath(new URL(`../../${app}/dist/main.js`, import.meta.url));
+}
+
+/** A broker with workers. Disposing it leaves no process behind, whatever state it is in. */
+export class Fleet {
+  readonly workers: ChildProgram[] = [];
+  readonly #broker: ChildProgram;
+  readonly #failure = new AbortController();
+  /** Programs that have been told to end. */
+  readonly #dismissed = new Set<ChildProgram>();
+  #endpoint = '';
+  #counters: BrokerCounters = { replies: 0, resends: 0 };
+
+  private constructor() {
+    const args = [
+      '--only',
+      'mdp',
+      '--mdp',
+      'tcp://127.0.0.1:*',
+      '--log-format',
+      'json',
+      '--log-level',
+      'debug',
+      '--stats-ms',
+      '200',
+    ];
+    this.#broker = this.#launch('broker', programPath('broker'), args);
+    this.#broker.onRecord(({ counters }) => {
+      if (counters !== undefined) this.#counters = counters as BrokerCounters;
+    });
+  }
+
+  /** Starts everything; resolves when all of it listens. Rejects with `UNAVAILABLE` when a program does not come up. */
+  static async start(options: FleetOptions): Promise<Fleet> {
+    const fleet = new Fleet();
+    try {
+      await fleet.#start(options);
+      return fleet;
+    } catch (error) {
+      await fleet[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Where the broker listens. */
+  get endpoint(): string {
+    return this.#endpoint;
+  }
+
+  /** Process id of the broker. */
+  get brokerPid(): number {
+    return this.#broker.pid;
+  }
+
+  /** Aborts when a program ends although nobody told it to. */
+  get failure(): AbortSignal {
+    return this.#failure.signal;
+  }
+
+  /**
+   * Ends a worker as a crash would: no finished job, no goodbye. It is frozen for a moment first, in which the broker goes
+   * on giving it jobs, so that it does not happen to die between two of them.
+   */
+  async crash(worker: ChildProgram): Promise<void> {
+    this.#dismissed.add(worker);
+    if (process.platform !== 'win32') {
+      worker.kill('SIGSTOP');
+      await delay(FROZEN_MS);
+    }
+    worker.kill('SIGKILL');
+    await worker.exit;
+  }
+
+  /**
+   * What the broker has counted, as soon as it has counted as many answered requests, else what it has counted last after a
+   * few seconds. Rejects with the signal's reason.
+   */
+  async counters(replies: number, signal: AbortSignal): Promise<BrokerCounters> {
+    signal.throwIfAborted();
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(SETTLE_MS)]);
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        forget();
+        resolve();
+      };
+      const forget = this.#broker.onRecord(() => {
+        if (this.#counters.replies >= replies) end();
+      });
+      limit.addEventListener('abort', end, { once: true });
+    });
+    signal.throwIfAborted();
+    return this.#counters;
+  }
+
+  /** Ends all programs, the workers first, so that each can finish its jobs. Idempotent. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.workers.map((worker) => this.#dismiss(worker)));
+    await this.#dismiss(this.#broker);
+  }
+
+  async #start({ workers, concurrency }: FleetOptions): Promise<void> {
+    const { endpoints } = await this.#broker.record('listening');
+    this.#endpoint = (endpoints as { readonly mdp: string }).mdp;
+    const args = ['--connect', this.#endpoint, '--service', SERVICES.join(','), '--log-format', 'json'];
+    for (let number = 1; number <= workers; number++)
+      this.workers.push(
+        this.#launch(`worker ${number}`, programPath('worker'), [...args, '--concurrency', concurrency.toString()]),
+      );
+    await Promise.all(this.workers.map((worker) => worker.record('listening')));
+  }
+
+  #launch(name: string, path: string, args: readonly string[]): ChildProgram {
+    if (!existsSync(path))
+      throw new ProjError(
+        'UNAVAILABLE',
+        `${name}: ${relative(process.cwd(), path)} is missing, 'npm run build' makes it`,
+      );
+    const program = new ChildProgram(name, path, args);
+    void program.exit.then(({ code, signal, stderr }) => {
+      if (this.#dismissed.has(program)) return;
+      const how = signal ?? `exit code ${String(code)}`;
+      this.#failure.abort(new ProjError('UNAVAILABLE', `${name} ended unexpectedly (${how}) ${stderr}`.trim()));
+    });
+    return program;
+  }
+
+  async #dismiss(program: ChildProgram): Promise<void> {
+    this.#dismissed.add(program);
+    await program.stop(GRACE_MS);
+  }
+}

@@ -1,0 +1,70 @@
+/** proj-demo: what `npm start` runs. A broker, workers, the files of this repository, and a crash half-way. */
+import { setMaxListeners } from 'node:events';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defineCommand, onOff, runProgram, text, untilStopped, wholeNumber } from '@proj/appkit';
+import { ProjError } from '@proj/client';
+import * as z from 'zod';
+import manifest from '../package.json' with { type: 'json' };
+import { listTextFiles } from './corpus.js';
+import { demonstrate } from './demonstration.js';
+import { Fleet, programPath, SERVICES } from './fleet.js';
+import { whereToLook } from './report.js';
+
+const repository = fileURLToPath(new URL('../../..', import.meta.url));
+
+const options = z.strictObject({
+  once: onOff().default(false).describe('end after the workload instead of staying up'),
+  workers: wholeNumber({ min: 2, max: 64 }).default(3).describe('worker processes, each offering both services'),
+  concurrency: wholeNumber({ min: 1, max: 64 })
+    .default(2)
+    .describe('requests a worker handles at the same time, per service'),
+  inFlight: wholeNumber({ min: 1, max: 1000 }).default(32).describe('requests the client has open at the same time'),
+  crash: onOff().default(true).describe('kill a worker half-way'),
+  folder: text('DIR', 'a folder').default(repository).describe('where to take text files from'),
+});
+
+const run = defineCommand({
+  name: 'demonstrate',
+  summary: 'Sends the text files of this repository through a broker and its workers, and kills a worker half-way.',
+  options,
+  examples: [
+    { what: 'run, then stay up to be looked at', line: '' },
+    { what: 'run and end: exit code 0 when every answer was right', line: '--once' },
+  ],
+  async run({ settings, stop, print }) {
+    const files = await listTextFiles(settings.folder).catch(() => []);
+    if (files.length === 0)
+      throw new ProjError(
+        'OPTIONS_INVALID',
+        `--folder = "${settings.folder}": must be a folder with readable text files`,
+      );
+    await using fleet = await Fleet.start(settings);
+    print(
+      `Broker (process ${fleet.brokerPid}) at ${fleet.endpoint}, ${fleet.workers.length} workers for ${SERVICES.join(' and ')}.`,
+    );
+    const signal = AbortSignal.any([stop, fleet.failure]);
+    // Every open request listens to it.
+    setMaxListeners(settings.inFlight + 10, signal);
+    const allWell = await demonstrate(fleet, { ...settings, files, signal, output: process.stdout });
+    if (settings.once) return allWell ? 0 : 1;
+    for (const line of whereToLook(fleet.endpoint, commandOf)) print(line);
+    await untilStopped(signal);
+    fleet.failure.throwIfAborted();
+    print('Stopping: workers and broker finish their work.');
+    return 0;
+  },
+});
+
+function commandOf(app: string): string {
+  return `node ${relative(process.cwd(), programPath(app))}`;
+}
+
+await runProgram({
+  name: 'proj-demo',
+  version: manifest.version,
+  summary: run.summary,
+  envPrefix: 'PROJ_DEMO_',
+  logging: { fd: 2, level: 'warn' },
+  commands: [run],
+});

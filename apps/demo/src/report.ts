@@ -1,0 +1,64 @@
+/** What the demonstration has to say in the end. */
+import { formatTable } from '@proj/appkit';
+import type { Column } from '@proj/appkit';
+import type { Tally } from './tally.js';
+
+const SERVICE_COLUMNS: Column<Tally>[] = [
+  { heading: 'service', cell: ({ service }) => service },
+  { heading: 'requests', cell: ({ sent }) => sent },
+  { heading: 'answers', cell: ({ answered }) => answered },
+  { heading: 'wrong', cell: ({ mismatched }) => mismatched },
+  { heading: 'workers used', cell: ({ answersByPid }) => answersByPid.size },
+  { heading: 'p50 ms', cell: (tally) => tally.percentileMs(0.5).toFixed(1) },
+  { heading: 'p99 ms', cell: (tally) => tally.percentileMs(0.99).toFixed(1) },
+  { heading: 'answers/s', cell: ({ perSecond }) => Math.round(perSecond) },
+];
+
+/** A worker and what became of it. */
+export interface WorkerFate {
+  readonly name: string;
+  readonly pid: number;
+  readonly wasKilled: boolean;
+}
+
+/** A table per service and one per worker: who answered how much. */
+export function tables(tallies: readonly Tally[], workers: readonly WorkerFate[]): string[] {
+  const workerColumns: Column<WorkerFate>[] = [
+    { heading: 'worker', cell: ({ name }) => name },
+    { heading: 'pid', cell: ({ pid }) => pid },
+    ...tallies.map(({ service, answersByPid }) => ({
+      heading: service,
+      cell: ({ pid }: WorkerFate) => answersByPid.get(pid) ?? 0,
+    })),
+    { heading: '', cell: ({ wasKilled }) => (wasKilled ? 'killed half-way' : '') },
+  ];
+  return ['', ...formatTable(SERVICE_COLUMNS, tallies), '', ...formatTable(workerColumns, workers), ''];
+}
+
+/** Whether anything was lost, in a sentence or two. */
+export function verdict(
+  tallies: readonly Tally[],
+  resends: { readonly broker: number; readonly client: number },
+): string[] {
+  const total = (field: 'sent' | 'answered' | 'failed' | 'mismatched') =>
+    tallies.reduce((sum, tally) => sum + tally[field], 0);
+  const counts = `${total('sent')} requests, ${total('answered')} answers, ${total('mismatched')} of them wrong`;
+  const again = `The broker gave ${resends.broker} jobs of lost workers to others; the client had to repeat ${resends.client} requests.`;
+  if (tallies.every(({ sound }) => sound)) return [`Nothing was lost: ${counts}.`, again];
+  return [`NOT ALL WENT WELL: ${counts}, ${total('failed')} requests failed.`, again];
+}
+
+/** Commands to try against the broker at `endpoint`. `start` is how a program of this repository is started. */
+export function whereToLook(endpoint: string, start: (app: string) => string): string[] {
+  const connect = `--connect ${endpoint}`;
+  return [
+    '',
+    `The broker stays up at ${endpoint} until you press Ctrl-C. In another terminal:`,
+    `  ${start('cli')} services ${connect}`,
+    `  ${start('cli')} workers ${connect}`,
+    `  ${start('cli')} call text-stats @README.md ${connect}`,
+    `  ${start('worker')} --service echo ${connect}`,
+    `  ${start('cli')} call echo hello ${connect}`,
+    'Options and examples of each program: --help. The protocol: docs/protocols/mdp.md.',
+  ];
+}

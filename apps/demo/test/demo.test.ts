@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { programPath, Programs, undocumentedFlags } from '@proj/appkit/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+
+const programs = new Programs();
+let demo: ChildProcessWithoutNullStreams | undefined;
+afterEach(async () => {
+  if (demo !== undefined && demo.exitCode === null && demo.signalCode === null) {
+    demo.kill('SIGTERM');
+    await once(demo, 'exit');
+  }
+  demo = undefined;
+  await programs.end();
+});
+
+/** Starts the demonstration and waits until it has written this; what it wrote so far. */
+async function startUntil(
+  args: readonly string[],
+  text: string,
+): Promise<{ child: ChildProcessWithoutNullStreams; output: string }> {
+  const child = (demo = spawn(process.execPath, [programPath('demo'), ...args]));
+  let output = '';
+  for await (const chunk of child.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    output += chunk as string;
+    if (output.includes(text)) return { child, output };
+  }
+  throw new Error(`the demonstration ended without "${text}": ${output}`);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+describe('proj-demo', () => {
+  it('sends the files of this repository, loses a worker and nothing else', async () => {
+    const { code, stdout, stderr } = await programs.run('demo', ['--once']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const quarter of ['25 %', '50 %', '75 %', '100 %']) expect(stdout).toContain(`  ${quarter} (`);
+    expect(stdout).toMatch(/ {2}worker 1 \(process \d+\) is frozen with jobs in hand, then killed\./);
+    const [, requests, answers] = /Nothing was lost: (\d+) requests, (\d+) answers, 0 of them wrong/.exec(stdout) ?? [];
+    expect(Number(requests)).toBeGreaterThan(100);
+    expect(answers).toBe(requests);
+    expect(Number(/gave (\d+) jobs of lost workers to others/.exec(stdout)?.[1])).toBeGreaterThan(0);
+    const rows = stdout.split('\n').filter((line) => /^(text-stats|sha256) /.test(line));
+    expect(rows.map((row) => row.split(/ +/)[4])).toEqual(['3', '3']);
+  });
+
+  it('has a README that names every flag', async () => {
+    expect(await undocumentedFlags('demo')).toEqual([]);
+  });
+
+  it('sends empty and large files', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'demo-'));
+    writeFileSync(join(folder, 'empty'), '');
+    writeFileSync(join(folder, 'large'), 'a line of text\n'.repeat(700_000));
+    try {
+      const { code, stdout } = await programs.run('demo', ['--once', '--no-crash', '--folder', folder]);
+      expect(code).toBe(0);
+      expect(stdout).toContain('Nothing was lost: 4 requests, 4 answers, 0 of them wrong');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('stays up with commands that work until it is interrupted, then leaves nothing behind', async () => {
+    const { child, output } = await startUntil([], '--help. ');
+    const endpoint = /stays up at (\S+)/.exec(output)?.[1] ?? '';
+    const call = await programs.run('cli', ['call', 'text-stats', 'one two', '--connect', endpoint]);
+    expect(JSON.parse(call.stdout)).toMatchObject({ words: 2 });
+    const pids = [...output.matchAll(/process (\d+)\) at|^worker \d +(\d+)/gm)].map(([, broker, worker]) =>
+      Number(broker ?? worker),
+    );
+    expect(pids).toHaveLength(4);
+    expect(pids.filter(isRunning)).toHaveLength(3);
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+
+  it('exits 1 with one line when a program ends on its own, and ends the others', async () => {
+    const { child, output } = await startUntil(['--no-crash'], '--help. ');
+    const workers = [...output.matchAll(/^worker \d +(\d+)/gm)].map(([, pid]) => Number(pid));
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+    process.kill(Number(/process (\d+)\) at/.exec(output)?.[1]), 'SIGKILL');
+    expect(await once(child, 'close')).toEqual([1, null]);
+    expect(stderr).toBe('proj-demo: broker ended unexpectedly (SIGKILL)\n');
+    expect(workers.filter(isRunning)).toEqual([]);
+  });
+
+  it.each([
+    ['a bad number', ['--workers', '1'], 'proj-demo: --workers = 1: must be a whole number, from 2 to 64\n'],
+    [
+      'a folder that is not there',
+      ['--folder', '/no/such'],
+      'proj-demo: --folder = "/no/such": must be a folder with readable text files\n',
+    ],
+  ])('refuses %s with exit code 2 and one line', async (_, args, line) => {
+    expect(await programs.run('demo', args)).toEqual({ code: 2, stdout: '', stderr: line });
+  });
+});

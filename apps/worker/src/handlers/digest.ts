@@ -1,0 +1,7 @@
+/** Handler `sha256`: the digest of what it is given. */
+import { createHash } from 'node:crypto';
+
+/** SHA-256 of the bytes, in lower-case hex. */
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

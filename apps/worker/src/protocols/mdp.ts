@@ -1,0 +1,38 @@
+/** Majordomo 0.2 and 0.1 in proj-worker. */
+import type { Service } from '@proj/frames/service';
+import { MdpWorker } from '@proj/worker';
+import type { MdpWorkerOptions } from '@proj/worker';
+import type { Implementation } from '../handlers/implementation.js';
+import { commonOptions, loggingTo } from '../protocol.js';
+import type { Protocol } from '../protocol.js';
+
+/** The part of proj-worker that speaks Majordomo. */
+export const mdp: Protocol = {
+  endpoints: ['tcp://127.0.0.1:5555'],
+  worker(service, implementation, settings, { transport, log }) {
+    const worker = construct(service, implementation, {
+      ...commonOptions(settings),
+      endpoints: settings.connect ?? [...mdp.endpoints],
+      version: settings.protocol === 'mdp01' ? '0.1' : '0.2',
+      transport,
+    });
+    const { note, error } = loggingTo(log);
+    worker.on('note', note);
+    worker.on('error', error);
+    return worker;
+  },
+};
+
+function construct(
+  service: string,
+  implementation: Implementation,
+  options: Omit<MdpWorkerOptions, 'service' | 'handler'>,
+): Pick<MdpWorker, 'on' | 'start' | 'drain' | 'stats'> {
+  if (implementation.kind === 'frames') return new MdpWorker({ ...options, service, handler: implementation.handle });
+  const { define, handle } = implementation;
+  return new MdpWorker<Service>({
+    ...options,
+    service: define(service),
+    handler: ({ input }) => handle(input as never),
+  });
+}

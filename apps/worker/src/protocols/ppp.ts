@@ -1,0 +1,37 @@
+/** Paranoid Pirate in proj-worker. */
+import type { Service } from '@proj/frames/service';
+import { PppWorker } from '@proj/worker';
+import type { PppWorkerOptions } from '@proj/worker';
+import type { Implementation } from '../handlers/implementation.js';
+import { commonOptions, loggingTo } from '../protocol.js';
+import type { Protocol } from '../protocol.js';
+
+/** The part of proj-worker that speaks PPP, where a service is no more than the choice of its handler. */
+export const ppp: Protocol = {
+  endpoints: ['tcp://127.0.0.1:5557'],
+  worker(service, implementation, settings, { transport, log }) {
+    const worker = construct(service, implementation, {
+      ...commonOptions(settings),
+      endpoints: settings.connect ?? [...ppp.endpoints],
+      transport,
+    });
+    const { note, error } = loggingTo(log);
+    worker.on('note', note);
+    worker.on('error', error);
+    return worker;
+  },
+};
+
+function construct(
+  service: string,
+  implementation: Implementation,
+  options: Omit<PppWorkerOptions, 'service' | 'handler'>,
+): Pick<PppWorker, 'on' | 'start' | 'drain' | 'stats'> {
+  if (implementation.kind === 'frames') return new PppWorker({ ...options, handler: implementation.handle });
+  const { define, handle } = implementation;
+  return new PppWorker<Service>({
+    ...options,
+    service: define(service),
+    handler: ({ input }) => handle(input as never),
+  });
+}

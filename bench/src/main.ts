@@ -1,0 +1,111 @@
+/** `npm run bench`: every comparison side by side in one run. Prints a table, or JSON with `--json`; exit code 1 when a limit is missed. */
+import { mdpEngineRate } from './mdp-engine.js';
+import type { Protocol } from './load.js';
+import { Rig, type RequestCost } from './rig.js';
+import { describe, holds, median, type Finding } from './statistics.js';
+
+const ROUNDS = 5;
+const json = process.argv.includes('--json');
+const findings: Finding[] = [];
+
+function report(finding: Finding): void {
+  findings.push(finding);
+  if (!json) console.log(describe(finding));
+}
+
+function engine(): void {
+  mdpEngineRate(64, 0, 200_000);
+  const rate = (workers: number, queued: number): number =>
+    median(Array.from({ length: ROUNDS }, () => mdpEngineRate(workers, queued, 200_000)));
+  report({
+    what: 'MDP engine with codec, 64 workers: request-replies',
+    measured: rate(64, 0),
+    unit: '/s',
+    limit: { atLeast: 500_000 },
+  });
+  const ten = rate(10, 0);
+  report({ what: 'MDP engine: cost with 1,000 workers over cost with 10', measured: ten / rate(1000, 0), unit: 'x' });
+  report({
+    what: 'MDP engine: cost with 100,000 requests queued over cost with none',
+    measured: ten / rate(10, 100_000),
+    unit: 'x',
+  });
+}
+
+/** Our process in the middle and the bare loop it is held against. */
+interface Contest {
+  readonly protocol: Protocol;
+  readonly name: string;
+  readonly ours: string;
+  readonly bare: string;
+}
+
+const MDP: Contest = { protocol: 'mdp', name: 'MDP broker', ours: 'mdp-broker', bare: 'bare-mdp' };
+const PPP: Contest = { protocol: 'ppp', name: 'PPP queue', ours: 'ppp-queue', bare: 'bare-ppp' };
+
+interface Outcome {
+  readonly ours: RequestCost;
+  readonly bare: RequestCost;
+  readonly ratio: number;
+}
+
+/** Medians of ours and of the bare loop, measured in turn so that both see the same machine. */
+async function compare({ protocol, ours, bare }: Contest, workers: number, requests: number): Promise<Outcome> {
+  const rigs = { ours: await Rig.start(protocol, ours, workers), bare: await Rig.start(protocol, bare, workers) };
+  const costs = { ours: [] as RequestCost[], bare: [] as RequestCost[] };
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const side of ['bare', 'ours'] as const) {
+      const cost = await rigs[side].run(requests, 200);
+      // The first round warms both up.
+      if (round > 0) costs[side].push(cost);
+    }
+  }
+  await rigs.ours.stop();
+  await rigs.bare.stop();
+  const middle = (side: 'ours' | 'bare'): RequestCost => ({
+    cpuMicros: median(costs[side].map(({ cpuMicros }) => cpuMicros)),
+    perSecond: median(costs[side].map(({ perSecond }) => perSecond)),
+  });
+  const ratios = costs.ours.map(({ cpuMicros }, round) => cpuMicros / (costs.bare[round]?.cpuMicros ?? Number.NaN));
+  return { ours: middle('ours'), bare: middle('bare'), ratio: median(ratios) };
+}
+
+async function inTheMiddle(contest: Contest): Promise<void> {
+  const { name } = contest;
+  const load = '64 workers, 200 in flight';
+  const { ours, bare, ratio } = await compare(contest, 64, 20_000);
+  report({ what: `bare zeromq.js loop for the ${name}, ${load}: CPU`, measured: bare.cpuMicros, unit: 'us/request' });
+  report({ what: `${name}, ${load}: CPU`, measured: ours.cpuMicros, unit: 'us/request' });
+  report({ what: `${name} over bare loop: CPU per request`, measured: ratio, unit: 'x', limit: { atMost: 1.25 } });
+  report({ what: `${name}: throughput`, measured: ours.perSecond, unit: '/s' });
+}
+
+async function growth(contest: Contest): Promise<void> {
+  const few = await compare(contest, 10, 20_000);
+  const many = await compare(contest, 1000, 20_000);
+  report({ what: `${contest.name} over bare loop, 10 workers`, measured: few.ratio, unit: 'x' });
+  report({ what: `${contest.name} over bare loop, 1,000 workers`, measured: many.ratio, unit: 'x' });
+  const measured = many.ratio / few.ratio;
+  report({ what: 'growth of that ratio from 10 to 1,000 workers', measured, unit: 'x', limit: { atMost: 1.2 } });
+}
+
+async function idle({ protocol, name, ours }: Contest): Promise<void> {
+  const rig = await Rig.start(protocol, ours, 1000);
+  await rig.run(2000, 200);
+  const measured = 100 * (await rig.idle(10_000));
+  report({
+    what: `${name}, 1,000 idle workers with heartbeats: CPU`,
+    measured,
+    unit: '% of a core',
+    limit: { atMost: 3 },
+  });
+  await rig.stop();
+}
+
+engine();
+await inTheMiddle(MDP);
+await growth(MDP);
+await idle(MDP);
+await inTheMiddle(PPP);
+if (json) console.log(JSON.stringify(findings, undefined, 2));
+process.exitCode = findings.every(holds) ? 0 : 1;

@@ -1,0 +1,14 @@
+/** Our Paranoid Pirate queue as a measured process: the product facade with the settings users get. */
+import { PppQueue } from '@proj/broker';
+import { serveMeasurements } from './process-under-test.js';
+
+const queue = new PppQueue({ frontend: 'tcp://127.0.0.1:*', backend: 'tcp://127.0.0.1:*' });
+const {
+  frontend: [clients = ''],
+  backend: [workers = ''],
+} = await queue.start();
+serveMeasurements(
+  { clients, workers },
+  () => queue.stats().workers,
+  () => queue.close(),
+);

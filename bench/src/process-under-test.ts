@@ -1,0 +1,65 @@
+/** A child process whose own CPU time can be asked for: the side of a benchmark that is being measured. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** Where clients and workers find the process in the middle. Majordomo has one endpoint for both. */
+export interface Endpoints {
+  readonly clients: string;
+  readonly workers: string;
+}
+
+/** What a child reports of itself. */
+export interface CpuReport {
+  readonly cpuMicros: number;
+  readonly rssBytes: number;
+  readonly workers: number;
+}
+
+/** In the child: announces the bound endpoints, answers each `cpu` with the process's own figures, leaves on `exit`. */
+export function serveMeasurements(endpoints: Endpoints, workers: () => number, close: () => Promise<void>): void {
+  process.on('message', (message) => {
+    if (message === 'cpu') {
+      const { user, system } = process.cpuUsage();
+      const report = { cpuMicros: user + system, rssBytes: process.memoryUsage.rss(), workers: workers() };
+      process.send?.(report satisfies CpuReport);
+    } else if (message === 'exit') {
+      void close().then(() => {
+        process.disconnect();
+      });
+    }
+  });
+  process.send?.(endpoints);
+}
+
+/** In the parent: a started child and its measurements. */
+export class ProcessUnderTest {
+  readonly endpoints: Endpoints;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, endpoints: Endpoints) {
+    this.#child = child;
+    this.endpoints = endpoints;
+  }
+
+  /** Starts `dist/<name>.js`; resolves once it is bound. */
+  static async start(name: string): Promise<ProcessUnderTest> {
+    const child = fork(fileURLToPath(new URL(`./${name}.js`, import.meta.url)), [], { stdio: 'inherit' });
+    const [endpoints] = (await once(child, 'message')) as [Endpoints];
+    return new ProcessUnderTest(child, endpoints);
+  }
+
+  /** CPU time used so far by all threads of the child, and its resident size. */
+  async measure(): Promise<CpuReport> {
+    this.#child.send('cpu');
+    const [report] = (await once(this.#child, 'message')) as [CpuReport];
+    return report;
+  }
+
+  /** Ends the child in its own order and waits for its exit. */
+  async stop(): Promise<void> {
+    const exited = once(this.#child, 'exit');
+    this.#child.send('exit');
+    await exited;
+  }
+}

@@ -1,0 +1,18 @@
+import { defineConfig } from 'tsup';
+
+export default defineConfig({
+  entry: {
+    main: 'src/main.ts',
+    load: 'src/load.ts',
+    'bare-mdp': 'src/bare-mdp.ts',
+    'bare-ppp': 'src/bare-ppp.ts',
+    'mdp-broker': 'src/mdp-broker.ts',
+    'ppp-queue': 'src/ppp-queue.ts',
+  },
+  format: ['esm'],
+  clean: true,
+  target: 'node20',
+  platform: 'node',
+  noExternal: [/^@proj\//, 'zod'],
+  external: ['zeromq'],
+});

@@ -1,0 +1,131 @@
+/** The kinds of option a program can have. Each says how its text is read and, in words, what it allows. */
+import * as z from 'zod';
+
+/** How the text of a flag or an environment variable becomes a value. */
+export type FieldKind = 'text' | 'number' | 'switch' | 'list';
+
+/** What help and refusals say about a field. */
+interface FieldNote {
+  readonly kind: FieldKind;
+  /** Stands for the value in the help. */
+  readonly placeholder: string;
+  /** Completes the sentence "must be ...". */
+  readonly allowed: string;
+}
+
+const notes = z.registry<FieldNote>();
+
+function noted<Schema extends z.ZodType>(
+  schema: Schema,
+  kind: FieldKind,
+  placeholder: string,
+  allowed: string,
+): Schema {
+  notes.add(schema, { kind, placeholder, allowed });
+  return schema;
+}
+
+const BIND_ENDPOINT = /^(tcp:\/\/(\*|\[[0-9a-f:.%*]+\]|[^\s:/,]+):(\*|\d{1,5})|ipc:\/\/[^\s,]+)$/i;
+const CONNECT_ENDPOINT = /^(tcp:\/\/(\[[0-9a-f:.%]+\]|[^\s:/,*]+):\d{1,5}|ipc:\/\/[^\s,*]+)$/i;
+
+/** An endpoint to listen on; `*` as host means every interface, `*` as port a free one. */
+export function bindEndpoint() {
+  return noted(
+    z.string().regex(BIND_ENDPOINT),
+    'text',
+    'ENDPOINT',
+    'an endpoint such as tcp://127.0.0.1:5555, tcp://*:5555 or ipc:///run/broker',
+  );
+}
+
+/** One or more endpoints to connect to, the first one preferred. */
+export function connectEndpoints() {
+  return noted(
+    z.array(z.string().regex(CONNECT_ENDPOINT)).min(1),
+    'list',
+    'ENDPOINT',
+    'endpoints such as tcp://127.0.0.1:5555 or ipc:///run/broker',
+  );
+}
+
+/** A whole number within bounds. */
+export function wholeNumber(bounds: { readonly min: number; readonly max?: number }) {
+  return bounded('N', 'a whole number', bounds);
+}
+
+/** A duration in milliseconds within bounds. */
+export function milliseconds(bounds: { readonly min: number; readonly max?: number }) {
+  return bounded('MS', 'milliseconds as a whole number', bounds);
+}
+
+/** A size in bytes within bounds. */
+export function bytes(bounds: { readonly min: number; readonly max?: number }) {
+  return bounded('BYTES', 'bytes as a whole number', bounds);
+}
+
+function bounded(placeholder: string, what: string, { min, max }: { readonly min: number; readonly max?: number }) {
+  const schema = max === undefined ? z.int().min(min) : z.int().min(min).max(max);
+  const range = max === undefined ? `at least ${min.toString()}` : `from ${min.toString()} to ${max.toString()}`;
+  return noted(schema, 'number', placeholder, `${what}, ${range}`);
+}
+
+/** One of a few words. The placeholder shows them all unless there are too many for a line of help. */
+export function oneOf<const Words extends readonly [string, ...string[]]>(
+  words: Words,
+  placeholder: string = words.join('|'),
+) {
+  return noted(z.enum(words), 'text', placeholder, `one of ${words.join(', ')}`);
+}
+
+/** A list whose members are each one of a few words. */
+export function someOf<const Words extends readonly [string, ...string[]]>(words: Words) {
+  return noted(z.array(z.enum(words)).min(1), 'list', 'LIST', `a list of ${words.join(', ')}`);
+}
+
+/** Any text that is not empty. `allowed` completes the sentence "must be ...". */
+export function text(placeholder: string, allowed: string) {
+  return noted(z.string().min(1), 'text', placeholder, allowed);
+}
+
+/** One or more names of services, as Majordomo spells them. */
+export function serviceNames() {
+  return noted(
+    z.array(z.string().regex(/^(?!mmi\.)[\x20-\x7e]{1,255}$/)).min(1),
+    'list',
+    'NAME',
+    'names of 1 to 255 printable ASCII characters not beginning with mmi.',
+  );
+}
+
+/** On or off: `--name` and `--no-name` as flags, `true` and `false` elsewhere. */
+export function onOff() {
+  return noted(z.boolean(), 'switch', '', 'true or false');
+}
+
+/** One option of a program, as its help, its sources and its refusals need it. */
+export interface Field extends FieldNote {
+  /** Name in the schema, in camel case. */
+  readonly key: string;
+  /** Name of the flag without dashes, and of the key in the configuration file. */
+  readonly flag: string;
+  readonly help: string;
+  /** Value when no source sets it; `undefined` when it stays unset. */
+  readonly fallback: string | number | boolean | readonly string[] | undefined;
+}
+
+/** The fields of a program's schema, in the order they were written. Throws for a member not made by this module. */
+export function fieldsOf(schema: z.ZodObject): Field[] {
+  return Object.entries(schema.shape).map(([key, member]) => fieldOf(key, member as z.ZodType));
+}
+
+function fieldOf(key: string, member: z.ZodType): Field {
+  const fallback = member instanceof z.ZodDefault ? (member.def.defaultValue as Field['fallback']) : undefined;
+  const wrapped = member instanceof z.ZodDefault || member instanceof z.ZodOptional;
+  const note = notes.get(wrapped ? (member.unwrap() as z.ZodType) : member);
+  if (note === undefined) throw new Error(`option ${key} is not made of a field of appkit`);
+  return { ...note, key, flag: kebab(key), help: member.description ?? '', fallback };
+}
+
+function kebab(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

@@ -1,0 +1,25 @@
+/** What every program of this repository shares. Private: bundled into the programs, never published. */
+export { ChildProgram } from './child.js';
+export type { Exit, LogRecord } from './child.js';
+export {
+  bindEndpoint,
+  bytes,
+  connectEndpoints,
+  milliseconds,
+  oneOf,
+  onOff,
+  serviceNames,
+  someOf,
+  text,
+  wholeNumber,
+} from './fields.js';
+export type { Logger } from './logging.js';
+export { every } from './periodic.js';
+export { defineCommand } from './program.js';
+export type { Command, Context, Program } from './program.js';
+export { runProgram } from './run.js';
+export { digestService, textStatsService } from './sample-services.js';
+export { untilStopped } from './signals.js';
+export { processTransport } from './transport.js';
+export { formatTable } from './table.js';
+export type { Column } from './table.js';

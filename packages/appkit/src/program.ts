@@ -1,0 +1,67 @@
+/** What a program consists of: its name, its options, and what it does with them. */
+import type * as z from 'zod';
+import type { Logger, LoggingDefaults } from './logging.js';
+
+/** A positional argument. */
+export interface Operand {
+  /** As commander writes it: `<service>`, `[body...]`. */
+  readonly syntax: string;
+  readonly help: string;
+}
+
+/** A command line to try, and what it does. */
+export interface Example {
+  readonly what: string;
+  /** Without the program's name. */
+  readonly line: string;
+}
+
+/** What a command is given when it runs. */
+export interface Context<Settings> {
+  readonly settings: Settings;
+  readonly operands: readonly string[];
+  readonly log: Logger;
+  /** Aborted when the program is to finish its work and leave. */
+  readonly stop: AbortSignal;
+  /** Writes a line of results to standard output. */
+  readonly print: (line: string) => void;
+}
+
+/** A command: of a program with several, or the only one. */
+export interface Command<Schema extends z.ZodObject = z.ZodObject> {
+  readonly name: string;
+  /** One sentence. */
+  readonly summary: string;
+  readonly options: Schema;
+  readonly operands?: readonly Operand[];
+  readonly examples: readonly Example[];
+  /**
+   * Does the work. The exit code is what it returns (nothing: 0), or follows from what it throws: 2 for `OPTIONS_INVALID`,
+   * 3 for `TIMEOUT`, else 1.
+   */
+  run(context: Context<z.output<Schema> & LoggingSettings>): Promise<number | undefined>;
+}
+
+/** Values of the options that every program has. */
+export interface LoggingSettings {
+  readonly logLevel?: string | undefined;
+  readonly logFormat?: string | undefined;
+}
+
+/** A program: one command, or several to choose from. */
+export interface Program {
+  /** Name of the binary, such as `proj-broker`. */
+  readonly name: string;
+  readonly version: string;
+  /** One sentence; of a program with one command, that command's is used. */
+  readonly summary: string;
+  /** Prefix of its environment variables, such as `PROJ_BROKER_`. */
+  readonly envPrefix: string;
+  readonly logging: LoggingDefaults;
+  readonly commands: readonly [Command, ...Command[]];
+}
+
+/** Declares a command with the types of its own options. */
+export function defineCommand<Schema extends z.ZodObject>(command: Command<Schema>): Command {
+  return command;
+}

@@ -1,0 +1,80 @@
+/** From a command line to an exit code: 0 done, 1 failed, 2 wrong usage, 3 timed out. */
+import { isProjError } from '@proj/transport';
+import { parseCommandLine, type Invocation } from './command-line.js';
+import { fieldsOf } from './fields.js';
+import { createLogger, loggingOptions } from './logging.js';
+import type { Command, Program } from './program.js';
+import { readConfigFile, resolveSettings, strayVariables, variableOf } from './settings.js';
+import { Stopped, stopOnSignals } from './signals.js';
+
+/** What a program sees of the process it runs in. */
+export interface World {
+  /** Arguments without node and script. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stop: AbortSignal;
+  writeOut(text: string): void;
+  writeError(text: string): void;
+}
+
+/** Runs the program this process was started for, then ends the process. */
+export async function runProgram(program: Program): Promise<never> {
+  // Whoever reads our output may leave before we are done; that is not a failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  const exitCode = await execute(program, {
+    args: process.argv.slice(2),
+    env: process.env,
+    stop: stopOnSignals(),
+    writeOut: (text) => void process.stdout.write(text),
+    writeError: (text) => void process.stderr.write(text),
+  });
+  // An explicit exit, once the output is out: a socket that still lingers must not keep a finished program alive.
+  await new Promise((resolve) => process.stdout.write('', resolve));
+  process.exit(exitCode);
+}
+
+/** Runs a program and resolves to its exit code. Whatever goes wrong ends as one line of `writeError`. */
+export async function execute(program: Program, world: World): Promise<number> {
+  try {
+    const complete = { ...program, commands: program.commands.map(addLogging) as [Command, ...Command[]] };
+    const invocation = parseCommandLine(complete, world.args);
+    if (!('text' in invocation)) return await runCommand(complete, invocation, world);
+    world.writeOut(invocation.text);
+    return 0;
+  } catch (error) {
+    if (error instanceof Stopped && error === world.stop.reason) return error.exitCode;
+    world.writeError(`${program.name}: ${describe(error)}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+async function runCommand(program: Program, invocation: Invocation, world: World): Promise<number> {
+  const { command, operands, configPath, flags } = invocation;
+  const { env, stop } = world;
+  const { envPrefix } = program;
+  const fields = program.commands.flatMap((member) => fieldsOf(member.options));
+  const configVariable = `${envPrefix}CONFIG`;
+  const path = configPath ?? env[configVariable] ?? '';
+  const file = path === '' ? undefined : readConfigFile(path, new Set(fields.map((field) => field.flag)));
+  const settings = resolveSettings(command.options, { flags, env, envPrefix, file });
+  const log = createLogger(program.name, settings, program.logging);
+  const known = new Set([configVariable, ...fields.map((field) => variableOf(field, envPrefix))]);
+  for (const variable of strayVariables({ env, envPrefix }, known)) log.warn({ variable }, 'no such option, ignored');
+  const print = (line: string) => world.writeOut(`${line}\n`);
+  return (await command.run({ settings, operands, log, stop, print })) ?? 0;
+}
+
+function addLogging(command: Command): Command {
+  return { ...command, options: command.options.safeExtend(loggingOptions) };
+}
+
+/** The message alone, on one line. Only an error without a code, which is a bug of ours, shows where it happened. */
+function describe(error: unknown): string {
+  if (isProjError(error)) return error.message.replaceAll(/\s*\n\s*/g, ' ');
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+function exitCodeOf(error: unknown): number {
+  if (isProjError(error, 'OPTIONS_INVALID')) return 2;
+  return isProjError(error, 'TIMEOUT') ? 3 : 1;
+}

@@ -1,0 +1,98 @@
+/** For tests: the built programs of this repository, started and ended. */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ChildProgram } from './child.js';
+
+/** What a program that has ended leaves behind. */
+export interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What makes a broker bind nothing that another test may want. */
+const FREE_PORTS = ['--mdp', '--ppp-frontend', '--ppp-backend'].flatMap((flag) => [flag, 'tcp://127.0.0.1:*']);
+
+/** Variables a program is started with: ours, without what would set options. */
+function plainEnvironment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('PROJ_'));
+  return { ...Object.fromEntries(inherited), ...extra };
+}
+
+/** Path of the built program of a folder in `apps/`. */
+export function programPath(app: string): string {
+  return fileURLToPath(new URL(`../../../apps/${app}/dist/main.js`, import.meta.url));
+}
+
+/** Flags that the help of a program, or of its commands, has and the README of its folder does not. */
+export async function undocumentedFlags(app: string, commands: readonly string[] = []): Promise<string[]> {
+  const readme = readFileSync(new URL(`../../../apps/${app}/README.md`, import.meta.url), 'utf8');
+  const programs = new Programs();
+  const helps = await Promise.all(
+    [[], ...commands.map((command) => [command])].map((words) => programs.run(app, [...words, '--help'])),
+  );
+  const flags = helps.flatMap(({ stdout }) =>
+    [...stdout.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, flag]) => flag ?? ''),
+  );
+  return flags.filter((flag) => !new RegExp(`\`--(no-)?${flag}[ \`]`).test(readme));
+}
+
+/** A broker that listens. */
+export interface StartedBroker {
+  readonly broker: ChildProgram;
+  /** Where Majordomo is. */
+  readonly endpoint: string;
+  /** By the name of the option. */
+  readonly endpoints: Readonly<Record<'mdp' | 'pppFrontend' | 'pppBackend', string>>;
+}
+
+/** The programs that a test has started. */
+export class Programs {
+  readonly #started: ChildProgram[] = [];
+
+  /** Starts a program that stays, with logs as JSON. */
+  start(app: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProgram {
+    const all = [...args, '--log-format', 'json'];
+    const child = new ChildProgram(app, programPath(app), all, plainEnvironment(env));
+    this.#started.push(child);
+    return child;
+  }
+
+  /** A broker on free ports, and where its protocols are; resolves when it listens. */
+  async startBroker(...args: readonly string[]): Promise<StartedBroker> {
+    const broker = this.start('broker', [...FREE_PORTS, ...args]);
+    const endpoints = (await broker.record('listening'))['endpoints'] as StartedBroker['endpoints'];
+    return { broker, endpoint: endpoints.mdp, endpoints };
+  }
+
+  /** Runs a program to its end with `input` as its standard input. */
+  async run(
+    app: string,
+    args: readonly string[],
+    input = '',
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Outcome> {
+    const child = spawn(process.execPath, [programPath(app), ...args], { env: plainEnvironment(env) });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+    child.stdin.end(input);
+    return await new Promise((resolve, reject) => {
+      child.once('error', reject).once('close', (code) => {
+        resolve({ code, stdout, stderr });
+      });
+    });
+  }
+
+  /** Ends whatever still runs. */
+  async end(): Promise<void> {
+    await Promise.all(
+      this.#started.splice(0).map((child) => {
+        child.kill('SIGKILL');
+        return child.exit;
+      }),
+    );
+  }
+}

@@ -1,0 +1,44 @@
+/** Brokers for ZeroMQ request-reply. One folder per protocol family; `parts/` holds what they share. */
+export { MdpBroker } from './mdp/broker.js';
+export type { MdpBrokerEvents } from './mdp/broker.js';
+export type { MdpBrokerCounters } from './mdp/counters.js';
+export type {
+  MdpBrokerEffect,
+  MdpBrokerEvent,
+  MdpBrokerNote,
+  MdpDropReason,
+  MdpWorkerLoss,
+  MdpWorkerLostNotice,
+  MdpWorkerReadyNotice,
+} from './mdp/effects.js';
+export { MdpBrokerEngine } from './mdp/engine.js';
+export { mdpBrokerOptions } from './mdp/options.js';
+export type { MdpBrokerOptions, MdpBrokerSettings } from './mdp/options.js';
+export type { MdpBrokerStats, MdpServiceStats } from './mdp/stats.js';
+export type { PppCounters } from './ppp/counters.js';
+export type {
+  PppDropReason,
+  PppNote,
+  PppPoolEffect,
+  PppPoolEvent,
+  PppQueueEffect,
+  PppQueueEvent,
+  PppWorkerLoss,
+  PppWorkerLostNotice,
+  PppWorkerReadyNotice,
+} from './ppp/effects.js';
+export { PppQueueEngine } from './ppp/engine.js';
+export { PppPoolEngine } from './ppp/engine-pool.js';
+export { pppPoolOptions, pppQueueOptions } from './ppp/options.js';
+export type {
+  PppPoolOptions,
+  PppPoolSettings,
+  PppQueueOptions,
+  PppQueueSettings,
+  PppRequestOptions,
+} from './ppp/options.js';
+export { PppPool } from './ppp/pool.js';
+export type { PppPoolEvents } from './ppp/pool.js';
+export { PppQueue } from './ppp/queue.js';
+export type { PppQueueEndpoints, PppQueueEvents } from './ppp/queue.js';
+export type { PppPoolStats, PppQueueStats } from './ppp/stats.js';

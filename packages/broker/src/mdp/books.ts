@@ -1,0 +1,30 @@
+/** Majordomo broker: everything it remembers, in one place. Who may change it: `engine.ts` and `jobs.ts`. */
+import { Budget } from '../parts/budget.js';
+import { Clients } from '../parts/clients.js';
+import { Roster } from '../parts/roster.js';
+import type { MdpBrokerSettings } from './options.js';
+import { RequestTtl } from './request-ttl.js';
+import type { Request } from './requests.js';
+import { Services } from './services.js';
+import type { Worker } from './workers.js';
+
+/** The broker's state between two steps. */
+export interface Books {
+  readonly workers: Roster<Worker>;
+  readonly services: Services;
+  readonly clients: Clients<Request>;
+  /** Rule 18: bytes of all open requests. */
+  readonly bytes: Budget;
+  readonly ttl: RequestTtl;
+}
+
+/** Empty books. */
+export function newBooks(settings: MdpBrokerSettings): Books {
+  return {
+    workers: new Roster(settings),
+    services: new Services(settings),
+    clients: new Clients(),
+    bytes: new Budget(settings.requestQueueMaxBytes),
+    ttl: new RequestTtl(settings),
+  };
+}

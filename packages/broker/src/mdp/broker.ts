@@ -1,0 +1,160 @@
+/** Majordomo broker, the facade: 18/MDP (0.2), 7/MDP (0.1) and 8/MMI on one ROUTER. Rules: engine.ts and docs/protocols/mdp.md. */
+import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker, encodeMdp } from '@proj/frames/mdp';
+import type { MdpCommand } from '@proj/frames/mdp';
+import { Emitter, parseOptions } from '@proj/transport';
+import type { PortOptions } from '@proj/transport';
+import { BrokerRunner } from '../broker-runner.js';
+import type { SocketPlan } from '../broker-runner.js';
+import type {
+  MdpBrokerEffect,
+  MdpBrokerEvent,
+  MdpBrokerNote,
+  MdpWorkerLostNotice,
+  MdpWorkerReadyNotice,
+} from './effects.js';
+import { MdpBrokerEngine } from './engine.js';
+import { mdpBrokerOptions } from './options.js';
+import type { MdpBrokerOptions, MdpBrokerSettings } from './options.js';
+import type { MdpBrokerStats } from './stats.js';
+
+/** Events of an {@link MdpBroker}. */
+export interface MdpBrokerEvents {
+  'worker-ready': MdpWorkerReadyNotice;
+  'worker-lost': MdpWorkerLostNotice;
+  /** Something worth a log line; the same about the same peer at most once a minute. */
+  note: MdpBrokerNote;
+  /** The socket failed for good: nothing more is received. Close this broker and start another. */
+  broken: Error;
+}
+
+/**
+ * Routes requests from clients to the workers of named services and replies back, for MDP 0.2 and 0.1 side by side.
+ *
+ * ```ts
+ * await using broker = new MdpBroker({ endpoint: 'tcp://127.0.0.1:5555' });
+ * await broker.start();
+ * ```
+ */
+export class MdpBroker {
+  readonly #engine: MdpBrokerEngine;
+  readonly #runner: BrokerRunner<MdpBrokerEvent, MdpBrokerEffect>;
+  readonly #events = new Emitter<MdpBrokerEvents>();
+  #starting: Promise<string[]> | undefined;
+
+  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  constructor(options: MdpBrokerOptions = {}) {
+    const settings = parseOptions('MdpBroker', mdpBrokerOptions, options);
+    this.#engine = new MdpBrokerEngine(settings);
+    this.#runner = new BrokerRunner<MdpBrokerEvent, MdpBrokerEffect>(
+      {
+        name: 'MdpBroker',
+        engine: this.#engine,
+        sockets: [socketPlan(settings)],
+        drain: { kind: 'drain' },
+        perform: this.#perform,
+        onBroken: (error) => {
+          this.#events.emit('broken', error);
+        },
+      },
+      settings.transport,
+    );
+  }
+
+  /**
+   * Binds and serves. Resolves to the bound endpoints, wildcard ports filled in. Rejects with `ADDRESS_IN_USE`,
+   * `OPTIONS_INVALID` (an endpoint nobody can bind) or `UNAVAILABLE` (no ZeroMQ on this machine), and nothing is left bound.
+   */
+  start(): Promise<string[]> {
+    return (this.#starting ??= this.#runner.start().then((bound) => bound.flat()));
+  }
+
+  /**
+   * Comes to an end in order: no new requests, running jobs may finish for `drainMs`, DISCONNECT to every worker, then
+   * `close`. Idempotent.
+   */
+  drain(): Promise<void> {
+    return this.#runner.drain();
+  }
+
+  /** Stops at once: waiting and running requests are dropped, workers and clients find out by themselves. Idempotent. */
+  close(): Promise<void> {
+    return this.#runner.close();
+  }
+
+  /** As {@link MdpBroker.close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Adds a listener and returns the function that removes it again. */
+  on<Name extends keyof MdpBrokerEvents>(event: Name, listener: (payload: MdpBrokerEvents[Name]) => void): () => void {
+    return this.#events.on(event, listener);
+  }
+
+  /** Sizes now and totals so far; the cost is linear in the number of services. */
+  stats(): MdpBrokerStats {
+    return this.#engine.stats();
+  }
+
+  readonly #perform = (effect: MdpBrokerEffect): void => {
+    switch (effect.kind) {
+      case 'send':
+        this.#runner.send(0, effect.peer, encodeMdp(effect.command));
+        break;
+      case 'drained':
+        this.#runner.drained();
+        break;
+      case 'note':
+        this.#events.emit('note', effect);
+        break;
+      case 'worker-ready':
+        this.#events.emit('worker-ready', effect);
+        break;
+      case 'worker-lost':
+        this.#events.emit('worker-lost', effect);
+        break;
+    }
+  };
+}
+
+function socketPlan(settings: MdpBrokerSettings): SocketPlan<MdpBrokerEvent> {
+  const { endpoint, acceptLeadingEmpty } = settings;
+  const decodeOptions = { acceptLeadingEmpty };
+  return {
+    endpoints: typeof endpoint === 'string' ? [endpoint] : endpoint,
+    port: portOptions(settings),
+    onMessage: (peer, frames) => ({ kind: 'message', peer, command: decodeMdpAtBroker(frames, decodeOptions) }),
+    onPeerGone: (peer) => ({ kind: 'peer-gone', peer }),
+    onUndeliverable: (peer, frames, reason) => {
+      const command = decodeOwn(frames);
+      return command === undefined ? undefined : { kind: 'undeliverable', peer, command, reason };
+    },
+    onRejected: (peer, reason) => ({ kind: 'rejected', peer, reason }),
+  };
+}
+
+function portOptions(settings: MdpBrokerSettings): PortOptions {
+  const { maxMessageFrames, maxMessageBytes, lingerMs, clientRequestsMax, requestQueueMax } = settings;
+  return {
+    maxMessageFrames,
+    maxMessageBytes,
+    lingerMs,
+    // Rule 19: a client may send as many requests before it reads the first reply. Bytes are bounded by the defaults.
+    peerQueueMax: clientRequestsMax,
+    queueMax: Math.max(clientRequestsMax, requestQueueMax),
+    // Rule 16: a restarted worker with a fixed routing id must win over its dead connection.
+    handover: true,
+  };
+}
+
+/** What of ours did not go out. Decoding it again costs nothing while all is well, unlike remembering every message. */
+function decodeOwn(frames: readonly Uint8Array[]): MdpCommand | undefined {
+  // Only 0.1 decodes behind an empty frame; a 0.2 peer that wants one is answered with one (rule 3).
+  for (const candidate of frames[0]?.length === 0 ? [frames, frames.slice(1)] : [frames]) {
+    const toWorker = decodeMdpAtWorker(candidate);
+    if (toWorker.kind !== 'malformed') return toWorker;
+    const toClient = decodeMdpAtClient(candidate);
+    if (toClient.kind !== 'malformed') return toClient;
+  }
+  return undefined;
+}

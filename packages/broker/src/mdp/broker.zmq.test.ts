@@ -1,0 +1,96 @@
+/** The facade over libzmq: what only real sockets can show. */
+import { zmqTransport } from '@proj/transport/zmq';
+import { afterEach, describe, expect, it } from 'vitest';
+import { RawPeer } from '../../test/raw-peer.js';
+import { MdpBroker } from './broker.js';
+import type { MdpBrokerOptions } from './options.js';
+
+const open: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.close()));
+});
+
+async function start(options: MdpBrokerOptions = {}): Promise<{ broker: MdpBroker; endpoint: string }> {
+  const broker = new MdpBroker({ endpoint: 'tcp://127.0.0.1:*', lingerMs: 0, ...options });
+  open.push(broker);
+  const [endpoint = ''] = await broker.start();
+  return { broker, endpoint };
+}
+
+function peer(endpoint: string, routingId?: string): RawPeer {
+  const options = routingId === undefined ? {} : { routingId: Buffer.from(routingId) };
+  const made = RawPeer.connect(zmqTransport(), endpoint, options);
+  open.push(made);
+  return made;
+}
+
+async function ready(broker: MdpBroker, endpoint: string, routingId?: string): Promise<RawPeer> {
+  const worker = peer(endpoint, routingId);
+  const registered = new Promise((resolve) => broker.on('worker-ready', resolve));
+  worker.send('MDPW02', '\x01', 'echo');
+  await registered;
+  return worker;
+}
+
+describe('over real sockets', () => {
+  it('serves a request of 1 MiB, empty and binary frames byte for byte', async () => {
+    const { broker, endpoint } = await start();
+    const worker = await ready(broker, endpoint);
+    const client = peer(endpoint);
+    const body = ['', '\x00\xff', 'x'.repeat(1 << 20)];
+    client.send('MDPC02', '\x01', 'echo', ...body);
+    const [, , address = '', ...rest] = await worker.next();
+    expect(rest).toEqual(['', ...body]);
+    worker.send('MDPW02', '\x04', address, '', ...body);
+    expect(await client.next()).toEqual(['MDPC02', '\x03', 'echo', ...body]);
+  });
+
+  it('gives the job of a worker whose connection ends to another one at once', async () => {
+    const { broker, endpoint } = await start();
+    const first = await ready(broker, endpoint);
+    const second = await ready(broker, endpoint);
+    const client = peer(endpoint);
+    client.send('MDPC02', '\x01', 'echo', 'hello');
+    await first.next();
+    await first.close();
+    expect((await second.next()).at(-1)).toBe('hello');
+  });
+
+  it('answers 2000 pipelined requests, each once and in order', async () => {
+    const { broker, endpoint } = await start();
+    const worker = await ready(broker, endpoint);
+    const client = peer(endpoint);
+    for (let i = 0; i < 2000; i++) client.send('MDPC02', '\x01', 'echo', `${i}`);
+    for (let i = 0; i < 2000; i++) {
+      const [, , address = '', , body = ''] = await worker.next();
+      worker.send('MDPW02', '\x04', address, '', body);
+    }
+    for (let i = 0; i < 2000; i++) expect((await client.next())[3]).toBe(`${i}`);
+    expect(broker.stats().counters).toMatchObject({ requests: 2000, replies: 2000 });
+  });
+
+  it('lets a restarted worker with a fixed routing id take over from its dead connection (rule 16)', async () => {
+    const { broker, endpoint } = await start();
+    await ready(broker, endpoint, 'fixed');
+    const again = peer(endpoint, 'fixed');
+    // To the broker this is a second READY: it says DISCONNECT, and the next READY opens a conversation.
+    again.send('MDPW02', '\x01', 'echo');
+    expect(await again.next()).toEqual(['MDPW02', '\x06']);
+    const registered = new Promise((resolve) => broker.on('worker-ready', resolve));
+    again.send('MDPW02', '\x01', 'echo');
+    await registered;
+    peer(endpoint).send('MDPC02', '\x01', 'echo', 'hello');
+    expect((await again.next()).at(-1)).toBe('hello');
+  });
+
+  it('rejects an address in use with a message that names it', async () => {
+    const { endpoint } = await start();
+    const other = new MdpBroker({ endpoint });
+    open.push(other);
+    await expect(other.start()).rejects.toMatchObject({
+      code: 'ADDRESS_IN_USE',
+      message: expect.stringContaining(endpoint) as unknown,
+    });
+  });
+});

@@ -1,0 +1,142 @@
+/** What must be true of the Majordomo broker's books between any two steps. Called by tests and the simulator. */
+import { totalBytes } from '@proj/frames';
+import { check } from '../parts/check.js';
+import { requestCost } from '../parts/cost.js';
+import type { Roster } from '../parts/roster.js';
+import type { Books } from './books.js';
+import type { MdpBrokerCounters } from './counters.js';
+import { Request } from './requests.js';
+import type { Service, Services } from './services.js';
+import type { Worker } from './workers.js';
+
+/** What the engine claims about them. */
+export interface Claims {
+  /** Requests accepted and neither answered nor given up. */
+  readonly open: number;
+  readonly counters: MdpBrokerCounters;
+  readonly deadline: number;
+  readonly drainUntil: number;
+  /** Until when expiry is put off. */
+  readonly lateUntil: number;
+}
+
+/** Throws an `Error` that names the first thing that does not agree. Linear in everything that is held. */
+export function assertBooks(books: Books, claims: Claims): void {
+  const { open } = claims;
+  const known = new Set(books.services.values());
+  const running = assertWorkers(books.workers, known);
+  const waiting = assertServices(known, books.services);
+  assertRequests(running, waiting, books, open);
+  assertDeadlines(books, waiting, known, claims);
+  assertTotals(claims);
+}
+
+/** Each worker has one job or rests in the pool of its service; nobody shares a job. */
+function assertWorkers(workers: Roster<Worker>, known: Set<Service>): Set<Request> {
+  const running = new Set<Request>();
+  const idle = idleWorkers(known);
+  const perService = new Map<Service, number>();
+  for (const worker of workers.values()) {
+    const { request, service } = worker;
+    check(workers.find(worker.peer.key) === worker, 'a worker is found by its id');
+    check(known.has(service), 'the service of a worker exists');
+    check(idle.has(worker) === (request === undefined), 'a worker is idle or has a job');
+    check(Number.isFinite(worker.life.at), 'a worker can expire');
+    check(Number.isFinite(worker.heartbeat.at), 'a worker gets heartbeats');
+    if (request !== undefined) {
+      check(!running.has(request), 'a job is at one worker');
+      check(request.service === service, 'a job is of its worker’s service');
+      check(request.attempts >= 1, 'a running job was dispatched');
+      running.add(request);
+    }
+    idle.delete(worker);
+    perService.set(service, (perService.get(service) ?? 0) + 1);
+  }
+  check(idle.size === 0, 'every idle worker is registered');
+  for (const service of known) {
+    check(service.workers === (perService.get(service) ?? 0), 'a service counts its workers');
+  }
+  return running;
+}
+
+function idleWorkers(services: Iterable<Service>): Set<Worker> {
+  const idle = new Set<Worker>();
+  for (const service of services) {
+    for (const worker of service.idle.values()) {
+      check(worker.service === service && !idle.has(worker), 'a worker rests in the pool of its own service');
+      idle.add(worker);
+    }
+  }
+  return idle;
+}
+
+/** No service without purpose, nobody waits while a worker rests, queues count right. */
+function assertServices(known: Set<Service>, services: Services): Set<Request> {
+  const waiting = new Set<Request>();
+  check(services.size === known.size, 'services are counted');
+  for (const service of known) {
+    check(service.workers > 0 || service.queue.size > 0, 'a service has workers or requests');
+    check(service.queue.size === 0 || service.idle.size === 0, 'nobody waits while a worker is idle');
+    const before = waiting.size;
+    for (const request of service.queue.values()) {
+      check(request.service === service && request.place.waiting, 'a waiting request is in its own service’s queue');
+      waiting.add(request);
+    }
+    check(waiting.size - before === service.queue.size, 'a queue counts its requests');
+  }
+  return waiting;
+}
+
+/** Each open request is in one place, owed to one client, and paid for. */
+function assertRequests(running: Set<Request>, waiting: Set<Request>, { clients, bytes }: Books, open: number): void {
+  check(running.size + waiting.size === open, 'every open request runs or waits');
+  let cost = 0;
+  let orphans = 0;
+  for (const request of [...running, ...waiting]) {
+    check(!(running.has(request) && waiting.has(request)), 'a request runs or waits, not both');
+    check(request.owed.linked, 'an open request is owed to a client');
+    check(request.cost === requestCost(request.body) + (request.collected?.cost ?? 0), 'a request costs what it holds');
+    const parts = request.collected;
+    check(parts === undefined || parts.tooLarge || parts.bytes === totalBytes(parts.frames), 'parts are counted');
+    if (request.client.gone) {
+      check(running.has(request), 'nobody waits for a client that is gone');
+      orphans++;
+    } else {
+      check(clients.find(request.client.peer.key) === request.client, 'the client of an open request is known');
+    }
+    cost += request.cost;
+  }
+  check(bytes.used === cost && cost <= bytes.max, 'the byte budget is what the open requests cost');
+  let owed = 0;
+  for (const client of clients.values()) {
+    check(client.requests.size > 0 && !client.gone, 'a client is known for its open requests');
+    owed += client.requests.size;
+  }
+  check(owed + orphans === open, 'clients count their open requests');
+}
+
+/** Nothing has a deadline that is not there, and the engine's deadline is the earliest of all, but for our own lateness. */
+function assertDeadlines({ workers, ttl }: Books, waiting: Set<Request>, known: Set<Service>, claims: Claims): void {
+  let earliest = claims.drainUntil;
+  for (const worker of workers.values()) earliest = Math.min(earliest, worker.heartbeat.at, worker.life.at);
+  for (const deadline of ttl.values()) {
+    const holder = deadline.value;
+    check(holder instanceof Request ? waiting.has(holder) : known.has(holder), 'only what waits loses patience');
+    earliest = Math.min(earliest, deadline.at);
+  }
+  check(claims.deadline >= earliest, 'nothing is due before the earliest deadline');
+  check(claims.deadline <= Math.max(earliest, claims.lateUntil), 'the earliest deadline is not missed');
+}
+
+/** Accepted requests are answered, given up, or open. */
+function assertTotals({ counters, open }: Claims): void {
+  const { dropped } = counters;
+  const lost =
+    dropped['expired-unserved'] +
+    dropped['expired-busy'] +
+    dropped['client-gone'] +
+    dropped['attempts-exhausted'] +
+    dropped['lost-after-partial'] +
+    dropped.drained;
+  check(counters.requests === counters.replies + lost + open, 'accepted requests are answered, given up or open');
+}

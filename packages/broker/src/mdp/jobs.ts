@@ -1,0 +1,208 @@
+/**
+ * Majordomo broker: a request's way from acceptance to its one end, answered or given up. Rules 2, 4, 14, 17 to 22; which
+ * peer may say what is `engine.ts`.
+ */
+import type { MdpBody, MdpClientRequest, MdpWorkerFinal, MdpWorkerPartial } from '@proj/frames/mdp';
+import type { Peer } from '@proj/transport';
+import { requestCost } from '../parts/cost.js';
+import type { Books } from './books.js';
+import type { MdpRefusal, MdpRequestLoss } from './effects.js';
+import { framingOf } from './framing.js';
+import type { MdpBrokerSettings } from './options.js';
+import type { Output } from './output.js';
+import { collect, discardCollected, joinCollected } from './partials.js';
+import { Request } from './requests.js';
+import type { Service } from './services.js';
+import type { Worker } from './workers.js';
+
+/** Accepts requests, finds each a worker, and sees to it that none is lost or answered twice. */
+export class Jobs {
+  readonly #settings: MdpBrokerSettings;
+  readonly #books: Books;
+  readonly #out: Output;
+  readonly #perhapsEmpty: Service[] = [];
+  #open = 0;
+
+  constructor(settings: MdpBrokerSettings, books: Books, out: Output) {
+    this.#settings = settings;
+    this.#books = books;
+    this.#out = out;
+  }
+
+  /** Requests accepted and neither answered nor given up. */
+  get open(): number {
+    return this.#open;
+  }
+
+  /** Rules 4, 18, 19 and 21: takes the request to an idle worker or into the queue, or refuses it. */
+  accept(peer: Peer, command: MdpClientRequest): void {
+    const { clients, services } = this.#books;
+    const known = { client: clients.find(peer.key), service: services.find(command.version, command.service) };
+    const cost = requestCost(command.body);
+    const refusal = this.#refusal(command, known.client?.requests.size ?? 0, known.service, cost);
+    if (refusal !== undefined) {
+      this.#out.dropRequest(refusal, peer, command.service);
+      return;
+    }
+    const client = known.client ?? clients.add(peer);
+    const service = known.service ?? services.add(command.version, command.service);
+    const request = new Request(client, service, framingOf(command), command.body, cost);
+    client.requests.pushBack(request.owed);
+    this.#open++;
+    this.#out.counters.requests++;
+    const worker = service.idle.take();
+    if (worker === undefined) this.#wait(request, 'back');
+    else this.#dispatch(request, worker);
+  }
+
+  /** Rules 20 and 21: a worker without a job takes the next request, or rests as the most recently used one. */
+  free(worker: Worker): void {
+    const request = worker.service.queue.shift();
+    if (request === undefined) {
+      worker.service.idle.release(worker.idle);
+      this.#books.workers.renew(worker, this.#out.now);
+    } else {
+      this.#books.ttl.stop(request);
+      this.#dispatch(request, worker);
+    }
+  }
+
+  /** Rules 2 and 22: forwarded at once, or kept when the client can take one reply only. */
+  partial(request: Request, { body }: MdpWorkerPartial): void {
+    if (request.framing.version === '0.1') collect(request, body, this.#settings, this.#books.bytes);
+    else if (this.#answer(request, 'client-partial', body)) request.partialForwarded = true;
+  }
+
+  /** Rules 2 and 22: FINAL closes the request, whatever becomes of the reply, and frees the worker. */
+  final(worker: Worker, request: Request, command: MdpWorkerFinal): void {
+    const body = joinCollected(request.collected, command.body, this.#settings);
+    if (body !== undefined) this.#answer(request, 'client-final', body);
+    else this.#out.dropReply('reply-too-large', request.client.peer, request.service.name);
+    this.#out.counters.replies++;
+    this.#close(request);
+    worker.request = undefined;
+    this.free(worker);
+  }
+
+  /** Rule 14: the jobs of workers that are no more go to the next ones, or to the front of the queue, or are given up. */
+  recover(lost: readonly Worker[]): void {
+    for (const worker of lost) {
+      this.#perhapsEmpty.push(worker.service);
+      const request = worker.request;
+      worker.request = undefined;
+      if (request === undefined) continue;
+      discardCollected(request, this.#books.bytes);
+      const loss = this.#lossOf(request);
+      if (loss === undefined) this.#resend(request);
+      else this.abandon(request, loss);
+    }
+  }
+
+  /** Nobody waits for these any more. What runs finishes; its reply is dropped, since the id may come back as somebody else. */
+  clientGone(peer: Peer): void {
+    const client = this.#books.clients.find(peer.key);
+    if (client === undefined) return;
+    this.#books.clients.leave(client);
+    for (const request of client.requests.values()) {
+      if (request.place.waiting) this.abandon(request, 'client-gone');
+    }
+  }
+
+  /** Rule 17: gives up what has waited too long. */
+  expire(): void {
+    for (const request of this.#books.ttl.takeExpired(this.#out.now)) {
+      this.abandon(request, request.service.workers === 0 ? 'expired-unserved' : 'expired-busy');
+    }
+  }
+
+  /** Rule 24: gives up all that waits. */
+  abandonWaiting(): void {
+    for (const service of this.#books.services.values()) {
+      for (const request of service.queue.values()) this.abandon(request, 'drained');
+    }
+  }
+
+  /** Gives up a request that waits, or whose worker is no more. */
+  abandon(request: Request, reason: MdpRequestLoss): void {
+    if (request.service.queue.remove(request.place)) this.#books.ttl.stop(request);
+    this.#out.dropRequest(reason, request.client.peer, request.service.name);
+    this.#close(request);
+    this.#perhapsEmpty.push(request.service);
+  }
+
+  /** Ends a step: forgets services that nobody serves and nobody waits for. Not earlier, or a job could return to one of them. */
+  tidy(): void {
+    for (const service of this.#perhapsEmpty) {
+      if (this.#books.services.tidy(service)) this.#books.ttl.forget(service);
+    }
+    this.#perhapsEmpty.length = 0;
+  }
+
+  /** Why the request is not taken. When it is, its cost has been taken from the byte budget. */
+  #refusal(
+    command: MdpClientRequest,
+    openOfClient: number,
+    service: Service | undefined,
+    cost: number,
+  ): MdpRefusal | undefined {
+    if (command.service.length > this.#settings.serviceNameMaxBytes) return 'service-invalid';
+    if (openOfClient >= this.#settings.clientRequestsMax) return 'client-limit';
+    if (service === undefined && this.#books.services.full) return 'services-limit';
+    if (service?.queue.full === true) return 'queue-full';
+    return this.#books.bytes.take(cost) ? undefined : 'queue-full';
+  }
+
+  #wait(request: Request, where: 'front' | 'back'): void {
+    const { queue } = request.service;
+    if (where === 'front') queue.pushFront(request.place);
+    else queue.push(request.place, request.client.peer.key);
+    this.#books.ttl.start(request, this.#out.now);
+  }
+
+  #dispatch(request: Request, worker: Worker): void {
+    request.attempts++;
+    worker.request = request;
+    this.#books.workers.renew(worker, this.#out.now);
+    this.#out.counters.dispatches++;
+    const { version, leadingEmpty } = worker.framing;
+    const client = request.client.peer.id;
+    this.#out.send(worker.peer, { kind: 'worker-request', version, leadingEmpty, client, body: request.body });
+  }
+
+  #lossOf(request: Request): MdpRequestLoss | undefined {
+    if (request.client.gone) return 'client-gone';
+    if (request.partialForwarded && !this.#settings.resendAfterPartial) return 'lost-after-partial';
+    return request.attempts >= this.#settings.maxAttempts ? 'attempts-exhausted' : undefined;
+  }
+
+  #resend(request: Request): void {
+    this.#out.counters.resends++;
+    const worker = request.service.idle.take();
+    if (worker === undefined) this.#wait(request, 'front');
+    else this.#dispatch(request, worker);
+  }
+
+  /** Sends (a part of) the reply, framed as the client speaks; tells whether the client is still there to get it. */
+  #answer({ client, framing, service }: Request, kind: 'client-partial' | 'client-final', body: MdpBody): boolean {
+    if (client.gone) {
+      this.#out.dropReply('reply-undeliverable', client.peer, service.name);
+      return false;
+    }
+    const { version, leadingEmpty } = framing;
+    if (kind === 'client-final') {
+      this.#out.send(client.peer, { kind, version, leadingEmpty, service: service.name, body });
+    } else {
+      this.#out.counters.partials++;
+      this.#out.send(client.peer, { kind, version: '0.2', leadingEmpty, service: service.name, body });
+    }
+    return true;
+  }
+
+  /** The request has come to its end: nothing of it is kept. */
+  #close(request: Request): void {
+    this.#open--;
+    this.#books.bytes.give(request.cost);
+    request.client.requests.remove(request.owed);
+    this.#books.clients.tidy(request.client);
+  }
+}

@@ -1,0 +1,67 @@
+/** Options of the Majordomo broker: docs/protocols/mdp.md, section "Defaults". */
+import * as z from 'zod';
+import { count, endpoints, milliseconds, transport } from '../options.js';
+
+/** Schema of {@link MdpBrokerOptions}. All fields are optional; unknown ones are refused. */
+export const mdpBrokerOptions = z
+  .strictObject({
+    /** Where to bind: one endpoint, or several for the same ROUTER (clients and workers apart, say). Port `*` allowed. Default: the zguide's. */
+    endpoint: endpoints.default('tcp://127.0.0.1:5555'),
+    /** Milliseconds between two heartbeats to a worker; workers must use about the same. 10 ms to a day, default 2500 (zguide). */
+    heartbeatIntervalMs: milliseconds(10).default(2500),
+    /** Intervals of silence after which an idle worker is dead. 2 to 100, default 3 (18/MDP: "usually 3-5"). */
+    liveness: z.int().min(2).max(100).default(3),
+    /** Milliseconds of silence after which a busy worker is dead: longer than the longest job of workers that are mute meanwhile. Default interval x liveness. */
+    busyExpiryMs: milliseconds(10).optional(),
+    /** How many workers may be given one request before it is dropped. 1 to 100, default 3: a request that kills its worker must not kill all. */
+    maxAttempts: count(100).default(3),
+    /** Resend a lost worker's request although the client has had a part of the reply. Default false: the client cannot tell duplicates. */
+    resendAfterPartial: z.boolean().default(false),
+    /** Join services of equal name across MDP 0.1 and 0.2. Default false: every version has services of its own. */
+    bridge: z.boolean().default(false),
+    /** Take 0.2 messages behind one empty frame (majortomo workers). Default false: 18/MDP has none. */
+    acceptLeadingEmpty: z.boolean().default(false),
+    /** Milliseconds a request waits for a service that has no worker. Up to a day, default 30000. */
+    requestTtlMs: milliseconds(1).default(30_000),
+    /** Milliseconds a request waits for busy workers. 0, the default, sets no limit. */
+    busyTtlMs: milliseconds(0).default(0),
+    /** Requests that may wait for one service. Default 200000: the zguide's mdclient2 sends 100,000 at once. */
+    requestQueueMax: count(10_000_000).default(200_000),
+    /** Bytes of all open requests together, waiting or running, each charged for its bookkeeping too. Default 512 MiB. */
+    requestQueueMaxBytes: count(Number.MAX_SAFE_INTEGER).default(536_870_912),
+    /** Open requests of one client. Default 150000. */
+    clientRequestsMax: count(10_000_000).default(150_000),
+    /** Longest service name in bytes. 1 to 255, default 255. */
+    serviceNameMaxBytes: count(255).default(255),
+    /** Service names that may exist at a time, by registration or by waiting requests. Default 10000. */
+    servicesMax: count(1_000_000).default(10_000),
+    /** Workers that may be registered at a time. Default 100000. */
+    workersMax: count(1_000_000).default(100_000),
+    /** Frames of one message. Default 1024. */
+    maxMessageFrames: z.int().min(8).max(1_000_000).default(1024),
+    /** Bytes of one message. Default 64 MiB. */
+    maxMessageBytes: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(67_108_864),
+    /** Milliseconds that running jobs get when the broker drains. Default 10000. */
+    drainMs: milliseconds(0).default(10_000),
+    /** Milliseconds that closing may take to hand over what is pending. Default 1000. */
+    lingerMs: milliseconds(0).default(1000),
+    /** Answer `mmi.services` and `mmi.workers`, which 8/MMI does not know. Default true. */
+    mmiAdditions: z.boolean().default(true),
+    /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
+    transport: transport.optional(),
+  })
+  .refine((o) => o.busyExpiryMs === undefined || o.busyExpiryMs >= o.heartbeatIntervalMs, {
+    path: ['busyExpiryMs'],
+    error: 'must be at least heartbeatIntervalMs, or every job outlives its worker',
+  })
+  .refine((o) => o.requestQueueMaxBytes >= o.maxMessageBytes, {
+    path: ['requestQueueMaxBytes'],
+    error: 'must be at least maxMessageBytes, or a legal message could never be queued',
+  })
+  .transform((o) => ({ ...o, busyExpiryMs: o.busyExpiryMs ?? o.heartbeatIntervalMs * o.liveness }));
+
+/** What a user passes to the broker; see the fields of {@link mdpBrokerOptions}. */
+export type MdpBrokerOptions = z.input<typeof mdpBrokerOptions>;
+
+/** Validated options with every default filled in. */
+export type MdpBrokerSettings = z.output<typeof mdpBrokerOptions>;

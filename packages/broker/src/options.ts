@@ -1,0 +1,24 @@
+/** Fields that the options of all brokers have in common: what an endpoint, a time and a count may be. */
+import type { Transport } from '@proj/transport';
+import * as z from 'zod';
+
+const DAY_MS = 86_400_000;
+
+const endpoint = z
+  .string()
+  .regex(/^[a-z]+:\/\/.+/, 'must be a ZeroMQ endpoint such as tcp://127.0.0.1:5555 or ipc:///run/broker.sock');
+
+/** Where one ROUTER binds: one endpoint, or up to 16. Port `*` allowed. */
+export const endpoints = z.union([endpoint, z.array(endpoint).min(1).max(16)]);
+
+/** A duration of at least `min`, at most a day. */
+export const milliseconds = (min: number) => z.int().min(min).max(DAY_MS);
+
+/** A number of things, at least one. */
+export const count = (max: number) => z.int().min(1).max(max);
+
+/** Sockets and time to run on. */
+export const transport = z.custom<Transport>(
+  (value) => typeof value === 'object' && value !== null && typeof (value as Partial<Transport>).router === 'function',
+  'must be a Transport',
+);

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { FairQueue, Place } from './fair-queue.js';
+
+/** A queue of the given entries, written `client:value`; returns the places by value as well. */
+function queueOf(max: number, ...entries: string[]): { queue: FairQueue<string>; places: Map<string, Place<string>> } {
+  const queue = new FairQueue<string>(max);
+  const places = new Map<string, Place<string>>();
+  for (const entry of entries) {
+    const [client = '', value = ''] = entry.split(':');
+    const place = new Place(value);
+    places.set(value, place);
+    queue.push(place, client);
+  }
+  return { queue, places };
+}
+
+function drain(queue: FairQueue<string>): string {
+  let text = '';
+  for (let value = queue.shift(); value !== undefined; value = queue.shift()) text += value;
+  return text;
+}
+
+describe('FairQueue', () => {
+  it('is first in, first out for one client', () => {
+    expect(drain(queueOf(9, 'x:1', 'x:2', 'x:3').queue)).toBe('123');
+  });
+
+  it('serves clients in turn however much one of them has waiting', () => {
+    expect(drain(queueOf(9, 'x:1', 'x:2', 'x:3', 'x:4', 'y:a', 'z:A', 'y:b').queue)).toBe('1aA2b34');
+  });
+
+  it('puts a client that comes back behind those that wait', () => {
+    const { queue } = queueOf(9, 'x:1', 'y:a', 'z:A');
+    expect(queue.shift()).toBe('1');
+    queue.push(new Place('2'), 'x');
+    expect(drain(queue)).toBe('aA2');
+  });
+
+  it('serves the front before all others, in the order it was filled', () => {
+    const { queue } = queueOf(9, 'x:1', 'y:a');
+    queue.pushFront(new Place('R'));
+    queue.pushFront(new Place('S'));
+    expect(drain(queue)).toBe('RS1a');
+  });
+
+  it('does not count a turn for what is served from the front', () => {
+    const { queue } = queueOf(9, 'x:1', 'x:2', 'y:a');
+    queue.pushFront(new Place('R'));
+    queue.shift();
+    expect(queue.shift()).toBe('1');
+  });
+
+  it('refuses what exceeds its bound', () => {
+    const { queue } = queueOf(2, 'x:1', 'y:a');
+    expect(queue.full).toBe(true);
+    expect(queue.push(new Place('2'), 'x')).toBe(false);
+    expect(drain(queue)).toBe('1a');
+  });
+
+  it('never refuses the front', () => {
+    const { queue } = queueOf(1, 'x:1');
+    queue.pushFront(new Place('R'));
+    expect(queue.size).toBe(2);
+    queue.shift();
+    expect(queue.full).toBe(true);
+  });
+
+  it('removes from the middle of a client', () => {
+    const { queue, places } = queueOf(9, 'x:1', 'x:2', 'x:3');
+    expect(queue.remove(places.get('2')!)).toBe(true);
+    expect(queue.size).toBe(2);
+    expect(drain(queue)).toBe('13');
+  });
+
+  it('removes from the front', () => {
+    const { queue } = queueOf(9, 'x:1');
+    const place = new Place('R');
+    queue.pushFront(place);
+    expect(queue.remove(place)).toBe(true);
+    expect(drain(queue)).toBe('1');
+  });
+
+  it('tells when a value to remove is not here', () => {
+    const { queue, places } = queueOf(9, 'x:1');
+    queue.shift();
+    expect(queue.remove(places.get('1')!)).toBe(false);
+    expect(queue.size).toBe(0);
+  });
+
+  it('keeps nothing of a client that has nothing waiting', () => {
+    const { queue, places } = queueOf(9, 'x:1', 'y:a');
+    expect(queue.clients).toBe(2);
+    queue.remove(places.get('a')!);
+    queue.shift();
+    expect(queue.clients).toBe(0);
+  });
+
+  it('takes the same place again, as a request that waits a second time', () => {
+    const { queue, places } = queueOf(9, 'x:1');
+    queue.shift();
+    queue.pushFront(places.get('1')!);
+    expect(places.get('1')!.waiting).toBe(true);
+    queue.shift();
+    queue.push(places.get('1')!, 'x');
+    expect(drain(queue)).toBe('1');
+  });
+
+  it('lists the front, then client by client', () => {
+    const { queue } = queueOf(9, 'x:1', 'y:a', 'x:2');
+    queue.pushFront(new Place('R'));
+    expect([...queue.values()].join('')).toBe('R12a');
+  });
+
+  it('lets the value at hand be removed while listing', () => {
+    const { queue, places } = queueOf(9, 'x:1', 'y:a', 'x:2', 'z:A');
+    const seen: string[] = [];
+    for (const value of queue.values()) {
+      seen.push(value);
+      queue.remove(places.get(value)!);
+    }
+    expect(seen.join('')).toBe('12aA');
+    expect(queue.size).toBe(0);
+  });
+});

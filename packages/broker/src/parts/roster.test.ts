@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { Member, Roster } from './roster.js';
+
+function rosterWith(...names: string[]): { roster: Roster<Member<string>>; members: Member<string>[] } {
+  const roster = new Roster<Member<string>>({ heartbeatIntervalMs: 100, liveness: 3, busyExpiryMs: 1000 });
+  const members = names.map((name) => new Member<string>({ key: name, id: new Uint8Array(1) }, 0));
+  for (const member of members) {
+    roster.add(member, 0);
+    roster.renew(member, 0);
+  }
+  return { roster, members };
+}
+
+function first(members: Member<string>[]): Member<string> {
+  return members[0] as Member<string>;
+}
+
+describe('Roster', () => {
+  it('finds workers by their ids until they are removed, and has nothing due for those that were', () => {
+    const { roster, members } = rosterWith('a', 'b');
+    expect(roster.find('a')).toBe(first(members));
+    expect(roster.size).toBe(2);
+    for (const member of members) roster.remove(member);
+    expect(roster.find('a')).toBeUndefined();
+    expect(roster.deadline).toBe(Infinity);
+  });
+
+  it('has heartbeats due every interval, each worker in its own phase', () => {
+    const { roster } = rosterWith('a');
+    roster.add(new Member<string>({ key: 'b', id: new Uint8Array(1) }, 50), 50);
+    expect(roster.takeHeartbeatDue(99)).toBeUndefined();
+    expect(roster.takeHeartbeatDue(100)?.peer.key).toBe('a');
+    expect(roster.takeHeartbeatDue(100)).toBeUndefined();
+    expect(roster.takeHeartbeatDue(200)?.peer.key).toBe('b');
+    expect(roster.takeHeartbeatDue(200)?.peer.key).toBe('a');
+  });
+
+  it('lets an idle worker live for interval x liveness, a busy one for busyExpiryMs', () => {
+    const { roster, members } = rosterWith('idle', 'busy');
+    const busy = members[1] as Member<string>;
+    busy.request = 'job';
+    roster.renew(busy, 0);
+    expect(roster.takeExpired(299)).toBeUndefined();
+    expect(roster.takeExpired(300)?.peer.key).toBe('idle');
+    expect(roster.takeExpired(999)).toBeUndefined();
+    expect(roster.takeExpired(1000)).toBe(busy);
+  });
+
+  it('gives a worker that was heard its full time again', () => {
+    const { roster, members } = rosterWith('a');
+    roster.heard(first(members), 100);
+    expect(first(members).lastSeen).toBe(100);
+    expect(roster.takeExpired(399)).toBeUndefined();
+    expect(roster.takeExpired(400)).toBe(first(members));
+  });
+
+  it('tells once per worker when it was silent for more than half its time', () => {
+    const { roster, members } = rosterWith('a', 'b');
+    expect(members.map((member) => roster.heard(member, 150))).toEqual([undefined, undefined]);
+    expect(roster.heard(first(members), 301)).toBe(151);
+    expect(roster.heard(first(members), 500)).toBeUndefined();
+    expect(roster.heard(members[1] as Member<string>, 420)).toBe(270);
+  });
+
+  it('lets nobody die, and tells nothing, while our own lateness explains the silence', () => {
+    const { roster, members } = rosterWith('a');
+    roster.postponeExpiry(200, 300);
+    expect(roster.lateUntil).toBe(500);
+    expect(roster.takeExpired(499)).toBeUndefined();
+    expect(roster.heard(first(members), 499)).toBeUndefined();
+    expect(first(members).hinted).toBe(false);
+  });
+
+  it('never shortens an earlier credit', () => {
+    const { roster } = rosterWith('a');
+    roster.postponeExpiry(1000, 0);
+    roster.postponeExpiry(10, 5);
+    expect(roster.lateUntil).toBe(1000);
+  });
+});

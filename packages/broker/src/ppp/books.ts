@@ -1,0 +1,33 @@
+/** Paranoid Pirate, the workers' side: everything it remembers, in one place. Who may change it: `backend.ts` and `jobs.ts`. */
+import { DeadlineList } from '@proj/heartbeat';
+import { Budget } from '../parts/budget.js';
+import { FairQueue } from '../parts/fair-queue.js';
+import { LruPool } from '../parts/lru-pool.js';
+import { Roster } from '../parts/roster.js';
+import type { PppBackendSettings } from './options.js';
+import type { Request } from './requests.js';
+import type { Worker } from './workers.js';
+
+/** The state between two steps. */
+export interface Books<Asked extends Request> {
+  readonly workers: Roster<Worker<Asked>>;
+  /** Rule 8. */
+  readonly idle: LruPool<Worker<Asked>>;
+  /** Rules 13 and 14: what nobody could take at once. Never waits while a worker is idle. */
+  readonly queue: FairQueue<Asked>;
+  /** Rule 14: bytes of all open requests. */
+  readonly bytes: Budget;
+  /** Rule 16: workers by the age of their jobs; `undefined` when jobs may take for ever. */
+  readonly jobs: DeadlineList<Worker<Asked>> | undefined;
+}
+
+/** Empty books. */
+export function newBooks<Asked extends Request>(settings: PppBackendSettings): Books<Asked> {
+  return {
+    workers: new Roster(settings),
+    idle: new LruPool(),
+    queue: new FairQueue(settings.requestQueueMax),
+    bytes: new Budget(settings.requestQueueMaxBytes),
+    jobs: settings.jobTimeoutMs > 0 ? new DeadlineList(settings.jobTimeoutMs) : undefined,
+  };
+}

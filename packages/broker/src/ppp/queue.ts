@@ -1,0 +1,119 @@
+/** Paranoid Pirate queue, the facade: 6/PPP towards workers, plain request-reply towards clients. Rules: engine.ts and docs/protocols/ppp.md. */
+import { encodePpp } from '@proj/frames/ppp';
+import { Emitter, parseOptions } from '@proj/transport';
+import { BrokerRunner } from '../broker-runner.js';
+import type { PppNote, PppQueueEffect, PppQueueEvent, PppWorkerLostNotice, PppWorkerReadyNotice } from './effects.js';
+import { PppQueueEngine } from './engine.js';
+import { pppQueueOptions } from './options.js';
+import type { PppQueueOptions } from './options.js';
+import { backendPlan, frontendPlan } from './socket-plans.js';
+import type { PppQueueStats } from './stats.js';
+
+/** Events of a {@link PppQueue}. */
+export interface PppQueueEvents {
+  'worker-ready': PppWorkerReadyNotice;
+  'worker-lost': PppWorkerLostNotice;
+  /** Something worth a log line; the same about the same peer at most once a minute. */
+  note: PppNote;
+  /** A socket failed for good: nothing more is received there. Close this queue and start another. */
+  broken: Error;
+}
+
+/** Where a {@link PppQueue} is bound, wildcard ports filled in. */
+export interface PppQueueEndpoints {
+  /** For clients. */
+  readonly frontend: string[];
+  /** For workers. */
+  readonly backend: string[];
+}
+
+/** Places of the sockets in the runner's program. */
+const SOCKETS = { frontend: 0, backend: 1 } as const;
+
+/**
+ * Gives the requests of clients (REQ, or DEALER with an empty frame) to Paranoid Pirate workers, one at a time each, and
+ * sees them through when workers die.
+ *
+ * ```ts
+ * await using queue = new PppQueue({ frontend: 'tcp://127.0.0.1:5556', backend: 'tcp://127.0.0.1:5557' });
+ * await queue.start();
+ * ```
+ */
+export class PppQueue {
+  readonly #engine: PppQueueEngine;
+  readonly #runner: BrokerRunner<PppQueueEvent, PppQueueEffect>;
+  readonly #events = new Emitter<PppQueueEvents>();
+  #starting: Promise<PppQueueEndpoints> | undefined;
+
+  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  constructor(options: PppQueueOptions = {}) {
+    const settings = parseOptions('PppQueue', pppQueueOptions, options);
+    this.#engine = new PppQueueEngine(settings);
+    this.#runner = new BrokerRunner<PppQueueEvent, PppQueueEffect>(
+      {
+        name: 'PppQueue',
+        engine: this.#engine,
+        sockets: [frontendPlan(settings.frontend, settings), backendPlan(settings.backend, settings)],
+        drain: { kind: 'drain' },
+        perform: this.#perform,
+        onBroken: (error) => {
+          this.#events.emit('broken', error);
+        },
+      },
+      settings.transport,
+    );
+  }
+
+  /**
+   * Binds and serves. Resolves to the bound endpoints. Rejects with `ADDRESS_IN_USE`, `OPTIONS_INVALID` (an endpoint nobody
+   * can bind), `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`, and nothing is left bound.
+   */
+  start(): Promise<PppQueueEndpoints> {
+    return (this.#starting ??= this.#runner.start().then(([frontend = [], backend = []]) => ({ frontend, backend })));
+  }
+
+  /** Comes to an end in order: no new requests, running jobs may finish for `drainMs`, then `close`. Idempotent. */
+  drain(): Promise<void> {
+    return this.#runner.drain();
+  }
+
+  /** Stops at once: waiting and running requests are dropped, workers and clients find out by themselves. Idempotent. */
+  close(): Promise<void> {
+    return this.#runner.close();
+  }
+
+  /** As {@link PppQueue.close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Adds a listener and returns the function that removes it again. */
+  on<Name extends keyof PppQueueEvents>(event: Name, listener: (payload: PppQueueEvents[Name]) => void): () => void {
+    return this.#events.on(event, listener);
+  }
+
+  /** Sizes now and totals so far. */
+  stats(): PppQueueStats {
+    return this.#engine.stats();
+  }
+
+  readonly #perform = (effect: PppQueueEffect): void => {
+    switch (effect.kind) {
+      case 'send':
+        this.#runner.send(SOCKETS[effect.socket], effect.peer, encodePpp(effect.command));
+        break;
+      case 'drained':
+        this.#runner.drained();
+        break;
+      case 'note':
+        this.#events.emit('note', effect);
+        break;
+      case 'worker-ready':
+        this.#events.emit('worker-ready', effect);
+        break;
+      case 'worker-lost':
+        this.#events.emit('worker-lost', effect);
+        break;
+    }
+  };
+}

@@ -1,0 +1,41 @@
+/** Paranoid Pirate: a request that is open. Books only, no protocol decisions. */
+import type { PppAddresses, PppContent, PppReply } from '@proj/frames/ppp';
+import { frameCost, requestCost } from '../parts/cost.js';
+import { Place } from '../parts/fair-queue.js';
+import type { PppRequestLoss } from './effects.js';
+
+/** An accepted request until it is answered or given up: waiting in the queue, or running at one worker. */
+export class Request {
+  /** What its worker gets and gives back. The first one names who asked, and what. */
+  readonly addresses: PppAddresses;
+  readonly content: PppContent;
+  /** Bytes taken from the budget. */
+  readonly cost: number;
+  /** Workers it was given to, the present one included. */
+  attempts = 0;
+  /** Why nobody waits for its reply any more, while it still runs. */
+  abandoned: PppRequestLoss | undefined;
+  /** Place in the queue. */
+  readonly place = new Place<this>(this);
+
+  constructor(addresses: PppAddresses, content: PppContent) {
+    this.addresses = addresses;
+    this.content = content;
+    this.cost = requestCost(content) + frameCost(addresses);
+  }
+}
+
+/**
+ * Who asks: all that the workers' side knows of it. For a queue these are the clients at its frontend, for a pool it is
+ * the process itself.
+ */
+export interface Requester<Asked extends Request> {
+  /** The request has begun to wait: for its first worker, or for another one. */
+  onWaiting(request: Asked): void;
+  /** It waits no more: it runs, or is about to be given up. */
+  onWaited(request: Asked): void;
+  /** Its one end: the reply of the worker that had it. It may be `abandoned` by now. */
+  onReply(request: Asked, reply: PppReply): void;
+  /** Its one end: there will be no reply. This has been counted. */
+  onLost(request: Asked, reason: PppRequestLoss): void;
+}

@@ -1,0 +1,178 @@
+/** The Majordomo engine with its codec around it, in words: peers have names, effects are lines of text. */
+import { fromLatin1, latin1 } from '@proj/frames';
+import { decodeMdpAtBroker, encodeMdp, type MdpFraming, type MdpToBroker, type MdpVersion } from '@proj/frames/mdp';
+import type { Peer, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
+import type { MdpBrokerEffect, MdpBrokerEvent, MdpFromBroker } from '../../src/mdp/effects.js';
+import { MdpBrokerEngine } from '../../src/mdp/engine.js';
+import { mdpBrokerOptions, type MdpBrokerOptions } from '../../src/mdp/options.js';
+import type { MdpBrokerStats } from '../../src/mdp/stats.js';
+
+/** The peer of that name; equal names are equal peers, though never the same object. */
+export function peerNamed(name: string): Peer {
+  return { key: name, id: fromLatin1(name) };
+}
+
+/** Framing of what a peer says where it is not plain 0.2. */
+export type Framing = MdpVersion | 'behind-empty';
+
+/** One engine at a time of its own. After every step its invariants are checked and its sends are encoded. */
+export class BrokerUnderTest {
+  readonly engine: MdpBrokerEngine;
+  now = 0;
+  readonly #acceptLeadingEmpty: boolean;
+  readonly #lastSent = new Map<string, MdpFromBroker>();
+
+  constructor(options: MdpBrokerOptions = {}) {
+    const settings = mdpBrokerOptions.parse(options);
+    this.engine = new MdpBrokerEngine(settings);
+    this.#acceptLeadingEmpty = settings.acceptLeadingEmpty;
+  }
+
+  get stats(): MdpBrokerStats {
+    return this.engine.stats();
+  }
+
+  get dropped(): Record<string, number> {
+    return Object.fromEntries(Object.entries(this.stats.counters.dropped).filter(([, count]) => count > 0));
+  }
+
+  /** Delivers an event and returns what follows. */
+  step(event: MdpBrokerEvent | TimerEvent): string[] {
+    const effects = this.engine.step(event, this.now);
+    this.engine.assertInvariants();
+    return effects.map((effect) => this.#describe(effect));
+  }
+
+  /** Delivers frames, each given as latin1 text. */
+  frames(name: string, ...frames: string[]): string[] {
+    const command = decodeMdpAtBroker(frames.map(fromLatin1), { acceptLeadingEmpty: this.#acceptLeadingEmpty });
+    return this.message(name, command);
+  }
+
+  message(name: string, command: MdpToBroker): string[] {
+    return this.step({ kind: 'message', peer: peerNamed(name), command });
+  }
+
+  ready(worker: string, service = 'echo', framing: Framing = '0.2'): string[] {
+    return this.message(worker, { kind: 'worker-ready', ...framed(framing), service });
+  }
+
+  heartbeat(worker: string, framing: Framing = '0.2'): string[] {
+    return this.message(worker, { kind: 'heartbeat', ...framed(framing) });
+  }
+
+  disconnect(worker: string, framing: Framing = '0.2'): string[] {
+    return this.message(worker, { kind: 'disconnect', ...framed(framing) });
+  }
+
+  partial(worker: string, client: string, body: string): string[] {
+    return this.message(worker, {
+      kind: 'worker-partial',
+      version: '0.2',
+      client: fromLatin1(client),
+      body: [fromLatin1(body)],
+    });
+  }
+
+  final(worker: string, client: string, body: string, framing: Framing = '0.2'): string[] {
+    const reply = { client: fromLatin1(client), body: [fromLatin1(body)] };
+    return this.message(worker, { kind: 'worker-final', ...framed(framing), ...reply });
+  }
+
+  request(client: string, body: string, service = 'echo', framing: Framing = '0.2'): string[] {
+    return this.message(client, { kind: 'client-request', ...framed(framing), service, body: [fromLatin1(body)] });
+  }
+
+  gone(name: string): string[] {
+    return this.step({ kind: 'peer-gone', peer: peerNamed(name) });
+  }
+
+  /** What was last sent to the peer comes back. */
+  undeliverable(name: string, reason: UndeliverableReason = 'unreachable'): string[] {
+    const command = this.#lastSent.get(name);
+    if (command === undefined) throw new Error(`nothing was sent to ${name}`);
+    return this.step({ kind: 'undeliverable', peer: peerNamed(name), command, reason });
+  }
+
+  rejected(name: string, reason: RejectReason): string[] {
+    return this.step({ kind: 'rejected', peer: peerNamed(name), reason });
+  }
+
+  drain(): string[] {
+    return this.step({ kind: 'drain' });
+  }
+
+  /** Lets time pass; each line says when. */
+  advance(ms: number): string[] {
+    const until = this.now + ms;
+    const lines: string[] = [];
+    while (this.engine.deadline <= until) {
+      this.now = Math.max(this.now, this.engine.deadline);
+      lines.push(...this.step({ kind: 'timer', lateMs: 0 }).map((line) => `${this.now}ms: ${line}`));
+    }
+    this.now = until;
+    return lines;
+  }
+
+  /** Lets time pass without the engine being told: the process was busy. Then the timer comes, late. */
+  stall(ms: number): string[] {
+    const due = this.engine.deadline;
+    this.now += ms;
+    return due <= this.now ? this.step({ kind: 'timer', lateMs: this.now - due }) : [];
+  }
+
+  #describe(effect: MdpBrokerEffect): string {
+    switch (effect.kind) {
+      case 'send':
+        encodeMdp(effect.command);
+        this.#lastSent.set(effect.peer.key, effect.command);
+        return `-> ${effect.peer.key} ${describeCommand(effect.command)}`;
+      case 'worker-ready':
+        return `worker-ready ${effect.peer.key} ${effect.service}${effect.version === '0.1' ? ' 0.1' : ''}`;
+      case 'worker-lost':
+        return `worker-lost ${effect.peer.key} ${effect.service} ${effect.reason}`;
+      case 'note':
+        return describeNote(effect);
+      case 'drained':
+        return 'drained';
+    }
+  }
+}
+
+function framed(framing: Framing): MdpFraming {
+  return framing === 'behind-empty' ? { version: '0.2', leadingEmpty: true } : { version: framing };
+}
+
+function describeCommand(command: MdpFromBroker): string {
+  const framing = command.version === '0.1' ? '0.1 ' : command.leadingEmpty === true ? 'behind-empty ' : '';
+  switch (command.kind) {
+    case 'worker-request':
+      return `${framing}REQUEST ${latin1(command.client)} ${quoted(command.body)}`;
+    case 'client-partial':
+      return `${framing}PARTIAL ${command.service} ${quoted(command.body)}`;
+    case 'client-final':
+      return `${framing}FINAL ${command.service} ${quoted(command.body)}`;
+    case 'heartbeat':
+      return `${framing}HEARTBEAT`;
+    case 'disconnect':
+      return `${framing}DISCONNECT`;
+  }
+}
+
+function describeNote(note: MdpBrokerEffect & { kind: 'note' }): string {
+  switch (note.code) {
+    case 'message-dropped':
+      return `note ${note.code} ${note.reason} ${note.peer.key}`;
+    case 'request-dropped':
+    case 'reply-dropped':
+      return `note ${note.code} ${note.reason} ${note.peer.key} ${note.service}`;
+    case 'spacing-hint':
+      return `note ${note.code} ${note.peer.key} ${note.service} ${note.silentMs}ms of ${note.expiryMs}ms`;
+    case 'running-late':
+      return `note ${note.code} ${note.lateMs}ms`;
+  }
+}
+
+function quoted(body: readonly Uint8Array[]): string {
+  return body.map((frame) => JSON.stringify(latin1(frame))).join(' ');
+}

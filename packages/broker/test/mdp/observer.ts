@@ -1,0 +1,108 @@
+/** Watches a Majordomo broker engine from outside and holds it to what a peer could notice. Knows nothing of its insides. */
+import { latin1 } from '@proj/frames';
+import type { MdpToBroker } from '@proj/frames/mdp';
+import type { TimerEvent } from '@proj/transport';
+import type { MdpBrokerEffect, MdpBrokerEvent } from '../../src/mdp/effects.js';
+
+interface Seen {
+  /** Body of the job it has, if any. */
+  job: string | undefined;
+  lastHeartbeat: number;
+}
+
+/**
+ * Every request must carry a body of its own, and workers must answer with the body of the request: then the observer can
+ * tell which reply belongs to what. Throws at the first thing that no broker may do.
+ */
+export class Observer {
+  readonly #intervalMs: number;
+  readonly #workers = new Map<string, Seen>();
+  readonly #asked = new Map<string, string>();
+  readonly #answered = new Set<string>();
+  readonly #started = new Map<string, number>();
+  readonly #disconnected = new Map<string, number>();
+
+  constructor(intervalMs: number) {
+    this.#intervalMs = intervalMs;
+  }
+
+  /** What the worker works at. */
+  jobOf(worker: string): string | undefined {
+    return this.#workers.get(worker)?.job;
+  }
+
+  /** To be called with each step's event and effects. */
+  observe(event: MdpBrokerEvent | TimerEvent, effects: readonly MdpBrokerEffect[], now: number): void {
+    if (event.kind === 'message') this.#hear(event.peer.key, event.command);
+    const ended = effects.some(({ kind }) => kind === 'drained');
+    for (const effect of effects) this.#check(effect, now, ended);
+  }
+
+  #hear(peer: string, command: MdpToBroker): void {
+    if (command.kind === 'client-request') this.#asked.set(bodyOf(command.body), peer);
+    const seen = this.#workers.get(peer);
+    // Taken as the end of the job; were it refused, the worker is reported lost in the same step.
+    if (command.kind === 'worker-final' && seen !== undefined) seen.job = undefined;
+  }
+
+  #check(effect: MdpBrokerEffect, now: number, ended: boolean): void {
+    switch (effect.kind) {
+      case 'worker-ready':
+        if (this.#workers.has(effect.peer.key)) throw new Error('registered twice');
+        this.#workers.set(effect.peer.key, { job: undefined, lastHeartbeat: now });
+        break;
+      case 'worker-lost':
+        if (!this.#workers.delete(effect.peer.key)) throw new Error('lost, but never registered');
+        break;
+      case 'send':
+        this.#checkSend(effect, now, ended);
+        break;
+      case 'note':
+      case 'drained':
+    }
+  }
+
+  #checkSend({ peer, command }: MdpBrokerEffect & { kind: 'send' }, now: number, ended: boolean): void {
+    const worker = this.#workers.get(peer.key);
+    switch (command.kind) {
+      case 'worker-request': {
+        if (worker === undefined) throw new Error('a job for somebody who is not registered');
+        if (worker.job !== undefined) throw new Error('two jobs for one worker (rule 21)');
+        worker.job = bodyOf(command.body);
+        const client = latin1(command.client);
+        if (this.#asked.get(worker.job) !== client) throw new Error('a request that this client did not make');
+        if (this.#answered.has(worker.job)) throw new Error('an answered request was sent again');
+        this.#started.set(worker.job, (this.#started.get(worker.job) ?? 0) + 1);
+        break;
+      }
+      case 'heartbeat':
+        if (worker === undefined) throw new Error('a heartbeat for somebody who is not registered');
+        if (now - worker.lastHeartbeat < this.#intervalMs) throw new Error('two heartbeats in an interval (rule 11)');
+        worker.lastHeartbeat = now;
+        break;
+      case 'disconnect': {
+        const last = this.#disconnected.get(peer.key) ?? -Infinity;
+        if (!ended && now - last < this.#intervalMs) throw new Error('two DISCONNECTs in an interval (rule 8)');
+        this.#disconnected.set(peer.key, now);
+        break;
+      }
+      case 'client-partial':
+      case 'client-final':
+        this.#checkReply(peer.key, command);
+    }
+  }
+
+  #checkReply(peer: string, command: { kind: string; service: string; body: readonly Uint8Array[] }): void {
+    if (command.service.startsWith('mmi.')) return;
+    const body = bodyOf(command.body);
+    if (this.#asked.get(body) !== peer) throw new Error('a reply for somebody else');
+    if (!this.#started.has(body)) throw new Error('a reply to what was never started');
+    if (this.#answered.has(body)) throw new Error('something after FINAL (rule 22)');
+    if (command.kind === 'client-final') this.#answered.add(body);
+  }
+}
+
+/** The first frame: what bridging joins all begins alike. */
+function bodyOf(body: readonly Uint8Array[]): string {
+  return latin1(body[0] as Uint8Array);
+}

@@ -1,0 +1,85 @@
+/** The commands of the Majordomo broker's scenarios; `src/mdp/scenarios/README.md` lists them for readers. */
+import { parseDuration, type ScenarioCommand, type ScenarioHandler } from '@proj/testkit';
+import type { MdpBrokerOptions } from '../../src/mdp/options.js';
+import { BrokerUnderTest, type Framing } from './broker-under-test.js';
+
+/** A handler with a broker of its own. */
+export function mdpScenario(): ScenarioHandler {
+  let broker = new BrokerUnderTest();
+  const versions = new Map<string, Framing>();
+
+  function worker([name = '', verb, ...args]: readonly string[]): string[] {
+    if (verb === 'ready') {
+      const [service, version = '0.2'] = args;
+      versions.set(name, version as Framing);
+      return broker.ready(name, service, version as Framing);
+    }
+    const version = versions.get(name) ?? '0.2';
+    const [client = '', body = ''] = args;
+    switch (verb) {
+      case 'heartbeat':
+        return broker.heartbeat(name, version);
+      case 'disconnect':
+        return broker.disconnect(name, version);
+      case 'partial':
+        return broker.partial(name, client, body);
+      case 'final':
+        return broker.final(name, client, body, version);
+      default:
+        throw new Error(`worker: unknown verb ${String(verb)}`);
+    }
+  }
+
+  function client([name = '', verb, service, body = '', version = '0.2']: readonly string[]): string[] {
+    if (verb !== 'request') throw new Error(`client: unknown verb ${String(verb)}`);
+    return broker.request(name, body, service, version as Framing);
+  }
+
+  function peer([name = '', verb, ...frames]: readonly string[]): string[] {
+    switch (verb) {
+      case 'gone':
+        return broker.gone(name);
+      case 'unreachable':
+      case 'congested':
+        return broker.undeliverable(name, verb);
+      case 'sends':
+        return broker.frames(name, ...frames);
+      default:
+        throw new Error(`peer: unknown verb ${String(verb)}`);
+    }
+  }
+
+  return ({ name, args }: ScenarioCommand): readonly string[] => {
+    switch (name) {
+      case 'broker':
+        broker = new BrokerUnderTest(optionsFrom(args));
+        return [];
+      case 'worker':
+        return worker(args);
+      case 'client':
+        return client(args);
+      case 'peer':
+        return peer(args);
+      case 'advance':
+        return broker.advance(parseDuration(args[0]));
+      case 'stall':
+        return broker.stall(parseDuration(args[0]));
+      case 'drain':
+        return broker.drain();
+      case 'dropped':
+        return Object.entries(broker.dropped).map(([reason, count]) => `${reason} ${count}`);
+      default:
+        throw new Error(`unknown command ${name}`);
+    }
+  };
+}
+
+/** `name=value` words, the values as JSON. */
+function optionsFrom(words: readonly string[]): MdpBrokerOptions {
+  return Object.fromEntries(
+    words.map((word) => {
+      const [option = '', value = ''] = word.split('=');
+      return [option, JSON.parse(value) as unknown];
+    }),
+  );
+}

@@ -1,0 +1,127 @@
+/** Watches a Paranoid Pirate engine from outside and holds it to what a peer could notice. Knows nothing of its insides. */
+import { latin1 } from '@proj/frames';
+import type { PppAddresses, PppContent, PppHeartbeat, PppRequest } from '@proj/frames/ppp';
+import type { TimerEvent } from '@proj/transport';
+import type { PppPoolEffect, PppPoolEvent, PppQueueEffect, PppQueueEvent } from '../../src/ppp/effects.js';
+
+type Effect = PppQueueEffect | PppPoolEffect;
+type Event = PppQueueEvent | PppPoolEvent | TimerEvent;
+
+/** What a worker was given. */
+export interface Job {
+  readonly addresses: PppAddresses;
+  readonly body: string;
+}
+
+interface Seen {
+  job: Job | undefined;
+  lastHeartbeat: number;
+}
+
+/**
+ * Every request must carry a body of its own, and workers must answer with the body of the request: then the observer can
+ * tell which reply belongs to what. Throws at the first thing that nobody may do who hands out work.
+ */
+export class Observer {
+  readonly #intervalMs: number;
+  readonly #maxAttempts: number;
+  readonly #workers = new Map<string, Seen>();
+  /** Workers that have rested since, the first one longest. */
+  readonly #idle: string[] = [];
+  /** Who asked, by body: a client, or a call of the process. */
+  readonly #asked = new Map<string, string>();
+  readonly #settled = new Set<string>();
+  readonly #started = new Map<string, number>();
+
+  constructor(options: { readonly heartbeatIntervalMs: number; readonly maxAttempts: number }) {
+    this.#intervalMs = options.heartbeatIntervalMs;
+    this.#maxAttempts = options.maxAttempts;
+  }
+
+  /** What the worker works at. */
+  jobOf(worker: string): Job | undefined {
+    return this.#workers.get(worker)?.job;
+  }
+
+  /** To be called with each step's event and effects. */
+  observe(event: Event, effects: readonly Effect[], now: number): void {
+    this.#hear(event);
+    for (const effect of effects) this.#check(effect, now);
+  }
+
+  #hear(event: Event): void {
+    if (event.kind === 'request') this.#asked.set(bodyOf(event.content), `call ${event.id}`);
+    if (event.kind === 'undeliverable' && event.socket === 'backend' && event.command.kind === 'request') {
+      const body = bodyOf(event.command.content);
+      this.#started.set(body, (this.#started.get(body) ?? 1) - 1);
+    }
+    if (event.kind !== 'message') return;
+    if (event.command.kind === 'client-request') this.#asked.set(bodyOf(event.command.content), event.peer.key);
+    const seen = this.#workers.get(event.peer.key);
+    if (event.socket !== 'backend' || event.command.kind !== 'reply' || seen?.job === undefined) return;
+    // Rule 9: the reply counts if it goes to whom the job is from.
+    if (latin1(event.command.addresses[0] as Uint8Array) !== latin1(seen.job.addresses[0] as Uint8Array)) return;
+    seen.job = undefined;
+    this.#idle.push(event.peer.key);
+  }
+
+  #check(effect: Effect, now: number): void {
+    switch (effect.kind) {
+      case 'worker-ready':
+        if (this.#workers.has(effect.peer.key)) throw new Error('registered twice');
+        this.#workers.set(effect.peer.key, { job: undefined, lastHeartbeat: now });
+        this.#idle.push(effect.peer.key);
+        break;
+      case 'worker-lost':
+        if (!this.#workers.delete(effect.peer.key)) throw new Error('lost, but never registered');
+        this.#wake(effect.peer.key);
+        break;
+      case 'send':
+        if (effect.socket === 'backend') this.#checkWork(effect.peer.key, effect.command, now);
+        else this.#settle(bodyOf(effect.command.content), effect.peer.key);
+        break;
+      case 'answer':
+        this.#settle(bodyOf(effect.content), `call ${effect.id}`);
+        break;
+      case 'fail':
+      case 'note':
+      case 'drained':
+    }
+  }
+
+  #checkWork(peer: string, command: PppRequest | PppHeartbeat, now: number): void {
+    const worker = this.#workers.get(peer);
+    if (worker === undefined) throw new Error(`${command.kind} for somebody who is not registered (rule 2)`);
+    if (command.kind === 'heartbeat') {
+      if (now - worker.lastHeartbeat < this.#intervalMs) throw new Error('two heartbeats in an interval (rule 7)');
+      worker.lastHeartbeat = now;
+      return;
+    }
+    const job = { addresses: command.addresses, body: bodyOf(command.content) };
+    if (worker.job !== undefined) throw new Error('two jobs for one worker (rule 8)');
+    if (this.#idle[0] !== peer) throw new Error('not the one that has been idle longest (rule 8)');
+    if (!this.#asked.has(job.body)) throw new Error('a request that nobody made');
+    if (this.#settled.has(job.body)) throw new Error('an answered request was sent again');
+    const attempts = (this.#started.get(job.body) ?? 0) + 1;
+    if (attempts > this.#maxAttempts) throw new Error('too many attempts (rule 13)');
+    this.#started.set(job.body, attempts);
+    this.#wake(peer);
+    worker.job = job;
+  }
+
+  #settle(body: string, to: string): void {
+    if (this.#asked.get(body) !== to) throw new Error('a reply for somebody else');
+    if (!this.#started.has(body)) throw new Error('a reply to what was never started');
+    if (this.#settled.has(body)) throw new Error('two replies to one request');
+    this.#settled.add(body);
+  }
+
+  #wake(peer: string): void {
+    const place = this.#idle.indexOf(peer);
+    if (place >= 0) this.#idle.splice(place, 1);
+  }
+}
+
+function bodyOf(content: PppContent): string {
+  return latin1(content[0] as Uint8Array);
+}

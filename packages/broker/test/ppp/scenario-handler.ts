@@ -1,0 +1,77 @@
+/** The commands of the Paranoid Pirate queue's scenarios; `src/ppp/scenarios/README.md` lists them for readers. */
+import { parseDuration, type ScenarioCommand, type ScenarioHandler } from '@proj/testkit';
+import type { PppQueueOptions } from '../../src/ppp/options.js';
+import { QueueUnderTest } from './under-test.js';
+
+/** A handler with a queue of its own. */
+export function pppScenario(): ScenarioHandler {
+  let queue = new QueueUnderTest();
+
+  function worker([name = '', verb, ...words]: readonly string[]): string[] {
+    switch (verb) {
+      case 'ready':
+        return queue.ready(name);
+      case 'heartbeat':
+        return queue.heartbeat(name);
+      case 'reply':
+        return queue.reply(name, ...(words as [string, ...string[]]));
+      case 'sends':
+        return queue.backend(name, ...words);
+      case 'gone':
+        return queue.workerGone(name);
+      case 'unreachable':
+      case 'congested':
+        return queue.workerUndeliverable(name, verb);
+      default:
+        throw new Error(`worker: unknown verb ${String(verb)}`);
+    }
+  }
+
+  function client([name = '', verb, ...words]: readonly string[]): string[] {
+    switch (verb) {
+      case 'request':
+        return queue.request(name, ...words);
+      case 'sends':
+        return queue.frontend(name, ...words);
+      case 'gone':
+        return queue.clientGone(name);
+      case 'unreachable':
+      case 'congested':
+        return queue.clientUndeliverable(name, verb);
+      default:
+        throw new Error(`client: unknown verb ${String(verb)}`);
+    }
+  }
+
+  return ({ name, args }: ScenarioCommand): readonly string[] => {
+    switch (name) {
+      case 'queue':
+        queue = new QueueUnderTest(optionsFrom(args));
+        return [];
+      case 'worker':
+        return worker(args);
+      case 'client':
+        return client(args);
+      case 'advance':
+        return queue.advance(parseDuration(args[0]));
+      case 'stall':
+        return queue.stall(parseDuration(args[0]));
+      case 'drain':
+        return queue.drain();
+      case 'dropped':
+        return Object.entries(queue.dropped).map(([reason, count]) => `${reason} ${count}`);
+      default:
+        throw new Error(`unknown command ${name}`);
+    }
+  };
+}
+
+/** `name=value` words, the values as JSON. */
+function optionsFrom(words: readonly string[]): PppQueueOptions {
+  return Object.fromEntries(
+    words.map((word) => {
+      const [option = '', value = ''] = word.split('=');
+      return [option, JSON.parse(value) as unknown];
+    }),
+  );
+}

@@ -1,0 +1,64 @@
+/** A dealer that speaks in frames, for tests of facades: whatever it is told to send it sends. */
+import { fromLatin1, latin1 } from '@proj/frames';
+import { type PortOptions, ROUTER_PEER, type SocketPort, type Transport } from '@proj/transport';
+
+/** Frames as latin1 text, so that expectations read like the grammar. */
+export type TextFrames = readonly string[];
+
+/** One connection to one broker. */
+export class RawPeer {
+  readonly #port: SocketPort;
+  readonly #received: TextFrames[] = [];
+  readonly #waiting: ((frames: TextFrames) => void)[] = [];
+
+  private constructor(port: SocketPort) {
+    this.#port = port;
+  }
+
+  /** Connects; the transport must be loaded. */
+  static connect(transport: Transport, endpoint: string, options: PortOptions = {}): RawPeer {
+    const port = transport.dealer({ lingerMs: 0, peerQueueMax: 100_000, ...options });
+    const peer = new RawPeer(port);
+    port.connect(endpoint);
+    port.start({
+      onMessage: (_peer, frames) => {
+        peer.#take(frames.map(latin1));
+      },
+      onPeerGone: () => {},
+      onUndeliverable: () => {},
+      onRejected: () => {},
+      onBroken: () => {},
+    });
+    return peer;
+  }
+
+  send(...frames: string[]): void {
+    this.#port.send(ROUTER_PEER, frames.map(fromLatin1));
+  }
+
+  /** The next message that passes, which may be here already; those before it are thrown away. */
+  async next(passes: (frames: TextFrames) => boolean = isNoHeartbeat): Promise<TextFrames> {
+    for (;;) {
+      const frames =
+        this.#received.shift() ?? (await new Promise<TextFrames>((resolve) => this.#waiting.push(resolve)));
+      if (passes(frames)) return frames;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#port.close();
+  }
+
+  #take(frames: TextFrames): void {
+    const waiting = this.#waiting.shift();
+    if (waiting === undefined) this.#received.push(frames);
+    else waiting(frames);
+  }
+}
+
+/** True for everything but heartbeats: of MDP in any framing, and of PPP. */
+function isNoHeartbeat(frames: TextFrames): boolean {
+  const [header, command] = frames[0] === '' ? frames.slice(1) : frames;
+  if (frames.length === 1) return header !== '\x02';
+  return !((header === 'MDPW02' && command === '\x05') || (header === 'MDPW01' && command === '\x04'));
+}

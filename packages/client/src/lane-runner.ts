@@ -1,0 +1,292 @@
+/** The half of a client that has sockets, promises and signals; which of them when is the engine's business. No protocol. */
+import { Driver, ProjError, ROUTER_PEER, toBuffers } from '@proj/transport';
+import type { Engine, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import type { LaneAttempts, LaneCall, LaneEffect, LaneEvent, LaneFailure, LaneNote } from './parts/lane-events.js';
+import { ReplyBuffer } from './reply-buffer.js';
+import type { ReplyBufferOptions } from './reply-buffer.js';
+
+/** What a client of one protocol plugs in. */
+export interface LaneProgram<Request, Message, Reply extends object, Reason extends string> {
+  readonly engine: Engine<LaneEvent<Request, Message>, LaneEffect<Request, Reply, Reason>>;
+  encode(request: Request): readonly Uint8Array[];
+  /** Total: bytes that are no message become a value. */
+  decode(frames: readonly Uint8Array[]): Message;
+  /** What error messages call the request, such as `service "echo"`. */
+  describe(request: Request): string;
+  /** What of a reply is the caller's. */
+  bodyOf(reply: Reply): readonly Uint8Array[];
+  onNote(note: LaneNote<Reason>): void;
+}
+
+/** Settings of a {@link LaneRunner}. */
+export interface LaneRunnerOptions {
+  /** Default: ZeroMQ, loaded with the first call. */
+  readonly transport: Transport | undefined;
+  readonly port: PortOptions;
+  /** Calls that may come before the transport is loaded. */
+  readonly earlyMax: number;
+}
+
+/** A call as the facade orders it. */
+export interface LaneOrder<Request> extends Pick<LaneCall<Request>, 'request' | 'timeoutMs' | 'tries'> {
+  /** Ends the call with the signal's reason. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Where the outcome of one call goes. */
+interface Outcome {
+  /** Takes one of several replies; false when there is no room for it. */
+  partial(frames: Buffer[]): boolean;
+  final(frames: Buffer[]): void;
+  fail(error: unknown): void;
+}
+
+interface Caller<Request> {
+  readonly request: Request;
+  readonly outcome: Outcome;
+  readonly bounds: ReplyBufferOptions | undefined;
+  /** Stops listening to the call's AbortSignal. */
+  readonly release: () => void;
+}
+
+const accept = (): boolean => true;
+const nothing = (): void => undefined;
+
+/** Runs one client engine: opens its lanes, carries replies to callers, turns failures into errors. */
+export class LaneRunner<Request, Message, Reply extends object, Reason extends string> {
+  readonly #program: LaneProgram<Request, Message, Reply, Reason>;
+  readonly #options: LaneRunnerOptions;
+  readonly #callers = new Map<number, Caller<Request>>();
+  readonly #ports = new Map<number, SocketPort>();
+  /** Ports on their way out, so that `close` can wait for them. */
+  readonly #leaving = new Set<Promise<void>>();
+  #early: LaneEvent<Request, Message>[] = [];
+  #transport: Transport | undefined;
+  #driver: Driver<LaneEvent<Request, Message>, LaneEffect<Request, Reply, Reason>> | undefined;
+  #loading = false;
+  #closing: Promise<void> | undefined;
+  #lastId = 0;
+
+  constructor(program: LaneProgram<Request, Message, Reply, Reason>, options: LaneRunnerOptions) {
+    this.#program = program;
+    this.#options = options;
+  }
+
+  /** The final reply; partial ones only show life. Rejects with a `ProjError` or, aborted, with the signal's reason. */
+  request(call: LaneOrder<Request>): Promise<Buffer[]> {
+    return new Promise((resolve, reject) => {
+      this.#begin(call, { partial: accept, final: resolve, fail: reject });
+    });
+  }
+
+  /**
+   * Partial replies as they come, the final one as the return value. The call begins with the first `next()` and ends with
+   * the iterator: leaving early aborts it. A reader who lets the buffer run full gets `QUEUE_FULL` after what it holds.
+   */
+  async *stream(call: LaneOrder<Request>, bounds: ReplyBufferOptions): AsyncGenerator<Buffer[], Buffer[], undefined> {
+    const buffer = new ReplyBuffer(bounds);
+    const id = this.#begin(call, buffer, bounds);
+    try {
+      while (true) {
+        const { done, value } = await buffer.next();
+        // What came before the abort is of no interest after it.
+        call.signal?.throwIfAborted();
+        if (done === true) return value;
+        yield value;
+      }
+    } finally {
+      this.#abort(id);
+    }
+  }
+
+  /** Fails open calls with `CLOSED` and resolves when every socket is closed. Idempotent. */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  /** `bounds`, for a stream: those of its buffer. */
+  #begin(order: LaneOrder<Request>, outcome: Outcome, bounds?: ReplyBufferOptions): number {
+    const { request, timeoutMs, tries, signal } = order;
+    const id = ++this.#lastId;
+    if (signal?.aborted === true) outcome.fail(signal.reason);
+    else if (this.#closing !== undefined) outcome.fail(this.#error('CLOSED', request));
+    else if (this.#early.length >= this.#options.earlyMax) outcome.fail(this.#error('QUEUE_FULL', request));
+    else {
+      this.#callers.set(id, { request, outcome, bounds, release: this.#listen(id, signal) });
+      this.#dispatch({ kind: 'request', id, request, timeoutMs, tries, streaming: bounds !== undefined });
+    }
+    return id;
+  }
+
+  #listen(id: number, signal: AbortSignal | undefined): () => void {
+    if (signal === undefined) return nothing;
+    const onAbort = () => {
+      const caller = this.#abort(id);
+      caller?.outcome.fail(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    return () => {
+      signal.removeEventListener('abort', onAbort);
+    };
+  }
+
+  /** Ends the call for the engine and hands back whoever waits for it; `undefined` when it is over already. */
+  #abort(id: number): Caller<Request> | undefined {
+    const caller = this.#take(id);
+    if (caller !== undefined) this.#dispatch({ kind: 'abort', id });
+    return caller;
+  }
+
+  #take(id: number): Caller<Request> | undefined {
+    const caller = this.#callers.get(id);
+    this.#callers.delete(id);
+    caller?.release();
+    return caller;
+  }
+
+  #dispatch(event: LaneEvent<Request, Message>): void {
+    if (this.#driver !== undefined) this.#driver.dispatch(event);
+    else {
+      this.#early.push(event);
+      if (!this.#loading) void this.#load();
+    }
+  }
+
+  async #load(): Promise<void> {
+    this.#loading = true;
+    try {
+      const transport = this.#options.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
+      await transport.load();
+      if (this.#closing !== undefined) return;
+      this.#transport = transport;
+      this.#driver = new Driver(this.#program.engine, transport, this.#perform);
+      for (const event of this.#early.splice(0)) this.#driver.dispatch(event);
+    } catch (error) {
+      // The next call tries again.
+      this.#loading = false;
+      this.#early = [];
+      for (const id of this.#callers.keys()) this.#take(id)?.outcome.fail(error);
+    }
+  }
+
+  readonly #perform = (effect: LaneEffect<Request, Reply, Reason>): void => {
+    switch (effect.kind) {
+      case 'open':
+        this.#open(effect.lane, effect.endpoint);
+        break;
+      case 'close':
+        this.#shut(effect.lane);
+        break;
+      case 'send':
+        this.#ports.get(effect.lane)?.send(ROUTER_PEER, this.#program.encode(effect.request));
+        break;
+      case 'partial':
+        this.#onPartial(effect.id, effect.reply);
+        break;
+      case 'final':
+        this.#take(effect.id)?.outcome.final(this.#framesOf(effect.reply));
+        break;
+      case 'fail': {
+        const caller = this.#take(effect.id);
+        caller?.outcome.fail(this.#error(effect.code, caller.request, effect.attempts, effect.cause));
+        break;
+      }
+      case 'note':
+        this.#program.onNote(effect.note);
+        break;
+    }
+  };
+
+  #onPartial(id: number, reply: Reply): void {
+    const caller = this.#callers.get(id);
+    if (caller === undefined || caller.outcome.partial(this.#framesOf(reply))) return;
+    this.#abort(id);
+    const { repliesMax = 0, bytesMax = 0 } = caller.bounds ?? {};
+    const subject = this.#program.describe(caller.request);
+    const waiting = `${repliesMax} replies or ${bytesMax} bytes`;
+    caller.outcome.fail(new ProjError('QUEUE_FULL', `${subject}: the reader is too slow, ${waiting} wait for it`));
+  }
+
+  #framesOf(reply: Reply): Buffer[] {
+    return toBuffers(this.#program.bodyOf(reply));
+  }
+
+  #open(lane: number, endpoint: string): void {
+    let port: SocketPort | undefined;
+    try {
+      port = (this.#transport as Transport).dealer(this.#options.port);
+      port.connect(endpoint);
+      port.start(this.#listenerOf(lane));
+      this.#ports.set(lane, port);
+    } catch (cause) {
+      if (port !== undefined) this.#leave(port);
+      this.#dispatch({ kind: 'lane-refused', lane, cause });
+    }
+  }
+
+  #listenerOf(lane: number): PortListener {
+    const lost = () => {
+      this.#dispatch({ kind: 'lane-lost', lane });
+    };
+    return {
+      onMessage: (_peer, frames) => {
+        this.#dispatch({ kind: 'message', lane, message: this.#program.decode(frames) });
+      },
+      onRejected: (_peer, reason) => {
+        this.#dispatch({ kind: 'rejected', lane, reason });
+      },
+      onPeerGone: lost,
+      onUndeliverable: lost,
+      onBroken: lost,
+    };
+  }
+
+  #shut(lane: number): void {
+    const port = this.#ports.get(lane);
+    this.#ports.delete(lane);
+    if (port !== undefined) this.#leave(port);
+  }
+
+  /** An unsent request must not go out after its call has ended: nothing lingers. */
+  #leave(port: SocketPort): void {
+    const left: Promise<void> = port.close({ lingerMs: 0 }).finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+  }
+
+  async #close(): Promise<void> {
+    this.#driver?.dispatch({ kind: 'close' });
+    // Calls that have not reached the engine yet, or that it will not see the end of: a listener of its notes may close us.
+    for (const id of this.#callers.keys()) {
+      const caller = this.#take(id);
+      caller?.outcome.fail(this.#error('CLOSED', caller.request));
+    }
+    // The driver delivers the event when the current step, if any, is done: not later than this.
+    await Promise.resolve();
+    this.#driver?.stop();
+    await Promise.all(this.#leaving);
+  }
+
+  #error(code: LaneFailure, request: Request, attempts?: LaneAttempts, cause?: unknown): ProjError {
+    const { endpoints = [], totalMs = 0 } = attempts ?? {};
+    const text = `${this.#program.describe(request)}: ${explain(code, endpoints, totalMs, cause)}`;
+    const details = { endpoints, tries: endpoints.length, totalMs };
+    return new ProjError(code, text, { details, ...(cause === undefined ? {} : { cause }) });
+  }
+}
+
+function explain(code: LaneFailure, endpoints: readonly string[], totalMs: number, cause: unknown): string {
+  const sends = endpoints.length === 1 ? '1 send' : `${endpoints.length} sends`;
+  const tried = `${sends} in ${Math.round(totalMs)} ms (${endpoints.join(', ')})`;
+  switch (code) {
+    case 'TIMEOUT':
+      return `no answer to ${tried}`;
+    case 'PEER_LOST':
+      return `no further answer after partial ones, so it is not sent again; ${tried}`;
+    case 'QUEUE_FULL':
+      return 'too many calls wait for a socket (option waitingMax)';
+    case 'UNREACHABLE':
+      return `cannot open a socket: ${cause instanceof Error ? cause.message : String(cause)}`;
+    case 'CLOSED':
+      return 'the client is closed';
+  }
+}

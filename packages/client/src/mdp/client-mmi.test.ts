@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import type { Asked } from '../../test/mdp/scripted-broker.js';
+import { echo, silence, Stage, text } from '../../test/mdp/stage.js';
+
+/** A broker with one service, `echo`, that knows `mmi.service` and answers other `mmi.` names as given. */
+const withMmi =
+  (other: Record<string, string[]> = {}) =>
+  (asked: Asked): void => {
+    if (asked.service === 'mmi.service') asked.final(asked.text === 'echo' ? '200' : '404');
+    else if (asked.service.startsWith('mmi.')) asked.final(...(other[asked.service] ?? ['501']));
+    else if (asked.service === 'echo') echo(asked);
+  };
+
+describe('service', () => {
+  it.each([
+    ['echo', 'available'],
+    ['nobody', 'absent'],
+  ])('rule 7: %s is %s', async (name, presence) => {
+    const stage = new Stage();
+    await stage.broker(withMmi());
+    expect(await stage.settle(stage.client().service(name))).toBe(presence);
+  });
+
+  it.each([
+    ['answers 501', (asked: Asked) => asked.final('501')],
+    ['answers something else', (asked: Asked) => asked.final('perhaps', '200')],
+    ['is silent', silence],
+  ])('rule 7: is unknown, not absent, with a broker that %s', async (_, answer) => {
+    const stage = new Stage();
+    await stage.broker(answer);
+    expect(await stage.settle(stage.client().service('echo'))).toBe('unknown');
+  });
+
+  it('rule 7: asks in 0.1 as well', async () => {
+    const stage = new Stage();
+    await stage.broker(withMmi());
+    expect(await stage.settle(stage.client({ version: '0.1' }).service('echo'))).toBe('available');
+  });
+
+  it('rule 7: rejects for any other reason than silence', async () => {
+    const stage = new Stage();
+    await stage.broker(silence);
+    const signal = AbortSignal.abort('no');
+    await expect(stage.settle(stage.client().service('echo', { signal }))).rejects.toBe('no');
+  });
+});
+
+describe('failFast', () => {
+  it('rule 7: rejects with SERVICE_UNKNOWN when nobody serves, and does not send the request', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker(withMmi());
+    const client = stage.client({ failFast: true });
+    await expect(stage.settle(client.request('nobody', 'x'))).rejects.toMatchObject({
+      code: 'SERVICE_UNKNOWN',
+      message: 'service "nobody": no worker offers it',
+    });
+    await expect(stage.settle(client.stream('nobody', 'x').next())).rejects.toMatchObject({ code: 'SERVICE_UNKNOWN' });
+    expect(new Set(broker.asked.map(({ service }) => service))).toEqual(new Set(['mmi.service']));
+  });
+
+  it('rule 7: lets the request through when somebody serves', async () => {
+    const stage = new Stage();
+    await stage.broker(withMmi());
+    expect(text(await stage.settle(stage.client().request('echo', 'x', { failFast: true })))).toBe('x');
+  });
+
+  it('rule 7: lets the request through when the broker has no MMI, after one silence', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => asked.service === 'echo' && echo(asked));
+    const client = stage.client({ failFast: true, timeoutMs: 1000 });
+    expect(text(await stage.settle(client.request('echo', 'x')))).toBe('x');
+    expect(broker.asked.map(({ service }) => service)).toEqual(['mmi.service', 'echo']);
+  });
+
+  it('rule 7: can be switched off for one call', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker(withMmi());
+    await stage.settle(stage.client({ failFast: true }).request('echo', 'x', { failFast: false }));
+    expect(broker.asked.map(({ service }) => service)).toEqual(['echo']);
+  });
+
+  it('rule 7: does not ask about mmi. names themselves', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker(withMmi());
+    await stage.settle(stage.client({ failFast: true }).service('nobody'));
+    expect(broker.asked).toHaveLength(1);
+  });
+});
+
+describe('listings', () => {
+  const service = { name: 'echo', version: '0.2', workers: 2, busy: 1, waiting: 0 };
+  const worker = { id: '0001', service: 'echo', version: '0.2', busy: true, lastSeenMs: 12 };
+
+  it('services() lists what the broker knows', async () => {
+    const stage = new Stage();
+    await stage.broker(withMmi({ 'mmi.services': ['200', JSON.stringify([service])] }));
+    expect(await stage.settle(stage.client().services())).toEqual([service]);
+  });
+
+  it('workers() asks for all, workers(name) for one service', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker(withMmi({ 'mmi.workers': ['200', JSON.stringify([worker])] }));
+    const client = stage.client();
+    expect(await stage.settle(client.workers())).toEqual([worker]);
+    expect(await stage.settle(client.workers('echo'))).toEqual([worker]);
+    expect(broker.asked.map((asked) => asked.text)).toEqual(['', 'echo']);
+  });
+
+  it('workers() of a service that has none is empty', async () => {
+    const stage = new Stage();
+    await stage.broker(withMmi({ 'mmi.workers': ['404'] }));
+    expect(await stage.settle(stage.client().workers('nobody'))).toEqual([]);
+  });
+
+  it('are SERVICE_UNKNOWN with a broker that has none', async () => {
+    const stage = new Stage();
+    await stage.broker(withMmi());
+    const client = stage.client();
+    await expect(stage.settle(client.services())).rejects.toMatchObject({ code: 'SERVICE_UNKNOWN' });
+    await expect(stage.settle(client.workers())).rejects.toMatchObject({ code: 'SERVICE_UNKNOWN' });
+  });
+
+  it.each([
+    ['no JSON', ['200', '[']],
+    ['no entries', ['200', '[1]']],
+    ['no listing', ['200']],
+    ['no code', ['hello']],
+  ])('are PROTOCOL_REMOTE when the answer has %s', async (_, answer) => {
+    const stage = new Stage();
+    await stage.broker(withMmi({ 'mmi.services': answer }));
+    await expect(stage.settle(stage.client().services())).rejects.toMatchObject({ code: 'PROTOCOL_REMOTE' });
+  });
+});

@@ -1,0 +1,258 @@
+/** Majordomo client, the facade: 18/MDP (0.2), 7/MDP (0.1) and 8/MMI. Rules: session.ts and docs/protocols/mdp.md section 6. */
+import { isServiceName } from '@proj/frames';
+import { decodeMdpAtClient, decodeMmiReply, encodeMdp, MMI } from '@proj/frames/mdp';
+import type {
+  MdpClientReply,
+  MdpClientRequest,
+  MdpToClient,
+  MmiListings,
+  MmiReply,
+  MmiServiceEntry,
+  MmiWorkerEntry,
+} from '@proj/frames/mdp';
+import type { Service, ServicePartial, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
+import { Emitter, isProjError, parseOptions, ProjError, toFrames } from '@proj/transport';
+import type { BodyInput } from '@proj/transport';
+import { LaneRunner } from '../lane-runner.js';
+import { callLimits } from '../options.js';
+import type { CallLimits } from '../options.js';
+import type { LaneStats } from '../parts/lane-events.js';
+import { fromPartialBody, fromReplyBody, toRequestBody } from '../typed.js';
+import { mdpClientOptions, mdpRequestOptions } from './options.js';
+import type { MdpClientOptions, MdpClientSettings, MdpRequestOptions } from './options.js';
+import { MdpClientSession } from './session.js';
+import type { MdpClientDropReason, MdpClientNote } from './session.js';
+
+/** Events of an {@link MdpClient}. */
+export interface MdpClientEvents {
+  /** Something worth a log line or a counter. */
+  note: MdpClientNote;
+}
+
+/** What `mmi.service` says: `unknown` when the broker does not offer it or does not answer. */
+export type MdpServicePresence = 'available' | 'absent' | 'unknown';
+
+interface CallPlan extends CallLimits {
+  readonly failFast: boolean;
+}
+
+/** Frames that a request has besides its body: empty or header, header or command, service. */
+const ENVELOPE_FRAMES = 3;
+
+/**
+ * Asks services of Majordomo brokers. Sockets open with the first call and are shared by all: up to `sockets` requests at
+ * a time, each on a socket of its own, the others wait in order.
+ *
+ * ```ts
+ * await using client = new MdpClient({ endpoints: ['tcp://127.0.0.1:5555'] });
+ * const [answer] = await client.request('echo', 'hello');
+ * ```
+ *
+ * A call that fails rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs),
+ * `PEER_LOST` (silence after partial replies were handed out), `QUEUE_FULL`, `SERVICE_UNKNOWN` (with `failFast`),
+ * `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `CLOSED`, `OPTIONS_INVALID`, or
+ * `PROTOCOL_LOCAL` (no such request exists: invalid service name, body without frames, over the limits). An aborted one
+ * rejects with the signal's reason. A request that failed, was aborted or was sent again may have been executed once,
+ * several times or never: Majordomo services are idempotent.
+ */
+export class MdpClient {
+  readonly #settings: MdpClientSettings;
+  readonly #session: MdpClientSession;
+  readonly #runner: LaneRunner<MdpClientRequest, MdpToClient, MdpClientReply, MdpClientDropReason>;
+  readonly #events = new Emitter<MdpClientEvents>();
+
+  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  constructor(options: MdpClientOptions = {}) {
+    const settings = parseOptions('MdpClient', mdpClientOptions, options);
+    this.#settings = settings;
+    this.#session = new MdpClientSession(settings);
+    this.#runner = new LaneRunner<MdpClientRequest, MdpToClient, MdpClientReply, MdpClientDropReason>(
+      {
+        engine: this.#session,
+        encode: encodeMdp,
+        decode: decodeMdpAtClient,
+        describe: (request) => describe(request.service),
+        bodyOf: (reply) => reply.body,
+        onNote: (note) => {
+          this.#events.emit('note', note);
+        },
+      },
+      {
+        transport: settings.transport,
+        port: { maxMessageFrames: settings.maxMessageFrames, maxMessageBytes: settings.maxMessageBytes },
+        earlyMax: settings.sockets + settings.waitingMax,
+      },
+    );
+  }
+
+  /**
+   * The final reply of a service: one Buffer per frame, or the reply's value for a typed service. Partial replies show
+   * life and are not handed out: see {@link stream}.
+   */
+  request(service: string, body: BodyInput, options?: MdpRequestOptions): Promise<Buffer[]>;
+  request<S extends Service>(
+    service: S,
+    input: ServiceRequestInput<S>,
+    options?: MdpRequestOptions,
+  ): Promise<ServiceReply<S>>;
+  async request<S extends Service>(
+    service: string | S,
+    input: BodyInput | ServiceRequestInput<S>,
+    options?: MdpRequestOptions,
+  ): Promise<Buffer[] | ServiceReply<S>> {
+    const plan = this.#plan(options);
+    if (typeof service === 'string') return this.#request(service, input as BodyInput, plan);
+    const body = await toRequestBody(service, input as ServiceRequestInput<S>);
+    return fromReplyBody(service, await this.#request(service.name, body, plan));
+  }
+
+  /**
+   * The partial replies of a service as they come, as Buffers or values. The final reply is the iterator's return value: `for
+   * await` does not show it, `next()` does. The request goes out with the first `next()`; leaving early aborts it. A reader
+   * that falls behind by more than `streamBufferMax` replies loses the stream with `QUEUE_FULL`.
+   */
+  stream(service: string, body: BodyInput, options?: MdpRequestOptions): AsyncGenerator<Buffer[], Buffer[], undefined>;
+  stream<S extends Service>(
+    service: S,
+    input: ServiceRequestInput<S>,
+    options?: MdpRequestOptions,
+  ): AsyncGenerator<ServicePartial<S>, ServiceReply<S>, undefined>;
+  stream<S extends Service>(
+    service: string | S,
+    input: BodyInput | ServiceRequestInput<S>,
+    options?: MdpRequestOptions,
+  ): AsyncGenerator<unknown, unknown, undefined> {
+    return typeof service === 'string'
+      ? this.#stream(service, input as BodyInput, options)
+      : this.#typedStream(service, input as ServiceRequestInput<S>, options);
+  }
+
+  /** Whether any worker is registered for a service, by `mmi.service` of 8/MMI. A broker that does not answer is `unknown`. */
+  async service(name: string, options?: MdpRequestOptions): Promise<MdpServicePresence> {
+    return this.#presence(name, this.#plan(options));
+  }
+
+  /** The services that the broker knows. `SERVICE_UNKNOWN` with a broker that has no `mmi.services`, an addition of ours. */
+  services(options?: MdpRequestOptions): Promise<readonly MmiServiceEntry[]> {
+    return this.#list(MMI.services, '', options);
+  }
+
+  /** The workers of one service, or all. `SERVICE_UNKNOWN` with a broker that has no `mmi.workers`, an addition of ours. */
+  workers(service = '', options?: MdpRequestOptions): Promise<readonly MmiWorkerEntry[]> {
+    return this.#list(MMI.workers, service, options);
+  }
+
+  /** Adds a listener and returns the function that removes it again. */
+  on<Name extends keyof MdpClientEvents>(event: Name, listener: (payload: MdpClientEvents[Name]) => void): () => void {
+    return this.#events.on(event, listener);
+  }
+
+  /** Counters since construction and gauges of now, as a copy. */
+  stats(): LaneStats {
+    return this.#session.stats;
+  }
+
+  /** Rejects open and later calls with `CLOSED`; resolves when all sockets are closed. Idempotent. */
+  close(): Promise<void> {
+    return this.#runner.close();
+  }
+
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #request(service: string, body: BodyInput, plan: CallPlan): Promise<Buffer[]> {
+    const request = this.#compose(service, body);
+    if (plan.failFast) await this.#requireWorker(service, plan);
+    return this.#runner.request({ request, ...plan });
+  }
+
+  async *#stream(
+    service: string,
+    body: BodyInput,
+    options?: MdpRequestOptions,
+  ): AsyncGenerator<Buffer[], Buffer[], undefined> {
+    const plan = this.#plan(options);
+    const request = this.#compose(service, body);
+    if (plan.failFast) await this.#requireWorker(service, plan);
+    const { streamBufferMax: repliesMax, streamBufferMaxBytes: bytesMax } = this.#settings;
+    return yield* this.#runner.stream({ request, ...plan }, { repliesMax, bytesMax });
+  }
+
+  async *#typedStream<S extends Service>(
+    service: S,
+    input: ServiceRequestInput<S>,
+    options?: MdpRequestOptions,
+  ): AsyncGenerator<ServicePartial<S>, ServiceReply<S>, undefined> {
+    const replies = this.#stream(service.name, await toRequestBody(service, input), options);
+    try {
+      while (true) {
+        const { done, value } = await replies.next();
+        if (done === true) return await fromReplyBody(service, value);
+        yield await fromPartialBody(service, value);
+      }
+    } finally {
+      // What is returned to a generator nobody reads any more is of no importance; that it ends is.
+      await replies.return([]);
+    }
+  }
+
+  #compose(service: string, input: BodyInput): MdpClientRequest {
+    const subject = describe(service);
+    if (!isServiceName(service)) {
+      throw new ProjError('PROTOCOL_LOCAL', `${subject}: a name has 1 to 255 printable ASCII characters`);
+    }
+    const { version, maxMessageFrames, maxMessageBytes } = this.#settings;
+    const body = toFrames(subject, input, { frames: maxMessageFrames - ENVELOPE_FRAMES, bytes: maxMessageBytes });
+    return { kind: 'client-request', version, service, body };
+  }
+
+  #plan(options: MdpRequestOptions | undefined): CallPlan {
+    const own = options === undefined ? {} : parseOptions('MdpClient request', mdpRequestOptions, options);
+    return { ...callLimits(this.#settings, own), failFast: own.failFast ?? this.#settings.failFast };
+  }
+
+  /** One send is enough: a broker without MMI stays silent, and then the request itself must decide. */
+  async #requireWorker(service: string, plan: CallPlan): Promise<void> {
+    if (service.startsWith(MMI.prefix)) return;
+    if ((await this.#presence(service, { ...plan, tries: 1 })) === 'absent') {
+      throw new ProjError('SERVICE_UNKNOWN', `${describe(service)}: no worker offers it`);
+    }
+  }
+
+  async #presence(name: string, plan: CallPlan): Promise<MdpServicePresence> {
+    try {
+      const answer = await this.#ask(MMI.service, name, plan);
+      if (answer?.code === '200') return 'available';
+      return answer?.code === '404' ? 'absent' : 'unknown';
+    } catch (error) {
+      if (isProjError(error, 'TIMEOUT')) return 'unknown';
+      throw error;
+    }
+  }
+
+  async #list<Name extends 'mmi.services' | 'mmi.workers'>(
+    name: Name,
+    argument: string,
+    options: MdpRequestOptions | undefined,
+  ): Promise<readonly MmiListings[Name][]> {
+    const answer = await this.#ask(name, argument, this.#plan(options));
+    if (answer === undefined) throw new ProjError('PROTOCOL_REMOTE', `${describe(name)}: the answer is no listing`);
+    if (answer.code === '501')
+      throw new ProjError('SERVICE_UNKNOWN', `${describe(name)}: this broker has no such listing`);
+    return answer.entries;
+  }
+
+  async #ask<Name extends keyof MmiListings>(
+    name: Name,
+    argument: string,
+    plan: CallPlan,
+  ): Promise<MmiReply<MmiListings[Name]> | undefined> {
+    return decodeMmiReply(name, await this.#request(name, argument, plan));
+  }
+}
+
+function describe(service: string): string {
+  return `service ${JSON.stringify(service.length > 64 ? `${service.slice(0, 64)}...` : service)}`;
+}

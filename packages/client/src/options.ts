@@ -1,0 +1,77 @@
+/** Option fields that mean the same to a client of any protocol: defaults, bounds, checks. */
+import type { Transport } from '@proj/transport';
+import * as z from 'zod';
+
+const DAY_MS = 86_400_000;
+
+/** A time of 1 ms to a day. */
+const milliseconds = z.int().min(1).max(DAY_MS);
+
+/** A number of things, at least 1. */
+export const count = z.int().min(1);
+
+/** 1 to 64 endpoints, in order of preference. */
+export const endpoints = z
+  .array(z.string().regex(/^[a-z]+:\/\/.+/, 'expected an endpoint such as tcp://127.0.0.1:5555'))
+  .min(1)
+  .max(64);
+
+/** Fields of a client that have the same default everywhere. */
+export const clientFields = {
+  /** Silence after which a request is sent again, restarted by each partial reply. 1 ms to a day, default 2500 (the Guide). */
+  timeoutMs: milliseconds.default(2500),
+  /** Sends of one request in all, the first included. 1 to 1000; default 3 (the Guide). */
+  tries: count.max(1000).default(3),
+  /** Requests open at the same time, each on a socket of its own. 1 to 1000; default 8. */
+  sockets: count.max(1000).default(8),
+  /** Calls that wait for a socket; more fail with `QUEUE_FULL`. 0 to 10,000,000; default 100,000 (the Guide's mdclient2). */
+  waitingMax: z.int().min(0).max(10_000_000).default(100_000),
+  /** How long an unused socket stays open. 1 ms to a day, default 60,000. */
+  idleMs: milliseconds.default(60_000),
+  /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
+  maxMessageBytes: z.int().min(1024).default(67_108_864),
+  /** Where sockets and time come from. Default: ZeroMQ, loaded with the first call. */
+  transport: z
+    .custom<Transport>((value) => typeof value === 'object' && value !== null && 'dealer' in value, {
+      error: 'expected a Transport',
+    })
+    .optional(),
+};
+
+const isAbortSignal = (value: unknown): value is AbortSignal =>
+  typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
+
+/** Fields of a single call. */
+export const requestFields = {
+  /** Instead of the client's `timeoutMs`, for this call. 1 ms to a day. */
+  timeoutMs: milliseconds.optional(),
+  /** Instead of the client's `tries`, for this call: sends in all. 1 to 1000. */
+  tries: count.max(1000).optional(),
+  /** The same, counted without the first send: `tries` - 1. 0 to 999. Only one of the two may be given. */
+  retries: z.int().min(0).max(999).optional(),
+  /** Ends the call with the signal's reason. The request may still be executed. */
+  signal: z.custom<AbortSignal>(isAbortSignal, { error: 'expected an AbortSignal' }).optional(),
+};
+
+/** What a call may have said itself. */
+type OwnLimits = { readonly [Field in keyof typeof requestFields]?: z.output<(typeof requestFields)[Field]> };
+
+/** The check that a call counts its sends in one way only. */
+export function checkTries({ tries, retries }: OwnLimits, context: z.RefinementCtx): void {
+  if (tries === undefined || retries === undefined) return;
+  const message = 'tries (sends in all) and retries (sends after the first) exclude each other';
+  context.addIssue({ code: 'custom', path: ['retries'], message });
+}
+
+/** Limits of one call. */
+export interface CallLimits {
+  readonly timeoutMs: number;
+  readonly tries: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What a call has said itself, and for the rest what its client says. */
+export function callLimits(client: { readonly timeoutMs: number; readonly tries: number }, own: OwnLimits): CallLimits {
+  const { timeoutMs = client.timeoutMs, tries, retries, signal } = own;
+  return { timeoutMs, tries: tries ?? (retries === undefined ? client.tries : retries + 1), signal };
+}

@@ -1,0 +1,148 @@
+/** Lazy Pirate client, the facade: section "Client" of docs/protocols/ppp.md. Rules: session.ts and section 6 there. */
+import { decodePppAtClient, encodePpp } from '@proj/frames/ppp';
+import type { PppClientReply, PppToClient } from '@proj/frames/ppp';
+import type { Service, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
+import { Emitter, parseOptions, toBuffers, toFrames } from '@proj/transport';
+import type { BodyInput } from '@proj/transport';
+import { LaneRunner } from '../lane-runner.js';
+import { callLimits } from '../options.js';
+import type { LaneStats } from '../parts/lane-events.js';
+import { fromReplyBody, toRequestBody } from '../typed.js';
+import { lazyPirateOptions, lazyPirateRequestOptions } from './options.js';
+import type { LazyPirateOptions, LazyPirateRequestOptions, LazyPirateSettings } from './options.js';
+import { LazyPirateSession } from './session.js';
+import type { LazyPirateDropReason, LazyPirateNote, LazyPirateRequest } from './session.js';
+
+/** Events of a {@link LazyPirateClient}. */
+export interface LazyPirateEvents {
+  /** Something worth a log line or a counter. */
+  note: LazyPirateNote;
+}
+
+/** What error messages call a request: there is no service name on the wire. */
+const SUBJECT = 'request';
+
+/**
+ * Asks Paranoid Pirate queues, or anything that answers REQ sockets. Sockets open with the first call and are shared by all:
+ * up to `sockets` requests at a time, each on a socket of its own, the others wait in order.
+ *
+ * ```ts
+ * await using client = new LazyPirateClient({ endpoints: ['tcp://127.0.0.1:5556'] });
+ * const [answer] = await client.request('hello');
+ * ```
+ *
+ * A call that fails rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs),
+ * `QUEUE_FULL`, `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `CLOSED`,
+ * `OPTIONS_INVALID`, or `PROTOCOL_LOCAL` (a body without frames or over the limits). An aborted one rejects with the
+ * signal's reason. A request that failed, was aborted or was sent again may have been executed once, several times or never.
+ */
+export class LazyPirateClient {
+  readonly #settings: LazyPirateSettings;
+  readonly #session: LazyPirateSession;
+  readonly #runner: LaneRunner<LazyPirateRequest, PppToClient, PppClientReply, LazyPirateDropReason>;
+  readonly #events = new Emitter<LazyPirateEvents>();
+
+  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  constructor(options: LazyPirateOptions = {}) {
+    const settings = parseOptions('LazyPirateClient', lazyPirateOptions, options);
+    const { transport, sockets, waitingMax, maxMessageFrames, maxMessageBytes } = settings;
+    this.#settings = settings;
+    this.#session = new LazyPirateSession(settings);
+    this.#runner = new LaneRunner<LazyPirateRequest, PppToClient, PppClientReply, LazyPirateDropReason>(
+      {
+        engine: this.#session,
+        encode: ({ content }) => encodePpp({ kind: 'client-request', hops: [], content }),
+        decode: decodePppAtClient,
+        describe: () => SUBJECT,
+        bodyOf: (reply) => reply.content,
+        onNote: (note) => {
+          this.#events.emit('note', note);
+        },
+      },
+      { transport, port: { maxMessageFrames, maxMessageBytes }, earlyMax: sockets + waitingMax },
+    );
+  }
+
+  /**
+   * The reply: one Buffer per frame, or, for a typed service, its value. Whose workers stand behind the queue must be known:
+   * the name of the service is not sent.
+   */
+  request(body: BodyInput, options?: LazyPirateRequestOptions): Promise<Buffer[]>;
+  request<S extends Service>(
+    service: S,
+    input: ServiceRequestInput<S>,
+    options?: LazyPirateRequestOptions,
+  ): Promise<ServiceReply<S>>;
+  async request<S extends Service>(
+    first: BodyInput | S,
+    second?: LazyPirateRequestOptions | ServiceRequestInput<S>,
+    third?: LazyPirateRequestOptions,
+  ): Promise<Buffer[] | ServiceReply<S>> {
+    if (!isService(first)) return this.#request(first, second as LazyPirateRequestOptions | undefined);
+    const body = await toRequestBody(first, second as ServiceRequestInput<S>);
+    return fromReplyBody(first, await this.#request(body, third));
+  }
+
+  /** Adds a listener and returns the function that removes it again. */
+  on<Name extends keyof LazyPirateEvents>(
+    event: Name,
+    listener: (payload: LazyPirateEvents[Name]) => void,
+  ): () => void {
+    return this.#events.on(event, listener);
+  }
+
+  /** Counters since construction and gauges of now, as a copy. */
+  stats(): LaneStats {
+    return this.#session.stats;
+  }
+
+  /** Rejects open and later calls with `CLOSED`; resolves when all sockets are closed. Idempotent. */
+  close(): Promise<void> {
+    return this.#runner.close();
+  }
+
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #request(body: BodyInput, options: LazyPirateRequestOptions = {}): Promise<Buffer[]> {
+    const own = parseOptions('LazyPirateClient request', lazyPirateRequestOptions, options);
+    const { maxMessageFrames, maxMessageBytes } = this.#settings;
+    const content = toFrames(SUBJECT, body, { frames: maxMessageFrames - 1, bytes: maxMessageBytes });
+    const limits = callLimits(this.#settings, own);
+    if (own.matches === undefined) return this.#runner.request({ request: { content, matches: undefined }, ...limits });
+    const judge = new Judge(own.matches);
+    const reply = await this.#runner.request({ request: { content, matches: judge.matches }, ...limits });
+    judge.rethrow();
+    return reply;
+  }
+}
+
+function isService(value: unknown): value is Service {
+  return typeof value === 'object' && value !== null && 'decodeReply' in value;
+}
+
+/** A caller's predicate made safe for an engine: one that throws ends the call, and the call then rejects with that. */
+class Judge {
+  readonly #matches: (reply: Buffer[]) => boolean;
+  #fault: { readonly thrown: unknown } | undefined;
+
+  constructor(matches: (reply: Buffer[]) => boolean) {
+    this.#matches = matches;
+  }
+
+  readonly matches = (content: readonly Uint8Array[]): boolean => {
+    try {
+      return this.#matches(toBuffers(content));
+    } catch (thrown) {
+      this.#fault = { thrown };
+      return true;
+    }
+  };
+
+  /** Throws what the predicate has thrown, if it has. */
+  rethrow(): void {
+    if (this.#fault !== undefined) throw this.#fault.thrown;
+  }
+}

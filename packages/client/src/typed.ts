@@ -1,0 +1,45 @@
+/** Typed services at the caller: values in, values out, refusals as errors. The words are those of `@proj/frames/service`. */
+import type {
+  Service,
+  ServicePartial,
+  ServiceRefusal,
+  ServiceReply,
+  ServiceRequestInput,
+  ServiceResult,
+} from '@proj/frames/service';
+import { ProjError } from '@proj/transport';
+
+/** The body of a request. Rejects with `REJECTED` for a value that the service's schema refuses: nothing was sent then. */
+export async function toRequestBody<S extends Service>(
+  service: S,
+  input: ServiceRequestInput<S>,
+): Promise<Uint8Array[]> {
+  return valueOf(await service.encodeRequest(input));
+}
+
+/** The value of a reply. Rejects with `REJECTED` for an error reply, with `PROTOCOL_REMOTE` for one that the schema refuses. */
+export async function fromReplyBody<S extends Service>(service: S, body: Uint8Array[]): Promise<ServiceReply<S>> {
+  return valueOf(await service.decodeReply(body)) as ServiceReply<S>;
+}
+
+/** The value of a partial reply. Rejects with `PROTOCOL_REMOTE` for one that the schema refuses. */
+export async function fromPartialBody<S extends Service>(service: S, body: Uint8Array[]): Promise<ServicePartial<S>> {
+  return valueOf(await service.decodePartial(body)) as ServicePartial<S>;
+}
+
+function valueOf<Value>(result: ServiceResult<Value>): Value {
+  if (result.ok) return result.value;
+  throw toError(result.refusal);
+}
+
+/**
+ * Our own request and the worker's refusal both mean that the service did not take the request: `REJECTED`. A reply or a
+ * partial one that makes no sense here is the worker's fault: `PROTOCOL_REMOTE`. `details` are the issues, `cause` the refusal.
+ */
+function toError(refusal: ServiceRefusal): ProjError {
+  const rejected = refusal.origin === 'remote' || refusal.code === 'REQUEST_INVALID';
+  return new ProjError(rejected ? 'REJECTED' : 'PROTOCOL_REMOTE', refusal.message, {
+    details: refusal.issues ?? [],
+    cause: refusal,
+  });
+}

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { EMPTY_FRAME, equalBytes, fromLatin1, latin1, printable, totalBytes } from './bytes.js';
+
+describe('latin1', () => {
+  test('is a lossless key: one character per byte', () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), (bytes) => {
+        expect(latin1(bytes)).toHaveLength(bytes.length);
+        expect(fromLatin1(latin1(bytes))).toEqual(bytes);
+      }),
+    );
+  });
+
+  test('refuses a character that is no byte', () => {
+    expect(() => fromLatin1('aĀ')).toThrow(RangeError);
+  });
+});
+
+describe('equalBytes', () => {
+  test('compares length and every byte', () => {
+    const bytes = Uint8Array.of(1, 2, 3);
+    expect(equalBytes(bytes, Uint8Array.of(1, 2, 3))).toBe(true);
+    expect(equalBytes(bytes, Uint8Array.of(1, 2))).toBe(false);
+    expect(equalBytes(bytes, Uint8Array.of(1, 2, 4))).toBe(false);
+    expect(equalBytes(EMPTY_FRAME, new Uint8Array(0))).toBe(true);
+  });
+});
+
+describe('printable', () => {
+  test.each([
+    ['', '""'],
+    ['echo', '"echo"'],
+    ['a\n', '0x610a'],
+    ['\x00\xff', '0x00ff'],
+  ])('%j reads %s', (text, shown) => {
+    expect(printable(fromLatin1(text))).toBe(shown);
+  });
+
+  test('cuts what is too long for a log line', () => {
+    expect(printable(fromLatin1('abcdef'), 3)).toBe('"abc"...');
+    expect(printable(fromLatin1('\0\0\0'), 2)).toBe('0x0000...');
+  });
+});
+
+test('totalBytes adds the lengths', () => {
+  expect(totalBytes([])).toBe(0);
+  expect(totalBytes([EMPTY_FRAME, Uint8Array.of(1, 2), Uint8Array.of(3)])).toBe(3);
+});

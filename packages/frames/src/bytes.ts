@@ -1,0 +1,48 @@
+/** Byte helpers that every codec and engine shares. Neutral platform: no Node.js `Buffer`, no globals beyond the language. */
+
+/** The zero-length frame: envelope delimiter of REQ/REP, MDP and PPP. Never written to. */
+export const EMPTY_FRAME: Uint8Array = new Uint8Array(0);
+
+/** True when both frames hold the same bytes. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  const length = a.length;
+  if (length !== b.length) return false;
+  for (let i = 0; i < length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/**
+ * The bytes as a string of the same length, one character (U+0000 to U+00FF) per byte: a lossless map key for routing
+ * ids, unlike UTF-8, which merges distinct ids. Meant for short frames; the cost is linear.
+ */
+export function latin1(bytes: Uint8Array): string {
+  let text = '';
+  for (let i = 0; i < bytes.length; i++) text += String.fromCharCode(bytes[i] as number);
+  return text;
+}
+
+/** Inverse of {@link latin1}. Characters above U+00FF are a programming error and throw a `RangeError`. */
+export function fromLatin1(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 0xff) throw new RangeError(`character ${JSON.stringify(text[i])} does not fit in one byte`);
+    bytes[i] = code;
+  }
+  return bytes;
+}
+
+/** Bytes for a log line: quoted when all are printable ASCII, `0x` and hex otherwise, cut after `max` bytes with `...`. */
+export function printable(bytes: Uint8Array, max = 64): string {
+  const head = bytes.subarray(0, max);
+  const tail = bytes.length > max ? '...' : '';
+  if (head.every((byte) => byte >= 0x20 && byte <= 0x7e)) return `"${latin1(head)}"${tail}`;
+  return `0x${Array.from(head, (byte) => byte.toString(16).padStart(2, '0')).join('')}${tail}`;
+}
+
+/** Sum of the frame lengths, in bytes. */
+export function totalBytes(frames: readonly Uint8Array[]): number {
+  let total = 0;
+  for (const frame of frames) total += frame.length;
+  return total;
+}

@@ -1,0 +1,60 @@
+/** The public surface: what the entries export at run time is a promise, so a change of it must be meant. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+
+const ENTRIES: Record<string, { names: string[]; load: () => Promise<object> }> = {
+  '.': {
+    names: ['EMPTY_FRAME', 'equalBytes', 'fromLatin1', 'isServiceName', 'latin1', 'printable', 'totalBytes'],
+    load: () => import('./index.js'),
+  },
+  './mdp': {
+    names: [
+      'MMI',
+      'decodeMdpAtBroker',
+      'decodeMdpAtClient',
+      'decodeMdpAtWorker',
+      'decodeMmiReply',
+      'encodeMdp',
+      'encodeMmiReply',
+    ],
+    load: () => import('./mdp/index.js'),
+  },
+  './ppp': {
+    names: [
+      'decodePppAtClient',
+      'decodePppAtFrontend',
+      'decodePppAtQueue',
+      'decodePppAtWorker',
+      'decodePppCorrelation',
+      'encodePpp',
+      'encodePppCorrelation',
+    ],
+    load: () => import('./ppp/index.js'),
+  },
+  './service': {
+    names: ['bytesCodec', 'decodeFault', 'defineService', 'encodeFault', 'jsonCodec'],
+    load: () => import('./service/index.js'),
+  },
+};
+
+const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  exports: Record<string, unknown>;
+  publishConfig: { exports: Record<string, unknown> };
+  dependencies?: object;
+};
+
+describe('@proj/frames', () => {
+  test.each(Object.entries(ENTRIES))('%s exports what it promises', async (_, { names, load }) => {
+    expect(Object.keys(await load()).sort()).toEqual(names);
+  });
+
+  test('has an entry for each of them, in the workspace and as published, and no other', () => {
+    const entries = [...Object.keys(ENTRIES), './package.json'].sort();
+    expect(Object.keys(manifest.exports).sort()).toEqual(entries);
+    expect(Object.keys(manifest.publishConfig.exports).sort()).toEqual(entries);
+  });
+
+  test('depends on nothing', () => {
+    expect(manifest.dependencies).toBeUndefined();
+  });
+});

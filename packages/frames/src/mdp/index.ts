@@ -1,0 +1,10 @@
+/**
+ * Majordomo: 18/MDP (0.2), 7/MDP (0.1) and 8/MMI between frames and commands. `commands.ts` has the words, `wire.ts` the
+ * grammar and every fixed byte.
+ */
+export type * from './commands.js';
+export { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker } from './decode.js';
+export type { MdpDecodeOptions } from './decode.js';
+export { encodeMdp } from './encode.js';
+export { decodeMmiReply, encodeMmiReply, MMI } from './mmi.js';
+export type { MmiCode, MmiListings, MmiReply, MmiServiceEntry, MmiWorkerEntry } from './mmi.js';

@@ -1,0 +1,137 @@
+/** Bad input row by row, and the shape of every accepted message. */
+import { framesOf } from '@proj/testkit';
+import { describe, expect, test } from 'vitest';
+import { decodePppAtClient, decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from './index.js';
+import type { PppMalformedReason } from './index.js';
+
+type Parts = (string | number | Uint8Array)[];
+type Row = [what: string, parts: Parts, reason: PppMalformedReason];
+
+const CONTROL: Row[] = [
+  ['no frame', [], 'no-frames'],
+  ['one empty frame', [''], 'control-empty'],
+  ['byte 0', [0], 'control-unknown'],
+  ['byte 7', [7], 'control-unknown'],
+  ['byte 255', [255], 'control-unknown'],
+  ['01 00, which the Guide takes for READY', [Uint8Array.of(1, 0)], 'control-length'],
+  ['one frame of content', ['hello'], 'control-length'],
+];
+
+/** What is no envelope, whoever reads it. */
+const NO_ENVELOPE: [what: string, parts: Parts][] = [
+  ['two frames, none empty', ['CLI', 'x']],
+  ['no address', ['', 'x']],
+  ['no address, empty content', ['', '']],
+  ['nothing behind the empty frame', ['CLI', '']],
+  ['nothing behind two hops', ['CLI', 'hop', '']],
+];
+
+describe('decodePppAtQueue', () => {
+  test.each(CONTROL)('refuses %s', (_, parts, reason) => {
+    expect(decodePppAtQueue(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason });
+  });
+
+  test.each(NO_ENVELOPE)('refuses a reply with %s', (_, parts) => {
+    expect(decodePppAtQueue(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason: 'reply-malformed' });
+  });
+
+  test('takes READY and HEARTBEAT as one frame only', () => {
+    expect(decodePppAtQueue(framesOf(1))).toStrictEqual({ kind: 'ready' });
+    expect(decodePppAtQueue(framesOf(2))).toStrictEqual({ kind: 'heartbeat' });
+    expect(decodePppAtQueue(framesOf(1, ''))).toStrictEqual({ kind: 'malformed', reason: 'reply-malformed' });
+  });
+
+  test('takes a reply under a stack of any depth; the first empty frame ends it', () => {
+    expect(decodePppAtQueue(framesOf('CLI', '', 'x'))).toStrictEqual({
+      kind: 'reply',
+      addresses: framesOf('CLI'),
+      content: framesOf('x'),
+    });
+    expect(decodePppAtQueue(framesOf('a', 'b', 'c', '', '', 'x', ''))).toStrictEqual({
+      kind: 'reply',
+      addresses: framesOf('a', 'b', 'c'),
+      content: framesOf('', 'x', ''),
+    });
+  });
+
+  test('reads a control byte behind an address as the address it is', () => {
+    expect(decodePppAtQueue(framesOf(1, '', 2))).toStrictEqual({
+      kind: 'reply',
+      addresses: framesOf(1),
+      content: framesOf(2),
+    });
+  });
+
+  test('hands on frames as they are', () => {
+    const frames = framesOf('CLI', 'hop', '', 'x');
+    const reply = decodePppAtQueue(frames);
+    expect(reply.kind).toBe('reply');
+    if (reply.kind !== 'reply') return;
+    expect(reply.addresses[1]).toBe(frames[1]);
+    expect(reply.content[0]).toBe(frames[3]);
+  });
+});
+
+describe('decodePppAtWorker', () => {
+  test.each<Row>([...CONTROL, ['READY', [1], 'control-unexpected']])('refuses %s', (_, parts, reason) => {
+    expect(decodePppAtWorker(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason });
+  });
+
+  test.each(NO_ENVELOPE)('refuses a request with %s', (_, parts) => {
+    expect(decodePppAtWorker(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason: 'request-malformed' });
+  });
+
+  test('takes HEARTBEAT, and requests of any depth and any number of content frames', () => {
+    expect(decodePppAtWorker(framesOf(2))).toStrictEqual({ kind: 'heartbeat' });
+    expect(decodePppAtWorker(framesOf('CLI', 'hop', '', 'a', 'b'))).toStrictEqual({
+      kind: 'request',
+      addresses: framesOf('CLI', 'hop'),
+      content: framesOf('a', 'b'),
+    });
+  });
+});
+
+describe('decodePppAtFrontend', () => {
+  test.each<Row>([
+    ['no frame', [], 'request-no-delimiter'],
+    ['content without empty frame', ['noenv'], 'request-no-delimiter'],
+    ['many frames, none empty', ['a', 'b', 'c'], 'request-no-delimiter'],
+    ['the empty frame alone', [''], 'request-no-content'],
+    ['the empty frame last', ['hop', ''], 'request-no-content'],
+  ])('refuses %s', (_, parts, reason) => {
+    expect(decodePppAtFrontend(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason });
+  });
+
+  test.each<[what: string, parts: Parts, hops: Parts, content: Parts]>([
+    ['a REQ socket', ['', '42'], [], ['42']],
+    ['a DEALER, several parts', ['', 'multi', 'part'], [], ['multi', 'part']],
+    ['a DEALER, empty content', ['', ''], [], ['']],
+    ['a DEALER behind two hops', ['hop1', 'hop2', '', 'x'], ['hop1', 'hop2'], ['x']],
+  ])('takes a request of %s', (_, parts, hops, content) => {
+    expect(decodePppAtFrontend(framesOf(...parts))).toStrictEqual({
+      kind: 'client-request',
+      hops: framesOf(...hops),
+      content: framesOf(...content),
+    });
+  });
+});
+
+describe('decodePppAtClient', () => {
+  test.each<[what: string, parts: Parts]>([
+    ['no frame', []],
+    ['content without empty frame', ['42']],
+    ['the empty frame alone', ['']],
+    ['hops and nothing behind them', ['hop', '']],
+  ])('refuses %s', (_, parts) => {
+    expect(decodePppAtClient(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason: 'reply-malformed' });
+  });
+
+  test('takes a reply and keeps the hops it came by', () => {
+    expect(decodePppAtClient(framesOf('', '42', ''))).toStrictEqual({
+      kind: 'client-reply',
+      hops: [],
+      content: framesOf('42', ''),
+    });
+    expect(decodePppAtClient(framesOf('hop', '', '42'))).toMatchObject({ hops: framesOf('hop') });
+  });
+});

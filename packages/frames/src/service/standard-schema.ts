@@ -1,0 +1,35 @@
+/**
+ * The part of Standard Schema version 1 (standardschema.dev) that typed services use, declared here so that no schema
+ * library is a dependency. zod 4, valibot, arktype and others implement it.
+ */
+
+/** A schema that takes an `Input` and makes an `Output` of it. The two differ where it fills in defaults or transforms. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    /** For the type checker alone; absent at run time. */
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+/** What `validate` returns: the output, or why there is none. */
+export type SchemaResult<Output> =
+  { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly SchemaIssue[] };
+
+/** One thing a schema has found wrong. */
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** What a schema takes; `never` where there is no schema. */
+export type SchemaInput<Schema> = Schema extends StandardSchema
+  ? NonNullable<Schema['~standard']['types']>['input']
+  : never;
+
+/** What a schema makes of it; `never` where there is no schema. */
+export type SchemaOutput<Schema> = Schema extends StandardSchema
+  ? NonNullable<Schema['~standard']['types']>['output']
+  : never;

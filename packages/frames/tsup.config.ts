@@ -1,0 +1,18 @@
+import { defineConfig } from 'tsup';
+
+export default defineConfig({
+  entry: {
+    index: 'src/index.ts',
+    'mdp/index': 'src/mdp/index.ts',
+    'ppp/index': 'src/ppp/index.ts',
+    'service/index': 'src/service/index.ts',
+  },
+  format: ['esm', 'cjs'],
+  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
+  sourcemap: true,
+  clean: true,
+  target: 'node20',
+  platform: 'node',
+  treeshake: true,
+  splitting: false,
+});

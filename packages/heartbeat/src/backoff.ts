@@ -1,0 +1,51 @@
+/** Reconnect back-off: exponential with jitter, reset only after a connection has proved itself. */
+
+/** Settings of a {@link Backoff}. All in milliseconds. */
+export interface BackoffOptions {
+  /** First delay, at least 1. */
+  readonly minMs: number;
+  /** Largest delay before jitter, at least `minMs`. */
+  readonly maxMs: number;
+  /** How long a connection must have lasted before the next loss starts again at `minMs`. */
+  readonly minUptimeMs: number;
+}
+
+/**
+ * Delays between attempts to reach a peer: `minMs`, doubled each time up to `maxMs`, drawn uniformly from the upper half.
+ * A peer that accepts and then drops us at once keeps the delay growing: only `minUptimeMs` of life resets it.
+ *
+ * | attempt | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
+ * |---|---|---|---|---|---|---|---|---|
+ * | delay with 250 and 30000 | 125-250 | 250-500 | 500-1000 | 1-2 s | 2-4 s | 4-8 s | 8-16 s | 15-30 s |
+ */
+export class Backoff {
+  readonly #options: BackoffOptions;
+  readonly #random: () => number;
+  #attempt = 0;
+  #upSince = Infinity;
+
+  /** `random` returns a number in [0, 1); it is an argument because engines hold no randomness of their own. */
+  constructor(options: BackoffOptions, random: () => number) {
+    this.#options = options;
+    this.#random = random;
+  }
+
+  /** Number of delays handed out since the last reset. */
+  get attempt(): number {
+    return this.#attempt;
+  }
+
+  /** Tells that a connection came up. Calling it again while it is up changes nothing. */
+  up(now: number): void {
+    if (this.#upSince === Infinity) this.#upSince = now;
+  }
+
+  /** Tells that the connection is lost, or never came up, and returns how long to wait before the next attempt. */
+  down(now: number): number {
+    if (now - this.#upSince >= this.#options.minUptimeMs) this.#attempt = 0;
+    this.#upSince = Infinity;
+    const full = Math.min(this.#options.minMs * 2 ** this.#attempt, this.#options.maxMs);
+    this.#attempt++;
+    return full / 2 + (this.#random() * full) / 2;
+  }
+}

@@ -1,0 +1,117 @@
+/** Deadlines whose delays differ from entry to entry (callers choose their own timeouts): a binary heap of entries that know their place. */
+
+/** One entry of a {@link DeadlineHeap}. Kept by its owner, so that moving and removing need no look-up. */
+export class HeapDeadline<Value> {
+  /** Due time in milliseconds; `Infinity` while the entry is in no heap. */
+  at = Infinity;
+  /** @internal Where the entry stands in its heap; -1 while it is in none. */
+  place = -1;
+  /** @internal When it was set last, counted in settings: among equals the earlier one comes first. */
+  order = 0;
+  readonly value: Value;
+
+  constructor(value: Value) {
+    this.value = value;
+  }
+}
+
+/**
+ * The earliest of many deadlines, each free to move in either direction. Reading the earliest is O(1); setting and removing
+ * are O(log n), and an entry belongs to one heap at a time. Entries of one deadline fall due in the order they were set. Where
+ * all delays are equal, `DeadlineList` is the better choice.
+ */
+export class DeadlineHeap<Value> {
+  readonly #entries: HeapDeadline<Value>[] = [];
+  #order = 0;
+
+  /** Number of entries. */
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  /** When the next entry falls due; `Infinity` when the heap is empty. */
+  get deadline(): number {
+    return this.#entries[0]?.at ?? Infinity;
+  }
+
+  /** Makes the entry due at `at` (finite), whether it was in the heap before or not. */
+  set(entry: HeapDeadline<Value>, at: number): void {
+    if (entry.place < 0) {
+      entry.place = this.#entries.length;
+      this.#entries.push(entry);
+    }
+    entry.at = at;
+    entry.order = this.#order++;
+    this.#sink(this.#rise(entry));
+  }
+
+  /** Takes the entry out; does nothing when it is not in the heap. */
+  remove(entry: HeapDeadline<Value>): void {
+    if (entry.place < 0) return;
+    const last = this.#entries.pop() as HeapDeadline<Value>;
+    if (last !== entry) {
+      this.#put(last, entry.place);
+      this.#sink(this.#rise(last));
+    }
+    entry.place = -1;
+    entry.at = Infinity;
+  }
+
+  /** Takes out and returns the earliest entry's value if it is due, else `undefined`. Call until it returns `undefined`. */
+  takeDue(now: number): Value | undefined {
+    const first = this.#entries[0];
+    if (first === undefined || first.at > now) return undefined;
+    this.remove(first);
+    return first.value;
+  }
+
+  /** Throws when an entry is out of order or misplaced. */
+  assertInvariants(): void {
+    this.#entries.forEach((entry, place) => {
+      const parent = this.#entries[(place - 1) >> 1] ?? entry;
+      if (entry.place !== place) throw new Error(`heap entry at ${place} believes to be at ${entry.place}`);
+      if (isBefore(entry, parent)) throw new Error(`heap entry at ${place} is due before its parent`);
+    });
+  }
+
+  #put(entry: HeapDeadline<Value>, place: number): void {
+    this.#entries[place] = entry;
+    entry.place = place;
+  }
+
+  /** Moves the entry up past later ones and returns it. */
+  #rise(entry: HeapDeadline<Value>): HeapDeadline<Value> {
+    let place = entry.place;
+    while (place > 0) {
+      const parent = this.#entries[(place - 1) >> 1] as HeapDeadline<Value>;
+      if (isBefore(parent, entry)) break;
+      const above = parent.place;
+      this.#put(parent, place);
+      place = above;
+    }
+    this.#put(entry, place);
+    return entry;
+  }
+
+  /** Moves the entry down past earlier ones. */
+  #sink(entry: HeapDeadline<Value>): void {
+    let place = entry.place;
+    for (let child = this.#earlierChild(place); child !== undefined && isBefore(child, entry);) {
+      const below = child.place;
+      this.#put(child, place);
+      place = below;
+      child = this.#earlierChild(place);
+    }
+    this.#put(entry, place);
+  }
+
+  #earlierChild(place: number): HeapDeadline<Value> | undefined {
+    const left = this.#entries[2 * place + 1];
+    const right = this.#entries[2 * place + 2];
+    return right !== undefined && left !== undefined && isBefore(right, left) ? right : left;
+  }
+}
+
+function isBefore(a: HeapDeadline<unknown>, b: HeapDeadline<unknown>): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}

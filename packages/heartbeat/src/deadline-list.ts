@@ -1,0 +1,91 @@
+/**
+ * Deadlines that all lie the same delay ahead, so the list is sorted by construction: insert, renew and remove are O(1),
+ * and the earliest deadline is the head. It serves liveness (renew on every message), heartbeats due and time-to-live.
+ */
+
+/** One entry of a {@link DeadlineList}. Kept by its owner, so that renewing needs no look-up. */
+export class Deadline<Value> {
+  /** Due time in milliseconds; `Infinity` while the entry is in no list. */
+  at = Infinity;
+  /** @internal */
+  previous: Deadline<Value> | undefined;
+  /** @internal */
+  next: Deadline<Value> | undefined;
+  /** @internal */
+  list: DeadlineList<Value> | undefined;
+  readonly value: Value;
+
+  constructor(value: Value) {
+    this.value = value;
+  }
+}
+
+/** A list of deadlines `delayMs` after their last renewal. `now` must not decrease from call to call. */
+export class DeadlineList<Value> {
+  readonly delayMs: number;
+  #head: Deadline<Value> | undefined;
+  #tail: Deadline<Value> | undefined;
+  #size = 0;
+  #notBefore = -Infinity;
+
+  constructor(delayMs: number) {
+    this.delayMs = delayMs;
+  }
+
+  /** Number of entries. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** When the next entry falls due; `Infinity` when the list is empty. */
+  get deadline(): number {
+    return this.#head === undefined ? Infinity : Math.max(this.#head.at, this.#notBefore);
+  }
+
+  /** Puts the entry at `now + delayMs`, moving it here from wherever it was. */
+  renew(entry: Deadline<Value>, now: number): void {
+    if (entry !== this.#tail || entry.list !== this) {
+      entry.list?.remove(entry);
+      entry.list = this;
+      entry.previous = this.#tail;
+      if (this.#tail === undefined) this.#head = entry;
+      else this.#tail.next = entry;
+      this.#tail = entry;
+      this.#size++;
+    }
+    entry.at = now + this.delayMs;
+  }
+
+  /** Takes the entry out; does nothing when it is not in this list. */
+  remove(entry: Deadline<Value>): void {
+    if (entry.list !== this) return;
+    if (entry.previous === undefined) this.#head = entry.next;
+    else entry.previous.next = entry.next;
+    if (entry.next === undefined) this.#tail = entry.previous;
+    else entry.next.previous = entry.previous;
+    entry.previous = entry.next = entry.list = undefined;
+    entry.at = Infinity;
+    this.#size--;
+  }
+
+  /** Takes out and returns the earliest entry if it is due, else `undefined`. Call until it returns `undefined`. */
+  takeDue(now: number): Value | undefined {
+    const head = this.#head;
+    if (head === undefined || head.at > now || this.#notBefore > now) return undefined;
+    this.remove(head);
+    return head.value;
+  }
+
+  /**
+   * Lets nothing fall due before `now + ms`: the credit a process owes its peers after it was itself too busy to listen
+   * ("we were late" is not "they are dead"). Never shortens an earlier credit.
+   */
+  postpone(ms: number, now: number): void {
+    this.#notBefore = Math.max(this.#notBefore, now + ms);
+  }
+
+  /** The entries' values, earliest deadline first. For tests, listings and invariants; do not change the list meanwhile. */
+  *values(): IterableIterator<Value> {
+    for (let entry = this.#head; entry !== undefined; entry = entry.next) yield entry.value;
+  }
+}

@@ -1,0 +1,4 @@
+/** fast-check arbitraries that more than one package uses. */
+export * from './frames.js';
+export * from './mdp.js';
+export * from './ppp.js';

@@ -1,0 +1,28 @@
+/** Paranoid Pirate commands. Shapes are those of `@proj/frames/ppp`, stated here again because testkit depends on no package. */
+import fc from 'fast-check';
+import { body, routingId } from './frames.js';
+
+const kind = <Kind extends string>(name: Kind) => fc.constant(name);
+const addresses = fc.array(routingId, { minLength: 1, maxLength: 4 });
+const hops = fc.array(routingId, { maxLength: 3 });
+
+/** What a queue or dispatcher receives from workers. */
+export const pppToQueue = fc.oneof(
+  fc.record({ kind: fc.constantFrom('ready' as const, 'heartbeat' as const) }),
+  fc.record({ kind: kind('reply'), addresses, content: body() }),
+);
+
+/** What a worker receives. */
+export const pppToWorker = fc.oneof(
+  fc.record({ kind: kind('heartbeat') }),
+  fc.record({ kind: kind('request'), addresses, content: body() }),
+);
+
+/** What a queue receives on its frontend. */
+export const pppClientRequest = fc.record({ kind: kind('client-request'), hops, content: body() });
+
+/** What a client receives. */
+export const pppClientReply = fc.record({ kind: kind('client-reply'), hops, content: body() });
+
+/** Every command. */
+export const pppCommand = fc.oneof(pppToQueue, pppToWorker, pppClientRequest, pppClientReply);

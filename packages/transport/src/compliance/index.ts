@@ -1,0 +1,21 @@
+/**
+ * What every `SocketPort` must do, as cases for any test runner. A facade works over a port that passes.
+ *
+ * ```ts
+ * for (const { name, applies, run } of portCompliance(subject)) it.runIf(applies)(name, run);
+ * ```
+ */
+import { CONGESTION } from './congestion.js';
+import { DELIVERY } from './delivery.js';
+import { LIFECYCLE } from './lifecycle.js';
+import type { PortSubject } from './rig.js';
+import { bindCase } from './suite.js';
+import type { ComplianceCase } from './suite.js';
+
+export type { PortCapabilities, PortSubject } from './rig.js';
+export type { ComplianceCase } from './suite.js';
+
+/** The cases for one implementation of `SocketPort`. Each opens and closes its own sockets. */
+export function portCompliance(subject: PortSubject): readonly ComplianceCase[] {
+  return [...DELIVERY, ...CONGESTION, ...LIFECYCLE].map((definition) => bindCase(definition, subject));
+}

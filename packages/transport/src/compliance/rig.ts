@@ -1,0 +1,272 @@
+/** What the cases share: sockets that are closed afterwards, listeners that write down what they hear, and plain checks. */
+import { ROUTER_PEER } from '../port.js';
+import type {
+  Peer,
+  PortListener,
+  PortOptions,
+  RejectReason,
+  SocketPort,
+  Transport,
+  UndeliverableReason,
+} from '../port.js';
+
+/** What the suite needs of an implementation. */
+export interface PortSubject {
+  /** The transport of one process. May give the same one each time, or a new one on the same network. */
+  transport(): Transport;
+  /** An endpoint for binding, with a wildcard port. */
+  readonly endpoint: string;
+  /** What the implementation can do; a case that needs more does not apply. */
+  readonly capabilities: PortCapabilities;
+}
+
+/** What not every implementation can do. */
+export interface PortCapabilities {
+  /** Routers hear of dealers whose connection ended. */
+  readonly peerGone: boolean;
+  /** Dealers hear that the connection to their router ended. */
+  readonly routerGone: boolean;
+}
+
+interface Waiter {
+  readonly condition: () => boolean;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A port and everything its listener was told. */
+export class Station implements PortListener {
+  readonly port: SocketPort;
+  readonly endpoint: string;
+  readonly messages: { readonly peer: Peer; readonly frames: readonly Uint8Array[] }[] = [];
+  readonly gone: Peer[] = [];
+  readonly undeliverable: { readonly frames: readonly Uint8Array[]; readonly reason: UndeliverableReason }[] = [];
+  readonly rejected: RejectReason[] = [];
+  /** Called with each message, after it was written down. */
+  onEach: ((peer: Peer, frames: Uint8Array[]) => void) | undefined;
+  #waiters: Waiter[] = [];
+
+  constructor(port: SocketPort, endpoint: string) {
+    this.port = port;
+    this.endpoint = endpoint;
+  }
+
+  /** The messages as text, frames joined by `|`. */
+  get texts(): readonly string[] {
+    return this.messages.map(({ frames }) => textOf(frames));
+  }
+
+  onMessage(peer: Peer, frames: Uint8Array[]): void {
+    this.messages.push({ peer, frames });
+    this.onEach?.(peer, frames);
+    this.#wake();
+  }
+
+  onPeerGone(peer: Peer): void {
+    this.gone.push(peer);
+    this.#wake();
+  }
+
+  onUndeliverable(_peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {
+    this.undeliverable.push({ frames, reason });
+    this.#wake();
+  }
+
+  onRejected(_peer: Peer, reason: RejectReason): void {
+    this.rejected.push(reason);
+    this.#wake();
+  }
+
+  onBroken(error: Error): void {
+    for (const waiter of this.#waiters) waiter.reject(error);
+  }
+
+  /** Resolves once the condition holds; it is looked at after each call of the port. Time limits are the runner's. */
+  until(condition: () => boolean): Promise<void> {
+    if (condition()) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ condition, resolve, reject });
+    });
+  }
+
+  /** Resolves when `count` messages have come. */
+  received(count: number): Promise<void> {
+    return this.until(() => this.messages.length >= count);
+  }
+
+  /** Sends one message per text to a peer; of a dealer, to its router. */
+  say(peer: Peer, ...texts: string[]): void {
+    for (const text of texts) this.port.send(peer, framesOf(text));
+  }
+
+  #wake(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const waiter of waiters) {
+      if (waiter.condition()) waiter.resolve();
+      else this.#waiters.push(waiter);
+    }
+  }
+}
+
+/** The sockets of one case. */
+export class Rig {
+  readonly subject: PortSubject;
+  readonly #ports: SocketPort[] = [];
+
+  constructor(subject: PortSubject) {
+    this.subject = subject;
+  }
+
+  /** A router port that is neither bound nor started. */
+  async bareRouter(options: PortOptions = {}): Promise<SocketPort> {
+    const transport = await this.#transport();
+    return this.#keep(transport.router({ lingerMs: 0, ...options }));
+  }
+
+  /** A dealer port that is neither connected nor started. */
+  async bareDealer(options: PortOptions = {}): Promise<SocketPort> {
+    const transport = await this.#transport();
+    return this.#keep(transport.dealer({ lingerMs: 0, ...options }));
+  }
+
+  /** A router, bound and started. */
+  async router(options?: PortOptions): Promise<Station> {
+    const port = await this.bareRouter(options);
+    return start(port, await port.bind(this.subject.endpoint));
+  }
+
+  /** A dealer, connected to the router and started. */
+  async dealer(router: Station, options?: PortOptions): Promise<Station> {
+    const port = await this.bareDealer(options);
+    port.connect(router.endpoint);
+    return start(port, router.endpoint);
+  }
+
+  /** A dealer whose first message, `hello`, has arrived, and how the router names it. */
+  async met(router: Station, options?: PortOptions): Promise<{ dealer: Station; peer: Peer }> {
+    const dealer = await this.dealer(router, options);
+    const before = router.messages.length;
+    dealer.say(ROUTER_PEER, 'hello');
+    await router.received(before + 1);
+    const [message] = router.messages.splice(before);
+    if (message === undefined) throw new Error('no message was kept');
+    return { dealer, peer: message.peer };
+  }
+
+  /**
+   * A dealer that is connected and does not read, and how the router names it. The router has to try until it is known;
+   * the message that got through, `knock`, is the first the dealer will read.
+   */
+  async deaf(router: Station, id: string, options?: PortOptions): Promise<{ port: SocketPort; peer: Peer }> {
+    const transport = await this.#transport();
+    const port = await this.bareDealer({ routingId: bytesOf(id), ...options });
+    port.connect(router.endpoint);
+    const peer: Peer = { key: id, id: bytesOf(id) };
+    for (let known = false; !known;) {
+      const refused = router.undeliverable.length;
+      router.say(peer, 'knock');
+      await pause(transport, 5);
+      known = router.undeliverable.length === refused;
+    }
+    router.undeliverable.length = 0;
+    return { port, peer };
+  }
+
+  /** Resolves when every message the port was given has been tried: what is pending is parked for this peer. */
+  async tried({ port }: Station, peer: Peer): Promise<void> {
+    const transport = await this.#transport();
+    while (port.pending > port.pendingFor(peer)) await pause(transport, 1);
+  }
+
+  /**
+   * Sends to a peer that is gone until the first message is refused. A transport may take a while to let go of a connection
+   * after it has told of its end, and what is sent meanwhile is lost with it.
+   */
+  async refused(router: Station, peer: Peer): Promise<UndeliverableReason | undefined> {
+    const transport = await this.#transport();
+    while (router.undeliverable.length === 0) {
+      router.say(peer, 'too late');
+      await pause(transport, 5);
+    }
+    return router.undeliverable[0]?.reason;
+  }
+
+  /** Starts what {@link deaf} gave. */
+  listen(port: SocketPort): Station {
+    return start(port, '');
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#ports.map((port) => port.close()));
+  }
+
+  async #transport(): Promise<Transport> {
+    const transport = this.subject.transport();
+    await transport.load();
+    return transport;
+  }
+
+  #keep(port: SocketPort): SocketPort {
+    this.#ports.push(port);
+    return port;
+  }
+}
+
+function start(port: SocketPort, endpoint: string): Station {
+  const station = new Station(port, endpoint);
+  port.start(station);
+  return station;
+}
+
+/** Lets the transport's own time pass. */
+function pause({ clock }: Transport, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.at(clock.now() + ms, resolve);
+  });
+}
+
+/** Throws unless the condition holds. */
+export function check(condition: boolean, text: string): asserts condition {
+  if (!condition) throw new Error(text);
+}
+
+/** Throws unless both are the same text, number or list, as JSON writes them. */
+export function equal(actual: unknown, expected: unknown, what: string): void {
+  const [have, want] = [JSON.stringify(actual), JSON.stringify(expected)];
+  if (have !== want) throw new Error(`${what}: expected ${shorten(want)}, got ${shorten(have)}`);
+}
+
+function shorten(json: string): string {
+  return json.length > 300 ? `${json.slice(0, 150)} ... ${json.slice(-150)} (${json.length} characters)` : json;
+}
+
+/** Calls the function and returns what it throws. */
+export async function failure(action: () => unknown): Promise<unknown> {
+  try {
+    await action();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+/** The numbers 0 to `count` - 1 as text, behind a prefix. */
+export function numbered(count: number, prefix = ''): string[] {
+  return Array.from({ length: count }, (_, index) => prefix + index.toString());
+}
+
+/** Latin1 bytes of a text. */
+export function bytesOf(text: string): Uint8Array {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+}
+
+/** A message of one frame per part between `|`. */
+export function framesOf(text: string): Uint8Array[] {
+  return text.split('|').map(bytesOf);
+}
+
+/** The inverse of {@link framesOf}; for short frames. */
+export function textOf(frames: readonly Uint8Array[]): string {
+  return frames.map((frame) => String.fromCharCode(...frame)).join('|');
+}

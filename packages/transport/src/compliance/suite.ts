@@ -1,0 +1,35 @@
+/** How the cases of the suite are written down. */
+import { Rig } from './rig.js';
+import type { PortCapabilities, PortSubject } from './rig.js';
+
+/** One fact about a port, to be registered with any test runner. */
+export interface ComplianceCase {
+  readonly name: string;
+  /** False when the subject says that it cannot do what the case is about. */
+  readonly applies: boolean;
+  /** Resolves when the subject behaves, rejects with an `Error` that says what it did instead. */
+  readonly run: () => Promise<void>;
+}
+
+/** A case before it meets its subject. */
+export interface CaseDefinition {
+  readonly name: string;
+  readonly needs?: keyof PortCapabilities;
+  readonly run: (rig: Rig) => Promise<void>;
+}
+
+/** Binds a definition to a subject; sockets are closed whatever happens. */
+export function bindCase({ name, needs, run }: CaseDefinition, subject: PortSubject): ComplianceCase {
+  return {
+    name,
+    applies: needs === undefined || subject.capabilities[needs],
+    run: async () => {
+      const rig = new Rig(subject);
+      try {
+        await run(rig);
+      } finally {
+        await rig.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,104 @@
+/** The drive loop: delivers events to an engine one at a time, performs its effects in order, keeps its one timer. */
+import type { Timer } from '@proj/heartbeat';
+import type { Engine, TimerEvent } from './engine.js';
+import type { Transport } from './port.js';
+
+/**
+ * Runs one engine. Effects may cause events synchronously (a send that finds no route): those are delivered after the
+ * current step's effects, in the order they came up, so an engine is never re-entered.
+ *
+ * An exception out of the engine or out of `perform` is a bug of ours and propagates to whoever dispatched.
+ */
+export class Driver<Event, Effect> {
+  readonly #engine: Engine<Event, Effect>;
+  readonly #world: Pick<Transport, 'clock' | 'probe'>;
+  readonly #perform: (effect: Effect) => void;
+  readonly #waiting: Event[] = [];
+  #running = false;
+  #stopped = false;
+  #timer: Timer | undefined;
+  #armedFor = Infinity;
+
+  constructor(
+    engine: Engine<Event, Effect>,
+    world: Pick<Transport, 'clock' | 'probe'>,
+    perform: (effect: Effect) => void,
+  ) {
+    this.#engine = engine;
+    this.#world = world;
+    this.#perform = perform;
+  }
+
+  /** Delivers an event, then whatever it caused and whatever has fallen due. Does nothing once stopped. */
+  dispatch(event: Event): void {
+    if (this.#stopped) return;
+    if (this.#running) {
+      this.#waiting.push(event);
+      return;
+    }
+    this.#running = true;
+    try {
+      const now = this.#world.clock.now();
+      this.#step(event, now);
+      this.#settle(now);
+    } finally {
+      this.#running = false;
+    }
+    this.#arm();
+  }
+
+  /** Cancels the timer; later events, effects still pending and deadlines are discarded. Idempotent. */
+  stop(): void {
+    this.#stopped = true;
+    this.#waiting.length = 0;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #step(event: Event | TimerEvent, now: number): void {
+    const effects = this.#engine.step(event, now);
+    this.#world.probe?.(this.#engine);
+    for (const effect of effects) {
+      if (this.#stopped) return;
+      this.#perform(effect);
+    }
+  }
+
+  /** Delivers what the last step caused, and a timer event when its deadline has passed, until nothing is due. */
+  #settle(now: number): void {
+    while (!this.#stopped) {
+      const event = this.#waiting.shift();
+      if (event !== undefined) this.#step(event, now);
+      else if (this.#engine.deadline <= now) this.#deliverTimer(now);
+      else return;
+    }
+  }
+
+  #deliverTimer(now: number): void {
+    const due = this.#engine.deadline;
+    this.#step({ kind: 'timer', lateMs: now - due }, now);
+    if (this.#engine.deadline <= due) throw new Error(`engine did not move its deadline past ${due.toString()}`);
+  }
+
+  /** A later deadline needs no new timer: the one that stands wakes us early and is armed again. */
+  #arm(): void {
+    const deadline = this.#engine.deadline;
+    if (this.#stopped || deadline >= this.#armedFor) return;
+    this.#timer?.cancel();
+    this.#armedFor = deadline;
+    this.#timer = this.#world.clock.at(deadline, this.#wake);
+  }
+
+  readonly #wake = (): void => {
+    this.#timer = undefined;
+    this.#armedFor = Infinity;
+    if (this.#stopped) return;
+    this.#running = true;
+    try {
+      this.#settle(this.#world.clock.now());
+    } finally {
+      this.#running = false;
+    }
+    this.#arm();
+  };
+}

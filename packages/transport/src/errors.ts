@@ -1,0 +1,53 @@
+/** One error class for everything a user of the project can catch; told apart by `code`, also across package copies. */
+
+/** What went wrong, as a closed set: match on it rather than on messages or classes. */
+export type ProjErrorCode =
+  // usage
+  | 'OPTIONS_INVALID'
+  | 'CLOSED'
+  // outcome of a request
+  | 'TIMEOUT'
+  | 'EXPIRED'
+  | 'QUEUE_FULL'
+  | 'SERVICE_UNKNOWN'
+  | 'REJECTED'
+  // connection
+  | 'PEER_LOST'
+  | 'UNREACHABLE'
+  | 'ADDRESS_IN_USE'
+  | 'UNAVAILABLE'
+  // store
+  | 'WRITE_FAILED'
+  | 'CORRUPT'
+  // protocol: we were asked to send something illegal; the peer sent something illegal
+  | 'PROTOCOL_LOCAL'
+  | 'PROTOCOL_REMOTE';
+
+/** What a {@link ProjError} carries besides code and message. */
+export interface ProjErrorOptions {
+  readonly cause?: unknown;
+  /** Machine-readable particulars, such as the validation issues of a refused request. */
+  readonly details?: unknown;
+}
+
+/** Any failure this project reports. The message begins with what failed and the offending value. */
+export class ProjError extends Error {
+  override readonly name = 'ProjError';
+  readonly code: ProjErrorCode;
+  readonly details: unknown;
+
+  constructor(code: ProjErrorCode, message: string, options: ProjErrorOptions = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.code = code;
+    this.details = options.details;
+  }
+}
+
+/** True for a {@link ProjError} of any copy of this package, optionally with that code. */
+export function isProjError(error: unknown, code?: ProjErrorCode): error is ProjError {
+  return (
+    error instanceof Error &&
+    error.name === 'ProjError' &&
+    (code === undefined || (error as { code?: unknown }).code === code)
+  );
+}

@@ -1,0 +1,20 @@
+/** How engines meet sockets and time. The adapters are sub-paths: `@proj/transport/zmq`, `@proj/transport/virtual`. */
+export { toBuffers, toFrames } from './body.js';
+export type { BodyInput, BodyLimits, Frame } from './body.js';
+export { Driver } from './driver.js';
+export { Emitter } from './emitter.js';
+export type { Engine, Entropy, TimerEvent } from './engine.js';
+export { isProjError, ProjError } from './errors.js';
+export type { ProjErrorCode, ProjErrorOptions } from './errors.js';
+export { parseOptions } from './options.js';
+export type { OptionsSchema } from './options.js';
+export { ROUTER_PEER } from './port.js';
+export type {
+  Peer,
+  PortListener,
+  PortOptions,
+  RejectReason,
+  SocketPort,
+  Transport,
+  UndeliverableReason,
+} from './port.js';

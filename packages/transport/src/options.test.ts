@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { isProjError } from './errors.js';
+import { parseOptions } from './options.js';
+import type { OptionsSchema } from './options.js';
+
+interface Issue {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/** Stands for a zod schema: accepts, or refuses with these issues. */
+function refusing(...issues: Issue[]): OptionsSchema<never> {
+  return { safeParse: () => ({ success: false, error: { issues } }) };
+}
+
+function refusal(input: unknown, ...issues: Issue[]): string {
+  try {
+    parseOptions('MdpBroker', refusing(...issues), input);
+  } catch (error) {
+    if (isProjError(error, 'OPTIONS_INVALID')) return error.message;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('parseOptions', () => {
+  it('returns what the schema makes of the input', () => {
+    const schema: OptionsSchema<{ liveness: number }> = {
+      safeParse: (input) => ({ success: true, data: { liveness: 3, ...(input as object) } }),
+    };
+
+    expect(parseOptions('MdpBroker', schema, {})).toEqual({ liveness: 3 });
+    expect(parseOptions('MdpBroker', schema, { liveness: 5 })).toEqual({ liveness: 5 });
+  });
+
+  it('names the owner, the option, its value and what is allowed', () => {
+    expect(refusal({ liveness: 1 }, { path: ['liveness'], message: 'must be at least 2' })).toBe(
+      'MdpBroker: option liveness = 1: must be at least 2',
+    );
+  });
+
+  it('names all that is wrong', () => {
+    const issues = [
+      { path: ['liveness'], message: 'too small' },
+      { path: ['service'], message: 'too long' },
+    ];
+
+    expect(refusal({ liveness: 1, service: 'x' }, ...issues)).toBe(
+      'MdpBroker: option liveness = 1: too small; option service = "x": too long',
+    );
+  });
+
+  it('shows the issue alone when it is about the options as a whole', () => {
+    expect(refusal({ odd: 1 }, { path: [], message: 'unrecognized key "odd"' })).toBe(
+      'MdpBroker: unrecognized key "odd"',
+    );
+  });
+
+  it.each([
+    ['text', 'a"b', '"a\\"b"'],
+    ['nothing', undefined, 'undefined'],
+    ['null', null, 'null'],
+    ['a number', Number.NaN, 'NaN'],
+    ['a large integer', 10n, '10'],
+    ['a function', () => 1, 'a function'],
+    ['an object, which may hold secrets', { key: 'secret' }, 'an object'],
+    ['an array', [1, 2], 'an array'],
+    ['a symbol', Symbol('s'), 'Symbol(s)'],
+  ])('shows %s', (_, value, shown) => {
+    expect(refusal({ option: value }, { path: ['option'], message: 'no' })).toBe(
+      `MdpBroker: option option = ${shown}: no`,
+    );
+  });
+
+  it('finds the value of a nested option, or undefined where the path breaks off', () => {
+    const input = { endpoints: ['tcp://a', 5] };
+
+    expect(refusal(input, { path: ['endpoints', 1], message: 'no' })).toBe('MdpBroker: option endpoints.1 = 5: no');
+    expect(refusal(input, { path: ['a', 'b', 'c'], message: 'no' })).toBe('MdpBroker: option a.b.c = undefined: no');
+    expect(refusal(undefined, { path: ['a'], message: 'no' })).toBe('MdpBroker: option a = undefined: no');
+    expect(refusal(null, { path: ['a', 'b'], message: 'no' })).toBe('MdpBroker: option a.b = undefined: no');
+  });
+
+  it('keeps the issues as details', () => {
+    const issues = [{ path: ['a'], message: 'no' }];
+    try {
+      parseOptions('X', refusing(...issues), {});
+      expect.unreachable();
+    } catch (error) {
+      expect(error).toMatchObject({ details: issues });
+    }
+  });
+});

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { ManualClock } from '@proj/heartbeat';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Outbox } from './outbox.js';
+import type { SendOutcome } from './outbox.js';
+import type { Peer } from './port.js';
+
+const PEERS: readonly Peer[] = ['a', 'b'].map((key) => ({ key, id: Buffer.from(key) }));
+const LIMITS = { peerQueueMax: 4, peerQueueMaxBytes: 60, queueMax: 8, queueMaxBytes: 90 };
+
+type Step =
+  | { readonly kind: 'send'; readonly peer: number; readonly size: number }
+  | { readonly kind: 'state'; readonly peer: number; readonly state: SendOutcome }
+  | { readonly kind: 'settle' }
+  | { readonly kind: 'resume' | 'forget'; readonly peer: number }
+  | { readonly kind: 'advance'; readonly ms: number };
+
+const peer = fc.nat({ max: PEERS.length - 1 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant('send' as const), peer, size: fc.integer({ min: 4, max: 20 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('settle' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('state' as const),
+      peer,
+      state: fc.constantFrom('sent' as const, 'congested' as const, 'unreachable' as const),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('resume' as const, 'forget' as const), peer }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: 300 }) }) },
+);
+
+/** A transport that answers at once or later, and keeps a ledger: number of each message, by peer, and how it ended. */
+class Ledger {
+  readonly clock = new ManualClock();
+  readonly state = new Map<string, SendOutcome>();
+  readonly sent = new Map<string, number[]>(PEERS.map(({ key }) => [key, []]));
+  readonly reported: number[] = [];
+  readonly deferred: boolean;
+  ended = 0;
+  underWay: { readonly peer: Peer; readonly number: number } | undefined;
+
+  constructor(deferred: boolean) {
+    this.deferred = deferred;
+  }
+
+  transmit(to: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined {
+    assert(this.underWay === undefined, 'two attempts at once');
+    this.underWay = { peer: to, number: Buffer.from(frames[0]!).readUInt32BE() };
+    return this.deferred ? undefined : this.outcome();
+  }
+
+  outcome(): SendOutcome {
+    const { peer: to, number } = this.underWay!;
+    this.underWay = undefined;
+    const outcome = this.state.get(to.key) ?? 'sent';
+    if (outcome === 'sent') {
+      this.sent.get(to.key)!.push(number);
+      this.ended++;
+    }
+    return outcome;
+  }
+
+  onUndeliverable(_: Peer, frames: readonly Uint8Array[]): void {
+    this.reported.push(Buffer.from(frames[0]!).readUInt32BE());
+    this.ended++;
+  }
+}
+
+function play(outbox: Outbox, ledger: Ledger, next: Step, number: number): void {
+  const to = 'peer' in next ? PEERS[next.peer]! : PEERS[0]!;
+  switch (next.kind) {
+    case 'send': {
+      const frame = Buffer.alloc(next.size);
+      frame.writeUInt32BE(number);
+      outbox.send(to, [frame]);
+      return;
+    }
+    case 'state':
+      ledger.state.set(to.key, next.state);
+      return;
+    case 'settle':
+      if (ledger.underWay !== undefined) outbox.settle(ledger.outcome());
+      return;
+    case 'advance':
+      ledger.clock.advance(next.ms);
+      return;
+    case 'resume':
+    case 'forget':
+      outbox[next.kind](to);
+  }
+}
+
+it('ends every message once, as sent or reported, in order per peer, whatever happens', () => {
+  fc.assert(
+    fc.property(fc.boolean(), fc.array(step, { maxLength: 80, size: 'max' }), (deferred, steps) => {
+      const ledger = new Ledger(deferred);
+      const outbox = new Outbox(LIMITS, ledger);
+      let accepted = 0;
+      steps.forEach((next) => {
+        play(outbox, ledger, next, accepted);
+        if (next.kind === 'send') accepted++;
+        assert(outbox.pending === accepted - ledger.ended, 'pending is not what has not ended');
+        assert(outbox.pending <= LIMITS.queueMax + 1, 'more is pending than the bound and the one under way');
+        assert(
+          PEERS.every((one) => outbox.pendingFor(one) <= LIMITS.peerQueueMax),
+          'more is parked than the bound',
+        );
+        assert(ledger.clock.armed <= outbox.congestedPeers, 'a timer was left behind');
+      });
+      for (const { key } of PEERS) ledger.state.set(key, 'sent');
+      for (let round = 0; round < 1000 && outbox.pending > 0; round++) {
+        if (ledger.underWay !== undefined) outbox.settle(ledger.outcome());
+        else ledger.clock.fireNext();
+      }
+      const sent = [...ledger.sent.values()];
+      for (const numbers of sent) expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+      const all = [...sent.flat(), ...ledger.reported].sort((a, b) => a - b);
+      expect(all).toEqual(Array.from({ length: accepted }, (_, index) => index));
+      expect([outbox.pending, outbox.congestedPeers, ledger.clock.armed]).toEqual([0, 0, 0]);
+    }),
+    { numRuns: 1000 },
+  );
+});

@@ -1,0 +1,485 @@
+import { ManualClock } from '@proj/heartbeat';
+import { describe, expect, it } from 'vitest';
+import { Outbox } from './outbox.js';
+import type { OutboxLimits, SendOutcome } from './outbox.js';
+import type { Peer, UndeliverableReason } from './port.js';
+
+const LIMITS: OutboxLimits = { peerQueueMax: 100, peerQueueMaxBytes: 10_000, queueMax: 1000, queueMaxBytes: 100_000 };
+
+function peer(key: string): Peer {
+  return { key, id: Buffer.from(key) };
+}
+
+const A = peer('a');
+const B = peer('b');
+
+/** A host that writes down what happens; peers in `full` are congested, those in `gone` unreachable. */
+class Host {
+  readonly clock = new ManualClock();
+  readonly full = new Set<string>();
+  readonly gone = new Set<string>();
+  readonly attempts: string[] = [];
+  readonly sent: string[] = [];
+  readonly undelivered: string[] = [];
+  /** True for a transport that tells outcomes later, through `settle`. */
+  deferred = false;
+  onReport: ((peer: Peer) => void) | undefined;
+  readonly #underWay: [Peer, string][] = [];
+
+  transmit(to: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined {
+    const text = `${to.key}:${Buffer.concat(frames).toString()}`;
+    this.attempts.push(text);
+    if (!this.deferred) return this.#outcome(to, text);
+    if (this.#underWay.length > 0) throw new Error('two attempts at once');
+    this.#underWay.push([to, text]);
+    return undefined;
+  }
+
+  onUndeliverable(to: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {
+    this.undelivered.push(`${to.key}:${Buffer.concat(frames).toString()} ${reason}`);
+    this.onReport?.(to);
+  }
+
+  /** Settles the attempt under way; false when there is none. */
+  settleOne(outbox: Outbox): boolean {
+    const attempt = this.#underWay.shift();
+    if (attempt === undefined) return false;
+    outbox.settle(this.#outcome(...attempt));
+    return true;
+  }
+
+  #outcome(to: Peer, text: string): SendOutcome {
+    if (this.gone.has(to.key)) return 'unreachable';
+    if (this.full.has(to.key)) return 'congested';
+    this.sent.push(text);
+    return 'sent';
+  }
+}
+
+function setUp(limits: Partial<OutboxLimits> = {}) {
+  const host = new Host();
+  const outbox = new Outbox({ ...LIMITS, ...limits }, host);
+  const send = (to: Peer, ...texts: string[]): void => {
+    for (const text of texts) outbox.send(to, [Buffer.from(text)]);
+  };
+  return { host, outbox, send };
+}
+
+describe('Outbox', () => {
+  it('attempts a message at once when nothing is under way', () => {
+    const { host, outbox, send } = setUp();
+    send(A, '1');
+
+    expect(host.sent).toEqual(['a:1']);
+    expect(outbox.pending).toBe(0);
+  });
+
+  it('has one attempt under way and keeps the order of the rest', () => {
+    const { host, outbox, send } = setUp();
+    host.deferred = true;
+    send(A, '1', '2');
+    send(B, '3');
+
+    expect(host.attempts).toEqual(['a:1']);
+    expect(outbox.pending).toBe(3);
+    while (host.settleOne(outbox));
+    expect(host.sent).toEqual(['a:1', 'a:2', 'b:3']);
+    expect(outbox.pending).toBe(0);
+  });
+
+  it('takes 5,000 messages in one go without growing the stack', () => {
+    const { host, outbox, send } = setUp({ queueMax: 5_000 });
+    host.deferred = true;
+    for (let index = 0; index < 5_000; index++) send(A, index.toString());
+    host.deferred = false;
+    host.settleOne(outbox);
+
+    expect(host.sent).toEqual(Array.from({ length: 5_000 }, (_, index) => `a:${index}`));
+  });
+
+  it('reports a message without a route, and only that one', () => {
+    const { host, send } = setUp();
+    host.gone.add('a');
+    send(A, '1');
+    send(B, '2');
+
+    expect(host.undelivered).toEqual(['a:1 unreachable']);
+    expect(host.sent).toEqual(['b:2']);
+  });
+
+  it('sends what a report causes after the report, without starting inside it', () => {
+    const { host, outbox, send } = setUp();
+    host.gone.add('a');
+    host.onReport = () => {
+      send(B, '2');
+      expect(host.sent).toEqual([]);
+    };
+    send(A, '1');
+
+    expect(host.sent).toEqual(['b:2']);
+    expect(outbox.pending).toBe(0);
+  });
+
+  describe('with a congested peer', () => {
+    it('parks its messages and lets others overtake', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1', '2');
+      send(B, '3');
+
+      expect(host.sent).toEqual(['b:3']);
+      expect(host.attempts).toEqual(['a:1', 'b:3']);
+      expect([outbox.pendingFor(A), outbox.pendingFor(B), outbox.pending, outbox.congestedPeers]).toEqual([2, 0, 2, 1]);
+    });
+
+    it('tries again after 10 ms, doubling to 200 ms', () => {
+      const { host, send } = setUp();
+      host.full.add('a');
+      send(A, '1');
+      const waits: number[] = [];
+      for (let round = 0; round < 7; round++) {
+        waits.push(host.clock.nextDeadline - host.clock.now());
+        host.clock.fireNext();
+      }
+
+      expect(waits).toEqual([10, 20, 40, 80, 160, 200, 200]);
+      expect(host.attempts).toHaveLength(8);
+    });
+
+    it('sends everything in order once there is room, and starts again at 10 ms the next time', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1', '2', '3');
+      host.clock.advance(10);
+      host.full.clear();
+      host.clock.advance(20);
+
+      expect(host.sent).toEqual(['a:1', 'a:2', 'a:3']);
+      expect([outbox.pending, outbox.congestedPeers, host.clock.armed]).toEqual([0, 0, 0]);
+      host.full.add('a');
+      send(A, '4');
+      expect(host.clock.nextDeadline - host.clock.now()).toBe(10);
+    });
+
+    it('tries again at once when told that the peer lives', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1', '2');
+      host.full.clear();
+      outbox.resume(B);
+      expect(host.sent).toEqual([]);
+      outbox.resume(A);
+
+      expect(host.sent).toEqual(['a:1', 'a:2']);
+      expect(host.clock.armed).toBe(0);
+    });
+
+    it('starts again at 10 ms once a message got through, though more wait', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1', '2');
+      host.clock.advance(10);
+      host.deferred = true;
+      host.full.clear();
+      outbox.resume(A);
+      host.settleOne(outbox);
+      host.full.add('a');
+      host.settleOne(outbox);
+
+      expect(host.sent).toEqual(['a:1']);
+      expect(host.clock.nextDeadline - host.clock.now()).toBe(10);
+    });
+
+    it('takes a peer that is told to live twice for one turn only', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1');
+      host.deferred = true;
+      outbox.resume(A);
+      outbox.resume(A);
+      while (host.settleOne(outbox));
+
+      expect(host.attempts).toEqual(['a:1', 'a:1']);
+      expect(host.clock.armed).toBe(1);
+    });
+
+    it('waits with its new attempt for the one under way', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1');
+      host.full.clear();
+      host.deferred = true;
+      send(B, '2');
+      host.clock.advance(10);
+      expect(host.attempts).toEqual(['a:1', 'b:2']);
+      while (host.settleOne(outbox));
+
+      expect(host.sent).toEqual(['b:2', 'a:1']);
+    });
+
+    it('keeps the order between a message found congested and those queued behind it meanwhile', () => {
+      const { host, outbox, send } = setUp();
+      host.deferred = true;
+      host.full.add('a');
+      send(A, '1', '2');
+      host.settleOne(outbox);
+      send(A, '3');
+      while (host.settleOne(outbox));
+      host.full.clear();
+      outbox.resume(A);
+      send(A, '4');
+      while (host.settleOne(outbox));
+
+      expect(host.sent).toEqual(['a:1', 'a:2', 'a:3', 'a:4']);
+    });
+
+    it('shares the turns between a peer that reads again and the others', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1', '2', '3');
+      host.full.clear();
+      host.deferred = true;
+      outbox.resume(A);
+      send(B, '4', '5');
+      while (host.settleOne(outbox));
+
+      expect(host.sent).toEqual(['a:1', 'b:4', 'b:5', 'a:2', 'a:3']);
+    });
+
+    it('reports what is parked when the route is gone at the next attempt', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1', '2');
+      host.gone.add('a');
+      host.clock.advance(10);
+
+      expect(host.undelivered).toEqual(['a:1 unreachable', 'a:2 unreachable']);
+      expect([outbox.pending, host.clock.armed]).toEqual([0, 0]);
+    });
+
+    it('reports what is parked when told that the connection is over', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1', '2');
+      outbox.forget(A);
+      outbox.forget(B);
+
+      expect(host.undelivered).toEqual(['a:1 unreachable', 'a:2 unreachable']);
+      expect([outbox.pending, outbox.congestedPeers, host.clock.armed]).toEqual([0, 0, 0]);
+    });
+
+    it('lets a message that is being tried end by its own outcome when its peer is forgotten', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1', '2');
+      host.full.clear();
+      host.deferred = true;
+      outbox.resume(A);
+      outbox.forget(A);
+
+      expect(host.undelivered).toEqual(['a:2 unreachable']);
+      host.settleOne(outbox);
+      expect(host.sent).toEqual(['a:1']);
+      expect(outbox.pending).toBe(0);
+    });
+
+    it('reports a message that is refused again after its peer was forgotten', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1');
+      host.deferred = true;
+      outbox.resume(A);
+      outbox.forget(A);
+      host.settleOne(outbox);
+
+      expect(host.undelivered).toEqual(['a:1 congested']);
+      expect([outbox.pending, host.clock.armed]).toEqual([0, 0]);
+    });
+  });
+
+  describe('at its bounds', () => {
+    it('reports all parked messages of a peer, oldest first, when one comes over the count', () => {
+      const { host, outbox, send } = setUp({ peerQueueMax: 2 });
+      host.full.add('a').add('b');
+      send(B, '0');
+      send(A, '1', '2');
+      expect(host.undelivered).toEqual([]);
+      send(A, '3');
+
+      expect(host.undelivered).toEqual(['a:1 congested', 'a:2 congested', 'a:3 congested']);
+      expect([outbox.pendingFor(A), outbox.pendingFor(B), outbox.pending]).toEqual([0, 1, 1]);
+    });
+
+    it('does the same over the bytes', () => {
+      const { host, send } = setUp({ peerQueueMaxBytes: 10 });
+      host.full.add('a');
+      send(A, '12345', '67890');
+      expect(host.undelivered).toEqual([]);
+      send(A, 'x');
+
+      expect(host.undelivered).toEqual(['a:12345 congested', 'a:67890 congested', 'a:x congested']);
+    });
+
+    it('gives room back when messages that only waited their turn leave', () => {
+      const { host, outbox, send } = setUp({ queueMax: 2, queueMaxBytes: 10 });
+      host.deferred = true;
+      for (let round = 0; round < 5; round++) {
+        send(A, 'first', '12345', '67890');
+        while (host.settleOne(outbox));
+      }
+
+      expect(host.sent).toHaveLength(15);
+      expect(host.undelivered).toEqual([]);
+    });
+
+    it('gives a peer its bytes back message by message', () => {
+      const { host, outbox, send } = setUp({ peerQueueMaxBytes: 10 });
+      host.full.add('a');
+      send(A, '12345', '67890');
+      host.deferred = true;
+      host.full.clear();
+      outbox.resume(A);
+      host.settleOne(outbox);
+      host.full.add('a');
+      host.settleOne(outbox);
+      send(A, 'abcde');
+
+      expect([outbox.pendingFor(A), host.undelivered]).toEqual([2, []]);
+    });
+
+    it('gives room back when parked messages leave', () => {
+      const { host, outbox, send } = setUp({ peerQueueMax: 2, peerQueueMaxBytes: 10, queueMax: 2, queueMaxBytes: 10 });
+      for (let round = 0; round < 5; round++) {
+        host.full.add('a');
+        send(A, '12345', '67890');
+        host.full.clear();
+        outbox.resume(A);
+      }
+
+      expect(host.sent).toHaveLength(10);
+      expect(host.undelivered).toEqual([]);
+    });
+
+    it('parks nothing when the bound is 0', () => {
+      const { host, outbox, send } = setUp({ peerQueueMax: 0 });
+      host.full.add('a');
+      send(A, '1');
+
+      expect(host.undelivered).toEqual(['a:1 congested']);
+      expect([outbox.pending, host.clock.armed]).toEqual([0, 0]);
+    });
+
+    it.each([
+      ['messages', { queueMax: 2 }],
+      ['bytes', { queueMaxBytes: 2 }],
+    ])('refuses a message over the %s of all peers together, and loses what is parked for its peer', (_, limits) => {
+      const { host, outbox, send } = setUp(limits);
+      host.full.add('a');
+      send(A, '1');
+      host.deferred = true;
+      send(B, '2', '3');
+      send(A, '4');
+
+      expect(host.undelivered).toEqual(['a:1 congested', 'a:4 congested']);
+      while (host.settleOne(outbox));
+      expect(host.sent).toEqual(['b:2', 'b:3']);
+      expect(outbox.pending).toBe(0);
+    });
+
+    it('takes a peer on again after it was lost', () => {
+      const { host, send } = setUp({ peerQueueMax: 1 });
+      host.full.add('a');
+      send(A, '1', '2');
+      host.full.clear();
+      send(A, '3');
+
+      expect(host.sent).toEqual(['a:3']);
+    });
+  });
+
+  describe('closing', () => {
+    it('ends at once when nothing is pending', async () => {
+      const { host, outbox } = setUp();
+      await outbox.close(1000);
+
+      expect(host.clock.armed).toBe(0);
+    });
+
+    it('goes on sending what it has, and takes nothing new', async () => {
+      const { host, outbox, send } = setUp();
+      host.deferred = true;
+      send(A, '1', '2');
+      const closed = outbox.close(1000);
+      send(A, '3');
+      while (host.settleOne(outbox));
+      await closed;
+
+      expect(host.sent).toEqual(['a:1', 'a:2']);
+      expect([outbox.pending, host.clock.armed]).toEqual([0, 0]);
+    });
+
+    it('gives up at the deadline, in silence', async () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1');
+      const closed = outbox.close(1000);
+      host.clock.advance(1000);
+      await closed;
+
+      expect([outbox.pending, host.clock.armed]).toEqual([0, 0]);
+      expect(host.undelivered).toEqual([]);
+    });
+
+    it('reports nothing any more', async () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1');
+      const closed = outbox.close(1000);
+      host.gone.add('a');
+      host.clock.advance(10);
+      await closed;
+
+      expect(host.undelivered).toEqual([]);
+    });
+
+    it('is idempotent and shares its promise', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      send(A, '1');
+
+      expect(outbox.close(1000)).toBe(outbox.close(5));
+      expect(host.clock.nextDeadline).toBe(10);
+    });
+
+    it('ignores an outcome that comes after the end', async () => {
+      const { host, outbox, send } = setUp();
+      host.deferred = true;
+      host.gone.add('a');
+      send(A, '1', '2');
+      outbox.stop();
+      host.settleOne(outbox);
+      await outbox.close(1000);
+
+      expect(host.attempts).toEqual(['a:1']);
+      expect(host.undelivered).toEqual([]);
+    });
+  });
+
+  it.each([
+    ['no frame', [], 'at least one frame'],
+    ['text', ['text'], 'frame 0 is string'],
+    ['undefined after a good frame', [Buffer.from('x'), undefined], 'frame 1 is undefined'],
+    ['null', [null], 'frame 0 is object'],
+    ['a number', [5], 'frame 0 is number'],
+    ['an object', [{}], 'frame 0 is object'],
+    ['a DataView', [new DataView(new ArrayBuffer(1))], 'frame 0 is object'],
+    ['an ArrayBuffer', [new ArrayBuffer(1)], 'frame 0 is object'],
+  ])('S8: throws for %s', (_, frames, message) => {
+    const { host, outbox } = setUp();
+
+    expect(() => {
+      outbox.send(A, frames as Uint8Array[]);
+    }).toThrow(message);
+    expect([host.attempts.length, outbox.pending]).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,318 @@
+/**
+ * What a socket has been given and the transport has not yet taken: one attempt at a time, order per peer kept, a peer that
+ * does not read delays nobody else. See docs/adr/0002-congestion-is-parked-by-the-port.md. Holds no socket and no policy.
+ */
+import type { Clock, Timer } from '@proj/heartbeat';
+import { Fifo } from './fifo.js';
+import type { Peer, UndeliverableReason } from './port.js';
+
+const FIRST_RETRY_MS = 10;
+const LONGEST_RETRY_MS = 200;
+
+/** How one attempt to hand over a message ended. */
+export type SendOutcome = 'sent' | UndeliverableReason;
+
+/** What an outbox needs of its socket. */
+export interface OutboxHost {
+  readonly clock: Clock;
+  /** Tries to hand over one message. Returns the outcome, or `undefined` when {@link Outbox.settle} will tell it. */
+  transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined;
+  onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void;
+}
+
+/** Bounds of an outbox; the fields of the same name in `PortOptions`. */
+export interface OutboxLimits {
+  readonly peerQueueMax: number;
+  readonly peerQueueMaxBytes: number;
+  readonly queueMax: number;
+  readonly queueMaxBytes: number;
+}
+
+interface Message {
+  readonly peer: Peer;
+  readonly frames: readonly Uint8Array[];
+  readonly bytes: number;
+}
+
+/** The waiting messages of one congested peer, oldest first. Without a timer it is on its turn or being tried. */
+class Lane {
+  readonly peer: Peer;
+  readonly messages = new Fifo<Message>();
+  bytes = 0;
+  retryMs = FIRST_RETRY_MS;
+  timer: Timer | undefined;
+  lost = false;
+
+  constructor(peer: Peer) {
+    this.peer = peer;
+  }
+}
+
+/**
+ * Bounded outbox of one socket. A message goes to {@link OutboxHost.transmit} at once when no attempt is under way, else in
+ * its turn. After `congested` the peer's messages are parked: tried again after 10 ms, doubling to 200 ms, or when
+ * {@link resume} is called; messages to others overtake them. At a bound the message and whatever is parked for the same
+ * peer are reported undeliverable as `congested`, oldest first.
+ */
+export class Outbox {
+  readonly #host: OutboxHost;
+  readonly #limits: OutboxLimits;
+  /** Messages, and congested peers that may be tried again, in the order of their turns. */
+  readonly #turns = new Fifo<Message | Lane>();
+  readonly #parked = new Map<string, Lane>();
+  #waiting = 0;
+  #waitingBytes = 0;
+  #pending = 0;
+  #busy = false;
+  #peer: Peer | undefined;
+  #frames: readonly Uint8Array[] | undefined;
+  #lane: Lane | undefined;
+  #closing: Promise<void> | undefined;
+  #stopped = false;
+  #onStop: (() => void) | undefined;
+
+  constructor(limits: OutboxLimits, host: OutboxHost) {
+    this.#limits = limits;
+    this.#host = host;
+  }
+
+  /** Messages accepted and neither sent nor reported. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** Number of peers whose messages are parked: while it is 0, {@link resume} has nothing to do. */
+  get congestedPeers(): number {
+    return this.#parked.size;
+  }
+
+  /** Messages parked for this peer. */
+  pendingFor(peer: Peer): number {
+    return this.#parked.get(peer.key)?.messages.length ?? 0;
+  }
+
+  /**
+   * Accepts a message; does nothing once closed. Throws `TypeError` for anything but one or more `Uint8Array`s: libzmq's
+   * bindings would turn it into text and send that.
+   */
+  send(peer: Peer, frames: readonly Uint8Array[]): void {
+    assertFrames(frames);
+    if (this.#closing !== undefined || this.#stopped) return;
+    this.#pending++;
+    if (this.#busy) {
+      this.#wait(peer, frames);
+      return;
+    }
+    this.#busy = true;
+    if (this.#offer(peer, frames)) this.#pump();
+  }
+
+  /** Tells the outcome of the attempt under way. */
+  settle(outcome: SendOutcome): void {
+    if (this.#stopped) return;
+    this.#conclude(outcome);
+    this.#pump();
+  }
+
+  /** The peer shows signs of life or has room: its parked messages are tried now. */
+  resume(peer: Peer): void {
+    const lane = this.#parked.get(peer.key);
+    if (lane?.timer !== undefined) this.#retry(lane);
+  }
+
+  /** The peer's connection is over: what was parked for it must not reach a successor of the same name. */
+  forget(peer: Peer): void {
+    const lane = this.#parked.get(peer.key);
+    if (lane !== undefined) this.#lose(lane, 'unreachable');
+  }
+
+  /**
+   * Accepts and reports nothing from now on, goes on sending until `deadline` or until nothing is pending, then stops.
+   * Idempotent; the first deadline counts.
+   */
+  close(deadline: number): Promise<void> {
+    return (this.#closing ??= new Promise((resolve) => {
+      const timer = this.#host.clock.at(deadline, () => {
+        this.stop();
+      });
+      this.#onStop = () => {
+        timer.cancel();
+        resolve();
+      };
+      if (this.#stopped) this.#onStop();
+      else if (this.#pending === 0) this.stop();
+    }));
+  }
+
+  /** Drops everything without a report. */
+  stop(): void {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    for (const lane of this.#parked.values()) lane.timer?.cancel();
+    this.#parked.clear();
+    this.#pending = 0;
+    this.#onStop?.();
+  }
+
+  #pump(): void {
+    while (!this.#stopped) {
+      const turn = this.#turns.shift();
+      if (turn === undefined) {
+        this.#busy = false;
+        if (this.#pending === 0 && this.#closing !== undefined) this.stop();
+        return;
+      }
+      if (!(turn instanceof Lane ? this.#tryLane(turn) : this.#tryMessage(turn))) return;
+    }
+  }
+
+  #tryMessage({ peer, frames, bytes }: Message): boolean {
+    this.#waiting--;
+    this.#waitingBytes -= bytes;
+    return this.#offer(peer, frames);
+  }
+
+  /** The head stays in its lane until the outcome is known; a lane lost meanwhile is empty. */
+  #tryLane(lane: Lane): boolean {
+    const head = lane.messages.peek();
+    return head === undefined || this.#attempt(head.peer, head.frames, lane);
+  }
+
+  /** Like the other steps, false when the pump must wait for {@link settle}. */
+  #offer(peer: Peer, frames: readonly Uint8Array[]): boolean {
+    const lane = this.#parked.size === 0 ? undefined : this.#parked.get(peer.key);
+    if (lane === undefined) return this.#attempt(peer, frames, undefined);
+    this.#park(lane, peer, frames);
+    return true;
+  }
+
+  #attempt(peer: Peer, frames: readonly Uint8Array[], lane: Lane | undefined): boolean {
+    this.#peer = peer;
+    this.#frames = frames;
+    this.#lane = lane;
+    const outcome = this.#host.transmit(peer, frames);
+    if (outcome === undefined) return false;
+    this.#conclude(outcome);
+    return true;
+  }
+
+  #conclude(outcome: SendOutcome): void {
+    const peer = this.#peer;
+    const frames = this.#frames;
+    const lane = this.#lane;
+    if (peer === undefined || frames === undefined) throw new Error(`outcome ${outcome} without an attempt`);
+    this.#peer = this.#frames = this.#lane = undefined;
+    if (lane !== undefined && !lane.lost) this.#concludeLane(lane, outcome);
+    else if (outcome === 'sent') this.#pending--;
+    else if (outcome === 'congested' && lane === undefined) this.#congest(peer, frames);
+    else this.#report(peer, frames, outcome);
+  }
+
+  #concludeLane(lane: Lane, outcome: SendOutcome): void {
+    if (outcome === 'unreachable') this.#lose(lane, outcome);
+    else if (outcome === 'congested') this.#rest(lane);
+    else {
+      this.#pending--;
+      this.#takeHead(lane);
+      lane.retryMs = FIRST_RETRY_MS;
+      if (lane.messages.length > 0) this.#turns.push(lane);
+      else this.#parked.delete(lane.peer.key);
+    }
+  }
+
+  #congest(peer: Peer, frames: readonly Uint8Array[]): void {
+    const lane = new Lane(peer);
+    this.#parked.set(peer.key, lane);
+    this.#park(lane, peer, frames);
+    if (!lane.lost) this.#rest(lane);
+  }
+
+  #rest(lane: Lane): void {
+    const { clock } = this.#host;
+    lane.timer = clock.at(clock.now() + lane.retryMs, () => {
+      this.#retry(lane);
+    });
+    lane.retryMs = Math.min(lane.retryMs * 2, LONGEST_RETRY_MS);
+  }
+
+  #retry(lane: Lane): void {
+    lane.timer?.cancel();
+    lane.timer = undefined;
+    this.#turns.push(lane);
+    if (this.#busy) return;
+    this.#busy = true;
+    this.#pump();
+  }
+
+  #wait(peer: Peer, frames: readonly Uint8Array[]): void {
+    const bytes = byteLength(frames);
+    if (this.#isFull(bytes)) this.#overflow(this.#parked.get(peer.key), peer, frames);
+    else {
+      this.#waiting++;
+      this.#waitingBytes += bytes;
+      this.#turns.push({ peer, frames, bytes });
+    }
+  }
+
+  #park(lane: Lane, peer: Peer, frames: readonly Uint8Array[]): void {
+    const bytes = byteLength(frames);
+    const { peerQueueMax, peerQueueMaxBytes } = this.#limits;
+    const full = lane.messages.length >= peerQueueMax || lane.bytes + bytes > peerQueueMaxBytes;
+    if (full || this.#isFull(bytes)) this.#overflow(lane, peer, frames);
+    else {
+      this.#waiting++;
+      this.#waitingBytes += bytes;
+      lane.bytes += bytes;
+      lane.messages.push({ peer, frames, bytes });
+    }
+  }
+
+  #isFull(bytes: number): boolean {
+    return this.#waiting >= this.#limits.queueMax || this.#waitingBytes + bytes > this.#limits.queueMaxBytes;
+  }
+
+  #overflow(lane: Lane | undefined, peer: Peer, frames: readonly Uint8Array[]): void {
+    if (lane !== undefined) this.#lose(lane, 'congested');
+    this.#report(peer, frames, 'congested');
+  }
+
+  /** Reports what is parked, except a message that is being tried: its own outcome decides. */
+  #lose(lane: Lane, reason: UndeliverableReason): void {
+    this.#parked.delete(lane.peer.key);
+    lane.lost = true;
+    lane.timer?.cancel();
+    lane.timer = undefined;
+    if (lane === this.#lane) this.#takeHead(lane);
+    for (let message = this.#takeHead(lane); message !== undefined; message = this.#takeHead(lane))
+      this.#report(message.peer, message.frames, reason);
+  }
+
+  #takeHead(lane: Lane): Message | undefined {
+    const message = lane.messages.shift();
+    if (message === undefined) return undefined;
+    this.#waiting--;
+    this.#waitingBytes -= message.bytes;
+    lane.bytes -= message.bytes;
+    return message;
+  }
+
+  #report(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {
+    this.#pending--;
+    if (this.#closing === undefined) this.#host.onUndeliverable(peer, frames, reason);
+  }
+}
+
+function assertFrames(frames: readonly unknown[]): void {
+  if (frames.length === 0) throw new TypeError('send: a message needs at least one frame');
+  for (let index = 0; index < frames.length; index++) {
+    const frame = frames[index];
+    if (!(frame instanceof Uint8Array))
+      throw new TypeError(`send: frame ${index} is ${typeof frame}, not a Uint8Array`);
+  }
+}
+
+function byteLength(frames: readonly Uint8Array[]): number {
+  let bytes = 0;
+  for (const frame of frames) bytes += frame.length;
+  return bytes;
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { isProjError } from './errors.js';
+import type { PortOptions } from './port.js';
+import { resolvePortOptions } from './port-options.js';
+
+describe('resolvePortOptions', () => {
+  it('has the documented defaults', () => {
+    expect(resolvePortOptions()).toEqual({
+      lingerMs: 1000,
+      maxMessageFrames: 1024,
+      maxMessageBytes: 67_108_864,
+      highWaterMark: 1000,
+      peerQueueMax: 1000,
+      peerQueueMaxBytes: 67_108_864,
+      queueMax: 100_000,
+      queueMaxBytes: 268_435_456,
+      connectionHeartbeatMs: 2000,
+      connectionTimeoutMs: 6000,
+      handover: false,
+    });
+  });
+
+  it('keeps what is given', () => {
+    const options: PortOptions = {
+      lingerMs: 0,
+      maxMessageFrames: 1,
+      maxMessageBytes: 1,
+      highWaterMark: 1,
+      peerQueueMax: 0,
+      peerQueueMaxBytes: 0,
+      queueMax: 1,
+      queueMaxBytes: 1,
+      connectionHeartbeatMs: 0,
+      connectionTimeoutMs: 1,
+      handover: true,
+      routingId: Buffer.from([1, 0]),
+    };
+
+    expect(resolvePortOptions(options)).toEqual(options);
+  });
+
+  it.each([
+    ['lingerMs', -1],
+    ['lingerMs', 0.5],
+    ['lingerMs', Number.NaN],
+    ['lingerMs', Infinity],
+    ['lingerMs', 2 ** 31],
+    ['lingerMs', '5'],
+    ['maxMessageFrames', 0],
+    ['maxMessageBytes', 0],
+    ['highWaterMark', 0],
+    ['peerQueueMax', -1],
+    ['peerQueueMaxBytes', -1],
+    ['queueMax', 0],
+    ['queueMaxBytes', 0],
+    ['connectionHeartbeatMs', -1],
+    ['connectionTimeoutMs', 0],
+  ])('refuses %s = %s, naming what is allowed', (option, value) => {
+    try {
+      resolvePortOptions({ [option]: value });
+      expect.unreachable();
+    } catch (error) {
+      expect(isProjError(error, 'OPTIONS_INVALID')).toBe(true);
+      expect(String(error)).toMatch(`option ${option} = ${value}: must be an integer from`);
+    }
+  });
+
+  it.each([
+    ['no byte', Buffer.alloc(0), '0x (0 bytes)'],
+    ['a zero in front, which libzmq keeps for itself', Buffer.from([0, 1]), '0x0001 (2 bytes)'],
+    ['more than 255 bytes', Buffer.alloc(256, 0xab), '0xabababababababab (256 bytes)'],
+  ])('refuses a routing id of %s', (_, routingId, shown) => {
+    expect(() => resolvePortOptions({ routingId })).toThrow(`option routingId = ${shown}: must be 1 to 255 bytes`);
+  });
+});

@@ -1,0 +1,64 @@
+/** Defaults and bounds of {@link PortOptions}, the same for every adapter. The figures are those of ZeroMQ in practice. */
+import { ProjError } from './errors.js';
+import type { PortOptions } from './port.js';
+
+/** {@link PortOptions} with every default filled in; only a dealer's routing id may be absent. */
+export type ResolvedPortOptions = Required<Omit<PortOptions, 'routingId'>> & Pick<PortOptions, 'routingId'>;
+
+type NumericOption = Exclude<keyof PortOptions, 'handover' | 'routingId'>;
+
+const MIB = 2 ** 20;
+/** libzmq keeps times and counts in 32 bits with sign. */
+const INT32_MAX = 2 ** 31 - 1;
+
+interface Range {
+  readonly default: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+const RANGES: { readonly [Name in NumericOption]: Range } = {
+  lingerMs: { default: 1000, min: 0, max: INT32_MAX },
+  maxMessageFrames: { default: 1024, min: 1, max: INT32_MAX },
+  maxMessageBytes: { default: 64 * MIB, min: 1, max: Number.MAX_SAFE_INTEGER },
+  highWaterMark: { default: 1000, min: 1, max: INT32_MAX },
+  peerQueueMax: { default: 1000, min: 0, max: INT32_MAX },
+  peerQueueMaxBytes: { default: 64 * MIB, min: 0, max: Number.MAX_SAFE_INTEGER },
+  queueMax: { default: 100_000, min: 1, max: INT32_MAX },
+  queueMaxBytes: { default: 256 * MIB, min: 1, max: Number.MAX_SAFE_INTEGER },
+  connectionHeartbeatMs: { default: 2000, min: 0, max: INT32_MAX },
+  connectionTimeoutMs: { default: 6000, min: 1, max: INT32_MAX },
+};
+
+/** Fills in the defaults. Throws `OPTIONS_INVALID` naming the option, its value and what is allowed. */
+export function resolvePortOptions(options: PortOptions = {}): ResolvedPortOptions {
+  const number = (name: NumericOption): number => {
+    const { default: fallback, min, max } = RANGES[name];
+    const value = options[name] ?? fallback;
+    if (Number.isInteger(value) && value >= min && value <= max) return value;
+    throw new ProjError('OPTIONS_INVALID', `option ${name} = ${value}: must be an integer from ${min} to ${max}`);
+  };
+  return {
+    lingerMs: number('lingerMs'),
+    maxMessageFrames: number('maxMessageFrames'),
+    maxMessageBytes: number('maxMessageBytes'),
+    highWaterMark: number('highWaterMark'),
+    peerQueueMax: number('peerQueueMax'),
+    peerQueueMaxBytes: number('peerQueueMaxBytes'),
+    queueMax: number('queueMax'),
+    queueMaxBytes: number('queueMaxBytes'),
+    connectionHeartbeatMs: number('connectionHeartbeatMs'),
+    connectionTimeoutMs: number('connectionTimeoutMs'),
+    handover: options.handover ?? false,
+    ...(options.routingId === undefined ? {} : { routingId: checkRoutingId(options.routingId) }),
+  };
+}
+
+function checkRoutingId(id: Uint8Array): Uint8Array {
+  if (id.byteLength >= 1 && id.byteLength <= 255 && id[0] !== 0) return id;
+  const bytes = Array.from(id.subarray(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  throw new ProjError(
+    'OPTIONS_INVALID',
+    `option routingId = 0x${bytes} (${id.byteLength} bytes): must be 1 to 255 bytes and not begin with 0x00`,
+  );
+}

@@ -1,0 +1,117 @@
+/** The socket contract: what every transport offers to facades, and what it reports. Holds no policy of any protocol. */
+import type { Clock } from '@proj/heartbeat';
+import type { Engine, Entropy } from './engine.js';
+
+/**
+ * The other end of a connection, as the socket names it. Two values with the same `key` are the same peer; ports may make
+ * a new value per message, so compare keys, not references.
+ */
+export interface Peer {
+  /** The routing id as latin1 text: one character per byte, so that no two ids share a key. */
+  readonly key: string;
+  /** The routing id as bytes, 1 to 255 of them. Never written to. */
+  readonly id: Uint8Array;
+}
+
+/** Why a message that was accepted for sending did not go out. */
+export type UndeliverableReason =
+  /** No connection to that peer exists. */
+  | 'unreachable'
+  /** The peer does not read: its high-water mark and its waiting queue are full. */
+  | 'congested';
+
+/** Why a received message was dropped before decoding. */
+export type RejectReason = 'too-many-frames' | 'too-large' | 'no-frames';
+
+/**
+ * What a port calls. All calls come one at a time, never from inside `bind`, `connect` or `start`, and none comes once
+ * `close` was called.
+ */
+export interface PortListener {
+  /** A message. The frames belong to the listener; large ones share memory with the socket, so they are never written to. */
+  onMessage(peer: Peer, frames: Uint8Array[]): void;
+  /**
+   * The peer's connection ended; messages parked for it have been reported before. It may be back at once on a new
+   * connection, as a peer that must open itself again. What the transport had taken over, or takes over before it has let
+   * go of the connection, is lost without a report. Where a transport cannot tell, this never comes.
+   */
+  onPeerGone(peer: Peer): void;
+  /** A message given to `send` did not go out. May be called from inside `send`. */
+  onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void;
+  /** A message over the limits was dropped before decoding. */
+  onRejected(peer: Peer, reason: RejectReason): void;
+  /** The socket failed for good (not a peer's doing); nothing more will be received. */
+  onBroken(error: Error): void;
+}
+
+/** Limits and timings of one socket. All have defaults; see each field. */
+export interface PortOptions {
+  /** How long `close` may take to hand over what is pending. Milliseconds; default 1000. */
+  readonly lingerMs?: number;
+  /** Largest message, in frames without the routing id; default 1024. */
+  readonly maxMessageFrames?: number;
+  /** Largest message, in bytes over all frames; default 64 MiB. A single frame far over it also ends the connection. */
+  readonly maxMessageBytes?: number;
+  /** Messages queued by the transport per peer and direction before it reports congestion; default 1000. */
+  readonly highWaterMark?: number;
+  /** Messages that wait for one congested peer before it counts as lost; default 1000. */
+  readonly peerQueueMax?: number;
+  /** Bytes that wait for one congested peer before it counts as lost; default 64 MiB. */
+  readonly peerQueueMaxBytes?: number;
+  /** Messages that may wait in the port for all peers together; default 100,000. */
+  readonly queueMax?: number;
+  /** Bytes that may wait in the port for all peers together; default 256 MiB. */
+  readonly queueMaxBytes?: number;
+  /** ZMTP heartbeats: interval, 0 for none. Milliseconds; default 2000. */
+  readonly connectionHeartbeatMs?: number;
+  /** How long a ZMTP heartbeat may stay unanswered before the connection is cut. Milliseconds; default 6000. */
+  readonly connectionTimeoutMs?: number;
+  /** Routers: a second connection with a known routing id takes it over (true) or stays mute (false). Default false. */
+  readonly handover?: boolean;
+  /** Dealers: the routing id to announce, 1 to 255 bytes, not starting with 0x00. Default: the router picks one. */
+  readonly routingId?: Uint8Array;
+}
+
+/**
+ * One socket: one reader, one outbox. `send` may be called at any time after `start` and never throws for a peer's
+ * doing; its outcome is silence or `onUndeliverable`.
+ */
+export interface SocketPort {
+  /** Binds, resolving to the endpoint with any wildcard port filled in. Rejects with `ADDRESS_IN_USE` or `OPTIONS_INVALID`. Before `start`. */
+  bind(endpoint: string): Promise<string>;
+  /** Connects in the background. Throws `OPTIONS_INVALID` for an endpoint that cannot be parsed. Before `start`. */
+  connect(endpoint: string): void;
+  /** Starts receiving and sending. Once. */
+  start(listener: PortListener): void;
+  /**
+   * Queues a message of at least one frame. Order per peer is kept. From here on the frames must not change.
+   * Dealers ignore the peer; pass {@link ROUTER_PEER}.
+   */
+  send(peer: Peer, frames: readonly Uint8Array[]): void;
+  /** Messages accepted by `send` and not yet taken over by the transport. */
+  readonly pending: number;
+  /** Those of them that wait for this peer, which is congested. */
+  pendingFor(peer: Peer): number;
+  /**
+   * Stops receiving at once, hands over what is pending within `lingerMs`, closes. Idempotent; the promise is shared.
+   * `lingerMs` here overrides the option: 0 discards what is pending, as a peer that was given up must get nothing more.
+   */
+  close(options?: { readonly lingerMs?: number }): Promise<void>;
+}
+
+/** The peer of a dealer: whoever it is connected to. */
+export const ROUTER_PEER: Peer = { key: '', id: new Uint8Array(0) };
+
+/** A family of sockets and the time they live in. One object serves any number of brokers, workers and clients. */
+export interface Transport {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  /** Makes the socket implementation available; rejects with `UNAVAILABLE` when it cannot run here. Idempotent. */
+  load(): Promise<void>;
+  /** A socket that talks to many peers by routing id. After `load`. */
+  router(options?: PortOptions): SocketPort;
+  /** A socket for one conversation with one router. After `load`. */
+  dealer(options?: PortOptions): SocketPort;
+  /** Called by the driver with the engine after each step: how tests and the simulator check invariants. Absent in production. */
+  readonly probe?: (engine: Engine<never, unknown>) => void;
+}

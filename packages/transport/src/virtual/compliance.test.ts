@@ -1,0 +1,13 @@
+import { describe, it } from 'vitest';
+import { portCompliance } from '../compliance/index.js';
+import { AutoClock, VirtualNetwork } from './index.js';
+
+describe('the port in memory', () => {
+  const network = new VirtualNetwork({ clock: new AutoClock() });
+  const subject = {
+    transport: () => network.transport(),
+    endpoint: 'tcp://sim:*',
+    capabilities: { peerGone: true, routerGone: true },
+  };
+  for (const { name, applies, run } of portCompliance(subject)) it.runIf(applies)(name, run);
+});

@@ -1,0 +1,168 @@
+/** A connection between a dealer and a router: two pipes, and an end for each socket to hold. */
+import type { Clock, Timer } from '@proj/heartbeat';
+import type { Link } from './link.js';
+import { Pipe } from './pipe.js';
+import type { PipeReader, PipeWorld } from './pipe.js';
+import type { Process } from './process.js';
+
+/** What a connection needs of the socket at each of its ends. */
+export interface ConnectionOwner {
+  readonly process: Process;
+  /** Messages one direction may hold for this reader. */
+  readonly highWaterMark: number;
+  /** ZMTP heartbeats of this side; an interval of 0 switches them off. */
+  readonly connectionHeartbeatMs: number;
+  readonly connectionTimeoutMs: number;
+  /** False until the socket is started: what arrives waits. A closing socket reads on, to learn how its connections fare. */
+  readonly reading: boolean;
+  onFrames(end: ConnectionEnd, frames: readonly Uint8Array[]): void;
+  /** The connection is over; called once, and not for an end that its own owner closed. */
+  onConnectionLost(end: ConnectionEnd): void;
+  /** The pipe away from this end was full and has room again. */
+  onRoom(end: ConnectionEnd): void;
+}
+
+/** One side of a connection, as its socket holds it. */
+export class ConnectionEnd implements PipeReader {
+  readonly owner: ConnectionOwner;
+  readonly #clock: Clock;
+  readonly #establishedAt: number;
+  #outgoing: Pipe | undefined;
+  #incoming: Pipe | undefined;
+  #open = true;
+  #silence: Timer | undefined;
+
+  constructor(owner: ConnectionOwner, clock: Clock) {
+    this.owner = owner;
+    this.#clock = clock;
+    this.#establishedAt = clock.now();
+  }
+
+  /** @internal Completes construction: the two ends of a connection need each other's pipes. */
+  attach(incoming: Pipe, outgoing: Pipe): void {
+    this.#incoming = incoming;
+    this.#outgoing = outgoing;
+  }
+
+  get open(): boolean {
+    return this.#open;
+  }
+
+  get ready(): boolean {
+    return this.owner.reading && this.owner.process.state === 'running';
+  }
+
+  /** False when the pipe is full. */
+  send(frames: readonly Uint8Array[]): boolean {
+    return this.#outgoing?.send(frames) ?? false;
+  }
+
+  /** Closes in good order: what was sent arrives, then the other side learns of the end. */
+  close(): void {
+    this.#shut();
+    this.#outgoing?.finish();
+  }
+
+  /** Closes at once: part of what was sent is lost, and the other side learns of the end. */
+  abort(): void {
+    this.#shut();
+    this.#outgoing?.sever();
+  }
+
+  /** The line breaks: both sides lose part of what is under way and learn of it in due course. */
+  breakLine(): void {
+    this.#outgoing?.sever();
+    this.#incoming?.sever();
+  }
+
+  /** The machine is gone without a word: the other side has only its heartbeats to find out by. */
+  vanish(): void {
+    this.#shut();
+    this.#outgoing?.discard();
+  }
+
+  /** Lets messages held up by this side's process or socket through. */
+  wake(): void {
+    this.#incoming?.kick();
+  }
+
+  /**
+   * The other side has fallen silent, or speaks again. ZMTP heartbeats notice silence one timeout after the first ping that
+   * gets no answer; the connection is then cut from this side.
+   */
+  watch(silent: boolean): void {
+    if (!silent) {
+      this.#silence?.cancel();
+      this.#silence = undefined;
+      return;
+    }
+    const { connectionHeartbeatMs: interval, connectionTimeoutMs: timeout } = this.owner;
+    if (this.#silence !== undefined || !this.#open || interval === 0) return;
+    const now = this.#clock.now();
+    const pings = Math.ceil((now - this.#establishedAt) / interval);
+    this.#silence = this.#clock.at(this.#establishedAt + pings * interval + timeout, () => {
+      this.abort();
+      this.owner.onConnectionLost(this);
+    });
+  }
+
+  onMessage(frames: readonly Uint8Array[]): void {
+    this.owner.onFrames(this, frames);
+  }
+
+  onEnd(): void {
+    this.#shut();
+    this.#outgoing?.finish();
+    this.owner.onConnectionLost(this);
+  }
+
+  #shut(): void {
+    this.#open = false;
+    this.#incoming?.discard();
+    this.watch(false);
+  }
+}
+
+/** Both ends, for the network's faults. */
+export class Connection {
+  readonly dealer: ConnectionEnd;
+  readonly router: ConnectionEnd;
+  readonly link: Link;
+
+  constructor(dealer: ConnectionOwner, router: ConnectionOwner, world: PipeWorld) {
+    const { clock, link } = world;
+    this.link = link;
+    this.dealer = new ConnectionEnd(dealer, clock);
+    this.router = new ConnectionEnd(router, clock);
+    const toRouter = pipe(world, this.dealer, this.router, router.highWaterMark);
+    // What a router has queued for a peer is lost with the connection, so its own mark can count as part of the pipe.
+    const toDealer = pipe(world, this.router, this.dealer, router.highWaterMark + dealer.highWaterMark);
+    this.dealer.attach(toDealer, toRouter);
+    this.router.attach(toRouter, toDealer);
+  }
+
+  /** True once both sides have seen the end. */
+  get over(): boolean {
+    return !this.dealer.open && !this.router.open;
+  }
+
+  /** Tells both ends whether they can still hear each other, and lets waiting messages through. */
+  refresh(): void {
+    watch(this.dealer, this.router, this.link);
+    watch(this.router, this.dealer, this.link);
+    this.dealer.wake();
+    this.router.wake();
+  }
+}
+
+function pipe(world: PipeWorld, from: ConnectionEnd, to: ConnectionEnd, capacity: number): Pipe {
+  return new Pipe(world, to, capacity, () => {
+    from.owner.onRoom(from);
+  });
+}
+
+/** A process that does not run itself measures nothing; when it runs again it starts to listen anew. */
+function watch(observer: ConnectionEnd, other: ConnectionEnd, link: Link): void {
+  const listening = observer.owner.process.state === 'running';
+  observer.watch(listening && (link.partitioned || other.owner.process.state !== 'running'));
+}

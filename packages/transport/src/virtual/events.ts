@@ -1,0 +1,38 @@
+/** What a virtual network reports to whoever observes it: for traces, checkers and tests of faults. */
+import type { Peer } from '../port.js';
+
+/** A message as one of the two sockets saw it. */
+export interface MessageEvent {
+  /** `sent`: given to the socket. `delivered`: handed to the listener. `undeliverable`, `rejected`: as the listener heard of it. */
+  readonly kind: 'sent' | 'delivered' | 'undeliverable' | 'rejected';
+  /** The process whose socket it is. */
+  readonly process: string;
+  readonly socket: 'router' | 'dealer';
+  /** Which of the process's sockets, in the order it made them, from 1. */
+  readonly socketNumber: number;
+  /** The other side as this socket names it; dealers call it `ROUTER_PEER`. */
+  readonly peer: Peer;
+  readonly frames: readonly Uint8Array[];
+}
+
+/** A connection came up or was noticed to be over, seen from the router. */
+export interface ConnectionEvent {
+  readonly kind: 'connected' | 'disconnected';
+  /** The router's process. */
+  readonly process: string;
+  /** The dealer's process. */
+  readonly client: string;
+  readonly peer: Peer;
+  /** The routing id was in use: nothing of this connection will ever be heard. */
+  readonly mute: boolean;
+}
+
+/** A fault was injected, or messages fell to one. */
+export type FaultEvent =
+  | { readonly kind: 'crashed' | 'paused' | 'resumed'; readonly process: string }
+  | { readonly kind: 'slowed'; readonly process: string; readonly maxMs: number }
+  | { readonly kind: 'partitioned' | 'healed' | 'cut'; readonly between: readonly [string, string] }
+  | { readonly kind: 'lost'; readonly messages: number; readonly between: readonly [string, string] };
+
+/** Anything that happens on a {@link VirtualNetwork}. */
+export type NetworkEvent = MessageEvent | ConnectionEvent | FaultEvent;

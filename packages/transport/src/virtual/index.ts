@@ -1,0 +1,26 @@
+/**
+ * ZeroMQ without sockets and without waiting: a network in memory whose time you move and whose faults you choose. What
+ * runs on `@proj/transport/zmq` runs on it unchanged, deterministically, as often as you like.
+ *
+ * ```ts
+ * const network = new VirtualNetwork({ seed: 7 });
+ * const broker = new MdpBroker({ endpoint: 'tcp://sim:5555', transport: network.transport('broker') });
+ * const crashing = network.transport('worker');
+ * ...
+ * network.crash(crashing);                                                  // SIGKILL
+ * const reply = await settle(network.clock, client.request('echo', ['hi'])); // virtual seconds, real microseconds
+ * ```
+ *
+ * It has ZeroMQ's faults, not those of a datagram network: a pipe delivers in order and loses nothing until the connection
+ * ends, and then a suffix; a peer that does not read fills its pipe; dealers reconnect silently and keep what they have
+ * not sent; a restarted router knows nobody; a routing id may come back on a new connection.
+ */
+export { AutoClock } from './auto-clock.js';
+export type { ConnectionEvent, FaultEvent, MessageEvent, NetworkEvent } from './events.js';
+export type { LinkTiming } from './link.js';
+export { VirtualNetwork } from './network.js';
+export type { ProcessName, VirtualNetworkOptions } from './network.js';
+export type { ProcessState } from './process.js';
+export { SeededRandom } from './random.js';
+export { advance, settle } from './run.js';
+export { VirtualTransport } from './transport.js';

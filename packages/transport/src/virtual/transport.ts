@@ -1,0 +1,59 @@
+/** One simulated process as its own code sees it: a `Transport` like any other. */
+import type { Clock } from '@proj/heartbeat';
+import type { Engine, Entropy } from '../engine.js';
+import type { PortOptions, SocketPort, Transport } from '../port.js';
+import { DealerPort } from './dealer-port.js';
+import type { Hub } from './port.js';
+import type { Process, ProcessState } from './process.js';
+import { RouterPort } from './router-port.js';
+
+/**
+ * The transport of one process on a `VirtualNetwork`, made by `network.transport(name)`. Give it as option `transport` to
+ * the brokers, workers and clients that live in that process.
+ */
+export class VirtualTransport implements Transport {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly probe: (engine: Engine<never, unknown>) => void;
+  readonly #process: Process;
+  readonly #hub: Hub;
+
+  /** @internal Use `network.transport(name)`. */
+  constructor(process: Process, hub: Hub, probe: (engine: Engine<never, unknown>) => void) {
+    this.#process = process;
+    this.#hub = hub;
+    this.probe = probe;
+    this.clock = process.clock;
+    this.entropy = process.entropy;
+  }
+
+  get name(): string {
+    return this.#process.name;
+  }
+
+  get state(): ProcessState {
+    return this.#process.state;
+  }
+
+  /** Sockets not yet closed. A process that closed all it made has none. */
+  get openPorts(): number {
+    return this.#process.resources.size;
+  }
+
+  /** Timers armed and not yet fired, those of sockets that try to connect included. */
+  get armedTimers(): number {
+    return this.#process.clock.armed;
+  }
+
+  load(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  router(options: PortOptions = {}): SocketPort {
+    return new RouterPort(this.#hub, this.#process, options);
+  }
+
+  dealer(options: PortOptions = {}): SocketPort {
+    return new DealerPort(this.#hub, this.#process, options);
+  }
+}

@@ -1,0 +1,15 @@
+import { describe, it } from 'vitest';
+import { capability } from 'zeromq';
+import { portCompliance } from '../compliance/index.js';
+import { zmqTransport } from './index.js';
+
+const told = capability.draft === true;
+
+describe('the port over libzmq', () => {
+  const subject = {
+    transport: zmqTransport,
+    endpoint: 'tcp://127.0.0.1:*',
+    capabilities: { peerGone: told, routerGone: told },
+  };
+  for (const { name, applies, run } of portCompliance(subject)) it.runIf(applies)(name, run);
+});

@@ -1,0 +1,83 @@
+/** Whether a process ends: only a process of its own can show it. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Bundle } from './test/bundle.js';
+
+const run = promisify(execFile);
+/** Nobody listens here: the discard port. */
+const NOBODY = 'tcp://127.0.0.1:9';
+const LISTENER = `{ onMessage() {}, onPeerGone() {}, onUndeliverable() {}, onRejected() {},
+  onBroken(error) { console.log('broken', error.message); } }`;
+
+let bundle: Bundle;
+beforeAll(async () => {
+  bundle = await Bundle.make();
+});
+afterAll(() => bundle.remove());
+
+/** Runs a script to its own end; its output must be what it printed last. */
+async function ends(name: string, body: string): Promise<string> {
+  const path = await bundle.script(
+    name,
+    `import { zmqTransport } from './zmq.mjs';
+    const transport = zmqTransport();
+    await transport.load();
+    const listener = ${LISTENER};
+    const frames = [Buffer.from('hello')];
+    ${body}`,
+  );
+  const { stdout, stderr } = await run(process.execPath, [path], { timeout: 50_000, killSignal: 'SIGKILL' });
+  return stdout + stderr;
+}
+
+describe('a plain script', () => {
+  it('L2: ends by itself after it has opened, used and closed sockets', async () => {
+    const output = await ends(
+      'use.mjs',
+      `const router = transport.router();
+      const dealer = transport.dealer();
+      dealer.connect(await router.bind('tcp://127.0.0.1:*'));
+      const arrived = new Promise((resolve) => {
+        router.start({ ...listener, onMessage: (peer, message) => { router.send(peer, message); } });
+        dealer.start({ ...listener, onMessage: resolve });
+      });
+      dealer.send({ key: '', id: frames[0] }, frames);
+      await arrived;
+      await Promise.all([dealer.close(), router.close()]);
+      console.log('closed');`,
+    );
+
+    expect(output).toBe('closed\n');
+  });
+
+  it('L1: ends within the linger although a message could not be delivered', async () => {
+    const output = await ends(
+      'linger.mjs',
+      `const dealer = transport.dealer({ lingerMs: 100 });
+      dealer.connect('${NOBODY}');
+      dealer.start(listener);
+      dealer.send({ key: '', id: frames[0] }, frames);
+      await dealer.close();
+      console.log('closed');`,
+    );
+
+    expect(output).toBe('closed\n');
+  });
+
+  it('ends when sockets were opened and closed without use', async () => {
+    const output = await ends(
+      'idle.mjs',
+      `const router = transport.router();
+      const bound = router.bind('tcp://127.0.0.1:*');
+      await Promise.all([router.close(), transport.dealer().close()]);
+      console.log(await bound.then(() => 'bound', (error) => error.code));`,
+    );
+
+    expect(output).toMatch(/^(bound|CLOSED)\n$/);
+  });
+
+  it('ends when nothing was opened at all', async () => {
+    expect(await ends('none.mjs', `console.log('loaded');`)).toBe('loaded\n');
+  });
+});

@@ -1,0 +1,34 @@
+/** The only place that imports `zeromq`, so that a platform without its addon can still use everything else. */
+import type * as zeromq from 'zeromq';
+import { ProjError } from '../errors.js';
+
+/** The module `zeromq`. */
+export type ZeroMq = typeof zeromq;
+
+const importZeroMq = (): Promise<ZeroMq> => import('zeromq');
+
+/** Loads the addon. Rejects with `UNAVAILABLE` in one sentence that names platform, ABI, libc and remedy. */
+export async function loadZeroMq(importer: () => Promise<ZeroMq> = importZeroMq): Promise<ZeroMq> {
+  try {
+    return await importer();
+  } catch (cause) {
+    throw new ProjError('UNAVAILABLE', explain(cause), { cause });
+  }
+}
+
+function explain(cause: unknown): string {
+  const reason = (cause instanceof Error ? cause.message : String(cause)).split('\n', 1)[0] ?? '';
+  const machine = `${process.platform} ${process.arch}, Node.js ${process.version} with ABI ${process.versions.modules}, ${libc()}`;
+  return (
+    `zeromq cannot be loaded on ${machine}: ${reason}; ` +
+    'install zeromq again on this machine (npm rebuild zeromq compiles it where no prebuilt binary fits; ' +
+    'they exist for Linux with glibc or musl, macOS and Windows on x64 and arm64)'
+  );
+}
+
+function libc(): string {
+  if (process.platform !== 'linux') return 'libc of the system';
+  const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
+  const version = report.header?.glibcVersionRuntime;
+  return version === undefined ? 'musl' : `glibc ${version}`;
+}

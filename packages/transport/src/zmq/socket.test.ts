@@ -1,0 +1,98 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import * as zmq from 'zeromq';
+import { resolvePortOptions } from '../port-options.js';
+import type { ZeroMq } from './load.js';
+import { openDealer, openRouter } from './socket.js';
+import type { OpenSocket, ZmqSocket } from './socket.js';
+
+const options = resolvePortOptions({
+  lingerMs: 70,
+  highWaterMark: 11,
+  maxMessageBytes: 5_000,
+  connectionHeartbeatMs: 300,
+  connectionTimeoutMs: 900,
+  routingId: Buffer.from([1, 0xff, 0, 2]),
+});
+const kinds = [
+  ['router', openRouter],
+  ['dealer', openDealer],
+] as const;
+
+const open: ZmqSocket[] = [];
+const warnings: string[] = [];
+const note = (warning: Error): void => {
+  warnings.push(warning.message);
+};
+afterEach(() => {
+  for (const socket of open.splice(0)) socket.close();
+});
+
+function keep(result: OpenSocket): OpenSocket {
+  open.push(result.socket);
+  return result;
+}
+
+describe.each(kinds)('a %s', (_, make) => {
+  it('has every limit and time set', () => {
+    const { socket } = keep(make(zmq, new zmq.Context({ blocky: false }), options));
+
+    expect(socket).toMatchObject({
+      linger: 70,
+      sendTimeout: 0,
+      sendHighWaterMark: 11,
+      receiveHighWaterMark: 11,
+      heartbeatInterval: 300,
+      heartbeatTimeout: 900,
+      handshakeInterval: 10_000,
+    });
+    expect(socket.maxMessageSize).toBeGreaterThanOrEqual(5_000);
+    expect(socket.maxMessageSize).toBeLessThan(10_000);
+  });
+
+  it('L6: sets nothing too late, which libzmq would only warn of', async () => {
+    process.on('warning', note);
+    const { socket } = keep(make(zmq, new zmq.Context({ blocky: false }), options));
+    await socket.bind('tcp://127.0.0.1:*');
+    socket.connect(socket.lastEndpoint ?? '');
+    // Warnings come in the next tick.
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', note);
+
+    expect(warnings).toEqual([]);
+  });
+
+  it('L7: leaves the options as they were, for the next socket', () => {
+    const context = new zmq.Context({ blocky: false });
+    keep(make(zmq, context, options));
+    const second = keep(make(zmq, context, options));
+
+    expect(second.socket.context).toBe(context);
+  });
+
+  it('has a notice of its own, which nobody can guess', () => {
+    const context = new zmq.Context({ blocky: false });
+    const notices = [1, 2].map(() => keep(make(zmq, context, options)).goneNotice);
+
+    expect(notices.map((notice) => notice?.byteLength)).toEqual([16, 16]);
+    expect(notices[0]).not.toEqual(notices[1]);
+  });
+
+  it.each([
+    ['is not built with drafts', { ...zmq, capability: { draft: false } }],
+    ['refuses the option', { ...zmq, Router: deafTo(zmq.Router), Dealer: deafTo(zmq.Dealer) }],
+  ])('has no notice where libzmq %s', (_case, without) => {
+    const { goneNotice } = keep(make(without as ZeroMq, new zmq.Context({ blocky: false }), options));
+
+    expect(goneNotice).toBeUndefined();
+  });
+});
+
+/** The socket class of a libzmq that does not know the draft options. */
+function deafTo(base: unknown): unknown {
+  return class extends (base as typeof zmq.Router) {
+    override setStringOption(option: number, value: string | Buffer | null): void {
+      if (option > 100) throw Object.assign(new Error('Invalid argument'), { code: 'EINVAL' });
+      super.setStringOption(option, value);
+    }
+  };
+}

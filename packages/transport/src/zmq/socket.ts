@@ -1,0 +1,78 @@
+/** Sockets of zeromq.js with every option set before the first bind or connect: afterwards libzmq only warns. */
+import { randomBytes } from 'node:crypto';
+import type { Context, Dealer, Router } from 'zeromq';
+import type { ResolvedPortOptions } from '../port-options.js';
+import type { ZeroMq } from './load.js';
+
+/** What a port uses of a socket of either kind. */
+export type ZmqSocket = Router | Dealer;
+
+/** A socket and how it tells that a connection ended. */
+export interface OpenSocket {
+  readonly socket: ZmqSocket;
+  /** One frame, private to this socket, that libzmq delivers when a connection ends; absent where libzmq cannot. */
+  readonly goneNotice: Buffer | undefined;
+}
+
+/** Option setters that zeromq.js has but does not declare for users. */
+interface RawOptions {
+  setStringOption(option: number, value: Buffer): void;
+}
+
+const ZMQ_ROUTING_ID = 5;
+/** Draft: a message a router finds in its queue when an accepted connection ends. */
+const ZMQ_DISCONNECT_MSG = 111;
+/** Draft: the same for a socket that connects. */
+const ZMQ_HICCUP_MSG = 114;
+
+const HANDSHAKE_MS = 10_000;
+/** libzmq applies its limit to the handshake's own commands and to encrypted frames as well. */
+const FRAME_OVERHEAD = 1024;
+const NOTICE_BYTES = 16;
+
+/** A ROUTER that reports unroutable and refused messages at once instead of dropping or waiting. */
+export function openRouter(zmq: ZeroMq, context: Context, options: ResolvedPortOptions): OpenSocket {
+  const { handover } = options;
+  const socket = new zmq.Router({ ...socketOptions(context, options), mandatory: true, handover });
+  return { socket, goneNotice: setNotice(zmq, socket, ZMQ_DISCONNECT_MSG) };
+}
+
+/** A DEALER, with its routing id if it has one of its own. */
+export function openDealer(zmq: ZeroMq, context: Context, options: ResolvedPortOptions): OpenSocket {
+  const socket = new zmq.Dealer(socketOptions(context, options));
+  // Not by its property: that takes text and would turn the id into UTF-8.
+  if (options.routingId !== undefined) raw(socket).setStringOption(ZMQ_ROUTING_ID, Buffer.from(options.routingId));
+  return { socket, goneNotice: setNotice(zmq, socket, ZMQ_HICCUP_MSG) };
+}
+
+/** A fresh object each time: the constructor removes `context` from the one it is given. */
+function socketOptions(context: Context, options: ResolvedPortOptions) {
+  return {
+    context,
+    linger: options.lingerMs,
+    // With any other value one unwritable peer holds up the messages to all.
+    sendTimeout: 0,
+    sendHighWaterMark: options.highWaterMark,
+    receiveHighWaterMark: options.highWaterMark,
+    maxMessageSize: options.maxMessageBytes + FRAME_OVERHEAD,
+    heartbeatInterval: options.connectionHeartbeatMs,
+    heartbeatTimeout: options.connectionTimeoutMs,
+    handshakeInterval: HANDSHAKE_MS,
+  };
+}
+
+/** Random, so that no peer can forge the notice. Everything works without it, only later: by the protocols' heartbeats. */
+function setNotice(zmq: ZeroMq, socket: ZmqSocket, option: number): Buffer | undefined {
+  if (zmq.capability.draft !== true) return undefined;
+  const notice = randomBytes(NOTICE_BYTES);
+  try {
+    raw(socket).setStringOption(option, notice);
+    return notice;
+  } catch {
+    return undefined;
+  }
+}
+
+function raw(socket: ZmqSocket): RawOptions {
+  return socket as unknown as RawOptions;
+}

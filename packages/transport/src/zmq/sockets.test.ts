@@ -1,0 +1,171 @@
+/** What libzmq really does to us: the other side is a plain zeromq.js socket, or a process that gets killed. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { afterEach, describe, expect, it } from 'vitest';
+import { capability, Dealer } from 'zeromq';
+import { Station } from '../compliance/rig.js';
+import type { Peer, PortOptions, SocketPort, UndeliverableReason } from '../port.js';
+import { zmqTransport } from './index.js';
+
+/** With this many messages of this size the kernel's buffers are full while libzmq still has some to send. */
+const BODY = Buffer.alloc(400_000);
+const FLOOD = 60;
+const told = it.runIf(capability.draft === true);
+
+const ports: SocketPort[] = [];
+const dealers: Dealer[] = [];
+const children: ChildProcess[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const dealer of dealers.splice(0)) dealer.close();
+  await Promise.all(ports.splice(0).map((port) => port.close()));
+});
+
+async function startRouter(options: PortOptions = {}): Promise<Station> {
+  const transport = zmqTransport();
+  await transport.load();
+  const port = transport.router({ lingerMs: 0, ...options });
+  ports.push(port);
+  const station = new Station(port, await port.bind('tcp://127.0.0.1:*'));
+  port.start(station);
+  return station;
+}
+
+/** A plain dealer that has said hello; it reads only what the test tells it to. */
+async function startDealer(router: Station, options: { routingId?: string; receiveHighWaterMark?: number } = {}) {
+  const dealer = new Dealer({ linger: 0, ...options });
+  dealers.push(dealer);
+  dealer.connect(router.endpoint);
+  const before = router.messages.length;
+  await dealer.send('hello');
+  await router.received(before + 1);
+  return { dealer, peer: router.messages[before]!.peer };
+}
+
+/** Sends to a peer that is gone until libzmq has let go of its connection; why it then refuses. */
+async function refused(router: Station, peer: Peer): Promise<UndeliverableReason | undefined> {
+  while (router.undeliverable.length === 0) {
+    router.say(peer, 'lost');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return router.undeliverable[0]?.reason;
+}
+
+/** A dealer in a process of its own that says hello and then only stays alive. */
+async function spawnDealer(router: Station): Promise<ChildProcess> {
+  const script = `import { Dealer } from 'zeromq';
+    const dealer = new Dealer({ linger: 0 });
+    dealer.connect('${router.endpoint}');
+    await dealer.send('hello');
+    await dealer.receive();`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: 'inherit' });
+  children.push(child);
+  await router.received(1);
+  return child;
+}
+
+describe('a router with slow and lost peers', () => {
+  it('S3: is not held up by a peer that has vanished', async () => {
+    const router = await startRouter();
+    const { dealer: lost, peer: lostPeer } = await startDealer(router);
+    const { dealer, peer } = await startDealer(router);
+    lost.close();
+    expect(await refused(router, lostPeer)).toBe('unreachable');
+    router.say(lostPeer, 'lost');
+    router.say(peer, 'kept');
+
+    expect(String(await dealer.receive())).toBe('kept');
+  });
+
+  it('S4, S5, S6: loses nothing and delays nobody while several peers do not read', async () => {
+    const router = await startRouter({ highWaterMark: 2 });
+    const slow = [
+      await startDealer(router, { receiveHighWaterMark: 1 }),
+      await startDealer(router, { receiveHighWaterMark: 1 }),
+    ];
+    const { dealer: quick, peer: quickPeer } = await startDealer(router);
+    for (let index = 0; index < FLOOD; index++)
+      for (const { peer } of slow) router.port.send(peer, [Buffer.from(index.toString()), BODY]);
+    router.say(quickPeer, 'kept');
+    expect(String(await quick.receive())).toBe('kept');
+    expect(slow.every(({ peer }) => router.port.pendingFor(peer) > 0)).toBe(true);
+
+    for (const { dealer } of slow)
+      for (let index = 0; index < FLOOD; index++) expect(String((await dealer.receive())[0])).toBe(index.toString());
+    expect([router.port.pending, router.undeliverable.length]).toEqual([0, 0]);
+  });
+
+  it('R7: refuses a message of very many small frames, which libzmq lets pass', async () => {
+    const router = await startRouter();
+    const { dealer } = await startDealer(router);
+    await dealer.send(Array.from({ length: 50_000 }, () => '0123456789'));
+    await router.until(() => router.rejected.length > 0);
+
+    expect(router.rejected).toEqual(['too-many-frames']);
+  });
+});
+
+describe('the end of a connection', () => {
+  told('P5: is told within a moment when the peer is killed', async () => {
+    const router = await startRouter();
+    const child = await spawnDealer(router);
+    child.kill('SIGKILL');
+    await router.until(() => router.gone.length > 0);
+
+    expect(router.gone[0]?.key).toBe(router.messages[0]?.peer.key);
+  });
+
+  told('P5, P7: is told when the peer stands still, by ZMTP heartbeats', async () => {
+    const router = await startRouter({ connectionHeartbeatMs: 50, connectionTimeoutMs: 200 });
+    const child = await spawnDealer(router);
+    child.kill('SIGSTOP');
+    await router.until(() => router.gone.length > 0);
+
+    expect(router.gone[0]?.key).toBe(router.messages[0]?.peer.key);
+  });
+
+  told('P6: comes before the first message of a successor with the same name', async () => {
+    const router = await startRouter();
+    const { dealer } = await startDealer(router, { routingId: 'w1' });
+    dealer.close();
+    await router.until(() => router.gone.length > 0);
+    await startDealer(router, { routingId: 'w1' });
+
+    expect(router.messages.map(({ peer }) => peer.key)).toEqual(['w1', 'w1']);
+    expect(router.gone.map(({ key }) => key)).toEqual(['w1']);
+  });
+
+  it('P3: is not told of a connection that was taken over', async () => {
+    const router = await startRouter({ handover: true });
+    const first = await startDealer(router, { routingId: 'w1' });
+    const second = await startDealer(router, { routingId: 'w1' });
+    router.say(second.peer, 'x');
+    await second.dealer.receive();
+    first.dealer.close();
+    const other = await startDealer(router);
+    router.say(other.peer, 'x');
+    await other.dealer.receive();
+
+    expect(router.gone).toEqual([]);
+  });
+
+  it('P2: leaves a second peer of one name mute, and does not promote it when the first leaves', async () => {
+    const router = await startRouter();
+    const first = await startDealer(router, { routingId: 'w1' });
+    const second = new Dealer({ linger: 0, routingId: 'w1' });
+    dealers.push(second);
+    const connected = new Promise((resolve) => {
+      second.events.on('handshake', resolve);
+    });
+    second.connect(router.endpoint);
+    await second.send('unheard');
+    await connected;
+    first.dealer.close();
+    // Two peers later, whatever the second has said would have been read.
+    await startDealer(router);
+    await startDealer(router);
+
+    expect(await refused(router, first.peer)).toBe('unreachable');
+    expect(router.texts).toEqual(['hello', 'hello', 'hello']);
+  });
+});

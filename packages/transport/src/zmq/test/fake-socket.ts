@@ -1,0 +1,139 @@
+/** A socket whose every answer the test gives: what libzmq does rarely, this does on demand. */
+import { ManualClock } from '@proj/heartbeat';
+import type { Peer, PortListener } from '../../port.js';
+import { resolvePortOptions } from '../../port-options.js';
+import { ZmqPort } from '../port.js';
+import type { ZmqSocket } from '../socket.js';
+
+interface Deferred<Value> {
+  readonly promise: Promise<Value>;
+  readonly resolve: (value: Value) => void;
+  readonly reject: (error: Error) => void;
+}
+
+function deferred<Value>(): Deferred<Value> {
+  const settle: Partial<Deferred<Value>> = {};
+  const promise = new Promise<Value>((resolve, reject) => Object.assign(settle, { resolve, reject }));
+  return { promise, ...settle } as Deferred<Value>;
+}
+
+/** An error as zeromq.js throws it. */
+export function errno(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
+export class FakeSocket {
+  linger = -1;
+  closed = false;
+  /** Where `bind` says that it is bound. */
+  lastEndpoint = '';
+  /** Messages given to `send`, as the very objects. */
+  readonly sent: (readonly Uint8Array[])[] = [];
+  /** Thrown by the next `send` in the call itself. */
+  throwOnSend: Error | undefined;
+  /** When set, `receive` answers with it at once, for ever. */
+  endless: (() => Buffer[]) | undefined;
+  receives = 0;
+  #sending: Deferred<void> | undefined;
+  #receiving: Deferred<Buffer[]> | undefined;
+
+  bind(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  send(frames: readonly Uint8Array[]): Promise<void> {
+    if (this.throwOnSend !== undefined) throw this.throwOnSend;
+    if (this.#sending !== undefined) throw errno('EBUSY');
+    this.sent.push(frames);
+    this.#sending = deferred();
+    return this.#sending.promise;
+  }
+
+  receive(): Promise<Buffer[]> {
+    if (this.closed) throw errno('EBADF');
+    if (this.#receiving !== undefined) throw errno('EBUSY');
+    this.receives++;
+    if (this.endless !== undefined) return Promise.resolve(this.endless());
+    this.#receiving = deferred();
+    return this.#receiving.promise;
+  }
+
+  close(): void {
+    this.closed = true;
+    this.failReceive('EAGAIN');
+  }
+
+  /** Ends the `send` under way and lets the port take note. */
+  async settleSend(code?: string): Promise<void> {
+    const sending = this.#sending;
+    this.#sending = undefined;
+    if (code === undefined) sending?.resolve();
+    else sending?.reject(errno(code));
+    await turn();
+  }
+
+  /** Delivers a message. */
+  async deliver(...frames: (string | Buffer)[]): Promise<void> {
+    const receiving = this.#receiving;
+    this.#receiving = undefined;
+    receiving?.resolve(frames.map((frame) => Buffer.from(frame)));
+    await turn();
+  }
+
+  failReceive(code: string): void {
+    const receiving = this.#receiving;
+    this.#receiving = undefined;
+    receiving?.reject(errno(code));
+  }
+}
+
+/** Lets promises and immediates run. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A listener that writes one line per call. */
+export class Journal implements PortListener {
+  readonly lines: string[] = [];
+  onEach: ((peer: Peer, frames: Uint8Array[]) => void) | undefined;
+
+  onMessage(peer: Peer, frames: Uint8Array[]): void {
+    this.lines.push(`message ${peer.key} ${frames.map(String).join('|')}`);
+    this.onEach?.(peer, frames);
+  }
+
+  onPeerGone(peer: Peer): void {
+    this.lines.push(`gone ${peer.key}`);
+  }
+
+  onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: string): void {
+    this.lines.push(`${reason} ${peer.key} ${frames.map(String).join('|')}`);
+  }
+
+  onRejected(peer: Peer, reason: string): void {
+    this.lines.push(`rejected ${peer.key} ${reason}`);
+  }
+
+  onBroken(error: Error): void {
+    this.lines.push(`broken ${error.message}`);
+  }
+}
+
+/** The notice of lost connections that {@link fakePort} listens for. */
+export const NOTICE = Buffer.from('0123456789abcdef');
+
+/** A started router port on a fake socket. */
+export function fakePort(options: object = {}) {
+  const socket = new FakeSocket();
+  const clock = new ManualClock();
+  const journal = new Journal();
+  const open = { socket: socket as unknown as ZmqSocket, goneNotice: NOTICE };
+  const port = new ZmqPort(open, true, resolvePortOptions(options), clock);
+  port.start(journal);
+  return { socket, clock, journal, port };
+}
+
+/** A peer by its name. */
+export function peer(key: string): Peer {
+  return { key, id: Buffer.from(key) };
+}

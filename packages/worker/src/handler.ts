@@ -1,0 +1,94 @@
+/** What an application writes, for every protocol: a function from a request to its replies. */
+
+/** One frame: text is sent as UTF-8, bytes as they are. Bytes that were handed over must not be changed any more. */
+export type Frame = string | Uint8Array;
+
+/** A body: one frame, or several. */
+export type BodyInput = Frame | readonly Frame[];
+
+/** What a handler has besides the request. The fields may be taken apart: `({ body }, { signal, partial }) => ...`. */
+export interface HandlerContext<Partial = BodyInput> {
+  /**
+   * Aborts when nobody waits for the result any more: the conversation with the broker is lost, or the worker is closing.
+   * The reason is a `ProjError` (`PEER_LOST`, `CLOSED`). The next request waits until the handler has ended, so heed it.
+   */
+  readonly signal: AbortSignal;
+  /**
+   * Sends a partial reply; await it before the next one, then a broker that reads slowly slows the handler down. Where the
+   * protocol has no partial replies the frames are kept and sent in front of the last one's. Rejects with the signal's
+   * reason once that has aborted, with `PROTOCOL_LOCAL` for a body that cannot be sent and after the handler has ended.
+   */
+  readonly partial: (reply: Partial) => Promise<void>;
+}
+
+/**
+ * Answers one request: with a value, the promise of one, or an async generator that yields partial replies and returns the
+ * last one. A handler that throws gives no reply of its own; see option `onError`.
+ */
+export type Handler<Request, Partial, Reply> = (
+  request: Request,
+  context: HandlerContext<Partial>,
+) => Reply | Promise<Reply> | AsyncGenerator<Partial, Reply, undefined>;
+
+/** The last reply of a handler that deals in frames; nothing, or no frame, is sent as one empty frame. */
+// eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- a function without return statement is a handler too
+export type FrameReply = BodyInput | undefined | void;
+
+/** A handler as a runner calls it: frames in, frames out. */
+export type FrameHandler = Handler<readonly Uint8Array[], BodyInput, FrameReply>;
+
+/** The frames of a body; none for no body. Throws a `TypeError` for values that are neither text nor bytes. */
+export function toFrames(body: FrameReply): Uint8Array[] {
+  if (body === undefined) return [];
+  if (!Array.isArray(body)) return [toFrame(body)];
+  return (body as readonly unknown[]).map(toFrame);
+}
+
+function toFrame(frame: unknown): Uint8Array {
+  if (typeof frame === 'string') return Buffer.from(frame);
+  if (frame instanceof Uint8Array) return frame;
+  throw new TypeError(`reply frame is ${describe(frame)}; allowed are string and Uint8Array`);
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null';
+  return typeof value === 'object' ? 'an object' : typeof value;
+}
+
+/** The same bytes as Buffers, without a copy. */
+export function toBuffers(frames: readonly Uint8Array[]): Buffer[] {
+  return frames.map((frame) =>
+    Buffer.isBuffer(frame) ? frame : Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength),
+  );
+}
+
+/** The value of a handler's result: sends what a generator yields and returns what it returns. */
+export async function settle<Partial, Reply>(
+  result: Reply | Promise<Reply> | AsyncGenerator<Partial, Reply, undefined>,
+  partial: (reply: Partial) => Promise<void>,
+): Promise<Reply> {
+  return isGenerator(result) ? exhaust(result, partial) : result;
+}
+
+async function exhaust<Partial, Reply>(
+  generator: AsyncGenerator<Partial, Reply, undefined>,
+  partial: (reply: Partial) => Promise<void>,
+): Promise<Reply> {
+  try {
+    while (true) {
+      const { done, value } = await generator.next();
+      if (done === true) return value;
+      await partial(value);
+    }
+  } catch (error) {
+    // It stands at a yield: its finally blocks have a right to run. Once it has thrown itself, this does nothing.
+    await generator.return(undefined as Reply);
+    throw error;
+  }
+}
+
+function isGenerator<Partial, Reply>(
+  result: Reply | Promise<Reply> | AsyncGenerator<Partial, Reply, undefined>,
+): result is AsyncGenerator<Partial, Reply, undefined> {
+  return typeof result === 'object' && result !== null && Symbol.asyncIterator in result && 'next' in result;
+}

@@ -1,0 +1,19 @@
+/** Workers for ZeroMQ request-reply. Open `mdp/worker.ts` or `ppp/worker.ts` first. */
+export { MdpWorker } from './mdp/worker.js';
+export type { MdpWorkerEvents, MdpWorkerStats } from './mdp/worker.js';
+export type { MdpHandler, MdpRequest, MdpTypedRequest, MdpWorkerOptions } from './mdp/options.js';
+export { MdpWorkerSession } from './mdp/session.js';
+export type { MdpFromWorker, MdpWorkerEffect, MdpWorkerEvent, MdpWorkerSessionOptions } from './mdp/session.js';
+export type { MdpWorkerDropReason, MdpWorkerLeaveReason, MdpWorkerNote } from './mdp/notes.js';
+export { PppWorker } from './ppp/worker.js';
+export type { PppWorkerEvents, PppWorkerStats } from './ppp/worker.js';
+export type { PppHandler, PppTypedRequest, PppWorkerOptions, PppWorkerRequest } from './ppp/options.js';
+export { PppWorkerSession } from './ppp/session.js';
+export type { PppFromWorker, PppWorkerEffect, PppWorkerEvent, PppWorkerSessionOptions } from './ppp/session.js';
+export type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './ppp/notes.js';
+export type { BodyInput, Frame, FrameReply, Handler, HandlerContext } from './handler.js';
+export type { LossReason } from './parts/contract.js';
+export { isProjError, ProjError } from '@proj/transport';
+export type { ProjErrorCode } from '@proj/transport';
+export { defineService, encodeFault } from '@proj/frames/service';
+export type { Service, ServiceFault } from '@proj/frames/service';

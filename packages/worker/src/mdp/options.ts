@@ -1,0 +1,79 @@
+/** Options of the Majordomo worker: what may be set, defaults, bounds. Section 7 of docs/protocols/mdp.md. */
+import type { Service, ServicePartialInput, ServiceReplyInput, ServiceRequest } from '@proj/frames/service';
+import * as z from 'zod';
+import type { BodyInput, FrameReply, Handler } from '../handler.js';
+import { callback, checkReconnect, endpoints, isService, milliseconds, refuse, workerFields } from '../options.js';
+
+const isName = (value: unknown): boolean => typeof value === 'string' && /^[\x20-\x7e]{1,255}$/.test(value);
+
+/** Schema of {@link MdpWorkerOptions}. */
+export const mdpWorkerOptions = z
+  .strictObject({
+    ...workerFields,
+    /** Brokers, in order of preference; the next one is tried after each loss. 1 to 64; default `tcp://127.0.0.1:5555` (the Guide). */
+    endpoints: endpoints.default(['tcp://127.0.0.1:5555']),
+    /** What to serve: a name of 1 to 255 printable ASCII characters not beginning with `mmi.`, or a typed service. Required. */
+    service: z.custom<string | Service>((value) => isName(value) || isService(value), {
+      error: 'expected 1 to 255 printable ASCII characters or a service made by defineService',
+    }),
+    /**
+     * What to reply in place of a handler that threw. Default, and whenever it returns `undefined`: no reply, the broker is
+     * told DISCONNECT and gives the request to another worker, since MDP has no error reply.
+     */
+    onError: callback.optional(),
+    /** Protocol version to speak. 0.1 has no partial replies. Default `0.2`. */
+    version: z.enum(['0.2', '0.1']).default('0.2'),
+    /** Distance of heartbeats, the same as the broker's. 1 ms to a day; default 2500 (the Guide). */
+    heartbeatIntervalMs: milliseconds.default(2500),
+    /** First delay before another attempt, doubled with each. 1 ms to a day; default 250. */
+    reconnectMinMs: milliseconds.default(250),
+    /** Longest delay before another attempt, and the period in which `preferFirst` asks. 1 ms to a day; default 30,000. */
+    reconnectMaxMs: milliseconds.default(30_000),
+    /** Return to the first endpoint, between two requests, when it answers again. Needs a broker that answers strangers. Default false. */
+    preferFirst: z.boolean().default(false),
+    /** Say DISCONNECT when leaving. Off for the Guide's Python broker, which it trips. Default true. */
+    sayGoodbye: z.boolean().default(true),
+    /**
+     * While leaving, run requests that still arrive and leave after one quiet heartbeat interval: for brokers that do not
+     * resend what a leaving worker was sent. Default false.
+     */
+    drainFinishes: z.boolean().default(false),
+    /** Largest message, in frames, sent or received. 6 to 65,536; default 1024. */
+    maxMessageFrames: z.int().min(6).max(65_536).default(1024),
+  })
+  .superRefine((options, context) => {
+    const { service, version } = options;
+    const name = typeof service === 'string' ? service : service.name;
+    if (name.startsWith('mmi.')) refuse(context, 'service', 'names that begin with mmi. belong to the broker');
+    if (typeof service !== 'string' && service.partial !== undefined && version === '0.1')
+      refuse(context, 'version', 'a service with partial replies needs 0.2');
+    checkReconnect(options, context);
+  });
+
+/** A request as a handler sees it. */
+export interface MdpRequest {
+  readonly service: string;
+  /** At least one frame. Large ones share memory with the socket: not to be written to. */
+  readonly body: Buffer[];
+}
+
+/** A request of a typed service. */
+export interface MdpTypedRequest<S extends Service> extends MdpRequest {
+  /** What the schema made of the body. */
+  readonly input: ServiceRequest<S>;
+}
+
+/** What answers requests: frames for a service that is just a name, values for a typed one. */
+export type MdpHandler<S extends string | Service = string> = S extends Service
+  ? Handler<MdpTypedRequest<S>, ServicePartialInput<S>, ServiceReplyInput<S>>
+  : Handler<MdpRequest, BodyInput, FrameReply>;
+
+/** What `new MdpWorker()` takes; all but `service` and `handler` has a default. */
+export interface MdpWorkerOptions<S extends string | Service = string> extends Omit<
+  z.input<typeof mdpWorkerOptions>,
+  'service' | 'handler' | 'onError'
+> {
+  readonly service: S;
+  readonly handler: MdpHandler<S>;
+  readonly onError?: (error: unknown, request: MdpRequest) => BodyInput | undefined | Promise<BodyInput | undefined>;
+}

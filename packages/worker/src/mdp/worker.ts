@@ -1,0 +1,92 @@
+/** Majordomo worker, the facade: 18/MDP (0.2) and 7/MDP (0.1). Rules: session.ts and docs/protocols/mdp.md section 5. */
+import { decodeMdpAtWorker, encodeMdp } from '@proj/frames/mdp';
+import type { MdpToWorker } from '@proj/frames/mdp';
+import type { Service } from '@proj/frames/service';
+import { parseOptions } from '@proj/transport';
+import { toBuffers } from '../handler.js';
+import { toFrameHandler } from '../typed.js';
+import { WorkerCrew } from '../worker-crew.js';
+import type { WorkerEvents, WorkerStats } from '../worker-crew.js';
+import type { MdpWorkerDropReason, MdpWorkerLeaveReason, MdpWorkerNote } from './notes.js';
+import { mdpWorkerOptions } from './options.js';
+import type { MdpRequest, MdpWorkerOptions } from './options.js';
+import { MdpWorkerSession } from './session.js';
+import type { MdpFromWorker } from './session.js';
+
+/** Events of an {@link MdpWorker}. */
+export type MdpWorkerEvents = WorkerEvents<MdpWorkerNote>;
+
+/** Counters of an {@link MdpWorker}. */
+export type MdpWorkerStats = WorkerStats<MdpWorkerDropReason>;
+
+/**
+ * Serves one service of a Majordomo broker: `concurrency` requests at a time, each over a connection of its own that beats,
+ * reconnects and fails over by itself.
+ *
+ * ```ts
+ * await using worker = new MdpWorker({ service: 'echo', handler: ({ body }) => body });
+ * await worker.start();
+ * ```
+ *
+ * A request may reach a handler more than once, here or at another worker: Majordomo services are idempotent.
+ */
+export class MdpWorker<S extends string | Service = string> {
+  readonly #crew: WorkerCrew<MdpToWorker, MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason>;
+
+  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  constructor(options: MdpWorkerOptions<S>) {
+    const settings = parseOptions('MdpWorker', mdpWorkerOptions, options);
+    const { handler, onError } = options;
+    const service: string | Service = options.service;
+    const name = typeof service === 'string' ? service : service.name;
+    const toRequest = (body: readonly Uint8Array[]): MdpRequest => ({ service: name, body: toBuffers(body) });
+    const { version, concurrency, transport, maxMessageFrames, maxMessageBytes } = settings;
+    this.#crew = new WorkerCrew<MdpToWorker, MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason>(
+      {
+        name: `MdpWorker for ${JSON.stringify(name)}`,
+        session: (random) => new MdpWorkerSession({ ...settings, service: name }, random),
+        encode: encodeMdp,
+        decode: decodeMdpAtWorker,
+        handle: toFrameHandler(typeof service === 'string' ? undefined : service, handler, toRequest),
+        onFailure: (error, body) => onError?.(error, toRequest(body)),
+      },
+      { port: { maxMessageFrames, maxMessageBytes }, partials: version === '0.2', concurrency, transport },
+    );
+  }
+
+  /**
+   * Opens the sockets and sends READY on each; resolves when that is done, whether or not a broker is there. Rejects with
+   * `UNAVAILABLE` (no ZeroMQ on this machine), `OPTIONS_INVALID` (an endpoint the transport refuses) or `CLOSED`. Idempotent.
+   */
+  start(): Promise<void> {
+    return this.#crew.start();
+  }
+
+  /**
+   * Lets running handlers finish and reply, says goodbye, closes. Takes `drainMs` at most, unless a handler ignores its
+   * signal. A request under way to us is given to another worker by the broker. Idempotent.
+   */
+  drain(): Promise<void> {
+    return this.#crew.finish('drain');
+  }
+
+  /** Aborts running handlers, says goodbye, closes; resolves when the handlers have ended. Idempotent, also during a drain. */
+  close(): Promise<void> {
+    return this.#crew.finish('close');
+  }
+
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Adds a listener and returns the function that removes it. */
+  on<Name extends keyof MdpWorkerEvents>(name: Name, listener: (event: MdpWorkerEvents[Name]) => void): () => void {
+    return this.#crew.on(name, listener);
+  }
+
+  /** Counters since construction, as a copy. */
+  stats(): MdpWorkerStats {
+    return this.#crew.stats();
+  }
+}

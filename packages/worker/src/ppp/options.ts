@@ -1,0 +1,68 @@
+/** Options of the Paranoid Pirate worker: what may be set, defaults, bounds. Section 7 of docs/protocols/ppp.md. */
+import type { Service, ServicePartialInput, ServiceReplyInput, ServiceRequest } from '@proj/frames/service';
+import * as z from 'zod';
+import type { BodyInput, FrameReply, Handler } from '../handler.js';
+import { callback, checkReconnect, endpoints, isService, milliseconds, refuse, workerFields } from '../options.js';
+
+/** Schema of {@link PppWorkerOptions}. */
+export const pppWorkerOptions = z
+  .strictObject({
+    ...workerFields,
+    /** Queues, in order of preference; the next one is tried after each loss. 1 to 64; default `tcp://127.0.0.1:5557`. */
+    endpoints: endpoints.default(['tcp://127.0.0.1:5557']),
+    /**
+     * A typed service, whose schemas check what comes in and goes out. 6/PPP has no service names, so a bare name is none:
+     * whoever asks this queue asks for this service. Default: none, the handler deals in frames.
+     */
+    service: z
+      .custom<Service>(isService, { error: 'expected a service made by defineService; PPP has no service names' })
+      .optional(),
+    /**
+     * What to reply in place of a handler that threw. Default, and whenever it returns `undefined`: no reply, and READY tells
+     * the queue to give the request to another worker, since PPP has no error reply.
+     */
+    onError: callback.optional(),
+    /** Distance of heartbeats, the same as the queue's. 1 ms to a day; default 1000 (the Guide). */
+    heartbeatIntervalMs: milliseconds.default(1000),
+    /** First delay before another attempt, doubled with each. 1 ms to a day; default 1000 (the Guide). */
+    reconnectMinMs: milliseconds.default(1000),
+    /** Longest delay before another attempt. 1 ms to a day; default 32,000 (the Guide). */
+    reconnectMaxMs: milliseconds.default(32_000),
+    /** Largest message, in frames, sent or received. 3 to 65,536; default 1024. */
+    maxMessageFrames: z.int().min(3).max(65_536).default(1024),
+  })
+  .superRefine((options, context) => {
+    if (options.service?.partial !== undefined)
+      refuse(context, 'service', 'a service with partial replies needs a protocol that has them');
+    checkReconnect(options, context);
+  });
+
+/** A request as a handler sees it. */
+export interface PppWorkerRequest {
+  /** At least one frame. Large ones share memory with the socket: not to be written to. */
+  readonly body: Buffer[];
+}
+
+/** A request of a typed service. */
+export interface PppTypedRequest<S extends Service> extends PppWorkerRequest {
+  /** What the schema made of the body. */
+  readonly input: ServiceRequest<S>;
+}
+
+/** What answers requests: frames where there is no service, values where there is one. */
+export type PppHandler<S extends Service | undefined = undefined> = [S] extends [Service]
+  ? Handler<PppTypedRequest<S>, ServicePartialInput<S>, ServiceReplyInput<S>>
+  : Handler<PppWorkerRequest, BodyInput, FrameReply>;
+
+/** What `new PppWorker()` takes; all but `handler` has a default. */
+export interface PppWorkerOptions<S extends Service | undefined = undefined> extends Omit<
+  z.input<typeof pppWorkerOptions>,
+  'service' | 'handler' | 'onError'
+> {
+  readonly service?: S;
+  readonly handler: PppHandler<S>;
+  readonly onError?: (
+    error: unknown,
+    request: PppWorkerRequest,
+  ) => BodyInput | undefined | Promise<BodyInput | undefined>;
+}

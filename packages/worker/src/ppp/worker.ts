@@ -1,0 +1,91 @@
+/** Paranoid Pirate worker, the facade: 6/PPP. Rules: session.ts and docs/protocols/ppp.md section 4. */
+import { decodePppAtWorker, encodePpp } from '@proj/frames/ppp';
+import type { PppToWorker } from '@proj/frames/ppp';
+import type { Service } from '@proj/frames/service';
+import { parseOptions } from '@proj/transport';
+import { toBuffers } from '../handler.js';
+import { toFrameHandler } from '../typed.js';
+import { WorkerCrew } from '../worker-crew.js';
+import type { WorkerEvents, WorkerStats } from '../worker-crew.js';
+import type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './notes.js';
+import { pppWorkerOptions } from './options.js';
+import type { PppWorkerOptions, PppWorkerRequest } from './options.js';
+import { PppWorkerSession } from './session.js';
+import type { PppFromWorker } from './session.js';
+
+/** Events of a {@link PppWorker}. */
+export type PppWorkerEvents = WorkerEvents<PppWorkerNote>;
+
+/** Counters of a {@link PppWorker}. */
+export type PppWorkerStats = WorkerStats<PppWorkerDropReason>;
+
+/**
+ * Works for a Paranoid Pirate queue: `concurrency` requests at a time, each over a connection of its own that beats,
+ * reconnects and fails over by itself.
+ *
+ * ```ts
+ * await using worker = new PppWorker({ handler: ({ body }) => body });
+ * await worker.start();
+ * ```
+ *
+ * A request may reach a handler more than once, here or at another worker: handlers are idempotent. A reply of several
+ * partial ones travels as one, their frames joined.
+ */
+export class PppWorker<S extends Service | undefined = undefined> {
+  readonly #crew: WorkerCrew<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>;
+
+  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  constructor(options: PppWorkerOptions<S>) {
+    const settings = parseOptions('PppWorker', pppWorkerOptions, options);
+    const { service, handler, onError } = options;
+    const toRequest = (body: readonly Uint8Array[]): PppWorkerRequest => ({ body: toBuffers(body) });
+    const { concurrency, transport, maxMessageFrames, maxMessageBytes } = settings;
+    this.#crew = new WorkerCrew<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>(
+      {
+        name: 'PppWorker',
+        session: (random) => new PppWorkerSession(settings, random),
+        encode: encodePpp,
+        decode: decodePppAtWorker,
+        handle: toFrameHandler(service, handler, toRequest),
+        onFailure: (error, body) => onError?.(error, toRequest(body)),
+      },
+      { port: { maxMessageFrames, maxMessageBytes }, partials: false, concurrency, transport },
+    );
+  }
+
+  /**
+   * Opens the sockets and sends READY on each; resolves when that is done, whether or not a queue is there. Rejects with
+   * `UNAVAILABLE` (no ZeroMQ on this machine), `OPTIONS_INVALID` (an endpoint the transport refuses) or `CLOSED`. Idempotent.
+   */
+  start(): Promise<void> {
+    return this.#crew.start();
+  }
+
+  /**
+   * Answers the requests in hand and closes. Takes `drainMs` at most, unless a handler ignores its signal. PPP has no
+   * goodbye: a queue learns of it from the connection or from silence, and gives what is under way to another worker. Idempotent.
+   */
+  drain(): Promise<void> {
+    return this.#crew.finish('drain');
+  }
+
+  /** Aborts running handlers and closes; resolves when the handlers have ended. Idempotent, also during a drain. */
+  close(): Promise<void> {
+    return this.#crew.finish('close');
+  }
+
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Adds a listener and returns the function that removes it. */
+  on<Name extends keyof PppWorkerEvents>(name: Name, listener: (event: PppWorkerEvents[Name]) => void): () => void {
+    return this.#crew.on(name, listener);
+  }
+
+  /** Counters since construction, as a copy. */
+  stats(): PppWorkerStats {
+    return this.#crew.stats();
+  }
+}

@@ -1,0 +1,226 @@
+/** The half of a worker that has sockets, timers and handlers; which of them when is the session's business. No protocol. */
+import { Driver, ProjError, ROUTER_PEER } from '@proj/transport';
+import type { Engine, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import type { BodyInput, FrameHandler } from './handler.js';
+import { Job } from './job.js';
+import type { CancelReason, Envelope, Frames, LossReason, WorkerEffect, WorkerEvent } from './parts/contract.js';
+
+/** Messages that may wait in the socket before a handler that sends partial replies has to wait too. */
+const PENDING_MAX = 64;
+
+/** How often a waiting handler's turn is looked for: ports do not tell when they have room again. */
+const ROOM_CHECK_MS = 5;
+
+/** What a worker of one protocol plugs in. */
+export interface WorkerProgram<Incoming, Outgoing, Note> {
+  readonly session: Engine<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
+  encode(command: Outgoing): readonly Uint8Array[];
+  /** Total: bytes that are no message become a value. */
+  decode(frames: readonly Uint8Array[]): Incoming;
+  readonly handle: FrameHandler;
+  /** What to reply in place of a handler that threw; `undefined` for no reply. */
+  onFailure(error: unknown, body: Frames): BodyInput | undefined | Promise<BodyInput | undefined>;
+  onNote(note: Note): void;
+  onError(error: unknown): void;
+}
+
+/** Settings of a {@link WorkerRunner}. */
+export interface WorkerRunnerOptions {
+  readonly port: PortOptions & { readonly maxMessageFrames: number; readonly maxMessageBytes: number };
+  /** False where the protocol has no partial replies: their frames go out with the last one. */
+  readonly partials: boolean;
+}
+
+/** What a runner has counted. */
+export interface WorkerCounts {
+  /** Handlers started. */
+  readonly requests: number;
+  /** Handlers that ended with a reply, that of `onError` included. */
+  readonly replies: number;
+  readonly partials: number;
+  /** Handlers that threw, whether or not something was replied in their place. Cancelled ones do not count. */
+  readonly failures: number;
+}
+
+/** Runs one worker session: opens and closes its sockets, keeps its time, runs its handler. */
+export class WorkerRunner<Incoming, Outgoing, Note> {
+  readonly counts = { requests: 0, replies: 0, partials: 0, failures: 0 } satisfies WorkerCounts;
+  readonly #program: WorkerProgram<Incoming, Outgoing, Note>;
+  readonly #options: WorkerRunnerOptions;
+  readonly #transport: Transport;
+  readonly #driver: Driver<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
+  readonly #ports = new Map<number, SocketPort>();
+  /** Ports on their way out. */
+  readonly #leaving = new Set<Promise<void>>();
+  readonly #ended: Promise<void>;
+  #end: () => void = () => undefined;
+  #job: Job | undefined;
+  #running: Promise<void> | undefined;
+  #refused: unknown;
+
+  /** The transport must be loaded. */
+  constructor(program: WorkerProgram<Incoming, Outgoing, Note>, options: WorkerRunnerOptions, transport: Transport) {
+    this.#program = program;
+    this.#options = options;
+    this.#transport = transport;
+    this.#driver = new Driver(program.session, transport, this.#perform);
+    this.#ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  /** True while a handler runs. */
+  get isBusy(): boolean {
+    return this.#job !== undefined;
+  }
+
+  /** Opens the first socket. Throws what the transport has against its endpoint. */
+  start(): void {
+    this.#driver.dispatch({ kind: 'start' });
+    if (this.#refused !== undefined) throw this.#refused as Error;
+  }
+
+  /** Ends the session, after its work or at once; resolves when sockets are closed and no handler runs. May be repeated. */
+  async finish(how: 'drain' | 'close'): Promise<void> {
+    this.#driver.dispatch({ kind: how });
+    await this.#ended;
+    await this.#running;
+    await Promise.all(this.#leaving);
+  }
+
+  readonly #perform = (effect: WorkerEffect<Outgoing, Note>): void => {
+    switch (effect.kind) {
+      case 'open':
+        this.#open(effect.socket, effect.endpoint);
+        break;
+      case 'send':
+        this.#ports.get(effect.socket)?.send(ROUTER_PEER, this.#program.encode(effect.command));
+        break;
+      case 'close':
+        this.#close(effect.socket, effect.flush);
+        break;
+      case 'run':
+        this.#running = this.#run(effect.job, effect.body, effect.envelope);
+        break;
+      case 'cancel':
+        this.#job?.cancel(cancellation(effect.reason));
+        break;
+      case 'note':
+        this.#program.onNote(effect.note);
+        break;
+      case 'ended':
+        this.#driver.stop();
+        this.#end();
+        break;
+    }
+  };
+
+  #open(socket: number, endpoint: string): void {
+    let port: SocketPort | undefined;
+    try {
+      port = this.#transport.dealer(this.#options.port);
+      port.connect(endpoint);
+      port.start(this.#listenerOf(socket));
+      this.#ports.set(socket, port);
+    } catch (error) {
+      if (port !== undefined) this.#leave(port, false);
+      this.#refused = error;
+      this.#lost(socket, 'socket-failed');
+      this.#program.onError(error);
+    }
+  }
+
+  #listenerOf(socket: number): PortListener {
+    return {
+      onMessage: (_peer, frames) => {
+        this.#driver.dispatch({ kind: 'message', socket, command: this.#program.decode(frames) });
+      },
+      onRejected: (_peer, reason) => {
+        this.#driver.dispatch({ kind: 'rejected', socket, reason });
+      },
+      onPeerGone: () => {
+        this.#lost(socket, 'peer-gone');
+      },
+      onUndeliverable: () => {
+        this.#lost(socket, 'undeliverable');
+      },
+      onBroken: (error) => {
+        this.#lost(socket, 'socket-failed');
+        this.#program.onError(error);
+      },
+    };
+  }
+
+  #lost(socket: number, reason: LossReason): void {
+    this.#driver.dispatch({ kind: 'lost', socket, reason });
+  }
+
+  #close(socket: number, flush: boolean): void {
+    const port = this.#ports.get(socket);
+    this.#ports.delete(socket);
+    if (port !== undefined) this.#leave(port, flush);
+  }
+
+  #leave(port: SocketPort, flush: boolean): void {
+    const left = port.close(flush ? {} : { lingerMs: 0 }).finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+  }
+
+  async #run(id: number, body: Frames, envelope: Envelope): Promise<void> {
+    const { port, partials } = this.#options;
+    const limits = { frames: port.maxMessageFrames - envelope.frames, bytes: port.maxMessageBytes - envelope.bytes };
+    const job = new Job(id, limits, partials ? this.#sendPartial : undefined);
+    this.#job = job;
+    this.counts.requests++;
+    let reply: Frames | undefined;
+    try {
+      reply = await job.run(this.#program.handle, body);
+    } catch (error) {
+      // Whatever a handler throws once it was told to stop is its way of stopping.
+      if (!job.isCancelled) reply = await this.#failed(job, error, body);
+    }
+    this.#job = undefined;
+    if (reply === undefined) this.#driver.dispatch({ kind: 'failed', job: id });
+    else {
+      if (!job.isCancelled) this.counts.replies++;
+      this.#driver.dispatch({ kind: 'final', job: id, body: reply });
+    }
+  }
+
+  async #failed(job: Job, error: unknown, body: Frames): Promise<Frames | undefined> {
+    this.counts.failures++;
+    this.#program.onError(error);
+    try {
+      const reply = await this.#program.onFailure(error, body);
+      return reply === undefined ? undefined : job.substitute(reply);
+    } catch (second) {
+      this.#program.onError(second);
+      return undefined;
+    }
+  }
+
+  readonly #sendPartial = async (job: Job, body: Frames): Promise<void> => {
+    this.counts.partials++;
+    this.#driver.dispatch({ kind: 'partial', job: job.id, body });
+    while (!job.isCancelled && this.#pending() >= PENDING_MAX) await this.#pause();
+  };
+
+  #pending(): number {
+    let most = 0;
+    for (const port of this.#ports.values()) most = Math.max(most, port.pending);
+    return most;
+  }
+
+  #pause(): Promise<void> {
+    const { clock } = this.#transport;
+    return new Promise((resolve) => {
+      clock.at(clock.now() + ROOM_CHECK_MS, resolve);
+    });
+  }
+}
+
+function cancellation(reason: CancelReason): ProjError {
+  if (reason === 'closed' || reason === 'drain-timeout')
+    return new ProjError('CLOSED', `request: given up, the worker is closing (${reason})`);
+  return new ProjError('PEER_LOST', `request: given up, the conversation with the broker was lost (${reason})`);
+}

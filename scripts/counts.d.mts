@@ -1,0 +1,17 @@
+/** Types of counts.mjs, for its tests. */
+
+export interface Count {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+export function countReport(report: {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly unknown[] }[];
+}): Count;
+
+export function countTask(
+  task: { readonly taskId: string; readonly task: string; readonly execution?: { readonly exitCode: number | null } },
+  report?: Parameters<typeof countReport>[0],
+): Count & { readonly id: string };

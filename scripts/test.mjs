@@ -1,0 +1,95 @@
+// Runs checks through turbo and ends with one line, alone: `N passed, N failed`.
+//   (no arguments)   every gate and every test; what turbo has cached counts as well
+//   --interop        peers in other languages; never cached
+//   PATTERN ...      only test files below that path, or whose path inside their package contains PATTERN; vitest's own
+//                    options work, such as -t TITLE. No gates
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { countReport, countTask } from './counts.mjs';
+
+const EVERYTHING = ['types', 'lint', 'format', 'unused', 'rules', 'test', 'build'];
+const SUMMARIES = '.turbo/runs';
+const args = process.argv.slice(2);
+
+/** Runs a command in the foreground; signals go to it, its exit code comes back. */
+function run(command, ...rest) {
+  const child = spawn(command, rest, { stdio: 'inherit' });
+  // A terminal tells the child of Ctrl-C by itself.
+  const forward = (signal) => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal);
+  process.on('SIGINT', forward).on('SIGTERM', forward);
+  return new Promise((finished, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code, signal) => {
+      process.off('SIGINT', forward).off('SIGTERM', forward);
+      if (signal !== null) process.exit(128 + constants.signals[signal]);
+      finished(code);
+    });
+  });
+}
+
+const readJson = (path) => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined);
+
+/** The tasks of the run that has just ended, without those that only order others. */
+function tasksOfRun() {
+  const [summary] = existsSync(SUMMARIES) ? readdirSync(SUMMARIES) : [];
+  if (summary === undefined) return [];
+  return readJson(join(SUMMARIES, summary)).tasks.filter((task) => task.command !== '<NONEXISTENT>');
+}
+
+/** Nothing of an earlier run may be counted; turbo puts the reports of cached tasks back. */
+function forgetEarlierRuns() {
+  rmSync(SUMMARIES, { recursive: true, force: true });
+  for (const folder of ['packages', 'apps'])
+    for (const name of readdirSync(folder)) rmSync(join(folder, name, 'reports'), { recursive: true, force: true });
+  rmSync('tests/reports', { recursive: true, force: true });
+}
+
+async function runTasks(tasks) {
+  forgetEarlierRuns();
+  const flags = ['--continue=dependencies-successful', '--summarize', '--log-order=grouped', '--output-logs=new-only'];
+  const code = await run('turbo', 'run', ...tasks, ...flags, '--concurrency=100%');
+  const counts = tasksOfRun().map((task) =>
+    countTask(task, readJson(join(task.directory, 'reports', `${task.task}.json`))),
+  );
+  for (const { id, failed } of counts) if (failed > 0) console.log(`${id}: ${failed} failed`);
+  return finish(counts, code);
+}
+
+/** Vitest looks for a pattern in paths inside each package; a path from the root must be absolute to be understood. */
+function fromRoot(arg) {
+  const path = resolve(arg);
+  return arg.includes('/') && existsSync(dirname(path)) ? path : arg;
+}
+
+async function runPattern() {
+  // A simulation runs on the sources: whoever looks for a bug by its seed does not want to wait for builds.
+  const built = args[0].startsWith('simulation') ? 0 : await run('turbo', 'run', 'build', '--output-logs=errors-only');
+  if (built !== 0) return built;
+  const report = join(tmpdir(), `proj-${process.pid}.json`);
+  try {
+    const code = await run(
+      'vitest',
+      'run',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
+      ...args.map(fromRoot),
+    );
+    const counted = readJson(report);
+    return finish(counted === undefined ? [] : [countReport(counted)], code);
+  } finally {
+    rmSync(report, { force: true });
+  }
+}
+
+function finish(counts, code) {
+  const total = (field) => counts.reduce((sum, count) => sum + count[field], 0);
+  const failed = Math.max(total('failed'), code === 0 ? 0 : 1);
+  console.log(`${total('passed')} passed, ${failed} failed`);
+  return failed === 0 ? 0 : code || 1;
+}
+
+if (args[0] === '--interop') process.exitCode = await runTasks(['interop']);
+else process.exitCode = args.length === 0 ? await runTasks(EVERYTHING) : await runPattern();

@@ -1,0 +1,41 @@
+/** What the stages of all protocols have in common: processes, workers, and an end of everything with its test. */
+import { peerGroup } from '@proj/testkit';
+import type { PeerGroup, PeerProcess } from '@proj/testkit';
+import { afterEach } from 'vitest';
+import { pathOf, program } from './programs.js';
+import type { Flags } from './programs.js';
+
+/** Heartbeats short enough to wait for some, and enough of them that a busy machine is not taken for a dead peer. */
+export const BEATS = { 'heartbeat-ms': 100, liveness: 20 } as const;
+
+/** Handler of {@link Cast.worker} that works until it is sent SIGCONT. */
+export const HOLD = pathOf('fixtures/hold.mjs');
+
+/** Starts players that end with their test. */
+export interface Cast extends PeerGroup {
+  /** A proj-worker for service `echo` that has sent READY. */
+  worker(endpoint: string, flags?: Flags): Promise<PeerProcess>;
+  /** Has something of ours closed at the end of the test. */
+  keep<T extends AsyncDisposable>(one: T): T;
+}
+
+/** A cast for the tests of the calling file. */
+export function cast(): Cast {
+  const { launch } = peerGroup();
+  const ours: AsyncDisposable[] = [];
+  afterEach(async () => {
+    await Promise.all(ours.splice(0).map((one) => one[Symbol.asyncDispose]()));
+  });
+  return {
+    launch,
+    async worker(endpoint, flags) {
+      const worker = launch(program('worker', { connect: endpoint, service: 'echo', ...BEATS, ...flags }));
+      await worker.line('ready');
+      return worker;
+    },
+    keep(one) {
+      ours.push(one);
+      return one;
+    },
+  };
+}

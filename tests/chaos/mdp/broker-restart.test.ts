@@ -1,0 +1,50 @@
+// The broker is killed and started again at its endpoint: workers and clients come back by themselves, soon.
+import { MdpClient } from '@proj/client';
+import { encodeMdp } from '@proj/frames/mdp';
+import type { PeerProcess } from '@proj/testkit';
+import { expect, it } from 'vitest';
+import { RawPeer } from './raw-peer.js';
+import { BEATS, HOLD, stage } from './stage.js';
+
+/** Intervals that a process of a busy machine may need for what takes it a millisecond. */
+const SLACK = 5;
+
+const theater = stage();
+
+/** A worker in the test, of a service of its own: the broker's heartbeats to it count the broker's intervals. */
+async function intervalsOf(endpoint: string): Promise<() => number> {
+  let messages = 0;
+  const witness = theater.keep(await RawPeer.connect(endpoint, () => messages++));
+  witness.send(encodeMdp({ kind: 'worker-ready', version: '0.2', service: 'witness' }));
+  return () => messages;
+}
+
+/** The longest back-off that a worker has announced, in intervals. */
+async function longestBackoff(workers: readonly PeerProcess[]): Promise<number> {
+  await Promise.all(workers.map((worker) => worker.line('lost')));
+  const delays = workers.flatMap((worker) => worker.lines('lost').map((line) => Number(line['retryInMs'])));
+  return Math.ceil(Math.max(...delays) / BEATS['heartbeat-ms']);
+}
+
+it('a killed broker: workers are back within an interval and their back-off, clients have their replies', async () => {
+  const first = await theater.broker();
+  const { endpoint } = first;
+  const holder = await theater.worker(endpoint, { handler: HOLD });
+  const client = theater.keep(new MdpClient({ endpoints: [endpoint], timeoutMs: 1000, tries: 600 }));
+  const running = client.request('echo', 'was running');
+  await holder.line('holding');
+  const workers = [holder, await theater.worker(endpoint), await theater.worker(endpoint)];
+  await first.broker.line('worker-ready', {}, workers.length);
+  first.broker.kill('SIGKILL');
+  await first.broker.exit;
+  const asked = client.request('echo', 'asked meanwhile');
+
+  const second = await theater.broker({ mdp: endpoint });
+  const intervals = await intervalsOf(endpoint);
+  await second.broker.line('worker-ready', { service: 'echo' }, workers.length);
+  const needed = intervals();
+  expect(needed).toBeLessThanOrEqual(1 + (await longestBackoff(workers)) + SLACK);
+  expect(String((await running)[0])).toBe('was running');
+  expect(String((await asked)[0])).toBe('asked meanwhile');
+  expect(client.stats()).toMatchObject({ calls: 2, finals: 2 });
+});

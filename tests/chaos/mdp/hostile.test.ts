@@ -1,0 +1,111 @@
+// Hostile peers: whatever they send, the broker goes on serving others, its memory does not grow, and it counts what it drops.
+import { MdpClient } from '@proj/client';
+import { decodeMdpAtClient, encodeMdp } from '@proj/frames/mdp';
+import { peerGroup } from '@proj/testkit';
+import type { PeerProcess } from '@proj/testkit';
+import { SeededRandom } from '@proj/transport/virtual';
+import { expect, it } from 'vitest';
+import { program, script } from '../programs.js';
+import { dropReason, hostileMessage } from './hostile.js';
+import { RawPeer } from './raw-peer.js';
+
+const SEED = 20_250_101;
+/** Connections that come and go, several at a time. */
+const CONNECTIONS = 100;
+const AT_A_TIME = 4;
+const MESSAGES_EACH = 1000;
+/** Of them, those before the first measurement: code is compiled, buffers have their size. */
+const WARM_UP = 80;
+/** How much more memory than after the warm-up is no growth: 20 bytes per message would be one. */
+const HEAP_RATIO_MAX = 1.2;
+/** Resident memory also depends on when the garbage of large frames was collected. */
+const RSS_RATIO_MAX = 1.5;
+/** Messages that may wait in the sender before it lets others run. */
+const PENDING_MAX = 100;
+/** No message of a hostile peer names it, so that none can take its requests by registering for it. */
+const SERVICE = 'honest';
+
+interface Report {
+  readonly rss: number;
+  readonly heapUsed: number;
+  readonly openRequests: number;
+  readonly counters: { readonly requests: number; readonly dropped: Readonly<Record<string, number>> };
+}
+
+const { launch } = peerGroup();
+
+async function report(broker: PeerProcess): Promise<Report> {
+  const said = broker.next('report');
+  broker.tell({});
+  return (await said) as unknown as Report;
+}
+
+/** Sends its share of hostile messages and leaves when the broker has seen the last of them. */
+async function attack(endpoint: string, random: SeededRandom, expected: Map<string, number>): Promise<void> {
+  let answered: () => void;
+  const seen = new Promise<void>((resolve) => {
+    answered = resolve;
+  });
+  await using peer = await RawPeer.connect(endpoint, (frames) => {
+    const reply = decodeMdpAtClient(frames);
+    if (reply.kind === 'client-final' && reply.service === 'mmi.last') answered();
+  });
+  for (let sent = 0; sent < MESSAGES_EACH; sent++) {
+    const frames = hostileMessage(random);
+    const reason = dropReason(frames);
+    if (reason !== undefined) expected.set(reason, (expected.get(reason) ?? 0) + 1);
+    peer.send(frames);
+    while (peer.pending > PENDING_MAX) await new Promise((resolve) => setImmediate(resolve));
+  }
+  peer.send(encodeMdp({ kind: 'client-request', version: '0.2', service: 'mmi.last', body: [Buffer.from('?')] }));
+  await seen;
+  expect(peer.undelivered).toBe(0);
+}
+
+/** Runs attacks, several at a time, each with messages of its own. */
+async function attackAll(endpoint: string, first: number, last: number, expected: Map<string, number>): Promise<void> {
+  let next = first;
+  const attacker = async () => {
+    while (next < last) await attack(endpoint, new SeededRandom(`${SEED}/${next++}`), expected);
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, attacker));
+}
+
+it(
+  `100,000 hostile messages (seed ${SEED}): others are served, memory stays flat, drops are counted`,
+  { timeout: 300_000 },
+  async () => {
+    const broker = launch(script('mdp/fixtures/measured-broker.mjs', ['--expose-gc']));
+    const endpoint = (await broker.line('listening'))['endpoint'] as string;
+    const worker = launch(
+      program('worker', { connect: endpoint, service: SERVICE, handler: 'echo', 'heartbeat-ms': 100, liveness: 100 }),
+    );
+    await worker.line('ready');
+    await using client = new MdpClient({ endpoints: [endpoint], timeoutMs: 120_000, tries: 1 });
+
+    const expected = new Map<string, number>();
+    const over = new AbortController();
+    const honest = (async () => {
+      let served = 0;
+      for (; !over.signal.aborted; served++)
+        expect(String(await client.request(SERVICE, `request ${served}`))).toBe(`request ${served}`);
+      return served;
+    })();
+    await Promise.race([attackAll(endpoint, 0, WARM_UP, expected), broker.lost()]);
+    const before = await report(broker);
+    await Promise.race([attackAll(endpoint, WARM_UP, WARM_UP + CONNECTIONS, expected), broker.lost()]);
+    over.abort();
+    const served = await honest;
+    let after = await report(broker);
+    // Requests to services that nobody has live for their TTL; the honest worker's beats go on meanwhile.
+    while (after.openRequests > 0) after = await report(broker);
+
+    expect(served).toBeGreaterThan(CONNECTIONS);
+    expect(worker.lines('lost')).toEqual([]);
+    const { dropped } = after.counters;
+    const counted = [...expected.keys()].map((reason) => [reason, dropped[reason]]);
+    expect(Object.fromEntries(counted)).toEqual(Object.fromEntries(expected));
+    expect(after.heapUsed / before.heapUsed).toBeLessThan(HEAP_RATIO_MAX);
+    expect(after.rss / before.rss).toBeLessThan(RSS_RATIO_MAX);
+  },
+);

@@ -1,0 +1,41 @@
+// A worker is lost while it works: the request is answered by another one, and the client hears exactly one reply (rules 13 to 16).
+import { describe, expect, it } from 'vitest';
+import { HOLD, stage } from './stage.js';
+
+const theater = stage();
+
+/** A request that one worker holds, while another stands by. */
+async function scene(protocol: 'mdp' | 'mdp01') {
+  const { broker, endpoint } = await theater.broker();
+  const holder = await theater.worker(endpoint, { protocol, handler: HOLD });
+  const client = await theater.client(endpoint, protocol === 'mdp' ? '0.2' : '0.1');
+  client.ask('job');
+  await holder.line('holding');
+  await theater.worker(endpoint, { protocol });
+  await broker.line('worker-ready', {}, 2);
+  return { broker, holder, client };
+}
+
+describe.each(['mdp', 'mdp01'] as const)('%s: a worker is lost while it works', (protocol) => {
+  it('killed: another one answers, once', async () => {
+    const { broker, holder, client } = await scene(protocol);
+    holder.kill('SIGKILL');
+    await broker.line('worker-lost', { reason: 'gone' });
+    await client.received(1);
+    client.ask('fence');
+    await client.received(2);
+    expect(Object.fromEntries(client.answers)).toEqual({ job: 1, fence: 1 });
+  });
+
+  it('stopped: another one answers, and what the first one says when it runs again reaches nobody', async () => {
+    const { broker, holder, client } = await scene(protocol);
+    holder.kill('SIGSTOP');
+    await broker.line('worker-lost', { reason: 'expired' });
+    await client.received(1);
+    holder.kill('SIGCONT');
+    await broker.line('worker-ready', {}, 3);
+    client.ask('fence');
+    await client.received(2);
+    expect(Object.fromEntries(client.answers)).toEqual({ job: 1, fence: 1 });
+  });
+});

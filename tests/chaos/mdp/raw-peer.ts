@@ -1,0 +1,86 @@
+/** A socket that says what it is told to and counts what it hears: no facade between the test and the wire. */
+import { decodeMdpAtClient, encodeMdp } from '@proj/frames/mdp';
+import type { MdpVersion } from '@proj/frames/mdp';
+import { ROUTER_PEER } from '@proj/transport';
+import type { SocketPort } from '@proj/transport';
+import { zmqTransport } from '@proj/transport/zmq';
+import { Tally } from '../tally.js';
+
+/** A DEALER connected to a broker. */
+export class RawPeer {
+  readonly #port: SocketPort;
+  /** Messages of ours that the transport gave back. */
+  undelivered = 0;
+
+  private constructor(port: SocketPort, endpoint: string, onMessage: (frames: Uint8Array[]) => void) {
+    this.#port = port;
+    port.connect(endpoint);
+    port.start({
+      onMessage: (_peer, frames) => onMessage(frames),
+      onPeerGone: () => undefined,
+      onUndeliverable: () => {
+        this.undelivered++;
+      },
+      onRejected: () => undefined,
+      onBroken: (error) => {
+        throw error;
+      },
+    });
+  }
+
+  /** Connects in the background; `onMessage` is called for everything that comes. */
+  static async connect(endpoint: string, onMessage: (frames: Uint8Array[]) => void): Promise<RawPeer> {
+    const transport = zmqTransport();
+    await transport.load();
+    return new RawPeer(transport.dealer({ lingerMs: 0 }), endpoint, onMessage);
+  }
+
+  /** Sends one message. */
+  send(frames: readonly Uint8Array[]): void {
+    this.#port.send(ROUTER_PEER, frames);
+  }
+
+  /** Messages that the transport has not taken yet. */
+  get pending(): number {
+    return this.#port.pending;
+  }
+
+  /** Closes the socket; what is pending is discarded. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#port.close();
+  }
+}
+
+/** A client that sends each request once, never again, and counts every reply by its first body frame. */
+export class CountingClient extends Tally {
+  readonly #version: MdpVersion;
+  readonly #service: string;
+  #peer: RawPeer | undefined;
+
+  private constructor(version: MdpVersion, service: string) {
+    super();
+    this.#version = version;
+    this.#service = service;
+  }
+
+  /** A client of one service. */
+  static async connect(endpoint: string, service: string, version: MdpVersion = '0.2'): Promise<CountingClient> {
+    const client = new CountingClient(version, service);
+    client.#peer = await RawPeer.connect(endpoint, (frames) => {
+      const reply = decodeMdpAtClient(frames);
+      client.count(reply.kind === 'client-final' ? String(reply.body[0]) : reply.kind);
+    });
+    return client;
+  }
+
+  /** Sends a request with this text as its body. */
+  ask(text: string): void {
+    const body = [Buffer.from(text)];
+    this.#peer?.send(encodeMdp({ kind: 'client-request', version: this.#version, service: this.#service, body }));
+  }
+
+  /** Closes the socket. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#peer?.[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,30 @@
+// The queue is killed and started again at its ports: workers send READY again, clients ask again and have their replies.
+import { expect, it } from 'vitest';
+import { HOLD } from '../cast.js';
+import { stage } from './stage.js';
+
+const theater = stage();
+
+it('a killed queue: all workers are READY again, and clients have their replies by asking again', async () => {
+  const first = await theater.queue();
+  const { frontend, backend } = first;
+  const holder = await theater.worker(backend, { handler: HOLD });
+  await first.queue.line('worker-ready');
+  const client = theater.client(frontend, { timeoutMs: 1000, tries: 600 });
+  const running = client.request('was running');
+  await holder.line('holding');
+  const workers = [holder, await theater.worker(backend), await theater.worker(backend)];
+  await first.queue.line('worker-ready', {}, workers.length);
+  first.queue.kill('SIGKILL');
+  await first.queue.exit;
+  const asked = client.request('asked meanwhile');
+
+  const second = await theater.queue({ 'ppp-frontend': frontend, 'ppp-backend': backend });
+  await Promise.all(workers.map((worker) => worker.line('ready', {}, 2)));
+  await second.queue.line('worker-ready', {}, workers.length);
+  expect(String((await running)[0])).toBe('was running');
+  expect(String((await asked)[0])).toBe('asked meanwhile');
+  const { calls, sends, finals } = client.stats();
+  expect({ calls, finals }).toEqual({ calls: 2, finals: 2 });
+  expect(sends).toBeGreaterThan(calls);
+});

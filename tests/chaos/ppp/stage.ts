@@ -1,0 +1,55 @@
+/** A Paranoid Pirate of real processes: proj-broker, proj-workers, and Lazy Pirates in the test. */
+import { LazyPirateClient } from '@proj/client';
+import type { LazyPirateOptions } from '@proj/client';
+import type { PeerProcess } from '@proj/testkit';
+import { BEATS, cast } from '../cast.js';
+import type { Cast } from '../cast.js';
+import { program } from '../programs.js';
+import type { Flags } from '../programs.js';
+
+/** A queue process and where it listens. */
+export interface RunningQueue {
+  readonly queue: PeerProcess;
+  readonly frontend: string;
+  readonly backend: string;
+}
+
+/** What a queue has counted. */
+export interface QueueCounters {
+  readonly requests: number;
+  readonly replies: number;
+  readonly resends: number;
+  readonly dropped: Readonly<Record<string, number>>;
+}
+
+/** Starts players that end with their test. */
+export interface Stage extends Cast {
+  queue(flags?: Flags): Promise<RunningQueue>;
+  /** Sends each request once, unless `options` say otherwise: what is answered then has not been lost. */
+  client(frontend: string, options?: LazyPirateOptions): LazyPirateClient;
+}
+
+/** A stage for the tests of the calling file. */
+export function stage(): Stage {
+  const { launch, worker, keep } = cast();
+  return {
+    launch,
+    keep,
+    worker: (endpoint, flags) => worker(endpoint, { protocol: 'ppp', ...flags }),
+    async queue(flags) {
+      const ports = { 'ppp-frontend': 'tcp://127.0.0.1:*', 'ppp-backend': 'tcp://127.0.0.1:*' };
+      const more = { 'log-level': 'debug', 'stats-ms': 86_400_000 };
+      const queue = launch(program('broker', { only: 'ppp', ...ports, ...more, ...BEATS, ...flags }));
+      const { pppFrontend, pppBackend } = (await queue.line('listening'))['endpoints'] as Record<string, string>;
+      return { queue, frontend: pppFrontend!, backend: pppBackend! };
+    },
+    client: (frontend, options) =>
+      keep(new LazyPirateClient({ endpoints: [frontend], tries: 1, timeoutMs: 30_000, ...options })),
+  };
+}
+
+/** Ends the queue and says what it has counted. */
+export async function lastCounters(queue: PeerProcess): Promise<QueueCounters> {
+  queue.kill('SIGTERM');
+  return (await queue.line('stats'))['counters'] as QueueCounters;
+}

@@ -1,0 +1,104 @@
+/** What the stages of all protocols have in common: two makers, ours and the Python peers, and an end of everything with its test. */
+import { peerGroup } from '@proj/testkit';
+import type { PeerGroup } from '@proj/testkit';
+import type { HandlerContext } from '@proj/worker';
+import { afterEach } from 'vitest';
+
+/** Who wrote a player. */
+export type Maker = 'ours' | 'python';
+
+/** Frames of a body. */
+export type Body = readonly Uint8Array[];
+
+/** Flags of a Python peer. */
+export type Flags = Readonly<Record<string, string | number | undefined>>;
+
+/**
+ * Heartbeats in all tests: short, so that a test that waits for some is short, and many, so that a machine busy with other
+ * things does not count as a dead peer.
+ */
+export const BEATS = { heartbeatIntervalMs: 100, liveness: 20 } as const;
+
+/** The same as flags of a Python peer. */
+export const BEAT_FLAGS = { 'heartbeat-ms': BEATS.heartbeatIntervalMs, liveness: BEATS.liveness };
+
+/** More beats than a peer may miss. */
+export const LONGER_THAN_LIFE = BEATS.liveness + 5;
+
+/** Starts players that end with their test. */
+export interface Cast extends PeerGroup {
+  /** Has something of ours closed at the end of the test. */
+  keep<T extends AsyncDisposable>(one: T): T;
+}
+
+/** A cast for the tests of the calling file. */
+export function cast(): Cast {
+  const { launch } = peerGroup();
+  const ours: AsyncDisposable[] = [];
+  // Runs before the group ends its processes: ours leave while those they talk to are still there.
+  afterEach(async () => {
+    for (const one of ours.splice(0).reverse()) await one[Symbol.asyncDispose]();
+  });
+  return {
+    launch,
+    keep(one) {
+      ours.push(one);
+      return one;
+    },
+  };
+}
+
+/** A handler whose calls end when the test says so, in their order, or when they are told that nobody waits any more. */
+export class Held {
+  readonly #running: ((reply: string) => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #begun = 0;
+
+  readonly handler = (_request: unknown, { signal }: HandlerContext): Promise<string> =>
+    new Promise((resolve, reject) => {
+      this.#running.push(resolve);
+      signal.addEventListener('abort', () => {
+        reject(signal.reason as Error);
+      });
+      this.#begun++;
+      for (const wake of this.#waiting.splice(0)) wake();
+    });
+
+  /** Resolves when so many calls have begun in all. */
+  async begun(calls: number): Promise<void> {
+    while (this.#begun < calls) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Ends the call that began first. */
+  release(reply: string): void {
+    this.#running.shift()?.(reply);
+  }
+}
+
+/** Frames as commands of a Python peer have them. */
+export function toHex(body: Body): string[] {
+  return body.map((frame) => Buffer.from(frame).toString('hex'));
+}
+
+/** Frames out of a line of a Python peer. */
+export function fromHex(body: unknown): Buffer[] {
+  return (body as string[]).map((frame) => Buffer.from(frame, 'hex'));
+}
+
+const EVERY_BYTE = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+
+/** Bodies that a careless peer would join, cut, decode or lose. */
+export const BODIES: readonly Body[] = [
+  [Buffer.from('one frame')],
+  [Buffer.from('several'), Buffer.from('frames'), Buffer.from('in order')],
+  [new Uint8Array(0)],
+  [new Uint8Array(0), new Uint8Array(0), Buffer.from('behind two empty frames'), new Uint8Array(0)],
+  [EVERY_BYTE],
+  [Buffer.alloc(1 << 20, EVERY_BYTE)],
+  Array.from({ length: 200 }, (_, number) => Buffer.from(number.toString())),
+];
+
+/** Bodies are megabytes: a difference in frames is told apart from one in bytes, and neither is printed whole. */
+export function lengths(body: Body): number[] {
+  return body.map((frame) => frame.length);
+}

@@ -1,0 +1,10 @@
+// Runs before the tests: whoever lacks what their peers are made of is told so in one line, and the run fails.
+import { spawnSync } from 'node:child_process';
+
+const python = process.env.PROJ_PYTHON ?? '/usr/bin/python3';
+const { status } = spawnSync(python, ['-c', 'import zmq'], { stdio: 'ignore' });
+if (status !== 0) {
+  const remedy = 'apt-get install python3-zmq (or set PROJ_PYTHON to a Python 3 that has pyzmq)';
+  console.error(`interop: ${python} with Debian's package python3-zmq is missing: ${remedy}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,74 @@
+// Our worker and client at a broker that is not ours: heartbeats, DISCONNECT, restart (sections 5 and 6 of docs/protocols/mdp.md).
+import { describe, expect, it } from 'vitest';
+import { Held, LONGER_THAN_LIFE } from '../cast.js';
+import { stage, VERSIONS, workerEvent } from './stage.js';
+
+const theater = stage();
+const HELLO = [Buffer.from('hello')];
+
+describe.each(VERSIONS)('MDP %s: a Python broker and our worker', (version) => {
+  it('rule 2: the worker beats while its handler runs, for longer than its liveness', async () => {
+    const { broker, endpoint } = await theater.pythonBroker({ version });
+    const held = new Held();
+    await theater.worker({ endpoints: [endpoint], version, handler: held.handler });
+    const reply = theater.client({ endpoints: [endpoint], version }).request('echo', HELLO);
+    await broker.line('heartbeat', { busy: true }, LONGER_THAN_LIFE);
+    held.release('done');
+    expect(String(await reply)).toBe('done');
+    expect(broker.lines('expired')).toEqual([]);
+  });
+
+  it('rule 4: on DISCONNECT it comes back at once, on a new socket', async () => {
+    const { broker, endpoint } = await theater.pythonBroker({ version });
+    const worker = await theater.worker({ endpoints: [endpoint], version });
+    const { id } = await broker.line('worker');
+    const lost = workerEvent(worker, 'lost');
+    broker.tell({ do: 'disconnect' });
+    expect(await lost).toMatchObject({ reason: 'disconnected', retryInMs: 0 });
+    expect((await broker.line('worker', {}, 2))['id']).not.toBe(id);
+    const reply = await theater.client({ endpoints: [endpoint], version }).request('echo', HELLO);
+    expect(String(reply)).toBe('hello');
+  });
+
+  it('rule 3: when the broker falls silent the worker leaves, and registers anew when it speaks again', async () => {
+    const { broker, endpoint } = await theater.pythonBroker({ version });
+    const worker = await theater.worker({ endpoints: [endpoint], version });
+    await broker.line('heartbeat');
+    const lost = workerEvent(worker, 'lost');
+    broker.tell({ do: 'mute' });
+    expect(await lost).toMatchObject({ reason: 'silent' });
+    broker.tell({ do: 'speak' });
+    await broker.line('worker', {}, 2);
+    // Until then it would give requests to the connection that was left.
+    await broker.line('expired');
+    const reply = await theater.client({ endpoints: [endpoint], version }).request('echo', HELLO);
+    expect(String(reply)).toBe('hello');
+  });
+
+  it('rule 10: a draining worker finishes its job, replies, says DISCONNECT', async () => {
+    const { broker, endpoint } = await theater.pythonBroker({ version });
+    const held = new Held();
+    const worker = await theater.worker({ endpoints: [endpoint], version, handler: held.handler, drainMs: 600_000 });
+    const reply = theater.client({ endpoints: [endpoint], version }).request('echo', HELLO);
+    await held.begun(1);
+    const drained = worker.drain();
+    held.release('last words');
+    expect(String(await reply)).toBe('last words');
+    await drained;
+    await broker.line('goodbye');
+  });
+
+  it('rules 3 and 8: worker and client outlive a killed broker', async () => {
+    const { broker, endpoint } = await theater.pythonBroker({ version });
+    const worker = await theater.worker({ endpoints: [endpoint], version });
+    await broker.line('worker');
+    const client = theater.client({ endpoints: [endpoint], version, timeoutMs: 500, tries: 100 });
+    expect(String(await client.request('echo', HELLO))).toBe('hello');
+    const lost = workerEvent(worker, 'lost');
+    await broker[Symbol.asyncDispose]();
+    await lost;
+    const reply = client.request('echo', [Buffer.from('again')]);
+    await theater.pythonBroker({ version, bind: endpoint });
+    expect(String(await reply)).toBe('again');
+  });
+});

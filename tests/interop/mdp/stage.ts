@@ -1,0 +1,147 @@
+/** Majordomo with players of two makers, ours and the Python peers: a test says who plays which part. */
+import { MdpBroker } from '@proj/broker';
+import type { MdpBrokerEvents, MdpBrokerOptions } from '@proj/broker';
+import { MdpClient } from '@proj/client';
+import type { MdpClientOptions } from '@proj/client';
+import { nextEvent } from '@proj/testkit';
+import type { PeerProcess } from '@proj/testkit';
+import { MdpWorker } from '@proj/worker';
+import type { MdpHandler, MdpWorkerEvents, MdpWorkerOptions } from '@proj/worker';
+import { BEAT_FLAGS, BEATS, cast, fromHex, toHex } from '../cast.js';
+import type { Body, Flags, Maker } from '../cast.js';
+import { pythonPeer } from '../python.js';
+
+/** Protocol versions, as `--version` of the peers and option `version` of the facades have them. */
+export const VERSIONS = ['0.2', '0.1'] as const;
+
+/** One of {@link VERSIONS}. */
+export type Version = (typeof VERSIONS)[number];
+
+/** What came back for a request: the bodies of its PARTIALs and of its FINAL. */
+export interface Answer {
+  readonly partials: Buffer[][];
+  readonly body: Buffer[];
+}
+
+/** A client of either maker. */
+export interface Asker {
+  ask(service: string, body: Body): Promise<Answer>;
+  /** Asks everything without waiting for a reply in between. Replies in the order of the requests. */
+  askAll(service: string, bodies: readonly Body[]): Promise<Buffer[][]>;
+}
+
+/** Starts players that end with their test. */
+export interface Stage {
+  /** Our broker, and where it listens. */
+  broker(options?: MdpBrokerOptions): Promise<{ readonly broker: MdpBroker; readonly endpoint: string }>;
+  /** Our worker, READY sent; it serves `echo` unless told otherwise. */
+  worker(options: Partial<MdpWorkerOptions>): Promise<MdpWorker>;
+  client(options: MdpClientOptions): MdpClient;
+  /** A Python broker, and where it listens. */
+  pythonBroker(flags: Flags): Promise<{ readonly broker: PeerProcess; readonly endpoint: string }>;
+  /** A Python worker, READY sent. */
+  pythonWorker(flags: Flags): Promise<PeerProcess>;
+  pythonClient(flags: Flags): Asker;
+  /** A broker of that maker; where it listens. */
+  brokerBy(maker: Maker, version: Version): Promise<string>;
+  workerBy(maker: Maker, version: Version, endpoint: string, job: keyof typeof HANDLERS): Promise<void>;
+  clientBy(maker: Maker, version: Version, endpoint: string): Asker;
+}
+
+/** The next such event of a broker. Call it before what causes the event. */
+export function brokerEvent<Name extends keyof MdpBrokerEvents>(
+  broker: MdpBroker,
+  name: Name,
+): Promise<MdpBrokerEvents[Name]> {
+  return nextEvent<MdpBrokerEvents, Name>(broker, name);
+}
+
+/** The next such event of a worker. Call it before what causes the event. */
+export function workerEvent<Name extends keyof MdpWorkerEvents>(
+  worker: MdpWorker,
+  name: Name,
+): Promise<MdpWorkerEvents[Name]> {
+  return nextEvent<MdpWorkerEvents, Name>(worker, name);
+}
+
+/** Our counterparts of the Python worker's jobs. */
+const HANDLERS = {
+  echo: ({ body }) => body,
+  parts: async function* ({ body }) {
+    for (const [number, frame] of body.entries()) yield [number.toString(), frame];
+    return body.length.toString();
+  },
+} satisfies Readonly<Record<string, MdpHandler>>;
+
+/** A stage for the tests of the calling file. */
+export function stage(): Stage {
+  const { launch, keep } = cast();
+
+  const self: Stage = {
+    async broker(options) {
+      const broker = keep(new MdpBroker({ endpoint: 'tcp://127.0.0.1:*', ...BEATS, lingerMs: 0, ...options }));
+      const [endpoint] = await broker.start();
+      return { broker, endpoint: endpoint! };
+    },
+    async worker(options) {
+      const worker = keep(new MdpWorker({ ...BEATS, service: 'echo', handler: HANDLERS.echo, ...options }));
+      await worker.start();
+      return worker;
+    },
+    client: (options) => keep(new MdpClient({ timeoutMs: 60_000, tries: 1, ...options })),
+    async pythonBroker(flags) {
+      const broker = launch(pythonPeer('mdp', 'broker', { ...BEAT_FLAGS, ...flags }));
+      const { endpoint } = await broker.line('listening');
+      return { broker, endpoint: endpoint as string };
+    },
+    async pythonWorker(flags) {
+      const worker = launch(pythonPeer('mdp', 'worker', { ...BEAT_FLAGS, ...flags }));
+      await worker.line('ready');
+      return worker;
+    },
+    pythonClient: (flags) => pythonAsker(launch(pythonPeer('mdp', 'client', flags))),
+    async brokerBy(maker, version) {
+      return (await (maker === 'ours' ? self.broker() : self.pythonBroker({ version }))).endpoint;
+    },
+    async workerBy(maker, version, endpoint, job) {
+      if (maker === 'python') await self.pythonWorker({ connect: endpoint, version, job });
+      else await self.worker({ endpoints: [endpoint], version, handler: HANDLERS[job] });
+    },
+    clientBy: (maker, version, endpoint) =>
+      maker === 'python'
+        ? self.pythonClient({ connect: endpoint, version })
+        : ourAsker(self.client({ endpoints: [endpoint], version })),
+  };
+  return self;
+}
+
+function ourAsker(client: MdpClient): Asker {
+  return {
+    async ask(service, body) {
+      const replies = client.stream(service, body);
+      const partials: Buffer[][] = [];
+      while (true) {
+        const { done, value } = await replies.next();
+        if (done === true) return { partials, body: value };
+        partials.push(value);
+      }
+    },
+    askAll: (service, bodies) => Promise.all(bodies.map((body) => client.request(service, body))),
+  };
+}
+
+function pythonAsker(client: PeerProcess): Asker {
+  return {
+    async ask(service, body) {
+      const replied = client.next('reply');
+      client.tell({ do: 'request', service, body: toHex(body) });
+      const reply = await replied;
+      return { partials: (reply['partials'] as unknown[]).map(fromHex), body: fromHex(reply['body']) };
+    },
+    async askAll(service, bodies) {
+      const replied = client.next('replies');
+      client.tell({ do: 'pipeline', service, bodies: bodies.map(toHex) });
+      return ((await replied)['bodies'] as unknown[]).map(fromHex);
+    },
+  };
+}

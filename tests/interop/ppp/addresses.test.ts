@@ -1,0 +1,107 @@
+// Who asked: REQ and DEALER sockets, routing ids that are no text, hops in between (docs/protocols/ppp.md, section 1).
+import { describe, expect, it } from 'vitest';
+import { nextEvent } from '@proj/testkit';
+import type { PppQueueEvents } from '@proj/broker';
+import { toHex } from '../cast.js';
+import type { Maker } from '../cast.js';
+import { stage } from './stage.js';
+
+const theater = stage();
+
+const MAKERS: readonly Maker[] = ['ours', 'python'];
+
+/** Routing ids as hex. libzmq keeps ids that begin with a zero byte for itself. */
+const IDS = [
+  ['that are no UTF-8 and have a zero byte', 'c328000aff'],
+  ['of one byte', '01'],
+  ['of 255 bytes', 'fe'.repeat(255)],
+] as const;
+
+describe.each(MAKERS)('a %s worker behind our queue', (maker) => {
+  it('serves a REQ socket, one request after the other', async () => {
+    const { frontend, backend } = await theater.queue();
+    await theater.workerBy(maker, backend);
+    const client = theater.pythonClient({ connect: frontend });
+    for (const text of ['first', 'second', ''])
+      expect((await client.ask([Buffer.from(text)])).map(String)).toEqual([text]);
+  });
+
+  it('serves a DEALER that writes hops in front of the empty frame, and gives them back', async () => {
+    const { frontend, backend } = await theater.queue();
+    await theater.workerBy(maker, backend);
+    const hops = ['01', '02', 'ff00ff', 'fe'.repeat(255)].join(',');
+    const client = theater.pythonClient({ connect: frontend, socket: 'dealer', hops });
+    expect((await client.ask([Buffer.from('x')])).map(String)).toEqual(['x']);
+  });
+
+  it('serves REQ and DEALER sockets behind three routers', async () => {
+    const { frontend, backend } = await theater.queue();
+    await theater.workerBy(maker, backend);
+    const connect = await theater.hop(await theater.hop(await theater.hop(frontend)));
+    expect((await theater.pythonClient({ connect }).ask([Buffer.from('x')])).map(String)).toEqual(['x']);
+    const dealer = theater.pythonClient({ connect, socket: 'dealer' });
+    const bodies = Array.from({ length: 100 }, (_, number) => [Buffer.from(`request ${number}`)]);
+    expect((await dealer.askAll(bodies)).map(String)).toEqual(bodies.map(String));
+  });
+
+  it.each(IDS)('serves a client of ids %s', async (_, identity) => {
+    const { frontend, backend } = await theater.queue();
+    await theater.workerBy(maker, backend);
+    const client = theater.pythonClient({ connect: frontend, identity });
+    expect((await client.ask([Buffer.from('x')])).map(String)).toEqual(['x']);
+  });
+});
+
+describe('our client behind a Python queue and three routers', () => {
+  it('has its replies', async () => {
+    const { frontend, backend } = await theater.pythonQueue();
+    await theater.worker({ endpoints: [backend] });
+    const connect = await theater.hop(await theater.hop(await theater.hop(frontend)));
+    expect(String(await theater.client({ endpoints: [connect] }).request('x'))).toBe('x');
+  });
+});
+
+describe('routing ids at our queue', () => {
+  it('a worker sees those of client and hops, outermost first, and nothing else', async () => {
+    const { frontend, backend } = await theater.queue();
+    const worker = await theater.pythonWorker({ connect: backend, job: 'hold' });
+    const flags = { connect: frontend, socket: 'dealer', identity: 'c328000aff', hops: '01,02' };
+    const reply = theater.pythonClient(flags).ask([Buffer.from('x')]);
+    expect(await worker.line('working')).toMatchObject({
+      addresses: ['c328000aff', '01', '02'],
+      content: toHex([Buffer.from('x')]),
+    });
+    worker.tell({ do: 'finish' });
+    expect((await reply).map(String)).toEqual(['x']);
+  });
+
+  it('clients whose ids differ only in bytes that are no text are served apart', async () => {
+    const { queue, frontend, backend } = await theater.queue();
+    await theater.pythonWorker({ connect: backend });
+    const replies = ['ff01', 'ff02', 'fe01'].map((identity) =>
+      theater.pythonClient({ connect: frontend, identity }).ask([Buffer.from(identity)]),
+    );
+    expect((await Promise.all(replies)).map(String)).toEqual(['ff01', 'ff02', 'fe01']);
+    expect(queue.stats().counters.replies).toBe(3);
+  });
+
+  it.each(IDS)('workers may have ids %s', async (_, identity) => {
+    const { frontend, backend } = await theater.queue();
+    await theater.pythonWorker({ connect: backend, identity });
+    expect(String(await theater.client({ endpoints: [frontend] }).request('x'))).toBe('x');
+  });
+
+  it('rule 17: a worker killed at work and started again under its id takes over', async () => {
+    const { queue, frontend, backend } = await theater.queue();
+    const identity = 'c328000aff';
+    const first = await theater.pythonWorker({ connect: backend, identity, job: 'hold' });
+    const reply = theater.client({ endpoints: [frontend] }).request('x');
+    await first.line('working');
+    const lost = nextEvent<PppQueueEvents, 'worker-lost'>(queue, 'worker-lost');
+    await first[Symbol.asyncDispose]();
+    await lost;
+    await theater.pythonWorker({ connect: backend, identity });
+    expect(String(await reply)).toBe('x');
+    expect(queue.stats()).toMatchObject({ workers: 1, counters: { workersReady: 2, workersLost: 1, resends: 1 } });
+  });
+});

@@ -1,0 +1,120 @@
+/** Paranoid Pirate with players of two makers, ours and the Python peers: a test says who plays which part. */
+import { PppPool, PppQueue } from '@proj/broker';
+import type { PppPoolOptions, PppQueueOptions } from '@proj/broker';
+import { LazyPirateClient } from '@proj/client';
+import type { LazyPirateOptions } from '@proj/client';
+import type { PeerProcess } from '@proj/testkit';
+import { PppWorker } from '@proj/worker';
+import type { PppWorkerOptions } from '@proj/worker';
+import { BEAT_FLAGS, BEATS, cast, fromHex, toHex } from '../cast.js';
+import type { Body, Cast, Flags, Maker } from '../cast.js';
+import { pythonPeer } from '../python.js';
+
+/** A client of either maker. */
+export interface Asker {
+  ask(body: Body): Promise<Buffer[]>;
+  /** Asks everything without waiting for a reply in between. Replies in the order of the requests. */
+  askAll(bodies: readonly Body[]): Promise<Buffer[][]>;
+}
+
+/** Where a queue listens. */
+export interface Ports {
+  readonly frontend: string;
+  readonly backend: string;
+}
+
+/** Starts players that end with their test. */
+export interface Stage extends Pick<Cast, 'keep'> {
+  /** Our queue, and where it listens. */
+  queue(options?: PppQueueOptions): Promise<Ports & { readonly queue: PppQueue }>;
+  /** Our pool, and where it listens. */
+  pool(options?: PppPoolOptions): Promise<{ readonly pool: PppPool; readonly endpoint: string }>;
+  /** Our worker, READY sent; it echoes unless told otherwise. */
+  worker(options: Partial<PppWorkerOptions>): Promise<PppWorker>;
+  /** Our client; it sends each request once unless told otherwise. */
+  client(options: LazyPirateOptions): LazyPirateClient;
+  /** A Python queue, and where it listens. */
+  pythonQueue(flags?: Flags): Promise<Ports & { readonly queue: PeerProcess }>;
+  /** A Python worker, READY sent. */
+  pythonWorker(flags: Flags): Promise<PeerProcess>;
+  /** A Python client: a REQ socket unless told otherwise. */
+  pythonClient(flags: Flags): Asker & { readonly client: PeerProcess };
+  /** A hop in Python in front of an endpoint; where it listens. */
+  hop(connect: string): Promise<string>;
+  /** A queue of that maker. */
+  queueBy(maker: Maker): Promise<Ports>;
+  workerBy(maker: Maker, backend: string): Promise<void>;
+  clientBy(maker: Maker, frontend: string): Asker;
+}
+
+/** A stage for the tests of the calling file. */
+export function stage(): Stage {
+  const { launch, keep } = cast();
+  const self: Stage = {
+    keep,
+    async queue(options) {
+      const ports = { frontend: 'tcp://127.0.0.1:*', backend: 'tcp://127.0.0.1:*' };
+      const queue = keep(new PppQueue({ ...ports, ...BEATS, lingerMs: 0, ...options }));
+      const { frontend, backend } = await queue.start();
+      return { queue, frontend: frontend[0]!, backend: backend[0]! };
+    },
+    async pool(options) {
+      const pool = keep(new PppPool({ endpoint: 'tcp://127.0.0.1:*', ...BEATS, lingerMs: 0, ...options }));
+      const [endpoint] = await pool.start();
+      return { pool, endpoint: endpoint! };
+    },
+    async worker(options) {
+      const worker = keep(new PppWorker({ ...BEATS, reconnectMinMs: 100, handler: ({ body }) => body, ...options }));
+      await worker.start();
+      return worker;
+    },
+    client: (options) => keep(new LazyPirateClient({ timeoutMs: 60_000, tries: 1, ...options })),
+    async pythonQueue(flags) {
+      const queue = launch(pythonPeer('ppp', 'queue', { ...BEAT_FLAGS, ...flags }));
+      const { frontend, backend } = await queue.line('listening');
+      return { queue, frontend: frontend as string, backend: backend as string };
+    },
+    async pythonWorker(flags) {
+      const worker = launch(pythonPeer('ppp', 'worker', { ...BEAT_FLAGS, ...flags }));
+      await worker.line('ready');
+      return worker;
+    },
+    pythonClient: (flags) => pythonAsker(launch(pythonPeer('ppp', 'client', flags))),
+    async hop(connect) {
+      return (await launch(pythonPeer('ppp', 'hop', { connect })).line('listening'))['endpoint'] as string;
+    },
+    queueBy: (maker) => (maker === 'ours' ? self.queue() : self.pythonQueue()),
+    async workerBy(maker, backend) {
+      if (maker === 'python') await self.pythonWorker({ connect: backend });
+      else await self.worker({ endpoints: [backend] });
+    },
+    clientBy: (maker, frontend) =>
+      maker === 'python'
+        ? self.pythonClient({ connect: frontend, socket: 'dealer' })
+        : ourAsker(self.client({ endpoints: [frontend] })),
+  };
+  return self;
+}
+
+function ourAsker(client: LazyPirateClient): Asker {
+  return {
+    ask: (body) => client.request(body),
+    askAll: (bodies) => Promise.all(bodies.map((body) => client.request(body))),
+  };
+}
+
+function pythonAsker(client: PeerProcess): Asker & { readonly client: PeerProcess } {
+  return {
+    client,
+    async ask(body) {
+      const replied = client.next('reply');
+      client.tell({ do: 'request', content: toHex(body) });
+      return fromHex((await replied)['content']);
+    },
+    async askAll(bodies) {
+      const replied = client.next('replies');
+      client.tell({ do: 'pipeline', contents: bodies.map(toHex) });
+      return ((await replied)['contents'] as unknown[]).map(fromHex);
+    },
+  };
+}

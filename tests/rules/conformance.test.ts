@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { filesProving, rowsOf, ruleNumbersOf, rulesNamedIn, titlesOf } from './conformance.js';
+import { ROOT, testFiles } from './workspace.js';
+
+const DOCUMENT = `# Protocol
+
+## Broker
+
+1. One.
+2. Two,
+   going on.
+
+## Clauses
+
+| clause | level | tests |
+| --- | --- | --- |
+| a.1 | this \\| that | \`\`first \`x\`\`\`, \`second \\| half\` |
+| a.2 | that | |
+
+| without | proofs |
+| --- | --- |
+| b.1 | \`third\` |
+`;
+
+describe('reading', () => {
+  it('finds the rows of tables with tests, and the tests they name', () => {
+    expect(rowsOf(DOCUMENT)).toEqual([
+      { subject: 'a.1', proofs: ['first `x`', 'second | half'] },
+      { subject: 'a.2', proofs: [] },
+    ]);
+  });
+
+  it('finds the file that proves', () => {
+    const titles = new Map([
+      ['packages/x/src/a.test.ts', ['one', 'both']],
+      ['packages/x/src/b.test.ts', ['both']],
+      ['packages/x/src/scenarios/01-story.txt', ['A story.']],
+    ]);
+    expect(filesProving('one', titles)).toEqual(['packages/x/src/a.test.ts']);
+    expect(filesProving('both', titles)).toHaveLength(2);
+    expect(filesProving('b.test.ts › both', titles)).toEqual(['packages/x/src/b.test.ts']);
+    expect(filesProving('01-story.txt', titles)).toEqual(['packages/x/src/scenarios/01-story.txt']);
+    expect(filesProving('b.test.ts › one', titles)).toEqual([]);
+    expect(filesProving('02-story.txt', titles)).toEqual([]);
+  });
+
+  it('finds the numbers of rules under their heading', () => {
+    expect(ruleNumbersOf(DOCUMENT, '## Broker')).toEqual([1, 2]);
+    expect(ruleNumbersOf(DOCUMENT, '## Worker')).toEqual([]);
+  });
+
+  it('finds titles of tests, tables of tests and groups', () => {
+    const text = `describe('a', () => { it('b', f); it.each([1])('c %s', f); it.each\`x\`('d', f); test.skipIf(x)('e', f); call('f'); });`;
+    expect(titlesOf({ path: 'x.test.ts', text })).toEqual(['a', 'b', 'c %s', 'd', 'e']);
+  });
+
+  it('finds the title of a scenario', () => {
+    expect(titlesOf({ path: 'x.txt', text: '# A worker dies (rule 14).\n# More.\n' })).toEqual([
+      'A worker dies (rule 14).',
+    ]);
+  });
+
+  it('finds the rules that titles name', () => {
+    const titles = ['rule 4: x', 'rules 5, 6 and 7: y', 'a worker dies (rule 14)', '8 rules', 'ruler 9'];
+    expect(rulesNamedIn(titles)).toEqual(new Set([4, 5, 6, 7, 14]));
+  });
+});
+
+/** A document, what the names of its clauses begin with, and how many it has at least. */
+interface Protocol {
+  readonly name: string;
+  readonly clauses: string;
+  readonly atLeast: number;
+  /** Sections with numbered rules, and the files whose titles cite them. */
+  readonly roles: readonly (readonly [role: string, heading: string, files: RegExp])[];
+}
+
+const PROTOCOLS: readonly Protocol[] = [
+  {
+    name: 'mdp',
+    clauses: '18/',
+    atLeast: 40,
+    roles: [
+      ['broker', '## 4. Broker', /^packages\/broker\/src\/mdp\//],
+      ['worker', '## 5. Worker', /^packages\/worker\/src\/mdp\//],
+      ['client', '## 6. Client', /^packages\/client\/src\/mdp\//],
+    ],
+  },
+  {
+    name: 'ppp',
+    clauses: '6/',
+    atLeast: 15,
+    roles: [
+      ['queue', '## 3. Queue', /^packages\/broker\/src\/ppp\/(?!.*pool)/],
+      ['worker', '## 4. Worker', /^packages\/worker\/src\/ppp\//],
+      ['pool', '## 5. Pool', /^packages\/broker\/src\/ppp\/.*pool/],
+      ['client', '## 6. Client', /^packages\/client\/src\/ppp\//],
+    ],
+  },
+];
+
+const files = testFiles();
+
+/** Titles that may prove something about a protocol: not those in files of another one, whose rules have the same numbers. */
+function titlesFor(name: string): Map<string, readonly string[]> {
+  const others = PROTOCOLS.filter((protocol) => protocol.name !== name).map((protocol) => protocol.name);
+  const foreign = new RegExp(`/(${others.join('|')})[/.]`);
+  return new Map(files.filter(({ path }) => !foreign.test(path)).map((file) => [file.path, titlesOf(file)]));
+}
+
+describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
+  'docs/protocols/%s.md',
+  (name, protocol) => {
+    const { clauses, atLeast, roles } = protocol;
+    const document = readFileSync(join(ROOT, 'docs/protocols', `${name}.md`), 'utf8');
+    const titles = titlesFor(name);
+    const rows = rowsOf(document);
+
+    it('lists every clause once', () => {
+      const subjects = rows.map(({ subject }) => subject);
+      expect(subjects.filter((subject) => subject.startsWith(clauses)).length).toBeGreaterThan(atLeast);
+      expect(subjects).toEqual([...new Set(subjects)]);
+    });
+
+    it('names tests for every clause', () => {
+      expect(rows.filter(({ proofs }) => proofs.length === 0).map(({ subject }) => subject)).toEqual([]);
+    });
+
+    it('names only tests that exist, each without doubt', () => {
+      const doubtful = rows.flatMap(({ subject, proofs }) =>
+        proofs
+          .map((proof) => ({ proof, found: filesProving(proof, titles) }))
+          .filter(({ found }) => found.length !== 1)
+          .map(({ proof, found }) => `${subject}: ${proof} is in ${found.length} files`),
+      );
+      expect(doubtful).toEqual([]);
+    });
+
+    it.each(roles)('each rule of the %s is numbered once and proved by a test that names it', (_role, heading, own) => {
+      const numbers = ruleNumbersOf(document, heading);
+      expect(numbers).not.toEqual([]);
+      expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+      const named = rulesNamedIn([...titles].filter(([path]) => own.test(path)).flatMap(([, list]) => list));
+      expect(
+        numbers.filter((number) => !named.has(number)),
+        'rules without a test',
+      ).toEqual([]);
+    });
+  },
+);

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { countReport, countTask } from '../../scripts/counts.mjs';
+
+const loaded = { status: 'passed', assertionResults: [{}] };
+const report = {
+  numPassedTests: 7,
+  numFailedTests: 2,
+  testResults: [loaded, { status: 'failed', assertionResults: [{}] }],
+};
+const green = { numPassedTests: 7, numFailedTests: 0, testResults: [loaded] };
+const task = (exitCode?: number | null, name = 'test') => ({
+  taskId: `@proj/x#${name}`,
+  task: name,
+  ...(exitCode === undefined ? {} : { execution: { exitCode } }),
+});
+
+describe('the sum at the end of npm test', () => {
+  it('takes tests from a report', () => {
+    expect(countReport(report)).toEqual({ passed: 7, failed: 2 });
+  });
+
+  it('counts a test file that did not load as one failure', () => {
+    const testResults = [loaded, { status: 'failed', assertionResults: [] }];
+    expect(countReport({ ...green, testResults })).toEqual({ passed: 7, failed: 1 });
+  });
+
+  it('counts a task without a report as one check', () => {
+    expect(countTask(task(0))).toEqual({ id: '@proj/x#test', passed: 1, failed: 0 });
+    expect(countTask(task(2))).toEqual({ id: '@proj/x#test', passed: 0, failed: 1 });
+  });
+
+  it('counts a build only when it failed', () => {
+    expect(countTask(task(0, 'build'))).toMatchObject({ passed: 0, failed: 0 });
+    expect(countTask(task(1, 'build'))).toMatchObject({ passed: 0, failed: 1 });
+  });
+
+  it('counts a task by its report', () => {
+    expect(countTask(task(0), green)).toMatchObject({ passed: 7, failed: 0 });
+    expect(countTask(task(1), report)).toMatchObject({ passed: 7, failed: 2 });
+  });
+
+  it('counts a task that failed as a failure although its report is green', () => {
+    expect(countTask(task(1), green)).toMatchObject({ passed: 7, failed: 1 });
+  });
+
+  it.each([undefined, null])('counts a task that never ran or was killed as a failure (exit code %s)', (exitCode) => {
+    expect(countTask(task(exitCode))).toMatchObject({ passed: 0, failed: 1 });
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { checkImports, RULE_NAMES } from './imports.js';
+import { PACKAGES, sourceFiles } from './workspace.js';
+
+/** Rule, file, offending text. */
+const FORBIDDEN: readonly (readonly [string, string, string])[] = [
+  ['public-entries-only', 'packages/broker/src/mdp/broker.ts', "import { latin1 } from '@proj/frames/src/bytes.js';"],
+  ['public-entries-only', 'apps/broker/src/main.ts', "import { MdpBroker } from '@proj/broker/dist/index.js';"],
+  ['public-entries-only', 'packages/worker/src/mdp/worker.ts', "import { x } from '../../../client/src/index.js';"],
+  ['protocols-apart', 'packages/broker/src/nfp/engine.ts', "import { x } from '../mdp/engine.js';"],
+  ['protocols-apart', 'packages/transport/src/virtual/index.ts', "export { x } from '../zmq/port.js';"],
+  ['codecs-import-nothing', 'packages/frames/src/mdp/decode.ts', "import type { Clock } from '@proj/heartbeat';"],
+  ['codecs-import-nothing', 'packages/frames/src/bytes.ts', "import { Buffer } from 'node:buffer';"],
+  ['heartbeat-imports-nothing', 'packages/heartbeat/src/clock.ts', "import { performance } from 'node:perf_hooks';"],
+  ['transport-below-roles', 'packages/transport/src/driver.ts', "import { latin1 } from '@proj/frames';"],
+  ['transport-below-roles', 'packages/transport/src/driver.ts', "import { Router } from 'zeromq';"],
+  ['transport-below-roles', 'packages/transport/src/virtual/network.ts', "import { randomUUID } from 'node:crypto';"],
+  ['engines-are-pure', 'packages/broker/src/mdp/engine.ts', "import { Driver } from '@proj/transport';"],
+  ['engines-are-pure', 'packages/client/src/mdp/session.ts', "const os = await import('node:os');"],
+  ['engines-are-pure', 'packages/broker/src/parts/lru.ts', "import { z } from 'zod';"],
+  ['engines-are-pure', 'packages/broker/src/mdp/engine.ts', "const lib = require('zeromq');"],
+  ['options-only-zod', 'packages/worker/src/mdp/options.ts', "import { Backoff } from '@proj/heartbeat';"],
+  ['stores-only-database', 'packages/pzq/src/store/lmdb.ts', "import { x } from '../engine.js';"],
+  ['facades-no-other-packages', 'packages/client/src/mdp/client.ts', "import { MdpBroker } from '@proj/broker';"],
+  ['facades-no-other-packages', 'packages/client/src/mdp/client.ts', "import * as z from 'zod';"],
+];
+
+const ALLOWED: readonly (readonly [string, string])[] = [
+  [
+    'packages/broker/src/mdp/engine.ts',
+    "import type { Engine } from '@proj/transport'; import { x } from '../parts/lru.js';",
+  ],
+  [
+    'packages/broker/src/mdp/engine.ts',
+    "import { latin1 } from '@proj/frames'; import { Backoff } from '@proj/heartbeat';",
+  ],
+  ['packages/broker/src/mdp/options.ts', "import * as z from 'zod'; import type { X } from './engine.js';"],
+  [
+    'packages/broker/src/mdp/broker.ts',
+    "import { Driver } from '@proj/transport'; await import('@proj/transport/zmq');",
+  ],
+  ['packages/transport/src/zmq/port.ts', "import { Router } from 'zeromq'; import { randomUUID } from 'node:crypto';"],
+  ['packages/transport/src/driver.ts', "import type { Malformed } from '@proj/frames';"],
+  ['apps/broker/src/main.ts', "import { MdpBroker } from '@proj/broker'; import pino from 'pino';"],
+];
+
+describe('import rules', () => {
+  it.each(FORBIDDEN)('%s: %s refuses %s', (rule, path, text) => {
+    expect(checkImports([{ path, text }])).toContainEqual(expect.objectContaining({ rule, path, line: 1 }));
+  });
+
+  it.each(ALLOWED)('%s may say %s', (path, text) => {
+    expect(checkImports([{ path, text }])).toEqual([]);
+  });
+
+  it('each rule is seen to fail', () => {
+    expect(new Set(FORBIDDEN.map(([rule]) => rule))).toEqual(new Set(RULE_NAMES));
+  });
+
+  it('what an engine needs at run time is held to the rules of engines', () => {
+    const engine = { path: 'packages/broker/src/mdp/engine.ts', text: "import { x } from './service.js';" };
+    const helper = { path: 'packages/broker/src/mdp/service.ts', text: "import { hostname } from 'node:os';" };
+    expect(checkImports([helper])).toEqual([]);
+    expect(checkImports([engine, helper])).toEqual([
+      expect.objectContaining({ rule: 'engines-are-pure', path: helper.path }),
+    ]);
+  });
+
+  it.each(PACKAGES.map(({ dir }) => dir))('%s keeps the rules', (dir) => {
+    const violations = checkImports(sourceFiles(dir));
+    expect(violations.map((v) => `${v.rule}: ${v.path}:${v.line} imports ${v.specifier} (${v.reason})`)).toEqual([]);
+  });
+});

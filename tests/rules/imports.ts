@@ -1,0 +1,181 @@
+/** Who may import whom: the table of docs/ARCHITECTURE.md as a checker. Works on texts, so that a test can invent files. */
+import { posix } from 'node:path';
+import ts from 'typescript';
+import type { SourceFile } from './workspace.js';
+
+/** One import that breaks a rule. */
+export interface Violation {
+  readonly rule: string;
+  readonly path: string;
+  readonly line: number;
+  readonly specifier: string;
+  readonly reason: string;
+}
+
+interface Import {
+  readonly specifier: string;
+  /** Erased by the compiler: nothing of it exists at run time. */
+  readonly typeOnly: boolean;
+  readonly line: number;
+}
+
+interface Context {
+  readonly path: string;
+  /** Path from the root of the imported file, for relative imports. */
+  readonly target: string | undefined;
+  readonly found: Import;
+  /** True when an engine, session or part needs this file at run time, directly or through others. */
+  readonly pure: boolean;
+}
+
+interface Rule {
+  readonly name: string;
+  readonly reason: string;
+  readonly broken: (context: Context) => boolean;
+}
+
+const ROLES = /^packages\/(broker|worker|client|pzq|scheduler)\/src\//;
+const PURE_ROOT = /^packages\/[^/]+\/src\/(?:.+\/)?(?:(?:engine|session)[^/]*\.ts|parts\/.+)$/;
+const isNode = (specifier: string) => specifier.startsWith('node:');
+const isRelative = (specifier: string) => specifier.startsWith('.');
+const isProject = (specifier: string) => specifier.startsWith('@proj/');
+const inRole = (path: string) => ROLES.test(path);
+const isOptions = (path: string) => path.endsWith('/options.ts');
+const isStore = (path: string) => /\/src\/store\//.test(path);
+
+/** `packages/broker/src/mdp/engine.ts` is in folder `mdp`; files directly in `src` are in none. */
+function folderOf(path: string): string | undefined {
+  return /^(?:packages|apps)\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1];
+}
+
+const RULES: readonly Rule[] = [
+  {
+    name: 'public-entries-only',
+    reason: "nobody imports another package's src or dist",
+    broken: ({ path, target, found }) =>
+      /^@proj\/[^/]+\/(src|dist)(\/|$)/.test(found.specifier) ||
+      (target !== undefined && !target.startsWith(path.split('/').slice(0, 2).join('/') + '/')),
+  },
+  {
+    name: 'protocols-apart',
+    reason: 'folders of one package share nothing but parts/',
+    broken: ({ path, target }) => {
+      const from = folderOf(path);
+      const to = target === undefined ? undefined : folderOf(target);
+      return path.startsWith('packages/') && from !== undefined && to !== undefined && from !== to && to !== 'parts';
+    },
+  },
+  {
+    name: 'codecs-import-nothing',
+    reason: 'frames has no dependencies',
+    broken: ({ path, found }) => path.startsWith('packages/frames/') && !isRelative(found.specifier),
+  },
+  {
+    name: 'heartbeat-imports-nothing',
+    reason: 'heartbeat has no dependencies',
+    broken: ({ path, found }) => path.startsWith('packages/heartbeat/') && !isRelative(found.specifier),
+  },
+  {
+    name: 'transport-below-roles',
+    reason: 'transport knows heartbeat and the types of frames; only its zmq folder knows node:* and zeromq',
+    broken: ({ path, found: { specifier, typeOnly } }) => {
+      if (!path.startsWith('packages/transport/') || isRelative(specifier)) return false;
+      if (specifier === '@proj/heartbeat' || (typeOnly && /^@proj\/frames(\/|$)/.test(specifier))) return false;
+      return !(path.startsWith('packages/transport/src/zmq/') && (isNode(specifier) || specifier === 'zeromq'));
+    },
+  },
+  {
+    name: 'engines-are-pure',
+    reason: 'engines, sessions, parts and what they use know frames, heartbeat and the types of transport',
+    broken: ({ pure, found: { specifier, typeOnly } }) => {
+      if (!pure || isRelative(specifier)) return false;
+      if (/^@proj\/(frames|heartbeat)(\/|$)/.test(specifier)) return false;
+      return !(specifier === '@proj/transport' && typeOnly);
+    },
+  },
+  {
+    name: 'options-only-zod',
+    reason: 'options.ts declares a schema and knows zod only',
+    broken: ({ path, found }) =>
+      inRole(path) &&
+      isOptions(path) &&
+      found.specifier !== 'zod' &&
+      !isOptionsNeighbour(found.specifier, found.typeOnly),
+  },
+  {
+    name: 'stores-only-database',
+    reason: 'a store knows its contract and its database',
+    broken: ({ path, target, found: { specifier } }) =>
+      isStore(path) && (isProject(specifier) || (target !== undefined && !isStore(target))),
+  },
+  {
+    name: 'facades-no-other-packages',
+    reason: 'role packages know frames, heartbeat, transport and node:*; zod stays in options.ts',
+    broken: ({ path, found: { specifier } }) => {
+      if (!inRole(path) || isOptions(path) || isStore(path) || isRelative(specifier) || isNode(specifier)) return false;
+      return !/^@proj\/(frames|heartbeat|transport)(\/|$)/.test(specifier);
+    },
+  },
+];
+
+/** Options of several facades share fields through a sibling `options.ts`; types cost nothing. */
+function isOptionsNeighbour(specifier: string, typeOnly: boolean): boolean {
+  return typeOnly || (isRelative(specifier) && specifier.endsWith('options.js'));
+}
+
+/** All violations in these files, in their order. Files that are not given are not followed. */
+export function checkImports(files: readonly SourceFile[]): Violation[] {
+  const imports = new Map(files.map((file) => [file.path, importsOf(file)]));
+  const pure = closureOfEngines(imports);
+  const violations: Violation[] = [];
+  for (const [path, list] of imports) {
+    for (const found of list) {
+      const context = { path, found, target: resolve(path, found.specifier), pure: pure.has(path) };
+      for (const { name: rule, reason, broken } of RULES)
+        if (broken(context)) violations.push({ rule, path, line: found.line, specifier: found.specifier, reason });
+    }
+  }
+  return violations;
+}
+
+/** The names of all rules, for the test that each of them can fail. */
+export const RULE_NAMES: readonly string[] = RULES.map(({ name }) => name);
+
+function closureOfEngines(imports: ReadonlyMap<string, readonly Import[]>): ReadonlySet<string> {
+  const pure = new Set([...imports.keys()].filter((path) => PURE_ROOT.test(path)));
+  for (const path of pure) {
+    for (const { specifier, typeOnly } of imports.get(path) ?? []) {
+      const target = resolve(path, specifier);
+      if (target !== undefined && !typeOnly) pure.add(target);
+    }
+  }
+  return pure;
+}
+
+function resolve(path: string, specifier: string): string | undefined {
+  if (!isRelative(specifier)) return undefined;
+  return posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts');
+}
+
+function importsOf({ path, text }: SourceFile): Import[] {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const found: Import[] = [];
+  const add = (node: ts.Node | undefined, typeOnly: boolean) => {
+    if (node === undefined || !ts.isStringLiteralLike(node)) return;
+    found.push({ specifier: node.text, typeOnly, line: file.getLineAndCharacterOfPosition(node.getStart()).line + 1 });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node))
+      add(node.moduleSpecifier, node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword);
+    else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly);
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, true);
+    else if (ts.isCallExpression(node) && isLoad(node.expression)) add(node.arguments[0], false);
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+function isLoad(callee: ts.Expression): boolean {
+  return callee.kind === ts.SyntaxKind.ImportKeyword || (ts.isIdentifier(callee) && callee.text === 'require');
+}

@@ -1,0 +1,95 @@
+/** Packs packages as a release does, and installs them where nothing of this repository is in reach. */
+import { execFile } from 'node:child_process';
+import { readFileSync, realpathSync } from 'node:fs';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Manifest, Package } from './workspace.js';
+import { PUBLISHED, ROOT } from './workspace.js';
+
+const run = promisify(execFile);
+
+/** An empty temporary folder and its removal. */
+export async function temporaryFolder(): Promise<{ path: string; remove: () => Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'proj-'));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** Packs a built package into `folder` and resolves to the tarball's path. */
+export async function pack({ dir }: Package, folder: string): Promise<string> {
+  const pnpm = join(ROOT, 'node_modules/pnpm/bin/pnpm.cjs');
+  const args = [pnpm, 'pack', '--json', '--pack-destination', folder];
+  const { stdout } = await run(process.execPath, args, { cwd: join(ROOT, dir), env: plainEnvironment() });
+  return (JSON.parse(stdout) as { filename: string }).filename;
+}
+
+/** The package and the project's packages that come with it. */
+export function closure(name: string): Package[] {
+  const found = new Map<string, Package>();
+  const add = (wanted: string): void => {
+    const one = PUBLISHED.find(({ manifest }) => manifest.name === wanted);
+    if (one === undefined || found.has(wanted)) return;
+    found.set(wanted, one);
+    Object.keys(one.manifest.dependencies ?? {}).forEach(add);
+  };
+  add(name);
+  return [...found.values()];
+}
+
+/**
+ * Tarballs of everything that packages depend on outside the project, by name, made from the workspace's own installation:
+ * with them npm needs no network.
+ */
+export async function packDependencies(packages: readonly Package[], folder: string): Promise<Map<string, string>> {
+  const tarballs = new Map<string, string>();
+  for (const [name, modules] of outsideDependencies(packages)) {
+    const tarball = join(folder, `${name.replaceAll('/', '-')}.tgz`);
+    // A copy first: pnpm links equal files to one, which tar would record as links, which npm skips.
+    await cp(join(modules, name), join(folder, 'copies', name), { recursive: true });
+    await run('tar', ['-czf', tarball, '--exclude=node_modules', '-C', join(folder, 'copies'), name]);
+    tarballs.set(name, tarball);
+  }
+  return tarballs;
+}
+
+/** The `node_modules` folder that really holds each of them; pnpm keeps what a package depends on beside it. */
+function outsideDependencies(packages: readonly Package[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const add = (manifest: Manifest, modules: string): void => {
+    for (const name of Object.keys(manifest.dependencies ?? {})) {
+      if (name.startsWith('@proj/') || found.has(name)) continue;
+      const folder = realpathSync(join(modules, name));
+      const beside = folder.slice(0, -name.length - 1);
+      found.set(name, beside);
+      add(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest, beside);
+    }
+  };
+  for (const { dir, manifest } of packages) add(manifest, join(ROOT, dir, 'node_modules'));
+  return found;
+}
+
+/** Installs tarballs, and nothing else, into `folder` with npm; npm's own output is in the error when it fails. */
+export async function install(tarballs: readonly string[], folder: string): Promise<void> {
+  const flags = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
+  await run('npm', ['install', ...flags, ...tarballs], { cwd: folder, env: plainEnvironment() });
+}
+
+/** Runs a script inside `folder` and resolves to what it printed. */
+export async function runScript(folder: string, name: string, text: string, args: string[] = []): Promise<string> {
+  await writeFile(join(folder, name), text);
+  const { stdout } = await run(process.execPath, [name, ...args], {
+    cwd: folder,
+    env: plainEnvironment(),
+    timeout: 30_000,
+  });
+  return stdout.trim();
+}
+
+/** Our environment without what package managers and the test runner put there. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_|pnpm_|vitest|node_options|node_env)/i.test(name),
+  );
+  return Object.fromEntries(kept);
+}

@@ -1,0 +1,117 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { MdpBroker } from '@proj/broker';
+import { MdpWorker } from '@proj/worker';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { closure, install, pack, packDependencies, runScript, temporaryFolder } from './pack.js';
+import type { Manifest } from './workspace.js';
+import { PUBLISHED } from './workspace.js';
+
+const NAMES = PUBLISHED.map(({ manifest }) => manifest.name);
+const tarballs = new Map<string, string>();
+const tarball = (name: string): string => tarballs.get(name) ?? expect.fail(`${name} was not packed`);
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  for (const one of PUBLISHED) tarballs.set(one.manifest.name, await pack(one, folder.path));
+}, 60_000);
+
+afterAll(() => folder.remove());
+
+/** `.` and the sub-paths that hold code. */
+function entries(manifest: Manifest): string[] {
+  return Object.keys(manifest.exports ?? {}).filter((path) => path !== './package.json');
+}
+
+describe.each(NAMES)('%s as packed', (name) => {
+  it('has no fault that publint knows', async () => {
+    const bytes = readFileSync(tarball(name));
+    const { messages, pkg } = await publint({ pack: { tarball: new Uint8Array(bytes).buffer }, strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
+  });
+
+  it('resolves to fitting types under node10, node16 from CommonJS and ESM, and bundlers', async () => {
+    const result = await checkPackage(createPackageFromTarballData(readFileSync(tarball(name))));
+    expect(result.types, 'ships types').toMatchObject({ kind: 'included' });
+    expect('problems' in result ? result.problems : []).toEqual([]);
+  });
+
+  it('holds the build and nothing of the workspace', () => {
+    const contents = createPackageFromTarballData(readFileSync(tarball(name)));
+    const files = contents.listFiles().map((path) => path.replace(`/node_modules/${name}/`, ''));
+    const required = ['LICENSE', 'README.md', 'package.json', 'dist/index.js', 'dist/index.cjs'];
+    expect(
+      required.filter((path) => !files.includes(path)),
+      'missing files',
+    ).toEqual([]);
+    expect(files.filter((path) => !/^(dist\/|(LICENSE|README\.md|CHANGELOG\.md|package\.json)$)/.test(path))).toEqual(
+      [],
+    );
+    const manifest = contents.readFile(`/node_modules/${name}/package.json`);
+    expect(manifest).not.toMatch(/@proj\/source|workspace:|catalog:|"\.\/src/);
+  });
+});
+
+describe('@proj/client installed into an empty folder', () => {
+  const packages = closure('@proj/client');
+  const own = packages.map(({ manifest }) => manifest.name);
+  let alone: Awaited<ReturnType<typeof temporaryFolder>>;
+
+  beforeAll(async () => {
+    alone = await temporaryFolder();
+    await writeFile(join(alone.path, 'package.json'), '{ "private": true }');
+    const outside = await packDependencies(packages, folder.path);
+    await install([...own.map(tarball), ...outside.values()], alone.path);
+  }, 120_000);
+
+  afterAll(() => alone.remove());
+
+  it('brings no broker, no store, no web framework', () => {
+    const lock = JSON.parse(readFileSync(join(alone.path, 'package-lock.json'), 'utf8')) as { packages: object };
+    const installed = Object.keys(lock.packages).flatMap((path) => path.split('node_modules/').at(-1) || []);
+    const outsiders = ['cmake-ts', 'node-addon-api', 'zeromq', 'zod'];
+    expect(installed.sort()).toEqual([...own, ...outsiders].sort());
+    expect(readdirSync(join(alone.path, 'node_modules/@proj')).sort()).toEqual([
+      'client',
+      'frames',
+      'heartbeat',
+      'transport',
+    ]);
+  });
+
+  it.each([
+    ['ESM', 'client.mjs', "import { MdpClient } from '@proj/client';"],
+    ['CommonJS', 'client.cjs', "const { MdpClient } = require('@proj/client');"],
+  ])('sends a request and gets its reply from %s', async (_kind, file, load) => {
+    await using broker = new MdpBroker({ endpoint: 'tcp://127.0.0.1:*' });
+    const [endpoint = ''] = await broker.start();
+    await using worker = new MdpWorker({ endpoints: [endpoint], service: 'echo', handler: ({ body }) => body });
+    await worker.start();
+    const text = `${load}
+      (async () => {
+        const client = new MdpClient({ endpoints: [process.argv[2]], timeoutMs: 10_000 });
+        console.log(Buffer.concat(await client.request('echo', ['hello'])).toString());
+        await client.close();
+      })();`;
+    expect(await runScript(alone.path, file, text, [endpoint])).toBe('hello');
+  });
+
+  describe('with all its sisters beside it', () => {
+    beforeAll(() => install(NAMES.map(tarball), alone.path), 120_000);
+
+    it.each(PUBLISHED.flatMap(({ manifest }) => entries(manifest).map((path) => manifest.name + path.slice(1))))(
+      '%s offers the same names to import and require',
+      async (specifier) => {
+        const imported = `const names = Object.keys(await import('${specifier}')); console.log(names.sort().join());`;
+        const required = `console.log(Object.keys(require('${specifier}')).sort().join());`;
+        const names = await runScript(alone.path, 'names.mjs', imported);
+        expect(await runScript(alone.path, 'names.cjs', required)).toBe(names);
+      },
+    );
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { impurities, isPure } from './purity.js';
+import { PUBLISHED, sourceFiles } from './workspace.js';
+
+const ENGINE = 'packages/broker/src/engine.ts';
+const files = PUBLISHED.flatMap(({ dir }) => sourceFiles(dir)).map(({ path }) => path);
+
+describe('purity', () => {
+  it.each([
+    ['a Node module', "export { readFileSync } from 'node:fs';", 'Could not resolve "node:fs"'],
+    ['a package', "export { Router } from 'zeromq';", 'Could not resolve "zeromq"'],
+    ['a Node global', 'export const pid = () => process.pid;', "'process' is not defined."],
+    ['a timer', 'export const later = (f: () => void) => setTimeout(f, 1);', "'setTimeout' is not defined."],
+    [
+      'the system clock through a sibling',
+      "export { systemClock } from '@proj/heartbeat';",
+      "'performance' is not defined.",
+    ],
+    ['the wall clock', 'export const now = () => Date.now();', "Unexpected use of 'Date'."],
+    ['randomness', 'export const roll = () => Math.random();', "'Math.random' is restricted from being used."],
+  ])('%s is an impurity', async (_what, contents, message) => {
+    expect(await impurities(ENGINE, contents)).toContain(message);
+  });
+
+  it('parts of siblings that are pure are welcome', async () => {
+    const contents =
+      "import { latin1 } from '@proj/frames'; import { Backoff } from '@proj/heartbeat'; export { latin1, Backoff };";
+    expect(await impurities(ENGINE, contents)).toEqual([]);
+  });
+
+  it('UTF-8 is welcome', async () => {
+    const contents = 'export const bytes = new TextEncoder().encode("é"), text = new TextDecoder().decode(bytes);';
+    expect(await impurities(ENGINE, contents)).toEqual([]);
+  });
+
+  it('codecs, engines, sessions and parts are what must be pure', () => {
+    const names = [
+      'packages/frames/src/mdp/decode.ts',
+      ENGINE,
+      'packages/client/src/mdp/session.ts',
+      'packages/broker/src/parts/lru.ts',
+    ];
+    expect(names.filter(isPure)).toEqual(names);
+    expect(['packages/broker/src/mdp/broker.ts', 'packages/heartbeat/src/clock.ts'].filter(isPure)).toEqual([]);
+  });
+
+  it.each(files.filter(isPure))('%s is pure', async (path) => {
+    expect(await impurities(path)).toEqual([]);
+  });
+});

@@ -1,0 +1,42 @@
+/** Which seeds a test runs, and what it says about one that fails. */
+import { SimulationFailure } from './simulation.js';
+
+/**
+ * The seeds 0 to `count - 1`; with `SIM_SEED=n` in the environment that one alone, with `SIM_SEEDS=n` the first n, with
+ * `SIM_SEEDS=from-to` those.
+ */
+export function seedsToRun(count: number, env: Readonly<Record<string, string | undefined>> = process.env): number[] {
+  const one = env['SIM_SEED'];
+  if (one !== undefined) return [integer('SIM_SEED', one)];
+  const [first = '', last] = (env['SIM_SEEDS'] ?? '').split('-');
+  if (first === '') return range(0, count);
+  const from = integer('SIM_SEEDS', first);
+  return last === undefined ? range(0, from) : range(from, integer('SIM_SEEDS', last) + 1);
+}
+
+/** Runs one seed; a failure ends with the line that repeats it. `pattern` is what selects the test file. */
+export async function runSeed<Result>(
+  seed: number,
+  pattern: string,
+  run: (seed: number) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run(seed);
+  } catch (cause) {
+    const stack = cause instanceof Error ? cause.stack : undefined;
+    const what = cause instanceof SimulationFailure ? cause.message : (stack ?? String(cause));
+    const error = new Error(`seed ${seed} ${what}\nRepeat it: SIM_SEED=${seed} npm test -- ${pattern}`);
+    // Where the report was put together is of no interest; the events in it are.
+    error.stack = error.message;
+    throw error;
+  }
+}
+
+function integer(name: string, text: string): number {
+  if (!/^\d+$/.test(text)) throw new Error(`${name}=${text}: must be a whole number`);
+  return Number(text);
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
+}

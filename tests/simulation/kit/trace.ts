@@ -1,0 +1,91 @@
+/** What happened in a simulation: all of it as one hash, the last of it as text. */
+import { createHash } from 'node:crypto';
+import { printable } from '@proj/frames';
+import type { MessageEvent, NetworkEvent } from '@proj/transport/virtual';
+
+/** Puts a message into words; the default shows the bytes. */
+export type Describe = (event: MessageEvent) => string;
+
+const showBytes: Describe = ({ frames }) => frames.map((frame) => printable(frame, 24)).join(' ');
+
+interface Entry {
+  readonly now: number;
+  readonly event: NetworkEvent | string;
+}
+
+/** Records every event of a run; keeps the last `max` of them for the report of a failure. */
+export class Trace {
+  readonly #hash = createHash('sha256');
+  readonly #max: number;
+  readonly #describe: Describe;
+  #entries: Entry[] = [];
+  #frozen = false;
+  /** Number of events recorded. */
+  count = 0;
+
+  constructor(max = 100, describe: Describe = showBytes) {
+    this.#max = max;
+    this.#describe = describe;
+  }
+
+  /** Adds an event of the network, or a line of text about something else. */
+  add(now: number, event: NetworkEvent | string): void {
+    if (this.#frozen) return;
+    this.count++;
+    this.#digest(now, event);
+    this.#entries.push({ now, event });
+    if (this.#entries.length >= 2 * this.#max) this.#entries = this.#entries.slice(-this.#max);
+  }
+
+  /** Keeps the trace as it is: what comes after a failure does not explain it. */
+  freeze(): void {
+    this.#frozen = true;
+  }
+
+  /** Two runs with the same hash had the same events at the same times. */
+  get hash(): string {
+    return this.#hash.copy().digest('hex');
+  }
+
+  /** The last events, a line each, oldest first. */
+  lines(): string[] {
+    return this.#entries
+      .slice(-this.#max)
+      .map(({ now, event }) => `${now.toFixed(3).padStart(10)}  ${this.#show(event)}`);
+  }
+
+  #digest(now: number, event: NetworkEvent | string): void {
+    if (typeof event === 'string') this.#hash.update(`${now} ${event}\n`);
+    else if ('frames' in event) {
+      this.#hash.update(`${now} ${event.process} ${event.kind} ${event.peer.key} ${event.frames.length}\n`);
+      for (const frame of event.frames) this.#hash.update(frame);
+    } else this.#hash.update(`${now} ${this.#show(event)}\n`);
+  }
+
+  #show(event: NetworkEvent | string): string {
+    if (typeof event === 'string') return event;
+    switch (event.kind) {
+      case 'crashed':
+      case 'paused':
+      case 'resumed':
+        return `${event.process} ${event.kind}`;
+      case 'slowed':
+        return `${event.process} wakes up to ${event.maxMs.toFixed(0)} ms late`;
+      case 'partitioned':
+      case 'healed':
+      case 'cut':
+        return `${event.between.join(' | ')} ${event.kind}`;
+      case 'lost':
+        return `${event.between.join(' | ')} ${event.messages} messages lost`;
+      case 'connected':
+      case 'disconnected':
+        return `${event.client} ${event.kind} at ${event.process} as ${name(event.peer.id)}${event.mute ? ' (mute)' : ''}`;
+      default:
+        return `${event.process} ${event.kind} ${name(event.peer.id)}: ${this.#describe(event)}`;
+    }
+  }
+}
+
+function name(id: Uint8Array): string {
+  return id.length === 0 ? 'router' : printable(id);
+}

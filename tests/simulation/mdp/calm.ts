@@ -1,0 +1,43 @@
+/** Checker of rules 11 to 13: without faults nobody is lost, and no request is put to more than one worker. */
+import { requestId } from './sight.js';
+import type { Checker, Sight } from './sight.js';
+
+/** Silent until `begin`; then every loss is a mistake. */
+export class CalmChecker implements Checker {
+  readonly #isCalm: (id: string) => boolean;
+  readonly #mayMove: boolean;
+  readonly #dispatched = new Set<string>();
+  #calm = false;
+
+  /**
+   * `isCalm` tells requests issued in the calm from those that faults may have duplicated. `mayMove`: workers go back to
+   * the broker they prefer when they find the time, which a request under way to them survives at another worker.
+   */
+  constructor(isCalm: (id: string) => boolean, mayMove = false) {
+    this.#isCalm = isCalm;
+    this.#mayMove = mayMove;
+  }
+
+  /** From now on nothing goes wrong by itself. */
+  begin(): void {
+    this.#calm = true;
+  }
+
+  /** Programs are being closed: losses are normal again. */
+  end(): void {
+    this.#calm = false;
+  }
+
+  onSight(sight: Sight): void {
+    if (!this.#calm) return;
+    if (sight.kind === 'worker-lost' && !(this.#mayMove && sight.reason === 'disconnected'))
+      throw new Error(`a healthy worker was lost: ${sight.reason}`);
+    if (sight.kind === 'sent' && sight.command.kind === 'worker-request') {
+      const id = requestId(sight.command.body);
+      if (this.#dispatched.has(id) && this.#isCalm(id) && !this.#mayMove)
+        throw new Error(`request ${id} was put to a second worker`);
+      this.#dispatched.add(id);
+    } else if (sight.kind === 'sent' && sight.command.kind === 'disconnect')
+      throw new Error('a healthy worker was told DISCONNECT');
+  }
+}

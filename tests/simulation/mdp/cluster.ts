@@ -1,0 +1,213 @@
+/** Real Majordomo brokers, workers and clients, each in a simulated process of its own. */
+import { MdpBroker } from '@proj/broker';
+import { MdpClient } from '@proj/client';
+import type { MmiWorkerEntry } from '@proj/frames/mdp';
+import { SeededRandom } from '@proj/transport/virtual';
+import { MdpWorker } from '@proj/worker';
+import { Excuses } from '../kit/excuses.js';
+import { Simulation } from '../kit/simulation.js';
+import type { Host, StartProgram } from '../kit/simulation.js';
+import { sleep } from '../kit/sleep.js';
+import { WorkerPatienceChecker } from '../kit/worker-patience.js';
+import { CalmChecker } from './calm.js';
+import { JobsChecker } from './jobs.js';
+import { LruChecker } from './lru.js';
+import { MannersChecker } from './manners.js';
+import { drawPlan } from './plan.js';
+import type { ClusterPlan, ServicePlan } from './plan.js';
+import { RepliesChecker } from './replies.js';
+import { BrokerSights } from './sight.js';
+import { TableChecker } from './table.js';
+import type { ExpectedWorker } from './table.js';
+import { describeMessage, isHeartbeat } from './words.js';
+import { work, Workload } from './workload.js';
+import type { Target } from './workload.js';
+
+/** Longest good-bye of a program that is restarted; the time to settle covers it. Virtual milliseconds. */
+const DRAIN_MS = 3000;
+
+/** Longer than any queue in front of a single worker: without faults nothing is sent twice. Virtual milliseconds. */
+const TIMEOUT_MS = 10_000;
+
+/** Everything that belongs to one run. */
+export class Cluster {
+  readonly plan: ClusterPlan;
+  readonly simulation: Simulation;
+  readonly workload: Workload;
+  readonly table = new TableChecker();
+  readonly calm: CalmChecker;
+  readonly brokers: readonly Host[];
+  readonly workers: readonly Host[];
+  readonly clients: readonly Host[];
+  readonly #sights: BrokerSights;
+
+  /** Builds the hosts; nothing runs yet. */
+  constructor(seed: number) {
+    const plan = drawPlan(new SeededRandom(seed).fork('plan'));
+    const { disconnectNotices, latencyMs, jitterMs } = plan;
+    this.plan = plan;
+    this.simulation = new Simulation({
+      seed,
+      disconnectNotices,
+      timing: { latencyMs, jitterMs },
+      describe: describeMessage,
+    });
+    this.simulation.note(JSON.stringify(plan));
+    this.workload = new Workload(this.simulation);
+    this.calm = new CalmChecker((id) => this.workload.isCalm(id), plan.preferFirst);
+    const excuses = this.simulation.watch(new Excuses());
+    const checkers = [
+      new JobsChecker(),
+      new RepliesChecker(),
+      new LruChecker(plan.bridge),
+      new MannersChecker(plan, excuses, this.simulation.clock),
+      this.table,
+      this.calm,
+    ];
+    this.simulation.watch(new WorkerPatienceChecker(this.simulation, plan, excuses, isHeartbeat));
+    this.#sights = this.simulation.watch(new BrokerSights(checkers, this.simulation));
+    this.brokers = plan.brokers.map((name) => this.simulation.host(name, this.#broker(name)));
+    this.workers = plan.services.flatMap((service) => this.#workerHosts(service));
+    this.clients = Array.from({ length: plan.clients }, (_, i) => this.simulation.host(`client-${i}`, this.#client()));
+  }
+
+  /** Pairs of hosts that talk to each other. */
+  links(among: readonly Host[]): (readonly [Host, Host])[] {
+    return among.flatMap((host) => this.brokers.filter((broker) => broker !== host).map((b) => [host, b] as const));
+  }
+
+  /** Fails the simulation unless the brokers come to list exactly the workers that live. */
+  async checkTable(): Promise<void> {
+    const listings = new Map<string, readonly MmiWorkerEntry[]>();
+    const differences = () => this.table.differences(listings, this.#expected());
+    const isRight = () => listings.size === this.brokers.length && differences().length === 0;
+    for (const { name } of this.brokers) {
+      const host = this.simulation.host(`monitor-of-${name}`, (transport) => {
+        const client = new MdpClient({ endpoints: [endpointOf(name)], transport });
+        const look = async (): Promise<void> => {
+          while (!isRight()) {
+            listings.set(name, await client.workers());
+            await sleep(transport, 500);
+          }
+        };
+        look().catch((error: unknown) => {
+          this.simulation.fail(`${transport.name}: ${String(error)}`);
+        });
+        return client;
+      });
+      host.start();
+    }
+    await this.simulation.runUntil(isRight, 10_000, () => `a right table: ${differences().join('; ')}`);
+    // The last look of each monitor comes to its end.
+    await this.simulation.run(1000);
+  }
+
+  #expected(): ExpectedWorker[] {
+    return this.plan.services.flatMap(({ name, version, hosts, concurrency }) =>
+      Array.from({ length: hosts }, (_, i) => ({
+        host: workerName(name, i),
+        service: name,
+        version,
+        count: concurrency,
+      })),
+    );
+  }
+
+  #broker(name: string): StartProgram {
+    const { heartbeatIntervalMs, liveness, bridge } = this.plan;
+    return async (transport, random) => {
+      const broker = new MdpBroker({
+        endpoint: endpointOf(name),
+        heartbeatIntervalMs,
+        liveness,
+        bridge,
+        // Each fault may cost an attempt, and the promise under test is that none is one too many.
+        maxAttempts: 100,
+        drainMs: DRAIN_MS,
+        transport,
+      });
+      broker.on('worker-ready', ({ peer, service, version }) => {
+        this.#sights.show({ kind: 'worker-ready', broker: name, peer, service, version });
+      });
+      broker.on('worker-lost', ({ peer, reason }) => {
+        this.#sights.show({ kind: 'worker-lost', broker: name, peer, reason });
+      });
+      await broker.start();
+      return { close: () => (random.chance(0.5) ? broker.drain() : broker.close()) };
+    };
+  }
+
+  #workerHosts({ name: service, version, hosts, concurrency }: ServicePlan): Host[] {
+    const { brokers, heartbeatIntervalMs, liveness, preferFirst, drainFinishes } = this.plan;
+    const start: StartProgram = async (transport, random) => {
+      let running = 0;
+      const worker = new MdpWorker({
+        endpoints: brokers.map(endpointOf),
+        service,
+        version,
+        concurrency,
+        heartbeatIntervalMs,
+        liveness,
+        reconnectMinMs: 50,
+        reconnectMaxMs: 1000,
+        minUptimeMs: 500,
+        drainMs: DRAIN_MS,
+        preferFirst,
+        drainFinishes,
+        transport,
+        handler: async ({ body }, { signal, partial }) => {
+          if (++running > concurrency) this.simulation.fail(`${transport.name} runs ${running} handlers at a time`);
+          try {
+            return await work(body, transport, signal, partial);
+          } finally {
+            running--;
+          }
+        },
+      });
+      await worker.start();
+      return { close: () => (random.chance(0.5) ? worker.drain() : worker.close()) };
+    };
+    return Array.from({ length: hosts }, (_, i) => this.simulation.host(workerName(service, i), start));
+  }
+
+  #client(): StartProgram {
+    const { brokers, services, loops, faults, bridge, sockets, idleMs } = this.plan;
+    const endpoints = brokers.map(endpointOf);
+    return (transport, random) => {
+      // A client speaks one version, so a process has one per version.
+      const clients = {
+        '0.1': new MdpClient({ endpoints, version: '0.1', sockets, idleMs, transport }),
+        '0.2': new MdpClient({ endpoints, version: '0.2', sockets, idleMs, transport }),
+      };
+      const running = Array.from({ length: loops }, (_, i) => {
+        const { name, version: spoken } = random.pick(services);
+        const version = bridge ? random.pick(['0.1', '0.2'] as const) : spoken;
+        const target: Target = {
+          service: name,
+          thinkMs: 300,
+          // A bridge joins or splits replies, which is not what a simple count of parts expects.
+          streams: version === '0.2' && !bridge,
+          patience: faults === 'workers' ? { timeoutMs: 3_600_000, tries: 1 } : { timeoutMs: TIMEOUT_MS, tries: 4 },
+          // A stream that has begun is not repeated, so silence is the only sign of its end.
+          streamPatience: { timeoutMs: TIMEOUT_MS, tries: 4 },
+        };
+        return this.workload.run(clients[version], transport, random.fork(i), target).catch((error: unknown) => {
+          this.simulation.fail(`${transport.name}: ${String(error)}`);
+        });
+      });
+      const close = async () => {
+        await Promise.all(running);
+        await Promise.all(Object.values(clients).map((client) => client.close()));
+      };
+      return { close };
+    };
+  }
+}
+
+function endpointOf(broker: string): string {
+  return `tcp://${broker}:5555`;
+}
+
+function workerName(service: string, index: number): string {
+  return `${service}-worker-${index}`;
+}

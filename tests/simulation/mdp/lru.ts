@@ -1,0 +1,75 @@
+/** Checker of rule 21: of the idle workers of a service, the one that has rested longest gets the next request. */
+import { peerOf, requestId } from './sight.js';
+import type { Checker, Sight } from './sight.js';
+
+/** Keeps idle workers in the order in which they fell idle. */
+export class LruChecker implements Checker {
+  /** Service of each registered worker: broker, version and name. */
+  readonly #services = new Map<string, string>();
+  readonly #idle = new Map<string, string[]>();
+  readonly #bridge: boolean;
+
+  /** `bridge`: services of equal name are one for both versions. */
+  constructor(bridge = false) {
+    this.#bridge = bridge;
+  }
+
+  onSight(sight: Sight): void {
+    switch (sight.kind) {
+      case 'worker-ready':
+        this.#services.set(
+          peerOf(sight),
+          JSON.stringify([sight.broker, this.#bridge ? 'both' : sight.version, sight.service]),
+        );
+        this.#rest(peerOf(sight));
+        break;
+      case 'worker-lost':
+        this.#wake(peerOf(sight));
+        this.#services.delete(peerOf(sight));
+        break;
+      case 'crashed':
+        for (const peer of this.#services.keys()) {
+          if (!peer.startsWith(`${sight.broker}/`)) continue;
+          this.#wake(peer);
+          this.#services.delete(peer);
+        }
+        break;
+      case 'received':
+        // Whatever it answers: if the broker takes it for wrong, the worker is announced as lost.
+        if (sight.command.kind === 'worker-final') this.#rest(peerOf(sight));
+        break;
+      case 'sent':
+        if (sight.command.kind === 'worker-request') this.#chosen(peerOf(sight), requestId(sight.command.body));
+        break;
+      default:
+        break;
+    }
+  }
+
+  #chosen(peer: string, id: string): void {
+    const idle = this.#idleOf(peer);
+    if (idle === undefined) throw new Error(`request ${id} went to a worker that is not registered`);
+    const place = idle.indexOf(peer);
+    if (place !== 0) throw new Error(`request ${id} went to idle worker number ${place} of ${idle.length}, not 0`);
+    idle.shift();
+  }
+
+  #rest(peer: string): void {
+    this.#wake(peer);
+    this.#idleOf(peer)?.push(peer);
+  }
+
+  #wake(peer: string): void {
+    const idle = this.#idleOf(peer);
+    const place = idle?.indexOf(peer) ?? -1;
+    if (place >= 0) idle?.splice(place, 1);
+  }
+
+  #idleOf(peer: string): string[] | undefined {
+    const service = this.#services.get(peer);
+    if (service === undefined) return undefined;
+    const idle = this.#idle.get(service) ?? [];
+    this.#idle.set(service, idle);
+    return idle;
+  }
+}

@@ -1,0 +1,71 @@
+/** What cluster a seed stands for. */
+import type { MdpVersion } from '@proj/frames/mdp';
+import type { SeededRandom } from '@proj/transport/virtual';
+
+/** One service and who serves it. */
+export interface ServicePlan {
+  readonly name: string;
+  readonly version: MdpVersion;
+  /** Hosts with a worker each. */
+  readonly hosts: number;
+  readonly concurrency: number;
+}
+
+/** A cluster in numbers. */
+export interface ClusterPlan {
+  /**
+   * `workers`: only workers and their links suffer, and every plain request must be answered although the client sends it
+   * once. `everything`: nobody is safe, and every request must be answered that is issued when all is well again.
+   */
+  readonly faults: 'workers' | 'everything';
+  readonly brokers: readonly string[];
+  /** Services of equal name are one service for both versions, and clients speak either. */
+  readonly bridge: boolean;
+  readonly heartbeatIntervalMs: number;
+  readonly liveness: number;
+  readonly services: readonly ServicePlan[];
+  /** Worker options of the same names. */
+  readonly preferFirst: boolean;
+  readonly drainFinishes: boolean;
+  readonly clients: number;
+  /** Calls that one client makes at the same time. */
+  readonly loops: number;
+  /** Client options of the same names. */
+  readonly sockets: number;
+  readonly idleMs: number;
+  readonly disconnectNotices: boolean;
+  readonly latencyMs: number;
+  readonly jitterMs: number;
+  readonly meanGapMs: number;
+}
+
+/** Draws a cluster. */
+export function drawPlan(random: SeededRandom): ClusterPlan {
+  const faults = random.pick(['workers', 'everything'] as const);
+  const service = (name: string): ServicePlan => ({
+    name,
+    version: random.chance(0.3) ? '0.1' : '0.2',
+    hosts: 1 + random.below(3),
+    concurrency: 1 + random.below(2),
+  });
+  // With two brokers a worker may move away from where its clients ask; only a client that tries again finds it.
+  const brokers = faults === 'everything' && random.chance(0.4) ? ['broker-a', 'broker-b'] : ['broker-a'];
+  return {
+    faults,
+    brokers,
+    bridge: random.chance(0.2),
+    heartbeatIntervalMs: 100 + random.below(500),
+    liveness: 3 + random.below(2),
+    services: random.chance(0.5) ? [service('alpha')] : [service('alpha'), service('beta')],
+    preferFirst: brokers.length > 1 && random.chance(0.3),
+    drainFinishes: random.chance(0.3),
+    clients: 1 + random.below(3),
+    loops: 1 + random.below(4),
+    sockets: 1 + random.below(4),
+    idleMs: random.pick([200, 2000, 60_000]),
+    disconnectNotices: random.chance(0.7),
+    latencyMs: random.between(0.1, 5),
+    jitterMs: random.between(0, 10),
+    meanGapMs: random.between(150, 600),
+  };
+}

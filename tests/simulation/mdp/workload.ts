@@ -1,0 +1,149 @@
+/** What the simulated clients ask and the simulated workers do, and the account of every request. */
+import type { MdpClient } from '@proj/client';
+import { isProjError } from '@proj/transport';
+import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
+import type { Simulation } from '../kit/simulation.js';
+import { sleep } from '../kit/sleep.js';
+
+/** What a request wants of its handler. */
+interface Task {
+  /** How long the work takes. Virtual milliseconds. */
+  readonly ms: number;
+  /** Partial replies on the way; 0 for a plain request. */
+  readonly parts: number;
+}
+
+/** One call of a client, from its issue to its outcome. */
+export interface Call {
+  readonly id: string;
+  readonly service: string;
+  readonly task: Task;
+  readonly transport: VirtualTransport;
+  /** Issued after everything was healed: it has no excuse. */
+  readonly calm: boolean;
+  outcome: 'open' | 'answered' | 'TIMEOUT' | 'PEER_LOST';
+}
+
+/** Failures that a client may report while there are faults. */
+const EXCUSABLE = ['TIMEOUT', 'PEER_LOST'] as const;
+
+/** One job in ten is long: longer than a silent worker would be put up with. Virtual milliseconds. */
+const LONG_JOB_MS = 2000;
+const SHORT_JOB_MS = 200;
+
+/** All calls of a run. Wrong answers are failures of the simulation at once, missing ones at the end. */
+export class Workload {
+  readonly #simulation: Simulation;
+  readonly calls: Call[] = [];
+  /** Set when faults are over and things have settled. */
+  calm = false;
+  #stopped = false;
+
+  constructor(simulation: Simulation) {
+    this.#simulation = simulation;
+  }
+
+  /** No further calls begin. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Calls of processes that still live, not yet answered. */
+  get open(): Call[] {
+    return this.calls.filter((call) => call.outcome === 'open' && call.transport.state !== 'dead');
+  }
+
+  /** Numbers for the summary of a run. */
+  get totals(): { readonly calls: number; readonly answered: number } {
+    return { calls: this.calls.length, answered: this.calls.filter(({ outcome }) => outcome === 'answered').length };
+  }
+
+  /** True for a call that was issued when all was well. */
+  isCalm(id: string): boolean {
+    return this.calls.find((call) => call.id === id)?.calm ?? false;
+  }
+
+  /** Fails the simulation for every plain request of a living client that was not answered. */
+  requireAnswers(): void {
+    for (const { id, task, outcome, transport } of this.calls)
+      if (task.parts === 0 && outcome !== 'answered' && transport.state !== 'dead')
+        this.#simulation.fail(`request ${id} was lost: ${outcome}`);
+  }
+
+  /** Calls one after the other, with pauses, until stopped. For use inside a client's process. */
+  async run(client: MdpClient, transport: VirtualTransport, random: SeededRandom, target: Target): Promise<void> {
+    while (true) {
+      await sleep(transport, random.between(0, target.thinkMs));
+      if (this.#stopped) return;
+      const parts = target.streams && random.chance(0.25) ? 1 + random.below(3) : 0;
+      const call: Call = {
+        id: `${transport.name}/${this.calls.length}`,
+        service: target.service,
+        task: { ms: random.next() * (random.chance(0.1) ? LONG_JOB_MS : SHORT_JOB_MS), parts },
+        transport,
+        calm: this.calm,
+        outcome: 'open',
+      };
+      this.calls.push(call);
+      await this.#perform(client, call, target);
+    }
+  }
+
+  async #perform(client: MdpClient, call: Call, { patience, streamPatience }: Target): Promise<void> {
+    const { id, service, task } = call;
+    const body = [id, JSON.stringify(task)];
+    try {
+      const answer = [];
+      if (task.parts === 0) answer.push(await client.request(service, body, patience));
+      else {
+        const stream = client.stream(service, body, streamPatience);
+        let next = await stream.next();
+        for (; next.done !== true; next = await stream.next()) answer.push(next.value);
+        answer.push(next.value);
+      }
+      call.outcome = 'answered';
+      this.#verify(call, answer);
+    } catch (error) {
+      const code = EXCUSABLE.find((excuse) => isProjError(error, excuse));
+      if (code === undefined) throw error;
+      call.outcome = code;
+      this.#simulation.note(`${id} fails: ${code}`);
+      if (call.calm) this.#simulation.fail(`call ${id} for ${service} failed while all was well: ${String(error)}`);
+    }
+  }
+
+  #verify({ id, task }: Call, replies: readonly Buffer[][]): void {
+    const actual = replies.map((reply) => reply.map(String).join(' '));
+    const expected = [...Array.from({ length: task.parts }, (_, i) => `${id} part ${i}`), `${id} done`];
+    if (JSON.stringify(actual) !== JSON.stringify(expected))
+      this.#simulation.fail(`call ${id} got ${JSON.stringify(actual)}, expected ${JSON.stringify(expected)}`);
+  }
+}
+
+/** What one loop of calls aims at. */
+export interface Target {
+  readonly service: string;
+  /** Longest pause between two calls. Virtual milliseconds. */
+  readonly thinkMs: number;
+  /** Whether some calls are streams. */
+  readonly streams: boolean;
+  readonly patience: { readonly timeoutMs: number; readonly tries: number };
+  readonly streamPatience: { readonly timeoutMs: number; readonly tries: number };
+}
+
+/** The handler of all simulated workers: works as long as the request says. */
+export async function work(
+  body: readonly Uint8Array[],
+  transport: VirtualTransport,
+  signal: AbortSignal,
+  partial: (body: string[]) => unknown,
+): Promise<string[]> {
+  const [id, text] = body.map((frame) => new TextDecoder().decode(frame)) as [string, string];
+  const task = JSON.parse(text) as Task;
+  for (let i = 0; i < task.parts; i++) {
+    await sleep(transport, task.ms / (task.parts + 1), signal);
+    await partial([id, `part ${i}`]);
+  }
+  await sleep(transport, task.ms / (task.parts + 1), signal);
+  return [id, 'done'];
+}

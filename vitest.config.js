@@ -1,0 +1,6 @@
+// Runs the tests of chosen files across all packages: `npm test -- PATTERN`.
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: { projects: ['packages/*', 'apps/*', 'tests'] },
+});

@@ -1,0 +1,20 @@
+/** What the tests of every package have in common. */
+import { defineProject } from 'vitest/config';
+import type { UserWorkspaceConfig } from 'vitest/config';
+
+/** The configuration of a package's tests. `name` is how a run calls the package. */
+export function project(name: string): UserWorkspaceConfig {
+  return defineProject({
+    // Siblings resolve to their sources. The list replaces the defaults, so those stand here too.
+    ssr: { resolve: { conditions: ['@proj/source', 'module', 'node', 'development|production'] } },
+    test: {
+      name,
+      environment: 'node',
+      // A socket that is still receiving would abort a run in threads.
+      pool: 'forks',
+      // Tests count; how long that takes on a busy machine is not their subject. These only end what hangs.
+      testTimeout: 60_000,
+      hookTimeout: 120_000,
+    },
+  });
+}
