@@ -1,0 +1,2 @@
+/** PZQ: a durable queue on disk. */
+export type * from './store/store.js';
