@@ -5,6 +5,7 @@ export default defineConfig({
     index: 'src/index.ts',
     'mdp/index': 'src/mdp/index.ts',
     'ppp/index': 'src/ppp/index.ts',
+    'pzq/index': 'src/pzq/index.ts',
     'service/index': 'src/service/index.ts',
   },
   format: ['esm', 'cjs'],

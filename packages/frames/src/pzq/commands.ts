@@ -33,7 +33,7 @@ export interface PzqProducerAck {
   readonly id: Uint8Array;
   /** True for the status `1` only. */
   readonly stored: boolean;
-  /** Text behind the blank, empty where there is none. Latin-1; the queue's own reasons are one line of ASCII. */
+  /** Text behind the blank, at most 1024 characters of it, empty where there is none. Latin-1; a reason of ours is one line of ASCII. */
   readonly reason: string;
 }
 
@@ -63,29 +63,21 @@ export interface PzqLeaseExtension {
   readonly key: Uint8Array;
 }
 
-/** To the monitor socket: how are you. */
+/** To the monitor socket: how are you. Whatever stood in front of the word is ignored. */
 export interface PzqMonitorRequest {
   readonly kind: 'monitor-request';
-  /** Frames in front of the command, to be returned: one blank for a DEALER that sent one, none for a REQ. */
-  readonly envelope: readonly Uint8Array[];
 }
 
-/** From the monitor socket: `name: value` lines, each ended by a line feed. */
+/** From the monitor socket, always behind one blank frame. */
 export interface PzqMonitorReply {
   readonly kind: 'monitor-reply';
-  readonly envelope: readonly Uint8Array[];
+  /** `name: value` lines, each ended by a line feed; Latin-1, not empty. */
   readonly text: string;
 }
 
 /** Everything that can be put on the wire. */
 export type PzqCommand =
-  | PzqProduce
-  | PzqProducerAck
-  | PzqDelivery
-  | PzqConsumerAck
-  | PzqLeaseExtension
-  | PzqMonitorRequest
-  | PzqMonitorReply;
+  PzqProduce | PzqProducerAck | PzqDelivery | PzqConsumerAck | PzqLeaseExtension | PzqMonitorRequest | PzqMonitorReply;
 
 /** Why frames are no command. The words are counter labels. */
 export type PzqMalformedReason =
@@ -117,7 +109,10 @@ export type PzqFromConsumer = PzqConsumerAck | PzqLeaseExtension | PzqMalformed;
 export type PzqToConsumer = PzqDelivery | PzqMalformed;
 
 /** Everything the monitor socket may get. */
-export type PzqFromMonitor = PzqMonitorRequest | PzqMalformed;
+export type PzqToMonitor = PzqMonitorRequest | PzqMalformed;
+
+/** Everything one who asked the monitor socket may get. */
+export type PzqFromMonitor = PzqMonitorReply | PzqMalformed;
 
 /** What a key of ours says: which store, which message, stored when. */
 export interface PzqKey {

@@ -1,0 +1,104 @@
+/**
+ * NFP bodies that a broker writes or reads: JSON in one frame of UTF-8. Everything else in a body is between a client and its
+ * workers, and opaque. docs/protocols/nfp.md, section "Bodies".
+ */
+import type { NfpBody } from './commands.js';
+import { readUtf8, writeUtf8 } from './text.js';
+
+/** Longest body, in bytes, that a broker parses as JSON: calls to its own services and OPEN are small. */
+const JSON_MAX_BYTES = 65_536;
+
+/** Longest answer of a broker, in bytes: it may list every worker there is. */
+const DISPATCH_MAX_BYTES = 67_108_864;
+
+/** A call by name, to a worker or to a service of the broker. */
+export interface NfpTask {
+  readonly task: string;
+  readonly kwargs: Readonly<Record<string, unknown>>;
+  readonly args: readonly unknown[];
+}
+
+/** What OPEN says. Other keys are ignored. */
+export interface NfpOpenInfo {
+  /** Of the peer that speaks. */
+  readonly name: string;
+  readonly version: string;
+  readonly keepalive: {
+    /** Milliseconds. */
+    readonly interval: number;
+    /** Intervals of silence after which the other side is gone. */
+    readonly multiplier: number;
+  };
+}
+
+/** What a broker says to a call by itself: 202 DISPATCHED, 300 PENDING, 200 CANCELLED or, with `errors`, 400 FAILED. */
+export interface NfpDispatch {
+  /** Those the call was passed to; `null` when it failed. */
+  readonly workers: readonly string[] | null;
+  readonly uuid: string;
+  /** The target frame of the call. */
+  readonly target: string;
+  readonly status: 'DISPATCHED' | 'PENDING' | 'CANCELLED' | 'FAILED';
+  readonly service: string;
+  readonly errors?: readonly string[] | undefined;
+}
+
+/** Anything JSON can say, as a body. Throws a `TypeError` for `undefined`, functions and cycles. */
+export function encodeNfpJson(value: unknown): Uint8Array[] {
+  // The type of JSON.stringify does not say so, but it returns undefined for what it cannot express.
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) throw new TypeError(`JSON cannot express ${typeof value}`);
+  return [writeUtf8(text)];
+}
+
+/** The JSON value in a body of one frame; `undefined` when there is none, or it is longer than `maxBytes`, 64 KiB by default. Never throws. */
+export function decodeNfpJson(body: NfpBody, maxBytes = JSON_MAX_BYTES): unknown {
+  const frame = body[0];
+  if (frame === undefined || body.length > 1 || frame.length > maxBytes) return undefined;
+  const text = readUtf8(frame);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The answer of a broker in a body; `undefined` for anything else, such as what a worker says. Never throws. */
+export function decodeNfpDispatch(body: NfpBody): NfpDispatch | undefined {
+  const value = decodeNfpJson(body, DISPATCH_MAX_BYTES);
+  if (!isObject(value) || !STATUSES.has(value['status'])) return undefined;
+  const { workers, uuid, target, service, errors } = value;
+  if (!(workers === null || isStrings(workers)) || !(errors === undefined || isStrings(errors))) return undefined;
+  if (typeof uuid !== 'string' || typeof target !== 'string' || typeof service !== 'string') return undefined;
+  return value as unknown as NfpDispatch;
+}
+
+/** The call in a body: `task` is a must, `kwargs` and `args` may be missing. `undefined` for anything else; never throws. */
+export function decodeNfpTask(body: NfpBody): NfpTask | undefined {
+  const value = decodeNfpJson(body);
+  if (!isObject(value)) return undefined;
+  const { task, kwargs = {}, args = [] } = value;
+  return typeof task === 'string' && isObject(kwargs) && Array.isArray(args) ? { task, kwargs, args } : undefined;
+}
+
+/** What OPEN says in its body; `undefined` when that is not complete, which is legal. Never throws. */
+export function decodeNfpOpenInfo(body: NfpBody): NfpOpenInfo | undefined {
+  const value = decodeNfpJson(body);
+  if (!isObject(value) || !isObject(value['keepalive'])) return undefined;
+  const { name, version, keepalive } = value;
+  const { interval, multiplier } = keepalive as Record<string, unknown>;
+  if (typeof name !== 'string' || typeof version !== 'string') return undefined;
+  if (typeof interval !== 'number' || typeof multiplier !== 'number') return undefined;
+  return { name, version, keepalive: { interval, multiplier } };
+}
+
+const STATUSES = new Set<unknown>(['DISPATCHED', 'PENDING', 'CANCELLED', 'FAILED']);
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
+}

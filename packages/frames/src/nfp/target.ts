@@ -1,0 +1,42 @@
+/** NFP "Target" frame: which workers of a service a call is for, as specified and as the releases write it. */
+
+/** A target, taken apart. Names may name nobody. */
+export type NfpTarget =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'any' }
+  | {
+      readonly kind: 'names';
+      /** Without duplicates, in the order given. */
+      readonly names: readonly string[];
+      /** The whole target: when a worker has that name, it alone is meant, commas or not. */
+      readonly exact?: string | undefined;
+    };
+
+const ALL: NfpTarget = { kind: 'all' };
+const ANY: NfpTarget = { kind: 'any' };
+
+/**
+ * Takes a target apart: empty or `all`, `any`, a JSON array of names (what the releases send), else one name or a list with
+ * commas, blanks around names trimmed (as specified). `undefined` for an array that is broken or holds anything but strings;
+ * never throws. The cost is linear in the text.
+ */
+export function parseNfpTarget(text: string): NfpTarget | undefined {
+  if (text === '' || text === 'all') return ALL;
+  if (text === 'any') return ANY;
+  if (text.startsWith('[')) {
+    const names = parseArray(text);
+    return names && { kind: 'names', names: [...new Set(names)] };
+  }
+  if (!text.includes(',')) return { kind: 'names', names: [text], exact: text };
+  const names = text.split(',').map((name) => name.trim());
+  return { kind: 'names', names: [...new Set(names.filter((name) => name !== ''))], exact: text };
+}
+
+function parseArray(text: string): string[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.every((name) => typeof name === 'string') ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,104 @@
+/** NFP "printable string": services, worker names, job uuids and targets as text. */
+import { fromLatin1, latin1, printable } from '../bytes.js';
+
+/** Longest service, worker name and uuid, in bytes; routing ids end there, too. */
+export const NAME_MAX_BYTES = 255;
+
+/** Longest target, in bytes: a list of some thousand workers. */
+export const TARGET_MAX_BYTES = 65_536;
+
+const toUtf8 = new TextEncoder();
+const fromUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+// What a name must not hold: control characters, which no log can show, and lone surrogates, which no UTF-8 can.
+const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
+const LONE_SURROGATE = /\p{Cs}/u;
+
+/** True for 1 to 255 bytes of UTF-8 without control characters. */
+export function isNfpName(text: string): boolean {
+  return text.length > 0 && !UNPRINTABLE.test(text) && utf8Length(text) <= NAME_MAX_BYTES;
+}
+
+/**
+ * What to call a peer with this routing id: the id as text, as every NORFAB worker sets it, or `0x` and hex when it is none.
+ * Inverse, for names that are text: {@link nfpRoutingId}.
+ */
+export function nfpNameOf(id: Uint8Array): string {
+  return readName(id) ?? `0x${Array.from(id, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
+
+/** The routing id of the worker with this name. Throws a `RangeError` for what {@link isNfpName} refuses. */
+export function nfpRoutingId(name: string): Uint8Array {
+  return writeName(name, 'worker name');
+}
+
+/** The name in a frame, or `undefined` when the frame holds no valid name. */
+export function readName(frame: Uint8Array): string | undefined {
+  if (frame.length === 0 || frame.length > NAME_MAX_BYTES) return undefined;
+  let ascii = true;
+  for (let i = 0; i < frame.length; i++) {
+    const byte = frame[i] as number;
+    if (byte < 0x20 || byte === 0x7f) return undefined;
+    if (byte > 0x7f) ascii = false;
+  }
+  if (ascii) return latin1(frame);
+  const text = readUtf8(frame);
+  return text === undefined || UNPRINTABLE.test(text) ? undefined : text;
+}
+
+/** The frame of a name. Throws a `RangeError` that quotes the name and says `what` it should have been when it is not valid. */
+export function writeName(name: string, what: string): Uint8Array {
+  if (!isNfpName(name)) {
+    const shown = JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}...` : name);
+    throw new RangeError(`${what} ${shown}: allowed are 1 to ${NAME_MAX_BYTES} bytes of printable UTF-8`);
+  }
+  return writeUtf8(name);
+}
+
+/** The target in a frame, or `undefined` when it is too long or not UTF-8. */
+export function readTarget(frame: Uint8Array): string | undefined {
+  return frame.length > TARGET_MAX_BYTES ? undefined : readUtf8(frame);
+}
+
+/** The frame of a target. Throws a `RangeError` when it is too long or not well-formed. */
+export function writeTarget(target: string): Uint8Array {
+  if (LONE_SURROGATE.test(target)) throw new RangeError('target: a lone surrogate has no UTF-8');
+  const frame = writeUtf8(target);
+  if (frame.length > TARGET_MAX_BYTES)
+    throw new RangeError(`target of ${frame.length} bytes: allowed are ${TARGET_MAX_BYTES}`);
+  return frame;
+}
+
+/** As {@link readName}, for error answers: cut to what a name may be, and empty when there is none. */
+export function readNameLoosely(frame: Uint8Array | undefined): string {
+  return (frame && readName(frame.subarray(0, NAME_MAX_BYTES))) ?? '';
+}
+
+/** A command frame in an error text: `0x08` for either form, other bytes as in a log line. */
+export function describeCommand(frame: Uint8Array): string {
+  if (frame.length === 1) return `0x${(frame[0] as number).toString(16).padStart(2, '0')}`;
+  return readName(frame.subarray(0, 16)) ?? printable(frame, 16);
+}
+
+/** UTF-8 as text, the byte order mark included; `undefined` when it is not well-formed. */
+export function readUtf8(frame: Uint8Array): string | undefined {
+  try {
+    return fromUtf8.decode(frame);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Well-formed text as UTF-8. */
+export function writeUtf8(text: string): Uint8Array {
+  return isAscii(text) ? fromLatin1(text) : toUtf8.encode(text);
+}
+
+function utf8Length(text: string): number {
+  return isAscii(text) ? text.length : toUtf8.encode(text).length;
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false;
+  return true;
+}

@@ -1,0 +1,35 @@
+/** Numbers as PZQ writes them: ASCII decimals. */
+
+const ZERO = 0x30;
+
+/** The number in these bytes: 1 to 16 digits of a safe integer. `undefined` for anything else. */
+export function readDecimal(bytes: Uint8Array, from: number, to: number): number | undefined {
+  if (to - from < 1 || to - from > 16) return undefined;
+  let value = 0;
+  for (let i = from; i < to; i++) {
+    const digit = (bytes[i] as number) - ZERO;
+    if (digit < 0 || digit > 9) return undefined;
+    value = value * 10 + digit;
+  }
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** Writes `count` digits at `at`, zeros in front. `value` is a safe integer from 0 up that has no more digits. */
+export function writeDigits(bytes: Uint8Array, at: number, count: number, value: number): void {
+  let rest = value;
+  for (let i = at + count - 1; i >= at; i--) {
+    const next = Math.floor(rest / 10);
+    bytes[i] = ZERO + (rest - next * 10);
+    rest = next;
+  }
+}
+
+/** The frame of a number, without zeros in front. Throws a `RangeError` unless it is a safe integer from 0 up. */
+export function decimalFrame(value: number): Uint8Array {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value}: not a safe integer from 0 up`);
+  let digits = 1;
+  for (let limit = 10; value >= limit; limit *= 10) digits++;
+  const frame = new Uint8Array(digits);
+  writeDigits(frame, 0, digits, value);
+  return frame;
+}
