@@ -1,2 +1,6 @@
 /** PZQ: a durable queue on disk. */
+export type { PzqCounters } from './counters.js';
+export type * from './effects.js';
+export type { PzqSettings } from './settings.js';
+export type { PzqStats } from './stats.js';
 export type * from './store/store.js';
