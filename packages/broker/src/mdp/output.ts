@@ -1,7 +1,7 @@
 /** Majordomo broker: the effects of the step under way, the totals, and the limits on what is said (rule 8; notes). */
 import type { MdpFraming } from '@proj/frames/mdp';
+import { oncePerMinute, OncePer } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
-import { oncePerMinute, OncePer } from '../parts/once-per.js';
 import { newCounters } from './counters.js';
 import type {
   MdpBrokerEffect,

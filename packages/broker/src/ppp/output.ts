@@ -1,7 +1,7 @@
 /** Paranoid Pirate: the effects of the step under way, the totals, and the limit on what is noted. */
 import type { PppHeartbeat, PppRequest } from '@proj/frames/ppp';
+import { oncePerMinute } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
-import { oncePerMinute } from '../parts/once-per.js';
 import { newCounters } from './counters.js';
 import type { PppBackendEffect, PppMessageDrop, PppNote, PppRefusal, PppRequestLoss, PppSocket } from './effects.js';
 

@@ -1,5 +1,5 @@
-/** "At most one of these per key and period", in bounded memory whatever keys strangers invent. No protocol. */
-import { Deadline, DeadlineList } from '@proj/heartbeat';
+/** "At most one of these per key and period", in bounded memory whatever keys strangers invent. */
+import { Deadline, DeadlineList } from './deadline-list.js';
 
 /**
  * Allows a key once per `periodMs`. Remembers at most `capacity` keys: while that many are within their period, further
@@ -32,7 +32,7 @@ export class OncePer {
   }
 }
 
-/** The limit on log lines, the same for all brokers: one per reason and peer a minute. */
+/** The limit on log lines, the same for all engines: one per reason and peer a minute. */
 const NOTE_PERIOD_MS = 60_000;
 const NOTE_MEMORY = 4096;
 
