@@ -2,3 +2,4 @@
 export * from './frames.js';
 export * from './mdp.js';
 export * from './ppp.js';
+export * from './pzq.js';
