@@ -109,10 +109,10 @@ export type PzqFromConsumer = PzqConsumerAck | PzqLeaseExtension | PzqMalformed;
 export type PzqToConsumer = PzqDelivery | PzqMalformed;
 
 /** Everything the monitor socket may get. */
-export type PzqToMonitor = PzqMonitorRequest | PzqMalformed;
+export type PzqFromMonitor = PzqMonitorRequest | PzqMalformed;
 
-/** Everything one who asked the monitor socket may get. */
-export type PzqFromMonitor = PzqMonitorReply | PzqMalformed;
+/** Everything a monitoring program may get. */
+export type PzqToMonitor = PzqMonitorReply | PzqMalformed;
 
 /** What a key of ours says: which store, which message, stored when. */
 export interface PzqKey {

@@ -67,14 +67,14 @@ export function decodePzqAtConsumer(frames: Frames): PzqToConsumer {
 }
 
 /** Decodes a message received by a queue's monitor socket, without the identity frame: its last frame counts. Never throws. */
-export function decodePzqAtMonitor(frames: Frames): PzqToMonitor {
+export function decodePzqAtMonitor(frames: Frames): PzqFromMonitor {
   const last = frames.at(-1);
   if (last === undefined) return malformed('no-frames');
   return equalBytes(last, MONITOR_FRAME) ? { kind: 'monitor-request' } : malformed('monitor-unknown');
 }
 
 /** Decodes a message received by a DEALER or REQ that asked a monitor socket: its last frame counts. Never throws. */
-export function decodePzqMonitorReply(frames: Frames): PzqFromMonitor {
+export function decodePzqMonitorReply(frames: Frames): PzqToMonitor {
   const last = frames.at(-1);
   if (last === undefined) return malformed('no-frames');
   return last.length === 0 ? malformed('monitor-reply-malformed') : { kind: 'monitor-reply', text: latin1(last) };
