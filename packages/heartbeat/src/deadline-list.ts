@@ -20,7 +20,7 @@ export class Deadline<Value> {
   }
 }
 
-/** A list of deadlines `delayMs` after their last renewal. `now` must not decrease from call to call. */
+/** A list of deadlines `delayMs` after their last renewal. `now` must not decrease from renewal to renewal. */
 export class DeadlineList<Value> {
   readonly delayMs: number;
   #head: Deadline<Value> | undefined;

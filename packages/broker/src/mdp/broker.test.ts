@@ -168,6 +168,18 @@ describe('losing peers', () => {
     worker.send('MDPW02', '\x04', address ?? '', '', 'done');
     expect(await settle(network.clock, note)).toMatchObject({ code: 'reply-dropped', reason: 'reply-undeliverable' });
   });
+
+  it('notices within 16 s, by ZMTP heartbeats, that a client has vanished without a word', async () => {
+    await start();
+    const host = network.transport('c1');
+    RawPeer.connect(host, ENDPOINT).send('MDPC02', '\x01', 'nobody', 'hello');
+    await advance(network.clock, 1000);
+    network.crash(host, { silent: true });
+    const note = new Promise((resolve) => broker.on('note', resolve));
+    const before = network.clock.now();
+    expect(await settle(network.clock, note)).toMatchObject({ code: 'request-dropped', reason: 'client-gone' });
+    expect(network.clock.now() - before).toBeLessThanOrEqual(16_000);
+  });
 });
 
 describe('start', () => {

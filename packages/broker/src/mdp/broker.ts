@@ -5,6 +5,7 @@ import { Emitter, parseOptions } from '@proj/transport';
 import type { PortOptions } from '@proj/transport';
 import { BrokerRunner } from '../broker-runner.js';
 import type { SocketPlan } from '../broker-runner.js';
+import { CONNECTIONS } from '../parts/connections.js';
 import type {
   MdpBrokerEffect,
   MdpBrokerEvent,
@@ -142,8 +143,7 @@ function portOptions(settings: MdpBrokerSettings): PortOptions {
     // Rule 19: a client may send as many requests before it reads the first reply. Bytes are bounded by the defaults.
     peerQueueMax: clientRequestsMax,
     queueMax: Math.max(clientRequestsMax, requestQueueMax),
-    // Rule 16: a restarted worker with a fixed routing id must win over its dead connection.
-    handover: true,
+    ...CONNECTIONS,
   };
 }
 

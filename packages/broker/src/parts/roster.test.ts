@@ -25,14 +25,37 @@ describe('Roster', () => {
     expect(roster.deadline).toBe(Infinity);
   });
 
-  it('has heartbeats due every interval, each worker in its own phase', () => {
+  it('has heartbeats due every interval, counted from when the worker came', () => {
     const { roster } = rosterWith('a');
     roster.add(new Member<string>({ key: 'b', id: new Uint8Array(1) }, 50), 50);
-    expect(roster.takeHeartbeatDue(99)).toBeUndefined();
+    expect(roster.takeHeartbeatDue(96)).toBeUndefined();
     expect(roster.takeHeartbeatDue(100)?.peer.key).toBe('a');
     expect(roster.takeHeartbeatDue(100)).toBeUndefined();
     expect(roster.takeHeartbeatDue(200)?.peer.key).toBe('b');
     expect(roster.takeHeartbeatDue(200)?.peer.key).toBe('a');
+  });
+
+  it('wakes 32 times per interval at most, whenever its workers came, and lets none wait for longer than an interval', () => {
+    const heartbeatIntervalMs = 3200;
+    const intervals = 10;
+    const roster = new Roster<Member<string>>({ heartbeatIntervalMs, liveness: 3, busyExpiryMs: 9600 });
+    const beats = new Map<string, number[]>();
+    for (let came = 0; came < heartbeatIntervalMs; came += 3) {
+      const key = came.toString();
+      roster.add(new Member<string>({ key, id: new Uint8Array(1) }, came), came);
+      beats.set(key, [came]);
+    }
+    let wakes = 0;
+    for (let now = roster.deadline; now < intervals * heartbeatIntervalMs; now = roster.deadline) {
+      wakes++;
+      for (let worker = roster.takeHeartbeatDue(now); worker !== undefined; worker = roster.takeHeartbeatDue(now))
+        beats.get(worker.peer.key)?.push(now);
+    }
+    expect(wakes).toBeLessThanOrEqual(32 * (intervals - 1));
+    const gaps = [...beats.values()].flatMap((times) => times.slice(1).map((time, index) => time - times[index]!));
+    expect(gaps.length).toBeGreaterThanOrEqual(beats.size * (intervals - 1));
+    expect(Math.max(...gaps)).toBe(heartbeatIntervalMs);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual((heartbeatIntervalMs * 31) / 32);
   });
 
   it('lets an idle worker live for interval x liveness, a busy one for busyExpiryMs', () => {

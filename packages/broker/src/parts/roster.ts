@@ -29,16 +29,21 @@ export interface RosterOptions {
   readonly busyExpiryMs: number;
 }
 
+/** Heartbeats due within this share of an interval leave together: many workers, few wake-ups. */
+const TOGETHER = 1 / 32;
+
 /** All registered workers, by routing id, with their deadlines. Every operation but `values` is O(1). */
 export class Roster<Worker extends Member<unknown>> {
   readonly #workers = new Map<string, Worker>();
   readonly #heartbeats: DeadlineList<Worker>;
   readonly #idleLives: DeadlineList<Worker>;
   readonly #busyLives: DeadlineList<Worker>;
+  readonly #togetherMs: number;
   #lateUntil = -Infinity;
 
   constructor(options: RosterOptions) {
     this.#heartbeats = new DeadlineList(options.heartbeatIntervalMs);
+    this.#togetherMs = options.heartbeatIntervalMs * TOGETHER;
     this.#idleLives = new DeadlineList(options.heartbeatIntervalMs * options.liveness);
     this.#busyLives = new DeadlineList(options.busyExpiryMs);
   }
@@ -61,7 +66,7 @@ export class Roster<Worker extends Member<unknown>> {
     return this.#workers.get(key);
   }
 
-  /** Registers a worker; its first heartbeat is due one interval from now, so that workers keep a phase of their own. */
+  /** Registers a worker; its first heartbeat is due one interval from now, so that not all workers get theirs at once. */
   add(worker: Worker, now: number): void {
     this.#workers.set(worker.peer.key, worker);
     this.#heartbeats.renew(worker.heartbeat, now);
@@ -98,9 +103,12 @@ export class Roster<Worker extends Member<unknown>> {
     return silentMs;
   }
 
-  /** Takes the next worker whose heartbeat is due; its next one is due an interval from now. Call until `undefined`. */
+  /**
+   * Takes the next worker whose heartbeat is due now, or so soon that it leaves with those that are; its next one is due an
+   * interval from now, so no two are ever further apart. Call until `undefined`.
+   */
   takeHeartbeatDue(now: number): Worker | undefined {
-    const worker = this.#heartbeats.takeDue(now);
+    const worker = this.#heartbeats.takeDue(now + this.#togetherMs);
     if (worker !== undefined) this.#heartbeats.renew(worker.heartbeat, now);
     return worker;
   }

@@ -2,6 +2,7 @@
 import { decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from '@proj/frames/ppp';
 import type { PortOptions } from '@proj/transport';
 import type { SocketPlan } from '../broker-runner.js';
+import { CONNECTIONS } from '../parts/connections.js';
 import type { PppBackendEvent, PppFrontendEvent } from './effects.js';
 import type { PppBackendSettings } from './options.js';
 
@@ -36,9 +37,8 @@ export function frontendPlan(endpoints: Endpoints, settings: PppBackendSettings)
   };
 }
 
-/** Rule 17: a restarted peer with a fixed routing id must win over its dead connection. */
 function portOptions({ maxMessageFrames, maxMessageBytes, lingerMs }: PppBackendSettings): PortOptions {
-  return { maxMessageFrames, maxMessageBytes, lingerMs, handover: true };
+  return { maxMessageFrames, maxMessageBytes, lingerMs, ...CONNECTIONS };
 }
 
 function listOf(endpoints: Endpoints): readonly string[] {
