@@ -40,6 +40,8 @@ class Ledger {
   readonly clock = new ManualClock();
   readonly state = new Map<string, SendOutcome>();
   readonly sent = new Map<string, number[]>(PEERS.map(({ key }) => [key, []]));
+  /** What the outbox confirmed, which must be the same. */
+  readonly confirmed = new Map<string, number[]>(PEERS.map(({ key }) => [key, []]));
   readonly reported: number[] = [];
   readonly deferred: boolean;
   ended = 0;
@@ -64,6 +66,10 @@ class Ledger {
       this.ended++;
     }
     return outcome;
+  }
+
+  onSent(to: Peer, frames: readonly Uint8Array[]): void {
+    this.confirmed.get(to.key)!.push(Buffer.from(frames[0]!).readUInt32BE());
   }
 
   onUndeliverable(_: Peer, frames: readonly Uint8Array[]): void {
@@ -119,6 +125,7 @@ it('ends every message once, as sent or reported, in order per peer, whatever ha
         else ledger.clock.fireNext();
       }
       const sent = [...ledger.sent.values()];
+      expect(ledger.confirmed).toEqual(ledger.sent);
       for (const numbers of sent) expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
       const all = [...sent.flat(), ...ledger.reported].sort((a, b) => a - b);
       expect(all).toEqual(Array.from({ length: accepted }, (_, index) => index));

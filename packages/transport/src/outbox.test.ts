@@ -21,6 +21,8 @@ class Host {
   readonly attempts: string[] = [];
   readonly sent: string[] = [];
   readonly undelivered: string[] = [];
+  /** What was confirmed, where the host listens. */
+  onSent: ((to: Peer, frames: readonly Uint8Array[]) => void) | undefined;
   /** True for a transport that tells outcomes later, through `settle`. */
   deferred = false;
   onReport: ((peer: Peer) => void) | undefined;
@@ -394,6 +396,61 @@ describe('Outbox', () => {
       send(A, '3');
 
       expect(host.sent).toEqual(['a:3']);
+    });
+  });
+
+  describe('for a host that listens for what was sent', () => {
+    function setUpListening() {
+      const made = setUp();
+      const confirmed: string[] = [];
+      made.host.onSent = (to, frames) => {
+        confirmed.push(`${to.key}:${Buffer.concat(frames).toString()}, ${made.outbox.pending} pending`);
+      };
+      return { ...made, confirmed };
+    }
+
+    it('confirms what was taken at once, and what had waited, each when it is taken', () => {
+      const { host, send, confirmed } = setUpListening();
+      send(A, '1');
+      host.full.add('a');
+      send(A, '2', '3');
+      expect(confirmed).toEqual(['a:1, 0 pending']);
+      host.full.clear();
+      host.clock.advance(10);
+
+      expect(confirmed).toEqual(['a:1, 0 pending', 'a:2, 1 pending', 'a:3, 0 pending']);
+    });
+
+    it('confirms nothing that it reports', () => {
+      const { host, send, confirmed } = setUpListening();
+      host.gone.add('a');
+      send(A, '1');
+
+      expect([confirmed, host.undelivered]).toEqual([[], ['a:1 unreachable']]);
+    });
+
+    it('sends what a confirmation causes after it, without starting inside it', () => {
+      const { host, send, confirmed } = setUpListening();
+      const note = host.onSent;
+      host.onSent = (to, frames) => {
+        if (confirmed.length === 0) send(B, '2');
+        expect(host.attempts).toHaveLength(confirmed.length + 1);
+        note?.(to, frames);
+      };
+      send(A, '1');
+
+      expect(confirmed).toEqual(['a:1, 1 pending', 'b:2, 0 pending']);
+    });
+
+    it('confirms nothing any more once it is closed', async () => {
+      const { host, outbox, send, confirmed } = setUpListening();
+      host.deferred = true;
+      send(A, '1');
+      const closed = outbox.close(1000);
+      host.settleOne(outbox);
+      await closed;
+
+      expect([host.sent, confirmed]).toEqual([['a:1'], []]);
     });
   });
 

@@ -18,6 +18,8 @@ export interface OutboxHost {
   /** Tries to hand over one message. Returns the outcome, or `undefined` when {@link Outbox.settle} will tell it. */
   transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined;
   onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void;
+  /** The transport has taken the message over. Absent while nobody listens. */
+  onSent?: ((peer: Peer, frames: readonly Uint8Array[]) => void) | undefined;
 }
 
 /** Bounds of an outbox; the fields of the same name in `PortOptions`. */
@@ -52,7 +54,7 @@ class Lane {
  * Bounded outbox of one socket. A message goes to {@link OutboxHost.transmit} at once when no attempt is under way, else in
  * its turn. After `congested` the peer's messages are parked: tried again after 10 ms, doubling to 200 ms, or when
  * {@link resume} is called; messages to others overtake them. At a bound the message and whatever is parked for the same
- * peer are reported undeliverable as `congested`, oldest first.
+ * peer are reported undeliverable as `congested`, oldest first; with a `peerQueueMax` of 0 that is at once.
  */
 export class Outbox {
   readonly #host: OutboxHost;
@@ -202,21 +204,21 @@ export class Outbox {
     const lane = this.#lane;
     if (peer === undefined || frames === undefined) throw new Error(`outcome ${outcome} without an attempt`);
     this.#peer = this.#frames = this.#lane = undefined;
-    if (lane !== undefined && !lane.lost) this.#concludeLane(lane, outcome);
-    else if (outcome === 'sent') this.#pending--;
+    if (lane !== undefined && !lane.lost) this.#concludeLane(lane, peer, frames, outcome);
+    else if (outcome === 'sent') this.#confirm(peer, frames);
     else if (outcome === 'congested' && lane === undefined) this.#congest(peer, frames);
     else this.#report(peer, frames, outcome);
   }
 
-  #concludeLane(lane: Lane, outcome: SendOutcome): void {
+  #concludeLane(lane: Lane, peer: Peer, frames: readonly Uint8Array[], outcome: SendOutcome): void {
     if (outcome === 'unreachable') this.#lose(lane, outcome);
     else if (outcome === 'congested') this.#rest(lane);
     else {
-      this.#pending--;
       this.#takeHead(lane);
       lane.retryMs = FIRST_RETRY_MS;
       if (lane.messages.length > 0) this.#turns.push(lane);
       else this.#parked.delete(lane.peer.key);
+      this.#confirm(peer, frames);
     }
   }
 
@@ -294,6 +296,11 @@ export class Outbox {
     this.#waitingBytes -= message.bytes;
     lane.bytes -= message.bytes;
     return message;
+  }
+
+  #confirm(peer: Peer, frames: readonly Uint8Array[]): void {
+    this.#pending--;
+    if (this.#host.onSent !== undefined && this.#closing === undefined) this.#host.onSent(peer, frames);
   }
 
   #report(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {

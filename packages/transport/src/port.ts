@@ -33,11 +33,18 @@ export interface PortListener {
   /**
    * The peer's connection ended; messages parked for it have been reported before. It may be back at once on a new
    * connection, as a peer that must open itself again. What the transport had taken over, or takes over before it has let
-   * go of the connection, is lost without a report. Where a transport cannot tell, this never comes.
+   * go of the connection, is lost without a report. Where a transport cannot tell, this never comes: neither ZeroMQ nor the
+   * network in memory tells a dealer that binds or a router that connects.
    */
   onPeerGone(peer: Peer): void;
   /** A message given to `send` did not go out. May be called from inside `send`. */
   onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void;
+  /**
+   * The transport has taken this message over: it is queued at a connection, or at an endpoint this socket connects to. Of
+   * each message given to `send` comes either this or `onUndeliverable`, once, unless the port is closed or broken by then.
+   * May be called from inside `send`. Absent, it costs nothing; looked up once, at `start`.
+   */
+  onSent?(peer: Peer, frames: readonly Uint8Array[]): void;
   /** A message over the limits was dropped before decoding. */
   onRejected(peer: Peer, reason: RejectReason): void;
   /** The socket failed for good (not a peer's doing); nothing more will be received. */
@@ -54,6 +61,11 @@ export interface PortOptions {
   readonly maxMessageBytes?: number;
   /** Messages queued by the transport per peer and direction before it reports congestion; default 1000. */
   readonly highWaterMark?: number;
+  /**
+   * Dealers: how long one attempt to send may wait for a connection with room; what is sent meanwhile waits behind it.
+   * Routers never wait: one peer would hold up all others. Milliseconds; default 0.
+   */
+  readonly sendWaitMs?: number;
   /** Messages that wait for one congested peer before it counts as lost; default 1000. */
   readonly peerQueueMax?: number;
   /** Bytes that wait for one congested peer before it counts as lost; default 64 MiB. */
@@ -66,15 +78,20 @@ export interface PortOptions {
   readonly connectionHeartbeatMs?: number;
   /** How long a ZMTP heartbeat may stay unanswered before the connection is cut. Milliseconds; default 6000. */
   readonly connectionTimeoutMs?: number;
-  /** Routers: a second connection with a known routing id takes it over (true) or stays mute (false). Default false. */
+  /** Routers that bind: a second connection with a known routing id takes it over (true) or stays mute (false). Default false. */
   readonly handover?: boolean;
-  /** Dealers: the routing id to announce, 1 to 255 bytes, not starting with 0x00. Default: the router picks one. */
+  /** Dealers: the routing id to announce to routers, 1 to 255 bytes, not starting with 0x00. Default: the router picks one. */
   readonly routingId?: Uint8Array;
 }
 
 /**
  * One socket: one reader, one outbox. `send` may be called at any time after `start` and never throws for a peer's
- * doing; its outcome is silence or `onUndeliverable`.
+ * doing; its outcome is `onSent`, which need not be listened to, or `onUndeliverable`.
+ *
+ * Usually routers bind and dealers connect. The other way round, a dealer that binds hands each message to the next
+ * connection that has room, in turn, and has none while nobody is connected; a router that connects, to one endpoint or
+ * several, knows a peer by a routing id from when the first connection stands, for as long as the socket lives: what is sent
+ * while that connection is away waits for the next, up to the high-water mark.
  */
 export interface SocketPort {
   /** Binds, resolving to the endpoint with any wildcard port filled in. Rejects with `ADDRESS_IN_USE` or `OPTIONS_INVALID`. Before `start`. */
@@ -99,7 +116,7 @@ export interface SocketPort {
   close(options?: { readonly lingerMs?: number }): Promise<void>;
 }
 
-/** The peer of a dealer: whoever it is connected to. */
+/** The peer of a dealer: whoever it is connected to. Also of one that binds, which does not tell its peers apart. */
 export const ROUTER_PEER: Peer = { key: '', id: new Uint8Array(0) };
 
 /** A family of sockets and the time they live in. One object serves any number of brokers, workers and clients. */
@@ -110,7 +127,7 @@ export interface Transport {
   load(): Promise<void>;
   /** A socket that talks to many peers by routing id. After `load`. */
   router(options?: PortOptions): SocketPort;
-  /** A socket for one conversation with one router. After `load`. */
+  /** A socket for one conversation with one router, or one that deals out to whoever connects. After `load`. */
   dealer(options?: PortOptions): SocketPort;
   /** Called by the driver with the engine after each step: how tests and the simulator check invariants. Absent in production. */
   readonly probe?: (engine: Engine<never, unknown>) => void;

@@ -6,6 +6,7 @@
  * ```
  */
 import { CONGESTION } from './congestion.js';
+import { DEALING } from './dealing.js';
 import { DELIVERY } from './delivery.js';
 import { LIFECYCLE } from './lifecycle.js';
 import type { PortSubject } from './rig.js';
@@ -17,5 +18,5 @@ export type { ComplianceCase } from './suite.js';
 
 /** The cases for one implementation of `SocketPort`. Each opens and closes its own sockets. */
 export function portCompliance(subject: PortSubject): readonly ComplianceCase[] {
-  return [...DELIVERY, ...CONGESTION, ...LIFECYCLE].map((definition) => bindCase(definition, subject));
+  return [...DELIVERY, ...CONGESTION, ...DEALING, ...LIFECYCLE].map((definition) => bindCase(definition, subject));
 }

@@ -40,10 +40,13 @@ export class Station implements PortListener {
   readonly endpoint: string;
   readonly messages: { readonly peer: Peer; readonly frames: readonly Uint8Array[] }[] = [];
   readonly gone: Peer[] = [];
+  readonly sent: (readonly Uint8Array[])[] = [];
   readonly undeliverable: { readonly frames: readonly Uint8Array[]; readonly reason: UndeliverableReason }[] = [];
   readonly rejected: RejectReason[] = [];
   /** Called with each message, after it was written down. */
   onEach: ((peer: Peer, frames: Uint8Array[]) => void) | undefined;
+  /** Called with each message that was sent, after it was written down. */
+  onEachSent: (() => void) | undefined;
   #waiters: Waiter[] = [];
 
   constructor(port: SocketPort, endpoint: string) {
@@ -72,6 +75,12 @@ export class Station implements PortListener {
     this.#wake();
   }
 
+  onSent(_peer: Peer, frames: readonly Uint8Array[]): void {
+    this.sent.push(frames);
+    this.onEachSent?.();
+    this.#wake();
+  }
+
   onRejected(_peer: Peer, reason: RejectReason): void {
     this.rejected.push(reason);
     this.#wake();
@@ -97,6 +106,15 @@ export class Station implements PortListener {
   /** Sends one message per text to a peer; of a dealer, to its router. */
   say(peer: Peer, ...texts: string[]): void {
     for (const text of texts) this.port.send(peer, framesOf(text));
+  }
+
+  /** Sends one message and resolves to what became of it; of a dealer, with nothing else on its way out. */
+  async offer(frames: readonly Uint8Array[]): Promise<'sent' | UndeliverableReason> {
+    const { sent, undeliverable } = this;
+    const before = [sent.length, undeliverable.length] as const;
+    this.port.send(ROUTER_PEER, frames);
+    await this.until(() => sent.length > before[0] || undeliverable.length > before[1]);
+    return sent.length > before[0] ? 'sent' : (undeliverable.at(-1)?.reason ?? 'congested');
   }
 
   #wake(): void {
@@ -141,6 +159,28 @@ export class Rig {
     const port = await this.bareDealer(options);
     port.connect(router.endpoint);
     return start(port, router.endpoint);
+  }
+
+  /** A dealer, bound and started. */
+  async boundDealer(options?: PortOptions, endpoint = this.subject.endpoint): Promise<Station> {
+    const port = await this.bareDealer(options);
+    return start(port, await port.bind(endpoint));
+  }
+
+  /** A router, connected to these dealers and started. */
+  async connectedRouter(dealers: readonly Station[], options?: PortOptions): Promise<Station> {
+    const port = await this.bareRouter(options);
+    for (const { endpoint } of dealers) port.connect(endpoint);
+    return start(port, '');
+  }
+
+  /** Acts again and again, some milliseconds apart, until the condition holds: for what a transport does in its own time. */
+  async repeat(action: () => void, condition: () => boolean): Promise<void> {
+    const transport = await this.#transport();
+    while (!condition()) {
+      action();
+      await pause(transport, 5);
+    }
   }
 
   /** A dealer whose first message, `hello`, has arrived, and how the router names it. */

@@ -1,4 +1,4 @@
-/** A connection between a dealer and a router: two pipes, and an end for each socket to hold. */
+/** A connection between a socket that connected and one that was bound: two pipes, and an end for each socket to hold. */
 import type { Clock, Timer } from '@proj/heartbeat';
 import type { Link } from './link.js';
 import { Pipe } from './pipe.js';
@@ -22,9 +22,16 @@ export interface ConnectionOwner {
   onRoom(end: ConnectionEnd): void;
 }
 
+/** Where a socket puts its messages: a connection, or an endpoint it connects to. */
+export interface Outlet {
+  /** False when there is no room; the owner's `onRoom` tells when there is. */
+  send(frames: readonly Uint8Array[]): boolean;
+}
+
 /** One side of a connection, as its socket holds it. */
-export class ConnectionEnd implements PipeReader {
+export class ConnectionEnd implements PipeReader, Outlet {
   readonly owner: ConnectionOwner;
+  readonly connection: Connection;
   readonly #clock: Clock;
   readonly #establishedAt: number;
   #outgoing: Pipe | undefined;
@@ -32,8 +39,9 @@ export class ConnectionEnd implements PipeReader {
   #open = true;
   #silence: Timer | undefined;
 
-  constructor(owner: ConnectionOwner, clock: Clock) {
+  constructor(owner: ConnectionOwner, connection: Connection, clock: Clock) {
     this.owner = owner;
+    this.connection = connection;
     this.#clock = clock;
     this.#establishedAt = clock.now();
   }
@@ -52,7 +60,6 @@ export class ConnectionEnd implements PipeReader {
     return this.owner.reading && this.owner.process.state === 'running';
   }
 
-  /** False when the pipe is full. */
   send(frames: readonly Uint8Array[]): boolean {
     return this.#outgoing?.send(frames) ?? false;
   }
@@ -125,33 +132,40 @@ export class ConnectionEnd implements PipeReader {
 
 /** Both ends, for the network's faults. */
 export class Connection {
-  readonly dealer: ConnectionEnd;
-  readonly router: ConnectionEnd;
+  /** Of the socket that connected. */
+  readonly active: ConnectionEnd;
+  /** Of the socket that was bound. */
+  readonly passive: ConnectionEnd;
   readonly link: Link;
 
-  constructor(dealer: ConnectionOwner, router: ConnectionOwner, world: PipeWorld) {
+  constructor(active: ConnectionOwner, passive: ConnectionOwner, world: PipeWorld) {
     const { clock, link } = world;
     this.link = link;
-    this.dealer = new ConnectionEnd(dealer, clock);
-    this.router = new ConnectionEnd(router, clock);
-    const toRouter = pipe(world, this.dealer, this.router, router.highWaterMark);
-    // What a router has queued for a peer is lost with the connection, so its own mark can count as part of the pipe.
-    const toDealer = pipe(world, this.router, this.dealer, router.highWaterMark + dealer.highWaterMark);
-    this.dealer.attach(toDealer, toRouter);
-    this.router.attach(toRouter, toDealer);
+    this.active = new ConnectionEnd(active, this, clock);
+    this.passive = new ConnectionEnd(passive, this, clock);
+    const toPassive = pipe(world, this.active, this.passive, passive.highWaterMark);
+    // What a bound socket has queued for a peer is lost with the connection, so its own mark can count as part of the pipe.
+    const toActive = pipe(world, this.passive, this.active, passive.highWaterMark + active.highWaterMark);
+    this.active.attach(toActive, toPassive);
+    this.passive.attach(toPassive, toActive);
+  }
+
+  /** The end at the other side. */
+  across(end: ConnectionEnd): ConnectionEnd {
+    return end === this.active ? this.passive : this.active;
   }
 
   /** True once both sides have seen the end. */
   get over(): boolean {
-    return !this.dealer.open && !this.router.open;
+    return !this.active.open && !this.passive.open;
   }
 
   /** Tells both ends whether they can still hear each other, and lets waiting messages through. */
   refresh(): void {
-    watch(this.dealer, this.router, this.link);
-    watch(this.router, this.dealer, this.link);
-    this.dealer.wake();
-    this.router.wake();
+    watch(this.active, this.passive, this.link);
+    watch(this.passive, this.active, this.link);
+    this.active.wake();
+    this.passive.wake();
   }
 }
 

@@ -1,124 +1,92 @@
-/** A DEALER with one endpoint: it connects in the background, and again whenever the connection ends. */
+/** A DEALER: what it sends goes to the next connection or endpoint with room, in turn; what comes from any of them is read. */
 import type { Timer } from '@proj/heartbeat';
-import { ProjError } from '../errors.js';
-import { Fifo } from '../fifo.js';
 import type { SendOutcome } from '../outbox.js';
 import { ROUTER_PEER } from '../port.js';
 import type { Peer } from '../port.js';
-import type { Connection, ConnectionEnd } from './connection.js';
-import { checkEndpoint } from './endpoint.js';
+import type { ConnectionEnd, Outlet } from './connection.js';
+import type { Connector } from './connector.js';
 import { VirtualPort } from './port.js';
-import type { Farewell, RouterSide } from './port.js';
+import type { Farewell } from './port.js';
 
-/** The connecting side of the network. */
+/** A message that waits for room. */
+interface Attempt {
+  readonly frames: readonly Uint8Array[];
+  readonly timer: Timer;
+}
+
+/** Usually connected to one endpoint; bound, it deals out to whoever connects. */
 export class DealerPort extends VirtualPort {
   protected readonly socket = 'dealer';
-  /** Taken over by the transport and on no connection yet; like libzmq's pipe it survives the loss of a connection. */
-  readonly #queue = new Fifo<readonly Uint8Array[]>();
-  #endpoint: string | undefined;
-  #connection: Connection | undefined;
-  #attempt: Timer | undefined;
-  #onHandedOver: (() => void) | undefined;
+  /** Those that may have room, in the order of their turns. */
+  readonly #turns = new Set<Outlet>();
+  #attempt: Attempt | undefined;
 
-  bind(endpoint: string): Promise<string> {
-    const text = `endpoint ${JSON.stringify(endpoint)}: virtual dealers only connect`;
-    return Promise.reject(new ProjError('OPTIONS_INVALID', text));
+  override connect(endpoint: string): void {
+    super.connect(endpoint);
+    const connector = this.connectors.at(-1);
+    if (connector !== undefined) this.#turns.add(connector);
   }
 
-  connect(endpoint: string): void {
-    checkEndpoint(endpoint, 'connect');
-    if (this.#endpoint !== undefined) {
-      const text = `endpoint ${JSON.stringify(endpoint)}: this dealer has one already, ${this.#endpoint}`;
-      throw new ProjError('OPTIONS_INVALID', text);
-    }
-    this.#endpoint = endpoint;
-    this.#tryAfter(0);
+  onConnected(connector: Connector): void {
+    this.#refresh(connector, connector.flush());
   }
 
-  onRoom(): void {
-    this.#flush();
+  onRoom(end: ConnectionEnd): void {
+    const connector = this.connectorOf(end);
+    this.#refresh(connector ?? end, connector?.flush() ?? true);
   }
 
-  onConnectionLost(): void {
-    if (this.#connection !== undefined) this.hub.forget(this.#connection);
-    this.#connection = undefined;
-    this.#retry();
-    this.reportGone(ROUTER_PEER);
+  protected onAccepted(end: ConnectionEnd): void {
+    this.#refresh(end, true);
   }
 
-  wake(): void {
-    this.#connection?.dealer.wake();
+  protected onLost(end: ConnectionEnd, connector: Connector | undefined): void {
+    this.#turns.delete(end);
+    // As libzmq: a socket that is bound is not told.
+    if (connector !== undefined) this.reportGone(ROUTER_PEER);
   }
 
   protected peerOf(_end: ConnectionEnd): Peer {
     return ROUTER_PEER;
   }
 
-  protected transmit(_peer: Peer, frames: readonly Uint8Array[]): SendOutcome {
-    if (this.#queue.length === 0 && this.#connection?.dealer.send(frames) === true) return 'sent';
-    if (this.#queue.length >= this.options.highWaterMark) return 'congested';
-    this.#queue.push(frames);
-    return 'sent';
-  }
-
-  protected stopAccepting(): void {
-    // Nothing to refuse: a dealer goes on trying to connect while it lingers.
-  }
-
-  protected handOver(deadline: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.process.clock.at(deadline, resolve);
-      this.#onHandedOver = () => {
-        timer.cancel();
-        resolve();
-      };
-      if (this.#queue.length === 0) this.#onHandedOver();
-    });
-  }
-
-  protected disconnect(farewell: Farewell): void {
-    this.#attempt?.cancel();
-    if (this.#connection === undefined) return;
-    this.#connection.dealer[farewell]();
-    this.hub.forget(this.#connection);
-  }
-
-  #flush(): void {
-    const end = this.#connection?.dealer;
-    for (let next = this.#queue.peek(); next !== undefined && end?.send(next) === true; next = this.#queue.peek())
-      this.#queue.shift();
-    if (this.#queue.length < this.options.highWaterMark) this.outbox.resume(ROUTER_PEER);
-    if (this.#queue.length === 0) this.#onHandedOver?.();
-  }
-
-  /** libzmq waits between one and two intervals. */
-  #retry(): void {
-    const interval = this.hub.reconnectIntervalMs;
-    this.#tryAfter(interval * (1 + this.process.random.next()));
-  }
-
-  #tryAfter(ms: number): void {
+  protected transmit(_peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined {
+    if (this.#deal(frames)) return 'sent';
+    const { sendWaitMs } = this.options;
+    if (sendWaitMs === 0) return 'congested';
     const { clock } = this.process;
-    this.#attempt = clock.at(clock.now() + ms, () => {
-      const router = this.hub.lookup(this.#endpoint ?? '');
-      if (router === undefined) this.#retry();
-      else this.#shakeHands(router);
+    const timer = clock.at(clock.now() + sendWaitMs, () => {
+      this.#conclude('congested');
     });
+    this.#attempt = { frames, timer };
+    return undefined;
   }
 
-  /** The handshake takes one trip over the link and succeeds if the router can still answer by then. */
-  #shakeHands(router: RouterSide): void {
-    const { clock, random } = this.process;
-    const link = this.hub.link(this.process, router.process);
-    this.#attempt = clock.at(clock.now() + link.delay(random), () => {
-      const present = this.hub.lookup(this.#endpoint ?? '') === router && router.process.state === 'running';
-      if (!present || link.partitioned) {
-        this.#retry();
-        return;
-      }
-      this.#connection = this.hub.connect(this, router);
-      router.accept(this.#connection, this.options.routingId);
-      this.#flush();
-    });
+  protected override disconnect(farewell: Farewell): void {
+    this.#attempt?.timer.cancel();
+    super.disconnect(farewell);
+  }
+
+  #deal(frames: readonly Uint8Array[]): boolean {
+    for (const outlet of this.#turns) {
+      this.#turns.delete(outlet);
+      if (!outlet.send(frames)) continue;
+      this.#turns.add(outlet);
+      return true;
+    }
+    return false;
+  }
+
+  #refresh(outlet: Outlet, hasRoom: boolean): void {
+    if (!hasRoom) return;
+    this.#turns.add(outlet);
+    if (this.#attempt === undefined) this.outbox.resume(ROUTER_PEER);
+    else if (this.#deal(this.#attempt.frames)) this.#conclude('sent');
+  }
+
+  #conclude(outcome: SendOutcome): void {
+    this.#attempt?.timer.cancel();
+    this.#attempt = undefined;
+    this.outbox.settle(outcome);
   }
 }

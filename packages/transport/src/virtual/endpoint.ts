@@ -40,7 +40,7 @@ export function bindingKey(endpoint: string): string {
   return host !== undefined && port !== undefined && ANY_HOST.has(host) ? `tcp://*:${port}` : endpoint;
 }
 
-/** The keys under which a router that serves this endpoint may be filed, the exact one first. */
+/** The keys under which a socket that serves this endpoint may be filed, the exact one first. */
 export function connectionKeys(endpoint: string): readonly string[] {
   const port = TCP.exec(endpoint)?.[2];
   return port === undefined ? [endpoint] : [endpoint, `tcp://*:${port}`];

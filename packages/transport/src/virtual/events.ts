@@ -20,7 +20,7 @@ export interface ConnectionEvent {
   readonly kind: 'connected' | 'disconnected';
   /** The router's process. */
   readonly process: string;
-  /** The dealer's process. */
+  /** The process at the other end. */
   readonly client: string;
   readonly peer: Peer;
   /** The routing id was in use: nothing of this connection will ever be heard. */

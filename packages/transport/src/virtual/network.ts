@@ -8,7 +8,7 @@ import { bindingKey, connectionKeys, resolvePort } from './endpoint.js';
 import type { NetworkEvent } from './events.js';
 import { Link } from './link.js';
 import type { LinkTiming } from './link.js';
-import type { Hub, RouterSide } from './port.js';
+import type { BoundSide, Hub } from './port.js';
 import { Process } from './process.js';
 import { SeededRandom } from './random.js';
 import { VirtualTransport } from './transport.js';
@@ -21,7 +21,7 @@ export interface VirtualNetworkOptions<Time extends Clock = ManualClock> {
   readonly clock?: Time;
   /** Timing of every link that is not given its own; default 1 ms and no jitter. */
   readonly timing?: Partial<LinkTiming>;
-  /** A dealer tries again after one to two times this; default 100 ms, as libzmq. */
+  /** A socket that connects tries again after one to two times this; default 100 ms, as libzmq. */
   readonly reconnectIntervalMs?: number;
   /**
    * Whether sockets are told of lost connections (`onPeerGone`), as with libzmq's disconnect message; default true. Code
@@ -46,7 +46,7 @@ export class VirtualNetwork<Time extends Clock = ManualClock> {
   readonly #processes = new WeakMap<VirtualTransport, Process>();
   readonly #started = new Map<string, number>();
   readonly #links = new Map<string, Link>();
-  readonly #routers = new Map<string, RouterSide>();
+  readonly #bound = new Map<string, BoundSide>();
   readonly #connections = new Set<Connection>();
   readonly #hub: Hub;
 
@@ -125,7 +125,7 @@ export class VirtualNetwork<Time extends Clock = ManualClock> {
   cut(a: ProcessName, b: ProcessName): void {
     const link = this.#link(nameOf(a), nameOf(b));
     this.#record({ kind: 'cut', between: [nameOf(a), nameOf(b)] });
-    for (const connection of this.#connections) if (connection.link === link) connection.dealer.breakLine();
+    for (const connection of this.#connections) if (connection.link === link) connection.active.breakLine();
   }
 
   #setPartitioned(a: ProcessName, b: ProcessName, partitioned: boolean): void {
@@ -158,11 +158,11 @@ export class VirtualNetwork<Time extends Clock = ManualClock> {
     this.#options.observe?.(event);
   }
 
-  #bind(endpoint: string, port: RouterSide): string {
-    const taken = (candidate: string) => this.#routers.has(bindingKey(candidate));
+  #bind(endpoint: string, port: BoundSide): string {
+    const taken = (candidate: string) => this.#bound.has(bindingKey(candidate));
     const bound = resolvePort(endpoint, taken);
     if (taken(bound)) throw new ProjError('ADDRESS_IN_USE', `endpoint ${JSON.stringify(bound)}: already bound`);
-    this.#routers.set(bindingKey(bound), port);
+    this.#bound.set(bindingKey(bound), port);
     return bound;
   }
 
@@ -174,16 +174,16 @@ export class VirtualNetwork<Time extends Clock = ManualClock> {
       reconnectIntervalMs: this.#options.reconnectIntervalMs ?? 100,
       bind: (endpoint, port) => this.#bind(endpoint, port),
       unbind: (port) => {
-        for (const [key, bound] of this.#routers) if (bound === port) this.#routers.delete(key);
+        for (const [key, bound] of this.#bound) if (bound === port) this.#bound.delete(key);
       },
       lookup: (endpoint) => {
-        for (const key of connectionKeys(endpoint)) if (this.#routers.has(key)) return this.#routers.get(key);
+        for (const key of connectionKeys(endpoint)) if (this.#bound.has(key)) return this.#bound.get(key);
         return undefined;
       },
       link: (a, b) => this.#link(a.name, b.name),
-      connect: (dealer, router) => {
-        const between = [dealer.process.name, router.process.name] as const;
-        const connection = new Connection(dealer, router, {
+      connect: (active, passive) => {
+        const between = [active.process.name, passive.process.name] as const;
+        const connection = new Connection(active, passive, {
           clock: this.clock,
           link: this.#link(...between),
           random: this.#random.fork(`connection#${connections++}`),

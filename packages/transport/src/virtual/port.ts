@@ -1,11 +1,13 @@
-/** What virtual routers and dealers have in common: limits on what is received, the outbox, and how a socket ends. */
+/** What virtual routers and dealers have in common: binding, connecting, limits on what is received, the outbox, the end. */
 import type { Clock } from '@proj/heartbeat';
 import { Outbox } from '../outbox.js';
-import type { SendOutcome } from '../outbox.js';
+import type { OutboxHost, SendOutcome } from '../outbox.js';
 import { resolvePortOptions } from '../port-options.js';
 import type { ResolvedPortOptions } from '../port-options.js';
 import type { Peer, PortListener, PortOptions, RejectReason, SocketPort, UndeliverableReason } from '../port.js';
 import type { Connection, ConnectionEnd, ConnectionOwner } from './connection.js';
+import { Connector } from './connector.js';
+import { checkEndpoint } from './endpoint.js';
 import type { MessageEvent, NetworkEvent } from './events.js';
 import type { Link } from './link.js';
 import type { Process, ProcessResource } from './process.js';
@@ -17,33 +19,40 @@ export interface Hub {
   readonly disconnectNotices: boolean;
   readonly reconnectIntervalMs: number;
   /** Files the port under its endpoint, wildcard port resolved. Throws `ADDRESS_IN_USE`. */
-  bind(endpoint: string, port: RouterSide): string;
-  unbind(port: RouterSide): void;
-  lookup(endpoint: string): RouterSide | undefined;
+  bind(endpoint: string, port: BoundSide): string;
+  unbind(port: BoundSide): void;
+  lookup(endpoint: string): BoundSide | undefined;
   link(a: Process, b: Process): Link;
-  connect(dealer: ConnectionOwner, router: ConnectionOwner): Connection;
+  connect(active: ConnectionOwner, passive: ConnectionOwner): Connection;
   /** To be called by an end that is done with the connection; it is dropped when both are. */
   forget(connection: Connection): void;
   record(event: NetworkEvent): void;
 }
 
-/** A bound socket as dealers see it. */
-export interface RouterSide extends ConnectionOwner {
-  /** Takes in the connection of a dealer that announces this routing id, or lets us choose. */
-  accept(connection: Connection, routingId: Uint8Array | undefined): void;
+/** A bound socket as those who connect to it see it. */
+export interface BoundSide extends ConnectionOwner {
+  /** The routing id it announces; routers choose one for a peer that has none. */
+  readonly routingId: Uint8Array | undefined;
+  /** Takes in its end of a connection, and the routing id that the other side announces. */
+  accept(end: ConnectionEnd, routingId: Uint8Array | undefined): void;
 }
 
 /** How a socket leaves its connections: in good order, dropping what is under way, or without a word. */
 export type Farewell = 'close' | 'abort' | 'vanish';
 
 /** Base of the two socket kinds. */
-export abstract class VirtualPort implements SocketPort, ConnectionOwner, ProcessResource {
+export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResource {
   readonly process: Process;
-  protected readonly hub: Hub;
+  readonly hub: Hub;
   protected readonly options: ResolvedPortOptions;
   protected readonly outbox: Outbox;
+  /** One per endpoint this socket connects to. */
+  protected readonly connectors: Connector[] = [];
+  /** Connections to the endpoints it is bound to. */
+  protected readonly accepted = new Set<ConnectionEnd>();
   protected abstract readonly socket: MessageEvent['socket'];
   readonly #number: number;
+  readonly #outboxHost: OutboxHost;
   #listener: PortListener | undefined;
   #closing: Promise<void> | undefined;
 
@@ -52,30 +61,27 @@ export abstract class VirtualPort implements SocketPort, ConnectionOwner, Proces
     this.process = process;
     this.options = resolvePortOptions(options);
     this.#number = ++process.socketsMade;
-    this.outbox = new Outbox(this.options, {
+    this.#outboxHost = {
       clock: process.clock,
       transmit: (peer, frames) => this.transmit(peer, frames),
       onUndeliverable: (peer, frames, reason) => {
         this.#reportUndeliverable(peer, frames, reason);
       },
-    });
+    };
+    this.outbox = new Outbox(this.options, this.#outboxHost);
     if (process.state !== 'dead') process.resources.add(this);
   }
 
-  abstract bind(endpoint: string): Promise<string>;
-  abstract connect(endpoint: string): void;
-  abstract onConnectionLost(end: ConnectionEnd): void;
   abstract onRoom(end: ConnectionEnd): void;
-  abstract wake(): void;
+  /** A connection that a connector has made, to a peer that announces this routing id. */
+  abstract onConnected(connector: Connector, end: ConnectionEnd, routingId: Uint8Array | undefined): void;
+  /** A connection that came to a bound endpoint. */
+  protected abstract onAccepted(end: ConnectionEnd, routingId: Uint8Array | undefined): void;
+  /** A connection is over; `connector` is whose it was, if it was made from here. */
+  protected abstract onLost(end: ConnectionEnd, connector: Connector | undefined): void;
   /** The peer at the other end, as this socket names it; `undefined` when the listener must not hear of it. */
   protected abstract peerOf(end: ConnectionEnd): Peer | undefined;
-  protected abstract transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome;
-  /** Called when the socket begins to close. */
-  protected abstract stopAccepting(): void;
-  /** Resolves when everything is on its way, or at the deadline. */
-  protected abstract handOver(deadline: number): Promise<void>;
-  /** Leaves all connections. */
-  protected abstract disconnect(farewell: Farewell): void;
+  protected abstract transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined;
 
   get pending(): number {
     return this.outbox.pending;
@@ -97,6 +103,42 @@ export abstract class VirtualPort implements SocketPort, ConnectionOwner, Proces
     return this.#listener !== undefined || this.#closing !== undefined;
   }
 
+  get routingId(): Uint8Array | undefined {
+    return this.options.routingId;
+  }
+
+  bind(endpoint: string): Promise<string> {
+    // A dead process gets no answer to anything.
+    if (this.process.state === 'dead') return new Promise(() => undefined);
+    return new Promise((resolve) => {
+      checkEndpoint(endpoint, 'bind');
+      resolve(this.hub.bind(endpoint, this));
+    });
+  }
+
+  connect(endpoint: string): void {
+    checkEndpoint(endpoint, 'connect');
+    this.connectors.push(new Connector(this, endpoint));
+  }
+
+  accept(end: ConnectionEnd, routingId: Uint8Array | undefined): void {
+    this.accepted.add(end);
+    this.onAccepted(end, routingId);
+  }
+
+  onConnectionLost(end: ConnectionEnd): void {
+    const connector = this.connectorOf(end);
+    if (connector === undefined && !this.accepted.delete(end)) return;
+    this.hub.forget(end.connection);
+    connector?.onConnectionLost();
+    this.onLost(end, connector);
+  }
+
+  wake(): void {
+    for (const connector of this.connectors) connector.wake();
+    for (const end of this.accepted) end.wake();
+  }
+
   pendingFor(peer: Peer): number {
     return this.outbox.pendingFor(peer);
   }
@@ -104,6 +146,7 @@ export abstract class VirtualPort implements SocketPort, ConnectionOwner, Proces
   start(listener: PortListener): void {
     if (this.#listener !== undefined) throw new Error('a port is started once');
     this.#listener = listener;
+    this.#outboxHost.onSent = listener.onSent?.bind(listener);
     this.wake();
   }
 
@@ -141,8 +184,23 @@ export abstract class VirtualPort implements SocketPort, ConnectionOwner, Proces
   vanish(silent: boolean): void {
     this.#closing ??= Promise.resolve();
     this.outbox.stop();
-    this.stopAccepting();
+    this.hub.unbind(this);
     this.disconnect(silent ? 'vanish' : 'abort');
+  }
+
+  /** Whose connection this is, if it was made from here. */
+  protected connectorOf(end: ConnectionEnd): Connector | undefined {
+    return this.connectors.find((connector) => connector.end === end);
+  }
+
+  /** Leaves all connections. */
+  protected disconnect(farewell: Farewell): void {
+    for (const connector of this.connectors) connector.disconnect(farewell);
+    for (const end of this.accepted) {
+      end[farewell]();
+      this.hub.forget(end.connection);
+    }
+    this.accepted.clear();
   }
 
   /** The peer's connection ended. Where that is not noticed, the next attempt to send to it finds out. */
@@ -153,12 +211,13 @@ export abstract class VirtualPort implements SocketPort, ConnectionOwner, Proces
   }
 
   async #leave(lingerMs: number): Promise<void> {
-    this.stopAccepting();
+    this.hub.unbind(this);
     if (lingerMs === 0) this.outbox.stop();
     else {
       const deadline = this.process.clock.now() + lingerMs;
       await this.outbox.close(deadline);
-      await this.handOver(deadline);
+      // Who connects goes on trying while it lingers.
+      await Promise.all(this.connectors.map((connector) => connector.handOver(deadline)));
     }
     this.disconnect(lingerMs === 0 ? 'abort' : 'close');
     this.process.resources.delete(this);

@@ -1,27 +1,29 @@
 /** A ROUTER with mandatory routing: many peers by routing id, each with a pipe of its own. */
-import { ProjError } from '../errors.js';
 import type { SendOutcome } from '../outbox.js';
 import type { Peer, PortOptions } from '../port.js';
-import type { Connection, ConnectionEnd } from './connection.js';
-import { checkEndpoint } from './endpoint.js';
+import { ConnectionEnd } from './connection.js';
+import type { Outlet } from './connection.js';
+import type { Connector } from './connector.js';
 import { VirtualPort } from './port.js';
-import type { Farewell, Hub, RouterSide } from './port.js';
+import type { Hub } from './port.js';
 import type { Process } from './process.js';
 
 interface Route {
   readonly peer: Peer;
-  readonly connection: Connection;
+  readonly outlet: Outlet;
   /** The id was taken when it came: libzmq reads and forgets whatever it says, and never promotes it. */
   readonly mute: boolean;
 }
 
-/** The bound side of the network. */
-export class RouterPort extends VirtualPort implements RouterSide {
+/** Usually bound; a peer it connects to keeps its route, and so its name, from one connection to the next, as libzmq's pipe does. */
+export class RouterPort extends VirtualPort {
   protected readonly socket = 'router';
   /** Whom messages can be sent to, by routing id. */
   readonly #routes = new Map<string, Route>();
-  /** Every connection, mute ones included. */
-  readonly #connections = new Map<ConnectionEnd, Route>();
+  /** The route of every connection, mute ones included. */
+  readonly #routeOf = new Map<ConnectionEnd, Route>();
+  /** The routes of peers this socket has connected to. */
+  readonly #met = new Map<Connector, Route>();
   #nextId: number;
 
   constructor(hub: Hub, process: Process, options: PortOptions) {
@@ -29,87 +31,81 @@ export class RouterPort extends VirtualPort implements RouterSide {
     this.#nextId = process.random.uint32();
   }
 
-  bind(endpoint: string): Promise<string> {
-    // A dead process gets no answer to anything.
-    if (this.process.state === 'dead') return new Promise(() => undefined);
-    return new Promise((resolve) => {
-      checkEndpoint(endpoint, 'bind');
-      resolve(this.hub.bind(endpoint, this));
-    });
-  }
-
-  connect(endpoint: string): void {
-    throw new ProjError('OPTIONS_INVALID', `endpoint ${JSON.stringify(endpoint)}: virtual routers only bind`);
-  }
-
-  accept(connection: Connection, routingId: Uint8Array | undefined): void {
-    const id = routingId ?? this.#chooseId();
-    const peer: Peer = { key: String.fromCharCode(...id), id };
-    const known = this.#routes.get(peer.key);
-    const mute = known !== undefined && !this.options.handover;
-    const route: Route = { peer, connection, mute };
-    this.#connections.set(connection.router, route);
-    this.#record('connected', route);
-    if (mute) return;
-    this.#routes.set(peer.key, route);
-    if (known !== undefined) this.#drop(known);
-    this.outbox.resume(peer);
+  onConnected(connector: Connector, end: ConnectionEnd, routingId: Uint8Array | undefined): void {
+    const route = this.#met.get(connector) ?? this.#meet(connector, routingId);
+    this.#routeOf.set(end, route);
+    this.#record('connected', end, route);
+    this.#flush(connector, route);
   }
 
   onRoom(end: ConnectionEnd): void {
-    const route = this.#connections.get(end);
-    if (route !== undefined) this.outbox.resume(route.peer);
+    const route = this.#routeOf.get(end);
+    if (route === undefined) return;
+    const connector = this.connectorOf(end);
+    if (connector === undefined) this.outbox.resume(route.peer);
+    else this.#flush(connector, route);
   }
 
-  onConnectionLost(end: ConnectionEnd): void {
-    const route = this.#connections.get(end);
-    if (route === undefined) return;
-    this.#connections.delete(end);
-    this.hub.forget(route.connection);
-    this.#record('disconnected', route);
+  protected onAccepted(end: ConnectionEnd, routingId: Uint8Array | undefined): void {
+    const peer = this.#name(routingId);
+    const known = this.#routes.get(peer.key);
+    const replaced = this.options.handover && known?.outlet instanceof ConnectionEnd ? known.outlet : undefined;
+    const route: Route = { peer, outlet: end, mute: known !== undefined && replaced === undefined };
+    this.#routeOf.set(end, route);
+    this.#record('connected', end, route);
     if (route.mute) return;
+    this.#routes.set(peer.key, route);
+    if (replaced !== undefined) this.#drop(replaced);
+    this.outbox.resume(peer);
+  }
+
+  protected onLost(end: ConnectionEnd, connector: Connector | undefined): void {
+    const route = this.#routeOf.get(end);
+    if (route === undefined) return;
+    this.#routeOf.delete(end);
+    this.#record('disconnected', end, route);
+    // As libzmq: what a socket connects to stays its peer, and the end of a connection is not told.
+    if (route.mute || connector !== undefined) return;
     this.#routes.delete(route.peer.key);
     this.reportGone(route.peer);
   }
 
-  wake(): void {
-    for (const end of this.#connections.keys()) end.wake();
-  }
-
   protected peerOf(end: ConnectionEnd): Peer | undefined {
-    const route = this.#connections.get(end);
+    const route = this.#routeOf.get(end);
     return route === undefined || route.mute ? undefined : route.peer;
   }
 
   protected transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome {
     const route = this.#routes.get(peer.key);
     if (route === undefined) return 'unreachable';
-    return route.connection.router.send(frames) ? 'sent' : 'congested';
+    return route.outlet.send(frames) ? 'sent' : 'congested';
   }
 
-  protected stopAccepting(): void {
-    this.hub.unbind(this);
+  #meet(connector: Connector, routingId: Uint8Array | undefined): Route {
+    const peer = this.#name(routingId);
+    const route: Route = { peer, outlet: connector, mute: this.#routes.has(peer.key) };
+    this.#met.set(connector, route);
+    if (!route.mute) this.#routes.set(peer.key, route);
+    return route;
   }
 
-  protected handOver(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  protected disconnect(farewell: Farewell): void {
-    for (const [end, route] of this.#connections) {
-      end[farewell]();
-      this.hub.forget(route.connection);
-    }
-    this.#connections.clear();
-    this.#routes.clear();
+  #flush(connector: Connector, { peer }: Route): void {
+    if (connector.flush()) this.outbox.resume(peer);
   }
 
   /** Handover: the old connection is closed, and no notice of it is given. */
-  #drop(old: Route): void {
-    this.#connections.delete(old.connection.router);
-    old.connection.router.close();
+  #drop(old: ConnectionEnd): void {
+    const route = this.#routeOf.get(old);
+    this.accepted.delete(old);
+    this.#routeOf.delete(old);
+    old.close();
     this.hub.forget(old.connection);
-    this.#record('disconnected', old);
+    if (route !== undefined) this.#record('disconnected', old, route);
+  }
+
+  #name(routingId: Uint8Array | undefined): Peer {
+    const id = routingId ?? this.#chooseId();
+    return { key: String.fromCharCode(...id), id };
   }
 
   /** As libzmq: a zero byte and a counter that starts at random. */
@@ -120,8 +116,8 @@ export class RouterPort extends VirtualPort implements RouterSide {
     return id;
   }
 
-  #record(kind: 'connected' | 'disconnected', { peer, connection, mute }: Route): void {
-    const client = connection.dealer.owner.process.name;
+  #record(kind: 'connected' | 'disconnected', end: ConnectionEnd, { peer, mute }: Route): void {
+    const client = end.connection.across(end).owner.process.name;
     this.hub.record({ kind, process: this.process.name, client, peer, mute });
   }
 }

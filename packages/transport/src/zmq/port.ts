@@ -29,6 +29,8 @@ export class ZmqPort implements SocketPort, OutboxHost {
   readonly #options: ResolvedPortOptions;
   readonly #outbox: Outbox;
   readonly #bound: string[] = [];
+  /** @internal Called by the outbox; the listener's own, if it has one. */
+  onSent: OutboxHost['onSent'];
   #listener: PortListener | undefined;
   #setup: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> = Promise.resolve();
@@ -64,6 +66,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
   start(listener: PortListener): void {
     if (this.#listener !== undefined) throw new Error('start: the port was started before');
     this.#listener = listener;
+    this.onSent = listener.onSent?.bind(listener);
     if (this.#live) this.#reading = this.#read(listener);
   }
 
@@ -88,7 +91,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
   transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined {
     try {
       const message = this.#routes ? addressed(peer, frames) : frames;
-      this.#socket.send(message as Uint8Array[]).then(this.#onSent, this.#onRefused);
+      this.#socket.send(message as Uint8Array[]).then(this.#onTaken, this.#onRefused);
     } catch (error) {
       // Thrown in the call itself only for what we did wrong: two sends at once, or one on a closed socket.
       this.#break(error);
@@ -101,7 +104,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
     this.#listener?.onUndeliverable(peer, frames, reason);
   }
 
-  readonly #onSent = (): void => {
+  readonly #onTaken = (): void => {
     this.#outbox.settle('sent');
   };
 

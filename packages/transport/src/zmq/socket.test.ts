@@ -8,6 +8,7 @@ import type { OpenSocket, ZmqSocket } from './socket.js';
 const options = resolvePortOptions({
   lingerMs: 70,
   highWaterMark: 11,
+  sendWaitMs: 40,
   maxMessageBytes: 5_000,
   connectionHeartbeatMs: 300,
   connectionTimeoutMs: 900,
@@ -32,13 +33,12 @@ function keep(result: OpenSocket): OpenSocket {
   return result;
 }
 
-describe.each(kinds)('a %s', (_, make) => {
+describe.each(kinds)('a %s', (kind, make) => {
   it('has every limit and time set', () => {
     const { socket } = keep(make(zmq, new zmq.Context({ blocky: false }), options));
 
     expect(socket).toMatchObject({
       linger: 70,
-      sendTimeout: 0,
       sendHighWaterMark: 11,
       receiveHighWaterMark: 11,
       heartbeatInterval: 300,
@@ -47,6 +47,12 @@ describe.each(kinds)('a %s', (_, make) => {
     });
     expect(socket.maxMessageSize).toBeGreaterThanOrEqual(5_000);
     expect(socket.maxMessageSize).toBeLessThan(10_000);
+  });
+
+  it('S4: waits for room as long as it is told, if it is a dealer: one that routes would hold up all others', () => {
+    const { socket } = keep(make(zmq, new zmq.Context({ blocky: false }), options));
+
+    expect(socket.sendTimeout).toBe(kind === 'dealer' ? 40 : 0);
   });
 
   it('L6: sets nothing too late, which libzmq would only warn of', async () => {

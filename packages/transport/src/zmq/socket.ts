@@ -30,16 +30,17 @@ const HANDSHAKE_MS = 10_000;
 const FRAME_OVERHEAD = 1024;
 const NOTICE_BYTES = 16;
 
-/** A ROUTER that reports unroutable and refused messages at once instead of dropping or waiting. */
+/** A ROUTER that reports unroutable and refused messages at once instead of dropping or waiting. Its notice tells of connections it accepted. */
 export function openRouter(zmq: ZeroMq, context: Context, options: ResolvedPortOptions): OpenSocket {
   const { handover } = options;
-  const socket = new zmq.Router({ ...socketOptions(context, options), mandatory: true, handover });
+  // With any other timeout one unwritable peer holds up the messages to all.
+  const socket = new zmq.Router({ ...socketOptions(context, options), mandatory: true, handover, sendTimeout: 0 });
   return { socket, goneNotice: setNotice(zmq, socket, ZMQ_DISCONNECT_MSG) };
 }
 
-/** A DEALER, with its routing id if it has one of its own. */
+/** A DEALER, with its routing id if it has one of its own. Its notice tells of connections it made, not of those it accepted. */
 export function openDealer(zmq: ZeroMq, context: Context, options: ResolvedPortOptions): OpenSocket {
-  const socket = new zmq.Dealer(socketOptions(context, options));
+  const socket = new zmq.Dealer({ ...socketOptions(context, options), sendTimeout: options.sendWaitMs });
   // Not by its property: that takes text and would turn the id into UTF-8.
   if (options.routingId !== undefined) raw(socket).setStringOption(ZMQ_ROUTING_ID, Buffer.from(options.routingId));
   return { socket, goneNotice: setNotice(zmq, socket, ZMQ_HICCUP_MSG) };
@@ -50,8 +51,6 @@ function socketOptions(context: Context, options: ResolvedPortOptions) {
   return {
     context,
     linger: options.lingerMs,
-    // With any other value one unwritable peer holds up the messages to all.
-    sendTimeout: 0,
     sendHighWaterMark: options.highWaterMark,
     receiveHighWaterMark: options.highWaterMark,
     maxMessageSize: options.maxMessageBytes + FRAME_OVERHEAD,

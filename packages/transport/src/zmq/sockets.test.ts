@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
-import { capability, Dealer } from 'zeromq';
+import { capability, Dealer, Router } from 'zeromq';
 import { Station } from '../compliance/rig.js';
+import { ROUTER_PEER } from '../port.js';
 import type { Peer, PortOptions, SocketPort, UndeliverableReason } from '../port.js';
 import { zmqTransport } from './index.js';
 
@@ -13,7 +14,7 @@ const FLOOD = 60;
 const told = it.runIf(capability.draft === true);
 
 const ports: SocketPort[] = [];
-const dealers: Dealer[] = [];
+const dealers: (Dealer | Router)[] = [];
 const children: ChildProcess[] = [];
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
@@ -102,6 +103,48 @@ describe('a router with slow and lost peers', () => {
     await router.until(() => router.rejected.length > 0);
 
     expect(router.rejected).toEqual(['too-many-frames']);
+  });
+});
+
+describe('a dealer that binds', () => {
+  async function startBoundDealer(options: PortOptions): Promise<Station> {
+    const transport = zmqTransport();
+    await transport.load();
+    const port = transport.dealer({ lingerMs: 0, highWaterMark: 1, ...options });
+    ports.push(port);
+    const station = new Station(port, await port.bind('tcp://127.0.0.1:*'));
+    port.start(station);
+    return station;
+  }
+
+  /** A plain router that is connected and has read one message; then it reads only what the test tells it to. */
+  async function connectRouter(to: Station) {
+    const router = new Router({ linger: 0, receiveHighWaterMark: 1 });
+    dealers.push(router);
+    router.connect(to.endpoint);
+    to.say(ROUTER_PEER, 'hello');
+    const [id] = await router.receive();
+    return { router, id: id! };
+  }
+
+  it('S4, R1: receives while an attempt to send waits for room', async () => {
+    const dealer = await startBoundDealer({ sendWaitMs: 3_600_000 });
+    const { router, id } = await connectRouter(dealer);
+    for (let index = 0; index < FLOOD; index++) dealer.port.send(ROUTER_PEER, [BODY]);
+    await router.send([id, 'meanwhile']);
+    await dealer.received(1);
+
+    expect(dealer.texts).toEqual(['meanwhile']);
+    expect([dealer.port.pending > 0, dealer.undeliverable.length]).toEqual([true, 0]);
+  });
+
+  it('P5: is not told that a connection ended, and has nobody then', async () => {
+    const dealer = await startBoundDealer({ peerQueueMax: 0, sendWaitMs: 50 });
+    const { router } = await connectRouter(dealer);
+    router.close();
+    while ((await dealer.offer([Buffer.from('x')])) === 'sent');
+
+    expect([dealer.gone, dealer.messages]).toEqual([[], []]);
   });
 });
 

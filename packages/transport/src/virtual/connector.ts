@@ -1,0 +1,113 @@
+/** An endpoint that a socket connects to: in the background, and again whenever the connection ends. */
+import type { Timer } from '@proj/heartbeat';
+import { Fifo } from '../fifo.js';
+import type { ConnectionEnd, ConnectionOwner, Outlet } from './connection.js';
+import type { BoundSide, Farewell, Hub } from './port.js';
+
+/** What a connector needs of its socket. */
+export interface ConnectorOwner extends ConnectionOwner {
+  readonly hub: Hub;
+  /** The routing id to announce. */
+  readonly routingId: Uint8Array | undefined;
+  /** The connection stands, and what had waited for it is under way. */
+  onConnected(connector: Connector, end: ConnectionEnd, routingId: Uint8Array | undefined): void;
+}
+
+/** One endpoint, one connection at a time, and what waits for it. */
+export class Connector implements Outlet {
+  readonly #owner: ConnectorOwner;
+  readonly #endpoint: string;
+  /** Taken over by the transport and on no connection yet; like libzmq's pipe it survives the loss of a connection. */
+  readonly #queue = new Fifo<readonly Uint8Array[]>();
+  #end: ConnectionEnd | undefined;
+  #attempt: Timer | undefined;
+  #onHandedOver: (() => void) | undefined;
+
+  /** Tries at once, in a turn of its own. */
+  constructor(owner: ConnectorOwner, endpoint: string) {
+    this.#owner = owner;
+    this.#endpoint = endpoint;
+    this.#tryAfter(0);
+  }
+
+  /** Its connection, while there is one. */
+  get end(): ConnectionEnd | undefined {
+    return this.#end;
+  }
+
+  send(frames: readonly Uint8Array[]): boolean {
+    if (this.#queue.length === 0 && this.#end?.send(frames) === true) return true;
+    if (this.#queue.length >= this.#owner.highWaterMark) return false;
+    this.#queue.push(frames);
+    return true;
+  }
+
+  /** Sends off what waits and fits; true when there is room for more. */
+  flush(): boolean {
+    for (let next = this.#queue.peek(); next !== undefined && this.#end?.send(next) === true; next = this.#queue.peek())
+      this.#queue.shift();
+    if (this.#queue.length === 0) this.#onHandedOver?.();
+    return this.#queue.length < this.#owner.highWaterMark;
+  }
+
+  onConnectionLost(): void {
+    this.#end = undefined;
+    this.#retry();
+  }
+
+  wake(): void {
+    this.#end?.wake();
+  }
+
+  /** Resolves when everything is on its way, or at the deadline. */
+  handOver(deadline: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#owner.process.clock.at(deadline, resolve);
+      this.#onHandedOver = () => {
+        timer.cancel();
+        resolve();
+      };
+      if (this.#queue.length === 0) this.#onHandedOver();
+    });
+  }
+
+  /** Gives up its connection and the endpoint. */
+  disconnect(farewell: Farewell): void {
+    this.#attempt?.cancel();
+    if (this.#end === undefined) return;
+    this.#end[farewell]();
+    this.#owner.hub.forget(this.#end.connection);
+  }
+
+  /** libzmq waits between one and two intervals. */
+  #retry(): void {
+    const { hub, process } = this.#owner;
+    this.#tryAfter(hub.reconnectIntervalMs * (1 + process.random.next()));
+  }
+
+  #tryAfter(ms: number): void {
+    const { hub, process } = this.#owner;
+    this.#attempt = process.clock.at(process.clock.now() + ms, () => {
+      const bound = hub.lookup(this.#endpoint);
+      if (bound === undefined) this.#retry();
+      else this.#shakeHands(bound);
+    });
+  }
+
+  /** The handshake takes one trip over the link and succeeds if the other side can still answer by then. */
+  #shakeHands(bound: BoundSide): void {
+    const { hub, process, routingId } = this.#owner;
+    const link = hub.link(process, bound.process);
+    this.#attempt = process.clock.at(process.clock.now() + link.delay(process.random), () => {
+      const present = hub.lookup(this.#endpoint) === bound && bound.process.state === 'running';
+      if (!present || link.partitioned) {
+        this.#retry();
+        return;
+      }
+      const { active, passive } = hub.connect(this.#owner, bound);
+      this.#end = active;
+      bound.accept(passive, routingId);
+      this.#owner.onConnected(this, active, bound.routingId);
+    });
+  }
+}
