@@ -4,6 +4,7 @@ export default defineConfig({
   entry: {
     index: 'src/index.ts',
     'mdp/index': 'src/mdp/index.ts',
+    'nfp/index': 'src/nfp/index.ts',
     'ppp/index': 'src/ppp/index.ts',
     'pzq/index': 'src/pzq/index.ts',
     'service/index': 'src/service/index.ts',

@@ -99,6 +99,7 @@ const PROTOCOLS: readonly Protocol[] = [
       ['client', '## 6. Client', /^packages\/client\/src\/ppp\//],
     ],
   },
+  { name: 'nfp', clauses: 'nfp/', atLeast: 14, roles: [] },
 ];
 
 const files = testFiles();

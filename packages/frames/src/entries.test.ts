@@ -19,6 +19,25 @@ const ENTRIES: Record<string, { names: string[]; load: () => Promise<object> }> 
     ],
     load: () => import('./mdp/index.js'),
   },
+  './nfp': {
+    names: [
+      'decodeNfpAtBroker',
+      'decodeNfpAtClient',
+      'decodeNfpAtWorker',
+      'decodeNfpDispatch',
+      'decodeNfpJson',
+      'decodeNfpOpenInfo',
+      'decodeNfpTask',
+      'encodeNfp',
+      'encodeNfpJson',
+      'isNfpName',
+      'nfpBrokerHeader',
+      'nfpNameOf',
+      'nfpRoutingId',
+      'parseNfpTarget',
+    ],
+    load: () => import('./nfp/index.js'),
+  },
   './ppp': {
     names: [
       'decodePppAtClient',

@@ -85,9 +85,10 @@ export function decodeNfpTask(body: NfpBody): NfpTask | undefined {
 /** What OPEN says in its body; `undefined` when that is not complete, which is legal. Never throws. */
 export function decodeNfpOpenInfo(body: NfpBody): NfpOpenInfo | undefined {
   const value = decodeNfpJson(body);
-  if (!isObject(value) || !isObject(value['keepalive'])) return undefined;
+  if (!isObject(value)) return undefined;
   const { name, version, keepalive } = value;
-  const { interval, multiplier } = keepalive as Record<string, unknown>;
+  if (!isObject(keepalive)) return undefined;
+  const { interval, multiplier } = keepalive;
   if (typeof name !== 'string' || typeof version !== 'string') return undefined;
   if (typeof interval !== 'number' || typeof multiplier !== 'number') return undefined;
   return { name, version, keepalive: { interval, multiplier } };
