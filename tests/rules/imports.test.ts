@@ -21,6 +21,7 @@ const FORBIDDEN: readonly (readonly [string, string, string])[] = [
   ['engines-are-pure', 'packages/broker/src/mdp/engine.ts', "const lib = require('zeromq');"],
   ['options-only-zod', 'packages/worker/src/mdp/options.ts', "import { Backoff } from '@proj/heartbeat';"],
   ['stores-only-database', 'packages/pzq/src/store/lmdb.ts', "import { x } from '../engine.js';"],
+  ['stores-only-database', 'packages/pzq/src/store/lmdb.ts', "import type { PzqKey } from '@proj/frames/pzq';"],
   ['facades-no-other-packages', 'packages/client/src/mdp/client.ts', "import { MdpBroker } from '@proj/broker';"],
   ['facades-no-other-packages', 'packages/client/src/mdp/client.ts', "import * as z from 'zod';"],
 ];
@@ -41,6 +42,7 @@ const ALLOWED: readonly (readonly [string, string])[] = [
   ],
   ['packages/transport/src/zmq/port.ts', "import { Router } from 'zeromq'; import { randomUUID } from 'node:crypto';"],
   ['packages/transport/src/driver.ts', "import type { Malformed } from '@proj/frames';"],
+  ['packages/pzq/src/store/lmdb.ts', "import { ProjError } from '@proj/transport'; await import('lmdb');"],
   ['apps/broker/src/main.ts', "import { MdpBroker } from '@proj/broker'; import pino from 'pino';"],
 ];
 

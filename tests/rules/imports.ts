@@ -104,9 +104,12 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'stores-only-database',
-    reason: 'a store knows its contract and its database',
-    broken: ({ path, target, found: { specifier } }) =>
-      isStore(path) && (isProject(specifier) || (target !== undefined && !isStore(target))),
+    reason: 'a store knows its contract, its database and the error of transport',
+    broken: ({ path, target, found: { specifier } }) => {
+      if (!isStore(path)) return false;
+      if (isProject(specifier)) return specifier !== '@proj/transport';
+      return target !== undefined && !isStore(target);
+    },
   },
   {
     name: 'facades-no-other-packages',

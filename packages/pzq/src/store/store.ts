@@ -55,13 +55,16 @@ export interface Batch {
   readonly puts: readonly NewMessage[];
   /** From wherever they are: ready, delayed or dead. */
   readonly removes: readonly Removal[];
-  /** New delivery counts. */
+  /** New delivery counts of messages in the queue; others keep theirs. */
   readonly deliveries: readonly { readonly seq: number; readonly deliveries: number }[];
   /** From the queue to the dead letters. */
   readonly buries: readonly { readonly seq: number; readonly reason: DeathReason; readonly diedMicros: number }[];
   /** From the dead letters back to the queue, by their old sequence, without expiry and with no deliveries counted. */
   readonly revives: readonly number[];
-  /** Moments that {@link QueueStore.due} told and the caller has acted upon: delayed messages are ready now, expiries are forgotten. */
+  /**
+   * Moments that {@link QueueStore.due} told and the caller has acted upon: a delayed message is ready now; of any other
+   * one the expiry is not told again, though `expiresMicros` stays.
+   */
   readonly passed: readonly number[];
 }
 
@@ -100,9 +103,9 @@ export interface Committed {
 
 /** Messages whose moment has come. */
 export interface DueMessages {
-  /** Delayed messages that are ready by now, with what they hold. */
+  /** Delayed messages that are ready by now, with what they hold. Not those whose time is over as well. */
   readonly ready: readonly StoredMessage[];
-  /** Ready messages whose time is over. */
+  /** Messages whose time is over, delayed ones included. */
   readonly expired: readonly number[];
 }
 
@@ -115,7 +118,10 @@ export interface QueueStore {
   readonly name: 'memory' | 'lmdb' | 'postgres';
   /** False: nothing survives the process. */
   readonly durable: boolean;
-  /** Present where several queue servers share the store: {@link SharedLeases}. Then `scan` and `due` are not used. */
+  /**
+   * Present where several queue servers share the store: {@link SharedLeases}. Then delayed messages get ready by
+   * themselves: `scan` is for looking only, leases do not show in it, and `due` tells nothing.
+   */
   readonly leases?: SharedLeases;
   /** Makes it ready. Rejects with `UNAVAILABLE` naming the holder when another process has it, and changes nothing then. */
   open(): Promise<OpenedStore>;
@@ -135,7 +141,10 @@ export interface QueueStore {
 
 /** Leases in the store, since an acknowledgement may reach another server than the one that delivered. */
 export interface SharedLeases {
-  /** Up to `limit` messages that are ready and nobody's, by sequence; nobody else gets them before `leaseMs` from now, by the store's clock. */
+  /**
+   * Up to `limit` messages that are ready and nobody's, by sequence; nobody else gets them before `leaseMs` from now, by the
+   * store's clock. Those whose time is over are among them, for the caller to give up.
+   */
   take(limit: number, maxBytes: number, leaseMs: number): Promise<readonly StoredMessage[]>;
   /** Gives them back, ready in `delayMs`, in their old places. */
   release(seqs: readonly number[], delayMs: number): Promise<void>;

@@ -1,0 +1,57 @@
+/** A writer for another process, which is killed while it writes, and the reading of what it had told until then. */
+import type { QueueStore } from '../store.js';
+import { message, NOW } from './rig.js';
+
+const BATCH = 64;
+const REMOVES = 16;
+
+/**
+ * Opens the store and commits without end: each batch puts 64 messages and removes 16 of the batch before. `tell` is called
+ * after each commit with a line that must be out before it returns; the first one comes when the store is open.
+ */
+export async function writeUntilKilled(store: QueueStore, tell: (line: string) => void): Promise<never> {
+  await store.open();
+  tell(JSON.stringify({ seqs: [], removes: [] }));
+  let last: readonly number[] = [];
+  for (let batch = 0; ; batch++) {
+    const removes = last.slice(-REMOVES);
+    const puts = Array.from({ length: BATCH }, () => message(batch.toString()));
+    const { seqs } = await store.commit({
+      puts,
+      removes: removes.map((seq) => ({ seq, storedMicros: NOW })),
+      deliveries: [],
+      buries: [],
+      revives: [],
+      passed: [],
+    });
+    tell(JSON.stringify({ seqs, removes }));
+    last = seqs;
+  }
+}
+
+/** What the writer told, put together. */
+export interface Transcript {
+  /** Sequences that must be there. */
+  readonly kept: readonly number[];
+  /** Sequences that must not be there. */
+  readonly removed: readonly number[];
+  /** Sequences that the batch which was not told any more would remove. */
+  readonly inDoubt: readonly number[];
+  /** Number of that batch, the text of its messages. */
+  readonly untold: string;
+  /** How many messages it puts. */
+  readonly puts: number;
+}
+
+/** Reads the lines of {@link writeUntilKilled}; a last line that was cut is ignored. */
+export function readTranscript(lines: readonly string[]): Transcript {
+  const told = lines
+    .filter((line) => line.endsWith('}'))
+    .map((line) => JSON.parse(line) as { readonly seqs: readonly number[]; readonly removes: readonly number[] })
+    .slice(1);
+  const removed = told.flatMap(({ removes }) => removes);
+  const inDoubt = told.at(-1)?.seqs.slice(-REMOVES) ?? [];
+  const gone = new Set([...removed, ...inDoubt]);
+  const kept = told.flatMap(({ seqs }) => seqs.filter((seq) => !gone.has(seq)));
+  return { kept, removed, inDoubt, untold: told.length.toString(), puts: BATCH };
+}

@@ -1,0 +1,188 @@
+/** What the cases share: stores that are closed afterwards, messages out of numbers, and plain checks. */
+import type { Batch, Committed, NewMessage, OpenedStore, QueueStore, StoredMessage } from '../store.js';
+
+/** What the suite needs of an implementation. */
+export interface StoreSubject {
+  /** A place for messages that nobody has used: a new folder, a new database. */
+  place(): Promise<StorePlace>;
+  /** What the implementation can do; a case that needs more does not apply. */
+  readonly capabilities: StoreCapabilities;
+}
+
+/** What not every implementation can do. */
+export interface StoreCapabilities {
+  /** What was committed is there after `close` and `open`. */
+  readonly durable: boolean;
+  /** Messages wait for their moments in the store itself and `due` tells them: not where servers share it. */
+  readonly moments: boolean;
+  /** One process, one store object at a time. */
+  readonly exclusive: boolean;
+  /** It has `leases`. */
+  readonly shared: boolean;
+  /** {@link StorePlace.breakWrites} is there. */
+  readonly breakable: boolean;
+  /** {@link StorePlace.killWriter} is there. */
+  readonly killable: boolean;
+}
+
+/** Where a store keeps its messages. */
+export interface StorePlace {
+  /** A store of this place, not open yet. */
+  store(): QueueStore;
+  /** Has writes fail from now on, as on a full disk; what is returned lets them work again. */
+  breakWrites?(): Promise<() => Promise<void>>;
+  /**
+   * Runs {@link writeUntilKilled} over a store of this place in another process, ends that with SIGKILL in the middle, and
+   * resolves to what it had told until then.
+   */
+  killWriter?(): Promise<readonly string[]>;
+  /** Everything is closed: the place is not needed any more. */
+  remove(): Promise<void>;
+}
+
+/** All that fits. */
+export const ALL = Number.MAX_SAFE_INTEGER;
+
+/** The clock of messages that do not care: any time. */
+export const NOW = 1_795_199_726_332_593;
+
+const EMPTY: Batch = { puts: [], removes: [], deliveries: [], buries: [], revives: [], passed: [] };
+
+/** A store that is open, and short ways to use it. */
+export class Station {
+  readonly store: QueueStore;
+  /** What `open` said. */
+  readonly opened: OpenedStore;
+
+  constructor(store: QueueStore, opened: OpenedStore) {
+    this.store = store;
+    this.opened = opened;
+  }
+
+  /** A commit of these fields. */
+  commit(batch: Partial<Batch>): Promise<Committed> {
+    return this.store.commit({ ...EMPTY, ...batch });
+  }
+
+  /** Stores messages with these texts; returns their sequences. */
+  async put(...texts: string[]): Promise<readonly number[]> {
+    return (await this.commit({ puts: texts.map((text) => message(text)) })).seqs;
+  }
+
+  /** Stores one message with these fields; returns its sequence. */
+  async putOne(fields: Partial<NewMessage>): Promise<number> {
+    return (await this.commit({ puts: [message('one', fields)] })).seqs[0] ?? Number.NaN;
+  }
+
+  /** Removes messages that {@link message} made. */
+  remove(...seqs: number[]): Promise<Committed> {
+    return this.commit({ removes: seqs.map((seq) => ({ seq, storedMicros: NOW })) });
+  }
+
+  /** All that is ready. */
+  ready(): Promise<readonly StoredMessage[]> {
+    return this.store.scan(0, ALL, ALL);
+  }
+
+  /** The first frames of all that is ready, as text. */
+  async texts(): Promise<readonly string[]> {
+    return (await this.ready()).map(textOf);
+  }
+}
+
+/** The stores of one case. */
+export class Rig {
+  readonly #subject: StoreSubject;
+  readonly #stores: QueueStore[] = [];
+  readonly #places: StorePlace[] = [];
+
+  constructor(subject: StoreSubject) {
+    this.#subject = subject;
+  }
+
+  get capabilities(): StoreCapabilities {
+    return this.#subject.capabilities;
+  }
+
+  async place(): Promise<StorePlace> {
+    const place = await this.#subject.place();
+    this.#places.push(place);
+    return place;
+  }
+
+  /** A store of a place, not open yet. */
+  bare(place: StorePlace): QueueStore {
+    const store = place.store();
+    this.#stores.push(store);
+    return store;
+  }
+
+  /** An open store, of a new place where none is given. */
+  async store(place?: StorePlace): Promise<Station> {
+    const store = this.bare(place ?? (await this.place()));
+    return new Station(store, await store.open());
+  }
+
+  /** Closes a store and opens another one at its place. */
+  async again(place: StorePlace, station: Station): Promise<Station> {
+    await station.store.close();
+    return this.store(place);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#stores.map((store) => store.close()));
+    await Promise.all(this.#places.map((place) => place.remove()));
+  }
+}
+
+/** A message with this text as its only frame. */
+export function message(text: string, fields: Partial<NewMessage> = {}): NewMessage {
+  return { storedMicros: NOW, body: [Buffer.from(text)], readyMicros: 0, expiresMicros: 0, ...fields };
+}
+
+/** The numbers 0 to `count` - 1 as text. */
+export function numbered(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => index.toString());
+}
+
+/** The first frame of a message as text. */
+export function textOf({ body: [frame = new Uint8Array(0)] }: StoredMessage): string {
+  return Buffer.from(frame).toString();
+}
+
+/** Sequence numbers of messages. */
+export function seqsOf(messages: readonly StoredMessage[]): number[] {
+  return messages.map(({ seq }) => seq);
+}
+
+/** Throws unless the condition holds. */
+export function check(condition: boolean, text: string): asserts condition {
+  if (!condition) throw new Error(text);
+}
+
+/** Throws unless both are the same text, number, list or record, as JSON writes them; `Infinity` is told from null. */
+export function equal(actual: unknown, expected: unknown, what: string): void {
+  const [have, want] = [write(actual), write(expected)];
+  if (have !== want) throw new Error(`${what}: expected ${shorten(want)}, got ${shorten(have)}`);
+}
+
+function write(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'bigint' || part === Infinity ? part.toString() : part,
+  );
+}
+
+function shorten(json: string): string {
+  return json.length > 300 ? `${json.slice(0, 150)} ... ${json.slice(-150)} (${json.length} characters)` : json;
+}
+
+/** Throws unless the promise rejects with a `ProjError` of that code; returns the error. */
+export async function rejects(promise: Promise<unknown>, code: string): Promise<Error & { readonly details: unknown }> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason as Error & { readonly code: unknown; readonly details: unknown },
+  );
+  check(error !== undefined, `nothing was thrown instead of ${code}`);
+  equal([error.name, error.code], ['ProjError', code], `error "${error.message}"`);
+  return error;
+}
