@@ -3,6 +3,7 @@ import { defineConfig } from 'tsup';
 export default defineConfig({
   entry: {
     index: 'src/index.ts',
+    'emqp/index': 'src/emqp/index.ts',
     'mdp/index': 'src/mdp/index.ts',
     'nfp/index': 'src/nfp/index.ts',
     'ppp/index': 'src/ppp/index.ts',

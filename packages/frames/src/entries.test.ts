@@ -7,6 +7,25 @@ const ENTRIES: Record<string, { names: string[]; load: () => Promise<object> }> 
     names: ['EMPTY_FRAME', 'equalBytes', 'fromLatin1', 'isServiceName', 'latin1', 'printable', 'totalBytes'],
     load: () => import('./index.js'),
   },
+  './emqp': {
+    names: [
+      'decodeEmqpAtAdmin',
+      'decodeEmqpAtAdminPort',
+      'decodeEmqpAtBroker',
+      'decodeEmqpAtClient',
+      'decodeEmqpAtPubSub',
+      'decodeEmqpAtScheduler',
+      'decodeEmqpAtSubscriber',
+      'decodeEmqpAtWorker',
+      'decodeEmqpHeaders',
+      'emqpJobText',
+      'emqpTime',
+      'encodeEmqp',
+      'encodeEmqpHeaders',
+      'encodeEmqpJson',
+    ],
+    load: () => import('./emqp/index.js'),
+  },
   './mdp': {
     names: [
       'MMI',

@@ -1,4 +1,5 @@
 /** fast-check arbitraries that more than one package uses. */
+export * from './emqp.js';
 export * from './frames.js';
 export * from './mdp.js';
 export * from './nfp.js';

@@ -1,0 +1,278 @@
+/**
+ * eMQP/1.0, receiving: one decoder per role. Each is total (any array of frames yields a value), keeps nothing of its
+ * input but the frames it hands on, and copies no body. `wire.ts` holds the grammar and what is read beside it.
+ */
+import { EMPTY_FRAME, latin1 } from '../bytes.js';
+import type {
+  EmqpAccepted,
+  EmqpBye,
+  EmqpDisconnect,
+  EmqpHeartbeat,
+  EmqpInformScheduler,
+  EmqpInformWorker,
+  EmqpMalformed,
+  EmqpMalformedReason,
+  EmqpPublish,
+  EmqpRequest,
+  EmqpResult,
+  EmqpScheduling,
+  EmqpToAdmin,
+  EmqpToAdminPort,
+  EmqpToBroker,
+  EmqpToClient,
+  EmqpToPubSub,
+  EmqpToScheduler,
+  EmqpToSubscriber,
+  EmqpToWorker,
+} from './commands.js';
+import { takeInterval } from './headers.js';
+import { readQueues } from './queues.js';
+import { readName, readText } from './text.js';
+import { isVersion, readId, readWord, type Word } from './wire.js';
+
+type Frames = readonly Uint8Array[];
+
+/** What every message begins with. */
+interface Opening {
+  readonly word: Word;
+  readonly id: string;
+}
+
+const TIME_MAX_BYTES = 64;
+
+/** Decodes a message received by a broker's frontend or backend ROUTER, without the identity frame. Never throws. */
+export function decodeEmqpAtBroker(frames: Frames): EmqpToBroker {
+  const opening = readOpening(frames);
+  if ('kind' in opening) return opening;
+  const { word, id } = opening;
+  switch (word) {
+    case 'REQUEST':
+      return request(id, frames);
+    case 'READY':
+      return { kind: 'ready', id };
+    case 'REPLY':
+      return fromWorker(id, frames);
+    case 'HEARTBEAT':
+      return heartbeat(id, frames);
+    case 'INFORM':
+      return inform(id, frames);
+    case 'SCHEDULE':
+      return scheduling('schedule', id, frames);
+    case 'UNSCHEDULE':
+      return scheduling('unschedule', id, frames);
+    case 'PUBLISH':
+      return publish(id, frames);
+    case 'DISCONNECT':
+    case 'KBYE':
+    case 'KBAI':
+      return farewell(word, id);
+    default:
+      return malformed('wrong-direction');
+  }
+}
+
+/** Decodes a message received by a broker's admin ROUTER, without the identity frame. Never throws. */
+export function decodeEmqpAtAdminPort(frames: Frames): EmqpToAdminPort {
+  const opening = readOpening(frames);
+  if ('kind' in opening) return opening;
+  if (frames.length > 5 || (frames[4]?.length ?? 0) > 0) return malformed('frame-count');
+  const { word, id } = opening;
+  switch (word) {
+    case 'STATUS':
+      return { kind: 'status', id };
+    case 'ROUTER_SHOW_WORKERS':
+      return { kind: 'show-workers', id };
+    case 'ROUTER_SHOW_SCHEDULERS':
+      return { kind: 'show-schedulers', id };
+    case 'HELLO':
+      return { kind: 'hello', id };
+    case 'DISCONNECT':
+      return { kind: 'disconnect', id };
+    default:
+      return malformed('wrong-direction');
+  }
+}
+
+/** Decodes a message received by a worker's DEALER. Never throws. */
+export function decodeEmqpAtWorker(frames: Frames): EmqpToWorker {
+  const opening = readOpening(frames);
+  if ('kind' in opening) return opening;
+  const { word, id } = opening;
+  switch (word) {
+    case 'REQUEST':
+      return request(id, frames);
+    case 'HEARTBEAT':
+      return heartbeat(id, frames);
+    case 'ACK':
+      return acknowledgement('ack', id, frames);
+    case 'DISCONNECT':
+    case 'KBYE':
+    case 'KBAI':
+      return farewell(word, id);
+    default:
+      return malformed('wrong-direction');
+  }
+}
+
+/** Decodes a message received by a scheduler's DEALER. Never throws. */
+export function decodeEmqpAtScheduler(frames: Frames): EmqpToScheduler {
+  const opening = readOpening(frames);
+  if ('kind' in opening) return opening;
+  const { word, id } = opening;
+  switch (word) {
+    case 'SCHEDULE':
+      return scheduling('schedule', id, frames);
+    case 'UNSCHEDULE':
+      return scheduling('unschedule', id, frames);
+    case 'REPLY':
+      return toAsker(id, frames);
+    case 'HEARTBEAT':
+      return heartbeat(id, frames);
+    case 'ACK':
+      return acknowledgement('ack', id, frames);
+    case 'DISCONNECT':
+    case 'KBYE':
+    case 'KBAI':
+      return farewell(word, id);
+    default:
+      return malformed('wrong-direction');
+  }
+}
+
+/** Decodes a message received by a client's DEALER: an acceptance of five frames or a result of six. Never throws. */
+export function decodeEmqpAtClient(frames: Frames): EmqpToClient {
+  const opening = readOpening(frames);
+  if ('kind' in opening) return opening;
+  return opening.word === 'REPLY' ? toAsker(opening.id, frames) : malformed('wrong-direction');
+}
+
+/** Decodes a message received by an admin's DEALER. Never throws. */
+export function decodeEmqpAtAdmin(frames: Frames): EmqpToAdmin {
+  const opening = readOpening(frames);
+  if ('kind' in opening) return opening;
+  const { word, id } = opening;
+  if (word === 'ACK') return acknowledgement('ack', id, frames);
+  if (word !== 'REPLY') return malformed('wrong-direction');
+  const frame = frames[4];
+  if (frame === undefined || frames.length > 5) return malformed('frame-count');
+  const json = readText(frame);
+  return json === undefined ? malformed('text-invalid') : { kind: 'admin-reply', id, json };
+}
+
+/** Decodes a message received by a pub-sub device's ROUTER, without the identity frame. Never throws. */
+export function decodeEmqpAtPubSub(frames: Frames): EmqpToPubSub {
+  const opening = readOpening(frames);
+  if ('kind' in opening) return opening;
+  return opening.word === 'PUBLISH' ? publish(opening.id, frames) : malformed('wrong-direction');
+}
+
+/** Decodes a message received by a subscriber. Never throws. */
+export function decodeEmqpAtSubscriber(frames: Frames): EmqpToSubscriber {
+  const [topic, body] = frames;
+  if (topic === undefined || body === undefined) return malformed('too-few-frames');
+  if (frames.length > 2) return malformed('frame-count');
+  return topic.length === 0 ? malformed('topic-empty') : { kind: 'published', topic, body };
+}
+
+/** `empty version command id` */
+function readOpening(frames: Frames): Opening | EmqpMalformed {
+  const [empty, version, command, idFrame] = frames;
+  if (empty === undefined || version === undefined || command === undefined || idFrame === undefined) {
+    return malformed('too-few-frames');
+  }
+  if (empty.length > 0) return malformed('no-empty-frame');
+  if (!isVersion(version)) return malformed('version');
+  const word = readWord(command);
+  if (word === undefined) return malformed('unknown-command');
+  const id = readId(idFrame);
+  return id === undefined ? malformed('id-invalid') : { word, id };
+}
+
+/** `queues type`, whose queues mean nothing in a scheduler's */
+function inform(id: string, frames: Frames): EmqpInformWorker | EmqpInformScheduler | EmqpMalformed {
+  const [queuesFrame, typeFrame] = [frames[4], frames[5]];
+  if (queuesFrame === undefined || typeFrame === undefined) return malformed('frame-count');
+  const type = readText(typeFrame);
+  if (type === 'scheduler') return { kind: 'inform-scheduler', id };
+  if (type !== 'worker') return malformed('inform-type');
+  if (queuesFrame.length === 0) return { kind: 'inform-worker', id, queues: undefined };
+  const text = readText(queuesFrame);
+  const queues = text === undefined ? undefined : readQueues(text);
+  return queues === undefined ? malformed('queues-invalid') : { kind: 'inform-worker', id, queues };
+}
+
+/** `time`, or whatever stands there */
+function heartbeat(id: string, frames: Frames): EmqpHeartbeat {
+  const frame = frames[4];
+  return { kind: 'heartbeat', id, time: frame === undefined || frame.length > TIME_MAX_BYTES ? '' : latin1(frame) };
+}
+
+/** `queue headers body` */
+function request(id: string, frames: Frames): EmqpRequest | EmqpMalformed {
+  const [nameFrame, headers, body] = [frames[4], frames[5], frames[6]];
+  if (nameFrame === undefined || headers === undefined || body === undefined || frames.length > 7) {
+    return malformed('frame-count');
+  }
+  const queue = readName(nameFrame);
+  if (queue === undefined || queue === '') return malformed('queue-invalid');
+  return { kind: 'request', id, queue, headers, body };
+}
+
+/** `result id`, or `result` alone */
+function fromWorker(id: string, frames: Frames): EmqpResult | EmqpMalformed {
+  const [result, ofFrame] = [frames[4], frames[5]];
+  if (result === undefined || frames.length > 6) return malformed('frame-count');
+  if (ofFrame === undefined) return { kind: 'result', id, result, of: undefined };
+  const of = readId(ofFrame);
+  return of === undefined ? malformed('id-invalid') : { kind: 'result', id, result, of };
+}
+
+/** `id`, or `result id` */
+function toAsker(id: string, frames: Frames): EmqpAccepted | EmqpResult | EmqpMalformed {
+  return frames.length === 5 ? acknowledgement('accepted', id, frames) : fromWorker(id, frames);
+}
+
+/** `id` */
+function acknowledgement<Kind extends 'ack' | 'accepted'>(
+  kind: Kind,
+  id: string,
+  frames: Frames,
+): { kind: Kind; id: string; of: string } | EmqpMalformed {
+  const frame = frames[4];
+  if (frame === undefined || frames.length > 5) return malformed('frame-count');
+  const of = readId(frame);
+  return of === undefined ? malformed('id-invalid') : { kind, id, of };
+}
+
+/** `queue headers interval body cron`, or `queue headers body` with the interval among the headers */
+function scheduling(kind: EmqpScheduling['kind'], id: string, frames: Frames): EmqpScheduling | EmqpMalformed {
+  if (frames.length !== 7 && frames.length !== 9) return malformed('frame-count');
+  const [nameFrame, headers] = [frames[4], frames[5]] as [Uint8Array, Uint8Array];
+  const queue = readName(nameFrame);
+  if (queue === undefined || (queue === '' && kind === 'schedule')) return malformed('queue-invalid');
+  if (frames.length === 9) {
+    const [interval, body, cron] = [frames[6], frames[7], frames[8]] as [Uint8Array, Uint8Array, Uint8Array];
+    return { kind, id, queue, headers, interval: latin1(interval), body, cron: latin1(cron) };
+  }
+  const taken = takeInterval(headers);
+  const interval = kind === 'schedule' ? taken.interval : '-1';
+  if (interval === undefined) return malformed('no-interval');
+  return { kind, id, queue, headers: taken.headers, interval, body: frames[6] ?? EMPTY_FRAME, cron: '' };
+}
+
+/** `topic body`, or `topic headers body` */
+function publish(id: string, frames: Frames): EmqpPublish | EmqpMalformed {
+  const [topic, body] = [frames[4], frames[frames.length - 1]];
+  if (topic === undefined || body === undefined || frames.length < 6 || frames.length > 7) {
+    return malformed('frame-count');
+  }
+  return topic.length === 0 ? malformed('topic-empty') : { kind: 'publish', id, topic, body };
+}
+
+function farewell(word: 'DISCONNECT' | 'KBYE' | 'KBAI', id: string): EmqpDisconnect | EmqpBye {
+  return word === 'DISCONNECT' ? { kind: 'disconnect', id } : { kind: 'bye', id, word };
+}
+
+function malformed(reason: EmqpMalformedReason): EmqpMalformed {
+  return { kind: 'malformed', reason };
+}

@@ -1,0 +1,89 @@
+/** eMQP/1.0, sending: the frames of every command as EventMQ 0.3.13 writes them. `wire.ts` holds the grammar. */
+import { EMPTY_FRAME, fromLatin1 } from '../bytes.js';
+import type { EmqpCommand } from './commands.js';
+import { describeBadName, writeQueues } from './queues.js';
+import { isName, writeText } from './text.js';
+import { COMMAND_FRAME, VERSION_FRAME, type Word, writeId } from './wire.js';
+
+const TYPE_FRAME = { worker: fromLatin1('worker'), scheduler: fromLatin1('scheduler') } as const;
+
+const ADMIN_WORD = {
+  status: 'STATUS',
+  'show-workers': 'ROUTER_SHOW_WORKERS',
+  'show-schedulers': 'ROUTER_SHOW_SCHEDULERS',
+  hello: 'HELLO',
+} as const;
+
+/**
+ * The frames of a command, without the router's identity frame. The array is the caller's; body frames are handed on as
+ * they are and constant frames are shared, so no frame may be written to.
+ *
+ * Throws a `RangeError` for what no decoder would accept and no peer can cause: an id of no or of more than 255 bytes, an
+ * invalid queue, an empty topic.
+ */
+export function encodeEmqp(command: EmqpCommand): Uint8Array[] {
+  switch (command.kind) {
+    case 'request':
+      return opened('REQUEST', command.id, queueFrame(command.queue), command.headers, command.body);
+    case 'accepted':
+      return opened('REPLY', command.id, writeId(command.of));
+    case 'result':
+      return command.of === undefined
+        ? opened('REPLY', command.id, command.result)
+        : opened('REPLY', command.id, command.result, writeId(command.of));
+    case 'ready':
+      return opened('READY', command.id);
+    case 'heartbeat':
+      return opened('HEARTBEAT', command.id, fromLatin1(command.time));
+    case 'inform-worker': {
+      const queues = command.queues === undefined ? EMPTY_FRAME : fromLatin1(writeQueues(command.queues));
+      return opened('INFORM', command.id, queues, TYPE_FRAME.worker);
+    }
+    case 'inform-scheduler':
+      return opened('INFORM', command.id, EMPTY_FRAME, TYPE_FRAME.scheduler);
+    case 'ack':
+      return opened('ACK', command.id, writeId(command.of));
+    case 'schedule':
+    case 'unschedule': {
+      const { id, headers, interval, body, cron } = command;
+      const queue = command.kind === 'unschedule' && command.queue === '' ? EMPTY_FRAME : queueFrame(command.queue);
+      const word = command.kind === 'schedule' ? 'SCHEDULE' : 'UNSCHEDULE';
+      return opened(word, id, queue, headers, fromLatin1(interval), body, fromLatin1(cron));
+    }
+    case 'publish':
+      return opened('PUBLISH', command.id, topicFrame(command.topic), command.body);
+    case 'published':
+      return [topicFrame(command.topic), command.body];
+    case 'disconnect':
+      return opened('DISCONNECT', command.id);
+    case 'bye':
+      return opened(command.word, command.id);
+    case 'status':
+    case 'show-workers':
+    case 'show-schedulers':
+    case 'hello':
+      return opened(ADMIN_WORD[command.kind], command.id);
+    case 'admin-reply':
+      return opened('REPLY', command.id, writeText(command.json));
+  }
+}
+
+/** The time of a HEARTBEAT as Python prints it: seconds since 1970 with a fraction. `wallMicros` is a whole number. */
+export function emqpTime(wallMicros: number): string {
+  const fraction = String(wallMicros % 1_000_000).padStart(6, '0');
+  return `${Math.floor(wallMicros / 1_000_000)}.${fraction}`;
+}
+
+function opened(word: Word, id: string, ...fields: Uint8Array[]): Uint8Array[] {
+  return [EMPTY_FRAME, VERSION_FRAME, COMMAND_FRAME[word], writeId(id), ...fields];
+}
+
+function queueFrame(name: string): Uint8Array {
+  if (!isName(name)) throw new RangeError(describeBadName(name));
+  return writeText(name);
+}
+
+function topicFrame(topic: Uint8Array): Uint8Array {
+  if (topic.length === 0) throw new RangeError('the topic of a PUBLISH is empty: subscribers could not tell it apart');
+  return topic;
+}

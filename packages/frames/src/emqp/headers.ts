@@ -1,0 +1,147 @@
+/**
+ * eMQP, the headers of REQUEST, SCHEDULE and UNSCHEDULE: items between commas, `guarantee,timeout:9`. The text's
+ * "dictionary" is understood too: `{"guarantee": true, "timeout": 9}`.
+ */
+import { fromLatin1, latin1 } from '../bytes.js';
+import { readText } from './text.js';
+
+/** What the headers ask for. */
+export interface EmqpHeaders {
+  /** The client wants the result. Default false. */
+  readonly replyRequested: boolean;
+  /** The job must be done, twice if need be. Default false. */
+  readonly guarantee: boolean;
+  /** How often a job that failed is run again: 0 to 1000, default 0. */
+  readonly retryCount: number;
+  /** Seconds after which the job is killed: 0 to 604800; 0, the default, for the worker's own limit. */
+  readonly timeoutSeconds: number;
+  /** SCHEDULE: wait one interval before the first run. Default false. */
+  readonly nohaste: boolean;
+  /** SCHEDULE: end after so many runs, 1 to 2^31 - 1; `undefined`, the default, for never. */
+  readonly runCount: number | undefined;
+}
+
+/** Headers as read from a frame. */
+export interface EmqpReadHeaders extends EmqpHeaders {
+  /** Items that were ignored for what is wrong with them; items nobody knows are not counted. */
+  readonly invalid: number;
+}
+
+/** A longer frame is forwarded, but not read. */
+const READ_MAX_BYTES = 4096;
+
+type Range = readonly [min: number, max: number];
+
+const RANGES: ReadonlyMap<string, Range> = new Map<string, Range>([
+  ['retry-count', [0, 1000]],
+  ['timeout', [0, 604_800]],
+  ['run_count', [1, 2_147_483_647]],
+]);
+
+/** An escape could name a character that no byte stands for. */
+const ASCII = /^[ -~]+$/;
+
+const FLAGS: ReadonlySet<string> = new Set(['reply-requested', 'guarantee', 'nohaste']);
+
+const NO_HEADERS: EmqpReadHeaders = {
+  replyRequested: false,
+  guarantee: false,
+  retryCount: 0,
+  timeoutSeconds: 0,
+  nohaste: false,
+  runCount: undefined,
+  invalid: 0,
+};
+
+/** Reads a header frame of any bytes. Of an item that occurs twice the last valid one counts. Never throws. */
+export function decodeEmqpHeaders(frame: Uint8Array): EmqpReadHeaders {
+  if (frame.length === 0) return NO_HEADERS;
+  const flags = new Set<string>();
+  const numbers = new Map<string, number>();
+  let invalid = frame.length > READ_MAX_BYTES ? 1 : 0;
+  for (const item of itemsOf(frame)) {
+    const [name, value] = split(item);
+    const range = RANGES.get(name);
+    if (FLAGS.has(name) && value === undefined) {
+      flags.add(name);
+    } else if (range !== undefined || FLAGS.has(name)) {
+      const number = range === undefined ? undefined : readNumber(value, range);
+      if (number === undefined) invalid++;
+      else numbers.set(name, number);
+    } else if (readText(fromLatin1(item)) === undefined) {
+      invalid++;
+    }
+  }
+  return {
+    replyRequested: flags.has('reply-requested'),
+    guarantee: flags.has('guarantee'),
+    retryCount: numbers.get('retry-count') ?? 0,
+    timeoutSeconds: numbers.get('timeout') ?? 0,
+    nohaste: flags.has('nohaste'),
+    runCount: numbers.get('run_count'),
+    invalid,
+  };
+}
+
+/** The header frame for these wishes, in the order of the product. Throws a `RangeError` for a number out of its range. */
+export function encodeEmqpHeaders(headers: Partial<EmqpHeaders>): Uint8Array {
+  const { replyRequested, guarantee, retryCount = 0, timeoutSeconds = 0, nohaste, runCount } = headers;
+  const items: string[] = [];
+  if (replyRequested === true) items.push('reply-requested');
+  if (guarantee === true) items.push('guarantee');
+  if (retryCount !== 0) items.push(numbered('retry-count', retryCount));
+  if (timeoutSeconds !== 0) items.push(numbered('timeout', timeoutSeconds));
+  if (nohaste === true) items.push('nohaste');
+  if (runCount !== undefined) items.push(numbered('run_count', runCount));
+  return fromLatin1(items.join(','));
+}
+
+/** Takes the `interval:N` of a seven-frame SCHEDULE out of its headers; the interval is `undefined` when there is none. */
+export function takeInterval(frame: Uint8Array): { headers: Uint8Array; interval: string | undefined } {
+  if (frame.length > READ_MAX_BYTES) return { headers: frame, interval: undefined };
+  let interval: string | undefined;
+  const others = itemsOf(frame).filter((item) => {
+    const [name, value] = split(item);
+    if (name !== 'interval') return true;
+    if (value !== undefined && /^\d{1,10}$/.test(value)) interval = value;
+    return false;
+  });
+  return { headers: fromLatin1(others.join(',')), interval };
+}
+
+/** The items of a frame, one character per byte, without the spaces around them. */
+function itemsOf(frame: Uint8Array): string[] {
+  if (frame.length > READ_MAX_BYTES) return [];
+  const text = latin1(frame).trim();
+  const items = text.startsWith('{') ? dictionaryItems(text) : undefined;
+  return (items ?? text.split(',')).map((item) => item.trim()).filter((item) => item !== '');
+}
+
+function dictionaryItems(text: string): string[] | undefined {
+  try {
+    const entries = Object.entries(JSON.parse(text) as Record<string, unknown>);
+    return entries
+      .filter(([name, value]) => ASCII.test(name) && (value === true || typeof value === 'number'))
+      .map(([name, value]) => (value === true ? name : `${name}:${String(value)}`));
+  } catch {
+    return undefined;
+  }
+}
+
+/** `name:value`, or a name alone. */
+function split(item: string): [name: string, value: string | undefined] {
+  const colon = item.indexOf(':');
+  return colon < 0 ? [item, undefined] : [item.slice(0, colon).trim(), item.slice(colon + 1).trim()];
+}
+
+function readNumber(value: string | undefined, [min, max]: Range): number | undefined {
+  if (value === undefined || !/^\d{1,10}$/.test(value)) return undefined;
+  const number = Number(value);
+  return number >= min && number <= max ? number : undefined;
+}
+
+function numbered(name: string, value: number): string {
+  const [min, max] = RANGES.get(name) as Range;
+  if (Number.isInteger(value) && value >= min && value <= max) return `${name}:${value}`;
+  throw new RangeError(`header ${name}:${value}: allowed are whole numbers from ${min} to ${max}`);
+}

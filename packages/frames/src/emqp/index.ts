@@ -1,0 +1,20 @@
+/**
+ * EventMQ: eMQP/1.0 between frames and commands. `commands.ts` has the words, `wire.ts` the grammar and every fixed byte,
+ * `headers.ts` what a request's headers say, `job.ts` which job a body names.
+ */
+export type * from './commands.js';
+export {
+  decodeEmqpAtAdmin,
+  decodeEmqpAtAdminPort,
+  decodeEmqpAtBroker,
+  decodeEmqpAtClient,
+  decodeEmqpAtPubSub,
+  decodeEmqpAtScheduler,
+  decodeEmqpAtSubscriber,
+  decodeEmqpAtWorker,
+} from './decode.js';
+export { emqpTime, encodeEmqp } from './encode.js';
+export { decodeEmqpHeaders, encodeEmqpHeaders } from './headers.js';
+export type { EmqpHeaders, EmqpReadHeaders } from './headers.js';
+export { emqpJobText } from './job.js';
+export { pythonJson as encodeEmqpJson } from './text.js';

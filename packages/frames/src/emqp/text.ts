@@ -1,0 +1,59 @@
+/** eMQP: fields that are text, in UTF-8, and JSON as Python prints it. */
+import { latin1 } from '../bytes.js';
+
+const toUtf8 = new TextEncoder();
+const fromUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Longest queue name, in bytes. */
+const NAME_MAX_BYTES = 255;
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+const BEYOND_PRINTABLE_ASCII = /[\u007f-\uffff]/g;
+
+/** The text of a frame, or `undefined` when it is not UTF-8. */
+export function readText(frame: Uint8Array): string | undefined {
+  for (let i = 0; i < frame.length; i++) if ((frame[i] as number) > 0x7f) return decodeUtf8(frame);
+  return latin1(frame);
+}
+
+function decodeUtf8(frame: Uint8Array): string | undefined {
+  try {
+    return fromUtf8.decode(frame);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The frame of a text. */
+export function writeText(text: string): Uint8Array {
+  return toUtf8.encode(text);
+}
+
+/** The queue's name in a frame, possibly empty; `undefined` when it is too long or not UTF-8. */
+export function readName(frame: Uint8Array): string | undefined {
+  return frame.length > NAME_MAX_BYTES ? undefined : readText(frame);
+}
+
+/** True for a name of 1 to 255 bytes that UTF-8 can express. */
+export function isName(text: string): boolean {
+  if (text.length === 0 || text.length > NAME_MAX_BYTES || LONE_SURROGATE.test(text)) return false;
+  return writeText(text).length <= NAME_MAX_BYTES;
+}
+
+/** Plain data as Python's `json.dumps` spaces and escapes it. Numbers and the order of keys are JavaScript's. */
+export function pythonJson(value: unknown): string {
+  if (typeof value === 'string') return pythonString(value);
+  if (Array.isArray(value)) return `[${value.map(pythonJson).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([key, entry]) => `${pythonString(key)}: ${pythonJson(entry)}`)
+    .join(', ')}}`;
+}
+
+/** A string literal in printable ASCII: everything else is escaped, one `\uXXXX` per UTF-16 unit. */
+export function pythonString(text: string): string {
+  return JSON.stringify(text).replace(
+    BEYOND_PRINTABLE_ASCII,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
