@@ -1,10 +1,9 @@
 /** Majordomo broker, the facade: 18/MDP (0.2), 7/MDP (0.1) and 8/MMI on one ROUTER. Rules: engine.ts and docs/protocols/mdp.md. */
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker, encodeMdp } from '@proj/frames/mdp';
 import type { MdpCommand } from '@proj/frames/mdp';
-import { Emitter, parseOptions } from '@proj/transport';
-import type { PortOptions } from '@proj/transport';
-import { BrokerRunner } from '../broker-runner.js';
-import type { SocketPlan } from '../broker-runner.js';
+import { Emitter, EngineHost, parseOptions } from '@proj/transport';
+import type { PortOptions, SocketPlan } from '@proj/transport';
+import { transportOr } from '../default-transport.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
   MdpBrokerEffect,
@@ -38,7 +37,7 @@ export interface MdpBrokerEvents {
  */
 export class MdpBroker {
   readonly #engine: MdpBrokerEngine;
-  readonly #runner: BrokerRunner<MdpBrokerEvent, MdpBrokerEffect>;
+  readonly #host: EngineHost<MdpBrokerEvent, MdpBrokerEffect>;
   readonly #events = new Emitter<MdpBrokerEvents>();
   #starting: Promise<string[]> | undefined;
 
@@ -46,7 +45,7 @@ export class MdpBroker {
   constructor(options: MdpBrokerOptions = {}) {
     const settings = parseOptions('MdpBroker', mdpBrokerOptions, options);
     this.#engine = new MdpBrokerEngine(settings);
-    this.#runner = new BrokerRunner<MdpBrokerEvent, MdpBrokerEffect>(
+    this.#host = new EngineHost<MdpBrokerEvent, MdpBrokerEffect>(
       {
         name: 'MdpBroker',
         engine: this.#engine,
@@ -57,7 +56,7 @@ export class MdpBroker {
           this.#events.emit('broken', error);
         },
       },
-      settings.transport,
+      () => transportOr(settings.transport),
     );
   }
 
@@ -66,7 +65,7 @@ export class MdpBroker {
    * `OPTIONS_INVALID` (an endpoint nobody can bind) or `UNAVAILABLE` (no ZeroMQ on this machine), and nothing is left bound.
    */
   start(): Promise<string[]> {
-    return (this.#starting ??= this.#runner.start().then((bound) => bound.flat()));
+    return (this.#starting ??= this.#host.start().then((bound) => bound.flat()));
   }
 
   /**
@@ -74,12 +73,12 @@ export class MdpBroker {
    * `close`. Idempotent.
    */
   drain(): Promise<void> {
-    return this.#runner.drain();
+    return this.#host.drain();
   }
 
   /** Stops at once: waiting and running requests are dropped, workers and clients find out by themselves. Idempotent. */
   close(): Promise<void> {
-    return this.#runner.close();
+    return this.#host.close();
   }
 
   /** As {@link MdpBroker.close}. */
@@ -100,10 +99,10 @@ export class MdpBroker {
   readonly #perform = (effect: MdpBrokerEffect): void => {
     switch (effect.kind) {
       case 'send':
-        this.#runner.send(0, effect.peer, encodeMdp(effect.command));
+        this.#host.send(0, effect.peer, encodeMdp(effect.command));
         break;
       case 'drained':
-        this.#runner.drained();
+        this.#host.drained();
         break;
       case 'note':
         this.#events.emit('note', effect);
@@ -122,7 +121,8 @@ function socketPlan(settings: MdpBrokerSettings): SocketPlan<MdpBrokerEvent> {
   const { endpoint, acceptLeadingEmpty } = settings;
   const decodeOptions = { acceptLeadingEmpty };
   return {
-    endpoints: typeof endpoint === 'string' ? [endpoint] : endpoint,
+    kind: 'router',
+    bind: typeof endpoint === 'string' ? [endpoint] : endpoint,
     port: portOptions(settings),
     onMessage: (peer, frames) => ({ kind: 'message', peer, command: decodeMdpAtBroker(frames, decodeOptions) }),
     onPeerGone: (peer) => ({ kind: 'peer-gone', peer }),

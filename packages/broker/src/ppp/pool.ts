@@ -1,8 +1,8 @@
 /** Paranoid Pirate pool, the facade: 6/PPP's client as a part of an application. Rules: engine-pool.ts and docs/protocols/ppp.md. */
 import { encodePpp } from '@proj/frames/ppp';
-import { Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
+import { Emitter, EngineHost, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
 import type { BodyInput } from '@proj/transport';
-import { BrokerRunner } from '../broker-runner.js';
+import { transportOr } from '../default-transport.js';
 import type {
   PppNote,
   PppPoolEffect,
@@ -54,7 +54,7 @@ const ENVELOPE_FRAMES = 2;
 export class PppPool {
   readonly #settings: PppPoolSettings;
   readonly #engine: PppPoolEngine;
-  readonly #runner: BrokerRunner<PppPoolEvent, PppPoolEffect>;
+  readonly #host: EngineHost<PppPoolEvent, PppPoolEffect>;
   readonly #events = new Emitter<PppPoolEvents>();
   readonly #pending = new Map<number, Pending>();
   #starting: Promise<string[]> | undefined;
@@ -66,7 +66,7 @@ export class PppPool {
     const settings = parseOptions('PppPool', pppPoolOptions, options);
     this.#settings = settings;
     this.#engine = new PppPoolEngine(settings);
-    this.#runner = new BrokerRunner<PppPoolEvent, PppPoolEffect>(
+    this.#host = new EngineHost<PppPoolEvent, PppPoolEffect>(
       {
         name: 'PppPool',
         engine: this.#engine,
@@ -77,7 +77,7 @@ export class PppPool {
           this.#events.emit('broken', error);
         },
       },
-      settings.transport,
+      () => transportOr(settings.transport),
     );
   }
 
@@ -87,7 +87,7 @@ export class PppPool {
    * left bound.
    */
   start(): Promise<string[]> {
-    return (this.#starting ??= this.#runner.start().then((bound) => bound.flat()));
+    return (this.#starting ??= this.#host.start().then((bound) => bound.flat()));
   }
 
   /**
@@ -105,13 +105,13 @@ export class PppPool {
     return new Promise<Buffer[]>((resolve, reject) => {
       const abort = () => {
         this.#pending.delete(id);
-        this.#runner.dispatch({ kind: 'abort', id });
+        this.#host.dispatch({ kind: 'abort', id });
         reject(signal?.reason as Error);
       };
       signal?.addEventListener('abort', abort, { once: true });
       const release = () => signal?.removeEventListener('abort', abort);
       this.#pending.set(id, { timeoutMs, resolve, reject, release });
-      this.#runner.dispatch({ kind: 'request', id, content, timeoutMs });
+      this.#host.dispatch({ kind: 'request', id, content, timeoutMs });
     });
   }
 
@@ -120,7 +120,7 @@ export class PppPool {
    * `drainMs`, then `close`. Idempotent.
    */
   async drain(): Promise<void> {
-    await this.#runner.drain();
+    await this.#host.drain();
     await this.close();
   }
 
@@ -157,7 +157,7 @@ export class PppPool {
 
   /** Rule 2: ids begin at the wall clock's microseconds, so that a pool that is started anew uses none again. */
   #takeId(): number {
-    const transport = this.#runner.transport;
+    const transport = this.#host.transport;
     if (transport === undefined) throw new ProjError('CLOSED', 'PppPool: request while not started');
     const id = this.#nextId ?? transport.entropy.wallMicros();
     this.#nextId = id + 1;
@@ -165,7 +165,7 @@ export class PppPool {
   }
 
   #close(): Promise<void> {
-    const closed = this.#runner.close();
+    const closed = this.#host.close();
     for (const id of this.#pending.keys()) this.#fail(id, 'drained');
     return closed;
   }
@@ -173,7 +173,7 @@ export class PppPool {
   readonly #perform = (effect: PppPoolEffect): void => {
     switch (effect.kind) {
       case 'send':
-        this.#runner.send(0, effect.peer, encodePpp(effect.command));
+        this.#host.send(0, effect.peer, encodePpp(effect.command));
         break;
       case 'answer':
         this.#take(effect.id)?.resolve(toBuffers(effect.content));
@@ -182,7 +182,7 @@ export class PppPool {
         this.#fail(effect.id, effect.reason);
         break;
       case 'drained':
-        this.#runner.drained();
+        this.#host.drained();
         break;
       case 'note':
         this.#events.emit('note', effect);

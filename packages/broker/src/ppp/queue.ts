@@ -1,7 +1,7 @@
 /** Paranoid Pirate queue, the facade: 6/PPP towards workers, plain request-reply towards clients. Rules: engine.ts and docs/protocols/ppp.md. */
 import { encodePpp } from '@proj/frames/ppp';
-import { Emitter, parseOptions } from '@proj/transport';
-import { BrokerRunner } from '../broker-runner.js';
+import { Emitter, EngineHost, parseOptions } from '@proj/transport';
+import { transportOr } from '../default-transport.js';
 import type { PppNote, PppQueueEffect, PppQueueEvent, PppWorkerLostNotice, PppWorkerReadyNotice } from './effects.js';
 import { PppQueueEngine } from './engine.js';
 import { pppQueueOptions } from './options.js';
@@ -27,7 +27,7 @@ export interface PppQueueEndpoints {
   readonly backend: string[];
 }
 
-/** Places of the sockets in the runner's program. */
+/** Places of the sockets in the host's program. */
 const SOCKETS = { frontend: 0, backend: 1 } as const;
 
 /**
@@ -41,7 +41,7 @@ const SOCKETS = { frontend: 0, backend: 1 } as const;
  */
 export class PppQueue {
   readonly #engine: PppQueueEngine;
-  readonly #runner: BrokerRunner<PppQueueEvent, PppQueueEffect>;
+  readonly #host: EngineHost<PppQueueEvent, PppQueueEffect>;
   readonly #events = new Emitter<PppQueueEvents>();
   #starting: Promise<PppQueueEndpoints> | undefined;
 
@@ -49,7 +49,7 @@ export class PppQueue {
   constructor(options: PppQueueOptions = {}) {
     const settings = parseOptions('PppQueue', pppQueueOptions, options);
     this.#engine = new PppQueueEngine(settings);
-    this.#runner = new BrokerRunner<PppQueueEvent, PppQueueEffect>(
+    this.#host = new EngineHost<PppQueueEvent, PppQueueEffect>(
       {
         name: 'PppQueue',
         engine: this.#engine,
@@ -60,7 +60,7 @@ export class PppQueue {
           this.#events.emit('broken', error);
         },
       },
-      settings.transport,
+      () => transportOr(settings.transport),
     );
   }
 
@@ -69,17 +69,17 @@ export class PppQueue {
    * can bind), `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`, and nothing is left bound.
    */
   start(): Promise<PppQueueEndpoints> {
-    return (this.#starting ??= this.#runner.start().then(([frontend = [], backend = []]) => ({ frontend, backend })));
+    return (this.#starting ??= this.#host.start().then(([frontend = [], backend = []]) => ({ frontend, backend })));
   }
 
   /** Comes to an end in order: no new requests, running jobs may finish for `drainMs`, then `close`. Idempotent. */
   drain(): Promise<void> {
-    return this.#runner.drain();
+    return this.#host.drain();
   }
 
   /** Stops at once: waiting and running requests are dropped, workers and clients find out by themselves. Idempotent. */
   close(): Promise<void> {
-    return this.#runner.close();
+    return this.#host.close();
   }
 
   /** As {@link PppQueue.close}. */
@@ -100,10 +100,10 @@ export class PppQueue {
   readonly #perform = (effect: PppQueueEffect): void => {
     switch (effect.kind) {
       case 'send':
-        this.#runner.send(SOCKETS[effect.socket], effect.peer, encodePpp(effect.command));
+        this.#host.send(SOCKETS[effect.socket], effect.peer, encodePpp(effect.command));
         break;
       case 'drained':
-        this.#runner.drained();
+        this.#host.drained();
         break;
       case 'note':
         this.#events.emit('note', effect);

@@ -1,7 +1,6 @@
 /** 6/PPP at the sockets: how what happens at a frontend or backend ROUTER is told to an engine. */
 import { decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from '@proj/frames/ppp';
-import type { PortOptions } from '@proj/transport';
-import type { SocketPlan } from '../broker-runner.js';
+import type { PortOptions, SocketPlan } from '@proj/transport';
 import { CONNECTIONS } from '../parts/connections.js';
 import type { PppBackendEvent, PppFrontendEvent } from './effects.js';
 import type { PppBackendSettings } from './options.js';
@@ -12,7 +11,8 @@ type Endpoints = string | readonly string[];
 export function backendPlan(endpoints: Endpoints, settings: PppBackendSettings): SocketPlan<PppBackendEvent> {
   const socket = 'backend';
   return {
-    endpoints: listOf(endpoints),
+    kind: 'router',
+    bind: listOf(endpoints),
     port: portOptions(settings),
     onMessage: (peer, frames) => ({ kind: 'message', socket, peer, command: decodePppAtQueue(frames) }),
     onPeerGone: (peer) => ({ kind: 'peer-gone', socket, peer }),
@@ -27,7 +27,8 @@ export function backendPlan(endpoints: Endpoints, settings: PppBackendSettings):
 export function frontendPlan(endpoints: Endpoints, settings: PppBackendSettings): SocketPlan<PppFrontendEvent> {
   const socket = 'frontend';
   return {
-    endpoints: listOf(endpoints),
+    kind: 'router',
+    bind: listOf(endpoints),
     // A client may send as many requests before it reads the first reply. Bytes are bounded by the defaults.
     port: { ...portOptions(settings), peerQueueMax: settings.requestQueueMax, queueMax: settings.requestQueueMax },
     onMessage: (peer, frames) => ({ kind: 'message', socket, peer, command: decodePppAtFrontend(frames) }),

@@ -1,7 +1,8 @@
-/** The half of a broker that has sockets, a timer and a life: start, drain, close. What happens on them is the engine's business. No protocol. */
-import { Driver, ProjError } from '@proj/transport';
+/** The half of a server that has sockets, a timer and a life: start, drain, close. What happens on them is the engine's business. No protocol. */
+import { Driver } from './driver.js';
+import type { Engine } from './engine.js';
+import { ProjError } from './errors.js';
 import type {
-  Engine,
   Peer,
   PortListener,
   PortOptions,
@@ -9,27 +10,33 @@ import type {
   SocketPort,
   Transport,
   UndeliverableReason,
-} from '@proj/transport';
+} from './port.js';
 
-/** One ROUTER of a broker, and what its happenings are to the engine. */
+/** One socket of a server, and what its happenings are to the engine: `undefined` for what it need not know. */
 export interface SocketPlan<Event> {
-  /** Where to bind it; port `*` allowed. */
-  readonly endpoints: readonly string[];
+  readonly kind: 'router' | 'dealer';
+  /** Where to bind it; port `*` allowed. Default: nowhere. */
+  readonly bind?: readonly string[];
+  /** What to connect it to. Default: nothing. */
+  readonly connect?: readonly string[];
   readonly port: PortOptions;
-  onMessage(peer: Peer, frames: Uint8Array[]): Event;
-  onPeerGone(peer: Peer): Event;
-  /** `undefined` for what the engine need not know. */
+  onMessage(peer: Peer, frames: Uint8Array[]): Event | undefined;
+  onPeerGone(peer: Peer): Event | undefined;
   onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): Event | undefined;
-  onRejected(peer: Peer, reason: RejectReason): Event;
+  onRejected(peer: Peer, reason: RejectReason): Event | undefined;
+  /** Absent, nothing is asked of the port. */
+  onSent?(peer: Peer, frames: readonly Uint8Array[]): Event | undefined;
 }
 
-/** What a broker of one protocol plugs in. */
-export interface BrokerProgram<Event, Effect> {
+/** What a server of one protocol plugs in. */
+export interface HostProgram<Event, Effect> {
   /** Name of the facade, for messages of errors. */
   readonly name: string;
   readonly engine: Engine<Event, Effect>;
   readonly sockets: readonly SocketPlan<Event>[];
-  /** The event that tells the engine to come to an end; it answers by `perform`, which then calls {@link BrokerRunner.drained}. */
+  /** The first event, before anything that happens on a socket. Default: none. */
+  readonly started?: Event;
+  /** The event that tells the engine to come to an end; it answers by `perform`, which then calls {@link EngineHost.drained}. */
   readonly drain: Event;
   perform(effect: Effect): void;
   /** A socket failed for good. */
@@ -42,35 +49,43 @@ interface Running<Event, Effect> {
   readonly driver: Driver<Event, Effect>;
 }
 
+/** Milliseconds that closing may take to hand over what is pending, instead of those of each socket's options. */
+export interface HostFarewell {
+  readonly lingerMs?: number;
+}
+
 /** Runs one engine behind its sockets. */
-export class BrokerRunner<Event, Effect> {
-  readonly #program: BrokerProgram<Event, Effect>;
-  readonly #transport: Transport | undefined;
+export class EngineHost<Event, Effect> {
+  readonly #program: HostProgram<Event, Effect>;
+  readonly #transport: () => Promise<Transport>;
   #starting: Promise<string[][]> | undefined;
   #running: Running<Event, Effect> | undefined;
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #onDrained: () => void = () => undefined;
 
-  /** Without a transport ZeroMQ is loaded at the start. */
-  constructor(program: BrokerProgram<Event, Effect>, transport: Transport | undefined) {
+  /** `transport` is asked at the start, once, and loaded then. */
+  constructor(program: HostProgram<Event, Effect>, transport: () => Promise<Transport>) {
     this.#program = program;
     this.#transport = transport;
   }
 
-  /** Binds and serves; resolves to the bound endpoints of each socket. Rejects with nothing left bound. One start, however often it is called. */
+  /**
+   * Binds, connects and serves; resolves to the bound endpoints of each socket. Rejects with what the transport says, or with
+   * `CLOSED`, and nothing is left bound. One start, however often it is called.
+   */
   start(): Promise<string[][]> {
     return (this.#starting ??= this.#start());
   }
 
   /** Lets the engine come to its end, then closes. Idempotent. */
-  drain(): Promise<void> {
-    return (this.#draining ??= this.#drain());
+  drain(farewell: HostFarewell = {}): Promise<void> {
+    return (this.#draining ??= this.#drain(farewell));
   }
 
   /** Closes at once. Idempotent. */
-  close(): Promise<void> {
-    return (this.#closing ??= this.#close());
+  close(farewell: HostFarewell = {}): Promise<void> {
+    return (this.#closing ??= this.#close(farewell));
   }
 
   /** What it runs on; `undefined` before `start` has resolved and after `close`. */
@@ -88,6 +103,11 @@ export class BrokerRunner<Event, Effect> {
     this.#running?.ports[socket]?.send(peer, frames);
   }
 
+  /** Messages at that socket that wait for this peer, which does not read; 0 while not running. */
+  pendingFor(socket: number, peer: Peer): number {
+    return this.#running?.ports[socket]?.pendingFor(peer) ?? 0;
+  }
+
   /** Delivers an event; does nothing while not running. */
   dispatch(event: Event): void {
     this.#running?.driver.dispatch(event);
@@ -96,13 +116,14 @@ export class BrokerRunner<Event, Effect> {
   async #start(): Promise<string[][]> {
     const { name, sockets } = this.#program;
     if (this.#isClosing()) throw new ProjError('CLOSED', `${name}: start after close`);
-    const transport = this.#transport ?? (await import('@proj/transport/zmq')).zmqTransport();
+    const transport = await this.#transport();
     await transport.load();
     const ports: SocketPort[] = [];
     try {
-      for (const { port } of sockets) ports.push(transport.router(port));
+      for (const { kind, port } of sockets) ports.push(transport[kind](port));
       const bound = await bindAll(ports, sockets);
       if (this.#isClosing()) throw new ProjError('CLOSED', `${name}: closed while it started`);
+      connectAll(ports, sockets);
       this.#serve(ports, transport);
       return bound;
     } catch (error) {
@@ -117,36 +138,44 @@ export class BrokerRunner<Event, Effect> {
   }
 
   #serve(ports: readonly SocketPort[], transport: Transport): void {
-    const { engine, sockets } = this.#program;
+    const { engine, sockets, started } = this.#program;
     const driver = new Driver<Event, Effect>(engine, transport, (effect) => {
       this.#program.perform(effect);
     });
     this.#running = { transport, ports, driver };
     for (const [index, plan] of sockets.entries()) ports[index]?.start(this.#listen(plan, driver));
+    if (started !== undefined) driver.dispatch(started);
   }
 
   #listen(plan: SocketPlan<Event>, driver: Driver<Event, Effect>): PortListener {
-    return {
+    const tell = (event: Event | undefined) => {
+      if (event !== undefined) driver.dispatch(event);
+    };
+    const listener: PortListener = {
       onMessage: (peer, frames) => {
-        driver.dispatch(plan.onMessage(peer, frames));
+        tell(plan.onMessage(peer, frames));
       },
       onPeerGone: (peer) => {
-        driver.dispatch(plan.onPeerGone(peer));
+        tell(plan.onPeerGone(peer));
       },
       onUndeliverable: (peer, frames, reason) => {
-        const event = plan.onUndeliverable(peer, frames, reason);
-        if (event !== undefined) driver.dispatch(event);
+        tell(plan.onUndeliverable(peer, frames, reason));
       },
       onRejected: (peer, reason) => {
-        driver.dispatch(plan.onRejected(peer, reason));
+        tell(plan.onRejected(peer, reason));
       },
       onBroken: (error) => {
         this.#program.onBroken(error);
       },
     };
+    if (plan.onSent !== undefined)
+      listener.onSent = (peer, frames) => {
+        tell(plan.onSent?.(peer, frames));
+      };
+    return listener;
   }
 
-  async #drain(): Promise<void> {
+  async #drain(farewell: HostFarewell): Promise<void> {
     await this.#starting?.catch(() => undefined);
     const running = this.#running;
     if (running !== undefined && !this.#isClosing()) {
@@ -156,15 +185,15 @@ export class BrokerRunner<Event, Effect> {
       running.driver.dispatch(this.#program.drain);
       await drained;
     }
-    await this.close();
+    await this.close(farewell);
   }
 
-  async #close(): Promise<void> {
+  async #close(farewell: HostFarewell): Promise<void> {
     await this.#starting?.catch(() => undefined);
     this.#running?.driver.stop();
     // Whoever waits for a drain that `close` has overtaken.
     this.#onDrained();
-    await closeAll(this.#running?.ports ?? []);
+    await closeAll(this.#running?.ports ?? [], farewell);
   }
 }
 
@@ -172,12 +201,17 @@ async function bindAll(ports: readonly SocketPort[], plans: readonly SocketPlan<
   const bound: string[][] = [];
   for (const [index, port] of ports.entries()) {
     const endpoints: string[] = [];
-    for (const endpoint of plans[index]?.endpoints ?? []) endpoints.push(await port.bind(endpoint));
+    for (const endpoint of plans[index]?.bind ?? []) endpoints.push(await port.bind(endpoint));
     bound.push(endpoints);
   }
   return bound;
 }
 
-async function closeAll(ports: readonly SocketPort[]): Promise<void> {
-  await Promise.all(ports.map((port) => port.close()));
+function connectAll(ports: readonly SocketPort[], plans: readonly SocketPlan<unknown>[]): void {
+  for (const [index, port] of ports.entries())
+    for (const endpoint of plans[index]?.connect ?? []) port.connect(endpoint);
+}
+
+async function closeAll(ports: readonly SocketPort[], farewell: HostFarewell = {}): Promise<void> {
+  await Promise.all(ports.map((port) => port.close(farewell)));
 }

@@ -1,0 +1,250 @@
+/** The host over the network in memory, with an engine that does what its messages say. */
+import { ManualClock } from '@proj/heartbeat';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Engine } from './engine.js';
+import { EngineHost } from './engine-host.js';
+import type { HostProgram, SocketPlan } from './engine-host.js';
+import { ROUTER_PEER } from './port.js';
+import type { Peer, PortListener, SocketPort } from './port.js';
+import { advance, settle, VirtualNetwork } from './virtual/index.js';
+
+type Event = string;
+interface Effect {
+  readonly socket: number;
+  readonly peer: Peer;
+  readonly text: string;
+}
+
+const frames = (text: string) => [Buffer.from(text)];
+const textOf = ([frame]: readonly Uint8Array[]) => Buffer.from(frame ?? []).toString();
+
+let network: VirtualNetwork;
+let events: string[];
+let effects: Effect[];
+let broken: Error[];
+
+beforeEach(() => {
+  network = new VirtualNetwork();
+  events = [];
+  effects = [];
+  broken = [];
+});
+
+const engine: Engine<Event, Effect> = {
+  deadline: Infinity,
+  step: (event) => {
+    events.push(event as Event);
+    return effects.splice(0);
+  },
+  assertInvariants: () => undefined,
+};
+
+function plan(name: string, options: Partial<SocketPlan<Event>> = {}): SocketPlan<Event> {
+  return {
+    kind: 'router',
+    bind: [`tcp://sim:${name}`],
+    port: {},
+    onMessage: (_peer, message) => `${name} message ${textOf(message)}`,
+    onPeerGone: () => undefined,
+    onUndeliverable: (_peer, message, reason) => `${name} ${reason} ${textOf(message)}`,
+    onRejected: (_peer, reason) => `${name} rejected ${reason}`,
+    ...options,
+  };
+}
+
+function host(sockets: readonly SocketPlan<Event>[], options: Partial<HostProgram<Event, Effect>> = {}) {
+  const made: EngineHost<Event, Effect> = new EngineHost(
+    {
+      name: 'Server',
+      engine,
+      sockets,
+      drain: 'drain',
+      perform: ({ socket, peer, text }) => {
+        if (text === 'drained') made.drained();
+        else made.send(socket, peer, frames(text));
+      },
+      onBroken: (error) => void broken.push(error),
+      ...options,
+    },
+    () => Promise.resolve(network.transport('server')),
+  );
+  return made;
+}
+
+function connect(port: SocketPort, endpoint: string): { readonly port: SocketPort; readonly heard: string[] } {
+  const heard: string[] = [];
+  const listener: PortListener = {
+    onMessage: (_peer, message) => void heard.push(textOf(message)),
+    onPeerGone: () => void heard.push('gone'),
+    onUndeliverable: () => undefined,
+    onRejected: () => undefined,
+    onBroken: () => undefined,
+  };
+  port.connect(endpoint);
+  port.start(listener);
+  return { port, heard };
+}
+
+const client = (name: string) => connect(network.transport().dealer(), `tcp://sim:${name}`);
+const started = (made: EngineHost<Event, Effect>) => settle(network.clock, made.start());
+const after = (ms: number) => advance(network.clock, ms);
+
+describe('EngineHost', () => {
+  it('binds every endpoint of every socket, and says where', async () => {
+    const server = host([plan('1', { bind: ['tcp://sim:1', 'tcp://sim:*'] }), plan('2')]);
+    expect(await started(server)).toEqual([['tcp://sim:1', expect.stringMatching(/:\d+$/)], ['tcp://sim:2']]);
+    expect(server.start()).toBe(server.start());
+  });
+
+  it('begins with the first event, though messages wait already, and carries effects to the socket they name', async () => {
+    const one = client('1');
+    one.port.send(ROUTER_PEER, frames('early'));
+    const server = host([plan('2'), plan('1', { onMessage: (peer) => answer(peer, 'hello') })], { started: 'go' });
+    const answer = (peer: Peer, text: string) => {
+      effects.push({ socket: 1, peer, text });
+      return 'message';
+    };
+    await started(server);
+    await after(500);
+    expect([events, one.heard]).toEqual([['go', 'message'], ['hello']]);
+  });
+
+  it('connects too, and tells what was sent to those who ask', async () => {
+    const port = network.transport().dealer();
+    await port.bind('tcp://sim:2');
+    const other = { heard: [] as string[] };
+    port.start({
+      onMessage: (_peer, message) => void other.heard.push(textOf(message)),
+      onPeerGone: () => undefined,
+      onUndeliverable: () => undefined,
+      onRejected: () => undefined,
+      onBroken: () => undefined,
+    });
+    const server = host([
+      plan('1', {
+        kind: 'dealer',
+        bind: [],
+        connect: ['tcp://sim:2'],
+        onSent: (_peer, message) => `sent ${textOf(message)}`,
+      }),
+    ]);
+    expect(await started(server)).toEqual([[]]);
+    server.send(0, ROUTER_PEER, frames('x'));
+    await after(500);
+    expect([events, other.heard]).toEqual([['sent x'], ['x']]);
+  });
+
+  it('reports failures and rejections as the plan says, and nothing of what the plan leaves out', async () => {
+    const server = host([plan('1', { port: { maxMessageBytes: 3 } })]);
+    await started(server);
+    const one = client('1');
+    one.port.send(ROUTER_PEER, [Buffer.from('ab'), Buffer.from('cd')]);
+    await after(100);
+    server.send(0, { key: 'x', id: Buffer.from('x') }, frames('lost'));
+    await one.port.close();
+    await after(100);
+    expect(events).toEqual(['1 rejected too-large', '1 unreachable lost']);
+  });
+
+  it('counts what waits for a peer that does not read', async () => {
+    const peers: Peer[] = [];
+    const server = host([plan('1', { port: { highWaterMark: 1 }, onMessage: (peer) => void peers.push(peer) })]);
+    expect(server.pendingFor(0, ROUTER_PEER)).toBe(0);
+    await started(server);
+    const process = network.transport();
+    const slow = process.dealer({ highWaterMark: 1 });
+    connect(slow, 'tcp://sim:1').port.send(ROUTER_PEER, frames('hello'));
+    await after(100);
+    network.pause(process);
+    const [peer] = peers;
+    for (let index = 0; index < 5; index++) server.send(0, peer!, frames('x'));
+    expect(server.pendingFor(0, peer!)).toBe(3);
+  });
+
+  it('leaves nothing bound when one of its endpoints is taken', async () => {
+    const first = host([plan('2')]);
+    await started(first);
+    const second = host([plan('1'), plan('2')]);
+    await expect(started(second)).rejects.toMatchObject({ code: 'ADDRESS_IN_USE' });
+    await started(host([plan('1')]));
+  });
+
+  it('leaves nothing bound when an endpoint to connect to is none', async () => {
+    await expect(started(host([plan('1', { connect: ['nonsense'] })]))).rejects.toMatchObject({
+      code: 'OPTIONS_INVALID',
+    });
+    await started(host([plan('1')]));
+  });
+
+  it('drains by the engine, then closes, with the linger it is given', async () => {
+    const server = host([plan('1')]);
+    await started(server);
+    const one = client('1');
+    await after(100);
+    let drained = false;
+    void server.drain({ lingerMs: 0 }).then(() => (drained = true));
+    await after(1000);
+    expect([events, drained, one.heard]).toEqual([['drain'], false, []]);
+    server.drained();
+    await after(100);
+    expect([drained, one.heard, server.transport]).toEqual([true, ['gone'], undefined]);
+  });
+
+  it('ends a drain that is under way when it is closed', async () => {
+    const server = host([plan('1')]);
+    await started(server);
+    const drained = server.drain();
+    await after(1);
+    await settle(network.clock, server.close());
+    await settle(network.clock, drained);
+    expect(events).toEqual(['drain']);
+  });
+
+  it('does not start once closed, and ends a start that is under way', async () => {
+    const server = host([plan('1')]);
+    const starting = server.start();
+    const failed = expect(starting).rejects.toMatchObject({ code: 'CLOSED' });
+    await settle(network.clock, server.close());
+    await failed;
+    const other = host([plan('1')]);
+    await other.close();
+    await expect(other.start()).rejects.toThrow('Server: start after close');
+    await started(host([plan('1')]));
+  });
+
+  it('passes on that a socket broke', async () => {
+    let listener: PortListener | undefined;
+    const port: SocketPort = {
+      pending: 0,
+      pendingFor: () => 0,
+      bind: (endpoint) => Promise.resolve(endpoint),
+      connect: () => undefined,
+      start: (given) => {
+        listener = given;
+      },
+      send: () => undefined,
+      close: () => Promise.resolve(),
+    };
+    const transport = {
+      clock: new ManualClock(),
+      entropy: { wallMicros: () => 0, uuid: () => '', random: () => 0 },
+      load: () => Promise.resolve(),
+      router: () => port,
+      dealer: () => port,
+    };
+    const program = {
+      name: 'Server',
+      engine,
+      sockets: [plan('1')],
+      drain: 'drain',
+      perform: () => undefined,
+      onBroken: (error: Error) => void broken.push(error),
+    };
+    const server = new EngineHost<Event, Effect>(program, () => Promise.resolve(transport));
+    await server.start();
+    listener?.onBroken(new Error('ENOTSOCK'));
+    expect(broken.map(({ message }) => message)).toEqual(['ENOTSOCK']);
+    expect(listener).not.toHaveProperty('onSent');
+    await server.close();
+  });
+});
