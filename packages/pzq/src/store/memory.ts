@@ -12,6 +12,7 @@ import type {
   NewMessage,
   OpenedStore,
   QueueStore,
+  Removal,
   StoreCounts,
   StoredMessage,
 } from './store.js';
@@ -99,12 +100,12 @@ export class MemoryStore implements QueueStore {
   async due(nowMicros: number, limit: number): Promise<DueMessages> {
     await this.#opened();
     const ready: StoredMessage[] = [];
-    const expired: number[] = [];
+    const expired: Removal[] = [];
     for (const { micros, seq, what } of this.#moments.from({ micros: 0, seq: 0, what: 'ready' })) {
       if (micros > nowMicros || ready.length + expired.length >= limit) break;
       const entry = this.#entries.get(seq);
       if (entry === undefined) continue;
-      if (what === 'expired') expired.push(seq);
+      if (what === 'expired') expired.push({ seq, storedMicros: entry.storedMicros });
       else if (entry.expiresMicros === 0 || entry.expiresMicros > nowMicros) ready.push(toMessage(entry));
     }
     return { ready, expired };

@@ -106,7 +106,7 @@ export interface DueMessages {
   /** Delayed messages that are ready by now, with what they hold. Not those whose time is over as well. */
   readonly ready: readonly StoredMessage[];
   /** Messages whose time is over, delayed ones included. */
-  readonly expired: readonly number[];
+  readonly expired: readonly Removal[];
 }
 
 /**

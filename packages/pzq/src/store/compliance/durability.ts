@@ -56,7 +56,7 @@ export const DURABILITY: readonly CaseDefinition[] = [
       const second = capabilities.durable ? await rig.again(place, first) : first;
       equal([(await second.ready()).length, (await second.store.due(NOW + 9, ALL)).ready.length], [0, 0], 'early');
       equal(seqsOf((await second.store.due(NOW + 10, ALL)).ready), [seq], 'ready');
-      equal((await second.store.due(NOW + 30, ALL)).expired, [seq], 'expired');
+      equal(seqsOf((await second.store.due(NOW + 30, ALL)).expired), [seq], 'expired');
     },
   },
   {

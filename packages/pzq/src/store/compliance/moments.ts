@@ -6,7 +6,7 @@ import type { CaseDefinition } from './suite.js';
 /** What is due, as sequences. */
 async function due({ store }: Station, nowMicros: number, limit = ALL) {
   const { ready, expired } = await store.due(nowMicros, limit);
-  return { ready: seqsOf(ready), expired };
+  return { ready: seqsOf(ready), expired: seqsOf(expired) };
 }
 
 const NONE = { ready: [], expired: [] };

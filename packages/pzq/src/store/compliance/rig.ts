@@ -151,7 +151,7 @@ export function textOf({ body: [frame = new Uint8Array(0)] }: StoredMessage): st
 }
 
 /** Sequence numbers of messages. */
-export function seqsOf(messages: readonly StoredMessage[]): number[] {
+export function seqsOf(messages: readonly { readonly seq: number }[]): number[] {
   return messages.map(({ seq }) => seq);
 }
 
