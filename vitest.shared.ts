@@ -13,8 +13,8 @@ export function project(name: string): UserWorkspaceConfig {
       // A socket that is still receiving would abort a run in threads.
       pool: 'forks',
       // Tests count; how long that takes on a busy machine is not their subject. These only end what hangs.
-      testTimeout: 60_000,
-      hookTimeout: 120_000,
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
     },
   });
 }

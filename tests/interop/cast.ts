@@ -1,6 +1,6 @@
 /** What the stages of all protocols have in common: two makers, ours and the Python peers, and an end of everything with its test. */
 import { peerGroup } from '@proj/testkit';
-import type { PeerGroup } from '@proj/testkit';
+import type { PeerGroup, PeerProcess } from '@proj/testkit';
 import type { HandlerContext } from '@proj/worker';
 import { afterEach } from 'vitest';
 
@@ -21,6 +21,9 @@ export const BEATS = { heartbeatIntervalMs: 100, liveness: 20 } as const;
 
 /** The same as flags of a Python peer. */
 export const BEAT_FLAGS = { 'heartbeat-ms': BEATS.heartbeatIntervalMs, liveness: BEATS.liveness };
+
+/** How long requests wait in all tests: for ever, in comparison. The test's own limit ends what hangs. */
+export const PATIENCE_MS = 600_000;
 
 /** More beats than a peer may miss. */
 export const LONGER_THAN_LIFE = BEATS.liveness + 5;
@@ -46,6 +49,42 @@ export function cast(): Cast {
       return one;
     },
   };
+}
+
+/**
+ * Who waits until a worker is registered, by the endpoint where it is to be. That a worker has sent READY says nothing: while
+ * its message is under way, jobs go to others.
+ */
+export class Registrations {
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  /** Makes an endpoint known; what it returns is to be called for each registration there. */
+  open(endpoint: string): () => void {
+    const waiting: (() => void)[] = [];
+    this.#waiting.set(endpoint, waiting);
+    return () => waiting.shift()?.();
+  }
+
+  /** The same for a Python broker or queue, which says `worker`. */
+  openPeer(endpoint: string, peer: PeerProcess): void {
+    const registered = this.open(endpoint);
+    const follow = async () => {
+      for (let nth = 1; ; nth++) {
+        await peer.line('worker', {}, nth);
+        registered();
+      }
+    };
+    // Ends with the peer; whoever waits then is told by the test's timeout, with the peer's last lines.
+    follow().catch(() => undefined);
+  }
+
+  /** Resolves at the next registration at a known endpoint that nobody else waits for. Call it before what causes the registration. */
+  at(endpoint: string): Promise<void> {
+    const waiting = this.#waiting.get(endpoint);
+    return waiting === undefined
+      ? Promise.reject(new Error(`nobody listens at ${endpoint}`))
+      : new Promise((resolve) => waiting.push(resolve));
+  }
 }
 
 /** A handler whose calls end when the test says so, in their order, or when they are told that nobody waits any more. */

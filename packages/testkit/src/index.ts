@@ -1,6 +1,7 @@
 /** What tests of several packages share. Private: never published, never imported by a source file. */
 export * as arbitraries from './arbitraries/index.js';
 export { nextEvent } from './next-event.js';
+export { ownEndpoint } from './own-endpoint.js';
 export { peerGroup } from './peer-group.js';
 export type { PeerGroup } from './peer-group.js';
 export type { PeerExit, PeerLine, PeerLineFields, PeerProcess, PeerSpec } from './peer-process.js';

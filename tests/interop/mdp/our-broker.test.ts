@@ -1,4 +1,5 @@
 // Heartbeats, expiry and DISCONNECT between our broker and Python workers (sections 4 and 8 of docs/protocols/mdp.md).
+import { ownEndpoint } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
 import { LONGER_THAN_LIFE } from '../cast.js';
 import { brokerEvent, stage, VERSIONS } from './stage.js';
@@ -88,8 +89,9 @@ describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
   });
 
   it('a restarted broker answers the beat of a worker that it does not know, and has it back', async () => {
-    const first = await theater.broker();
-    const worker = await theater.pythonWorker({ connect: first.endpoint, version });
+    const first = await theater.broker({ endpoint: await ownEndpoint() });
+    // So patient that it never starts over by itself: only the broker's answer makes it.
+    const worker = await theater.pythonWorker({ connect: first.endpoint, version, liveness: 6000 });
     await worker.line('heartbeat');
     await first.broker.close();
     const second = await theater.broker({ endpoint: first.endpoint });

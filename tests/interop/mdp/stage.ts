@@ -7,7 +7,7 @@ import { nextEvent } from '@proj/testkit';
 import type { PeerProcess } from '@proj/testkit';
 import { MdpWorker } from '@proj/worker';
 import type { MdpHandler, MdpWorkerEvents, MdpWorkerOptions } from '@proj/worker';
-import { BEAT_FLAGS, BEATS, cast, fromHex, toHex } from '../cast.js';
+import { BEAT_FLAGS, BEATS, cast, fromHex, PATIENCE_MS, Registrations, toHex } from '../cast.js';
 import type { Body, Flags, Maker } from '../cast.js';
 import { pythonPeer } from '../python.js';
 
@@ -30,17 +30,20 @@ export interface Asker {
   askAll(service: string, bodies: readonly Body[]): Promise<Buffer[][]>;
 }
 
+type WorkerOptions = Partial<MdpWorkerOptions> & { readonly endpoints: readonly string[] };
+type Connected = Flags & { readonly connect: string };
+
 /** Starts players that end with their test. */
 export interface Stage {
   /** Our broker, and where it listens. */
   broker(options?: MdpBrokerOptions): Promise<{ readonly broker: MdpBroker; readonly endpoint: string }>;
-  /** Our worker, READY sent; it serves `echo` unless told otherwise. */
-  worker(options: Partial<MdpWorkerOptions>): Promise<MdpWorker>;
+  /** Our worker, registered at the broker of its first endpoint; it serves `echo` unless told otherwise. */
+  worker(options: WorkerOptions): Promise<MdpWorker>;
   client(options: MdpClientOptions): MdpClient;
   /** A Python broker, and where it listens. */
   pythonBroker(flags: Flags): Promise<{ readonly broker: PeerProcess; readonly endpoint: string }>;
-  /** A Python worker, READY sent. */
-  pythonWorker(flags: Flags): Promise<PeerProcess>;
+  /** A Python worker, registered. */
+  pythonWorker(flags: Connected): Promise<PeerProcess>;
   pythonClient(flags: Flags): Asker;
   /** A broker of that maker; where it listens. */
   brokerBy(maker: Maker, version: Version): Promise<string>;
@@ -76,27 +79,34 @@ const HANDLERS = {
 /** A stage for the tests of the calling file. */
 export function stage(): Stage {
   const { launch, keep } = cast();
+  const registrations = new Registrations();
 
   const self: Stage = {
     async broker(options) {
-      const broker = keep(new MdpBroker({ endpoint: 'tcp://127.0.0.1:*', ...BEATS, lingerMs: 0, ...options }));
+      const defaults = { endpoint: 'tcp://127.0.0.1:*', ...BEATS, lingerMs: 0, requestTtlMs: PATIENCE_MS };
+      const broker = keep(new MdpBroker({ ...defaults, ...options }));
       const [endpoint] = await broker.start();
+      broker.on('worker-ready', registrations.open(endpoint!));
       return { broker, endpoint: endpoint! };
     },
     async worker(options) {
       const worker = keep(new MdpWorker({ ...BEATS, service: 'echo', handler: HANDLERS.echo, ...options }));
+      const registered = registrations.at(options.endpoints[0]!);
       await worker.start();
+      await registered;
       return worker;
     },
-    client: (options) => keep(new MdpClient({ timeoutMs: 60_000, tries: 1, ...options })),
+    client: (options) => keep(new MdpClient({ timeoutMs: PATIENCE_MS, tries: 1, ...options })),
     async pythonBroker(flags) {
       const broker = launch(pythonPeer('mdp', 'broker', { ...BEAT_FLAGS, ...flags }));
       const { endpoint } = await broker.line('listening');
+      registrations.openPeer(endpoint as string, broker);
       return { broker, endpoint: endpoint as string };
     },
     async pythonWorker(flags) {
+      const registered = registrations.at(flags.connect);
       const worker = launch(pythonPeer('mdp', 'worker', { ...BEAT_FLAGS, ...flags }));
-      await worker.line('ready');
+      await Promise.race([registered, worker.lost()]);
       return worker;
     },
     pythonClient: (flags) => pythonAsker(launch(pythonPeer('mdp', 'client', flags))),

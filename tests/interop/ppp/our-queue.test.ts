@@ -1,6 +1,6 @@
 // Our queue and pool with Python workers: heartbeats, expiry, lost jobs, restart (sections 3 and 5 of docs/protocols/ppp.md).
 import type { PppQueue, PppQueueEvents } from '@proj/broker';
-import { nextEvent } from '@proj/testkit';
+import { nextEvent, ownEndpoint } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
 import { LONGER_THAN_LIFE } from '../cast.js';
 import { stage } from './stage.js';
@@ -68,12 +68,13 @@ describe('PPP: our queue and a Python worker', () => {
   });
 
   it('rule 12: a killed worker is given up at once, and its job goes to another', async () => {
-    const { queue, frontend, backend } = await theater.queue({ liveness: 100, heartbeatIntervalMs: 60_000 });
-    const worker = await theater.pythonWorker({ connect: backend, job: 'hold' });
+    const heartbeatIntervalMs = 60_000;
+    const { queue, frontend, backend } = await theater.queue({ heartbeatIntervalMs });
+    const worker = await theater.pythonWorker({ connect: backend, job: 'hold', 'heartbeat-ms': heartbeatIntervalMs });
     const lost = queueEvent(queue, 'worker-lost');
     const reply = theater.pythonClient({ connect: frontend }).ask(HELLO);
     await worker.line('working');
-    await theater.worker({ endpoints: [backend] });
+    await theater.worker({ endpoints: [backend], heartbeatIntervalMs });
     worker.kill('SIGKILL');
     expect(await lost).toMatchObject({ reason: 'gone' });
     expect((await reply).map(String)).toEqual(['hello']);
@@ -91,7 +92,7 @@ describe('PPP: our queue and a Python worker', () => {
   });
 
   it('rule 16: a worker that beats for ever and never answers, as the Guide’s to four frames, loses its job to another', async () => {
-    const { queue, frontend, backend } = await theater.queue({ jobTimeoutMs: 500 });
+    const { queue, frontend, backend } = await theater.queue({ jobTimeoutMs: 2000 });
     const guide = await theater.pythonWorker({ connect: backend, job: 'guide' });
     const client = theater.pythonClient({ connect: frontend });
     expect((await client.ask(HELLO)).map(String)).toEqual(['hello']);
@@ -104,7 +105,7 @@ describe('PPP: our queue and a Python worker', () => {
   });
 
   it('rules 1 and 2: a restarted queue is silent to a worker it does not know, until that says READY by itself', async () => {
-    const first = await theater.queue();
+    const first = await theater.queue({ frontend: await ownEndpoint(), backend: await ownEndpoint() });
     const worker = await theater.pythonWorker({ connect: first.backend });
     await worker.line('heartbeat');
     await first.queue.close();
@@ -129,7 +130,7 @@ describe('PPP: our queue and a Python worker', () => {
 
 describe('PPP: our queue and a Lazy Pirate in Python', () => {
   it('gives it its reply after a restart, when it asks again', async () => {
-    const first = await theater.queue();
+    const first = await theater.queue({ frontend: await ownEndpoint(), backend: await ownEndpoint() });
     const pirate = theater.pythonClient({ connect: first.frontend, 'timeout-ms': 300, tries: 200 });
     const reply = pirate.ask(HELLO);
     await pirate.client.line('silence');

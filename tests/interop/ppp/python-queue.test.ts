@@ -1,5 +1,5 @@
 // Our worker and client at a queue that is not ours: heartbeats, silence, hasty queues, restart (sections 4 and 6 of docs/protocols/ppp.md).
-import { nextEvent } from '@proj/testkit';
+import { nextEvent, ownEndpoint } from '@proj/testkit';
 import type { PppWorker, PppWorkerEvents } from '@proj/worker';
 import { describe, expect, it } from 'vitest';
 import { Held, LONGER_THAN_LIFE } from '../cast.js';
@@ -35,7 +35,8 @@ describe('PPP: a Python queue and our worker', () => {
     expect((await queue.line('worker', {}, 2))['id']).not.toBe(id);
     // Until then it would give requests to the connection that was left.
     await queue.line('expired', { id });
-    expect(String(await theater.client({ endpoints: [frontend] }).request('hello'))).toBe('hello');
+    const client = theater.client({ endpoints: [frontend], timeoutMs: 500, tries: 100 });
+    expect(String(await client.request('hello'))).toBe('hello');
   });
 
   it('rule 8: READY takes the place of the reply that a handler failed to give, and the worker serves on', async () => {
@@ -95,7 +96,8 @@ describe('PPP: a Python queue and our worker', () => {
   });
 
   it('rules 3 and 5: worker and client outlive a killed queue', async () => {
-    const { queue, frontend, backend } = await theater.pythonQueue();
+    const ports = { frontend: await ownEndpoint(), backend: await ownEndpoint() };
+    const { queue, frontend, backend } = await theater.pythonQueue(ports);
     const worker = await theater.worker({ endpoints: [backend] });
     const client = theater.client({ endpoints: [frontend], timeoutMs: 500, tries: 100 });
     expect(String(await client.request('hello'))).toBe('hello');

@@ -6,7 +6,7 @@ import type { LazyPirateOptions } from '@proj/client';
 import type { PeerProcess } from '@proj/testkit';
 import { PppWorker } from '@proj/worker';
 import type { PppWorkerOptions } from '@proj/worker';
-import { BEAT_FLAGS, BEATS, cast, fromHex, toHex } from '../cast.js';
+import { BEAT_FLAGS, BEATS, cast, fromHex, PATIENCE_MS, Registrations, toHex } from '../cast.js';
 import type { Body, Cast, Flags, Maker } from '../cast.js';
 import { pythonPeer } from '../python.js';
 
@@ -23,20 +23,23 @@ export interface Ports {
   readonly backend: string;
 }
 
+type WorkerOptions = Partial<PppWorkerOptions> & { readonly endpoints: readonly string[] };
+type Connected = Flags & { readonly connect: string };
+
 /** Starts players that end with their test. */
 export interface Stage extends Pick<Cast, 'keep'> {
   /** Our queue, and where it listens. */
   queue(options?: PppQueueOptions): Promise<Ports & { readonly queue: PppQueue }>;
   /** Our pool, and where it listens. */
   pool(options?: PppPoolOptions): Promise<{ readonly pool: PppPool; readonly endpoint: string }>;
-  /** Our worker, READY sent; it echoes unless told otherwise. */
-  worker(options: Partial<PppWorkerOptions>): Promise<PppWorker>;
+  /** Our worker, registered at the queue or pool of its first endpoint; it echoes unless told otherwise. */
+  worker(options: WorkerOptions): Promise<PppWorker>;
   /** Our client; it sends each request once unless told otherwise. */
   client(options: LazyPirateOptions): LazyPirateClient;
   /** A Python queue, and where it listens. */
   pythonQueue(flags?: Flags): Promise<Ports & { readonly queue: PeerProcess }>;
-  /** A Python worker, READY sent. */
-  pythonWorker(flags: Flags): Promise<PeerProcess>;
+  /** A Python worker, registered. */
+  pythonWorker(flags: Connected): Promise<PeerProcess>;
   /** A Python client: a REQ socket unless told otherwise. */
   pythonClient(flags: Flags): Asker & { readonly client: PeerProcess };
   /** A hop in Python in front of an endpoint; where it listens. */
@@ -50,33 +53,41 @@ export interface Stage extends Pick<Cast, 'keep'> {
 /** A stage for the tests of the calling file. */
 export function stage(): Stage {
   const { launch, keep } = cast();
+  const registrations = new Registrations();
   const self: Stage = {
     keep,
     async queue(options) {
       const ports = { frontend: 'tcp://127.0.0.1:*', backend: 'tcp://127.0.0.1:*' };
-      const queue = keep(new PppQueue({ ...ports, ...BEATS, lingerMs: 0, ...options }));
+      const queue = keep(new PppQueue({ ...ports, ...BEATS, lingerMs: 0, requestTtlMs: PATIENCE_MS, ...options }));
       const { frontend, backend } = await queue.start();
+      queue.on('worker-ready', registrations.open(backend[0]!));
       return { queue, frontend: frontend[0]!, backend: backend[0]! };
     },
     async pool(options) {
-      const pool = keep(new PppPool({ endpoint: 'tcp://127.0.0.1:*', ...BEATS, lingerMs: 0, ...options }));
+      const defaults = { endpoint: 'tcp://127.0.0.1:*', ...BEATS, lingerMs: 0, timeoutMs: PATIENCE_MS };
+      const pool = keep(new PppPool({ ...defaults, ...options }));
       const [endpoint] = await pool.start();
+      pool.on('worker-ready', registrations.open(endpoint!));
       return { pool, endpoint: endpoint! };
     },
     async worker(options) {
       const worker = keep(new PppWorker({ ...BEATS, reconnectMinMs: 100, handler: ({ body }) => body, ...options }));
+      const registered = registrations.at(options.endpoints[0]!);
       await worker.start();
+      await registered;
       return worker;
     },
-    client: (options) => keep(new LazyPirateClient({ timeoutMs: 60_000, tries: 1, ...options })),
+    client: (options) => keep(new LazyPirateClient({ timeoutMs: PATIENCE_MS, tries: 1, ...options })),
     async pythonQueue(flags) {
       const queue = launch(pythonPeer('ppp', 'queue', { ...BEAT_FLAGS, ...flags }));
       const { frontend, backend } = await queue.line('listening');
+      registrations.openPeer(backend as string, queue);
       return { queue, frontend: frontend as string, backend: backend as string };
     },
     async pythonWorker(flags) {
+      const registered = registrations.at(flags.connect);
       const worker = launch(pythonPeer('ppp', 'worker', { ...BEAT_FLAGS, ...flags }));
-      await worker.line('ready');
+      await Promise.race([registered, worker.lost()]);
       return worker;
     },
     pythonClient: (flags) => pythonAsker(launch(pythonPeer('ppp', 'client', flags))),

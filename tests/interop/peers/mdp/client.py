@@ -12,7 +12,7 @@ import zmq
 from mdp.wire import VERSIONS, demand
 from speech import Commands, frames_of, say
 
-PATIENCE_MS = 60_000
+PATIENCE_MS = 600_000
 
 
 class Client:

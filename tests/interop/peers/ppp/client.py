@@ -69,7 +69,7 @@ def main():
     parser.add_argument("--socket", choices=["req", "dealer"], default="req")
     parser.add_argument("--hops", help="addresses in front of the empty frame, as hex, separated by commas")
     parser.add_argument("--identity", help="routing id as hex")
-    parser.add_argument("--timeout-ms", type=int, default=60_000)
+    parser.add_argument("--timeout-ms", type=int, default=600_000)
     parser.add_argument("--tries", type=int, default=1)
     client = Client(parser.parse_args())
     commands = Commands()
