@@ -176,18 +176,46 @@ describe('EngineHost', () => {
     await started(host([plan('1')]));
   });
 
-  it('drains by the engine, then closes, with the linger it is given', async () => {
+  it('drains by the engine, then closes', async () => {
     const server = host([plan('1')]);
     await started(server);
     const one = client('1');
     await after(100);
     let drained = false;
-    void server.drain({ lingerMs: 0 }).then(() => (drained = true));
+    void server.drain().then(() => (drained = true));
     await after(1000);
     expect([events, drained, one.heard]).toEqual([['drain'], false, []]);
     server.drained();
     await after(100);
     expect([drained, one.heard, server.transport]).toEqual([true, ['gone'], undefined]);
+  });
+
+  it.each([
+    ['drained', 300],
+    ['closed', 50],
+  ])('gives a peer that does not read the time of the plan when it is %s', async (how, lingerMs) => {
+    const peers: Peer[] = [];
+    const server = host([
+      plan('1', {
+        port: { highWaterMark: 1, lingerMs: 50 },
+        drainLingerMs: 300,
+        onMessage: (peer) => void peers.push(peer),
+      }),
+    ]);
+    await started(server);
+    const process = network.transport();
+    connect(process.dealer({ highWaterMark: 1 }), 'tcp://sim:1').port.send(ROUTER_PEER, frames('hello'));
+    await after(100);
+    network.pause(process);
+    const [peer] = peers;
+    for (let index = 0; index < 5; index++) server.send(0, peer!, frames('x'));
+    const begun = network.clock.now();
+    const ended = how === 'drained' ? server.drain() : server.close();
+    server.drained();
+    await after(0);
+    server.drained();
+    await settle(network.clock, ended);
+    expect(network.clock.now() - begun).toBe(lingerMs);
   });
 
   it('ends a drain that is under way when it is closed', async () => {

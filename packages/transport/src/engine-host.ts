@@ -20,6 +20,8 @@ export interface SocketPlan<Event> {
   /** What to connect it to. Default: nothing. */
   readonly connect?: readonly string[];
   readonly port: PortOptions;
+  /** How long its `close` may take after a drain, in milliseconds. Default: `lingerMs` of the port. */
+  readonly drainLingerMs?: number;
   onMessage(peer: Peer, frames: Uint8Array[]): Event | undefined;
   onPeerGone(peer: Peer): Event | undefined;
   onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): Event | undefined;
@@ -49,11 +51,6 @@ interface Running<Event, Effect> {
   readonly driver: Driver<Event, Effect>;
 }
 
-/** Milliseconds that closing may take to hand over what is pending, instead of those of each socket's options. */
-export interface HostFarewell {
-  readonly lingerMs?: number;
-}
-
 /** Runs one engine behind its sockets. */
 export class EngineHost<Event, Effect> {
   readonly #program: HostProgram<Event, Effect>;
@@ -79,13 +76,13 @@ export class EngineHost<Event, Effect> {
   }
 
   /** Lets the engine come to its end, then closes. Idempotent. */
-  drain(farewell: HostFarewell = {}): Promise<void> {
-    return (this.#draining ??= this.#drain(farewell));
+  drain(): Promise<void> {
+    return (this.#draining ??= this.#drain());
   }
 
   /** Closes at once. Idempotent. */
-  close(farewell: HostFarewell = {}): Promise<void> {
-    return (this.#closing ??= this.#close(farewell));
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close('at once'));
   }
 
   /** What it runs on; `undefined` before `start` has resolved and after `close`. */
@@ -175,7 +172,7 @@ export class EngineHost<Event, Effect> {
     return listener;
   }
 
-  async #drain(farewell: HostFarewell): Promise<void> {
+  async #drain(): Promise<void> {
     await this.#starting?.catch(() => undefined);
     const running = this.#running;
     if (running !== undefined && !this.#isClosing()) {
@@ -185,15 +182,16 @@ export class EngineHost<Event, Effect> {
       running.driver.dispatch(this.#program.drain);
       await drained;
     }
-    await this.close(farewell);
+    await (this.#closing ??= this.#close('drained'));
   }
 
-  async #close(farewell: HostFarewell): Promise<void> {
+  async #close(how: 'at once' | 'drained'): Promise<void> {
     await this.#starting?.catch(() => undefined);
     this.#running?.driver.stop();
     // Whoever waits for a drain that `close` has overtaken.
     this.#onDrained();
-    await closeAll(this.#running?.ports ?? [], farewell);
+    const lingers = how === 'drained' ? this.#program.sockets.map(({ drainLingerMs }) => drainLingerMs) : [];
+    await closeAll(this.#running?.ports ?? [], lingers);
   }
 }
 
@@ -212,6 +210,11 @@ function connectAll(ports: readonly SocketPort[], plans: readonly SocketPlan<unk
     for (const endpoint of plans[index]?.connect ?? []) port.connect(endpoint);
 }
 
-async function closeAll(ports: readonly SocketPort[], farewell: HostFarewell = {}): Promise<void> {
-  await Promise.all(ports.map((port) => port.close(farewell)));
+async function closeAll(ports: readonly SocketPort[], lingers: readonly (number | undefined)[] = []): Promise<void> {
+  await Promise.all(
+    ports.map((port, index) => {
+      const lingerMs = lingers[index];
+      return port.close(lingerMs === undefined ? {} : { lingerMs });
+    }),
+  );
 }
