@@ -11,7 +11,7 @@ const ALIVE_MIN = 2;
 
 const theater = stage();
 
-it('0 of 10,000 requests are lost with a worker killed every 100', { timeout: 300_000 }, async () => {
+it('0 of 10,000 requests are lost with a worker killed every 100', { timeout: 600_000 }, async () => {
   const { broker, endpoint } = await theater.broker({ 'log-level': 'debug', 'stats-ms': 86_400_000 });
   const workers: Promise<PeerProcess>[] = [];
   const hire = () => {

@@ -60,7 +60,7 @@ it('stopped: another one answers, and what the first one says when it runs again
 });
 
 it('alive for ever and mute: the job timeout takes its job away, and another one answers', async () => {
-  const { queue, client, job } = await scene(mute, { 'ppp-job-timeout-ms': 1000 });
+  const { queue, client, job } = await scene(mute, { 'ppp-job-timeout-ms': 5000 });
   await queue.line('worker-lost', { reason: 'job-timeout' });
   // It beats on and is nobody: without READY there is no way back.
   await queue.line('message-dropped', { reason: 'unregistered' });

@@ -1,4 +1,5 @@
 // The queue is killed and started again at its ports: workers send READY again, clients ask again and have their replies.
+import { ownEndpoint } from '@proj/testkit';
 import { expect, it } from 'vitest';
 import { HOLD } from '../cast.js';
 import { stage } from './stage.js';
@@ -6,8 +7,10 @@ import { stage } from './stage.js';
 const theater = stage();
 
 it('a killed queue: all workers are READY again, and clients have their replies by asking again', async () => {
-  const first = await theater.queue();
-  const { frontend, backend } = first;
+  const frontend = await ownEndpoint();
+  const backend = await ownEndpoint();
+  const ports = { 'ppp-frontend': frontend, 'ppp-backend': backend };
+  const first = await theater.queue(ports);
   const holder = await theater.worker(backend, { handler: HOLD });
   await first.queue.line('worker-ready');
   const client = theater.client(frontend, { timeoutMs: 1000, tries: 600 });
@@ -19,7 +22,7 @@ it('a killed queue: all workers are READY again, and clients have their replies 
   await first.queue.exit;
   const asked = client.request('asked meanwhile');
 
-  const second = await theater.queue({ 'ppp-frontend': frontend, 'ppp-backend': backend });
+  const second = await theater.queue(ports);
   await Promise.all(workers.map((worker) => worker.line('ready', {}, 2)));
   await second.queue.line('worker-ready', {}, workers.length);
   expect(String((await running)[0])).toBe('was running');

@@ -44,7 +44,7 @@ export function stage(): Stage {
       return { queue, frontend: pppFrontend!, backend: pppBackend! };
     },
     client: (frontend, options) =>
-      keep(new LazyPirateClient({ endpoints: [frontend], tries: 1, timeoutMs: 30_000, ...options })),
+      keep(new LazyPirateClient({ endpoints: [frontend], tries: 1, timeoutMs: 600_000, ...options })),
   };
 }
 

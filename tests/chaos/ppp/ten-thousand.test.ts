@@ -15,7 +15,7 @@ const SOCKETS = 50;
 
 const theater = stage();
 
-it('0 of 10,000 requests are lost with a worker killed every 100', { timeout: 300_000 }, async () => {
+it('0 of 10,000 requests are lost with a worker killed every 100', { timeout: 600_000 }, async () => {
   const { queue, frontend, backend } = await theater.queue();
   const workers: Promise<PeerProcess>[] = [];
   const hire = () => {
