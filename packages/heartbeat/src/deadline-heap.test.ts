@@ -15,10 +15,12 @@ function heapOf(...ats: number[]): { heap: DeadlineHeap<number>; entries: HeapDe
 describe('DeadlineHeap', () => {
   it('shows the earliest deadline, whatever the order of arrival', () => {
     expect(heapOf(30, 10, 20).heap.deadline).toBe(10);
+    expect(heapOf(30, 10, 20).heap.first).toBe(1);
   });
 
   it('has no deadline while it is empty', () => {
     expect(heapOf().heap.deadline).toBe(Infinity);
+    expect(heapOf().heap.first).toBeUndefined();
     expect(heapOf().heap.takeDue(Infinity)).toBeUndefined();
   });
 

@@ -34,6 +34,11 @@ export class DeadlineHeap<Value> {
     return this.#entries[0]?.at ?? Infinity;
   }
 
+  /** The value that falls due next, which stays. */
+  get first(): Value | undefined {
+    return this.#entries[0]?.value;
+  }
+
   /** Makes the entry due at `at` (finite), whether it was in the heap before or not. */
   set(entry: HeapDeadline<Value>, at: number): void {
     if (entry.place < 0) {

@@ -1,0 +1,177 @@
+/**
+ * PZQ: the group commit. Whatever has gathered while the last one was flushed is the next one; a store that fails is a state, in
+ * which producers are refused until a write succeeds again. Rules 2 and 7 to 9 of docs/protocols/pzq.md.
+ */
+import { type Changes, type TakenChanges } from './changes.js';
+import { type Entry, type Intake, isPut, type Put } from './intake.js';
+import type { Output } from './output.js';
+import { type Refusal, storeUnavailable } from './refusals.js';
+import type { PzqSettings } from './settings.js';
+import type { Committed, StoreCounts, StoredMessage } from './store/store.js';
+
+/** What follows from a commit for the messages in memory. */
+export interface CommitOwner {
+  /** A new message is durable. Called in the order of sequences. */
+  onStored(message: StoredMessage, delayed: boolean): void;
+  /** These changes are durable. */
+  onChanged(changes: TakenChanges, result: Committed): void;
+  /** They are not, and are pending again; their requests have failed. */
+  onUnchanged(changes: TakenChanges, code: string): void;
+}
+
+interface UnderWay {
+  readonly entries: readonly Entry[];
+  readonly changes: TakenChanges;
+}
+
+/** At most one commit, or one probe, is under way. */
+export class Commits {
+  readonly #settings: Pick<PzqSettings, 'batchMax' | 'probeIntervalMs'>;
+  readonly #intake: Intake;
+  readonly #changes: Changes;
+  readonly #out: Output;
+  readonly #owner: CommitOwner;
+  #counts: StoreCounts;
+  #underWay: UnderWay | 'probe' | undefined;
+  #refusing: string | undefined;
+  #probeAt = Infinity;
+
+  constructor(
+    settings: Pick<PzqSettings, 'batchMax' | 'probeIntervalMs'>,
+    counts: StoreCounts,
+    intake: Intake,
+    changes: Changes,
+    out: Output,
+    owner: CommitOwner,
+  ) {
+    this.#settings = settings;
+    this.#counts = counts;
+    this.#intake = intake;
+    this.#changes = changes;
+    this.#out = out;
+    this.#owner = owner;
+  }
+
+  /** The store as of the last commit. */
+  get counts(): StoreCounts {
+    return this.#counts;
+  }
+
+  /** The code the store failed with, while producers are refused. */
+  get refusing(): string | undefined {
+    return this.#refusing;
+  }
+
+  /** When the failed store is tried again. */
+  get deadline(): number {
+    return this.#underWay === undefined ? this.#probeAt : Infinity;
+  }
+
+  /** Nothing waits for the store, nothing is there to be written. */
+  get idle(): boolean {
+    return this.#underWay === undefined && this.#intake.queued === 0 && this.#changes.empty;
+  }
+
+  /** Changes in the commit under way. */
+  get changing(): TakenChanges | undefined {
+    return this.#underWay === 'probe' ? undefined : this.#underWay?.changes;
+  }
+
+  /** For invariants: entries in the commit under way. */
+  get committing(): number {
+    return this.#underWay === 'probe' ? 0 : (this.#underWay?.entries.length ?? 0);
+  }
+
+  /** Why producers are refused now, if they are. */
+  get refusal(): Refusal | undefined {
+    return this.#refusing === undefined ? undefined : storeUnavailable(this.#refusing);
+  }
+
+  /** Begins the next commit if there is anything to write and the store is free. */
+  pump(): void {
+    if (this.#underWay !== undefined || this.#out.now < this.#tryAt) return;
+    this.#intake.answerHead();
+    if (this.#intake.queued > 0 || !this.#changes.empty) this.#commit();
+    else if (this.#refusing !== undefined) this.#probe();
+  }
+
+  committed(result: Committed): void {
+    const done = this.#finish();
+    this.#counts = result.counts;
+    this.#out.counters.commits++;
+    let puts = 0;
+    for (const entry of done.entries) {
+      if (isPut(entry)) this.#onStored(entry, result.seqs[puts++] as number);
+      else this.#intake.refused(entry, entry.content as Refusal);
+    }
+    this.#owner.onChanged(done.changes, result);
+    // Rule 9: that something could be removed does not say that something can be stored.
+    if (this.#refusing !== undefined) this.#probe();
+  }
+
+  failed(code: string): void {
+    const { entries, changes } = this.#finish();
+    this.#out.counters.commitsFailed++;
+    this.#refuse(code);
+    const refusal = storeUnavailable(code);
+    for (const entry of entries) this.#intake.refused(entry, refusal);
+    this.#intake.refuseAll(refusal);
+    this.#changes.restore(changes);
+    this.#owner.onUnchanged(changes, code);
+  }
+
+  probed(): void {
+    this.#underWay = undefined;
+    this.#refusing = undefined;
+    this.#probeAt = Infinity;
+    this.#out.push({ kind: 'resumed' });
+  }
+
+  probeFailed(code: string): void {
+    this.#underWay = undefined;
+    this.#refuse(code);
+  }
+
+  get #tryAt(): number {
+    return this.#refusing === undefined ? -Infinity : this.#probeAt;
+  }
+
+  #commit(): void {
+    const entries = this.#intake.takeBatch();
+    const changes = this.#changes.take(this.#settings.batchMax);
+    this.#underWay = { entries, changes };
+    const { removes, deliveries, buries, revives, passed } = changes;
+    const puts = entries.filter(isPut).map(({ content }) => content);
+    this.#out.push({ kind: 'commit', batch: { puts, removes, deliveries, buries, revives, passed } });
+  }
+
+  #probe(): void {
+    this.#underWay = 'probe';
+    this.#out.push({ kind: 'probe' });
+  }
+
+  #onStored(entry: Put, seq: number): void {
+    this.#intake.stored(entry);
+    if (seq === 0) {
+      this.#out.counters.deduplicated++;
+      return;
+    }
+    this.#out.counters.stored++;
+    const { storedMicros, body, readyMicros, expiresMicros } = entry.content;
+    const message = { seq, storedMicros, body, bytes: entry.bytes, deliveries: 0, expiresMicros };
+    this.#owner.onStored(message, readyMicros > 0);
+  }
+
+  #refuse(code: string): void {
+    if (this.#refusing === undefined) this.#out.push({ kind: 'refusing', code });
+    this.#refusing = code;
+    this.#probeAt = this.#out.now + this.#settings.probeIntervalMs;
+  }
+
+  #finish(): UnderWay {
+    const done = this.#underWay;
+    this.#underWay = undefined;
+    if (done === undefined || done === 'probe') throw new Error('the outcome of a commit that nobody asked for');
+    return done;
+  }
+}

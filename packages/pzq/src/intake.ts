@@ -1,0 +1,215 @@
+/**
+ * PZQ: the way in. Producers' messages wait for a group commit, and every producer gets its answers in the order of its messages,
+ * refusals included. Rules 1 to 7 and 18 of docs/protocols/pzq.md.
+ */
+import { decodePzqHeaders, type PzqProduce, type PzqUnusable, type PzqWishes } from '@proj/frames/pzq';
+import type { Entropy, Peer } from '@proj/transport';
+import type { Output } from './output.js';
+import { invalidHeader, type Refusal, REFUSALS } from './refusals.js';
+import type { PzqSettings } from './settings.js';
+import type { NewMessage, StoreCounts } from './store/store.js';
+
+/** A producer that waits for answers; one that waits for none is not remembered. */
+interface Producer {
+  readonly peer: Peer;
+  /** Answers that are still to be decided or in their place in the queue. */
+  waiting: number;
+  /** Bytes of the ids in them. */
+  idBytes: number;
+}
+
+/** One message of a producer on its way: to be stored, or refused when its turn to be answered comes. */
+export interface Entry {
+  readonly producer: Producer;
+  readonly id: Uint8Array;
+  readonly bytes: number;
+  readonly content: NewMessage | Refusal;
+}
+
+/** An entry that is to be stored. */
+export interface Put extends Entry {
+  readonly content: NewMessage;
+}
+
+/** Tells what is to be stored from what is to be refused. */
+export function isPut(entry: Entry): entry is Put {
+  return 'body' in entry.content;
+}
+
+const MICROS = 1000;
+
+/** Accepts, refuses or drops what producers send, and answers it. O(1) per message. */
+export class Intake {
+  readonly #settings: PzqSettings;
+  readonly #entropy: Entropy;
+  readonly #out: Output;
+  readonly #producers = new Map<string, Producer>();
+  #queue: Entry[] = [];
+  /** To be stored, in the queue or in the commit under way. */
+  #puts = 0;
+  #putBytes = 0;
+  #entries = 0;
+
+  constructor(settings: PzqSettings, entropy: Entropy, out: Output) {
+    this.#settings = settings;
+    this.#entropy = entropy;
+    this.#out = out;
+  }
+
+  /** Answers that producers wait for. */
+  get waiting(): number {
+    return this.#entries;
+  }
+
+  /** Entries that are not in a commit yet. */
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  /** For invariants. */
+  get sizes(): {
+    readonly producers: number;
+    readonly entries: number;
+    readonly puts: number;
+    readonly putBytes: number;
+  } {
+    let entries = 0;
+    for (const { waiting } of this.#producers.values()) entries += waiting;
+    return { producers: this.#producers.size, entries, puts: this.#puts, putBytes: this.#putBytes };
+  }
+
+  /** `acksWaiting`: answers the socket still holds for this peer. `closed`: why nothing is accepted now, if so. */
+  accept(
+    peer: Peer,
+    command: PzqProduce | PzqUnusable,
+    acksWaiting: number,
+    counts: StoreCounts,
+    closed: Refusal | undefined,
+  ): void {
+    const producer = this.#producers.get(peer.key) ?? { peer, waiting: 0, idBytes: 0 };
+    if (this.#isStalled(producer, command.id, acksWaiting)) {
+      this.#out.drop('producer-stalled', 'receive', peer);
+      return;
+    }
+    const { content, bytes } = this.#judge(command, counts, closed);
+    const entry = { producer, id: command.id, bytes, content };
+    if (isPut(entry)) {
+      this.#puts++;
+      this.#putBytes += bytes;
+    } else if (producer.waiting === 0) {
+      this.#out.refuse(peer, command.id, entry.content as Refusal);
+      return;
+    }
+    this.#producers.set(peer.key, producer);
+    producer.waiting++;
+    producer.idBytes += command.id.length;
+    this.#entries++;
+    this.#queue.push(entry);
+  }
+
+  /** Takes out what the next commit is to hold, in order, refusals between them included. */
+  takeBatch(): readonly Entry[] {
+    let puts = 0;
+    let bytes = 0;
+    let count = 0;
+    for (const entry of this.#queue) {
+      if (isPut(entry)) {
+        if (puts === this.#settings.batchMax || (puts > 0 && bytes + entry.bytes > this.#settings.batchMaxBytes)) break;
+        puts++;
+        bytes += entry.bytes;
+      }
+      count++;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  /** Answers `1`: stored now or before. */
+  stored(entry: Entry): void {
+    this.#settle(entry);
+    this.#out.accept(entry.producer.peer, entry.id);
+  }
+
+  /** Answers `0`: for its own reason if it has one. */
+  refused(entry: Entry, refusal: Refusal): void {
+    this.#settle(entry);
+    this.#out.refuse(entry.producer.peer, entry.id, isPut(entry) ? refusal : (entry.content as Refusal));
+  }
+
+  /** Refuses everything that is not in a commit. */
+  refuseAll(refusal: Refusal): void {
+    const queue = this.#queue;
+    this.#queue = [];
+    for (const entry of queue) this.refused(entry, refusal);
+  }
+
+  /** Answers the refusals at the head, which wait for nothing any more. Only while no commit is under way. */
+  answerHead(): void {
+    let count = 0;
+    for (const entry of this.#queue) {
+      if (isPut(entry)) break;
+      this.refused(entry, entry.content as Refusal);
+      count++;
+    }
+    if (count > 0) this.#queue.splice(0, count);
+  }
+
+  #settle(entry: Entry): void {
+    const { producer } = entry;
+    this.#entries--;
+    if (isPut(entry)) {
+      this.#puts--;
+      this.#putBytes -= entry.bytes;
+    }
+    producer.idBytes -= entry.id.length;
+    if (--producer.waiting === 0) this.#producers.delete(producer.peer.key);
+  }
+
+  /** Rule 4. The socket does not say how many bytes wait there: taken as if all ids were as long as this one. */
+  #isStalled({ waiting, idBytes }: Producer, id: Uint8Array, acksWaiting: number): boolean {
+    const { producerAckMax, producerAckMaxBytes, intakeMax } = this.#settings;
+    if (waiting + acksWaiting >= producerAckMax || this.#entries >= 2 * intakeMax) return true;
+    return waiting + acksWaiting > 0 && idBytes + (acksWaiting + 1) * id.length > producerAckMaxBytes;
+  }
+
+  #judge(
+    command: PzqProduce | PzqUnusable,
+    counts: StoreCounts,
+    closed: Refusal | undefined,
+  ): { readonly content: NewMessage | Refusal; readonly bytes: number } {
+    if (command.kind === 'unusable') return { content: REFUSALS[command.reason], bytes: 0 };
+    const bytes = command.body.reduce((sum, frame) => sum + frame.length, 0);
+    const refusal = closed ?? this.#tooMuch(command, bytes, counts);
+    if (refusal !== undefined) return { content: refusal, bytes };
+    const { headers } = this.#settings;
+    const wishes = headers && command.headers.length > 0 ? decodePzqHeaders(command.headers) : {};
+    if (wishes.invalid !== undefined) return { content: invalidHeader(wishes.invalid), bytes };
+    this.#out.counters.headersDropped += command.headers.length - Object.keys(wishes).length;
+    return { content: this.#newMessage(command, wishes), bytes };
+  }
+
+  /** Rule 18, and the bound of what may wait for a commit. */
+  #tooMuch({ body }: PzqProduce, bytes: number, { messages, bytes: stored }: StoreCounts): Refusal | undefined {
+    const { maxMessages, maxBytes, maxMessageBytes, maxParts, intakeMax, intakeMaxBytes } = this.#settings;
+    if (body.length > maxParts) return REFUSALS['too-many-parts'];
+    if (bytes > maxMessageBytes) return REFUSALS['too-large'];
+    if (maxMessages > 0 && messages + this.#puts >= maxMessages) return REFUSALS['queue-full-messages'];
+    if (maxBytes > 0 && stored + this.#putBytes + bytes > maxBytes) return REFUSALS['queue-full-bytes'];
+    if (this.#puts >= intakeMax) return REFUSALS['queue-full-messages'];
+    if (this.#puts > 0 && this.#putBytes + bytes > intakeMaxBytes) return REFUSALS['queue-full-bytes'];
+    return undefined;
+  }
+
+  #newMessage({ id, body }: PzqProduce, wishes: PzqWishes): NewMessage {
+    const { dedupeWindowMs, delayMs: queueDelayMs, ttlMs: queueTtlMs } = this.#settings;
+    const { delayMs = queueDelayMs, ttlMs = queueTtlMs } = wishes;
+    const storedMicros = this.#entropy.wallMicros();
+    const message = {
+      storedMicros,
+      body,
+      readyMicros: delayMs > 0 ? storedMicros + delayMs * MICROS : 0,
+      expiresMicros: ttlMs > 0 ? storedMicros + ttlMs * MICROS : 0,
+    };
+    if (dedupeWindowMs === 0 || id.length === 0) return message;
+    return { ...message, dedupe: { id, untilMicros: storedMicros + dedupeWindowMs * MICROS } };
+  }
+}

@@ -1,0 +1,33 @@
+/** The text of PZQ's monitor, rule 22 of docs/protocols/pzq.md: the lines of the original first, in its order; new ones only at the end. */
+import { encodePzqMonitorText } from '@proj/frames/pzq';
+import type { PzqStats } from './stats.js';
+
+/** What the monitor says. */
+export function monitorText(stats: PzqStats, uptimeMs: number, version: string): string {
+  const { counters } = stats;
+  return encodePzqMonitorText([
+    ['messages', stats.messages],
+    ['messages_inflight', stats.inFlight],
+    ['db_size', stats.storeBytes],
+    ['inflight_db_size', stats.inFlightBytes],
+    ['syncs', counters.commits],
+    ['expired_messages', counters.timedOut],
+    ['messages_in_flight', stats.inFlight],
+    ['in_flightdb_size', stats.inFlightBytes],
+    ['ready_messages', stats.ready],
+    ['delayed_messages', stats.delayed],
+    ['dead_messages', stats.dead],
+    ['stored_total', counters.stored],
+    ['refused_total', counters.refused],
+    ['acked_total', counters.acked],
+    ['nacked_total', counters.nacked],
+    ['redelivered_total', counters.redelivered],
+    ['deduplicated_total', counters.deduplicated],
+    ['ttl_expired_total', counters.expired],
+    ['producer_acks_pending', stats.producerAcksPending],
+    ['store', stats.store],
+    ['store_state', stats.storeState],
+    ['uptime_seconds', Math.floor(uptimeMs / 1000)],
+    ['version', version],
+  ]);
+}
