@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ChildProgram } from '@proj/appkit';
 import { Programs, undocumentedFlags } from '@proj/appkit/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
@@ -9,19 +10,27 @@ const system = new Programs();
 let endpoint: string;
 let queue: string;
 beforeAll(async () => {
-  const { endpoints } = await system.startBroker('--heartbeat-ms', '500');
+  const { endpoints, registered } = await system.startBroker('--heartbeat-ms', '500', '--liveness', '20');
   endpoint = endpoints.mdp;
   queue = endpoints.pppFrontend;
   const common = ['--connect', endpoint, '--heartbeat-ms', '500'];
+  // Three services with two conversations each, and one of each other worker.
+  const registrations = 9;
   const workers = [
     system.start('worker', [...common, '--service', 'echo,sha256,sleep', '--concurrency', '2']),
     system.start('worker', [...common, '--service', 'fail', '--on-error', 'reply']),
     system.start('worker', [...common, '--service', 'echo', '--protocol', 'mdp01']),
     system.start('worker', ['--connect', endpoints.pppBackend, '--heartbeat-ms', '500', '--protocol', 'ppp']),
   ];
-  await Promise.all(workers.map((worker) => worker.record('listening')));
+  await Promise.race([registered(registrations), ...workers.map(endOf)]);
 });
 afterAll(() => system.end());
+
+/** Rejects when the program ends. */
+async function endOf(program: ChildProgram): Promise<never> {
+  const { code, stderr } = await program.exit;
+  throw new Error(`${program.name} ended (${code}): ${stderr}`);
+}
 
 const programs = new Programs();
 afterEach(() => programs.end());
@@ -59,13 +68,13 @@ describe('proj call', () => {
   });
 
   it('exits 3 when a worker takes too long, and says what to do', async () => {
-    const { code, stdout, stderr } = await proj(['call', 'sleep', '60000', '--timeout-ms', '200', '--tries', '1']);
+    const { code, stdout, stderr } = await proj(['call', 'sleep', '60000', '--timeout-ms', '2000', '--tries', '1']);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(stderr).toMatch(/^proj: service "sleep": no answer .*a worker has the service: allow more by --timeout-ms/);
   });
 
   it('exits 3 for a service nobody offers, and says so', async () => {
-    const { code, stderr } = await proj(['call', 'nobody', 'x', '--timeout-ms', '200', '--tries', '2']);
+    const { code, stderr } = await proj(['call', 'nobody', 'x', '--timeout-ms', '1000', '--tries', '2']);
     expect(code).toBe(3);
     expect(stderr).toMatch(
       /^proj: service "nobody": no answer .*no worker offers it at .*: start one, or see 'proj services'\n$/,

@@ -20,6 +20,27 @@ function plainEnvironment(extra: Readonly<Record<string, string>>): NodeJS.Proce
   return { ...Object.fromEntries(inherited), ...extra };
 }
 
+/** Counts records of a program from now on; what it returns resolves when there were so many. */
+function counter(child: ChildProgram, msg: string): (count: number) => Promise<void> {
+  let seen = 0;
+  const waiting = new Set<() => void>();
+  child.onRecord((record) => {
+    if (record.msg !== msg) return;
+    seen++;
+    for (const look of waiting) look();
+  });
+  return (count) =>
+    new Promise((resolve) => {
+      const look = () => {
+        if (seen < count) return;
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
+}
+
 /** Path of the built program of a folder in `apps/`. */
 export function programPath(app: string): string {
   return fileURLToPath(new URL(`../../../apps/${app}/dist/main.js`, import.meta.url));
@@ -45,6 +66,8 @@ export interface StartedBroker {
   readonly endpoint: string;
   /** By the name of the option. */
   readonly endpoints: Readonly<Record<'mdp' | 'pppFrontend' | 'pppBackend', string>>;
+  /** Resolves when so many workers in all, each service and conversation for itself, have registered since the start. */
+  registered(count: number): Promise<void>;
 }
 
 /** The programs that a test has started. */
@@ -62,8 +85,9 @@ export class Programs {
   /** A broker on free ports, and where its protocols are; resolves when it listens. */
   async startBroker(...args: readonly string[]): Promise<StartedBroker> {
     const broker = this.start('broker', [...FREE_PORTS, ...args]);
+    const count = counter(broker, 'worker-ready');
     const endpoints = (await broker.record('listening'))['endpoints'] as StartedBroker['endpoints'];
-    return { broker, endpoint: endpoints.mdp, endpoints };
+    return { broker, endpoint: endpoints.mdp, endpoints, registered: count };
   }
 
   /** Runs a program to its end with `input` as its standard input. */
