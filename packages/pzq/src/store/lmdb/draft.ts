@@ -1,0 +1,224 @@
+/** A group commit in the making: what it reads includes what it writes, and nothing is written before all of it is known. */
+import { hash } from 'node:crypto';
+import { ProjError } from '@proj/transport';
+import type { Batch, NewMessage, Removal } from '../store.js';
+import { idTimeKey, momentKey, seqKey } from './keys.js';
+import type { Moment } from './keys.js';
+import type { Ledger } from './ledger.js';
+import { encodeLedger } from './ledger.js';
+import { decodeHead, encodeRecord, RecordWriter } from './record.js';
+import type { Death, Head } from './record.js';
+import type { Table, Tables } from './tables.js';
+
+/** Where the ledger lies in the root. */
+export const LEDGER_KEY = 'ledger';
+
+/** A table of records, of which the ledger knows the size. */
+type Place = 'messages' | 'delayed' | 'dead';
+
+interface Found {
+  readonly place: Place;
+  readonly head: Head;
+}
+
+interface Write {
+  readonly table: Table;
+  readonly key: Buffer;
+  /** Absent: the entry goes. */
+  readonly value: Buffer | undefined;
+}
+
+const NOTHING = Buffer.alloc(1);
+/** Ids are forgotten in passing, this many for each one that is remembered: faster than they come. */
+const FORGET_PER_ID = 2;
+
+/** What one batch does to the tables. */
+export class Draft {
+  /** As it will be. */
+  readonly ledger: { -readonly [Field in keyof Ledger]: Ledger[Field] };
+  readonly seqs: readonly number[];
+  readonly removed: readonly boolean[];
+  readonly #tables: Tables;
+  readonly #writes: Write[] = [];
+  /** Records that this draft has written or removed, by table and sequence. */
+  readonly #records = new Map<Table, Map<number, Buffer | undefined>>();
+  /** Hashes of ids that it remembers, until when. */
+  readonly #ids = new Map<string, number>();
+
+  constructor(tables: Tables, ledger: Ledger, batch: Batch) {
+    this.#tables = tables;
+    this.ledger = { ...ledger };
+    this.#forgetIds(batch.puts);
+    const writer = new RecordWriter(batch.puts);
+    this.seqs = batch.puts.map((put) => this.#put(put, writer));
+    this.removed = batch.removes.map((removal) => this.#remove(removal));
+    for (const { seq, deliveries } of batch.deliveries) this.#count(seq, deliveries);
+    for (const { seq, reason, diedMicros } of batch.buries) this.#bury(seq, { reason, diedMicros });
+    for (const seq of batch.revives) this.#revive(seq);
+    for (const seq of batch.passed) this.#pass(seq);
+  }
+
+  /** True when it changes nothing. */
+  get isEmpty(): boolean {
+    return this.#writes.length === 0;
+  }
+
+  /** To be called inside the transaction. */
+  perform(): void {
+    for (const { table, key, value } of this.#writes) {
+      if (value === undefined) void table.remove(key);
+      else void table.put(key, value);
+    }
+    void this.#tables.root.put(LEDGER_KEY, encodeLedger(this.ledger));
+  }
+
+  #put(put: NewMessage, writer: RecordWriter): number {
+    const { dedupe, storedMicros, readyMicros, expiresMicros } = put;
+    if (dedupe !== undefined && !this.#isNew(dedupe.id, dedupe.untilMicros, storedMicros)) return 0;
+    const seq = ++this.ledger.lastSeq;
+    const { record, apart, bytes } = writer.write(put);
+    const isDelayed = readyMicros > 0;
+    this.ledger.messages++;
+    this.ledger.bytes += bytes;
+    const key = seqKey(seq);
+    this.#writes.push({ table: this.#tables[isDelayed ? 'delayed' : 'messages'], key, value: record });
+    if (apart !== undefined) this.#writes.push({ table: this.#tables.bodies, key, value: apart });
+    if (isDelayed) {
+      this.ledger.delayed++;
+      this.#setMoment({ micros: readyMicros, seq, what: 'ready' }, NOTHING);
+    }
+    if (expiresMicros > 0) this.#setMoment({ micros: expiresMicros, seq, what: 'expired' }, NOTHING);
+    return seq;
+  }
+
+  #remove({ seq, storedMicros }: Removal): boolean {
+    const found = this.#find(seq);
+    if (found?.head.storedMicros !== storedMicros) return false;
+    this.#unlist(seq, found);
+    if (found.head.inline === undefined) this.#set(this.#tables.bodies, seq, undefined);
+    return true;
+  }
+
+  #count(seq: number, deliveries: number): void {
+    const found = this.#find(seq);
+    if (found === undefined || found.place === 'dead') return;
+    if (this.#deliveriesOf(seq) === 0) this.ledger.counted++;
+    const value = Buffer.allocUnsafeSlow(4);
+    value.writeUInt32BE(deliveries);
+    this.#set(this.#tables.deliveries, seq, value);
+  }
+
+  #bury(seq: number, cause: Pick<Death, 'reason' | 'diedMicros'>): void {
+    const found = this.#find(seq);
+    if (found === undefined || found.place === 'dead') return;
+    const deliveries = this.#deliveriesOf(seq);
+    this.#unlist(seq, found);
+    this.ledger.dead++;
+    const head = { ...found.head, readyMicros: 0, death: { ...cause, deliveries } };
+    this.#set(this.#tables.dead, seq, encodeRecord(head));
+  }
+
+  #revive(seq: number): void {
+    const found = this.#find(seq);
+    if (found?.place !== 'dead') return;
+    this.#unlist(seq, found);
+    this.ledger.messages++;
+    this.ledger.bytes += found.head.bytes;
+    this.#set(this.#tables.messages, seq, encodeRecord({ ...found.head, expiresMicros: 0, death: undefined }));
+  }
+
+  #pass(seq: number): void {
+    const found = this.#find(seq);
+    if (found === undefined || found.place === 'dead') return;
+    const { readyMicros, expiresMicros } = found.head;
+    if (found.place === 'delayed') {
+      this.ledger.delayed--;
+      this.#set(this.#tables.delayed, seq, undefined);
+      this.#setMoment({ micros: readyMicros, seq, what: 'ready' }, undefined);
+      this.#set(this.#tables.messages, seq, encodeRecord({ ...found.head, readyMicros: 0 }));
+    } else if (expiresMicros > 0) this.#setMoment({ micros: expiresMicros, seq, what: 'expired' }, undefined);
+  }
+
+  #find(seq: number): Found | undefined {
+    return (
+      this.#findIn('messages', seq) ??
+      (this.ledger.delayed > 0 ? this.#findIn('delayed', seq) : undefined) ??
+      (this.ledger.dead > 0 ? this.#findIn('dead', seq) : undefined)
+    );
+  }
+
+  #findIn(place: Place, seq: number): Found | undefined {
+    const record = this.#get(this.#tables[place], seq);
+    if (record === undefined) return undefined;
+    const head = decodeHead(record);
+    if (head === undefined) throw new ProjError('CORRUPT', `message ${seq} cannot be read: restore the store`);
+    return { place, head };
+  }
+
+  /** Takes the record out, and all that depends on where it is. */
+  #unlist(seq: number, { place, head }: Found): void {
+    this.#set(this.#tables[place], seq, undefined);
+    if (place === 'dead') {
+      this.ledger.dead--;
+      return;
+    }
+    this.ledger.messages--;
+    this.ledger.bytes -= head.bytes;
+    if (this.#deliveriesOf(seq) > 0) {
+      this.ledger.counted--;
+      this.#set(this.#tables.deliveries, seq, undefined);
+    }
+    if (place === 'delayed') {
+      this.ledger.delayed--;
+      this.#setMoment({ micros: head.readyMicros, seq, what: 'ready' }, undefined);
+    }
+    if (head.expiresMicros > 0) this.#setMoment({ micros: head.expiresMicros, seq, what: 'expired' }, undefined);
+  }
+
+  #deliveriesOf(seq: number): number {
+    if (this.ledger.counted === 0) return 0;
+    return this.#get(this.#tables.deliveries, seq)?.readUInt32BE() ?? 0;
+  }
+
+  #get(table: Table, seq: number): Buffer | undefined {
+    const changed = this.#records.get(table);
+    return changed?.has(seq) === true ? changed.get(seq) : table.getBinary(seqKey(seq));
+  }
+
+  #set(table: Table, seq: number, value: Buffer | undefined): void {
+    const changed = this.#records.get(table) ?? new Map<number, Buffer | undefined>();
+    this.#records.set(table, changed.set(seq, value));
+    this.#writes.push({ table, key: seqKey(seq), value });
+  }
+
+  #setMoment(moment: Moment, value: Buffer | undefined): void {
+    this.#writes.push({ table: this.#tables.moments, key: momentKey(moment), value });
+  }
+
+  #isNew(id: Uint8Array, untilMicros: number, nowMicros: number): boolean {
+    // Hashed, since keys are bounded and ids are not.
+    const key = hash('sha256', id, 'buffer');
+    const name = key.toString('latin1');
+    const { ids, idTimes } = this.#tables;
+    const stored = ids.getBinary(key)?.readDoubleBE() ?? 0;
+    if (Math.max(stored, this.#ids.get(name) ?? 0) > nowMicros) return false;
+    if (stored > 0) this.#writes.push({ table: idTimes, key: idTimeKey(stored, key), value: undefined });
+    const value = Buffer.allocUnsafeSlow(8);
+    value.writeDoubleBE(untilMicros);
+    this.#writes.push({ table: ids, key, value }, { table: idTimes, key: idTimeKey(untilMicros, key), value: NOTHING });
+    this.#ids.set(name, untilMicros);
+    return true;
+  }
+
+  #forgetIds(puts: readonly NewMessage[]): void {
+    const dated = puts.filter(({ dedupe }) => dedupe !== undefined);
+    const [first] = dated;
+    if (first === undefined) return;
+    const { ids, idTimes } = this.#tables;
+    const range = { end: seqKey(first.storedMicros + 1), limit: FORGET_PER_ID * dated.length };
+    for (const key of idTimes.getKeys(range)) {
+      this.#writes.push({ table: idTimes, key, value: undefined });
+      this.#writes.push({ table: ids, key: key.subarray(8), value: undefined });
+    }
+  }
+}

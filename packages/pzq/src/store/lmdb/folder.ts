@@ -1,0 +1,81 @@
+/** What may be opened as a database: looked at before anything is written, since a mapped file that is cut short kills the process. */
+import { mkdir, open, readdir, stat, truncate } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ProjError } from '@proj/transport';
+
+/** The only file of a store that matters; `-lock` beside it is made anew when it is missing. */
+export const FILE = 'queue.mdb';
+
+/** What a file system or a person may have put there. */
+const HARMLESS = /^(lost\+found|\..*)$/;
+/** The last pages of a healthy file may be missing when they were given up before they were written. */
+const TAIL_MAX_BYTES = 2 ** 20;
+const META = { magic: 24, version: 28, pageSize: 48, lastPage: 144, txn: 152, end: 160 };
+const MAGIC = 0xbeefc0de;
+const DATA_VERSION = 2;
+
+/** Makes sure of the folder. Rejects with `CORRUPT` where it holds something else, and changes nothing then. */
+export async function prepareFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || code === 'ENOTDIR') throw corrupt(`${folder} is no folder`, error);
+    throw new ProjError('UNAVAILABLE', `the folder ${folder} cannot be made (${code})`, {
+      cause: error,
+      details: { code },
+    });
+  });
+  const names = await readdir(folder);
+  if (names.includes(FILE)) return checkFile(join(folder, FILE));
+  const foreign = names.find((name) => !HARMLESS.test(name));
+  if (foreign !== undefined) throw corrupt(`${folder} holds ${foreign} and no ${FILE}`);
+}
+
+/** Makes a new file's name as durable as what will be in it. */
+export async function syncFolder(folder: string): Promise<void> {
+  for (const path of [folder, dirname(folder)]) {
+    const handle = await open(path, 'r');
+    // Some file systems do not know it; then there is nothing to be done.
+    await handle.sync().catch(() => undefined);
+    await handle.close();
+  }
+}
+
+async function checkFile(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    const { size: before } = await handle.stat();
+    if (before === 0) return;
+    const bytes = await expectedBytes(handle, path);
+    // The size comes last: another process may be writing.
+    const { size } = await stat(path);
+    if (size + TAIL_MAX_BYTES < bytes) throw corrupt(`${path} is cut short: ${size} of ${bytes} bytes`);
+    if (size < bytes) await truncate(path, bytes);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What the newer one of the two meta pages promises. */
+async function expectedBytes(handle: FileHandle, path: string): Promise<number> {
+  const first = await readMeta(handle, 0);
+  const second = first === undefined ? undefined : await readMeta(handle, first.pageSize);
+  if (first === undefined || second === undefined) throw corrupt(`${path} is no database`);
+  const { lastPage, pageSize } = second.txn > first.txn ? second : first;
+  return (lastPage + 1) * pageSize;
+}
+
+async function readMeta(handle: FileHandle, at: number) {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(META.end), 0, META.end, at);
+  if (bytesRead < META.end || buffer.readUInt32LE(META.magic) !== MAGIC) return undefined;
+  // The flags of the version beyond its number say how the pages are made.
+  if ((buffer.readUInt32LE(META.version) & 0xffff) !== DATA_VERSION) return undefined;
+  const pageSize = buffer.readUInt32LE(META.pageSize);
+  const [lastPage, txn] = [buffer.readBigUInt64LE(META.lastPage), buffer.readBigUInt64LE(META.txn)].map(Number);
+  if (pageSize < 512 || pageSize > 65_536 || lastPage === undefined || txn === undefined) return undefined;
+  return { pageSize, lastPage, txn };
+}
+
+function corrupt(what: string, cause?: unknown): ProjError {
+  return new ProjError('CORRUPT', `${what}: give the queue a folder of its own, or restore it from a copy`, { cause });
+}

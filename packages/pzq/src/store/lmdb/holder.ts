@@ -1,0 +1,78 @@
+/** Which process has a store: rule 21. Written inside the database, whose write lock makes looking and taking one step. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/** A process that has a store open, or had when it died. */
+export interface Holder {
+  readonly pid: number;
+  /** When that process was started, in ticks since boot, where the system tells. */
+  readonly started: string | undefined;
+  /** Which run of the machine that was, where the system tells. */
+  readonly boot: string | undefined;
+  /** Tells stores of one process apart. */
+  readonly token: string;
+}
+
+/** What this process holds. */
+const held = new Set<string>();
+
+/** This process, as the holder of one more store. */
+export function takeHold(): Holder {
+  const token = randomUUID();
+  held.add(token);
+  return { pid: process.pid, started: startOf(process.pid), boot: bootId(), token };
+}
+
+/** The store is closed, or could not be taken. */
+export function letGo({ token }: Holder): void {
+  held.delete(token);
+}
+
+/** True while the process runs. A pid that another process has got by now is told apart by when that was started. */
+export function isHolding({ pid, started, boot, token }: Holder): boolean {
+  if (boot !== bootId()) return false;
+  if (pid === process.pid && started === startOf(pid)) return held.has(token);
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+  return started === startOf(pid);
+}
+
+/** The bytes of a holder. */
+export function encodeHolder(holder: Holder): Buffer {
+  return Buffer.from(JSON.stringify(holder));
+}
+
+/** Reads them; what cannot be read holds nothing. */
+export function decodeHolder(bytes: Uint8Array): Holder | undefined {
+  try {
+    const { pid, started, boot, token } = JSON.parse(Buffer.from(bytes).toString()) as Partial<Holder>;
+    return typeof pid === 'number' && typeof token === 'string' ? { pid, started, boot, token } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `undefined` for a process that is not there, that has ended and waits for its parent, or where no one tells. */
+function startOf(pid: number): string | undefined {
+  // The name, in parentheses, may hold anything; behind it the fields are the state (3rd) and the start (22nd).
+  const [state, ...fields] =
+    read(`/proc/${pid}/stat`)
+      ?.replace(/^.*\) /s, '')
+      .split(' ') ?? [];
+  return state === 'Z' || state === 'X' ? 'ended' : fields[18];
+}
+
+function bootId(): string | undefined {
+  return read('/proc/sys/kernel/random/boot_id')?.trim();
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+/** Keys of the tables: their order is the order in which things are read. Big-endian throughout. */
+
+/** A time at which something is due: a delayed message gets ready, or a message expires. */
+export interface Moment {
+  readonly micros: number;
+  readonly seq: number;
+  readonly what: 'ready' | 'expired';
+}
+
+const HALF = 2 ** 32;
+const MOMENT_BYTES = 17;
+
+/** Eight bytes of a safe integer. */
+export function seqKey(seq: number): Buffer {
+  const key = Buffer.allocUnsafe(8);
+  writeInteger(key, seq, 0);
+  return key;
+}
+
+/** The integer of {@link seqKey}. */
+export function readSeqKey(key: Uint8Array): number {
+  return readInteger(Buffer.from(key.buffer, key.byteOffset, key.length), 0);
+}
+
+/** Time, then sequence, then what is due. */
+export function momentKey({ micros, seq, what }: Moment): Buffer {
+  const key = Buffer.allocUnsafe(MOMENT_BYTES);
+  writeInteger(key, micros, 0);
+  writeInteger(key, seq, 8);
+  key[16] = what === 'ready' ? 0 : 1;
+  return key;
+}
+
+/** The inverse of {@link momentKey}. */
+export function readMomentKey(key: Uint8Array): Moment {
+  const memory = Buffer.from(key.buffer, key.byteOffset, key.length);
+  return { micros: readInteger(memory, 0), seq: readInteger(memory, 8), what: memory[16] === 0 ? 'ready' : 'expired' };
+}
+
+/** When an id is forgotten, and which. */
+export function idTimeKey(untilMicros: number, id: Uint8Array): Buffer {
+  return Buffer.concat([seqKey(untilMicros), id]);
+}
+
+function writeInteger(memory: Buffer, value: number, at: number): void {
+  memory.writeUInt32BE(Math.floor(value / HALF), at);
+  memory.writeUInt32BE(value % HALF, at + 4);
+}
+
+function readInteger(memory: Buffer, at: number): number {
+  return memory.readUInt32BE(at) * HALF + memory.readUInt32BE(at + 4);
+}

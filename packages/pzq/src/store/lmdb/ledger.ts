@@ -1,0 +1,55 @@
+/** The one record that sums a store up, written with every commit: whose it is, and what is in it without counting. */
+import { ProjError } from '@proj/transport';
+
+/** What a store knows of itself. */
+export interface Ledger {
+  readonly epoch: bigint;
+  readonly lastSeq: number;
+  readonly messages: number;
+  readonly bytes: number;
+  readonly delayed: number;
+  readonly dead: number;
+  /** Entries in the table of delivery counts. */
+  readonly counted: number;
+}
+
+const MAGIC = 'PZQ\n';
+const FORMAT = 1;
+const NUMBERS = ['lastSeq', 'messages', 'bytes', 'delayed', 'dead', 'counted'] as const;
+const HEADER_BYTES = 16;
+
+/** A store that holds nothing and never did. */
+export function emptyLedger(epoch: bigint): Ledger {
+  return { epoch, lastSeq: 0, messages: 0, bytes: 0, delayed: 0, dead: 0, counted: 0 };
+}
+
+/** The record's bytes. */
+export function encodeLedger(ledger: Ledger): Buffer {
+  const record = Buffer.alloc(HEADER_BYTES + 8 * NUMBERS.length);
+  record.write(MAGIC, 'latin1');
+  record.writeUInt32BE(FORMAT, 4);
+  record.writeBigUInt64BE(ledger.epoch, 8);
+  for (const [index, name] of NUMBERS.entries()) record.writeDoubleBE(ledger[name], HEADER_BYTES + 8 * index);
+  return record;
+}
+
+/** Reads the record. Throws `CORRUPT` for bytes that are none, or of a format that is not ours. */
+export function decodeLedger(record: Uint8Array, where: string): Ledger {
+  const memory = Buffer.from(record.buffer, record.byteOffset, record.length);
+  if (memory.length < HEADER_BYTES || memory.toString('latin1', 0, 4) !== MAGIC)
+    throw new ProjError('CORRUPT', `${where} is no message store: give the queue a folder of its own`);
+  const format = memory.readUInt32BE(4);
+  if (format !== FORMAT) {
+    const text = `${where} has format ${format}, this version reads ${FORMAT}: use the version that wrote it`;
+    throw new ProjError('CORRUPT', text);
+  }
+  const values = NUMBERS.map((name, index) => [name, number(memory, HEADER_BYTES + 8 * index)] as const);
+  if (values.some(([, value]) => !Number.isSafeInteger(value) || value < 0))
+    throw new ProjError('CORRUPT', `${where} contradicts itself: restore it from a copy`);
+  const numbers = Object.fromEntries(values) as Record<(typeof NUMBERS)[number], number>;
+  return { epoch: memory.readBigUInt64BE(8), ...numbers };
+}
+
+function number(memory: Buffer, at: number): number {
+  return at + 8 <= memory.length ? memory.readDoubleBE(at) : Number.NaN;
+}

@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { NewMessage } from '../store.js';
+import { bytesOfBody, decodeHead, encodeRecord, INLINE_MAX, RecordWriter, unpackBody } from './record.js';
+
+const micros = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }));
+const frame = fc.oneof(
+  fc.uint8Array({ maxLength: 40 }),
+  fc.uint8Array({ minLength: INLINE_MAX, maxLength: INLINE_MAX + 2 }),
+);
+const put: fc.Arbitrary<NewMessage> = fc.record({
+  storedMicros: micros,
+  readyMicros: micros,
+  expiresMicros: micros,
+  body: fc.array(frame, { minLength: 1, maxLength: 5 }),
+});
+const death = fc.record({
+  reason: fc.constantFrom('max-deliveries' as const, 'expired' as const),
+  diedMicros: micros,
+  deliveries: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+});
+
+describe('records', () => {
+  it('come back as they were written, large bodies beside them', () => {
+    fc.assert(
+      fc.property(fc.array(put, { minLength: 1, maxLength: 4 }), (puts) => {
+        const writer = new RecordWriter(puts);
+        const written = puts.map((one) => writer.write(one));
+        for (const [index, { record, apart, bytes }] of written.entries()) {
+          const { storedMicros, readyMicros, expiresMicros, body } = puts[index] as NewMessage;
+          const head = decodeHead(record);
+          expect(head).toMatchObject({ storedMicros, readyMicros, expiresMicros, bytes, death: undefined });
+          expect(bytes).toBe(bytesOfBody(body));
+          expect(apart === undefined).toBe(bytes <= INLINE_MAX);
+          expect(unpackBody(apart ?? head?.inline ?? new Uint8Array(0))?.map((one) => Uint8Array.from(one))).toEqual(
+            body,
+          );
+        }
+      }),
+    );
+  });
+
+  it('change their heads and keep their bodies', () => {
+    fc.assert(
+      fc.property(put, micros, fc.option(death, { nil: undefined }), (one, readyMicros, died) => {
+        const before = decodeHead(new RecordWriter([one]).write(one).record)!;
+        expect(decodeHead(encodeRecord({ ...before, readyMicros, death: died }))).toEqual({
+          ...before,
+          readyMicros,
+          death: died,
+        });
+      }),
+    );
+  });
+
+  it('are told from any other bytes, or read within their bounds', () => {
+    const damage = fc.record({ at: fc.nat(), byte: fc.integer({ min: 0, max: 255 }), cut: fc.nat() });
+    fc.assert(
+      fc.property(put, damage, (one, { at, byte, cut }) => {
+        const record = Uint8Array.from(new RecordWriter([one]).write(one).record);
+        record[at % record.length] = byte;
+        const part = record.subarray(0, cut % (record.length + 1));
+        for (const bytes of [record, part]) {
+          const head = decodeHead(bytes);
+          if (head?.inline !== undefined) expect(bytesOfBody(unpackBody(head.inline)!)).toBe(head.bytes);
+        }
+      }),
+    );
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
+        decodeHead(bytes);
+        unpackBody(bytes);
+      }),
+    );
+  });
+});

@@ -1,0 +1,172 @@
+/** How a message lies in the database: layout of docs/protocols/pzq.md, version 1. Big-endian throughout. */
+import type { Body, DeathReason, NewMessage } from '../store.js';
+
+/** What a record says apart from the body. */
+export interface Head {
+  readonly storedMicros: number;
+  /** 0: not delayed. */
+  readonly readyMicros: number;
+  /** 0: never. */
+  readonly expiresMicros: number;
+  readonly death: Death | undefined;
+  /** Bytes of the body. */
+  readonly bytes: number;
+  /** The body as it lies in the record; absent where it has an entry of its own. */
+  readonly inline: Uint8Array | undefined;
+}
+
+/** Of a dead letter: why, when, and after how many deliveries. */
+export interface Death {
+  readonly reason: DeathReason;
+  readonly diedMicros: number;
+  readonly deliveries: number;
+}
+
+/** Bodies over this have an entry of their own: removing or moving the message does not read them. */
+export const INLINE_MAX = 1024;
+
+const VERSION = 1;
+const REASONS: readonly DeathReason[] = ['max-deliveries', 'expired'];
+const DELAYED = 0x10;
+const EXPIRES = 0x20;
+const DEAD = 0x40;
+const APART = 0x80;
+const VERSION_MASK = 0x0f;
+const COUNT_BYTES = 4;
+
+/** Bytes of a body, without what tells its frames apart. */
+export function bytesOfBody(body: Body): number {
+  return body.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** What {@link RecordWriter.write} has written. */
+export interface WrittenMessage {
+  readonly record: Buffer;
+  /** The packed body, where it is to be an entry of its own. */
+  readonly apart: Buffer | undefined;
+  /** Bytes of the body. */
+  readonly bytes: number;
+}
+
+/** The memory for the records of one batch, in one piece: what a database is given must not be copied once more. */
+export class RecordWriter {
+  readonly #memory: Buffer;
+  #at = 0;
+
+  constructor(puts: readonly NewMessage[]) {
+    this.#memory = Buffer.allocUnsafeSlow(puts.reduce((sum, { body }) => sum + largestHead() + packedSize(body), 0));
+  }
+
+  /** Writes a new message. */
+  write({ storedMicros, readyMicros, expiresMicros, body }: NewMessage): WrittenMessage {
+    const bytes = bytesOfBody(body);
+    const isApart = bytes > INLINE_MAX;
+    const from = this.#at;
+    const head = { storedMicros, readyMicros, expiresMicros, death: undefined, bytes, inline: undefined };
+    this.#at = writeHead(this.#memory, from, head, isApart);
+    const behindHead = this.#at;
+    this.#at = packBody(this.#memory, behindHead, body);
+    return isApart
+      ? { bytes, record: this.#memory.subarray(from, behindHead), apart: this.#memory.subarray(behindHead, this.#at) }
+      : { bytes, record: this.#memory.subarray(from, this.#at), apart: undefined };
+  }
+}
+
+/** A record again, after its head has changed. */
+export function encodeRecord(head: Head): Buffer {
+  const { inline } = head;
+  const memory = Buffer.allocUnsafeSlow(largestHead() + (inline?.length ?? 0));
+  const end = writeHead(memory, 0, head, inline === undefined);
+  if (inline !== undefined) memory.set(inline, end);
+  return memory.subarray(0, end + (inline?.length ?? 0));
+}
+
+/** The head of a record; `undefined` for bytes that are none. What it says of `inline` shares memory with the record. */
+export function decodeHead(record: Uint8Array): Head | undefined {
+  const memory = Buffer.from(record.buffer, record.byteOffset, record.length);
+  const flags = memory[0] ?? 0;
+  if ((flags & VERSION_MASK) !== VERSION || memory.length < headSize(flags)) return undefined;
+  let at = 1;
+  const number = (): number => memory.readDoubleBE((at += 8) - 8);
+  const storedMicros = number();
+  const readyMicros = flags & DELAYED ? number() : 0;
+  const expiresMicros = flags & EXPIRES ? number() : 0;
+  let death: Death | undefined;
+  if (flags & DEAD) {
+    const reason = REASONS[memory[at++] ?? 0xff];
+    if (reason === undefined) return undefined;
+    death = { reason, diedMicros: number(), deliveries: memory.readUInt32BE((at += 4) - 4) };
+  }
+  if (![storedMicros, readyMicros, expiresMicros, death?.diedMicros ?? 0].every(Number.isSafeInteger)) return undefined;
+  const rest = { storedMicros, readyMicros, expiresMicros, death };
+  if (flags & APART) return { ...rest, bytes: memory.readUInt32BE(at), inline: undefined };
+  const inline = memory.subarray(at);
+  const bytes = packedBytes(inline);
+  return bytes === undefined ? undefined : { ...rest, bytes, inline };
+}
+
+/** The frames of a packed body, sharing its memory; `undefined` for bytes that are none. */
+export function unpackBody(packed: Uint8Array): Body | undefined {
+  const memory = Buffer.from(packed.buffer, packed.byteOffset, packed.length);
+  if (packedBytes(memory) === undefined) return undefined;
+  const count = memory.readUInt32BE(0);
+  let at = COUNT_BYTES * (1 + count);
+  return Array.from({ length: count }, (_, index) => {
+    const from = at;
+    at += memory.readUInt32BE(COUNT_BYTES * (1 + index));
+    return memory.subarray(from, at);
+  });
+}
+
+/** Bytes of the body in there; `undefined` where the lengths do not fit. */
+function packedBytes(memory: Buffer): number | undefined {
+  if (memory.length < COUNT_BYTES) return undefined;
+  const count = memory.readUInt32BE(0);
+  const bytes = memory.length - COUNT_BYTES * (1 + count);
+  if (count === 0 || bytes < 0) return undefined;
+  let sum = 0;
+  for (let index = 1; index <= count; index++) sum += memory.readUInt32BE(COUNT_BYTES * index);
+  return sum === bytes ? bytes : undefined;
+}
+
+function headSize(flags: number): number {
+  return 9 + (flags & DELAYED ? 8 : 0) + (flags & EXPIRES ? 8 : 0) + (flags & DEAD ? 13 : 0) + (flags & APART ? 4 : 0);
+}
+
+function largestHead(): number {
+  return headSize(DELAYED | EXPIRES | DEAD | APART);
+}
+
+/** Writes a head and returns where it ends. */
+function writeHead(memory: Buffer, from: number, head: Head, isApart: boolean): number {
+  const { storedMicros, readyMicros, expiresMicros, death, bytes } = head;
+  const isDelayed = readyMicros > 0;
+  const expires = expiresMicros > 0;
+  const flags =
+    (isDelayed ? DELAYED : 0) | (expires ? EXPIRES : 0) | (death === undefined ? 0 : DEAD) | (isApart ? APART : 0);
+  let at = memory.writeUInt8(VERSION | flags, from);
+  at = memory.writeDoubleBE(storedMicros, at);
+  if (isDelayed) at = memory.writeDoubleBE(readyMicros, at);
+  if (expires) at = memory.writeDoubleBE(expiresMicros, at);
+  if (death !== undefined) {
+    at = memory.writeUInt8(REASONS.indexOf(death.reason), at);
+    at = memory.writeDoubleBE(death.diedMicros, at);
+    at = memory.writeUInt32BE(death.deliveries, at);
+  }
+  return isApart ? memory.writeUInt32BE(bytes, at) : at;
+}
+
+/** Number of frames, their lengths, their bytes. */
+function packBody(memory: Buffer, from: number, body: Body): number {
+  let at = memory.writeUInt32BE(body.length, from);
+  for (const { length } of body) at = memory.writeUInt32BE(length, at);
+  for (const frame of body) {
+    memory.set(frame, at);
+    at += frame.length;
+  }
+  return at;
+}
+
+function packedSize(body: Body): number {
+  return COUNT_BYTES * (1 + body.length) + bytesOfBody(body);
+}
