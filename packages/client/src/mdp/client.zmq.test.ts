@@ -1,3 +1,4 @@
+import { ownEndpoint } from '@proj/testkit';
 import { zmqTransport } from '@proj/transport/zmq';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ScriptedBroker } from '../../test/mdp/scripted-broker.js';
@@ -19,7 +20,7 @@ async function broker(answer: (asked: Asked) => void, endpoint = 'tcp://127.0.0.
 }
 
 function client(options: MdpClientOptions): MdpClient {
-  const made = new MdpClient(options);
+  const made = new MdpClient({ timeoutMs: 120_000, ...options });
   open.push(made);
   return made;
 }
@@ -58,14 +59,14 @@ describe('over real sockets', () => {
 
   it('fails over from an endpoint where nobody listens', async () => {
     const { endpoint } = await broker(echo);
-    const own = client({ endpoints: ['tcp://127.0.0.1:9', endpoint], timeoutMs: 100, tries: 20 });
+    const own = client({ endpoints: ['tcp://127.0.0.1:9', endpoint], timeoutMs: 500, tries: 100 });
     expect(text(await own.request('echo', 'x'))).toBe('x');
     expect(own.stats().sends).toBeGreaterThan(1);
   });
 
   it('gets its answer after the broker has come back on the same endpoint', async () => {
-    const first = await broker(silence);
-    const own = client({ endpoints: [first.endpoint], timeoutMs: 300, tries: 50 });
+    const first = await broker(silence, await ownEndpoint());
+    const own = client({ endpoints: [first.endpoint], timeoutMs: 300, tries: 500 });
     const call = own.request('echo', 'x');
     await first.received(1);
     await first.close();
@@ -74,9 +75,7 @@ describe('over real sockets', () => {
   });
 
   it('gives an aborted request no second life: its socket is closed without lingering', async () => {
-    const probe = await broker(silence);
-    const { endpoint } = probe;
-    await probe.close();
+    const endpoint = await ownEndpoint();
     const abort = new AbortController();
     const own = client({ endpoints: [endpoint] });
     const call = own.request('echo', 'aborted', { signal: abort.signal });

@@ -1,3 +1,4 @@
+import { ownEndpoint } from '@proj/testkit';
 import { zmqTransport } from '@proj/transport/zmq';
 import { afterEach, describe, expect, it } from 'vitest';
 import { echo, ScriptedQueue, silence } from '../../test/ppp/stage.js';
@@ -19,7 +20,7 @@ async function queue(answer: (asked: Asked) => void, endpoint = 'tcp://127.0.0.1
 }
 
 function client(options: LazyPirateOptions): LazyPirateClient {
-  const made = new LazyPirateClient(options);
+  const made = new LazyPirateClient({ timeoutMs: 120_000, ...options });
   open.push(made);
   return made;
 }
@@ -44,14 +45,14 @@ describe('LazyPirateClient over real sockets', () => {
 
   it('rule 5: a queue that is not there is passed over', async () => {
     const { endpoint } = await queue(echo);
-    const own = client({ endpoints: ['tcp://127.0.0.1:9', endpoint], timeoutMs: 100, tries: 20 });
+    const own = client({ endpoints: ['tcp://127.0.0.1:9', endpoint], timeoutMs: 500, tries: 100 });
     expect(text(await own.request('x'))).toBe('x');
     expect(own.stats().sends).toBeGreaterThan(1);
   });
 
   it('rule 3: a call outlives its queue and is answered by the next one at that endpoint', async () => {
-    const first = await queue(silence);
-    const own = client({ endpoints: [first.endpoint], timeoutMs: 300, tries: 50 });
+    const first = await queue(silence, await ownEndpoint());
+    const own = client({ endpoints: [first.endpoint], timeoutMs: 300, tries: 500 });
     const call = own.request('x');
     await first.received(1);
     await first.close();
@@ -60,9 +61,7 @@ describe('LazyPirateClient over real sockets', () => {
   });
 
   it('rule 8: a request that was given up unsent is never executed', async () => {
-    const probe = await queue(silence);
-    const { endpoint } = probe;
-    await probe.close();
+    const endpoint = await ownEndpoint();
     const abort = new AbortController();
     const own = client({ endpoints: [endpoint] });
     const call = own.request('aborted', { signal: abort.signal });
