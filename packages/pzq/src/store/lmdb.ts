@@ -76,11 +76,12 @@ export class LmdbStore implements QueueStore {
   }
 
   scan(after: number, limit: number, maxBytes: number): Promise<readonly StoredMessage[]> {
-    return this.#read((tables) => this.#window(tables, tables.messages, after, limit, maxBytes));
+    return this.#read((state) => this.#window(state, state.tables.messages, after, limit, maxBytes));
   }
 
   due(nowMicros: number, limit: number): Promise<DueMessages> {
-    return this.#read((tables) => {
+    return this.#read((state) => {
+      const { tables } = state;
       const ready: StoredMessage[] = [];
       const expired: Removal[] = [];
       for (const key of tables.moments.getKeys({ end: seqKey(nowMicros + 1) })) {
@@ -89,7 +90,7 @@ export class LmdbStore implements QueueStore {
         const record = tables.delayed.getBinary(seqKey(seq)) ?? tables.messages.getBinary(seqKey(seq));
         if (what === 'expired') expired.push({ seq, storedMicros: this.#head(seq, record).storedMicros });
         else {
-          const message = this.#message(tables, seq, record);
+          const message = this.#message(state, seq, record);
           if (message.expiresMicros === 0 || message.expiresMicros > nowMicros) ready.push(message);
         }
       }
@@ -98,8 +99,8 @@ export class LmdbStore implements QueueStore {
   }
 
   dead(after: number, limit: number, maxBytes: number): Promise<readonly DeadMessage[]> {
-    return this.#read((tables) =>
-      this.#window(tables, tables.dead, after, limit, maxBytes).filter((message) => 'reason' in message),
+    return this.#read((state) =>
+      this.#window(state, state.tables.dead, after, limit, maxBytes).filter((message) => 'reason' in message),
     );
   }
 
@@ -133,9 +134,9 @@ export class LmdbStore implements QueueStore {
   }
 
   /** LMDB reads from memory and at once; what it throws is a rejection all the same. */
-  #read<T>(look: (tables: Tables) => T): Promise<T> {
+  #read<T>(look: (state: OpenState) => T): Promise<T> {
     return new Promise((resolve) => {
-      resolve(look(this.#opened().tables));
+      resolve(look(this.#opened()));
     });
   }
 
@@ -207,12 +208,12 @@ export class LmdbStore implements QueueStore {
     };
   }
 
-  #window(tables: Tables, table: Table, after: number, limit: number, maxBytes: number) {
+  #window(state: OpenState, table: Table, after: number, limit: number, maxBytes: number) {
     const window: (StoredMessage | DeadMessage)[] = [];
     let bytes = 0;
     for (const { key, value } of table.getRange({ start: seqKey(after + 1) })) {
       if (window.length >= limit) break;
-      const message = this.#message(tables, readSeqKey(key), value);
+      const message = this.#message(state, readSeqKey(key), value);
       bytes += message.bytes;
       if (window.length > 0 && bytes > maxBytes) break;
       window.push(message);
@@ -220,13 +221,14 @@ export class LmdbStore implements QueueStore {
     return window;
   }
 
-  #message(tables: Tables, seq: number, record: Buffer | undefined): StoredMessage | DeadMessage {
+  #message({ tables, ledger }: OpenState, seq: number, record: Buffer | undefined): StoredMessage | DeadMessage {
     const key = seqKey(seq);
-    const { storedMicros, expiresMicros, bytes, death, inline } = this.#head(seq, record);
-    const packed = inline ?? tables.bodies.getBinary(key);
-    const body = packed === undefined ? undefined : unpackBody(packed);
+    const { storedMicros, expiresMicros, bytes, death, bodyAt } = this.#head(seq, record);
+    const packed = bodyAt === undefined ? tables.bodies.getBinary(key) : record;
+    const body = packed === undefined ? undefined : unpackBody(packed, bodyAt ?? 0);
     if (body === undefined) throw this.#unreadable(seq);
-    const deliveries = death?.deliveries ?? tables.deliveries.getBinary(key)?.readUInt32BE() ?? 0;
+    const counted = ledger.counted > 0 ? tables.deliveries.getBinary(key) : undefined;
+    const deliveries = death?.deliveries ?? counted?.readUInt32BE() ?? 0;
     const message = { seq, storedMicros, body, bytes, deliveries, expiresMicros };
     return death === undefined ? message : { ...message, reason: death.reason, diedMicros: death.diedMicros };
   }

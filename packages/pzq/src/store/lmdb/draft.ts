@@ -19,6 +19,7 @@ type Place = 'messages' | 'delayed' | 'dead';
 interface Found {
   readonly place: Place;
   readonly head: Head;
+  readonly record: Buffer;
 }
 
 interface Write {
@@ -95,7 +96,7 @@ export class Draft {
     const found = this.#find(seq);
     if (found?.head.storedMicros !== storedMicros) return false;
     this.#unlist(seq, found);
-    if (found.head.inline === undefined) this.#set(this.#tables.bodies, seq, undefined);
+    if (found.head.bodyAt === undefined) this.#set(this.#tables.bodies, seq, undefined);
     return true;
   }
 
@@ -115,7 +116,7 @@ export class Draft {
     this.#unlist(seq, found);
     this.ledger.dead++;
     const head = { ...found.head, readyMicros: 0, death: { ...cause, deliveries } };
-    this.#set(this.#tables.dead, seq, encodeRecord(head));
+    this.#set(this.#tables.dead, seq, encodeRecord(head, found.record));
   }
 
   #revive(seq: number): void {
@@ -124,7 +125,8 @@ export class Draft {
     this.#unlist(seq, found);
     this.ledger.messages++;
     this.ledger.bytes += found.head.bytes;
-    this.#set(this.#tables.messages, seq, encodeRecord({ ...found.head, expiresMicros: 0, death: undefined }));
+    const head = { ...found.head, expiresMicros: 0, death: undefined };
+    this.#set(this.#tables.messages, seq, encodeRecord(head, found.record));
   }
 
   #pass(seq: number): void {
@@ -135,7 +137,7 @@ export class Draft {
       this.ledger.delayed--;
       this.#set(this.#tables.delayed, seq, undefined);
       this.#setMoment({ micros: readyMicros, seq, what: 'ready' }, undefined);
-      this.#set(this.#tables.messages, seq, encodeRecord({ ...found.head, readyMicros: 0 }));
+      this.#set(this.#tables.messages, seq, encodeRecord({ ...found.head, readyMicros: 0 }, found.record));
     } else if (expiresMicros > 0) this.#setMoment({ micros: expiresMicros, seq, what: 'expired' }, undefined);
   }
 
@@ -152,7 +154,7 @@ export class Draft {
     if (record === undefined) return undefined;
     const head = decodeHead(record);
     if (head === undefined) throw new ProjError('CORRUPT', `message ${seq} cannot be read: restore the store`);
-    return { place, head };
+    return { place, head, record };
   }
 
   /** Takes the record out, and all that depends on where it is. */

@@ -11,8 +11,8 @@ export interface Head {
   readonly death: Death | undefined;
   /** Bytes of the body. */
   readonly bytes: number;
-  /** The body as it lies in the record; absent where it has an entry of its own. */
-  readonly inline: Uint8Array | undefined;
+  /** Where in the record the body lies; absent where it has an entry of its own. */
+  readonly bodyAt: number | undefined;
 }
 
 /** Of a dead letter: why, when, and after how many deliveries. */
@@ -62,7 +62,7 @@ export class RecordWriter {
     const bytes = bytesOfBody(body);
     const isApart = bytes > INLINE_MAX;
     const from = this.#at;
-    const head = { storedMicros, readyMicros, expiresMicros, death: undefined, bytes, inline: undefined };
+    const head = { storedMicros, readyMicros, expiresMicros, death: undefined, bytes, bodyAt: undefined };
     this.#at = writeHead(this.#memory, from, head, isApart);
     const behindHead = this.#at;
     this.#at = packBody(this.#memory, behindHead, body);
@@ -72,60 +72,61 @@ export class RecordWriter {
   }
 }
 
-/** A record again, after its head has changed. */
-export function encodeRecord(head: Head): Buffer {
-  const { inline } = head;
+/** A record again, with another head and the same body. */
+export function encodeRecord(head: Head, record: Buffer): Buffer {
+  const inline = head.bodyAt === undefined ? undefined : record.subarray(head.bodyAt);
   const memory = Buffer.allocUnsafeSlow(largestHead() + (inline?.length ?? 0));
   const end = writeHead(memory, 0, head, inline === undefined);
-  if (inline !== undefined) memory.set(inline, end);
+  inline?.copy(memory, end);
   return memory.subarray(0, end + (inline?.length ?? 0));
 }
 
-/** The head of a record; `undefined` for bytes that are none. What it says of `inline` shares memory with the record. */
-export function decodeHead(record: Uint8Array): Head | undefined {
-  const memory = Buffer.from(record.buffer, record.byteOffset, record.length);
-  const flags = memory[0] ?? 0;
-  if ((flags & VERSION_MASK) !== VERSION || memory.length < headSize(flags)) return undefined;
+/** The head of a record; `undefined` for bytes that are none. */
+export function decodeHead(record: Buffer): Head | undefined {
+  const flags = record[0] ?? 0;
+  const size = headSize(flags);
+  if ((flags & VERSION_MASK) !== VERSION || record.length < size) return undefined;
   let at = 1;
-  const number = (): number => memory.readDoubleBE((at += 8) - 8);
+  const number = (): number => record.readDoubleBE((at += 8) - 8);
   const storedMicros = number();
   const readyMicros = flags & DELAYED ? number() : 0;
   const expiresMicros = flags & EXPIRES ? number() : 0;
-  let death: Death | undefined;
-  if (flags & DEAD) {
-    const reason = REASONS[memory[at++] ?? 0xff];
-    if (reason === undefined) return undefined;
-    death = { reason, diedMicros: number(), deliveries: memory.readUInt32BE((at += 4) - 4) };
-  }
-  if (![storedMicros, readyMicros, expiresMicros, death?.diedMicros ?? 0].every(Number.isSafeInteger)) return undefined;
-  const rest = { storedMicros, readyMicros, expiresMicros, death };
-  if (flags & APART) return { ...rest, bytes: memory.readUInt32BE(at), inline: undefined };
-  const inline = memory.subarray(at);
-  const bytes = packedBytes(inline);
-  return bytes === undefined ? undefined : { ...rest, bytes, inline };
+  if (!Number.isSafeInteger(storedMicros) || !Number.isSafeInteger(readyMicros + expiresMicros)) return undefined;
+  const death = flags & DEAD ? readDeath(record, at) : undefined;
+  if (flags & DEAD && death === undefined) return undefined;
+  const isApart = (flags & APART) !== 0;
+  const bytes = isApart ? record.readUInt32BE(size - 4) : packedBytes(record, size);
+  if (bytes === undefined) return undefined;
+  return { storedMicros, readyMicros, expiresMicros, death, bytes, bodyAt: isApart ? undefined : size };
 }
 
-/** The frames of a packed body, sharing its memory; `undefined` for bytes that are none. */
-export function unpackBody(packed: Uint8Array): Body | undefined {
-  const memory = Buffer.from(packed.buffer, packed.byteOffset, packed.length);
-  if (packedBytes(memory) === undefined) return undefined;
-  const count = memory.readUInt32BE(0);
-  let at = COUNT_BYTES * (1 + count);
+function readDeath(record: Buffer, at: number): Death | undefined {
+  const reason = REASONS[record[at] ?? 0xff];
+  const diedMicros = record.readDoubleBE(at + 1);
+  if (reason === undefined || !Number.isSafeInteger(diedMicros)) return undefined;
+  return { reason, diedMicros, deliveries: record.readUInt32BE(at + 9) };
+}
+
+/** The frames of a packed body that begins there, sharing its memory; `undefined` for bytes that are none. */
+export function unpackBody(memory: Buffer, from: number): Body | undefined {
+  if (packedBytes(memory, from) === undefined) return undefined;
+  const count = memory.readUInt32BE(from);
+  let at = from + COUNT_BYTES * (1 + count);
   return Array.from({ length: count }, (_, index) => {
-    const from = at;
-    at += memory.readUInt32BE(COUNT_BYTES * (1 + index));
-    return memory.subarray(from, at);
+    const frameAt = at;
+    at += memory.readUInt32BE(from + COUNT_BYTES * (1 + index));
+    return memory.subarray(frameAt, at);
   });
 }
 
 /** Bytes of the body in there; `undefined` where the lengths do not fit. */
-function packedBytes(memory: Buffer): number | undefined {
-  if (memory.length < COUNT_BYTES) return undefined;
-  const count = memory.readUInt32BE(0);
-  const bytes = memory.length - COUNT_BYTES * (1 + count);
+function packedBytes(memory: Buffer, from: number): number | undefined {
+  if (memory.length < from + COUNT_BYTES) return undefined;
+  const count = memory.readUInt32BE(from);
+  const bytes = memory.length - from - COUNT_BYTES * (1 + count);
   if (count === 0 || bytes < 0) return undefined;
   let sum = 0;
-  for (let index = 1; index <= count; index++) sum += memory.readUInt32BE(COUNT_BYTES * index);
+  for (let index = 1; index <= count; index++) sum += memory.readUInt32BE(from + COUNT_BYTES * index);
   return sum === bytes ? bytes : undefined;
 }
 
