@@ -1,4 +1,5 @@
 /** Where workers and what they talk to live: a network in memory with a clock that is moved, or real sockets. No protocol. */
+import { ownEndpoint } from '@proj/testkit';
 import type { Transport } from '@proj/transport';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { zmqTransport } from '@proj/transport/zmq';
@@ -13,6 +14,8 @@ export abstract class World {
   abstract peerTransport(): Transport;
   /** An endpoint nobody listens at yet. */
   abstract endpoint(): string;
+  /** One that a listener can leave and come back to. */
+  abstract ownEndpoint(): Promise<string>;
   /** The promise's outcome, with time moving until it is there. */
   abstract settle<Value>(promise: Promise<Value>): Promise<Value>;
 
@@ -40,6 +43,10 @@ export class VirtualWorld extends World {
     return `tcp://broker${this.#endpoints++}:5555`;
   }
 
+  ownEndpoint(): Promise<string> {
+    return Promise.resolve(this.endpoint());
+  }
+
   settle<Value>(promise: Promise<Value>): Promise<Value> {
     // Observed from the start: a rejection may come while time moves.
     promise.catch(() => undefined);
@@ -61,6 +68,10 @@ export class ZmqWorld extends World {
 
   endpoint(): string {
     return 'tcp://127.0.0.1:*';
+  }
+
+  ownEndpoint(): Promise<string> {
+    return ownEndpoint();
   }
 
   settle<Value>(promise: Promise<Value>): Promise<Value> {

@@ -294,8 +294,8 @@ describe.each<[string, () => Stage]>([
   });
 
   it('a broker that comes back at its endpoint gets READY again', async () => {
-    const first = await stage.broker();
-    const { peer } = await stage.join<string>(first, { service: 'echo', heartbeatIntervalMs: 50, handler: () => '' });
+    const first = await stage.broker(await stage.world.ownEndpoint());
+    const { peer } = await stage.join<string>(first, { service: 'echo', heartbeatIntervalMs: 500, handler: () => '' });
     first.request(peer, 'x');
     await stage.settle(first.reply());
     await stage.settle(first.close());

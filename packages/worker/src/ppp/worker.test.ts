@@ -217,8 +217,8 @@ describe.each<[string, () => World]>([
   });
 
   it('rule 5: a queue that comes back at its endpoint hears READY again, on a new connection', async () => {
-    const first = await stage.queue();
-    const { peer } = await stage.join(first, { heartbeatIntervalMs: 50, reconnectMinMs: 50, handler: () => '' });
+    const first = await stage.queue(await stage.world.ownEndpoint());
+    const { peer } = await stage.join(first, { heartbeatIntervalMs: 500, reconnectMinMs: 50, handler: () => '' });
     first.request(peer, 'x');
     await stage.settle(first.reply());
     await stage.settle(first.close());
