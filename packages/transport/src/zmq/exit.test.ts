@@ -27,7 +27,7 @@ async function ends(name: string, body: string): Promise<string> {
     const frames = [Buffer.from('hello')];
     ${body}`,
   );
-  const { stdout, stderr } = await run(process.execPath, [path], { timeout: 50_000, killSignal: 'SIGKILL' });
+  const { stdout, stderr } = await run(process.execPath, [path], { timeout: 150_000, killSignal: 'SIGKILL' });
   return stdout + stderr;
 }
 
