@@ -102,7 +102,8 @@ export class Programs {
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
-    child.stdin.end(input);
+    // A program that refuses its flags does not wait for its input.
+    child.stdin.on('error', () => undefined).end(input);
     return await new Promise((resolve, reject) => {
       child.once('error', reject).once('close', (code) => {
         resolve({ code, stdout, stderr });
