@@ -250,6 +250,8 @@ describe('EngineHost', () => {
       start: (given) => {
         listener = given;
       },
+      pause: () => undefined,
+      resume: () => undefined,
       send: () => undefined,
       close: () => Promise.resolve(),
     };

@@ -105,6 +105,13 @@ export interface SocketPort {
    * Dealers ignore the peer; pass {@link ROUTER_PEER}.
    */
   send(peer: Peer, frames: readonly Uint8Array[]): void;
+  /**
+   * Takes no more messages in, so that the transport's queues fill up and hold the peers back; sending goes on. One message that
+   * is on its way to the listener may still come, and `onPeerGone` may come late. Any number of calls is ended by one `resume`.
+   */
+  pause(): void;
+  /** Takes messages in again. Does nothing unless paused. */
+  resume(): void;
   /** Messages accepted by `send` and not yet taken over by the transport. */
   readonly pending: number;
   /** Those of them that wait for this peer, which is congested. */

@@ -9,9 +9,9 @@ import { HEADER } from './wire.js';
 /** What a producer asks for beyond keeping the message. */
 export interface PzqWishes {
   /** Deliver it so long after storing, in milliseconds. Absent: at once. */
-  readonly delayMs?: number;
+  readonly delayMs?: number | undefined;
   /** Do not deliver it so long after storing, in milliseconds. Absent: always. */
-  readonly ttlMs?: number;
+  readonly ttlMs?: number | undefined;
 }
 
 /** {@link PzqWishes}, or the name of the first header whose value is none. */

@@ -108,6 +108,34 @@ const DEALERS: readonly CaseDefinition[] = [
     },
   },
   {
+    name: 'keeps messages away from a paused router, which has them all, in order, once it is resumed',
+    async run(rig) {
+      const dealer = await rig.boundDealer({ ...ONE_AT_A_TIME, sendWaitMs: 500 });
+      const port = await rig.bareRouter(SMALL_MARK);
+      port.connect(dealer.endpoint);
+      const router = rig.listen(port);
+      port.pause();
+      port.pause();
+      const taken = await fill(dealer);
+      check(router.messages.length <= 1, `${router.messages.length} messages came through the pause`);
+      port.resume();
+      port.resume();
+      await router.received(taken);
+      equal(heads(router), numbered(taken), 'messages');
+    },
+  },
+  {
+    name: 'closes a paused port',
+    async run(rig) {
+      const { dealer, routers } = await acquainted(rig, 1);
+      const port = routers[0]?.port;
+      port?.pause();
+      dealer.say(ROUTER_PEER, 'unread');
+      await port?.close();
+      port?.resume();
+    },
+  },
+  {
     name: 'passes over a router that does not read while another does',
     async run(rig) {
       const dealer = await rig.boundDealer({ ...ONE_AT_A_TIME, sendWaitMs: 500 });

@@ -54,6 +54,7 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
   readonly #number: number;
   readonly #outboxHost: OutboxHost;
   #listener: PortListener | undefined;
+  #paused = false;
   #closing: Promise<void> | undefined;
 
   constructor(hub: Hub, process: Process, options: PortOptions) {
@@ -100,7 +101,7 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
   }
 
   get reading(): boolean {
-    return this.#listener !== undefined || this.#closing !== undefined;
+    return (this.#listener !== undefined && !this.#paused) || this.#closing !== undefined;
   }
 
   get routingId(): Uint8Array | undefined {
@@ -147,6 +148,15 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
     if (this.#listener !== undefined) throw new Error('a port is started once');
     this.#listener = listener;
     this.#outboxHost.onSent = listener.onSent?.bind(listener);
+    this.wake();
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
     this.wake();
   }
 

@@ -34,6 +34,8 @@ export class ZmqPort implements SocketPort, OutboxHost {
   #listener: PortListener | undefined;
   #setup: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> = Promise.resolve();
+  /** Where the reader waits while paused. */
+  #gate: Gate | undefined;
   #closing: Promise<void> | undefined;
   /** False once `close` was called or the socket has failed. */
   #live = true;
@@ -73,6 +75,15 @@ export class ZmqPort implements SocketPort, OutboxHost {
   send(peer: Peer, frames: readonly Uint8Array[]): void {
     if (this.#listener === undefined) throw new Error('send: the port was not started');
     this.#outbox.send(this.#routes ? peer : ROUTER_PEER, frames);
+  }
+
+  pause(): void {
+    if (this.#live) this.#gate ??= new Gate();
+  }
+
+  resume(): void {
+    this.#gate?.open();
+    this.#gate = undefined;
   }
 
   get pending(): number {
@@ -143,6 +154,10 @@ export class ZmqPort implements SocketPort, OutboxHost {
     let handled = 0;
     let turnedAt = this.clock.now();
     while (!this.#isOver()) {
+      if (this.#gate !== undefined) {
+        await this.#gate.opened;
+        continue;
+      }
       let frames: Uint8Array[];
       try {
         frames = await this.#socket.receive();
@@ -199,6 +214,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
 
   async #close(lingerMs: number): Promise<void> {
     this.#live = false;
+    this.resume();
     if (lingerMs === 0) this.#outbox.stop();
     const deadline = this.clock.now() + lingerMs;
     await this.#setup;
@@ -216,6 +232,14 @@ export class ZmqPort implements SocketPort, OutboxHost {
       await new Promise<void>((resolve) => this.clock.at(this.clock.now() + RELEASE_CHECK_MS, resolve));
     }
   }
+}
+
+/** Something to wait for. */
+class Gate {
+  open: () => void = () => undefined;
+  readonly opened = new Promise<void>((resolve) => {
+    this.open = resolve;
+  });
 }
 
 /** What `toString('latin1')` ends in, without the search for the encoding's name. */
