@@ -1,6 +1,11 @@
 /** PZQ: a durable queue on disk. */
 export type { PzqCounters } from './counters.js';
 export type * from './effects.js';
+export { PzqEngine } from './engine.js';
+export { pzqServerOptions } from './options.js';
+export type { PzqServerOptions, PzqServerSettings } from './options.js';
+export { PzqServer } from './queue.js';
+export type { PzqDeadLetter, PzqServerEndpoints, PzqServerEvents } from './queue.js';
 export type { PzqSettings } from './settings.js';
 export type { PzqStats } from './stats.js';
 export { LmdbStore } from './store/lmdb.js';

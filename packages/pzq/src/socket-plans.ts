@@ -1,0 +1,94 @@
+/** PZQ at the sockets of a server: how what happens there is told to the engine. */
+import { decodePzqAtMonitor, decodePzqAtReceive, decodePzqAtSend } from '@proj/frames/pzq';
+import type { Peer, SocketPlan } from '@proj/transport';
+import type { PzqEvent, PzqOutletName } from './effects.js';
+import type { PzqServerSettings } from './options.js';
+
+type Endpoints = string | readonly string[];
+type Plan = SocketPlan<PzqEvent>;
+
+const KIB = 1024;
+/** Room beside a body that is not too large, for id and headers: what is a little over the limits is answered, not cut off. */
+const ENVELOPE_BYTES = 64 * KIB;
+const ENVELOPE_FRAMES = 64;
+/** An answer to a producer beside its id: status, blank, the longest reason; and what bookkeeping of it costs. */
+const ANSWER_BYTES = 256;
+/** How many producers may leave as many answers unread as one may. */
+const STALLED_PRODUCERS = 10;
+/** One attempt to find a consumer with room may take so long; after it the message is encoded anew. */
+const SEND_WAIT_MS = 100;
+
+/** Where producers come to. `acksWaiting` tells how many answers the socket still holds for one. */
+export function receivePlan(settings: PzqServerSettings, acksWaiting: (peer: Peer) => number): Plan {
+  const { receive, maxParts, maxMessageBytes, producerAckMax, producerAckMaxBytes, drainMs } = settings;
+  const answerBytes = producerAckMaxBytes + producerAckMax * ANSWER_BYTES;
+  return {
+    kind: 'router',
+    bind: listOf(receive),
+    port: {
+      maxMessageFrames: 2 * maxParts + ENVELOPE_FRAMES,
+      maxMessageBytes: 2 * maxMessageBytes + ENVELOPE_BYTES,
+      // Rule 4: the engine stops taking from a producer before this bound loses an answer.
+      peerQueueMax: producerAckMax,
+      peerQueueMaxBytes: answerBytes,
+      queueMax: STALLED_PRODUCERS * producerAckMax,
+      queueMaxBytes: STALLED_PRODUCERS * answerBytes,
+      // A producer with a routing id of its own gets its answers on the connection it has now.
+      handover: true,
+    },
+    // Rule 19.
+    drainLingerMs: drainMs,
+    onMessage: (peer, frames) => ({
+      kind: 'produce',
+      peer,
+      command: decodePzqAtReceive(frames),
+      acksWaiting: acksWaiting(peer),
+    }),
+    onPeerGone: ignore,
+    onUndeliverable: (peer, _frames, reason) => ({ kind: 'ack-undeliverable', peer, reason }),
+    onRejected: (peer, reason) => ({ kind: 'rejected', socket: 'receive', peer, reason }),
+  };
+}
+
+/** Where consumers come to: rules 12, 16 and 17. */
+export function sendPlan(outlet: PzqOutletName, endpoints: Endpoints): Plan {
+  return {
+    kind: 'dealer',
+    bind: listOf(endpoints),
+    port: {
+      highWaterMark: 1,
+      peerQueueMax: 0,
+      sendWaitMs: SEND_WAIT_MS,
+      maxMessageBytes: 64 * KIB,
+      // Whatever has not left is in the store.
+      lingerMs: 0,
+    },
+    onMessage: (_peer, frames) => ({ kind: 'consumer', outlet, command: decodePzqAtSend(frames) }),
+    onPeerGone: ignore,
+    onSent: () => ({ kind: 'delivered', outlet }),
+    onUndeliverable: () => ({ kind: 'blocked', outlet }),
+    onRejected: (peer, reason) => ({ kind: 'rejected', socket: outlet, peer, reason }),
+  };
+}
+
+/** Where the queue tells how it is. */
+export function monitorPlan(endpoints: Endpoints): Plan {
+  return {
+    kind: 'router',
+    bind: listOf(endpoints),
+    port: { highWaterMark: 10, peerQueueMax: 10, maxMessageBytes: 64 * KIB, lingerMs: 100 },
+    onMessage: (peer, frames) => ({ kind: 'monitor', peer, command: decodePzqAtMonitor(frames) }),
+    onPeerGone: ignore,
+    onUndeliverable: ignore,
+    onRejected: (peer, reason) => ({ kind: 'rejected', socket: 'monitor', peer, reason }),
+  };
+}
+
+function listOf(endpoints: Endpoints): readonly string[] {
+  return typeof endpoints === 'string' ? [endpoints] : endpoints;
+}
+
+/** The engine has no business with it: who is gone keeps nothing, and what it has not acknowledged comes back in time. */
+function ignore(): undefined {
+  return undefined;
+}
