@@ -11,7 +11,7 @@
  * | 19 drain | `#onDrain`, `#finish` |
  * | 22 monitor | `monitor.ts` |
  * | 30 shared stores | `taker.ts`, `#supplyShared` |
- * | 32 to 38 delays, lifetimes, dead letters, leases | `moments.ts`, `#onReturned`, `#giveUp` |
+ * | 32 to 38 delays, lifetimes, dead letters, leases | `moments.ts`, `#expire`, `#giveUp`, `#onExtension` |
  */
 import {
   decodePzqKey,
@@ -352,7 +352,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     this.#dead?.outlet.onTimer();
   }
 
-  /** Rules 33 and 34. A moment that cannot be acted upon, since the message is with a consumer, is over as well. */
+  /** Rules 32 and 33. A moment that cannot be acted upon, since the message is with a consumer, is over as well. */
   #onDue({ ready, expired }: DueMessages): void {
     for (const message of ready) if (this.#queue.shelf.put(message)) this.#changes.passed(message.seq);
     for (const removal of expired) {
@@ -365,8 +365,13 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     this.#moments.answered(ready.length + expired.length > 0);
   }
 
+  /** A message in flight that the store gives out once more was given back at another server, or its lease there is over. */
   #onTaken(messages: readonly StoredMessage[]): void {
-    for (const message of messages) this.#queue.shelf.put(message);
+    for (const message of messages) {
+      const known = this.#queue.outlet.find(message.seq);
+      if (known?.where === 'in-flight') this.#queue.outlet.take(known);
+      this.#queue.shelf.put(message);
+    }
     this.#queue.shelf.endRead();
     this.#taker?.taken(messages.length);
   }
@@ -413,14 +418,14 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   /** Offers what is in memory and fetches more. */
   #supply(): void {
     if (this.#delivers) {
-      if (this.#taker?.overheld === true) this.#releaseReady();
+      if (this.#taker !== undefined && (this.#taker.overheld || this.#inFlight.room === 0)) this.#releaseReady();
       this.#queue.outlet.offer();
       this.#dead?.outlet.offer();
     }
     if (this.#taker === undefined) {
       this.#queue.shelf.load('queue');
       if (!this.#queue.shelf.reading && this.#moments.ask(this.#momentsRoom)) this.#queue.shelf.beginRead();
-    } else if (this.#wantsToTake && this.#taker.take()) this.#queue.shelf.beginRead();
+    } else if (this.#wantsToTake && this.#taker.take(this.#inFlight.room)) this.#queue.shelf.beginRead();
     this.#dead?.shelf.load('dead-letters');
   }
 
@@ -443,7 +448,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
       this.#queue.outlet.ready === 0 &&
       !this.#queue.outlet.offering &&
       !this.#queue.shelf.reading &&
-      !this.#inFlight.full
+      this.#inFlight.room > 0
     );
   }
 
@@ -469,7 +474,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     }
   }
 
-  /** Rule 35: true when it has been delivered often enough. */
+  /** Rule 34: true when it has been delivered often enough. */
   #giveUp({ seq, deliveries }: Message): boolean {
     const { maxDeliveries } = this.#settings;
     if (maxDeliveries === 0) return false;

@@ -53,9 +53,9 @@ export class InFlight {
     return this.#bytes;
   }
 
-  /** Nothing more, whatever its size. */
-  get full(): boolean {
-    return this.#count >= this.#max || this.#bytes >= this.#maxBytes;
+  /** How many further messages there is room for, as far as their bytes allow. */
+  get room(): number {
+    return this.#bytes < this.#maxBytes ? this.#max - this.#count : 0;
   }
 
   /** A message that is alone may be of any size. */

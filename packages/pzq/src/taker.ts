@@ -18,6 +18,8 @@ export class Taker {
   readonly #settings: Pick<PzqSettings, 'ackTimeoutMs' | 'takeMax' | 'windowMaxBytes'>;
   readonly #out: Output;
   #limit = 1;
+  /** Nobody has taken anything since the last time nobody did. */
+  #idle = false;
   #idleMs = 0;
   #notBefore = -Infinity;
   #takenAt = -Infinity;
@@ -47,13 +49,13 @@ export class Taker {
     return this.#out.now - this.#takenAt >= this.leaseMs;
   }
 
-  /** True when it asks for messages now. */
-  take(): boolean {
+  /** True when it asks for messages now, for at most `room`. */
+  take(room: number): boolean {
     if (this.#notBefore > this.#out.now) return false;
     this.#takenAt = this.#out.now;
     this.#out.push({
       kind: 'take',
-      limit: this.#limit,
+      limit: Math.min(this.#limit, room),
       maxBytes: this.#settings.windowMaxBytes,
       leaseMs: this.leaseMs,
     });
@@ -66,13 +68,16 @@ export class Taker {
 
   /** A consumer took a message: more next time, without a pause. */
   delivered(): void {
+    this.#idle = false;
     this.#idleMs = 0;
     this.#limit = Math.min(this.#limit * 2, this.#settings.takeMax);
   }
 
-  /** No consumer has room, or the store fails. */
+  /** No consumer has room, or the store fails. Twice in a row: then messages lie longer with the store than here. */
   stalled(): void {
     this.#limit = 1;
+    if (this.#idle) this.#idleMs = IDLE_MAX_MS;
+    this.#idle = true;
     this.#pause();
   }
 

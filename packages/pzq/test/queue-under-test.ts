@@ -52,6 +52,9 @@ export const SETTINGS: PzqSettings = {
 /** Wall time of the first moment, in microseconds. */
 export const EPOCH_MICROS = 1_700_000_000_000_000;
 
+/** How long the socket waits for a consumer with room. */
+const PATIENCE_MS = 100;
+
 /** Effects that the store answers. */
 const STORE_EFFECTS = new Set(['commit', 'load', 'due', 'take', 'release', 'extend', 'probe']);
 
@@ -78,7 +81,7 @@ export class QueueUnderTest {
   /** Everything that was delivered, in order. */
   readonly deliveries: { readonly outlet: PzqOutletName; readonly command: PzqDelivery }[] = [];
   readonly #asked: PzqEffect[] = [];
-  readonly #offers = new Map<PzqOutletName, PzqDelivery>();
+  readonly #offers = new Map<PzqOutletName, { readonly command: PzqDelivery; readonly until: number }>();
 
   constructor(settings: Partial<PzqSettings> = {}, { shared = false, store = new PlainStore(), now = 0 } = {}) {
     this.settings = { ...SETTINGS, ...settings };
@@ -120,7 +123,8 @@ export class QueueUnderTest {
       this.engine.assertInvariants();
       for (const effect of effects) {
         if (STORE_EFFECTS.has(effect.kind)) this.#asked.push(effect);
-        else if (effect.kind === 'deliver') this.#offers.set(effect.outlet, effect.command);
+        else if (effect.kind === 'deliver')
+          this.#offers.set(effect.outlet, { command: effect.command, until: this.now + PATIENCE_MS });
         else lines.push(this.#describe(effect));
       }
       if (waiting.length === 0) waiting.push(...this.#answers(lines));
@@ -136,6 +140,13 @@ export class QueueUnderTest {
       if (event !== undefined) lines.push(...this.step(event));
     }
     return lines;
+  }
+
+  /** Takes a question of this kind out, to be answered by the test itself. */
+  takeAsked(kind: PzqEffect['kind']): PzqEffect {
+    const index = this.#asked.findIndex((effect) => effect.kind === kind);
+    if (index < 0) throw new Error(`the store was not asked to ${kind}`);
+    return this.#asked.splice(index, 1)[0]!;
   }
 
   /** A message of a producer: id, frames before the blank, body; as latin1 text. */
@@ -191,11 +202,14 @@ export class QueueUnderTest {
   advance(ms: number): string[] {
     const until = this.now + ms;
     const lines: string[] = [];
-    while (this.engine.deadline <= until) {
+    for (;;) {
       const due = this.engine.deadline;
-      this.now = Math.max(this.now, due);
-      lines.push(...this.step({ kind: 'timer', lateMs: 0 }).map((line) => `${this.now}ms: ${line}`));
-      if (this.engine.deadline <= due) throw new Error(`the deadline stays at ${due}`);
+      const patience = Math.min(Infinity, ...[...this.#offers.values()].map((offer) => offer.until));
+      if (Math.min(due, patience) > until) break;
+      this.now = Math.max(this.now, Math.min(due, patience));
+      const said = patience <= due ? this.#losePatience() : this.step({ kind: 'timer', lateMs: 0 });
+      lines.push(...said.map((line) => `${this.now}ms: ${line}`));
+      if (patience > due && this.engine.deadline <= due) throw new Error(`the deadline stays at ${due}`);
     }
     this.now = until;
     return lines;
@@ -216,6 +230,16 @@ export class QueueUnderTest {
     return this.step({ kind: 'start' });
   }
 
+  #losePatience(): string[] {
+    const lines: string[] = [];
+    for (const [outlet, { until }] of this.#offers) {
+      if (until > this.now) continue;
+      this.#offers.delete(outlet);
+      lines.push(...this.step({ kind: 'blocked', outlet }));
+    }
+    return lines;
+  }
+
   #newEngine(): PzqEngine {
     const { epoch, lastSeq, counts } = this.store;
     const info = { name: 'lmdb' as const, epoch, lastSeq, counts, shared: this.shared };
@@ -234,7 +258,7 @@ export class QueueUnderTest {
 
   #takeOffers(lines: string[]): PzqEvent[] {
     const events: PzqEvent[] = [];
-    for (const [outlet, command] of this.#offers) {
+    for (const [outlet, { command }] of this.#offers) {
       if (this.room === 0) break;
       this.room--;
       this.#offers.delete(outlet);
