@@ -6,7 +6,7 @@ import { pathOf, program } from './programs.js';
 import type { Flags } from './programs.js';
 
 /** Heartbeats short enough to wait for some, and enough of them that a busy machine is not taken for a dead peer. */
-export const BEATS = { 'heartbeat-ms': 100, liveness: 20 } as const;
+export const BEATS = { 'heartbeat-ms': 100, liveness: 40 } as const;
 
 /** Handler of {@link Cast.worker} that works until it is sent SIGCONT. */
 export const HOLD = pathOf('fixtures/hold.mjs');

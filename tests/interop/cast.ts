@@ -17,7 +17,7 @@ export type Flags = Readonly<Record<string, string | number | undefined>>;
  * Heartbeats in all tests: short, so that a test that waits for some is short, and many, so that a machine busy with other
  * things does not count as a dead peer.
  */
-export const BEATS = { heartbeatIntervalMs: 100, liveness: 20 } as const;
+export const BEATS = { heartbeatIntervalMs: 100, liveness: 40 } as const;
 
 /** The same as flags of a Python peer. */
 export const BEAT_FLAGS = { 'heartbeat-ms': BEATS.heartbeatIntervalMs, liveness: BEATS.liveness };

@@ -1,7 +1,7 @@
 // 10,000 requests while every hundredth costs a worker its life: none is lost, none is answered twice, and no client asks again.
 import { ProjError } from '@proj/transport';
-import type { PeerProcess } from '@proj/testkit';
 import { expect, it } from 'vitest';
+import { Crew } from '../crew.js';
 import { Tally } from '../tally.js';
 import { lastCounters, stage } from './stage.js';
 
@@ -17,14 +17,7 @@ const theater = stage();
 
 it('0 of 10,000 requests are lost with a worker killed every 100', { timeout: 600_000 }, async () => {
   const { queue, frontend, backend } = await theater.queue();
-  const workers: Promise<PeerProcess>[] = [];
-  const hire = () => {
-    const worker = theater.worker(backend);
-    // Whoever takes it from the list is told; nobody is when the test has failed before.
-    worker.catch(() => undefined);
-    workers.push(worker);
-  };
-  for (let number = 0; number < WORKERS; number++) hire();
+  const crew = new Crew(WORKERS, (flags) => theater.worker(backend, flags));
   const client = theater.client(frontend, { sockets: SOCKETS });
   const tally = new Tally();
   const ask = async (text: string) => {
@@ -35,13 +28,16 @@ it('0 of 10,000 requests are lost with a worker killed every 100', { timeout: 60
   let killed = 0;
   for (let asked = 0; asked < REQUESTS;) {
     await queue.line('worker-ready', {}, killed + ALIVE_MIN);
+    // Every second one is frozen before the queue gives it a request, so that it dies with one in hand.
+    const frozen = killed % 2 === 1 ? await crew.takeVictim() : undefined;
+    frozen?.kill('SIGSTOP');
     for (const end = asked + PER_KILL; asked < end; asked++) void ask(`request ${asked}`);
     // Half of them are answered and half are under way or waiting: workers are busy.
     await tally.received(asked - PER_KILL / 2);
-    const victim = await workers.shift()!;
+    const victim = frozen ?? (await crew.takeVictim());
     victim.kill('SIGKILL');
     killed++;
-    hire();
+    crew.hire();
   }
   await tally.received(REQUESTS);
 
@@ -54,5 +50,4 @@ it('0 of 10,000 requests are lost with a worker killed every 100', { timeout: 60
   expect(counters).toMatchObject({ requests: REQUESTS, replies: REQUESTS });
   // Otherwise the workers died idle, and nothing has been proved.
   expect(counters.resends).toBeGreaterThan(killed / 4);
-  await Promise.all(workers);
 });
