@@ -109,6 +109,11 @@ export class QueueUnderTest {
     return this.deliveries.map(({ command }) => latin1(command.body[0]!));
   }
 
+  /** Bodies whose offer is open: the socket has them, and nobody can take them back. */
+  get offered(): string[] {
+    return [...this.#offers.values()].map(({ command }) => latin1(command.body[0]!));
+  }
+
   /** What waits for the store's answer. */
   get asked(): readonly PzqEffect[] {
     return this.#asked;
@@ -135,7 +140,7 @@ export class QueueUnderTest {
   /** Answers what the store was asked, the oldest `count` questions, and what follows from them when it is not held. */
   answerStore(count = Infinity): string[] {
     const lines: string[] = [];
-    for (let i = Math.min(count, this.#asked.length); i > 0; i--) {
+    for (let left = Math.min(count, this.#asked.length); left > 0 && this.#asked.length > 0; left--) {
       const event = this.#answer(this.#asked.shift()!);
       if (event !== undefined) lines.push(...this.step(event));
     }
