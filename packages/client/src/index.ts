@@ -1,4 +1,4 @@
-/** Clients for ZeroMQ request-reply. Open `mdp/client.ts` or `ppp/client.ts` first. */
+/** Clients for ZeroMQ request-reply and queues. Open `mdp/client.ts`, `ppp/client.ts` or `pzq/producer.ts` first. */
 export type { BodyInput, Frame } from '@proj/transport';
 export { MdpClient } from './mdp/client.js';
 export type { MdpClientEvents, MdpServicePresence } from './mdp/client.js';
@@ -16,6 +16,40 @@ export type {
   LazyPirateNote,
   LazyPirateRequest,
 } from './ppp/session.js';
+export { PzqConsumer } from './pzq/consumer.js';
+export type { PzqConsumerEvents, PzqHandler } from './pzq/consumer.js';
+export type { PzqMessage } from './pzq/message.js';
+export type {
+  PzqConsumerOptions,
+  PzqProducerOptions,
+  PzqReceiveOptions,
+  PzqRunOptions,
+  PzqSendOptions,
+} from './pzq/options.js';
+export { PzqProducer } from './pzq/producer.js';
+export type { PzqProducerEvents } from './pzq/producer.js';
+export { PzqConsumerSession } from './pzq/session-consumer.js';
+export type {
+  PzqConsumerDropReason,
+  PzqConsumerEffect,
+  PzqConsumerEvent,
+  PzqConsumerNote,
+  PzqConsumerSessionOptions,
+  PzqConsumerStats,
+  PzqHanded,
+  PzqVerdict,
+} from './pzq/session-consumer.js';
+export { PzqProducerSession } from './pzq/session-producer.js';
+export type {
+  PzqOrder,
+  PzqProducerDropReason,
+  PzqProducerEffect,
+  PzqProducerEvent,
+  PzqProducerFailure,
+  PzqProducerNote,
+  PzqProducerSessionOptions,
+  PzqProducerStats,
+} from './pzq/session-producer.js';
 export type { LaneStats } from './parts/lane-events.js';
 export { isProjError, ProjError } from '@proj/transport';
 export type { ProjErrorCode } from '@proj/transport';

@@ -50,6 +50,8 @@ class Bench {
       pendingFor: () => 0,
       bind: () => Promise.reject(new Error('dealers connect')),
       connect: () => {},
+      pause: () => undefined,
+      resume: () => undefined,
       start: (listener) => void this.listeners.push(listener),
       send: (_peer, frames) => void this.sent.push(Buffer.concat(frames.slice(1)).toString('latin1')),
       close: (options) => {

@@ -42,6 +42,8 @@ class FakeTransport implements Transport {
       send: () => {},
       pending: 0,
       pendingFor: () => 0,
+      pause: () => {},
+      resume: () => {},
       close: () => {
         this.closed++;
         return this.#released;

@@ -1,0 +1,317 @@
+/** PZQ consumer, the facade: rule 24 of docs/protocols/pzq.md. Decisions: session-consumer.ts. */
+import { decodePzqAtConsumer, encodePzq } from '@proj/frames/pzq';
+import { Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
+import type { SocketPort, Transport } from '@proj/transport';
+import { PzqMessage } from './message.js';
+import type { PzqMessageOwner } from './message.js';
+import { pzqConsumerOptions, pzqReceiveOptions, pzqRunOptions } from './options.js';
+import type { PzqConsumerOptions, PzqConsumerSettings, PzqReceiveOptions, PzqRunOptions } from './options.js';
+import { within } from './rounds.js';
+import { PzqConsumerSession } from './session-consumer.js';
+import type { PzqConsumerEffect, PzqConsumerEvent, PzqConsumerNote, PzqConsumerStats } from './session-consumer.js';
+
+/** Events of a {@link PzqConsumer}. */
+export interface PzqConsumerEvents {
+  /** Something worth a log line or a counter. */
+  note: PzqConsumerNote;
+  /** A handler rejected (with its message), the clocks seem to disagree, or the socket broke. */
+  error: { readonly error: unknown; readonly message?: PzqMessage };
+}
+
+/** What `run` calls for each message. `signal` aborts when the consumer is closed. */
+export type PzqHandler = (message: PzqMessage, context: { readonly signal: AbortSignal }) => unknown;
+
+/** Somebody who waits for a message. */
+interface Reader {
+  readonly resolve: (message: PzqMessage | undefined) => void;
+  readonly reject: (error: unknown) => void;
+  /** Stops listening to the reader's signal. */
+  release: (() => void) | undefined;
+}
+
+/**
+ * Takes messages out of one or more PZQ queues.
+ *
+ * ```ts
+ * await using consumer = new PzqConsumer({ endpoints: ['tcp://127.0.0.1:11132'] });
+ * for await (const message of consumer) {
+ *   await store(message.body);
+ *   message.ack();
+ * }
+ * ```
+ *
+ * or, with several handlers at a time and acknowledgements by themselves, `await consumer.run(handler, { concurrency: 8 })`.
+ *
+ * At least once: what is not acknowledged in time comes again. A message whose key was acknowledged here before is
+ * acknowledged again and not handed out. The queue's clock starts when it sends, so `prefetch` should be no more than can be
+ * handled within its acknowledgement timeout; what TCP holds beyond it is dropped when its turn comes too late (`dropExpired`).
+ *
+ * Sockets open with the first reader. Reading rejects with `OPTIONS_INVALID`, `UNAVAILABLE` (no ZeroMQ on this machine) or what
+ * the transport has against an endpoint.
+ */
+export class PzqConsumer {
+  readonly #settings: PzqConsumerSettings;
+  readonly #events = new Emitter<PzqConsumerEvents>();
+  readonly #session: PzqConsumerSession;
+  readonly #readers = new Set<Reader>();
+  readonly #closed = new AbortController();
+  readonly #owner: PzqMessageOwner;
+  #drained: () => void = () => undefined;
+  readonly #emptied = new Promise<void>((resolve) => {
+    this.#drained = resolve;
+  });
+  #opening: Promise<void> | undefined;
+  #transport: Transport | undefined;
+  #driver: Driver<PzqConsumerEvent, PzqConsumerEffect> | undefined;
+  #port: SocketPort | undefined;
+  #broken: Error | undefined;
+  #draining: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  constructor(options: PzqConsumerOptions = {}) {
+    const settings = parseOptions('PzqConsumer', pzqConsumerOptions, options);
+    this.#settings = settings;
+    this.#session = new PzqConsumerSession(settings, () => this.#transport?.entropy.wallMicros() ?? 0);
+    this.#owner = {
+      settle: (handed, verdict) => {
+        this.#driver?.dispatch({ kind: 'settle', handed, verdict });
+      },
+      extend: (handed) => {
+        this.#driver?.dispatch({ kind: 'extend', handed });
+      },
+    };
+  }
+
+  /**
+   * The next message, to be settled by the caller; `undefined` once the consumer is drained or closed. An aborted call rejects with
+   * the signal's reason and takes no message. Any number of calls may wait, each for a message of its own.
+   */
+  async receive(options?: PzqReceiveOptions): Promise<PzqMessage | undefined> {
+    const { signal } = options === undefined ? {} : parseOptions('PzqConsumer receive', pzqReceiveOptions, options);
+    return this.#receive(signal);
+  }
+
+  /** Messages as they come, to be settled by the reader; ends when the consumer is drained or closed. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<PzqMessage, void, undefined> {
+    for (let next = await this.#receive(); next !== undefined; next = await this.#receive()) yield next;
+  }
+
+  /**
+   * Handles messages, `concurrency` at a time: acknowledges what the handler resolves for, unless it has settled the message
+   * itself, and gives back (or leaves) what it rejects for, with an `error` event. Resolves when the consumer is drained or closed or
+   * the signal aborts, and every handler has ended.
+   */
+  async run(handler: PzqHandler, options: PzqRunOptions = {}): Promise<void> {
+    const { concurrency, onError, signal } = parseOptions('PzqConsumer run', pzqRunOptions, options);
+    const { prefetch } = this.#settings;
+    if (concurrency > prefetch) {
+      const text = `PzqConsumer run: option concurrency = ${concurrency}: more than option prefetch = ${prefetch}`;
+      throw new ProjError('OPTIONS_INVALID', text);
+    }
+    const work = async (): Promise<void> => {
+      for (let next = await this.#unlessAborted(signal); next !== undefined; next = await this.#unlessAborted(signal))
+        await this.#handle(next, handler, onError);
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
+  }
+
+  /**
+   * Hands nothing out any more and gives back what waits here; resolves when everything handed out is settled or its lease has
+   * ended, at most after `drainMs`, and the socket is closed. Idempotent.
+   */
+  drain(): Promise<void> {
+    return (this.#draining ??= this.#drain());
+  }
+
+  /**
+   * Gives back what waits here, ends all reading and closes. What was handed out and is not settled comes again when its
+   * timeout has passed. Idempotent.
+   */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Adds a listener and returns the function that removes it again. */
+  on<Name extends keyof PzqConsumerEvents>(
+    event: Name,
+    listener: (payload: PzqConsumerEvents[Name]) => void,
+  ): () => void {
+    return this.#events.on(event, listener);
+  }
+
+  /** Counters since construction and gauges of now, as a copy. */
+  stats(): PzqConsumerStats {
+    return this.#session.stats;
+  }
+
+  async #receive(signal?: AbortSignal): Promise<PzqMessage | undefined> {
+    signal?.throwIfAborted();
+    if (this.#driver === undefined) await (this.#opening ??= this.#open());
+    signal?.throwIfAborted();
+    if (this.#broken !== undefined) throw this.#broken;
+    if (this.#draining !== undefined || this.#closing !== undefined) return undefined;
+    return new Promise((resolve, reject) => {
+      const reader: Reader = { resolve, reject, release: undefined };
+      this.#readers.add(reader);
+      if (signal !== undefined) this.#listen(reader, signal);
+      this.#driver?.dispatch({ kind: 'demand' });
+    });
+  }
+
+  #listen(reader: Reader, signal: AbortSignal): void {
+    const onAbort = () => {
+      this.#dismiss(reader);
+      this.#driver?.dispatch({ kind: 'waive' });
+      reader.reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    reader.release = () => {
+      signal.removeEventListener('abort', onAbort);
+    };
+  }
+
+  #dismiss(reader: Reader): void {
+    this.#readers.delete(reader);
+    reader.release?.();
+  }
+
+  async #unlessAborted(signal: AbortSignal | undefined): Promise<PzqMessage | undefined> {
+    try {
+      return await this.#receive(signal);
+    } catch (error) {
+      if (signal?.aborted === true) return undefined;
+      throw error;
+    }
+  }
+
+  async #handle(message: PzqMessage, handler: PzqHandler, onError: 'nack' | 'leave'): Promise<void> {
+    try {
+      await handler(message, { signal: this.#closed.signal });
+      message.ack();
+    } catch (error) {
+      message[onError]();
+      this.#events.emit('error', { error, message });
+    }
+  }
+
+  async #open(): Promise<void> {
+    try {
+      const transport = this.#settings.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
+      await transport.load();
+      if (this.#draining !== undefined || this.#closing !== undefined) return;
+      this.#connect(transport);
+    } catch (error) {
+      // The next reader tries again.
+      this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  #connect(transport: Transport): void {
+    const { endpoints, maxMessageFrames, maxMessageBytes, prefetch } = this.#settings;
+    // One message per connection waits in the socket: what a consumer has not read another one may get.
+    const port = transport.router({
+      maxMessageFrames,
+      maxMessageBytes,
+      highWaterMark: 1,
+      peerQueueMax: 2 * prefetch + 1000,
+    });
+    try {
+      for (const endpoint of endpoints) port.connect(endpoint);
+    } catch (error) {
+      void port.close({ lingerMs: 0 });
+      throw error;
+    }
+    this.#transport = transport;
+    this.#port = port;
+    const driver = new Driver(this.#session, transport, this.#perform);
+    this.#driver = driver;
+    port.start({
+      onMessage: (peer, frames) => {
+        driver.dispatch({ kind: 'message', peer, message: decodePzqAtConsumer(frames) });
+      },
+      onRejected: (_peer, reason) => {
+        driver.dispatch({ kind: 'rejected', reason });
+      },
+      onUndeliverable: () => {
+        driver.dispatch({ kind: 'undeliverable' });
+      },
+      onPeerGone: () => undefined,
+      onBroken: (error) => {
+        this.#broken = error;
+        for (const reader of this.#readers) {
+          this.#dismiss(reader);
+          reader.reject(error);
+        }
+        this.#events.emit('error', { error });
+      },
+    });
+  }
+
+  readonly #perform = (effect: PzqConsumerEffect): void => {
+    switch (effect.kind) {
+      case 'hand': {
+        const [reader] = this.#readers;
+        if (reader === undefined) throw new Error('a message is handed out and nobody waits for one');
+        this.#dismiss(reader);
+        reader.resolve(new PzqMessage(effect.handed, this.#owner));
+        break;
+      }
+      case 'send':
+        this.#port?.send(effect.peer, encodePzq(effect.command));
+        break;
+      case 'pause':
+      case 'resume':
+        this.#port?.[effect.kind]();
+        break;
+      case 'clock-skew':
+        this.#events.emit('error', { error: clockSkew(effect.byMs) });
+        break;
+      case 'drained':
+        this.#drained();
+        break;
+      case 'note':
+        this.#events.emit('note', effect.note);
+        break;
+    }
+  };
+
+  async #drain(): Promise<void> {
+    this.#endReading();
+    await within(this.#settings.drainMs, this.#transport?.clock, this.#emptied);
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#endReading();
+    this.#drained();
+    this.#closed.abort(new ProjError('CLOSED', 'PzqConsumer: it was closed'));
+    // The driver delivers the event when the current step, if any, is done: not later than this.
+    await Promise.resolve();
+    this.#driver?.stop();
+    await this.#port?.close();
+  }
+
+  /** Gives back what waits, and tells readers that nothing comes any more. */
+  #endReading(): void {
+    if (this.#driver === undefined) this.#drained();
+    else this.#driver.dispatch({ kind: 'drain' });
+    for (const reader of this.#readers) {
+      this.#dismiss(reader);
+      reader.resolve(undefined);
+    }
+  }
+}
+
+function clockSkew(byMs: number): ProjError {
+  const text =
+    `PzqConsumer: the first deliveries all look expired, by their time they were sent ${byMs} ms ago: ` +
+    'the clocks of queue and consumer disagree; set them, or switch option dropExpired off';
+  return new ProjError('EXPIRED', text);
+}

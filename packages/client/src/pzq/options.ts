@@ -1,0 +1,106 @@
+/** Options of the PZQ producer and consumer: what may be set, defaults, bounds. Rules 23 and 24 of docs/protocols/pzq.md. */
+import * as z from 'zod';
+import { clientFields, count, endpoints, requestFields } from '../options.js';
+
+const DAY_MS = 86_400_000;
+/** As `delayMs` and `ttlMs` of a message may be long. */
+const LONGEST_MS = 4_000_000_000_000;
+
+const milliseconds = z.int().min(1).max(DAY_MS);
+const sharedFields = {
+  /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
+  maxMessageBytes: clientFields.maxMessageBytes,
+  /** Largest message, in frames, sent or received. 8 to 65,536; default 1024. */
+  maxMessageFrames: z.int().min(8).max(65_536).default(1024),
+  /** How long `drain` may take. 1 ms to a day, default 10,000. */
+  drainMs: milliseconds.default(10_000),
+  /** Where sockets and time come from. Default: ZeroMQ, loaded with the first use. */
+  transport: clientFields.transport,
+};
+
+/** Schema of {@link PzqProducerOptions}. */
+export const pzqProducerOptions = z.strictObject({
+  ...sharedFields,
+  /** Receive sockets of queues, in order of preference; silence or a lost connection leads to the next one. 1 to 64; default `tcp://127.0.0.1:11131`. */
+  endpoints: endpoints.default(['tcp://127.0.0.1:11131']),
+  /** Messages sent and not acknowledged. 1 to 100,000; default 1000. */
+  window: count.max(100_000).default(1000),
+  /** While they hold so many bytes, no further message is sent. At least 1; default 67,108,864. */
+  windowBytes: count.default(67_108_864),
+  /** Calls that wait for a full window; more fail with `QUEUE_FULL`. 0 to 10,000,000; default 100,000. */
+  waitingMax: clientFields.waitingMax,
+  /** Silence after which a message is sent again. 1 ms to a day, default 5000 (the original's PHP client). */
+  ackTimeoutMs: milliseconds.default(5000),
+  /** How long a message may be unacknowledged in all, its waiting included. 1 ms to a day; default: for ever. */
+  timeoutMs: milliseconds.optional(),
+});
+
+/** What `new PzqProducer()` takes; everything has a default. */
+export type PzqProducerOptions = z.input<typeof pzqProducerOptions>;
+
+/** {@link PzqProducerOptions} with the defaults filled in. */
+export type PzqProducerSettings = z.output<typeof pzqProducerOptions>;
+
+const wish = z.int().min(0).max(LONGEST_MS).optional();
+
+/** Schema of {@link PzqSendOptions}. */
+export const pzqSendOptions = z.strictObject({
+  /** Deliver it so long after storing, in milliseconds. 0 to 4,000,000,000,000. Needs a queue of ours that reads headers. */
+  delayMs: wish,
+  /** Do not deliver it so long after storing, in milliseconds. 0 to 4,000,000,000,000. Needs a queue of ours that reads headers. */
+  ttlMs: wish,
+  /**
+   * The message's id, 1 to 255 bytes: one sent twice with the same id is stored once by a queue with a dedupe window, also when
+   * the sender has restarted in between. Default: a new UUID.
+   */
+  id: z
+    .union([z.string(), z.instanceof(Uint8Array)])
+    .refine((id) => id.length > 0 && Buffer.byteLength(id) <= 255, 'must be 1 to 255 bytes')
+    .optional(),
+  /** Ends the call with the signal's reason. The message may be stored all the same. */
+  signal: requestFields.signal,
+});
+
+/** What a single message may set. */
+export type PzqSendOptions = z.input<typeof pzqSendOptions>;
+
+/** Schema of {@link PzqConsumerOptions}. */
+export const pzqConsumerOptions = z.strictObject({
+  ...sharedFields,
+  /** Send sockets of queues; messages come from all of them. 1 to 64; default `tcp://127.0.0.1:11132`. */
+  endpoints: endpoints.default(['tcp://127.0.0.1:11132']),
+  /** Messages taken from the socket and not settled, those that wait here included. 1 to 100,000; default 32. */
+  prefetch: count.max(100_000).default(32),
+  /** Drop a delivery whose acknowledgement timeout is over when its turn comes: the queue sends it again anyway. Default true. */
+  dropExpired: z.boolean().default(true),
+  /** Keys of acknowledged messages that are remembered, so that they are not handled again. 0 to 1,000,000; default 10,000. */
+  dedupeMax: z.int().min(0).max(1_000_000).default(10_000),
+});
+
+/** What `new PzqConsumer()` takes; everything has a default. */
+export type PzqConsumerOptions = z.input<typeof pzqConsumerOptions>;
+
+/** {@link PzqConsumerOptions} with the defaults filled in. */
+export type PzqConsumerSettings = z.output<typeof pzqConsumerOptions>;
+
+/** Schema of {@link PzqReceiveOptions}. */
+export const pzqReceiveOptions = z.strictObject({
+  /** Ends the waiting with the signal's reason. */
+  signal: requestFields.signal,
+});
+
+/** What `consumer.receive()` takes. */
+export type PzqReceiveOptions = z.input<typeof pzqReceiveOptions>;
+
+/** Schema of {@link PzqRunOptions}. */
+export const pzqRunOptions = z.strictObject({
+  /** Handlers at the same time. 1 to 100,000, at most `prefetch`; default 1. */
+  concurrency: count.max(100_000).default(1),
+  /** What becomes of a message whose handler rejects: given back at once, or left until its lease ends. Default `nack`. */
+  onError: z.enum(['nack', 'leave']).default('nack'),
+  /** Stops taking messages; running handlers are waited for. */
+  signal: requestFields.signal,
+});
+
+/** What `consumer.run()` takes besides the handler. */
+export type PzqRunOptions = z.input<typeof pzqRunOptions>;

@@ -1,0 +1,318 @@
+/** PZQ producer, the facade: rule 23 of docs/protocols/pzq.md. Decisions: session-producer.ts. */
+import { fromLatin1, totalBytes } from '@proj/frames';
+import { decodePzqAtProducer, encodePzq, encodePzqHeaders } from '@proj/frames/pzq';
+import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER, toFrames } from '@proj/transport';
+import type { BodyInput, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { pzqProducerOptions, pzqSendOptions } from './options.js';
+import type { PzqProducerOptions, PzqProducerSettings, PzqSendOptions } from './options.js';
+import { Rounds, within } from './rounds.js';
+import { PzqProducerSession } from './session-producer.js';
+import type {
+  PzqProducerEffect,
+  PzqProducerEvent,
+  PzqProducerFailure,
+  PzqProducerNote,
+  PzqProducerStats,
+} from './session-producer.js';
+
+/** Events of a {@link PzqProducer}. */
+export interface PzqProducerEvents {
+  /** Something worth a log line or a counter. */
+  note: PzqProducerNote;
+}
+
+/** Id, delimiter and two headers. */
+const FRAMES_BESIDE_BODY = 4;
+const NO_HEADERS: readonly Uint8Array[] = [];
+const NO_WISHES: PzqSendOptions = {};
+
+/** What error messages call a message. */
+const SUBJECT = 'message';
+
+/** One message on its way, from the caller's side. */
+interface Sending {
+  readonly body: readonly Uint8Array[];
+  readonly headers: readonly Uint8Array[];
+  /** In which round of {@link Rounds} it began. */
+  readonly round: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+  /** Chosen when it goes to the session, if the caller has chosen none. */
+  id: Uint8Array | undefined;
+  /** Stops listening to the caller's signal. */
+  release: (() => void) | undefined;
+  over: boolean;
+}
+
+/**
+ * Puts messages into a PZQ queue. `send` resolves when the queue says that it has stored the message.
+ *
+ * ```ts
+ * await using producer = new PzqProducer({ endpoints: ['tcp://127.0.0.1:11131'] });
+ * await producer.send('hello');
+ * ```
+ *
+ * Do not await each message before the next one where speed matters: up to `window` are under way at a time, in order, and the
+ * others wait for their turn. A message that stays unacknowledged is sent again under the same id, so it may be stored
+ * more than once unless the queue has a dedupe window.
+ *
+ * A call that fails rejects with a `ProjError`: `REJECTED` (the queue refused it; `details.reason` has its words), `TIMEOUT` (only
+ * with `timeoutMs`), `QUEUE_FULL` (too many calls wait), `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this
+ * machine), `CLOSED`, `OPTIONS_INVALID` or `PROTOCOL_LOCAL` (a body without frames or over the limits, an id in use). An aborted
+ * one rejects with the signal's reason. After all of them but `REJECTED` the message may have been stored.
+ */
+export class PzqProducer {
+  readonly #settings: PzqProducerSettings;
+  readonly #port: PortOptions;
+  readonly #events = new Emitter<PzqProducerEvents>();
+  readonly #session: PzqProducerSession<Sending>;
+  readonly #rounds = new Rounds();
+  readonly #leaving = new Set<Promise<void>>();
+  #early: Sending[] = [];
+  #loading: Promise<void> | undefined;
+  #transport: Transport | undefined;
+  #driver: Driver<PzqProducerEvent<Sending>, PzqProducerEffect<Sending>> | undefined;
+  #socket: SocketPort | undefined;
+  #draining: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  constructor(options: PzqProducerOptions = {}) {
+    const settings = parseOptions('PzqProducer', pzqProducerOptions, options);
+    const { maxMessageFrames, maxMessageBytes, window } = settings;
+    this.#settings = settings;
+    this.#session = new PzqProducerSession(settings, () => this.#transport?.entropy.random() ?? 0);
+    // The window is the bound: nothing in the socket may be a lower one.
+    const room = 2 * window + 1;
+    const bytes = Number.MAX_SAFE_INTEGER;
+    this.#port = {
+      maxMessageFrames,
+      maxMessageBytes,
+      highWaterMark: room,
+      peerQueueMax: room,
+      peerQueueMaxBytes: bytes,
+      queueMax: room,
+      queueMaxBytes: bytes,
+    };
+  }
+
+  /** Resolves when the queue has stored the message. The body's bytes must not change until then. */
+  send(body: BodyInput, options?: PzqSendOptions): Promise<void> {
+    return new Promise((resolve, reject) => {
+      // What is thrown in here rejects the promise.
+      const { delayMs, ttlMs, id, signal } =
+        options === undefined ? NO_WISHES : parseOptions('PzqProducer send', pzqSendOptions, options);
+      const { maxMessageFrames, maxMessageBytes } = this.#settings;
+      const limits = { frames: maxMessageFrames - FRAMES_BESIDE_BODY, bytes: maxMessageBytes };
+      const sending: Sending = {
+        body: toFrames(SUBJECT, body, limits),
+        headers: delayMs === undefined && ttlMs === undefined ? NO_HEADERS : encodePzqHeaders({ delayMs, ttlMs }),
+        round: this.#rounds.begin(),
+        resolve,
+        reject,
+        id: typeof id === 'string' ? Buffer.from(id) : id,
+        release: undefined,
+        over: false,
+      };
+      this.#begin(sending, signal);
+    });
+  }
+
+  /** Resolves when every message given to `send` before has its outcome, whatever it is. */
+  flush(): Promise<void> {
+    return this.#rounds.next();
+  }
+
+  /**
+   * Takes no more messages, waits until the others have their outcome, at most `drainMs`, and closes: what is left then rejects
+   * with `CLOSED`. Idempotent.
+   */
+  drain(): Promise<void> {
+    return (this.#draining ??= this.#drain());
+  }
+
+  /** Rejects what has no outcome and later calls with `CLOSED`; resolves when the socket is closed. Idempotent. */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Adds a listener and returns the function that removes it again. */
+  on<Name extends keyof PzqProducerEvents>(
+    event: Name,
+    listener: (payload: PzqProducerEvents[Name]) => void,
+  ): () => void {
+    return this.#events.on(event, listener);
+  }
+
+  /** Counters since construction and gauges of now, as a copy. */
+  stats(): PzqProducerStats {
+    return this.#session.stats;
+  }
+
+  #begin(sending: Sending, signal: AbortSignal | undefined): void {
+    if (signal?.aborted === true) this.#settle(sending, signal.reason);
+    else if (this.#draining !== undefined || this.#closing !== undefined) this.#settle(sending, this.#error('CLOSED'));
+    else {
+      if (signal !== undefined) this.#listen(sending, signal);
+      if (this.#driver !== undefined) this.#produce(sending, this.#transport as Transport);
+      else if (this.#early.length >= this.#settings.window + this.#settings.waitingMax)
+        this.#settle(sending, this.#error('QUEUE_FULL'));
+      else {
+        this.#early.push(sending);
+        this.#loading ??= this.#load();
+      }
+    }
+  }
+
+  #listen(sending: Sending, signal: AbortSignal): void {
+    const onAbort = () => {
+      this.#settle(sending, signal.reason);
+      if (sending.id !== undefined) this.#driver?.dispatch({ kind: 'abort', id: sending.id });
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    sending.release = () => {
+      signal.removeEventListener('abort', onAbort);
+    };
+  }
+
+  #produce(sending: Sending, { entropy }: Transport): void {
+    const { headers, body } = sending;
+    if (sending.id !== undefined && this.#session.has(sending.id)) {
+      this.#settle(sending, new ProjError('PROTOCOL_LOCAL', `${SUBJECT}: another one with this id is under way`));
+      return;
+    }
+    const id = (sending.id ??= fromLatin1(entropy.uuid()));
+    this.#driver?.dispatch({ kind: 'produce', order: { ticket: sending, id, headers, body, bytes: totalBytes(body) } });
+  }
+
+  /** Never rejects. */
+  async #load(): Promise<void> {
+    try {
+      const transport = this.#settings.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
+      await transport.load();
+      if (this.#closing !== undefined) return;
+      this.#transport = transport;
+      this.#driver = new Driver(this.#session, transport, this.#perform);
+      for (const sending of this.#early.splice(0)) if (!sending.over) this.#produce(sending, transport);
+    } catch (error) {
+      // The next call tries again.
+      this.#loading = undefined;
+      for (const sending of this.#early.splice(0)) this.#settle(sending, error);
+    }
+  }
+
+  readonly #perform = (effect: PzqProducerEffect<Sending>): void => {
+    switch (effect.kind) {
+      case 'open':
+        this.#open(effect.socket, effect.endpoint);
+        break;
+      case 'close':
+        if (this.#socket !== undefined) this.#discard(this.#socket);
+        this.#socket = undefined;
+        break;
+      case 'send':
+        this.#socket?.send(ROUTER_PEER, encodePzq(effect.command));
+        break;
+      case 'stored':
+        this.#settle(effect.ticket);
+        break;
+      case 'failed':
+        this.#settle(effect.ticket, this.#error(effect.code, effect));
+        break;
+      case 'note':
+        this.#events.emit('note', effect.note);
+        break;
+    }
+  };
+
+  /** Ends a call, well without an error; what comes after the first end is ignored. */
+  #settle(sending: Sending, error?: unknown): void {
+    if (sending.over) return;
+    sending.over = true;
+    sending.release?.();
+    if (error === undefined) sending.resolve();
+    else sending.reject(error);
+    this.#rounds.end(sending.round);
+  }
+
+  #open(socket: number, endpoint: string): void {
+    let port: SocketPort | undefined;
+    try {
+      port = (this.#transport as Transport).dealer(this.#port);
+      port.connect(endpoint);
+      port.start(this.#listenerOf(socket));
+      this.#socket = port;
+    } catch (cause) {
+      if (port !== undefined) this.#discard(port);
+      this.#driver?.dispatch({ kind: 'refused', socket, cause });
+    }
+  }
+
+  #listenerOf(socket: number): PortListener {
+    const lost = () => {
+      this.#driver?.dispatch({ kind: 'lost', socket });
+    };
+    return {
+      onMessage: (_peer, frames) => {
+        this.#driver?.dispatch({ kind: 'message', socket, message: decodePzqAtProducer(frames) });
+      },
+      onRejected: (_peer, reason) => {
+        this.#driver?.dispatch({ kind: 'rejected', socket, reason });
+      },
+      onPeerGone: lost,
+      onUndeliverable: lost,
+      onBroken: lost,
+    };
+  }
+
+  /** What it has not sent yet is sent on the next connection: nothing lingers. */
+  #discard(port: SocketPort): void {
+    const left: Promise<void> = port.close({ lingerMs: 0 }).finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+  }
+
+  async #drain(): Promise<void> {
+    const flushed = this.flush();
+    await this.#loading;
+    await within(this.#settings.drainMs, this.#transport?.clock, flushed);
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#driver?.dispatch({ kind: 'close' });
+    for (const sending of this.#early.splice(0)) this.#settle(sending, this.#error('CLOSED'));
+    // The driver delivers the event when the current step, if any, is done: not later than this.
+    await Promise.resolve();
+    this.#driver?.stop();
+    await Promise.all(this.#leaving);
+  }
+
+  #error(code: PzqProducerFailure, outcome: Partial<Failure> = {}): ProjError {
+    const { reason = '', sends = 0, cause } = outcome;
+    const text = `${SUBJECT}: ${explain(code, { reason, sends, cause }, this.#settings)}`;
+    return new ProjError(code, text, { details: { reason, sends }, ...(cause === undefined ? {} : { cause }) });
+  }
+}
+
+type Failure = Pick<Extract<PzqProducerEffect<unknown>, { kind: 'failed' }>, 'reason' | 'sends' | 'cause'>;
+
+function explain(code: PzqProducerFailure, { reason, sends, cause }: Failure, settings: PzqProducerSettings): string {
+  const { endpoints, window, waitingMax, timeoutMs = 0 } = settings;
+  switch (code) {
+    case 'REJECTED':
+      return `the queue did not store it: ${reason === '' ? 'it gave no reason' : JSON.stringify(reason)}`;
+    case 'TIMEOUT':
+      return `not acknowledged within ${timeoutMs} ms, ${sends} sends (${endpoints.join(', ')}); is a queue there?`;
+    case 'QUEUE_FULL':
+      return `${window + waitingMax} are without outcome already; await some, or raise option waitingMax`;
+    case 'UNREACHABLE':
+      return `cannot open a socket: ${cause instanceof Error ? cause.message : String(cause)}`;
+    case 'CLOSED':
+      return 'the producer is closed';
+  }
+}

@@ -1,0 +1,382 @@
+/** PZQ consumer, the engine: what is taken in, handed out and acknowledged. Rule 24 of docs/protocols/pzq.md. */
+import { latin1 } from '@proj/frames';
+import type {
+  PzqConsumerAck,
+  PzqDelivery,
+  PzqLeaseExtension,
+  PzqMalformedReason,
+  PzqToConsumer,
+} from '@proj/frames/pzq';
+import { Deadline, DeadlineHeap, DeadlineList, HeapDeadline, oncePerMinute } from '@proj/heartbeat';
+import type { Engine, Peer, RejectReason, TimerEvent } from '@proj/transport';
+import { SeenKeys } from './seen-keys.js';
+
+/** Settings of a {@link PzqConsumerSession}. */
+export interface PzqConsumerSessionOptions {
+  /** Most messages in hand, at least 1: those that wait for a reader and those that were handed out and are not settled. */
+  readonly prefetch: number;
+  readonly dropExpired: boolean;
+  /** Keys of acknowledged messages that are remembered. */
+  readonly dedupeMax: number;
+}
+
+/** What becomes of a message that was handed out. `leave` says nothing to the queue: it comes again when its lease ends. */
+export type PzqVerdict = 'ack' | 'nack' | 'leave';
+
+/** A fact reported to a consumer's session. */
+export type PzqConsumerEvent =
+  | { readonly kind: 'message'; readonly peer: Peer; readonly message: PzqToConsumer }
+  /** A message over the limits of the socket was dropped. */
+  | { readonly kind: 'rejected'; readonly reason: RejectReason }
+  /** What was sent to a queue did not go out. */
+  | { readonly kind: 'undeliverable' }
+  /** One reader more waits for a message. */
+  | { readonly kind: 'demand' }
+  /** One reader less does. */
+  | { readonly kind: 'waive' }
+  /** The verdict on a message that was handed out. Once per message. */
+  | { readonly kind: 'settle'; readonly handed: PzqHanded; readonly verdict: PzqVerdict }
+  /** A message that was handed out takes longer. */
+  | { readonly kind: 'extend'; readonly handed: PzqHanded }
+  /** Hands nothing out any more; `drained` follows when all that was handed out is settled. */
+  | { readonly kind: 'drain' };
+
+/** A message as it was handed out. */
+export interface PzqHanded {
+  /** Different for each message that is handed out, also for the same one later. */
+  readonly number: number;
+  readonly peer: Peer;
+  readonly delivery: PzqDelivery;
+}
+
+/** Why something a queue sent was dropped. */
+export type PzqConsumerDropReason =
+  | PzqMalformedReason
+  | RejectReason
+  /** Its acknowledgement timeout was over when its turn came. */
+  | 'expired'
+  /** It was in hand already. */
+  | 'in-hand';
+
+/** Something worth a log line. */
+export type PzqConsumerNote =
+  /** Once per reason and minute. */
+  | { readonly code: 'message-dropped'; readonly reason: PzqConsumerDropReason }
+  /** An acknowledgement did not go out: the message comes again. Once a minute. */
+  | { readonly code: 'ack-undeliverable' };
+
+/** What a session wants done. */
+export type PzqConsumerEffect =
+  /** To the reader that has waited longest. */
+  | { readonly kind: 'hand'; readonly handed: PzqHanded }
+  | { readonly kind: 'send'; readonly peer: Peer; readonly command: PzqConsumerAck | PzqLeaseExtension }
+  /** Read no more, or again. One more message may come after `pause`. */
+  | { readonly kind: 'pause' }
+  | { readonly kind: 'resume' }
+  /** All of the first deliveries look expired: one of the clocks is wrong, by about so much. Once. */
+  | { readonly kind: 'clock-skew'; readonly byMs: number }
+  | { readonly kind: 'drained' }
+  | { readonly kind: 'note'; readonly note: PzqConsumerNote };
+
+/** Counters since construction and gauges of now. */
+export interface PzqConsumerStats {
+  /** Gauge: taken in and waiting for a reader. */
+  readonly waiting: number;
+  /** Gauge: handed out and not settled. */
+  readonly unsettled: number;
+  /** Deliveries. */
+  readonly received: number;
+  readonly handedOut: number;
+  readonly acked: number;
+  readonly nacked: number;
+  readonly left: number;
+  readonly extended: number;
+  /** Deliveries of messages that were acknowledged before: acknowledged again, not handed out. */
+  readonly repeated: number;
+  /** Messages handed out whose lease ended before there was a verdict. */
+  readonly leasesLost: number;
+  readonly acksUndeliverable: number;
+  readonly dropped: Readonly<Partial<Record<PzqConsumerDropReason, number>>>;
+}
+
+/** A message in hand. */
+class Held {
+  readonly key: string;
+  readonly peer: Peer;
+  delivery: PzqDelivery;
+  /** Its turn, while it waits for a reader. */
+  readonly turn = new Deadline<Held>(this);
+  /** The end of its lease, once it was handed out. */
+  readonly lease = new HeapDeadline<Held>(this);
+  /** 0 while it waits. */
+  number = 0;
+
+  constructor(key: string, peer: Peer, delivery: PzqDelivery) {
+    this.key = key;
+    this.peer = peer;
+    this.delivery = delivery;
+  }
+}
+
+/** How many deliveries must look expired, from the first on, before the clocks are suspected. */
+const SKEW_SAMPLE = 20;
+
+/**
+ * The engine of a consumer. At most `prefetch` messages are in hand; then the socket is not read, so the rest stays with the
+ * queue, but for what TCP and one message per connection hold. A message that was handed out gives its place free when it is
+ * settled, or when its lease has ended without a verdict: the queue will give it to somebody else.
+ *
+ * A message acknowledged before is acknowledged again and not handed out; one that is in hand already is not taken a second time.
+ * A step costs O(log prefetch).
+ */
+export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerEffect> {
+  readonly #options: PzqConsumerSessionOptions;
+  readonly #wallMicros: () => number;
+  /** By key. */
+  readonly #held = new Map<string, Held>();
+  /** The delay of 0 makes the list a queue. */
+  readonly #waiting = new DeadlineList<Held>(0);
+  readonly #leases = new DeadlineHeap<Held>();
+  readonly #seen: SeenKeys;
+  readonly #noted = oncePerMinute();
+  readonly #counts = {
+    received: 0,
+    handedOut: 0,
+    acked: 0,
+    nacked: 0,
+    left: 0,
+    extended: 0,
+    repeated: 0,
+    leasesLost: 0,
+    acksUndeliverable: 0,
+  };
+  readonly #dropped = new Map<PzqConsumerDropReason, number>();
+  #effects: PzqConsumerEffect[] = [];
+  /** Readers that wait. */
+  #demand = 0;
+  #paused = false;
+  /** Deliveries judged so far, while all of them were expired; `Infinity` once one was not, or the error was told. */
+  #suspicious = 0;
+  #draining = false;
+  #drained = false;
+
+  /** `wallMicros` reads the wall clock, in microseconds since 1970. */
+  constructor(options: PzqConsumerSessionOptions, wallMicros: () => number) {
+    this.#options = options;
+    this.#wallMicros = wallMicros;
+    this.#seen = new SeenKeys(options.dedupeMax);
+  }
+
+  /** See {@link Engine.deadline}. */
+  get deadline(): number {
+    return this.#leases.deadline;
+  }
+
+  /** Counters and gauges, as a copy. */
+  get stats(): PzqConsumerStats {
+    return {
+      waiting: this.#waiting.size,
+      unsettled: this.#leases.size,
+      ...this.#counts,
+      dropped: Object.fromEntries(this.#dropped),
+    };
+  }
+
+  /** See {@link Engine.step}. */
+  step(event: PzqConsumerEvent | TimerEvent, now: number): readonly PzqConsumerEffect[] {
+    this.#effects = [];
+    switch (event.kind) {
+      case 'message':
+        this.#onMessage(event.peer, event.message, now);
+        break;
+      case 'rejected':
+        this.#drop(event.reason, now);
+        break;
+      case 'undeliverable':
+        this.#counts.acksUndeliverable++;
+        if (this.#noted.allow('ack-undeliverable', now)) this.#note({ code: 'ack-undeliverable' });
+        break;
+      case 'demand':
+        this.#demand++;
+        break;
+      case 'waive':
+        this.#demand--;
+        break;
+      case 'settle':
+        this.#onSettle(event.handed, event.verdict);
+        break;
+      case 'extend':
+        this.#onExtend(event.handed, now);
+        break;
+      case 'drain':
+        this.#onDrain();
+        break;
+      case 'timer':
+        this.#onTimer(now);
+        break;
+    }
+    this.#handOut(now);
+    this.#regulate();
+    return this.#effects;
+  }
+
+  #onMessage(peer: Peer, delivery: PzqToConsumer, now: number): void {
+    if (delivery.kind === 'malformed') {
+      this.#drop(delivery.reason, now);
+      return;
+    }
+    this.#counts.received++;
+    const key = latin1(delivery.key);
+    const held = this.#held.get(key);
+    if (held !== undefined) this.#onAgain(held, delivery, now);
+    else if (this.#seen.has(key)) {
+      this.#counts.repeated++;
+      this.#answer(peer, delivery, true);
+    } else if (this.#draining) this.#answer(peer, delivery, false);
+    else {
+      const fresh = new Held(key, peer, delivery);
+      this.#held.set(key, fresh);
+      this.#waiting.renew(fresh.turn, now);
+    }
+  }
+
+  /** The queue's lease ended before there was a verdict, and a new one began with this delivery. */
+  #onAgain(held: Held, delivery: PzqDelivery, now: number): void {
+    held.delivery = delivery;
+    if (held.number > 0) this.#leases.set(held.lease, leaseEnd(delivery, now));
+    this.#drop('in-hand', now);
+  }
+
+  #onSettle({ number, peer, delivery }: PzqHanded, verdict: PzqVerdict): void {
+    const key = latin1(delivery.key);
+    const held = this.#held.get(key);
+    const isIt = held?.number === number;
+    if (isIt) this.#forget(held);
+    switch (verdict) {
+      case 'ack':
+        // It came again, since its lease had ended, and nobody has begun with it.
+        if (held?.number === 0) this.#forget(held);
+        this.#counts.acked++;
+        this.#seen.add(key);
+        this.#answer(peer, delivery, true);
+        break;
+      case 'nack':
+        this.#counts.nacked++;
+        // A late one, of a message that is in hand anew, would take it from that reader.
+        if (held === undefined || isIt) this.#answer(peer, delivery, false);
+        break;
+      case 'leave':
+        this.#counts.left++;
+        break;
+    }
+  }
+
+  #onExtend({ number, peer, delivery }: PzqHanded, now: number): void {
+    const held = this.#held.get(latin1(delivery.key));
+    if (held?.number !== number) return;
+    this.#counts.extended++;
+    this.#leases.set(held.lease, leaseEnd(delivery, now));
+    this.#effects.push({ kind: 'send', peer, command: { kind: 'lease-extension', key: delivery.key } });
+  }
+
+  #onDrain(): void {
+    this.#draining = true;
+    this.#demand = 0;
+    for (const held of [...this.#waiting.values()]) {
+      this.#forget(held);
+      this.#answer(held.peer, held.delivery, false);
+    }
+  }
+
+  #onTimer(now: number): void {
+    for (let held = this.#leases.takeDue(now); held !== undefined; held = this.#leases.takeDue(now)) {
+      this.#counts.leasesLost++;
+      this.#forget(held);
+    }
+  }
+
+  #handOut(now: number): void {
+    while (this.#demand > 0) {
+      const held = this.#waiting.takeDue(now);
+      if (held === undefined) return;
+      if (this.#isExpired(held.delivery)) {
+        this.#forget(held);
+        this.#drop('expired', now);
+      } else this.#hand(held, now);
+    }
+  }
+
+  #hand(held: Held, now: number): void {
+    const { peer, delivery } = held;
+    this.#demand--;
+    held.number = ++this.#counts.handedOut;
+    this.#leases.set(held.lease, leaseEnd(delivery, now));
+    this.#effects.push({ kind: 'hand', handed: { number: held.number, peer, delivery } });
+  }
+
+  #isExpired({ sentMicros, ackTimeoutMicros }: PzqDelivery): boolean {
+    if (!this.#options.dropExpired) return false;
+    const overMicros = this.#wallMicros() - sentMicros - ackTimeoutMicros;
+    if (overMicros <= 0) {
+      this.#suspicious = Infinity;
+      return false;
+    }
+    if (++this.#suspicious === SKEW_SAMPLE) {
+      this.#suspicious = Infinity;
+      this.#effects.push({ kind: 'clock-skew', byMs: Math.round((overMicros + ackTimeoutMicros) / 1000) });
+    }
+    return true;
+  }
+
+  /** Stops reading at the bound, and starts again below it. */
+  #regulate(): void {
+    const full = this.#draining || this.#held.size >= this.#options.prefetch;
+    if (full !== this.#paused) this.#effects.push({ kind: full ? 'pause' : 'resume' });
+    this.#paused = full;
+    if (!this.#draining || this.#drained || this.#held.size > 0) return;
+    this.#drained = true;
+    this.#effects.push({ kind: 'drained' });
+  }
+
+  /** Strikes the message off the books. */
+  #forget(held: Held): void {
+    this.#held.delete(held.key);
+    this.#waiting.remove(held.turn);
+    this.#leases.remove(held.lease);
+  }
+
+  #answer(peer: Peer, { key }: PzqDelivery, positive: boolean): void {
+    this.#effects.push({ kind: 'send', peer, command: { kind: 'consumer-ack', key, positive } });
+  }
+
+  #drop(reason: PzqConsumerDropReason, now: number): void {
+    this.#dropped.set(reason, (this.#dropped.get(reason) ?? 0) + 1);
+    if (this.#noted.allow(reason, now)) this.#note({ code: 'message-dropped', reason });
+  }
+
+  #note(note: PzqConsumerNote): void {
+    this.#effects.push({ kind: 'note', note });
+  }
+
+  /** See {@link Engine.assertInvariants}. */
+  assertInvariants(): void {
+    this.#leases.assertInvariants();
+    this.#seen.assertInvariants();
+    const { prefetch } = this.#options;
+    // What was read before the pause took effect.
+    if (this.#held.size > prefetch + 1) throw new Error(`${this.#held.size} messages are in hand`);
+    if (this.#held.size !== this.#waiting.size + this.#leases.size)
+      throw new Error('a message neither waits nor is out');
+    for (const held of this.#held.values())
+      if (held.number === 0 && this.#demand > 0) throw new Error('a message waits although a reader does');
+    if (this.#demand < 0) throw new Error(`${this.#demand} readers wait`);
+    if (!this.#paused && this.#held.size >= prefetch)
+      throw new Error('the socket is read although all places are taken');
+    if (this.#paused && !this.#draining && this.#held.size < prefetch)
+      throw new Error('nothing is read although there is room');
+  }
+}
+
+function leaseEnd({ ackTimeoutMicros }: PzqDelivery, now: number): number {
+  return now + ackTimeoutMicros / 1000;
+}
