@@ -1,0 +1,73 @@
+/** The options of proj-queue: those of `PzqServer`, as flags. */
+import { bindEndpoint, bytes, milliseconds, onOff, text, wholeNumber } from '@proj/appkit';
+import * as z from 'zod';
+
+const DAY_MS = 86_400_000;
+const YEARS_MS = 3650 * DAY_MS;
+const MIB = 1_048_576;
+const MANY = 10_000_000;
+
+/** Schema of all options. Defaults are those of `PzqServer`; what does not fit together is refused there. */
+export const queueOptions = z.strictObject({
+  receive: bindEndpoint().default('tcp://127.0.0.1:11131').describe('ROUTER that producers push to'),
+  send: bindEndpoint().default('tcp://127.0.0.1:11132').describe('DEALER that consumers connect their ROUTER to'),
+  monitor: bindEndpoint().default('tcp://127.0.0.1:11133').describe('ROUTER that answers MONITOR with figures'),
+  store: text('STORE', 'lmdb:FOLDER or memory:')
+    .default('lmdb:./pzq-data')
+    .describe('where messages are kept: lmdb:FOLDER, or memory: for what may be lost'),
+  ackTimeoutMs: milliseconds({ min: 10, max: DAY_MS })
+    .default(5000)
+    .describe('how long a consumer may take to acknowledge before the message is delivered again'),
+  maxMessages: wholeNumber({ min: 0 }).default(MANY).describe('messages the queue holds; 0 is no limit'),
+  maxBytes: bytes({ min: 0 }).default(8_589_934_592).describe('what their bodies may take; 0 is no limit'),
+  maxMessageBytes: bytes({ min: 1024, max: 1_073_741_824 })
+    .default(64 * MIB)
+    .describe('largest body'),
+  maxParts: wholeNumber({ min: 1, max: 100_000 }).default(1024).describe('frames of a body'),
+  maxInFlight: wholeNumber({ min: 1, max: MANY })
+    .default(10_000)
+    .describe('messages that consumers may have in hand, all together'),
+  maxInFlightBytes: bytes({ min: 1 })
+    .default(64 * MIB)
+    .describe('bytes of them'),
+  batchMax: wholeNumber({ min: 1, max: 100_000 }).default(512).describe('messages written with one flush'),
+  batchMaxBytes: bytes({ min: 1 })
+    .default(8 * MIB)
+    .describe('bytes of them'),
+  producerAckMax: wholeNumber({ min: 1, max: MANY })
+    .default(100_000)
+    .describe('answers a producer may leave unread before its messages are dropped'),
+  dedupeWindowMs: milliseconds({ min: 0, max: YEARS_MS })
+    .default(0)
+    .describe('how long a producer may repeat an id without a second copy being stored; 0 is never'),
+  maxDeliveries: wholeNumber({ min: 0, max: 2_147_483_647 })
+    .default(0)
+    .describe('deliveries after which a message goes to the dead letters; 0 is never'),
+  deadLetterSend: bindEndpoint().optional().describe('DEALER that delivers the dead letters (default: none)'),
+  deadLettersMax: wholeNumber({ min: 0 })
+    .default(100_000)
+    .describe('dead letters that are kept; beyond it messages stay in the queue'),
+  deadLetterExpired: onOff().default(false).describe('keep what expires among the dead letters'),
+  delayMs: milliseconds({ min: 0, max: YEARS_MS }).default(0).describe('pause before the first delivery'),
+  nackDelayMs: milliseconds({ min: 0, max: DAY_MS }).default(0).describe('pause after a negative acknowledgement'),
+  nackDelayMaxMs: milliseconds({ min: 0, max: DAY_MS })
+    .optional()
+    .describe('that pause doubles with each delivery up to this (default: --nack-delay-ms)'),
+  ttlMs: milliseconds({ min: 0, max: YEARS_MS })
+    .default(0)
+    .describe('age at which a message is not delivered any more; 0 is never'),
+  extendLease: onOff()
+    .default(false)
+    .describe('let a consumer that sends a key alone have more time; the original ignores that'),
+  headers: onOff().default(false).describe('read the header frames PZQ-DELAY-MS: and PZQ-TTL-MS: of producers'),
+  probeIntervalMs: milliseconds({ min: 1, max: DAY_MS })
+    .default(1000)
+    .describe('how often a store that failed is tried again'),
+  drainMs: milliseconds({ min: 0, max: DAY_MS })
+    .default(5000)
+    .describe('how long consumers may still acknowledge after SIGTERM'),
+  statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
+});
+
+/** Values of the {@link queueOptions}. */
+export type QueueSettings = z.output<typeof queueOptions>;

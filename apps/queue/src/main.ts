@@ -1,0 +1,63 @@
+/** proj-queue: a durable queue on disk, PZQ. */
+import { defineCommand, every, processTransport, runProgram, untilStopped } from '@proj/appkit';
+import { PzqServer } from '@proj/pzq';
+import type { PzqServerEndpoints } from '@proj/pzq';
+import manifest from '../package.json' with { type: 'json' };
+import { queueOptions } from './config.js';
+import { logEvents } from './log-events.js';
+import { serverOptions } from './server-options.js';
+
+const serve = defineCommand({
+  name: 'serve',
+  summary: 'Keeps messages on disk until a consumer has acknowledged them: PZQ.',
+  options: queueOptions,
+  examples: [
+    { what: 'on this machine only, at the ports of the original', line: '' },
+    {
+      what: 'for the network, in a folder of its own',
+      line: '--receive tcp://*:11131 --send tcp://*:11132 --store lmdb:/var/lib/orders',
+    },
+    { what: 'give up on a message after five deliveries', line: '--max-deliveries 5' },
+    { what: 'options from a file', line: '--config queue.yaml' },
+  ],
+  async run({ settings, log, stop }) {
+    const failure = new AbortController();
+    const queue = new PzqServer({ ...serverOptions(settings), transport: processTransport() });
+    queue.on('broken', (error) => {
+      failure.abort(error);
+    });
+    logEvents(queue, log);
+    const endpoints = await queue.start();
+    const { store, messages, bytes, dead } = queue.stats();
+    log.info({ endpoints: firstOf(endpoints), store, durable: queue.durable, messages, bytes, dead }, 'listening');
+    if (!queue.durable) log.warn({ store }, 'messages end with this process: choose --store lmdb:FOLDER to keep them');
+    const logStats = () => log.debug(queue.stats(), 'stats');
+    const endStats = every(settings.statsMs, logStats);
+    await untilStopped(AbortSignal.any([stop, failure.signal]));
+    endStats();
+    log.info('draining');
+    await queue.drain();
+    logStats();
+    failure.signal.throwIfAborted();
+    log.info({ messages: queue.stats().messages }, 'drained');
+    return 0;
+  },
+});
+
+/** One endpoint per option; those that were not asked for are left out. */
+function firstOf(endpoints: PzqServerEndpoints): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(endpoints).flatMap(([name, [endpoint]]: [string, string[]]) =>
+      endpoint === undefined ? [] : [[name, endpoint]],
+    ),
+  );
+}
+
+await runProgram({
+  name: 'proj-queue',
+  version: manifest.version,
+  summary: serve.summary,
+  envPrefix: 'PROJ_QUEUE_',
+  logging: { fd: 1, level: 'info' },
+  commands: [serve],
+});

@@ -1,0 +1,39 @@
+/** From the options of the program to those of the queue. */
+import type { PzqServerOptions } from '@proj/pzq';
+import type { QueueSettings } from './config.js';
+
+/** All but the program's own. */
+export function serverOptions(settings: QueueSettings): PzqServerOptions {
+  const { deadLetterSend, nackDelayMaxMs } = settings;
+  return {
+    receive: settings.receive,
+    send: settings.send,
+    monitor: settings.monitor,
+    ...(deadLetterSend === undefined ? {} : { deadLetterSend }),
+    store: settings.store,
+    ackTimeoutMs: settings.ackTimeoutMs,
+    maxMessages: settings.maxMessages,
+    maxBytes: settings.maxBytes,
+    maxMessageBytes: settings.maxMessageBytes,
+    maxParts: settings.maxParts,
+    maxInFlight: settings.maxInFlight,
+    maxInFlightBytes: settings.maxInFlightBytes,
+    batchMax: settings.batchMax,
+    batchMaxBytes: settings.batchMaxBytes,
+    // A legal message must fit into what waits to be written, whatever was chosen for it.
+    intakeMaxBytes: Math.max(268_435_456, settings.maxMessageBytes),
+    producerAckMax: settings.producerAckMax,
+    dedupeWindowMs: settings.dedupeWindowMs,
+    maxDeliveries: settings.maxDeliveries,
+    deadLettersMax: settings.deadLettersMax,
+    deadLetterExpired: settings.deadLetterExpired,
+    delayMs: settings.delayMs,
+    nackDelayMs: settings.nackDelayMs,
+    ...(nackDelayMaxMs === undefined ? {} : { nackDelayMaxMs }),
+    ttlMs: settings.ttlMs,
+    extendLease: settings.extendLease,
+    headers: settings.headers,
+    probeIntervalMs: settings.probeIntervalMs,
+    drainMs: settings.drainMs,
+  };
+}

@@ -1,0 +1,290 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { ChildProgram } from '@proj/appkit';
+import { programPath, Programs, undocumentedFlags } from '@proj/appkit/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Dealer, Router } from 'zeromq';
+
+const programs = new Programs();
+const sockets: (Dealer | Router)[] = [];
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'queue-'));
+});
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.close();
+  await programs.end();
+  rmSync(folder, { recursive: true });
+});
+
+const FREE = 'tcp://127.0.0.1:*';
+const ANY_PORT = ['--receive', FREE, '--send', FREE, '--monitor', FREE];
+const BOUND = expect.stringMatching(/^tcp:\/\/127\.0\.0\.1:\d+$/) as string;
+/** An acknowledgement must not be late on a busy machine. */
+const PATIENT = ['--ack-timeout-ms', '600000'];
+
+type Endpoints = Readonly<Record<'receive' | 'send' | 'monitor', string>>;
+
+async function start(...args: readonly string[]): Promise<{ queue: ChildProgram; endpoints: Endpoints }> {
+  const queue = programs.start('queue', [...ANY_PORT, '--store', `lmdb:${folder}`, ...PATIENT, ...args]);
+  return { queue, endpoints: (await queue.record('listening'))['endpoints'] as Endpoints };
+}
+
+function dealer(endpoint: string): Dealer {
+  const socket = new Dealer({ linger: 0 });
+  sockets.push(socket);
+  socket.connect(endpoint);
+  return socket;
+}
+
+/** Pushes messages whose body is their id, one after the other, each acknowledged. */
+async function push(endpoint: string, ...texts: readonly string[]): Promise<void> {
+  const producer = dealer(endpoint);
+  for (const text of texts) {
+    await producer.send([text, '', text]);
+    expect((await producer.receive()).map(String)).toEqual([text, '1', '']);
+  }
+}
+
+interface Delivery {
+  readonly address: readonly Buffer[];
+  readonly key: string;
+  readonly text: string;
+}
+
+/** A consumer, and how it takes the next message. */
+function consumer(endpoint: string) {
+  const socket = new Router({ linger: 0, mandatory: true });
+  sockets.push(socket);
+  socket.connect(endpoint);
+  return {
+    async next(): Promise<Delivery> {
+      const [from, key, , , , ...body] = await socket.receive();
+      return { address: [from!, key!], key: String(key), text: body.map(String).join('|') };
+    },
+    answer: ({ address }: Delivery, status: string) => socket.send([...address, status]),
+  };
+}
+
+describe('proj-queue', () => {
+  it('says where it listens and what it holds, in one line', async () => {
+    const { queue } = await start('--dead-letter-send', FREE);
+    expect(await queue.record('listening')).toMatchObject({
+      level: 'info',
+      name: 'proj-queue',
+      endpoints: { receive: BOUND, send: BOUND, monitor: BOUND, deadLetterSend: BOUND },
+      store: 'lmdb',
+      durable: true,
+      messages: 0,
+    });
+  });
+
+  it('keeps what it acknowledged through a SIGKILL, and nothing that was settled', async () => {
+    const texts = Array.from({ length: 100 }, (_, index) => String(index));
+    const first = await start();
+    await push(first.endpoints.receive, ...texts);
+    const taker = consumer(first.endpoints.send);
+    const [zero, one] = [await taker.next(), await taker.next()];
+    await taker.answer(zero, '1');
+    // The next producer's answer comes after a flush that holds the settled message: the queue reads its sockets in turn, and
+    // a message given back and delivered again shows that what was said before it has been read.
+    await taker.answer(one, '0');
+    for (let delivery = await taker.next(); delivery.text !== '1'; delivery = await taker.next());
+    await push(first.endpoints.receive, 'last');
+    first.queue.kill('SIGKILL');
+    await first.queue.exit;
+
+    const second = await start('--drain-ms', '600000');
+    const rest = consumer(second.endpoints.send);
+    const kept: Delivery[] = [];
+    while (kept.length < texts.length) {
+      const delivery = await rest.next();
+      kept.push(delivery);
+      await rest.answer(delivery, '1');
+    }
+    expect(kept.map(({ text }) => text)).toEqual([...texts.slice(1), 'last']);
+    expect(kept[0]?.key).toBe(one.key);
+    second.queue.kill('SIGTERM');
+    expect(await second.queue.exit).toMatchObject({ code: 0 });
+    expect(await second.queue.record('drained')).toMatchObject({ messages: 0 });
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('exits 0 on %s and keeps what is left', async (signal) => {
+    const { queue, endpoints } = await start();
+    await push(endpoints.receive, 'a', 'b');
+    queue.kill(signal);
+    expect(await queue.exit).toMatchObject({ code: 0, signal: null, stderr: '' });
+    expect(await queue.record('drained')).toMatchObject({ messages: 2 });
+    const again = await start();
+    expect(await again.queue.record('listening')).toMatchObject({ messages: 2 });
+  });
+
+  it('ends within --drain-ms, though a consumer has a message in hand', async () => {
+    const { queue, endpoints } = await start('--drain-ms', '50');
+    await push(endpoints.receive, 'a');
+    await consumer(endpoints.send).next();
+    queue.kill('SIGTERM');
+    expect(await queue.exit).toMatchObject({ code: 0, stderr: '' });
+    expect(await queue.record('drained')).toMatchObject({ messages: 1 });
+  });
+
+  it('answers MONITOR with its version', async () => {
+    const { endpoints } = await start();
+    const watcher = dealer(endpoints.monitor);
+    await watcher.send(['', 'MONITOR']);
+    const [blank, text] = (await watcher.receive()).map(String);
+    expect([blank, text?.startsWith('messages: 0\n')]).toEqual(['', true]);
+  });
+
+  it('warns of a store that does not outlive it', async () => {
+    const queue = programs.start('queue', [...ANY_PORT, '--store', 'memory:']);
+    expect(await queue.record('listening')).toMatchObject({ store: 'memory', durable: false });
+    expect(await queue.record('messages end with this process: choose --store lmdb:FOLDER to keep them')).toMatchObject(
+      {
+        level: 'warn',
+      },
+    );
+  });
+
+  it('tells of messages that are given up', async () => {
+    const { queue, endpoints } = await start('--max-deliveries', '1');
+    await push(endpoints.receive, 'a');
+    const taker = consumer(endpoints.send);
+    await taker.answer(await taker.next(), '0');
+    expect(await queue.record('dead-letter')).toMatchObject({ level: 'warn', seq: 1, reason: 'max-deliveries' });
+  });
+
+  it('tells of peers that it does not understand, with their routing id', async () => {
+    const { queue, endpoints } = await start();
+    await dealer(endpoints.receive).send('alone');
+    expect(await queue.record('message-dropped')).toMatchObject({
+      level: 'warn',
+      reason: 'produce-one-frame',
+      peer: expect.stringMatching(/^00[0-9a-f]{8}$/) as string,
+    });
+  });
+
+  it.each([
+    ['an unknown flag', ['--recieve', 'x'], "unknown option '--recieve' (Did you mean --receive?)"],
+    ['a bad endpoint', ['--send', '11132'], '--send = "11132": must be an endpoint such as'],
+    [
+      'a bad number',
+      ['--ack-timeout-ms', '1'],
+      '--ack-timeout-ms = 1: must be milliseconds as a whole number, from 10',
+    ],
+    ['a store nobody knows', ['--store', 'redis://x'], 'option store = "redis://x": must be lmdb:FOLDER'],
+    ['an operand', ['start'], 'too many arguments'],
+    [
+      'options that do not fit together',
+      ['--max-bytes', '1024'],
+      'PzqServer: option maxBytes = 1024: must be 0 or at least maxMessageBytes',
+    ],
+  ])('refuses %s with exit code 2 and one line', async (_, args, line) => {
+    const { code, stdout, stderr } = await programs.run('queue', args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`proj-queue: `);
+    expect(stderr).toContain(line);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('takes flags before the environment before the file', async () => {
+    const config = join(folder, 'queue.yaml');
+    const store = `lmdb:${join(folder, 'data')}`;
+    writeFileSync(
+      config,
+      `receive: ipc:///no/such/folder/socket\nsend: "${FREE}"\nmonitor: "${FREE}"\nstore: "${store}"\nlog-level: debug\nstats-ms: 60000\n`,
+    );
+    const env = { PROJ_QUEUE_CONFIG: config, PROJ_QUEUE_RECEIVE: FREE, PROJ_QUEUE_STATS_MS: '60001' };
+    const queue = programs.start('queue', ['--stats-ms', '5'], env);
+    expect(await queue.record('listening')).toMatchObject({ endpoints: { receive: BOUND } });
+    expect(await queue.record('stats')).toMatchObject({ level: 'debug', messages: 0, storeState: 'ok' });
+  });
+
+  it.each(['--receive', '--send', '--monitor', '--dead-letter-send'])(
+    'exits 1 with one line that names an address in use (%s), and leaves the store to others',
+    async (option) => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await new Promise((resolve) => server.once('listening', resolve));
+      const endpoint = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      try {
+        const args = [...ANY_PORT, '--store', `lmdb:${folder}`, option, endpoint];
+        const { code, stderr } = await programs.run('queue', args);
+        expect(code).toBe(1);
+        expect(stderr).toMatch(/^proj-queue: [^\n]+\n$/);
+        expect(stderr).toContain(endpoint);
+        expect(stderr).toContain('in use');
+      } finally {
+        server.close();
+      }
+      await start();
+    },
+  );
+
+  it('exits 1 with one line that names the process which has the store, and that one goes on', async () => {
+    const { queue, endpoints } = await start();
+    const { code, stderr } = await programs.run('queue', [...ANY_PORT, '--store', `lmdb:${folder}`]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^proj-queue: [^\n]+\n$/);
+    expect(stderr).toContain(`held by process ${queue.pid}`);
+    await push(endpoints.receive, 'a');
+  });
+
+  it.each<[string, (file: Buffer) => Buffer, string]>([
+    ['is no database', () => Buffer.from('x'.repeat(100_000)), 'is no database'],
+    ['is cut short', (file) => file.subarray(0, 5000), 'cut short'],
+    ['was written by a newer version', newer, 'has format 2, this version reads 1'],
+  ])('exits 1 with one line for a store that %s, and leaves it as it is', async (_, change, words) => {
+    const { queue, endpoints } = await start();
+    // Enough that a half of the file is missed.
+    await push(endpoints.receive, 'x'.repeat(2_000_000));
+    queue.kill('SIGTERM');
+    await queue.exit;
+    const file = join(folder, 'queue.mdb');
+    const changed = change(readFileSync(file));
+    writeFileSync(file, changed);
+    const { code, stdout, stderr } = await programs.run('queue', [...ANY_PORT, '--store', `lmdb:${folder}`]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^proj-queue: [^\n]+\n$/);
+    expect(stderr).toContain(folder);
+    expect(stderr).toContain(words);
+    expect(readFileSync(file).equals(changed)).toBe(true);
+  });
+
+  it('drains when its parent at the other end of an IPC channel goes away', async () => {
+    const queue = fork(programPath('queue'), [...ANY_PORT, '--store', 'memory:'], { silent: true });
+    await once(queue.stdout as Readable, 'data');
+    queue.disconnect();
+    expect(await once(queue, 'exit')).toEqual([0, null]);
+  });
+
+  it('has a README that names every flag', async () => {
+    expect(await undocumentedFlags('queue')).toEqual([]);
+  });
+
+  it('explains itself', async () => {
+    const { code, stdout } = await programs.run('queue', ['--help']);
+    expect(code).toBe(0);
+    for (const part of ['--receive <ENDPOINT>', 'tcp://127.0.0.1:11131)', 'Examples:', 'PROJ_QUEUE_'])
+      expect(stdout).toContain(part);
+    expect(await programs.run('queue', ['--version'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
+    });
+  });
+});
+
+/** The record that names the format says the next one, wherever a copy of it is. */
+function newer(file: Buffer): Buffer {
+  const changed = Buffer.from(file);
+  for (let at = changed.indexOf('PZQ\n'); at >= 0; at = changed.indexOf('PZQ\n', at + 1))
+    changed.writeUInt32BE(2, at + 4);
+  return changed;
+}
