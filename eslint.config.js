@@ -18,6 +18,7 @@ const EDGES = [
   'packages/heartbeat/src/clock.ts',
   'packages/transport/src/zmq/**/*.ts',
   'packages/transport/src/virtual/turn.ts',
+  'packages/zmtp/src/turn.ts',
 ];
 
 const NODE_GLOBALS = ['Buffer', 'clearImmediate', 'console', 'crypto', 'global', 'process', 'setImmediate'];

@@ -6,6 +6,7 @@ export default defineConfig({
     'zmq/index': 'src/zmq/index.ts',
     'virtual/index': 'src/virtual/index.ts',
     'compliance/index': 'src/compliance/index.ts',
+    'adapter/index': 'src/adapter/index.ts',
   },
   format: ['esm', 'cjs'],
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },

@@ -1,0 +1,110 @@
+/** The DEALER of 28/REQREP: deals its messages out to the peers that have room, in turn, and hears all of them. */
+import type { Timer } from '@proj/heartbeat';
+import { ROUTER_PEER } from '@proj/transport';
+import type { Peer } from '@proj/transport';
+import type { ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
+import type { Link } from './link.js';
+import { Pipe } from './pipe.js';
+import { ZmtpPort } from './port.js';
+import type { PortWorld } from './port.js';
+
+/** An attempt to send that waits for a pipe with room. */
+interface Attempt {
+  readonly frames: readonly Uint8Array[];
+  readonly timer: Timer;
+}
+
+/** A dealer over ZMTP. */
+export class DealerPort extends ZmtpPort {
+  /** The pipes with room, and whose turn it is. */
+  readonly #open: Pipe[] = [];
+  #turn = 0;
+  #attempt: Attempt | undefined;
+
+  constructor(world: PortWorld, options: ResolvedPortOptions) {
+    super(world, options, 'DEALER', options.routingId);
+  }
+
+  override send(_peer: Peer, frames: readonly Uint8Array[]): void {
+    super.send(ROUTER_PEER, frames);
+  }
+
+  override pendingFor(): number {
+    return super.pendingFor(ROUTER_PEER);
+  }
+
+  onReady(link: Link): void {
+    const { connector } = link;
+    connector?.up();
+    const pipe = connector?.pipe ?? new Pipe(false, this.options);
+    if (connector === undefined) this.onPipe(pipe);
+    link.join(pipe);
+  }
+
+  protected onPipe(pipe: Pipe): void {
+    pipe.peer = ROUTER_PEER;
+    this.onRoom(pipe);
+  }
+
+  protected transmit(_peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined {
+    const pipe = this.#next();
+    if (pipe !== undefined) {
+      this.#hand(pipe, frames);
+      return 'sent';
+    }
+    const { sendWaitMs } = this.options;
+    if (sendWaitMs === 0) return 'congested';
+    const { clock } = this.world;
+    const timer = clock.at(clock.now() + sendWaitMs, () => {
+      this.#attempt = undefined;
+      this.outbox.settle('congested');
+    });
+    this.#attempt = { frames, timer };
+    return undefined;
+  }
+
+  protected onRoom(pipe: Pipe): void {
+    if (pipe.place < 0 && pipe.hasRoom) pipe.place = this.#open.push(pipe) - 1;
+    if (pipe.place < 0) return;
+    const attempt = this.#attempt;
+    if (attempt !== undefined) {
+      this.#attempt = undefined;
+      attempt.timer.cancel();
+      this.#hand(pipe, attempt.frames);
+      this.outbox.settle('sent');
+    } else if (this.outbox.congestedPeers > 0) this.outbox.resume(ROUTER_PEER);
+  }
+
+  protected onSendingEnds(): void {
+    this.#attempt?.timer.cancel();
+    this.#attempt = undefined;
+  }
+
+  protected onLost(pipe: Pipe): void {
+    if (pipe.lasting) {
+      this.reportGone(ROUTER_PEER);
+      this.onRoom(pipe);
+    } else if (pipe.place >= 0) this.#close(pipe);
+  }
+
+  #next(): Pipe | undefined {
+    if (this.#turn >= this.#open.length) this.#turn = 0;
+    return this.#open[this.#turn];
+  }
+
+  #hand(pipe: Pipe, frames: readonly Uint8Array[]): void {
+    pipe.push(frames);
+    if (pipe.hasRoom) this.#turn++;
+    else this.#close(pipe);
+  }
+
+  /** The last one takes its place, so that it costs the same however many there are. */
+  #close(pipe: Pipe): void {
+    const last = this.#open.pop();
+    if (last !== undefined && last !== pipe) {
+      this.#open[pipe.place] = last;
+      last.place = pipe.place;
+    }
+    pipe.place = -1;
+  }
+}

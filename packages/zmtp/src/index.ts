@@ -1,0 +1,14 @@
+/** ZMTP, the wire protocol of ZeroMQ, in TypeScript: a transport for every broker, worker and client of the project. */
+import type { Transport } from '@proj/transport';
+import { ZmtpTransport } from './transport.js';
+
+export type { Failure, FailureCode } from './parts/failure.js';
+export { ZmtpTransport } from './transport.js';
+export type { ConnectionFailure, ZmtpOptions } from './transport.js';
+
+let shared: Transport | undefined;
+
+/** The transport of this process with default settings, shared by all its brokers, workers and clients. */
+export function zmtpTransport(): Transport {
+  return (shared ??= new ZmtpTransport());
+}

@@ -1,0 +1,254 @@
+/** One network connection: Node's socket on one side, the ZMTP machine on the other, one write per turn of the event loop. */
+import type { Socket } from 'node:net';
+import type { Connector } from './connector.js';
+import { Connection } from './parts/connection.js';
+import type { ConnectionSettings, ConnectionSink } from './parts/connection.js';
+import type { Failure } from './parts/failure.js';
+import { encodeMessages } from './parts/writer.js';
+import type { Pipe } from './pipe.js';
+import type { Turning, Turns } from './turn.js';
+import { deadlineOf } from './watch.js';
+import type { Watch, Watched } from './watch.js';
+
+/** A chunk may hold thousands of messages: after so many it is looked at the clock, after so long others have their turn. */
+const MESSAGES_PER_LOOK = 16;
+const MS_PER_TURN = 2;
+
+/** The socket that a link belongs to. */
+export interface LinkHost {
+  readonly watch: Watch;
+  readonly turns: Turns;
+  readonly settings: ConnectionSettings;
+  /** Whether messages may be delivered now. */
+  readonly listening: boolean;
+  /** The link has a message that may not be delivered yet; to be told by {@link Link.listen}. */
+  onHeld(link: Link): void;
+  /** The handshake is complete; the host gives the link a pipe, or leaves it mute. */
+  onReady(link: Link, identity: Uint8Array): void;
+  onMessage(link: Link, frames: Uint8Array[]): void;
+  onRejected(link: Link, reason: 'too-many-frames' | 'too-large'): void;
+  /** What was being written is written. */
+  onWritten(pipe: Pipe): void;
+  /** The connection is over. */
+  onClosed(link: Link, failure: Failure | undefined): void;
+}
+
+/** A connection from its first byte to its end. */
+export class Link implements ConnectionSink, Watched, Turning {
+  /** Who made it; `undefined` for one that came to us. */
+  readonly connector: Connector | undefined;
+  readonly #host: LinkHost;
+  readonly #socket: Socket;
+  readonly #connection: Connection;
+  readonly #deadline = deadlineOf(this);
+  #pipe: Pipe | undefined;
+  #failure: Failure | undefined;
+  #scheduled = false;
+  #writing = false;
+  /** Lets others have their turn. */
+  #resting = false;
+  #handled = 0;
+  #turnEnds = Infinity;
+  #finishing = false;
+  #ended = false;
+  #closed = false;
+
+  constructor(host: LinkHost, socket: Socket, connector?: Connector) {
+    this.connector = connector;
+    this.#host = host;
+    this.#socket = socket;
+    this.#connection = new Connection(host.settings, this, host.watch.now());
+    socket.on('data', this.#onData);
+    socket.on('end', () => socket.destroy());
+    socket.on('error', (error) => {
+      this.#failure ??= { code: 'network', text: error.message };
+    });
+    socket.on('close', this.#onClose);
+    this.#renewDeadline();
+    this.wake();
+  }
+
+  /** Where its messages come from; `undefined` before the handshake and for a mute one. */
+  get pipe(): Pipe | undefined {
+    return this.#pipe;
+  }
+
+  /** Connects it with the messages that are to go out. */
+  join(pipe: Pipe): void {
+    this.#pipe = pipe;
+    pipe.attach(this);
+  }
+
+  /** There is something to write. */
+  wake(): void {
+    if (!this.#writing) this.#schedule();
+  }
+
+  /** The host listens, or the messages do not matter any more. */
+  listen(): void {
+    if (this.#connection.holding) this.#schedule();
+  }
+
+  /** @internal Asked by the connection. */
+  get accepting(): boolean {
+    return this.#finishing || (this.#host.listening && !this.#resting);
+  }
+
+  /** @internal Called by the connection. */
+  onHeld(): void {
+    this.#socket.pause();
+    if (!this.#resting) this.#host.onHeld(this);
+  }
+
+  /** Writes what is waiting, then waits for the other side to close. Reading goes on: unread bytes would make the system reset the connection, and the other side lose what it has not read. */
+  finish(): void {
+    this.#finishing = true;
+    this.listen();
+    this.#endWhenDone();
+  }
+
+  /** Cuts the connection; what is waiting stays in the pipe. */
+  destroy(): void {
+    if (this.#ended) this.#close();
+    else this.#socket.destroy();
+  }
+
+  /** @internal Called by the connection. */
+  onReady(identity: Uint8Array): void {
+    this.#host.onReady(this, identity);
+    this.#endWhenDone();
+  }
+
+  /** @internal Called by the connection. */
+  onMessage(frames: Uint8Array[]): void {
+    if (this.#pipe === undefined) return;
+    this.#host.onMessage(this, frames);
+    if (++this.#handled < MESSAGES_PER_LOOK) return;
+    this.#handled = 0;
+    if (this.#host.watch.now() < this.#turnEnds) return;
+    this.#resting = true;
+    this.#schedule();
+  }
+
+  /** @internal Called by the connection. */
+  onRejected(reason: 'too-many-frames' | 'too-large'): void {
+    if (this.#pipe !== undefined) this.#host.onRejected(this, reason);
+  }
+
+  /** @internal Called by the connection. */
+  onOutput(): void {
+    this.wake();
+  }
+
+  /** @internal Called by the connection. */
+  onFailure(failure: Failure): void {
+    this.#failure = failure;
+    // The peer may learn the reason if it still reads; nobody waits for one that does not.
+    if (this.#writing || this.#ended) this.#socket.destroy();
+    else {
+      this.#write(this.#connection.takeOutput());
+      this.#socket.destroySoon();
+    }
+  }
+
+  /** @internal Called by the watch. */
+  onDeadline(now: number): void {
+    this.#connection.tick(now);
+    if (!this.#closed) this.#host.watch.set(this.#deadline, this.#connection.deadline);
+  }
+
+  /** @internal Called at the end of a turn. */
+  onTurn(now: number): void {
+    this.#scheduled = false;
+    if (this.#closed) return;
+    this.#resting = false;
+    if (this.#connection.holding) this.#goOn(now);
+    this.#flush(now);
+  }
+
+  readonly #onData = (chunk: Uint8Array): void => {
+    if (this.#failure !== undefined) return;
+    const now = this.#host.watch.now();
+    this.#turnEnds = now + MS_PER_TURN;
+    this.#connection.receive(chunk, now);
+    this.#renewDeadline();
+  };
+
+  readonly #onClose = (): void => {
+    this.#ended = true;
+    // What came before the end is delivered before the end is told.
+    if (this.#connection.holding && this.#pipe?.link === this) this.#goOn(this.#host.watch.now());
+    else this.#close();
+  };
+
+  readonly #onWritten = (error?: Error | null): void => {
+    if (this.#closed || (error !== undefined && error !== null)) return;
+    this.#writing = false;
+    if (this.#pipe !== undefined) {
+      this.#pipe.landed();
+      this.#host.onWritten(this.#pipe);
+      if (this.#pipe.isWaiting) this.wake();
+    }
+    this.#endWhenDone();
+  };
+
+  #schedule(): void {
+    if (this.#scheduled || this.#closed) return;
+    this.#scheduled = true;
+    this.#host.turns.later(this);
+  }
+
+  /** Delivers what was held. */
+  #goOn(now: number): void {
+    this.#turnEnds = now + MS_PER_TURN;
+    this.#connection.resume(now);
+    if (this.#connection.holding) {
+      if (!this.#resting) this.#host.onHeld(this);
+    } else if (this.#ended) this.#close();
+    else {
+      this.#socket.resume();
+      this.#renewDeadline();
+    }
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#host.watch.set(this.#deadline, Infinity);
+    this.#host.onClosed(this, this.#failure);
+  }
+
+  /** Only when it comes nearer: otherwise the one that stands finds out that there is nothing to do yet. */
+  #renewDeadline(): void {
+    const { deadline } = this.#connection;
+    if (deadline < this.#deadline.at && !this.#closed) this.#host.watch.set(this.#deadline, deadline);
+  }
+
+  #flush(now: number): void {
+    if (this.#writing || this.#ended || this.#failure !== undefined) return;
+    const output = this.#connection.takeOutput();
+    const batch = this.#pipe?.take() ?? [];
+    if (output.length + batch.length === 0) return;
+    this.#connection.sent(now);
+    const { allocate } = this.#host.settings;
+    this.#write(batch.length === 0 ? output : [...output, ...encodeMessages(batch, allocate)]);
+  }
+
+  /** All parts in one write. */
+  #write(parts: readonly Uint8Array[]): void {
+    const last = parts.length - 1;
+    if (last < 0) return;
+    this.#writing = true;
+    if (last > 0) this.#socket.cork();
+    for (let index = 0; index < last; index++) this.#socket.write(parts[index] as Uint8Array);
+    this.#socket.write(parts[last] as Uint8Array, this.#onWritten);
+    if (last > 0) this.#socket.uncork();
+  }
+
+  #endWhenDone(): void {
+    if (!this.#finishing || this.#ended || this.#failure !== undefined) return;
+    const pipe = this.#pipe ?? this.connector?.pipe;
+    if (pipe === undefined || (pipe.isEmpty && !this.#connection.ready)) this.#socket.destroy();
+    else if (pipe.isEmpty && !this.#writing) this.#socket.end();
+  }
+}

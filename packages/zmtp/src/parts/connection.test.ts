@@ -1,0 +1,289 @@
+import { describe, expect, it } from 'vitest';
+import { fromHex, LIBZMQ, Recorder, wire } from '../test/recorder.js';
+
+const NULL_GREETING = `ff00000000000000007f03014e554c4c${'00'.repeat(48)}`;
+const GREETING_3_0 = LIBZMQ.greeting.replace('0301', '0300');
+const READY_ROUTER = '041c0552454144590b536f636b65742d5479706500000006524f55544552';
+const ping = (ttl: string, context = '') =>
+  `04${(7 + context.length / 2).toString(16).padStart(2, '0')}0450494e47${ttl}${context}`;
+
+describe('the greeting', () => {
+  it('is sent at once: version 3.1, mechanism NULL, no server, the rest zero', () => {
+    expect(new Recorder().output()).toBe(NULL_GREETING);
+  });
+
+  it('is answered with READY and the socket type, once it is complete', () => {
+    const recorder = new Recorder();
+    recorder.output();
+    recorder.receive(LIBZMQ.greeting.slice(0, 126));
+    expect(recorder.output()).toBe('');
+    recorder.receive(LIBZMQ.greeting.slice(126));
+    expect(recorder.output()).toBe(READY_ROUTER);
+  });
+
+  it('announces the routing id', () => {
+    const recorder = new Recorder({ socketType: 'DEALER', identity: Buffer.from('worker-7') });
+    recorder.receive(LIBZMQ.greeting);
+    expect(recorder.output()).toBe(NULL_GREETING + LIBZMQ.ready);
+  });
+
+  it.each([
+    ['another protocol, from its first byte', '47', 'not-zmtp'],
+    ['another signature, from its last byte', 'ff000000000000000100', 'not-zmtp'],
+    ['ZMTP 2.0, from the version', 'ff00000000000000017f02', 'version'],
+    ['another mechanism', LIBZMQ.greeting.replace('4e554c4c00', '504c41494e'), 'mechanism'],
+    ['a mechanism that only begins like ours', LIBZMQ.greeting.replace('4e554c4c00', '4e554c4c32'), 'mechanism'],
+  ])('fails for %s', (_, hex, code) => {
+    expect(new Recorder().receive(hex).story).toEqual([`failed ${code}`]);
+  });
+
+  it.each([
+    ['of ZMTP 3.0', GREETING_3_0],
+    ['of a later version', LIBZMQ.greeting.replace('0301', '0407')],
+    ['with any padding and filler', `ff${'a5'.repeat(8)}7f03014e554c4c${'00'.repeat(16)}01${'a5'.repeat(31)}`],
+  ])('is fine %s', (_, greeting) => {
+    expect(new Recorder().receive(greeting, LIBZMQ.ready).story).toEqual(['ready worker-7']);
+  });
+});
+
+describe('the handshake', () => {
+  it('tells the identity that the peer announced, or an empty one', () => {
+    expect(new Recorder().receive(LIBZMQ.greeting, LIBZMQ.ready).story).toEqual(['ready worker-7']);
+    expect(new Recorder().receive(LIBZMQ.greeting, READY_ROUTER).story).toEqual(['ready ']);
+  });
+
+  it('takes names of properties in any case, and ignores those it does not know', () => {
+    const upper = LIBZMQ.ready.replace('536f636b65742d54797065', '534f434b45542d54595045');
+    expect(new Recorder().receive(LIBZMQ.greeting, upper).story).toEqual(['ready worker-7']);
+    const extra = `04${(0x1c + 9).toString(16)}${READY_ROUTER.slice(4)}03582d79000000012a`;
+    expect(new Recorder().receive(LIBZMQ.greeting, extra).story).toEqual(['ready ']);
+  });
+
+  it.each([
+    ['ROUTER', 'REP'],
+    ['ROUTER', 'PUB'],
+    ['DEALER', 'REQ'],
+    ['DEALER', ''],
+  ] as const)('of a %s with a %j fails, and the peer is told why', (socketType, other) => {
+    const recorder = new Recorder({ socketType });
+    recorder.receive(LIBZMQ.greeting);
+    recorder.output();
+    const size = (22 + other.length).toString(16);
+    recorder.receive(
+      `04${size}0552454144590b536f636b65742d54797065`,
+      other.length.toString(16).padStart(8, '0'),
+      Buffer.from(other).toString('hex'),
+    );
+    expect(recorder.story).toEqual(['failed socket-type']);
+    expect(Buffer.from(recorder.output(), 'hex').toString('latin1')).toContain(
+      `ERROR${String.fromCharCode(recorder.failure!.length)}a ${socketType} cannot talk to a "${other}"`,
+    );
+  });
+
+  it.each(['REQ', 'DEALER', 'ROUTER'])('of a ROUTER with a %s succeeds', (other) => {
+    const ready = `04${(22 + other.length).toString(16)}0552454144590b536f636b65742d54797065${other.length.toString(16).padStart(8, '0')}${Buffer.from(other).toString('hex')}`;
+    expect(new Recorder().receive(LIBZMQ.greeting, ready).story).toEqual(['ready ']);
+  });
+
+  it.each([
+    ['a message', wire('hello')],
+    ['a PING', ping('0000')],
+    ['a command nobody knows', '0403024849'],
+    ['a READY without socket type', '0406055245414459'],
+    ['a property cut short', '040a05524541445903582d79'],
+    ['a property longer than the command', READY_ROUTER.replace('00000006', '00000007')],
+    ['a property without a name', '040b0552454144590000000000'],
+    ['an identity that begins with 0x00', LIBZMQ.ready.replace('776f726b', '006f726b')],
+    ['a command with the flag MORE', LIBZMQ.ready.replace(/^04/, '05')],
+    ['a reserved flag', LIBZMQ.ready.replace(/^04/, '0c')],
+    ['a command without a name', '040100'],
+    ['a command whose name is cut short', '0403055245'],
+  ])('fails for %s', (_, hex) => {
+    expect(new Recorder().receive(LIBZMQ.greeting, hex).story).toEqual(['failed malformed']);
+  });
+
+  it('fails for an identity of more than 255 bytes', () => {
+    const body = `0552454144590b536f636b65742d54797065000000064445414c4552084964656e7469747900000100${'61'.repeat(256)}`;
+    const size = (body.length / 2).toString(16).padStart(16, '0');
+    expect(new Recorder().receive(LIBZMQ.greeting, `06${size}`, body).story).toEqual(['failed malformed']);
+  });
+
+  it('fails when the peer sends ERROR, with its reason made safe for a log', () => {
+    const recorder = new Recorder().receive(LIBZMQ.greeting, '040a054552524f52036e0a6f');
+    expect([recorder.story, recorder.failure]).toEqual([['failed refused'], 'the peer refused: "n?o"']);
+  });
+
+  it('fails for a command over 8 KiB before it has come', () => {
+    expect(new Recorder().receive(LIBZMQ.greeting, '060000000000002001').story).toEqual(['failed too-large']);
+  });
+
+  it('must be complete in time, however busy the peer seems', () => {
+    const { connection, story } = new Recorder();
+    expect(connection.deadline).toBe(1_000);
+    connection.receive(fromHex(LIBZMQ.greeting), 999);
+    connection.tick(999);
+    expect([story, connection.deadline]).toEqual([[], 1_000]);
+    connection.tick(1_000);
+    expect([story, connection.deadline]).toEqual([['failed handshake-timeout'], Infinity]);
+  });
+});
+
+describe('traffic', () => {
+  it('gives the messages of libzmq, frame by frame', () => {
+    const recorder = Recorder.met({ maxMessageBytes: 1_000, maxFrameBytes: 1_000 }).receive(LIBZMQ.message);
+    expect(recorder.story).toEqual([`message hello||${'x'.repeat(300)}`]);
+  });
+
+  it('drops a message of too many frames or bytes, says so once, and goes on', () => {
+    const recorder = Recorder.met();
+    recorder.receive(wire('1', '2', '3', '4'), wire('1', '2', '3', '4', '5', '6'));
+    recorder.receive(wire('x'.repeat(100)), wire('x'.repeat(60), 'x'.repeat(41), 'x'), wire('x'.repeat(150)));
+    recorder.receive(wire('end'));
+    expect(recorder.story).toEqual([
+      'message 1|2|3|4',
+      'rejected too-many-frames',
+      `message ${'x'.repeat(100)}`,
+      'rejected too-large',
+      'rejected too-large',
+      'message end',
+    ]);
+  });
+
+  it('fails for a frame over the limit before it has come', () => {
+    expect(Recorder.met().receive('0097').story).toEqual(['failed too-large']);
+    expect(Recorder.met().receive('02ffffffffffffffff').story).toEqual(['failed too-large']);
+  });
+
+  it('hears nothing after a failure', () => {
+    expect(Recorder.met().receive(wire('a'), '0800', wire('b')).story).toEqual(['message a', 'failed malformed']);
+  });
+
+  it('obeys a PING between the frames of a message, as libzmq sends it', () => {
+    const recorder = Recorder.met().receive('010161', ping('0000'), '000162');
+    expect([recorder.story, recorder.output()]).toEqual([['message a|b'], '040504504f4e47']);
+  });
+
+  it('ignores commands it does not know', () => {
+    expect(Recorder.met().receive('0405094845', wire('a')).story).toEqual(['failed malformed']);
+    expect(Recorder.met().receive('04040248454c', wire('a')).story).toEqual(['message a']);
+  });
+
+  it('is held while messages are not accepted, commands are not, and goes on where it stopped', () => {
+    const recorder = Recorder.met();
+    recorder.pauseOnMessage = true;
+    recorder.receive(wire('1'), ping('0000'), wire('2'), wire('x'.repeat(101)), ping('0000', '01'), wire('3'), '0001');
+    expect([recorder.story, recorder.output()]).toEqual([['message 1', 'held'], '040504504f4e47']);
+    recorder.connection.resume(0);
+    expect([recorder.story.length, recorder.connection.holding]).toEqual([2, true]);
+    recorder.accepting = true;
+    recorder.connection.resume(0);
+    expect([recorder.story.slice(2), recorder.connection.holding]).toEqual([['message 2', 'held'], true]);
+    recorder.accepting = true;
+    recorder.pauseOnMessage = false;
+    recorder.connection.resume(0);
+    recorder.receive('34');
+    expect(recorder.story.slice(4)).toEqual(['rejected too-large', 'message 3', 'message 4']);
+    expect(recorder.output()).toBe('040604504f4e4701');
+  });
+});
+
+describe('heartbeats', () => {
+  const HEARTBEATS = { heartbeatMs: 200, timeoutMs: 600 };
+  const PING = ping('0008');
+
+  it('answer PING with the context it came with', () => {
+    expect(Recorder.met().receive(ping('0000', 'c0ffee')).output()).toBe('040804504f4e47c0ffee');
+  });
+
+  it('answer many PINGs at once with the last one', () => {
+    const recorder = Recorder.met();
+    for (let count = 0; count < 1_000; count++) recorder.receive(ping('0000', '01'));
+    expect(recorder.receive(ping('0000', '02')).output()).toBe('040604504f4e4702');
+    expect(recorder.output()).toBe('');
+  });
+
+  it.each([
+    ['a PING with more than 16 bytes of context', ping('0000', '00'.repeat(17))],
+    ['a PING without time-to-live', '04060450494e4700'],
+    ['a PONG with more than 16 bytes of context', `041604504f4e47${'00'.repeat(17)}`],
+  ])('fail for %s', (_, hex) => {
+    expect(Recorder.met().receive(hex).story).toEqual(['failed malformed']);
+  });
+
+  it('ask after an interval in which nothing was heard', () => {
+    const { connection, story, output } = withOutput(Recorder.met(HEARTBEATS));
+    connection.sent(150);
+    connection.tick(199);
+    expect(output()).toBe('');
+    connection.tick(200);
+    expect([output(), connection.deadline, story]).toEqual([PING, 800, []]);
+  });
+
+  it('speak after an interval in which nothing was said, as the time-to-live promises', () => {
+    const { connection, output } = withOutput(Recorder.met(HEARTBEATS));
+    connection.receive(fromHex(wire('x')), 150);
+    connection.tick(200);
+    expect(output()).toBe(PING);
+  });
+
+  it('rest while both sides talk', () => {
+    const { connection, output } = withOutput(Recorder.met(HEARTBEATS));
+    for (let now = 100; now <= 5_000; now += 100) {
+      connection.receive(fromHex(wire('x')), now);
+      connection.sent(now);
+      connection.tick(now);
+    }
+    expect([output(), connection.deadline]).toEqual(['', 5_200]);
+  });
+
+  it('ask once, and give up when nothing comes in time', () => {
+    const { connection, story, output } = withOutput(Recorder.met(HEARTBEATS));
+    connection.tick(200);
+    connection.sent(200);
+    expect(output()).toBe(PING);
+    connection.tick(799);
+    expect([output(), story]).toEqual(['', []]);
+    connection.tick(800);
+    expect(story).toEqual(['failed silent']);
+  });
+
+  it('take anything that comes as a sign of life', () => {
+    const { connection, story } = Recorder.met(HEARTBEATS);
+    connection.tick(200);
+    connection.receive(fromHex('00'), 799);
+    connection.tick(800);
+    expect([story, connection.deadline]).toEqual([[], 1_400]);
+  });
+
+  it('give up after the time-to-live of the peer, unless it speaks again', () => {
+    const { connection, story } = Recorder.met({ timeoutMs: 60_000 });
+    connection.receive(fromHex(LIBZMQ.ping), 100);
+    expect(connection.deadline).toBe(2_600);
+    connection.receive(fromHex(LIBZMQ.ping), 2_000);
+    connection.tick(2_600);
+    expect([story, connection.deadline]).toEqual([[], 4_500]);
+    connection.tick(4_500);
+    expect(story).toEqual(['failed silent']);
+  });
+
+  it('are not sent to a peer of ZMTP 3.0, which does not know them', () => {
+    expect(Recorder.met(HEARTBEATS, GREETING_3_0).connection.deadline).toBe(Infinity);
+  });
+
+  it('do not count while nobody listens', () => {
+    const recorder = Recorder.met(HEARTBEATS);
+    const { connection, story } = recorder;
+    recorder.accepting = false;
+    recorder.receive(wire('x'));
+    expect(connection.deadline).toBe(Infinity);
+    recorder.accepting = true;
+    connection.resume(10_000);
+    connection.sent(10_000);
+    connection.tick(10_000);
+    expect([story, connection.deadline]).toEqual([['held', 'message x'], 10_200]);
+  });
+});
+
+function withOutput(recorder: Recorder) {
+  return { connection: recorder.connection, story: recorder.story, output: () => recorder.output() };
+}

@@ -1,0 +1,31 @@
+/** Why a connection came to nothing: whatever a peer does ends as one of these values, never as an exception. */
+
+/** What was wrong, as a closed set. */
+export type FailureCode =
+  /** The other side does not speak ZMTP. */
+  | 'not-zmtp'
+  /** It speaks a version before 3.0. */
+  | 'version'
+  /** Its security mechanism is not ours. */
+  | 'mechanism'
+  /** Bytes that no ZMTP peer sends. */
+  | 'malformed'
+  /** A frame or command far over the limit. */
+  | 'too-large'
+  /** Its socket type cannot talk to ours: 37/ZMTP, "The Socket-Type Property". */
+  | 'socket-type'
+  /** It sent an ERROR command. */
+  | 'refused'
+  /** It did not complete the handshake in time. */
+  | 'handshake-timeout'
+  /** It was silent although it was asked for a sign of life, or for longer than it had announced. */
+  | 'silent'
+  /** The network reported an error, such as a refused connection. */
+  | 'network';
+
+/** A connection that failed. */
+export interface Failure {
+  readonly code: FailureCode;
+  /** One sentence with the offending value. */
+  readonly text: string;
+}

@@ -1,0 +1,55 @@
+/** The greeting of 37/ZMTP, "Formal Grammar": 64 bytes that announce version and security mechanism. */
+import { bytesOf, latin1 } from './bytes.js';
+import type { Failure } from './failure.js';
+
+/** Length of a greeting. */
+export const GREETING_BYTES = 64;
+
+const MAJOR = 3;
+const MINOR = 1;
+
+// signature (0xFF, 8 bytes of padding, 0x7F), version-major, version-minor, mechanism (20), as-server, filler (31)
+const SIGNATURE_END_AT = 9;
+const MAJOR_AT = 10;
+const MINOR_AT = 11;
+const MECHANISM_AT = 12;
+const MECHANISM_END = 32;
+
+/** The greeting we send: version 3.1, not a server of any mechanism. */
+export function encodeGreeting(mechanism: string): Uint8Array {
+  const greeting = new Uint8Array(GREETING_BYTES);
+  greeting[0] = 0xff;
+  greeting[SIGNATURE_END_AT] = 0x7f;
+  greeting[MAJOR_AT] = MAJOR;
+  greeting[MINOR_AT] = MINOR;
+  greeting.set(bytesOf(mechanism), MECHANISM_AT);
+  return greeting;
+}
+
+/**
+ * What is wrong with the first `length` bytes of a greeting, as early as it shows: who speaks another protocol may never
+ * send all 64. A higher version than ours is fine (37/ZMTP, "Version Negotiation"), padding and filler are not looked at.
+ */
+export function greetingFault(greeting: Uint8Array, length: number, mechanism: string): Failure | undefined {
+  const byte = (at: number): number => greeting[at] ?? 0;
+  if (length > 0 && byte(0) !== 0xff)
+    return { code: 'not-zmtp', text: `the peer begins with 0x${hex(byte(0))} instead of the signature of ZMTP` };
+  if (length > SIGNATURE_END_AT && byte(SIGNATURE_END_AT) !== 0x7f)
+    return { code: 'not-zmtp', text: `the signature ends in 0x${hex(byte(SIGNATURE_END_AT))} instead of 0x7f` };
+  if (length > MAJOR_AT && byte(MAJOR_AT) < MAJOR)
+    return { code: 'version', text: `the peer speaks ZMTP ${byte(MAJOR_AT)}; the least is ${MAJOR}.0` };
+  if (length < MECHANISM_END) return undefined;
+  const offered = latin1(greeting.subarray(MECHANISM_AT, MECHANISM_END)).replace(/\0+$/, '');
+  if (offered === mechanism) return undefined;
+  return { code: 'mechanism', text: `the peer's mechanism is ${JSON.stringify(offered)}, ours is ${mechanism}` };
+}
+
+/** True for a peer of ZMTP 3.1 or later: older ones do not know PING. */
+export function knowsPing(greeting: Uint8Array): boolean {
+  const major = greeting[MAJOR_AT] ?? 0;
+  return major > MAJOR || (major === MAJOR && (greeting[MINOR_AT] ?? 0) >= MINOR);
+}
+
+function hex(byte: number): string {
+  return byte.toString(16).padStart(2, '0');
+}

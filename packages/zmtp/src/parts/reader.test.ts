@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { Reader } from './reader.js';
+import { encodeMessages } from './writer.js';
+
+const LIMITS = { maxMessageFrames: 10_000, maxMessageBytes: 2 ** 26, maxFrameBytes: 2 ** 26 };
+const allocate = (bytes: number) => new Uint8Array(bytes);
+const pattern = (length: number) => Uint8Array.from({ length }, (_, index) => index * 31 + (index >> 8));
+
+function encoded(...messages: readonly Uint8Array[][]): Buffer {
+  return Buffer.concat(encodeMessages(messages, allocate));
+}
+
+/** A reader that counts the memory it asks for. */
+function counting() {
+  const sizes: number[] = [];
+  const reader = new Reader(LIMITS, (bytes) => {
+    if (bytes > 0) sizes.push(bytes);
+    return new Uint8Array(bytes);
+  });
+  return { reader, sizes };
+}
+
+describe('memory', () => {
+  it('is not asked for: frames of a chunk of usual size are views of it', () => {
+    const { reader, sizes } = counting();
+    const chunk = encoded([pattern(5), pattern(300)]);
+    reader.push(chunk);
+    expect(reader.next()).toBe('message');
+    expect(reader.frames.map(({ buffer }) => buffer)).toEqual([chunk.buffer, chunk.buffer]);
+    expect(sizes).toEqual([]);
+  });
+
+  it('of a large chunk is held by its large frames, not by small ones', () => {
+    const { reader, sizes } = counting();
+    const small = Array.from({ length: 500 }, () => [pattern(100)]);
+    const chunk = Buffer.from(encoded([pattern(10_000)], ...small));
+    reader.push(chunk);
+    reader.next();
+    expect(reader.frames[0]?.buffer).toBe(chunk.buffer);
+    for (const _ of small) {
+      expect(reader.next()).toBe('message');
+      expect(reader.frames[0]?.buffer.byteLength).toBeLessThanOrEqual(8192);
+      expect(reader.frames[0]).toEqual(pattern(100));
+    }
+    // One copy of the small ones in all, and what did not fit at the end of a block once more.
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(1.1 * small.length * 102);
+  });
+
+  it('for a frame in pieces is as large as the frame', () => {
+    const { reader, sizes } = counting();
+    const body = pattern(200_000);
+    const bytes = encoded([body]);
+    for (let at = 0; at < bytes.length; at += 65_536) {
+      reader.push(bytes.subarray(at, at + 65_536));
+      if (at + 65_536 < bytes.length) expect(reader.next()).toBeUndefined();
+    }
+    expect(reader.next()).toBe('message');
+    expect(Buffer.compare(reader.frames[0]!, body)).toBe(0);
+    expect(sizes).toEqual([200_000]);
+  });
+
+  it('for a large frame grows with what has come, not with what was announced', () => {
+    const { reader, sizes } = counting();
+    const bytes = encoded([pattern(5_000_000)]);
+    reader.push(bytes.subarray(0, 100));
+    reader.next();
+    expect(sizes).toEqual([2 ** 20]);
+    for (let at = 100; at < bytes.length; at += 65_536) {
+      reader.push(bytes.subarray(at, at + 65_536));
+      const item = reader.next();
+      expect(item).toBe(at + 65_536 < bytes.length ? undefined : 'message');
+    }
+    expect(Buffer.compare(reader.frames[0]!, pattern(5_000_000))).toBe(0);
+    expect(sizes).toEqual([2 ** 20, 2 ** 21, 2 ** 22, 5_000_000]);
+  });
+
+  it('is not asked for what is skipped', () => {
+    const { reader, sizes } = counting();
+    const strict = new Reader({ ...LIMITS, maxMessageBytes: 10 }, (bytes) => {
+      if (bytes > 0) sizes.push(bytes);
+      return new Uint8Array(bytes);
+    });
+    const bytes = encoded([pattern(100_000), pattern(9)], [pattern(3)]);
+    strict.push(bytes.subarray(0, 50_000));
+    expect([strict.next(), strict.next()]).toEqual(['too-large', undefined]);
+    strict.push(bytes.subarray(50_000));
+    expect([strict.next(), strict.frames, sizes, reader.fault]).toEqual(['message', [pattern(3)], [3], undefined]);
+  });
+});

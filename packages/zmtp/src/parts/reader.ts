@@ -1,0 +1,224 @@
+/** The frames of a connection as whole messages and commands: 37/ZMTP, "Framing", with the limits that it leaves to us. */
+import type { Allocate } from './bytes.js';
+import type { Failure, FailureCode } from './failure.js';
+import { COMMAND, LONG, LONG_HEADER, MORE, readLongSize, RESERVED, SHORT_HEADER } from './flags.js';
+
+/** What a reader accepts. */
+export interface ReaderLimits {
+  /** Frames of one message: of a larger one the rest is skipped, and it is rejected. */
+  readonly maxMessageFrames: number;
+  /** Bytes of one message, likewise. */
+  readonly maxMessageBytes: number;
+  /** Bytes of one frame: a larger one ends the connection. At least `maxMessageBytes`. */
+  readonly maxFrameBytes: number;
+}
+
+/** What {@link Reader.next} has found. */
+export type ReadItem = 'message' | 'command' | 'too-many-frames' | 'too-large';
+
+/** No command of ours is longer; READY may carry a few properties we do not know. */
+const COMMAND_MAX_BYTES = 8192;
+/** A frame holds on to at most this much memory, or to its own chunk if it is at least as large. */
+const PINNED_BYTES = 8192;
+/** Memory for an incomplete frame begins with this much and doubles: what a peer announces costs nothing until it comes. */
+const FIRST_BYTES = 2 ** 20;
+
+/**
+ * Takes chunks of any size and gives one item at a time. Frames are views of the chunk they came in; small frames of a large
+ * chunk are moved together into blocks, so that one of them that is kept does not hold the whole chunk; a frame that came in
+ * pieces is put together once.
+ */
+export class Reader {
+  /** The frames of the message that {@link next} has found; the caller's from then on. */
+  frames: Uint8Array[] = [];
+  /** The body of the command that {@link next} has found; valid until the next call. */
+  command: Uint8Array;
+  /** Why nothing more will be read. */
+  fault: Failure | undefined;
+  readonly #limits: ReaderLimits;
+  readonly #allocate: Allocate;
+  readonly #empty: Uint8Array;
+  #chunk: Uint8Array;
+  #at = 0;
+  /** The block made of a part of the chunk, and that part. */
+  #block: Uint8Array;
+  #blockStart = 0;
+  #blockEnd = 0;
+  /** A header that came in pieces. */
+  readonly #head = new Uint8Array(LONG_HEADER);
+  #headBytes = 0;
+  /** The frame whose body is being read. */
+  #flags = 0;
+  #length = 0;
+  #inBody = false;
+  #skips = false;
+  #body: Uint8Array | undefined;
+  #bodyBytes = 0;
+  /** The message whose frames are being read. */
+  #parts: Uint8Array[] = [];
+  #messageBytes = 0;
+  #rejected = false;
+
+  constructor(limits: ReaderLimits, allocate: Allocate) {
+    this.#limits = limits;
+    this.#allocate = allocate;
+    this.#empty = this.command = this.#chunk = this.#block = allocate(0);
+  }
+
+  /** Adds received bytes, which must not change afterwards. Call {@link next} until it has no more before adding others. */
+  push(chunk: Uint8Array): void {
+    this.#chunk = chunk;
+    this.#at = this.#blockStart = this.#blockEnd = 0;
+    this.#block = this.#empty;
+  }
+
+  /** The next item; `undefined` when more bytes are needed or a {@link fault} was found. */
+  next(): ReadItem | undefined {
+    while (this.fault === undefined) {
+      if (!this.#inBody) {
+        if (!this.#readHeader()) return undefined;
+        const verdict = this.#judge();
+        if (verdict === 'fault') return undefined;
+        if (verdict !== undefined) return verdict;
+      }
+      if (this.#skips) {
+        if (!this.#skip()) return undefined;
+        continue;
+      }
+      const body = this.#readBody();
+      if (body === undefined) return undefined;
+      this.#inBody = false;
+      if ((this.#flags & COMMAND) !== 0) {
+        this.command = body;
+        return 'command';
+      }
+      this.#parts.push(body);
+      if ((this.#flags & MORE) === 0) return this.#complete();
+    }
+    return undefined;
+  }
+
+  #readHeader(): boolean {
+    const chunk = this.#chunk;
+    const at = this.#at;
+    const left = chunk.length - at;
+    if (this.#headBytes > 0 || left < LONG_HEADER) return this.#readHeaderPieces();
+    const flags = (this.#flags = chunk[at] as number);
+    if ((flags & LONG) === 0) {
+      this.#length = chunk[at + 1] as number;
+      this.#at = at + SHORT_HEADER;
+    } else {
+      this.#length = readLongSize(chunk, at + 1);
+      this.#at = at + LONG_HEADER;
+    }
+    return true;
+  }
+
+  /** Byte by byte into a place of its own, across chunks. */
+  #readHeaderPieces(): boolean {
+    const head = this.#head;
+    while (this.#at < this.#chunk.length) {
+      head[this.#headBytes++] = this.#chunk[this.#at++] as number;
+      const flags = head[0] as number;
+      const long = (flags & LONG) !== 0;
+      if (this.#headBytes < (long ? LONG_HEADER : SHORT_HEADER)) continue;
+      this.#flags = flags;
+      this.#length = long ? readLongSize(head, 1) : (head[1] as number);
+      this.#headBytes = 0;
+      return true;
+    }
+    return false;
+  }
+
+  /** Decides what becomes of a frame before its body has come. */
+  #judge(): ReadItem | 'fault' | undefined {
+    const flags = this.#flags;
+    const length = this.#length;
+    if ((flags & RESERVED) !== 0) return this.#fail('malformed', `a frame has the flags 0x${flags.toString(16)}`);
+    this.#inBody = true;
+    if ((flags & COMMAND) !== 0) {
+      if ((flags & MORE) !== 0) return this.#fail('malformed', 'a command has the flag MORE');
+      if (length > COMMAND_MAX_BYTES) return this.#fail('too-large', `a command has ${length} bytes`);
+      // Between the frames of a message as well: libzmq sends its PING there.
+      this.#skips = false;
+      return undefined;
+    }
+    if (length > this.#limits.maxFrameBytes) return this.#fail('too-large', `a frame has ${length} bytes`);
+    this.#messageBytes += length;
+    this.#skips = this.#rejected;
+    if (this.#rejected) return undefined;
+    const tooMany = this.#parts.length >= this.#limits.maxMessageFrames;
+    if (!tooMany && this.#messageBytes <= this.#limits.maxMessageBytes) return undefined;
+    this.#skips = this.#rejected = true;
+    this.#parts = [];
+    return tooMany ? 'too-many-frames' : 'too-large';
+  }
+
+  #skip(): boolean {
+    const step = Math.min(this.#length, this.#chunk.length - this.#at);
+    this.#at += step;
+    this.#length -= step;
+    if (this.#length > 0) return false;
+    this.#inBody = false;
+    if ((this.#flags & MORE) === 0) {
+      this.#rejected = false;
+      this.#messageBytes = 0;
+    }
+    return true;
+  }
+
+  #complete(): ReadItem {
+    this.frames = this.#parts;
+    this.#parts = [];
+    this.#messageBytes = 0;
+    return 'message';
+  }
+
+  #readBody(): Uint8Array | undefined {
+    const left = this.#chunk.length - this.#at;
+    if (this.#body === undefined) {
+      if (left >= this.#length) return this.#view(this.#length);
+      this.#body = this.#allocate(Math.min(this.#length, FIRST_BYTES));
+      this.#bodyBytes = 0;
+    }
+    return this.#collect(Math.min(left, this.#length - this.#bodyBytes));
+  }
+
+  #collect(bytes: number): Uint8Array | undefined {
+    let body = this.#body as Uint8Array;
+    const filled = this.#bodyBytes + bytes;
+    if (filled > body.length) {
+      const larger = this.#allocate(Math.min(this.#length, Math.max(filled, 2 * body.length)));
+      larger.set(body.subarray(0, this.#bodyBytes));
+      this.#body = body = larger;
+    }
+    body.set(this.#chunk.subarray(this.#at, this.#at + bytes), this.#bodyBytes);
+    this.#at += bytes;
+    this.#bodyBytes = filled;
+    if (filled < this.#length) return undefined;
+    this.#body = undefined;
+    return body;
+  }
+
+  #view(length: number): Uint8Array {
+    const start = this.#at;
+    const end = (this.#at = start + length);
+    if (length === 0) return this.#empty;
+    if (this.#chunk.length <= PINNED_BYTES || length >= PINNED_BYTES) return this.#chunk.subarray(start, end);
+    if (end > this.#blockEnd) this.#makeBlock(start);
+    return this.#block.subarray(start - this.#blockStart, end - this.#blockStart);
+  }
+
+  #makeBlock(start: number): void {
+    const end = Math.min(start + PINNED_BYTES, this.#chunk.length);
+    this.#block = this.#allocate(end - start);
+    this.#block.set(this.#chunk.subarray(start, end));
+    this.#blockStart = start;
+    this.#blockEnd = end;
+  }
+
+  #fail(code: FailureCode, text: string): 'fault' {
+    this.fault = { code, text };
+    return 'fault';
+  }
+}

@@ -1,0 +1,50 @@
+/** Messages as bytes of a connection: small frames side by side in one buffer, large ones by reference. */
+import type { Allocate } from './bytes.js';
+import { LONG_HEADER, MORE, SHORT_HEADER, SHORT_MAX, writeHeader } from './flags.js';
+
+/** Bodies from this size on are passed on as they are: a copy would cost more than another part of the same write. */
+const REFERENCE_BYTES = 8192;
+/** Below this a loop is quicker than a call. */
+const LOOP_BYTES = 24;
+
+/**
+ * The bytes of these messages, in as few parts as need be. The bodies of at least 8 KiB are the very arrays that came in, so
+ * they must not change until the parts have been written.
+ */
+export function encodeMessages(messages: readonly (readonly Uint8Array[])[], allocate: Allocate): Uint8Array[] {
+  const buffer = allocate(copiedBytes(messages));
+  const parts: Uint8Array[] = [];
+  let from = 0;
+  let at = 0;
+  for (const frames of messages) {
+    const last = frames.length - 1;
+    for (let index = 0; index <= last; index++) {
+      const frame = frames[index] as Uint8Array;
+      at = writeHeader(buffer, at, index < last ? MORE : 0, frame.length);
+      if (frame.length >= REFERENCE_BYTES) {
+        parts.push(buffer.subarray(from, at), frame);
+        from = at;
+      } else at = copy(frame, buffer, at);
+    }
+  }
+  if (at > from) parts.push(from === 0 ? buffer : buffer.subarray(from));
+  return parts;
+}
+
+function copiedBytes(messages: readonly (readonly Uint8Array[])[]): number {
+  let bytes = 0;
+  for (const frames of messages) {
+    for (const { length } of frames) {
+      bytes += length > SHORT_MAX ? LONG_HEADER : SHORT_HEADER;
+      if (length < REFERENCE_BYTES) bytes += length;
+    }
+  }
+  return bytes;
+}
+
+function copy(frame: Uint8Array, target: Uint8Array, at: number): number {
+  const { length } = frame;
+  if (length > LOOP_BYTES) target.set(frame, at);
+  else for (let index = 0; index < length; index++) target[at + index] = frame[index] as number;
+  return at + length;
+}

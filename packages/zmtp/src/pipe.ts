@@ -1,0 +1,100 @@
+/** The messages on their way out to one peer: 28/REQREP, "outgoing queue". */
+import type { Peer } from '@proj/transport';
+import { Fifo } from '@proj/transport/adapter';
+import type { Link } from './link.js';
+
+/** How much may be on its way out at a time. */
+export interface PipeLimits {
+  /** Messages, waiting and being written. */
+  readonly highWaterMark: number;
+  /** Bytes, likewise; a single message of any size fits. */
+  readonly peerQueueMaxBytes: number;
+}
+
+/** One write takes no more than this, so that a long queue neither fills the memory twice nor holds up the event loop. */
+const BATCH_BYTES = 2 ** 20;
+
+/**
+ * Lives as long as its connection when a peer connected to us, and as long as the socket when we connect: then what waits
+ * is kept for the next connection.
+ */
+export class Pipe {
+  /** The other end, as the socket names it; a router learns it with the first connection. */
+  peer: Peer | undefined;
+  /** True when it outlives its connections. */
+  readonly lasting: boolean;
+  /** Connections that announced the routing id of this one and are mute for that; cut when this one ends, to come again. */
+  readonly rivals = new Set<Link>();
+  /** The dealer's: its place among those with room; -1 for none. */
+  place = -1;
+  readonly #limits: PipeLimits;
+  readonly #waiting = new Fifo<readonly Uint8Array[]>();
+  #link: Link | undefined;
+  #bytes = 0;
+  #writing = 0;
+  #writingBytes = 0;
+
+  constructor(lasting: boolean, limits: PipeLimits, peer?: Peer) {
+    this.lasting = lasting;
+    this.#limits = limits;
+    this.peer = peer;
+  }
+
+  /** The connection there is now. */
+  get link(): Link | undefined {
+    return this.#link;
+  }
+
+  get hasRoom(): boolean {
+    const messages = this.#waiting.length + this.#writing;
+    return messages < this.#limits.highWaterMark && (messages === 0 || this.#bytes < this.#limits.peerQueueMaxBytes);
+  }
+
+  /** True when nothing waits and nothing is being written. */
+  get isEmpty(): boolean {
+    return this.#waiting.length + this.#writing === 0;
+  }
+
+  /** True when there is something to write. */
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** Gives it a connection. */
+  attach(link: Link): void {
+    this.#link = link;
+    if (this.isWaiting) link.wake();
+  }
+
+  /** The connection is over; what was being written is lost with it. */
+  detach(): void {
+    this.#link = undefined;
+    this.landed();
+  }
+
+  /** Takes a message over. Only while {@link hasRoom}. */
+  push(frames: readonly Uint8Array[]): void {
+    for (const { length } of frames) this.#bytes += length;
+    this.#waiting.push(frames);
+    this.#link?.wake();
+  }
+
+  /** The messages of the next write; at least one, if any waits. They take up room until {@link landed}. */
+  take(): (readonly Uint8Array[])[] {
+    const batch: (readonly Uint8Array[])[] = [];
+    while (this.#writingBytes < BATCH_BYTES) {
+      const frames = this.#waiting.shift();
+      if (frames === undefined) break;
+      for (const { length } of frames) this.#writingBytes += length;
+      batch.push(frames);
+    }
+    this.#writing += batch.length;
+    return batch;
+  }
+
+  /** What was taken has been written, or is lost: its room is free. */
+  landed(): void {
+    this.#bytes -= this.#writingBytes;
+    this.#writing = this.#writingBytes = 0;
+  }
+}

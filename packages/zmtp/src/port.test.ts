@@ -1,0 +1,318 @@
+import { randomUUID } from 'node:crypto';
+import { connect, createServer, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { ManualClock } from '@proj/heartbeat';
+import type { PortOptions } from '@proj/transport';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ZmtpTransport } from './index.js';
+import type { ConnectionFailure, ZmtpOptions } from './index.js';
+import { fromHex, LIBZMQ, wire } from './test/recorder.js';
+import { Station } from './test/station.js';
+
+const TCP = 'tcp://127.0.0.1:*';
+/** The discard port, where nobody listens. */
+const NOBODY = 'tcp://127.0.0.1:9';
+
+let opened: { close(): unknown }[] = [];
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.all(opened.map((one) => one.close()));
+  opened = [];
+});
+
+/** A transport and the failures it told of. */
+function observed(options: ZmtpOptions = {}) {
+  const failures: ConnectionFailure[] = [];
+  const waiting: (() => void)[] = [];
+  const transport = new ZmtpTransport({
+    ...options,
+    onConnectionFailed: (failure) => {
+      failures.push(failure);
+      for (const wake of waiting) wake();
+    },
+  });
+  return {
+    failures,
+    router: (port: PortOptions = {}) => kept(transport.router({ lingerMs: 0, ...port })),
+    dealer: (port: PortOptions = {}) => kept(transport.dealer({ lingerMs: 0, ...port })),
+    failed: (count = 1) =>
+      new Promise<void>((resolve) => {
+        const wake = () => {
+          if (failures.length >= count) resolve();
+        };
+        waiting.push(wake);
+        wake();
+      }),
+  };
+}
+
+function kept<Port extends { close(): unknown }>(port: Port): Port {
+  opened.push(port);
+  return port;
+}
+
+/** A connection that says what it is told, and what it hears until it is closed. */
+function stranger(endpoint: string, ...hex: readonly string[]) {
+  const socket = connect(Number(/\d+$/.exec(endpoint)?.[0]), '127.0.0.1');
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  socket.on('error', () => undefined);
+  socket.write(fromHex(...hex));
+  onTestFinished(() => void socket.destroy());
+  const closed = new Promise<string>((resolve) => {
+    socket.once('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
+  });
+  return { socket, closed };
+}
+
+/** Somebody who accepts connections and never says a word. */
+async function mute(): Promise<string> {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => sockets.push(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  kept({
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  });
+  return `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Resolves when the socket is told this. */
+function hears(socket: Socket, text: string): Promise<void> {
+  let heard = '';
+  return new Promise((resolve) => {
+    socket.on('data', (chunk: Buffer) => {
+      heard += chunk.toString('latin1');
+      if (heard.includes(text)) resolve();
+    });
+  });
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+describe('a peer that does not behave', () => {
+  it.each([
+    ['speaks another protocol', Buffer.from('GET / HTTP/1.1\r\n\r\n').toString('hex'), 'not-zmtp'],
+    ['sends a message before READY', LIBZMQ.greeting + wire('x'), 'malformed'],
+    ['breaks off a frame that is too large', `${LIBZMQ.greeting}${LIBZMQ.ready}02ffffffffffffffff`, 'too-large'],
+  ])('is cut when it %s, and told of', async (_, hex, code) => {
+    const { failures, failed, router } = observed();
+    const port = router();
+    const endpoint = await port.bind(TCP);
+    await stranger(endpoint, hex).closed;
+    await failed();
+    expect(failures).toMatchObject([{ endpoint: TCP, code }]);
+  });
+
+  it('is told why by ERROR when its socket type is wrong', async () => {
+    const { router } = observed();
+    const endpoint = await router().bind(TCP);
+    const ready = LIBZMQ.ready.replace('064445414c4552', '06524555494c45');
+    expect(await stranger(endpoint, LIBZMQ.greeting, ready).closed).toContain('ERROR');
+  });
+
+  it('is cut when the handshake takes too long, whether it came to us or we to it', async () => {
+    const clock = new ManualClock();
+    const { failures, failed, router, dealer } = observed({ clock, handshakeTimeoutMs: 500 });
+    const port = router();
+    const { closed, socket } = stranger(await port.bind(TCP), LIBZMQ.greeting);
+    // The router has read the greeting when its own READY comes.
+    await hears(socket, 'READY');
+    dealer().connect(await mute());
+    clock.advanceTo(499);
+    expect(failures).toEqual([]);
+    clock.advanceTo(500);
+    await closed;
+    await failed(2);
+    expect(failures.map(({ code }) => code)).toEqual(['handshake-timeout', 'handshake-timeout']);
+  });
+
+  it('does not disturb others, whatever it sends', async () => {
+    const { router, dealer, failed } = observed();
+    const port = router();
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    const client = dealer();
+    client.connect(endpoint);
+    const other = new Station(client);
+    for (let round = 0; round < 50; round++) {
+      const garbage = Buffer.from('0123456789abcdef-'.repeat(3 * round));
+      stranger(endpoint, LIBZMQ.greeting.slice(0, 128 - round), garbage.toString('hex'));
+    }
+    await failed(40);
+    other.tell('hello');
+    expect((await station.message(0)).text).toBe('hello');
+  });
+
+  it('finds no more connections than there may be', async () => {
+    const transport = new ZmtpTransport({ connectionsMax: 2 });
+    const port = kept(transport.router({ lingerMs: 0 }));
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    const known = ['a', 'b'].map((name) => {
+      const dealer = kept(transport.dealer({ lingerMs: 0, routingId: Buffer.from(name) }));
+      dealer.connect(endpoint);
+      return new Station(dealer);
+    });
+    for (const one of known) one.tell('hello');
+    await station.received(2);
+    expect(await stranger(endpoint, LIBZMQ.greeting).closed).toBe('');
+    known[0]!.tell('still here');
+    await station.received(3);
+  });
+});
+
+describe('a connection that fails', () => {
+  it('is made again after growing pauses, and each failure is told', async () => {
+    const clock = new ManualClock();
+    const entropy = { wallMicros: () => 0, uuid: randomUUID, random: () => 0.5 };
+    const { failures, failed, dealer } = observed({ clock, entropy, reconnectMinMs: 100, reconnectMaxMs: 300 });
+    const port = dealer();
+    port.connect(NOBODY);
+    for (const [attempt, pauseMs] of [75, 150, 225, 225].entries()) {
+      await failed(attempt + 1);
+      clock.advance(pauseMs - 1);
+      await turn();
+      expect(failures).toHaveLength(attempt + 1);
+      clock.advance(1);
+    }
+    await failed(5);
+    expect(new Set(failures.map(({ code, endpoint }) => `${code} ${endpoint}`))).toEqual(
+      new Set([`network ${NOBODY}`]),
+    );
+  });
+});
+
+describe('messages of one turn', () => {
+  it('leave in one write per peer', async () => {
+    const { router, dealer } = observed();
+    const port = router({ connectionHeartbeatMs: 0 });
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    const dealers = ['a', 'b'].map((name) => {
+      const one = dealer({ routingId: Buffer.from(name), connectionHeartbeatMs: 0 });
+      one.connect(endpoint);
+      return new Station(one);
+    });
+    for (const one of dealers) one.tell('hello');
+    await station.received(2);
+    const write = vi.spyOn(Socket.prototype, 'write');
+    for (let count = 0; count < 100; count++)
+      for (const { peer } of station.messages.slice(0, 2)) station.say(peer, 'x');
+    await Promise.all(dealers.map((one) => one.received(100)));
+    expect(write.mock.calls.map(([bytes]) => (bytes as Uint8Array).length)).toEqual([300, 300]);
+  });
+
+  it('that are many let others have their turn', async () => {
+    const clock = new ManualClock();
+    const { router } = observed({ clock });
+    const port = router();
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    let turns = 0;
+    const counts = new Map<number, number>();
+    station.onEach = () => {
+      counts.set(turns, (counts.get(turns) ?? 0) + 1);
+      clock.advance(1);
+    };
+    let running = true;
+    const count = () => {
+      turns++;
+      if (running) setImmediate(count);
+    };
+    count();
+    stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('x').repeat(1_000));
+    await station.received(1_000);
+    running = false;
+    expect(Math.max(...counts.values())).toBeLessThanOrEqual(32);
+  });
+});
+
+describe('a routing id that is taken', () => {
+  it('becomes free when its holder leaves: the mute one is cut, and heard when it comes again', async () => {
+    const { router, dealer } = observed();
+    const port = router();
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    const id = { routingId: Buffer.from('worker-7') };
+    const first = dealer(id);
+    first.connect(endpoint);
+    new Station(first).tell('first');
+    await station.received(1);
+    const { socket, closed } = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('unheard'), LIBZMQ.ping);
+    await hears(socket, 'PONG');
+    await first.close();
+    await closed;
+    expect(station.gone).toEqual(['worker-7']);
+    const again = dealer(id);
+    again.connect(endpoint);
+    new Station(again).tell('heard');
+    await station.received(2);
+    expect(station.texts).toEqual(['first', 'heard']);
+  });
+
+  it('is taken over with handover, and the end of the first is told before the second is heard', async () => {
+    const { router, dealer } = observed({ reconnectMinMs: 60_000, reconnectMaxMs: 60_000 });
+    const port = router({ handover: true });
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    const story: string[] = [];
+    station.onEach = () => story.push(`${station.gone.length} gone, ${station.texts.at(-1)!}`);
+    for (const text of ['first', 'second']) {
+      const twin = dealer({ routingId: Buffer.from('twin') });
+      twin.connect(endpoint);
+      new Station(twin).tell(text);
+      await station.until(() => station.texts.includes(text));
+    }
+    expect(story).toEqual(['0 gone, first', '1 gone, second']);
+  });
+});
+
+describe('a port that is paused', () => {
+  it('answers PING, holds messages back, and delivers them in order before it tells that the peer is gone', async () => {
+    const { router } = observed();
+    const port = router();
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    const { socket } = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('1'));
+    await station.received(1);
+    port.pause();
+    port.pause();
+    socket.write(fromHex(LIBZMQ.ping));
+    await hears(socket, 'PONG');
+    socket.end(fromHex(wire('2'), wire('3')));
+    for (let turns = 0; turns < 20; turns++) await turn();
+    expect([station.texts, station.gone]).toEqual([['1'], []]);
+    port.resume();
+    await station.until(() => station.gone.length > 0);
+    expect(station.texts).toEqual(['1', '2', '3']);
+  });
+
+  it('may be closed', async () => {
+    const { router } = observed();
+    const port = router({ lingerMs: 60_000 });
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    const { socket } = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('1'));
+    await station.received(1);
+    port.pause();
+    socket.write(fromHex(wire('2')));
+    await port.close();
+    expect(station.texts).toEqual(['1']);
+  });
+});
+
+describe('settings', () => {
+  it.each([
+    [{ handshakeTimeoutMs: 0 }, 'handshakeTimeoutMs = 0'],
+    [{ reconnectMinMs: 1.5 }, 'reconnectMinMs = 1.5'],
+    [{ reconnectMinMs: 200, reconnectMaxMs: 100 }, 'reconnectMaxMs = 100'],
+    [{ connectionsMax: -1 }, 'connectionsMax = -1'],
+  ])('%j are refused', (options, text) => {
+    expect(() => new ZmtpTransport(options)).toThrow(
+      expect.objectContaining({ code: 'OPTIONS_INVALID', message: expect.stringContaining(text) as string }),
+    );
+  });
+});

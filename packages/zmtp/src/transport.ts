@@ -1,0 +1,86 @@
+/** {@link Transport} over Node's own sockets: ZMTP in TypeScript, no add-on, no thread. */
+import { systemClock } from '@proj/heartbeat';
+import type { Clock } from '@proj/heartbeat';
+import { ProjError } from '@proj/transport';
+import type { Entropy, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { resolvePortOptions } from '@proj/transport/adapter';
+import { systemEntropy } from '@proj/transport/zmq';
+import { DealerPort } from './dealer.js';
+import type { Failure } from './parts/failure.js';
+import type { PortWorld } from './port.js';
+import { RouterPort } from './router.js';
+import { Turns } from './turn.js';
+import { Watch } from './watch.js';
+
+/** A connection that came to nothing or ended badly. */
+export interface ConnectionFailure extends Failure {
+  /** The endpoint of ours it belonged to, as it was given to `bind` or `connect`. */
+  readonly endpoint: string;
+}
+
+/** Settings of a {@link ZmtpTransport}. All have defaults. */
+export interface ZmtpOptions {
+  /** From the first byte until the handshake must be complete, connecting included. Milliseconds; default 10,000. */
+  readonly handshakeTimeoutMs?: number;
+  /** First pause before connecting again; grows to {@link reconnectMaxMs}. Milliseconds; default 100. */
+  readonly reconnectMinMs?: number;
+  /** Longest pause before connecting again. Milliseconds; default 2000. */
+  readonly reconnectMaxMs?: number;
+  /** Connections that one bound endpoint serves at a time; others are closed at once. Default 65,536. */
+  readonly connectionsMax?: number;
+  /** Called with each connection that failed, also with each refused attempt to connect. Default: nobody is told. */
+  readonly onConnectionFailed?: (failure: ConnectionFailure) => void;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** Default: the machine's randomness. */
+  readonly entropy?: Entropy;
+}
+
+const INT32_MAX = 2 ** 31 - 1;
+/** A connection that lasted this long starts the pauses anew. */
+const PROVEN_MS = 1000;
+
+/** Routers and dealers that speak ZMTP 3.1 (and 3.0) over `tcp://` and `ipc://`, with the NULL mechanism. */
+export class ZmtpTransport implements Transport {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly #world: PortWorld;
+
+  /** Throws `OPTIONS_INVALID`. */
+  constructor(options: ZmtpOptions = {}) {
+    const { clock = systemClock, entropy = systemEntropy, onConnectionFailed } = options;
+    const minMs = integer('reconnectMinMs', options.reconnectMinMs, 100, 1);
+    const watch = new Watch(clock);
+    this.clock = clock;
+    this.entropy = entropy;
+    this.#world = {
+      clock,
+      entropy,
+      watch,
+      turns: new Turns(() => watch.now()),
+      backoff: { minMs, maxMs: integer('reconnectMaxMs', options.reconnectMaxMs, 2000, minMs), minUptimeMs: PROVEN_MS },
+      handshakeMs: integer('handshakeTimeoutMs', options.handshakeTimeoutMs, 10_000, 1),
+      connectionsMax: integer('connectionsMax', options.connectionsMax, 65_536, 1),
+      onFailure: (endpoint, failure) => onConnectionFailed?.({ endpoint, ...failure }),
+    };
+  }
+
+  /** There is nothing to load. */
+  load(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  router(options?: PortOptions): SocketPort {
+    return new RouterPort(this.#world, resolvePortOptions(options));
+  }
+
+  dealer(options?: PortOptions): SocketPort {
+    return new DealerPort(this.#world, resolvePortOptions(options));
+  }
+}
+
+function integer(name: keyof ZmtpOptions, value: number | undefined, fallback: number, min: number): number {
+  const number = value ?? Math.max(fallback, min);
+  if (Number.isInteger(number) && number >= min && number <= INT32_MAX) return number;
+  throw new ProjError('OPTIONS_INVALID', `option ${name} = ${number}: must be an integer from ${min} to ${INT32_MAX}`);
+}
