@@ -8,6 +8,12 @@ import type { Flags } from './programs.js';
 /** Heartbeats short enough to wait for some, and enough of them that a busy machine is not taken for a dead peer. */
 export const BEATS = { 'heartbeat-ms': 100, liveness: 40 } as const;
 
+/**
+ * Why a worker is lost whose connection ends: because of that, or because a heartbeat that leaves before this is noticed finds
+ * nobody.
+ */
+export const CONNECTION_LOST: readonly unknown[] = ['gone', 'unreachable'];
+
 /** Handler of {@link Cast.worker} that works until it is sent SIGCONT. */
 export const HOLD = pathOf('fixtures/hold.mjs');
 

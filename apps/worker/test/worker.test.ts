@@ -21,19 +21,22 @@ function connect(endpoint: string, options: MdpClientOptions = {}): MdpClient {
   return client;
 }
 
+/** So long that no heartbeat decides anything here, on however busy a machine. */
+const BEATS = ['--heartbeat-ms', '60000'];
+
 /** A broker, a worker with these options and a client. */
 async function stage(workerArgs: readonly string[], options?: MdpClientOptions) {
-  const { broker, endpoint } = await programs.startBroker();
-  const worker = programs.start('worker', ['--connect', endpoint, '--log-level', 'debug', ...workerArgs]);
+  const { broker, endpoint } = await programs.startBroker(...BEATS);
+  const worker = programs.start('worker', ['--connect', endpoint, '--log-level', 'debug', ...BEATS, ...workerArgs]);
   await worker.record('listening');
   return { broker, worker, client: connect(endpoint, options) };
 }
 
 /** A queue, a worker with these options and a client. */
 async function pppStage(...workerArgs: readonly string[]) {
-  const { endpoints } = await programs.startBroker('--only', 'ppp');
-  const args = ['--protocol', 'ppp', '--connect', endpoints.pppBackend, '--log-level', 'debug', ...workerArgs];
-  const worker = programs.start('worker', args);
+  const { endpoints } = await programs.startBroker('--only', 'ppp', ...BEATS);
+  const flags = ['--protocol', 'ppp', '--connect', endpoints.pppBackend, '--log-level', 'debug'];
+  const worker = programs.start('worker', [...flags, ...BEATS, ...workerArgs]);
   await worker.record('ready');
   const client = new LazyPirateClient({ endpoints: [endpoints.pppFrontend], timeoutMs: 30_000 });
   clients.push(client);

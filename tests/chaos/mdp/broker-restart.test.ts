@@ -4,8 +4,9 @@ import { encodeMdp } from '@proj/frames/mdp';
 import { ownEndpoint } from '@proj/testkit';
 import type { PeerProcess } from '@proj/testkit';
 import { expect, it } from 'vitest';
+import { HOLD } from '../cast.js';
 import { RawPeer } from './raw-peer.js';
-import { HOLD, stage } from './stage.js';
+import { stage } from './stage.js';
 
 /** Long, since it is what the test counts in: a busy machine must not need many for what takes an idle one a millisecond. */
 const INTERVAL_MS = 500;

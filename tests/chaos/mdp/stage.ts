@@ -7,8 +7,6 @@ import { program } from '../programs.js';
 import type { Flags } from '../programs.js';
 import { CountingClient } from './raw-peer.js';
 
-export { HOLD } from '../cast.js';
-
 /** A broker process and where it listens. */
 export interface RunningBroker {
   readonly broker: PeerProcess;

@@ -62,11 +62,14 @@ describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
   });
 
   it('rule 10: a worker that says DISCONNECT is forgotten at once, and its job goes to another', async () => {
-    const { broker, endpoint } = await theater.broker();
-    const leaving = await theater.pythonWorker({ connect: endpoint, version, job: 'hold' });
+    // No heartbeat may come upon the end of the connection before what was said last is read.
+    const heartbeatIntervalMs = 60_000;
+    const { broker, endpoint } = await theater.broker({ heartbeatIntervalMs });
+    const flags = { connect: endpoint, version, 'heartbeat-ms': heartbeatIntervalMs };
+    const leaving = await theater.pythonWorker({ ...flags, job: 'hold' });
     const answer = theater.pythonClient({ connect: endpoint, version }).ask('echo', HELLO);
     await leaving.line('working');
-    await theater.pythonWorker({ connect: endpoint, version });
+    await theater.pythonWorker(flags);
     const lost = brokerEvent(broker, 'worker-lost');
     leaving.tell({ do: 'leave' });
     expect(await leaving.exit).toMatchObject({ code: 0 });
