@@ -38,6 +38,11 @@ export class Changes {
     return this.#removes.size;
   }
 
+  /** True while the message is to be removed. */
+  removes(seq: number): boolean {
+    return this.#removes.has(seq);
+  }
+
   get burials(): number {
     return this.#buries.size;
   }

@@ -39,6 +39,17 @@ describe('rule 32: delays', () => {
     expect(queue.delivered).toEqual(['2', '3', '1', '4']);
   });
 
+  it('rule 11: but behind what came back, which is before all that were not delivered', () => {
+    queue = new QueueUnderTest({ headers: true });
+    queue.produceFrames('p', ['a', 'PZQ-DELAY-MS:100', '', '1']);
+    for (const n of ['2', '3', '4']) queue.produce('p', n, n);
+    queue.accept(1);
+    queue.advance(100);
+    queue.nack(2);
+    queue.accept(4);
+    expect(queue.delivered).toEqual(['2', '3', '2', '1', '4']);
+  });
+
   it('rule 32: holds over a restart', () => {
     queue = new QueueUnderTest({ delayMs: 500 });
     queue.produce('p', 'a', 'x');
@@ -198,6 +209,24 @@ describe('rules 34 and 35: dead letters', () => {
     expect(queue.store.counts.dead).toBe(1);
     queue.ack(1);
     expect([queue.store.rows.size, queue.stats.counters.acked]).toEqual([0, 1]);
+  });
+
+  it('rule 34: so does one that comes while the message becomes a dead letter', () => {
+    for (const written of [true, false]) {
+      queue = new QueueUnderTest({ maxDeliveries: 1, deadLetterSend: true });
+      queue.produce('p', 'a', 'x');
+      queue.accept(1);
+      queue.storeHeld = true;
+      if (!written) queue.store.failing = 'EIO';
+      queue.advance(1000);
+      queue.ack(1);
+      queue.storeHeld = false;
+      queue.answerStore();
+      queue.store.failing = undefined;
+      queue.advance(1000);
+      queue.accept(9);
+      expect([queue.store.rows.size, queue.delivered]).toEqual([0, ['x']]);
+    }
   });
 
   /** Two dead letters, 1 and 2. */

@@ -131,7 +131,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
       messages,
       bytes,
       inFlight,
-      inFlightBytes: this.#inFlight.bytes,
+      inFlightBytes: this.#queue.outlet.inFlightBytes + (this.#dead?.outlet.inFlightBytes ?? 0),
       ready: Math.max(messages - elsewhere, 0),
       delayed: delayed + this.#queue.outlet.resting,
       dead,
@@ -284,9 +284,10 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
       if (found.message.where === 'ready' || found.message.where === 'resting') counters.ackedLate++;
       forget(seq, found.way);
       this.#changes.remove(seq, storedMicros, 'memory');
-    } else if (this.#queue.shelf.hides(seq) || this.#unflushedFull) {
+    } else if (this.#changes.removes(seq) || this.#unflushedFull) {
       this.#out.drop('key-unknown', outlet);
     } else {
+      // On disk only, or on its way to the dead letters, or gone: the store knows.
       this.#queue.shelf.hide(seq);
       this.#dead?.shelf.hide(seq);
       this.#changes.remove(seq, storedMicros, 'key');
@@ -567,7 +568,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     },
     onUnchanged: ({ requests }, code) => {
       for (const { id, seqs } of requests) {
-        for (const seq of seqs) this.#dead?.shelf.reveal(seq);
+        for (const seq of seqs) this.#reveal(seq, this.#dead);
         this.#out.push({ kind: 'done', id, code });
       }
     },
@@ -581,10 +582,15 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     } else this.#out.drop('key-unknown', 'queue');
   }
 
+  /** The store has the message on this side, to be found by the next load; unless somebody has settled it meanwhile. */
+  #reveal(seq: number, way: Way | undefined): void {
+    if (!this.#changes.removes(seq)) way?.shelf.reveal(seq);
+  }
+
   #onBuried(seq: number, reason: DeathReason): void {
     this.#out.counters.buried++;
     this.#queue.shelf.flushed(seq);
-    this.#dead?.shelf.reveal(seq);
+    this.#reveal(seq, this.#dead);
     this.#out.push({ kind: 'dead-letter', seq, reason });
   }
 
@@ -593,7 +599,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
       this.#out.counters.revived += seqs.length;
       for (const seq of seqs) {
         this.#dead?.shelf.flushed(seq);
-        this.#queue.shelf.reveal(seq);
+        this.#reveal(seq, this.#queue);
       }
     }
     this.#out.push({ kind: 'done', id });

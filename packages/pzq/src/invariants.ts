@@ -37,22 +37,32 @@ export function assertBooks(books: Books): void {
 }
 
 function assertOutlet(outlet: Outlet, shelf: Shelf, { settings, shared }: Books): { count: number; bytes: number } {
-  const places: Record<Whereabouts, number> = { ready: 0, offered: 0, 'in-flight': 0, resting: 0, gone: 0 };
+  const places: Record<Whereabouts, number> = {
+    ready: 0,
+    offered: 0,
+    'in-flight': 0,
+    returned: 0,
+    resting: 0,
+    gone: 0,
+  };
   let ready = 0;
   let held = 0;
+  let leased = 0;
   for (const message of outlet.messages()) {
     places[message.where]++;
     if (message.where === 'ready') ready += message.bytes;
     else held += message.bytes;
+    if (message.where === 'in-flight') leased += message.bytes;
     check(outlet.find(message.seq) === message, 'a message is found by its sequence');
     check(!shelf.hides(message.seq), 'what is settled is not in memory');
     check(shared || message.seq <= shelf.top, 'what is in memory is in the store');
     check(!message.givenBack || message.where === 'offered', 'only an open offer is given back ahead of time');
     check(Number.isFinite(message.lease.at) === (message.where === 'in-flight'), 'what is in flight has a lease');
   }
-  check(places.gone === 0, 'what is gone is forgotten');
+  check(places.gone + places.returned === 0, 'what is gone is forgotten, what came back has a place');
   check(places.ready === outlet.ready && ready === outlet.readyBytes, 'what is ready is counted');
   check(places['in-flight'] === outlet.inFlight && places.resting === outlet.resting, 'leases and rests are counted');
+  check(leased === outlet.inFlightBytes, 'bytes in flight are counted');
   check(places.offered <= (outlet.offering ? 1 : 0), 'one offer at a time');
   check(shelf.cursor <= shelf.top, 'the cursor is within the shelf');
   check(outlet.ready <= 2 * settings.windowMax + settings.takeMax + settings.maxInFlight, 'memory is bounded');

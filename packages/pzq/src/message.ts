@@ -2,8 +2,8 @@
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
 import type { StoredMessage } from './store/store.js';
 
-/** Where a message is: `gone` is settled, given up or given back to the store. */
-export type Whereabouts = 'ready' | 'offered' | 'in-flight' | 'resting' | 'gone';
+/** Where a message is. `returned`: only while its owner decides; `gone`: settled, given up or given back to the store. */
+export type Whereabouts = 'ready' | 'offered' | 'in-flight' | 'returned' | 'resting' | 'gone';
 
 /** A message of the store that is in memory. The body is never copied. */
 export class Message {

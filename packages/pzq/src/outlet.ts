@@ -44,6 +44,7 @@ export class Outlet {
   readonly #resting = new DeadlineHeap<Message>();
   readonly #leases: DeadlineList<Message>;
   #readyBytes = 0;
+  #inFlightBytes = 0;
   /** The one message whose offer has no outcome yet. It may be gone already. */
   #offer: Message | undefined;
   #notBefore = -Infinity;
@@ -70,6 +71,10 @@ export class Outlet {
   /** Messages that are delivered and not answered. */
   get inFlight(): number {
     return this.#leases.size;
+  }
+
+  get inFlightBytes(): number {
+    return this.#inFlightBytes;
   }
 
   get resting(): number {
@@ -125,6 +130,7 @@ export class Outlet {
     if (message.deliveries++ > 0) this.#out.counters.redelivered++;
     if (message.where === 'gone') return;
     message.where = 'in-flight';
+    this.#inFlightBytes += message.bytes;
     this.#leases.renew(message.lease, this.#out.now);
     if (message.givenBack) this.giveBack(message);
   }
@@ -146,7 +152,7 @@ export class Outlet {
     }
     if (message.where !== 'in-flight') return false;
     message.givenBack = false;
-    this.#leases.remove(message.lease);
+    this.#endLease(message);
     this.#owner.onReturned(message, 'nack');
     return true;
   }
@@ -182,8 +188,13 @@ export class Outlet {
         this.#inFlight.give(message);
         break;
       case 'offered':
+        this.#inFlight.give(message);
+        break;
       case 'in-flight':
-        this.#leases.remove(message.lease);
+        this.#endLease(message);
+        this.#inFlight.give(message);
+        break;
+      case 'returned':
         this.#inFlight.give(message);
         break;
       case 'gone':
@@ -207,6 +218,7 @@ export class Outlet {
   onTimer(): void {
     const { now } = this.#out;
     for (let late = this.#leases.takeDue(now); late !== undefined; late = this.#leases.takeDue(now)) {
+      this.#endLease(late);
       this.#owner.onReturned(late, 'timeout');
     }
     for (let rested = this.#resting.takeDue(now); rested !== undefined; rested = this.#resting.takeDue(now)) {
@@ -242,6 +254,13 @@ export class Outlet {
         body: stored.body,
       },
     });
+  }
+
+  /** The message is with nobody any more, and its owner decides what becomes of it. */
+  #endLease(message: Message): void {
+    message.where = 'returned';
+    this.#inFlightBytes -= message.bytes;
+    this.#leases.remove(message.lease);
   }
 
   #takeOffer(): Message | undefined {
