@@ -25,8 +25,12 @@ async function fill(dealer: Station): Promise<number> {
 }
 
 /** A bound dealer and routers that have shown that they are connected to it. */
-async function acquainted(rig: Rig, routers: number): Promise<{ dealer: Station; routers: Station[] }> {
-  const dealer = await rig.boundDealer();
+async function acquainted(
+  rig: Rig,
+  routers: number,
+  endpoint?: string,
+): Promise<{ dealer: Station; routers: Station[] }> {
+  const dealer = await rig.boundDealer({}, endpoint);
   const connected = await Promise.all(Array.from({ length: routers }, () => rig.connectedRouter([dealer])));
   await rig.repeat(
     () => {
@@ -192,7 +196,7 @@ const ROUTERS: readonly CaseDefinition[] = [
   {
     name: 'connects a router again when its dealer comes back, under the name it had',
     async run(rig) {
-      const { dealer, routers } = await acquainted(rig, 1);
+      const { dealer, routers } = await acquainted(rig, 1, await rig.ownEndpoint());
       const [router] = routers;
       const peer = router?.messages[0]?.peer;
       check(router !== undefined && peer !== undefined, 'nothing was received');

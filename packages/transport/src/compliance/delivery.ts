@@ -136,7 +136,7 @@ export const DELIVERY: readonly CaseDefinition[] = [
     name: 'sends what was sent before the connection stood',
     async run(rig) {
       const port = await rig.bareRouter();
-      const endpoint = await port.bind(rig.subject.endpoint);
+      const endpoint = await port.bind(await rig.ownEndpoint());
       await port.close();
       const early = await rig.bareDealer();
       early.connect(endpoint);

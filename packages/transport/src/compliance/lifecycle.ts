@@ -45,7 +45,7 @@ const BINDING: readonly CaseDefinition[] = [
   {
     name: 'gives the endpoint back when it is closed, time and again',
     async run(rig) {
-      const { endpoint, port: first } = await rig.router();
+      const { endpoint, port: first } = await rig.router({}, await rig.ownEndpoint());
       await first.close();
       for (let round = 0; round < 20; round++) {
         const port = await rig.bareRouter();
@@ -161,7 +161,7 @@ const PEERS: readonly CaseDefinition[] = [
     name: 'tells a dealer when its router is gone, and connects again by itself',
     needs: 'routerGone',
     async run(rig) {
-      const first = await rig.router();
+      const first = await rig.router({}, await rig.ownEndpoint());
       const { dealer } = await rig.met(first);
       await first.port.close();
       await dealer.until(() => dealer.gone.length > 0);

@@ -16,6 +16,11 @@ export interface PortSubject {
   transport(): Transport;
   /** An endpoint for binding, with a wildcard port. */
   readonly endpoint: string;
+  /**
+   * An endpoint that stays free between two listeners. Needed where somebody else may be given the port of a wildcard the
+   * moment it is free; without it, {@link PortSubject.endpoint} is bound and what came of that is bound again.
+   */
+  readonly ownEndpoint?: () => Promise<string>;
   /** What the implementation can do; a case that needs more does not apply. */
   readonly capabilities: PortCapabilities;
 }
@@ -148,10 +153,15 @@ export class Rig {
     return this.#keep(transport.dealer({ lingerMs: 0, ...options }));
   }
 
+  /** Where to bind what will be bound there again. */
+  ownEndpoint(): Promise<string> {
+    return this.subject.ownEndpoint?.() ?? Promise.resolve(this.subject.endpoint);
+  }
+
   /** A router, bound and started. */
-  async router(options?: PortOptions): Promise<Station> {
+  async router(options?: PortOptions, endpoint = this.subject.endpoint): Promise<Station> {
     const port = await this.bareRouter(options);
-    return start(port, await port.bind(this.subject.endpoint));
+    return start(port, await port.bind(endpoint));
   }
 
   /** A dealer, connected to the router and started. */

@@ -1,3 +1,4 @@
+import { ownEndpoint } from '@proj/testkit';
 import { describe, it } from 'vitest';
 import { capability } from 'zeromq';
 import { portCompliance } from '../compliance/index.js';
@@ -9,6 +10,7 @@ describe('the port over libzmq', () => {
   const subject = {
     transport: zmqTransport,
     endpoint: 'tcp://127.0.0.1:*',
+    ownEndpoint,
     capabilities: { peerGone: told, routerGone: told },
   };
   for (const { name, applies, run } of portCompliance(subject)) it.runIf(applies)(name, run);
