@@ -79,6 +79,12 @@ interface Protocol {
 
 const PROTOCOLS: readonly Protocol[] = [
   {
+    name: 'emqp',
+    clauses: 'emqp/',
+    atLeast: 28,
+    roles: [['broker', '## 4. Broker', /^packages\/broker\/src\/emqp\//]],
+  },
+  {
     name: 'mdp',
     clauses: '18/',
     atLeast: 40,
@@ -99,7 +105,12 @@ const PROTOCOLS: readonly Protocol[] = [
       ['client', '## 6. Client', /^packages\/client\/src\/ppp\//],
     ],
   },
-  { name: 'nfp', clauses: 'nfp/', atLeast: 14, roles: [] },
+  {
+    name: 'nfp',
+    clauses: 'nfp/',
+    atLeast: 29,
+    roles: [['broker', '## 4. Broker', /^packages\/broker\/src\/nfp\//]],
+  },
 ];
 
 const files = testFiles();

@@ -15,6 +15,24 @@ export { MdpBrokerEngine } from './mdp/engine.js';
 export { mdpBrokerOptions } from './mdp/options.js';
 export type { MdpBrokerOptions, MdpBrokerSettings } from './mdp/options.js';
 export type { MdpBrokerStats, MdpServiceStats } from './mdp/stats.js';
+export { NfpBroker } from './nfp/broker.js';
+export type { NfpBrokerEvents } from './nfp/broker.js';
+export type { NfpBrokerCounters } from './nfp/counters.js';
+export type {
+  NfpBrokerEffect,
+  NfpBrokerEvent,
+  NfpBrokerNote,
+  NfpDropReason,
+  NfpManagementNotice,
+  NfpWorkerLoss,
+  NfpWorkerLostNotice,
+  NfpWorkerReadyNotice,
+} from './nfp/effects.js';
+export { NfpBrokerEngine } from './nfp/engine.js';
+export type { NfpBrokerAbout } from './nfp/mmi.js';
+export { nfpBrokerOptions } from './nfp/options.js';
+export type { NfpBrokerOptions, NfpBrokerSettings } from './nfp/options.js';
+export type { NfpBrokerStats, NfpServiceStats } from './nfp/stats.js';
 export type { PppCounters } from './ppp/counters.js';
 export type {
   PppDropReason,

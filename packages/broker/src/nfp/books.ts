@@ -1,0 +1,30 @@
+/** NFP broker: everything it remembers, in one place. Who may change it: `engine.ts`, `calls.ts` and `answers.ts`. */
+import { Clients } from './clients.js';
+import { Jobs } from './jobs.js';
+import type { NfpBrokerSettings } from './options.js';
+import { Services } from './services.js';
+import { type Terms, Workers } from './workers.js';
+
+/** The broker's state between two steps. */
+export interface Books {
+  readonly workers: Workers;
+  readonly services: Services;
+  readonly clients: Clients;
+  readonly jobs: Jobs;
+  /** What peers have agreed by OPEN that have not said READY yet, by routing id. */
+  readonly terms: Map<string, Terms>;
+}
+
+/** Peers whose OPEN is remembered before their READY; the earliest leave first. */
+export const TERMS_MAX = 10_000;
+
+/** Empty books. */
+export function newBooks(settings: NfpBrokerSettings): Books {
+  return {
+    workers: new Workers(),
+    services: new Services(settings),
+    clients: new Clients(settings),
+    jobs: new Jobs(settings),
+    terms: new Map(),
+  };
+}

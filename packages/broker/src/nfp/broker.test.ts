@@ -1,0 +1,209 @@
+/** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+import { settle, VirtualNetwork, type VirtualTransport } from '@proj/transport/virtual';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { RawPeer } from '../../test/raw-peer.js';
+import { NfpBroker, type NfpBrokerEvents } from './broker.js';
+import type { NfpBrokerOptions } from './options.js';
+
+const ENDPOINT = 'tcp://sim:5555';
+
+let network: VirtualNetwork;
+let broker: NfpBroker;
+const peers: RawPeer[] = [];
+
+beforeEach(() => {
+  network = new VirtualNetwork({ seed: 1 });
+});
+
+afterEach(async () => {
+  const closing = [broker.close(), ...peers.splice(0).map((peer) => peer.close())];
+  await settle(network.clock, Promise.all(closing));
+  expect(network.clock.armed).toBe(0);
+});
+
+async function start(options: NfpBrokerOptions = {}): Promise<string[]> {
+  broker = new NfpBroker({ endpoint: ENDPOINT, transport: network.transport('broker'), lingerMs: 0, ...options });
+  return settle(network.clock, broker.start());
+}
+
+function peer(name: string, transport: VirtualTransport = network.transport(name)): RawPeer {
+  const made = RawPeer.connect(transport, ENDPOINT, { routingId: Buffer.from(name) });
+  peers.push(made);
+  return made;
+}
+
+/** The next message that is no KEEPALIVE. */
+function next(of: RawPeer): Promise<readonly string[]> {
+  return settle(
+    network.clock,
+    of.next((frames) => frames[2] !== '0x02'),
+  );
+}
+
+function told<Name extends keyof NfpBrokerEvents>(event: Name): Promise<NfpBrokerEvents[Name]> {
+  return settle(network.clock, new Promise<NfpBrokerEvents[Name]>((resolve) => broker.on(event, resolve)));
+}
+
+async function ready(name: string, transport?: VirtualTransport): Promise<RawPeer> {
+  const made = peer(name, transport);
+  const registered = told('worker-ready');
+  made.send('', 'NFPW01', '0x01', 'sample');
+  await registered;
+  return made;
+}
+
+describe('serving', () => {
+  it('takes a job to a worker and its answers back', async () => {
+    await start();
+    const worker = await ready('w1');
+    const client = peer('c1');
+    client.send('', 'NFPC01', '0x04', 'sample', 'all', 'u1', '{}', '', '\xff');
+    const [, , , , uuid, status, body = ''] = await next(client);
+    expect([uuid, status]).toEqual(['u1', '202']);
+    expect(JSON.parse(body)).toEqual({
+      workers: ['w1'],
+      uuid: 'u1',
+      target: 'all',
+      status: 'DISPATCHED',
+      service: 'sample',
+    });
+    expect(await next(worker)).toEqual(['', 'NFPB01', '0x04', 'c1', '', 'u1', '{}', '', '\xff']);
+    worker.send('', 'NFPW01', '0x05', 'c1', '', 'u1', '201', 'accepted');
+    expect(await next(client)).toEqual(['', 'NFPB01', '0x05', 'sample', 'u1', '201', 'accepted']);
+    worker.send('', 'NFPW01', '0x08', 'c1', '', 'u1', '200', 'event');
+    expect(await next(client)).toEqual(['', 'NFPB01', '0x08', 'sample', 'u1', '200', 'event']);
+  });
+
+  it('speaks the legacy dialect', async () => {
+    await start({ dialect: 'legacy' });
+    const worker = await ready('w1');
+    const client = peer('c1');
+    client.send('', 'NFPC01', '0x04', 'sample', 'all', 'u1', '{}');
+    expect((await next(client))[1]).toBe('NFPC01');
+    expect((await next(worker))[1]).toBe('NFPW01');
+  });
+
+  it('sends KEEPALIVEs by the clock', async () => {
+    await start({ keepaliveIntervalMs: 1000 });
+    const worker = await ready('w1');
+    const before = network.clock.now();
+    const frames = await settle(
+      network.clock,
+      worker.next(() => true),
+    );
+    expect(frames).toEqual(['', 'NFPB01', '0x02', 'sample']);
+    expect(network.clock.now() - before).toBeLessThanOrEqual(1001);
+  });
+
+  it('drops and counts what exceeds the limits of a message', async () => {
+    await start({ maxMessageFrames: 8 });
+    const note = told('note');
+    peer('x').send('', 'NFPC01', '0x04', 'sample', 'all', 'u1', '1', '2', '3');
+    expect(await note).toMatchObject({ code: 'message-dropped', reason: 'too-many-frames' });
+  });
+});
+
+describe('losing peers', () => {
+  it.each([true, false])('gives a job for any to another worker (disconnect notices: %s)', async (notices) => {
+    network = new VirtualNetwork({ seed: 1, disconnectNotices: notices });
+    await start();
+    const host = network.transport('w1');
+    const first = await ready('w1', host);
+    const second = await ready('w2');
+    const client = peer('c1');
+    client.send('', 'NFPC01', '0x04', 'sample', 'any', 'u1', '{}');
+    expect((await next(first))[2]).toBe('0x04');
+    network.crash(host);
+    expect(await next(second)).toEqual(['', 'NFPB01', '0x04', 'c1', '', 'u1', '{}']);
+    expect((await next(client)).at(5)).toBe('202');
+    expect((await next(client)).at(-1)).toContain('"workers":["w2"]');
+  });
+
+  it.each(['0x05', '0x11'])('counts an answer (%s) to a client that has crashed unnoticed', async (command) => {
+    network = new VirtualNetwork({ seed: 1, disconnectNotices: false });
+    await start();
+    const worker = await ready('w1');
+    const host = network.transport('c1');
+    const client = peer('c1', host);
+    client.send('', 'NFPC01', '0x04', 'sample', 'all', 'u1', '{}');
+    await next(worker);
+    network.crash(host);
+    const note = told('note');
+    worker.send('', 'NFPW01', command, 'c1', '', 'u1', '200', '{}');
+    expect(await note).toMatchObject({ code: 'answer-dropped', reason: 'unroutable' });
+    expect(broker.stats().workers).toBe(1);
+  });
+
+  it('loses a worker that an MMI call does not reach', async () => {
+    network = new VirtualNetwork({ seed: 1, disconnectNotices: false });
+    await start();
+    const host = network.transport('w1');
+    await ready('w1', host);
+    network.crash(host);
+    const lost = told('worker-lost');
+    peer('c1').send('', 'NFPC01', '0x11', 'mmi.service.worker', 'all', '200', '{}');
+    expect(await lost).toMatchObject({ reason: 'unreachable' });
+  });
+
+  it('tells a worker of a broker that is no more to register again', async () => {
+    await start();
+    const worker = peer('w1');
+    worker.send('', 'NFPW01', '0x02', 'sample');
+    expect(await next(worker)).toEqual(['', 'NFPB01', '0x03', 'sample']);
+  });
+});
+
+describe('life', () => {
+  it('start asks for a socket in which as many calls may wait for a worker as there may be jobs', async () => {
+    const transport = network.transport('broker');
+    const router = vi.spyOn(transport, 'router');
+    broker = new NfpBroker({ endpoint: ENDPOINT, transport, jobsMax: 777_777 });
+    await settle(network.clock, broker.start());
+    expect(router).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ peerQueueMax: 777_777, queueMax: 777_777, handover: true }),
+    );
+  });
+
+  it('start resolves to the endpoints with wildcard ports filled in', async () => {
+    const bound = await start({ endpoint: ['tcp://sim:*', 'tcp://sim:7777'] });
+    expect(bound[0]).toMatch(/^tcp:\/\/sim:\d+$/);
+    expect(bound[1]).toBe('tcp://sim:7777');
+  });
+
+  it('start is one start, close is one close, however often they are called', async () => {
+    await start();
+    expect(broker.start()).toBe(broker.start());
+    expect(broker.close()).toBe(broker.close());
+    expect(broker[Symbol.asyncDispose]()).toBe(broker.close());
+  });
+
+  it('drain says DISCONNECT to workers, closes, and frees the endpoint', async () => {
+    await start({ lingerMs: 1000 });
+    const worker = await ready('w1');
+    const drained = broker.drain();
+    expect(await next(worker)).toEqual(['', 'NFPB01', '0x03', 'sample']);
+    await settle(network.clock, drained);
+    const successor = new NfpBroker({ endpoint: ENDPOINT, transport: network.transport('successor'), lingerMs: 0 });
+    expect(await settle(network.clock, successor.start())).toEqual([ENDPOINT]);
+    await settle(network.clock, successor.close());
+  });
+
+  it('rule 18: shutdown drains, and the client is told before', async () => {
+    await start({ managementCommands: true, lingerMs: 1000 });
+    const worker = await ready('w1');
+    const client = peer('c1');
+    const management = told('management');
+    client.send('', 'NFPC01', '0x04', 'mmi.service.broker', 'all', 'm', '{"task":"shutdown"}');
+    expect((await next(client)).slice(-2)).toEqual(['200', '"shutting down"']);
+    expect(await management).toMatchObject({ task: 'shutdown' });
+    expect(await next(worker)).toEqual(['', 'NFPB01', '0x03', 'sample']);
+    await settle(network.clock, broker.drain());
+  });
+
+  it('show_broker_version names what the broker runs on', async () => {
+    await start();
+    const client = peer('c1');
+    client.send('', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'm', '{"task":"show_broker_version"}');
+    expect(JSON.parse((await next(client)).at(-1) ?? '')).toMatchObject({ norfab: '', node: process.versions.node });
+  });
+});

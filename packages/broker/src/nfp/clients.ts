@@ -1,0 +1,78 @@
+/** NFP broker: what it remembers of clients, which is their command form and what `show_clients` tells (rules 2, 18). */
+import { nfpNameOf } from '@proj/frames/nfp';
+import type { NfpCommandForm } from '@proj/frames/nfp';
+import type { Peer } from '@proj/transport';
+import { Link, LinkedList } from '../parts/linked-list.js';
+
+/** How long a client that says nothing is remembered. */
+const IDLE_MAX_MS = 3_600_000;
+
+/** A peer that has sent something as a client. */
+export class Client {
+  readonly key: string;
+  readonly name: string;
+  readonly since: number;
+  form: NfpCommandForm = 'ascii';
+  lastSeen: number;
+  received = 0;
+  sent = 0;
+  /** POSTs. */
+  jobs = 0;
+  /** @internal Place among all clients, the one seen longest ago first. */
+  readonly recent = new Link<Client>(this);
+
+  constructor(peer: Peer, now: number) {
+    this.key = peer.key;
+    this.name = nfpNameOf(peer.id);
+    this.since = now;
+    this.lastSeen = now;
+  }
+}
+
+/** The clients seen last, by routing id. Every operation but `values` is O(1), forgetting included. */
+export class Clients {
+  readonly #byKey = new Map<string, Client>();
+  readonly #recent = new LinkedList<Client>();
+  readonly #max: number;
+
+  constructor(options: { readonly clientsMax: number }) {
+    this.#max = options.clientsMax;
+  }
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /** A message of the client came. Forgets the client that was idle for longest, when there are too many, or for an hour. */
+  heard(peer: Peer, form: NfpCommandForm, now: number): Client {
+    const client = this.#byKey.get(peer.key) ?? this.#add(peer, now);
+    client.form = form;
+    client.lastSeen = now;
+    client.received++;
+    this.#recent.remove(client.recent);
+    this.#recent.pushBack(client.recent);
+    const oldest = this.#recent.first as Client;
+    if (this.size > this.#max || now - oldest.lastSeen > IDLE_MAX_MS) this.#forget(oldest);
+    return client;
+  }
+
+  find(key: string): Client | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /** The clients, the one idle for longest first. */
+  values(): IterableIterator<Client> {
+    return this.#recent.values();
+  }
+
+  #add(peer: Peer, now: number): Client {
+    const client = new Client(peer, now);
+    this.#byKey.set(peer.key, client);
+    return client;
+  }
+
+  #forget(client: Client): void {
+    this.#byKey.delete(client.key);
+    this.#recent.remove(client.recent);
+  }
+}

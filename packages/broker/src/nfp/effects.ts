@@ -1,0 +1,141 @@
+/** What the NFP broker engine is told and what it says: the vocabulary between `engine.ts` and `broker.ts`. */
+import type { NfpFromBroker, NfpMalformedReason, NfpToBroker } from '@proj/frames/nfp';
+import type { Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+
+/** A fact reported to the engine. Timer events come from the driver. */
+export type NfpBrokerEvent =
+  | { readonly kind: 'message'; readonly peer: Peer; readonly command: NfpToBroker }
+  /** The peer's connection ended. */
+  | { readonly kind: 'peer-gone'; readonly peer: Peer }
+  /** A command of an earlier `send` did not reach the peer. */
+  | {
+      readonly kind: 'undeliverable';
+      readonly peer: Peer;
+      readonly command: NfpFromBroker;
+      readonly reason: UndeliverableReason;
+    }
+  /** A message over the socket's limits was dropped undecoded. */
+  | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
+  /** Come to an end: see rule 14. */
+  | { readonly kind: 'drain' };
+
+/** Why a worker is no longer registered. */
+export type NfpWorkerLoss =
+  /** Silent for too long. */
+  | 'expired'
+  /** It said DISCONNECT. */
+  | 'disconnected'
+  /** Its connection ended. */
+  | 'gone'
+  /** A message to it did not go out. */
+  | UndeliverableReason
+  /** It sent a known command in a wrong shape. */
+  | 'invalid'
+  /** It sent READY for another service. */
+  | 'unexpected'
+  /** A management command sent it away. */
+  | 'dismissed'
+  /** The broker is closing. */
+  | 'drained';
+
+/** Why a call was answered with 400. */
+export type NfpRefusal =
+  /** The target is a JSON array that is broken or holds anything but names. */
+  | 'target'
+  /** No live worker of the service is meant by the target. */
+  | 'no-worker'
+  /** `queueForService`: another job of that uuid waits already. */
+  | 'duplicate'
+  /** `queueForService`: too many POSTs wait, or too many bytes. */
+  | 'queue-full'
+  /** `queueForService`: no worker came for `requestTtlMs`. */
+  | 'expired'
+  /** Its worker was lost, and nobody could take it over. */
+  | 'worker-lost'
+  /** A call to a service of the broker that is no task. */
+  | 'task'
+  /** `managementCommands` is off. */
+  | 'management'
+  /** The broker closed first. */
+  | 'drained';
+
+/** Why an answer of a worker did not get to a client. */
+export type NfpAnswerLoss =
+  /** It names no client, and the broker does not know who asked. */
+  | 'no-owner'
+  /** The client is gone, or reads too slowly. */
+  | 'unroutable';
+
+/** Why a message was dropped. */
+export type NfpMessageDrop =
+  | NfpMalformedReason
+  | RejectReason
+  /** A worker command from a peer that is not registered. */
+  | 'unknown-worker'
+  /** READY for a service of the broker. */
+  | 'reserved-service'
+  /** READY over a limit. */
+  | 'services-limit'
+  | 'workers-limit'
+  /** OPEN whose body is no JSON; it is answered all the same. */
+  | 'open-body'
+  /** PUT for nobody, which has no answer. */
+  | 'put-unserved';
+
+/** Any reason for which something was dropped or refused: the labels of the drop counters. */
+export type NfpDropReason = NfpMessageDrop | NfpRefusal | NfpAnswerLoss;
+
+/**
+ * Something worth a log line. At most one per reason and peer per minute; the counters hold every occurrence.
+ * `peer` is the sender of a dropped message, the client of a refused call or dropped answer.
+ */
+export type NfpBrokerNote =
+  | { readonly kind: 'note'; readonly code: 'message-dropped'; readonly reason: NfpMessageDrop; readonly peer: Peer }
+  | {
+      readonly kind: 'note';
+      readonly code: 'call-refused';
+      readonly reason: NfpRefusal;
+      readonly peer: Peer;
+      readonly service: string;
+    }
+  | {
+      readonly kind: 'note';
+      readonly code: 'answer-dropped';
+      readonly reason: NfpAnswerLoss;
+      readonly peer: Peer;
+      readonly service: string;
+    }
+  /** This process could not keep up for longer than a keepalive interval; expiry was put off by as much. */
+  | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
+
+/** A worker has registered. */
+export interface NfpWorkerReadyNotice {
+  readonly kind: 'worker-ready';
+  readonly peer: Peer;
+  readonly service: string;
+}
+
+/** A worker is no longer registered. */
+export interface NfpWorkerLostNotice {
+  readonly kind: 'worker-lost';
+  readonly peer: Peer;
+  readonly service: string;
+  readonly reason: NfpWorkerLoss;
+}
+
+/** A management command was obeyed. What is left to do for `shutdown` is to drain; `restart` has sent all workers away. */
+export interface NfpManagementNotice {
+  readonly kind: 'management';
+  readonly task: 'restart' | 'shutdown' | 'disconnect';
+  readonly peer: Peer;
+}
+
+/** What the world is to do, or to know, after a step. */
+export type NfpBrokerEffect =
+  | { readonly kind: 'send'; readonly peer: Peer; readonly command: NfpFromBroker }
+  | NfpWorkerReadyNotice
+  | NfpWorkerLostNotice
+  | NfpManagementNotice
+  | NfpBrokerNote
+  /** Nothing more will be sent; further events are ignored. */
+  | { readonly kind: 'drained' };

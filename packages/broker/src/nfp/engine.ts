@@ -1,0 +1,446 @@
+/**
+ * NFP, the broker: who may say what, who is alive, and what follows. The rules are those of docs/protocols/nfp.md, section
+ * "Broker".
+ *
+ * | rules | where |
+ * | --- | --- |
+ * | 1 header dialects | `output.ts` |
+ * | 2 command forms | `clients.ts`, `Worker.form` |
+ * | 3 OPEN | `#onOpen` |
+ * | 4, 6, 7 READY, signs of life, DISCONNECT | `#fromWorker`, `#onReady` |
+ * | 5 KEEPALIVE and expiry | `#onTimer`, `workers.ts` |
+ * | 8 unknown workers | `#fromStranger`, `output.ts` |
+ * | 9 to 13 calls, targets, waiting, sending again | `calls.ts`, `targets.ts`, `jobs.ts` |
+ * | 14 closing | `#finish` |
+ * | 15 answers | `#onAnswer`, `#onTableAnswer` |
+ * | 16 bad input | `#onMalformed` |
+ * | 17, 18 management | `#onManagement`, `mmi.ts` |
+ */
+import { latin1 } from '@proj/frames';
+import { decodeNfpJson, decodeNfpOpenInfo, decodeNfpTask, encodeNfpJson } from '@proj/frames/nfp';
+import type {
+  NfpBody,
+  NfpClientCall,
+  NfpClientOpen,
+  NfpMalformed,
+  NfpMalformedReason,
+  NfpTask,
+  NfpToBroker,
+  NfpWorkerAnswer,
+  NfpWorkerOpen,
+  NfpWorkerReady,
+  NfpWorkerTableAnswer,
+} from '@proj/frames/nfp';
+import type { Engine, Peer, TimerEvent } from '@proj/transport';
+import { type Books, newBooks, TERMS_MAX } from './books.js';
+import { Calls } from './calls.js';
+import type { NfpBrokerEffect, NfpBrokerEvent, NfpManagementNotice, NfpMessageDrop, NfpWorkerLoss } from './effects.js';
+import { assertBooks } from './invariants.js';
+import { type NfpBrokerAbout, MANAGEMENT, show } from './mmi.js';
+import { BROKER_MMI, isReserved, WORKER_MMI } from './names.js';
+import type { NfpBrokerSettings } from './options.js';
+import { Output } from './output.js';
+import { type NfpBrokerStats, statsOf } from './stats.js';
+import { type Terms, Worker } from './workers.js';
+
+type FromWorker = Exclude<NfpToBroker, NfpClientCall | NfpClientOpen | NfpMalformed>;
+
+/** Rule 16: what a registered worker may get wrong and stay: a newer release may know more commands than we do. */
+const FORGIVEN: ReadonlySet<NfpMalformedReason> = new Set(['command', 'status']);
+
+/** Rule 16: what is wrong with a client's message that says enough to be answered. */
+const COMPLAINTS: Readonly<Record<NfpMalformedReason, string>> = {
+  header: 'the header is unknown',
+  command: 'Unsupported client command',
+  direction: 'Unsupported client command',
+  short: 'the message has no body',
+  shape: 'the message has a wrong shape',
+  service: 'the service is not 1 to 255 bytes of printable text',
+  target: 'the target is not UTF-8 of at most 65536 bytes',
+  uuid: 'the uuid is not 1 to 255 bytes of printable text',
+  status: 'the status is not three digits',
+};
+
+/** What OPEN says of the broker: a name, and the version of the protocol that the headers stand for. */
+const SELF = { name: 'proj-broker', version: '0.1' };
+
+/** The NFP broker as a deterministic machine. It never throws on anything a peer can cause. */
+export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> {
+  readonly #settings: NfpBrokerSettings;
+  readonly #about: NfpBrokerAbout;
+  readonly #terms: Terms;
+  readonly #books: Books;
+  readonly #out: Output;
+  readonly #calls: Calls;
+  #drained = false;
+
+  constructor(settings: NfpBrokerSettings, about: NfpBrokerAbout = { versions: {}, endpoint: '' }) {
+    this.#settings = settings;
+    this.#about = about;
+    this.#terms = { intervalMs: settings.keepaliveIntervalMs, multiplier: settings.keepaliveMultiplier };
+    this.#books = newBooks(settings);
+    this.#out = new Output(settings, this.#books.clients);
+    this.#calls = new Calls(settings, this.#books, this.#out);
+  }
+
+  get deadline(): number {
+    return Math.min(this.#books.workers.deadline, this.#books.jobs.deadline);
+  }
+
+  step(event: NfpBrokerEvent | TimerEvent, now: number): readonly NfpBrokerEffect[] {
+    this.#out.begin(now);
+    if (!this.#drained) this.#handle(event);
+    return this.#out.effects;
+  }
+
+  /** Sizes now and totals so far; the cost is linear in the number of services. */
+  stats(): NfpBrokerStats {
+    return statsOf(this.#books, this.#out.counters);
+  }
+
+  assertInvariants(): void {
+    assertBooks(this.#books, this.#settings);
+  }
+
+  #handle(event: NfpBrokerEvent | TimerEvent): void {
+    switch (event.kind) {
+      case 'message':
+        this.#onMessage(event.peer, event.command);
+        break;
+      case 'timer':
+        this.#onTimer(event.lateMs);
+        break;
+      case 'undeliverable':
+        this.#onUndeliverable(event);
+        break;
+      case 'peer-gone': {
+        const worker = this.#books.workers.find(event.peer.key);
+        if (worker !== undefined) this.#lose([worker], 'gone');
+        this.#books.terms.delete(event.peer.key);
+        break;
+      }
+      case 'rejected':
+        this.#out.dropMessage(event.reason, event.peer);
+        break;
+      case 'drain':
+        this.#finish();
+        break;
+    }
+  }
+
+  #onMessage(peer: Peer, command: NfpToBroker): void {
+    switch (command.kind) {
+      case 'client-call':
+        this.#onCall(peer, command);
+        break;
+      case 'client-open':
+        this.#books.clients.heard(peer, command.form, this.#out.now);
+        this.#onOpen(peer, command);
+        break;
+      case 'malformed':
+        this.#onMalformed(peer, command);
+        break;
+      default: {
+        const worker = this.#books.workers.find(peer.key);
+        if (worker === undefined) this.#fromStranger(peer, command);
+        else this.#fromWorker(worker, command);
+      }
+    }
+  }
+
+  #onCall(peer: Peer, call: NfpClientCall): void {
+    const client = this.#books.clients.heard(peer, call.form, this.#out.now);
+    this.#out.counters.calls[call.command]++;
+    if (call.command === 'post') client.jobs++;
+    if (call.service === BROKER_MMI) this.#onManagement(peer, call);
+    else this.#calls.accept(peer, call);
+  }
+
+  /** Rules 3, 4, 7 and 8, before READY. */
+  #fromStranger(peer: Peer, command: FromWorker): void {
+    switch (command.kind) {
+      case 'worker-open':
+        this.#onOpen(peer, command);
+        break;
+      case 'worker-ready':
+        this.#onReady(peer, command);
+        break;
+      case 'worker-disconnect':
+        this.#books.terms.delete(peer.key);
+        break;
+      case 'worker-answer':
+        this.#refuse(peer, command, '', 'unknown-worker');
+        break;
+      case 'worker-keepalive':
+      case 'worker-table-answer':
+        this.#refuse(peer, command, command.service, 'unknown-worker');
+        break;
+    }
+  }
+
+  /** Rules 4, 6, 7 and 15, after READY. Everything but DISCONNECT is a sign of life. */
+  #fromWorker(worker: Worker, command: FromWorker): void {
+    if (command.kind === 'worker-disconnect') {
+      this.#lose([worker], 'disconnected');
+      return;
+    }
+    worker.lastSeen = this.#out.now;
+    worker.form = command.form;
+    switch (command.kind) {
+      case 'worker-open':
+        this.#onOpen(worker.peer, command);
+        break;
+      case 'worker-ready':
+        if (command.service === worker.service.name) this.#out.counters.repeatedReadies++;
+        else this.#expel(worker, 'unexpected');
+        break;
+      case 'worker-keepalive':
+        worker.keepalivesReceived++;
+        break;
+      case 'worker-answer':
+        this.#onAnswer(worker, command);
+        break;
+      case 'worker-table-answer':
+        this.#onTableAnswer(worker, command);
+        break;
+    }
+  }
+
+  /** Rule 3: answered with what holds from now on. */
+  #onOpen(peer: Peer, { kind, form, body }: NfpClientOpen | NfpWorkerOpen): void {
+    const { workers, terms } = this.#books;
+    const info = decodeNfpOpenInfo(body);
+    if (info === undefined && decodeNfpJson(body) === undefined) this.#out.dropMessage('open-body', peer);
+    const agreed = info === undefined ? this.#terms : termsOf(info.keepalive);
+    if (kind === 'worker-open') {
+      const worker = workers.find(peer.key);
+      if (worker !== undefined) workers.change(worker, agreed, this.#out.now);
+      else this.#remember(peer, agreed, terms);
+    }
+    const keepalive = { interval: agreed.intervalMs, multiplier: agreed.multiplier };
+    this.#out.open(peer, form, encodeNfpJson({ ...SELF, keepalive }));
+  }
+
+  /** Bounded: whoever never says READY is forgotten first. */
+  #remember(peer: Peer, agreed: Terms, terms: Map<string, Terms>): void {
+    terms.delete(peer.key);
+    terms.set(peer.key, agreed);
+    if (terms.size <= TERMS_MAX) return;
+    for (const key of terms.keys()) {
+      terms.delete(key);
+      return;
+    }
+  }
+
+  /** Rule 4. */
+  #onReady(peer: Peer, { form, service: name }: NfpWorkerReady): void {
+    const { workers, services, terms } = this.#books;
+    const known = services.find(name);
+    if (isReserved(name)) {
+      this.#refuse(peer, { form }, name, 'reserved-service');
+    } else if (known === undefined && services.full) {
+      this.#refuse(peer, { form }, name, 'services-limit');
+    } else if (workers.size >= this.#settings.workersMax) {
+      this.#refuse(peer, { form }, name, 'workers-limit');
+    } else {
+      const service = known ?? services.add(name);
+      const worker = new Worker(peer, service, form, terms.get(peer.key) ?? this.#terms, this.#out.now);
+      terms.delete(peer.key);
+      workers.add(worker);
+      service.workers.pushBack(worker.turn);
+      this.#out.counters.workersReady++;
+      this.#out.effects.push({ kind: 'worker-ready', peer, service: name });
+      this.#calls.serve(service);
+    }
+  }
+
+  /** Rule 15: to the client whose address it bears. */
+  #onAnswer(worker: Worker, answer: NfpWorkerAnswer): void {
+    const { jobs } = this.#books;
+    const job = jobs.find(answer.uuid);
+    if (job?.worker === worker) {
+      jobs.unassign(job);
+      jobs.release(job);
+    }
+    this.#pass({ key: latin1(answer.client), id: answer.client }, worker, answer);
+  }
+
+  /** Rule 15: to the client that asked, as far as it is remembered. */
+  #onTableAnswer(worker: Worker, answer: NfpWorkerTableAnswer): void {
+    const { jobs } = this.#books;
+    const { command, service, uuid } = answer;
+    const job = jobs.find(uuid);
+    const isOwn = service === worker.service.name || (service === WORKER_MMI && command === 'mmi');
+    if (job === undefined || !isOwn || !(job.service === service || isReserved(job.service))) {
+      this.#out.dropAnswer('no-owner', worker.peer, service);
+      return;
+    }
+    if (job.worker === worker) {
+      jobs.unassign(job);
+      jobs.release(job);
+    }
+    this.#pass(command === 'event' || command === 'stream' ? job.poster : job.asker, worker, answer);
+  }
+
+  #pass(peer: Peer, worker: Worker, answer: NfpWorkerAnswer | NfpWorkerTableAnswer): void {
+    const { command, uuid, body } = answer;
+    this.#out.counters.answers[command]++;
+    if (command !== 'mmi') {
+      this.#out.answer(peer, command, { service: worker.service.name, uuid }, answer, body);
+      return;
+    }
+    const job = this.#books.jobs.find(uuid);
+    const byMmi = job === undefined || job.command === 'mmi';
+    this.#out.answerMmi(peer, { service: job?.service ?? WORKER_MMI, uuid }, byMmi, answer, body);
+  }
+
+  /** Rule 16. */
+  #onMalformed(peer: Peer, { reason, side, answer }: NfpMalformed): void {
+    this.#out.dropMessage(reason, peer);
+    if (answer !== undefined) {
+      this.#books.clients.heard(peer, answer.form, this.#out.now);
+      const complaint = COMPLAINTS[reason];
+      const isCommand = reason === 'command' || reason === 'direction';
+      this.#out.fail(peer, { ...answer, target: '' }, isCommand ? `${complaint} '${answer.command}'` : complaint);
+    }
+    const worker = side === 'worker' ? this.#books.workers.find(peer.key) : undefined;
+    if (worker !== undefined && !FORGIVEN.has(reason)) this.#expel(worker, 'invalid');
+  }
+
+  /** Rules 17 and 18. The answer comes before what it announces. */
+  #onManagement(peer: Peer, call: NfpClientCall): void {
+    const task = decodeNfpTask(call.body);
+    const order = MANAGEMENT.find((name) => name === task?.task);
+    if (task === undefined) {
+      this.#out.refuse('task', peer, call, 'the body is not {"task":text,"kwargs":object,"args":array}');
+    } else if (order === undefined) {
+      this.#tell(peer, call, show(task, this.#books, this.#settings, this.#about, this.#out.now));
+    } else if (this.#settings.managementCommands) {
+      this.#obey(order, task, peer, call);
+    } else {
+      this.#out.refuse('management', peer, call, `management command '${order}' is not enabled`);
+    }
+  }
+
+  #obey(order: NfpManagementNotice['task'], { kwargs }: NfpTask, peer: Peer, call: NfpClientCall): void {
+    const leaving = order === 'shutdown' ? [] : [...this.#books.workers.values()].filter(chosenBy(order, kwargs));
+    const said = {
+      restart: 'restarting',
+      shutdown: 'shutting down',
+      disconnect: { disconnected: leaving.map(nameOf) },
+    };
+    this.#tell(peer, call, said[order]);
+    for (const worker of leaving) this.#out.farewell(worker.peer, worker.form, worker.service.name);
+    this.#lose(leaving, 'dismissed');
+    if (order === 'restart') this.#books.terms.clear();
+    this.#out.effects.push({ kind: 'management', task: order, peer });
+  }
+
+  #tell(peer: Peer, call: NfpClientCall, result: unknown): void {
+    const body: NfpBody = encodeNfpJson(result);
+    this.#out.counters.mmi++;
+    this.#out.answerMmi(peer, call, call.command === 'mmi', { status: 200 }, body);
+  }
+
+  /** Rule 8, to a stranger. */
+  #refuse(peer: Peer, { form }: { readonly form: Worker['form'] }, service: string, reason: NfpMessageDrop): void {
+    this.#out.dropMessage(reason, peer);
+    this.#out.disconnect(peer, form, service);
+  }
+
+  /** DISCONNECT to a registered worker, which then is none. */
+  #expel(worker: Worker, reason: NfpWorkerLoss): void {
+    this.#out.farewell(worker.peer, worker.form, worker.service.name);
+    this.#lose([worker], reason);
+  }
+
+  /** Workers are no more; all are forgotten before what they had goes to others. Nothing is sent to them from here on. */
+  #lose(lost: readonly Worker[], reason: NfpWorkerLoss): void {
+    const { workers, services } = this.#books;
+    for (const worker of lost) {
+      const { peer, service } = worker;
+      workers.remove(worker);
+      service.workers.remove(worker.turn);
+      services.tidy(service);
+      this.#out.counters.workersLost++;
+      this.#out.effects.push({ kind: 'worker-lost', peer, service: service.name, reason });
+    }
+    // Whom the broker sent away itself still has what it had.
+    if (reason === 'drained' || reason === 'dismissed') this.#calls.letGo(lost);
+    else this.#calls.recover(lost);
+  }
+
+  /** What did not get there: a worker is lost by it, a client only its answer. */
+  #onUndeliverable({ peer, command, reason }: NfpBrokerEvent & { kind: 'undeliverable' }): void {
+    const worker = this.#books.workers.find(peer.key);
+    switch (command.kind) {
+      case 'worker-call':
+      case 'worker-table-call':
+      case 'broker-keepalive':
+        if (worker !== undefined) this.#lose([worker], reason);
+        break;
+      case 'client-answer':
+        this.#out.dropAnswer('unroutable', peer, command.service);
+        break;
+      case 'broker-open':
+      case 'broker-disconnect':
+      // They find nobody, and have nothing left to do.
+    }
+  }
+
+  /** Rule 5. All that are due go before the first job is sent again, or it would be given to one that goes next. */
+  #onTimer(lateMs: number): void {
+    const { workers, jobs } = this.#books;
+    const { now } = this.#out;
+    if (lateMs > this.#settings.keepaliveIntervalMs) {
+      workers.postponeExpiry(lateMs, now);
+      jobs.postpone(lateMs, now);
+      this.#out.effects.push({ kind: 'note', code: 'running-late', lateMs });
+    }
+    const silent: Worker[] = [];
+    for (let due = workers.takeDue(now); due !== undefined; due = workers.takeDue(now)) {
+      if (due.silent) {
+        silent.push(due.worker);
+      } else {
+        workers.beat(due.worker, now);
+        this.#out.keepalive(due.worker);
+      }
+    }
+    if (silent.length > 0) this.#lose(silent, 'expired');
+    this.#calls.expire();
+  }
+
+  /** Rule 14. The broker itself works at nothing, so there is nothing to wait for. */
+  #finish(): void {
+    this.#calls.abandonWaiting();
+    const all = [...this.#books.workers.values()];
+    for (const { peer, form, service } of all) this.#out.farewell(peer, form, service.name);
+    this.#drained = true;
+    this.#lose(all, 'drained');
+    this.#out.effects.push({ kind: 'drained' });
+  }
+}
+
+/** Rule 3: what the peer wishes, within limits. */
+function termsOf({ interval, multiplier }: { readonly interval: number; readonly multiplier: number }): Terms {
+  return { intervalMs: clamp(Math.round(interval), 100, 600_000), multiplier: clamp(Math.round(multiplier), 2, 20) };
+}
+
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(Math.max(value, min), max);
+}
+
+/** Rule 18: `disconnect` may name a service and workers; `restart` means all. */
+function chosenBy(
+  order: 'restart' | 'disconnect',
+  { service, workers }: NfpTask['kwargs'],
+): (worker: Worker) => boolean {
+  if (order === 'restart') return () => true;
+  const names = Array.isArray(workers) ? new Set<unknown>(workers) : undefined;
+  return (worker) =>
+    (typeof service !== 'string' || worker.service.name === service) && (names === undefined || names.has(worker.name));
+}
+
+function nameOf({ name }: Worker): string {
+  return name;
+}

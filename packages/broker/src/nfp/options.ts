@@ -1,0 +1,49 @@
+/** Options of the NFP broker: docs/protocols/nfp.md, section "Defaults". */
+import * as z from 'zod';
+import { count, endpoints, milliseconds, transport } from '../options.js';
+
+/** Schema of {@link NfpBrokerOptions}. All fields are optional; unknown ones are refused. */
+export const nfpBrokerOptions = z.strictObject({
+  /** Where to bind: one endpoint, or several for the same ROUTER. Port `*` allowed. Default `tcp://127.0.0.1:5555`. */
+  endpoint: endpoints.default('tcp://127.0.0.1:5555'),
+  /** Milliseconds between two KEEPALIVEs to a worker that does not ask for others by OPEN. 100 to 600000, default 2500 (NORFAB). */
+  keepaliveIntervalMs: z.int().min(100).max(600_000).default(2500),
+  /** Intervals of silence after which a worker is dead, unless its OPEN says otherwise. 2 to 20, default 6 (NORFAB; specification: 3 to 5). */
+  keepaliveMultiplier: z.int().min(2).max(20).default(6),
+  /** Header of what the broker sends: `current` for NORFAB 0.15.0 and later, `legacy` for clients up to 0.14.0. Default `current`. */
+  dialect: z.enum(['current', 'legacy']).default('current'),
+  /** Keep a POST for a service that has no worker at all. Default false, as NORFAB, whose clients take the answer 300 for progress. */
+  queueForService: z.boolean().default(false),
+  /** Milliseconds a POST waits for a service that has no worker. Up to a day, default 30000. */
+  requestTtlMs: milliseconds(1).default(30_000),
+  /** POSTs that may wait for all services together. Default 10000. */
+  requestQueueMax: count(10_000_000).default(10_000),
+  /** Bytes of all bodies the broker keeps, of POSTs that wait or may have to be sent again. Default 64 MiB. */
+  requestQueueMaxBytes: count(Number.MAX_SAFE_INTEGER).default(67_108_864),
+  /** Send a POST for `any` worker to the next one when its worker is lost before it said anything, three times at most. Default true: workers are idempotent. */
+  redispatchAny: z.boolean().default(true),
+  /** Jobs remembered, to find the client of an answer that names none; the least recently used leave first. Default 100000. */
+  jobsMax: count(10_000_000).default(100_000),
+  /** Service names that may exist at a time, by registration or by waiting POSTs. Default 10000. */
+  servicesMax: count(1_000_000).default(10_000),
+  /** Workers that may be registered at a time. Default 100000. */
+  workersMax: count(1_000_000).default(100_000),
+  /** Clients remembered, for their command form and for `show_clients`; the least recently seen leave first, after an hour at the latest. Default 10000. */
+  clientsMax: count(1_000_000).default(10_000),
+  /** Obey `restart`, `shutdown` and `disconnect` at `mmi.service.broker`, from anybody. Default false. */
+  managementCommands: z.boolean().default(false),
+  /** Frames of one message. 8 to 1000000, default 64. */
+  maxMessageFrames: z.int().min(8).max(1_000_000).default(64),
+  /** Bytes of one message. Default 128 MiB. */
+  maxMessageBytes: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(134_217_728),
+  /** Milliseconds that closing may take to hand over what is pending. Default 1000. */
+  lingerMs: milliseconds(0).default(1000),
+  /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
+  transport: transport.optional(),
+});
+
+/** What a user passes to the broker; see the fields of {@link nfpBrokerOptions}. */
+export type NfpBrokerOptions = z.input<typeof nfpBrokerOptions>;
+
+/** Validated options with every default filled in. */
+export type NfpBrokerSettings = z.output<typeof nfpBrokerOptions>;

@@ -1,0 +1,152 @@
+/** NFP broker: the effects of the step under way, the totals, and the limits on what is said (rules 1, 2, 8; notes). */
+import { encodeNfpJson, nfpBrokerHeader } from '@proj/frames/nfp';
+import type {
+  NfpAnswer,
+  NfpBody,
+  NfpCall,
+  NfpCommandForm,
+  NfpDialect,
+  NfpDispatch,
+  NfpFromBroker,
+  NfpStatus,
+} from '@proj/frames/nfp';
+import { oncePerMinute, OncePer } from '@proj/heartbeat';
+import type { Peer } from '@proj/transport';
+import type { Clients } from './clients.js';
+import { newCounters } from './counters.js';
+import type { NfpAnswerLoss, NfpBrokerEffect, NfpBrokerNote, NfpMessageDrop, NfpRefusal } from './effects.js';
+import type { Worker } from './workers.js';
+
+/** Rule 8: a stranger gets one DISCONNECT a second; strangers remembered. */
+const DISCONNECT_PERIOD_MS = 1000;
+const DISCONNECT_MEMORY = 65_536;
+
+/** A client's call, as far as an answer must repeat it. */
+export interface Asked {
+  readonly service: string;
+  readonly uuid: string;
+  readonly target: string;
+}
+
+/** Where every part of the engine puts its effects. */
+export class Output {
+  /** Running totals. */
+  readonly counters = newCounters();
+  readonly dialect: NfpDialect;
+  /** Time of the step under way. */
+  now = 0;
+  effects: NfpBrokerEffect[] = [];
+  readonly #disconnects = new OncePer(DISCONNECT_PERIOD_MS, DISCONNECT_MEMORY);
+  readonly #notes = oncePerMinute();
+  readonly #clients: Clients;
+
+  constructor(options: { readonly dialect: NfpDialect }, clients: Clients) {
+    this.dialect = options.dialect;
+    this.#clients = clients;
+  }
+
+  /** Begins a step. The effects of the last one are its receiver's. */
+  begin(now: number): void {
+    this.now = now;
+    this.effects = [];
+  }
+
+  /** An answer to a client, in the form it uses: that of every release when it is not remembered. */
+  answer(
+    peer: Peer,
+    command: NfpAnswer,
+    { service, uuid }: { readonly service: string; readonly uuid: string },
+    { status, statusText }: NfpStatus,
+    body: NfpBody,
+  ): void {
+    const header = nfpBrokerHeader(this.dialect, 'client-answer');
+    const client = this.#clients.find(peer.key);
+    const form = client?.form ?? 'ascii';
+    if (client !== undefined) client.sent++;
+    this.#send(peer, { kind: 'client-answer', form, header, command, service, uuid, status, statusText, body });
+  }
+
+  /** Rule 17: an answer of a management interface; who asked by MMI is answered twice, as by releases of the current dialect. */
+  answerMmi(
+    peer: Peer,
+    asked: { readonly service: string; readonly uuid: string },
+    byMmi: boolean,
+    status: NfpStatus,
+    body: NfpBody,
+  ): void {
+    this.answer(peer, 'response', asked, status, body);
+    if (byMmi && this.dialect === 'current') this.answer(peer, 'mmi', asked, status, body);
+  }
+
+  /** What the broker itself says to a call. */
+  dispatch(peer: Peer, asked: Asked, status: number, said: Pick<NfpDispatch, 'workers' | 'status' | 'errors'>): void {
+    const { workers, status: word, errors } = said;
+    const { uuid, target, service } = asked;
+    const body: NfpDispatch = { workers, uuid, target, status: word, service, errors };
+    this.answer(peer, 'response', asked, { status }, encodeNfpJson(body));
+  }
+
+  /** 400, with a reason for people. */
+  fail(peer: Peer, asked: Asked, error: string): void {
+    this.dispatch(peer, asked, 400, { workers: null, status: 'FAILED', errors: [error] });
+  }
+
+  /** 400 to a well-formed call. */
+  refuse(reason: NfpRefusal, peer: Peer, asked: Asked, error: string): void {
+    this.counters.dropped[reason]++;
+    this.#note({ kind: 'note', code: 'call-refused', reason, peer, service: asked.service });
+    this.fail(peer, asked, error);
+  }
+
+  /** A client's call, on its way to a worker. */
+  relay(worker: Worker, command: NfpCall, client: Peer, uuid: string, body: NfpBody): void {
+    this.counters.relays++;
+    const header = nfpBrokerHeader(this.dialect, 'worker-call');
+    const { form, peer } = worker;
+    this.#send(peer, { kind: 'worker-call', form, header, command, client: client.id, uuid, body });
+  }
+
+  keepalive({ peer, form, service }: Worker): void {
+    this.counters.keepalivesSent++;
+    const header = nfpBrokerHeader(this.dialect, 'broker-keepalive');
+    this.#send(peer, { kind: 'broker-keepalive', form, header, service: service.name });
+  }
+
+  open(peer: Peer, form: NfpCommandForm, body: NfpBody): void {
+    this.#send(peer, { kind: 'broker-open', form, header: nfpBrokerHeader(this.dialect, 'broker-open'), body });
+  }
+
+  /** Rule 8: DISCONNECT to a stranger, at most once a second. */
+  disconnect(peer: Peer, form: NfpCommandForm, service: string): void {
+    if (this.#disconnects.allow(peer.key, this.now)) this.farewell(peer, form, service);
+    else this.counters.disconnectsWithheld++;
+  }
+
+  /** DISCONNECT to somebody who was registered until now. */
+  farewell(peer: Peer, form: NfpCommandForm, service: string): void {
+    this.counters.disconnectsSent++;
+    const header = nfpBrokerHeader(this.dialect, 'broker-disconnect');
+    this.#send(peer, { kind: 'broker-disconnect', form, header, service, body: [] });
+  }
+
+  /** A message of this peer was dropped. */
+  dropMessage(reason: NfpMessageDrop, peer: Peer): void {
+    this.counters.dropped[reason]++;
+    this.#note({ kind: 'note', code: 'message-dropped', reason, peer });
+  }
+
+  /** An answer did not get to the client. */
+  dropAnswer(reason: NfpAnswerLoss, peer: Peer, service: string): void {
+    this.counters.dropped[reason]++;
+    this.#note({ kind: 'note', code: 'answer-dropped', reason, peer, service });
+  }
+
+  #send(peer: Peer, command: NfpFromBroker): void {
+    this.effects.push({ kind: 'send', peer, command });
+  }
+
+  #note(note: NfpBrokerNote & { reason: string; peer: Peer }): void {
+    if (this.#notes.allow(`${note.reason} ${note.peer.key}`, this.now)) this.effects.push(note);
+    else this.counters.notesWithheld++;
+  }
+}

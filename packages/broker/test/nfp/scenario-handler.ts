@@ -1,0 +1,102 @@
+/** The commands of the NFP broker's scenarios; `src/nfp/scenarios/README.md` lists them for readers. */
+import type { NfpAnswer, NfpCall } from '@proj/frames/nfp';
+import { parseDuration, type ScenarioCommand, type ScenarioHandler } from '@proj/testkit';
+import type { NfpBrokerOptions } from '../../src/nfp/options.js';
+import { BrokerUnderTest } from './broker-under-test.js';
+
+/** A handler with a broker of its own. */
+export function nfpScenario(): ScenarioHandler {
+  let broker = new BrokerUnderTest();
+  const services = new Map<string, string>();
+
+  function worker([name = '', verb, ...args]: readonly string[]): string[] {
+    const service = services.get(name) ?? 'sample';
+    switch (verb) {
+      case 'ready': {
+        const [named = 'sample'] = args;
+        services.set(name, named);
+        return broker.ready(name, named);
+      }
+      case 'keepalive':
+        return broker.keepalive(name, service);
+      case 'disconnect':
+        return broker.disconnect(name, service);
+      case 'open':
+        return broker.open(name, parseDuration(args[0]), Number(args[1]));
+      case 'response':
+      case 'event':
+      case 'stream':
+      case 'mmi': {
+        const [client = '', uuid = '', status = '200', body] = args;
+        return broker.answer(name, verb satisfies NfpAnswer, client, uuid, Number(status), body);
+      }
+      default:
+        throw new Error(`worker: unknown verb ${String(verb)}`);
+    }
+  }
+
+  function client([name = '', verb, ...args]: readonly string[]): string[] {
+    switch (verb) {
+      case 'post':
+      case 'get':
+      case 'delete':
+      case 'put':
+      case 'mmi': {
+        const [uuid = '', target, service, body] = args;
+        return broker.call(name, verb satisfies NfpCall, uuid, target, service, body);
+      }
+      case 'asks':
+        return broker.mmi(name, args[0] ?? '', JSON.parse(args[1] ?? '{}') as object);
+      default:
+        throw new Error(`client: unknown verb ${String(verb)}`);
+    }
+  }
+
+  function peer([name = '', verb, ...frames]: readonly string[]): string[] {
+    switch (verb) {
+      case 'gone':
+        return broker.gone(name);
+      case 'unreachable':
+      case 'congested':
+        return broker.undeliverable(name, verb);
+      case 'sends':
+        return broker.frames(name, ...frames);
+      default:
+        throw new Error(`peer: unknown verb ${String(verb)}`);
+    }
+  }
+
+  return ({ name, args }: ScenarioCommand): readonly string[] => {
+    switch (name) {
+      case 'broker':
+        broker = new BrokerUnderTest(optionsFrom(args));
+        return [];
+      case 'worker':
+        return worker(args);
+      case 'client':
+        return client(args);
+      case 'peer':
+        return peer(args);
+      case 'advance':
+        return broker.advance(parseDuration(args[0]));
+      case 'stall':
+        return broker.stall(parseDuration(args[0]));
+      case 'drain':
+        return broker.drain();
+      case 'dropped':
+        return Object.entries(broker.dropped).map(([reason, count]) => `${reason} ${count}`);
+      default:
+        throw new Error(`unknown command ${name}`);
+    }
+  };
+}
+
+/** `name=value` words, the values as JSON. */
+function optionsFrom(words: readonly string[]): NfpBrokerOptions {
+  return Object.fromEntries(
+    words.map((word) => {
+      const [option = '', value = ''] = word.split('=');
+      return [option, JSON.parse(value) as unknown];
+    }),
+  );
+}
