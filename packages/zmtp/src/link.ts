@@ -37,6 +37,8 @@ export interface LinkHost {
 export class Link implements ConnectionSink, Watched, Turning {
   /** Who made it; `undefined` for one that came to us. */
   readonly connector: Connector | undefined;
+  /** The pipe whose routing id it announced: while that one has it, this one is mute. */
+  rivalOf: Pipe | undefined;
   readonly #host: LinkHost;
   readonly #socket: Socket;
   readonly #connection: Connection;
@@ -143,12 +145,10 @@ export class Link implements ConnectionSink, Watched, Turning {
   /** @internal Called by the connection. */
   onFailure(failure: Failure): void {
     this.#failure = failure;
-    // The peer may learn the reason if it still reads; nobody waits for one that does not.
-    if (this.#writing || this.#ended) this.#socket.destroy();
-    else {
-      this.#write(this.#connection.takeOutput());
-      this.#socket.destroySoon();
-    }
+    // The peer may learn the reason; nobody waits for one that does not read.
+    if (!this.#writing && !this.#ended) this.#write(this.#connection.takeOutput());
+    if (this.#socket.writableLength > 0) this.#socket.destroy();
+    else this.#socket.destroySoon();
   }
 
   /** @internal Called by the watch. */

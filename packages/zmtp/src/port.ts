@@ -185,6 +185,7 @@ export abstract class ZmtpPort implements SocketPort, ConnectorHost {
     this.#links.delete(link);
     this.#held.delete(link);
     const { pipe, connector } = link;
+    link.rivalOf?.rivals.delete(link);
     if (pipe?.link === link) {
       pipe.detach();
       this.onLost(pipe);

@@ -30,6 +30,7 @@ export class RouterPort extends ZmtpPort {
     const peer = identity.length === 0 ? this.#automatic() : peerOf(identity);
     const holder = this.#pipes.get(peer.key);
     if (holder !== undefined && !this.#handOver(holder, peer)) {
+      link.rivalOf = holder;
       holder.rivals.add(link);
       return;
     }

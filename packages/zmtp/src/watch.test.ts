@@ -46,6 +46,17 @@ describe('a watch', () => {
     expect(clock.armed).toBe(0);
   });
 
+  it('takes a timer that is a little late for what it is', () => {
+    const clock = new BusyClock();
+    const watch = new Watch(clock);
+    const [first, second] = [watched(watch), watched(watch)];
+    watch.set(first.entry, 100);
+    watch.set(second.entry, 120);
+    clock.lateMs = 50;
+    clock.fireNext();
+    expect([first.heard, second.heard]).toEqual([[150], [150]]);
+  });
+
   it('does not count the time by which its timer came late', () => {
     const clock = new BusyClock();
     const watch = new Watch(clock);

@@ -8,6 +8,9 @@ export interface Watched {
   onDeadline(now: number): void;
 }
 
+/** A timer that is later than this did not come late by its coarseness: the process was busy, or stopped. */
+const LATE_MS = 100;
+
 /**
  * Deadlines in listening time: the clock's, less the time by which timers came late. While timers are late the process does
  * not listen either, and what it did not hear meanwhile proves nothing (docs/adr/0004-late-timers-extend-life.md).
@@ -51,7 +54,8 @@ export class Watch {
 
   readonly #wake = (): void => {
     this.#timer = undefined;
-    this.#deafMs += Math.max(0, this.now() - this.#armedFor);
+    const late = this.now() - this.#armedFor;
+    if (late > LATE_MS) this.#deafMs += late;
     this.#armedFor = Infinity;
     const now = this.now();
     for (let due = this.#heap.takeDue(now); due !== undefined; due = this.#heap.takeDue(now)) due.onDeadline(now);

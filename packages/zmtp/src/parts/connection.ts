@@ -187,7 +187,6 @@ export class Connection {
         return;
       }
       if (item === 'command') this.#obey(decodeCommand(this.#reader.command));
-      else if (this.#stage !== 'traffic') this.#failMalformed('a message came before READY');
       else if (this.#sink.accepting) this.#give(item);
       else {
         this.#hold(item);
@@ -198,7 +197,7 @@ export class Connection {
 
   #give(item: Exclude<ReadItem, 'command'>): void {
     this.#held = undefined;
-    if (item === 'message') this.#sink.onMessage(this.#reader.frames);
+    if (item === 'message') this.#sink.onMessage(this.#reader.takeFrames());
     else this.#sink.onRejected(item);
   }
 
@@ -234,6 +233,7 @@ export class Connection {
       return;
     }
     this.#stage = 'traffic';
+    this.#reader.commandsOnly = false;
     this.#sink.onReady(command.identity);
   }
 

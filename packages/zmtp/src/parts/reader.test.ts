@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Reader } from './reader.js';
+import type { ReaderLimits } from './reader.js';
 import { encodeMessages } from './writer.js';
 
 const LIMITS = { maxMessageFrames: 10_000, maxMessageBytes: 2 ** 26, maxFrameBytes: 2 ** 26 };
@@ -11,12 +12,13 @@ function encoded(...messages: readonly Uint8Array[][]): Buffer {
 }
 
 /** A reader that counts the memory it asks for. */
-function counting() {
+function counting(limits: ReaderLimits = LIMITS) {
   const sizes: number[] = [];
-  const reader = new Reader(LIMITS, (bytes) => {
+  const reader = new Reader(limits, (bytes) => {
     if (bytes > 0) sizes.push(bytes);
     return new Uint8Array(bytes);
   });
+  reader.commandsOnly = false;
   return { reader, sizes };
 }
 
@@ -26,7 +28,7 @@ describe('memory', () => {
     const chunk = encoded([pattern(5), pattern(300)]);
     reader.push(chunk);
     expect(reader.next()).toBe('message');
-    expect(reader.frames.map(({ buffer }) => buffer)).toEqual([chunk.buffer, chunk.buffer]);
+    expect(reader.takeFrames().map(({ buffer }) => buffer)).toEqual([chunk.buffer, chunk.buffer]);
     expect(sizes).toEqual([]);
   });
 
@@ -36,11 +38,12 @@ describe('memory', () => {
     const chunk = Buffer.from(encoded([pattern(10_000)], ...small));
     reader.push(chunk);
     reader.next();
-    expect(reader.frames[0]?.buffer).toBe(chunk.buffer);
+    expect(reader.takeFrames()[0]?.buffer).toBe(chunk.buffer);
     for (const _ of small) {
       expect(reader.next()).toBe('message');
-      expect(reader.frames[0]?.buffer.byteLength).toBeLessThanOrEqual(8192);
-      expect(reader.frames[0]).toEqual(pattern(100));
+      const [frame] = reader.takeFrames();
+      expect(frame?.buffer.byteLength).toBeLessThanOrEqual(8192);
+      expect(frame).toEqual(pattern(100));
     }
     // One copy of the small ones in all, and what did not fit at the end of a block once more.
     expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(1.1 * small.length * 102);
@@ -55,7 +58,7 @@ describe('memory', () => {
       if (at + 65_536 < bytes.length) expect(reader.next()).toBeUndefined();
     }
     expect(reader.next()).toBe('message');
-    expect(Buffer.compare(reader.frames[0]!, body)).toBe(0);
+    expect(Buffer.compare(reader.takeFrames()[0]!, body)).toBe(0);
     expect(sizes).toEqual([200_000]);
   });
 
@@ -70,20 +73,23 @@ describe('memory', () => {
       const item = reader.next();
       expect(item).toBe(at + 65_536 < bytes.length ? undefined : 'message');
     }
-    expect(Buffer.compare(reader.frames[0]!, pattern(5_000_000))).toBe(0);
+    expect(Buffer.compare(reader.takeFrames()[0]!, pattern(5_000_000))).toBe(0);
     expect(sizes).toEqual([2 ** 20, 2 ** 21, 2 ** 22, 5_000_000]);
   });
 
   it('is not asked for what is skipped', () => {
-    const { reader, sizes } = counting();
-    const strict = new Reader({ ...LIMITS, maxMessageBytes: 10 }, (bytes) => {
-      if (bytes > 0) sizes.push(bytes);
-      return new Uint8Array(bytes);
-    });
+    const { reader, sizes } = counting({ ...LIMITS, maxMessageBytes: 10 });
     const bytes = encoded([pattern(100_000), pattern(9)], [pattern(3)]);
-    strict.push(bytes.subarray(0, 50_000));
-    expect([strict.next(), strict.next()]).toEqual(['too-large', undefined]);
-    strict.push(bytes.subarray(50_000));
-    expect([strict.next(), strict.frames, sizes, reader.fault]).toEqual(['message', [pattern(3)], [3], undefined]);
+    reader.push(bytes.subarray(0, 50_000));
+    expect([reader.next(), reader.next()]).toEqual(['too-large', undefined]);
+    reader.push(bytes.subarray(50_000));
+    expect([reader.next(), reader.takeFrames(), sizes]).toEqual(['message', [pattern(3)], [3]]);
+  });
+
+  it('is not asked for a message that comes before READY', () => {
+    const { reader, sizes } = counting();
+    reader.commandsOnly = true;
+    reader.push(encoded([pattern(1_000)]).subarray(0, 20));
+    expect([reader.next(), reader.fault?.code, sizes]).toEqual([undefined, 'malformed', []]);
   });
 });

@@ -29,12 +29,12 @@ const FIRST_BYTES = 2 ** 20;
  * pieces is put together once.
  */
 export class Reader {
-  /** The frames of the message that {@link next} has found; the caller's from then on. */
-  frames: Uint8Array[] = [];
   /** The body of the command that {@link next} has found; valid until the next call. */
   command: Uint8Array;
   /** Why nothing more will be read. */
   fault: Failure | undefined;
+  /** While true a message is a fault, told before its body has come. */
+  commandsOnly = true;
   readonly #limits: ReaderLimits;
   readonly #allocate: Allocate;
   readonly #empty: Uint8Array;
@@ -74,6 +74,23 @@ export class Reader {
 
   /** The next item; `undefined` when more bytes are needed or a {@link fault} was found. */
   next(): ReadItem | undefined {
+    const item = this.#scan();
+    // A connection that rests must not hold what it received last.
+    if (item === undefined) {
+      this.push(this.#empty);
+      this.command = this.#empty;
+    }
+    return item;
+  }
+
+  /** The frames of the message that {@link next} has found; the caller's from then on. */
+  takeFrames(): Uint8Array[] {
+    const frames = this.#parts;
+    this.#parts = [];
+    return frames;
+  }
+
+  #scan(): ReadItem | undefined {
     while (this.fault === undefined) {
       if (!this.#inBody) {
         if (!this.#readHeader()) return undefined;
@@ -93,7 +110,9 @@ export class Reader {
         return 'command';
       }
       this.#parts.push(body);
-      if ((this.#flags & MORE) === 0) return this.#complete();
+      if ((this.#flags & MORE) !== 0) continue;
+      this.#messageBytes = 0;
+      return 'message';
     }
     return undefined;
   }
@@ -143,6 +162,7 @@ export class Reader {
       this.#skips = false;
       return undefined;
     }
+    if (this.commandsOnly) return this.#fail('malformed', 'a message came before READY');
     if (length > this.#limits.maxFrameBytes) return this.#fail('too-large', `a frame has ${length} bytes`);
     this.#messageBytes += length;
     this.#skips = this.#rejected;
@@ -165,13 +185,6 @@ export class Reader {
       this.#messageBytes = 0;
     }
     return true;
-  }
-
-  #complete(): ReadItem {
-    this.frames = this.#parts;
-    this.#parts = [];
-    this.#messageBytes = 0;
-    return 'message';
   }
 
   #readBody(): Uint8Array | undefined {
