@@ -12,4 +12,6 @@ export { LmdbStore } from './store/lmdb.js';
 export type { LmdbStoreOptions } from './store/lmdb.js';
 export { MemoryStore } from './store/memory.js';
 export type { MemoryStoreOptions } from './store/memory.js';
+export { PostgresStore } from './store/postgres.js';
+export type { PostgresStoreOptions } from './store/postgres.js';
 export type * from './store/store.js';

@@ -74,12 +74,12 @@ export interface StoreCounts {
   readonly messages: number;
   /** Bytes of their bodies. */
   readonly bytes: number;
-  /** How many of them are delayed. */
+  /** How many of them are delayed; 0 where servers share the store, which does not count them. */
   readonly delayed: number;
   readonly dead: number;
   /** What the store takes on its disk, in bytes; 0 for memory. */
   readonly storeBytes: number;
-  /** Earliest `readyMicros` or `expiresMicros` of any message; `Infinity` where there is none. */
+  /** Earliest moment that `due` would tell; `Infinity` where there is none. */
   readonly nextDueMicros: number;
 }
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { bytesOfBody, unpackBody } from '../body.js';
 import type { NewMessage } from '../store.js';
-import { bytesOfBody, decodeHead, encodeRecord, INLINE_MAX, RecordWriter, unpackBody } from './record.js';
+import { decodeHead, encodeRecord, INLINE_MAX, RecordWriter } from './record.js';
 
 const micros = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 2 ** 52 - 1 }));
 const frame = fc.oneof(

@@ -1,5 +1,6 @@
 /** How a message lies in the database: layout of docs/protocols/pzq.md, version 1. Big-endian throughout. */
-import type { Body, DeathReason, NewMessage } from '../store.js';
+import { bytesOfBody, packBody, packedBytes, packedSize } from '../body.js';
+import type { DeathReason, NewMessage } from '../store.js';
 
 /** What a record says apart from the body. */
 export interface Head {
@@ -32,12 +33,6 @@ const EXPIRES = 0x20;
 const DEAD = 0x40;
 const APART = 0x80;
 const VERSION_MASK = 0x0f;
-const COUNT_BYTES = 4;
-
-/** Bytes of a body, without what tells its frames apart. */
-export function bytesOfBody(body: Body): number {
-  return body.reduce((sum, { length }) => sum + length, 0);
-}
 
 /** What {@link RecordWriter.write} has written. */
 export interface WrittenMessage {
@@ -107,29 +102,6 @@ function readDeath(record: Buffer, at: number): Death | undefined {
   return { reason, diedMicros, deliveries: record.readUInt32BE(at + 9) };
 }
 
-/** The frames of a packed body that begins there, sharing its memory; `undefined` for bytes that are none. */
-export function unpackBody(memory: Buffer, from: number): Body | undefined {
-  if (packedBytes(memory, from) === undefined) return undefined;
-  const count = memory.readUInt32BE(from);
-  let at = from + COUNT_BYTES * (1 + count);
-  return Array.from({ length: count }, (_, index) => {
-    const frameAt = at;
-    at += memory.readUInt32BE(from + COUNT_BYTES * (1 + index));
-    return memory.subarray(frameAt, at);
-  });
-}
-
-/** Bytes of the body in there; `undefined` where the lengths do not fit. */
-function packedBytes(memory: Buffer, from: number): number | undefined {
-  if (memory.length < from + COUNT_BYTES) return undefined;
-  const count = memory.readUInt32BE(from);
-  const bytes = memory.length - from - COUNT_BYTES * (1 + count);
-  if (count === 0 || bytes < 0) return undefined;
-  let sum = 0;
-  for (let index = 1; index <= count; index++) sum += memory.readUInt32BE(from + COUNT_BYTES * index);
-  return sum === bytes ? bytes : undefined;
-}
-
 function headSize(flags: number): number {
   return 9 + (flags & DELAYED ? 8 : 0) + (flags & EXPIRES ? 8 : 0) + (flags & DEAD ? 13 : 0) + (flags & APART ? 4 : 0);
 }
@@ -155,19 +127,4 @@ function writeHead(memory: Buffer, from: number, head: Head, isApart: boolean): 
     at = memory.writeUInt32BE(death.deliveries, at);
   }
   return isApart ? memory.writeUInt32BE(bytes, at) : at;
-}
-
-/** Number of frames, their lengths, their bytes. */
-function packBody(memory: Buffer, from: number, body: Body): number {
-  let at = memory.writeUInt32BE(body.length, from);
-  for (const { length } of body) at = memory.writeUInt32BE(length, at);
-  for (const frame of body) {
-    memory.set(frame, at);
-    at += frame.length;
-  }
-  return at;
-}
-
-function packedSize(body: Body): number {
-  return COUNT_BYTES * (1 + body.length) + bytesOfBody(body);
 }

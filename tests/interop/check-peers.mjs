@@ -1,10 +1,16 @@
-// Runs before the tests: whoever lacks what their peers are made of is told so in one line, and the run fails.
+// Runs before the tests: whoever lacks what their peers are made of is told so in one line each, and the run fails.
 import { spawnSync } from 'node:child_process';
+import { postgresFolder } from './pzq/postgres-folder.mjs';
 
 const python = process.env.PROJ_PYTHON ?? '/usr/bin/python3';
 const { status } = spawnSync(python, ['-c', 'import zmq'], { stdio: 'ignore' });
 if (status !== 0) {
   const remedy = 'apt-get install python3-zmq (or set PROJ_PYTHON to a Python 3 that has pyzmq)';
   console.error(`interop: ${python} with Debian's package python3-zmq is missing: ${remedy}`);
+  process.exitCode = 1;
+}
+if (postgresFolder() === undefined) {
+  const remedy = 'apt-get install postgresql (or set PROJ_POSTGRES to a folder with initdb and postgres)';
+  console.error(`interop: the programs of PostgreSQL are missing: ${remedy}`);
   process.exitCode = 1;
 }

@@ -1,0 +1,48 @@
+/** A body as one piece of bytes: number of frames, their lengths, the frames. Lengths are 32 bits, big-endian. */
+import type { Body } from './store.js';
+
+const COUNT_BYTES = 4;
+
+/** Bytes of a body, without what tells its frames apart. */
+export function bytesOfBody(body: Body): number {
+  return body.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Writes number of frames, their lengths, their bytes; returns where they end. */
+export function packBody(memory: Buffer, from: number, body: Body): number {
+  let at = memory.writeUInt32BE(body.length, from);
+  for (const { length } of body) at = memory.writeUInt32BE(length, at);
+  for (const frame of body) {
+    memory.set(frame, at);
+    at += frame.length;
+  }
+  return at;
+}
+
+/** Bytes that {@link packBody} writes. */
+export function packedSize(body: Body): number {
+  return COUNT_BYTES * (1 + body.length) + bytesOfBody(body);
+}
+
+/** The frames of a packed body that begins there, sharing its memory; `undefined` for bytes that are none. */
+export function unpackBody(memory: Buffer, from: number): Body | undefined {
+  if (packedBytes(memory, from) === undefined) return undefined;
+  const count = memory.readUInt32BE(from);
+  let at = from + COUNT_BYTES * (1 + count);
+  return Array.from({ length: count }, (_, index) => {
+    const frameAt = at;
+    at += memory.readUInt32BE(from + COUNT_BYTES * (1 + index));
+    return memory.subarray(frameAt, at);
+  });
+}
+
+/** Bytes of the body in there; `undefined` where the lengths do not fit. */
+export function packedBytes(memory: Buffer, from: number): number | undefined {
+  if (memory.length < from + COUNT_BYTES) return undefined;
+  const count = memory.readUInt32BE(from);
+  const bytes = memory.length - from - COUNT_BYTES * (1 + count);
+  if (count === 0 || bytes < 0) return undefined;
+  let sum = 0;
+  for (let index = 1; index <= count; index++) sum += memory.readUInt32BE(from + COUNT_BYTES * index);
+  return sum === bytes ? bytes : undefined;
+}

@@ -1,0 +1,168 @@
+/** Connections to PostgreSQL, and what its failures mean. The only file that knows the driver. */
+import { setTimeout } from 'node:timers/promises';
+import { ProjError } from '@proj/transport';
+import type { Pool, PoolClient, QueryConfig } from 'pg';
+
+/** Bytes, text, or an integer; never null. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Whoever can be asked: a connection in a transaction, or any. */
+export interface Asks {
+  /** Runs one statement; `name` has it prepared once per connection. */
+  ask(text: string, values?: readonly unknown[], name?: string): Promise<readonly Row[]>;
+}
+
+/** A commit, takes and reads at once, and one to spare. */
+const CONNECTIONS = 4;
+const CONNECT_TIMEOUT_MS = 5000;
+/** Attempts at a transaction that the database wants to see again, doubling the pause. */
+const TRIES = 10;
+const FIRST_PAUSE_MS = 2;
+/** Serialization failure and deadlock: nothing happened, try again. */
+const AGAIN = new Set(['40001', '40P01']);
+/** Classes of SQLSTATE that mean: away, starting, stopping, too busy to let us in, or not for us. */
+const AWAY = /^(08|28|3D|57P|53300)/;
+const OID = { bytes: 17, bigint: 20 };
+
+/** A database, as far as a store needs it. */
+export class Database implements Asks {
+  readonly #pool: Pool;
+  /** How errors call it: host and name, no password. */
+  readonly #where: string;
+  readonly #pending = new Set<Promise<unknown>>();
+
+  private constructor(pool: Pool, where: string) {
+    this.#pool = pool;
+    this.#where = where;
+  }
+
+  /** Connects to nothing yet. Rejects with `UNAVAILABLE` when `pg` is not installed. */
+  static async load(url: string): Promise<Database> {
+    const { default: pg } = await import('pg').catch((error: unknown) => {
+      throw new ProjError('UNAVAILABLE', 'the package pg cannot be loaded: npm install pg', { cause: error });
+    });
+    const pool = new pg.Pool({
+      connectionString: url,
+      max: CONNECTIONS,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      application_name: 'pzq',
+    });
+    // A connection that breaks while nobody uses it is replaced by the next one that is needed.
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    return new Database(pool, whereOf(url));
+  }
+
+  async ask(text: string, values: readonly unknown[] = [], name?: string): Promise<readonly Row[]> {
+    return this.#guard(async () => {
+      const { rows } = await this.#again(() => this.#pool.query<Row>(queryOf(text, values, name)));
+      return rows;
+    });
+  }
+
+  /** All of it or nothing; the work is done again where the database asks for that. */
+  transaction<T>(work: (asks: Asks) => Promise<T>): Promise<T> {
+    return this.#guard(() => this.#again(() => this.#once(work)));
+  }
+
+  /** Waits for what is under way. */
+  async close(): Promise<void> {
+    // The pool itself forgets who waits for a connection.
+    await Promise.allSettled(this.#pending);
+    await this.#pool.end();
+  }
+
+  async #once<T>(work: (asks: Asks) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    try {
+      await client.query('BEGIN');
+      const result = await work(asksOf(client));
+      await client.query('COMMIT');
+      client.release();
+      return result;
+    } catch (error) {
+      // With its connection goes the transaction, whatever state that is in; a repetition keeps it.
+      const isKept = AGAIN.has(codeOf(error)) && (await isRolledBack(client));
+      client.release(!isKept);
+      throw error;
+    }
+  }
+
+  async #again<T>(attempt: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!AGAIN.has(codeOf(error)) || tries >= TRIES) throw error;
+        await setTimeout(FIRST_PAUSE_MS * 2 ** tries);
+      }
+    }
+  }
+
+  async #guard<T>(work: () => Promise<T>): Promise<T> {
+    const result = work();
+    this.#pending.add(result);
+    try {
+      return await result;
+    } catch (error) {
+      throw this.#explain(error);
+    } finally {
+      this.#pending.delete(result);
+    }
+  }
+
+  #explain(error: unknown): unknown {
+    // What is no failure of the database is one of ours.
+    if (error instanceof ProjError || error instanceof TypeError) return error;
+    const code = codeOf(error);
+    const details = { cause: error, details: { code } };
+    if (isAway(error)) return new ProjError('UNAVAILABLE', `the database ${this.#where} is away (${code})`, details);
+    const text = `the database ${this.#where} refuses (${code}): ${(error as Error).message}`;
+    return new ProjError('WRITE_FAILED', text, details);
+  }
+}
+
+/** SQLSTATE or system error of a failure. */
+export function codeOf(error: unknown): string {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === 'string' ? code : 'connection';
+}
+
+function isAway(error: unknown): boolean {
+  const code = codeOf(error);
+  // What has no SQLSTATE comes from the network, or from the driver that has lost it.
+  return AWAY.test(code) || !/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]{4}$/.test(code);
+}
+
+function asksOf(client: PoolClient): Asks {
+  return {
+    ask: async (text, values = [], name) => (await client.query<Row>(queryOf(text, values, name))).rows,
+  };
+}
+
+async function isRolledBack(client: PoolClient): Promise<boolean> {
+  return client.query('ROLLBACK').then(
+    () => true,
+    () => false,
+  );
+}
+
+function queryOf(text: string, values: readonly unknown[], name: string | undefined): QueryConfig {
+  const config = { text, values: [...values], types: { getTypeParser: parserOf as never } };
+  return name === undefined ? config : { ...config, name };
+}
+
+/** Results come as text: bytes in hex behind `\x`. */
+function parserOf(oid: number): (value: string) => unknown {
+  if (oid === OID.bytes) return (value) => Buffer.from(value.slice(2), 'hex');
+  return oid === OID.bigint ? Number : String;
+}
+
+function whereOf(url: string): string {
+  try {
+    const { host, pathname, searchParams } = new URL(url);
+    return `${host || (searchParams.get('host') ?? 'localhost')}${pathname}`;
+  } catch {
+    return 'of this address';
+  }
+}
