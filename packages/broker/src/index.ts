@@ -1,4 +1,22 @@
 /** Brokers for ZeroMQ request-reply. One folder per protocol family; `parts/` holds what they share. */
+export type { EmqpBrokerCounters } from './emqp/counters.js';
+export type {
+  EmqpBrokerEffect,
+  EmqpBrokerEvent,
+  EmqpBrokerNote,
+  EmqpDropReason,
+  EmqpFromBroker,
+  EmqpParty,
+  EmqpPeerJoinedNotice,
+  EmqpPeerLeftNotice,
+  EmqpPeerLoss,
+  EmqpPort,
+  EmqpRole,
+} from './emqp/effects.js';
+export { EmqpBrokerEngine } from './emqp/engine.js';
+export { emqpBrokerOptions } from './emqp/options.js';
+export type { EmqpBrokerOptions, EmqpBrokerSettings } from './emqp/options.js';
+export type { EmqpBrokerStats, EmqpQueueStats } from './emqp/stats.js';
 export { MdpBroker } from './mdp/broker.js';
 export type { MdpBrokerEvents } from './mdp/broker.js';
 export type { MdpBrokerCounters } from './mdp/counters.js';

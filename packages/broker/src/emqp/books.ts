@@ -1,0 +1,45 @@
+/** EventMQ broker: everything it remembers, in one place. Who may change it: `engine.ts`, `jobs.ts` and `schedulers.ts`. */
+import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
+import { Budget } from '../parts/budget.js';
+import { type Job, JobsById } from './job.js';
+import type { EmqpBrokerSettings } from './options.js';
+import { Peers, type Worker } from './peers.js';
+import { type Queue, Queues } from './queues.js';
+import { Assignments } from './schedulers.js';
+
+/** Rule 19: after so long the slots of a worker are known, since its processes run. */
+const SETTLING_MS = 10_000;
+
+/** The broker's state between two steps. */
+export interface Books {
+  readonly peers: Peers;
+  readonly queues: Queues;
+  /** Rule 15: bytes of all requests that are kept. */
+  readonly bytes: Budget;
+  /** Rule 10: jobs whose results are awaited. */
+  readonly routes: DeadlineList<Job>;
+  /** Rule 17: guaranteed jobs that have been given to a worker, wherever they are now. */
+  readonly guaranteed: JobsById;
+  /** Rule 14: queues without workers in which something waits. */
+  readonly patience: DeadlineHeap<Queue>;
+  /** Rule 19: guaranteed jobs for which no REPLY may come. */
+  readonly releases: DeadlineHeap<Job>;
+  /** Rule 19: workers that are new. */
+  readonly settling: DeadlineList<Worker>;
+  readonly assignments: Assignments;
+}
+
+/** Empty books. */
+export function newBooks(settings: EmqpBrokerSettings): Books {
+  return {
+    peers: new Peers(settings),
+    queues: new Queues(settings),
+    bytes: new Budget(settings.queueMaxBytes),
+    routes: new DeadlineList(settings.resultRouteTtlMs),
+    guaranteed: new JobsById(),
+    patience: new DeadlineHeap(),
+    releases: new DeadlineHeap(),
+    settling: new DeadlineList(SETTLING_MS),
+    assignments: new Assignments(),
+  };
+}

@@ -1,0 +1,428 @@
+/**
+ * eMQP/1.0, the broker: who may say what, who is alive, and what follows. The rules are those of docs/protocols/emqp.md,
+ * section "Broker".
+ *
+ * | rules | where |
+ * | --- | --- |
+ * | 1, 21, 23, 24, 25 what is understood | the decoders in `@proj/frames/emqp` |
+ * | 2 to 5 INFORM | `#onInform` |
+ * | 6 heartbeats and expiry | `#onTimer`, `peers.ts` |
+ * | 7, 8 byes | `output.ts`, `#onBye` |
+ * | 9 to 15, 17, 19, 20 requests, results, queues, guarantee | `jobs.ts`, `queues.ts` |
+ * | 16, 18 peers that cannot be reached, or leave | `#onUndeliverable`, `#leave` |
+ * | 22 schedules | `schedulers.ts` |
+ * | 26 DISCONNECT | `#onDisconnect` |
+ * | 27 stop | `#onDrain`, `#perhapsSendHome`, `#finish` |
+ * | 28 to 30 administration | `#onAdmin`, `admin.ts` |
+ */
+import type {
+  EmqpInformScheduler,
+  EmqpInformWorker,
+  EmqpQueue,
+  EmqpResult,
+  EmqpToAdminPort,
+  EmqpToBroker,
+} from '@proj/frames/emqp';
+import type { Engine, Entropy, TimerEvent } from '@proj/transport';
+import { schedulersAsJson, statusAsJson, workersAsJson } from './admin.js';
+import { type Books, newBooks } from './books.js';
+import type {
+  EmqpBrokerEffect,
+  EmqpBrokerEvent,
+  EmqpMessageDrop,
+  EmqpParty,
+  EmqpPeerLoss,
+  EmqpPort,
+} from './effects.js';
+import { assertBooks } from './invariants.js';
+import { Jobs } from './jobs.js';
+import type { EmqpBrokerSettings } from './options.js';
+import { Output } from './output.js';
+import { Scheduler, Worker } from './peers.js';
+import { routeScheduling } from './schedulers.js';
+import { type EmqpBrokerStats, statsOf } from './stats.js';
+
+type Inform = EmqpInformWorker | EmqpInformScheduler;
+
+/** The EventMQ broker as a deterministic machine. It never throws on anything a peer can cause. */
+export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffect> {
+  readonly #settings: EmqpBrokerSettings;
+  readonly #defaultQueues: readonly EmqpQueue[];
+  readonly #books: Books;
+  readonly #out: Output;
+  readonly #jobs: Jobs;
+  #state: 'serving' | 'draining' | 'drained' = 'serving';
+  #drainUntil = Infinity;
+
+  constructor(settings: EmqpBrokerSettings, entropy: Entropy) {
+    this.#settings = settings;
+    this.#defaultQueues = settings.defaultQueues.map(([weight, name]) => ({ weight, name }));
+    this.#books = newBooks(settings);
+    this.#out = new Output(settings, entropy);
+    this.#jobs = new Jobs(settings, this.#books, this.#out);
+  }
+
+  get deadline(): number {
+    const { peers, routes, patience, releases, settling } = this.#books;
+    const jobs = Math.min(routes.deadline, patience.deadline, releases.deadline, settling.deadline);
+    return Math.min(peers.deadline, jobs, this.#drainUntil);
+  }
+
+  step(event: EmqpBrokerEvent | TimerEvent, now: number): readonly EmqpBrokerEffect[] {
+    this.#out.begin(now);
+    if (this.#state !== 'drained') this.#handle(event);
+    if (this.#state === 'draining' && this.#books.peers.size + this.#books.peers.leaving === 0) this.#finish();
+    this.#jobs.tidy();
+    return this.#out.effects;
+  }
+
+  /** Sizes now and totals so far; the cost is linear in the number of queues and registered peers. */
+  stats(): EmqpBrokerStats {
+    return statsOf(this.#books, this.#out.counters, this.#jobs.open);
+  }
+
+  assertInvariants(): void {
+    assertBooks(this.#books, {
+      counters: this.#out.counters,
+      open: this.#jobs.open,
+      settings: this.#settings,
+    });
+  }
+
+  #handle(event: EmqpBrokerEvent | TimerEvent): void {
+    switch (event.kind) {
+      case 'message':
+        this.#onMessage(event, event.command);
+        break;
+      case 'timer':
+        this.#onTimer(event.lateMs);
+        break;
+      case 'undeliverable':
+        this.#onUndeliverable(event);
+        break;
+      case 'peer-gone':
+        this.#onPeerGone(event);
+        break;
+      case 'rejected':
+        this.#heard(event);
+        this.#out.dropMessage(event.reason, event);
+        break;
+      case 'admin':
+        this.#onAdmin({ port: 'admin', peer: event.peer }, event.command);
+        break;
+      case 'drain':
+        this.#onDrain();
+        break;
+    }
+  }
+
+  #onMessage(from: EmqpParty & { port: EmqpPort }, command: EmqpToBroker): void {
+    // Rule 6: everything but a farewell is a sign of life, whatever is wrong with it.
+    if (command.kind !== 'disconnect' && command.kind !== 'bye') this.#heard(from);
+    switch (command.kind) {
+      case 'request':
+        if (this.#state === 'serving') this.#jobs.accept({ port: from.port, peer: from.peer }, command);
+        else this.#out.dropRequest('draining', from, command.queue);
+        break;
+      case 'ready':
+        this.#onReady(from);
+        break;
+      case 'result':
+        this.#onResult(from, command);
+        break;
+      case 'heartbeat':
+        if (!this.#isKnown(from)) this.#out.dropMessage('unknown-peer', from);
+        break;
+      case 'inform-worker':
+      case 'inform-scheduler':
+        this.#onInform(from, command);
+        break;
+      case 'bye':
+        this.#onBye(from);
+        break;
+      case 'schedule':
+      case 'unschedule':
+        routeScheduling(command, from, this.#books, this.#out);
+        break;
+      case 'publish':
+        this.#out.dropMessage('publish-unserved', from);
+        break;
+      case 'disconnect':
+        this.#onDisconnect(from, command.id);
+        break;
+      case 'malformed':
+        this.#out.dropMessage(command.reason, from);
+        break;
+    }
+  }
+
+  /** A sign of life, and a hint, once, when it was long in coming. */
+  #heard(from: EmqpParty): void {
+    const { peers } = this.#books;
+    const leaver = peers.findLeaver(from);
+    if (leaver !== undefined) peers.renew(leaver, this.#out.now);
+    const member = peers.find(from);
+    const silentMs = member === undefined ? undefined : peers.heard(member, this.#out.now);
+    if (silentMs === undefined) return;
+    const { port, peer } = from;
+    const { expiryMs } = this.#settings;
+    this.#out.effects.push({ kind: 'note', code: 'spacing-hint', port, peer, silentMs, expiryMs });
+  }
+
+  #isKnown(from: EmqpParty): boolean {
+    return this.#books.peers.find(from) !== undefined || this.#books.peers.findLeaver(from) !== undefined;
+  }
+
+  /** Rules 2 to 5: what was not understood has not come so far, and gets no ACK. */
+  #onInform(from: EmqpParty & { port: EmqpPort }, command: Inform): void {
+    const { peers } = this.#books;
+    const known = peers.find(from);
+    const refusal = this.#refusal(command, known === undefined);
+    if (refusal !== undefined) {
+      this.#out.dropMessage(refusal, from);
+      return;
+    }
+    if (known !== undefined) this.#leave(known, 'informed-again');
+    const member = this.#register(from, command);
+    this.#out.counters.peersJoined++;
+    this.#out.effects.push({ kind: 'peer-joined', role: member.role, port: from.port, peer: from.peer });
+    this.#out.send(member, { kind: 'ack', id: this.#out.newId(), of: command.id });
+    // Rule 3: a real job manager says no READY before it has heard one.
+    this.#out.heartbeat(member);
+  }
+
+  #refusal(command: Inform, isNew: boolean): EmqpMessageDrop | undefined {
+    if (this.#state !== 'serving') return 'stopping';
+    if (isNew && this.#books.peers.size >= this.#settings.peersMax) return 'peers-limit';
+    if (command.kind === 'inform-scheduler') return undefined;
+    const names = new Set(this.#queuesOf(command).map(({ name }) => name));
+    return this.#books.queues.hasRoomFor(names) ? undefined : 'queues-limit';
+  }
+
+  #queuesOf(command: EmqpInformWorker): readonly EmqpQueue[] {
+    return command.queues ?? this.#defaultQueues;
+  }
+
+  #register({ port, peer }: EmqpParty & { port: EmqpPort }, command: Inform): Worker | Scheduler {
+    const { peers, queues, assignments, settling } = this.#books;
+    const { now } = this.#out;
+    if (command.kind === 'inform-scheduler') {
+      const scheduler = new Scheduler(port, peer, now);
+      peers.add(scheduler, now);
+      assignments.add(scheduler);
+      return scheduler;
+    }
+    const worker = new Worker(port, peer, now);
+    peers.add(worker, now);
+    worker.sit(this.#queuesOf(command), queues, now);
+    this.#jobs.seated(worker);
+    settling.renew(worker.settling, now);
+    return worker;
+  }
+
+  #onReady(from: EmqpParty): void {
+    const member = this.#books.peers.find(from);
+    if (member === undefined) {
+      this.#out.dropMessage('unknown-peer', from);
+    } else if (member.role === 'scheduler') {
+      this.#out.dropMessage('unexpected', from);
+    } else {
+      this.#jobs.ready(member);
+      this.#perhapsSendHome(member);
+    }
+  }
+
+  #onResult(from: EmqpParty, command: EmqpResult): void {
+    const { peers } = this.#books;
+    const member = peers.find(from);
+    const leaver = peers.findLeaver(from);
+    if (member === undefined && leaver === undefined) {
+      this.#out.dropMessage('unknown-peer', from);
+    } else if (member?.role === 'scheduler') {
+      this.#out.dropMessage('unexpected', from);
+    } else if (!this.#jobs.result(member, leaver, command)) {
+      this.#out.dropMessage(command.of === undefined ? 'reply-ambiguous' : 'reply-unknown', from);
+    } else if (member !== undefined) {
+      this.#perhapsSendHome(member);
+    }
+  }
+
+  /** Rule 8: the first farewell is the last word, to a stranger none at all. */
+  #onBye(from: EmqpParty): void {
+    const member = this.#books.peers.find(from);
+    if (member !== undefined) this.#leave(member, 'bye');
+  }
+
+  /** Rule 26: not everybody may stop a broker. */
+  #onDisconnect(from: EmqpParty, id: string): void {
+    if (from.port !== 'admin' && !this.#settings.allowClientDisconnect) {
+      this.#out.dropMessage('disconnect-refused', from);
+      return;
+    }
+    this.#out.send(from, { kind: 'ack', id: this.#out.newId(), of: id });
+    this.#onDrain();
+  }
+
+  /** Rules 28 to 30. */
+  #onAdmin(from: EmqpParty, command: EmqpToAdminPort): void {
+    switch (command.kind) {
+      case 'status':
+        this.#answer(from, statusAsJson(this.#books));
+        break;
+      case 'show-workers':
+        this.#answer(from, workersAsJson(this.#books));
+        break;
+      case 'show-schedulers':
+        this.#answer(from, schedulersAsJson(this.#books));
+        break;
+      case 'disconnect':
+        this.#onDisconnect(from, command.id);
+        break;
+      case 'malformed':
+        this.#out.dropMessage(command.reason, from);
+        break;
+      case 'hello':
+      // A console says so when it opens, and takes whatever comes for the answer to its next command.
+    }
+  }
+
+  #answer(from: EmqpParty, json: string): void {
+    this.#out.send(from, { kind: 'admin-reply', id: this.#out.newId(), json });
+  }
+
+  /** Rules 4 and 18: gone in order, with jobs it may still finish. Nothing is sent to it from here on. */
+  #leave(member: Worker | Scheduler, reason: EmqpPeerLoss): void {
+    this.#forget(member, reason);
+    if (member.role === 'worker') this.#jobs.leave(member);
+  }
+
+  /** Rules 6, 17 and 20: dead. Nothing is sent to it from here on. */
+  #lose(member: Worker | Scheduler, reason: EmqpPeerLoss): void {
+    this.#forget(member, reason);
+    if (member.role === 'worker') this.#jobs.recover(member.open);
+  }
+
+  /** Takes the peer out of all books but its own; a worker's jobs remain to be dealt with. */
+  #forget(member: Worker | Scheduler, reason: EmqpPeerLoss): void {
+    const { role, port, peer } = member;
+    this.#books.peers.remove(member);
+    if (member.role === 'worker') this.#jobs.unseat(member);
+    else this.#books.assignments.remove(member);
+    this.#out.counters.peersLeft++;
+    this.#out.effects.push({ kind: 'peer-left', role, port, peer, reason });
+  }
+
+  /** Rule 16. */
+  #onUndeliverable(event: EmqpBrokerEvent & { kind: 'undeliverable' }): void {
+    const { command, reason } = event;
+    const member = this.#books.peers.find(event);
+    switch (command.kind) {
+      case 'request':
+        if (member?.role === 'worker') {
+          this.#forget(member, reason);
+          this.#jobs.returned(member.open, command, true);
+        } else {
+          const leaver = this.#books.peers.findLeaver(event);
+          if (leaver !== undefined) this.#jobs.returned(leaver.open, command, false);
+        }
+        break;
+      case 'schedule':
+      case 'unschedule':
+        if (member?.role !== 'scheduler') break;
+        this.#lose(member, reason);
+        // The others have had an UNSCHEDULE already.
+        if (command.kind === 'schedule') routeScheduling(command, event, this.#books, this.#out);
+        break;
+      case 'ack':
+      case 'heartbeat':
+        if (member !== undefined) this.#lose(member, reason);
+        break;
+      case 'accepted':
+      case 'result':
+        this.#out.dropReply('reply-undeliverable', event);
+        break;
+      case 'bye':
+      case 'admin-reply':
+      // Nobody is left who would miss it.
+    }
+  }
+
+  /** Rules 16 and 18, told by the transport before any send. */
+  #onPeerGone(party: EmqpParty): void {
+    const { peers } = this.#books;
+    const member = peers.find(party);
+    if (member !== undefined) this.#lose(member, 'gone');
+    const leaver = peers.findLeaver(party);
+    if (leaver === undefined) return;
+    peers.forget(leaver);
+    this.#jobs.recover(leaver.open);
+  }
+
+  #onTimer(lateMs: number): void {
+    if (lateMs > this.#settings.heartbeatIntervalMs) this.#beLate(lateMs);
+    this.#expirePeers();
+    this.#sendHeartbeats();
+    this.#jobs.expire();
+    if (this.#out.now >= this.#drainUntil) this.#finish();
+  }
+
+  /** We were too busy to listen: what was not heard meanwhile proves nothing about the peers (ADR 4). */
+  #beLate(lateMs: number): void {
+    this.#books.peers.postponeExpiry(lateMs, this.#out.now);
+    this.#out.effects.push({ kind: 'note', code: 'running-late', lateMs });
+  }
+
+  /** Rules 6 and 18. All that are due go before the first job is sent on, or it would be given to one that goes next. */
+  #expirePeers(): void {
+    const { peers } = this.#books;
+    const { now } = this.#out;
+    const lost = [];
+    for (let member = peers.takeExpired(now); member !== undefined; member = peers.takeExpired(now)) {
+      this.#forget(member, 'expired');
+      if (member.role === 'worker') lost.push(member.open);
+    }
+    for (let leaver = peers.takeSilentLeaver(now); leaver !== undefined; leaver = peers.takeSilentLeaver(now)) {
+      peers.forget(leaver);
+      lost.push(leaver.open);
+    }
+    for (const open of lost) this.#jobs.recover(open);
+  }
+
+  #sendHeartbeats(): void {
+    const { peers } = this.#books;
+    const { now } = this.#out;
+    for (let member = peers.takeHeartbeatDue(now); member !== undefined; member = peers.takeHeartbeatDue(now)) {
+      this.#out.heartbeat(member);
+    }
+  }
+
+  /** Rule 27: no new requests; who has nothing to do may go, the others when they are done. */
+  #onDrain(): void {
+    if (this.#state !== 'serving') return;
+    this.#state = 'draining';
+    this.#drainUntil = this.#out.now + this.#settings.drainMs;
+    for (const member of [...this.#books.peers.values()]) this.#perhapsSendHome(member);
+  }
+
+  /** Rule 27: while we stop, whoever has no job may go. */
+  #perhapsSendHome(member: Worker | Scheduler): void {
+    if (this.#state === 'draining' && (member.role === 'scheduler' || member.isDone)) this.#sendHome(member);
+  }
+
+  /** Rule 27: farewell; the results of what it still has are forwarded all the same. */
+  #sendHome(member: Worker | Scheduler): void {
+    this.#out.bye(member);
+    if (member.role === 'worker') this.#jobs.releaseSilent(member, true);
+    this.#leave(member, 'drained');
+  }
+
+  /** Rule 27: farewell to all who are left, then nothing more. */
+  #finish(): void {
+    this.#state = 'drained';
+    this.#drainUntil = Infinity;
+    this.#jobs.abandonAll();
+    for (const member of [...this.#books.peers.values()]) this.#sendHome(member);
+    for (const leaver of [...this.#books.peers.leavers()]) this.#books.peers.forget(leaver);
+    this.#out.effects.push({ kind: 'drained' });
+  }
+}

@@ -1,0 +1,149 @@
+/** EventMQ broker: jobs that are open, and who has them. Books only, no protocol decisions. */
+import type { EmqpReadHeaders, EmqpRequest } from '@proj/frames/emqp';
+import { Deadline, HeapDeadline } from '@proj/heartbeat';
+import { Place } from '../parts/fair-queue.js';
+import { Link, LinkedList } from '../parts/linked-list.js';
+import type { EmqpParty } from './effects.js';
+import type { Leaver } from './peers.js';
+import type { Queue } from './queues.js';
+
+/** An accepted request until it is done or lost: waiting in a queue, or open at one worker. */
+export class Job {
+  readonly client: EmqpParty;
+  readonly id: string;
+  /** Name of the queue the client wrote; the job may be in queue `default` for it. */
+  readonly name: string;
+  readonly guarantee: boolean;
+  readonly replyRequested: boolean;
+  readonly timeoutSeconds: number;
+  readonly acceptedAt: number;
+  /** True while the client is to get the result. */
+  awaited: boolean;
+  /** What to send; not kept of a job that runs and is not guaranteed. */
+  request: EmqpRequest | undefined;
+  /** Bytes taken from the budget for `request`. */
+  cost: number;
+  /** Workers it was given to, the present one included. */
+  attempts = 0;
+  queue: Queue;
+  /** When it began to wait. */
+  waitingSince = 0;
+  /** Where it is open; `undefined` while it waits. */
+  holder: OpenJobs | undefined;
+  readonly place = new Place<Job>(this);
+  readonly open = new Link<Job>(this);
+  readonly plain = new Link<Job>(this);
+  /** Rule 10: until when the result finds its way. */
+  readonly route = new Deadline<Job>(this);
+  /** Rule 19: when a worker that does not answer is taken to have done it. */
+  readonly release = new HeapDeadline<Job>(this);
+
+  constructor(
+    client: EmqpParty,
+    request: EmqpRequest,
+    headers: EmqpReadHeaders,
+    queue: Queue,
+    cost: number,
+    now: number,
+  ) {
+    this.client = client;
+    this.id = request.id;
+    this.name = request.queue;
+    this.guarantee = headers.guarantee;
+    this.replyRequested = headers.replyRequested;
+    this.awaited = headers.replyRequested;
+    this.timeoutSeconds = headers.timeoutSeconds;
+    this.acceptedAt = now;
+    this.request = request;
+    this.queue = queue;
+    this.cost = cost;
+  }
+
+  /** True when no REPLY is due. */
+  get isPlain(): boolean {
+    return !this.guarantee && !this.replyRequested;
+  }
+
+  /** True when a real job manager sends no REPLY although the job is guaranteed (rule 19). */
+  get isSilent(): boolean {
+    return this.guarantee && !this.replyRequested;
+  }
+}
+
+/** Jobs by message id; ids repeat, and equal ones keep their order. */
+export class JobsById {
+  readonly #jobs = new Map<string, Job[]>();
+
+  /** Jobs of that id, oldest first. */
+  get(id: string): readonly Job[] {
+    return this.#jobs.get(id) ?? [];
+  }
+
+  add(job: Job): void {
+    const same = this.#jobs.get(job.id);
+    if (same === undefined) this.#jobs.set(job.id, [job]);
+    else same.push(job);
+  }
+
+  remove(job: Job): void {
+    const same = this.#jobs.get(job.id);
+    if (same === undefined) return;
+    const at = same.indexOf(job);
+    if (at >= 0) same.splice(at, 1);
+    if (same.length === 0) this.#jobs.delete(job.id);
+  }
+}
+
+/** The jobs a worker has, in the order in which it got them. */
+export class OpenJobs {
+  readonly #all = new LinkedList<Job>();
+  readonly #plain = new LinkedList<Job>();
+  readonly #byId = new JobsById();
+  /** READYs still to come for jobs that are no longer here. */
+  readyOwed = 0;
+  /** Set when these are the jobs of a worker that has left. */
+  readonly leaver: Leaver | undefined;
+
+  constructor(leaver?: Leaver) {
+    this.leaver = leaver;
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** The oldest job that ends with READY. */
+  get oldestPlain(): Job | undefined {
+    return this.#plain.first;
+  }
+
+  /** Rule 11: the oldest job of that id; without an id, the only one there is. */
+  find(id: string | undefined): Job | undefined {
+    if (id !== undefined) return this.#byId.get(id)[0];
+    return this.#all.size === 1 ? this.#all.first : undefined;
+  }
+
+  /** The latest job of that id: the one whose dispatch came back. */
+  findLatest(id: string): Job | undefined {
+    return this.#byId.get(id).at(-1);
+  }
+
+  add(job: Job): void {
+    job.holder = this;
+    this.#all.pushBack(job.open);
+    if (job.isPlain) this.#plain.pushBack(job.plain);
+    this.#byId.add(job);
+  }
+
+  remove(job: Job): void {
+    job.holder = undefined;
+    this.#all.remove(job.open);
+    this.#plain.remove(job.plain);
+    this.#byId.remove(job);
+  }
+
+  /** Oldest first. The job just yielded may be removed meanwhile, no other. */
+  values(): IterableIterator<Job> {
+    return this.#all.values();
+  }
+}

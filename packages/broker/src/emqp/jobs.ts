@@ -1,0 +1,387 @@
+/**
+ * EventMQ broker: a job's way from REQUEST to its end, done or lost. Rules 9 to 20; which peer may say what is `engine.ts`.
+ */
+import { fromLatin1 } from '@proj/frames';
+import { decodeEmqpHeaders, encodeEmqpJson, type EmqpRequest, type EmqpResult } from '@proj/frames/emqp';
+import { requestCost } from '../parts/cost.js';
+import type { Books } from './books.js';
+import type { EmqpParty, EmqpRequestLoss } from './effects.js';
+import { Job, type OpenJobs } from './job.js';
+import type { EmqpBrokerSettings } from './options.js';
+import type { Output } from './output.js';
+import type { Leaver, Worker } from './peers.js';
+import { DEFAULT_QUEUE, type Queue, type Seat } from './queues.js';
+
+const SLOTS_MAX = 100_000;
+
+/** Rule 19: how long a job without timeout may take, and what is waited beyond any timeout. */
+const NO_TIMEOUT_SECONDS = 300;
+const RELEASE_AFTER_MS = 60_000;
+
+/** Accepts requests, finds each a worker, and sees to it that nobody is answered twice and no guaranteed one is forgotten. */
+export class Jobs {
+  readonly #settings: EmqpBrokerSettings;
+  readonly #books: Books;
+  readonly #out: Output;
+  readonly #perhapsEmpty = new Set<Queue>();
+  #open = 0;
+
+  constructor(settings: EmqpBrokerSettings, books: Books, out: Output) {
+    this.#settings = settings;
+    this.#books = books;
+    this.#out = out;
+  }
+
+  /** Requests accepted and neither done nor lost. */
+  get open(): number {
+    return this.#open;
+  }
+
+  /** Rules 9, 13, 14 and 15: takes the request to a worker or into a queue and says so, or refuses it. */
+  accept(client: EmqpParty, request: EmqpRequest): void {
+    const { bytes } = this.#books;
+    const headers = decodeEmqpHeaders(request.headers);
+    this.#out.counters.headersIgnored += headers.invalid;
+    const queue = this.#route(request.queue);
+    const cost = costOf(request);
+    const seat = queue.free.first;
+    if ((seat === undefined && queue.full) || !bytes.take(cost)) {
+      this.#out.dropRequest('queue-full', client, request.queue);
+      this.#perhapsEmpty.add(queue);
+      return;
+    }
+    const job = new Job(client, request, headers, queue, cost, this.#out.now);
+    this.#open++;
+    this.#out.counters.requests++;
+    this.#out.send(client, { kind: 'accepted', id: this.#out.newId(), of: request.id });
+    if (seat === undefined) this.#wait(job, queue, 'back');
+    else this.#dispatch(job, seat);
+  }
+
+  /** READY: a job has ended, a slot is free, and the next job comes from the worker's best queue (rule 13). */
+  ready(worker: Worker): void {
+    if (worker.slots >= SLOTS_MAX) {
+      this.#out.dropMessage('slots-capped', worker);
+      return;
+    }
+    if (worker.busy > 0) worker.busy--;
+    const { open } = worker;
+    if (open.readyOwed > 0) {
+      open.readyOwed--;
+    } else if (open.oldestPlain !== undefined) {
+      this.#processed(open.oldestPlain, worker);
+    }
+    worker.slots++;
+    if (worker.slots === 1) this.#offer(worker);
+    this.releaseSilent(worker);
+  }
+
+  /** Rules 10, 11, 17 and 18: somebody who is or was a worker has done a job; false when there is no such job. */
+  result(worker: Worker | undefined, leaver: Leaver | undefined, result: EmqpResult): boolean {
+    const job = worker?.open.find(result.of) ?? leaver?.open.find(result.of) ?? this.#findGuaranteed(result.of);
+    if (job === undefined) return false;
+    if (job.holder !== undefined) job.holder.readyOwed++;
+    if (job.isSilent && worker !== undefined) worker.answersAll = true;
+    if (job.awaited) {
+      this.#out.counters.results++;
+      this.#out.send(job.client, { kind: 'result', id: result.id, result: result.result, of: job.id });
+    }
+    job.queue.totals.latencyMs = Math.round(this.#out.now - job.acceptedAt);
+    job.queue.totals.maxLatencyMs = Math.max(job.queue.totals.maxLatencyMs, job.queue.totals.latencyMs);
+    this.#processed(job, worker);
+    return true;
+  }
+
+  /** Rules 17 and 20: the worker, which is in no book any more, is dead: guaranteed jobs go on, others are lost. */
+  recover(open: OpenJobs): void {
+    const again: Job[] = [];
+    for (const job of open.values()) {
+      if (!job.guarantee) this.#lose(job, 'jobs-lost');
+      else again.push(job);
+    }
+    for (const job of again) this.#resend(job);
+  }
+
+  /** Rule 18: the worker has left. What it may still answer goes to the books of those who leave. */
+  leave(worker: Worker): void {
+    const answerable: Job[] = [];
+    for (const job of worker.open.values()) {
+      if (job.isPlain) this.#unconfirmed(job);
+      else answerable.push(job);
+    }
+    if (answerable.length === 0) return;
+    const leaver = this.#books.peers.leave(worker, this.#out.now);
+    for (const job of answerable) {
+      worker.open.remove(job);
+      leaver.open.add(job);
+    }
+  }
+
+  /** Rule 16: a dispatch came back. It was no attempt. `dead` when its worker is in no book any more. */
+  returned(open: OpenJobs, request: EmqpRequest, dead: boolean): void {
+    const job = open.findLatest(request.id);
+    if (job !== undefined) this.#takeBack(job, request);
+    if (dead) this.recover(open);
+    if (job !== undefined) this.#again(job);
+  }
+
+  /** Rule 14: the worker’s queues are served. What waited in them for a worker need not move. */
+  seated(worker: Worker): void {
+    for (const { queue } of worker.seats) this.#books.patience.remove(queue.patience);
+  }
+
+  /** Rule 14: the worker’s queues have one worker less; the last one gone, patience begins. */
+  unseat(worker: Worker): void {
+    this.#books.settling.remove(worker.settling);
+    for (const seat of worker.seats) {
+      const { queue } = seat;
+      queue.free.remove(seat);
+      queue.seats.delete(seat);
+      this.#perhapsEmpty.add(queue);
+      if (queue.seats.size > 0) continue;
+      queue.unservedSince = this.#out.now;
+      this.#beginPatience(queue);
+    }
+    worker.slots = 0;
+  }
+
+  /** Rules 10, 14 and 19: what time brings. */
+  expire(): void {
+    const { routes, patience, releases, settling } = this.#books;
+    const { now } = this.#out;
+    for (let job = routes.takeDue(now); job !== undefined; job = routes.takeDue(now)) {
+      this.#noLongerAwaited(job, 'result-expired');
+    }
+    for (let queue = patience.takeDue(now); queue !== undefined; queue = patience.takeDue(now)) this.#moveOn(queue);
+    for (let job = releases.takeDue(now); job !== undefined; job = releases.takeDue(now)) this.#unconfirmed(job);
+    for (let worker = settling.takeDue(now); worker !== undefined; worker = settling.takeDue(now)) {
+      worker.settled = true;
+      this.releaseSilent(worker);
+    }
+  }
+
+  /** Rule 19: with all its slots free, a worker that never answers such jobs has none. `evenIfNew` for one that is told to go. */
+  releaseSilent(worker: Worker, evenIfNew = false): void {
+    if (worker.busy > 0 || worker.answersAll || !(worker.settled || evenIfNew) || worker.open.size === 0) return;
+    for (const job of worker.open.values()) if (job.isSilent) this.#unconfirmed(job);
+  }
+
+  /** Rule 27: nothing more will come of any of these. */
+  abandonAll(): void {
+    const { peers, queues } = this.#books;
+    for (const { open } of [...peers.workers(), ...peers.leavers()]) {
+      for (const job of open.values()) this.#lose(job, 'drained');
+    }
+    for (const queue of queues.values()) {
+      for (const job of queue.waiting.values()) this.#lose(job, 'drained');
+    }
+  }
+
+  /** Ends a step: forgets queues without purpose. Not earlier, or a job could return to one of them. */
+  tidy(): void {
+    for (const queue of this.#perhapsEmpty) {
+      if (queue.waiting.size === 0) this.#books.patience.remove(queue.patience);
+      this.#books.queues.tidy(queue);
+    }
+    this.#perhapsEmpty.clear();
+  }
+
+  /** Rule 14: the queue of that name if somebody serves it, else where such requests wait. */
+  #route(name: string): Queue {
+    const { queues } = this.#books;
+    const { now } = this.#out;
+    const known = queues.find(name);
+    if (known !== undefined && known.seats.size > 0) return known;
+    const waits = this.#settings.unknownQueue === 'wait' && queues.hasRoomFor([name]);
+    return queues.open(waits ? name : DEFAULT_QUEUE, now);
+  }
+
+  #wait(job: Job, queue: Queue, where: 'front' | 'back'): void {
+    queue.enqueue(job, where, this.#out.now);
+    if (queue.seats.size === 0) this.#beginPatience(queue);
+  }
+
+  /** Lets the queue's first request wait for as long as it may. */
+  #beginPatience(queue: Queue): void {
+    const { head } = queue;
+    if (queue.name === DEFAULT_QUEUE || head === undefined) return;
+    this.#books.patience.set(queue.patience, this.#movesAt(head, queue));
+  }
+
+  #movesAt(job: Job, queue: Queue): number {
+    return Math.max(job.waitingSince, queue.unservedSince) + this.#settings.requestTtlMs;
+  }
+
+  /** Rule 14: what has waited too long moves to queue `default`. */
+  #moveOn(queue: Queue): void {
+    for (let job = queue.head; job !== undefined; job = queue.head) {
+      if (this.#movesAt(job, queue) > this.#out.now) break;
+      queue.waiting.remove(job.place);
+      this.#out.counters.moved++;
+      this.#place(job, this.#books.queues.open(DEFAULT_QUEUE, this.#out.now), 'back');
+    }
+    this.#perhapsEmpty.add(queue);
+    this.#beginPatience(queue);
+  }
+
+  /** To a worker of the queue that has a slot, else into the queue. */
+  #place(job: Job, queue: Queue, where: 'front' | 'back'): void {
+    const seat = queue.free.first;
+    if (seat === undefined) this.#wait(job, queue, where);
+    else this.#dispatch(job, seat);
+  }
+
+  /** A worker has a slot where it had none: the next job, or a rest. */
+  #offer(worker: Worker): void {
+    for (const seat of worker.seats) {
+      const job = seat.queue.waiting.shift();
+      if (job === undefined) continue;
+      this.#dispatch(job, seat);
+      return;
+    }
+    for (const seat of worker.seats) seat.queue.free.add(seat);
+  }
+
+  #dispatch(job: Job, seat: Seat): void {
+    const { worker, queue } = seat;
+    // Only a job that runs has none.
+    const request = job.request as EmqpRequest;
+    worker.slots--;
+    worker.busy++;
+    worker.served(seat);
+    for (const each of worker.seats) {
+      each.queue.free.remove(each);
+      // Used last, it comes last among its equals, everywhere.
+      if (worker.slots > 0) each.queue.free.add(each);
+    }
+    job.queue = queue;
+    job.attempts++;
+    worker.open.add(job);
+    queue.inFlight++;
+    this.#out.counters.dispatches++;
+    this.#out.send(worker, request);
+    if (job.guarantee) this.#hold(job, worker);
+    else this.#discharge(job);
+    if (job.awaited) this.#await(job);
+  }
+
+  /** Rules 17 and 19: kept until somebody answers it, or nobody will. */
+  #hold(job: Job, worker: Worker): void {
+    if (job.attempts === 1) this.#books.guaranteed.add(job);
+    if (!job.isSilent || worker.answersAll) return;
+    const seconds = job.timeoutSeconds === 0 ? NO_TIMEOUT_SECONDS : job.timeoutSeconds;
+    this.#books.releases.set(job.release, this.#out.now + seconds * 1000 + RELEASE_AFTER_MS);
+  }
+
+  /** Rule 10: the result finds its way for so long, unless too many are awaited. */
+  #await(job: Job): void {
+    const { routes } = this.#books;
+    routes.renew(job.route, this.#out.now);
+    if (routes.size <= this.#settings.resultRouteMax) return;
+    const [oldest] = routes.values() as Iterable<Job | undefined>;
+    if (oldest === undefined) return;
+    routes.remove(oldest.route);
+    this.#noLongerAwaited(oldest, 'result-evicted');
+  }
+
+  #noLongerAwaited(job: Job, reason: 'result-expired' | 'result-evicted'): void {
+    job.awaited = false;
+    this.#out.dropReply(reason, job.client);
+    if (job.guarantee) return;
+    if (job.holder !== undefined) job.holder.readyOwed++;
+    this.#unconfirmed(job);
+  }
+
+  /** Rule 17: the only guaranteed job of that id, wherever it is now: a worker that was given up has done it after all. */
+  #findGuaranteed(id: string | undefined): Job | undefined {
+    const jobs = id === undefined ? [] : this.#books.guaranteed.get(id);
+    return jobs.length === 1 ? jobs[0] : undefined;
+  }
+
+  /** Rule 17: to the next worker at once, or to the front; or given up. */
+  #resend(job: Job): void {
+    this.#detach(job);
+    if (job.attempts < this.#settings.guaranteeAttempts) {
+      this.#again(job);
+      return;
+    }
+    if (job.awaited) {
+      const value = `guaranteed job lost with ${job.attempts} workers`;
+      this.#out.send(job.client, {
+        kind: 'result',
+        id: this.#out.newId(),
+        result: fromLatin1(encodeEmqpJson({ value })),
+        of: job.id,
+      });
+    }
+    this.#lose(job, 'guarantee-exhausted');
+  }
+
+  #takeBack(job: Job, request: EmqpRequest): void {
+    this.#detach(job);
+    job.attempts--;
+    if (job.attempts === 0) this.#books.guaranteed.remove(job);
+    job.request = request;
+    if (job.cost === 0) this.#charge(job, request);
+  }
+
+  #again(job: Job): void {
+    this.#out.counters.resends++;
+    this.#books.routes.remove(job.route);
+    this.#place(job, this.#route(job.name), 'front');
+  }
+
+  #processed(job: Job, worker: Worker | undefined): void {
+    this.#out.counters.processed++;
+    job.queue.totals.processed++;
+    if (worker !== undefined) worker.processed++;
+    this.#close(job);
+  }
+
+  #unconfirmed(job: Job): void {
+    this.#out.counters.unconfirmed++;
+    this.#close(job);
+  }
+
+  #lose(job: Job, reason: EmqpRequestLoss): void {
+    this.#out.dropRequest(reason, job.client, job.name);
+    this.#close(job);
+  }
+
+  /** The job has come to its end: nothing of it is kept. */
+  #close(job: Job): void {
+    this.#detach(job);
+    job.queue.waiting.remove(job.place);
+    this.#books.routes.remove(job.route);
+    this.#books.guaranteed.remove(job);
+    this.#discharge(job);
+    this.#open--;
+  }
+
+  /** Takes the job from who has it, if anybody has. */
+  #detach(job: Job): void {
+    const { holder } = job;
+    this.#perhapsEmpty.add(job.queue);
+    this.#books.releases.remove(job.release);
+    if (holder === undefined) return;
+    holder.remove(job);
+    job.queue.inFlight--;
+    if (holder.leaver !== undefined && holder.size === 0) this.#books.peers.forget(holder.leaver);
+  }
+
+  /** Takes the bytes of a request that came back. It was accepted, so it is kept even when there are none left. */
+  #charge(job: Job, request: EmqpRequest): void {
+    const cost = costOf(request);
+    if (this.#books.bytes.take(cost)) job.cost = cost;
+  }
+
+  #discharge(job: Job): void {
+    this.#books.bytes.give(job.cost);
+    job.cost = 0;
+    job.request = undefined;
+  }
+}
+
+function costOf({ headers, body }: EmqpRequest): number {
+  return requestCost([headers, body]);
+}

@@ -1,0 +1,180 @@
+/** EventMQ broker: named queues, and which worker is next in each (rules 13 to 15). Books only, no protocol decisions. */
+import { HeapDeadline } from '@proj/heartbeat';
+import { FairQueue } from '../parts/fair-queue.js';
+import { Link, LinkedList } from '../parts/linked-list.js';
+import type { Job } from './job.js';
+import type { Worker } from './peers.js';
+
+/** The queue for everything nobody else takes. */
+export const DEFAULT_QUEUE = 'default';
+
+/** All requests are one client's to the queue: first in, first out. */
+const ONE_LANE = '';
+
+/** Names of queues that are gone, whose totals are remembered. */
+const RETIRED_MAX = 1000;
+
+/** What an admin may know of a queue beyond what is in it. */
+export interface QueueTotals {
+  /** Jobs that ended. */
+  processed: number;
+  /** Milliseconds from REQUEST to REPLY, of the last one and at most. */
+  latencyMs: number;
+  maxLatencyMs: number;
+}
+
+/** A worker's place at one of its queues. */
+export class Seat {
+  readonly worker: Worker;
+  readonly queue: Queue;
+  readonly weight: number;
+  /** Place among the queue's seats of this weight whose workers have a free slot. */
+  readonly free = new Link<Seat>(this);
+
+  constructor(worker: Worker, queue: Queue, weight: number) {
+    this.worker = worker;
+    this.queue = queue;
+    this.weight = weight;
+  }
+}
+
+/** Seats whose workers have a free slot: the highest weight first, then who has not been used for longest. */
+class FreeSeats {
+  readonly #pools = new Map<number, LinkedList<Seat>>();
+  /** Weights of pools that are not empty, highest first. */
+  readonly #weights: number[] = [];
+
+  /** Who is next. */
+  get first(): Seat | undefined {
+    const [weight] = this.#weights;
+    return weight === undefined ? undefined : this.#pools.get(weight)?.first;
+  }
+
+  add(seat: Seat): void {
+    let pool = this.#pools.get(seat.weight);
+    if (pool === undefined) {
+      pool = new LinkedList();
+      this.#pools.set(seat.weight, pool);
+      const at = this.#weights.findIndex((weight) => weight < seat.weight);
+      this.#weights.splice(at < 0 ? this.#weights.length : at, 0, seat.weight);
+    }
+    pool.pushBack(seat.free);
+  }
+
+  remove(seat: Seat): void {
+    const pool = this.#pools.get(seat.weight);
+    pool?.remove(seat.free);
+    if (pool?.size !== 0) return;
+    this.#pools.delete(seat.weight);
+    this.#weights.splice(this.#weights.indexOf(seat.weight), 1);
+  }
+
+  *values(): IterableIterator<Seat> {
+    for (const weight of this.#weights) yield* this.#pools.get(weight)?.values() ?? [];
+  }
+}
+
+/** A queue that somebody serves or that something waits in. */
+export class Queue {
+  readonly name: string;
+  /** How many may wait; what was accepted before is not refused for it. */
+  readonly max: number;
+  readonly waiting = new FairQueue<Job>(Infinity);
+  readonly seats = new Set<Seat>();
+  readonly free = new FreeSeats();
+  readonly totals: QueueTotals;
+  /** Jobs of this queue that are open at workers. */
+  inFlight = 0;
+  /** Since when nobody has served it. */
+  unservedSince: number;
+  /** Rule 14: when what waits here has waited too long for a worker. */
+  readonly patience = new HeapDeadline<Queue>(this);
+
+  constructor(name: string, max: number, totals: QueueTotals, now: number) {
+    this.name = name;
+    this.max = max;
+    this.totals = totals;
+    this.unservedSince = now;
+  }
+
+  /** True when no further request may be accepted to wait. */
+  get full(): boolean {
+    return this.waiting.size >= this.max;
+  }
+
+  /** What waits longest. */
+  get head(): Job | undefined {
+    const [head] = this.waiting.values() as Iterable<Job | undefined>;
+    return head;
+  }
+
+  /** Puts the job at the end, or before all that has not been in front before. */
+  enqueue(job: Job, where: 'front' | 'back', now: number): void {
+    job.queue = this;
+    // In front of others it waits as long as they do, so that the first is always the one who has waited longest.
+    job.waitingSince = where === 'front' ? (this.head?.waitingSince ?? now) : now;
+    if (where === 'front') this.waiting.pushFront(job.place);
+    else this.waiting.push(job.place, ONE_LANE);
+  }
+}
+
+/** All queues. */
+export class Queues {
+  readonly #queues = new Map<string, Queue>();
+  readonly #retired = new Map<string, QueueTotals>();
+  readonly #options: { readonly queueMax: number; readonly defaultQueueMax: number; readonly queuesMax: number };
+
+  constructor(options: { readonly queueMax: number; readonly defaultQueueMax: number; readonly queuesMax: number }) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#queues.size;
+  }
+
+  find(name: string): Queue | undefined {
+    return this.#queues.get(name);
+  }
+
+  /** True when all these names may exist. */
+  hasRoomFor(names: Iterable<string>): boolean {
+    let size = this.#queues.size - (this.#queues.has(DEFAULT_QUEUE) ? 1 : 0);
+    for (const name of names) if (name !== DEFAULT_QUEUE && !this.#queues.has(name)) size++;
+    return size <= this.#options.queuesMax;
+  }
+
+  /** The queue of that name, made if need be. */
+  open(name: string, now: number): Queue {
+    const known = this.#queues.get(name);
+    if (known !== undefined) return known;
+    const totals = this.#retired.get(name) ?? { processed: 0, latencyMs: 0, maxLatencyMs: 0 };
+    this.#retired.delete(name);
+    const max = name === DEFAULT_QUEUE ? this.#options.defaultQueueMax : this.#options.queueMax;
+    const queue = new Queue(name, max, totals, now);
+    this.#queues.set(name, queue);
+    return queue;
+  }
+
+  /** Forgets a queue that nobody serves, nothing waits in and no job runs for; its totals are kept for a while. */
+  tidy(queue: Queue): void {
+    if (queue.seats.size > 0 || queue.waiting.size > 0 || queue.inFlight > 0) return;
+    if (this.#queues.get(queue.name) !== queue) return;
+    this.#queues.delete(queue.name);
+    if (queue.totals.processed === 0) return;
+    this.#retired.set(queue.name, queue.totals);
+    for (const name of this.#retired.keys()) {
+      if (this.#retired.size <= RETIRED_MAX) break;
+      this.#retired.delete(name);
+    }
+  }
+
+  values(): IterableIterator<Queue> {
+    return this.#queues.values();
+  }
+
+  /** Totals of all queues, those included that are gone. */
+  *totals(): IterableIterator<[name: string, totals: QueueTotals]> {
+    yield* this.#retired;
+    for (const queue of this.#queues.values()) yield [queue.name, queue.totals];
+  }
+}

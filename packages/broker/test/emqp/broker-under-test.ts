@@ -1,0 +1,226 @@
+/** The EventMQ engine with its codec around it, in words: peers have names, effects are lines of text. */
+import { fromLatin1, latin1 } from '@proj/frames';
+import { decodeEmqpAtAdminPort, decodeEmqpAtBroker, encodeEmqp } from '@proj/frames/emqp';
+import type { Entropy, Peer, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
+import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpFromBroker, EmqpParty, EmqpPort } from '../../src/emqp/effects.js';
+import { EmqpBrokerEngine } from '../../src/emqp/engine.js';
+import { emqpBrokerOptions, type EmqpBrokerOptions } from '../../src/emqp/options.js';
+import type { EmqpBrokerStats } from '../../src/emqp/stats.js';
+
+export const VERSION = 'eMQP/1.0';
+
+/** The peer of that name; equal names are equal peers, though never the same object. */
+export function peerNamed(name: string): Peer {
+  return { key: name, id: fromLatin1(name) };
+}
+
+/** Ids `u1`, `u2` and so on, and a clock on the wall that stands still. */
+export function countingEntropy(): Entropy {
+  let ids = 0;
+  return { uuid: () => `u${++ids}`, wallMicros: () => 1_795_199_684_546_465, random: () => 0 };
+}
+
+/** The body of a job. */
+export function jobBody(callable = 'add'): string {
+  return `["run", {"callable": "${callable}", "path": "myjobs", "args": [2, 3]}]`;
+}
+
+/** Names that begin with `w` are at home at the backend. */
+function homeOf(name: string): EmqpPort {
+  return name.startsWith('w') ? 'backend' : 'frontend';
+}
+
+/** One engine at a time of its own. After every step its invariants are checked and its sends are encoded. */
+export class BrokerUnderTest {
+  readonly engine: EmqpBrokerEngine;
+  now = 0;
+  readonly #lastSent = new Map<string, EmqpFromBroker>();
+
+  constructor(options: EmqpBrokerOptions = {}) {
+    this.engine = new EmqpBrokerEngine(emqpBrokerOptions.parse(options), countingEntropy());
+  }
+
+  get stats(): EmqpBrokerStats {
+    return this.engine.stats();
+  }
+
+  get dropped(): Record<string, number> {
+    return Object.fromEntries(Object.entries(this.stats.counters.dropped).filter(([, count]) => count > 0));
+  }
+
+  /** Delivers an event and returns what follows. */
+  step(event: EmqpBrokerEvent | TimerEvent): string[] {
+    const effects = this.engine.step(event, this.now);
+    this.engine.assertInvariants();
+    return effects.map((effect) => this.#describe(effect));
+  }
+
+  /** Delivers frames, each given as latin1 text; `''` and the version are put before them. */
+  say(name: string, ...frames: string[]): string[] {
+    return this.frames(name, '', VERSION, ...frames);
+  }
+
+  /** Delivers frames as they are. */
+  frames(name: string, ...frames: string[]): string[] {
+    return this.framesAt(homeOf(name), name, ...frames);
+  }
+
+  framesAt(port: EmqpPort, name: string, ...frames: string[]): string[] {
+    const command = decodeEmqpAtBroker(frames.map(fromLatin1));
+    return this.step({ kind: 'message', port, peer: peerNamed(name), command });
+  }
+
+  /** A worker for these queues: `name` or `name:weight`; none for the broker's default. */
+  inform(worker: string, ...queues: string[]): string[] {
+    const pairs = queues.map((queue) => {
+      const [name = '', weight = '10'] = queue.split(':');
+      return [Number(weight), name];
+    });
+    return this.say(worker, 'INFORM', `i-${worker}`, queues.length === 0 ? '' : JSON.stringify(pairs), 'worker');
+  }
+
+  scheduler(name: string): string[] {
+    return this.say(name, 'INFORM', `i-${name}`, '', 'scheduler');
+  }
+
+  /** That many slots. */
+  ready(worker: string, times = 1): string[] {
+    return Array.from({ length: times }, () => this.say(worker, 'READY', 'r')).flat();
+  }
+
+  request(client: string, id: string, queue = 'default', headers = '', body = jobBody()): string[] {
+    return this.say(client, 'REQUEST', id, queue, headers, body);
+  }
+
+  /** The worker has done this job. */
+  reply(worker: string, of: string, result = '{"value": 5}'): string[] {
+    return this.say(worker, 'REPLY', `p-${of}`, result, of);
+  }
+
+  heartbeat(name: string): string[] {
+    return this.say(name, 'HEARTBEAT', 'h', '1795199684.5');
+  }
+
+  bye(name: string, word: 'KBYE' | 'KBAI' = 'KBYE'): string[] {
+    return this.say(name, word, 'b');
+  }
+
+  schedule(client: string, id: string, callable = 'add'): string[] {
+    return this.say(client, 'SCHEDULE', id, 'default', 'guarantee', '2', jobBody(callable), '');
+  }
+
+  unschedule(client: string, id: string, callable = 'add'): string[] {
+    return this.say(client, 'UNSCHEDULE', id, 'default', 'guarantee', '-1', jobBody(callable), '');
+  }
+
+  admin(name: string, word: string, ...rest: string[]): string[] {
+    const command = decodeEmqpAtAdminPort(['', VERSION, word, 'admin:1', ...rest].map(fromLatin1));
+    return this.step({ kind: 'admin', peer: peerNamed(name), command });
+  }
+
+  gone(name: string): string[] {
+    return this.step({ kind: 'peer-gone', port: homeOf(name), peer: peerNamed(name) });
+  }
+
+  /** What was last sent to the peer comes back. */
+  undeliverable(name: string, reason: UndeliverableReason = 'unreachable'): string[] {
+    const command = this.#lastSent.get(name);
+    if (command === undefined) throw new Error(`nothing was sent to ${name}`);
+    return this.step({ kind: 'undeliverable', port: homeOf(name), peer: peerNamed(name), command, reason });
+  }
+
+  rejected(name: string, reason: RejectReason): string[] {
+    return this.step({ kind: 'rejected', port: homeOf(name), peer: peerNamed(name), reason });
+  }
+
+  drain(): string[] {
+    return this.step({ kind: 'drain' });
+  }
+
+  /** Lets time pass; each line says when. */
+  advance(ms: number): string[] {
+    const until = this.now + ms;
+    const lines: string[] = [];
+    while (this.engine.deadline <= until) {
+      this.now = Math.max(this.now, this.engine.deadline);
+      lines.push(...this.step({ kind: 'timer', lateMs: 0 }).map((line) => `${this.now}ms: ${line}`));
+    }
+    this.now = until;
+    return lines;
+  }
+
+  /** Lets time pass while these peers say HEARTBEAT every second; returns what is not a heartbeat. */
+  live(ms: number, ...names: string[]): string[] {
+    const lines: string[] = [];
+    for (const until = this.now + ms; this.now < until;) {
+      lines.push(...this.advance(Math.min(1000, until - this.now)));
+      for (const name of names) lines.push(...this.heartbeat(name));
+    }
+    return lines.filter((line) => !line.endsWith(' HEARTBEAT'));
+  }
+
+  /** Lets time pass without the engine being told: the process was busy. Then the timer comes, late. */
+  stall(ms: number): string[] {
+    const due = this.engine.deadline;
+    this.now += ms;
+    return due <= this.now ? this.step({ kind: 'timer', lateMs: this.now - due }) : [];
+  }
+
+  #describe(effect: EmqpBrokerEffect): string {
+    switch (effect.kind) {
+      case 'send':
+        encodeEmqp(effect.command);
+        this.#lastSent.set(effect.peer.key, effect.command);
+        return `-> ${nameOf(effect)} ${describeCommand(effect.command)}`;
+      case 'peer-joined':
+        return `joined ${nameOf(effect)} ${effect.role}`;
+      case 'peer-left':
+        return `left ${nameOf(effect)} ${effect.reason}`;
+      case 'note':
+        return describeNote(effect);
+      case 'drained':
+        return 'drained';
+    }
+  }
+}
+
+/** With the port if it is not the usual one. */
+function nameOf({ port, peer }: EmqpParty): string {
+  return port === 'admin' || port === homeOf(peer.key) ? peer.key : `${peer.key}@${port}`;
+}
+
+function describeCommand(command: EmqpFromBroker): string {
+  switch (command.kind) {
+    case 'ack':
+      return `ACK ${command.of}`;
+    case 'heartbeat':
+      return 'HEARTBEAT';
+    case 'request':
+      return `REQUEST ${command.id} ${command.queue}`;
+    case 'accepted':
+      return `ACCEPTED ${command.of}`;
+    case 'result':
+      return `RESULT ${String(command.of)} ${latin1(command.result)}`;
+    case 'schedule':
+    case 'unschedule':
+      return `${command.kind.toUpperCase()} ${command.id} every ${command.interval} with "${latin1(command.headers)}"`;
+    case 'bye':
+      return command.word;
+    case 'admin-reply':
+      return command.json;
+  }
+}
+
+function describeNote(note: EmqpBrokerEffect & { kind: 'note' }): string {
+  switch (note.code) {
+    case 'message-dropped':
+    case 'reply-dropped':
+      return `note ${note.code} ${note.reason} ${nameOf(note)}`;
+    case 'request-dropped':
+      return `note ${note.code} ${note.reason} ${nameOf(note)} ${note.queue}`;
+    case 'spacing-hint':
+      return `note ${note.code} ${nameOf(note)} ${note.silentMs}ms of ${note.expiryMs}ms`;
+    case 'running-late':
+      return `note ${note.code} ${note.lateMs}ms`;
+  }
+}
