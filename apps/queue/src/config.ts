@@ -12,9 +12,11 @@ export const queueOptions = z.strictObject({
   receive: bindEndpoint().default('tcp://127.0.0.1:11131').describe('ROUTER that producers push to'),
   send: bindEndpoint().default('tcp://127.0.0.1:11132').describe('DEALER that consumers connect their ROUTER to'),
   monitor: bindEndpoint().default('tcp://127.0.0.1:11133').describe('ROUTER that answers MONITOR with figures'),
-  store: text('STORE', 'lmdb:FOLDER or memory:')
+  store: text('STORE', 'lmdb:FOLDER, postgres://... or memory:')
     .default('lmdb:./pzq-data')
-    .describe('where messages are kept: lmdb:FOLDER, or memory: for what may be lost'),
+    .describe(
+      'where messages are kept: lmdb:FOLDER, postgres://... for several servers, or memory: for what may be lost',
+    ),
   ackTimeoutMs: milliseconds({ min: 10, max: DAY_MS })
     .default(5000)
     .describe('how long a consumer may take to acknowledge before the message is delivered again'),

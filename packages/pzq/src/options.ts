@@ -20,7 +20,9 @@ const longMilliseconds = z
   .max(3650 * DAY_MS);
 const count = (min: number, max: number) => z.int().min(min).max(max);
 
-const storeAddress = z.string().regex(/^(lmdb:.+|memory:)$/, 'must be lmdb:FOLDER or memory:');
+const storeAddress = z
+  .string()
+  .regex(/^(lmdb:.+|memory:|postgres(ql)?:\/\/.+)$/, 'must be lmdb:FOLDER, postgres://... or memory:');
 const storeObject = z.custom<QueueStore>(
   (value) => typeof value === 'object' && value !== null && typeof (value as Partial<QueueStore>).commit === 'function',
   'must be a QueueStore',
@@ -41,7 +43,10 @@ export const pzqServerOptions = z
     monitor: endpoints.default('tcp://127.0.0.1:11133'),
     /** Where consumers of dead letters come to. Default: nowhere. */
     deadLetterSend: endpoints.optional(),
-    /** Where messages are kept: `lmdb:FOLDER`, `memory:` (for what may be lost), or a {@link QueueStore}. Default `lmdb:./pzq-data`. */
+    /**
+     * Where messages are kept: `lmdb:FOLDER`, `postgres://...` (shared by several servers; needs the package `pg`), `memory:`
+     * (for what may be lost), or a {@link QueueStore}. Default `lmdb:./pzq-data`.
+     */
     store: z.union([storeAddress, storeObject]).default('lmdb:./pzq-data'),
     /** Milliseconds that a consumer has to acknowledge. 10 ms to a day, default 5000 (original). */
     ackTimeoutMs: milliseconds(10).default(5000),
