@@ -1,5 +1,5 @@
 /** The options of proj-broker: its own, the shared ones, and those of each protocol there is. */
-import { milliseconds, someOf } from '@proj/appkit';
+import { milliseconds, someOf, transportOption } from '@proj/appkit';
 import { sharedOptions } from './protocol.js';
 import { mdp } from './protocols/mdp.js';
 import { ppp } from './protocols/ppp.js';
@@ -18,6 +18,7 @@ export const brokerOptions = sharedOptions
     only: someOf(names)
       .default(names)
       .describe(`protocols to serve: ${names.join(', ')}`),
+    transport: transportOption(),
     statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
   })
   .extend(mdp.options.shape)

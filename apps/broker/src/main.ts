@@ -15,7 +15,7 @@ const serve = defineCommand({
     { what: 'options from a file, the endpoint from the environment', line: '--config broker.yaml' },
   ],
   async run({ settings, log, stop }) {
-    const transport = processTransport();
+    const transport = processTransport(settings.transport);
     const failure = new AbortController();
     const servers = new Map<string, Server>();
     const drainAll = () => Promise.all([...servers.values()].map((server) => server.drain()));

@@ -1,5 +1,5 @@
 /** The options of proj-worker. */
-import { connectEndpoints, milliseconds, oneOf, serviceNames, text, wholeNumber } from '@proj/appkit';
+import { connectEndpoints, milliseconds, oneOf, serviceNames, text, transportOption, wholeNumber } from '@proj/appkit';
 import * as z from 'zod';
 import { BUILT_IN } from './handlers/index.js';
 
@@ -32,6 +32,7 @@ const fields = z.strictObject({
   drainMs: milliseconds({ min: 1, max: 86_400_000 })
     .default(10_000)
     .describe('how long running requests may go on after SIGTERM'),
+  transport: transportOption(),
   statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
 });
 

@@ -26,7 +26,7 @@ const serve = defineCommand({
     },
   ],
   async run({ settings, log, stop }) {
-    const transport = processTransport();
+    const transport = processTransport(settings.transport);
     const protocol = protocols[settings.protocol];
     const offers = settings.service.map(async (service) => {
       const child = log.child({ service });

@@ -84,6 +84,19 @@ describe('proj-worker', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
 
+  it.each([
+    ['zmtp', 'zmtp'],
+    ['zmtp', 'zmq'],
+    ['zmq', 'zmtp'],
+  ])('serves through a broker of transport %s with transport %s', async (brokers, workers) => {
+    const { endpoint } = await programs.startBroker('--transport', brokers, ...BEATS);
+    const worker = programs.start('worker', ['--connect', endpoint, '--transport', workers, ...BEATS]);
+    await worker.record('listening');
+    expect(String(await connect(endpoint).request('echo', 'hello'))).toBe('hello');
+    worker.kill('SIGTERM');
+    expect(await worker.exit).toMatchObject({ code: 0, stderr: '' });
+  });
+
   it('has a README that names every flag', async () => {
     expect(await undocumentedFlags('worker')).toEqual([]);
   });

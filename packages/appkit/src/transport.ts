@@ -1,8 +1,19 @@
-/** Which sockets the programs run on: decided here and nowhere else. */
+/** Which sockets the programs run on: decided here and nowhere else. See docs/adr/0006-zmtp-in-typescript.md. */
 import type { Transport } from '@proj/transport';
 import { zmqTransport } from '@proj/transport/zmq';
+import { zmtpTransport } from '@proj/zmtp';
+import { oneOf } from './fields.js';
+
+const TRANSPORTS = { zmq: zmqTransport, zmtp: zmtpTransport };
+
+/** The option `--transport` of a program. Peers notice no difference. */
+export function transportOption() {
+  return oneOf(['zmq', 'zmtp'])
+    .default('zmq')
+    .describe('what the sockets are made of: libzmq, or ZMTP in TypeScript, which needs less CPU');
+}
 
 /** The sockets, clock and randomness of this process. */
-export function processTransport(): Transport {
-  return zmqTransport();
+export function processTransport(kind: keyof typeof TRANSPORTS = 'zmq'): Transport {
+  return TRANSPORTS[kind]();
 }
