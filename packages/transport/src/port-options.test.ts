@@ -10,6 +10,7 @@ describe('resolvePortOptions', () => {
       maxMessageFrames: 1024,
       maxMessageBytes: 67_108_864,
       highWaterMark: 1000,
+      receiveHighWaterMark: 1000,
       sendWaitMs: 0,
       peerQueueMax: 1000,
       peerQueueMaxBytes: 67_108_864,
@@ -27,6 +28,7 @@ describe('resolvePortOptions', () => {
       maxMessageFrames: 1,
       maxMessageBytes: 1,
       highWaterMark: 1,
+      receiveHighWaterMark: 2,
       sendWaitMs: 1,
       peerQueueMax: 0,
       peerQueueMaxBytes: 0,
@@ -41,6 +43,10 @@ describe('resolvePortOptions', () => {
     expect(resolvePortOptions(options)).toEqual(options);
   });
 
+  it('takes the mark of what is sent for what is received too, unless told otherwise', () => {
+    expect(resolvePortOptions({ highWaterMark: 7 }).receiveHighWaterMark).toBe(7);
+  });
+
   it.each([
     ['lingerMs', -1],
     ['lingerMs', 0.5],
@@ -51,6 +57,7 @@ describe('resolvePortOptions', () => {
     ['maxMessageFrames', 0],
     ['maxMessageBytes', 0],
     ['highWaterMark', 0],
+    ['receiveHighWaterMark', 0],
     ['peerQueueMax', -1],
     ['peerQueueMaxBytes', -1],
     ['queueMax', 0],

@@ -61,6 +61,8 @@ export interface PortOptions {
   readonly maxMessageBytes?: number;
   /** Messages queued by the transport per peer and direction before it reports congestion; default 1000. */
   readonly highWaterMark?: number;
+  /** The same for messages that come in and were not read yet; default: `highWaterMark`. What TCP holds comes on top of it. */
+  readonly receiveHighWaterMark?: number;
   /**
    * Dealers: how long one attempt to send may wait for a connection with room; what is sent meanwhile waits behind it.
    * Routers never wait: one peer would hold up all others. Milliseconds; default 0.

@@ -219,7 +219,7 @@ export class PzqConsumer {
     const port = transport.router({
       maxMessageFrames,
       maxMessageBytes,
-      highWaterMark: 1,
+      receiveHighWaterMark: 1,
       peerQueueMax: 2 * prefetch + 1000,
     });
     try {

@@ -8,8 +8,10 @@ import type { Process } from './process.js';
 /** What a connection needs of the socket at each of its ends. */
 export interface ConnectionOwner {
   readonly process: Process;
-  /** Messages one direction may hold for this reader. */
+  /** Messages that may be on their way from this socket, per connection. */
   readonly highWaterMark: number;
+  /** Messages that may be on their way to it. */
+  readonly receiveHighWaterMark: number;
   /** ZMTP heartbeats of this side; an interval of 0 switches them off. */
   readonly connectionHeartbeatMs: number;
   readonly connectionTimeoutMs: number;
@@ -143,9 +145,9 @@ export class Connection {
     this.link = link;
     this.active = new ConnectionEnd(active, this, clock);
     this.passive = new ConnectionEnd(passive, this, clock);
-    const toPassive = pipe(world, this.active, this.passive, passive.highWaterMark);
+    const toPassive = pipe(world, this.active, this.passive, passive.receiveHighWaterMark);
     // What a bound socket has queued for a peer is lost with the connection, so its own mark can count as part of the pipe.
-    const toActive = pipe(world, this.passive, this.active, passive.highWaterMark + active.highWaterMark);
+    const toActive = pipe(world, this.passive, this.active, passive.highWaterMark + active.receiveHighWaterMark);
     this.active.attach(toActive, toPassive);
     this.passive.attach(toPassive, toActive);
   }

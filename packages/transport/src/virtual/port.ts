@@ -92,6 +92,10 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
     return this.options.highWaterMark;
   }
 
+  get receiveHighWaterMark(): number {
+    return this.options.receiveHighWaterMark;
+  }
+
   get connectionHeartbeatMs(): number {
     return this.options.connectionHeartbeatMs;
   }

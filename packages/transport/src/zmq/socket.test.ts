@@ -8,6 +8,7 @@ import type { OpenSocket, ZmqSocket } from './socket.js';
 const options = resolvePortOptions({
   lingerMs: 70,
   highWaterMark: 11,
+  receiveHighWaterMark: 12,
   sendWaitMs: 40,
   maxMessageBytes: 5_000,
   connectionHeartbeatMs: 300,
@@ -40,7 +41,7 @@ describe.each(kinds)('a %s', (kind, make) => {
     expect(socket).toMatchObject({
       linger: 70,
       sendHighWaterMark: 11,
-      receiveHighWaterMark: 11,
+      receiveHighWaterMark: 12,
       heartbeatInterval: 300,
       heartbeatTimeout: 900,
       handshakeInterval: 10_000,

@@ -52,7 +52,7 @@ function socketOptions(context: Context, options: ResolvedPortOptions) {
     context,
     linger: options.lingerMs,
     sendHighWaterMark: options.highWaterMark,
-    receiveHighWaterMark: options.highWaterMark,
+    receiveHighWaterMark: options.receiveHighWaterMark,
     maxMessageSize: options.maxMessageBytes + FRAME_OVERHEAD,
     heartbeatInterval: options.connectionHeartbeatMs,
     heartbeatTimeout: options.connectionTimeoutMs,
