@@ -1,10 +1,8 @@
 /** The system under demonstration: a broker and its workers, each a process of its own. */
-import { existsSync } from 'node:fs';
-import { relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { ChildProgram } from '@proj/appkit';
-import { ProjError } from '@proj/client';
+import type { ChildProgram } from '@proj/appkit';
+import { launch } from './launch.js';
+import type { Guard } from './launch.js';
 
 /** How long a program may take to finish its work when all is over. */
 const GRACE_MS = 15_000;
@@ -32,22 +30,16 @@ export interface BrokerCounters {
   readonly resends: number;
 }
 
-/** Path of the built program of a folder in `apps/`. */
-export function programPath(app: string): string {
-  return fileURLToPath(new URL(`../../${app}/dist/main.js`, import.meta.url));
-}
-
 /** A broker with workers. Disposing it leaves no process behind, whatever state it is in. */
 export class Fleet {
   readonly workers: ChildProgram[] = [];
   readonly #broker: ChildProgram;
-  readonly #failure = new AbortController();
-  /** Programs that have been told to end. */
-  readonly #dismissed = new Set<ChildProgram>();
+  readonly #guard: Guard;
   #endpoint = '';
   #counters: BrokerCounters = { replies: 0, resends: 0 };
 
-  private constructor() {
+  private constructor(guard: Guard) {
+    this.#guard = guard;
     const args = [
       '--only',
       'mdp',
@@ -60,15 +52,15 @@ export class Fleet {
       '--stats-ms',
       '200',
     ];
-    this.#broker = this.#launch('broker', programPath('broker'), args);
+    this.#broker = launch('broker', 'broker', args, guard);
     this.#broker.onRecord(({ counters }) => {
       if (counters !== undefined) this.#counters = counters as BrokerCounters;
     });
   }
 
   /** Starts everything; resolves when all of it listens. Rejects with `UNAVAILABLE` when a program does not come up. */
-  static async start(options: FleetOptions): Promise<Fleet> {
-    const fleet = new Fleet();
+  static async start(options: FleetOptions, guard: Guard): Promise<Fleet> {
+    const fleet = new Fleet(guard);
     try {
       await fleet.#start(options);
       return fleet;
@@ -88,17 +80,12 @@ export class Fleet {
     return this.#broker.pid;
   }
 
-  /** Aborts when a program ends although nobody told it to. */
-  get failure(): AbortSignal {
-    return this.#failure.signal;
-  }
-
   /**
    * Ends a worker as a crash would: no finished job, no goodbye. It is frozen for a moment first, in which the broker goes
    * on giving it jobs, so that it does not happen to die between two of them.
    */
   async crash(worker: ChildProgram): Promise<void> {
-    this.#dismissed.add(worker);
+    this.#guard.dismiss(worker);
     if (process.platform !== 'win32') {
       worker.kill('SIGSTOP');
       await delay(FROZEN_MS);
@@ -140,28 +127,13 @@ export class Fleet {
     const args = ['--connect', this.#endpoint, '--service', SERVICES.join(','), '--log-format', 'json'];
     for (let number = 1; number <= workers; number++)
       this.workers.push(
-        this.#launch(`worker ${number}`, programPath('worker'), [...args, '--concurrency', concurrency.toString()]),
+        launch(`worker ${number}`, 'worker', [...args, '--concurrency', concurrency.toString()], this.#guard),
       );
     await Promise.all(this.workers.map((worker) => worker.record('listening')));
   }
 
-  #launch(name: string, path: string, args: readonly string[]): ChildProgram {
-    if (!existsSync(path))
-      throw new ProjError(
-        'UNAVAILABLE',
-        `${name}: ${relative(process.cwd(), path)} is missing, 'npm run build' makes it`,
-      );
-    const program = new ChildProgram(name, path, args);
-    void program.exit.then(({ code, signal, stderr }) => {
-      if (this.#dismissed.has(program)) return;
-      const how = signal ?? `exit code ${String(code)}`;
-      this.#failure.abort(new ProjError('UNAVAILABLE', `${name} ended unexpectedly (${how}) ${stderr}`.trim()));
-    });
-    return program;
-  }
-
   async #dismiss(program: ChildProgram): Promise<void> {
-    this.#dismissed.add(program);
+    this.#guard.dismiss(program);
     await program.stop(GRACE_MS);
   }
 }

@@ -1,4 +1,4 @@
-/** proj-demo: what `npm start` runs. A broker, workers, the files of this repository, and a crash half-way. */
+/** proj-demo: what `npm start` runs. A broker, workers, a queue, the files of this repository, and a crash half-way of each. */
 import { setMaxListeners } from 'node:events';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,10 @@ import * as z from 'zod';
 import manifest from '../package.json' with { type: 'json' };
 import { listTextFiles } from './corpus.js';
 import { demonstrate } from './demonstration.js';
-import { Fleet, programPath, SERVICES } from './fleet.js';
+import { Fleet, SERVICES } from './fleet.js';
+import { Guard, programPath } from './launch.js';
+import { demonstrateQueue } from './queue-demonstration.js';
+import { QueueProcess } from './queue-process.js';
 import { whereToLook } from './report.js';
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url));
@@ -20,13 +23,14 @@ const options = z.strictObject({
     .default(2)
     .describe('requests a worker handles at the same time, per service'),
   inFlight: wholeNumber({ min: 1, max: 1000 }).default(32).describe('requests the client has open at the same time'),
-  crash: onOff().default(true).describe('kill a worker half-way'),
+  crash: onOff().default(true).describe('kill a worker half-way, then the queue'),
   folder: text('DIR', 'a folder').default(repository).describe('where to take text files from'),
 });
 
 const run = defineCommand({
   name: 'demonstrate',
-  summary: 'Sends the text files of this repository through a broker and its workers, and kills a worker half-way.',
+  summary:
+    'Sends the text files of this repository through a broker and its workers, their names through a queue, and kills a worker and the queue half-way.',
   options,
   examples: [
     { what: 'run, then stay up to be looked at', line: '' },
@@ -39,19 +43,25 @@ const run = defineCommand({
         'OPTIONS_INVALID',
         `--folder = "${settings.folder}": must be a folder with readable text files`,
       );
-    await using fleet = await Fleet.start(settings);
+    const guard = new Guard();
+    await using fleet = await Fleet.start(settings, guard);
     print(
       `Broker (process ${fleet.brokerPid}) at ${fleet.endpoint}, ${fleet.workers.length} workers for ${SERVICES.join(' and ')}.`,
     );
-    const signal = AbortSignal.any([stop, fleet.failure]);
+    const signal = AbortSignal.any([stop, guard.failure]);
     // Every open request listens to it.
     setMaxListeners(settings.inFlight + 10, signal);
-    const allWell = await demonstrate(fleet, { ...settings, files, signal, output: process.stdout });
-    if (settings.once) return allWell ? 0 : 1;
-    for (const line of whereToLook(fleet.endpoint, commandOf)) print(line);
+    const requestsWell = await demonstrate(fleet, { ...settings, files, signal, output: process.stdout });
+    await using queue = await QueueProcess.start(guard);
+    print('');
+    print(`Queue at ${queue.endpoints.receive} (process ${queue.pid}), its store in ${queue.folder}.`);
+    print(`Pushing the names and checksums of ${files.length} files.`);
+    const queueWell = await demonstrateQueue(queue, { ...settings, files, signal, say: print });
+    if (settings.once) return requestsWell && queueWell ? 0 : 1;
+    for (const line of whereToLook(fleet.endpoint, queue.endpoints, commandOf)) print(line);
     await untilStopped(signal);
-    fleet.failure.throwIfAborted();
-    print('Stopping: workers and broker finish their work.');
+    guard.failure.throwIfAborted();
+    print('Stopping: workers, broker and queue finish their work.');
     return 0;
   },
 });

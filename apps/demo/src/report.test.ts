@@ -51,7 +51,11 @@ describe('verdict', () => {
 
 describe('whereToLook', () => {
   it('names commands that reach this very broker', () => {
-    const lines = whereToLook('tcp://127.0.0.1:7', (app) => `run ${app}`);
+    const lines = whereToLook(
+      'tcp://127.0.0.1:7',
+      { receive: 'tcp://127.0.0.1:8', send: 'tcp://127.0.0.1:9' },
+      (app) => `run ${app}`,
+    );
     expect(lines).toContain('  run cli services --connect tcp://127.0.0.1:7');
     expect(lines.filter((line) => line.startsWith('  run ')).every((line) => line.includes('tcp://127.0.0.1:7'))).toBe(
       true,

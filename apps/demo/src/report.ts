@@ -1,6 +1,8 @@
 /** What the demonstration has to say in the end. */
 import { formatTable } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
+import type { QueueEndpoints } from './queue-process.js';
+import type { QueueTally } from './queue-tally.js';
 import type { Tally } from './tally.js';
 
 const SERVICE_COLUMNS: Column<Tally>[] = [
@@ -48,8 +50,16 @@ export function verdict(
   return [`NOT ALL WENT WELL: ${counts}, ${total('failed')} requests failed.`, again];
 }
 
-/** Commands to try against the broker at `endpoint`. `start` is how a program of this repository is started. */
-export function whereToLook(endpoint: string, start: (app: string) => string): string[] {
+/** Whether the queue has kept its word, in a sentence. */
+export function queueVerdict(tally: QueueTally): string[] {
+  const counts = `${tally.acknowledgedCount} messages acknowledged, ${tally.handledCount} delivered`;
+  if (tally.sound) return [`Nothing was lost: ${counts}; none of the ${tally.settledCount} settled ones came back.`];
+  const faults = `${tally.lostCount} lost, ${tally.returnedCount} came back, ${tally.repeatedCount} repeated, ${tally.wrongCount} changed`;
+  return [`NOT ALL WENT WELL: ${counts}; ${faults}.`];
+}
+
+/** Commands to try against the broker at `endpoint` and the queue. `start` is how a program of this repository is started. */
+export function whereToLook(endpoint: string, queue: QueueEndpoints, start: (app: string) => string): string[] {
   const connect = `--connect ${endpoint}`;
   return [
     '',
@@ -59,6 +69,7 @@ export function whereToLook(endpoint: string, start: (app: string) => string): s
     `  ${start('cli')} call text-stats @README.md ${connect}`,
     `  ${start('worker')} --service echo ${connect}`,
     `  ${start('cli')} call echo hello ${connect}`,
-    'Options and examples of each program: --help. The protocol: docs/protocols/mdp.md.',
+    `The queue takes messages at ${queue.receive} and gives them out at ${queue.send}.`,
+    'Options and examples of each program: --help. The protocols: docs/protocols/mdp.md and docs/protocols/pzq.md.',
   ];
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { programPath, Programs, undocumentedFlags } from '@proj/appkit/testing';
@@ -54,6 +54,24 @@ describe('proj-demo', () => {
     expect(rows.map((row) => row.split(/ +/)[4])).toEqual(['3', '3']);
   });
 
+  it('pushes their names into a queue, kills it, and loses none of them', async () => {
+    const { code, stdout } = await programs.run('demo', ['--once']);
+    expect(code).toBe(0);
+    const [, killed] = / and with \d+ of them acknowledged the queue \((\d+)\) is killed\./.exec(stdout) ?? [];
+    const [, successor, found] =
+      /It is up again \((\d+)\) and has found (\d+) messages on its disk\./.exec(stdout) ?? [];
+    expect(killed).toBeDefined();
+    expect(successor).not.toBe(killed);
+    expect(Number(found)).toBeGreaterThan(0);
+    const [, files = ''] = /checksums of (\d+) files/.exec(stdout) ?? [];
+    const half = Math.floor(Number(files) / 2);
+    expect(stdout).toContain(
+      `Nothing was lost: ${files} messages acknowledged, ${files} delivered; none of the ${half} settled ones came back.`,
+    );
+    const folder = /its store in (\S+)\.\n/.exec(stdout)?.[1] ?? '';
+    expect([folder === '', existsSync(folder)]).toEqual([false, false]);
+  });
+
   it('has a README that names every flag', async () => {
     expect(await undocumentedFlags('demo')).toEqual([]);
   });
@@ -66,6 +84,8 @@ describe('proj-demo', () => {
       const { code, stdout } = await programs.run('demo', ['--once', '--no-crash', '--folder', folder]);
       expect(code).toBe(0);
       expect(stdout).toContain('Nothing was lost: 4 requests, 4 answers, 0 of them wrong');
+      expect(stdout).toContain('Nothing was lost: 2 messages acknowledged, 2 delivered;');
+      expect(stdout).not.toContain('is killed');
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -1,0 +1,49 @@
+/** Starting programs of this repository, and noticing when one of them ends although nobody told it to. */
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ChildProgram } from '@proj/appkit';
+import { ProjError } from '@proj/client';
+
+/** Path of the built program of a folder in `apps/`. */
+export function programPath(app: string): string {
+  return fileURLToPath(new URL(`../../${app}/dist/main.js`, import.meta.url));
+}
+
+/** Tells programs that were told to end from those that were not. */
+export class Guard {
+  readonly #failure = new AbortController();
+  readonly #dismissed = new Set<ChildProgram>();
+
+  /** Aborts when a program ends although nobody told it to. */
+  get failure(): AbortSignal {
+    return this.#failure.signal;
+  }
+
+  /** From now on the program may end. */
+  dismiss(program: ChildProgram): void {
+    this.#dismissed.add(program);
+  }
+
+  /** Watches a program until it ends. */
+  watch(program: ChildProgram): void {
+    void program.exit.then(({ code, signal, stderr }) => {
+      if (this.#dismissed.has(program)) return;
+      const how = signal ?? `exit code ${String(code)}`;
+      this.#failure.abort(new ProjError('UNAVAILABLE', `${program.name} ended unexpectedly (${how}) ${stderr}`.trim()));
+    });
+  }
+}
+
+/** Starts the program of a folder in `apps/`, watched. Throws `UNAVAILABLE` when it was not built. */
+export function launch(name: string, app: string, args: readonly string[], guard: Guard): ChildProgram {
+  const path = programPath(app);
+  if (!existsSync(path))
+    throw new ProjError(
+      'UNAVAILABLE',
+      `${name}: ${relative(process.cwd(), path)} is missing, 'npm run build' makes it`,
+    );
+  const program = new ChildProgram(name, path, args);
+  guard.watch(program);
+  return program;
+}

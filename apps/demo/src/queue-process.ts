@@ -1,0 +1,121 @@
+/** The queue of the demonstration: a process with a store on disk, which can be killed and started again. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ChildProgram, LogRecord } from '@proj/appkit';
+import { launch } from './launch.js';
+import type { Guard } from './launch.js';
+
+/** How long the queue may take to finish when all is over. */
+const GRACE_MS = 15_000;
+
+/** Where producers and consumers come to. */
+export interface QueueEndpoints {
+  readonly receive: string;
+  readonly send: string;
+}
+
+/** What the queue has logged of itself. */
+export interface QueueState {
+  /** In the queue, as of the last flush. */
+  readonly messages: number;
+  /** Since it was started: stored, and acknowledged by a consumer. */
+  readonly counters: { readonly stored: number; readonly acked: number };
+}
+
+/** A queue process and its folder. Disposing it leaves neither behind. */
+export class QueueProcess {
+  readonly folder: string;
+  readonly #guard: Guard;
+  #program: ChildProgram;
+  #endpoints: QueueEndpoints = { receive: 'tcp://127.0.0.1:*', send: 'tcp://127.0.0.1:*' };
+
+  private constructor(folder: string, guard: Guard) {
+    this.folder = folder;
+    this.#guard = guard;
+    this.#program = this.#launch();
+  }
+
+  /** Starts a queue with an empty store; resolves when it listens. Rejects with `UNAVAILABLE` when it does not come up. */
+  static async start(guard: Guard): Promise<QueueProcess> {
+    const queue = new QueueProcess(await mkdtemp(join(tmpdir(), 'proj-demo-queue-')), guard);
+    try {
+      const { endpoints } = await queue.#program.record('listening');
+      queue.#endpoints = endpoints as QueueEndpoints;
+      return queue;
+    } catch (error) {
+      await queue[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** The same before and after a crash. */
+  get endpoints(): QueueEndpoints {
+    return this.#endpoints;
+  }
+
+  /** Process id of the queue that runs now. */
+  get pid(): number {
+    return this.#program.pid;
+  }
+
+  /** Kills the queue with SIGKILL; resolves when it is gone. */
+  async crash(): Promise<void> {
+    this.#guard.dismiss(this.#program);
+    this.#program.kill('SIGKILL');
+    await this.#program.exit;
+  }
+
+  /** Starts it again, on what it has left on the disk; resolves to the number of messages it found there. */
+  async restart(): Promise<number> {
+    this.#program = this.#launch();
+    const { messages } = await this.#program.record('listening');
+    return messages as number;
+  }
+
+  /** Resolves as soon as the queue has logged a state for which this holds. Rejects with the signal's reason. */
+  async until(condition: (state: QueueState) => boolean, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        forget();
+        resolve();
+      };
+      const forget = this.#program.onRecord((record) => {
+        if (isState(record) && condition(record)) end();
+      });
+      signal.addEventListener('abort', end, { once: true });
+    });
+    signal.throwIfAborted();
+  }
+
+  /** Ends the queue and removes its folder. Idempotent. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#guard.dismiss(this.#program);
+    await this.#program.stop(GRACE_MS);
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  #launch(): ChildProgram {
+    const { receive, send } = this.#endpoints;
+    const options = {
+      receive,
+      send,
+      monitor: 'tcp://127.0.0.1:*',
+      store: `lmdb:${this.folder}`,
+      // A producer that has seen no answer before the crash sends its messages again.
+      'dedupe-window-ms': '3600000',
+      // On a busy machine nothing is to come back for another reason than the crash.
+      'ack-timeout-ms': '600000',
+      'log-format': 'json',
+      'log-level': 'debug',
+      'stats-ms': '100',
+    };
+    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+    return launch('queue', 'queue', args, this.#guard);
+  }
+}
+
+function isState(record: LogRecord): record is LogRecord & QueueState {
+  return record.msg === 'stats';
+}
