@@ -1,0 +1,133 @@
+/** Producers and consumers at full speed, and the account that is kept of every message. */
+import { PzqConsumer, PzqProducer } from '@proj/client';
+import { decodePzqKey } from '@proj/frames/pzq';
+import { isProjError } from '@proj/transport';
+
+const PRODUCERS = 2;
+/** Messages that each producer has under way. */
+const WINDOW = 50;
+const CONSUMERS = 2;
+const CONCURRENCY = 25;
+
+/** Where a queue listens. */
+export interface QueueEndpoints {
+  readonly receive: string;
+  readonly send: string;
+  readonly monitor: string;
+}
+
+interface Progress {
+  readonly stored: number;
+  readonly handled: number;
+  readonly resolve: () => void;
+}
+
+/** Messages without end, each body once, until {@link Load.finish}. */
+export class Load implements AsyncDisposable {
+  /** Bodies that the queue has acknowledged as stored. */
+  readonly stored = new Set<string>();
+  /** Bodies that consumers have acknowledged. */
+  readonly handled = new Set<string>();
+  /** Sequences that consumers have acknowledged. */
+  readonly acked = new Set<number>();
+  /** Sequences that consumers have acknowledged and the store does not hold any more. */
+  readonly settled = new Set<number>();
+  /** Settled ones that came again: there must be none. */
+  readonly resurrected: number[] = [];
+  /** Bodies that were refused. */
+  refused = 0;
+  /** Deliveries of what was acknowledged before: acknowledgements that were not flushed when the queue died. */
+  repeated = 0;
+  readonly #producers: PzqProducer[];
+  readonly #consumers: PzqConsumer[];
+  readonly #sending: Promise<unknown>;
+  #progress: Progress | undefined;
+  #isEnding = false;
+
+  constructor({ receive, send }: Pick<QueueEndpoints, 'receive' | 'send'>) {
+    this.#producers = Array.from(
+      { length: PRODUCERS },
+      () => new PzqProducer({ endpoints: [receive], window: WINDOW }),
+    );
+    this.#consumers = Array.from(
+      { length: CONSUMERS },
+      // Every delivery is to be seen.
+      () => new PzqConsumer({ endpoints: [send], prefetch: CONCURRENCY, dedupeMax: 0, dropExpired: false }),
+    );
+    for (const consumer of this.#consumers)
+      void consumer.run(({ key, body }) => this.#handle(key, String(body[0])), { concurrency: CONCURRENCY });
+    this.#sending = Promise.all(
+      this.#producers.flatMap((producer, number) =>
+        Array.from({ length: WINDOW }, (_, line) => this.#send(producer, `${number}-${line}`)),
+      ),
+    );
+  }
+
+  /** Resolves when so many more were stored, and so many more handled. */
+  progress(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#progress = { stored: this.stored.size + count, handled: this.handled.size + count, resolve };
+    });
+  }
+
+  /** Notes what a dead queue has left: of what was acknowledged, the store has forgotten the rest for good. */
+  settle(left: ReadonlySet<number>): void {
+    for (const seq of this.acked) if (!left.has(seq)) this.settled.add(seq);
+  }
+
+  /** Sends no more; resolves when everything sent has its answer, and everything stored was handled. */
+  async finish(): Promise<void> {
+    this.#isEnding = true;
+    await this.#sending;
+    while (this.lost().length > 0) await this.#next();
+  }
+
+  /** What was acknowledged to its producer and has not come to a consumer. */
+  lost(): string[] {
+    return [...this.stored].filter((text) => !this.handled.has(text));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isEnding = true;
+    await Promise.all([...this.#producers, ...this.#consumers].map((one) => one.close()));
+    await this.#sending;
+  }
+
+  async #send(producer: PzqProducer, line: string): Promise<void> {
+    for (let number = 0; !this.#isEnding; number++) {
+      const text = `${line}-${number}`;
+      try {
+        await producer.send(text);
+        this.stored.add(text);
+        this.#advance();
+      } catch (error) {
+        if (isProjError(error, 'CLOSED')) return;
+        if (!isProjError(error, 'REJECTED')) throw error;
+        this.refused++;
+      }
+    }
+  }
+
+  #handle(key: string, text: string): void {
+    const { seq } = decodePzqKey(Buffer.from(key, 'latin1')) ?? { seq: 0 };
+    if (this.settled.has(seq)) this.resurrected.push(seq);
+    if (this.acked.has(seq)) this.repeated++;
+    this.acked.add(seq);
+    this.handled.add(text);
+    this.#advance();
+  }
+
+  /** Resolves with the next message that is handled. */
+  #next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#progress = { stored: 0, handled: 0, resolve };
+    });
+  }
+
+  #advance(): void {
+    const goal = this.#progress;
+    if (goal === undefined || this.stored.size < goal.stored || this.handled.size < goal.handled) return;
+    this.#progress = undefined;
+    goal.resolve();
+  }
+}

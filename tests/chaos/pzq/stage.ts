@@ -1,0 +1,79 @@
+/** A durable queue of real processes: proj-queue over a folder, and what is in that folder when nobody runs. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LmdbStore } from '@proj/pzq';
+import type { QueueStore } from '@proj/pzq';
+import { ownEndpoint } from '@proj/testkit';
+import type { PeerProcess } from '@proj/testkit';
+import { afterEach } from 'vitest';
+import { cast } from '../cast.js';
+import type { Cast } from '../cast.js';
+import { program } from '../programs.js';
+import type { Flags } from '../programs.js';
+import type { QueueEndpoints } from './load.js';
+
+/** Acknowledgements must not be late on a busy machine, and a drain must not give up on them. */
+const PATIENT = { 'ack-timeout-ms': 600_000, 'drain-ms': 600_000 } as const;
+
+/** Starts queues that end with their test. */
+export interface Stage extends Cast {
+  /** A folder that is removed after the test. */
+  folder(): Promise<string>;
+  /** Endpoints at which a queue can be started again and again. */
+  endpoints(): Promise<QueueEndpoints>;
+  /** A proj-queue that listens. */
+  queue(endpoints: QueueEndpoints, store: string, flags?: Flags): Promise<PeerProcess>;
+}
+
+/** A stage for the tests of the calling file. */
+export function stage(): Stage {
+  const folders: string[] = [];
+  // Registered before the cast's: hooks run in reverse order, so processes end first.
+  afterEach(async () => {
+    for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+  });
+  const players = cast();
+  return {
+    ...players,
+    async folder() {
+      const folder = await mkdtemp(join(tmpdir(), 'pzq-chaos-'));
+      folders.push(folder);
+      return folder;
+    },
+    async endpoints() {
+      return { receive: await ownEndpoint(), send: await ownEndpoint(), monitor: await ownEndpoint() };
+    },
+    async queue(endpoints, store, flags) {
+      const queue = players.launch(program('queue', { ...endpoints, store, ...PATIENT, ...flags }));
+      await queue.line('listening');
+      return queue;
+    },
+  };
+}
+
+/** Ends a queue in order. */
+export async function stop(queue: PeerProcess): Promise<number | null> {
+  queue.kill('SIGTERM');
+  return (await queue.exit).code;
+}
+
+/** The sequences that a folder holds. Nobody may have it. */
+export function contentsOf(folder: string): Promise<ReadonlySet<number>> {
+  return sequencesIn(new LmdbStore({ folder }));
+}
+
+/** The sequences that a store holds; opens and closes it. */
+export async function sequencesIn(store: QueueStore): Promise<ReadonlySet<number>> {
+  const seqs = new Set<number>();
+  await store.open();
+  for (let last = 0; ;) {
+    const page = await store.scan(last, 10_000, Number.MAX_SAFE_INTEGER);
+    for (const { seq } of page) seqs.add(seq);
+    const end = page.at(-1);
+    if (end === undefined) break;
+    last = end.seq;
+  }
+  await store.close();
+  return seqs;
+}
