@@ -1,4 +1,6 @@
 /** Brokers for ZeroMQ request-reply. One folder per protocol family; `parts/` holds what they share. */
+export { EmqpBroker } from './emqp/broker.js';
+export type { EmqpBrokerEndpoints, EmqpBrokerEvents } from './emqp/broker.js';
 export type { EmqpBrokerCounters } from './emqp/counters.js';
 export type {
   EmqpBrokerEffect,

@@ -1,0 +1,197 @@
+/** EventMQ broker, the facade: eMQP/1.0 on three ROUTERs. Rules: engine.ts and docs/protocols/emqp.md. */
+import {
+  decodeEmqpAtAdminPort,
+  decodeEmqpAtBroker,
+  decodeEmqpAtScheduler,
+  decodeEmqpAtWorker,
+  encodeEmqp,
+} from '@proj/frames/emqp';
+import { Emitter, EngineHost, parseOptions } from '@proj/transport';
+import type { Entropy, PortOptions, SocketPlan, Transport } from '@proj/transport';
+import { transportOr } from '../default-transport.js';
+import { CONNECTIONS } from '../parts/connections.js';
+import type {
+  EmqpBrokerEffect,
+  EmqpBrokerEvent,
+  EmqpBrokerNote,
+  EmqpFromBroker,
+  EmqpPeerJoinedNotice,
+  EmqpPeerLeftNotice,
+  EmqpPort,
+} from './effects.js';
+import { EmqpBrokerEngine } from './engine.js';
+import { emqpBrokerOptions } from './options.js';
+import type { EmqpBrokerOptions, EmqpBrokerSettings } from './options.js';
+import type { EmqpBrokerStats } from './stats.js';
+
+/** Events of an {@link EmqpBroker}. */
+export interface EmqpBrokerEvents {
+  'peer-joined': EmqpPeerJoinedNotice;
+  'peer-left': EmqpPeerLeftNotice;
+  /** Something worth a log line; the same about the same peer at most once a minute. */
+  note: EmqpBrokerNote;
+  /** The broker has come to its end, because an admin told it to or `drain` was called, and closes. */
+  drained: undefined;
+  /** A socket failed for good: nothing more is received there. Close this broker and start another. */
+  broken: Error;
+}
+
+/** Where an {@link EmqpBroker} is bound, wildcard ports filled in. */
+export interface EmqpBrokerEndpoints {
+  /** For clients and schedulers. */
+  readonly frontend: string[];
+  /** For workers. */
+  readonly backend: string[];
+  /** For consoles. */
+  readonly admin: string[];
+}
+
+/** Places of the sockets in the host's program. */
+const SOCKETS = { frontend: 0, backend: 1, admin: 2 } as const;
+
+/**
+ * Gives the jobs of clients and schedulers to the workers of named queues, as EventMQ's router does, and keeps what that
+ * one only promises.
+ *
+ * ```ts
+ * await using broker = new EmqpBroker({ frontend: 'tcp://127.0.0.1:47291', backend: 'tcp://127.0.0.1:47290' });
+ * await broker.start();
+ * ```
+ */
+export class EmqpBroker {
+  readonly #engine: EmqpBrokerEngine;
+  readonly #host: EngineHost<EmqpBrokerEvent, EmqpBrokerEffect>;
+  readonly #events = new Emitter<EmqpBrokerEvents>();
+  #transport: Transport | undefined;
+  #starting: Promise<EmqpBrokerEndpoints> | undefined;
+
+  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  constructor(options: EmqpBrokerOptions = {}) {
+    const settings = parseOptions('EmqpBroker', emqpBrokerOptions, options);
+    this.#engine = new EmqpBrokerEngine(settings, this.#entropy());
+    this.#host = new EngineHost<EmqpBrokerEvent, EmqpBrokerEffect>(
+      {
+        name: 'EmqpBroker',
+        engine: this.#engine,
+        sockets: [peersPlan('frontend', settings), peersPlan('backend', settings), adminPlan(settings)],
+        drain: { kind: 'drain' },
+        perform: this.#perform,
+        onBroken: (error) => {
+          this.#events.emit('broken', error);
+        },
+      },
+      async () => (this.#transport = await transportOr(settings.transport)),
+    );
+  }
+
+  /**
+   * Binds and serves. Resolves to the bound endpoints. Rejects with `ADDRESS_IN_USE`, `OPTIONS_INVALID` (an endpoint nobody
+   * can bind), `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`, and nothing is left bound.
+   */
+  start(): Promise<EmqpBrokerEndpoints> {
+    return (this.#starting ??= this.#host
+      .start()
+      .then(([frontend = [], backend = [], admin = []]) => ({ frontend, backend, admin })));
+  }
+
+  /**
+   * Comes to an end in order: no new requests, running jobs may finish for `drainMs`, farewells to every worker and
+   * scheduler, then `close`. Idempotent.
+   */
+  drain(): Promise<void> {
+    return this.#host.drain();
+  }
+
+  /** Stops at once: waiting and running requests are dropped, peers find out by themselves. Idempotent. */
+  close(): Promise<void> {
+    return this.#host.close();
+  }
+
+  /** As {@link EmqpBroker.close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Adds a listener and returns the function that removes it again. */
+  on<Name extends keyof EmqpBrokerEvents>(
+    event: Name,
+    listener: (payload: EmqpBrokerEvents[Name]) => void,
+  ): () => void {
+    return this.#events.on(event, listener);
+  }
+
+  /** Sizes now and totals so far; the cost is linear in the number of queues and registered peers. */
+  stats(): EmqpBrokerStats {
+    return this.#engine.stats();
+  }
+
+  /** That of the transport, which is there before the engine's first step. */
+  #entropy(): Entropy {
+    const world = () => (this.#transport as Transport).entropy;
+    return { uuid: () => world().uuid(), wallMicros: () => world().wallMicros(), random: () => world().random() };
+  }
+
+  readonly #perform = (effect: EmqpBrokerEffect): void => {
+    switch (effect.kind) {
+      case 'send':
+        this.#host.send(SOCKETS[effect.port], effect.peer, encodeEmqp(effect.command));
+        break;
+      case 'drained':
+        this.#host.drained();
+        // An admin may have asked for it, then nobody else closes.
+        void this.#host.close();
+        this.#events.emit('drained', undefined);
+        break;
+      case 'note':
+        this.#events.emit('note', effect);
+        break;
+      case 'peer-joined':
+        this.#events.emit('peer-joined', effect);
+        break;
+      case 'peer-left':
+        this.#events.emit('peer-left', effect);
+        break;
+    }
+  };
+}
+
+function peersPlan(port: EmqpPort, settings: EmqpBrokerSettings): SocketPlan<EmqpBrokerEvent> {
+  return {
+    kind: 'router',
+    bind: [settings[port]].flat(),
+    port: portOptions(settings),
+    onMessage: (peer, frames) => ({ kind: 'message', port, peer, command: decodeEmqpAtBroker(frames) }),
+    onPeerGone: (peer) => ({ kind: 'peer-gone', port, peer }),
+    onUndeliverable: (peer, frames, reason) => {
+      const command = decodeOwn(frames);
+      return command === undefined ? undefined : { kind: 'undeliverable', port, peer, command, reason };
+    },
+    onRejected: (peer, reason) => ({ kind: 'rejected', port, peer, reason }),
+  };
+}
+
+function adminPlan(settings: EmqpBrokerSettings): SocketPlan<EmqpBrokerEvent> {
+  return {
+    kind: 'router',
+    bind: [settings.admin].flat(),
+    port: portOptions(settings),
+    onMessage: (peer, frames) => ({ kind: 'admin', peer, command: decodeEmqpAtAdminPort(frames) }),
+    onPeerGone: () => undefined,
+    onUndeliverable: () => undefined,
+    onRejected: (peer, reason) => ({ kind: 'rejected', port: 'admin', peer, reason }),
+  };
+}
+
+function portOptions({ maxMessageFrames, maxMessageBytes, lingerMs }: EmqpBrokerSettings): PortOptions {
+  return { maxMessageFrames, maxMessageBytes, lingerMs, ...CONNECTIONS };
+}
+
+/** What of ours did not go out. Decoding it again costs nothing while all is well, unlike remembering every message. */
+function decodeOwn(frames: readonly Uint8Array[]): EmqpFromBroker | undefined {
+  for (const decode of [decodeEmqpAtWorker, decodeEmqpAtScheduler]) {
+    const command = decode(frames);
+    // We never say DISCONNECT.
+    if (command.kind !== 'malformed' && command.kind !== 'disconnect') return command;
+  }
+  return undefined;
+}
