@@ -144,6 +144,18 @@ describe('rule 9: a store that fails', () => {
     expect(queue.store.rows.size).toBe(0);
   });
 
+  it('rule 9: deliveries that waited for removals to be written go on when the next commit has begun', () => {
+    queue = new QueueUnderTest({ maxInFlight: 1, windowMax: 40, batchMax: 20 });
+    for (let i = 0; i < 12; i++) queue.produce('p', `${i}`, 'x');
+    queue.accept(12);
+    queue.store.failing = 'EIO';
+    for (let seq = 1; seq <= 10; seq++) queue.ack(seq);
+    expect(queue.delivered).toHaveLength(10);
+    queue.storeHeld = true;
+    queue.advance(300);
+    expect([queue.delivered.length, queue.engine.deadline > queue.now]).toEqual([11, true]);
+  });
+
   it('rule 9: unwritten removals are bounded: then deliveries wait', () => {
     queue = new QueueUnderTest({ maxInFlight: 1, windowMax: 40 });
     for (let i = 0; i < 20; i++) queue.produce('p', `${i}`, 'x');

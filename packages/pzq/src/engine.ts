@@ -109,8 +109,12 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     this.#out.begin(now);
     if (this.#state === 'drained') return this.#out.effects;
     this.#handle(event);
-    if (this.#state === 'serving') this.#supply();
     if (this.#state !== 'new') this.#commits.pump();
+    // A commit that has begun makes room for deliveries, and those may give up messages, which is again to be written.
+    if (this.#state === 'serving') {
+      this.#supply();
+      this.#commits.pump();
+    }
     if (this.#state === 'draining' && this.#isOver) this.#finish();
     return this.#out.effects;
   }

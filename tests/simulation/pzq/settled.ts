@@ -1,0 +1,29 @@
+/** Checker of rules 13 and 14: what a consumer has settled is not offered again in this life of the queue, and once that is on the disk never. */
+import type { Checker, Sight } from './sight.js';
+
+/** Follows acknowledgements and offers. */
+export class SettledChecker implements Checker {
+  readonly #settled = new Set<number>();
+  readonly #removed = new Set<number>();
+
+  onSight(sight: Sight): void {
+    switch (sight.kind) {
+      case 'crashed':
+        this.#settled.clear();
+        break;
+      case 'settled':
+        this.#settled.add(sight.seq);
+        break;
+      case 'removed':
+        this.#removed.add(sight.seq);
+        break;
+      case 'offered':
+        if (this.#removed.has(sight.seq))
+          throw new Error(`#${sight.seq} is removed from the disk and was offered again`);
+        if (this.#settled.has(sight.seq)) throw new Error(`#${sight.seq} is settled and was offered again`);
+        break;
+      default:
+        break;
+    }
+  }
+}
