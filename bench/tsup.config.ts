@@ -7,6 +7,7 @@ export default defineConfig({
     'bare-mdp': 'src/bare-mdp.ts',
     'bare-ppp': 'src/bare-ppp.ts',
     'mdp-broker': 'src/mdp-broker.ts',
+    'mdp-broker-zmtp': 'src/mdp-broker-zmtp.ts',
     'ppp-queue': 'src/ppp-queue.ts',
   },
   format: ['esm'],

@@ -80,6 +80,14 @@ async function inTheMiddle(contest: Contest): Promise<void> {
   report({ what: `${name}: throughput`, measured: ours.perSecond, unit: '/s' });
 }
 
+/** The same broker on both transports: what the sockets cost. */
+async function transports(): Promise<void> {
+  const { ours, ratio } = await compare({ ...MDP, ours: 'mdp-broker-zmtp', bare: 'mdp-broker' }, 64, 20_000);
+  report({ what: 'MDP broker on zmtp, 64 workers, 200 in flight: CPU', measured: ours.cpuMicros, unit: 'us/request' });
+  const what = 'MDP broker on zmtp over the same on libzmq: CPU per request';
+  report({ what, measured: ratio, unit: 'x', limit: { atMost: 0.5 } });
+}
+
 async function growth(contest: Contest): Promise<void> {
   const few = await compare(contest, 10, 20_000);
   const many = await compare(contest, 1000, 20_000);
@@ -104,6 +112,7 @@ async function idle({ protocol, name, ours }: Contest): Promise<void> {
 
 engine();
 await inTheMiddle(MDP);
+await transports();
 await growth(MDP);
 await idle(MDP);
 await inTheMiddle(PPP);

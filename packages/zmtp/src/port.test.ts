@@ -10,6 +10,8 @@ import { fromHex, LIBZMQ, wire } from './test/recorder.js';
 import { Station } from './test/station.js';
 
 const TCP = 'tcp://127.0.0.1:*';
+/** PING without a time-to-live. */
+const PING = '04070450494e470000';
 /** The discard port, where nobody listens. */
 const NOBODY = 'tcp://127.0.0.1:9';
 
@@ -173,10 +175,8 @@ describe('a connection that fails', () => {
     port.connect(NOBODY);
     for (const [attempt, pauseMs] of [75, 150, 225, 225].entries()) {
       await failed(attempt + 1);
-      clock.advance(pauseMs - 1);
-      await turn();
-      expect(failures).toHaveLength(attempt + 1);
-      clock.advance(1);
+      expect(clock.nextDeadline).toBe(clock.now() + pauseMs);
+      clock.advance(pauseMs);
     }
     await failed(5);
     expect(new Set(failures.map(({ code, endpoint }) => `${code} ${endpoint}`))).toEqual(
@@ -241,7 +241,7 @@ describe('a routing id that is taken', () => {
     first.connect(endpoint);
     new Station(first).tell('first');
     await station.received(1);
-    const { socket, closed } = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('unheard'), LIBZMQ.ping);
+    const { socket, closed } = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('unheard'), PING);
     await hears(socket, 'PONG');
     await first.close();
     await closed;
@@ -280,7 +280,7 @@ describe('a port that is paused', () => {
     await station.received(1);
     port.pause();
     port.pause();
-    socket.write(fromHex(LIBZMQ.ping));
+    socket.write(fromHex(PING));
     await hears(socket, 'PONG');
     socket.end(fromHex(wire('2'), wire('3')));
     for (let turns = 0; turns < 20; turns++) await turn();
