@@ -22,7 +22,7 @@ const serve = defineCommand({
   ],
   async run({ settings, log, stop }) {
     const failure = new AbortController();
-    const queue = new PzqServer({ ...serverOptions(settings), transport: processTransport() });
+    const queue = new PzqServer({ ...serverOptions(settings), transport: processTransport(settings.transport) });
     queue.on('broken', (error) => {
       failure.abort(error);
     });

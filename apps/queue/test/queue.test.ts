@@ -144,6 +144,20 @@ describe('proj-queue', () => {
     expect([blank, text?.startsWith('messages: 0\n')]).toEqual(['', true]);
   });
 
+  it('serves through ZMTP in TypeScript as well', async () => {
+    const { queue, endpoints } = await start('--transport', 'zmtp', '--drain-ms', '600000');
+    await push(endpoints.receive, 'a', 'b');
+    const taker = consumer(endpoints.send);
+    for (const text of ['a', 'b']) {
+      const delivery = await taker.next();
+      expect(delivery.text).toBe(text);
+      await taker.answer(delivery, '1');
+    }
+    queue.kill('SIGTERM');
+    expect(await queue.exit).toMatchObject({ code: 0, stderr: '' });
+    expect(await queue.record('drained')).toMatchObject({ messages: 0 });
+  });
+
   it('warns of a store that does not outlive it', async () => {
     const queue = programs.start('queue', [...ANY_PORT, '--store', 'memory:']);
     expect(await queue.record('listening')).toMatchObject({ store: 'memory', durable: false });

@@ -74,7 +74,10 @@ describe('the option store', () => {
   it.each([
     ['memory:', 'memory', false],
     ['lmdb:/nowhere', 'lmdb', true],
+    ['postgres://user@nowhere/queue', 'postgres', true],
+    ['postgresql://nowhere/queue', 'postgres', true],
   ])('%s is the %s store, which opens nothing before the start', (address, name, durable) => {
+    expect(parse({ store: address }).store).toBe(address);
     expect(storeOf(address)).toMatchObject({ name, durable });
   });
 

@@ -41,6 +41,17 @@ describe('a bound dealer', () => {
     expect(network.clock.armed).toBe(0);
   });
 
+  it('leaves no timer behind when it is closed while an attempt waits', async () => {
+    const network = new VirtualNetwork();
+    const process = network.transport();
+    const server = await boundDealer(process, { sendWaitMs: 3_600_000 });
+    say(server, '1', '2');
+    const closed = server.port.close({ lingerMs: 50 });
+    await advance(network.clock, 50);
+    await closed;
+    expect([server.lines, process.openPorts, process.armedTimers]).toEqual([[], 0, 0]);
+  });
+
   it('deals to those who have room, in turn, and to one that was full when it has room again', async () => {
     const network = new VirtualNetwork();
     const server = await boundDealer(network.transport('server'), { highWaterMark: 1, peerQueueMax: 0 });
