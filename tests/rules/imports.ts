@@ -85,6 +85,15 @@ const RULES: readonly Rule[] = [
     },
   },
   {
+    name: 'zmtp-without-addons',
+    reason: 'zmtp knows heartbeat, transport and node:*',
+    broken: ({ path, found: { specifier } }) =>
+      path.startsWith('packages/zmtp/') &&
+      !isRelative(specifier) &&
+      !isNode(specifier) &&
+      !/^@proj\/(heartbeat|transport)(\/|$)/.test(specifier),
+  },
+  {
     name: 'engines-are-pure',
     reason: 'engines, sessions, parts and what they use know frames, heartbeat and the types of transport',
     broken: ({ pure, found: { specifier, typeOnly } }) => {
