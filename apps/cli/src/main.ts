@@ -4,13 +4,16 @@ import manifest from '../package.json' with { type: 'json' };
 import { call } from './call.js';
 import { decode } from './decode.js';
 import { services, workers } from './listings.js';
+import { monitor } from './monitor.js';
+import { pull } from './pull.js';
+import { push } from './push.js';
 
 await runProgram({
   name: 'proj',
   version: manifest.version,
-  summary: 'Calls services and looks at brokers.',
+  summary: 'Calls services, looks at brokers, fills and empties queues.',
   envPrefix: 'PROJ_CLI_',
   // Standard output belongs to the results.
   logging: { fd: 2, level: 'warn' },
-  commands: [call, services, workers, decode],
+  commands: [call, services, workers, push, pull, monitor, decode],
 });

@@ -1,5 +1,5 @@
 /** The options of the commands of `proj`. */
-import { connectEndpoints, milliseconds, oneOf, onOff, wholeNumber } from '@proj/appkit';
+import { connectEndpoints, milliseconds, oneOf, onOff, text, wholeNumber } from '@proj/appkit';
 import * as z from 'zod';
 
 /** Options of every command that talks to a broker. */
@@ -36,3 +36,51 @@ export const callOptions = connectionOptions
     if (failFast) refuse('failFast', 'must be off with --protocol ppp, which has no services to ask about');
     if (stream) refuse('stream', 'must be off with --protocol ppp, which has no partial replies');
   });
+
+/** Longest delay and life of a message: as long as the wire has room for. */
+const longMilliseconds = () => milliseconds({ min: 0, max: 4_000_000_000_000 });
+
+/** Options of `proj push`. */
+export const pushOptions = z.strictObject({
+  connect: connectEndpoints()
+    .default(['tcp://127.0.0.1:11131'])
+    .describe('receive sockets of queues, in order of preference'),
+  lines: onOff().default(false).describe('each line of standard input is a message of its own'),
+  id: text('TEXT', 'a text of 1 to 255 bytes')
+    .optional()
+    .describe('the id of the message: a queue with --dedupe-window-ms stores it once (default: a new one each time)'),
+  delayMs: longMilliseconds().optional().describe('deliver it so long after storing; needs a queue with --headers'),
+  ttlMs: longMilliseconds()
+    .optional()
+    .describe('do not deliver it so long after storing; needs a queue with --headers'),
+  timeoutMs: milliseconds({ min: 1, max: 86_400_000 })
+    .default(10_000)
+    .describe('how long the queue may take to say that it has stored a message'),
+  json: onOff().default(false).describe('print JSON'),
+});
+
+/** Options of `proj pull`. */
+export const pullOptions = z.strictObject({
+  connect: connectEndpoints().default(['tcp://127.0.0.1:11132']).describe('send sockets of queues'),
+  count: wholeNumber({ min: 0 }).default(1).describe('messages to take; 0 goes on until it is interrupted'),
+  verdict: oneOf(['ack', 'nack', 'leave'])
+    .default('ack')
+    .describe(
+      'what becomes of a message once it is printed: deleted, given back at once, or given back by its timeout',
+    ),
+  timeoutMs: milliseconds({ min: 0, max: 86_400_000 })
+    .default(5000)
+    .describe('how long to wait for each message; 0 is for ever'),
+  raw: onOff().default(false).describe('write the bytes of the bodies as they are, frames joined'),
+  json: onOff().default(false).describe('print JSON, one message per line, with key and times'),
+});
+
+/** Options of `proj monitor`. */
+export const monitorOptions = z.strictObject({
+  connect: connectEndpoints()
+    .default(['tcp://127.0.0.1:11133'])
+    .describe('monitor sockets of queues, in order of preference'),
+  timeoutMs: milliseconds({ min: 1, max: 86_400_000 }).default(2500).describe('silence after which a try has failed'),
+  tries: wholeNumber({ min: 1, max: 1000 }).default(3).describe('questions in all'),
+  json: onOff().default(false).describe('print JSON, numbers as numbers'),
+});

@@ -217,11 +217,13 @@ describe('proj decode', () => {
 
 describe('proj', () => {
   it('has a README that names every flag', async () => {
-    expect(await undocumentedFlags('cli', ['call', 'services', 'workers', 'decode'])).toEqual([]);
+    expect(
+      await undocumentedFlags('cli', ['call', 'services', 'workers', 'push', 'pull', 'monitor', 'decode']),
+    ).toEqual([]);
   });
 
   it.each([
-    ['no command', [], 'proj: command missing: must be one of call, services, workers, decode\n'],
+    ['no command', [], 'proj: command missing: must be one of call, services, workers, push, pull, monitor, decode\n'],
     ['an unknown command', ['cal'], "proj: unknown command 'cal' (Did you mean call?): must be one of"],
     ['no service', ['call'], "proj: missing required argument 'service'"],
     [

@@ -117,8 +117,8 @@ export class PzqConsumer {
   }
 
   /**
-   * Hands nothing out any more and gives back what waits here; resolves when everything handed out is settled or its lease has
-   * ended, at most after `drainMs`, and the socket is closed. Idempotent.
+   * Hands nothing out any more; when everything handed out is settled or its lease has ended, at most after `drainMs`, gives back
+   * what waits here and closes. What TCP still holds for it comes again by its timeout. Idempotent.
    */
   drain(): Promise<void> {
     return (this.#draining ??= this.#drain());
@@ -283,13 +283,13 @@ export class PzqConsumer {
   };
 
   async #drain(): Promise<void> {
-    this.#endReading();
+    this.#endReading('drain');
     await within(this.#settings.drainMs, this.#transport?.clock, this.#emptied);
     await this.close();
   }
 
   async #close(): Promise<void> {
-    this.#endReading();
+    this.#endReading('close');
     this.#drained();
     this.#closed.abort(new ProjError('CLOSED', 'PzqConsumer: it was closed'));
     // The driver delivers the event when the current step, if any, is done: not later than this.
@@ -298,10 +298,10 @@ export class PzqConsumer {
     await this.#port?.close();
   }
 
-  /** Gives back what waits, and tells readers that nothing comes any more. */
-  #endReading(): void {
+  /** Tells readers that nothing comes any more. */
+  #endReading(kind: 'drain' | 'close'): void {
     if (this.#driver === undefined) this.#drained();
-    else this.#driver.dispatch({ kind: 'drain' });
+    else this.#driver.dispatch({ kind });
     for (const reader of this.#readers) {
       this.#dismiss(reader);
       reader.resolve(undefined);

@@ -307,7 +307,7 @@ function explain(code: PzqProducerFailure, { reason, sends, cause }: Failure, se
     case 'REJECTED':
       return `the queue did not store it: ${reason === '' ? 'it gave no reason' : JSON.stringify(reason)}`;
     case 'TIMEOUT':
-      return `not acknowledged within ${timeoutMs} ms, ${sends} sends (${endpoints.join(', ')}); is a queue there?`;
+      return `not acknowledged within ${timeoutMs} ms, ${sends} ${sends === 1 ? 'send' : 'sends'} (${endpoints.join(', ')}); is a queue there?`;
     case 'QUEUE_FULL':
       return `${window + waitingMax} are without outcome already; await some, or raise option waitingMax`;
     case 'UNREACHABLE':

@@ -237,13 +237,21 @@ describe('deliveries that are too old', () => {
 });
 
 describe('draining', () => {
-  it('gives back what waits, reads no more, and ends with the last verdict', () => {
+  it('hands out and reads no more, ends with the last verdict, and the close gives back what waits', () => {
+    const rig = new ConsumerRig();
+    rig.demand(2);
+    rig.deliver('x');
+    expect(rig.step({ kind: 'drain' })).toEqual(['pause']);
+    expect(rig.deliver('y')).toEqual([]);
+    expect(rig.settle('x', 'ack')).toEqual(['Q +x', 'drained']);
+    expect(rig.step({ kind: 'close' })).toEqual(['Q -y']);
+  });
+
+  it('a close without it leaves what is out', () => {
     const rig = new ConsumerRig();
     rig.demand();
     for (const key of ['x', 'y']) rig.deliver(key);
-    expect(rig.step({ kind: 'drain' })).toEqual(['Q -y', 'pause']);
-    expect(rig.deliver('late')).toEqual(['Q -late']);
-    expect(rig.settle('x', 'ack')).toEqual(['Q +x', 'drained']);
+    expect(rig.step({ kind: 'close' })).toEqual(['Q -y', 'pause']);
   });
 
   it('ends at once when nothing is out, and with the last lease', () => {

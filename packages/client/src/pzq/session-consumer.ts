@@ -39,7 +39,9 @@ export type PzqConsumerEvent =
   /** A message that was handed out takes longer. */
   | { readonly kind: 'extend'; readonly handed: PzqHanded }
   /** Hands nothing out any more; `drained` follows when all that was handed out is settled. */
-  | { readonly kind: 'drain' };
+  | { readonly kind: 'drain' }
+  /** The end: what waits is given back. */
+  | { readonly kind: 'close' };
 
 /** A message as it was handed out. */
 export interface PzqHanded {
@@ -209,7 +211,11 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
         this.#onExtend(event.handed, now);
         break;
       case 'drain':
-        this.#onDrain();
+        this.#draining = true;
+        this.#demand = 0;
+        break;
+      case 'close':
+        this.#onClose();
         break;
       case 'timer':
         this.#onTimer(now);
@@ -232,8 +238,7 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
     else if (this.#seen.has(key)) {
       this.#counts.repeated++;
       this.#answer(peer, delivery, true);
-    } else if (this.#draining) this.#answer(peer, delivery, false);
-    else {
+    } else {
       const fresh = new Held(key, peer, delivery);
       this.#held.set(key, fresh);
       this.#waiting.renew(fresh.turn, now);
@@ -279,7 +284,8 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
     this.#effects.push({ kind: 'send', peer, command: { kind: 'lease-extension', key: delivery.key } });
   }
 
-  #onDrain(): void {
+  /** Not before the end: a queue would deliver it again at once, and to us too, as long as we are connected. */
+  #onClose(): void {
     this.#draining = true;
     this.#demand = 0;
     for (const held of [...this.#waiting.values()]) {
@@ -333,7 +339,7 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
     const full = this.#draining || this.#held.size >= this.#options.prefetch;
     if (full !== this.#paused) this.#effects.push({ kind: full ? 'pause' : 'resume' });
     this.#paused = full;
-    if (!this.#draining || this.#drained || this.#held.size > 0) return;
+    if (!this.#draining || this.#drained || this.#leases.size > 0) return;
     this.#drained = true;
     this.#effects.push({ kind: 'drained' });
   }

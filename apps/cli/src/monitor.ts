@@ -1,0 +1,47 @@
+/** `proj monitor`: how a PZQ queue is. */
+import { defineCommand, formatTable, processTransport } from '@proj/appkit';
+import type { Column } from '@proj/appkit';
+import { isProjError, LazyPirateClient, ProjError } from '@proj/client';
+import { decodePzqMonitorReply, decodePzqMonitorText } from '@proj/frames/pzq';
+import { monitorOptions } from './options.js';
+
+const COLUMNS: Column<readonly [string, string]>[] = [
+  { heading: 'NAME', cell: ([name]) => name },
+  { heading: 'VALUE', cell: ([, value]) => value },
+];
+
+/** Prints the figures of a queue. */
+export const monitor = defineCommand({
+  name: 'monitor',
+  summary: 'Print the figures of a queue: messages, bytes, deliveries. The original PZQ answers too.',
+  options: monitorOptions,
+  examples: [
+    { what: 'the queue of this machine', line: '' },
+    { what: 'another queue, for a program', line: '--connect tcp://10.0.0.7:11133 --json' },
+  ],
+  async run({ settings, stop, print }) {
+    const { connect, timeoutMs, tries, json } = settings;
+    // A REQ in all but name: the monitor answers one question at a time, under an empty frame.
+    await using client = new LazyPirateClient({ endpoints: connect, timeoutMs, tries, transport: processTransport() });
+    const reply = decodePzqMonitorReply(await client.request('MONITOR', { signal: stop }).catch(advise(connect)));
+    if (reply.kind === 'malformed')
+      throw new ProjError('PROTOCOL_REMOTE', `what answers at ${connect.join(', ')} is no monitor socket of a queue`);
+    const values = [...decodePzqMonitorText(reply.text)];
+    if (json) print(JSON.stringify(Object.fromEntries(values.map(([name, value]) => [name, plain(value)]))));
+    else for (const line of formatTable(COLUMNS, values)) print(line);
+    return 0;
+  },
+});
+
+/** A number where it is one without loss. */
+function plain(value: string): string | number {
+  const number = Number(value);
+  return value !== '' && String(number) === value ? number : value;
+}
+
+function advise(endpoints: readonly string[]) {
+  return (error: unknown): never => {
+    if (!isProjError(error, 'TIMEOUT')) throw error;
+    throw new ProjError('TIMEOUT', `${error.message}; no queue has its monitor socket at ${endpoints.join(', ')}`);
+  };
+}
