@@ -1,11 +1,12 @@
 /** The options of proj-broker: its own, the shared ones, and those of each protocol there is. */
 import { milliseconds, someOf, transportOption } from '@proj/appkit';
 import { sharedOptions } from './protocol.js';
+import { emqp } from './protocols/emqp.js';
 import { mdp } from './protocols/mdp.js';
 import { ppp } from './protocols/ppp.js';
 
 /** The protocols that can be served. A new one is a file in `protocols/`, a member here, and an `extend` below. */
-export const protocols = { mdp, ppp };
+export const protocols = { mdp, emqp, ppp };
 
 /** Name of a protocol, as `--only` has it. */
 export type ProtocolName = keyof typeof protocols;
@@ -22,4 +23,5 @@ export const brokerOptions = sharedOptions
     statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
   })
   .extend(mdp.options.shape)
+  .extend(emqp.options.shape)
   .extend(ppp.options.shape);

@@ -6,7 +6,7 @@ import type { Server } from './protocol.js';
 
 const serve = defineCommand({
   name: 'serve',
-  summary: 'Brokers requests between clients and workers: Majordomo 0.2 and 0.1 with MMI, Paranoid Pirate.',
+  summary: 'Brokers requests between clients and workers: Majordomo 0.2 and 0.1 with MMI, EventMQ, Paranoid Pirate.',
   options: brokerOptions,
   examples: [
     { what: 'on this machine only, at the port of the specification', line: '' },
@@ -17,6 +17,7 @@ const serve = defineCommand({
   async run({ settings, log, stop }) {
     const transport = processTransport(settings.transport);
     const failure = new AbortController();
+    const ended = new AbortController();
     const servers = new Map<string, Server>();
     const drainAll = () => Promise.all([...servers.values()].map((server) => server.drain()));
     try {
@@ -25,7 +26,10 @@ const serve = defineCommand({
         const onBroken = (error: Error) => {
           failure.abort(error);
         };
-        servers.set(name, await protocols[name].serve(settings, { transport, log: child, onBroken }));
+        const onEnded = () => {
+          ended.abort();
+        };
+        servers.set(name, await protocols[name].serve(settings, { transport, log: child, onBroken, onEnded }));
       }
     } catch (error) {
       await drainAll();
@@ -36,7 +40,7 @@ const serve = defineCommand({
       for (const [protocol, server] of servers) log.debug({ protocol, ...server.stats() }, 'stats');
     };
     const endStats = every(settings.statsMs, logStats);
-    await untilStopped(AbortSignal.any([stop, failure.signal]));
+    await untilStopped(AbortSignal.any([stop, failure.signal, ended.signal]));
     endStats();
     log.info('draining');
     await drainAll();

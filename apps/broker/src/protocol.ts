@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 export const sharedOptions = z.strictObject({
   heartbeatMs: milliseconds({ min: 10, max: DAY_MS })
     .optional()
-    .describe('heartbeat interval (default: as the reference of each protocol; mdp: 2500, ppp: 1000)'),
+    .describe('heartbeat interval (default: as the reference of each protocol; mdp: 2500, emqp: 3000, ppp: 1000)'),
   liveness: wholeNumber({ min: 2, max: 100 })
     .optional()
     .describe('silent intervals after which a peer is gone (default: as the reference of each protocol; 3)'),
@@ -41,6 +41,8 @@ export interface Surroundings {
   readonly log: Logger;
   /** To be called when the protocol cannot be served any more. */
   readonly onBroken: (error: Error) => void;
+  /** To be called when somebody who may has asked for the end of the program. */
+  readonly onEnded: () => void;
 }
 
 /** A protocol of proj-broker, with the options it has beyond the shared ones. */

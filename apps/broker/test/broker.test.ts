@@ -7,13 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { programPath, Programs, undocumentedFlags } from '@proj/appkit/testing';
+import { ROUTER_PEER } from '@proj/transport';
+import { zmqTransport } from '@proj/transport/zmq';
 import { afterEach, describe, expect, it } from 'vitest';
 
 const programs = new Programs();
 afterEach(() => programs.end());
 
 const FREE = 'tcp://127.0.0.1:*';
-const ANY_PORT = ['--mdp', FREE, '--ppp-frontend', FREE, '--ppp-backend', FREE];
+const ENDPOINTS = ['--mdp', '--emqp-frontend', '--emqp-backend', '--emqp-admin', '--ppp-frontend', '--ppp-backend'];
+const ANY_PORT = ENDPOINTS.flatMap((flag) => [flag, FREE]);
 const BOUND = expect.stringMatching(/^tcp:\/\/127\.0\.0\.1:\d+$/) as string;
 
 describe('proj-broker', () => {
@@ -22,7 +25,14 @@ describe('proj-broker', () => {
     expect(await broker.record('listening')).toMatchObject({
       level: 'info',
       name: 'proj-broker',
-      endpoints: { mdp: BOUND, pppFrontend: BOUND, pppBackend: BOUND },
+      endpoints: {
+        mdp: BOUND,
+        emqpFrontend: BOUND,
+        emqpBackend: BOUND,
+        emqpAdmin: BOUND,
+        pppFrontend: BOUND,
+        pppBackend: BOUND,
+      },
     });
   });
 
@@ -41,7 +51,7 @@ describe('proj-broker', () => {
     [
       'a protocol that does not exist yet',
       ['--only', 'mdp,nfp'],
-      'proj-broker: --only = ["mdp","nfp"]: must be a list of mdp, ppp\n',
+      'proj-broker: --only = ["mdp","nfp"]: must be a list of mdp, emqp, ppp\n',
     ],
     ['an operand', ['start'], 'proj-broker: too many arguments'],
     [
@@ -72,23 +82,20 @@ describe('proj-broker', () => {
     }
   });
 
-  it.each(['--mdp', '--ppp-frontend', '--ppp-backend'])(
-    'exits 1 with one line that names an address in use (%s)',
-    async (option) => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await new Promise((resolve) => server.once('listening', resolve));
-      const endpoint = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      try {
-        const { code, stderr } = await programs.run('broker', [...ANY_PORT, option, endpoint]);
-        expect(code).toBe(1);
-        expect(stderr).toMatch(/^proj-broker: [^\n]+\n$/);
-        expect(stderr).toContain(endpoint);
-        expect(stderr).toContain('in use');
-      } finally {
-        server.close();
-      }
-    },
-  );
+  it.each(ENDPOINTS)('exits 1 with one line that names an address in use (%s)', async (option) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const endpoint = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      const { code, stderr } = await programs.run('broker', [...ANY_PORT, option, endpoint]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^proj-broker: [^\n]+\n$/);
+      expect(stderr).toContain(endpoint);
+      expect(stderr).toContain('in use');
+    } finally {
+      server.close();
+    }
+  });
 
   it('serves the protocols of --only and no other', async () => {
     const broker = programs.start('broker', [...ANY_PORT, '--only', 'ppp']);
@@ -101,6 +108,28 @@ describe('proj-broker', () => {
     broker.kill(signal);
     expect(await broker.exit).toMatchObject({ code: 0, signal: null, stderr: '' });
     expect(await broker.record('drained')).toBeDefined();
+  });
+
+  it('exits 0 when an EventMQ console says DISCONNECT', async () => {
+    const { broker, endpoints } = await programs.startBroker();
+    const transport = zmqTransport();
+    await transport.load();
+    const console = transport.dealer();
+    console.connect(endpoints.emqpAdmin);
+    const ignore = () => undefined;
+    const acknowledged = new Promise<Uint8Array[]>((resolve) => {
+      const rest = { onPeerGone: ignore, onUndeliverable: ignore, onRejected: ignore, onBroken: ignore };
+      console.start({ onMessage: (_, frames) => resolve(frames), ...rest });
+    });
+    const frames = ['', 'eMQP/1.0', 'DISCONNECT', 'admin:1'];
+    console.send(
+      ROUTER_PEER,
+      frames.map((frame) => Buffer.from(frame)),
+    );
+    expect((await acknowledged).map(String).slice(2)).toEqual(['ACK', expect.any(String), 'admin:1']);
+    expect(await broker.exit).toMatchObject({ code: 0, signal: null, stderr: '' });
+    expect(await broker.record('drained')).toBeDefined();
+    await console.close();
   });
 
   it('drains when its parent at the other end of an IPC channel goes away', async () => {

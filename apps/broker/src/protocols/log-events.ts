@@ -13,19 +13,25 @@ interface Note {
   readonly peer?: Peer;
 }
 
-/** The events of a broker facade that are worth a line. */
-export interface Talkative {
-  on(event: 'worker-ready' | 'worker-lost', listener: (notice: PeerNotice) => void): unknown;
+/** The events of a broker facade that are worth a line; `Notice` are those that tell who comes and goes. */
+export interface Talkative<Notice extends string> {
+  on(event: Notice, listener: (notice: PeerNotice) => void): unknown;
   on(event: 'note', listener: (note: Note) => void): unknown;
 }
 
+/** Who comes and goes where all peers that register are workers. */
+export const WORKER_NOTICES = ['worker-ready', 'worker-lost'] as const;
+
 /** Logs who comes and goes at level info, and notes as warnings. */
-export function logEvents(broker: Talkative, log: Logger): void {
+export function logEvents<Notice extends string>(
+  broker: Talkative<Notice>,
+  notices: readonly Notice[],
+  log: Logger,
+): void {
   const logNotice = ({ kind, peer, ...fields }: PeerNotice) => {
     log.info({ peer: hex(peer), ...fields }, kind);
   };
-  broker.on('worker-ready', logNotice);
-  broker.on('worker-lost', logNotice);
+  for (const notice of notices) broker.on(notice, logNotice);
   broker.on('note', ({ kind: _kind, code, peer, ...fields }) => {
     log.warn(peer === undefined ? fields : { peer: hex(peer), ...fields }, code);
   });

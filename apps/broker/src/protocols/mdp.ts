@@ -4,7 +4,7 @@ import { MdpBroker } from '@proj/broker';
 import type { MdpBrokerOptions } from '@proj/broker';
 import * as z from 'zod';
 import type { Protocol, SharedSettings } from '../protocol.js';
-import { logEvents } from './log-events.js';
+import { logEvents, WORKER_NOTICES } from './log-events.js';
 
 const DAY_MS = 86_400_000;
 const REQUESTS_MAX = 10_000_000;
@@ -50,7 +50,7 @@ export const mdp: Protocol<typeof options> = {
   async serve(settings, { transport, log, onBroken }) {
     const broker = new MdpBroker({ ...brokerOptions(settings), transport });
     broker.on('broken', onBroken);
-    logEvents(broker, log);
+    logEvents(broker, WORKER_NOTICES, log);
     const [endpoint = settings.mdp] = await broker.start();
     return {
       endpoints: { mdp: endpoint },

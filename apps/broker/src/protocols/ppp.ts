@@ -4,7 +4,7 @@ import { PppQueue } from '@proj/broker';
 import type { PppQueueOptions } from '@proj/broker';
 import * as z from 'zod';
 import type { Protocol, SharedSettings } from '../protocol.js';
-import { logEvents } from './log-events.js';
+import { logEvents, WORKER_NOTICES } from './log-events.js';
 
 const DAY_MS = 86_400_000;
 
@@ -37,7 +37,7 @@ export const ppp: Protocol<typeof options> = {
   async serve(settings, { transport, log, onBroken }) {
     const queue = new PppQueue({ ...queueOptions(settings), transport });
     queue.on('broken', onBroken);
-    logEvents(queue, log);
+    logEvents(queue, WORKER_NOTICES, log);
     const { frontend, backend } = await queue.start();
     return {
       endpoints: {

@@ -1,0 +1,90 @@
+/** EventMQ in proj-broker: what emq-router is in EventMQ. */
+import { bindEndpoint, bytes, oneOf, onOff, wholeNumber } from '@proj/appkit';
+import { EmqpBroker } from '@proj/broker';
+import type { EmqpBrokerOptions } from '@proj/broker';
+import * as z from 'zod';
+import type { Protocol, SharedSettings } from '../protocol.js';
+import { logEvents } from './log-events.js';
+
+const REQUESTS_MAX = 10_000_000;
+
+/** Those of `EmqpBroker`, from which a setting of `heartbeat-ms` or `liveness` alone departs. */
+const HEARTBEAT_MS = 3000;
+const LIVENESS = 3;
+
+const options = z.strictObject({
+  emqpFrontend: bindEndpoint()
+    .default('tcp://127.0.0.1:47291')
+    .describe('ROUTER for clients and schedulers of EventMQ'),
+  emqpBackend: bindEndpoint().default('tcp://127.0.0.1:47290').describe('ROUTER for its job managers'),
+  emqpAdmin: bindEndpoint()
+    .default('tcp://127.0.0.1:47293')
+    .describe('ROUTER for its consoles: whoever reaches it may stop this program'),
+  emqpUnknownQueue: oneOf(['default', 'wait'])
+    .default('default')
+    .describe('requests for a queue that nobody serves: into queue default at once, or after --request-ttl-ms'),
+  emqpQueueMax: wholeNumber({ min: 1, max: REQUESTS_MAX })
+    .default(10_000)
+    .describe('requests that may wait in a named queue'),
+  emqpDefaultQueueMax: wholeNumber({ min: 1, max: REQUESTS_MAX })
+    .default(1_000_000)
+    .describe('requests that may wait in queue default'),
+  emqpQueueMaxBytes: bytes({ min: 1024 })
+    .default(536_870_912)
+    .describe('what requests that wait or are guaranteed may occupy'),
+  emqpGuaranteeAttempts: wholeNumber({ min: 1, max: 100 })
+    .default(10)
+    .describe('workers that may be lost over one guaranteed job before it is given up'),
+  emqpByes: oneOf(['both', 'kbai', 'kbye'])
+    .default('both')
+    .describe('farewell: the word of the text, that of the product, or both'),
+  emqpAllowClientDisconnect: onOff().default(false).describe('let any client stop this program, as EventMQ does'),
+  emqpMaxMessageBytes: bytes({ min: 1024 }).default(67_108_864).describe('largest message'),
+});
+
+type Settings = SharedSettings & z.output<typeof options>;
+
+/** `emqp` of `--only`. */
+export const emqp: Protocol<typeof options> = {
+  options,
+  async serve(settings, { transport, log, onBroken, onEnded }) {
+    const broker = new EmqpBroker({ ...brokerOptions(settings), transport });
+    broker.on('broken', onBroken);
+    broker.on('drained', onEnded);
+    logEvents(broker, ['peer-joined', 'peer-left'], log);
+    const { frontend, backend, admin } = await broker.start();
+    return {
+      endpoints: {
+        emqpFrontend: frontend[0] ?? settings.emqpFrontend,
+        emqpBackend: backend[0] ?? settings.emqpBackend,
+        emqpAdmin: admin[0] ?? settings.emqpAdmin,
+      },
+      stats: () => {
+        const { queues, ...stats } = broker.stats();
+        return { ...stats, queues: queues.length };
+      },
+      drain: () => broker.drain(),
+    };
+  },
+};
+
+function brokerOptions(settings: Settings): EmqpBrokerOptions {
+  const { heartbeatMs = HEARTBEAT_MS, liveness = LIVENESS } = settings;
+  return {
+    frontend: settings.emqpFrontend,
+    backend: settings.emqpBackend,
+    admin: settings.emqpAdmin,
+    heartbeatIntervalMs: heartbeatMs,
+    expiryMs: heartbeatMs * liveness,
+    requestTtlMs: settings.requestTtlMs,
+    drainMs: settings.drainMs,
+    unknownQueue: settings.emqpUnknownQueue,
+    queueMax: settings.emqpQueueMax,
+    defaultQueueMax: settings.emqpDefaultQueueMax,
+    queueMaxBytes: settings.emqpQueueMaxBytes,
+    guaranteeAttempts: settings.emqpGuaranteeAttempts,
+    byes: settings.emqpByes,
+    allowClientDisconnect: settings.emqpAllowClientDisconnect,
+    maxMessageBytes: settings.emqpMaxMessageBytes,
+  };
+}
