@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Manifest, Package } from './workspace.js';
 import { PUBLISHED, ROOT } from './workspace.js';
@@ -46,8 +46,10 @@ export async function packDependencies(packages: readonly Package[], folder: str
   for (const [name, modules] of outsideDependencies(packages)) {
     const tarball = join(folder, `${name.replaceAll('/', '-')}.tgz`);
     // A copy first: pnpm links equal files to one, which tar would record as links, which npm skips.
-    await cp(join(modules, name), join(folder, 'copies', name), { recursive: true });
-    await run('tar', ['-czf', tarball, '--exclude=node_modules', '-C', join(folder, 'copies'), name]);
+    const copy = join(folder, 'copies', name);
+    await cp(join(modules, name), copy, { recursive: true });
+    // npm takes off one folder, so a scope must not be another.
+    await run('tar', ['-czf', tarball, '--exclude=node_modules', '-C', dirname(copy), basename(copy)]);
     tarballs.set(name, tarball);
   }
   return tarballs;
@@ -81,7 +83,7 @@ export async function runScript(folder: string, name: string, text: string, args
   const { stdout } = await run(process.execPath, [name, ...args], {
     cwd: folder,
     env: plainEnvironment(),
-    timeout: 30_000,
+    timeout: 150_000,
   });
   return stdout.trim();
 }
