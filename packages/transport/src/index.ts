@@ -20,3 +20,5 @@ export type {
   Transport,
   UndeliverableReason,
 } from './port.js';
+export { SharedRouters } from './shared-routers.js';
+export type { Claim } from './shared-routers.js';
