@@ -111,6 +111,12 @@ const PROTOCOLS: readonly Protocol[] = [
     atLeast: 29,
     roles: [['broker', '## 4. Broker', /^packages\/broker\/src\/nfp\//]],
   },
+  {
+    name: 'pzq',
+    clauses: 'pzq/',
+    atLeast: 27,
+    roles: [['queue', '## 3. Rules', /^(packages\/(pzq|client\/src\/pzq|frames\/src\/pzq)|tests\/interop\/pzq)\//]],
+  },
 ];
 
 const files = testFiles();
