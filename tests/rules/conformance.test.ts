@@ -117,6 +117,7 @@ const PROTOCOLS: readonly Protocol[] = [
     atLeast: 27,
     roles: [['queue', '## 3. Rules', /^(packages\/(pzq|client\/src\/pzq|frames\/src\/pzq)|tests\/interop\/pzq)\//]],
   },
+  { name: 'zmtp', clauses: '37/', atLeast: 28, roles: [] },
 ];
 
 const files = testFiles();
