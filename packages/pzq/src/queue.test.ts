@@ -113,6 +113,16 @@ describe('serving', () => {
     expect([to.waiting, queue.stats().inFlight]).toEqual([2, 2]);
   });
 
+  it('rule 16: gives a consumer that does not read no more than its connection holds', async () => {
+    await start();
+    const deaf = network.transport().router({ highWaterMark: 1, lingerMs: 0 });
+    deaf.connect(SEND);
+    await push(producer(), 'a', 'b', 'c', 'd');
+    await after(1000);
+    expect(queue.stats()).toMatchObject({ inFlight: 2, ready: 2 });
+    await deaf.close();
+  });
+
   it('rules 3 and 5: answers what it cannot store with the reason, in the order received', async () => {
     await start({ maxMessageBytes: 1024, maxParts: 2 });
     const from = producer();
@@ -135,17 +145,19 @@ describe('serving', () => {
     expect(queue.stats().counters.dropped['produce-one-frame']).toBe(1);
   });
 
-  it('rule 4: keeps the answers for a producer that does not read, and serves the others meanwhile', async () => {
-    await start();
-    const process = network.transport();
-    const slow = keep(new RawDealer(process, RECEIVE));
-    await push(slow, 'first');
-    for (let index = 0; index < 5000; index++) slow.send(String(index), '', 'x');
-    await after(3);
-    network.pause(process);
+  it('rule 4: keeps the answers of a producer that does not read, up to a bound, and serves others meanwhile', async () => {
+    await start({ producerAckMax: 100 });
+    const slow = keep(new RawDealer(network.transport(), RECEIVE, 'deaf'));
+    const ids = Array.from({ length: 2500 }, (_, index) => String(index));
+    for (const id of ids) slow.send(id, '', 'x');
+    await after(1000);
+    // What its connection holds, and the bound.
+    const kept = ids.slice(0, 2000 + 100);
+    expect(queue.stats().counters).toMatchObject({ stored: 2100, dropped: { 'producer-stalled': 400 } });
     await push(producer(), 'other');
-    network.resume(process);
-    for (let index = 0; index < 5000; index++) expect(await until(slow.next())).toEqual([String(index), '1', '']);
+    slow.listen();
+    const answers = await until(Promise.all(kept.map(() => slow.next())));
+    expect(answers).toEqual(kept.map((id) => [id, '1', '']));
   });
 
   it('rule 22: says how it is', async () => {
@@ -198,20 +210,27 @@ describe('a store that fails', () => {
   });
 
   it('that several servers share and that cannot keep up leases is left to time', async () => {
-    let taken = 0;
+    const message = { seq: 1, storedMicros: 1, body: [Buffer.from('a')], bytes: 1, deliveries: 0, expiresMicros: 0 };
+    const takes = [Promise.reject(new Error('take')), Promise.resolve([message])];
+    const asked: string[] = [];
     store.leases = {
-      take: () => (taken++ === 0 ? Promise.reject(new Error('first')) : Promise.resolve([])),
-      release: () => Promise.reject(new Error('release')),
+      take: () => takes.shift() ?? Promise.resolve([]),
+      release: () => {
+        asked.push('release');
+        return Promise.reject(new Error('release'));
+      },
       extend: () => {
+        asked.push('extend');
         throw new Error('extend');
       },
     };
     await start({ extendLease: true });
     const to = consumer();
-    await after(5000);
-    expect(taken).toBeGreaterThan(1);
-    to.answer({ from: { key: '', id: new Uint8Array() }, key: 'x' }, '0');
+    const delivery = await until(to.next());
+    to.answer(delivery);
+    to.answer(delivery, '0');
     await after(100);
+    expect(asked).toEqual(['extend', 'release']);
   });
 });
 
@@ -285,6 +304,25 @@ describe('the end', () => {
     await until(queue.close());
     await until(drained);
     expect(network.clock.now() - begun).toBeLessThan(10);
+  });
+
+  it('a close does not wait for a consumer to come', async () => {
+    await start();
+    await push(producer(), 'a');
+    await after(30);
+    const begun = network.clock.now();
+    await until(queue.close());
+    expect(network.clock.now() - begun).toBeLessThan(10);
+  });
+
+  it('rule 19: a drain gives producers drainMs to read their answers', async () => {
+    await start({ drainMs: 300 });
+    const slow = keep(new RawDealer(network.transport(), RECEIVE, 'deaf'));
+    for (let index = 0; index < 2500; index++) slow.send('id', '', 'x');
+    await after(1000);
+    const begun = network.clock.now();
+    await until(queue.drain());
+    expect(Math.abs(network.clock.now() - begun - 300)).toBeLessThan(10);
   });
 
   it('a drain before the start is a close', async () => {

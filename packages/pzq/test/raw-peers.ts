@@ -48,9 +48,14 @@ export class RawDealer {
   readonly #port: SocketPort;
   readonly #inbox = new Inbox();
 
-  constructor(transport: Transport, endpoint: string) {
+  /** `deaf`, in memory only: reads nothing before {@link RawDealer.listen}. */
+  constructor(transport: Transport, endpoint: string, deaf?: 'deaf') {
     this.#port = transport.dealer({ lingerMs: 0, peerQueueMax: 100_000 });
     this.#port.connect(endpoint);
+    if (deaf === undefined) this.listen();
+  }
+
+  listen(): void {
     this.#port.start(this.#inbox);
   }
 
