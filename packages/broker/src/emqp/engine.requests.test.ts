@@ -353,6 +353,45 @@ describe('a worker that cannot be reached', () => {
     expect(broker.stats.queues).toEqual([{ name: 'default', workers: 0, waiting: 1, inFlight: 0 }]);
   });
 
+  it('rule 16: all requests that come back go on, also when the worker is forgotten by then', () => {
+    broker.inform('w1');
+    broker.ready('w1', 3);
+    for (const id of ['m1', 'm2', 'm3']) broker.request('c1', id, 'default', 'reply-requested');
+    broker.inform('w2');
+    broker.ready('w2', 2);
+    expect(broker.undeliverable('w1', 'congested', 'm2')).toEqual(['left w1 congested', '-> w2 REQUEST m2 default']);
+    expect(broker.undeliverable('w1', 'congested', 'm3')).toEqual(['-> w2 REQUEST m3 default']);
+    expect(broker.dropped).toEqual({});
+  });
+
+  it('rule 16: those that do not come back may have arrived: they are answered, or lost after leaveGraceMs', () => {
+    broker.inform('w1');
+    broker.ready('w1', 3);
+    for (const id of ['m1', 'm2', 'm3']) broker.request('c1', id, 'default', 'reply-requested');
+    broker.undeliverable('w1', 'congested', 'm3');
+    expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
+    expect(broker.advance(5000)).toEqual(['5000ms: note request-dropped jobs-lost c1 default']);
+    expect(broker.stats).toMatchObject({ leaving: 0, openRequests: 1 });
+  });
+
+  it('rule 16: those that do not come back are lost at once when the connection is gone', () => {
+    broker.inform('w1');
+    broker.ready('w1', 2);
+    for (const id of ['m1', 'm2']) broker.request('c1', id);
+    broker.undeliverable('w1', 'unreachable', 'm2');
+    expect(broker.gone('w1')).toEqual(['note request-dropped jobs-lost c1 default']);
+  });
+
+  it('rule 16: guaranteed jobs go on at once, before the request that came back', () => {
+    broker.inform('w1');
+    broker.ready('w1', 2);
+    broker.request('c1', 'm1', 'default', 'guarantee');
+    broker.request('c1', 'm2');
+    broker.undeliverable('w1', 'unreachable', 'm2');
+    broker.inform('w2');
+    expect(dispatched(broker.ready('w2', 2))).toEqual(['w2 m1', 'w2 m2']);
+  });
+
   it('rule 16: a heartbeat that does not arrive tells it too', () => {
     broker.inform('w1');
     expect(broker.undeliverable('w1')).toEqual(['left w1 unreachable']);

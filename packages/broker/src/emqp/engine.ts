@@ -19,11 +19,12 @@ import type {
   EmqpInformScheduler,
   EmqpInformWorker,
   EmqpQueue,
+  EmqpRequest,
   EmqpResult,
   EmqpToAdminPort,
   EmqpToBroker,
 } from '@proj/frames/emqp';
-import type { Engine, Entropy, TimerEvent } from '@proj/transport';
+import type { Engine, Entropy, TimerEvent, UndeliverableReason } from '@proj/transport';
 import { schedulersAsJson, statusAsJson, workersAsJson } from './admin.js';
 import { type Books, newBooks } from './books.js';
 import type {
@@ -318,24 +319,18 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     const member = this.#books.peers.find(event);
     switch (command.kind) {
       case 'request':
-        if (member?.role === 'worker') {
-          this.#forget(member, reason);
-          this.#jobs.returned(member.open, command, true);
-        } else {
-          const leaver = this.#books.peers.findLeaver(event);
-          if (leaver !== undefined) this.#jobs.returned(leaver.open, command, false);
-        }
+        this.#onReturned(event, command, reason);
         break;
       case 'schedule':
       case 'unschedule':
         if (member?.role !== 'scheduler') break;
-        this.#lose(member, reason);
+        this.#strand(member, reason);
         // The others have had an UNSCHEDULE already.
         if (command.kind === 'schedule') routeScheduling(command, event, this.#books, this.#out);
         break;
       case 'ack':
       case 'heartbeat':
-        if (member !== undefined) this.#lose(member, reason);
+        if (member !== undefined) this.#strand(member, reason);
         break;
       case 'accepted':
       case 'result':
@@ -345,6 +340,24 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
       case 'admin-reply':
       // Nobody is left who would miss it.
     }
+  }
+
+  /** Rule 16: the request goes on, behind the guaranteed jobs that its worker was given before. */
+  #onReturned(from: EmqpParty, request: EmqpRequest, reason: UndeliverableReason): void {
+    const { peers } = this.#books;
+    const member = peers.find(from);
+    const worker = member?.role === 'worker' ? member : undefined;
+    const leaver = peers.findLeaver(from);
+    const job =
+      (worker && this.#jobs.takeBack(worker.open, request)) ?? (leaver && this.#jobs.takeBack(leaver.open, request));
+    if (worker !== undefined) this.#strand(worker, reason);
+    if (job !== undefined) this.#jobs.again(job);
+  }
+
+  /** Rule 16: not to be reached. Nothing is sent to it from here on, but what was sent may come back yet. */
+  #strand(member: Worker | Scheduler, reason: EmqpPeerLoss): void {
+    this.#forget(member, reason);
+    if (member.role === 'worker') this.#jobs.strand(member);
   }
 
   /** Rules 16 and 18, told by the transport before any send. */

@@ -109,20 +109,38 @@ export class Jobs {
       if (job.isPlain) this.#unconfirmed(job);
       else answerable.push(job);
     }
-    if (answerable.length === 0) return;
-    const leaver = this.#books.peers.leave(worker, this.#out.now);
-    for (const job of answerable) {
-      worker.open.remove(job);
-      leaver.open.add(job);
-    }
+    this.#entrust(worker, answerable);
   }
 
-  /** Rule 16: a dispatch came back. It was no attempt. `dead` when its worker is in no book any more. */
-  returned(open: OpenJobs, request: EmqpRequest, dead: boolean): void {
+  /**
+   * Rules 16 and 17: a message to the worker, which is registered no more, came back. Guaranteed jobs go on at once. Of the
+   * others nobody knows yet: those that did not go out either come back one by one, the rest is lost after a while.
+   */
+  strand(worker: Worker): void {
+    const again: Job[] = [];
+    const uncertain: Job[] = [];
+    for (const job of worker.open.values()) (job.guarantee ? again : uncertain).push(job);
+    this.#entrust(worker, uncertain);
+    for (const job of again) this.#resend(job);
+  }
+
+  /** Rule 16: takes back a job whose dispatch came back; `undefined` when it is over. It was no attempt. */
+  takeBack(open: OpenJobs, request: EmqpRequest): Job | undefined {
     const job = open.findLatest(request.id);
-    if (job !== undefined) this.#takeBack(job, request);
-    if (dead) this.recover(open);
-    if (job !== undefined) this.#again(job);
+    if (job === undefined) return undefined;
+    this.#detach(job);
+    job.attempts--;
+    if (job.attempts === 0) this.#books.guaranteed.remove(job);
+    job.request = request;
+    if (job.cost === 0) this.#charge(job, request);
+    return job;
+  }
+
+  /** Rules 14 and 16: to the next worker at once, or to the front. */
+  again(job: Job): void {
+    this.#out.counters.resends++;
+    this.#books.routes.remove(job.route);
+    this.#place(job, this.#route(job.name), 'front');
   }
 
   /** Rule 14: the worker’s queues are served. What waited in them for a worker need not move. */
@@ -302,7 +320,7 @@ export class Jobs {
   #resend(job: Job): void {
     this.#detach(job);
     if (job.attempts < this.#settings.guaranteeAttempts) {
-      this.#again(job);
+      this.again(job);
       return;
     }
     if (job.awaited) {
@@ -317,18 +335,14 @@ export class Jobs {
     this.#lose(job, 'guarantee-exhausted');
   }
 
-  #takeBack(job: Job, request: EmqpRequest): void {
-    this.#detach(job);
-    job.attempts--;
-    if (job.attempts === 0) this.#books.guaranteed.remove(job);
-    job.request = request;
-    if (job.cost === 0) this.#charge(job, request);
-  }
-
-  #again(job: Job): void {
-    this.#out.counters.resends++;
-    this.#books.routes.remove(job.route);
-    this.#place(job, this.#route(job.name), 'front');
+  /** Leaves these jobs of a worker that is registered no more to itself for a while. */
+  #entrust(worker: Worker, jobs: readonly Job[]): void {
+    if (jobs.length === 0) return;
+    const leaver = this.#books.peers.leave(worker, this.#out.now);
+    for (const job of jobs) {
+      worker.open.remove(job);
+      leaver.open.add(job);
+    }
   }
 
   #processed(job: Job, worker: Worker | undefined): void {

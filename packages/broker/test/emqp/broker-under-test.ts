@@ -122,9 +122,9 @@ export class BrokerUnderTest {
     return this.step({ kind: 'peer-gone', port: homeOf(name), peer: peerNamed(name) });
   }
 
-  /** What was last sent to the peer comes back. */
-  undeliverable(name: string, reason: UndeliverableReason = 'unreachable'): string[] {
-    const command = this.#lastSent.get(name);
+  /** What was last sent to the peer comes back, or what was sent under this id. */
+  undeliverable(name: string, reason: UndeliverableReason = 'unreachable', id?: string): string[] {
+    const command = this.#lastSent.get(id === undefined ? name : `${name} ${id}`);
     if (command === undefined) throw new Error(`nothing was sent to ${name}`);
     return this.step({ kind: 'undeliverable', port: homeOf(name), peer: peerNamed(name), command, reason });
   }
@@ -171,6 +171,7 @@ export class BrokerUnderTest {
       case 'send':
         encodeEmqp(effect.command);
         this.#lastSent.set(effect.peer.key, effect.command);
+        this.#lastSent.set(`${effect.peer.key} ${effect.command.id}`, effect.command);
         return `-> ${nameOf(effect)} ${describeCommand(effect.command)}`;
       case 'peer-joined':
         return `joined ${nameOf(effect)} ${effect.role}`;
