@@ -113,8 +113,7 @@ export class Changes {
     for (const removal of removes) if (removal.origin !== 'discard') this.#removes.set(removal.seq, removal);
     for (const burial of buries) if (!this.#removes.has(burial.seq)) this.#buries.set(burial.seq, burial);
     for (const { seq, deliveries: count } of deliveries) {
-      const superseded = this.#deliveries.has(seq) || this.#removes.has(seq) || this.#buries.has(seq);
-      if (!superseded) this.#deliveries.set(seq, count);
+      if (!this.#deliveries.has(seq) && !this.#removes.has(seq)) this.#deliveries.set(seq, count);
     }
     for (const seq of passed) if (!this.#removes.has(seq) && !this.#buries.has(seq)) this.#passed.add(seq);
   }

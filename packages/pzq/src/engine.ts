@@ -483,12 +483,11 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   #giveUp({ seq, deliveries }: Message): boolean {
     const { maxDeliveries } = this.#settings;
     if (maxDeliveries === 0) return false;
-    if (deliveries >= maxDeliveries && this.#deadLettersLeft) {
-      this.#bury(seq, 'max-deliveries');
-      return true;
-    }
+    const isOver = deliveries >= maxDeliveries && this.#deadLettersLeft;
+    if (isOver) this.#bury(seq, 'max-deliveries');
+    // Of dead letters as well, for whoever looks at them.
     this.#changes.delivered(seq, deliveries);
-    return false;
+    return isOver;
   }
 
   #bury(seq: number, reason: DeathReason): void {

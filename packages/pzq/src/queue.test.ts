@@ -357,8 +357,8 @@ describe('dead letters', () => {
     expect(events).toEqual([1, 2].map((seq) => ({ kind: 'dead-letter', seq, reason: 'max-deliveries' })));
     expect(queue.stats()).toMatchObject({ messages: 0, dead: 2 });
     expect(await list()).toMatchObject([
-      { reason: 'max-deliveries', body: [Buffer.from('a')] },
-      { reason: 'max-deliveries', body: [Buffer.from('b')] },
+      { reason: 'max-deliveries', deliveries: 1, body: [Buffer.from('a')] },
+      { reason: 'max-deliveries', deliveries: 1, body: [Buffer.from('b')] },
     ]);
     const [first] = await list();
     expect(first?.key).toMatch(KEY);
