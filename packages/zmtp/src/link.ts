@@ -10,9 +10,8 @@ import type { Turning, Turns } from './turn.js';
 import { deadlineOf } from './watch.js';
 import type { Watch, Watched } from './watch.js';
 
-/** A chunk may hold thousands of messages: after so many it is looked at the clock, after so long others have their turn. */
+/** A chunk may hold thousands of messages: after so many it is looked at the clock. */
 const MESSAGES_PER_LOOK = 16;
-const MS_PER_TURN = 2;
 
 /** The socket that a link belongs to. */
 export interface LinkHost {
@@ -50,7 +49,6 @@ export class Link implements ConnectionSink, Watched, Turning {
   /** Lets others have their turn. */
   #resting = false;
   #handled = 0;
-  #turnEnds = Infinity;
   #finishing = false;
   #ended = false;
   #closed = false;
@@ -88,7 +86,7 @@ export class Link implements ConnectionSink, Watched, Turning {
 
   /** The host listens, or the messages do not matter any more. */
   listen(): void {
-    if (this.#connection.holding) this.#schedule();
+    if (this.#connection.holding) this.#rest();
   }
 
   /** @internal Asked by the connection. */
@@ -127,9 +125,7 @@ export class Link implements ConnectionSink, Watched, Turning {
     this.#host.onMessage(this, frames);
     if (++this.#handled < MESSAGES_PER_LOOK) return;
     this.#handled = 0;
-    if (this.#host.watch.now() < this.#turnEnds) return;
-    this.#resting = true;
-    this.#schedule();
+    if (this.#host.turns.isOver(this.#host.watch.now())) this.#rest();
   }
 
   /** @internal Called by the connection. */
@@ -158,18 +154,21 @@ export class Link implements ConnectionSink, Watched, Turning {
   }
 
   /** @internal Called at the end of a turn. */
-  onTurn(now: number): void {
+  onWrite(now: number): void {
     this.#scheduled = false;
-    if (this.#closed) return;
-    this.#resting = false;
-    if (this.#connection.holding) this.#goOn(now);
     this.#flush(now);
+  }
+
+  /** @internal Called when it is its turn. */
+  onRead(now: number): void {
+    this.#resting = false;
+    if (this.#connection.holding && !this.#closed) this.#goOn(now);
   }
 
   readonly #onData = (chunk: Uint8Array): void => {
     if (this.#failure !== undefined) return;
     const now = this.#host.watch.now();
-    this.#turnEnds = now + MS_PER_TURN;
+    if (this.#host.turns.isOver(now)) this.#rest();
     this.#connection.receive(chunk, now);
     this.#renewDeadline();
   };
@@ -195,12 +194,18 @@ export class Link implements ConnectionSink, Watched, Turning {
   #schedule(): void {
     if (this.#scheduled || this.#closed) return;
     this.#scheduled = true;
-    this.#host.turns.later(this);
+    this.#host.turns.writeLater(this);
+  }
+
+  /** Nothing more is delivered until it is its turn again. */
+  #rest(): void {
+    if (this.#resting) return;
+    this.#resting = true;
+    this.#host.turns.readLater(this);
   }
 
   /** Delivers what was held. */
   #goOn(now: number): void {
-    this.#turnEnds = now + MS_PER_TURN;
     this.#connection.resume(now);
     if (this.#connection.holding) {
       if (!this.#resting) this.#host.onHeld(this);

@@ -223,10 +223,12 @@ describe('messages of one turn', () => {
       if (running) setImmediate(count);
     };
     count();
-    stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('x').repeat(1_000));
-    await station.received(1_000);
+    for (const name of ['1', '2', '3', '4', '5'])
+      stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready.replace(/37$/, `3${name}`), wire('x').repeat(400));
+    await station.received(2_000);
     running = false;
     expect(Math.max(...counts.values())).toBeLessThanOrEqual(32);
+    expect(new Set(station.messages.slice(0, 400).map(({ peer }) => peer.key)).size).toBeGreaterThan(1);
   });
 });
 

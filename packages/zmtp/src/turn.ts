@@ -1,29 +1,78 @@
-/** What is done once per turn of the event loop, after all that came in during this turn: one write per peer instead of many. */
+/** The turns of the event loop: what is done once at the end of each, and how long one may last. */
+import { Fifo } from '@proj/transport/adapter';
 
-/** Something that has work for the end of a turn. */
+/** Something that writes at the end of a turn, and reads on in a later one. */
 export interface Turning {
-  onTurn(now: number): void;
+  /** Write what has come up. */
+  onWrite(now: number): void;
+  /** Deliver what was held back. */
+  onRead(now: number): void;
 }
 
-/** Collects who has work, and lets all of them do it together. The only place of the package that reaches for the event loop. */
+/** So long messages are delivered within a turn; then timers and other sockets are next. */
+const MS_PER_TURN = 2;
+
+/**
+ * Lets everybody write at the end of a turn, after all that came in during it: one write per peer instead of many. Lets those
+ * read on, one after the other, whose messages were too many for one turn. The only place of the package that reaches for the
+ * event loop.
+ */
 export class Turns {
   readonly #now: () => number;
-  #waiting: Turning[] = [];
+  #writers: Turning[] = [];
+  readonly #readers = new Fifo<Turning>();
+  #armed = false;
+  #endsAt = Infinity;
 
-  /** `now` is what {@link Turning.onTurn} is told, read once per turn. */
+  /** The clock that all times here are of. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Calls `onTurn` at the end of this turn. Not to be asked twice for the same turn. */
-  later(turning: Turning): void {
-    if (this.#waiting.push(turning) === 1) setImmediate(this.#run);
+  /** Calls `onWrite` at the end of this turn. Not to be asked twice for the same turn. */
+  writeLater(turning: Turning): void {
+    this.#writers.push(turning);
+    this.#arm();
+  }
+
+  /** Calls `onRead` when it is its turn, behind all that asked before. Not to be asked again until then. */
+  readLater(turning: Turning): void {
+    this.#readers.push(turning);
+    this.#arm();
+  }
+
+  /** True when messages have been delivered for long enough in this turn. The first question begins the count. */
+  isOver(now: number): boolean {
+    if (this.#endsAt !== Infinity) return now >= this.#endsAt;
+    this.#endsAt = now + MS_PER_TURN;
+    this.#arm();
+    return false;
+  }
+
+  #arm(): void {
+    if (this.#armed) return;
+    this.#armed = true;
+    setImmediate(this.#run);
   }
 
   readonly #run = (): void => {
-    const waiting = this.#waiting;
-    this.#waiting = [];
+    this.#armed = false;
+    this.#endsAt = Infinity;
+    const writers = this.#writers;
+    this.#writers = [];
     const now = this.#now();
-    for (const turning of waiting) turning.onTurn(now);
+    for (const writer of writers) writer.onWrite(now);
+    this.#read();
   };
+
+  #read(): void {
+    for (let left = this.#readers.length; left > 0; left--) {
+      const now = this.#now();
+      if (this.isOver(now)) {
+        this.#arm();
+        return;
+      }
+      this.#readers.shift()?.onRead(now);
+    }
+  }
 }
