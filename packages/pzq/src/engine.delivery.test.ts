@@ -41,6 +41,16 @@ describe('rule 10: order', () => {
     expect(queue.stats.window).toBeLessThanOrEqual(20);
   });
 
+  it('rule 10: a large window is filled in portions', () => {
+    queue = new QueueUnderTest({ windowMax: 5000, windowMaxBytes: 10_000_000, intakeMax: 5000, batchMax: 1000 });
+    fill(1500);
+    queue.restart();
+    expect(queue.stats.window).toBe(1499);
+    queue.storeHeld = true;
+    queue.restart();
+    expect(queue.asked).toEqual([{ kind: 'load', outlet: 'queue', after: 0, limit: 1024, maxBytes: 4_194_304 }]);
+  });
+
   it('rule 10: the window is bounded in bytes; a single message may be larger', () => {
     queue = new QueueUnderTest({ windowMaxBytes: 500 });
     for (let i = 0; i < 5; i++) queue.produce('p', `${i}`, 'x'.repeat(200));

@@ -7,6 +7,10 @@ import type { Outlet } from './outlet.js';
 import type { Output } from './output.js';
 import type { StoredMessage } from './store/store.js';
 
+/** Fetched at a time: a store reads that much at once, and the process does nothing else meanwhile. */
+const LOAD_MAX = 1024;
+const LOAD_MAX_BYTES = 4 * 2 ** 20;
+
 /** What a shelf must be told. */
 export interface ShelfSettings {
   readonly windowMax: number;
@@ -61,11 +65,6 @@ export class Shelf {
     return this.#wantsMore() && this.#notBefore > this.#out.now ? this.#notBefore : Infinity;
   }
 
-  /** How many further messages the window takes. */
-  get room(): number {
-    return this.#outlet.readyBytes < this.#settings.windowMaxBytes ? this.#settings.windowMax - this.#outlet.ready : 0;
-  }
-
   hides(seq: number): boolean {
     return this.#hidden.has(seq);
   }
@@ -103,8 +102,8 @@ export class Shelf {
     if (!this.#wantsMore() || this.#notBefore > this.#out.now) return;
     this.#reading = 'load';
     this.#asked = { cursor: this.#cursor, top: this.#top };
-    const limit = this.#settings.windowMax - this.#outlet.ready;
-    const maxBytes = this.#settings.windowMaxBytes - this.#outlet.readyBytes;
+    const limit = Math.min(this.#settings.windowMax - this.#outlet.ready, LOAD_MAX);
+    const maxBytes = Math.min(this.#settings.windowMaxBytes - this.#outlet.readyBytes, LOAD_MAX_BYTES);
     this.#out.push({ kind: 'load', outlet: name, after: this.#cursor, limit, maxBytes });
   }
 
