@@ -97,7 +97,9 @@ test('a connection that fails or falls silent ends after at most three deadlines
       let deadlines = 0;
       for (; connection.deadline < Infinity; deadlines++) connection.tick(connection.deadline);
       assert.ok(deadlines <= 3);
-      assert.match(story.at(-1) ?? '', /^failed/);
+      // A fault may make it a peer of ZMTP 3.0, which nobody can ask for a sign of life.
+      const old = bytes[10] === 3 && bytes[11] === 0;
+      if (!old) assert.match(story.at(-1) ?? '', /^failed/);
     }),
     { numRuns: 5_000 },
   );
