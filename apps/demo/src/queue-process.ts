@@ -9,10 +9,13 @@ import type { Guard } from './launch.js';
 /** How long the queue may take to finish when all is over. */
 const GRACE_MS = 15_000;
 
-/** Where producers and consumers come to. */
+const FREE = 'tcp://127.0.0.1:*';
+
+/** Where producers, consumers and the curious come to. */
 export interface QueueEndpoints {
   readonly receive: string;
   readonly send: string;
+  readonly monitor: string;
 }
 
 /** What the queue has logged of itself. */
@@ -28,7 +31,7 @@ export class QueueProcess {
   readonly folder: string;
   readonly #guard: Guard;
   #program: ChildProgram;
-  #endpoints: QueueEndpoints = { receive: 'tcp://127.0.0.1:*', send: 'tcp://127.0.0.1:*' };
+  #endpoints: QueueEndpoints = { receive: FREE, send: FREE, monitor: FREE };
 
   private constructor(folder: string, guard: Guard) {
     this.folder = folder;
@@ -97,11 +100,8 @@ export class QueueProcess {
   }
 
   #launch(): ChildProgram {
-    const { receive, send } = this.#endpoints;
     const options = {
-      receive,
-      send,
-      monitor: 'tcp://127.0.0.1:*',
+      ...this.#endpoints,
       store: `lmdb:${this.folder}`,
       // A producer that has seen no answer before the crash sends its messages again.
       'dedupe-window-ms': '3600000',

@@ -50,15 +50,19 @@ describe('verdict', () => {
 });
 
 describe('whereToLook', () => {
-  it('names commands that reach this very broker', () => {
+  it('names commands that reach this very broker and this very queue', () => {
     const lines = whereToLook(
       'tcp://127.0.0.1:7',
-      { receive: 'tcp://127.0.0.1:8', send: 'tcp://127.0.0.1:9' },
+      { receive: 'tcp://127.0.0.1:8', send: 'tcp://127.0.0.1:9', monitor: 'tcp://127.0.0.1:10' },
       (app) => `run ${app}`,
     );
     expect(lines).toContain('  run cli services --connect tcp://127.0.0.1:7');
-    expect(lines.filter((line) => line.startsWith('  run ')).every((line) => line.includes('tcp://127.0.0.1:7'))).toBe(
-      true,
-    );
+    expect(lines.filter((line) => /^ {2}run cli (push|monitor|pull) /.test(line))).toEqual([
+      '  run cli push hello --connect tcp://127.0.0.1:8',
+      '  run cli monitor --connect tcp://127.0.0.1:10',
+      '  run cli pull --connect tcp://127.0.0.1:9',
+    ]);
+    const others = lines.filter((line) => /^ {2}run (?!cli (push|monitor|pull) )/.test(line));
+    expect(others.every((line) => line.includes('tcp://127.0.0.1:7'))).toBe(true);
   });
 });

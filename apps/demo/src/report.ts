@@ -69,7 +69,10 @@ export function whereToLook(endpoint: string, queue: QueueEndpoints, start: (app
     `  ${start('cli')} call text-stats @README.md ${connect}`,
     `  ${start('worker')} --service echo ${connect}`,
     `  ${start('cli')} call echo hello ${connect}`,
-    `The queue takes messages at ${queue.receive} and gives them out at ${queue.send}.`,
+    'And the queue:',
+    `  ${start('cli')} push hello --connect ${queue.receive}`,
+    `  ${start('cli')} monitor --connect ${queue.monitor}`,
+    `  ${start('cli')} pull --connect ${queue.send}`,
     'Options and examples of each program: --help. The protocols: docs/protocols/mdp.md and docs/protocols/pzq.md.',
   ];
 }

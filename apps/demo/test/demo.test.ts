@@ -4,8 +4,12 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { programPath, Programs, undocumentedFlags } from '@proj/appkit/testing';
 import { afterEach, describe, expect, it } from 'vitest';
+
+/** For commands on a busy machine. */
+const PATIENT = ['--timeout-ms', '50000'];
 
 const programs = new Programs();
 let demo: ChildProcessWithoutNullStreams | undefined;
@@ -55,7 +59,8 @@ describe('proj-demo', () => {
   });
 
   it('pushes their names into a queue, kills it, and loses none of them', async () => {
-    const { code, stdout } = await programs.run('demo', ['--once']);
+    const sources = fileURLToPath(new URL('../../../packages/pzq', import.meta.url));
+    const { code, stdout } = await programs.run('demo', ['--once', '--folder', sources]);
     expect(code).toBe(0);
     const [, killed] = / and with \d+ of them acknowledged the queue \((\d+)\) is killed\./.exec(stdout) ?? [];
     const [, successor, found] =
@@ -96,14 +101,22 @@ describe('proj-demo', () => {
     const endpoint = /stays up at (\S+)/.exec(output)?.[1] ?? '';
     const call = await programs.run('cli', ['call', 'text-stats', 'one two', '--connect', endpoint]);
     expect(JSON.parse(call.stdout)).toMatchObject({ words: 2 });
+    const [, receive = '', send = ''] = / push hello --connect (\S+)[^]* pull --connect (\S+)/.exec(output) ?? [];
+    expect(await programs.run('cli', ['push', 'hello', '--connect', receive, ...PATIENT])).toMatchObject({ code: 0 });
+    expect(await programs.run('cli', ['pull', '--connect', send, ...PATIENT])).toMatchObject({
+      code: 0,
+      stdout: 'hello\n',
+    });
     const pids = [...output.matchAll(/process (\d+)\) at|^worker \d +(\d+)/gm)].map(([, broker, worker]) =>
       Number(broker ?? worker),
     );
     expect(pids).toHaveLength(4);
     expect(pids.filter(isRunning)).toHaveLength(3);
+    const queue = Number(/It is up again \((\d+)\)/.exec(output)?.[1]);
+    expect(isRunning(queue)).toBe(true);
     child.kill('SIGINT');
     expect(await once(child, 'exit')).toEqual([0, null]);
-    expect(pids.filter(isRunning)).toEqual([]);
+    expect([...pids, queue].filter(isRunning)).toEqual([]);
   });
 
   it('exits 1 with one line when a program ends on its own, and ends the others', async () => {
