@@ -3,15 +3,17 @@ import { milliseconds, someOf, transportOption } from '@proj/appkit';
 import { sharedOptions } from './protocol.js';
 import { emqp } from './protocols/emqp.js';
 import { mdp } from './protocols/mdp.js';
+import { nfp } from './protocols/nfp.js';
 import { ppp } from './protocols/ppp.js';
 
-/** The protocols that can be served. A new one is a file in `protocols/`, a member here, and an `extend` below. */
-export const protocols = { mdp, emqp, ppp };
+/** The protocols that can be served, in the order in which they are. A new one is a file in `protocols/`, a member here, and an `extend` below. */
+export const protocols = { mdp, nfp, emqp, ppp };
 
 /** Name of a protocol, as `--only` has it. */
 export type ProtocolName = keyof typeof protocols;
 
-const names = Object.keys(protocols) as [ProtocolName, ...ProtocolName[]];
+/** Their names, in the same order. */
+export const names = Object.keys(protocols) as [ProtocolName, ...ProtocolName[]];
 
 /** Schema of all options. */
 export const brokerOptions = sharedOptions
@@ -23,5 +25,6 @@ export const brokerOptions = sharedOptions
     statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
   })
   .extend(mdp.options.shape)
+  .extend(nfp.options.shape)
   .extend(emqp.options.shape)
   .extend(ppp.options.shape);

@@ -1,12 +1,14 @@
 /** proj-broker: serves the protocols of this project. */
 import { defineCommand, every, processTransport, runProgram, untilStopped } from '@proj/appkit';
+import { SharedRouters } from '@proj/transport';
 import manifest from '../package.json' with { type: 'json' };
-import { brokerOptions, protocols } from './config.js';
+import { brokerOptions, names, protocols } from './config.js';
 import type { Server } from './protocol.js';
 
 const serve = defineCommand({
   name: 'serve',
-  summary: 'Brokers requests between clients and workers: Majordomo 0.2 and 0.1 with MMI, EventMQ, Paranoid Pirate.',
+  summary:
+    'Brokers requests between clients and workers: Majordomo 0.2 and 0.1 with MMI, NORFAB, EventMQ, Paranoid Pirate.',
   options: brokerOptions,
   examples: [
     { what: 'on this machine only, at the port of the specification', line: '' },
@@ -16,20 +18,32 @@ const serve = defineCommand({
   ],
   async run({ settings, log, stop }) {
     const transport = processTransport(settings.transport);
+    const shared = new SharedRouters(transport);
     const failure = new AbortController();
     const ended = new AbortController();
     const servers = new Map<string, Server>();
     const drainAll = () => Promise.all([...servers.values()].map((server) => server.drain()));
     try {
-      for (const name of new Set(settings.only)) {
+      for (const name of names.filter((each) => settings.only.includes(each))) {
+        const { claim } = protocols[name];
         const child = log.child({ protocol: name });
+        const mdpEndpoint = servers.get('mdp')?.endpoints['mdp'] ?? settings.mdp;
         const onBroken = (error: Error) => {
           failure.abort(error);
         };
         const onEnded = () => {
           ended.abort();
         };
-        servers.set(name, await protocols[name].serve(settings, { transport, log: child, onBroken, onEnded }));
+        servers.set(
+          name,
+          await protocols[name].serve(settings, {
+            transport: claim === undefined ? transport : shared.member(claim),
+            log: child,
+            onBroken,
+            onEnded,
+            mdpEndpoint,
+          }),
+        );
       }
     } catch (error) {
       await drainAll();

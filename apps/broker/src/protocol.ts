@@ -1,7 +1,7 @@
 /** What a protocol brings to proj-broker: its own options, and how it is served. One file per protocol in `protocols/`. */
 import { milliseconds, wholeNumber } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
-import type { Transport } from '@proj/transport';
+import type { Claim, Transport } from '@proj/transport';
 import * as z from 'zod';
 
 const DAY_MS = 86_400_000;
@@ -10,10 +10,14 @@ const DAY_MS = 86_400_000;
 export const sharedOptions = z.strictObject({
   heartbeatMs: milliseconds({ min: 10, max: DAY_MS })
     .optional()
-    .describe('heartbeat interval (default: as the reference of each protocol; mdp: 2500, emqp: 3000, ppp: 1000)'),
+    .describe(
+      'heartbeat interval (default: as the reference of each protocol; mdp and nfp: 2500, emqp: 3000, ppp: 1000)',
+    ),
   liveness: wholeNumber({ min: 2, max: 100 })
     .optional()
-    .describe('silent intervals after which a peer is gone (default: as the reference of each protocol; 3)'),
+    .describe(
+      'silent intervals after which a peer is gone (default: as the reference of each protocol; nfp: 6, others: 3)',
+    ),
   requestTtlMs: milliseconds({ min: 1, max: DAY_MS })
     .default(30_000)
     .describe('how long a request waits for a service that has no worker'),
@@ -43,12 +47,16 @@ export interface Surroundings {
   readonly onBroken: (error: Error) => void;
   /** To be called when somebody who may has asked for the end of the program. */
   readonly onEnded: () => void;
+  /** Where Majordomo is bound; where it would be, if it is not served. */
+  readonly mdpEndpoint: string;
 }
 
 /** A protocol of proj-broker, with the options it has beyond the shared ones. */
 export interface Protocol<Options extends z.ZodObject = z.ZodObject> {
   /** Named so that they can stand beside those of other protocols. */
   readonly options: Options;
+  /** Which frames are of this protocol, where it may share an endpoint with others. Default: it shares none. */
+  readonly claim?: Claim;
   /** Binds and serves. Rejects with `ADDRESS_IN_USE` when an endpoint is taken, `OPTIONS_INVALID` for options that do not fit. */
   serve(settings: SharedSettings & z.output<Options>, surroundings: Surroundings): Promise<Server>;
 }

@@ -15,7 +15,15 @@ const programs = new Programs();
 afterEach(() => programs.end());
 
 const FREE = 'tcp://127.0.0.1:*';
-const ENDPOINTS = ['--mdp', '--emqp-frontend', '--emqp-backend', '--emqp-admin', '--ppp-frontend', '--ppp-backend'];
+const ENDPOINTS = [
+  '--mdp',
+  '--nfp',
+  '--emqp-frontend',
+  '--emqp-backend',
+  '--emqp-admin',
+  '--ppp-frontend',
+  '--ppp-backend',
+];
 const ANY_PORT = ENDPOINTS.flatMap((flag) => [flag, FREE]);
 const BOUND = expect.stringMatching(/^tcp:\/\/127\.0\.0\.1:\d+$/) as string;
 
@@ -27,6 +35,7 @@ describe('proj-broker', () => {
       name: 'proj-broker',
       endpoints: {
         mdp: BOUND,
+        nfp: BOUND,
         emqpFrontend: BOUND,
         emqpBackend: BOUND,
         emqpAdmin: BOUND,
@@ -50,8 +59,8 @@ describe('proj-broker', () => {
     ['a bad number', ['--liveness', '1'], 'proj-broker: --liveness = 1: must be a whole number, from 2 to 100'],
     [
       'a protocol that does not exist yet',
-      ['--only', 'mdp,nfp'],
-      'proj-broker: --only = ["mdp","nfp"]: must be a list of mdp, emqp, ppp\n',
+      ['--only', 'mdp,pzq'],
+      'proj-broker: --only = ["mdp","pzq"]: must be a list of mdp, nfp, emqp, ppp\n',
     ],
     ['an operand', ['start'], 'proj-broker: too many arguments'],
     [
@@ -130,6 +139,56 @@ describe('proj-broker', () => {
     expect(await broker.exit).toMatchObject({ code: 0, signal: null, stderr: '' });
     expect(await broker.record('drained')).toBeDefined();
     await console.close();
+  });
+
+  describe('Majordomo and NORFAB', () => {
+    /** Sends frames from a DEALER; resolves to the first answer. */
+    async function ask(endpoint: string, ...texts: string[]): Promise<string[]> {
+      const transport = zmqTransport();
+      await transport.load();
+      const dealer = transport.dealer();
+      dealer.connect(endpoint);
+      const ignore = () => undefined;
+      const answer = new Promise<Uint8Array[]>((resolve) => {
+        const rest = { onPeerGone: ignore, onUndeliverable: ignore, onRejected: ignore, onBroken: ignore };
+        dealer.start({ onMessage: (_, frames) => resolve(frames), ...rest });
+      });
+      dealer.send(
+        ROUTER_PEER,
+        texts.map((text) => Buffer.from(text)),
+      );
+      const frames = await answer;
+      await dealer.close();
+      return frames.map((frame) => Buffer.from(frame).toString());
+    }
+
+    const SHUTDOWN = ['', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'u1', '{"task":"shutdown"}'];
+
+    it('share the endpoint of --mdp unless told otherwise', async () => {
+      const { endpoint, broker } = await programs.startBroker();
+      expect((await broker.record('listening'))['endpoints']).toMatchObject({ mdp: endpoint, nfp: endpoint });
+      expect(await ask(endpoint, 'MDPC02', '\x01', 'mmi.service', 'echo')).toEqual([
+        'MDPC02',
+        '\x03',
+        'mmi.service',
+        '404',
+      ]);
+      expect((await ask(endpoint, '', 'NFPC01', '0x04', 'sample', 'all', 'u1', '{}')).slice(0, 6)).toEqual([
+        ...['', 'NFPB01', '0x05', 'sample', 'u1', '400'],
+      ]);
+      expect((await ask(endpoint, ...SHUTDOWN))[5]).toBe('400');
+    });
+
+    it('--nfp-management-commands lets a client end the program', async () => {
+      const flags = ['--only', 'nfp', '--nfp', FREE, '--nfp-management-commands', '--nfp-dialect', 'legacy'];
+      const broker = programs.start('broker', flags);
+      const { nfp } = (await broker.record('listening'))['endpoints'] as { nfp: string };
+      expect(await ask(nfp, ...SHUTDOWN)).toEqual([
+        ...['', 'NFPC01', '0x05', 'mmi.service.broker', 'u1', '200', '"shutting down"'],
+      ]);
+      expect(await broker.exit).toMatchObject({ code: 0, signal: null, stderr: '' });
+      expect(await broker.record('drained')).toBeDefined();
+    });
   });
 
   it('drains when its parent at the other end of an IPC channel goes away', async () => {

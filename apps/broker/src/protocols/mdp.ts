@@ -47,6 +47,8 @@ type Settings = SharedSettings & z.output<typeof options>;
 /** `mdp` of `--only`. */
 export const mdp: Protocol<typeof options> = {
   options,
+  // `"MDP" ...`, behind an empty frame in 0.1.
+  claim: ([first, second]) => (first?.length === 0 ? second : first)?.[0] === 0x4d,
   async serve(settings, { transport, log, onBroken }) {
     const broker = new MdpBroker({ ...brokerOptions(settings), transport });
     broker.on('broken', onBroken);

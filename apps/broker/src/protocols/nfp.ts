@@ -1,0 +1,83 @@
+/** NFP, the protocol of NORFAB, in proj-broker. */
+import { bindEndpoint, bytes, oneOf, onOff, wholeNumber } from '@proj/appkit';
+import { NfpBroker } from '@proj/broker';
+import type { NfpBrokerOptions } from '@proj/broker';
+import * as z from 'zod';
+import type { Protocol, SharedSettings } from '../protocol.js';
+import { logEvents, WORKER_NOTICES } from './log-events.js';
+
+/** What the two sides may agree on: the shared options allow more. */
+const INTERVAL_MS = { min: 100, max: 600_000 };
+const MULTIPLIER = { min: 2, max: 20 };
+
+const options = z.strictObject({
+  nfp: bindEndpoint().optional().describe('ROUTER for clients and workers of NORFAB (default: that of --mdp, shared)'),
+  nfpDialect: oneOf(['current', 'legacy'])
+    .default('current')
+    .describe('header of what is sent: current for NORFAB 0.15.0 and later, legacy for clients up to 0.14.0'),
+  nfpQueueForService: onOff()
+    .default(false)
+    .describe('let a job wait for a service without workers, for --request-ttl-ms'),
+  nfpRedispatchAny: onOff()
+    .default(true)
+    .describe('send a job for any worker again when its worker is lost before it has accepted'),
+  nfpManagementCommands: onOff()
+    .default(false)
+    .describe('let anybody restart and stop this broker, and send workers away'),
+  nfpRequestQueueMax: wholeNumber({ min: 1, max: 10_000_000 }).default(10_000).describe('jobs that may wait'),
+  nfpRequestQueueMaxBytes: bytes({ min: 1024 })
+    .default(67_108_864)
+    .describe('what jobs that wait or may have to be sent again may occupy'),
+  nfpMaxMessageBytes: bytes({ min: 1024 })
+    .default(134_217_728)
+    .describe('largest message; at an endpoint shared with --mdp, --mdp-max-message-bytes counts'),
+});
+
+type Settings = SharedSettings & z.output<typeof options>;
+
+/** `nfp` of `--only`. */
+export const nfp: Protocol<typeof options> = {
+  options,
+  // `empty "NFP" ...`, as peers and broker write it.
+  claim: ([empty, header]) =>
+    empty?.length === 0 && header?.[0] === 0x4e && header[1] === 0x46 && header[2] === 0x50 && header.length === 6,
+  async serve(settings, { transport, log, onBroken, onEnded, mdpEndpoint }) {
+    const { nfp: wanted = mdpEndpoint } = settings;
+    const broker = new NfpBroker({ ...brokerOptions(settings), endpoint: wanted, transport });
+    broker.on('broken', onBroken);
+    broker.on('management', ({ task, peer }) => {
+      log.warn({ peer: Buffer.from(peer.id).toString('hex'), task }, 'management');
+      if (task === 'shutdown') onEnded();
+    });
+    logEvents(broker, WORKER_NOTICES, log);
+    const [endpoint = wanted] = await broker.start();
+    return {
+      endpoints: { nfp: endpoint },
+      stats: () => {
+        const { services, ...stats } = broker.stats();
+        return { ...stats, services: services.length };
+      },
+      drain: () => broker.drain(),
+    };
+  },
+};
+
+function brokerOptions(settings: Settings): NfpBrokerOptions {
+  const { heartbeatMs, liveness } = settings;
+  return {
+    ...(heartbeatMs === undefined ? {} : { keepaliveIntervalMs: within(heartbeatMs, INTERVAL_MS) }),
+    ...(liveness === undefined ? {} : { keepaliveMultiplier: within(liveness, MULTIPLIER) }),
+    requestTtlMs: settings.requestTtlMs,
+    dialect: settings.nfpDialect,
+    queueForService: settings.nfpQueueForService,
+    redispatchAny: settings.nfpRedispatchAny,
+    managementCommands: settings.nfpManagementCommands,
+    requestQueueMax: settings.nfpRequestQueueMax,
+    requestQueueMaxBytes: settings.nfpRequestQueueMaxBytes,
+    maxMessageBytes: settings.nfpMaxMessageBytes,
+  };
+}
+
+function within(value: number, { min, max }: { readonly min: number; readonly max: number }): number {
+  return Math.min(Math.max(value, min), max);
+}
