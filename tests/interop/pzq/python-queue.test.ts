@@ -1,0 +1,146 @@
+// Our producer and consumer at a queue that is not ours (rules 23 and 24 of docs/protocols/pzq.md).
+import { nextEvent, ownEndpoint } from '@proj/testkit';
+import type { PzqConsumerEvents, PzqProducerEvents } from '@proj/client';
+import { describe, expect, it } from 'vitest';
+import { stage } from './stage.js';
+
+const theater = stage();
+const text = (body: readonly Buffer[]): string => body.map(String).join('|');
+
+describe('PZQ: a Python queue and our producer', () => {
+  it('rule 23: parts in front of the blank are accepted, and so is text behind it', async () => {
+    const { queue, receive } = await theater.pythonQueue({ more: 1 });
+    await theater.producer({ endpoints: [receive] }).send(['x', '', 'y']);
+    expect(await queue.line('received')).toMatchObject({ headers: [], body: ['78', '', '79'] });
+  });
+
+  it('rule 23: any status but 1 rejects with the queue’s words', async () => {
+    const { receive } = await theater.pythonQueue({ refuse: 'No more today', more: 1 });
+    await expect(theater.producer({ endpoints: [receive] }).send('x')).rejects.toMatchObject({
+      code: 'REJECTED',
+      details: { reason: 'No more today' },
+    });
+  });
+
+  it('rule 23: what stays unanswered is sent again under the same id', async () => {
+    const { queue, receive } = await theater.pythonQueue({ forget: 3 });
+    const producer = theater.producer({ endpoints: [receive], ackTimeoutMs: 300 });
+    await Promise.all(['x', 'y', 'z'].map((body) => producer.send(body)));
+    await queue.line('received', {}, 6);
+    // How many connections it took is a matter of luck: what counts is that each message kept its id.
+    const ids = queue.lines('received').map(({ id }) => id);
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it('rule 23: a queue that is killed and started again gets what the first one did not answer', async () => {
+    const receive = await ownEndpoint();
+    const { queue } = await theater.pythonQueue({ receive, forget: 1000 });
+    const producer = theater.producer({ endpoints: [receive] });
+    const lost = nextEvent<PzqProducerEvents, 'note'>(producer, 'note');
+    const sent = Promise.all(['x', 'y', 'z'].map((body) => producer.send(body)));
+    await queue.line('received', {}, 3);
+    const ids = queue
+      .lines('received')
+      .slice(0, 3)
+      .map(({ id }) => id);
+    queue.kill('SIGKILL');
+    await lost;
+    const { queue: second } = await theater.pythonQueue({ receive });
+    await sent;
+    await second.line('received', {}, 3);
+    expect(
+      second
+        .lines('received')
+        .slice(0, 3)
+        .map(({ id }) => id),
+    ).toEqual(ids);
+  });
+
+  it('goes on to the next endpoint when nobody answers at the first', async () => {
+    const { receive } = await theater.pythonQueue({ forget: 1_000_000 });
+    const { queue, receive: next } = await theater.pythonQueue();
+    await theater.producer({ endpoints: [receive, next], ackTimeoutMs: 300 }).send('x');
+    await queue.line('received');
+  });
+});
+
+describe('PZQ: a Python queue and our consumer', () => {
+  it('rule 24: headers in front of the blank are ignored, acknowledgements are 1 and 0', async () => {
+    const { queue, receive, send } = await theater.pythonQueue({ more: 1 });
+    await theater.storeBy('ours', receive, [[Buffer.from('x'), Buffer.alloc(0)]]);
+    const consumer = theater.consumer({ endpoints: [send] });
+    const first = (await consumer.receive())!;
+    expect(text(first.body)).toBe('x|');
+    first.nack();
+    const second = (await consumer.receive())!;
+    expect(second.key).toBe(first.key);
+    second.ack();
+    await queue.line('acked', { key: first.key, positive: true });
+    expect(queue.lines('acked').map(({ positive }) => positive)).toEqual([false, true]);
+  });
+
+  it('rule 24: a handler that rejects gives its message back, and handles it when it comes again', async () => {
+    const { queue, receive, send } = await theater.pythonQueue();
+    await theater.storeBy('ours', receive, [[Buffer.from('x')]]);
+    const consumer = theater.consumer({ endpoints: [send] });
+    let calls = 0;
+    const run = consumer.run(() => {
+      if (++calls === 1) throw new Error('once');
+    });
+    await queue.line('acked', { positive: true });
+    expect([calls, queue.lines('acked').length]).toEqual([2, 2]);
+    await Promise.all([consumer.drain(), run]);
+  });
+
+  it('rule 24: a message that comes again after it was acknowledged is acknowledged again and not handled', async () => {
+    const { queue, receive, send } = await theater.pythonQueue({ deaf: 1, 'ack-timeout-ms': 500 });
+    await theater.storeBy('ours', receive, [[Buffer.from('x')]]);
+    const consumer = theater.consumer({ endpoints: [send], dropExpired: false });
+    (await consumer.receive())!.ack();
+    const reader = consumer.receive();
+    await queue.line('acked', { positive: true }, 2);
+    const { handedOut, acked, repeated } = consumer.stats();
+    expect([handedOut, acked]).toEqual([1, 1]);
+    expect(repeated).toBeGreaterThanOrEqual(1);
+    await consumer.close();
+    expect(await reader).toBeUndefined();
+  });
+
+  it('rule 24: deliveries that are too old are dropped, and the clocks suspected', async () => {
+    const { queue, receive, send } = await theater.pythonQueue();
+    queue.tell({ do: 'stale' });
+    const consumer = theater.consumer({ endpoints: [send] });
+    const suspected = nextEvent<PzqConsumerEvents, 'error'>(consumer, 'error');
+    const reader = consumer.receive();
+    // Commands may be read late: what is delivered before is good, and no reason to suspect anything.
+    await queue.line('stale');
+    await theater.storeBy(
+      'ours',
+      receive,
+      Array.from({ length: 25 }, (_, i) => [Buffer.from(`${i}`)]),
+    );
+    expect((await suspected).error).toMatchObject({ code: 'EXPIRED' });
+    expect(queue.lines('acked')).toEqual([]);
+    await consumer.close();
+    expect(await reader).toBeUndefined();
+  });
+
+  it('says that it takes longer by a key alone', async () => {
+    const { queue, receive, send } = await theater.pythonQueue();
+    await theater.storeBy('ours', receive, [[Buffer.from('x')]]);
+    const message = (await theater.consumer({ endpoints: [send] }).receive())!;
+    message.extend();
+    message.ack();
+    await queue.line('acked', { positive: true });
+    expect(queue.lines('extended')).toMatchObject([{ key: message.key }]);
+  });
+
+  it('takes from two queues and answers each its own', async () => {
+    const queues = [await theater.pythonQueue(), await theater.pythonQueue()];
+    for (const { receive } of queues) await theater.storeBy('ours', receive, [[Buffer.from('x')], [Buffer.from('y')]]);
+    const consumer = theater.consumer({ endpoints: queues.map(({ send }) => send) });
+    const run = consumer.run(() => undefined);
+    await Promise.all(queues.map(({ queue }) => queue.line('acked', { positive: true }, 2)));
+    await Promise.all([consumer.drain(), run]);
+  });
+});
