@@ -115,6 +115,9 @@ export class Link implements ConnectionSink, Watched, Turning {
 
   /** @internal Called by the connection. */
   onReady(identity: Uint8Array): void {
+    // Who does not know PING is left to TCP, which finds out when its machine is gone.
+    const { heartbeatMs } = this.#host.settings;
+    if (heartbeatMs > 0 && !this.#connection.noticesSilence) this.#socket.setKeepAlive(true, heartbeatMs);
     this.#host.onReady(this, identity);
     this.#endWhenDone();
   }

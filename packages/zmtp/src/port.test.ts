@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connect, createServer, Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { ManualClock } from '@proj/heartbeat';
 import type { PortOptions } from '@proj/transport';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -92,6 +93,11 @@ function hears(socket: Socket, text: string): Promise<void> {
   });
 }
 
+/** The addresses of this machine. */
+function addresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []);
+}
+
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('a peer that does not behave', () => {
@@ -163,6 +169,41 @@ describe('a peer that does not behave', () => {
     expect(await stranger(endpoint, LIBZMQ.greeting).closed).toBe('');
     known[0]!.tell('still here');
     await station.received(3);
+  });
+});
+
+describe('a peer of ZMTP 3.0', () => {
+  it('is left to the keep-alive of TCP, others are not', async () => {
+    const keepAlive = vi.spyOn(Socket.prototype, 'setKeepAlive');
+    const { router } = observed();
+    const port = router({ connectionHeartbeatMs: 3_000 });
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('new'));
+    await station.received(1);
+    expect(keepAlive).not.toHaveBeenCalled();
+    const other = LIBZMQ.ready.replace(/37$/, '38');
+    stranger(endpoint, LIBZMQ.greeting.replace('0301', '0300'), other, wire('old'));
+    await station.received(2);
+    expect(keepAlive.mock.calls).toEqual([[true, 3_000]]);
+  });
+});
+
+describe('an endpoint', () => {
+  const places: [endpoint: string, available: boolean][] = [
+    ['tcp://localhost:*', true],
+    ['tcp://[::1]:*', addresses().includes('::1')],
+    [`ipc://@proj-${randomUUID()}`, process.platform === 'linux'],
+  ];
+  it.each(places.filter(([, available]) => available))('such as %s can be bound and connected to', async (endpoint) => {
+    const { router, dealer } = observed();
+    const port = router();
+    const bound = await port.bind(endpoint);
+    const station = new Station(port);
+    const client = dealer();
+    client.connect(bound);
+    new Station(client).tell('hello');
+    expect((await station.message(0)).text).toBe('hello');
   });
 });
 

@@ -93,6 +93,11 @@ export class Connection {
     return this.#stage === 'traffic';
   }
 
+  /** True when silence is noticed: heartbeats are on and the peer knows PING. */
+  get noticesSilence(): boolean {
+    return this.#pings;
+  }
+
   /** When {@link tick} must be called; `Infinity` when nothing depends on time. Moves later without notice. */
   get deadline(): number {
     // Who does not listen must not conclude that the peer is silent.
