@@ -7,6 +7,7 @@ import type { Host, StartProgram } from '../kit/simulation.js';
 import { AnswersChecker } from './answers.js';
 import { CalmChecker } from './calm.js';
 import { Disk, DiskStore } from './disk.js';
+import { InFlightChecker } from './in-flight.js';
 import { KeptChecker } from './kept.js';
 import { LeasesChecker } from './leases.js';
 import { OrderChecker } from './order.js';
@@ -37,6 +38,7 @@ export class Cluster {
   readonly queue: Host;
   readonly producers: readonly Host[];
   readonly consumers: readonly Host[];
+  readonly #settled = new SettledChecker();
 
   /** Builds the hosts; nothing runs yet. */
   constructor(seed: number) {
@@ -56,7 +58,8 @@ export class Cluster {
     const checkers = [
       new AnswersChecker(),
       new KeptChecker(plan.dedupeWindowMs > 0),
-      new SettledChecker(),
+      this.#settled,
+      new InFlightChecker(plan, this.simulation.clock),
       new LeasesChecker(plan.ackTimeoutMs, this.simulation.clock),
       this.calm,
       ...(isPlain ? [new OrderChecker()] : []),
@@ -109,7 +112,15 @@ export class Cluster {
         transport,
       });
       await server.start();
-      return { close: () => (random.chance(0.5) ? server.drain() : server.close()) };
+      const drain = async () => {
+        const began = transport.clock.now();
+        await server.drain();
+        if (transport.clock.now() - began >= DRAIN_MS) return;
+        this.simulation.check('drain', () => {
+          this.#settled.requireRemoved();
+        });
+      };
+      return { close: () => (random.chance(0.5) ? drain() : server.close()) };
     };
   }
 

@@ -1,10 +1,16 @@
-/** Checker of rules 13 and 14: what a consumer has settled is not offered again in this life of the queue, and once that is on the disk never. */
+/** Checker of rules 13, 14 and 19: what a consumer has settled is not offered again in this life of the queue, and once that is on the disk never. */
 import type { Checker, Sight } from './sight.js';
 
 /** Follows acknowledgements and offers. */
 export class SettledChecker implements Checker {
   readonly #settled = new Set<number>();
   readonly #removed = new Set<number>();
+
+  /** Rule 19: to be called when the queue has drained in time. Throws when something settled is still on the disk. */
+  requireRemoved(): void {
+    for (const seq of this.#settled)
+      if (!this.#removed.has(seq)) throw new Error(`#${seq} is settled, and the drain has left it on the disk`);
+  }
 
   onSight(sight: Sight): void {
     switch (sight.kind) {
