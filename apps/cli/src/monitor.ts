@@ -22,7 +22,12 @@ export const monitor = defineCommand({
   async run({ settings, stop, print }) {
     const { connect, timeoutMs, tries, json } = settings;
     // A REQ in all but name: the monitor answers one question at a time, under an empty frame.
-    await using client = new LazyPirateClient({ endpoints: connect, timeoutMs, tries, transport: processTransport() });
+    await using client = new LazyPirateClient({
+      endpoints: connect,
+      timeoutMs,
+      tries,
+      transport: processTransport(settings.transport),
+    });
     const reply = decodePzqMonitorReply(await client.request('MONITOR', { signal: stop }).catch(advise(connect)));
     if (reply.kind === 'malformed')
       throw new ProjError('PROTOCOL_REMOTE', `what answers at ${connect.join(', ')} is no monitor socket of a queue`);

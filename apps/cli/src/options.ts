@@ -1,5 +1,5 @@
 /** The options of the commands of `proj`. */
-import { connectEndpoints, milliseconds, oneOf, onOff, text, wholeNumber } from '@proj/appkit';
+import { connectEndpoints, milliseconds, oneOf, onOff, text, transportOption, wholeNumber } from '@proj/appkit';
 import * as z from 'zod';
 
 /** Options of every command that talks to a broker. */
@@ -8,6 +8,7 @@ export const connectionOptions = z.strictObject({
   protocol: oneOf(['mdp', 'mdp01']).default('mdp').describe('Majordomo 0.2 or 0.1'),
   timeoutMs: milliseconds({ min: 1, max: 86_400_000 }).default(2500).describe('silence after which a try has failed'),
   tries: wholeNumber({ min: 1, max: 1000 }).default(3).describe('sends of one request in all'),
+  transport: transportOption(),
   json: onOff().default(false).describe('print JSON, one value per line'),
 });
 
@@ -56,6 +57,7 @@ export const pushOptions = z.strictObject({
   timeoutMs: milliseconds({ min: 1, max: 86_400_000 })
     .default(10_000)
     .describe('how long the queue may take to say that it has stored a message'),
+  transport: transportOption(),
   json: onOff().default(false).describe('print JSON'),
 });
 
@@ -72,6 +74,7 @@ export const pullOptions = z.strictObject({
     .default(5000)
     .describe('how long to wait for each message; 0 is for ever'),
   raw: onOff().default(false).describe('write the bytes of the bodies as they are, frames joined'),
+  transport: transportOption(),
   json: onOff().default(false).describe('print JSON, one message per line, with key and times'),
 });
 
@@ -82,5 +85,6 @@ export const monitorOptions = z.strictObject({
     .describe('monitor sockets of queues, in order of preference'),
   timeoutMs: milliseconds({ min: 1, max: 86_400_000 }).default(2500).describe('silence after which a try has failed'),
   tries: wholeNumber({ min: 1, max: 1000 }).default(3).describe('questions in all'),
+  transport: transportOption(),
   json: onOff().default(false).describe('print JSON, numbers as numbers'),
 });

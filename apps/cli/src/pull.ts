@@ -28,7 +28,11 @@ export const pull = defineCommand({
     const most = verdict === 'nack' ? PREFETCH_MAX : PREFETCH;
     const prefetch = count === 0 ? most : Math.min(count, most);
     const held: PzqMessage[] = [];
-    await using consumer = new PzqConsumer({ endpoints: connect, prefetch, transport: processTransport() });
+    await using consumer = new PzqConsumer({
+      endpoints: connect,
+      prefetch,
+      transport: processTransport(settings.transport),
+    });
     const show = presenter(settings, print);
     try {
       for (let taken = 0; count === 0 || taken < count; taken++) {

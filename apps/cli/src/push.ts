@@ -41,9 +41,14 @@ export const push = defineCommand({
 
 type Settings = z.output<typeof pushOptions>;
 
-function producerOf({ connect, timeoutMs }: Settings): PzqProducer {
+function producerOf({ connect, timeoutMs, transport }: Settings): PzqProducer {
   const ackTimeoutMs = Math.min(ACK_TIMEOUT_MS, timeoutMs);
-  return new PzqProducer({ endpoints: connect, timeoutMs, ackTimeoutMs, transport: processTransport() });
+  return new PzqProducer({
+    endpoints: connect,
+    timeoutMs,
+    ackTimeoutMs,
+    transport: processTransport(transport),
+  });
 }
 
 async function pushOne(producer: PzqProducer, body: Buffer[], settings: Settings, stop: AbortSignal): Promise<number> {

@@ -49,6 +49,7 @@ describe('proj call', () => {
     ['JSON', ['echo', 'a', '', '--json'], undefined, '{"service":"echo","kind":"final","body":["a",""]}\n'],
     ['the last reply of a stream', ['echo', 'a', '--stream'], undefined, 'a\n'],
     ['a 0.1 service', ['echo', 'old', '--protocol', 'mdp01'], undefined, 'old\n'],
+    ['what it gets over its own ZMTP', ['echo', 'a', '--transport', 'zmtp'], undefined, 'a\n'],
   ])('prints %s', async (_, args, input, stdout) => {
     expect(await proj(['call', ...args], input)).toEqual({ code: 0, stdout, stderr: '' });
   });

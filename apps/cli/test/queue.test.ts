@@ -44,6 +44,18 @@ describe('proj push and proj pull', () => {
     expect(await pull()).toEqual({ code: 0, stdout: 'hello\n\nw\u00f6rld\n', stderr: '' });
   });
 
+  it.each([
+    ['zmtp', 'zmtp'],
+    ['zmtp', 'zmq'],
+    ['zmq', 'zmtp'],
+  ])('meet a queue of transport %s with transport %s', async (queue, own) => {
+    const { push, pull, monitor } = await start('--transport', queue);
+    const transport = ['--transport', own];
+    expect(await push([...transport, 'hello'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await monitor(transport)).toMatchObject({ code: 0, stderr: '' });
+    expect(await pull(transport)).toEqual({ code: 0, stdout: 'hello\n', stderr: '' });
+  });
+
   it('store lines and take them out again, in order, for programs', async () => {
     const { push, pull } = await start();
     const lines = Array.from({ length: 3000 }, (_, i) => `line ${i}`);

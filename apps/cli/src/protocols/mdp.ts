@@ -11,6 +11,7 @@ export interface ConnectionSettings {
   readonly protocol: 'mdp' | 'mdp01' | 'ppp';
   readonly timeoutMs: number;
   readonly tries: number;
+  readonly transport: 'zmq' | 'zmtp';
 }
 
 /** What the action of {@link withClient} has at hand. */
@@ -56,13 +57,13 @@ export async function withClient<Result>(
   service: string | undefined,
   action: (conversation: Conversation) => Promise<Result>,
 ): Promise<Result> {
-  const { connect = BROKERS, timeoutMs, tries } = settings;
+  const { connect = BROKERS, timeoutMs, tries, transport } = settings;
   await using client = new MdpClient({
     endpoints: connect,
     version: settings.protocol === 'mdp01' ? '0.1' : '0.2',
     timeoutMs,
     tries,
-    transport: processTransport(),
+    transport: processTransport(transport),
   });
   try {
     return await action({ client, stop });

@@ -8,8 +8,13 @@ const QUEUES = ['tcp://127.0.0.1:5556'];
 
 /** Asks whatever workers the queue has and shows the reply. */
 export async function askByPpp(question: Question): Promise<void> {
-  const { connect = QUEUES, timeoutMs, tries } = question.settings;
-  await using client = new LazyPirateClient({ endpoints: connect, timeoutMs, tries, transport: processTransport() });
+  const { connect = QUEUES, timeoutMs, tries, transport } = question.settings;
+  await using client = new LazyPirateClient({
+    endpoints: connect,
+    timeoutMs,
+    tries,
+    transport: processTransport(transport),
+  });
   try {
     finish(question, await client.request(question.body, { signal: question.stop }));
   } catch (error) {
