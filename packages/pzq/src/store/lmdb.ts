@@ -1,6 +1,5 @@
 /** The queue on one disk, in LMDB: rules 21 and 28, layout of docs/protocols/pzq.md. */
 import { randomBytes } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ProjError } from '@proj/transport';
 import { unpackBody } from './body.js';
@@ -14,7 +13,8 @@ import { decodeLedger, emptyLedger, encodeLedger } from './lmdb/ledger.js';
 import type { Ledger } from './lmdb/ledger.js';
 import { decodeHead } from './lmdb/record.js';
 import type { Head } from './lmdb/record.js';
-import { openRoot, openTables, reasonOf } from './lmdb/tables.js';
+import { RESERVE_BYTES, Room } from './lmdb/room.js';
+import { freeBytesOf, openRoot, openTables, reasonOf, usageOf } from './lmdb/tables.js';
 import type { Table, Tables } from './lmdb/tables.js';
 import type {
   Batch,
@@ -39,6 +39,7 @@ const HOLDER_KEY = 'holder';
 interface OpenState {
   readonly holder: Holder;
   readonly tables: Tables;
+  readonly room: Room;
   ledger: Ledger;
   /** The environment has panicked: nothing but opening it anew helps. */
   isBroken: boolean;
@@ -58,7 +59,9 @@ export class LmdbStore implements QueueStore {
   }
 
   async open(): Promise<OpenedStore> {
-    await prepareFolder(this.#folder);
+    await prepareFolder(this.#folder).catch((error: unknown) => {
+      throw error instanceof ProjError ? error : this.#failure(error, reasonOf(error).code);
+    });
     const holder = takeHold();
     const state = await this.#openState(holder).catch((error: unknown) => {
       letGo(holder);
@@ -109,6 +112,7 @@ export class LmdbStore implements QueueStore {
     let state = this.#opened();
     if (state.isBroken) {
       await state.tables.root.close();
+      await state.room.close();
       state = this.#state = await this.#openState(state.holder);
     }
     const { tables, ledger } = state;
@@ -126,6 +130,7 @@ export class LmdbStore implements QueueStore {
     // A holder that cannot be erased, as on a full disk, is found dead by the next one.
     await root.remove(HOLDER_KEY).catch((error: unknown) => causeOf(error));
     await root.close();
+    await state.room.close();
     letGo(state.holder);
   }
 
@@ -145,7 +150,13 @@ export class LmdbStore implements QueueStore {
     const root = await openRoot(this.#folder);
     try {
       const ledger = this.#take(root, holder);
-      return { holder, tables: openTables(root), ledger, isBroken: false };
+      return {
+        holder,
+        tables: openTables(root),
+        room: await Room.of(join(this.#folder, FILE)),
+        ledger,
+        isBroken: false,
+      };
     } catch (error) {
       await root.close();
       throw error;
@@ -175,6 +186,7 @@ export class LmdbStore implements QueueStore {
     const state = this.#opened();
     const draft = new Draft(state.tables, state.ledger, batch);
     if (!draft.isEmpty) {
+      await this.#makeRoom(state, draft, batch.puts.length > 0);
       await this.#flush(state, () => draft.perform());
       state.ledger = draft.ledger;
     }
@@ -189,14 +201,30 @@ export class LmdbStore implements QueueStore {
       const cause = await causeOf(error);
       const { code, isPanic } = reasonOf(cause);
       state.isBroken ||= isPanic;
-      throw new ProjError('WRITE_FAILED', `the store in ${this.#folder} cannot be written to: ${code}`, {
-        cause,
-        details: { code },
-      });
+      throw this.#failure(cause, code);
     }
   }
 
-  #counts({ tables, ledger }: OpenState): StoreCounts {
+  /** Has the file long enough for whatever LMDB makes of the draft; new messages leave a reserve for removals. */
+  async #makeRoom({ tables, room }: OpenState, draft: Draft, stores: boolean): Promise<void> {
+    const { usedBytes, pageSize } = usageOf(tables.root);
+    const needed = draft.bytesAtMost(pageSize);
+    const wanted = stores ? needed + RESERVE_BYTES : Math.min(needed, RESERVE_BYTES);
+    try {
+      await room.reach(usedBytes + wanted);
+    } catch (error) {
+      // A disk that is full is no harm to a file that has room inside. What lies in one piece must fit behind the rest.
+      const isRoomy = freeBytesOf(tables) >= wanted && room.bytes - usedBytes >= draft.bytesInPieces(pageSize);
+      if (!isRoomy) throw this.#failure(error, reasonOf(error).code);
+    }
+  }
+
+  #failure(cause: unknown, code: string): ProjError {
+    const text = `the store in ${this.#folder} cannot be written to: ${code}`;
+    return new ProjError('WRITE_FAILED', text, { cause, details: { code } });
+  }
+
+  #counts({ tables, ledger, room }: OpenState): StoreCounts {
     const { messages, bytes, delayed, dead } = ledger;
     const [first] = tables.moments.getKeys({ limit: 1 });
     return {
@@ -204,7 +232,7 @@ export class LmdbStore implements QueueStore {
       bytes,
       delayed,
       dead,
-      storeBytes: statSync(join(this.#folder, FILE)).size,
+      storeBytes: room.bytes,
       nextDueMicros: first === undefined ? Infinity : readMomentKey(first).micros,
     };
   }

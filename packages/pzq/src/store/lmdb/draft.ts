@@ -30,6 +30,8 @@ interface Write {
 }
 
 const NOTHING = Buffer.alloc(1);
+/** Pages above the leaves, of all tables, and the list of free ones. */
+const TREE_PAGES = 64;
 /** Ids are forgotten in passing, this many for each one that is remembered: faster than they come. */
 const FORGET_PER_ID = 2;
 
@@ -62,6 +64,20 @@ export class Draft {
   /** True when it changes nothing. */
   get isEmpty(): boolean {
     return this.#writes.length === 0;
+  }
+
+  /** What it may take of the disk at most, in pages of this size: each entry a page of its tree, and its own bytes. */
+  bytesAtMost(pageSize: number): number {
+    const bytes = this.#writes.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+    return 2 * bytes + (this.#writes.length + TREE_PAGES) * pageSize;
+  }
+
+  /** Bytes of entries that are longer than a page of this size, which lie in one piece each. */
+  bytesInPieces(pageSize: number): number {
+    return this.#writes.reduce((sum, { value }) => {
+      const bytes = value?.length ?? 0;
+      return bytes > pageSize / 2 ? sum + bytes + pageSize : sum;
+    }, 0);
   }
 
   /** To be called inside the transaction. */

@@ -1,8 +1,9 @@
 /** What may be opened as a database: looked at before anything is written, since a mapped file that is cut short kills the process. */
-import { mkdir, open, readdir, stat, truncate } from 'node:fs/promises';
+import { mkdir, open, readdir, stat, statfs, truncate } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ProjError } from '@proj/transport';
+import { RESERVE_BYTES, Room } from './room.js';
 
 /** The only file of a store that matters; `-lock` beside it is made anew when it is missing. */
 export const FILE = 'queue.mdb';
@@ -11,6 +12,8 @@ export const FILE = 'queue.mdb';
 const HARMLESS = /^(lost\+found|\..*)$/;
 /** The last pages of a healthy file may be missing when they were given up before they were written. */
 const TAIL_MAX_BYTES = 2 ** 20;
+/** Ledger, holder, and the names of the tables. */
+const OPENING_BYTES = 2 ** 18;
 const META = { magic: 24, version: 28, pageSize: 48, lastPage: 144, txn: 152, end: 160 };
 const MAGIC = 0xbeefc0de;
 const DATA_VERSION = 2;
@@ -29,6 +32,7 @@ export async function prepareFolder(folder: string): Promise<void> {
   if (names.includes(FILE)) return checkFile(join(folder, FILE));
   const foreign = names.find((name) => !HARMLESS.test(name));
   if (foreign !== undefined) throw corrupt(`${folder} holds ${foreign} and no ${FILE}`);
+  await requireRoom(folder);
 }
 
 /** Makes a new file's name as durable as what will be in it. */
@@ -45,15 +49,36 @@ async function checkFile(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
     const { size: before } = await handle.stat();
-    if (before === 0) return;
+    if (before === 0) {
+      await requireRoom(dirname(path));
+      return;
+    }
     const bytes = await expectedBytes(handle, path);
     // The size comes last: another process may be writing.
     const { size } = await stat(path);
     if (size + TAIL_MAX_BYTES < bytes) throw corrupt(`${path} is cut short: ${size} of ${bytes} bytes`);
     if (size < bytes) await truncate(path, bytes);
+    await reserve(path, bytes);
   } finally {
     await handle.close();
   }
+}
+
+/** Opening writes a few pages: see {@link Room}. */
+async function reserve(path: string, used: number): Promise<void> {
+  const room = await Room.of(path);
+  try {
+    await room.reach(used + OPENING_BYTES);
+  } finally {
+    await room.close();
+  }
+}
+
+/** The same for a file that is not there yet, and could not be longer than LMDB makes it. */
+async function requireRoom(folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < RESERVE_BYTES)
+    throw new ProjError('WRITE_FAILED', `the disk of ${folder} is full`, { details: { code: 'ENOSPC' } });
 }
 
 /** What the newer one of the two meta pages promises. */

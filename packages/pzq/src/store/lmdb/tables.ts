@@ -28,6 +28,7 @@ export interface Tables {
   readonly idTimes: Table;
 }
 
+const META_PAGES = 2;
 const MDB_PANIC = -30_795;
 /** Errors of LMDB that say something about the file: not found, corrupted, version, invalid. */
 const MDB_CORRUPT = [-30_797, -30_796, -30_794, -30_793];
@@ -76,6 +77,36 @@ export function openTables(root: Tables['root']): Tables {
   };
 }
 
+interface Stats {
+  readonly pageSize: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
+
+interface RootStats extends Stats {
+  readonly lastPageNumber: number;
+  /** The list of free pages. */
+  readonly free: Stats;
+}
+
+/** The part of the file that LMDB has made use of. */
+export function usageOf(root: Tables['root']): { readonly usedBytes: number; readonly pageSize: number } {
+  const { pageSize, lastPageNumber } = root.getStats() as RootStats;
+  return { usedBytes: (lastPageNumber + 1) * pageSize, pageSize };
+}
+
+/** What of that is free. Asks every table: not for each commit. */
+export function freeBytesOf(tables: Tables): number {
+  const root = tables.root.getStats() as RootStats;
+  const all = [root.free, ...Object.values(tables).map((table: Table | Tables['root']) => table.getStats() as Stats)];
+  const pages = all.reduce(
+    (sum, stats) => sum + stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages,
+    META_PAGES,
+  );
+  return (root.lastPageNumber + 1 - pages) * root.pageSize;
+}
+
 /** What a failure of the database means. */
 export interface Reason {
   /** Name of a system error, such as `ENOSPC`, or `MDB` and a number. */
@@ -85,9 +116,10 @@ export interface Reason {
   readonly isCorrupt: boolean;
 }
 
-/** Reads the numbers that LMDB throws. */
+/** Reads the numbers that LMDB throws, and the names of the system. */
 export function reasonOf(error: unknown): Reason {
   const { code } = error as { readonly code?: unknown };
+  if (typeof code === 'string') return { code, isPanic: false, isCorrupt: false };
   if (typeof code !== 'number') return { code: 'unknown', isPanic: false, isCorrupt: false };
   const name = code > 0 ? getSystemErrorName(-code) : `MDB${code}`;
   return { code: name, isPanic: code === MDB_PANIC, isCorrupt: MDB_CORRUPT.includes(code) };
