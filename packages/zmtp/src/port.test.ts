@@ -347,6 +347,43 @@ describe('a port that is paused', () => {
   });
 });
 
+describe('a port that is closed', () => {
+  it('leaves no timer behind, connected, connecting or waiting for the next attempt', async () => {
+    const clock = new ManualClock();
+    const { router, dealer, failed } = observed({ clock });
+    const port = router();
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    const [connected, connecting, refused] = [dealer(), dealer(), dealer()] as const;
+    connected.connect(endpoint);
+    new Station(connected).tell('hello');
+    await station.received(1);
+    refused.connect(NOBODY);
+    await failed();
+    connecting.connect(await mute());
+    expect(clock.armed).toBeGreaterThan(0);
+    await Promise.all([port, connected, connecting, refused].map((one) => one.close()));
+    expect(clock.armed).toBe(0);
+  });
+
+  it('has handed over what waited for a connection that came only then', async () => {
+    const { router, dealer } = observed({ reconnectMinMs: 5, reconnectMaxMs: 5 });
+    const first = router();
+    const endpoint = await first.bind(TCP);
+    await first.close();
+    const early = dealer({ lingerMs: 60_000 });
+    early.connect(endpoint);
+    new Station(early).tell('early', 'bird');
+    const closing = early.close();
+    const second = router();
+    await second.bind(endpoint);
+    const station = new Station(second);
+    await closing;
+    await station.received(2);
+    expect(station.texts).toEqual(['early', 'bird']);
+  });
+});
+
 describe('settings', () => {
   it.each([
     [{ handshakeTimeoutMs: 0 }, 'handshakeTimeoutMs = 0'],
