@@ -57,6 +57,8 @@ export function sendPlan(outlet: PzqOutletName, endpoints: Endpoints): Plan {
     bind: listOf(endpoints),
     port: {
       highWaterMark: 1,
+      // Acknowledgements hold no message back, and a mark of 1 would cost several system calls for each.
+      receiveHighWaterMark: 1000,
       peerQueueMax: 0,
       sendWaitMs: SEND_WAIT_MS,
       maxMessageBytes: 64 * KIB,

@@ -215,11 +215,12 @@ export class PzqConsumer {
 
   #connect(transport: Transport): void {
     const { endpoints, maxMessageFrames, maxMessageBytes, prefetch } = this.#settings;
-    // One message per connection waits in the socket: what a consumer has not read another one may get.
+    // Few wait in the socket, for what a consumer has not read another one may get; but a mark of 1 costs several system calls
+    // per message.
     const port = transport.router({
       maxMessageFrames,
       maxMessageBytes,
-      receiveHighWaterMark: 1,
+      receiveHighWaterMark: Math.ceil(prefetch / 4),
       peerQueueMax: 2 * prefetch + 1000,
     });
     try {

@@ -125,7 +125,7 @@ const SKEW_SAMPLE = 20;
 
 /**
  * The engine of a consumer. At most `prefetch` messages are in hand; then the socket is not read, so the rest stays with the
- * queue, but for what TCP and one message per connection hold. A message that was handed out gives its place free when it is
+ * queue, but for what the connection and its socket hold. A message that was handed out gives its place free when it is
  * settled, or when its lease has ended without a verdict: the queue will give it to somebody else.
  *
  * A message acknowledged before is acknowledged again and not handed out; one that is in hand already is not taken a second time.
