@@ -100,7 +100,10 @@ export class Link implements ConnectionSink, Watched, Turning {
     if (!this.#resting) this.#host.onHeld(this);
   }
 
-  /** Writes what is waiting, then waits for the other side to close. Reading goes on: unread bytes would make the system reset the connection, and the other side lose what it has not read. */
+  /**
+   * Writes what is waiting, then waits for the other side to close. Reading goes on: unread bytes would make the system reset the
+   * connection, and the other side lose what it has not read.
+   */
   finish(): void {
     this.#finishing = true;
     this.listen();

@@ -17,7 +17,7 @@ import { Pipe } from './pipe.js';
 import type { Turns } from './turn.js';
 import type { Watch } from './watch.js';
 
-/** Beyond the limit of messages a frame may go so far before the connection is cut: then the peer is only told apart by its message being rejected. */
+/** A frame may be so much larger than a message may: up to there it is skipped and rejected, beyond it the connection is cut. */
 const FRAME_OVERHEAD = 1024;
 
 /** What all sockets of a transport share. */
