@@ -9,11 +9,12 @@ export default defineConfig({
     'mdp-broker': 'src/mdp-broker.ts',
     'mdp-broker-zmtp': 'src/mdp-broker-zmtp.ts',
     'ppp-queue': 'src/ppp-queue.ts',
+    'pzq-queue': 'src/pzq-queue.ts',
   },
   format: ['esm'],
   clean: true,
   target: 'node20',
   platform: 'node',
   noExternal: [/^@proj\//, 'zod'],
-  external: ['zeromq'],
+  external: ['zeromq', 'lmdb', 'pg'],
 });

@@ -1,7 +1,11 @@
-/** `npm run bench`: every comparison side by side in one run. Prints a table, or JSON with `--json`; exit code 1 when a limit is missed. */
+/**
+ * `npm run bench`: every comparison side by side in one run, or `npm run bench -- pzq-store` for those of one name. Prints a table, or
+ * JSON with `--json`; exit code 1 when a limit is missed.
+ */
 import { mdpEngineRate } from './mdp-engine.js';
 import type { Protocol } from './load.js';
 import { Rig, type RequestCost } from './rig.js';
+import { measurePzqStores } from './pzq-store.js';
 import { describe, holds, median, type Finding } from './statistics.js';
 
 const ROUNDS = 5;
@@ -110,11 +114,26 @@ async function idle({ protocol, name, ours }: Contest): Promise<void> {
   await rig.stop();
 }
 
-engine();
-await inTheMiddle(MDP);
-await transports();
-await growth(MDP);
-await idle(MDP);
-await inTheMiddle(PPP);
-if (json) console.log(JSON.stringify(findings, undefined, 2));
-process.exitCode = findings.every(holds) ? 0 : 1;
+/** What can be asked for by name; all of it where nothing is. */
+const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
+  mdp: async () => {
+    engine();
+    await inTheMiddle(MDP);
+    await transports();
+    await growth(MDP);
+    await idle(MDP);
+  },
+  ppp: () => inTheMiddle(PPP),
+  'pzq-store': () => measurePzqStores(report),
+};
+
+const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const unknown = names.find((name) => !(name in SECTIONS));
+if (unknown === undefined) {
+  for (const name of names.length > 0 ? names : Object.keys(SECTIONS)) await SECTIONS[name]?.();
+  if (json) console.log(JSON.stringify(findings, undefined, 2));
+  process.exitCode = findings.every(holds) ? 0 : 1;
+} else {
+  console.error(`bench: ${unknown} is none of ${Object.keys(SECTIONS).join(', ')}`);
+  process.exitCode = 2;
+}

@@ -1,6 +1,6 @@
 // Runs before the tests: whoever lacks what their peers are made of is told so in one line each, and the run fails.
 import { spawnSync } from 'node:child_process';
-import { postgresFolder } from './pzq/postgres-folder.mjs';
+import { postgresFolder } from '@proj/testkit/postgres-folder';
 
 const python = process.env.PROJ_PYTHON ?? '/usr/bin/python3';
 const { status } = spawnSync(python, ['-c', 'import zmq'], { stdio: 'ignore' });

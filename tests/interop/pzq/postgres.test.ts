@@ -3,8 +3,8 @@ import { isProjError } from '@proj/transport';
 import { PostgresStore } from '@proj/pzq';
 import type { Batch } from '@proj/pzq';
 import { storeCompliance } from '@proj/pzq/compliance';
+import { PostgresCluster } from '@proj/testkit/postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Cluster } from './cluster.js';
 
 const EMPTY: Batch = { puts: [], removes: [], deliveries: [], buries: [], revives: [], passed: [] };
 const ONE: Batch = {
@@ -20,10 +20,10 @@ async function failure(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('the store in PostgreSQL', () => {
-  let cluster: Cluster;
+  let cluster: PostgresCluster;
 
   beforeAll(async () => {
-    cluster = await Cluster.start();
+    cluster = await PostgresCluster.start();
   });
 
   afterAll(() => cluster.remove());
@@ -83,10 +83,10 @@ describe('the store in PostgreSQL', () => {
 
 describe('the store in a PostgreSQL that dies, and in one that does not flush', () => {
   // Of its own: after a crash a server flushes every file it has, and the suite makes many databases.
-  let cluster: Cluster;
+  let cluster: PostgresCluster;
 
   beforeAll(async () => {
-    cluster = await Cluster.start();
+    cluster = await PostgresCluster.start();
   });
 
   afterAll(() => cluster.remove());

@@ -1,4 +1,4 @@
-/** A PostgreSQL of a test: a cluster of its own in a temporary folder, on a Unix socket in there, flushing as in earnest. */
+/** A PostgreSQL of a test or a benchmark: a cluster of its own in a temporary folder, on a Unix socket in there, flushing as in earnest. */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ process.on('exit', () => {
 });
 
 /** A running server and its data. */
-export class Cluster {
+export class PostgresCluster {
   readonly #programs: string;
   readonly #folder: string;
   readonly #account: Account | undefined;
@@ -39,13 +39,13 @@ export class Cluster {
   }
 
   /** Makes a cluster and starts its server. `settings` such as `fsync=off` go to every start. */
-  static async start(...settings: string[]): Promise<Cluster> {
+  static async start(...settings: string[]): Promise<PostgresCluster> {
     const programs = postgresFolder();
     if (programs === undefined) throw new Error('PostgreSQL is missing: apt-get install postgresql');
     const account = userInfo().uid === 0 ? await accountOf('postgres') : undefined;
     const folder = await mkdtemp(join(tmpdir(), 'pzq-pg-'));
     if (account !== undefined) await chown(folder, account.uid, account.gid);
-    const cluster = new Cluster(programs, folder, account);
+    const cluster = new PostgresCluster(programs, folder, account);
     await cluster.#run('initdb', ['-D', join(folder, 'data'), '-A', 'trust', '-U', USER, '--no-sync', '-E', 'UTF8']);
     await cluster.restart(...settings);
     return cluster;
