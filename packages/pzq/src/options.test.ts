@@ -51,7 +51,12 @@ describe('pzqServerOptions', () => {
     ['no endpoint at all', { send: [] }, 'send'],
     ['a store nobody knows', { store: 'redis://x' }, 'lmdb:FOLDER'],
     ['a store without a folder', { store: 'lmdb:' }, 'lmdb:FOLDER'],
-    ['a store that is none', { store: {} }, 'option store'],
+    [
+      'a store that is none',
+      { store: {} },
+      'option store = an object: must be lmdb:FOLDER, postgres://..., memory: or a QueueStore',
+    ],
+    ['an endpoint that is no text', { receive: 7 }, 'option receive = 7: must be an endpoint, or a list of 1 to 16'],
     ['a transport that is none', { transport: {} }, 'must be a Transport'],
     ['less room than one message takes', { maxBytes: 1024 }, 'must be 0 or at least maxMessageBytes'],
     ['less intake than one message takes', { intakeMaxBytes: 1024 }, 'must be at least maxMessageBytes'],

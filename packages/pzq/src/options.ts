@@ -11,7 +11,7 @@ const MANY = Number.MAX_SAFE_INTEGER;
 const endpoint = z
   .string()
   .regex(/^[a-z]+:\/\/.+/, 'must be a ZeroMQ endpoint such as tcp://127.0.0.1:11131 or ipc:///run/queue.sock');
-const endpoints = z.union([endpoint, z.array(endpoint).min(1).max(16)]);
+const endpoints = z.union([endpoint, z.array(endpoint).min(1).max(16)], 'must be an endpoint, or a list of 1 to 16');
 const milliseconds = (min: number) => z.int().min(min).max(DAY_MS);
 /** A time that may be long, such as the life of a message: up to ten years. */
 const longMilliseconds = z
@@ -47,7 +47,9 @@ export const pzqServerOptions = z
      * Where messages are kept: `lmdb:FOLDER`, `postgres://...` (shared by several servers; needs the package `pg`), `memory:`
      * (for what may be lost), or a {@link QueueStore}. Default `lmdb:./pzq-data`.
      */
-    store: z.union([storeAddress, storeObject]).default('lmdb:./pzq-data'),
+    store: z
+      .union([storeAddress, storeObject], 'must be lmdb:FOLDER, postgres://..., memory: or a QueueStore')
+      .default('lmdb:./pzq-data'),
     /** Milliseconds that a consumer has to acknowledge. 10 ms to a day, default 5000 (original). */
     ackTimeoutMs: milliseconds(10).default(5000),
     /** Messages in the queue, in flight included. 0 sets no limit; default 10,000,000. */
