@@ -1,0 +1,85 @@
+// A disk that is full refuses, and nothing else happens: what is stored is delivered, and room makes the queue go on.
+import { join } from 'node:path';
+import { PzqConsumer, PzqProducer } from '@proj/client';
+import { isProjError } from '@proj/transport';
+import { afterAll, expect, it } from 'vitest';
+import { smallDisk } from './small-disk.js';
+import { stage, stop } from './stage.js';
+
+const BODY = Buffer.alloc(10_000, 7);
+const WINDOW = 64;
+const PATIENCE_MS = 600_000;
+/** A consumer that leaves may have had messages on their way to it: they come again soon. */
+const FLAGS = { 'probe-interval-ms': 100, 'ack-timeout-ms': 5000, 'drain-ms': 30_000 };
+
+/** Only root may mount one; for others the tests are reported as skipped, and the compliance suite shows the store's part. */
+const disk = smallDisk();
+afterAll(() => disk?.remove());
+
+const theater = stage();
+
+/** Sends numbered messages until one is refused; returns those that were stored and the reason. */
+async function fill(producer: PzqProducer, name: string): Promise<{ stored: string[]; reason: string }> {
+  const stored: string[] = [];
+  let reason = '';
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: WINDOW }, async () => {
+      while (reason === '') {
+        const text = `${name}-${next++}`;
+        try {
+          await producer.send([text, BODY]);
+          stored.push(text);
+        } catch (error) {
+          if (!isProjError(error, 'REJECTED')) throw error;
+          reason = (error.details as { readonly reason: string }).reason;
+        }
+      }
+    }),
+  );
+  return { stored, reason };
+}
+
+/** Handles messages until all of these have come; returns what has not, which is none. */
+async function missing(send: string, texts: readonly string[]): Promise<string[]> {
+  const waiting = new Set(texts);
+  const consumer = theater.keep(new PzqConsumer({ endpoints: [send] }));
+  for await (const message of consumer) {
+    waiting.delete(String(message.body[0]));
+    message.ack();
+    if (waiting.size === 0) break;
+  }
+  await consumer.drain();
+  return [...waiting];
+}
+
+it.runIf(disk !== undefined)(
+  'rule 9: a full disk refuses with the reason; what is stored is delivered, and room makes the queue go on',
+  async () => {
+    const folder = join(disk!.folder, 'queue');
+    const endpoints = await theater.endpoints();
+    const queue = await theater.queue(endpoints, `lmdb:${folder}`, FLAGS);
+    // Nothing is sent twice, so that nothing is left when all has come.
+    const patient = { window: WINDOW, ackTimeoutMs: PATIENCE_MS };
+    const producer = theater.keep(new PzqProducer({ endpoints: [endpoints.receive], ...patient }));
+    const first = await fill(producer, 'first');
+    expect(first.reason).toBe('Store is unavailable: ENOSPC');
+    expect(first.stored.length).toBeGreaterThan(1000);
+    await queue.line('refusing', { code: 'ENOSPC' });
+    expect(await missing(endpoints.send, first.stored)).toEqual([]);
+
+    // The disk is as full as it was; what consumers have acknowledged leaves room inside the store.
+    await queue.line('resumed');
+    const second = await fill(producer, 'second');
+    expect(second.reason).toBe('Store is unavailable: ENOSPC');
+    expect(second.stored.length).toBeGreaterThan(500);
+
+    await disk!.grow();
+    await queue.line('resumed', {}, queue.lines('refusing').length);
+    const third = Array.from({ length: 100 }, (_, number) => `third-${number}`);
+    await Promise.all(third.map((text) => producer.send([text, BODY])));
+    expect(await missing(endpoints.send, [...second.stored, ...third])).toEqual([]);
+    expect(await stop(queue)).toBe(0);
+  },
+  PATIENCE_MS,
+);
