@@ -251,6 +251,19 @@ describe('proj-queue', () => {
     await push(endpoints.receive, 'a');
   });
 
+  it('exits 1 with one line that names a database which is away, and no password', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    const store = `postgres://user:secret@127.0.0.1:${port}/orders`;
+    const { code, stdout, stderr } = await programs.run('queue', [...ANY_PORT, '--store', store]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^proj-queue: [^\n]+\n$/);
+    expect(stderr).toContain(`127.0.0.1:${port}/orders`);
+    expect(stderr).not.toContain('secret');
+  });
+
   it.each<[string, (file: Buffer) => Buffer, string]>([
     ['is no database', () => Buffer.from('x'.repeat(100_000)), 'is no database'],
     ['is cut short', (file) => file.subarray(0, 5000), 'cut short'],
