@@ -4,6 +4,7 @@ import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker } from '@proj/f
 import { decodePppAtClient, decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from '@proj/frames/ppp';
 import { ProjError } from '@proj/client';
 import * as z from 'zod';
+import { PZQ_READERS } from './protocols/pzq.js';
 import { frameForJson } from './render.js';
 
 interface Reading {
@@ -20,6 +21,7 @@ const READERS = [
   { protocol: 'ppp', receiver: 'worker', decode: decodePppAtWorker },
   { protocol: 'ppp', receiver: 'queue from a client', decode: decodePppAtFrontend },
   { protocol: 'ppp', receiver: 'client', decode: decodePppAtClient },
+  ...PZQ_READERS,
 ] as const;
 
 /** Prints each reading of a message given as hex, one line of JSON per protocol and receiver that understands it. */

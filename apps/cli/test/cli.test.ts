@@ -207,6 +207,29 @@ describe('proj decode', () => {
   });
 
   it.each([
+    [
+      'an acknowledgement of a consumer',
+      ['1795199729632593|28cbd893-e992-4872-ad21-d846881a2241', '1'],
+      { receiver: 'send socket', kind: 'consumer-ack', positive: true },
+    ],
+    ['an answer to a producer', ['id', '0', '', 'no'], { receiver: 'producer', stored: false, reason: 'no' }],
+    ['the question of a monitor', ['', 'MONITOR'], { receiver: 'monitor socket', kind: 'monitor-request' }],
+    [
+      'what may be a message to store',
+      ['id', 'h', 'h', '', 'x', ''],
+      { receiver: 'receive socket', headers: ['h', 'h'] },
+    ],
+  ])('knows PZQ: %s', async (_, frames, reading) => {
+    const { code, stdout } = await proj(['decode', ...frames.map((frame) => Buffer.from(frame).toString('hex'))]);
+    expect(code).toBe(0);
+    const readings = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+    expect(readings).toContainEqual(expect.objectContaining({ protocol: 'pzq', ...reading }));
+  });
+
+  it.each([
     ['what is no hex', ['0g'], 2, 'proj: frame "0g": must be hex, two digits per byte\n'],
     ['what no protocol has', ['00'], 1, 'proj: no protocol has this message (mdp at broker: unknown-header, '],
   ])('refuses %s', async (_, frames, code, line) => {
