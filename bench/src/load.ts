@@ -6,7 +6,7 @@ import { Context, Dealer } from 'zeromq';
 import type { Endpoints } from './process-under-test.js';
 
 /** Protocols there is load for. */
-export type Protocol = 'mdp' | 'ppp';
+export type Protocol = 'mdp' | 'nfp' | 'ppp';
 
 /** What a load process is told on its command line, as JSON. */
 export interface LoadPlan {
@@ -22,6 +22,8 @@ interface Dialect {
   readonly heartbeat: Buffer[];
   readonly heartbeatMs: number;
   request(body: Buffer): Buffer[];
+  /** Messages a client gets for each request. */
+  readonly answers: number;
   /** The reply to a request, `undefined` for anything else. */
   reply(frames: Buffer[]): Buffer[] | undefined;
 }
@@ -31,19 +33,45 @@ const context = new Context({ maxSockets: plan.workers + 64, blocky: false });
 const sockets: Dealer[] = [];
 
 const mdp = { client: Buffer.from('MDPC02'), worker: Buffer.from('MDPW02'), service: Buffer.from('echo') };
+let jobs = 0;
+const nfp = {
+  empty: Buffer.alloc(0),
+  client: Buffer.from('NFPC01'),
+  worker: Buffer.from('NFPW01'),
+  post: Buffer.from('0x04'),
+  response: Buffer.from('0x05'),
+  service: Buffer.from('echo'),
+  any: Buffer.from('any'),
+  accepted: Buffer.from('201'),
+  uuid: () => Buffer.from((jobs++).toString(16).padStart(32, '0')),
+};
 const dialects: Record<Protocol, Dialect> = {
   mdp: {
     ready: [mdp.worker, Buffer.from([1]), mdp.service],
     heartbeat: [mdp.worker, Buffer.from([5])],
     heartbeatMs: 2500,
     request: (body) => [mdp.client, Buffer.from([1]), mdp.service, body],
+    answers: 1,
     reply: (frames) => (frames.length < 5 ? undefined : [mdp.worker, Buffer.from([4]), ...frames.slice(2)]),
+  },
+  nfp: {
+    ready: [nfp.empty, nfp.worker, Buffer.from('0x01'), nfp.service],
+    heartbeat: [nfp.empty, nfp.worker, Buffer.from('0x02'), nfp.service],
+    heartbeatMs: 2500,
+    request: (body) => [nfp.empty, nfp.client, nfp.post, nfp.service, nfp.any, nfp.uuid(), body],
+    // The broker says whom it has asked, and the worker that it has accepted.
+    answers: 2,
+    reply: ([empty, , command, client, , uuid, body]) =>
+      command?.equals(nfp.post) === true
+        ? ([empty, nfp.worker, nfp.response, client, empty, uuid, nfp.accepted, body] as Buffer[])
+        : undefined,
   },
   ppp: {
     ready: [Buffer.from([1])],
     heartbeat: [Buffer.from([2])],
     heartbeatMs: 1000,
     request: (body) => [Buffer.alloc(0), body],
+    answers: 1,
     reply: (frames) => (frames.length < 3 ? undefined : frames),
   },
 };
@@ -74,16 +102,16 @@ class Client {
 
   /** Sends `requests`, at most `inFlight` unanswered at a time; resolves when all are answered. */
   async run(requests: number, inFlight: number): Promise<void> {
-    const request = dialect.request(Buffer.alloc(plan.bodyBytes, 7));
+    const body = Buffer.alloc(plan.bodyBytes, 7);
     let sent = 0;
     while (sent < Math.min(inFlight, requests)) {
-      await this.#socket.send(request);
+      await this.#socket.send(dialect.request(body));
       sent++;
     }
-    for (let answered = 0; answered < requests; answered++) {
+    for (let answered = 1; answered <= requests * dialect.answers; answered++) {
       await this.#socket.receive();
-      if (sent < requests) {
-        await this.#socket.send(request);
+      if (sent < requests && answered % dialect.answers === 0) {
+        await this.#socket.send(dialect.request(body));
         sent++;
       }
     }

@@ -45,6 +45,7 @@ interface Contest {
 }
 
 const MDP: Contest = { protocol: 'mdp', name: 'MDP broker', ours: 'mdp-broker', bare: 'bare-mdp' };
+const NFP: Contest = { protocol: 'nfp', name: 'NFP broker', ours: 'nfp-broker', bare: 'bare-nfp' };
 const PPP: Contest = { protocol: 'ppp', name: 'PPP queue', ours: 'ppp-queue', bare: 'bare-ppp' };
 
 interface Outcome {
@@ -74,13 +75,13 @@ async function compare({ protocol, ours, bare }: Contest, workers: number, reque
   return { ours: middle('ours'), bare: middle('bare'), ratio: median(ratios) };
 }
 
-async function inTheMiddle(contest: Contest): Promise<void> {
+async function inTheMiddle(contest: Contest, limit?: Finding['limit']): Promise<void> {
   const { name } = contest;
   const load = '64 workers, 200 in flight';
   const { ours, bare, ratio } = await compare(contest, 64, 20_000);
   report({ what: `bare zeromq.js loop for the ${name}, ${load}: CPU`, measured: bare.cpuMicros, unit: 'us/request' });
   report({ what: `${name}, ${load}: CPU`, measured: ours.cpuMicros, unit: 'us/request' });
-  report({ what: `${name} over bare loop: CPU per request`, measured: ratio, unit: 'x', limit: { atMost: 1.25 } });
+  report({ what: `${name} over bare loop: CPU per request`, measured: ratio, unit: 'x', ...(limit && { limit }) });
   report({ what: `${name}: throughput`, measured: ours.perSecond, unit: '/s' });
 }
 
@@ -118,12 +119,14 @@ async function idle({ protocol, name, ours }: Contest): Promise<void> {
 const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
   mdp: async () => {
     engine();
-    await inTheMiddle(MDP);
+    await inTheMiddle(MDP, { atMost: 1.25 });
     await transports();
     await growth(MDP);
     await idle(MDP);
   },
-  ppp: () => inTheMiddle(PPP),
+  // Three messages for each job, one of them JSON: no limit is met yet that would be worth holding it to.
+  nfp: () => inTheMiddle(NFP),
+  ppp: () => inTheMiddle(PPP, { atMost: 1.25 }),
   'pzq-store': () => measurePzqStores(report),
 };
 

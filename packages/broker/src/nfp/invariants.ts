@@ -60,8 +60,8 @@ function assertJobs({ jobs, workers }: Books, settings: NfpBrokerSettings): void
     check(job.recent.linked === (job.waitingAt === undefined), 'a job can be forgotten unless it waits');
     check(job.cost === (isKept(job) ? requestCost(job.body) : 0), 'a body is kept for a purpose');
     check(job.worker === undefined || workers.find(job.worker.peer.key) === job.worker, 'who has a job is alive');
-    check(job.place.linked === isKept(job), 'a kept job is in one list');
-    check(Number.isFinite(job.patience.at) === (job.waitingAt !== undefined), 'what waits can expire');
+    check((job.place?.linked ?? false) === isKept(job), 'a kept job is in one list');
+    check((job.patience !== undefined) === (job.waitingAt !== undefined), 'what waits can expire');
     cost += job.cost;
     if (job.waitingAt !== undefined) waiting++;
   }

@@ -8,6 +8,8 @@ import { Link, LinkedList } from '../parts/linked-list.js';
 import type { Service } from './services.js';
 import type { Worker } from './workers.js';
 
+const NO_BODY: NfpBody = [];
+
 /** A job somebody asked for. What becomes of it is between its client and its workers. */
 export class Job {
   readonly uuid: string;
@@ -20,7 +22,7 @@ export class Job {
   /** Who gets responses that name no client: whoever asked last. */
   asker: Peer;
   /** Kept while the broker may have to send it (again); empty otherwise. */
-  body: NfpBody = [];
+  body: NfpBody = NO_BODY;
   /** Bytes taken from the budget for it. */
   cost = 0;
   /** Times it was sent to workers. */
@@ -29,9 +31,10 @@ export class Job {
   waitingAt: Service | undefined;
   /** Who has it and has not said anything about it; for `any` alone. */
   worker: Worker | undefined;
-  /** Place in the queue of its service or among what its worker has not answered. */
-  readonly place = new Link<Job>(this);
-  readonly patience = new Deadline<Job>(this);
+  /** Place in the queue of its service or among what its worker has not answered; none once the broker has nothing to do for it. */
+  place: Link<Job> | undefined;
+  /** When waiting has lasted too long; only while it waits. */
+  patience: Deadline<Job> | undefined;
   /** Place among all jobs, the least recently used first; in none while it waits. */
   readonly recent = new Link<Job>(this);
 
@@ -118,7 +121,7 @@ export class Jobs {
   /** The body is not needed any more. */
   release(job: Job): void {
     this.#bytes.give(job.cost);
-    job.body = [];
+    job.body = NO_BODY;
     job.cost = 0;
   }
 
@@ -126,9 +129,9 @@ export class Jobs {
   wait(job: Job, service: Service, now: number): boolean {
     if (this.#waiting >= this.#queueMax) return false;
     job.waitingAt = service;
-    service.queue.pushBack(job.place);
+    service.queue.pushBack((job.place = new Link(job)));
     this.#recent.remove(job.recent);
-    this.#patience.renew(job.patience, now);
+    this.#patience.renew((job.patience = new Deadline(job)), now);
     this.#waiting++;
     return true;
   }
@@ -142,13 +145,14 @@ export class Jobs {
   /** The worker has the job, and the broker answers for it until the worker has said something. */
   assign(job: Job, worker: Worker): void {
     job.worker = worker;
-    worker.unanswered.pushBack(job.place);
+    worker.unanswered.pushBack((job.place = new Link(job)));
   }
 
   /** The worker has said something about the job, or is no more. */
   unassign(job: Job): void {
-    job.worker?.unanswered.remove(job.place);
-    job.worker = undefined;
+    if (job.worker === undefined || job.place === undefined) return;
+    job.worker.unanswered.remove(job.place);
+    job.worker = job.place = undefined;
   }
 
   /** Nothing of the job is kept, wherever it is. */
@@ -175,10 +179,10 @@ export class Jobs {
   }
 
   #stopWaiting(job: Job): void {
-    if (job.waitingAt === undefined) return;
+    if (job.waitingAt === undefined || job.place === undefined || job.patience === undefined) return;
     job.waitingAt.queue.remove(job.place);
-    job.waitingAt = undefined;
     this.#patience.remove(job.patience);
+    job.waitingAt = job.place = job.patience = undefined;
     this.#waiting--;
   }
 

@@ -1,5 +1,5 @@
 /** NFP "printable string": services, worker names, job uuids and targets as text. */
-import { fromLatin1, latin1, printable } from '../bytes.js';
+import { printable } from '../bytes.js';
 
 /** Longest service, worker name and uuid, in bytes; routing ids end there, too. */
 export const NAME_MAX_BYTES = 255;
@@ -9,6 +9,15 @@ export const TARGET_MAX_BYTES = 65_536;
 
 const toUtf8 = new TextEncoder();
 const fromUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+// Small frames are cut out of larger pieces of memory: one of its own for each costs a broker a tenth of its time.
+const SLAB_BYTES = 16_384;
+const SHARED_MAX_BYTES = 1024;
+let free = new Uint8Array(SLAB_BYTES);
+
+// A job's uuid is written three times and a service for ever; making a frame for a socket costs more than all else here.
+const WRITTEN_MAX = 1024;
+const written = new Map<string, Uint8Array>();
 
 // What a name must not hold: control characters, which no log can show, and lone surrogates, which no UTF-8 can.
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
@@ -41,13 +50,26 @@ export function readName(frame: Uint8Array): string | undefined {
     if (byte < 0x20 || byte === 0x7f) return undefined;
     if (byte > 0x7f) ascii = false;
   }
-  if (ascii) return latin1(frame);
+  // One flat string: a name is a map's key next, which must not be put together from its characters then.
+  if (ascii) return String.fromCharCode.apply(null, frame as unknown as number[]);
   const text = readUtf8(frame);
   return text === undefined || UNPRINTABLE.test(text) ? undefined : text;
 }
 
-/** The frame of a name. Throws a `RangeError` that quotes the name and says `what` it should have been when it is not valid. */
+/**
+ * The frame of a name, which is shared and must not be written to. Throws a `RangeError` that quotes the name and says `what`
+ * it should have been when it is not valid.
+ */
 export function writeName(name: string, what: string): Uint8Array {
+  const known = written.get(name);
+  if (known !== undefined) return known;
+  const frame = encodeName(name, what);
+  if (written.size >= WRITTEN_MAX) written.clear();
+  written.set(name, frame);
+  return frame;
+}
+
+function encodeName(name: string, what: string): Uint8Array {
   if (!isNfpName(name)) {
     const shown = JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}...` : name);
     throw new RangeError(`${what} ${shown}: allowed are 1 to ${NAME_MAX_BYTES} bytes of printable UTF-8`);
@@ -89,16 +111,17 @@ export function readUtf8(frame: Uint8Array): string | undefined {
   }
 }
 
-/** Well-formed text as UTF-8. */
+/** Well-formed text as UTF-8; what it returns must not be written to, since small frames share memory. */
 export function writeUtf8(text: string): Uint8Array {
-  return isAscii(text) ? fromLatin1(text) : toUtf8.encode(text);
+  const most = text.length * 3;
+  if (most > SHARED_MAX_BYTES) return toUtf8.encode(text);
+  if (free.length < most) free = new Uint8Array(SLAB_BYTES);
+  const { written: length } = toUtf8.encodeInto(text, free);
+  const frame = free.subarray(0, length);
+  free = free.subarray(length);
+  return frame;
 }
 
 function utf8Length(text: string): number {
-  return isAscii(text) ? text.length : toUtf8.encode(text).length;
-}
-
-function isAscii(text: string): boolean {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false;
-  return true;
+  return toUtf8.encode(text).length;
 }

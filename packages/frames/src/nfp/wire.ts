@@ -107,15 +107,16 @@ export function readStatus(frame: Uint8Array): { status: number; statusText?: st
   return frame[3] === 0x20 ? { status, statusText: latin1(frame.subarray(4)) } : undefined;
 }
 
+const STATUS_FRAME = Array.from({ length: 1000 }, (_, status) => fromLatin1(status.toString().padStart(3, '0')));
+
 /** Inverse of {@link readStatus}. Throws a `RangeError` for what three digits cannot say, and a text that is too long. */
 export function writeStatus(status: number, text: string | undefined): Uint8Array {
-  if (!Number.isInteger(status) || status < 0 || status > 999)
-    throw new RangeError(`status ${status}: allowed are 0 to 999`);
-  const digits = status.toString().padStart(3, '0');
-  const frame = fromLatin1(text === undefined ? digits : `${digits} ${text}`);
-  if (frame.length > STATUS_MAX_BYTES)
-    throw new RangeError(`status text of ${frame.length - 4} bytes: allowed are ${STATUS_MAX_BYTES - 4}`);
-  return frame;
+  const digits = STATUS_FRAME[status];
+  if (digits === undefined) throw new RangeError(`status ${status}: allowed are 0 to 999`);
+  if (text === undefined) return digits;
+  if (text.length > STATUS_MAX_BYTES - 4)
+    throw new RangeError(`status text of ${text.length} bytes: allowed are ${STATUS_MAX_BYTES - 4}`);
+  return Uint8Array.of(...digits, 0x20, ...fromLatin1(text));
 }
 
 function framesByName(write: (code: number) => Uint8Array): Record<CommandName, Uint8Array> {

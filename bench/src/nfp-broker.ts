@@ -1,0 +1,11 @@
+/** Our broker as a measured process: the product facade with the settings users get. */
+import { NfpBroker } from '@proj/broker';
+import { serveMeasurements } from './process-under-test.js';
+
+const broker = new NfpBroker({ endpoint: 'tcp://127.0.0.1:*' });
+const [endpoint = ''] = await broker.start();
+serveMeasurements(
+  { clients: endpoint, workers: endpoint },
+  () => broker.stats().workers,
+  () => broker.close(),
+);
