@@ -5,6 +5,8 @@ import { createServer } from 'node:net';
 /** Below what Linux, macOS and Windows give away by themselves, above what well-known services ask for. */
 const FIRST_PORT = 20_000;
 const PORTS = 10_000;
+/** Ports of this process that may have no listener for the moment. */
+const taken = new Set<number>();
 
 /**
  * A TCP endpoint on loopback that is free, and stays so while nobody listens there: its port is none of those that the
@@ -14,6 +16,8 @@ const PORTS = 10_000;
 export async function ownEndpoint(): Promise<string> {
   while (true) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    if (taken.has(port)) continue;
+    taken.add(port);
     if (await isFree(port)) return `tcp://127.0.0.1:${port}`;
   }
 }

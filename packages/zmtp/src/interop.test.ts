@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ownEndpoint } from '@proj/testkit';
 import type { PortOptions, SocketPort } from '@proj/transport';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as zmq from 'zeromq';
@@ -182,7 +183,7 @@ describe('connections', () => {
 
   it('are made again: to a ROUTER of libzmq that came back, and by a DEALER of libzmq to a router that came back', async () => {
     const first = kept(new zmq.Router({ linger: 0 }));
-    const endpoint = await bound(first, TCP);
+    const endpoint = await bound(first, await ownEndpoint());
     const port = dealer();
     port.connect(endpoint);
     const ours = new Station(port);
@@ -196,7 +197,7 @@ describe('connections', () => {
     expect(text((await second.receive()).slice(1))).toBe('two');
 
     const before = router();
-    const address = await before.bind(TCP);
+    const address = await before.bind(await ownEndpoint());
     const theirs = kept(new zmq.Dealer({ linger: 0 }));
     theirs.connect(address);
     const old = new Station(before);

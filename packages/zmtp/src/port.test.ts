@@ -3,6 +3,7 @@ import { connect, createServer, Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { ManualClock } from '@proj/heartbeat';
+import { ownEndpoint } from '@proj/testkit';
 import type { PortOptions } from '@proj/transport';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ZmtpTransport } from './index.js';
@@ -368,9 +369,7 @@ describe('a port that is closed', () => {
 
   it('has handed over what waited for a connection that came only then', async () => {
     const { router, dealer } = observed({ reconnectMinMs: 5, reconnectMaxMs: 5 });
-    const first = router();
-    const endpoint = await first.bind(TCP);
-    await first.close();
+    const endpoint = await ownEndpoint();
     const early = dealer({ lingerMs: 60_000 });
     early.connect(endpoint);
     new Station(early).tell('early', 'bird');
