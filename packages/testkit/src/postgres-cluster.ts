@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -11,6 +11,10 @@ import { postgresFolder } from './postgres-folder.mjs';
 
 const USER = 'test';
 const READY = 'database system is ready to accept connections';
+/** Why a server does not start while the processes of a killed one come to their end. */
+const IN_THE_WAY = /postmaster\.pid|shared memory block/;
+/** Its words are read here, and a cluster in a locale of this machine could refuse UTF-8. */
+const ENVIRONMENT = { ...process.env, LC_ALL: 'C' };
 
 /** Who the server runs as: it refuses to be root. */
 interface Account {
@@ -38,17 +42,22 @@ export class PostgresCluster {
     this.#account = account;
   }
 
-  /** Makes a cluster and starts its server. `settings` such as `fsync=off` go to every start. */
+  /** Makes a cluster and starts its server, or leaves nothing behind. `settings` such as `fsync=off` hold for this start. */
   static async start(...settings: string[]): Promise<PostgresCluster> {
     const programs = postgresFolder();
     if (programs === undefined) throw new Error('PostgreSQL is missing: apt-get install postgresql');
-    const account = userInfo().uid === 0 ? await accountOf('postgres') : undefined;
+    const account = process.getuid?.() === 0 ? await accountOf('postgres') : undefined;
     const folder = await mkdtemp(join(tmpdir(), 'pzq-pg-'));
-    if (account !== undefined) await chown(folder, account.uid, account.gid);
     const cluster = new PostgresCluster(programs, folder, account);
-    await cluster.#run('initdb', ['-D', join(folder, 'data'), '-A', 'trust', '-U', USER, '--no-sync', '-E', 'UTF8']);
-    await cluster.restart(...settings);
-    return cluster;
+    try {
+      if (account !== undefined) await chown(folder, account.uid, account.gid);
+      await cluster.#run('initdb', ['-D', join(folder, 'data'), '-A', 'trust', '-U', USER, '--no-sync', '-E', 'UTF8']);
+      await cluster.restart(...settings);
+      return cluster;
+    } catch (error) {
+      await cluster.remove();
+      throw error;
+    }
   }
 
   /** The address of a new, empty database. */
@@ -58,7 +67,10 @@ export class PostgresCluster {
     return `postgres:///${name}?host=${encodeURIComponent(this.#folder)}&user=${USER}`;
   }
 
-  /** Starts the server, and again for as long as what is left of a killed one is in the way. */
+  /**
+   * Starts the server, and again for as long as what is left of a killed one is in the way. Rejects with the server's own words
+   * when it ends for any other reason.
+   */
   async restart(...settings: string[]): Promise<void> {
     const sockets = `unix_socket_directories=${this.#folder}`;
     const options = ['listen_addresses=', sockets, ...settings].flatMap((setting) => ['-c', setting]);
@@ -78,26 +90,35 @@ export class PostgresCluster {
   /** Ends the server and removes everything. */
   async remove(): Promise<void> {
     await this.#end('SIGQUIT');
-    await rm(this.#folder, { recursive: true, force: true });
+    // Processes of a killed server may still write.
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 10 });
   }
 
   async #attempt(args: readonly string[]): Promise<boolean> {
     const server = spawn(join(this.#programs, 'postgres'), args, {
       stdio: ['ignore', 'ignore', 'pipe'],
+      env: ENVIRONMENT,
       ...this.#account,
     });
     running.add(server);
-    const exit = once(server, 'exit').then(() => {
-      running.delete(server);
-      return false;
-    });
+    this.#server = server;
+    const said: string[] = [];
+    let isReady = false;
     const ready = new Promise<boolean>((resolve) => {
       createInterface(server.stderr).on('line', (line) => {
-        if (line.includes(READY)) resolve(true);
+        if (!isReady) said.push(line);
+        if (!line.includes(READY)) return;
+        isReady = true;
+        resolve(true);
       });
     });
-    this.#server = server;
-    return Promise.race([ready, exit]);
+    // It may have processes that hold its standard error a while longer: what it has said itself is read soon enough.
+    void once(server, 'exit').then(() => running.delete(server));
+    const closed = once(server, 'close').then(() => {
+      if (isReady || said.some((line) => IN_THE_WAY.test(line))) return false;
+      throw new Error(`postgres does not start: ${said.join('; ')}`);
+    });
+    return Promise.race([ready, closed]);
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
@@ -110,7 +131,11 @@ export class PostgresCluster {
   }
 
   async #run(name: string, args: readonly string[]): Promise<void> {
-    await promisify(execFile)(join(this.#programs, name), args, { cwd: this.#folder, ...this.#account });
+    await promisify(execFile)(join(this.#programs, name), args, {
+      cwd: this.#folder,
+      env: ENVIRONMENT,
+      ...this.#account,
+    });
   }
 }
 

@@ -1,9 +1,9 @@
 // Queue servers over PostgreSQL are killed under load, and PostgreSQL once: nothing acknowledged is lost, nothing settled comes back.
 import { PostgresStore } from '@proj/pzq';
 import { PostgresCluster } from '@proj/testkit/postgres';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { Load } from '../../chaos/pzq/load.js';
-import { sequencesIn, stage, stop } from '../../chaos/pzq/stage.js';
+import { bodiesIn, stage, stop } from '../../chaos/pzq/stage.js';
 
 const ROUNDS = 10;
 const MESSAGES = 100;
@@ -15,9 +15,8 @@ let cluster: PostgresCluster;
 
 beforeAll(async () => {
   cluster = await PostgresCluster.start();
+  return () => cluster.remove();
 });
-
-afterAll(() => cluster.remove());
 
 const theater = stage();
 
@@ -33,7 +32,7 @@ it(
       await Promise.race([load.progress(MESSAGES), queue.lost()]);
       queue.kill('SIGKILL');
       await queue.exit;
-      load.settle(await sequencesIn(new PostgresStore({ url })));
+      expect(load.settle(await bodiesIn(new PostgresStore({ url })))).toEqual([]);
       queue = await theater.queue(endpoints, url, flags);
     }
     await Promise.race([load.progress(MESSAGES), queue.lost()]);

@@ -4,7 +4,7 @@ import { PostgresStore } from '@proj/pzq';
 import type { Batch } from '@proj/pzq';
 import { storeCompliance } from '@proj/pzq/compliance';
 import { PostgresCluster } from '@proj/testkit/postgres';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 const EMPTY: Batch = { puts: [], removes: [], deliveries: [], buries: [], revives: [], passed: [] };
 const ONE: Batch = {
@@ -24,9 +24,8 @@ describe('the store in PostgreSQL', () => {
 
   beforeAll(async () => {
     cluster = await PostgresCluster.start();
+    return () => cluster.remove();
   });
-
-  afterAll(() => cluster.remove());
 
   describe('rule 26', () => {
     const subject = {
@@ -87,9 +86,8 @@ describe('the store in a PostgreSQL that dies, and in one that does not flush', 
 
   beforeAll(async () => {
     cluster = await PostgresCluster.start();
+    return () => cluster.remove();
   });
-
-  afterAll(() => cluster.remove());
 
   it('is UNAVAILABLE while the server is dead; nothing committed is lost, and the same store goes on', async () => {
     const store = new PostgresStore({ url: await cluster.database() });
