@@ -8,12 +8,11 @@ import { promisify } from 'node:util';
 const SMALL = 32 * 2 ** 20;
 const LARGE = 128 * 2 ** 20;
 
-/** A folder with little room. */
-export interface SmallDisk {
+/** A folder with little room; disposing of it takes it away, whoever still uses it. */
+export interface SmallDisk extends AsyncDisposable {
   readonly folder: string;
   /** Gives more. */
   grow(): Promise<void>;
-  remove(): void;
 }
 
 /** Makes one; `undefined` where it is not allowed, as to others than root. */
@@ -30,8 +29,8 @@ export function smallDisk(): SmallDisk | undefined {
     grow: async () => {
       await promisify(execFile)('mount', ['-o', `remount,size=${LARGE}`, folder]);
     },
-    remove: () => {
-      execFileSync('umount', ['-l', folder]);
+    async [Symbol.asyncDispose]() {
+      await promisify(execFile)('umount', ['-l', folder]);
       rmdirSync(folder);
     },
   };
