@@ -99,7 +99,7 @@ describe('proj-demo', () => {
   it('stays up with commands that work until it is interrupted, then leaves nothing behind', async () => {
     const { child, output } = await startUntil([], '--help. ');
     const endpoint = /stays up at (\S+)/.exec(output)?.[1] ?? '';
-    const call = await programs.run('cli', ['call', 'text-stats', 'one two', '--connect', endpoint]);
+    const call = await programs.run('cli', ['call', 'text-stats', 'one two', '--connect', endpoint, ...PATIENT]);
     expect(JSON.parse(call.stdout)).toMatchObject({ words: 2 });
     const [, receive = '', send = ''] = / push hello --connect (\S+)[^]* pull --connect (\S+)/.exec(output) ?? [];
     expect(await programs.run('cli', ['push', 'hello', '--connect', receive, ...PATIENT])).toMatchObject({ code: 0 });

@@ -94,7 +94,7 @@ describe('losses', () => {
     const worker = await theater.worker(first, { liveness: 40 });
     await first.broker.close();
     const second = await theater.broker(endpoints);
-    await brokerEvent(second.broker, 'peer-joined');
+    await second.joined;
     const client = theater.client(second);
     client.request('m1');
     await client.result('m1');

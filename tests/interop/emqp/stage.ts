@@ -16,6 +16,8 @@ const BEAT_FLAGS = { 'heartbeat-ms': 100, liveness: 600 };
 /** A broker that runs. */
 export interface Served {
   readonly broker: EmqpBroker;
+  /** Resolves when the first peer has joined, be it while the broker starts. */
+  readonly joined: Promise<unknown>;
   /** The first of each port. */
   readonly at: Readonly<Record<keyof EmqpBrokerEndpoints, string>>;
 }
@@ -86,8 +88,9 @@ export function stage(): Stage {
     async broker(options = {}) {
       const endpoints = { frontend: FREE, backend: FREE, admin: FREE };
       const broker = keep(new EmqpBroker({ ...endpoints, ...BEATS, ...options }));
+      const joined = brokerEvent(broker, 'peer-joined');
       const { frontend, backend, admin } = await broker.start();
-      return { broker, at: { frontend: frontend[0] ?? '', backend: backend[0] ?? '', admin: admin[0] ?? '' } };
+      return { broker, joined, at: { frontend: frontend[0] ?? '', backend: backend[0] ?? '', admin: admin[0] ?? '' } };
     },
     worker: (served, flags = {}) => informer('worker', served, { connect: served.at.backend, ...flags }),
     scheduler: (served, flags = {}) => informer('scheduler', served, { connect: served.at.frontend, ...flags }),

@@ -167,7 +167,7 @@ describe('losses', () => {
     await asker.peer.line('answer', { uuid: 'u1', body: 'accepted' });
     await first.broker.close();
     const second = await theater.broker({ endpoint: first.endpoint });
-    await brokerEvent(second.broker, 'worker-ready');
+    await second.ready;
     await Promise.race([worker.line('disconnected'), worker.line('broker-lost')]);
     const later = theater.client({ connect: first.endpoint, name: 'later' });
     later.tell({ do: 'GET', uuid: 'u1' });

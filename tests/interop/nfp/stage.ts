@@ -34,7 +34,10 @@ interface Asker {
 
 /** Starts players that end with their test. */
 interface Stage {
-  broker(options?: NfpBrokerOptions): Promise<{ readonly broker: NfpBroker; readonly endpoint: string }>;
+  /** `ready` resolves when the first worker has registered, be it while the broker starts. */
+  broker(
+    options?: NfpBrokerOptions,
+  ): Promise<{ readonly broker: NfpBroker; readonly endpoint: string; readonly ready: Promise<unknown> }>;
   /** A Python worker, registered. */
   worker(flags: Flags & { readonly connect: string; readonly name: string }): Promise<PeerProcess>;
   client(flags: Flags & { readonly connect: string }): Asker;
@@ -55,9 +58,10 @@ export function stage(): Stage {
   return {
     async broker(options = {}) {
       const broker = keep(new NfpBroker({ endpoint: 'tcp://127.0.0.1:*', ...KEEPALIVES, ...options }));
+      const ready = brokerEvent(broker, 'worker-ready');
       const [endpoint = ''] = await broker.start();
       broker.on('worker-ready', registrations.open(endpoint));
-      return { broker, endpoint };
+      return { broker, endpoint, ready };
     },
     async worker(flags) {
       const registered = registrations.at(flags.connect);

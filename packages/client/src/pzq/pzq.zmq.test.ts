@@ -56,8 +56,10 @@ describe('over real sockets', () => {
       await first.close();
       const second = await receiver(storing, first.endpoint);
       await sent;
-      const [ids] = [first, second].map(({ produced }) => produced.slice(0, 50).map(({ id }) => id));
-      expect(second.produced.slice(0, 50).map(({ id }) => id)).toEqual(ids);
+      // On a busy machine either queue may be sent some more than once.
+      const [lost, stored] = [first, second].map(({ produced }) => [...new Set(produced.map(({ id }) => id))]);
+      expect(lost).toHaveLength(50);
+      expect(stored).toEqual(lost);
     },
     PATIENCE,
   );
