@@ -70,9 +70,14 @@ export class Load implements AsyncDisposable {
     });
   }
 
-  /** Notes what a dead queue has left: of what was acknowledged, the store has forgotten the rest for good. */
-  settle(left: ReadonlySet<number>): void {
+  /**
+   * Notes what a dead queue has left, bodies by sequence: of what consumers have acknowledged, the store has forgotten the rest for
+   * good. Returns what was acknowledged to its producer and is nowhere.
+   */
+  settle(left: ReadonlyMap<number, string>): string[] {
     for (const seq of this.acked) if (!left.has(seq)) this.settled.add(seq);
+    const bodies = new Set(left.values());
+    return this.lost().filter((text) => !bodies.has(text));
   }
 
   /** Sends no more; resolves when everything sent has its answer, and everything stored was handled. */

@@ -58,22 +58,22 @@ export async function stop(queue: PeerProcess): Promise<number | null> {
   return (await queue.exit).code;
 }
 
-/** The sequences that a folder holds. Nobody may have it. */
-export function contentsOf(folder: string): Promise<ReadonlySet<number>> {
-  return sequencesIn(new LmdbStore({ folder }));
+/** The bodies that a folder holds, by sequence. Nobody may have it. */
+export function contentsOf(folder: string): Promise<ReadonlyMap<number, string>> {
+  return bodiesIn(new LmdbStore({ folder }));
 }
 
-/** The sequences that a store holds; opens and closes it. */
-export async function sequencesIn(store: QueueStore): Promise<ReadonlySet<number>> {
-  const seqs = new Set<number>();
+/** The first frames that a store holds, by sequence; opens and closes it. */
+export async function bodiesIn(store: QueueStore): Promise<ReadonlyMap<number, string>> {
+  const bodies = new Map<number, string>();
   await store.open();
   for (let last = 0; ;) {
     const page = await store.scan(last, 10_000, Number.MAX_SAFE_INTEGER);
-    for (const { seq } of page) seqs.add(seq);
+    for (const { seq, body } of page) bodies.set(seq, Buffer.from(body[0] ?? []).toString());
     const end = page.at(-1);
     if (end === undefined) break;
     last = end.seq;
   }
   await store.close();
-  return seqs;
+  return bodies;
 }
