@@ -5,6 +5,7 @@
 import { mdpEngineRate } from './mdp-engine.js';
 import type { Protocol } from './load.js';
 import { Rig, type RequestCost } from './rig.js';
+import { measurePzqRates } from './pzq-rates.js';
 import { measurePzqStores } from './pzq-store.js';
 import { describe, holds, median, type Finding } from './statistics.js';
 
@@ -127,6 +128,7 @@ const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
   // Three messages for each job, one of them JSON: no limit is met yet that would be worth holding it to.
   nfp: () => inTheMiddle(NFP),
   ppp: () => inTheMiddle(PPP, { atMost: 1.25 }),
+  pzq: () => measurePzqRates(report),
   'pzq-store': () => measurePzqStores(report),
 };
 

@@ -42,9 +42,10 @@ export class ProcessUnderTest {
     this.endpoints = endpoints;
   }
 
-  /** Starts `dist/<name>.js`; resolves once it is bound. */
-  static async start(name: string): Promise<ProcessUnderTest> {
-    const child = fork(fileURLToPath(new URL(`./${name}.js`, import.meta.url)), [], { stdio: 'inherit' });
+  /** Starts `dist/<name>.js`, with more environment if need be; resolves once it is bound. */
+  static async start(name: string, environment: Readonly<Record<string, string>> = {}): Promise<ProcessUnderTest> {
+    const script = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
+    const child = fork(script, [], { stdio: 'inherit', env: { ...process.env, ...environment } });
     const [endpoints] = (await once(child, 'message')) as [Endpoints];
     return new ProcessUnderTest(child, endpoints);
   }

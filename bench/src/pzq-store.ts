@@ -161,8 +161,7 @@ async function million(folder: string, report: (finding: Finding) => void): Prom
   await again.close();
   const what = `LMDB store of ${counts.messages.toLocaleString('en')} messages: reopen and first 10,000`;
   report({ what, measured: seconds, unit: 's', limit: { atMost: 2 } });
-  process.env['PROJ_BENCH_FOLDER'] = folder;
-  const queue = await ProcessUnderTest.start('pzq-queue');
+  const queue = await ProcessUnderTest.start('pzq-queue', { PROJ_BENCH_FOLDER: folder });
   const { rssBytes } = await queue.measure();
   await queue.stop();
   report({ what: 'PZQ queue with a million messages: resident memory', measured: rssBytes / 2 ** 20, unit: 'MiB' });
