@@ -30,7 +30,10 @@ export class Observer {
     const { peer, command } = event;
     if (command.kind === 'client-call') {
       this.#asked.add(`${command.command} ${peer.key} ${command.uuid}`);
-      if (command.command === 'post') this.#settled.delete(command.uuid);
+      if (command.command !== 'post') return;
+      // Whoever has the job of old does not speak about this one.
+      this.#settled.delete(command.uuid);
+      this.#holders.delete(command.uuid);
     } else if (command.kind === 'worker-answer' && this.#workers.has(peer.key)) {
       if (this.#holders.get(command.uuid) === peer.key) this.#settled.add(command.uuid);
     }
@@ -57,6 +60,7 @@ export class Observer {
         break;
       case 'worker-lost':
         if (!this.#workers.delete(effect.peer.key)) throw new Error('lost, but never registered');
+        for (const [uuid, holder] of this.#holders) if (holder === effect.peer.key) this.#holders.delete(uuid);
         break;
       case 'send':
         this.#checkSend(effect, now);
