@@ -72,11 +72,13 @@ describe('over real sockets', () => {
 
   it('lets a restarted worker with a fixed routing id take over from its dead connection (rule 16)', async () => {
     const { broker, endpoint } = await start();
-    await ready(broker, endpoint, 'fixed');
+    const dead = await ready(broker, endpoint, 'fixed');
     const again = peer(endpoint, 'fixed');
     // To the broker this is a second READY: it says DISCONNECT, and the next READY opens a conversation.
     again.send('MDPW02', '\x01', 'echo');
     expect(await again.next()).toEqual(['MDPW02', '\x06']);
+    // A dead one does not connect again and take its name back.
+    await dead.close();
     const registered = new Promise((resolve) => broker.on('worker-ready', resolve));
     again.send('MDPW02', '\x01', 'echo');
     await registered;

@@ -182,6 +182,8 @@ const PEERS: readonly CaseDefinition[] = [
       const first = await rig.met(router, id);
       const second = await rig.met(router, id);
       equal([first.peer.key, second.peer.key], ['twin', 'twin'], 'keys');
+      // It would connect again and take its name back.
+      await first.dealer.port.close({ lingerMs: 0 });
       router.say(second.peer, 'for the second');
       await second.dealer.received(1);
       equal([first.dealer.texts, second.dealer.texts], [[], ['for the second']], 'messages');
