@@ -3,13 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ChildProgram, LogRecord } from '@proj/appkit';
+import { ownEndpoint } from '@proj/testkit/own-endpoint';
 import { launch } from './launch.js';
 import type { Guard } from './launch.js';
 
 /** How long the queue may take to finish when all is over. */
 const GRACE_MS = 15_000;
-
-const FREE = 'tcp://127.0.0.1:*';
 
 /** Where producers, consumers and the curious come to. */
 export interface QueueEndpoints {
@@ -29,32 +28,29 @@ export interface QueueState {
 /** A queue process and its folder. Disposing it leaves neither behind. */
 export class QueueProcess {
   readonly folder: string;
+  /** The same before and after a crash: ports that stay free while nobody listens. */
+  readonly endpoints: QueueEndpoints;
   readonly #guard: Guard;
   #program: ChildProgram;
-  #endpoints: QueueEndpoints = { receive: FREE, send: FREE, monitor: FREE };
 
-  private constructor(folder: string, guard: Guard) {
+  private constructor(folder: string, endpoints: QueueEndpoints, guard: Guard) {
     this.folder = folder;
+    this.endpoints = endpoints;
     this.#guard = guard;
     this.#program = this.#launch();
   }
 
   /** Starts a queue with an empty store; resolves when it listens. Rejects with `UNAVAILABLE` when it does not come up. */
   static async start(guard: Guard): Promise<QueueProcess> {
-    const queue = new QueueProcess(await mkdtemp(join(tmpdir(), 'proj-demo-queue-')), guard);
+    const endpoints = { receive: await ownEndpoint(), send: await ownEndpoint(), monitor: await ownEndpoint() };
+    const queue = new QueueProcess(await mkdtemp(join(tmpdir(), 'proj-demo-queue-')), endpoints, guard);
     try {
-      const { endpoints } = await queue.#program.record('listening');
-      queue.#endpoints = endpoints as QueueEndpoints;
+      await queue.#program.record('listening');
       return queue;
     } catch (error) {
       await queue[Symbol.asyncDispose]();
       throw error;
     }
-  }
-
-  /** The same before and after a crash. */
-  get endpoints(): QueueEndpoints {
-    return this.#endpoints;
   }
 
   /** Process id of the queue that runs now. */
@@ -101,7 +97,7 @@ export class QueueProcess {
 
   #launch(): ChildProgram {
     const options = {
-      ...this.#endpoints,
+      ...this.endpoints,
       store: `lmdb:${this.folder}`,
       // A producer that has seen no answer before the crash sends its messages again.
       'dedupe-window-ms': '3600000',
