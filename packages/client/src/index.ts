@@ -1,5 +1,25 @@
-/** Clients for ZeroMQ request-reply and queues. Open `mdp/client.ts`, `ppp/client.ts` or `pzq/producer.ts` first. */
+/** Clients for ZeroMQ request-reply and queues. Open `mdp/client.ts`, `ppp/client.ts`, `pzq/producer.ts` or `emqp/client.ts` first. */
 export type { BodyInput, Frame } from '@proj/transport';
+export { EmqpClient } from './emqp/client.js';
+export type { EmqpClientEvents, EmqpDeferred, EmqpDeferredWithResult } from './emqp/client.js';
+export type {
+  EmqpClientOptions,
+  EmqpDeferOptions,
+  EmqpJob,
+  EmqpScheduleOptions,
+  EmqpUnscheduleOptions,
+} from './emqp/options.js';
+export { EmqpClientSession } from './emqp/session.js';
+export type {
+  EmqpClientDropReason,
+  EmqpClientEffect,
+  EmqpClientEvent,
+  EmqpClientFailure,
+  EmqpClientNote,
+  EmqpClientSessionOptions,
+  EmqpClientStats,
+  EmqpOrder,
+} from './emqp/session.js';
 export { MdpClient } from './mdp/client.js';
 export type { MdpClientEvents, MdpServicePresence } from './mdp/client.js';
 export type { MdpClientOptions, MdpRequestOptions } from './mdp/options.js';
