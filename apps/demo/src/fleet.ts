@@ -7,8 +7,8 @@ import type { Guard } from './launch.js';
 /** How long a program may take to finish its work when all is over. */
 const GRACE_MS = 15_000;
 
-/** How long a worker is frozen before it is killed. */
-const FROZEN_MS = 100;
+/** How long a worker is frozen before it is killed: on a busy machine, too, the broker gets its turn in this. */
+const FROZEN_MS = 1000;
 
 /** How long the broker's log may take to catch up with the answers. */
 const SETTLE_MS = 3000;
