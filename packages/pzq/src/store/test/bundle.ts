@@ -26,6 +26,8 @@ export class Bundle {
       format: 'esm',
       target: 'node20',
       noExternal: [/^@proj\//],
+      // Named, since a run from the root of the repository reads another package.json.
+      external: ['lmdb'],
       config: false,
       silent: true,
       esbuildOptions: (options) => {
