@@ -76,9 +76,9 @@ export interface PortOptions {
   readonly queueMax?: number;
   /** Bytes that may wait in the port for all peers together; default 256 MiB. */
   readonly queueMaxBytes?: number;
-  /** ZMTP heartbeats: interval, 0 for none. Milliseconds; default 2000. */
+  /** Heartbeats of a connection (TCP keep-alive on libzmq, in whole seconds; else those of ZMTP): interval, 0 for none. Milliseconds; default 2000. */
   readonly connectionHeartbeatMs?: number;
-  /** How long a ZMTP heartbeat may stay unanswered before the connection is cut. Milliseconds; default 6000. */
+  /** How long such a heartbeat may stay unanswered before the connection is cut. Milliseconds; default 6000. */
   readonly connectionTimeoutMs?: number;
   /** Routers that bind: a second connection with a known routing id takes it over (true) or stays mute (false). Default false. */
   readonly handover?: boolean;

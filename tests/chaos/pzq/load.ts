@@ -2,7 +2,6 @@
 import { PzqConsumer, PzqProducer } from '@proj/client';
 import { decodePzqKey } from '@proj/frames/pzq';
 import { isProjError } from '@proj/transport';
-import type { Transport } from '@proj/transport';
 import { zmqTransport } from '@proj/transport/zmq';
 
 const PRODUCERS = 2;
@@ -16,21 +15,6 @@ export interface QueueEndpoints {
   readonly receive: string;
   readonly send: string;
   readonly monitor: string;
-}
-
-/**
- * libzmq without heartbeats of its own: 4.3.5 aborts its process when one is due on a connection that has ended while its receiver
- * was full (https://github.com/zeromq/libzmq/issues/4364), and a queue that is killed under load is just that.
- */
-function quietTransport(): Transport {
-  const zmq = zmqTransport();
-  return {
-    clock: zmq.clock,
-    entropy: zmq.entropy,
-    load: () => zmq.load(),
-    router: (options) => zmq.router({ ...options, connectionHeartbeatMs: 0 }),
-    dealer: (options) => zmq.dealer({ ...options, connectionHeartbeatMs: 0 }),
-  };
 }
 
 interface Progress {
@@ -62,7 +46,7 @@ export class Load implements AsyncDisposable {
   #isEnding = false;
 
   constructor({ receive, send }: Pick<QueueEndpoints, 'receive' | 'send'>) {
-    const transport = quietTransport();
+    const transport = zmqTransport();
     this.#producers = Array.from(
       { length: PRODUCERS },
       () => new PzqProducer({ endpoints: [receive], window: WINDOW, transport }),

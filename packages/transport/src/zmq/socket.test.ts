@@ -11,8 +11,8 @@ const options = resolvePortOptions({
   receiveHighWaterMark: 12,
   sendWaitMs: 40,
   maxMessageBytes: 5_000,
-  connectionHeartbeatMs: 300,
-  connectionTimeoutMs: 900,
+  connectionHeartbeatMs: 10_000,
+  connectionTimeoutMs: 6_000,
   routingId: Buffer.from([1, 0xff, 0, 2]),
 });
 const kinds = [
@@ -42,12 +42,42 @@ describe.each(kinds)('a %s', (kind, make) => {
       linger: 70,
       sendHighWaterMark: 11,
       receiveHighWaterMark: 12,
-      heartbeatInterval: 300,
-      heartbeatTimeout: 900,
       handshakeInterval: 10_000,
     });
     expect(socket.maxMessageSize).toBeGreaterThanOrEqual(5_000);
     expect(socket.maxMessageSize).toBeLessThan(10_000);
+  });
+
+  it('has the kernel find peers that vanished, never libzmq, whose heartbeats can abort the process (ADR 7)', () => {
+    const { socket } = keep(make(zmq, new zmq.Context({ blocky: false }), options));
+
+    expect(socket).toMatchObject({
+      heartbeatInterval: 0,
+      tcpKeepalive: 1,
+      tcpKeepaliveIdle: 10,
+      tcpKeepaliveInterval: 2,
+      tcpKeepaliveCount: 3,
+    });
+  });
+
+  it.each([
+    ['under a second', { connectionHeartbeatMs: 50, connectionTimeoutMs: 200 }, { idle: 1, interval: 1 }],
+    [
+      'of weeks',
+      { connectionHeartbeatMs: 2 ** 31 - 1, connectionTimeoutMs: 2 ** 31 - 1 },
+      { idle: 32_767, interval: 32_767 },
+    ],
+  ])('keeps to what the kernel takes for times %s', (_case, times, { idle, interval }) => {
+    const { socket } = keep(make(zmq, new zmq.Context({ blocky: false }), resolvePortOptions(times)));
+
+    expect(socket).toMatchObject({ tcpKeepaliveIdle: idle, tcpKeepaliveInterval: interval });
+  });
+
+  it('looks after no connection where that is switched off', () => {
+    const off = resolvePortOptions({ connectionHeartbeatMs: 0 });
+    const { socket } = keep(make(zmq, new zmq.Context({ blocky: false }), off));
+
+    expect(socket).toMatchObject({ heartbeatInterval: 0, tcpKeepalive: 0 });
   });
 
   it('S4: waits for room as long as it is told, if it is a dealer: one that routes would hold up all others', () => {

@@ -29,6 +29,8 @@ const HANDSHAKE_MS = 10_000;
 /** libzmq applies its limit to the handshake's own commands and to encrypted frames as well. */
 const FRAME_OVERHEAD = 1024;
 const NOTICE_BYTES = 16;
+const KEEPALIVE_PROBES = 3;
+const KEEPALIVE_SECONDS_MAX = 32_767;
 
 /** A ROUTER that reports unroutable and refused messages at once instead of dropping or waiting. Its notice tells of connections it accepted. */
 export function openRouter(zmq: ZeroMq, context: Context, options: ResolvedPortOptions): OpenSocket {
@@ -54,10 +56,28 @@ function socketOptions(context: Context, options: ResolvedPortOptions) {
     sendHighWaterMark: options.highWaterMark,
     receiveHighWaterMark: options.receiveHighWaterMark,
     maxMessageSize: options.maxMessageBytes + FRAME_OVERHEAD,
-    heartbeatInterval: options.connectionHeartbeatMs,
-    heartbeatTimeout: options.connectionTimeoutMs,
     handshakeInterval: HANDSHAKE_MS,
+    ...keepAlive(options),
   };
+}
+
+/**
+ * Asks the kernel to look after silent connections, in whole seconds. Not libzmq: its own heartbeats abort the process when one is due on a
+ * connection that ended while its receiver was full (docs/adr/0007-no-heartbeats-of-libzmq.md).
+ */
+function keepAlive({ connectionHeartbeatMs, connectionTimeoutMs }: ResolvedPortOptions) {
+  if (connectionHeartbeatMs === 0) return { tcpKeepalive: 0 };
+  return {
+    tcpKeepalive: 1,
+    tcpKeepaliveIdle: wholeSeconds(connectionHeartbeatMs),
+    tcpKeepaliveInterval: wholeSeconds(connectionTimeoutMs / KEEPALIVE_PROBES),
+    tcpKeepaliveCount: KEEPALIVE_PROBES,
+  };
+}
+
+/** At least one, and no more than Linux takes. */
+function wholeSeconds(ms: number): number {
+  return Math.min(Math.max(1, Math.ceil(ms / 1000)), KEEPALIVE_SECONDS_MAX);
 }
 
 /** Random, so that no peer can forge the notice. Everything works without it, only later: by the protocols' heartbeats. */

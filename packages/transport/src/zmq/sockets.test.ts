@@ -158,15 +158,6 @@ describe('the end of a connection', () => {
     expect(router.gone[0]?.key).toBe(router.messages[0]?.peer.key);
   });
 
-  told('P5, P7: is told when the peer stands still, by ZMTP heartbeats', async () => {
-    const router = await startRouter({ connectionHeartbeatMs: 50, connectionTimeoutMs: 200 });
-    const child = await spawnDealer(router);
-    child.kill('SIGSTOP');
-    await router.until(() => router.gone.length > 0);
-
-    expect(router.gone[0]?.key).toBe(router.messages[0]?.peer.key);
-  });
-
   told('P6: comes before the first message of a successor with the same name', async () => {
     const router = await startRouter();
     const { dealer } = await startDealer(router, { routingId: 'w1' });
