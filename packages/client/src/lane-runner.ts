@@ -1,6 +1,9 @@
 /** The half of a client that has sockets, promises and signals; which of them when is the engine's business. No protocol. */
 import { Driver, ProjError, ROUTER_PEER, toBuffers } from '@proj/transport';
 import type { Engine, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { Departures } from './departures.js';
+import { loadTransport } from './load-transport.js';
+import { onAbort } from './on-abort.js';
 import type { LaneAttempts, LaneCall, LaneEffect, LaneEvent, LaneFailure, LaneNote } from './parts/lane-events.js';
 import { ReplyBuffer } from './reply-buffer.js';
 import type { ReplyBufferOptions } from './reply-buffer.js';
@@ -58,8 +61,7 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
   readonly #options: LaneRunnerOptions;
   readonly #callers = new Map<number, Caller<Request>>();
   readonly #ports = new Map<number, SocketPort>();
-  /** Ports on their way out, so that `close` can wait for them. */
-  readonly #leaving = new Set<Promise<void>>();
+  readonly #departures = new Departures();
   #early: LaneEvent<Request, Message>[] = [];
   #transport: Transport | undefined;
   #driver: Driver<LaneEvent<Request, Message>, LaneEffect<Request, Reply, Reason>> | undefined;
@@ -120,14 +122,10 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
 
   #listen(id: number, signal: AbortSignal | undefined): () => void {
     if (signal === undefined) return nothing;
-    const onAbort = () => {
+    return onAbort(signal, () => {
       const caller = this.#abort(id);
       caller?.outcome.fail(signal.reason);
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    return () => {
-      signal.removeEventListener('abort', onAbort);
-    };
+    });
   }
 
   /** Ends the call for the engine and hands back whoever waits for it; `undefined` when it is over already. */
@@ -155,8 +153,7 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
   async #load(): Promise<void> {
     this.#loading = true;
     try {
-      const transport = this.#options.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
-      await transport.load();
+      const transport = await loadTransport(this.#options.transport);
       if (this.#closing !== undefined) return;
       this.#transport = transport;
       this.#driver = new Driver(this.#program.engine, transport, this.#perform);
@@ -249,8 +246,7 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
 
   /** An unsent request must not go out after its call has ended: nothing lingers. */
   #leave(port: SocketPort): void {
-    const left: Promise<void> = port.close({ lingerMs: 0 }).finally(() => this.#leaving.delete(left));
-    this.#leaving.add(left);
+    this.#departures.add(port, 0);
   }
 
   async #close(): Promise<void> {
@@ -263,7 +259,7 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
     // The driver delivers the event when the current step, if any, is done: not later than this.
     await Promise.resolve();
     this.#driver?.stop();
-    await Promise.all(this.#leaving);
+    await this.#departures.over();
   }
 
   #error(code: LaneFailure, request: Request, attempts?: LaneAttempts, cause?: unknown): ProjError {

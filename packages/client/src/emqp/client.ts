@@ -4,6 +4,9 @@ import { decodeEmqpAtClient, emqpJobText, encodeEmqp, encodeEmqpHeaders } from '
 import type { EmqpRequest, EmqpScheduling } from '@proj/frames/emqp';
 import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER } from '@proj/transport';
 import type { Frame, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { Departures } from '../departures.js';
+import { loadTransport } from '../load-transport.js';
+import { onAbort } from '../on-abort.js';
 import { bodyOf, readResult } from './job.js';
 import {
   emqpClientOptions,
@@ -101,7 +104,7 @@ export class EmqpClient {
   readonly #events = new Emitter<EmqpClientEvents>();
   readonly #session: EmqpClientSession<Call>;
   readonly #sockets = new Map<number, SocketPort>();
-  readonly #leaving = new Set<Promise<void>>();
+  readonly #departures = new Departures();
   #early: Call[] = [];
   #loading = false;
   #transport: Transport | undefined;
@@ -245,14 +248,10 @@ export class EmqpClient {
   }
 
   #listen(call: Call, signal: AbortSignal): void {
-    const onAbort = () => {
+    call.release = onAbort(signal, () => {
       this.#fail(call, signal.reason);
       if (call.id !== undefined) this.#driver?.dispatch({ kind: 'abort', id: call.id });
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    call.release = () => {
-      signal.removeEventListener('abort', onAbort);
-    };
+    });
   }
 
   #order(call: Call, { entropy }: Transport): void {
@@ -265,8 +264,7 @@ export class EmqpClient {
   async #load(): Promise<void> {
     this.#loading = true;
     try {
-      const transport = this.#settings.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
-      await transport.load();
+      const transport = await loadTransport(this.#settings.transport);
       if (this.#closing !== undefined) return;
       this.#driver = new Driver(this.#session, transport, this.#perform);
       this.#transport = transport;
@@ -353,7 +351,7 @@ export class EmqpClient {
       port.start(this.#listenerOf(socket));
       this.#sockets.set(socket, port);
     } catch (cause) {
-      if (port !== undefined) this.#discard(port, 0);
+      if (port !== undefined) this.#departures.add(port, 0);
       this.#driver?.dispatch({ kind: 'refused', socket, cause });
     }
   }
@@ -383,12 +381,7 @@ export class EmqpClient {
   #shut(socket: number, linger: boolean): void {
     const port = this.#sockets.get(socket);
     this.#sockets.delete(socket);
-    if (port !== undefined) this.#discard(port, linger ? this.#settings.lingerMs : 0);
-  }
-
-  #discard(port: SocketPort, lingerMs: number): void {
-    const left: Promise<void> = port.close({ lingerMs }).finally(() => this.#leaving.delete(left));
-    this.#leaving.add(left);
+    if (port !== undefined) this.#departures.add(port, linger ? this.#settings.lingerMs : 0);
   }
 
   async #close(): Promise<void> {
@@ -397,7 +390,7 @@ export class EmqpClient {
     // The driver delivers the event when the current step, if any, is done: not later than this.
     await Promise.resolve();
     this.#driver?.stop();
-    await Promise.all(this.#leaving);
+    await this.#departures.over();
   }
 
   #error({ subject }: Call, code: EmqpClientFailure, cause?: unknown): ProjError {

@@ -2,6 +2,8 @@
 import { decodePzqAtConsumer, encodePzq } from '@proj/frames/pzq';
 import { Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
 import type { SocketPort, Transport } from '@proj/transport';
+import { loadTransport } from '../load-transport.js';
+import { onAbort } from '../on-abort.js';
 import { PzqMessage } from './message.js';
 import type { PzqMessageOwner } from './message.js';
 import { pzqConsumerOptions, pzqReceiveOptions, pzqRunOptions } from './options.js';
@@ -165,15 +167,11 @@ export class PzqConsumer {
   }
 
   #listen(reader: Reader, signal: AbortSignal): void {
-    const onAbort = () => {
+    reader.release = onAbort(signal, () => {
       this.#dismiss(reader);
       this.#driver?.dispatch({ kind: 'waive' });
       reader.reject(signal.reason);
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    reader.release = () => {
-      signal.removeEventListener('abort', onAbort);
-    };
+    });
   }
 
   #dismiss(reader: Reader): void {
@@ -202,8 +200,7 @@ export class PzqConsumer {
 
   async #open(): Promise<void> {
     try {
-      const transport = this.#settings.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
-      await transport.load();
+      const transport = await loadTransport(this.#settings.transport);
       if (this.#draining !== undefined || this.#closing !== undefined) return;
       this.#connect(transport);
     } catch (error) {

@@ -3,6 +3,9 @@ import { fromLatin1, totalBytes } from '@proj/frames';
 import { decodePzqAtProducer, encodePzq, encodePzqHeaders } from '@proj/frames/pzq';
 import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER, toFrames } from '@proj/transport';
 import type { BodyInput, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { Departures } from '../departures.js';
+import { loadTransport } from '../load-transport.js';
+import { onAbort } from '../on-abort.js';
 import { pzqProducerOptions, pzqSendOptions } from './options.js';
 import type { PzqProducerOptions, PzqProducerSettings, PzqSendOptions } from './options.js';
 import { Rounds, within } from './rounds.js';
@@ -67,7 +70,7 @@ export class PzqProducer {
   readonly #events = new Emitter<PzqProducerEvents>();
   readonly #session: PzqProducerSession<Sending>;
   readonly #rounds = new Rounds();
-  readonly #leaving = new Set<Promise<void>>();
+  readonly #departures = new Departures();
   #early: Sending[] = [];
   #loading: Promise<void> | undefined;
   #transport: Transport | undefined;
@@ -170,14 +173,10 @@ export class PzqProducer {
   }
 
   #listen(sending: Sending, signal: AbortSignal): void {
-    const onAbort = () => {
+    sending.release = onAbort(signal, () => {
       this.#settle(sending, signal.reason);
       if (sending.id !== undefined) this.#driver?.dispatch({ kind: 'abort', id: sending.id });
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    sending.release = () => {
-      signal.removeEventListener('abort', onAbort);
-    };
+    });
   }
 
   #produce(sending: Sending, { entropy }: Transport): void {
@@ -193,8 +192,7 @@ export class PzqProducer {
   /** Never rejects. */
   async #load(): Promise<void> {
     try {
-      const transport = this.#settings.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
-      await transport.load();
+      const transport = await loadTransport(this.#settings.transport);
       if (this.#closing !== undefined) return;
       this.#transport = transport;
       this.#driver = new Driver(this.#session, transport, this.#perform);
@@ -272,8 +270,7 @@ export class PzqProducer {
 
   /** What it has not sent yet is sent on the next connection: nothing lingers. */
   #discard(port: SocketPort): void {
-    const left: Promise<void> = port.close({ lingerMs: 0 }).finally(() => this.#leaving.delete(left));
-    this.#leaving.add(left);
+    this.#departures.add(port, 0);
   }
 
   async #drain(): Promise<void> {
@@ -289,7 +286,7 @@ export class PzqProducer {
     // The driver delivers the event when the current step, if any, is done: not later than this.
     await Promise.resolve();
     this.#driver?.stop();
-    await Promise.all(this.#leaving);
+    await this.#departures.over();
   }
 
   #error(code: PzqProducerFailure, outcome: Partial<Failure> = {}): ProjError {

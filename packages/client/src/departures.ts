@@ -1,0 +1,18 @@
+/** Sockets on their way out, so that `close` of a client can wait for them. */
+import type { SocketPort } from '@proj/transport';
+
+/** The ports that were told to close and are not closed yet. */
+export class Departures {
+  readonly #leaving = new Set<Promise<void>>();
+
+  /** Closes a port, which gets `lingerMs` for what it has not sent yet. */
+  add(port: SocketPort, lingerMs: number): void {
+    const left: Promise<void> = port.close({ lingerMs }).finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+  }
+
+  /** Resolves when those that are leaving now have left. */
+  async over(): Promise<void> {
+    await Promise.all(this.#leaving);
+  }
+}
