@@ -1,6 +1,6 @@
 /** The commands of the EventMQ broker's scenarios; `src/emqp/scenarios/README.md` lists them for readers. */
 import { parseDuration, type ScenarioCommand, type ScenarioHandler } from '@proj/testkit';
-import type { EmqpBrokerOptions } from '../../src/emqp/options.js';
+import { optionWords, peerWords } from '../scenario-words.js';
 import { BrokerUnderTest } from './broker-under-test.js';
 
 /** A handler with a broker of its own. */
@@ -51,24 +51,10 @@ export function emqpScenario(): ScenarioHandler {
     }
   }
 
-  function peer([name = '', verb, ...frames]: readonly string[]): string[] {
-    switch (verb) {
-      case 'gone':
-        return broker.gone(name);
-      case 'unreachable':
-      case 'congested':
-        return broker.undeliverable(name, verb);
-      case 'sends':
-        return broker.frames(name, ...frames);
-      default:
-        throw new Error(`peer: unknown verb ${String(verb)}`);
-    }
-  }
-
   return ({ name, args }: ScenarioCommand): readonly string[] => {
     switch (name) {
       case 'broker':
-        broker = new BrokerUnderTest(optionsFrom(args));
+        broker = new BrokerUnderTest(optionWords(args));
         return [];
       case 'worker':
         return worker(args);
@@ -79,7 +65,7 @@ export function emqpScenario(): ScenarioHandler {
       case 'admin':
         return broker.admin(args[0] ?? '', args[1] ?? '');
       case 'peer':
-        return peer(args);
+        return peerWords(broker, args);
       case 'advance':
         return broker.advance(parseDuration(args[0]));
       case 'live':
@@ -94,14 +80,4 @@ export function emqpScenario(): ScenarioHandler {
         throw new Error(`unknown command ${name}`);
     }
   };
-}
-
-/** `name=value` words, the values as JSON. */
-function optionsFrom(words: readonly string[]): EmqpBrokerOptions {
-  return Object.fromEntries(
-    words.map((word) => {
-      const [option = '', value = ''] = word.split('=');
-      return [option, JSON.parse(value) as unknown];
-    }),
-  );
 }

@@ -1,7 +1,7 @@
 /** The commands of the NFP broker's scenarios; `src/nfp/scenarios/README.md` lists them for readers. */
 import type { NfpAnswer, NfpCall } from '@proj/frames/nfp';
 import { parseDuration, type ScenarioCommand, type ScenarioHandler } from '@proj/testkit';
-import type { NfpBrokerOptions } from '../../src/nfp/options.js';
+import { optionWords, peerWords } from '../scenario-words.js';
 import { BrokerUnderTest } from './broker-under-test.js';
 
 /** A handler with a broker of its own. */
@@ -52,31 +52,17 @@ export function nfpScenario(): ScenarioHandler {
     }
   }
 
-  function peer([name = '', verb, ...frames]: readonly string[]): string[] {
-    switch (verb) {
-      case 'gone':
-        return broker.gone(name);
-      case 'unreachable':
-      case 'congested':
-        return broker.undeliverable(name, verb);
-      case 'sends':
-        return broker.frames(name, ...frames);
-      default:
-        throw new Error(`peer: unknown verb ${String(verb)}`);
-    }
-  }
-
   return ({ name, args }: ScenarioCommand): readonly string[] => {
     switch (name) {
       case 'broker':
-        broker = new BrokerUnderTest(optionsFrom(args));
+        broker = new BrokerUnderTest(optionWords(args));
         return [];
       case 'worker':
         return worker(args);
       case 'client':
         return client(args);
       case 'peer':
-        return peer(args);
+        return peerWords(broker, args);
       case 'advance':
         return broker.advance(parseDuration(args[0]));
       case 'stall':
@@ -89,14 +75,4 @@ export function nfpScenario(): ScenarioHandler {
         throw new Error(`unknown command ${name}`);
     }
   };
-}
-
-/** `name=value` words, the values as JSON. */
-function optionsFrom(words: readonly string[]): NfpBrokerOptions {
-  return Object.fromEntries(
-    words.map((word) => {
-      const [option = '', value = ''] = word.split('=');
-      return [option, JSON.parse(value) as unknown];
-    }),
-  );
 }

@@ -1,6 +1,6 @@
 /** The commands of the Paranoid Pirate queue's scenarios; `src/ppp/scenarios/README.md` lists them for readers. */
 import { parseDuration, type ScenarioCommand, type ScenarioHandler } from '@proj/testkit';
-import type { PppQueueOptions } from '../../src/ppp/options.js';
+import { optionWords } from '../scenario-words.js';
 import { QueueUnderTest } from './under-test.js';
 
 /** A handler with a queue of its own. */
@@ -46,7 +46,7 @@ export function pppScenario(): ScenarioHandler {
   return ({ name, args }: ScenarioCommand): readonly string[] => {
     switch (name) {
       case 'queue':
-        queue = new QueueUnderTest(optionsFrom(args));
+        queue = new QueueUnderTest(optionWords(args));
         return [];
       case 'worker':
         return worker(args);
@@ -64,14 +64,4 @@ export function pppScenario(): ScenarioHandler {
         throw new Error(`unknown command ${name}`);
     }
   };
-}
-
-/** `name=value` words, the values as JSON. */
-function optionsFrom(words: readonly string[]): PppQueueOptions {
-  return Object.fromEntries(
-    words.map((word) => {
-      const [option = '', value = ''] = word.split('=');
-      return [option, JSON.parse(value) as unknown];
-    }),
-  );
 }
