@@ -9,7 +9,7 @@ import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closure, install, pack, packDependencies, runScript, temporaryFolder } from './pack.js';
 import type { Manifest } from './workspace.js';
-import { PUBLISHED } from './workspace.js';
+import { PUBLISHED, ROOT } from './workspace.js';
 
 /** Only ends what hangs: npm is slow on a busy machine. */
 const PACKING_MS = 600_000;
@@ -30,6 +30,17 @@ afterAll(() => folder.remove());
 function entries(manifest: Manifest): string[] {
   return Object.keys(manifest.exports ?? {}).filter((path) => path !== './package.json');
 }
+
+/** Without a guard a package that nobody asked for is packed as it was last built, or empty, when the machine is slow elsewhere. */
+it('waits for the build of every package: they are dependencies of the tests, or named in turbo.json', () => {
+  const read = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
+  const { tasks } = read('turbo.json') as { tasks: Record<string, { dependsOn?: string[] }> };
+  const { devDependencies } = read('tests/package.json') as { devDependencies: Record<string, string> };
+  const awaited = tasks['@proj/tests#rules']?.dependsOn ?? [];
+  expect(awaited).toContain('^build');
+  const missed = NAMES.filter((name) => !(name in devDependencies) && !awaited.includes(`${name}#build`));
+  expect(missed).toEqual([]);
+});
 
 describe.each(NAMES)('%s as packed', (name) => {
   it('has no fault that publint knows', async () => {
