@@ -169,7 +169,7 @@ describe('losing peers', () => {
     expect(await settle(network.clock, note)).toMatchObject({ code: 'reply-dropped', reason: 'reply-undeliverable' });
   });
 
-  it('notices within 16 s, by ZMTP heartbeats, that a client has vanished without a word', async () => {
+  it('notices within 16 s, by heartbeats of the connection, that a client has vanished without a word', async () => {
     await start();
     const host = network.transport('c1');
     RawPeer.connect(host, ENDPOINT).send('MDPC02', '\x01', 'nobody', 'hello');
