@@ -94,6 +94,16 @@ const RULES: readonly Rule[] = [
       !/^@proj\/(heartbeat|transport)(\/|$)/.test(specifier),
   },
   {
+    name: 'store-below-roles',
+    reason: 'the records on disk know transport, lmdb and node:*',
+    broken: ({ path, found: { specifier } }) =>
+      path.startsWith('packages/store/') &&
+      !isRelative(specifier) &&
+      !isNode(specifier) &&
+      specifier !== 'lmdb' &&
+      !/^@proj\/transport(\/|$)/.test(specifier),
+  },
+  {
     name: 'engines-are-pure',
     reason: 'engines, sessions, parts and what they use know frames, heartbeat and the types of transport',
     broken: ({ pure, found: { specifier, typeOnly } }) => {

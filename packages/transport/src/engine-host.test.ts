@@ -261,6 +261,8 @@ describe('EngineHost', () => {
       load: () => Promise.resolve(),
       router: () => port,
       dealer: () => port,
+      publisher: () => expect.unreachable(),
+      subscriber: () => expect.unreachable(),
     };
     const program = {
       name: 'Server',

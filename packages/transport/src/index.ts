@@ -12,13 +12,22 @@ export { parseOptions } from './options.js';
 export type { OptionsSchema } from './options.js';
 export { ROUTER_PEER } from './port.js';
 export type {
+  CurveKeys,
+  CurveOptions,
+  HandshakeRefusal,
   Peer,
   PortListener,
   PortOptions,
+  PublisherListener,
+  PublisherPort,
   RejectReason,
   SocketPort,
+  SubscriberListener,
+  SubscriberPort,
   Transport,
   UndeliverableReason,
 } from './port.js';
+export { memoryRecords } from './records-memory.js';
+export type { RecordBatch, RecordStore } from './records.js';
 export { SharedRouters } from './shared-routers.js';
 export type { Claim } from './shared-routers.js';

@@ -2,10 +2,11 @@
 import { ProjError } from './errors.js';
 import type { PortOptions } from './port.js';
 
-/** {@link PortOptions} with every default filled in; only a dealer's routing id may be absent. */
-export type ResolvedPortOptions = Required<Omit<PortOptions, 'routingId'>> & Pick<PortOptions, 'routingId'>;
+/** {@link PortOptions} with every default filled in; only a dealer's routing id and CURVE may be absent. */
+export type ResolvedPortOptions = Required<Omit<PortOptions, 'routingId' | 'curve'>> &
+  Pick<PortOptions, 'routingId' | 'curve'>;
 
-type NumericOption = Exclude<keyof PortOptions, 'handover' | 'routingId'>;
+type NumericOption = Exclude<keyof PortOptions, 'handover' | 'routingId' | 'curve'>;
 
 const MIB = 2 ** 20;
 /** libzmq keeps times and counts in 32 bits with sign. */
@@ -55,6 +56,7 @@ export function resolvePortOptions(options: PortOptions = {}): ResolvedPortOptio
     connectionTimeoutMs: number('connectionTimeoutMs'),
     handover: options.handover ?? false,
     ...(options.routingId === undefined ? {} : { routingId: checkRoutingId(options.routingId) }),
+    ...(options.curve === undefined ? {} : { curve: options.curve }),
   };
 }
 

@@ -11,6 +11,8 @@ export interface Peer {
   readonly key: string;
   /** The routing id as bytes, 1 to 255 of them. Never written to. */
   readonly id: Uint8Array;
+  /** The CURVE key it proved to have, 32 bytes. Absent without CURVE, and where the transport cannot tell (libzmq). */
+  readonly publicKey?: Uint8Array;
 }
 
 /** Why a message that was accepted for sending did not go out. */
@@ -22,6 +24,37 @@ export type UndeliverableReason =
 
 /** Why a received message was dropped before decoding. */
 export type RejectReason = 'too-many-frames' | 'too-large' | 'no-frames';
+
+/** A pair of keys for CURVE (RFC 26), 32 bytes each. */
+export interface CurveKeys {
+  readonly publicKey: Uint8Array;
+  readonly secretKey: Uint8Array;
+}
+
+/** CURVE on one socket: which end of RFC 26 it plays is independent of who binds. */
+export type CurveOptions =
+  | {
+      readonly role: 'server';
+      readonly keys: CurveKeys;
+      /** Asked once per handshake whether the client of this key may come in. Absent: any key may. Never throws. */
+      readonly authorize?: (publicKey: Uint8Array) => boolean;
+    }
+  | {
+      readonly role: 'client';
+      readonly keys: CurveKeys;
+      /** The public key the server must prove to own. */
+      readonly serverKey: Uint8Array;
+    };
+
+/** A connection that was not let in, or that could not prove what it must. */
+export interface HandshakeRefusal {
+  /** `key`: `authorize` said no. `handshake`: wrong server key, other mechanism, or broken bytes; transports that cannot tell say this. */
+  readonly reason: 'key' | 'handshake';
+  /** The key of the client, where it got that far. */
+  readonly publicKey?: Uint8Array;
+  /** Address of the peer as the transport names it, if it does. */
+  readonly address?: string;
+}
 
 /**
  * What a port calls. All calls come one at a time, never from inside `bind`, `connect` or `start`, and none comes once
@@ -47,6 +80,8 @@ export interface PortListener {
   onSent?(peer: Peer, frames: readonly Uint8Array[]): void;
   /** A message over the limits was dropped before decoding. */
   onRejected(peer: Peer, reason: RejectReason): void;
+  /** A peer did not get through the handshake of CURVE. Absent: nobody is told. */
+  onRefused?(refusal: HandshakeRefusal): void;
   /** The socket failed for good (not a peer's doing); nothing more will be received. */
   onBroken(error: Error): void;
 }
@@ -84,6 +119,8 @@ export interface PortOptions {
   readonly handover?: boolean;
   /** Dealers: the routing id to announce to routers, 1 to 255 bytes, not starting with 0x00. Default: the router picks one. */
   readonly routingId?: Uint8Array;
+  /** Encrypts and authenticates every connection of this socket. Default: none, the mechanism NULL. */
+  readonly curve?: CurveOptions;
 }
 
 /**
@@ -125,6 +162,57 @@ export interface SocketPort {
   close(options?: { readonly lingerMs?: number }): Promise<void>;
 }
 
+/** What a publisher calls. */
+export interface PublisherListener {
+  /** As `PortListener.onRefused`. */
+  onRefused?(refusal: HandshakeRefusal): void;
+  /** The socket failed for good; nothing more will be sent. */
+  onBroken(error: Error): void;
+}
+
+/** A PUB socket (RFC 29): sends to whoever subscribed, and to nobody else. */
+export interface PublisherPort {
+  /** As {@link SocketPort.bind}. Before `start`. */
+  bind(endpoint: string): Promise<string>;
+  /** Starts taking subscriptions and sending. Once. */
+  start(listener: PublisherListener): void;
+  /**
+   * Sends a message of at least one frame to every subscriber one of whose prefixes begins the first frame. Never waits: who does
+   * not read misses messages, once `highWaterMark` of them wait for it. From here on the frames must not change.
+   */
+  publish(frames: readonly Uint8Array[]): void;
+  /** As {@link SocketPort.close}. */
+  close(options?: { readonly lingerMs?: number }): Promise<void>;
+}
+
+/** What a subscriber calls; none of it comes once `close` was called. */
+export interface SubscriberListener {
+  /** A message one of whose prefixes fits. The frames belong to the listener, which never writes to them. */
+  onMessage(frames: Uint8Array[]): void;
+  /** A message over the limits was dropped. */
+  onRejected(reason: RejectReason): void;
+  /** The socket failed for good; nothing more will be received. */
+  onBroken(error: Error): void;
+}
+
+/** A SUB socket (RFC 29). Connects, and comes back with all its subscriptions after a lost connection. */
+export interface SubscriberPort {
+  /** As {@link SocketPort.connect}. Before `start`. */
+  connect(endpoint: string): void;
+  /** Asks for messages whose first frame begins with this; empty asks for all. May be asked twice, then it is left twice. Any time before `close`. */
+  subscribe(prefix: Uint8Array): void;
+  /** Takes one `subscribe` of this prefix back. Does nothing when there is none. */
+  unsubscribe(prefix: Uint8Array): void;
+  /** Starts receiving. Once. */
+  start(listener: SubscriberListener): void;
+  /** As {@link SocketPort.pause}: what comes meanwhile waits up to the high-water mark, and is lost beyond it. */
+  pause(): void;
+  /** As {@link SocketPort.resume}. */
+  resume(): void;
+  /** Stops receiving at once and closes. Idempotent; the promise is shared. */
+  close(): Promise<void>;
+}
+
 /** The peer of a dealer: whoever it is connected to. Also of one that binds, which does not tell its peers apart. */
 export const ROUTER_PEER: Peer = { key: '', id: new Uint8Array(0) };
 
@@ -138,6 +226,10 @@ export interface Transport {
   router(options?: PortOptions): SocketPort;
   /** A socket for one conversation with one router, or one that deals out to whoever connects. After `load`. */
   dealer(options?: PortOptions): SocketPort;
+  /** A socket that sends to whoever subscribed. After `load`. */
+  publisher(options?: PortOptions): PublisherPort;
+  /** A socket that receives what it subscribes to. After `load`. */
+  subscriber(options?: PortOptions): SubscriberPort;
   /** Called by the driver with the engine after each step: how tests and the simulator check invariants. Absent in production. */
   readonly probe?: (engine: Engine<never, unknown>) => void;
 }

@@ -2,7 +2,7 @@
 import { systemClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
-import type { Entropy, PortOptions, SocketPort, Transport } from '@proj/transport';
+import type { Entropy, PortOptions, PublisherPort, SocketPort, SubscriberPort, Transport } from '@proj/transport';
 import { resolvePortOptions } from '@proj/transport/adapter';
 import { systemEntropy } from '@proj/transport/zmq';
 import { DealerPort } from './dealer.js';
@@ -76,6 +76,14 @@ export class ZmtpTransport implements Transport {
 
   dealer(options?: PortOptions): SocketPort {
     return new DealerPort(this.#world, resolvePortOptions(options));
+  }
+
+  publisher(): PublisherPort {
+    throw new ProjError('UNAVAILABLE', 'publisher: this transport has no PUB sockets yet');
+  }
+
+  subscriber(): SubscriberPort {
+    throw new ProjError('UNAVAILABLE', 'subscriber: this transport has no SUB sockets yet');
   }
 }
 

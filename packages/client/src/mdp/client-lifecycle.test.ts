@@ -31,6 +31,14 @@ class FakeTransport implements Transport {
     throw new Error('not for clients');
   }
 
+  publisher(): never {
+    throw new Error('not for clients');
+  }
+
+  subscriber(): never {
+    throw new Error('not for clients');
+  }
+
   dealer(): SocketPort {
     if (this.faults.dealer !== undefined) throw this.faults.dealer;
     return {

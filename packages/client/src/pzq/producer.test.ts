@@ -293,6 +293,8 @@ describe('what cannot be', () => {
       load: () => (++loads === 1 ? Promise.reject(new Error('no ZeroMQ')) : Promise.resolve()),
       router: () => stage.transport.router(),
       dealer: () => stage.transport.dealer(),
+      publisher: () => stage.transport.publisher(),
+      subscriber: () => stage.transport.subscriber(),
     };
     await stage.receiver();
     const producer = stage.producer({ transport });

@@ -1,7 +1,8 @@
 /** One simulated process as its own code sees it: a `Transport` like any other. */
 import type { Clock } from '@proj/heartbeat';
 import type { Engine, Entropy } from '../engine.js';
-import type { PortOptions, SocketPort, Transport } from '../port.js';
+import { ProjError } from '../errors.js';
+import type { PortOptions, PublisherPort, SocketPort, SubscriberPort, Transport } from '../port.js';
 import { DealerPort } from './dealer-port.js';
 import type { Hub } from './port.js';
 import type { Process, ProcessState } from './process.js';
@@ -55,5 +56,13 @@ export class VirtualTransport implements Transport {
 
   dealer(options: PortOptions = {}): SocketPort {
     return new DealerPort(this.#hub, this.#process, options);
+  }
+
+  publisher(): PublisherPort {
+    throw new ProjError('UNAVAILABLE', 'publisher: this transport has no PUB sockets yet');
+  }
+
+  subscriber(): SubscriberPort {
+    throw new ProjError('UNAVAILABLE', 'subscriber: this transport has no SUB sockets yet');
   }
 }

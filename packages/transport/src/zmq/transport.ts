@@ -1,7 +1,8 @@
 /** {@link Transport} over libzmq: real sockets, the machine's clock and randomness. */
 import { systemClock } from '@proj/heartbeat';
 import type { Context } from 'zeromq';
-import type { PortOptions, SocketPort, Transport } from '../port.js';
+import { ProjError } from '../errors.js';
+import type { PortOptions, PublisherPort, SocketPort, SubscriberPort, Transport } from '../port.js';
 import { resolvePortOptions } from '../port-options.js';
 import type { ResolvedPortOptions } from '../port-options.js';
 import { systemEntropy } from './entropy.js';
@@ -41,6 +42,14 @@ export class ZmqTransport implements Transport {
 
   dealer(options?: PortOptions): SocketPort {
     return this.#open(openDealer, false, options);
+  }
+
+  publisher(): PublisherPort {
+    throw new ProjError('UNAVAILABLE', 'publisher: this transport has no PUB sockets yet');
+  }
+
+  subscriber(): SubscriberPort {
+    throw new ProjError('UNAVAILABLE', 'subscriber: this transport has no SUB sockets yet');
   }
 
   async #load(): Promise<void> {
