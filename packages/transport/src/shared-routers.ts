@@ -47,6 +47,8 @@ export class SharedRouters {
         return port;
       },
       dealer: (options?: PortOptions) => this.#transport.dealer(options),
+      publisher: (options?: PortOptions) => this.#transport.publisher(options),
+      subscriber: (options?: PortOptions) => this.#transport.subscriber(options),
       ...(probe === undefined ? {} : { probe }),
     };
   }

@@ -30,6 +30,8 @@ class Bench {
         throw new Error('not for workers');
       },
       dealer: () => this.#dealer(),
+      publisher: () => expect.unreachable(),
+      subscriber: () => expect.unreachable(),
     };
     const worker = new MdpWorker({ service: 'echo', handler: () => 'x', transport, ...options });
     await worker.start();
