@@ -11,6 +11,20 @@ export type { PppHandler, PppTypedRequest, PppWorkerOptions, PppWorkerRequest } 
 export { PppWorkerSession } from './ppp/session.js';
 export type { PppFromWorker, PppWorkerEffect, PppWorkerEvent, PppWorkerSessionOptions } from './ppp/session.js';
 export type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './ppp/notes.js';
+export { defineNfpTask } from './nfp/task.js';
+export type {
+  NfpArgs,
+  NfpEventOptions,
+  NfpInputOptions,
+  NfpKwargs,
+  NfpPut,
+  NfpTask,
+  NfpTaskCall,
+  NfpTaskContext,
+  NfpTaskDefinition,
+  NfpTaskHandler,
+} from './nfp/task.js';
+export type { NfpWorkerOptions } from './nfp/options.js';
 export type { BodyInput, Frame, FrameReply, Handler, HandlerContext } from './handler.js';
 export type { LossReason } from './parts/contract.js';
 export { isProjError, ProjError } from '@proj/transport';

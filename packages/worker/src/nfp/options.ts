@@ -1,0 +1,104 @@
+/** Options of the NFP worker: what may be set, defaults, bounds. docs/protocols/nfp.md, section "Defaults". */
+import type { RecordStore } from '@proj/transport';
+import * as z from 'zod';
+import { checkReconnect, endpoints, milliseconds, refuse, workerFields } from '../options.js';
+import type { NfpTask, NfpTaskHandler } from './task.js';
+
+const DAY_MS = 86_400_000;
+const TEN_YEARS_MS = 3650 * DAY_MS;
+
+const isName = (value: string): boolean =>
+  /^[^\p{Cc}\p{Cs}]+$/u.test(value) && Buffer.byteLength(value) >= 1 && Buffer.byteLength(value) <= 255;
+
+const name = z.string().refine(isName, { error: 'expected 1 to 255 bytes of printable UTF-8' });
+
+const isTask = (value: unknown): boolean =>
+  typeof value === 'function' ||
+  (typeof value === 'object' && value !== null && 'handler' in value && typeof value.handler === 'function');
+
+/** Services that the broker keeps for itself. */
+const RESERVED = new Set([
+  'all',
+  'mmi.service.broker',
+  'mmi.service.worker',
+  'sid.service.broker',
+  'fss.service.broker',
+]);
+
+/** Schema of {@link NfpWorkerOptions}. */
+export const nfpWorkerOptions = z
+  .strictObject({
+    /** Brokers, in order of preference; the next one is tried after each loss. 1 to 64; default `tcp://127.0.0.1:5555`. */
+    endpoints: endpoints.default(['tcp://127.0.0.1:5555']),
+    /** What to serve. 1 to 255 bytes of printable UTF-8, no name of the broker's own. Required. */
+    service: name,
+    /** How clients address this worker: its routing id, unique at the broker and the same after a restart. 1 to 255 bytes. Required. */
+    name,
+    /** What clients may call, by name: functions, or objects with a handler, a description and schemas. At least one. Required. */
+    tasks: z
+      .record(
+        name,
+        z.custom<NfpTask | NfpTaskHandler>(isTask, { error: 'expected a function, or an object with a handler' }),
+      )
+      .refine((tasks) => Object.keys(tasks).length > 0, { error: 'expected at least one task' }),
+    /** Jobs that run at the same time. 1 to 1000; default 5 (NORFAB). */
+    concurrency: z.int().min(1).max(1000).default(5),
+    /** Accepted jobs that wait; more are refused with 500, and their clients try again later. 1 to 10,000,000; default 10,000. */
+    maxPendingJobs: z.int().min(1).max(10_000_000).default(10_000),
+    /** Where jobs and results live; opened by `start` and closed at the end. Default: in memory, gone with the process. */
+    store: z
+      .custom<RecordStore>((value) => typeof value === 'object' && value !== null && 'commit' in value, {
+        error: 'expected a RecordStore',
+      })
+      .optional(),
+    /** How long results and events are kept. Milliseconds, up to ten years; 0 for ever. Default 7 days. */
+    resultTtlMs: z
+      .int()
+      .min(0)
+      .max(TEN_YEARS_MS)
+      .default(7 * DAY_MS),
+    /** Results kept; when there are more, the oldest leave before their time. Each costs some 400 bytes of memory. 1 to 10,000,000; default 100,000. */
+    resultsMax: z.int().min(1).max(10_000_000).default(100_000),
+    /** What becomes of jobs that a crash or a shutdown interrupted: run again, or fail. Default `rerun`: tasks are idempotent. */
+    crashPolicy: z.enum(['rerun', 'fail']).default('rerun'),
+    /** Runs of one job, interrupted ones included, before it fails. 1 to 1000; default 3. */
+    maxRuns: z.int().min(1).max(1000).default(3),
+    /** How commands are written: as four characters or one byte. Default `ascii`, which every NORFAB release understands. */
+    commandForm: z.enum(['ascii', 'byte']).default('ascii'),
+    /** How jobs are accepted: with 201, or with 202 for clients up to 0.14.0. Default `current`. */
+    dialect: z.enum(['current', 'legacy']).default('current'),
+    /** Say OPEN before READY, and keep to the intervals that a broker answers. Default true. */
+    sendOpen: z.boolean().default(true),
+    /** Distance of KEEPALIVEs. 100 to 600,000 ms; default 2500 (NORFAB). */
+    keepaliveIntervalMs: z.int().min(100).max(600_000).default(2500),
+    /** Intervals of silence after which the broker counts as lost. 2 to 20; default 6 (NORFAB). */
+    keepaliveMultiplier: z.int().min(2).max(20).default(6),
+    /** Obey `restart`, `shutdown` and `disconnect` at `mmi.service.worker`, from anybody. Default false. */
+    managementCommands: z.boolean().default(false),
+    /** First delay before another attempt, doubled with each. 1 ms to a day; default 100. */
+    reconnectMinMs: milliseconds.default(100),
+    /** Longest delay before another attempt. 1 ms to a day; default 5000. */
+    reconnectMaxMs: milliseconds.default(5000),
+    /** How long a broker must have answered before the delay starts again at `reconnectMinMs`. 0 to a day; default 10,000. */
+    minUptimeMs: workerFields.minUptimeMs,
+    /** How long `drain()` waits for running tasks before it aborts them. 1 ms to a day; default 10,000. */
+    drainMs: workerFields.drainMs,
+    /** PUTs that may wait for one running task; more are dropped. 1 to 10,000; default 64. */
+    putQueueMax: z.int().min(1).max(10_000).default(64),
+    /** Largest message, in frames, sent or received. 8 to 65,536; default 64. */
+    maxMessageFrames: z.int().min(8).max(65_536).default(64),
+    /** Largest message, in bytes over all frames, sent or received. At least 1024; default 64 MiB, the most a store keeps. */
+    maxMessageBytes: workerFields.maxMessageBytes,
+    /** Where sockets and time come from. Default: ZeroMQ, loaded by `start()`. */
+    transport: workerFields.transport,
+  })
+  .superRefine((options, context) => {
+    if (RESERVED.has(options.service)) refuse(context, 'service', 'this name belongs to the broker');
+    checkReconnect(options, context);
+  });
+
+/** What `new NfpWorker()` takes; all but `service`, `name` and `tasks` has a default. */
+export type NfpWorkerOptions = z.input<typeof nfpWorkerOptions>;
+
+/** {@link NfpWorkerOptions} with the defaults filled in. */
+export type NfpWorkerSettings = z.output<typeof nfpWorkerOptions>;
