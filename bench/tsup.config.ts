@@ -4,6 +4,7 @@ export default defineConfig({
   entry: {
     main: 'src/main.ts',
     load: 'src/load.ts',
+    'chain-process': 'src/chain/process.ts',
     'bare-mdp': 'src/bare-mdp.ts',
     'bare-nfp': 'src/bare-nfp.ts',
     'bare-ppp': 'src/bare-ppp.ts',
@@ -18,5 +19,5 @@ export default defineConfig({
   target: 'node20',
   platform: 'node',
   noExternal: [/^@proj\//, 'zod'],
-  external: ['zeromq', 'lmdb', 'pg'],
+  external: ['zeromq', 'lmdb', 'pg', /^@nats-io\//],
 });

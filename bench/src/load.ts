@@ -1,6 +1,6 @@
 /**
  * Load from a process of its own: many echo workers and pipelining clients on raw zeromq.js sockets, so that only the
- * process in the middle differs between runs. `{ requests, inFlight }` comes in on the IPC channel, `done` goes out.
+ * process in the middle differs between runs. `{ requests, inFlight }` comes in on the IPC channel, what came of it goes out.
  */
 import { Context, Dealer } from 'zeromq';
 import type { Endpoints } from './process-under-test.js';
@@ -100,8 +100,21 @@ async function work(): Promise<void> {
 class Client {
   readonly #socket = dealer(plan.endpoints.clients);
 
+  /** One request after the other; resolves to how long each took, in microseconds. */
+  async runOneByOne(requests: number): Promise<number[]> {
+    const body = Buffer.alloc(plan.bodyBytes, 7);
+    const latencies: number[] = [];
+    while (latencies.length < requests) {
+      const sentAt = performance.now();
+      await this.#socket.send(dialect.request(body));
+      for (let answer = 0; answer < dialect.answers; answer++) await this.#socket.receive();
+      latencies.push(1000 * (performance.now() - sentAt));
+    }
+    return latencies;
+  }
+
   /** Sends `requests`, at most `inFlight` unanswered at a time; resolves when all are answered. */
-  async run(requests: number, inFlight: number): Promise<void> {
+  async run(requests: number, inFlight: number): Promise<never[]> {
     const body = Buffer.alloc(plan.bodyBytes, 7);
     let sent = 0;
     while (sent < Math.min(inFlight, requests)) {
@@ -115,6 +128,7 @@ class Client {
         sent++;
       }
     }
+    return [];
   }
 }
 
@@ -129,7 +143,9 @@ process.on('message', (message: { requests: number; inFlight: number } | 'exit')
     return;
   }
   const { requests, inFlight } = message;
-  const runs = clients.map((client) => client.run(requests / clients.length, inFlight / clients.length));
-  void Promise.all(runs).then(() => process.send?.('done'));
+  const busy = clients.slice(0, inFlight);
+  const [share, window] = [requests / busy.length, inFlight / busy.length];
+  const runs = busy.map((client) => (window === 1 ? client.runOneByOne(share) : client.run(share, window)));
+  void Promise.all(runs).then((latencies) => process.send?.(latencies.flat()));
 });
 process.send?.('connected');

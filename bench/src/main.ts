@@ -3,10 +3,13 @@
  * JSON with `--json`; exit code 1 when a limit is missed.
  */
 import { mdpEngineRate } from './mdp-engine.js';
+import { measureChains } from './chain/measure.js';
 import type { Protocol } from './load.js';
-import { Rig, type RequestCost } from './rig.js';
+import { Rig } from './rig.js';
+import type { Middle, RequestCost } from './rig.js';
 import { measurePzqRates } from './pzq-rates.js';
 import { measurePzqStores } from './pzq-store.js';
+import { compile, NativeLoop } from './native-process.js';
 import { describe, holds, median, type Finding } from './statistics.js';
 
 const ROUNDS = 5;
@@ -16,6 +19,11 @@ const findings: Finding[] = [];
 function report(finding: Finding): void {
   findings.push(finding);
   if (!json) console.log(describe(finding));
+}
+
+/** A comparison that cannot be made here. */
+function skip(what: string, missing: string): void {
+  console.error(`bench: left out: ${what}; missing: ${missing}`);
 }
 
 function engine(): void {
@@ -41,8 +49,8 @@ function engine(): void {
 interface Contest {
   readonly protocol: Protocol;
   readonly name: string;
-  readonly ours: string;
-  readonly bare: string;
+  readonly ours: Middle;
+  readonly bare: Middle;
 }
 
 const MDP: Contest = { protocol: 'mdp', name: 'MDP broker', ours: 'mdp-broker', bare: 'bare-mdp' };
@@ -56,12 +64,17 @@ interface Outcome {
 }
 
 /** Medians of ours and of the bare loop, measured in turn so that both see the same machine. */
-async function compare({ protocol, ours, bare }: Contest, workers: number, requests: number): Promise<Outcome> {
+async function compare(
+  { protocol, ours, bare }: Contest,
+  workers: number,
+  requests: number,
+  inFlight = 200,
+): Promise<Outcome> {
   const rigs = { ours: await Rig.start(protocol, ours, workers), bare: await Rig.start(protocol, bare, workers) };
   const costs = { ours: [] as RequestCost[], bare: [] as RequestCost[] };
   for (let round = 0; round <= ROUNDS; round++) {
     for (const side of ['bare', 'ours'] as const) {
-      const cost = await rigs[side].run(requests, 200);
+      const cost = await rigs[side].run(requests, inFlight);
       // The first round warms both up.
       if (round > 0) costs[side].push(cost);
     }
@@ -71,6 +84,7 @@ async function compare({ protocol, ours, bare }: Contest, workers: number, reque
   const middle = (side: 'ours' | 'bare'): RequestCost => ({
     cpuMicros: median(costs[side].map(({ cpuMicros }) => cpuMicros)),
     perSecond: median(costs[side].map(({ perSecond }) => perSecond)),
+    p50Micros: median(costs[side].flatMap(({ p50Micros }) => p50Micros ?? [])),
   });
   const ratios = costs.ours.map(({ cpuMicros }, round) => cpuMicros / (costs.bare[round]?.cpuMicros ?? Number.NaN));
   return { ours: middle('ours'), bare: middle('bare'), ratio: median(ratios) };
@@ -92,6 +106,32 @@ async function transports(): Promise<void> {
   report({ what: 'MDP broker on zmtp, 64 workers, 200 in flight: CPU', measured: ours.cpuMicros, unit: 'us/request' });
   const what = 'MDP broker on zmtp over the same on libzmq: CPU per request';
   report({ what, measured: ratio, unit: 'x', limit: { atMost: 0.5 } });
+  const lone = await compare({ ...MDP, ours: 'mdp-broker-zmtp', bare: 'mdp-broker' }, 1, 2000, 1);
+  const [p50, other] = [lone.ours.p50Micros ?? Number.NaN, lone.bare.p50Micros ?? Number.NaN];
+  report({ what: 'MDP broker on zmtp, 1 request in flight: round trip p50', measured: p50, unit: 'us' });
+  report({ what: 'the same over libzmq: round trip p50', measured: p50 / other, unit: 'x', limit: { atMost: 0.8 } });
+  await againstC();
+}
+
+/** Ours, with everything it does, over a loop in C that only forwards. */
+async function againstC(): Promise<void> {
+  const compiled = await compile('bare-mdp');
+  if ('missing' in compiled) {
+    skip('MDP broker over a bare loop in C', compiled.missing);
+    return;
+  }
+  const c = () => NativeLoop.start(compiled.program);
+  const { bare, ratio } = await compare({ ...MDP, ours: 'mdp-broker-zmtp', bare: c }, 64, 20_000);
+  const load = '64 workers, 200 in flight';
+  report({
+    what: `bare libzmq loop in C for the MDP broker, ${load}: CPU`,
+    measured: bare.cpuMicros,
+    unit: 'us/request',
+  });
+  const what = 'MDP broker on zmtp over bare loop in C: CPU per request';
+  report({ what, measured: ratio, unit: 'x', limit: { atMost: 1 } });
+  const { ratio: add } = await compare({ ...MDP, ours: 'bare-mdp', bare: c }, 64, 20_000);
+  report({ what: 'bare zeromq.js loop over bare loop in C: CPU per request', measured: add, unit: 'x' });
 }
 
 async function growth(contest: Contest): Promise<void> {
@@ -121,12 +161,13 @@ const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
   mdp: async () => {
     engine();
     await inTheMiddle(MDP, { atMost: 1.25 });
-    await transports();
     await growth(MDP);
     await idle(MDP);
   },
   // Three messages for each job, one of them JSON: no limit is met yet that would be worth holding it to.
   nfp: () => inTheMiddle(NFP),
+  zmtp: transports,
+  chain: () => measureChains(report, skip),
   ppp: () => inTheMiddle(PPP, { atMost: 1.25 }),
   pzq: () => measurePzqRates(report),
   'pzq-store': () => measurePzqStores(report),

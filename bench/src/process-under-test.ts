@@ -32,8 +32,15 @@ export function serveMeasurements(endpoints: Endpoints, workers: () => number, c
   process.send?.(endpoints);
 }
 
+/** What stands in the middle of a benchmark, whatever it is written in. */
+export interface UnderTest {
+  readonly endpoints: Endpoints;
+  measure(): Promise<CpuReport>;
+  stop(): Promise<void>;
+}
+
 /** In the parent: a started child and its measurements. */
-export class ProcessUnderTest {
+export class ProcessUnderTest implements UnderTest {
   readonly endpoints: Endpoints;
   readonly #child: ChildProcess;
 

@@ -4,30 +4,36 @@ import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { LoadPlan, Protocol } from './load.js';
+import { median } from './statistics.js';
 import { ProcessUnderTest } from './process-under-test.js';
+import type { UnderTest } from './process-under-test.js';
 
 const POLL_MS = 20;
+
+/** The script of the process in the middle, or how to start it. */
+export type Middle = string | (() => Promise<UnderTest>);
 
 /** What a request cost the process in the middle. */
 export interface RequestCost {
   /** CPU time of all its threads, in microseconds. */
   readonly cpuMicros: number;
   readonly perSecond: number;
+  /** Middle time from a request to its answer, where no client had more than one open. Microseconds. */
+  readonly p50Micros: number | undefined;
 }
 
 /** A broker process and a load process that is connected to it, all workers registered. */
 export class Rig {
-  readonly broker: ProcessUnderTest;
+  readonly broker: UnderTest;
   readonly #load: ChildProcess;
 
-  private constructor(broker: ProcessUnderTest, load: ChildProcess) {
+  private constructor(broker: UnderTest, load: ChildProcess) {
     this.broker = broker;
     this.#load = load;
   }
 
-  /** `name`: the script of the process in the middle. */
-  static async start(protocol: Protocol, name: string, workers: number, bodyBytes = 64): Promise<Rig> {
-    const broker = await ProcessUnderTest.start(name);
+  static async start(protocol: Protocol, middle: Middle, workers: number, bodyBytes = 64): Promise<Rig> {
+    const broker = typeof middle === 'string' ? await ProcessUnderTest.start(middle) : await middle();
     const plan = JSON.stringify({ protocol, endpoints: broker.endpoints, workers, bodyBytes } satisfies LoadPlan);
     const load = fork(fileURLToPath(new URL('./load.js', import.meta.url)), [plan], { stdio: 'inherit' });
     await once(load, 'message');
@@ -40,10 +46,14 @@ export class Rig {
     const before = await this.broker.measure();
     const startedAt = performance.now();
     this.#load.send({ requests, inFlight });
-    await once(this.#load, 'message');
+    const [latencies] = (await once(this.#load, 'message')) as [readonly number[]];
     const seconds = (performance.now() - startedAt) / 1000;
     const after = await this.broker.measure();
-    return { cpuMicros: (after.cpuMicros - before.cpuMicros) / requests, perSecond: requests / seconds };
+    return {
+      cpuMicros: (after.cpuMicros - before.cpuMicros) / requests,
+      perSecond: requests / seconds,
+      p50Micros: latencies.length === 0 ? undefined : median(latencies),
+    };
   }
 
   /** Share of one core the broker used while nothing was asked of it for `ms`. */

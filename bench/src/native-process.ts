@@ -1,0 +1,130 @@
+/** Programs that are not Node's: compiled or installed, started, and measured from outside by what Linux tells of their threads. */
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { access, mkdir, readdir, readFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { CpuReport, Endpoints, UnderTest } from './process-under-test.js';
+
+const NANOS_PER_MICRO = 1000;
+const KIB = 1024;
+
+/** Where an installed program is: servers are not in everybody's PATH. */
+export async function findProgram(name: string): Promise<string | undefined> {
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    '/usr/sbin',
+    '/usr/local/sbin',
+    '/usr/lib/rabbitmq/bin',
+  ];
+  for (const folder of folders) {
+    const path = join(folder, name);
+    if (
+      await access(path).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path;
+  }
+  return undefined;
+}
+
+/** Compiles `native/<name>.c` against libzmq; resolves to the program, or to what is missing, in words for a person. */
+export async function compile(name: string): Promise<{ readonly program: string } | { readonly missing: string }> {
+  const source = fileURLToPath(new URL(`../native/${name}.c`, import.meta.url));
+  const folder = fileURLToPath(new URL('./native/', import.meta.url));
+  const program = join(folder, name);
+  await mkdir(folder, { recursive: true });
+  try {
+    await promisify(execFile)('cc', ['-O2', '-o', program, source, '-lzmq']);
+    return { program };
+  } catch (error) {
+    const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: string };
+    if (code === 'ENOENT') return { missing: 'a C compiler (Debian package gcc)' };
+    if (stderr?.includes('zmq') === true) return { missing: 'zmq.h and libzmq (Debian package libzmq3-dev)' };
+    throw error;
+  }
+}
+
+/** A running program. */
+export class NativeProcess {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#exited = once(child, 'exit');
+  }
+
+  /** Starts it; its standard output is the caller's to read, with `lines`. */
+  static start(program: string, parameters: readonly string[]): NativeProcess {
+    return new NativeProcess(spawn(program, parameters, { stdio: ['ignore', 'pipe', 'inherit'] }));
+  }
+
+  /** What it prints, line by line. */
+  lines(): AsyncIterable<string> {
+    const { stdout } = this.#child;
+    if (stdout === null) throw new Error('the output of the program is not ours');
+    return createInterface({ input: stdout });
+  }
+
+  /** CPU time of its living threads so far, and its resident size. Programs here keep their threads. */
+  async measure(): Promise<Omit<CpuReport, 'workers'>> {
+    const folder = `/proc/${this.#child.pid}`;
+    const threads = await readdir(`${folder}/task`);
+    const nanos = await Promise.all(
+      threads.map(async (thread) =>
+        Number((await readFile(`${folder}/task/${thread}/schedstat`, 'utf8')).split(' ')[0]),
+      ),
+    );
+    const status = await readFile(`${folder}/status`, 'utf8');
+    return {
+      cpuMicros: nanos.reduce((sum, value) => sum + value, 0) / NANOS_PER_MICRO,
+      rssBytes: Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * KIB,
+    };
+  }
+
+  /** Ends it as its operator would, and waits. */
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    await this.#exited;
+  }
+}
+
+/** The forwarder in C, in the place of a broker. */
+export class NativeLoop implements UnderTest {
+  readonly endpoints: Endpoints;
+  readonly #process: NativeProcess;
+  #workers = 0;
+
+  private constructor(process: NativeProcess, endpoint: string) {
+    this.#process = process;
+    this.endpoints = { clients: endpoint, workers: endpoint };
+  }
+
+  static async start(program: string): Promise<NativeLoop> {
+    const running = NativeProcess.start(program, []);
+    const lines = running.lines()[Symbol.asyncIterator]();
+    const { value: endpoint } = (await lines.next()) as IteratorResult<string, undefined>;
+    if (endpoint === undefined) throw new Error(`${program}: ended before it was bound`);
+    const loop = new NativeLoop(running, endpoint);
+    void loop.#count(lines);
+    return loop;
+  }
+
+  async measure(): Promise<CpuReport> {
+    return { ...(await this.#process.measure()), workers: this.#workers };
+  }
+
+  stop(): Promise<void> {
+    return this.#process.stop();
+  }
+
+  async #count(lines: AsyncIterator<string>): Promise<void> {
+    while ((await lines.next()).done !== true) this.#workers++;
+  }
+}
