@@ -16,6 +16,9 @@ const FORBIDDEN: readonly (readonly [string, string, string])[] = [
   ['transport-below-roles', 'packages/transport/src/driver.ts', "import { Router } from 'zeromq';"],
   ['transport-below-roles', 'packages/transport/src/virtual/network.ts', "import { randomUUID } from 'node:crypto';"],
   ['zmtp-without-addons', 'packages/zmtp/src/port.ts', "import { Router } from 'zeromq';"],
+  ['files-below-roles', 'packages/files/src/files.ts', "import * as z from 'zod';"],
+  ['files-below-roles', 'packages/files/src/files.ts', "import { zmqTransport } from '@proj/transport/zmq';"],
+  ['engines-are-pure', 'packages/broker/src/nfp/engine.ts', "import { Files } from '@proj/files';"],
   ['engines-are-pure', 'packages/zmtp/src/parts/reader.ts', "import type { Socket } from 'node:net';"],
   ['engines-are-pure', 'packages/broker/src/mdp/engine.ts', "import { Driver } from '@proj/transport';"],
   ['engines-are-pure', 'packages/client/src/mdp/session.ts', "const os = await import('node:os');"],
@@ -26,6 +29,7 @@ const FORBIDDEN: readonly (readonly [string, string, string])[] = [
   ['stores-only-database', 'packages/pzq/src/store/lmdb.ts', "import type { PzqKey } from '@proj/frames/pzq';"],
   ['facades-no-other-packages', 'packages/client/src/mdp/client.ts', "import { MdpBroker } from '@proj/broker';"],
   ['facades-no-other-packages', 'packages/client/src/mdp/client.ts', "import * as z from 'zod';"],
+  ['facades-no-other-packages', 'packages/client/src/nfp/client.ts', "import { Files } from '@proj/files';"],
 ];
 
 const ALLOWED: readonly (readonly [string, string])[] = [
@@ -46,6 +50,11 @@ const ALLOWED: readonly (readonly [string, string])[] = [
   ['packages/zmtp/src/link.ts', "import { connect } from 'node:net'; import { Fifo } from '@proj/transport/adapter';"],
   ['packages/transport/src/driver.ts', "import type { Malformed } from '@proj/frames';"],
   ['packages/pzq/src/store/lmdb.ts', "import { ProjError } from '@proj/transport'; await import('lmdb');"],
+  ['packages/broker/src/nfp/broker.ts', "import { Files } from '@proj/files';"],
+  [
+    'packages/files/src/files.ts',
+    "import { ProjError } from '@proj/transport'; import { open } from 'node:fs/promises';",
+  ],
   ['apps/broker/src/main.ts', "import { MdpBroker } from '@proj/broker'; import pino from 'pino';"],
 ];
 

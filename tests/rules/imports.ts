@@ -35,6 +35,7 @@ interface Rule {
 }
 
 const ROLES = /^packages\/(broker|worker|client|pzq|scheduler)\/src\//;
+const SHARES_FILES = /^packages\/(broker|worker)\/src\/nfp\//;
 const PURE_ROOT = /^packages\/[^/]+\/src\/(?:.+\/)?(?:(?:engine|session)[^/]*\.ts|parts\/.+)$/;
 const isNode = (specifier: string) => specifier.startsWith('node:');
 const isRelative = (specifier: string) => specifier.startsWith('.');
@@ -104,6 +105,15 @@ const RULES: readonly Rule[] = [
       !/^@proj\/transport(\/|$)/.test(specifier),
   },
   {
+    name: 'files-below-roles',
+    reason: 'a folder of files knows the error of transport and node:*',
+    broken: ({ path, found: { specifier } }) =>
+      path.startsWith('packages/files/') &&
+      !isRelative(specifier) &&
+      !isNode(specifier) &&
+      specifier !== '@proj/transport',
+  },
+  {
     name: 'engines-are-pure',
     reason: 'engines, sessions, parts and what they use know frames, heartbeat and the types of transport',
     broken: ({ pure, found: { specifier, typeOnly } }) => {
@@ -132,9 +142,11 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'facades-no-other-packages',
-    reason: 'role packages know frames, heartbeat, transport and node:*; zod stays in options.ts',
+    reason:
+      'role packages know frames, heartbeat, transport and node:*, those that share files files; zod stays in options.ts',
     broken: ({ path, found: { specifier } }) => {
       if (!inRole(path) || isOptions(path) || isStore(path) || isRelative(specifier) || isNode(specifier)) return false;
+      if (specifier === '@proj/files') return !SHARES_FILES.test(path);
       return !/^@proj\/(frames|heartbeat|transport)(\/|$)/.test(specifier);
     },
   },

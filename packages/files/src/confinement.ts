@@ -1,0 +1,158 @@
+/** A folder that nobody gets out of: paths are resolved with their symbolic links, and what was opened is looked at again. */
+import { constants } from 'node:fs';
+import type { BigIntStats, Dir } from 'node:fs';
+import { open, opendir, realpath, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { ProjError } from '@proj/transport';
+
+/** What is asked of the operating system; replaced by tests that change the folder between two calls. */
+export interface System {
+  realpath(path: string): Promise<string>;
+  stat(path: string): Promise<BigIntStats>;
+  open(path: string): Promise<FileHandle>;
+  opendir(path: string): Promise<Dir>;
+}
+
+/** Not there, or not to be seen: the same to whoever asks, not to whoever counts. */
+export interface Absent {
+  readonly kind: 'missing' | 'outside';
+}
+
+/** A regular file inside. Whoever gets it closes the handle. */
+export interface Opened {
+  readonly kind: 'file';
+  readonly handle: FileHandle;
+  readonly stats: BigIntStats;
+  /** Absolute, without symbolic links. */
+  readonly path: string;
+}
+
+/** Entries of a directory inside, sorted by name. */
+export interface Listing {
+  readonly kind: 'directory';
+  readonly entries: readonly { readonly name: string; readonly type: 'file' | 'directory' | 'link' | 'other' }[];
+}
+
+const MISSING: Absent = { kind: 'missing' };
+const OUTSIDE: Absent = { kind: 'outside' };
+
+/** A file that is replaced by another just then is opened again so often. */
+const ATTEMPTS = 3;
+
+/** Never a symbolic link, and never waiting for the writer of a FIFO. On Windows neither flag is defined, and counts as 0. */
+const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+const NODE: System = {
+  realpath: (path) => realpath(path),
+  stat: (path) => stat(path, { bigint: true }),
+  open: (path) => open(path, READ_ONLY),
+  opendir: (path) => opendir(path),
+};
+
+/** What the system says when there is nothing that we may read. */
+const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'EACCES', 'EPERM', 'ENXIO', 'EINVAL', 'ELOOP']);
+
+/** One folder. Paths are relative, with forward slashes. */
+export class Confinement {
+  readonly #folder: string;
+  readonly #system: System;
+
+  constructor(folder: string, system: System = NODE) {
+    this.#folder = folder;
+    this.#system = system;
+  }
+
+  /** Opens a regular file. A hard link is the file itself: who may make one inside may have its content there. */
+  async open(path: string): Promise<Opened | Absent> {
+    let found: Opened | Absent = MISSING;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      found = await this.#tryOpen(path);
+      if (found !== OUTSIDE) break;
+    }
+    return found;
+  }
+
+  /** Names in a directory, which may be the folder itself (`''`); rejects with `REJECTED` when there are more than `max`. */
+  async list(path: string, max: number): Promise<Listing | Absent> {
+    const before = await this.#locate(path);
+    if (before.kind !== 'inside') return before;
+    const entries = await this.#entries(before.path, max).catch(absentOrThrow);
+    if ('kind' in entries) return entries;
+    // The directory that was read is the one that was meant, unless it was exchanged meanwhile.
+    const after = await this.#locate(path);
+    if (after.kind !== 'inside') return after;
+    return isSame(before.stats, after.stats) ? { kind: 'directory', entries } : OUTSIDE;
+  }
+
+  /** True for a regular file inside, symbolic links included. */
+  async isFile(path: string): Promise<boolean> {
+    const located = await this.#locate(path);
+    return located.kind === 'inside' && located.stats.isFile();
+  }
+
+  async #tryOpen(path: string): Promise<Opened | Absent> {
+    const located = await this.#locate(path);
+    if (located.kind !== 'inside') return located;
+    // A FIFO or device is not even opened: that alone can have effects.
+    if (!located.stats.isFile()) return MISSING;
+    // A symbolic link where a moment ago was none.
+    const handle = await this.#system
+      .open(located.path)
+      .catch((error: unknown) => (codeOf(error) === 'ELOOP' ? OUTSIDE : absentOrThrow(error)));
+    if ('kind' in handle) return handle;
+    try {
+      const stats = await handle.stat({ bigint: true });
+      const again = await this.#locate(path);
+      if (again.kind === 'inside' && stats.isFile() && isSame(stats, again.stats))
+        return { kind: 'file', handle, stats, path: again.path };
+      await handle.close();
+      return again.kind === 'missing' ? MISSING : OUTSIDE;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  async #locate(path: string): Promise<{ kind: 'inside'; path: string; stats: BigIntStats } | Absent> {
+    try {
+      const base = await this.#system.realpath(this.#folder);
+      const real = await this.#system.realpath(join(base, path));
+      const isInside = real === base || real.startsWith(base.endsWith(sep) ? base : base + sep);
+      return isInside ? { kind: 'inside', path: real, stats: await this.#system.stat(real) } : OUTSIDE;
+    } catch (error) {
+      return absentOrThrow(error);
+    }
+  }
+
+  async #entries(path: string, max: number): Promise<Listing['entries']> {
+    const entries: { name: string; type: 'file' | 'directory' | 'link' | 'other' }[] = [];
+    for await (const entry of await this.#system.opendir(path)) {
+      if (entries.length >= max)
+        throw new ProjError('REJECTED', `a directory has more than ${max} entries: ask for a smaller one`);
+      const type = entry.isFile()
+        ? 'file'
+        : entry.isDirectory()
+          ? 'directory'
+          : entry.isSymbolicLink()
+            ? 'link'
+            : 'other';
+      entries.push({ name: entry.name, type });
+    }
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+}
+
+function isSame(a: BigIntStats, b: BigIntStats): boolean {
+  return a.dev === b.dev && a.ino === b.ino;
+}
+
+function absentOrThrow(error: unknown): Absent {
+  if (ABSENT.has(codeOf(error))) return MISSING;
+  if (error instanceof ProjError) throw error;
+  throw new ProjError('UNAVAILABLE', `a file could not be read: ${String(error)}`, { cause: error });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

@@ -1,0 +1,212 @@
+/** The folder as its users see it: four questions by url, each answered without blocking and within bounds. */
+import { stat } from 'node:fs/promises';
+import { ProjError } from '@proj/transport';
+import { Confinement } from './confinement.js';
+import type { Absent, Opened } from './confinement.js';
+import { Hashes } from './hashes.js';
+import { Pool } from './pool.js';
+import { meaningOf, urlOf } from './url.js';
+
+/** Requests under way at a time: short ones, and those that take as long as the folder is large, which must not hold up the others. */
+const READERS = 4;
+const LONG_READERS = 2;
+
+/** What a {@link Files} is made of. */
+export interface FilesOptions {
+  /** The folder; symbolic links in the path to it are followed. */
+  readonly folder: string;
+  /** Requests that may wait for their turn; more are refused. Default 1000. */
+  readonly queueMax?: number;
+  /** MD5 sums remembered. Default 10000. */
+  readonly hashesMax?: number;
+  /** Entries of one directory, and files of one walk. Default 100000. */
+  readonly entriesMax?: number;
+  /** Largest chunk, in bytes; more is cut. Default 4 MiB. */
+  readonly chunkMax?: number;
+}
+
+/** What was asked for; or that it is not there, which is also the word for what must not be seen (`escape`). */
+export type Found<Value> =
+  { readonly found: true; readonly value: Value } | { readonly found: false; readonly escape: boolean };
+
+/** What a file is. */
+export interface FileDetails {
+  /** Lower-case hex. */
+  readonly md5: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** A part of a file. */
+export interface Chunk {
+  /** Empty at the end of the file and beyond it. */
+  readonly bytes: Uint8Array;
+  /** Bytes of the whole file when it was opened. */
+  readonly size: number;
+}
+
+/** Totals of a {@link Files}. */
+export interface FilesStats {
+  /** Requests for something outside of the folder. */
+  readonly escapes: number;
+}
+
+/**
+ * A folder of files for peers that may ask for anything. Nothing outside of it is ever read: not by `..`, encoded or not, absolute
+ * paths, drive letters, NUL, backslashes, symbolic links that lead out, or by exchanging a file while it is opened.
+ *
+ * All methods reject with `QUEUE_FULL` when too many requests wait, `REJECTED` over `entriesMax`, `CLOSED` after `close`, and
+ * `UNAVAILABLE` when the disk fails.
+ */
+export class Files {
+  readonly #folder: string;
+  readonly #inside: Confinement;
+  readonly #hashes: Hashes;
+  readonly #readers: Pool;
+  readonly #longReaders: Pool;
+  readonly #entriesMax: number;
+  readonly #chunkMax: number;
+  readonly #closed = new AbortController();
+  #escapes = 0;
+
+  constructor(options: FilesOptions, inside = new Confinement(options.folder)) {
+    const { folder, queueMax = 1000, hashesMax = 10_000, entriesMax = 100_000, chunkMax = 4_194_304 } = options;
+    this.#folder = folder;
+    this.#inside = inside;
+    this.#hashes = new Hashes(hashesMax);
+    this.#readers = new Pool(READERS, queueMax);
+    this.#longReaders = new Pool(LONG_READERS, queueMax);
+    this.#entriesMax = entriesMax;
+    this.#chunkMax = chunkMax;
+  }
+
+  /** Rejects with `OPTIONS_INVALID` unless the folder is one. Nobody has to call it; a folder may also appear later. */
+  async check(): Promise<void> {
+    const stats = await stat(this.#folder).catch((error: unknown) => error);
+    if (stats instanceof Error || !(stats as { isDirectory(): boolean }).isDirectory())
+      throw new ProjError(
+        'OPTIONS_INVALID',
+        `${JSON.stringify(this.#folder)}: is no folder; make it, or name another`,
+        {
+          cause: stats,
+        },
+      );
+  }
+
+  /** Names in a directory, sorted: files, directories and all else. */
+  list(url: string): Promise<Found<string[]>> {
+    return this.#ask(url, this.#readers, async (path) => {
+      const listing = await this.#inside.list(path, this.#entriesMax);
+      return listing.kind === 'directory' ? listing.entries.map(({ name }) => name) : listing;
+    });
+  }
+
+  /** Size and MD5 of a file. The sum is computed once per content; meanwhile others are served. */
+  async details(url: string): Promise<Found<FileDetails>> {
+    const quick = await this.#ask(url, this.#readers, (path) =>
+      this.#withFile(path, (file) => Promise.resolve({ md5: this.#hashes.find(file), size: Number(file.stats.size) })),
+    );
+    if (!quick.found) return quick;
+    const { md5, size } = quick.value;
+    if (md5 !== undefined) return { found: true, value: { md5, size } };
+    return this.#ask(url, this.#longReaders, (path) =>
+      this.#withFile(path, async (file) => ({
+        md5: await this.#hashes.compute(file, this.#closed.signal),
+        size: Number(file.stats.size),
+      })),
+    );
+  }
+
+  /** Urls of all files below a directory, by name, files before directories. Directories behind symbolic links are left out: they may be circles. */
+  walk(url: string): Promise<Found<string[]>> {
+    return this.#ask(url, this.#longReaders, async (path) => {
+      const urls: string[] = [];
+      const waiting = [path.replace(/\/+$/, '')];
+      for (let at = waiting.pop(), isFirst = true; at !== undefined; at = waiting.pop(), isFirst = false) {
+        this.#closed.signal.throwIfAborted();
+        const listing = await this.#inside.list(at, this.#entriesMax);
+        // A directory that is gone by now has no files.
+        if (listing.kind !== 'directory') {
+          if (isFirst) return listing;
+          continue;
+        }
+        const folders: string[] = [];
+        for (const { name, type } of listing.entries) {
+          const child = at === '' ? name : `${at}/${name}`;
+          if (meaningOf(urlOf(child)).kind !== 'path') continue;
+          if (type === 'directory') folders.push(child);
+          else if (type === 'file' || (type === 'link' && (await this.#inside.isFile(child)))) urls.push(urlOf(child));
+        }
+        waiting.push(...folders.reverse());
+        if (urls.length + waiting.length > this.#entriesMax)
+          throw new ProjError('REJECTED', `more than ${this.#entriesMax} files: ask for a smaller directory`);
+      }
+      return urls;
+    });
+  }
+
+  /** Bytes of a file from `offset` on, at most `chunkSize` of them. Rejects with `OPTIONS_INVALID` for what is no offset or size. */
+  async read(url: string, offset: number, chunkSize: number): Promise<Found<Chunk>> {
+    if (!Number.isSafeInteger(offset) || offset < 0)
+      throw new ProjError('OPTIONS_INVALID', `offset = ${offset}: must be a whole number from 0`);
+    if (!Number.isSafeInteger(chunkSize) || chunkSize < 1)
+      throw new ProjError('OPTIONS_INVALID', `chunk size = ${chunkSize}: must be a whole number from 1`);
+    return this.#ask(url, this.#readers, (path) =>
+      this.#withFile(path, async ({ handle, stats }) => {
+        const size = Number(stats.size);
+        const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(chunkSize, this.#chunkMax, size - offset)));
+        let length = 0;
+        while (length < bytes.length) {
+          const { bytesRead } = await handle.read(bytes, length, bytes.length - length, offset + length);
+          if (bytesRead === 0) break;
+          length += bytesRead;
+        }
+        return { bytes: bytes.subarray(0, length), size };
+      }),
+    );
+  }
+
+  /** Totals so far. */
+  get stats(): FilesStats {
+    return { escapes: this.#escapes };
+  }
+
+  /** What waits, and hashing that is under way, rejects with `CLOSED`. Idempotent. */
+  close(): void {
+    this.#closed.abort(new ProjError('CLOSED', 'files: closed'));
+  }
+
+  async #ask<Value extends object>(
+    url: string,
+    pool: Pool,
+    answer: (path: string) => Promise<Value | Absent>,
+  ): Promise<Found<Value>> {
+    this.#closed.signal.throwIfAborted();
+    const meaning = meaningOf(url);
+    const value =
+      meaning.kind === 'path'
+        ? await pool.run(() => {
+            this.#closed.signal.throwIfAborted();
+            return answer(meaning.path);
+          })
+        : meaning;
+    if (!isAbsent(value)) return { found: true, value };
+    const escape = value.kind === 'outside';
+    if (escape) this.#escapes++;
+    return { found: false, escape };
+  }
+
+  async #withFile<Value>(path: string, use: (file: Opened) => Promise<Value>): Promise<Value | Absent> {
+    const file = await this.#inside.open(path);
+    if (file.kind !== 'file') return file;
+    try {
+      return await use(file);
+    } finally {
+      await file.handle.close();
+    }
+  }
+}
+
+function isAbsent(value: object): value is Absent {
+  return 'kind' in value;
+}

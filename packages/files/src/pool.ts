@@ -1,0 +1,37 @@
+/** A bound on what is under way at once, and on what waits for it. */
+import { ProjError } from '@proj/transport';
+
+/** Runs so many tasks at a time, first come, first served. */
+export class Pool {
+  readonly #limit: number;
+  readonly #queueMax: number;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(limit: number, queueMax: number) {
+    this.#limit = limit;
+    this.#queueMax = queueMax;
+  }
+
+  /** Resolves or rejects as the task does; rejects with `QUEUE_FULL` when too many wait. */
+  async run<Result>(task: () => Promise<Result>): Promise<Result> {
+    if (this.#running < this.#limit) this.#running++;
+    else await this.#turn();
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
+
+  /** Whoever ends hands its place over. */
+  #turn(): Promise<void> {
+    if (this.#waiting.length >= this.#queueMax)
+      throw new ProjError('QUEUE_FULL', `${this.#queueMax} requests for files wait already: ask again later`);
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
+  }
+}
