@@ -7,6 +7,7 @@ export default defineConfig({
     'virtual/index': 'src/virtual/index.ts',
     'compliance/index': 'src/compliance/index.ts',
     'adapter/index': 'src/adapter/index.ts',
+    'curve/index': 'src/curve/index.ts',
   },
   format: ['esm', 'cjs'],
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },

@@ -78,10 +78,12 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'transport-below-roles',
-    reason: 'transport knows heartbeat and the types of frames; only its zmq folder knows node:* and zeromq',
+    reason:
+      'transport knows heartbeat and the types of frames; only its folders zmq and curve know node:*, only zmq zeromq',
     broken: ({ path, found: { specifier, typeOnly } }) => {
       if (!path.startsWith('packages/transport/') || isRelative(specifier)) return false;
       if (specifier === '@proj/heartbeat' || (typeOnly && /^@proj\/frames(\/|$)/.test(specifier))) return false;
+      if (path.startsWith('packages/transport/src/curve/')) return !isNode(specifier);
       return !(path.startsWith('packages/transport/src/zmq/') && (isNode(specifier) || specifier === 'zeromq'));
     },
   },
@@ -133,10 +135,10 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'stores-only-database',
-    reason: 'a store knows its contract, its database and the error of transport',
+    reason: 'a store knows its contract, its database, the folders of store and the error of transport',
     broken: ({ path, target, found: { specifier } }) => {
       if (!isStore(path)) return false;
-      if (isProject(specifier)) return specifier !== '@proj/transport';
+      if (isProject(specifier)) return specifier !== '@proj/transport' && specifier !== '@proj/store/lmdb-folder';
       return target !== undefined && !isStore(target);
     },
   },

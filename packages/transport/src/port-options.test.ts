@@ -82,3 +82,22 @@ describe('resolvePortOptions', () => {
     expect(() => resolvePortOptions({ routingId })).toThrow(`option routingId = ${shown}: must be 1 to 255 bytes`);
   });
 });
+
+describe('CURVE', () => {
+  const key = new Uint8Array(32);
+  const keys = { publicKey: key, secretKey: key };
+
+  it('is kept as it is given', () => {
+    const curve = { role: 'client', keys, serverKey: key } as const;
+
+    expect(resolvePortOptions({ curve }).curve).toBe(curve);
+  });
+
+  it.each<[string, PortOptions['curve']]>([
+    ['keys.publicKey', { role: 'server', keys: { publicKey: key.subarray(1), secretKey: key } }],
+    ['keys.secretKey', { role: 'server', keys: { publicKey: key, secretKey: new Uint8Array(33) } }],
+    ['serverKey', { role: 'client', keys, serverKey: new Uint8Array(0) }],
+  ])('has keys of 32 bytes: %s', (name, curve) => {
+    expect(() => resolvePortOptions({ curve })).toThrow(`option curve.${name} of `);
+  });
+});

@@ -1,6 +1,6 @@
 /** Defaults and bounds of {@link PortOptions}, the same for every adapter. The figures are those of ZeroMQ in practice. */
 import { ProjError } from './errors.js';
-import type { PortOptions } from './port.js';
+import type { CurveOptions, PortOptions } from './port.js';
 
 /** {@link PortOptions} with every default filled in; only a dealer's routing id and CURVE may be absent. */
 export type ResolvedPortOptions = Required<Omit<PortOptions, 'routingId' | 'curve'>> &
@@ -56,7 +56,7 @@ export function resolvePortOptions(options: PortOptions = {}): ResolvedPortOptio
     connectionTimeoutMs: number('connectionTimeoutMs'),
     handover: options.handover ?? false,
     ...(options.routingId === undefined ? {} : { routingId: checkRoutingId(options.routingId) }),
-    ...(options.curve === undefined ? {} : { curve: options.curve }),
+    ...(options.curve === undefined ? {} : { curve: checkCurve(options.curve) }),
   };
 }
 
@@ -67,4 +67,22 @@ function checkRoutingId(id: Uint8Array): Uint8Array {
     'OPTIONS_INVALID',
     `option routingId = 0x${bytes} (${id.byteLength} bytes): must be 1 to 255 bytes and not begin with 0x00`,
   );
+}
+
+const KEY_BYTES = 32;
+
+function checkCurve(curve: CurveOptions): CurveOptions {
+  checkKey('keys.publicKey', curve.keys.publicKey);
+  checkKey('keys.secretKey', curve.keys.secretKey);
+  if (curve.role === 'client') checkKey('serverKey', curve.serverKey);
+  return curve;
+}
+
+/** Says the length only: a secret is not for messages. */
+function checkKey(name: string, key: Uint8Array): void {
+  if (key.byteLength !== KEY_BYTES)
+    throw new ProjError(
+      'OPTIONS_INVALID',
+      `option curve.${name} of ${key.byteLength} bytes: must be ${KEY_BYTES} bytes`,
+    );
 }

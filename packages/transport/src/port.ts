@@ -54,6 +54,8 @@ export interface HandshakeRefusal {
   readonly publicKey?: Uint8Array;
   /** Address of the peer as the transport names it, if it does. */
   readonly address?: string;
+  /** What most likely is wrong with a `handshake`: the client's idea of the server's key, or that one side does not use CURVE. */
+  readonly cause?: 'server-key' | 'mechanism';
 }
 
 /**

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { curveKeyPair } from 'zeromq';
+import { decodeCurveKey, encodeZ85, generateCurveKeys, publicKeyOf } from './index.js';
+
+describe('generateCurveKeys', () => {
+  it('makes pairs of 32 bytes, a new one each time', () => {
+    const [one, other] = [generateCurveKeys(), generateCurveKeys()];
+
+    expect([one.publicKey.length, one.secretKey.length]).toEqual([32, 32]);
+    expect(encodeZ85(one.secretKey)).not.toBe(encodeZ85(other.secretKey));
+    expect(publicKeyOf(one.secretKey)).toEqual(one.publicKey);
+  });
+});
+
+describe('publicKeyOf', () => {
+  it('agrees with libzmq', () => {
+    const pair = curveKeyPair();
+
+    expect(encodeZ85(publicKeyOf(decodeCurveKey(pair.secretKey)!))).toBe(pair.publicKey);
+  });
+});

@@ -1,0 +1,26 @@
+/** CURVE key pairs (X25519), by the platform's own cryptography: no libzmq is needed for them. */
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import type { CurveKeys } from '../port.js';
+
+/** What stands in front of the 32 bytes of an X25519 key in PKCS #8 (RFC 8410). */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b656e04220420', 'hex');
+/** The same in SubjectPublicKeyInfo, as long. */
+const SPKI_PREFIX_BYTES = 12;
+
+/** A new pair from the system's randomness. */
+export function generateCurveKeys(): CurveKeys {
+  const { privateKey } = generateKeyPairSync('x25519');
+  const secretKey = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(PKCS8_PREFIX.length);
+  return { publicKey: publicBytes(privateKey), secretKey: Uint8Array.from(secretKey) };
+}
+
+/** The public key that belongs to a secret key of 32 bytes. */
+export function publicKeyOf(secretKey: Uint8Array): Uint8Array {
+  return publicBytes(createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, secretKey]), format: 'der', type: 'pkcs8' }));
+}
+
+function publicBytes(privateKey: KeyObject): Uint8Array {
+  const spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' });
+  return Uint8Array.from(spki.subarray(SPKI_PREFIX_BYTES));
+}
