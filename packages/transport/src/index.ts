@@ -28,6 +28,7 @@ export type {
   UndeliverableReason,
 } from './port.js';
 export { memoryRecords } from './records-memory.js';
+export { checkRecords, isRecordKey } from './records.js';
 export type { RecordBatch, RecordStore } from './records.js';
 export { SharedRouters } from './shared-routers.js';
 export type { Claim } from './shared-routers.js';

@@ -1,35 +1,57 @@
 /** Records in this process's memory: gone with it. For tests, and for users who ask for no durability. */
+import { ProjError } from './errors.js';
+import { checkRecords } from './records.js';
 import type { RecordBatch, RecordStore } from './records.js';
 
 /** A store that forgets everything when the process ends; the object itself can be opened again after `close`. */
 export function memoryRecords(): RecordStore {
-  const records = new Map<string, Uint8Array>();
-  return {
-    open: () => Promise.resolve(),
-    get: (key) => Promise.resolve(records.get(key)),
-    async *entries(prefix = '') {
-      await Promise.resolve();
-      const keys = Array.from(records.keys()).filter((key) => key.startsWith(prefix));
-      for (const key of keys.sort(byBytes)) {
-        const value = records.get(key);
-        if (value !== undefined) yield [key, value] as const;
-      }
-    },
-    commit({ puts = [], removes = [] }: RecordBatch) {
-      for (const key of removes) records.delete(key);
-      for (const [key, value] of puts) records.set(key, value);
-      return Promise.resolve();
-    },
-    close: () => Promise.resolve(),
-  };
+  return new MemoryRecords();
 }
 
-/** By code point, which is the order of the UTF-8 bytes. */
-function byBytes(one: string, other: string): number {
-  const [a, b] = [Array.from(one), Array.from(other)];
-  for (let index = 0; index < a.length && index < b.length; index++) {
-    const difference = (a[index]?.codePointAt(0) ?? 0) - (b[index]?.codePointAt(0) ?? 0);
-    if (difference !== 0) return difference;
+class MemoryRecords implements RecordStore {
+  readonly #records = new Map<string, Uint8Array>();
+  #isOpen = false;
+
+  open(): Promise<void> {
+    this.#isOpen = true;
+    return Promise.resolve();
   }
-  return a.length - b.length;
+
+  get(key: string): Promise<Uint8Array | undefined> {
+    return new Promise((resolve) => {
+      resolve(this.#opened().get(key));
+    });
+  }
+
+  async *entries(prefix = ''): AsyncIterable<readonly [key: string, value: Uint8Array]> {
+    // As bytes: by code units, as text is compared, characters beyond U+FFFF would come too early.
+    const keys = Array.from(await Promise.resolve(this.#opened().keys()))
+      .filter((key) => key.startsWith(prefix))
+      .map((key) => [Buffer.from(key), key] as const)
+      .sort(([one], [other]) => Buffer.compare(one, other));
+    for (const [, key] of keys) {
+      const value = this.#opened().get(key);
+      if (value !== undefined) yield [key, value];
+    }
+  }
+
+  commit(batch: RecordBatch): Promise<void> {
+    return new Promise((resolve) => {
+      const records = this.#opened();
+      checkRecords(batch);
+      for (const key of batch.removes ?? []) records.delete(key);
+      for (const [key, value] of batch.puts ?? []) records.set(key, value);
+      resolve();
+    });
+  }
+
+  close(): Promise<void> {
+    this.#isOpen = false;
+    return Promise.resolve();
+  }
+
+  #opened(): Map<string, Uint8Array> {
+    if (!this.#isOpen) throw new ProjError('CLOSED', 'the records in memory are not open: call open() first');
+    return this.#records;
+  }
 }

@@ -1,22 +1,17 @@
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
+import { fileURLToPath } from 'node:url';
+import { Bundle, canLimitFiles, limitFiles, WriterProcess } from '@proj/testkit/stores';
 import { isProjError } from '@proj/transport';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { storeCompliance } from './compliance/index.js';
 import { LmdbStore } from './lmdb.js';
 import { emptyLedger, encodeLedger } from './lmdb/ledger.js';
 import type { Batch, NewMessage } from './store.js';
-import { Bundle } from './test/bundle.js';
 
-const PRLIMIT = '/usr/bin/prlimit';
+const PACKAGE = fileURLToPath(new URL('../../', import.meta.url));
 const MIB = 2 ** 20;
 /** What the writer tells before it is killed. */
 const LINES = 60;
@@ -24,10 +19,14 @@ const EMPTY: Batch = { puts: [], removes: [], deliveries: [], buries: [], revive
 
 let bundle: Bundle;
 let script: string;
-const children: ChildProcess[] = [];
+const writers: WriterProcess[] = [];
 
 beforeAll(async () => {
-  bundle = await Bundle.make();
+  bundle = await Bundle.make({
+    packageFolder: PACKAGE,
+    modules: { lmdb: 'src/store/lmdb.ts', killed: 'src/store/compliance/killed.ts' },
+    external: ['lmdb'],
+  });
   const text = `
     import { writeSync } from 'node:fs';
     import { writeUntilKilled } from './killed.mjs';
@@ -37,35 +36,16 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
-  for (const child of children.splice(0)) if (child.exitCode === null && child.signalCode === null) await kill(child);
+  await Promise.all(writers.splice(0).map((one) => one.kill()));
 });
 
 afterAll(() => bundle.remove());
 
-async function kill(child: ChildProcess): Promise<void> {
-  const closed = once(child, 'close');
-  child.kill('SIGKILL');
-  await closed;
-}
-
-/** A process that writes to the store in this folder, and the lines that it tells. */
-async function writer(folder: string, lines: number): Promise<{ child: ChildProcess; told: string[] }> {
-  const child = spawn(process.execPath, [script, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
-  children.push(child);
-  const told: string[] = [];
-  await new Promise<void>((resolve, reject) => {
-    createInterface(child.stdout).on('line', (line) => {
-      told.push(line);
-      if (told.length >= lines) resolve();
-    });
-    child.once('exit', () => reject(new Error(`the writer ended after ${told.length} lines`)));
-  });
-  return { child, told };
-}
-
-/** Files of this process end at this size from now on, as they would on a full disk. */
-async function limitFiles(bytes: number | 'unlimited'): Promise<void> {
-  await promisify(execFile)(PRLIMIT, ['--pid', process.pid.toString(), `--fsize=${bytes}:`]);
+/** A process that writes to the store in this folder, when it has told that many lines. */
+async function writer(folder: string, lines: number): Promise<WriterProcess> {
+  const started = await WriterProcess.start(script, folder, lines);
+  writers.push(started);
+  return started;
 }
 
 describe('the store in LMDB, rule 26', () => {
@@ -86,9 +66,9 @@ describe('the store in LMDB, rule 26', () => {
           return () => limitFiles('unlimited');
         },
         killWriter: async () => {
-          const { child, told } = await writer(queue, LINES);
-          await kill(child);
-          return told;
+          const started = await writer(queue, LINES);
+          await started.kill();
+          return started.told;
         },
       };
     },
@@ -97,7 +77,7 @@ describe('the store in LMDB, rule 26', () => {
       moments: true,
       exclusive: true,
       shared: false,
-      breakable: existsSync(PRLIMIT),
+      breakable: canLimitFiles,
       killable: true,
     },
   };
@@ -209,13 +189,13 @@ describe('the folder of the store in LMDB', () => {
   });
 
   it('rule 21: names the process that holds it, and is taken over when that one is dead', async () => {
-    const { child } = await writer(folder, 2);
+    const started = await writer(folder, 2);
     const error: unknown = await storeIn(folder)
       .open()
       .catch((reason: unknown) => reason);
     expect(isProjError(error, 'UNAVAILABLE'), String(error)).toBe(true);
-    expect((error as Error).message).toContain(`held by process ${String(child.pid)}`);
-    await kill(child);
+    expect((error as Error).message).toContain(`held by process ${String(started.pid)}`);
+    await started.kill();
     expect((await storeIn(folder).open()).counts.messages).toBeGreaterThan(0);
   });
 });

@@ -1,21 +1,18 @@
 /** The queue on one disk, in LMDB: rules 21 and 28, layout of docs/protocols/pzq.md. */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { isEmpty, LmdbFolder } from '@proj/store/lmdb-folder';
+import type { Root, Table } from '@proj/store/lmdb-folder';
 import { ProjError } from '@proj/transport';
 import { unpackBody } from './body.js';
 import { drawEpoch } from './epoch.js';
 import { Draft, LEDGER_KEY } from './lmdb/draft.js';
-import { FILE, prepareFolder, syncFolder } from './lmdb/folder.js';
-import { decodeHolder, encodeHolder, isHolding, letGo, takeHold } from './lmdb/holder.js';
-import type { Holder } from './lmdb/holder.js';
 import { readMomentKey, readSeqKey, seqKey } from './lmdb/keys.js';
 import { decodeLedger, emptyLedger, encodeLedger } from './lmdb/ledger.js';
 import type { Ledger } from './lmdb/ledger.js';
 import { decodeHead } from './lmdb/record.js';
 import type { Head } from './lmdb/record.js';
-import { RESERVE_BYTES, Room } from './lmdb/room.js';
-import { freeBytesOf, openRoot, openTables, reasonOf, usageOf } from './lmdb/tables.js';
-import type { Table, Tables } from './lmdb/tables.js';
+import { FILE, TABLES } from './lmdb/tables.js';
+import type { Tables } from './lmdb/tables.js';
 import type {
   Batch,
   Committed,
@@ -34,15 +31,10 @@ export interface LmdbStoreOptions {
   readonly folder: string;
 }
 
-const HOLDER_KEY = 'holder';
-
 interface OpenState {
-  readonly holder: Holder;
+  readonly folder: LmdbFolder<keyof Tables, Ledger>;
   readonly tables: Tables;
-  readonly room: Room;
   ledger: Ledger;
-  /** The environment has panicked: nothing but opening it anew helps. */
-  isBroken: boolean;
 }
 
 /** A {@link QueueStore} in a folder, for one process at a time. Loads `lmdb` when it is opened. */
@@ -59,16 +51,10 @@ export class LmdbStore implements QueueStore {
   }
 
   async open(): Promise<OpenedStore> {
-    await prepareFolder(this.#folder).catch((error: unknown) => {
-      throw error instanceof ProjError ? error : this.#failure(error, reasonOf(error).code);
-    });
-    const holder = takeHold();
-    const state = await this.#openState(holder).catch((error: unknown) => {
-      letGo(holder);
-      throw error;
-    });
-    await syncFolder(this.#folder);
-    this.#state = state;
+    const where = this.#folder;
+    const enter = (root: Root): Ledger => enterStore(root, where);
+    const folder = await LmdbFolder.open({ folder: where, file: FILE, tables: TABLES, enter });
+    const state = (this.#state = stateOf(folder));
     const { epoch, lastSeq } = state.ledger;
     return { epoch, lastSeq, counts: this.#counts(state) };
   }
@@ -110,13 +96,10 @@ export class LmdbStore implements QueueStore {
 
   async probe(): Promise<void> {
     let state = this.#opened();
-    if (state.isBroken) {
-      await state.tables.root.close();
-      await state.room.close();
-      state = this.#state = await this.#openState(state.holder);
-    }
-    const { tables, ledger } = state;
-    const work = this.#flush(state, () => void tables.root.put(LEDGER_KEY, encodeLedger(ledger)));
+    const { folder } = state;
+    if (await folder.repair()) state = this.#state = stateOf(folder);
+    const { ledger } = state;
+    const work = folder.flush((root) => void root.put(LEDGER_KEY, encodeLedger(ledger)));
     this.#writing = work.catch(() => undefined);
     await work;
   }
@@ -126,12 +109,7 @@ export class LmdbStore implements QueueStore {
     if (state === undefined) return;
     this.#state = undefined;
     await this.#writing;
-    const { root } = state.tables;
-    // A holder that cannot be erased, as on a full disk, is found dead by the next one.
-    await root.remove(HOLDER_KEY).catch((error: unknown) => causeOf(error));
-    await root.close();
-    await state.room.close();
-    letGo(state.holder);
+    await state.folder.close();
   }
 
   #opened(): OpenState {
@@ -146,85 +124,25 @@ export class LmdbStore implements QueueStore {
     });
   }
 
-  async #openState(holder: Holder): Promise<OpenState> {
-    const root = await openRoot(this.#folder);
-    try {
-      const ledger = this.#take(root, holder);
-      return {
-        holder,
-        tables: openTables(root),
-        room: await Room.of(join(this.#folder, FILE)),
-        ledger,
-        isBroken: false,
-      };
-    } catch (error) {
-      await root.close();
-      throw error;
-    }
-  }
-
-  /** Becomes the holder, in one transaction with looking whether there is another one; makes a new store's ledger. */
-  #take(root: Tables['root'], holder: Holder): Ledger {
-    return root.transactionSync(() => {
-      const record = root.getBinary(LEDGER_KEY);
-      const isNew = record === undefined && (root.getStats() as { entryCount: number }).entryCount === 0;
-      const ledger = isNew
-        ? emptyLedger(drawEpoch(randomBytes(8)))
-        : decodeLedger(record ?? Buffer.alloc(0), this.#folder);
-      const other = decodeHolder(root.getBinary(HOLDER_KEY) ?? Buffer.alloc(0));
-      if (other !== undefined && other.token !== holder.token && isHolding(other)) {
-        const text = `the store in ${this.#folder} is held by process ${other.pid}: end that one or choose another folder`;
-        throw new ProjError('UNAVAILABLE', text, { details: { pid: other.pid } });
-      }
-      root.putSync(HOLDER_KEY, encodeHolder(holder));
-      if (isNew) root.putSync(LEDGER_KEY, encodeLedger(ledger));
-      return ledger;
-    });
-  }
-
   async #commit(batch: Batch): Promise<Committed> {
     const state = this.#opened();
-    const draft = new Draft(state.tables, state.ledger, batch);
+    const { folder, tables, ledger } = state;
+    const draft = new Draft(tables, ledger, batch);
     if (!draft.isEmpty) {
-      await this.#makeRoom(state, draft, batch.puts.length > 0);
-      await this.#flush(state, () => draft.perform());
+      const { pageSize } = folder;
+      const need = {
+        bytes: draft.bytesAtMost(pageSize),
+        pieceBytes: draft.bytesInPieces(pageSize),
+        grows: batch.puts.length > 0,
+      };
+      await folder.makeRoom(need);
+      await folder.flush((root) => draft.perform(root));
       state.ledger = draft.ledger;
     }
     return { seqs: draft.seqs, removed: draft.removed, counts: this.#counts(state) };
   }
 
-  /** One transaction; resolves when it is on the disk. */
-  async #flush(state: OpenState, write: () => void): Promise<void> {
-    try {
-      await state.tables.root.batch(write);
-    } catch (error) {
-      const cause = await causeOf(error);
-      const { code, isPanic } = reasonOf(cause);
-      state.isBroken ||= isPanic;
-      throw this.#failure(cause, code);
-    }
-  }
-
-  /** Has the file long enough for whatever LMDB makes of the draft; new messages leave a reserve for removals. */
-  async #makeRoom({ tables, room }: OpenState, draft: Draft, stores: boolean): Promise<void> {
-    const { usedBytes, pageSize } = usageOf(tables.root);
-    const needed = draft.bytesAtMost(pageSize);
-    const wanted = stores ? needed + RESERVE_BYTES : Math.min(needed, RESERVE_BYTES);
-    try {
-      await room.reach(usedBytes + wanted);
-    } catch (error) {
-      // A disk that is full is no harm to a file that has room inside. What lies in one piece must fit behind the rest.
-      const isRoomy = freeBytesOf(tables) >= wanted && room.bytes - usedBytes >= draft.bytesInPieces(pageSize);
-      if (!isRoomy) throw this.#failure(error, reasonOf(error).code);
-    }
-  }
-
-  #failure(cause: unknown, code: string): ProjError {
-    const text = `the store in ${this.#folder} cannot be written to: ${code}`;
-    return new ProjError('WRITE_FAILED', text, { cause, details: { code } });
-  }
-
-  #counts({ tables, ledger, room }: OpenState): StoreCounts {
+  #counts({ tables, ledger, folder }: OpenState): StoreCounts {
     const { messages, bytes, delayed, dead } = ledger;
     const [first] = tables.moments.getKeys({ limit: 1 });
     return {
@@ -232,7 +150,7 @@ export class LmdbStore implements QueueStore {
       bytes,
       delayed,
       dead,
-      storeBytes: room.bytes,
+      storeBytes: folder.bytes,
       nextDueMicros: first === undefined ? Infinity : readMomentKey(first).micros,
     };
   }
@@ -274,13 +192,15 @@ export class LmdbStore implements QueueStore {
   }
 }
 
-/** LMDB rejects twice: the commit, and with its cause a promise beside it, which nobody else waits for. */
-async function causeOf(error: unknown): Promise<unknown> {
-  const { commitError } = error as { readonly commitError?: Promise<unknown> };
-  try {
-    await commitError;
-    return error;
-  } catch (cause) {
-    return cause;
-  }
+function stateOf(folder: LmdbFolder<keyof Tables, Ledger>): OpenState {
+  return { folder, tables: folder.tables, ledger: folder.entered };
+}
+
+/** The ledger of a store, or that of a new one. */
+function enterStore(root: Root, where: string): Ledger {
+  const record = root.getBinary(LEDGER_KEY);
+  if (record !== undefined || !isEmpty(root)) return decodeLedger(record ?? Buffer.alloc(0), where);
+  const ledger = emptyLedger(drawEpoch(randomBytes(8)));
+  root.putSync(LEDGER_KEY, encodeLedger(ledger));
+  return ledger;
 }

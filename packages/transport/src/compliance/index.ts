@@ -1,5 +1,5 @@
 /**
- * What every `SocketPort` must do, as cases for any test runner. A facade works over a port that passes.
+ * What every `SocketPort` and every `RecordStore` must do, as cases for any test runner. A facade works over what passes.
  *
  * ```ts
  * for (const { name, applies, run } of portCompliance(subject)) it.runIf(applies)(name, run);
@@ -13,6 +13,8 @@ import type { PortSubject } from './rig.js';
 import { bindCase } from './suite.js';
 import type { ComplianceCase } from './suite.js';
 
+export { recordsCompliance, writeRecordsUntilKilled } from './records.js';
+export type { RecordsCapabilities, RecordsPlace, RecordsSubject } from './records.js';
 export type { PortCapabilities, PortSubject } from './rig.js';
 export type { ComplianceCase } from './suite.js';
 

@@ -1,5 +1,6 @@
 /** A group commit in the making: what it reads includes what it writes, and nothing is written before all of it is known. */
 import { hash } from 'node:crypto';
+import type { Root, Table } from '@proj/store/lmdb-folder';
 import { ProjError } from '@proj/transport';
 import type { Batch, NewMessage, Removal } from '../store.js';
 import { idTimeKey, momentKey, seqKey } from './keys.js';
@@ -8,7 +9,7 @@ import type { Ledger } from './ledger.js';
 import { encodeLedger } from './ledger.js';
 import { decodeHead, encodeRecord, RecordWriter } from './record.js';
 import type { Death, Head } from './record.js';
-import type { Table, Tables } from './tables.js';
+import type { Tables } from './tables.js';
 
 /** Where the ledger lies in the root. */
 export const LEDGER_KEY = 'ledger';
@@ -81,12 +82,12 @@ export class Draft {
   }
 
   /** To be called inside the transaction. */
-  perform(): void {
+  perform(root: Root): void {
     for (const { table, key, value } of this.#writes) {
       if (value === undefined) void table.remove(key);
       else void table.put(key, value);
     }
-    void this.#tables.root.put(LEDGER_KEY, encodeLedger(this.ledger));
+    void root.put(LEDGER_KEY, encodeLedger(this.ledger));
   }
 
   #put(put: NewMessage, writer: RecordWriter): number {

@@ -1,4 +1,4 @@
-/** Which process has a store: rule 21. Written inside the database, whose write lock makes looking and taking one step. */
+/** Which process has a store. Written inside the database, whose write lock makes looking and taking one step. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 

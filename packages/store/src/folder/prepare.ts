@@ -5,21 +5,21 @@ import { dirname, join } from 'node:path';
 import { ProjError } from '@proj/transport';
 import { RESERVE_BYTES, Room } from './room.js';
 
-/** The only file of a store that matters; `-lock` beside it is made anew when it is missing. */
-export const FILE = 'queue.mdb';
-
 /** What a file system or a person may have put there. */
 const HARMLESS = /^(lost\+found|\..*)$/;
 /** The last pages of a healthy file may be missing when they were given up before they were written. */
 const TAIL_MAX_BYTES = 2 ** 20;
-/** Ledger, holder, and the names of the tables. */
+/** The holder, what the store says of itself, and the names of the tables. */
 const OPENING_BYTES = 2 ** 18;
 const META = { magic: 24, version: 28, pageSize: 48, lastPage: 144, txn: 152, end: 160 };
 const MAGIC = 0xbeefc0de;
 const DATA_VERSION = 2;
 
-/** Makes sure of the folder. Rejects with `CORRUPT` where it holds something else, and changes nothing then. */
-export async function prepareFolder(folder: string): Promise<void> {
+/**
+ * Makes sure of the folder and of its only file that matters; `-lock` beside it is made anew when it is missing. Rejects with
+ * `CORRUPT` where the folder holds something else, and changes nothing then.
+ */
+export async function prepareFolder(folder: string, file: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST' || code === 'ENOTDIR') throw corrupt(`${folder} is no folder`, error);
@@ -29,9 +29,9 @@ export async function prepareFolder(folder: string): Promise<void> {
     });
   });
   const names = await readdir(folder);
-  if (names.includes(FILE)) return checkFile(join(folder, FILE));
+  if (names.includes(file)) return checkFile(join(folder, file));
   const foreign = names.find((name) => !HARMLESS.test(name));
-  if (foreign !== undefined) throw corrupt(`${folder} holds ${foreign} and no ${FILE}`);
+  if (foreign !== undefined) throw corrupt(`${folder} holds ${foreign} and no ${file}`);
   await requireRoom(folder);
 }
 
@@ -102,5 +102,5 @@ async function readMeta(handle: FileHandle, at: number) {
 }
 
 function corrupt(what: string, cause?: unknown): ProjError {
-  return new ProjError('CORRUPT', `${what}: give the queue a folder of its own, or restore it from a copy`, { cause });
+  return new ProjError('CORRUPT', `${what}: give the store a folder of its own, or restore it from a copy`, { cause });
 }

@@ -1,0 +1,112 @@
+/** The environment of a store: one file of LMDB, opened so that the promise of a commit is that of its flush. */
+import { getSystemErrorName } from 'node:util';
+import { ProjError } from '@proj/transport';
+import type { Database, RootDatabase } from 'lmdb';
+
+/** The environment, which is a table with textual keys as well. */
+export type Root = RootDatabase<Buffer, string>;
+
+/** A table with binary keys and values. */
+export type Table = Database<Buffer, Buffer>;
+
+const META_PAGES = 2;
+const MDB_PANIC = -30_795;
+/** Errors of LMDB that say something about the file: not found, corrupted, version, invalid. */
+const MDB_CORRUPT = [-30_797, -30_796, -30_794, -30_793];
+
+/** Opens the file, or makes it. Rejects with `UNAVAILABLE` without the driver, `CORRUPT` where the file is no database. */
+export async function openRoot(path: string, maxTables: number): Promise<Root> {
+  const { open } = await import('lmdb').catch((error: unknown) => {
+    throw new ProjError('UNAVAILABLE', 'the package lmdb cannot be loaded: install it for this platform', {
+      cause: error,
+    });
+  });
+  try {
+    return open<Buffer, string>(path, {
+      encoding: 'binary',
+      cache: false,
+      maxDbs: maxTables,
+      // Then the promise of a commit is that of its flush. Overlapping would gain nothing, as one commit waits for another.
+      overlappingSync: false,
+      // Batches are ours. Those of an event turn have a promise of their own, which rejects where nobody can see it.
+      eventTurnBatching: false,
+    });
+  } catch (error) {
+    const { isCorrupt, code } = reasonOf(error);
+    const text = `the store ${path} cannot be opened (${code})`;
+    throw new ProjError(isCorrupt ? 'CORRUPT' : 'UNAVAILABLE', `${text}: ${(error as Error).message}`, {
+      cause: error,
+      details: { code },
+    });
+  }
+}
+
+/** Opens a table with binary keys, or makes it. */
+export function openTable(root: Root, name: string): Table {
+  return root.openDB<Buffer, Buffer>(name, { encoding: 'binary', keyEncoding: 'binary', cache: false });
+}
+
+interface Stats {
+  readonly pageSize: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+  readonly entryCount: number;
+}
+
+interface RootStats extends Stats {
+  readonly lastPageNumber: number;
+  /** The list of free pages. */
+  readonly free: Stats;
+}
+
+/** True for an environment in which nothing was ever written. */
+export function isEmpty(root: Root): boolean {
+  return (root.getStats() as Stats).entryCount === 0;
+}
+
+/** The part of the file that LMDB has made use of. */
+export function usageOf(root: Root): { readonly usedBytes: number; readonly pageSize: number } {
+  const { pageSize, lastPageNumber } = root.getStats() as RootStats;
+  return { usedBytes: (lastPageNumber + 1) * pageSize, pageSize };
+}
+
+/** What of that is free. Asks every table, of which all must be given: not for each commit. */
+export function freeBytesOf(root: Root, tables: readonly Table[]): number {
+  const stats = root.getStats() as RootStats;
+  const all = [stats, stats.free, ...tables.map((table) => table.getStats() as Stats)];
+  const pages = all.reduce(
+    (sum, one) => sum + one.treeBranchPageCount + one.treeLeafPageCount + one.overflowPages,
+    META_PAGES,
+  );
+  return (stats.lastPageNumber + 1 - pages) * stats.pageSize;
+}
+
+/** What a failure of the database means. */
+export interface Reason {
+  /** Name of a system error, such as `ENOSPC`, or `MDB` and a number. */
+  readonly code: string;
+  /** The environment is of no use any more: it must be opened anew. */
+  readonly isPanic: boolean;
+  readonly isCorrupt: boolean;
+}
+
+/** Reads the numbers that LMDB throws, and the names of the system. */
+export function reasonOf(error: unknown): Reason {
+  const { code } = error as { readonly code?: unknown };
+  if (typeof code === 'string') return { code, isPanic: false, isCorrupt: false };
+  if (typeof code !== 'number') return { code: 'unknown', isPanic: false, isCorrupt: false };
+  const name = code > 0 ? getSystemErrorName(-code) : `MDB${code}`;
+  return { code: name, isPanic: code === MDB_PANIC, isCorrupt: MDB_CORRUPT.includes(code) };
+}
+
+/** LMDB rejects twice: the commit, and with its cause a promise beside it, which nobody else waits for. */
+export async function causeOf(error: unknown): Promise<unknown> {
+  const { commitError } = error as { readonly commitError?: Promise<unknown> };
+  try {
+    await commitError;
+    return error;
+  } catch (cause) {
+    return cause;
+  }
+}
