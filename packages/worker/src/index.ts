@@ -25,6 +25,21 @@ export type {
   NfpTaskHandler,
 } from './nfp/task.js';
 export type { NfpWorkerOptions } from './nfp/options.js';
+export { EmqpJobManagerSession } from './emqp/session.js';
+export type { EmqpJobManagerSessionOptions } from './emqp/session.js';
+export type {
+  EmqpFromJobManager,
+  EmqpJobManagerDropReason,
+  EmqpJobManagerEffect,
+  EmqpJobManagerEvent,
+  EmqpJobManagerNote,
+  EmqpJobManagerStats,
+  EmqpLeaveReason,
+  EmqpLossReason,
+  EmqpRequestRefusal,
+  EmqpRun,
+  EmqpRunOutcome,
+} from './emqp/effects.js';
 export type { BodyInput, Frame, FrameReply, Handler, HandlerContext } from './handler.js';
 export type { LossReason } from './parts/contract.js';
 export { isProjError, ProjError } from '@proj/transport';
