@@ -4,6 +4,7 @@
  */
 import type { Clock, Timer } from '@proj/heartbeat';
 import { Fifo } from './fifo.js';
+import { assertFrames } from './limits.js';
 import type { Peer, UndeliverableReason } from './port.js';
 
 const FIRST_RETRY_MS = 10;
@@ -306,15 +307,6 @@ export class Outbox {
   #report(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {
     this.#pending--;
     if (this.#closing === undefined) this.#host.onUndeliverable(peer, frames, reason);
-  }
-}
-
-function assertFrames(frames: readonly unknown[]): void {
-  if (frames.length === 0) throw new TypeError('send: a message needs at least one frame');
-  for (let index = 0; index < frames.length; index++) {
-    const frame = frames[index];
-    if (!(frame instanceof Uint8Array))
-      throw new TypeError(`send: frame ${index} is ${typeof frame}, not a Uint8Array`);
   }
 }
 

@@ -191,7 +191,7 @@ export interface PublisherPort {
 export interface SubscriberListener {
   /** A message one of whose prefixes fits. The frames belong to the listener, which never writes to them. */
   onMessage(frames: Uint8Array[]): void;
-  /** A message over the limits was dropped. */
+  /** A message over the limits was dropped. Where a frame far over them ends the connection, nobody is told. */
   onRejected(reason: RejectReason): void;
   /** The socket failed for good; nothing more will be received. */
   onBroken(error: Error): void;

@@ -1,6 +1,7 @@
 /** What the cases share: sockets that are closed afterwards, listeners that write down what they hear, and plain checks. */
 import { ROUTER_PEER } from '../port.js';
 import type {
+  HandshakeRefusal,
   Peer,
   PortListener,
   PortOptions,
@@ -48,6 +49,7 @@ export class Station implements PortListener {
   readonly sent: (readonly Uint8Array[])[] = [];
   readonly undeliverable: { readonly frames: readonly Uint8Array[]; readonly reason: UndeliverableReason }[] = [];
   readonly rejected: RejectReason[] = [];
+  readonly refused: HandshakeRefusal[] = [];
   /** Called with each message, after it was written down. */
   onEach: ((peer: Peer, frames: Uint8Array[]) => void) | undefined;
   /** Called with each message that was sent, after it was written down. */
@@ -88,6 +90,11 @@ export class Station implements PortListener {
 
   onRejected(_peer: Peer, reason: RejectReason): void {
     this.rejected.push(reason);
+    this.#wake();
+  }
+
+  onRefused(refusal: HandshakeRefusal): void {
+    this.refused.push(refusal);
     this.#wake();
   }
 

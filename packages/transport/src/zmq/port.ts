@@ -1,24 +1,16 @@
 /** One zeromq.js socket as a {@link SocketPort}: one reader, one outbox, an explicit end. */
 import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '../errors.js';
+import { overLimits } from '../limits.js';
 import { Outbox } from '../outbox.js';
 import type { OutboxHost, SendOutcome } from '../outbox.js';
 import { ROUTER_PEER } from '../port.js';
-import type { Peer, PortListener, RejectReason, SocketPort, UndeliverableReason } from '../port.js';
+import type { Peer, PortListener, SocketPort, UndeliverableReason } from '../port.js';
 import type { ResolvedPortOptions } from '../port-options.js';
-import { checkEndpoint, endpointError, isIpv6, isServed, refuseServedPath } from './endpoint.js';
+import type { CurveGuard } from './curve-guard.js';
+import { Endpoints } from './endpoints.js';
+import { Reader } from './reader.js';
 import type { OpenSocket, ZmqSocket } from './socket.js';
-
-/**
- * The reader lets the event loop turn after so many messages or milliseconds: while messages are ready zeromq.js would run
- * timers only once in 512, and heartbeats would be late.
- */
-const MESSAGES_PER_TURN = 64;
-const MS_PER_TURN = 2;
-
-/** How often, and in what distance, a closed port looks whether libzmq has given an endpoint back. */
-const RELEASE_CHECKS = 100;
-const RELEASE_CHECK_MS = 10;
 
 /** A socket of either kind; `routes` tells a router, whose messages begin with a routing id. */
 export class ZmqPort implements SocketPort, OutboxHost {
@@ -28,48 +20,65 @@ export class ZmqPort implements SocketPort, OutboxHost {
   readonly #goneNotice: Buffer | undefined;
   readonly #options: ResolvedPortOptions;
   readonly #outbox: Outbox;
-  readonly #bound: string[] = [];
+  readonly #endpoints: Endpoints;
+  readonly #guard: CurveGuard | undefined;
+  readonly #reader: Reader;
   /** @internal Called by the outbox; the listener's own, if it has one. */
   onSent: OutboxHost['onSent'];
   #listener: PortListener | undefined;
-  #setup: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> = Promise.resolve();
-  /** Where the reader waits while paused. */
-  #gate: Gate | undefined;
   #closing: Promise<void> | undefined;
   /** False once `close` was called or the socket has failed. */
   #live = true;
 
-  constructor({ socket, goneNotice }: OpenSocket, routes: boolean, options: ResolvedPortOptions, clock: Clock) {
+  constructor(
+    { socket, goneNotice }: OpenSocket,
+    routes: boolean,
+    options: ResolvedPortOptions,
+    clock: Clock,
+    guard?: CurveGuard,
+  ) {
     this.clock = clock;
     this.#socket = socket;
     this.#routes = routes;
     this.#goneNotice = goneNotice;
     this.#options = options;
+    this.#guard = guard;
     this.#outbox = new Outbox(options, this);
+    this.#reader = new Reader(socket, clock);
+    this.#endpoints = new Endpoints(
+      socket,
+      clock,
+      (endpoint) => {
+        if (!this.#live) throw new ProjError('CLOSED', `endpoint ${endpoint}: the port was closed`);
+        if (this.#listener !== undefined) throw new Error(`endpoint ${endpoint}: the port was started before`);
+      },
+      guard,
+    );
   }
 
   bind(endpoint: string): Promise<string> {
-    // One after the other: libzmq's socket is out of bounds for everybody while it binds.
-    const bound = this.#setup.then(() => this.#bind(endpoint));
-    this.#setup = bound.catch(() => undefined);
-    return bound;
+    return this.#endpoints.bind(endpoint);
   }
 
   connect(endpoint: string): void {
-    this.#prepare(endpoint);
-    try {
-      this.#socket.connect(endpoint);
-    } catch (cause) {
-      throw endpointError(endpoint, cause);
-    }
+    this.#endpoints.connect(endpoint);
   }
 
   start(listener: PortListener): void {
     if (this.#listener !== undefined) throw new Error('start: the port was started before');
     this.#listener = listener;
     this.onSent = listener.onSent?.bind(listener);
-    if (this.#live) this.#reading = this.#read(listener);
+    if (!this.#live) return;
+    this.#guard?.start(listener);
+    this.#reading = this.#reader.read(
+      (frames) => {
+        this.#take(frames, listener);
+      },
+      (error) => {
+        this.#break(error);
+      },
+    );
   }
 
   send(peer: Peer, frames: readonly Uint8Array[]): void {
@@ -78,12 +87,11 @@ export class ZmqPort implements SocketPort, OutboxHost {
   }
 
   pause(): void {
-    if (this.#live) this.#gate ??= new Gate();
+    this.#reader.pause();
   }
 
   resume(): void {
-    this.#gate?.open();
-    this.#gate = undefined;
+    this.#reader.resume();
   }
 
   get pending(): number {
@@ -125,61 +133,6 @@ export class ZmqPort implements SocketPort, OutboxHost {
     else this.#break(error);
   };
 
-  async #bind(endpoint: string): Promise<string> {
-    this.#prepare(endpoint);
-    await refuseServedPath(endpoint);
-    this.#assertLive(endpoint);
-    try {
-      await this.#socket.bind(endpoint);
-    } catch (cause) {
-      throw endpointError(endpoint, cause);
-    }
-    const bound = this.#socket.lastEndpoint ?? endpoint;
-    this.#bound.push(bound);
-    return bound;
-  }
-
-  #prepare(endpoint: string): void {
-    checkEndpoint(endpoint);
-    this.#assertLive(endpoint);
-    if (this.#listener !== undefined) throw new Error(`endpoint ${endpoint}: the port was started before`);
-    if (isIpv6(endpoint)) this.#socket.ipv6 = true;
-  }
-
-  #assertLive(endpoint: string): void {
-    if (!this.#live) throw new ProjError('CLOSED', `endpoint ${endpoint}: the port was closed`);
-  }
-
-  async #read(listener: PortListener): Promise<void> {
-    let handled = 0;
-    let turnedAt = this.clock.now();
-    while (!this.#isOver()) {
-      if (this.#gate !== undefined) {
-        await this.#gate.opened;
-        continue;
-      }
-      let frames: Uint8Array[];
-      try {
-        frames = await this.#socket.receive();
-      } catch (error) {
-        // A receive that ends because the socket was closed reports EAGAIN.
-        this.#break(error);
-        return;
-      }
-      if (this.#isOver()) return;
-      this.#take(frames, listener);
-      if (++handled < MESSAGES_PER_TURN && this.clock.now() - turnedAt < MS_PER_TURN) continue;
-      await turn();
-      handled = 0;
-      turnedAt = this.clock.now();
-    }
-  }
-
-  /** A method, since the field changes under a reader that awaits. */
-  #isOver(): boolean {
-    return !this.#live;
-  }
-
   #take(frames: Uint8Array[], listener: PortListener): void {
     const peer = this.#routes ? takePeer(frames) : ROUTER_PEER;
     if (frames.length === 1 && this.#isGoneNotice(frames[0])) {
@@ -188,7 +141,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
       return;
     }
     if (this.#outbox.congestedPeers > 0) this.#outbox.resume(peer);
-    const reason = this.#judge(frames);
+    const reason = overLimits(frames, this.#options);
     if (reason === undefined) listener.onMessage(peer, frames);
     else listener.onRejected(peer, reason);
   }
@@ -197,49 +150,28 @@ export class ZmqPort implements SocketPort, OutboxHost {
     return frame !== undefined && this.#goneNotice !== undefined && this.#goneNotice.equals(frame);
   }
 
-  #judge(frames: readonly Uint8Array[]): RejectReason | undefined {
-    if (frames.length === 0) return 'no-frames';
-    if (frames.length > this.#options.maxMessageFrames) return 'too-many-frames';
-    let bytes = 0;
-    for (const frame of frames) bytes += frame.length;
-    return bytes > this.#options.maxMessageBytes ? 'too-large' : undefined;
-  }
-
   #break(error: unknown): void {
     if (!this.#live) return;
     this.#live = false;
+    this.#reader.stop();
     this.#outbox.stop();
     this.#listener?.onBroken(error instanceof Error ? error : new Error(String(error)));
   }
 
   async #close(lingerMs: number): Promise<void> {
     this.#live = false;
-    this.resume();
+    this.#guard?.stop();
+    this.#reader.stop();
     if (lingerMs === 0) this.#outbox.stop();
     const deadline = this.clock.now() + lingerMs;
-    await this.#setup;
+    await this.#endpoints.settled();
     await this.#outbox.close(deadline);
     this.#socket.linger = Math.max(0, Math.ceil(deadline - this.clock.now()));
     this.#socket.close();
     await this.#reading;
-    await Promise.all(this.#bound.map((endpoint) => this.#released(endpoint)));
+    await this.#guard?.close();
+    await this.#endpoints.released();
   }
-
-  /** libzmq ends a listener some time after its socket was closed. Bounded, since the endpoint may have a new owner by then. */
-  async #released(endpoint: string): Promise<void> {
-    for (let check = 0; check < RELEASE_CHECKS; check++) {
-      if (!(await isServed(endpoint))) return;
-      await new Promise<void>((resolve) => this.clock.at(this.clock.now() + RELEASE_CHECK_MS, resolve));
-    }
-  }
-}
-
-/** Something to wait for. */
-class Gate {
-  open: () => void = () => undefined;
-  readonly opened = new Promise<void>((resolve) => {
-    this.open = resolve;
-  });
 }
 
 /** What `toString('latin1')` ends in, without the search for the encoding's name. */
@@ -258,8 +190,4 @@ function addressed(peer: Peer, frames: readonly Uint8Array[]): Uint8Array[] {
   message[0] = peer.id;
   for (let index = 0; index < frames.length; index++) message[index + 1] = frames[index] as Uint8Array;
   return message;
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

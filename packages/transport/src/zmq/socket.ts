@@ -1,6 +1,6 @@
 /** Sockets of zeromq.js with every option set before the first bind or connect: afterwards libzmq only warns. */
 import { randomBytes } from 'node:crypto';
-import type { Context, Dealer, Router } from 'zeromq';
+import type { Context, Dealer, Publisher, Router, Subscriber } from 'zeromq';
 import type { ResolvedPortOptions } from '../port-options.js';
 import type { ZeroMq } from './load.js';
 
@@ -17,9 +17,11 @@ export interface OpenSocket {
 /** Option setters that zeromq.js has but does not declare for users. */
 interface RawOptions {
   setStringOption(option: number, value: Buffer): void;
+  setInt32Option(option: number, value: number): void;
 }
 
 const ZMQ_ROUTING_ID = 5;
+const ZMQ_SNDHWM = 23;
 /** Draft: a message a router finds in its queue when an accepted connection ends. */
 const ZMQ_DISCONNECT_MSG = 111;
 /** Draft: the same for a socket that connects. */
@@ -28,6 +30,7 @@ const ZMQ_HICCUP_MSG = 114;
 const HANDSHAKE_MS = 10_000;
 /** libzmq applies its limit to the handshake's own commands and to encrypted frames as well. */
 const FRAME_OVERHEAD = 1024;
+const FRAME_BACKSTOP = 16;
 const NOTICE_BYTES = 16;
 const KEEPALIVE_PROBES = 3;
 const KEEPALIVE_SECONDS_MAX = 32_767;
@@ -46,6 +49,25 @@ export function openDealer(zmq: ZeroMq, context: Context, options: ResolvedPortO
   // Not by its property: that takes text and would turn the id into UTF-8.
   if (options.routingId !== undefined) raw(socket).setStringOption(ZMQ_ROUTING_ID, Buffer.from(options.routingId));
   return { socket, goneNotice: setNotice(zmq, socket, ZMQ_HICCUP_MSG) };
+}
+
+/** A PUB that never waits: who does not read misses messages. */
+export function openPublisher(zmq: ZeroMq, context: Context, options: ResolvedPortOptions): Publisher {
+  const { receiveHighWaterMark: _, ...common } = socketOptions(context, options);
+  return new zmq.Publisher({ ...common, sendTimeout: 0 });
+}
+
+/**
+ * A SUB. Its mark for sending is off: libzmq counts subscriptions on their way out by it, and drops what is over it. Its limit of
+ * a frame is only a backstop: libzmq never connects again after a frame over it, so that one message would end a subscriber.
+ */
+export function openSubscriber(zmq: ZeroMq, context: Context, options: ResolvedPortOptions): Subscriber {
+  const { sendHighWaterMark: _, ...common } = socketOptions(context, options);
+  const maxMessageSize = Math.min(common.maxMessageSize * FRAME_BACKSTOP, Number.MAX_SAFE_INTEGER);
+  const socket = new zmq.Subscriber({ ...common, maxMessageSize });
+  // Not by its property: zeromq.js has none on a socket that only reads.
+  raw(socket).setInt32Option(ZMQ_SNDHWM, 0);
+  return socket;
 }
 
 /** A fresh object each time: the constructor removes `context` from the one it is given. */
@@ -92,6 +114,6 @@ function setNotice(zmq: ZeroMq, socket: ZmqSocket, option: number): Buffer | und
   }
 }
 
-function raw(socket: ZmqSocket): RawOptions {
+function raw(socket: ZmqSocket | Subscriber): RawOptions {
   return socket as unknown as RawOptions;
 }

@@ -5,12 +5,17 @@ import { ProjError } from '../errors.js';
 import type { PortOptions, PublisherPort, SocketPort, SubscriberPort, Transport } from '../port.js';
 import { resolvePortOptions } from '../port-options.js';
 import type { ResolvedPortOptions } from '../port-options.js';
+import { CurveGuard } from './curve-guard.js';
+import type { GuardedSocket } from './curve-guard.js';
 import { systemEntropy } from './entropy.js';
 import { loadZeroMq } from './load.js';
 import type { ZeroMq } from './load.js';
 import { ZmqPort } from './port.js';
-import { openDealer, openRouter } from './socket.js';
+import { ZmqPublisher } from './publisher.js';
+import { openDealer, openPublisher, openRouter, openSubscriber } from './socket.js';
 import type { OpenSocket } from './socket.js';
+import { ZmqSubscriber } from './subscriber.js';
+import { ZapHandler } from './zap-handler.js';
 
 /** libzmq's own limit is 1023; a process that plays many workers or clients needs one socket for each. */
 const SOCKETS_MAX = 16_384;
@@ -18,6 +23,7 @@ const SOCKETS_MAX = 16_384;
 interface Loaded {
   readonly zmq: ZeroMq;
   readonly context: Context;
+  readonly zap: ZapHandler;
 }
 
 /** One libzmq context and the sockets made in it. */
@@ -44,19 +50,26 @@ export class ZmqTransport implements Transport {
     return this.#open(openDealer, false, options);
   }
 
-  publisher(): PublisherPort {
-    throw new ProjError('UNAVAILABLE', 'publisher: this transport has no PUB sockets yet');
+  publisher(options?: PortOptions): PublisherPort {
+    const resolved = resolvePortOptions(options);
+    const { zmq, context } = this.#readyFor(resolved);
+    const socket = openPublisher(zmq, context, resolved);
+    return new ZmqPublisher(socket, resolved, this.clock, this.#guard(socket, resolved));
   }
 
-  subscriber(): SubscriberPort {
-    throw new ProjError('UNAVAILABLE', 'subscriber: this transport has no SUB sockets yet');
+  subscriber(options?: PortOptions): SubscriberPort {
+    const resolved = resolvePortOptions(options);
+    const { zmq, context } = this.#readyFor(resolved);
+    const socket = openSubscriber(zmq, context, resolved);
+    return new ZmqSubscriber(socket, resolved, this.clock, this.#guard(socket, resolved));
   }
 
   async #load(): Promise<void> {
     const zmq = await loadZeroMq(this.#importer);
     // A context of our own: its options are nobody else's business. Not blocky: only explicit linger holds up an exit.
     const context = new zmq.Context({ blocky: false, maxSockets: SOCKETS_MAX });
-    this.#loaded = { zmq, context };
+    const zap = new ZapHandler(() => new zmq.Router({ context, linger: 0, sendTimeout: 0 }), this.clock);
+    this.#loaded = { zmq, context, zap };
   }
 
   #open(
@@ -64,8 +77,24 @@ export class ZmqTransport implements Transport {
     routes: boolean,
     options: PortOptions | undefined,
   ): SocketPort {
-    if (this.#loaded === undefined) throw new Error('transport: sockets can be opened only after load()');
     const resolved = resolvePortOptions(options);
-    return new ZmqPort(open(this.#loaded.zmq, this.#loaded.context, resolved), routes, resolved, this.clock);
+    const { zmq, context } = this.#readyFor(resolved);
+    const opened = open(zmq, context, resolved);
+    return new ZmqPort(opened, routes, resolved, this.clock, this.#guard(opened.socket, resolved));
+  }
+
+  #readyFor({ curve }: ResolvedPortOptions): Loaded {
+    if (this.#loaded === undefined) throw new Error('transport: sockets can be opened only after load()');
+    if (curve !== undefined && this.#loaded.zmq.capability.curve !== true)
+      throw new ProjError(
+        'UNAVAILABLE',
+        `option curve: this build of libzmq (${this.#loaded.zmq.version}) has no CURVE; install zeromq with its prebuilt binary`,
+      );
+    return this.#loaded;
+  }
+
+  #guard(socket: unknown, { curve }: ResolvedPortOptions): CurveGuard | undefined {
+    if (curve === undefined || this.#loaded === undefined) return undefined;
+    return new CurveGuard(socket as GuardedSocket, curve, this.#loaded.zap, this.clock);
   }
 }

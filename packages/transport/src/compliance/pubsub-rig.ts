@@ -1,0 +1,204 @@
+/** What the cases of publish-subscribe share: sockets that are closed afterwards, and a listener that writes down what it hears. */
+import type {
+  PortOptions,
+  PublisherPort,
+  RejectReason,
+  SubscriberListener,
+  SubscriberPort,
+  Transport,
+} from '../port.js';
+import { bytesOf, framesOf, textOf } from './rig.js';
+import type { PubSubSubject } from './pubsub-suite.js';
+
+/** A subscriber and everything it was told. */
+export class Reader implements SubscriberListener {
+  readonly port: SubscriberPort;
+  readonly messages: (readonly Uint8Array[])[] = [];
+  readonly #texts: string[] = [];
+  readonly rejected: RejectReason[] = [];
+  /** The last message that only told that a subscription has arrived. */
+  probed: string | undefined;
+  /** Called with each message, after it was written down. */
+  onEach: (() => void) | undefined;
+  #waiters: {
+    readonly condition: () => boolean;
+    readonly resolve: () => void;
+    readonly reject: (error: Error) => void;
+  }[] = [];
+
+  constructor(port: SubscriberPort) {
+    this.port = port;
+  }
+
+  /** The short messages as text, frames joined by `|`, without the ones that only tell that a subscription has arrived. */
+  get texts(): readonly string[] {
+    return this.#texts;
+  }
+
+  onMessage(frames: Uint8Array[]): void {
+    this.messages.push(frames);
+    const text = isShort(frames) ? textOf(frames) : undefined;
+    if (text?.endsWith(PROBE) === true) this.probed = text;
+    else if (text !== undefined) this.#texts.push(text);
+    this.onEach?.();
+    this.#wake();
+  }
+
+  onRejected(reason: RejectReason): void {
+    this.rejected.push(reason);
+    this.#wake();
+  }
+
+  onBroken(error: Error): void {
+    for (const waiter of this.#waiters) waiter.reject(error);
+  }
+
+  subscribe(...prefixes: string[]): void {
+    for (const prefix of prefixes) this.port.subscribe(bytesOf(prefix));
+  }
+
+  /** Resolves once the condition holds; it is looked at after each call of the port. Time limits are the runner's. */
+  until(condition: () => boolean): Promise<void> {
+    if (condition()) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ condition, resolve, reject });
+    });
+  }
+
+  /** Resolves when a message with this text has come. */
+  heard(text: string): Promise<void> {
+    return this.until(() => this.texts.includes(text));
+  }
+
+  #wake(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const waiter of waiters) {
+      if (waiter.condition()) waiter.resolve();
+      else this.#waiters.push(waiter);
+    }
+  }
+}
+
+/** A publisher, bound and started. */
+export interface Station {
+  readonly port: PublisherPort;
+  readonly endpoint: string;
+  /** Publishes one message per text. */
+  publish(...texts: string[]): void;
+}
+
+/** Last frame of a message that is published until it arrives. */
+const PROBE = '|?';
+
+/** The sockets of one case. */
+export class PubSubRig {
+  readonly subject: PubSubSubject;
+  readonly #ports: (PublisherPort | SubscriberPort)[] = [];
+
+  constructor(subject: PubSubSubject) {
+    this.subject = subject;
+  }
+
+  /** Where to bind what will be bound there again. */
+  ownEndpoint(): Promise<string> {
+    return this.subject.ownEndpoint?.() ?? Promise.resolve(this.subject.endpoint);
+  }
+
+  /** A publisher port that is neither bound nor started. */
+  async barePublisher(options: PortOptions = {}): Promise<PublisherPort> {
+    const port = (await this.#transport()).publisher({ lingerMs: 0, ...options });
+    this.#ports.push(port);
+    return port;
+  }
+
+  async publisher(options?: PortOptions, endpoint = this.subject.endpoint): Promise<Station> {
+    const port = await this.barePublisher(options);
+    const bound = await port.bind(endpoint);
+    port.start({
+      onBroken(error) {
+        throw error;
+      },
+    });
+    return {
+      port,
+      endpoint: bound,
+      publish(...texts) {
+        for (const text of texts) port.publish(framesOf(text));
+      },
+    };
+  }
+
+  /** A subscriber port that is neither connected nor started. */
+  async bareSubscriber(options: PortOptions = {}): Promise<SubscriberPort> {
+    const port = (await this.#transport()).subscriber(options);
+    this.#ports.push(port);
+    return port;
+  }
+
+  /** A subscriber, connected and started. */
+  async subscriber(stations: readonly Station[], prefixes: readonly string[], options?: PortOptions): Promise<Reader> {
+    const port = await this.bareSubscriber(options);
+    for (const { endpoint } of stations) port.connect(endpoint);
+    const reader = this.listen(port);
+    reader.subscribe(...prefixes);
+    return reader;
+  }
+
+  /** Starts a subscriber. */
+  listen(port: SubscriberPort): Reader {
+    const reader = new Reader(port);
+    port.start(reader);
+    return reader;
+  }
+
+  /**
+   * Publishes to this topic until the reader hears of it: from then on the publisher knows the subscription, and those the
+   * reader asked for before it.
+   */
+  async known(station: Station, reader: Reader, topic: string): Promise<void> {
+    reader.probed = undefined;
+    await this.repeat(
+      () => station.publish(topic + PROBE),
+      () => reader.probed === topic + PROBE,
+    );
+  }
+
+  /** Acts again and again, some milliseconds apart, until the condition holds. */
+  async repeat(action: () => void, condition: () => boolean): Promise<void> {
+    const transport = await this.#transport();
+    while (!condition()) {
+      action();
+      await pause(transport, 5);
+    }
+  }
+
+  /** Publishes something else to this topic until the reader has it, past all that came before. */
+  async flushed(station: Station, reader: Reader, topic: string): Promise<void> {
+    station.publish(`${topic}|end`);
+    await reader.heard(`${topic}|end`);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#ports.map((port) => port.close()));
+  }
+
+  async #transport(): Promise<Transport> {
+    const transport = this.subject.transport();
+    await transport.load();
+    return transport;
+  }
+}
+
+/** Lets the transport's own time pass. */
+function pause({ clock }: Transport, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.at(clock.now() + ms, resolve);
+  });
+}
+
+const SHORT_BYTES = 1000;
+
+function isShort(frames: readonly Uint8Array[]): boolean {
+  return frames.every(({ length }) => length < SHORT_BYTES);
+}

@@ -1,0 +1,399 @@
+/** What publishers and subscribers do: who hears what, what the slow miss, and how both come and go. */
+import { isProjError } from '../errors.js';
+import type { PubSubCase } from './pubsub-suite.js';
+import { bytesOf, check, equal, failure, framesOf, numbered } from './rig.js';
+
+const KIB = 1024;
+
+const DELIVERY: readonly PubSubCase[] = [
+  {
+    name: 'delivers what begins with a prefix, in order, and nothing else',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['a', 'bc']);
+      await rig.known(publisher, reader, 'bc');
+      publisher.publish('a|1', 'b|2', 'bc|3', 'c|4', 'abc|5', '|6', 'bcd|7');
+      await rig.flushed(publisher, reader, 'a');
+      equal(reader.texts, ['a|1', 'bc|3', 'abc|5', 'bcd|7', 'a|end'], 'messages');
+    },
+  },
+  {
+    name: 'delivers everything, an empty topic included, to whom asked for the empty prefix',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['']);
+      await rig.known(publisher, reader, 'x');
+      publisher.publish('', '|body', 'x', 'y|z');
+      await rig.flushed(publisher, reader, 'x');
+      equal(reader.texts, ['', '|body', 'x', 'y|z', 'x|end'], 'messages');
+    },
+  },
+  {
+    name: 'compares prefixes byte by byte',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['\0\x01', '\xff', 'é']);
+      await rig.known(publisher, reader, 'é');
+      publisher.publish('\0|1', '\0\x01\0|2', '\xff\xfe|3', '\xfe|4', 'é|5', '\xc3\xa9|6');
+      await rig.flushed(publisher, reader, '\0\x01');
+      equal(reader.texts, ['\0\x01\0|2', '\xff\xfe|3', 'é|5', '\0\x01|end'], 'messages');
+    },
+  },
+  {
+    name: 'delivers a message once, however many prefixes fit',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['', 'a', 'ab', 'ab']);
+      await rig.known(publisher, reader, 'ab');
+      publisher.publish('ab|1');
+      await rig.flushed(publisher, reader, 'ab');
+      equal(reader.texts, ['ab|1', 'ab|end'], 'messages');
+    },
+  },
+  {
+    name: 'delivers messages whole: empty frames, all bytes, a mebibyte, 500 frames',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['']);
+      await rig.known(publisher, reader, 'x');
+      const large = Uint8Array.from({ length: KIB * KIB }, (_, index) => (index * 31 + (index >> 8)) & 0xff);
+      const messages = [framesOf('|'), framesOf('a||b'), [bytesOf('x'), large], [large], numbered(500).map(bytesOf)];
+      for (const message of messages) publisher.port.publish(message);
+      await rig.flushed(publisher, reader, 'x');
+      const heard = reader.messages.slice(-messages.length - 1, -1);
+      for (const [index, message] of messages.entries()) {
+        const got = heard[index] ?? [];
+        const same = got.length === message.length && message.every((frame, place) => sameBytes(frame, got[place]));
+        check(same, `message ${index} differs`);
+      }
+    },
+  },
+  {
+    name: 'delivers to every subscriber what it asked for',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const first = await rig.subscriber([publisher], ['a']);
+      const second = await rig.subscriber([publisher], ['a', 'b']);
+      await rig.known(publisher, first, 'a');
+      await rig.known(publisher, second, 'b');
+      publisher.publish('a|1', 'b|2');
+      await rig.flushed(publisher, first, 'a');
+      await second.heard('a|end');
+      equal(
+        [first.texts, second.texts],
+        [
+          ['a|1', 'a|end'],
+          ['a|1', 'b|2', 'a|end'],
+        ],
+        'messages',
+      );
+    },
+  },
+  {
+    name: 'lets one subscriber hear several publishers',
+    async run(rig) {
+      const [one, two] = [await rig.publisher(), await rig.publisher()];
+      const reader = await rig.subscriber([one, two], ['1', '2']);
+      await rig.known(one, reader, '1');
+      await rig.known(two, reader, '2');
+      one.publish('1|one');
+      two.publish('2|two');
+      await reader.until(() => reader.texts.length === 2);
+      equal([...reader.texts].sort(), ['1|one', '2|two'], 'messages');
+    },
+  },
+  {
+    name: 'throws for anything but Uint8Arrays, and sends none of it',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['']);
+      await rig.known(publisher, reader, 'x');
+      for (const frames of [[], ['text'], [undefined], [null], [7], [bytesOf('good'), 'bad']]) {
+        const error = await failure(() => {
+          publisher.port.publish(frames as Uint8Array[]);
+        });
+        check(error instanceof TypeError, `${JSON.stringify(frames)} threw ${String(error)}`);
+      }
+      await rig.flushed(publisher, reader, 'x');
+      equal(reader.texts, ['x|end'], 'messages');
+    },
+  },
+];
+
+const SUBSCRIPTIONS: readonly PubSubCase[] = [
+  {
+    name: 'takes subscriptions before it is connected, and while it runs',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const port = await rig.bareSubscriber();
+      port.subscribe(bytesOf('early'));
+      port.connect(publisher.endpoint);
+      const reader = rig.listen(port);
+      await rig.known(publisher, reader, 'early');
+      reader.subscribe('late');
+      await rig.known(publisher, reader, 'late');
+      publisher.publish('early|1', 'late|2');
+      await rig.flushed(publisher, reader, 'late');
+      equal(reader.texts, ['early|1', 'late|2', 'late|end'], 'messages');
+    },
+  },
+  {
+    name: 'hears nothing more of a prefix from the moment it is taken back',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['a', 'b']);
+      await rig.known(publisher, reader, 'b');
+      publisher.publish('a|1');
+      await rig.flushed(publisher, reader, 'b');
+      reader.port.unsubscribe(bytesOf('a'));
+      publisher.publish('a|2', 'b|3');
+      await reader.heard('b|3');
+      equal(reader.texts, ['a|1', 'b|end', 'b|3'], 'messages');
+    },
+  },
+  {
+    name: 'leaves a prefix that was asked for twice when it is taken back twice, and ignores what nobody asked for',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['a', 'a', 'b']);
+      await rig.known(publisher, reader, 'b');
+      reader.port.unsubscribe(bytesOf('never'));
+      reader.port.unsubscribe(bytesOf('a'));
+      publisher.publish('a|1');
+      await reader.heard('a|1');
+      reader.port.unsubscribe(bytesOf('a'));
+      publisher.publish('a|2', 'b|3');
+      await reader.heard('b|3');
+      equal(reader.texts, ['a|1', 'b|3'], 'messages');
+    },
+  },
+  {
+    name: 'loses none of many subscriptions',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const prefixes = numbered(3_000, 'topic-').map((topic) => `${topic}.`);
+      const reader = await rig.subscriber([publisher], prefixes, { highWaterMark: 10, receiveHighWaterMark: 1_000 });
+      await rig.known(publisher, reader, 'topic-2999.');
+      const asked = ['topic-0.', 'topic-10.', 'topic-1500.', 'topic-2999.'];
+      publisher.publish(...asked, 'topic-3000.');
+      await rig.flushed(publisher, reader, 'topic-7.');
+      equal(reader.texts, [...asked, 'topic-7.|end'], 'messages');
+    },
+  },
+  {
+    name: 'comes back with all its subscriptions when its publisher does',
+    async run(rig) {
+      const first = await rig.publisher({}, await rig.ownEndpoint());
+      const reader = await rig.subscriber([first], ['a', 'b']);
+      await rig.known(first, reader, 'b');
+      reader.port.unsubscribe(bytesOf('a'));
+      reader.subscribe('c');
+      await first.port.close();
+      const second = await rig.publisher({}, first.endpoint);
+      await rig.known(second, reader, 'b');
+      await rig.known(second, reader, 'c');
+      second.publish('a|1', 'b|2', 'c|3');
+      await rig.flushed(second, reader, 'c');
+      equal(reader.texts, ['b|2', 'c|3', 'c|end'], 'messages');
+    },
+  },
+];
+
+const CONGESTION: readonly PubSubCase[] = [
+  {
+    name: 'never waits, and loses what nobody asked for',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      publisher.publish(...numbered(10_000));
+      const reader = await rig.subscriber([publisher], ['a']);
+      await rig.known(publisher, reader, 'a');
+      publisher.publish(...numbered(10_000));
+      await rig.flushed(publisher, reader, 'a');
+      equal(reader.texts, ['a|end'], 'messages');
+    },
+  },
+  {
+    name: 'loses what a subscriber does not read, beyond the high-water marks, while others go on',
+    async run(rig) {
+      const publisher = await rig.publisher({ highWaterMark: 10 });
+      const marks = { receiveHighWaterMark: 10 };
+      const slow = await rig.subscriber([publisher], ['a'], marks);
+      const quick = await rig.subscriber([publisher], ['a'], marks);
+      await rig.known(publisher, slow, 'a');
+      await rig.known(publisher, quick, 'a');
+      slow.port.pause();
+      const body = new Uint8Array(256 * KIB);
+      const count = 200;
+      for (let index = 0; index < count; index++) {
+        const message = [bytesOf('a'), bytesOf(index.toString()), body];
+        const heard = () => quick.messages.some((frames) => isNumber(frames, index));
+        await rig.repeat(() => publisher.port.publish(message), heard);
+      }
+      slow.port.resume();
+      await rig.known(publisher, slow, 'a');
+      const heard = slow.messages.filter((frames) => frames.length === 3).map((frames) => Number(numberOf(frames)));
+      const distinct = new Set(heard).size;
+      check(distinct >= 10 && distinct < count, `${distinct} of ${count} were heard`);
+      equal(
+        heard,
+        [...heard].sort((a, b) => a - b),
+        'order',
+      );
+    },
+  },
+  {
+    name: 'keeps what comes while paused for later',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['']);
+      await rig.known(publisher, reader, 'x');
+      reader.onEach = () => {
+        // The reader may have one more on its way.
+        reader.port.pause();
+      };
+      publisher.publish(...numbered(50));
+      await reader.until(() => reader.texts.length > 0);
+      const other = await rig.subscriber([publisher], ['49']);
+      await rig.known(publisher, other, '49');
+      check(reader.texts.length <= 2, `${reader.texts.length} came while paused`);
+      reader.onEach = undefined;
+      reader.port.resume();
+      await reader.until(() => reader.texts.length === 50);
+      equal(reader.texts, numbered(50), 'messages');
+    },
+  },
+];
+
+const LIMITS: readonly PubSubCase[] = [
+  {
+    name: 'drops what is over the limits and tells the subscriber',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const limits = { maxMessageFrames: 3, maxMessageBytes: 12 };
+      const reader = await rig.subscriber([publisher], ['a'], limits);
+      await rig.known(publisher, reader, 'a');
+      publisher.publish('a|2|3|4', 'a|23456|7890123', 'a|2|3');
+      await reader.heard('a|2|3');
+      equal([reader.texts, reader.rejected], [['a|2|3'], ['too-many-frames', 'too-large']], 'outcome');
+    },
+  },
+  {
+    name: 'never delivers a single frame over the limit, and goes on hearing',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['a'], { maxMessageBytes: 100 });
+      await rig.known(publisher, reader, 'a');
+      publisher.publish(`a|${'x'.repeat(1_500)}`);
+      // On the same connection or on the next.
+      await rig.known(publisher, reader, 'a');
+      check(
+        reader.messages.every((frames) => frames.every(({ length }) => length <= 100)),
+        'it was delivered',
+      );
+    },
+  },
+  {
+    name: 'refuses options and endpoints as routers and dealers do',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const second = await rig.barePublisher();
+      const taken = await failure(() => second.bind(publisher.endpoint));
+      check(isProjError(taken, 'ADDRESS_IN_USE'), `got ${String(taken)}`);
+      const subscriber = await rig.bareSubscriber();
+      for (const error of [
+        await failure(() => second.bind('nonsense')),
+        await failure(() => {
+          subscriber.connect('nonsense');
+        }),
+        await failure(() => rig.barePublisher({ highWaterMark: 0 })),
+        await failure(() => rig.bareSubscriber({ maxMessageFrames: 0 })),
+      ])
+        check(isProjError(error, 'OPTIONS_INVALID'), `got ${String(error)}`);
+    },
+  },
+];
+
+const END: readonly PubSubCase[] = [
+  {
+    name: 'hands over what was published before it closes',
+    async run(rig) {
+      const publisher = await rig.publisher({ lingerMs: 10_000 });
+      const reader = await rig.subscriber([publisher], ['a']);
+      await rig.known(publisher, reader, 'a');
+      publisher.publish(...numbered(100, 'a|'));
+      await publisher.port.close();
+      await reader.until(() => reader.texts.length >= 100);
+      equal(reader.texts, numbered(100, 'a|'), 'messages');
+    },
+  },
+  {
+    name: 'gives its endpoint back when it is closed, time and again',
+    async run(rig) {
+      const { endpoint, port } = await rig.publisher({}, await rig.ownEndpoint());
+      await port.close();
+      for (let round = 0; round < 10; round++) {
+        const next = await rig.barePublisher();
+        equal(await next.bind(endpoint), endpoint, 'endpoint');
+        await next.close();
+      }
+    },
+  },
+  {
+    name: 'calls its listener no more once closed, not even from inside a call',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['']);
+      const other = await rig.subscriber([publisher], ['']);
+      await rig.known(publisher, reader, 'x');
+      await rig.known(publisher, other, 'x');
+      reader.onEach = () => {
+        if (reader.texts.length === 10) void reader.port.close();
+      };
+      publisher.publish(...numbered(500));
+      await other.heard('499');
+      await reader.port.close();
+      equal(reader.texts, numbered(10), 'messages');
+    },
+  },
+  {
+    name: 'closes once, and before it was started, bound or connected, and while it binds',
+    async run(rig) {
+      const [publisher, subscriber] = [await rig.barePublisher(), await rig.bareSubscriber()];
+      const closing = [publisher.close(), subscriber.close()];
+      check(publisher.close() === closing[0] && subscriber.close() === closing[1], 'the promise is not shared');
+      await Promise.all(closing);
+      const port = await rig.barePublisher();
+      const bound = port.bind(rig.subject.endpoint).catch(() => undefined);
+      await port.close();
+      await bound;
+    },
+  },
+  {
+    name: 'ignores what it is asked after it was closed',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['a']);
+      await Promise.all([publisher.port.close(), reader.port.close()]);
+      publisher.publish('a|1');
+      reader.subscribe('b');
+      reader.port.unsubscribe(bytesOf('a'));
+      reader.port.pause();
+      reader.port.resume();
+      equal(reader.texts, [], 'messages');
+    },
+  },
+];
+
+export const PUBSUB: readonly PubSubCase[] = [...DELIVERY, ...SUBSCRIPTIONS, ...CONGESTION, ...LIMITS, ...END];
+
+function sameBytes(a: Uint8Array, b: Uint8Array | undefined): boolean {
+  return b !== undefined && a.length === b.length && a.every((byte, index) => byte === b[index]);
+}
+
+function numberOf(frames: readonly Uint8Array[]): string {
+  return String.fromCharCode(...(frames[1] ?? []));
+}
+
+function isNumber(frames: readonly Uint8Array[], index: number): boolean {
+  return frames.length === 3 && numberOf(frames) === index.toString();
+}

@@ -1,0 +1,223 @@
+/** CURVE on one socket of libzmq: its keys, whom it lets in, and what is told of handshakes that failed. */
+import type { Clock, Timer } from '@proj/heartbeat';
+import type { Event } from 'zeromq';
+import { ProjError } from '../errors.js';
+import type { CurveOptions, HandshakeRefusal } from '../port.js';
+import type { ZapHandler } from './zap-handler.js';
+
+const ZMQ_CURVE_SERVER = 47;
+const ZMQ_CURVE_PUBLICKEY = 48;
+const ZMQ_CURVE_SECRETKEY = 49;
+const ZMQ_CURVE_SERVERKEY = 50;
+const ZMQ_ZAP_DOMAIN = 55;
+/** Without it a socket whose handler is away lets everybody in. */
+const ZMQ_ZAP_ENFORCE_DOMAIN = 93;
+
+/** Status of ZAP for a client that is not wanted. */
+const NOT_ADMITTED = 400;
+/** libzmq gives an endpoint up for good once the other side has refused it; we try again, as after any other failure. */
+const RETRY_MS = 1000;
+/** Events handled before the event loop gets its turn. */
+const EVENTS_PER_TURN = 64;
+
+/** What a guard uses of a socket. The option setters are there at run time, if not in the types for users. */
+export interface GuardedSocket {
+  readonly events: AsyncIterable<Event>;
+  connect(endpoint: string): void;
+  disconnect(endpoint: string): void;
+  setBoolOption(option: number, value: boolean): void;
+  setStringOption(option: number, value: Buffer): void;
+}
+
+/** Who is told; see `PortListener`. */
+export interface GuardListener {
+  onRefused?(refusal: HandshakeRefusal): void;
+  onBroken(error: Error): void;
+}
+
+/** Sets the keys when it is made, which is before the first bind or connect. */
+export class CurveGuard {
+  readonly #socket: GuardedSocket;
+  readonly #curve: CurveOptions;
+  readonly #zap: ZapHandler;
+  readonly #clock: Clock;
+  /** Of a server. */
+  readonly #domain: string | undefined;
+  readonly #connected = new Map<string, Timer | undefined>();
+  readonly #watching: Promise<void>;
+  #listener: GuardListener | undefined;
+  #live = true;
+
+  constructor(socket: GuardedSocket, curve: CurveOptions, zap: ZapHandler, clock: Clock) {
+    this.#socket = socket;
+    this.#curve = curve;
+    this.#zap = zap;
+    this.#clock = clock;
+    this.#domain = this.#arm();
+    this.#watching = this.#watch();
+  }
+
+  /** Throws `OPTIONS_INVALID` for an endpoint where nothing would be encrypted: within a process libzmq skips every handshake. */
+  check(endpoint: string): void {
+    if (!endpoint.startsWith('inproc:')) return;
+    const advice = 'use tcp:// or ipc://, or leave the option curve out';
+    throw new ProjError('OPTIONS_INVALID', `endpoint ${JSON.stringify(endpoint)}: has no CURVE; ${advice}`);
+  }
+
+  /** Resolves when the socket may be bound: clients are asked for from then on. Rejects with `UNAVAILABLE`. */
+  async ready(): Promise<void> {
+    if (this.#domain !== undefined) await this.#zap.start();
+  }
+
+  /** Connects now, or as soon as clients are asked for. */
+  connect(endpoint: string): void {
+    if (this.#domain === undefined) this.#socket.connect(endpoint);
+    else void this.#connectWhenReady(endpoint);
+    this.#connected.set(endpoint, undefined);
+  }
+
+  /** From now on failures are told. */
+  start(listener: GuardListener): void {
+    this.#listener = listener;
+  }
+
+  /** Nothing is told any more. */
+  stop(): void {
+    this.#live = false;
+    for (const timer of this.#connected.values()) timer?.cancel();
+    this.#connected.clear();
+  }
+
+  /** To be called after the socket was closed. */
+  async close(): Promise<void> {
+    this.stop();
+    if (this.#domain !== undefined) await this.#zap.unregister(this.#domain);
+    await this.#watching;
+  }
+
+  #arm(): string | undefined {
+    const { role, keys } = this.#curve;
+    const socket = this.#socket;
+    socket.setStringOption(ZMQ_CURVE_SECRETKEY, Buffer.from(keys.secretKey));
+    if (role === 'client') {
+      socket.setStringOption(ZMQ_CURVE_PUBLICKEY, Buffer.from(keys.publicKey));
+      socket.setStringOption(ZMQ_CURVE_SERVERKEY, Buffer.from(this.#curve.serverKey));
+      return undefined;
+    }
+    const domain = this.#zap.register({ admits: this.#admits, onFailed: this.#onFailed });
+    socket.setBoolOption(ZMQ_CURVE_SERVER, true);
+    socket.setStringOption(ZMQ_ZAP_DOMAIN, Buffer.from(domain));
+    socket.setBoolOption(ZMQ_ZAP_ENFORCE_DOMAIN, true);
+    return domain;
+  }
+
+  readonly #admits = (publicKey: Uint8Array, address: string): boolean => {
+    if (this.#curve.role === 'client') return false;
+    const { authorize } = this.#curve;
+    if (authorize === undefined || isTrue(() => authorize(publicKey))) return true;
+    this.#tell({ reason: 'key', publicKey, ...(address === '' ? {} : { address }) });
+    return false;
+  };
+
+  readonly #onFailed = (error: unknown): void => {
+    if (this.#live) this.#listener?.onBroken(error instanceof Error ? error : new Error(String(error)));
+  };
+
+  async #connectWhenReady(endpoint: string): Promise<void> {
+    try {
+      await this.#zap.start();
+      if (this.#live) this.#socket.connect(endpoint);
+    } catch (error) {
+      this.#onFailed(error);
+    }
+  }
+
+  #tell(refusal: HandshakeRefusal): void {
+    if (this.#live) this.#listener?.onRefused?.(refusal);
+  }
+
+  /** The one reader of the socket's events, until the socket is closed. Without them everything else goes on. */
+  async #watch(): Promise<void> {
+    let handled = 0;
+    try {
+      for await (const event of this.#socket.events) {
+        this.#onEvent(event);
+        if (++handled % EVENTS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+    } catch {
+      // The stream ends with the socket, in one way or the other.
+    }
+  }
+
+  #onEvent(event: Event): void {
+    switch (event.type) {
+      case 'handshake:error:auth':
+        // What a server refuses by its handler is told from there, with key and address.
+        if (this.#curve.role === 'server' && event.error.status === NOT_ADMITTED) return;
+        this.#tell(this.#refusalAt(event.address, event.error.status === NOT_ADMITTED ? 'key' : 'handshake'));
+        this.#retry(event.address);
+        break;
+      case 'handshake:error:protocol':
+        this.#tell({ ...this.#refusalAt(event.address, 'handshake'), ...causeOf(event.error.code) });
+        this.#retry(event.address);
+        break;
+      case 'handshake:error:other':
+        // A server that cannot read our first words hangs up without an answer; libzmq itself tries again.
+        this.#tell({
+          ...this.#refusalAt(event.address, 'handshake'),
+          ...(this.#curve.role === 'client' ? { cause: 'server-key' as const } : {}),
+        });
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** Events of a bound socket name its own endpoint, which is nobody's address. */
+  #refusalAt(endpoint: string, reason: HandshakeRefusal['reason']): HandshakeRefusal {
+    const isOurs = this.#connected.has(endpoint);
+    const publicKey = this.#curve.role === 'client' ? this.#curve.keys.publicKey : undefined;
+    return {
+      reason,
+      ...(isOurs ? { address: endpoint } : {}),
+      ...(publicKey === undefined ? {} : { publicKey }),
+    };
+  }
+
+  #retry(endpoint: string): void {
+    if (!this.#connected.has(endpoint)) return;
+    this.#connected.get(endpoint)?.cancel();
+    const again = this.#clock.at(this.#clock.now() + RETRY_MS, () => {
+      this.#connected.set(endpoint, undefined);
+      this.#reconnect(endpoint);
+    });
+    this.#connected.set(endpoint, again);
+  }
+
+  #reconnect(endpoint: string): void {
+    try {
+      this.#socket.disconnect(endpoint);
+    } catch {
+      // It has forgotten the endpoint already.
+    }
+    try {
+      this.#socket.connect(endpoint);
+    } catch (error) {
+      this.#onFailed(error);
+    }
+  }
+}
+
+function causeOf(code: string | undefined): Pick<HandshakeRefusal, 'cause'> {
+  if (code === 'ERR_ZMTP_CRYPTOGRAPHIC') return { cause: 'server-key' };
+  return code === 'ERR_ZMTP_MECHANISM_MISMATCH' ? { cause: 'mechanism' } : {};
+}
+
+/** A check that throws lets nobody in. */
+function isTrue(check: () => boolean): boolean {
+  try {
+    return check();
+  } catch {
+    return false;
+  }
+}

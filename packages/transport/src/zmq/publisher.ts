@@ -1,0 +1,83 @@
+/** A PUB socket of zeromq.js as a {@link PublisherPort}. */
+import type { Clock } from '@proj/heartbeat';
+import type { Publisher } from 'zeromq';
+import { ProjError } from '../errors.js';
+import { assertFrames } from '../limits.js';
+import type { PublisherListener, PublisherPort } from '../port.js';
+import type { ResolvedPortOptions } from '../port-options.js';
+import type { CurveGuard } from './curve-guard.js';
+import { Endpoints } from './endpoints.js';
+
+/**
+ * Needs no outbox: with a send timeout of 0 zeromq.js hands each message to libzmq within the call, and libzmq drops it for
+ * those whose pipes are full. So no two sends overlap, and nothing waits here.
+ */
+export class ZmqPublisher implements PublisherPort {
+  readonly #socket: Publisher;
+  readonly #clock: Clock;
+  readonly #lingerMs: number;
+  readonly #endpoints: Endpoints;
+  readonly #guard: CurveGuard | undefined;
+  #listener: PublisherListener | undefined;
+  #closing: Promise<void> | undefined;
+  /** False once `close` was called or the socket has failed. */
+  #live = true;
+
+  constructor(socket: Publisher, options: ResolvedPortOptions, clock: Clock, guard?: CurveGuard) {
+    this.#socket = socket;
+    this.#clock = clock;
+    this.#lingerMs = options.lingerMs;
+    this.#guard = guard;
+    this.#endpoints = new Endpoints(
+      socket,
+      clock,
+      (endpoint) => {
+        if (!this.#live) throw new ProjError('CLOSED', `endpoint ${endpoint}: the port was closed`);
+        if (this.#listener !== undefined) throw new Error(`endpoint ${endpoint}: the port was started before`);
+      },
+      guard,
+    );
+  }
+
+  bind(endpoint: string): Promise<string> {
+    return this.#endpoints.bind(endpoint);
+  }
+
+  start(listener: PublisherListener): void {
+    if (this.#listener !== undefined) throw new Error('start: the port was started before');
+    this.#listener = listener;
+    if (this.#live) this.#guard?.start(listener);
+  }
+
+  publish(frames: readonly Uint8Array[]): void {
+    if (this.#listener === undefined) throw new Error('publish: the port was not started');
+    assertFrames(frames);
+    if (!this.#live) return;
+    try {
+      this.#socket.send(frames as Uint8Array[]).catch(this.#onFailed);
+    } catch (error) {
+      this.#onFailed(error);
+    }
+  }
+
+  close({ lingerMs = this.#lingerMs }: { readonly lingerMs?: number } = {}): Promise<void> {
+    return (this.#closing ??= this.#close(lingerMs));
+  }
+
+  readonly #onFailed = (error: unknown): void => {
+    if (!this.#live) return;
+    this.#live = false;
+    this.#listener?.onBroken(error instanceof Error ? error : new Error(String(error)));
+  };
+
+  async #close(lingerMs: number): Promise<void> {
+    this.#live = false;
+    this.#guard?.stop();
+    const deadline = this.#clock.now() + lingerMs;
+    await this.#endpoints.settled();
+    this.#socket.linger = Math.max(0, Math.ceil(deadline - this.#clock.now()));
+    this.#socket.close();
+    await this.#guard?.close();
+    await this.#endpoints.released();
+  }
+}

@@ -1,0 +1,88 @@
+/** The one reader of a zeromq.js socket: a message at a time, with turns for everybody else, and a gate. */
+import type { Clock } from '@proj/heartbeat';
+
+/**
+ * The event loop turns after so many messages or milliseconds: while messages are ready zeromq.js would run timers only
+ * once in 512, and heartbeats would be late.
+ */
+const MESSAGES_PER_TURN = 64;
+const MS_PER_TURN = 2;
+
+/** What a reader uses of a socket. */
+export interface Source {
+  /** The next message. Rejects when the socket was closed, too. */
+  receive(): Promise<Uint8Array[]>;
+}
+
+/** Reads until it is stopped or the socket fails. */
+export class Reader {
+  readonly #source: Source;
+  readonly #clock: Clock;
+  /** Where it waits while paused. */
+  #gate: Gate | undefined;
+  #over = false;
+
+  constructor(source: Source, clock: Clock) {
+    this.#source = source;
+    this.#clock = clock;
+  }
+
+  /** Calls `take` with each message. Resolves once it is over; a socket that fails before is told to `onFailed`. Once. */
+  async read(take: (frames: Uint8Array[]) => void, onFailed: (error: unknown) => void): Promise<void> {
+    let handled = 0;
+    let turnedAt = this.#clock.now();
+    while (!this.#isOver()) {
+      if (this.#gate !== undefined) {
+        await this.#gate.opened;
+        continue;
+      }
+      let frames: Uint8Array[];
+      try {
+        frames = await this.#source.receive();
+      } catch (error) {
+        // A receive that ends because the socket was closed reports EAGAIN.
+        if (!this.#isOver()) onFailed(error);
+        return;
+      }
+      if (this.#isOver()) return;
+      take(frames);
+      if (++handled < MESSAGES_PER_TURN && this.#clock.now() - turnedAt < MS_PER_TURN) continue;
+      await turn();
+      handled = 0;
+      turnedAt = this.#clock.now();
+    }
+  }
+
+  /** Takes nothing more in until `resume`; one message that is on its way may still come. */
+  pause(): void {
+    if (!this.#over) this.#gate ??= new Gate();
+  }
+
+  resume(): void {
+    this.#gate?.open();
+    this.#gate = undefined;
+  }
+
+  /** Takes nothing more in. A receive under way ends with its socket. */
+  stop(): void {
+    this.#over = true;
+    this.resume();
+  }
+
+  /** A method, since the field changes under a reader that awaits. */
+  #isOver(): boolean {
+    return this.#over;
+  }
+}
+
+/** Something to wait for. */
+class Gate {
+  open: () => void = () => undefined;
+  readonly opened = new Promise<void>((resolve) => {
+    this.open = resolve;
+  });
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

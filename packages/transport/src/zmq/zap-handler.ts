@@ -1,0 +1,128 @@
+/** The handler of ZAP (RFC 27): whom libzmq asks before it lets a client in. One per context, while there are sockets that need one. */
+import type { Clock } from '@proj/heartbeat';
+import { ProjError } from '../errors.js';
+import { Reader } from './reader.js';
+import { readZapRequest, zapAnswer } from './zap-request.js';
+import type { ZapMalformed, ZapQuestion } from './zap-request.js';
+
+const ENDPOINT = 'inproc://zeromq.zap.01';
+/** A handler that was closed leaves the endpoint some time later. */
+const BIND_CHECKS = 200;
+const BIND_CHECK_MS = 5;
+
+/** What a handler uses of a ROUTER. */
+export interface ZapSocket {
+  bind(endpoint: string): Promise<void>;
+  receive(): Promise<Uint8Array[]>;
+  send(frames: Uint8Array[]): Promise<void>;
+  close(): void;
+}
+
+/** One socket whose clients are asked for. */
+export interface ZapDoor {
+  /** Whether this client may come in. */
+  admits(publicKey: Uint8Array, address: string): boolean;
+  /** Nobody is let in any more: the handler has failed. */
+  onFailed(error: unknown): void;
+}
+
+interface Running {
+  readonly socket: ZapSocket;
+  readonly reader: Reader;
+  readonly reading: Promise<void>;
+}
+
+/**
+ * Answers for all CURVE servers of one context, each known by a ZAP domain of its own. Holds nothing per client: whoever
+ * asks waits in libzmq, one handshake each. It has a socket only while there is a server, since one that reads keeps the
+ * process alive.
+ */
+export class ZapHandler {
+  /** Messages on the inproc endpoint that were no questions of libzmq's. */
+  malformed = 0;
+  readonly #open: () => ZapSocket;
+  readonly #clock: Clock;
+  readonly #doors = new Map<string, ZapDoor>();
+  #doorsMade = 0;
+  #running: Promise<Running> | undefined;
+
+  /** `open` makes a ROUTER in the context to answer for, with a send timeout of 0. */
+  constructor(open: () => ZapSocket, clock: Clock) {
+    this.#open = open;
+    this.#clock = clock;
+  }
+
+  /** Returns the domain to give to the socket. */
+  register(door: ZapDoor): string {
+    const domain = `proj-${++this.#doorsMade}`;
+    this.#doors.set(domain, door);
+    return domain;
+  }
+
+  /** To be called when the socket of that domain is closed; the last one ends the handler. */
+  async unregister(domain: string): Promise<void> {
+    this.#doors.delete(domain);
+    if (this.#doors.size > 0) return;
+    const ending = this.#running;
+    this.#running = undefined;
+    const running = await ending?.catch(() => undefined);
+    running?.reader.stop();
+    running?.socket.close();
+    await running?.reading;
+  }
+
+  /** Resolves when questions are answered. Rejects with `UNAVAILABLE`. */
+  async start(): Promise<void> {
+    const starting = (this.#running ??= this.#start());
+    try {
+      await starting;
+    } catch (error) {
+      if (this.#running === starting) this.#running = undefined;
+      throw error;
+    }
+  }
+
+  async #start(): Promise<Running> {
+    const socket = this.#open();
+    try {
+      await this.#bind(socket);
+    } catch (cause) {
+      socket.close();
+      throw new ProjError('UNAVAILABLE', `${ENDPOINT}: cannot be bound, so that no client could be let in`, { cause });
+    }
+    const reader = new Reader(socket, this.#clock);
+    const reading = reader.read(
+      (frames) => {
+        this.#answer(socket, readZapRequest(frames));
+      },
+      (error) => {
+        for (const door of this.#doors.values()) door.onFailed(error);
+      },
+    );
+    return { socket, reader, reading };
+  }
+
+  async #bind(socket: ZapSocket): Promise<void> {
+    for (let check = 1; ; check++) {
+      try {
+        await socket.bind(ENDPOINT);
+        return;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || check === BIND_CHECKS) throw error;
+      }
+      await new Promise<void>((resolve) => this.#clock.at(this.#clock.now() + BIND_CHECK_MS, resolve));
+    }
+  }
+
+  #answer(socket: ZapSocket, request: ZapQuestion | ZapMalformed): void {
+    if (request.kind === 'malformed') this.malformed++;
+    const status = request.kind === 'malformed' ? 500 : this.#admits(request) ? 200 : 400;
+    // With a send timeout of 0 the message is libzmq's within the call. Whoever does not wait for it has hung up.
+    socket.send(zapAnswer(request, status)).catch(() => undefined);
+  }
+
+  /** An unknown domain is that of a socket on its way out. */
+  #admits({ domain, publicKey, address }: ZapQuestion): boolean {
+    return this.#doors.get(domain)?.admits(publicKey, address) ?? false;
+  }
+}

@@ -1,0 +1,52 @@
+/** ZAP 1.0 (RFC 27) as libzmq speaks it on `inproc://zeromq.zap.01`: what a handler is asked, and how it answers. */
+
+/** One question: may this client come in? */
+export interface ZapQuestion {
+  readonly kind: 'question';
+  /** Of whoever asked, to be repeated in front of the answer. */
+  readonly routing: readonly Uint8Array[];
+  readonly requestId: Uint8Array;
+  /** Which socket of ours it wants to talk to. */
+  readonly domain: string;
+  /** Where it comes from: an IP address; empty where there is none. */
+  readonly address: string;
+  /** The CURVE key it has proved to own, 32 bytes. */
+  readonly publicKey: Uint8Array;
+}
+
+/** What is no such question, and whether there is anybody to tell so. */
+export interface ZapMalformed {
+  readonly kind: 'malformed';
+  readonly routing: readonly Uint8Array[];
+  readonly requestId: Uint8Array | undefined;
+}
+
+const VERSION = Buffer.from('1.0');
+const EMPTY = Buffer.alloc(0);
+const KEY_BYTES = 32;
+
+/** Reads what a ROUTER received. Total. */
+export function readZapRequest(frames: readonly Uint8Array[]): ZapQuestion | ZapMalformed {
+  const [from = EMPTY, empty, version, requestId, domain, address, identity, mechanism, publicKey] = frames;
+  const routing = [from, EMPTY];
+  const isQuestion =
+    frames.length === 9 &&
+    empty?.length === 0 &&
+    textOf(version) === '1.0' &&
+    identity !== undefined &&
+    textOf(mechanism) === 'CURVE' &&
+    publicKey?.length === KEY_BYTES;
+  if (!isQuestion || requestId === undefined) return { kind: 'malformed', routing, requestId };
+  // Copied: what is kept of a message must not hold on to the rest of it.
+  const key = Uint8Array.from(publicKey);
+  return { kind: 'question', routing, requestId, domain: textOf(domain), address: textOf(address), publicKey: key };
+}
+
+/** The answer: 200 lets in, 400 does not, 500 is for what was no question. */
+export function zapAnswer({ routing, requestId }: ZapQuestion | ZapMalformed, status: 200 | 400 | 500): Uint8Array[] {
+  return [...routing, VERSION, requestId ?? EMPTY, Buffer.from(status.toString()), EMPTY, EMPTY, EMPTY];
+}
+
+function textOf(frame: Uint8Array | undefined): string {
+  return frame === undefined ? '' : Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('latin1');
+}
