@@ -42,7 +42,9 @@ const command: fc.Arbitrary<EmqpToWorker> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.constantFrom('KBYE', 'KBAI').map((word) => ({ kind: 'bye', id: 'x', word })),
+    arbitrary: fc
+      .constantFrom('KBYE' as const, 'KBAI' as const)
+      .map((word) => ({ kind: 'bye' as const, id: 'x', word })),
   },
   {
     weight: 2,
