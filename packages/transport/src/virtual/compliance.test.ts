@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest';
-import { portCompliance } from '../compliance/index.js';
+import { portCompliance, pubSubCompliance } from '../compliance/index.js';
 import { AutoClock, VirtualNetwork } from './index.js';
 
 describe('the port in memory', () => {
@@ -10,4 +10,10 @@ describe('the port in memory', () => {
     capabilities: { peerGone: true, routerGone: true },
   };
   for (const { name, applies, run } of portCompliance(subject)) it.runIf(applies)(name, run);
+});
+
+describe('publishers and subscribers in memory', () => {
+  const network = new VirtualNetwork({ clock: new AutoClock() });
+  const subject = { transport: () => network.transport(), endpoint: 'tcp://sim:*' };
+  for (const { name, run } of pubSubCompliance(subject)) it(name, run);
 });

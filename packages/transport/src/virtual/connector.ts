@@ -1,14 +1,21 @@
 /** An endpoint that a socket connects to: in the background, and again whenever the connection ends. */
 import type { Timer } from '@proj/heartbeat';
 import { Fifo } from '../fifo.js';
+import type { CurveOptions, HandshakeRefusal } from '../port.js';
 import type { ConnectionEnd, ConnectionOwner, Outlet } from './connection.js';
+import { shakeHands } from './curve.js';
+import type { SocketKind } from './events.js';
 import type { BoundSide, Farewell, Hub } from './port.js';
 
 /** What a connector needs of its socket. */
 export interface ConnectorOwner extends ConnectionOwner {
   readonly hub: Hub;
+  readonly socket: SocketKind;
   /** The routing id to announce. */
   readonly routingId: Uint8Array | undefined;
+  readonly curve: CurveOptions | undefined;
+  /** A handshake failed; `undefined` when this side does not notice. */
+  onRefused(refusal: HandshakeRefusal | undefined): void;
   /** The connection stands, and what had waited for it is under way. */
   onConnected(connector: Connector, end: ConnectionEnd, routingId: Uint8Array | undefined): void;
 }
@@ -100,8 +107,15 @@ export class Connector implements Outlet {
     const link = hub.link(process, bound.process);
     this.#attempt = process.clock.at(process.clock.now() + link.delay(process.random), () => {
       const present = hub.lookup(this.#endpoint) === bound && bound.process.state === 'running';
-      if (!present || link.partitioned) {
+      if (!present || link.partitioned || !isMatch(this.#owner.socket, bound.socket)) {
         this.#retry();
+        return;
+      }
+      const failed = shakeHands(this.#owner.curve, bound.curve);
+      if (failed !== undefined) {
+        this.#retry();
+        bound.onRefused(failed.passive);
+        this.#owner.onRefused(failed.active);
         return;
       }
       const { active, passive } = hub.connect(this.#owner, bound);
@@ -110,4 +124,10 @@ export class Connector implements Outlet {
       this.#owner.onConnected(this, active, bound.routingId);
     });
   }
+}
+
+/** Publishers talk to subscribers only, as the handshake of ZMTP has it. */
+function isMatch(active: SocketKind, passive: SocketKind): boolean {
+  const pubSub = [active, passive].filter((kind) => kind === 'publisher' || kind === 'subscriber');
+  return pubSub.length === 0 || (pubSub.length === 2 && active !== passive);
 }

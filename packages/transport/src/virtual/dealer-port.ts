@@ -16,7 +16,7 @@ interface Attempt {
 
 /** Usually connected to one endpoint; bound, it deals out to whoever connects. */
 export class DealerPort extends VirtualPort {
-  protected readonly socket = 'dealer';
+  readonly socket = 'dealer';
   /** Those that may have room, in the order of their turns. */
   readonly #turns = new Set<Outlet>();
   #attempt: Attempt | undefined;

@@ -1,16 +1,19 @@
 /** What a virtual network reports to whoever observes it: for traces, checkers and tests of faults. */
 import type { Peer } from '../port.js';
 
+/** What kinds of sockets there are. */
+export type SocketKind = 'router' | 'dealer' | 'publisher' | 'subscriber';
+
 /** A message as one of the two sockets saw it. */
 export interface MessageEvent {
   /** `sent`: given to the socket. `delivered`: handed to the listener. `undeliverable`, `rejected`: as the listener heard of it. */
   readonly kind: 'sent' | 'delivered' | 'undeliverable' | 'rejected';
   /** The process whose socket it is. */
   readonly process: string;
-  readonly socket: 'router' | 'dealer';
+  readonly socket: SocketKind;
   /** Which of the process's sockets, in the order it made them, from 1. */
   readonly socketNumber: number;
-  /** The other side as this socket names it; dealers call it `ROUTER_PEER`. */
+  /** The other side as this socket names it; all but routers call it `ROUTER_PEER`. A publisher's message is sent once. */
   readonly peer: Peer;
   readonly frames: readonly Uint8Array[];
 }

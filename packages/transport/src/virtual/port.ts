@@ -4,11 +4,20 @@ import { Outbox } from '../outbox.js';
 import type { OutboxHost, SendOutcome } from '../outbox.js';
 import { resolvePortOptions } from '../port-options.js';
 import type { ResolvedPortOptions } from '../port-options.js';
-import type { Peer, PortListener, PortOptions, RejectReason, SocketPort, UndeliverableReason } from '../port.js';
+import type {
+  CurveOptions,
+  HandshakeRefusal,
+  Peer,
+  PortListener,
+  PortOptions,
+  RejectReason,
+  SocketPort,
+  UndeliverableReason,
+} from '../port.js';
 import type { Connection, ConnectionEnd, ConnectionOwner } from './connection.js';
 import { Connector } from './connector.js';
 import { checkEndpoint } from './endpoint.js';
-import type { MessageEvent, NetworkEvent } from './events.js';
+import type { MessageEvent, NetworkEvent, SocketKind } from './events.js';
 import type { Link } from './link.js';
 import type { Process, ProcessResource } from './process.js';
 
@@ -31,8 +40,12 @@ export interface Hub {
 
 /** A bound socket as those who connect to it see it. */
 export interface BoundSide extends ConnectionOwner {
+  readonly socket: SocketKind;
   /** The routing id it announces; routers choose one for a peer that has none. */
   readonly routingId: Uint8Array | undefined;
+  readonly curve: CurveOptions | undefined;
+  /** A handshake failed; `undefined` when this side does not notice. */
+  onRefused(refusal: HandshakeRefusal | undefined): void;
   /** Takes in its end of a connection, and the routing id that the other side announces. */
   accept(end: ConnectionEnd, routingId: Uint8Array | undefined): void;
 }
@@ -50,7 +63,7 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
   protected readonly connectors: Connector[] = [];
   /** Connections to the endpoints it is bound to. */
   protected readonly accepted = new Set<ConnectionEnd>();
-  protected abstract readonly socket: MessageEvent['socket'];
+  abstract readonly socket: SocketKind;
   readonly #number: number;
   readonly #outboxHost: OutboxHost;
   #listener: PortListener | undefined;
@@ -112,6 +125,10 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
     return this.options.routingId;
   }
 
+  get curve(): CurveOptions | undefined {
+    return this.options.curve;
+  }
+
   bind(endpoint: string): Promise<string> {
     // A dead process gets no answer to anything.
     if (this.process.state === 'dead') return new Promise(() => undefined);
@@ -124,6 +141,10 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
   connect(endpoint: string): void {
     checkEndpoint(endpoint, 'connect');
     this.connectors.push(new Connector(this, endpoint));
+  }
+
+  onRefused(refusal: HandshakeRefusal | undefined): void {
+    if (refusal !== undefined && this.#closing === undefined) this.#listener?.onRefused?.(refusal);
   }
 
   accept(end: ConnectionEnd, routingId: Uint8Array | undefined): void {

@@ -17,7 +17,7 @@ interface Route {
 
 /** Usually bound; a peer it connects to keeps its route, and so its name, from one connection to the next, as libzmq's pipe does. */
 export class RouterPort extends VirtualPort {
-  protected readonly socket = 'router';
+  readonly socket = 'router';
   /** Whom messages can be sent to, by routing id. */
   readonly #routes = new Map<string, Route>();
   /** The route of every connection, mute ones included. */

@@ -1,12 +1,13 @@
 /** One simulated process as its own code sees it: a `Transport` like any other. */
 import type { Clock } from '@proj/heartbeat';
 import type { Engine, Entropy } from '../engine.js';
-import { ProjError } from '../errors.js';
 import type { PortOptions, PublisherPort, SocketPort, SubscriberPort, Transport } from '../port.js';
 import { DealerPort } from './dealer-port.js';
 import type { Hub } from './port.js';
 import type { Process, ProcessState } from './process.js';
+import { VirtualPublisher } from './publisher-port.js';
 import { RouterPort } from './router-port.js';
+import { VirtualSubscriber } from './subscriber-port.js';
 
 /**
  * The transport of one process on a `VirtualNetwork`, made by `network.transport(name)`. Give it as option `transport` to
@@ -58,11 +59,11 @@ export class VirtualTransport implements Transport {
     return new DealerPort(this.#hub, this.#process, options);
   }
 
-  publisher(): PublisherPort {
-    throw new ProjError('UNAVAILABLE', 'publisher: this transport has no PUB sockets yet');
+  publisher(options: PortOptions = {}): PublisherPort {
+    return new VirtualPublisher(this.#hub, this.#process, options);
   }
 
-  subscriber(): SubscriberPort {
-    throw new ProjError('UNAVAILABLE', 'subscriber: this transport has no SUB sockets yet');
+  subscriber(options: PortOptions = {}): SubscriberPort {
+    return new VirtualSubscriber(this.#hub, this.#process, options);
   }
 }

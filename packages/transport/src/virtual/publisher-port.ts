@@ -1,0 +1,137 @@
+/** A PUB: takes subscriptions from whoever connects, as messages of ZMTP 3.0, and sends to those they fit. */
+import { assertFrames } from '../limits.js';
+import { resolvePortOptions } from '../port-options.js';
+import type { ResolvedPortOptions } from '../port-options.js';
+import { ROUTER_PEER } from '../port.js';
+import type { CurveOptions, HandshakeRefusal, PortOptions, PublisherListener, PublisherPort } from '../port.js';
+import type { ConnectionEnd } from './connection.js';
+import { checkEndpoint } from './endpoint.js';
+import type { BoundSide, Farewell, Hub } from './port.js';
+import type { Process, ProcessResource } from './process.js';
+import { Subscriptions } from './subscriptions.js';
+
+/** Never waits: a full pipe loses the message, and the network records it as lost. */
+export class VirtualPublisher implements PublisherPort, BoundSide, ProcessResource {
+  readonly socket = 'publisher';
+  readonly process: Process;
+  readonly hub: Hub;
+  readonly routingId = undefined;
+  /** Subscriptions are bounded by those who ask for them. */
+  readonly receiveHighWaterMark = Infinity;
+  readonly #options: ResolvedPortOptions;
+  readonly #number: number;
+  readonly #subscribers = new Map<ConnectionEnd, Subscriptions>();
+  #listener: PublisherListener | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(hub: Hub, process: Process, options: PortOptions) {
+    this.hub = hub;
+    this.process = process;
+    this.#options = resolvePortOptions(options);
+    this.#number = ++process.socketsMade;
+    if (process.state !== 'dead') process.resources.add(this);
+  }
+
+  get highWaterMark(): number {
+    return this.#options.highWaterMark;
+  }
+
+  get connectionHeartbeatMs(): number {
+    return this.#options.connectionHeartbeatMs;
+  }
+
+  get connectionTimeoutMs(): number {
+    return this.#options.connectionTimeoutMs;
+  }
+
+  get curve(): CurveOptions | undefined {
+    return this.#options.curve;
+  }
+
+  get reading(): boolean {
+    return this.#listener !== undefined || this.#closing !== undefined;
+  }
+
+  bind(endpoint: string): Promise<string> {
+    // A dead process gets no answer to anything.
+    if (this.process.state === 'dead') return new Promise(() => undefined);
+    return new Promise((resolve) => {
+      checkEndpoint(endpoint, 'bind');
+      resolve(this.hub.bind(endpoint, this));
+    });
+  }
+
+  start(listener: PublisherListener): void {
+    if (this.#listener !== undefined) throw new Error('a port is started once');
+    this.#listener = listener;
+    this.wake();
+  }
+
+  publish(frames: readonly Uint8Array[]): void {
+    if (this.#listener === undefined) throw new Error('publish: the port was not started');
+    assertFrames(frames);
+    if (this.process.state === 'dead' || this.#closing !== undefined) return;
+    const { process, socket } = this;
+    this.hub.record({
+      kind: 'sent',
+      process: process.name,
+      socket,
+      socketNumber: this.#number,
+      peer: ROUTER_PEER,
+      frames,
+    });
+    for (const [end, subscriptions] of this.#subscribers) {
+      if (!subscriptions.fit(frames) || end.send(frames)) continue;
+      const between = [end.connection.across(end).owner.process.name, process.name] as const;
+      this.hub.record({ kind: 'lost', messages: 1, between });
+    }
+  }
+
+  close({ lingerMs = this.#options.lingerMs }: { readonly lingerMs?: number } = {}): Promise<void> {
+    return (this.#closing ??= this.#leave(lingerMs));
+  }
+
+  accept(end: ConnectionEnd): void {
+    this.#subscribers.set(end, new Subscriptions());
+  }
+
+  onFrames(end: ConnectionEnd, frames: readonly Uint8Array[]): void {
+    this.#subscribers.get(end)?.take(frames);
+  }
+
+  onConnectionLost(end: ConnectionEnd): void {
+    if (this.#subscribers.delete(end)) this.hub.forget(end.connection);
+  }
+
+  onRoom(): void {
+    // What did not fit is lost.
+  }
+
+  onRefused(refusal: HandshakeRefusal | undefined): void {
+    if (refusal !== undefined && this.#closing === undefined) this.#listener?.onRefused?.(refusal);
+  }
+
+  wake(): void {
+    for (const end of this.#subscribers.keys()) end.wake();
+  }
+
+  vanish(silent: boolean): void {
+    this.#closing ??= Promise.resolve();
+    this.#end(silent ? 'vanish' : 'abort');
+  }
+
+  #leave(lingerMs: number): Promise<void> {
+    this.#end(lingerMs === 0 ? 'abort' : 'close');
+    this.process.resources.delete(this);
+    return Promise.resolve();
+  }
+
+  #end(farewell: Farewell): void {
+    this.hub.unbind(this);
+    for (const end of this.#subscribers.keys()) {
+      end[farewell]();
+      this.hub.forget(end.connection);
+    }
+    this.#subscribers.clear();
+  }
+}

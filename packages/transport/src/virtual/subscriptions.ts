@@ -1,0 +1,53 @@
+/** What one subscriber asks for: prefixes, each as often as it was asked for. */
+
+const UNSUBSCRIBE = 0;
+const SUBSCRIBE = 1;
+
+/** A multiset of prefixes. */
+export class Subscriptions {
+  readonly #prefixes = new Map<string, { readonly bytes: Uint8Array; times: number }>();
+
+  /** The prefixes, each once. */
+  *prefixes(): Iterable<Uint8Array> {
+    for (const { bytes } of this.#prefixes.values()) yield bytes;
+  }
+
+  /** True when it is new. */
+  add(prefix: Uint8Array): boolean {
+    const key = keyOf(prefix);
+    const known = this.#prefixes.get(key);
+    if (known === undefined) this.#prefixes.set(key, { bytes: Uint8Array.from(prefix), times: 1 });
+    else known.times++;
+    return known === undefined;
+  }
+
+  /** True when it is not asked for any more. */
+  remove(prefix: Uint8Array): boolean {
+    const known = this.#prefixes.get(keyOf(prefix));
+    if (known === undefined || --known.times > 0) return false;
+    return this.#prefixes.delete(keyOf(prefix));
+  }
+
+  /** Whether a prefix begins the first frame. */
+  fit([topic]: readonly Uint8Array[]): boolean {
+    if (topic === undefined) return false;
+    for (const { bytes } of this.#prefixes.values())
+      if (bytes.length <= topic.length && bytes.every((byte, index) => byte === topic[index])) return true;
+    return false;
+  }
+
+  /** Takes what {@link subscription} made. */
+  take([frame]: readonly Uint8Array[]): void {
+    if (frame?.[0] === SUBSCRIBE) this.add(frame.subarray(1));
+    else if (frame?.[0] === UNSUBSCRIBE) this.remove(frame.subarray(1));
+  }
+}
+
+/** The message by which a subscriber asks for a prefix, or takes that back: ZMTP 3.0, section "Publish-subscribe". */
+export function subscription(prefix: Uint8Array, wanted: boolean): Uint8Array[] {
+  return [Uint8Array.of(wanted ? SUBSCRIBE : UNSUBSCRIBE, ...prefix)];
+}
+
+function keyOf(prefix: Uint8Array): string {
+  return String.fromCharCode(...prefix);
+}
