@@ -43,12 +43,15 @@ export type {
   NfpBrokerEvent,
   NfpBrokerNote,
   NfpDropReason,
+  NfpFileOutcome,
+  NfpFileRequest,
   NfpManagementNotice,
   NfpWorkerLoss,
   NfpWorkerLostNotice,
   NfpWorkerReadyNotice,
 } from './nfp/effects.js';
 export { NfpBrokerEngine } from './nfp/engine.js';
+export type { NfpInventory, NfpInventoryEntry } from './nfp/inventory.js';
 export type { NfpBrokerAbout } from './nfp/mmi.js';
 export { nfpBrokerOptions } from './nfp/options.js';
 export type { NfpBrokerOptions, NfpBrokerSettings } from './nfp/options.js';

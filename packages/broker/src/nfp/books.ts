@@ -1,5 +1,6 @@
-/** NFP broker: everything it remembers, in one place. Who may change it: `engine.ts`, `calls.ts` and `answers.ts`. */
+/** NFP broker: everything it remembers, in one place. Who may change it: `engine.ts`, `calls.ts` and `own-services.ts`. */
 import { Clients } from './clients.js';
+import type { NfpInventory } from './inventory.js';
 import { Jobs } from './jobs.js';
 import type { NfpBrokerSettings } from './options.js';
 import { Services } from './services.js';
@@ -13,6 +14,8 @@ export interface Books {
   readonly jobs: Jobs;
   /** What peers have agreed by OPEN that have not said READY yet, by routing id. */
   readonly terms: Map<string, Terms>;
+  /** What workers are told about themselves. */
+  inventory: NfpInventory | undefined;
 }
 
 /** Peers whose OPEN is remembered before their READY; the earliest leave first. */
@@ -26,5 +29,6 @@ export function newBooks(settings: NfpBrokerSettings): Books {
     clients: new Clients(settings),
     jobs: new Jobs(settings),
     terms: new Map(),
+    inventory: settings.inventory,
   };
 }

@@ -200,6 +200,43 @@ describe('life', () => {
     await settle(network.clock, broker.drain());
   });
 
+  it('rule 18: the endpoint for management has peers of its own, though routing ids are equal', async () => {
+    const management = 'tcp://sim:5999';
+    await start({ managementEndpoint: management });
+    expect(broker.managementEndpoints).toEqual([management]);
+    const worker = await ready('same');
+    const admin = RawPeer.connect(network.transport('admin'), management, { routingId: Buffer.from('same') });
+    peers.push(admin);
+    admin.send('', 'NFPC01', '0x04', 'mmi.service.broker', 'all', 'm', '{"task":"restart"}');
+    expect((await next(admin)).slice(-2)).toEqual(['200', '"restarting"']);
+    expect(await next(worker)).toEqual(['', 'NFPB01', '0x03', 'sample']);
+    // Its leaving is not that of the worker, and what comes too late for it is no fault of the worker's.
+    await ready('w2');
+    await settle(network.clock, admin.close());
+    const client = peer('c1');
+    client.send('', 'NFPC01', '0x04', 'mmi.service.broker', 'all', 'm', '{"task":"restart"}');
+    expect((await next(client))[5]).toBe('400');
+    expect(broker.stats().workers).toBe(1);
+  });
+
+  it('rule 20: setInventory changes what workers are told', async () => {
+    const inventory = (a: number) => ({ broker: {}, topology: {}, workers: [{ glob: '*', source: '', data: { a } }] });
+    await start({ inventory: inventory(1) });
+    const client = peer('c1');
+    const ask = async () => {
+      client.send('', 'NFPC01', '0x06', 'sid.service.broker', 'all', 'm', '{"task":"get_inventory","args":["w1"]}');
+      return (await next(client)).at(-1);
+    };
+    expect(await ask()).toBe('{"a":1}');
+    broker.setInventory(inventory(2));
+    expect(await ask()).toBe('{"a":2}');
+  });
+
+  it('rule 21: start rejects for a folder that is none', async () => {
+    broker = new NfpBroker({ endpoint: ENDPOINT, transport: network.transport('broker'), files: '/nowhere/at/all' });
+    await expect(broker.start()).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
+  });
+
   it('show_broker_version names what the broker runs on', async () => {
     await start();
     const client = peer('c1');

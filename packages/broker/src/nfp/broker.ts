@@ -1,24 +1,32 @@
 /** NFP broker, the facade: the protocol of NORFAB on one ROUTER. Rules: engine.ts and docs/protocols/nfp.md. */
+import { basename } from 'node:path';
 import process from 'node:process';
+import type { Files } from '@proj/files';
 import { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker, encodeNfp } from '@proj/frames/nfp';
 import type { NfpFromBroker } from '@proj/frames/nfp';
 import { Emitter, EngineHost, parseOptions } from '@proj/transport';
-import type { PortOptions, SocketPlan } from '@proj/transport';
+import type { Peer, PortOptions, SocketPlan } from '@proj/transport';
 import { transportOr } from '../default-transport.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
   NfpBrokerEffect,
   NfpBrokerEvent,
   NfpBrokerNote,
+  NfpFileRequest,
   NfpManagementNotice,
   NfpWorkerLostNotice,
   NfpWorkerReadyNotice,
 } from './effects.js';
 import { NfpBrokerEngine } from './engine.js';
+import { readFiles } from './file-desk.js';
+import type { NfpInventory } from './inventory.js';
 import type { NfpBrokerAbout } from './mmi.js';
 import { nfpBrokerOptions } from './options.js';
 import type { NfpBrokerOptions, NfpBrokerSettings } from './options.js';
 import type { NfpBrokerStats } from './stats.js';
+
+/** Before the keys of peers at the endpoint for management. Keys are latin1, so none begins with it: routing ids of two sockets may be equal. */
+const MANAGER = '\u0100';
 
 /** Events of an {@link NfpBroker}. */
 export interface NfpBrokerEvents {
@@ -45,6 +53,9 @@ export class NfpBroker {
   readonly #engine: NfpBrokerEngine;
   readonly #host: EngineHost<NfpBrokerEvent, NfpBrokerEffect>;
   readonly #events = new Emitter<NfpBrokerEvents>();
+  readonly #folder: string | undefined;
+  #files: Files | undefined;
+  #managementEndpoints: readonly string[] = [];
   #starting: Promise<string[]> | undefined;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
@@ -55,7 +66,7 @@ export class NfpBroker {
       {
         name: 'NfpBroker',
         engine: this.#engine,
-        sockets: [socketPlan(settings)],
+        sockets: socketPlans(settings),
         drain: { kind: 'drain' },
         perform: this.#perform,
         onBroken: (error) => {
@@ -64,14 +75,26 @@ export class NfpBroker {
       },
       () => transportOr(settings.transport),
     );
+    this.#folder = settings.files;
   }
 
   /**
-   * Binds and serves. Resolves to the bound endpoints, wildcard ports filled in. Rejects with `ADDRESS_IN_USE`,
-   * `OPTIONS_INVALID` (an endpoint nobody can bind) or `UNAVAILABLE` (no ZeroMQ on this machine), and nothing is left bound.
+   * Binds and serves. Resolves to the bound endpoints for clients and workers, wildcard ports filled in. Rejects with
+   * `ADDRESS_IN_USE`, `OPTIONS_INVALID` (an endpoint nobody can bind, `files` that is no folder) or `UNAVAILABLE` (no ZeroMQ on
+   * this machine), and nothing is left bound.
    */
   start(): Promise<string[]> {
-    return (this.#starting ??= this.#host.start().then((bound) => bound.flat()));
+    return (this.#starting ??= this.#start());
+  }
+
+  /** Bound endpoints for management, once `start` has resolved; none without `managementEndpoint`. */
+  get managementEndpoints(): readonly string[] {
+    return this.#managementEndpoints;
+  }
+
+  /** Another inventory counts from the next question on; before `start` has resolved this does nothing. */
+  setInventory(inventory: NfpInventory): void {
+    this.#host.dispatch({ kind: 'inventory', inventory });
   }
 
   /** Comes to an end in order: 400 to the clients of jobs that wait, DISCONNECT to every worker, then `close`. Idempotent. */
@@ -81,6 +104,7 @@ export class NfpBroker {
 
   /** Stops at once: workers and clients find out by themselves. Idempotent. */
   close(): Promise<void> {
+    this.#files?.close();
     return this.#host.close();
   }
 
@@ -99,12 +123,39 @@ export class NfpBroker {
     return this.#engine.stats();
   }
 
+  async #start(): Promise<string[]> {
+    if (this.#folder !== undefined) await this.#open(this.#folder);
+    const [endpoints = [], managementEndpoints = []] = await this.#host.start();
+    this.#managementEndpoints = managementEndpoints;
+    return endpoints;
+  }
+
+  async #open(folder: string): Promise<void> {
+    const { Files } = await import('@proj/files');
+    this.#files = new Files({ folder });
+    await this.#files.check();
+  }
+
+  #send(peer: Peer, frames: Uint8Array[]): void {
+    if (!peer.key.startsWith(MANAGER)) this.#host.send(0, peer, frames);
+    else this.#host.send(1, { ...peer, key: peer.key.slice(MANAGER.length) }, frames);
+  }
+
+  async #read(id: number, request: NfpFileRequest): Promise<void> {
+    if (this.#files === undefined) return;
+    this.#host.dispatch({ kind: 'file-answer', id, outcome: await readFiles(this.#files, request) });
+  }
+
   readonly #perform = (effect: NfpBrokerEffect): void => {
     switch (effect.kind) {
       case 'send':
-        this.#host.send(0, effect.peer, encodeNfp(effect.command));
+        this.#send(effect.peer, encodeNfp(effect.command));
+        break;
+      case 'file-request':
+        void this.#read(effect.id, effect.request);
         break;
       case 'drained':
+        this.#files?.close();
         this.#host.drained();
         break;
       case 'note':
@@ -124,16 +175,24 @@ export class NfpBroker {
   };
 }
 
-function aboutOf({ endpoint }: NfpBrokerSettings): NfpBrokerAbout {
+function aboutOf({ endpoint, files }: NfpBrokerSettings): NfpBrokerAbout {
   const { node } = process.versions;
   return {
     versions: { node, platform: `${process.platform} ${process.arch}` },
     endpoint: typeof endpoint === 'string' ? endpoint : endpoint.join(', '),
+    ...(files === undefined ? {} : { folder: basename(files) }),
   };
 }
 
-function socketPlan(settings: NfpBrokerSettings): SocketPlan<NfpBrokerEvent> {
-  const { endpoint } = settings;
+/** The endpoint for all, and the one for management: each has keys of its own, should there be any. */
+function socketPlans(settings: NfpBrokerSettings): SocketPlan<NfpBrokerEvent>[] {
+  const { endpoint, managementEndpoint } = settings;
+  const plans = [socketPlan(settings, endpoint)];
+  if (managementEndpoint !== undefined) plans.push(managementPlan(socketPlan(settings, managementEndpoint)));
+  return plans;
+}
+
+function socketPlan(settings: NfpBrokerSettings, endpoint: string | readonly string[]): SocketPlan<NfpBrokerEvent> {
   return {
     kind: 'router',
     bind: typeof endpoint === 'string' ? [endpoint] : endpoint,
@@ -146,6 +205,26 @@ function socketPlan(settings: NfpBrokerSettings): SocketPlan<NfpBrokerEvent> {
     },
     onRejected: (peer, reason) => ({ kind: 'rejected', peer, reason }),
   };
+}
+
+/** The same, with peers that are nobody else's. */
+function managementPlan(plan: SocketPlan<NfpBrokerEvent>): SocketPlan<NfpBrokerEvent> {
+  return {
+    ...plan,
+    onMessage: (peer, frames) => ({
+      kind: 'message',
+      peer: manager(peer),
+      command: decodeNfpAtBroker(frames),
+      at: 'management',
+    }),
+    onPeerGone: () => undefined,
+    onUndeliverable: (peer, frames, reason) => plan.onUndeliverable(manager(peer), frames, reason),
+    onRejected: (peer, reason) => plan.onRejected(manager(peer), reason),
+  };
+}
+
+function manager(peer: Peer): Peer {
+  return { ...peer, key: MANAGER + peer.key };
 }
 
 function portOptions({ maxMessageFrames, maxMessageBytes, lingerMs, jobsMax }: NfpBrokerSettings): PortOptions {

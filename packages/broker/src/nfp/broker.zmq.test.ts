@@ -1,8 +1,12 @@
 /** The facade over libzmq: what only real sockets can show. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { zmqTransport } from '@proj/transport/zmq';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { RawPeer } from '../../test/raw-peer.js';
 import { NfpBroker } from './broker.js';
+import type { NfpBrokerOptions } from './options.js';
 
 const open: { close(): Promise<void> }[] = [];
 
@@ -10,8 +14,8 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
 });
 
-async function start(): Promise<{ broker: NfpBroker; endpoint: string }> {
-  const broker = new NfpBroker({ endpoint: 'tcp://127.0.0.1:*', lingerMs: 0 });
+async function start(options: NfpBrokerOptions = {}): Promise<{ broker: NfpBroker; endpoint: string }> {
+  const broker = new NfpBroker({ endpoint: 'tcp://127.0.0.1:*', lingerMs: 0, ...options });
   open.push(broker);
   const [endpoint = ''] = await broker.start();
   return { broker, endpoint };
@@ -60,5 +64,33 @@ describe('over real sockets', () => {
     }
     for (let i = 0; i < 4000; i++) await client.next((frames) => frames[5] === '201');
     expect(broker.stats().counters).toMatchObject({ calls: { post: 2000 }, relays: 4000, answers: { response: 4000 } });
+  });
+
+  it('rule 21: serves a folder in chunks, and nothing outside of it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'nfp-files-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const content = Buffer.alloc(600_000, 'chunk ');
+    await writeFile(join(folder, 'big'), content);
+    const { broker, endpoint } = await start({ files: folder });
+    const client = peer(endpoint, 'c1');
+    let asked = 0;
+    const ask = async (task: string, kwargs: object) => {
+      const uuid = `u${++asked}`;
+      client.send('', 'NFPC01', '0x06', 'fss.service.broker', 'all', uuid, JSON.stringify({ task, kwargs }));
+      return (await client.next((frames) => frames[4] === uuid)).slice(5);
+    };
+    const url = 'nf://big';
+    expect(await ask('walk', { url: 'nf://' })).toEqual(['200', '["nf://big"]']);
+    const { size_bytes: size } = JSON.parse((await ask('file_details', { url }))[1] ?? '') as { size_bytes: number };
+    expect(size).toBe(content.length);
+    let read = '';
+    for (let offset = 0; offset < size; offset += 256_000) {
+      const [, chunk = ''] = await ask('fetch_file', { url, offset, chunk_size: 256_000 });
+      read += chunk;
+    }
+    expect(read).toBe(content.toString());
+    expect(await ask('fetch_file', { url, offset: size })).toEqual(['200', '']);
+    expect(await ask('fetch_file', { url: 'nf://../../etc/passwd' })).toEqual(['200', "Not Found '../../etc/passwd'"]);
+    expect(broker.stats().counters.dropped['fss-escape']).toBe(1);
   });
 });

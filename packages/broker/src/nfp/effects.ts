@@ -1,10 +1,17 @@
 /** What the NFP broker engine is told and what it says: the vocabulary between `engine.ts` and `broker.ts`. */
 import type { NfpFromBroker, NfpMalformedReason, NfpToBroker } from '@proj/frames/nfp';
 import type { Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+import type { NfpInventory } from './inventory.js';
 
 /** A fact reported to the engine. Timer events come from the driver. */
 export type NfpBrokerEvent =
-  | { readonly kind: 'message'; readonly peer: Peer; readonly command: NfpToBroker }
+  | {
+      readonly kind: 'message';
+      readonly peer: Peer;
+      readonly command: NfpToBroker;
+      /** It came to the endpoint for management; the peer's key is that of no other endpoint's peer. Default: to the one for all. */
+      readonly at?: 'management';
+    }
   /** The peer's connection ended. */
   | { readonly kind: 'peer-gone'; readonly peer: Peer }
   /** A command of an earlier `send` did not reach the peer. */
@@ -16,8 +23,31 @@ export type NfpBrokerEvent =
     }
   /** A message over the socket's limits was dropped undecoded. */
   | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
+  /** The end of a `file-request`. */
+  | { readonly kind: 'file-answer'; readonly id: number; readonly outcome: NfpFileOutcome }
+  /** Another inventory counts from now on. */
+  | { readonly kind: 'inventory'; readonly inventory: NfpInventory }
   /** Come to an end: see rule 14. */
   | { readonly kind: 'drain' };
+
+/** What a client wants to know of the broker's folder. Urls begin with `nf://` and may mean anything. */
+export type NfpFileRequest =
+  | { readonly task: 'list_files' | 'file_details' | 'walk'; readonly url: string }
+  /** Both in bytes, whole numbers, the size from 1. */
+  | { readonly task: 'fetch_file'; readonly url: string; readonly offset: number; readonly chunkSize: number };
+
+/** What came of a request for files. */
+export type NfpFileOutcome =
+  /** To `list_files` and `walk`. */
+  | { readonly kind: 'names'; readonly names: readonly string[] }
+  /** To `file_details`; the size in bytes, the sum in lower-case hex. */
+  | { readonly kind: 'details'; readonly size: number; readonly md5: string }
+  /** To `fetch_file`. */
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  /** It is not there; `escape` when it was asked for outside of the folder. */
+  | { readonly kind: 'absent'; readonly escape: boolean }
+  /** The disk failed, or it is too much; for people. */
+  | { readonly kind: 'failed'; readonly error: string };
 
 /** Why a worker is no longer registered. */
 export type NfpWorkerLoss =
@@ -38,7 +68,7 @@ export type NfpWorkerLoss =
   /** The broker is closing. */
   | 'drained';
 
-/** Why a call was answered with 400. */
+/** Why a call was answered with 400, or with 500 where asking again may help. */
 export type NfpRefusal =
   /** The target is a JSON array that is broken or holds anything but names. */
   | 'target'
@@ -54,8 +84,14 @@ export type NfpRefusal =
   | 'worker-lost'
   /** A call to a service of the broker that is no task. */
   | 'task'
-  /** `managementCommands` is off. */
+  /** `managementCommands` is off, and it did not come to the endpoint for management. */
   | 'management'
+  /** The endpoint for management serves management alone. */
+  | 'not-management'
+  /** Too many requests for files are under way; 500. */
+  | 'files-busy'
+  /** The disk failed, or it is too much; 500. */
+  | 'files-failed'
   /** The broker closed first. */
   | 'drained';
 
@@ -79,6 +115,8 @@ export type NfpMessageDrop =
   | 'workers-limit'
   /** OPEN whose body is no JSON; it is answered all the same. */
   | 'open-body'
+  /** A request for files outside of the folder; it is answered as if they were missing. */
+  | 'fss-escape'
   /** PUT for nobody, which has no answer. */
   | 'put-unserved';
 
@@ -137,5 +175,7 @@ export type NfpBrokerEffect =
   | NfpWorkerLostNotice
   | NfpManagementNotice
   | NfpBrokerNote
+  /** To be answered by the event `file-answer` with the same id. */
+  | { readonly kind: 'file-request'; readonly id: number; readonly request: NfpFileRequest }
   /** Nothing more will be sent; further events are ignored. */
   | { readonly kind: 'drained' };

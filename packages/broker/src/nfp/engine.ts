@@ -14,12 +14,13 @@
  * | 14 closing | `#finish` |
  * | 15 answers | `#onAnswer`, `#onTableAnswer` |
  * | 16 bad input | `#onMalformed` |
- * | 17, 18 management | `#onManagement`, `mmi.ts` |
+ * | 17, 18 management | `own-services.ts`, `mmi.ts`, `#onManagement`, `#obey` |
+ * | 20 inventory | `own-services.ts`, `inventory.ts` |
+ * | 21 files | `file-calls.ts` |
  */
 import { latin1 } from '@proj/frames';
-import { decodeNfpJson, decodeNfpOpenInfo, decodeNfpTask, encodeNfpJson } from '@proj/frames/nfp';
+import { decodeNfpJson, decodeNfpOpenInfo, encodeNfpJson } from '@proj/frames/nfp';
 import type {
-  NfpBody,
   NfpClientCall,
   NfpClientOpen,
   NfpMalformed,
@@ -34,12 +35,13 @@ import type {
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
 import { type Books, newBooks, TERMS_MAX } from './books.js';
 import { Calls } from './calls.js';
-import type { NfpBrokerEffect, NfpBrokerEvent, NfpManagementNotice, NfpMessageDrop, NfpWorkerLoss } from './effects.js';
+import type { NfpBrokerEffect, NfpBrokerEvent, NfpMessageDrop, NfpWorkerLoss } from './effects.js';
 import { assertBooks } from './invariants.js';
-import { type NfpBrokerAbout, MANAGEMENT, show } from './mmi.js';
+import type { NfpBrokerAbout } from './mmi.js';
 import { BROKER_MMI, isReserved, WORKER_MMI } from './names.js';
 import type { NfpBrokerSettings } from './options.js';
 import { Output } from './output.js';
+import { type Obey, OwnServices } from './own-services.js';
 import { type NfpBrokerStats, statsOf } from './stats.js';
 import { type Terms, Worker } from './workers.js';
 
@@ -67,20 +69,20 @@ const SELF = { name: 'proj-broker', version: '0.1' };
 /** The NFP broker as a deterministic machine. It never throws on anything a peer can cause. */
 export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> {
   readonly #settings: NfpBrokerSettings;
-  readonly #about: NfpBrokerAbout;
   readonly #terms: Terms;
   readonly #books: Books;
   readonly #out: Output;
   readonly #calls: Calls;
+  readonly #own: OwnServices;
   #drained = false;
 
   constructor(settings: NfpBrokerSettings, about: NfpBrokerAbout = { versions: {}, endpoint: '' }) {
     this.#settings = settings;
-    this.#about = about;
     this.#terms = { intervalMs: settings.keepaliveIntervalMs, multiplier: settings.keepaliveMultiplier };
     this.#books = newBooks(settings);
     this.#out = new Output(settings, this.#books.clients);
     this.#calls = new Calls(settings, this.#books, this.#out);
+    this.#own = new OwnServices(settings, this.#books, this.#out, about, this.#obey);
   }
 
   get deadline(): number {
@@ -105,7 +107,8 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   #handle(event: NfpBrokerEvent | TimerEvent): void {
     switch (event.kind) {
       case 'message':
-        this.#onMessage(event.peer, event.command);
+        if (event.at === 'management') this.#onManagement(event.peer, event.command);
+        else this.#onMessage(event.peer, event.command);
         break;
       case 'timer':
         this.#onTimer(event.lateMs);
@@ -121,6 +124,12 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       }
       case 'rejected':
         this.#out.dropMessage(event.reason, event.peer);
+        break;
+      case 'file-answer':
+        this.#own.onFileAnswer(event.id, event.outcome);
+        break;
+      case 'inventory':
+        this.#books.inventory = event.inventory;
         break;
       case 'drain':
         this.#finish();
@@ -149,11 +158,31 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   }
 
   #onCall(peer: Peer, call: NfpClientCall): void {
-    const client = this.#books.clients.heard(peer, call.form, this.#out.now);
-    this.#out.counters.calls[call.command]++;
-    if (call.command === 'post') client.jobs++;
-    if (call.service === BROKER_MMI) this.#onManagement(peer, call);
-    else this.#calls.accept(peer, call);
+    this.#heard(peer, call);
+    if (!this.#own.accept(peer, call, false)) this.#calls.accept(peer, call);
+  }
+
+  #heard(peer: Peer, { form, command }: NfpClientCall): void {
+    const client = this.#books.clients.heard(peer, form, this.#out.now);
+    this.#out.counters.calls[command]++;
+    if (command === 'post') client.jobs++;
+  }
+
+  /** Rule 18: who reaches that endpoint may do what it is for, and nothing else. */
+  #onManagement(peer: Peer, command: NfpToBroker): void {
+    switch (command.kind) {
+      case 'client-call':
+        this.#heard(peer, command);
+        if (command.service === BROKER_MMI) this.#own.accept(peer, command, true);
+        else this.#out.refuse('not-management', peer, command, `only ${BROKER_MMI} is served at this endpoint`);
+        break;
+      case 'client-open':
+      case 'malformed':
+        this.#onMessage(peer, command);
+        break;
+      default:
+        this.#out.dropMessage('direction', peer);
+    }
   }
 
   /** Rules 3, 4, 7 and 8, before READY. */
@@ -307,40 +336,25 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     if (worker !== undefined && !FORGIVEN.has(reason)) this.#expel(worker, 'invalid');
   }
 
-  /** Rules 17 and 18. The answer comes before what it announces. */
-  #onManagement(peer: Peer, call: NfpClientCall): void {
-    const task = decodeNfpTask(call.body);
-    const order = MANAGEMENT.find((name) => name === task?.task);
-    if (task === undefined) {
-      this.#out.refuse('task', peer, call, 'the body is not {"task":text,"kwargs":object,"args":array}');
-    } else if (order === undefined) {
-      this.#tell(peer, call, show(task, this.#books, this.#settings, this.#about, this.#out.now));
-    } else if (this.#settings.managementCommands) {
-      this.#obey(order, task, peer, call);
-    } else {
-      this.#out.refuse('management', peer, call, `management command '${order}' is not enabled`);
+  /** Rule 18. The answer comes before what it announces. */
+  readonly #obey: Obey = (order, { kwargs }, peer, call) => {
+    const choice = order === 'shutdown' ? () => false : order === 'restart' ? () => true : chosenBy(kwargs);
+    if (choice === undefined) {
+      this.#out.refuse('task', peer, call, 'disconnect: service is no text, or workers is no list of texts');
+      return;
     }
-  }
-
-  #obey(order: NfpManagementNotice['task'], { kwargs }: NfpTask, peer: Peer, call: NfpClientCall): void {
-    const leaving = order === 'shutdown' ? [] : [...this.#books.workers.values()].filter(chosenBy(order, kwargs));
+    const leaving = [...this.#books.workers.values()].filter(choice);
     const said = {
       restart: 'restarting',
       shutdown: 'shutting down',
       disconnect: { disconnected: leaving.map(nameOf) },
     };
-    this.#tell(peer, call, said[order]);
+    this.#own.tell(peer, call, said[order]);
     for (const worker of leaving) this.#out.farewell(worker.peer, worker.form, worker.service.name);
     this.#lose(leaving, 'dismissed');
     if (order === 'restart') this.#books.terms.clear();
     this.#out.effects.push({ kind: 'management', task: order, peer });
-  }
-
-  #tell(peer: Peer, call: NfpClientCall, result: unknown): void {
-    const body: NfpBody = encodeNfpJson(result);
-    this.#out.counters.mmi++;
-    this.#out.answerMmi(peer, call, call.command === 'mmi', { status: 200 }, body);
-  }
+  };
 
   /** Rule 8, to a stranger. */
   #refuse(peer: Peer, { form }: { readonly form: Worker['form'] }, service: string, reason: NfpMessageDrop): void {
@@ -413,6 +427,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   /** Rule 14. The broker itself works at nothing, so there is nothing to wait for. */
   #finish(): void {
     this.#calls.abandonWaiting();
+    this.#own.abandon();
     const all = [...this.#books.workers.values()];
     for (const { peer, form, service } of all) this.#out.farewell(peer, form, service.name);
     this.#drained = true;
@@ -430,15 +445,18 @@ function clamp(value: number, min: number, max: number): number {
   return Math.min(Math.max(value, min), max);
 }
 
-/** Rule 18: `disconnect` may name a service and workers; `restart` means all. */
-function chosenBy(
-  order: 'restart' | 'disconnect',
-  { service, workers }: NfpTask['kwargs'],
-): (worker: Worker) => boolean {
-  if (order === 'restart') return () => true;
-  const names = Array.isArray(workers) ? new Set<unknown>(workers) : undefined;
+/** Rule 18: `disconnect` may name a service and workers; `undefined` when it names neither by texts. */
+function chosenBy({ service, workers }: NfpTask['kwargs']): ((worker: Worker) => boolean) | undefined {
+  const isList = Array.isArray(workers) && workers.every((name) => typeof name === 'string');
+  if (!isAbsent(workers) && !isList) return undefined;
+  if (!isAbsent(service) && typeof service !== 'string') return undefined;
+  const names = isList ? new Set(workers) : undefined;
   return (worker) =>
     (typeof service !== 'string' || worker.service.name === service) && (names === undefined || names.has(worker.name));
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
 }
 
 function nameOf({ name }: Worker): string {

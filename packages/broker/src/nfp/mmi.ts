@@ -1,6 +1,8 @@
 /** NFP "Broker Management Interface": what `mmi.service.broker` tells (rule 17). Reads the books, changes nothing. */
 import type { NfpTask } from '@proj/frames/nfp';
 import type { Books } from './books.js';
+import { outlineOf } from './inventory.js';
+import { EVERY_SERVICE } from './names.js';
 import type { NfpBrokerSettings } from './options.js';
 
 /** What the broker cannot know but is asked about itself. */
@@ -9,6 +11,8 @@ export interface NfpBrokerAbout {
   readonly versions: Readonly<Record<string, string>>;
   /** Where it is to bind. */
   readonly endpoint: string;
+  /** Name of the folder of files, without the path to it. Default: none is served. */
+  readonly folder?: string;
 }
 
 /** Tasks that act on the broker; `engine.ts` performs them. */
@@ -33,12 +37,18 @@ export function show(
       return showServices(books);
     case 'show_broker_version':
       return { norfab: '', ...about.versions };
+    case 'show_broker_inventory':
+      return outlineOf(books.inventory ?? { broker: {}, topology: null, workers: [] });
     default:
       return `Unsupported task '${task}'`;
   }
 }
 
-function showBroker({ workers, services }: Books, settings: NfpBrokerSettings, { endpoint }: NfpBrokerAbout): unknown {
+function showBroker(
+  { workers, services }: Books,
+  settings: NfpBrokerSettings,
+  { endpoint, folder = null }: Omit<NfpBrokerAbout, 'folder'> & { readonly folder?: string | null },
+): unknown {
   const { keepaliveIntervalMs: interval, keepaliveMultiplier: multiplier } = settings;
   return {
     endpoint,
@@ -46,7 +56,7 @@ function showBroker({ workers, services }: Books, settings: NfpBrokerSettings, {
     keepalives: { interval, multiplier },
     'workers count': workers.size,
     'services count': services.size,
-    directories: { 'base-dir': null, 'private-keys-dir': null, 'public-keys-dir': null },
+    directories: { 'base-dir': folder, 'private-keys-dir': null, 'public-keys-dir': null },
     security: { 'broker-private-key-file': null, 'broker-public-key-file': null, 'zmq-auth': false },
   };
 }
@@ -54,7 +64,7 @@ function showBroker({ workers, services }: Books, settings: NfpBrokerSettings, {
 function showWorkers({ service, status }: NfpTask['kwargs'], { workers }: Books, now: number): unknown {
   const rows = [];
   for (const worker of workers.values()) {
-    if (typeof service === 'string' && worker.service.name !== service) continue;
+    if (typeof service === 'string' && service !== EVERY_SERVICE && worker.service.name !== service) continue;
     // The dead are not kept.
     if (status === 'dead') continue;
     rows.push({
@@ -70,13 +80,14 @@ function showWorkers({ service, status }: NfpTask['kwargs'], { workers }: Books,
 }
 
 function showClients({ clients }: Books, now: number): unknown {
-  return Array.from(clients.values(), ({ name, since, lastSeen, sent, received, jobs }) => ({
+  const rows = Array.from(clients.values(), ({ name, since, lastSeen, sent, received, jobs }) => ({
     name,
     'alive (s)': seconds(now - since),
     'idle (s)': seconds(now - lastSeen),
     'messages tx/rx': `${sent} / ${received}`,
     jobs,
   }));
+  return rows.length > 0 ? rows : [{ name: '', 'alive (s)': '', 'idle (s)': '', 'messages tx/rx': '', jobs: 0 }];
 }
 
 function showServices({ services }: Books): unknown {

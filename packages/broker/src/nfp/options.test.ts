@@ -19,6 +19,7 @@ describe('NfpBroker options', () => {
       workersMax: 100_000,
       clientsMax: 10_000,
       managementCommands: false,
+      fileRequestsMax: 256,
       maxMessageFrames: 64,
       maxMessageBytes: 134_217_728,
       lingerMs: 1000,
@@ -32,6 +33,9 @@ describe('NfpBroker options', () => {
     ['an unknown dialect', { dialect: 'old' }, 'option dialect = "old"'],
     ['no endpoint', { endpoint: [] }, 'option endpoint'],
     ['an endpoint without transport', { endpoint: '127.0.0.1:5555' }, 'option endpoint = "127.0.0.1:5555"'],
+    ['an endpoint for management without transport', { managementEndpoint: 'x' }, 'option managementEndpoint = "x"'],
+    ['no folder', { files: '' }, 'option files = ""'],
+    ['an inventory that is not loaded', { inventory: 'inventory.yaml' }, 'option inventory = "inventory.yaml"'],
     ['a transport that is none', { transport: {} }, 'option transport = an object: must be a Transport'],
     ['no object', 'tcp://127.0.0.1:5555', 'NfpBroker'],
   ])('refuse %s', (_what, options, text) => {

@@ -1,6 +1,7 @@
 /** Options of the NFP broker: docs/protocols/nfp.md, section "Defaults". */
 import * as z from 'zod';
 import { count, endpoints, milliseconds, transport } from '../options.js';
+import type { NfpInventory } from './inventory.js';
 
 /** Schema of {@link NfpBrokerOptions}. All fields are optional; unknown ones are refused. */
 export const nfpBrokerOptions = z.strictObject({
@@ -32,6 +33,14 @@ export const nfpBrokerOptions = z.strictObject({
   clientsMax: count(1_000_000).default(10_000),
   /** Obey `restart`, `shutdown` and `disconnect` at `mmi.service.broker`, from anybody. Default false. */
   managementCommands: z.boolean().default(false),
+  /** Where to bind a second ROUTER, for `mmi.service.broker` alone: whoever reaches it is obeyed. One endpoint or several; default none. */
+  managementEndpoint: endpoints.optional(),
+  /** Folder whose files `fss.service.broker` serves to everybody; nothing outside of it. Default none, then there is no such service. */
+  files: z.string().min(1).optional(),
+  /** Requests for files that may be under way or wait; more are answered with 500. Default 256. */
+  fileRequestsMax: count(100_000).default(256),
+  /** What `sid.service.broker` tells workers, loaded; `setInventory` changes it later. Default none, then there is no such service. */
+  inventory: z.custom<NfpInventory>(isInventory, 'must be an NfpInventory').optional(),
   /** Frames of one message. 8 to 1000000, default 64. */
   maxMessageFrames: z.int().min(8).max(1_000_000).default(64),
   /** Bytes of one message. Default 128 MiB. */
@@ -47,3 +56,7 @@ export type NfpBrokerOptions = z.input<typeof nfpBrokerOptions>;
 
 /** Validated options with every default filled in. */
 export type NfpBrokerSettings = z.output<typeof nfpBrokerOptions>;
+
+function isInventory(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Array.isArray((value as Partial<NfpInventory>).workers);
+}

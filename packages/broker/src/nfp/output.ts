@@ -78,6 +78,12 @@ export class Output {
     if (byMmi && this.dialect === 'current') this.answer(peer, 'mmi', asked, status, body);
   }
 
+  /** 200 of a service of the broker. */
+  tell(peer: Peer, call: Asked & { readonly command: NfpCall }, body: NfpBody): void {
+    this.counters.mmi++;
+    this.answerMmi(peer, call, call.command === 'mmi', { status: 200 }, body);
+  }
+
   /** What the broker itself says to a call. */
   dispatch(peer: Peer, asked: Asked, status: number, said: Pick<NfpDispatch, 'workers' | 'status' | 'errors'>): void {
     const { workers, status: word, errors } = said;
@@ -86,16 +92,16 @@ export class Output {
     this.answer(peer, 'response', asked, { status }, encodeNfpJson(body));
   }
 
-  /** 400, with a reason for people. */
-  fail(peer: Peer, asked: Asked, error: string): void {
-    this.dispatch(peer, asked, 400, { workers: null, status: 'FAILED', errors: [error] });
+  /** 400, or 500 where asking again may help, with a reason for people. */
+  fail(peer: Peer, asked: Asked, error: string, status: 400 | 500 = 400): void {
+    this.dispatch(peer, asked, status, { workers: null, status: 'FAILED', errors: [error] });
   }
 
-  /** 400 to a well-formed call. */
-  refuse(reason: NfpRefusal, peer: Peer, asked: Asked, error: string): void {
+  /** 400 or 500 to a well-formed call. */
+  refuse(reason: NfpRefusal, peer: Peer, asked: Asked, error: string, status: 400 | 500 = 400): void {
     this.counters.dropped[reason]++;
     this.#note({ kind: 'note', code: 'call-refused', reason, peer, service: asked.service });
-    this.fail(peer, asked, error);
+    this.fail(peer, asked, error, status);
   }
 
   /** A client's call, on its way to a worker. */

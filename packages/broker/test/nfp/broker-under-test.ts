@@ -143,6 +143,8 @@ export class BrokerUnderTest {
         return `management ${effect.task}`;
       case 'note':
         return describeNote(effect);
+      case 'file-request':
+        return `file-request ${effect.id} ${Object.values(effect.request).join(' ')}`;
       case 'drained':
         return 'drained';
     }

@@ -70,6 +70,7 @@ export class Observer {
         this.#drained = true;
         break;
       case 'management':
+      case 'file-request':
       case 'note':
     }
   }
