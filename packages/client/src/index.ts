@@ -1,4 +1,4 @@
-/** Clients for ZeroMQ request-reply and queues. Open `mdp/client.ts`, `ppp/client.ts`, `pzq/producer.ts` or `emqp/client.ts` first. */
+/** Clients for ZeroMQ request-reply and queues. Open `mdp/client.ts`, `ppp/client.ts`, `pzq/producer.ts`, `emqp/client.ts` or `nfp/client.ts` first. */
 export type { BodyInput, Frame } from '@proj/transport';
 export { EmqpClient } from './emqp/client.js';
 export type { EmqpClientEvents, EmqpDeferred, EmqpDeferredWithResult } from './emqp/client.js';
@@ -36,6 +36,38 @@ export type {
   LazyPirateNote,
   LazyPirateRequest,
 } from './ppp/session.js';
+export { NfpClient } from './nfp/client.js';
+export type { NfpClientEvents } from './nfp/client.js';
+export type { NfpFetchedFile, NfpFileDetails } from './nfp/files.js';
+export type { NfpJobRecord, NfpJobState } from './nfp/job-book.js';
+export type { NfpJob, NfpJobEvent } from './nfp/job.js';
+export type {
+  NfpAskOptions,
+  NfpCallOptions,
+  NfpClientOptions,
+  NfpFetchOptions,
+  NfpFileProgress,
+  NfpInputHandler,
+  NfpInputRequest,
+  NfpListOptions,
+  NfpPostOptions,
+  NfpWorkersCallOptions,
+} from './nfp/options.js';
+export { nfpResultsOrThrow } from './nfp/results.js';
+export type { NfpJobResult, NfpJobResults } from './nfp/results.js';
+export { NfpClientSession } from './nfp/session.js';
+export type {
+  NfpClientDropReason,
+  NfpClientEffect,
+  NfpClientEvent,
+  NfpClientFailure,
+  NfpClientNote,
+  NfpClientSessionOptions,
+  NfpClientStats,
+  NfpJobOrder,
+  NfpQuestion,
+  NfpReply,
+} from './nfp/session-events.js';
 export { PzqConsumer } from './pzq/consumer.js';
 export type { PzqConsumerEvents, PzqHandler } from './pzq/consumer.js';
 export type { PzqMessage } from './pzq/message.js';

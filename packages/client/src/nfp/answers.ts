@@ -1,0 +1,65 @@
+/** NFP client: what the bodies of answers say. Total: any body is read as something. Section "Bodies" of docs/protocols/nfp.md. */
+import { decodeNfpJson } from '@proj/frames/nfp';
+import type { NfpBody, NfpDispatch } from '@proj/frames/nfp';
+
+/** What a RESPONSE about a job or a question says. */
+export type NfpSaid =
+  /** The broker's own word. */
+  | { readonly by: 'broker'; readonly dispatch: NfpDispatch }
+  /** A worker's word about the job: accepted, pending, unknown, cancelled. */
+  | { readonly by: 'worker'; readonly worker: string; readonly value: Readonly<Record<string, unknown>> }
+  /** Results, by worker. */
+  | { readonly by: 'results'; readonly value: Readonly<Record<string, unknown>> }
+  /** Anything else. */
+  | { readonly by: 'nobody'; readonly value: unknown };
+
+/** Reads a body of at most `maxBytes`. */
+export function readSaid(body: NfpBody, maxBytes: number): NfpSaid {
+  const value = decodeNfpJson(body, maxBytes);
+  if (!isRecord(value)) return { by: 'nobody', value };
+  if (isDispatch(value)) return { by: 'broker', dispatch: value };
+  const { worker } = value;
+  if (typeof worker === 'string') return { by: 'worker', worker, value };
+  const entries = Object.values(value);
+  return entries.length > 0 && entries.every(isRecord) ? { by: 'results', value } : { by: 'nobody', value };
+}
+
+/** The texts in `errors`; the body itself where it is text, as old brokers have it. */
+export function errorsOf(said: NfpSaid, body: NfpBody): readonly string[] {
+  if (said.by === 'broker') return said.dispatch.errors ?? [];
+  const { value } = said;
+  if (isRecord(value) && isTexts(value['errors'])) return value['errors'];
+  const text = body.length === 1 ? readText(body[0] as Uint8Array) : '';
+  return text === '' ? [] : [text];
+}
+
+/** True for an EVENT after which a result, or a question, may be there to be fetched. */
+export function isTurn(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { status, message, event_type: type } = value;
+  return TURNS.has(status) || TURNS.has(message) || type === 'input_request';
+}
+
+const TURNS = new Set<unknown>(['completed', 'failed', 'cancelled', 'waiting_client_input']);
+const STATES = new Set<unknown>(['DISPATCHED', 'PENDING', 'CANCELLED', 'FAILED']);
+
+/** True for a JSON object. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isDispatch(value: Record<string, unknown>): value is Record<string, unknown> & NfpDispatch {
+  const { workers, status, errors, target } = value;
+  if (!STATES.has(status) || !(workers === null || isTexts(workers))) return false;
+  return typeof target === 'string' && (errors === undefined || isTexts(errors));
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
+}
+
+const ERROR_MAX_BYTES = 1024;
+
+function readText(frame: Uint8Array): string {
+  return new TextDecoder().decode(frame.subarray(0, ERROR_MAX_BYTES));
+}

@@ -1,0 +1,350 @@
+import { getEventListeners } from 'node:events';
+import { latin1 } from '@proj/frames';
+import { describe, expect, it } from 'vitest';
+import { doing, silence, Stage } from '../../test/nfp/stage.js';
+import type { Asked } from '../../test/nfp/stage.js';
+import { A, B } from '../../test/world.js';
+import { NfpClient } from './client.js';
+import type { NfpInputRequest } from './options.js';
+import { nfpResultsOrThrow } from './results.js';
+
+/** The values of an iterable. */
+async function all<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
+  const list = [];
+  for await (const value of values) list.push(value);
+  return list;
+}
+
+describe('run', () => {
+  it('rule 41: posts once, asks those who have the job, and resolves with what each of them returned', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker(doing('w1', 'w2'));
+    const results = await stage.settle(stage.client().run('sample', 'add', { args: [2], kwargs: { b: 3 } }));
+    expect(results).toMatchObject({
+      w1: { worker: 'w1', status: 200, failed: false, result: 'done by w1', errors: [] },
+      w2: { result: 'done by w2' },
+    });
+    expect(broker.heard).toEqual(['post all', 'get ["w1","w2"]']);
+    expect(broker.asked[0]!.body).toEqual({ task: 'add', args: [2], kwargs: { b: 3 } });
+    expect(broker.asked[1]!.call.uuid).toBe(broker.asked[0]!.call.uuid);
+    expect(broker.asked[0]!.call.uuid).toMatch(/^[0-9a-f]{32}$/);
+    expect(nfpResultsOrThrow(results)).toEqual({ w1: 'done by w1', w2: 'done by w2' });
+  });
+
+  it.each([
+    ['all', 'all'],
+    ['any', 'any'],
+    ['w1', 'w1'],
+    [['w1', 'w2'], '["w1","w2"]'],
+  ])('target %j goes out as %s', async (target, wire) => {
+    const stage = new Stage();
+    const broker = await stage.broker();
+    await stage.settle(stage.client().run('sample', 't', { target }));
+    expect(broker.asked[0]!.call.target).toBe(wire);
+  });
+
+  it('rule 41: asks every pollIntervalMs, and those only who have said nothing yet', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      const count = broker.asked.length;
+      asked.dispatch('w1', 'w2');
+      if (asked.kind === 'post') for (const worker of ['w1', 'w2']) asked.say(worker, 201, 'ACCEPTED');
+      else if (count === 2) {
+        asked.result('w1', 1);
+        asked.say('w2', 300, 'STARTED');
+      } else if (count === 3) asked.say('w2', 300, 'STARTED');
+      else asked.result('w2', 2);
+    });
+    const start = stage.network.clock.now();
+    await stage.settle(stage.client({ pollIntervalMs: 100 }).run('sample', 't'));
+    expect(broker.heard).toEqual(['post all', 'get ["w1","w2"]', 'get ["w2"]', 'get ["w2"]']);
+    expect(stage.network.clock.now() - start).toBeGreaterThanOrEqual(300);
+  });
+
+  it('rule 41: asks at once when a worker says that it has completed', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      doing('w1')(asked);
+      if (asked.kind === 'post') asked.event('w1', 'completed');
+    });
+    await stage.settle(stage.client({ pollIntervalMs: 3_600_000, timeoutMs: 1000 }).run('sample', 't'));
+    expect(broker.heard).toEqual(['post all', 'get ["w1"]']);
+  });
+
+  it.each([201, 202])('rule 42: takes %i of a worker for its acceptance', async (status) => {
+    const stage = new Stage();
+    await stage.broker((asked) => {
+      asked.dispatch('w1');
+      if (asked.kind === 'post') asked.say('w1', status, 'ACCEPTED');
+      // That the worker knew the job is why nothing is posted again.
+      else asked.say('w1', 404, 'JOB NOT FOUND');
+    });
+    const client = stage.client();
+    const results = await stage.settle(client.run('sample', 't'));
+    expect(results['w1']).toMatchObject({ status: 404, failed: true });
+    expect(client.stats().posts).toBe(1);
+  });
+
+  it('rule 42: a broker’s 400 is the end, in its own words', async () => {
+    const stage = new Stage();
+    await stage.broker((asked) => asked.refuse('no worker of the service'));
+    const outcome = stage.settle(stage.client().run('sample', 't'));
+    await expect(outcome).rejects.toMatchObject({ code: 'REJECTED', message: expect.stringContaining('no worker of') });
+  });
+
+  it('rule 42: the 400 of old brokers is text', async () => {
+    const stage = new Stage();
+    await stage.broker((asked) => asked.answer(400, Buffer.from("No workers for target 'all'")));
+    const outcome = stage.settle(stage.client().run('sample', 't'));
+    await expect(outcome).rejects.toMatchObject({ details: { errors: ["No workers for target 'all'"] } });
+  });
+
+  it('rule 42: a worker that was too busy is offered the job again', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      if (broker.asked.length === 1) {
+        asked.dispatch('w1');
+        asked.say('w1', 500, 'FAILED');
+      } else doing('w1')(asked);
+    });
+    expect(nfpResultsOrThrow(await stage.settle(stage.client().run('sample', 't')))).toEqual({ w1: 'done by w1' });
+    expect(broker.heard).toEqual(['post all', 'post ["w1"]', 'get ["w1"]']);
+  });
+
+  it('rule 42: a task that failed is a result', async () => {
+    const stage = new Stage();
+    await stage.broker((asked) => {
+      asked.dispatch('w1');
+      if (asked.kind === 'get') asked.result('w1', null, { failed: true, errors: ['no such task'] });
+    });
+    const results = await stage.settle(stage.client().run('sample', 't'));
+    expect(results['w1']).toMatchObject({ status: 200, failed: true, errors: ['no such task'] });
+    expect(() => nfpResultsOrThrow(results)).toThrow('w1: no such task');
+  });
+
+  it('rule 42: who says nothing in time is 408, beside what others returned', async () => {
+    const stage = new Stage();
+    await stage.broker((asked) => {
+      asked.dispatch('w1', 'w2');
+      if (asked.kind === 'get') asked.result('w1', 1);
+    });
+    const results = await stage.settle(stage.client({ timeoutMs: 2000 }).run('sample', 't'));
+    expect(results).toMatchObject({ w1: { status: 200 }, w2: { status: 408, failed: true } });
+    expect(() => nfpResultsOrThrow(results)).toThrow(expect.objectContaining({ code: 'TIMEOUT' }) as Error);
+  });
+
+  it('without a broker it is TIMEOUT', async () => {
+    const stage = new Stage();
+    const outcome = stage.settle(stage.client({ timeoutMs: 5000 }).run('sample', 't'));
+    await expect(outcome).rejects.toMatchObject({ code: 'TIMEOUT' });
+  });
+
+  it('a result that is no JSON is bytes', async () => {
+    const stage = new Stage();
+    await stage.broker((asked) => {
+      asked.dispatch('w1');
+      if (asked.kind === 'get') asked.answer(200, Buffer.from('plain'));
+    });
+    expect((await stage.settle(stage.client().run('sample', 't')))['w1']!.result).toEqual(Buffer.from('plain'));
+  });
+
+  it.each([
+    ['no service', '', {}, 'OPTIONS_INVALID'],
+    ['a target that UTF-8 cannot express', 's', { target: '\ud800' }, 'OPTIONS_INVALID'],
+    ['arguments without JSON', 's', { args: [1n] }, 'PROTOCOL_LOCAL'],
+    ['too many bytes', 's', { args: ['x'.repeat(70_000)] }, 'PROTOCOL_LOCAL'],
+  ])('is refused before sending: %s', async (_, service, options, code) => {
+    const stage = new Stage();
+    const client = stage.client({ maxMessageBytes: 70_000 });
+    await expect(stage.settle(client.run(service, 't', options))).rejects.toMatchObject({ code });
+    expect(client.stats().connections).toBe(0);
+  });
+
+  it.each(['NFPB01', 'NFPC01', 'NFPW01'] as const)('rule 40: reads what comes under header %s', async (header) => {
+    const stage = new Stage();
+    await stage.broker(doing('w1'), A, A, header);
+    expect(Object.keys(await stage.settle(stage.client().run('sample', 't')))).toEqual(['w1']);
+  });
+
+  it('rule 40: is known by its name, and writes commands in the form it is told to', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker();
+    await stage.settle(stage.client({ name: 'cli-1', commandForm: 'byte' }).run('sample', 't'));
+    const [{ peer, command }] = broker.asked as [Asked];
+    expect([latin1(peer.id), command.form]).toEqual(['cli-1', 'byte']);
+  });
+});
+
+describe('post', () => {
+  it('rule 46: events and results come one by one', async () => {
+    const stage = new Stage();
+    await stage.broker((asked) => {
+      doing('w1')(asked);
+      if (asked.kind !== 'post') return;
+      asked.event('w1', 'starting');
+      asked.event('w1', 'half way', { severity: 'WARNING' });
+    });
+    const job = await stage.settle(stage.client().post('sample', 't'));
+    const [events, results] = await stage.settle(Promise.all([all(job.events()), all(job.results())]));
+    expect(events.map(({ worker, message, severity }) => [worker, message, severity])).toEqual([
+      ['w1', 'starting', 'INFO'],
+      ['w1', 'half way', 'WARNING'],
+    ]);
+    expect(results.map(({ result }) => result)).toEqual(['done by w1']);
+    expect(await job.dispatched).toEqual(['w1']);
+    expect((await all(job.results())).length).toBe(1);
+  });
+
+  it('rule 49: of events that nobody reads the oldest are dropped, and counted', async () => {
+    const stage = new Stage();
+    await stage.broker((asked) => {
+      doing('w1')(asked);
+      for (let i = 0; asked.kind === 'post' && i < 10; i++) asked.event('w1', `step ${i}`);
+    });
+    const job = await stage.settle(stage.client({ eventsMax: 3 }).post('sample', 't'));
+    await stage.settle(job.done());
+    expect((await all(job.events())).map(({ message }) => message)).toEqual(['step 7', 'step 8', 'step 9']);
+    expect(job.droppedEvents).toBe(7);
+  });
+
+  it('rule 46: what workers stream comes in order', async () => {
+    const stage = new Stage();
+    await stage.broker((asked) => {
+      doing('w1')(asked);
+      for (let i = 0; asked.kind === 'post' && i < 5; i++) asked.stream(Buffer.from([i]));
+    });
+    const chunks: number[] = [];
+    await stage.settle(stage.client().run('sample', 't', { onStream: ([chunk]) => void chunks.push(chunk![0]!) }));
+    expect(chunks).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('rule 46: a worker that waits for input is told what the handler says, once', async () => {
+    const stage = new Stage();
+    const requests: NfpInputRequest[] = [];
+    const input_request = { id: 'i1', question: 'continue?', default: false, timeout: 20, metadata: {} };
+    const broker = await stage.broker((asked) => {
+      const told = broker.heard.some((said) => said.startsWith('put'));
+      if (asked.kind === 'put') return;
+      asked.dispatch('w1');
+      if (asked.kind === 'get' && !told) asked.say('w1', 102, 'WAITING_CLIENT_INPUT', { input_request });
+      else if (asked.kind === 'get') asked.result('w1', 'went on');
+    });
+    const onInput = (request: NfpInputRequest) => {
+      requests.push(request);
+      return true;
+    };
+    await stage.settle(stage.client({ onInput }).run('sample', 't'));
+    expect(requests).toMatchObject([{ worker: 'w1', id: 'i1', question: 'continue?', default: false }]);
+    const put = broker.asked.find(({ kind }) => kind === 'put')!;
+    expect(put.call.target).toBe('["w1"]');
+    expect(put.body).toEqual({ input_id: 'i1', value: true, cancel: false, metadata: {} });
+  });
+
+  it('rule 44: an abort deletes the job where it is, and ends it here with the signal’s reason', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => asked.dispatch('w1'));
+    const client = stage.client();
+    const controller = new AbortController();
+    const job = await stage.settle(client.post('sample', 't', { signal: controller.signal }));
+    await stage.settle(job.dispatched);
+    controller.abort('enough');
+    await expect(stage.settle(job.done())).rejects.toBe('enough');
+    await stage.advance(10_000);
+    expect(broker.heard.at(-1)).toBe('delete ["w1"]');
+    expect(client.stats()).toMatchObject({ jobs: 0, aborts: 1 });
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
+  });
+
+  it('close fails what is open', async () => {
+    const stage = new Stage();
+    await stage.broker(silence);
+    const client = stage.client();
+    const job = await stage.settle(client.post('sample', 't'));
+    const asked = client.showBroker();
+    asked.catch(() => undefined);
+    await stage.settle(client.close());
+    await expect(job.done()).rejects.toMatchObject({ code: 'CLOSED' });
+    await expect(asked).rejects.toMatchObject({ code: 'CLOSED' });
+    await expect(client.run('sample', 't')).rejects.toMatchObject({ code: 'CLOSED' });
+  });
+});
+
+describe('a connection', () => {
+  it('rule 40: a broker that owes an answer for too long is left for the next one, and the job found there', async () => {
+    const stage = new Stage();
+    await stage.broker(silence);
+    const second = await stage.broker((asked) => {
+      asked.dispatch('w1');
+      if (asked.kind === 'post') asked.say('w1', 201, 'ACCEPTED');
+      else if (!second.heard.includes('post all')) asked.say('w1', 404, 'JOB NOT FOUND');
+      else asked.result('w1', 1);
+    }, B);
+    const client = stage.client({ endpoints: [A, B] });
+    expect(nfpResultsOrThrow(await stage.settle(client.run('sample', 't')))).toEqual({ w1: 1 });
+    expect(second.heard).toEqual(['get all', 'post all', 'get ["w1"]']);
+  });
+
+  it('rule 43: after a loss a job is asked for, and not posted again when its worker knows it', async () => {
+    const stage = new Stage();
+    const first = await stage.broker((asked) => {
+      asked.dispatch('w1');
+      asked.say('w1', 201, 'ACCEPTED');
+    });
+    const client = stage.client();
+    const job = await stage.settle(client.post('sample', 't', { target: 'any' }));
+    await stage.settle(job.dispatched);
+    await stage.settle(first.close());
+    const second = await stage.broker();
+    expect(nfpResultsOrThrow(await stage.settle(job.done()))).toEqual({ w1: 'done by w1' });
+    expect(second.heard).toEqual(['get ["w1"]']);
+    expect(client.stats().reposts).toBe(0);
+  });
+
+  it('rule 43: while its workers are away, 400 to GET is not the end', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      if (asked.kind === 'post') asked.dispatch('w1');
+      else if (broker.asked.length < 5) asked.refuse('no worker');
+      else doing('w1')(asked);
+    });
+    expect(Object.keys(await stage.settle(stage.client().run('sample', 't')))).toEqual(['w1']);
+  });
+
+  it('rule 43: a job for any that goes to another worker is asked for there', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      if (asked.kind === 'post') {
+        asked.dispatch('w1');
+        asked.dispatch('w2');
+      } else doing('w1', 'w2')(asked);
+    });
+    const results = await stage.settle(stage.client().run('sample', 't', { target: 'any' }));
+    expect(Object.keys(results)).toEqual(['w2']);
+    expect(broker.heard).toEqual(['post any', 'get ["w2"]']);
+  });
+
+  it('rule 40: with sendOpen nothing is sent before the broker’s OPEN', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      if (asked.kind === 'open') asked.open();
+      else doing('w1')(asked);
+    });
+    await stage.settle(stage.client({ sendOpen: true }).run('sample', 't'));
+    expect(broker.heard.slice(0, 2)).toEqual(['open', 'post all']);
+    expect(broker.asked[0]!.body).toMatchObject({ keepalive: { interval: 2500, multiplier: 6 } });
+  });
+
+  it('rule 40: a broker that does not answer OPEN is talked to after openTimeoutMs', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      if (asked.kind !== 'open') doing('w1')(asked);
+    });
+    await stage.settle(stage.client({ sendOpen: true, openTimeoutMs: 700 }).run('sample', 't'));
+    expect(broker.heard.slice(0, 2)).toEqual(['open', 'post all']);
+  });
+
+  it('opens nothing before the first call, and refuses options that make no sense', () => {
+    expect(() => new NfpClient({ endpoints: [] })).toThrow('NfpClient');
+    expect(new Stage().client().stats().connections).toBe(0);
+  });
+});

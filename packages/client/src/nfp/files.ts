@@ -1,0 +1,97 @@
+/** NFP client: files of a broker or of a filesharing worker onto this disk. Rule 48 of docs/protocols/nfp.md. */
+import { createHash } from 'node:crypto';
+import { mkdir, open, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProjError } from '@proj/transport';
+import { isRecord } from './answers.js';
+import type { NfpFileProgress } from './options.js';
+
+/** What a source says about a file. */
+export interface NfpFileDetails {
+  readonly bytes: number;
+  /** 32 hex digits. */
+  readonly md5: string;
+}
+
+/** A file that has arrived. */
+export interface NfpFetchedFile extends NfpFileDetails {
+  readonly path: string;
+}
+
+/** How to store a file. */
+export interface StoreFileOptions {
+  /** The folder. */
+  readonly to: string;
+  /** Makes the temporary name unique. */
+  readonly uuid: string;
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: ((progress: NfpFileProgress) => void) | undefined;
+}
+
+/** The name a file gets: the last part of its url. Throws `OPTIONS_INVALID` where that is no plain name. */
+export function fileNameOf(url: string): string {
+  const name = /^nf:\/\/.*?([^/]+)$/u.exec(url)?.[1] ?? '';
+  if (name !== '' && name !== '.' && name !== '..' && !/[\\:\p{Cc}\p{Cs}]/u.test(name)) return name;
+  throw new ProjError('OPTIONS_INVALID', `url ${JSON.stringify(url)}: must be nf://folder/file with a plain file name`);
+}
+
+/** Reads an answer to `file_details`. Throws `REJECTED` when there is no such file, `PROTOCOL_REMOTE` for anything else. */
+export function readFileDetails(url: string, value: unknown): NfpFileDetails {
+  if (isRecord(value) && value['exists'] === false) throw new ProjError('REJECTED', `file ${url}: not found`);
+  const { size_bytes: bytes, md5hash: md5 } = isRecord(value) ? value : {};
+  if (Number.isSafeInteger(bytes) && (bytes as number) >= 0 && typeof md5 === 'string' && /^[0-9a-f]{32}$/i.test(md5))
+    return { bytes: bytes as number, md5: md5.toLowerCase() };
+  throw new ProjError('PROTOCOL_REMOTE', `file ${url}: the answer to file_details has no size and hash`);
+}
+
+/**
+ * Writes the chunks under a temporary name in the folder `to`, compares size and MD5, and only then gives the file its name, in place
+ * of one that had it before. Whatever goes wrong leaves nothing behind. The chunks come in order and are written one by one, so that they are asked for as fast
+ * as the disk takes them.
+ */
+export async function storeFile(
+  url: string,
+  details: NfpFileDetails,
+  chunks: AsyncIterable<readonly Uint8Array[]>,
+  { to, uuid, signal, onProgress }: StoreFileOptions,
+): Promise<NfpFetchedFile> {
+  const name = fileNameOf(url);
+  await mkdir(to, { recursive: true });
+  const temporary = join(to, `.${uuid}.part`);
+  const file = await open(temporary, 'wx');
+  try {
+    const hash = createHash('md5');
+    let bytes = 0;
+    try {
+      for await (const frames of chunks) {
+        signal?.throwIfAborted();
+        for (const frame of frames) {
+          hash.update(frame);
+          await file.writeFile(frame);
+          bytes += frame.length;
+        }
+        onProgress?.({ bytes, totalBytes: details.bytes });
+      }
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    const md5 = hash.digest('hex');
+    if (bytes !== details.bytes || md5 !== details.md5) {
+      const text = `file ${url}: ${bytes} bytes with MD5 ${md5} came, not ${details.bytes} with ${details.md5}; was it changed meanwhile?`;
+      throw new ProjError('PROTOCOL_REMOTE', text);
+    }
+    const path = join(to, name);
+    await rename(temporary, path);
+    return { ...details, path };
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Where chunks begin, and how long they are. */
+export function* chunksOf(totalBytes: number, chunkBytes: number): Generator<{ offset: number; bytes: number }> {
+  for (let offset = 0; offset < totalBytes; offset += chunkBytes)
+    yield { offset, bytes: Math.min(chunkBytes, totalBytes - offset) };
+}

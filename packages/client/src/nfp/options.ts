@@ -1,0 +1,221 @@
+/** Options of the NFP client: what may be set, defaults, bounds. Section 6 of docs/protocols/nfp.md. */
+import type { RecordStore } from '@proj/transport';
+import * as z from 'zod';
+import { clientFields, count, endpoints, requestFields } from '../options.js';
+
+const DAY_MS = 86_400_000;
+const NAME_MAX_BYTES = 255;
+
+const milliseconds = z.int().min(1).max(DAY_MS);
+
+const functionOf = <Type>(what: string) =>
+  z.custom<Type>((value) => typeof value === 'function', { error: `expected a function: ${what}` });
+
+/** Schema of a service's or worker's name and of a uuid: 1 to 255 bytes of printable UTF-8. */
+export const nfpName = z.string().refine((name) => isName(name), {
+  error: `must be 1 to ${NAME_MAX_BYTES} bytes of printable UTF-8`,
+});
+
+function isName(name: string): boolean {
+  return name.length > 0 && Buffer.byteLength(name) <= NAME_MAX_BYTES && !/[\p{Cc}\p{Cs}]/u.test(name);
+}
+
+/** A question of a running job to whoever posted it. */
+export interface NfpInputRequest {
+  readonly uuid: string;
+  readonly worker: string;
+  /** Id of this question. */
+  readonly id: string;
+  readonly question: string;
+  /** What the worker suggests. */
+  readonly default: unknown;
+  /** The whole request as the worker sent it. */
+  readonly value: unknown;
+}
+
+/** Answers questions of running jobs. What it rejects with cancels the question, which is the worker's to deal with. */
+export type NfpInputHandler = (request: NfpInputRequest) => unknown;
+
+/** Schema of {@link NfpClientOptions}. */
+export const nfpClientOptions = z.strictObject({
+  /** Brokers, in order of preference; silence or a lost connection leads to the next one. 1 to 64; default `tcp://127.0.0.1:5555`. */
+  endpoints: endpoints.default(['tcp://127.0.0.1:5555']),
+  /** Routing id of this client, which no other may have at the same time. 1 to 255 bytes; default `proj-` and a random uuid. */
+  name: nfpName.optional(),
+  /** How command frames are written: `ascii` is what every release reads, `byte` what the specification has. Default `ascii`. */
+  commandForm: z.enum(['ascii', 'byte']).default('ascii'),
+  /** Releases up to 0.14.0 are `legacy`; here it only chooses `mmiCommand`, since any header is read. Default `current`. */
+  dialect: z.enum(['current', 'legacy']).default('current'),
+  /** How services of the broker are called: brokers up to 0.15.1 know only `get`. Default `mmi`, in dialect `legacy` `get`. */
+  mmiCommand: z.enum(['mmi', 'get']).optional(),
+  /** Begin with OPEN. It ends real brokers before 0.19.0. Default false. */
+  sendOpen: z.boolean().default(false),
+  /** How long the broker's OPEN is waited for. 1 ms to a day, default 1000. */
+  openTimeoutMs: milliseconds.default(1000),
+  /** How often workers are asked for results. 10 ms to an hour, default 500 (NORFAB). */
+  pollIntervalMs: z.int().min(10).max(3_600_000).default(500),
+  /** How long a job may take. 1 ms to 30 days, default 60,000 (NORFAB). */
+  timeoutMs: z
+    .int()
+    .min(1)
+    .max(30 * DAY_MS)
+    .default(60_000),
+  /** How long a question may take: GET, DELETE, services of the broker. 1 ms to a day, default 10,000. */
+  askTimeoutMs: milliseconds.default(10_000),
+  /** Silence of a broker that owes an answer after which another connection is opened. 1 ms to a day, default 3000 (NORFAB up to 0.14.0). */
+  answerTimeoutMs: milliseconds.default(3000),
+  /** First wait before a lost connection is opened again; doubles. 1 ms to a day, default 100. */
+  reconnectMinMs: milliseconds.default(100),
+  /** Longest such wait. 1 ms to a day, default 5000. */
+  reconnectMaxMs: milliseconds.default(5000),
+  /** Open jobs and questions; more fail with `QUEUE_FULL`. 1 to 10,000,000; default 100,000. */
+  openMax: count.max(10_000_000).default(100_000),
+  /** Bytes in their bodies; more fail with `QUEUE_FULL`. At least 1024; default 268,435,456. */
+  openMaxBytes: z.int().min(1024).default(268_435_456),
+  /** Events of one job that wait to be read; the oldest is dropped and counted. 1 to 1,000,000; default 1000. */
+  eventsMax: count.max(1_000_000).default(1000),
+  /** Bytes in them. At least 1024; default 16,777,216. */
+  eventsMaxBytes: z.int().min(1024).default(16_777_216),
+  /** Where jobs are kept so that the next process can go on with them; it is the client's from then on. Default: none. */
+  store: z
+    .custom<RecordStore>((value) => typeof value === 'object' && value !== null && 'commit' in value, {
+      error: 'expected a RecordStore',
+    })
+    .optional(),
+  /** How long ended jobs stay in the store. In milliseconds, 0 is for ever; default 604,800,000 (7 days). */
+  jobTtlMs: z.int().min(0).default(604_800_000),
+  /** Answers questions of running jobs. Default: nobody does, and the worker's own time for it runs out. */
+  onInput: functionOf<NfpInputHandler>('(request) => value').optional(),
+  /** How long `close` may take to hand over what was not sent yet. 0 to a day, in milliseconds; default 1000. */
+  lingerMs: z.int().min(0).max(DAY_MS).default(1000),
+  /** Largest message, in bytes over all frames, sent or received. At least 1024; default 134,217,728. */
+  maxMessageBytes: z.int().min(1024).default(134_217_728),
+  /** Where sockets and time come from. Default: ZeroMQ, loaded with the first call. */
+  transport: clientFields.transport,
+});
+
+/** What `new NfpClient()` takes; everything has a default. */
+export type NfpClientOptions = z.input<typeof nfpClientOptions>;
+
+/** {@link NfpClientOptions} with the defaults filled in. */
+export type NfpClientSettings = z.output<typeof nfpClientOptions>;
+
+const TARGET_MAX_BYTES = 65_536;
+
+/** As on the wire: several names are a JSON array, as every release reads it. */
+const target = z
+  .union([z.string(), z.array(nfpName).min(1)])
+  .transform((wanted) => (typeof wanted === 'string' ? wanted : JSON.stringify(wanted)))
+  .refine((text) => Buffer.byteLength(text) <= TARGET_MAX_BYTES && !/\p{Cs}/u.test(text), {
+    error: `must be at most ${TARGET_MAX_BYTES} bytes of UTF-8`,
+  });
+
+const callFields = {
+  /** Positional arguments. Default none. */
+  args: z.array(z.unknown()).default([]),
+  /** Named arguments. Default none. */
+  kwargs: z.record(z.string(), z.unknown()).default({}),
+  /** Ends the call with the signal's reason. */
+  signal: requestFields.signal,
+};
+
+/** Schema of {@link NfpPostOptions}. */
+export const nfpPostOptions = z.strictObject({
+  ...callFields,
+  /** `all` workers of the service, `any` of them, one by name, or several as an array. Default `all` (NORFAB). */
+  target: target.default('all'),
+  /** Instead of the client's, for this job. 1 ms to 30 days. */
+  timeoutMs: z
+    .int()
+    .min(1)
+    .max(30 * DAY_MS)
+    .optional(),
+  /** The job's id: 1 to 255 bytes, used once. Default: 32 random hex digits (NORFAB). */
+  uuid: nfpName.optional(),
+  /** Takes what workers stream, in order; without it, it is dropped. */
+  onStream: functionOf<(chunk: Buffer[]) => void>('(chunk) => void').optional(),
+});
+
+/** What `client.post()` and `client.run()` take besides service and task. */
+export type NfpPostOptions = z.input<typeof nfpPostOptions>;
+
+/** Schema of {@link NfpAskOptions}. */
+export const nfpAskOptions = z.strictObject({
+  /** The service whose workers are asked. Default `all`, which is those of every service, or what the client's store knows. */
+  service: nfpName.optional(),
+  /** Which of its workers, as of `post`. Default `all`. */
+  target: target.default('all'),
+  /** Instead of the client's `askTimeoutMs`. 1 ms to a day. */
+  timeoutMs: milliseconds.optional(),
+  /** Ends the call with the signal's reason. */
+  signal: requestFields.signal,
+});
+
+/** What `client.get()` and `client.delete()` take besides the uuid. */
+export type NfpAskOptions = z.input<typeof nfpAskOptions>;
+
+/** Schema of {@link NfpCallOptions}. */
+export const nfpCallOptions = z.strictObject({
+  ...callFields,
+  /** Instead of the client's `askTimeoutMs`. 1 ms to a day. */
+  timeoutMs: milliseconds.optional(),
+});
+
+/** What calls of a service of the broker take. */
+export type NfpCallOptions = z.input<typeof nfpCallOptions>;
+
+/** Schema of {@link NfpWorkersCallOptions}. */
+export const nfpWorkersCallOptions = nfpCallOptions.extend({
+  /** Which workers, as of `post`; of any service. Default `all`. */
+  target: target.default('all'),
+});
+
+/** What calls of the workers' own management take. */
+export type NfpWorkersCallOptions = z.input<typeof nfpWorkersCallOptions>;
+
+const fileSource = {
+  /** A worker of service `filesharing`, or `any`; default: the broker's own files. */
+  worker: nfpName.optional(),
+  /** Instead of the client's `askTimeoutMs`: for each answer of the broker, and for the whole of a worker's job. 1 ms to a day. */
+  timeoutMs: milliseconds.optional(),
+  /** Ends the call with the signal's reason. */
+  signal: requestFields.signal,
+};
+
+/** Schema of {@link NfpListOptions}. */
+export const nfpListOptions = z.strictObject({
+  ...fileSource,
+  /** All files below instead of the names in the folder. Default false. */
+  recursive: z.boolean().default(false),
+});
+
+/** What `client.listFiles()` takes besides the url. */
+export type NfpListOptions = z.input<typeof nfpListOptions>;
+
+/** {@link NfpListOptions} with the defaults filled in. */
+export type NfpListSettings = z.output<typeof nfpListOptions>;
+
+/** How far a file has come. */
+export interface NfpFileProgress {
+  readonly bytes: number;
+  readonly totalBytes: number;
+}
+
+/** Schema of {@link NfpFetchOptions}. */
+export const nfpFetchOptions = z.strictObject({
+  ...fileSource,
+  /** The folder for the file, made if it is not there. Nothing is written anywhere else. */
+  to: z.string().min(1),
+  /** Bytes per chunk. 1 to 4,194,304; default 256,000 (NORFAB). */
+  chunkBytes: count.max(4_194_304).default(256_000),
+  /** Chunks asked for and not there yet. 1 to 100; default 10 (NORFAB). */
+  chunksInTransit: count.max(100).default(10),
+  /** Called after each chunk is written. */
+  onProgress: functionOf<(progress: NfpFileProgress) => void>('(progress) => void').optional(),
+});
+
+/** What `client.fetchFile()` takes besides the url. */
+export type NfpFetchOptions = z.input<typeof nfpFetchOptions>;
+
+/** {@link NfpFetchOptions} with the defaults filled in. */
+export type NfpFetchSettings = z.output<typeof nfpFetchOptions>;

@@ -1,0 +1,66 @@
+/** NFP client: what workers say about a job, for callers. */
+import type { NfpBody } from '@proj/frames/nfp';
+import { ProjError, toBuffers } from '@proj/transport';
+import { isRecord } from './answers.js';
+
+/** What one worker says about a job. */
+export interface NfpJobResult {
+  readonly worker: string;
+  /** 200 done; 300 not yet; 102 waits for input; 400 refused; 404 unknown to it; 408 nothing in time; others as the worker says. */
+  readonly status: number;
+  /** The task failed, or there is no result. */
+  readonly failed: boolean;
+  /** What the task returned; bytes where the worker did not answer in JSON. */
+  readonly result: unknown;
+  readonly errors: readonly string[];
+  /** All that the worker said, such as messages, times, `diff`. */
+  readonly value: unknown;
+}
+
+/** What each worker says, by its name. */
+export type NfpJobResults = Readonly<Record<string, NfpJobResult>>;
+
+/** Reads the word of a worker. Never throws. */
+export function resultOf(worker: string, status: number, value: unknown, body: NfpBody): NfpJobResult {
+  const errors = isRecord(value) && Array.isArray(value['errors']) ? value['errors'].map(String) : [];
+  if (status === 200 && isRecord(value) && 'result' in value)
+    return { worker, status, failed: value['failed'] === true, result: value['result'], errors, value };
+  if (status === 200) return { worker, status, failed: false, result: value ?? toBuffers(body)[0], errors, value };
+  const failed = status >= 400;
+  return {
+    worker,
+    status,
+    failed,
+    result: undefined,
+    errors: failed && errors.length === 0 ? [explain(status)] : errors,
+    value,
+  };
+}
+
+/**
+ * What each worker returned, by its name. Throws a `ProjError` when one of them failed: `TIMEOUT` if one said nothing in time, else
+ * `REJECTED`; `details` are the results.
+ */
+export function nfpResultsOrThrow(results: NfpJobResults): Readonly<Record<string, unknown>> {
+  const all = Object.values(results);
+  const failures = all.filter(({ failed }) => failed);
+  if (failures.length === 0) return Object.fromEntries(all.map(({ worker, result }) => [worker, result]));
+  const code = failures.some(({ status }) => status === 408) ? 'TIMEOUT' : 'REJECTED';
+  const texts = failures.map(({ worker, errors }) => `${worker}: ${errors.join(', ') || 'failed'}`);
+  throw new ProjError(code, `${failures.length} of ${all.length} workers failed: ${texts.join('; ')}`, {
+    details: results,
+  });
+}
+
+function explain(status: number): string {
+  switch (status) {
+    case 400:
+      return 'refused';
+    case 404:
+      return 'the worker does not know the job';
+    case 408:
+      return 'no result in time';
+    default:
+      return `status ${status}`;
+  }
+}
