@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isProjError } from './errors.js';
-import type { PortOptions } from './port.js';
+import type { CurveOptions, PortOptions } from './port.js';
 import { resolvePortOptions } from './port-options.js';
 
 describe('resolvePortOptions', () => {
@@ -93,7 +93,7 @@ describe('CURVE', () => {
     expect(resolvePortOptions({ curve }).curve).toBe(curve);
   });
 
-  it.each<[string, PortOptions['curve']]>([
+  it.each<[string, CurveOptions]>([
     ['keys.publicKey', { role: 'server', keys: { publicKey: key.subarray(1), secretKey: key } }],
     ['keys.secretKey', { role: 'server', keys: { publicKey: key, secretKey: new Uint8Array(33) } }],
     ['serverKey', { role: 'client', keys, serverKey: new Uint8Array(0) }],

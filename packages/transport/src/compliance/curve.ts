@@ -24,10 +24,10 @@ class Keys {
   readonly client: CurveKeys;
   readonly stranger: CurveKeys;
 
-  constructor({ generateKeys }: CurveSubject) {
-    this.server = generateKeys();
-    this.client = generateKeys();
-    this.stranger = generateKeys();
+  constructor(subject: CurveSubject) {
+    this.server = subject.generateKeys();
+    this.client = subject.generateKeys();
+    this.stranger = subject.generateKeys();
   }
 
   serving(authorize?: (publicKey: Uint8Array) => boolean): PortOptions {

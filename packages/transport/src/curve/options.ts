@@ -43,13 +43,17 @@ export function explainRefusal({ reason, cause, publicKey }: HandshakeRefusal, s
     return side === 'server'
       ? `a client was refused: its key${key} is not on the list of authorized keys`
       : `the server refused our key${key}: it is not on its list of authorized keys`;
-  if (cause === 'server-key')
-    return side === 'server'
-      ? 'a handshake failed: the client expects a server of another key'
-      : 'the handshake failed: the server most likely has another key than the one expected';
-  if (cause === 'mechanism')
-    return side === 'server'
-      ? 'a handshake failed: the peer does not use CURVE'
-      : 'the handshake failed: the server does not use CURVE';
-  return side === 'server' ? 'a handshake failed: the peer broke it off' : 'the handshake failed';
+  if (side === 'server') return `a handshake failed: ${ATTEMPTS[cause ?? 'unknown']}`;
+  return `the handshake failed: ${SERVERS[cause ?? 'unknown']}`;
 }
+
+const ATTEMPTS = {
+  'server-key': 'the client expects a server of another key',
+  mechanism: 'the peer does not use CURVE',
+  unknown: 'the peer broke it off',
+};
+const SERVERS = {
+  'server-key': 'the server has another key than the one expected',
+  mechanism: 'the server does not use CURVE',
+  unknown: 'the server hung up; most likely it has another key than the one expected, or does not use CURVE',
+};

@@ -162,11 +162,8 @@ export class CurveGuard {
         this.#retry(event.address);
         break;
       case 'handshake:error:other':
-        // A server that cannot read our first words hangs up without an answer; libzmq itself tries again.
-        this.#tell({
-          ...this.#refusalAt(event.address, 'handshake'),
-          ...(this.#curve.role === 'client' ? { cause: 'server-key' as const } : {}),
-        });
+        // The other side hung up, as a server does whose key is another one; libzmq itself tries again.
+        this.#tell(this.#refusalAt(event.address, 'handshake'));
         break;
       default:
         break;

@@ -20,7 +20,8 @@ afterAll(() => bundle.remove());
 async function ends(name: string, body: string): Promise<string> {
   const path = await bundle.script(
     name,
-    `import { zmqTransport } from './zmq.mjs';
+    `import { generateKeyPairSync } from 'node:crypto';
+    import { zmqTransport } from './zmq.mjs';
     const transport = zmqTransport();
     await transport.load();
     const listener = ${LISTENER};
@@ -42,6 +43,29 @@ describe('a plain script', () => {
         router.start({ ...listener, onMessage: (peer, message) => { router.send(peer, message); } });
         dealer.start({ ...listener, onMessage: resolve });
       });
+      dealer.send({ key: '', id: frames[0] }, frames);
+      await arrived;
+      await Promise.all([dealer.close(), router.close()]);
+      console.log('closed');`,
+    );
+
+    expect(output).toBe('closed\n');
+  });
+
+  it('C2: ends by itself after its sockets with CURVE are closed, the handler of handshakes included', async () => {
+    const output = await ends(
+      'curve.mjs',
+      `const pair = () => {
+        const der = generateKeyPairSync('x25519').privateKey;
+        const { x, d } = der.export({ format: 'jwk' });
+        return { publicKey: Buffer.from(x, 'base64url'), secretKey: Buffer.from(d, 'base64url') };
+      };
+      const keys = pair();
+      const router = transport.router({ curve: { role: 'server', keys } });
+      const dealer = transport.dealer({ curve: { role: 'client', keys: pair(), serverKey: keys.publicKey } });
+      dealer.connect(await router.bind('tcp://127.0.0.1:*'));
+      const arrived = new Promise((resolve) => router.start({ ...listener, onMessage: resolve }));
+      dealer.start(listener);
       dealer.send({ key: '', id: frames[0] }, frames);
       await arrived;
       await Promise.all([dealer.close(), router.close()]);
