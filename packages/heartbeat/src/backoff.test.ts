@@ -17,6 +17,12 @@ describe('Backoff', () => {
     ]);
   });
 
+  it('draws around the full delay when a spread is given', () => {
+    const options = { ...OPTIONS, spread: 0.2 };
+    expect(delays(new Backoff(options, lowest), 3)).toEqual([200, 400, 800]);
+    expect(delays(new Backoff(options, highest), 3).map(Math.round)).toEqual([300, 600, 1200]);
+  });
+
   it('draws uniformly between the two', () => {
     expect(new Backoff(OPTIONS, () => 0.5).down(0)).toBe(187.5);
   });

@@ -8,11 +8,13 @@ export interface BackoffOptions {
   readonly maxMs: number;
   /** How long a connection must have lasted before the next loss starts again at `minMs`. */
   readonly minUptimeMs: number;
+  /** How far a delay may lie from its full length on either side, as a part of it: 0 to 1. Default: the upper half of it. */
+  readonly spread?: number;
 }
 
 /**
- * Delays between attempts to reach a peer: `minMs`, doubled each time up to `maxMs`, drawn uniformly from the upper half.
- * A peer that accepts and then drops us at once keeps the delay growing: only `minUptimeMs` of life resets it.
+ * Delays between attempts to reach a peer: `minMs`, doubled each time up to `maxMs`, drawn uniformly from the upper half,
+ * or from around the full delay with `spread`. A peer that accepts and then drops us at once keeps the delay growing: only `minUptimeMs` of life resets it.
  *
  * | attempt | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
  * |---|---|---|---|---|---|---|---|---|
@@ -46,6 +48,8 @@ export class Backoff {
     this.#upSince = Infinity;
     const full = Math.min(this.#options.minMs * 2 ** this.#attempt, this.#options.maxMs);
     this.#attempt++;
+    const { spread } = this.#options;
+    if (spread !== undefined) return full * (1 - spread + 2 * spread * this.#random());
     return full / 2 + (this.#random() * full) / 2;
   }
 }

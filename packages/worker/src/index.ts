@@ -11,6 +11,20 @@ export type { PppHandler, PppTypedRequest, PppWorkerOptions, PppWorkerRequest } 
 export { PppWorkerSession } from './ppp/session.js';
 export type { PppFromWorker, PppWorkerEffect, PppWorkerEvent, PppWorkerSessionOptions } from './ppp/session.js';
 export type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './ppp/notes.js';
+export { NfpWorker } from './nfp/worker.js';
+export type { NfpWorkerEvents, NfpWorkerStats } from './nfp/worker.js';
+export { NfpWorkerSession } from './nfp/session.js';
+export type { NfpWorkerCounters, NfpWorkerSessionOptions, NfpWorkerWorld } from './nfp/session.js';
+export type {
+  NfpFromWorker,
+  NfpRefusalReason,
+  NfpWorkerDropReason,
+  NfpWorkerEffect,
+  NfpWorkerEvent,
+  NfpWorkerLeaveReason,
+  NfpWorkerNote,
+} from './nfp/contract.js';
+export type { NfpFinalState, NfpJobState, NfpStoredJob } from './nfp/job.js';
 export { defineNfpTask } from './nfp/task.js';
 export type {
   NfpArgs,

@@ -1,6 +1,7 @@
 /**
  * The life of a dealer's conversations, one at a time, over a list of endpoints: when to beat, when silence means loss,
- * how long to wait and whom to try next. MDP worker rules 2, 3, 4, 8 and 9; PPP worker rules 2, 5, 6 and 7.
+ * how long to wait and whom to try next. MDP worker rules 2, 3, 4, 8 and 9; PPP worker rules 2, 5, 6 and 7; NFP
+ * worker rules 21 to 23.
  */
 import { Backoff } from '@proj/heartbeat';
 
@@ -16,6 +17,7 @@ export interface LinkOptions {
   readonly reconnectMinMs: number;
   readonly reconnectMaxMs: number;
   readonly minUptimeMs: number;
+  readonly spread?: number;
 }
 
 /** What time demands: open the next conversation, send a heartbeat, or give up a silent one. */
@@ -24,7 +26,8 @@ export type LinkDue = 'open' | 'heartbeat' | 'silent';
 /** The clockwork of one dealer. It sends nothing itself: its owner does what {@link takeDue} says. */
 export class Link {
   readonly #options: LinkOptions;
-  readonly #patienceMs: number;
+  #intervalMs: number;
+  #patienceMs: number;
   readonly #backoff: Backoff;
   #index = 0;
   #isOpen = false;
@@ -34,10 +37,11 @@ export class Link {
 
   /** `random` returns a number in [0, 1) and spreads the back-off. */
   constructor(options: LinkOptions, random: () => number) {
-    const { reconnectMinMs: minMs, reconnectMaxMs: maxMs, minUptimeMs } = options;
+    const { reconnectMinMs: minMs, reconnectMaxMs: maxMs, minUptimeMs, spread } = options;
     this.#options = options;
+    this.#intervalMs = options.heartbeatIntervalMs;
     this.#patienceMs = options.heartbeatIntervalMs * options.liveness;
-    this.#backoff = new Backoff({ minMs, maxMs, minUptimeMs }, random);
+    this.#backoff = new Backoff({ minMs, maxMs, minUptimeMs, ...(spread === undefined ? {} : { spread }) }, random);
   }
 
   /** The endpoint of this conversation, or of the next one while none is open. */
@@ -64,7 +68,14 @@ export class Link {
   open(now: number): void {
     this.#isOpen = true;
     this.#openAt = Infinity;
-    this.#heartbeatAt = now + this.#options.heartbeatIntervalMs;
+    this.agree(this.#options.heartbeatIntervalMs, this.#options.liveness, now);
+  }
+
+  /** Both sides keep to these from now on, until the end of the conversation. Bounds as in {@link LinkOptions}. */
+  agree(heartbeatIntervalMs: number, liveness: number, now: number): void {
+    this.#intervalMs = heartbeatIntervalMs;
+    this.#patienceMs = heartbeatIntervalMs * liveness;
+    this.#heartbeatAt = now + this.#intervalMs;
     this.#silentAt = now + this.#patienceMs;
   }
 
@@ -105,7 +116,7 @@ export class Link {
    * that long from now to be heard, at most as long as its usual patience.
    */
   credit(lateMs: number, now: number): void {
-    if (!this.#isOpen || lateMs <= this.#options.heartbeatIntervalMs) return;
+    if (!this.#isOpen || lateMs <= this.#intervalMs) return;
     this.#silentAt = Math.max(this.#silentAt, now + Math.min(lateMs, this.#patienceMs));
   }
 
@@ -120,7 +131,7 @@ export class Link {
       return 'silent';
     }
     if (this.#heartbeatAt <= now) {
-      this.#heartbeatAt = now + this.#options.heartbeatIntervalMs;
+      this.#heartbeatAt = now + this.#intervalMs;
       return 'heartbeat';
     }
     return undefined;

@@ -1,0 +1,139 @@
+/** What an NFP worker says in its bodies: JSON in one frame, keys and spellings as the releases write them. docs/protocols/nfp.md, section 2. */
+import { encodeNfpJson } from '@proj/frames/nfp';
+
+/** Who speaks. */
+export interface NfpSpeaker {
+  /** The worker. */
+  readonly name: string;
+  readonly service: string;
+}
+
+/** A question to a client, as it travels. */
+export interface NfpInputRequest {
+  readonly id: string;
+  readonly question: string;
+  readonly default: unknown;
+  /** Seconds. */
+  readonly timeout: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** What an event says besides who says it. */
+export interface NfpEventText {
+  readonly uuid: string;
+  readonly task: string;
+  readonly message: string;
+  readonly type?: string | undefined;
+  readonly status: string;
+  readonly severity: 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL';
+  readonly resource?: readonly string[] | undefined;
+  readonly extras?: Readonly<Record<string, unknown>> | undefined;
+  /** Seconds. */
+  readonly timeout?: number | undefined;
+}
+
+/** How a job ended. */
+export interface NfpOutcome {
+  readonly uuid: string;
+  readonly task: string;
+  readonly status: 'completed' | 'failed' | 'cancelled';
+  /** The result as JSON text. */
+  readonly result: string;
+  readonly errors: readonly string[];
+  /** Wall clock, in milliseconds since 1970; 0 when it never started. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+/** The state of a job, with further keys: answers 200 to DELETE, 201, 300, 102, 400, 404 and 500. */
+export function statusBody(speaker: NfpSpeaker, uuid: string, status: string, more: object = {}): Uint8Array[] {
+  return encodeNfpJson({ worker: speaker.name, uuid, status, service: speaker.service, ...more });
+}
+
+/** An event. Throws a `TypeError` for extras that are no JSON. `wallMs`: wall clock, in milliseconds since 1970. */
+export function eventBody(speaker: NfpSpeaker, text: NfpEventText, wallMs: number): Uint8Array[] {
+  const { uuid, task, message, type, status, severity, resource = [], extras, timeout } = text;
+  return encodeNfpJson({
+    worker: speaker.name,
+    service: speaker.service,
+    uuid,
+    event_type: type,
+    message,
+    task,
+    status,
+    resource,
+    severity,
+    timestamp: eventTime(wallMs),
+    extras,
+    timeout,
+  });
+}
+
+/** The result of a job, in UTF-8. */
+export function resultBody({ name, service }: NfpSpeaker, outcome: NfpOutcome): Uint8Array {
+  const { uuid, task, status, result, errors, startedAt, endedAt } = outcome;
+  const rest = JSON.stringify({
+    failed: status !== 'completed',
+    errors,
+    task: `${name}:${task}`,
+    messages: [],
+    juuid: uuid,
+    resources: [],
+    status,
+    task_started: startedAt === 0 ? null : cTime(startedAt),
+    task_completed: cTime(endedAt),
+    service,
+    diff: null,
+    dry_run: false,
+  });
+  return toUtf8.encode(`{${JSON.stringify(name)}:{"result":${result},${rest.slice(1)}}`);
+}
+
+const toUtf8 = new TextEncoder();
+
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const MONTH_ENDS = [31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365];
+const DAY_MS = 86_400_000;
+
+/** `Fri Nov 20 19:09:47 2026`, as the C library prints it; UTC. */
+function cTime(wallMs: number): string {
+  const { weekday, day, month, year } = dateOf(wallMs);
+  return `${weekday} ${month} ${day.toString().padStart(2)} ${clockOf(wallMs)} ${year}`;
+}
+
+/** `20-Nov-2026 19:09:45.225`; UTC. */
+function eventTime(wallMs: number): string {
+  const { day, month, year } = dateOf(wallMs);
+  const fraction = Math.floor(wallMs % 1000);
+  return `${two(day)}-${month}-${year} ${clockOf(wallMs)}.${fraction.toString().padStart(3, '0')}`;
+}
+
+function clockOf(wallMs: number): string {
+  const seconds = Math.floor((wallMs % DAY_MS) / 1000);
+  return `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
+}
+
+/** The Gregorian calendar, from 1970 on: the language's own dates are not for files that are pure. */
+function dateOf(wallMs: number): { weekday: string; day: number; month: string; year: number } {
+  const days = Math.floor(wallMs / DAY_MS);
+  let year = 1970;
+  let rest = days;
+  for (let length = lengthOf(year); rest >= length; length = lengthOf(year)) {
+    rest -= length;
+    year++;
+  }
+  const leap = lengthOf(year) - 365;
+  const ends = MONTH_ENDS.map((end, index) => (index === 0 ? end : end + leap));
+  const month = ends.findIndex((end) => rest < end);
+  const day = rest - (month === 0 ? 0 : (ends[month - 1] as number)) + 1;
+  return { weekday: DAYS[(days + 4) % 7] as string, day, month: MONTHS[month] as string, year };
+}
+
+function lengthOf(year: number): number {
+  return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 366 : 365;
+}
+
+function two(value: number): string {
+  return value.toString().padStart(2, '0');
+}

@@ -1,0 +1,285 @@
+/** The half of an NFP worker that has sockets, a store and tasks; which of them when is the session's business. */
+import { decodeNfpAtWorker, encodeNfp, nfpNameOf, nfpRoutingId } from '@proj/frames/nfp';
+import { Driver, ProjError, ROUTER_PEER } from '@proj/transport';
+import type { PortListener, PortOptions, RecordBatch, RecordStore, SocketPort, Transport } from '@proj/transport';
+import type { LossReason } from '../parts/contract.js';
+import { readCall } from './call.js';
+import type { NfpCallBody } from './call.js';
+import type { NfpAbortReason, NfpRun, NfpTaskOutcome, NfpWorkerEffect, NfpWorkerEvent } from './contract.js';
+import type { NfpWorkerNote } from './contract.js';
+import { decodeJob, JOB_PREFIX, jobKeys } from './job.js';
+import type { NfpStoredJob } from './job.js';
+import type { NfpWorkerSettings } from './options.js';
+import type { NfpWorkerSession } from './session.js';
+import { errorText } from './task-book.js';
+import type { TaskBook } from './task-book.js';
+import { TaskRun } from './task-run.js';
+import type { TaskRunHost } from './task-run.js';
+
+/** Messages that may wait in the socket before a task that streams has to wait too. */
+const PENDING_MAX = 64;
+
+/** How often a waiting task's turn is looked for: ports do not tell when they have room again. */
+const ROOM_CHECK_MS = 5;
+
+/** Answers that may wait for a broker that does not read. */
+const ANSWERS_MAX = 10_000;
+
+/** What a worker plugs in. */
+export interface NfpHostProgram {
+  readonly settings: NfpWorkerSettings;
+  readonly session: NfpWorkerSession;
+  readonly store: RecordStore;
+  readonly tasks: TaskBook;
+  onNote(note: NfpWorkerNote): void;
+  /** A task threw, or a socket failed. `uuid`: of the job, where there is one. */
+  onError(error: unknown, uuid?: string): void;
+  onPutDropped(): void;
+}
+
+/** Runs one session from {@link start} to {@link finish}. */
+export class NfpWorkerHost {
+  readonly #program: NfpHostProgram;
+  readonly #transport: Transport;
+  readonly #driver: Driver<NfpWorkerEvent, NfpWorkerEffect>;
+  readonly #ports = new Map<number, SocketPort>();
+  readonly #runs = new Map<number, TaskRun>();
+  readonly #leaving = new Set<Promise<void>>();
+  readonly #over: Promise<void>;
+  #end: () => void = () => undefined;
+  #refused: unknown;
+
+  /** The transport must be loaded, and the store open. */
+  constructor(program: NfpHostProgram, transport: Transport) {
+    this.#program = program;
+    this.#transport = transport;
+    this.#driver = new Driver(program.session, transport, this.#perform);
+    const ended = new Promise<void>((resolve) => {
+      this.#end = resolve;
+    });
+    this.#over = ended.then(() => this.#closed());
+  }
+
+  /** Resolves when the session has come to its end, by whatever cause, and socket and store are closed. */
+  get over(): Promise<void> {
+    return this.#over;
+  }
+
+  /** Reads the store, opens the first socket. Rejects with what store or transport say. */
+  async start(): Promise<void> {
+    const jobs = await this.#storedJobs();
+    this.#driver.dispatch({ kind: 'start', jobs });
+    if (this.#refused !== undefined) throw this.#refused as Error;
+  }
+
+  /** Ends the session, after its work or at once. May be repeated. */
+  finish(how: 'drain' | 'close'): Promise<void> {
+    this.#driver.dispatch({ kind: how });
+    return this.#over;
+  }
+
+  async #storedJobs(): Promise<NfpStoredJob[]> {
+    const jobs: NfpStoredJob[] = [];
+    for await (const [key, record] of this.#program.store.entries(JOB_PREFIX)) {
+      const job = decodeJob(record);
+      if (job === undefined)
+        throw new ProjError('CORRUPT', `store of NfpWorker: record ${JSON.stringify(key)} cannot be read; remove it`);
+      jobs.push(job);
+    }
+    return jobs;
+  }
+
+  async #closed(): Promise<void> {
+    await Promise.all(this.#leaving);
+    await this.#program.store.close();
+  }
+
+  readonly #perform = (effect: NfpWorkerEffect): void => {
+    switch (effect.kind) {
+      case 'open':
+        this.#open(effect.socket, effect.endpoint);
+        break;
+      case 'send':
+        this.#ports.get(effect.socket)?.send(ROUTER_PEER, encodeNfp(effect.command));
+        break;
+      case 'close':
+        this.#close(effect.socket, effect.flush);
+        break;
+      case 'commit':
+        void this.#commit(effect.commit, effect.batch);
+        break;
+      case 'load':
+        void this.#load(effect.load, effect.key);
+        break;
+      case 'run':
+        void this.#run(effect);
+        break;
+      case 'abort':
+        this.#runs.get(effect.run)?.abort(abortion(effect.reason));
+        break;
+      case 'put':
+        if (this.#runs.get(effect.run)?.put(effect.body) !== true) this.#program.onPutDropped();
+        break;
+      case 'input':
+        this.#runs.get(effect.run)?.settle(effect.id, effect.outcome);
+        break;
+      case 'note':
+        this.#program.onNote(effect.note);
+        break;
+      case 'ended':
+        this.#driver.stop();
+        this.#end();
+        break;
+    }
+  };
+
+  #open(socket: number, endpoint: string): void {
+    let port: SocketPort | undefined;
+    try {
+      port = this.#transport.dealer(this.#portOptions());
+      port.connect(endpoint);
+      port.start(this.#listenerOf(socket));
+      this.#ports.set(socket, port);
+    } catch (error) {
+      if (port !== undefined) this.#leave(port, false);
+      this.#refused = error;
+      this.#lost(socket, 'socket-failed');
+      this.#program.onError(error);
+    }
+  }
+
+  #portOptions(): PortOptions {
+    const { name, maxMessageFrames, maxMessageBytes } = this.#program.settings;
+    return { routingId: nfpRoutingId(name), maxMessageFrames, maxMessageBytes, peerQueueMax: ANSWERS_MAX };
+  }
+
+  #listenerOf(socket: number): PortListener {
+    return {
+      onMessage: (_peer, frames) => {
+        this.#driver.dispatch({ kind: 'message', socket, command: decodeNfpAtWorker(frames) });
+      },
+      onRejected: (_peer, reason) => {
+        this.#driver.dispatch({ kind: 'rejected', socket, reason });
+      },
+      onPeerGone: () => {
+        this.#lost(socket, 'peer-gone');
+      },
+      onUndeliverable: () => {
+        this.#driver.dispatch({ kind: 'undeliverable', socket });
+      },
+      onBroken: (error) => {
+        this.#lost(socket, 'socket-failed');
+        this.#program.onError(error);
+      },
+    };
+  }
+
+  #lost(socket: number, reason: LossReason): void {
+    this.#driver.dispatch({ kind: 'lost', socket, reason });
+  }
+
+  #close(socket: number, flush: boolean): void {
+    const port = this.#ports.get(socket);
+    this.#ports.delete(socket);
+    if (port !== undefined) this.#leave(port, flush);
+  }
+
+  #leave(port: SocketPort, flush: boolean): void {
+    const left = port.close(flush ? {} : { lingerMs: 0 }).finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+  }
+
+  async #commit(commit: number, batch: RecordBatch): Promise<void> {
+    try {
+      await this.#program.store.commit(batch);
+    } catch (error) {
+      this.#program.onError(error);
+      this.#driver.dispatch({ kind: 'commit-failed', commit, message: errorText(error) });
+      return;
+    }
+    this.#driver.dispatch({ kind: 'committed', commit });
+  }
+
+  async #load(load: number, key: string): Promise<void> {
+    let value: Uint8Array | undefined;
+    try {
+      value = await this.#program.store.get(key);
+    } catch (error) {
+      this.#program.onError(error);
+      this.#driver.dispatch({ kind: 'load-failed', load });
+      return;
+    }
+    this.#driver.dispatch({ kind: 'loaded', load, value });
+  }
+
+  async #run(run: NfpRun): Promise<void> {
+    const task = new TaskRun(run.uuid, run.task, this.#hostOf(run.run));
+    this.#runs.set(run.run, task);
+    let outcome: NfpTaskOutcome;
+    try {
+      const call = run.call ?? (await this.#callOf(run.uuid));
+      outcome = { result: await this.#program.tasks.run(this.#toCall(run, call), task) };
+    } catch (error) {
+      outcome = { errors: [errorText(error)] };
+      // Whatever a task throws once it was told to stop is its way of stopping.
+      if (!task.isAborted) this.#program.onError(error, run.uuid);
+    }
+    task.end();
+    this.#runs.delete(run.run);
+    this.#driver.dispatch({ kind: 'done', run: run.run, outcome });
+  }
+
+  /** A job that has waited, or was here before: its call was not kept in memory. */
+  async #callOf(uuid: string): Promise<NfpCallBody> {
+    const frame = await this.#program.store.get(jobKeys.call(uuid));
+    const call = frame === undefined ? 'it is gone' : readCall([frame], frame.length);
+    if (typeof call === 'string') throw new ProjError('CORRUPT', `call of the job in the store: ${call}`);
+    return call;
+  }
+
+  #toCall({ uuid, replyTo, attempt, timeoutMs }: NfpRun, { task, args, kwargs }: NfpCallBody) {
+    const { service } = this.#program.settings;
+    const client = replyTo === undefined ? '' : nfpNameOf(replyTo);
+    return { task, args, kwargs, uuid, client, service, timeoutMs, run: attempt };
+  }
+
+  #hostOf(run: number): TaskRunHost {
+    const { name, service, putQueueMax, maxMessageBytes } = this.#program.settings;
+    const { entropy } = this.#transport;
+    return {
+      self: { name, service },
+      putQueueMax,
+      maxMessageBytes,
+      wallMs: () => Math.floor(entropy.wallMicros() / 1000),
+      newId: () => entropy.uuid().replaceAll('-', ''),
+      sendEvent: (body) => {
+        this.#driver.dispatch({ kind: 'event', run, body });
+      },
+      sendChunk: async (chunk, isOver) => {
+        this.#driver.dispatch({ kind: 'stream', run, chunk });
+        while (!isOver() && this.#pending() >= PENDING_MAX) await this.#pause();
+      },
+      ask: (question) => {
+        this.#driver.dispatch({ kind: 'ask', run, question });
+      },
+    };
+  }
+
+  #pending(): number {
+    let most = 0;
+    for (const port of this.#ports.values()) most = Math.max(most, port.pending);
+    return most;
+  }
+
+  #pause(): Promise<void> {
+    const { clock } = this.#transport;
+    return new Promise((resolve) => {
+      clock.at(clock.now() + ROOM_CHECK_MS, resolve);
+    });
+  }
+}
+
+function abortion(reason: NfpAbortReason): ProjError {
+  if (reason === 'deleted') return new ProjError('REJECTED', 'job: its client has deleted it');
+  return new ProjError('CLOSED', `job: interrupted, the worker is closing (${reason})`);
+}

@@ -1,0 +1,52 @@
+/** What a client sends to a running task by PUT, as the task reads it: in order, bounded, over when the task is. */
+import type { NfpPut } from './task.js';
+
+type Reader = (result: IteratorResult<NfpPut, undefined>) => void;
+
+const OVER = { done: true, value: undefined } as const;
+
+/** A bounded queue with one reader. */
+export class PutQueue implements AsyncIterableIterator<NfpPut, undefined> {
+  readonly #max: number;
+  readonly #waiting: NfpPut[] = [];
+  readonly #readers: Reader[] = [];
+  #isOver = false;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** False when it was dropped: too many wait, or nobody reads any more. */
+  push(put: NfpPut): boolean {
+    if (this.#isOver) return false;
+    const reader = this.#readers.shift();
+    if (reader !== undefined) reader({ done: false, value: put });
+    else if (this.#waiting.length < this.#max) this.#waiting.push(put);
+    else return false;
+    return true;
+  }
+
+  /** Nothing more comes, and what waits is forgotten. */
+  end(): void {
+    this.#isOver = true;
+    this.#waiting.length = 0;
+    for (const reader of this.#readers.splice(0)) reader(OVER);
+  }
+
+  next(): Promise<IteratorResult<NfpPut, undefined>> {
+    const value = this.#waiting.shift();
+    if (value !== undefined) return Promise.resolve({ done: false, value });
+    if (this.#isOver) return Promise.resolve(OVER);
+    return new Promise((resolve) => this.#readers.push(resolve));
+  }
+
+  /** A `for await` that ends early: later PUTs are dropped. */
+  return(): Promise<IteratorResult<NfpPut, undefined>> {
+    this.end();
+    return Promise.resolve(OVER);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}

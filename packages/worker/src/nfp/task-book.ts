@@ -1,0 +1,57 @@
+/** The tasks of an NFP worker: which there are, and how one is called. */
+import type { StandardSchema } from '@proj/frames/service';
+import { ProjError } from '@proj/transport';
+import type { NfpTask, NfpTaskCall, NfpTaskContext, NfpTaskHandler } from './task.js';
+
+/** Issues of a schema that are told to the client, and characters of an error. */
+const ISSUES_MAX = 16;
+const ERROR_MAX = 10_000;
+
+/** Tasks by name. */
+export class TaskBook {
+  readonly #tasks: ReadonlyMap<string, NfpTask>;
+
+  constructor(tasks: Readonly<Record<string, NfpTask | NfpTaskHandler>>) {
+    const all = Object.entries(tasks);
+    this.#tasks = new Map(all.map(([name, task]) => [name, typeof task === 'function' ? { handler: task } : task]));
+  }
+
+  /** For listings. */
+  get list(): { readonly name: string; readonly description: string }[] {
+    return [...this.#tasks].map(([name, { description = '' }]) => ({ name, description }));
+  }
+
+  /** Runs a task and returns its result as JSON text. Rejects as the task does, and with `REJECTED` for a call that fits none. */
+  async run(call: NfpTaskCall, context: NfpTaskContext): Promise<string> {
+    const task = this.#tasks.get(call.task);
+    if (task === undefined) throw new ProjError('REJECTED', `unknown task ${JSON.stringify(call.task.slice(0, 255))}`);
+    const args = (await checked('args', task.args, call.args)) as NfpTaskCall['args'];
+    const kwargs = (await checked('kwargs', task.kwargs, call.kwargs)) as NfpTaskCall['kwargs'];
+    return toJson(await task.handler({ ...call, args, kwargs }, context));
+  }
+}
+
+/** What a client is told about an error. */
+export function errorText(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.slice(0, ERROR_MAX);
+}
+
+async function checked(what: string, schema: StandardSchema | undefined, value: unknown): Promise<unknown> {
+  if (schema === undefined) return value;
+  const result = await schema['~standard'].validate(value);
+  if (result.issues === undefined) return result.value;
+  const issues = result.issues.slice(0, ISSUES_MAX).map(({ message, path = [] }) => {
+    const keys = path.map((part) => String(typeof part === 'object' ? part.key : part));
+    return `${[what, ...keys].join('.')}: ${message}`;
+  });
+  throw new ProjError('REJECTED', issues.join('; '), { details: result.issues });
+}
+
+function toJson(value: unknown): string {
+  if (value === undefined) return 'null';
+  // The type of JSON.stringify does not say so, but it returns undefined for what it cannot express.
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) throw new ProjError('PROTOCOL_LOCAL', `result: JSON cannot express ${typeof value}`);
+  return text;
+}

@@ -1,0 +1,186 @@
+/** One run of an NFP task, seen from both sides: the context it is given, and what its host does to it. */
+import { decodeNfpJson } from '@proj/frames/nfp';
+import { ProjError } from '@proj/transport';
+import { toBuffers } from '../handler.js';
+import { eventBody } from './bodies.js';
+import type { NfpSpeaker } from './bodies.js';
+import type { NfpInputOutcome, NfpQuestion } from './contract.js';
+import { PutQueue } from './put-queue.js';
+import type { NfpEventOptions, NfpInputOptions, NfpTaskContext } from './task.js';
+
+const DAY_MS = 86_400_000;
+const INPUT_TIMEOUT_MS = 60_000;
+
+/** The last 100 events of a job are kept with its result, so none may be large. */
+const EVENT_MAX_BYTES = 65_536;
+
+/** Frames of a STREAM besides its bytes: an address, a uuid and fixed frames. */
+const ENVELOPE_BYTES = 1024;
+
+/** What a run needs from its host. */
+export interface TaskRunHost {
+  readonly self: NfpSpeaker;
+  readonly putQueueMax: number;
+  readonly maxMessageBytes: number;
+  /** Milliseconds since 1970. */
+  wallMs(): number;
+  /** A new id for a question. */
+  newId(): string;
+  sendEvent(body: readonly Uint8Array[]): void;
+  /** Resolves when the next chunk may follow. */
+  sendChunk(chunk: Uint8Array, isOver: () => boolean): Promise<void>;
+  ask(question: NfpQuestion): void;
+}
+
+interface Asked {
+  readonly id: string;
+  readonly options: NfpInputOptions;
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/** The context of one run. Fields that most tasks never touch are made when asked for. */
+export class TaskRun implements NfpTaskContext {
+  readonly #uuid: string;
+  readonly #task: string;
+  readonly #host: TaskRunHost;
+  #puts: PutQueue | undefined;
+  #controller: AbortController | undefined;
+  #aborted: Error | undefined;
+  #isOver = false;
+  #asked: Asked | undefined;
+  #questions: Promise<unknown> = Promise.resolve();
+
+  constructor(uuid: string, task: string, host: TaskRunHost) {
+    this.#uuid = uuid;
+    this.#task = task;
+    this.#host = host;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
+    return this.#controller.signal;
+  }
+
+  get puts(): PutQueue {
+    return (this.#puts ??= this.#newQueue());
+  }
+
+  /** True once it was told to stop. */
+  get isAborted(): boolean {
+    return this.#aborted !== undefined;
+  }
+
+  readonly progress: NfpTaskContext['progress'] = (message, options) => {
+    this.event(message, { ...options, type: 'progress' });
+  };
+
+  readonly event: NfpTaskContext['event'] = (message, options = {}) => {
+    if (!this.#isOver) this.#host.sendEvent(this.#eventBody(message, options));
+  };
+
+  readonly stream: NfpTaskContext['stream'] = async (chunk) => {
+    this.#throwIfAborted();
+    if (this.#isOver) throw new ProjError('PROTOCOL_LOCAL', 'stream: the task has already ended');
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    const max = this.#host.maxMessageBytes - ENVELOPE_BYTES;
+    if (bytes.length > max)
+      throw new ProjError('PROTOCOL_LOCAL', `stream chunk of ${bytes.length} bytes: allowed are ${max}`);
+    await this.#host.sendChunk(bytes, () => this.#isOver || this.isAborted);
+    this.#throwIfAborted();
+  };
+
+  readonly requestInput: NfpTaskContext['requestInput'] = (question, options = {}) => {
+    const answer = this.#questions.then(() => this.#ask(question, options));
+    this.#questions = answer.catch(() => undefined);
+    return answer;
+  };
+
+  /** What a client sent. False when it was dropped. */
+  put(body: readonly Uint8Array[]): boolean {
+    return this.puts.push({ value: decodeNfpJson(body), body: toBuffers(body) });
+  }
+
+  /** What became of a question. */
+  settle(id: string, outcome: NfpInputOutcome): void {
+    const asked = this.#asked;
+    if (asked?.id !== id) return;
+    this.#asked = undefined;
+    if (outcome.kind === 'answered') asked.resolve(outcome.value);
+    else if (outcome.kind === 'refused') asked.reject(new ProjError('REJECTED', 'input: the client does not answer'));
+    else if ('default' in asked.options) asked.resolve(asked.options.default);
+    else asked.reject(new ProjError('TIMEOUT', `input: no answer within ${timeoutOf(asked.options)} ms`));
+  }
+
+  /** Tells the task to stop. */
+  abort(reason: Error): void {
+    this.#aborted = reason;
+    this.#controller?.abort(reason);
+    this.#puts?.end();
+    this.#asked?.reject(reason);
+    this.#asked = undefined;
+  }
+
+  /** The task has ended. */
+  end(): void {
+    this.#isOver = true;
+    this.#puts?.end();
+    this.#asked?.reject(new ProjError('CLOSED', 'input: the task has ended'));
+    this.#asked = undefined;
+  }
+
+  #newQueue(): PutQueue {
+    const queue = new PutQueue(this.#host.putQueueMax);
+    if (this.#isOver || this.isAborted) queue.end();
+    return queue;
+  }
+
+  #eventBody(message: string, options: NfpEventOptions): readonly Uint8Array[] {
+    const { type, severity = 'INFO', status = 'running', resource, extras } = options;
+    const text = { uuid: this.#uuid, task: this.#task, message, type, severity, status, resource, extras };
+    let body: readonly Uint8Array[];
+    try {
+      body = eventBody(this.#host.self, text, this.#host.wallMs());
+    } catch (cause) {
+      throw new ProjError('PROTOCOL_LOCAL', `event ${JSON.stringify(message)}: extras must be JSON`, { cause });
+    }
+    const bytes = (body[0] as Uint8Array).length;
+    if (bytes > EVENT_MAX_BYTES)
+      throw new ProjError('PROTOCOL_LOCAL', `event of ${bytes} bytes: allowed are ${EVENT_MAX_BYTES}`);
+    return body;
+  }
+
+  #ask(question: string, options: NfpInputOptions): Promise<unknown> {
+    this.#throwIfAborted();
+    if (this.#isOver) throw new ProjError('PROTOCOL_LOCAL', 'input: the task has already ended');
+    const timeoutMs = timeoutOf(options);
+    const { metadata = {} } = options;
+    assertJson(question, [options.default, metadata]);
+    const id = this.#host.newId();
+    return new Promise((resolve, reject) => {
+      this.#asked = { id, options, resolve, reject };
+      this.#host.ask({ id, question, default: options.default ?? null, timeoutMs, metadata });
+    });
+  }
+
+  #throwIfAborted(): void {
+    if (this.#aborted !== undefined) throw this.#aborted;
+  }
+}
+
+function timeoutOf({ timeoutMs = INPUT_TIMEOUT_MS }: NfpInputOptions): number {
+  if (timeoutMs >= 1 && timeoutMs <= DAY_MS) return timeoutMs;
+  throw new ProjError('OPTIONS_INVALID', `input: timeoutMs = ${timeoutMs}: allowed are 1 to ${DAY_MS}`);
+}
+
+function assertJson(question: string, values: unknown): void {
+  let bytes: number;
+  try {
+    bytes = JSON.stringify([question, values]).length;
+  } catch (cause) {
+    throw new ProjError('PROTOCOL_LOCAL', `input ${JSON.stringify(question)}: it must be JSON`, { cause });
+  }
+  if (bytes > EVENT_MAX_BYTES / 4)
+    throw new ProjError('PROTOCOL_LOCAL', `input: a question of ${bytes} characters is too long`);
+}

@@ -1,0 +1,176 @@
+/** NFP worker, the facade: jobs for one service of a NORFAB broker. Rules: session.ts and docs/protocols/nfp.md section 5. */
+import { createHash } from 'node:crypto';
+import { Emitter, memoryRecords, parseOptions, ProjError } from '@proj/transport';
+import type { RecordStore, Transport } from '@proj/transport';
+import type { LossReason } from '../parts/contract.js';
+import type { NfpWorkerNote } from './contract.js';
+import { NfpTotals } from './counts.js';
+import type { NfpWorkerTotals } from './counts.js';
+import { NfpWorkerHost } from './host.js';
+import { nfpWorkerOptions } from './options.js';
+import type { NfpWorkerOptions, NfpWorkerSettings } from './options.js';
+import { NfpWorkerSession } from './session.js';
+import type { NfpWorkerCounters } from './session.js';
+import { TaskBook } from './task-book.js';
+
+/** Events of an {@link NfpWorker}. */
+export interface NfpWorkerEvents {
+  /** READY went out. */
+  ready: { readonly endpoint: string };
+  /** A conversation was lost; the next one begins in `retryInMs`. Jobs go on. */
+  lost: { readonly endpoint: string; readonly reason: LossReason; readonly retryInMs: number };
+  /** A management command was obeyed; after `shutdown` the worker drains by itself. */
+  management: { readonly task: 'restart' | 'shutdown' | 'disconnect' };
+  /** Anything worth a log line or a counter, `ready`, `lost` and the life of each job included. */
+  note: NfpWorkerNote;
+  /** A task threw, the store failed, or a socket did. The worker goes on. `uuid`: of the job, where there is one. */
+  error: { readonly error: unknown; readonly uuid?: string };
+}
+
+/** Sizes now and totals since construction. */
+export interface NfpWorkerStats extends NfpWorkerCounters, NfpWorkerTotals {}
+
+/** Characters of a digest: 132 bits, so that no two calls are taken for the same. */
+const DIGEST_LENGTH = 22;
+
+/**
+ * Serves one service of a NORFAB broker: accepts a job when it is in the store, runs `concurrency` of them at a time in the
+ * order of acceptance, and keeps results for whoever asks.
+ *
+ * ```ts
+ * await using worker = new NfpWorker({ service: 'math', name: 'math-1', tasks: { add: ({ args }) => args[0] + args[1] } });
+ * await worker.start();
+ * ```
+ *
+ * A job may run more than once, after a crash: tasks are idempotent, or `crashPolicy` is `fail`.
+ */
+export class NfpWorker {
+  readonly #settings: NfpWorkerSettings;
+  readonly #store: RecordStore;
+  readonly #tasks: TaskBook;
+  readonly #session: NfpWorkerSession;
+  readonly #events = new Emitter<NfpWorkerEvents>();
+  readonly #totals = new NfpTotals();
+  #transport: Transport | undefined;
+  #host: NfpWorkerHost | undefined;
+  #starting: Promise<void> | undefined;
+  #isEnding = false;
+
+  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  constructor(options: NfpWorkerOptions) {
+    const settings = parseOptions('NfpWorker', nfpWorkerOptions, options);
+    this.#settings = settings;
+    this.#store = settings.store ?? memoryRecords();
+    this.#tasks = new TaskBook(settings.tasks);
+    this.#session = new NfpWorkerSession(
+      { ...settings, taskList: this.#tasks.list },
+      {
+        random: () => this.#entropy().random(),
+        wallMicros: () => this.#entropy().wallMicros(),
+        digest: (text) => createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_LENGTH),
+      },
+    );
+  }
+
+  /**
+   * Opens the store, goes on with the jobs it holds, and says READY; resolves when that is done, whether or not a broker is
+   * there. Rejects with `UNAVAILABLE` (no ZeroMQ or no database on this machine), `CORRUPT`, `OPTIONS_INVALID` (an endpoint the
+   * transport refuses) or `CLOSED`, and nothing is left open. Idempotent.
+   */
+  start(): Promise<void> {
+    return (this.#starting ??= this.#start());
+  }
+
+  /**
+   * Accepts and begins nothing more, lets running tasks finish within `drainMs`, says DISCONNECT, closes. Jobs that wait stay in
+   * the store for the next start, and so do running ones that had to be aborted. Idempotent.
+   */
+  drain(): Promise<void> {
+    return this.#finish('drain');
+  }
+
+  /** As {@link NfpWorker.drain}, but aborts running tasks at once; resolves when they have ended. Idempotent, also during a drain. */
+  close(): Promise<void> {
+    return this.#finish('close');
+  }
+
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Adds a listener and returns the function that removes it. */
+  on<Name extends keyof NfpWorkerEvents>(name: Name, listener: (event: NfpWorkerEvents[Name]) => void): () => void {
+    return this.#events.on(name, listener);
+  }
+
+  /** Sizes now and totals since construction, as a copy. */
+  stats(): NfpWorkerStats {
+    return { ...this.#session.counters(), ...this.#totals.get() };
+  }
+
+  async #start(): Promise<void> {
+    const transport = this.#settings.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
+    this.#assertOpen();
+    await transport.load();
+    this.#assertOpen();
+    this.#transport = transport;
+    await this.#store.open();
+    const host = this.#newHost(transport);
+    try {
+      this.#assertOpen();
+      await host.start();
+      this.#assertOpen();
+      this.#host = host;
+    } catch (error) {
+      await host.finish('close');
+      throw error;
+    }
+  }
+
+  async #finish(how: 'drain' | 'close'): Promise<void> {
+    this.#isEnding = true;
+    // A start that is under way finds out by itself, and leaves nothing open.
+    await this.#starting?.catch(() => undefined);
+    await this.#host?.finish(how);
+  }
+
+  #newHost(transport: Transport): NfpWorkerHost {
+    return new NfpWorkerHost(
+      {
+        settings: this.#settings,
+        session: this.#session,
+        store: this.#store,
+        tasks: this.#tasks,
+        onNote: this.#onNote,
+        onError: (error, uuid) => {
+          this.#events.emit('error', uuid === undefined ? { error } : { error, uuid });
+        },
+        onPutDropped: () => {
+          this.#totals.putDropped();
+        },
+      },
+      transport,
+    );
+  }
+
+  readonly #onNote = (note: NfpWorkerNote): void => {
+    this.#totals.add(note);
+    if (note.code === 'ready' || note.code === 'lost' || note.code === 'management') {
+      const { code, ...event } = note;
+      this.#events.emit(code, event);
+    }
+    this.#events.emit('note', note);
+  };
+
+  #assertOpen(): void {
+    if (this.#isEnding)
+      throw new ProjError('CLOSED', `NfpWorker ${JSON.stringify(this.#settings.name)}: it was closed`);
+  }
+
+  /** The session asks from its first event on, which comes when the transport is there. */
+  #entropy(): Transport['entropy'] {
+    if (this.#transport === undefined) throw new Error('NfpWorker: not started');
+    return this.#transport.entropy;
+  }
+}
