@@ -17,7 +17,19 @@ export type {
 } from './emqp/effects.js';
 export { EmqpBrokerEngine } from './emqp/engine.js';
 export { emqpBrokerOptions } from './emqp/options.js';
-export type { EmqpBrokerOptions, EmqpBrokerSettings } from './emqp/options.js';
+export type { EmqpBrokerOptions, EmqpBrokerSettings, EmqpPublisher } from './emqp/options.js';
+export { EmqpPubSub } from './emqp/pubsub.js';
+export type { EmqpPubSubEndpoints, EmqpPubSubEvents } from './emqp/pubsub.js';
+export { EmqpPubSubEngine } from './emqp/pubsub-engine.js';
+export type {
+  EmqpPubSubDrop,
+  EmqpPubSubEffect,
+  EmqpPubSubEvent,
+  EmqpPubSubNote,
+  EmqpPubSubStats,
+} from './emqp/pubsub-engine.js';
+export { emqpPubSubOptions } from './emqp/pubsub-options.js';
+export type { EmqpPubSubOptions, EmqpPubSubSettings } from './emqp/pubsub-options.js';
 export type { EmqpBrokerStats, EmqpQueueStats } from './emqp/stats.js';
 export { MdpBroker } from './mdp/broker.js';
 export type { MdpBrokerEvents } from './mdp/broker.js';

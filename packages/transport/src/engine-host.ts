@@ -1,11 +1,15 @@
 /** The half of a server that has sockets, a timer and a life: start, drain, close. What happens on them is the engine's business. No protocol. */
+import { oncePerMinute } from '@proj/heartbeat';
 import { Driver } from './driver.js';
 import type { Engine } from './engine.js';
 import { ProjError } from './errors.js';
 import type {
+  CurveOptions,
+  HandshakeRefusal,
   Peer,
   PortListener,
   PortOptions,
+  PublisherPort,
   RejectReason,
   SocketPort,
   Transport,
@@ -30,24 +34,43 @@ export interface SocketPlan<Event> {
   onSent?(peer: Peer, frames: readonly Uint8Array[]): Event | undefined;
 }
 
+/** One PUB socket of a server. */
+export interface PublisherPlan {
+  /** Where to bind it; port `*` allowed. */
+  readonly bind: readonly string[];
+  readonly port: PortOptions;
+}
+
 /** What a server of one protocol plugs in. */
 export interface HostProgram<Event, Effect> {
   /** Name of the facade, for messages of errors. */
   readonly name: string;
   readonly engine: Engine<Event, Effect>;
   readonly sockets: readonly SocketPlan<Event>[];
+  /** Default: none. */
+  readonly publishers?: readonly PublisherPlan[];
+  /** CURVE of every socket whose own options have none. */
+  readonly curve?: CurveOptions;
   /** The first event, before anything that happens on a socket. Default: none. */
   readonly started?: Event;
   /** The event that tells the engine to come to an end; it answers by `perform`, which then calls {@link EngineHost.drained}. */
   readonly drain: Event;
   perform(effect: Effect): void;
+  /** A peer was not let in; told of the same key or address, and the same cause, at most once a minute. */
+  onRefused?(refusal: HandshakeRefusal): void;
   /** A socket failed for good. */
   onBroken(error: Error): void;
+}
+
+/** How many handshakes of CURVE have failed, by reason. */
+export interface RefusalCounts {
+  readonly refused: Readonly<Record<HandshakeRefusal['reason'], number>>;
 }
 
 interface Running<Event, Effect> {
   readonly transport: Transport;
   readonly ports: readonly SocketPort[];
+  readonly publishers: readonly PublisherPort[];
   readonly driver: Driver<Event, Effect>;
 }
 
@@ -55,6 +78,8 @@ interface Running<Event, Effect> {
 export class EngineHost<Event, Effect> {
   readonly #program: HostProgram<Event, Effect>;
   readonly #transport: () => Promise<Transport>;
+  readonly #refused = { key: 0, handshake: 0 };
+  readonly #refusalNotes = oncePerMinute();
   #starting: Promise<string[][]> | undefined;
   #running: Running<Event, Effect> | undefined;
   #draining: Promise<void> | undefined;
@@ -68,7 +93,7 @@ export class EngineHost<Event, Effect> {
   }
 
   /**
-   * Binds, connects and serves; resolves to the bound endpoints of each socket. Rejects with what the transport says, or with
+   * Binds, connects and serves; resolves to the bound endpoints of each socket, then of each publisher. Rejects with what the transport says, or with
    * `CLOSED`, and nothing is left bound. One start, however often it is called.
    */
   start(): Promise<string[][]> {
@@ -90,6 +115,11 @@ export class EngineHost<Event, Effect> {
     return this.#closing === undefined ? this.#running?.transport : undefined;
   }
 
+  /** Totals so far, as a copy. */
+  get refusals(): RefusalCounts {
+    return { refused: { ...this.#refused } };
+  }
+
   /** To be called when the engine has come to its end. */
   drained(): void {
     this.#onDrained();
@@ -98,6 +128,11 @@ export class EngineHost<Event, Effect> {
   /** Queues a message at a socket, by its place in the program; does nothing while not running. */
   send(socket: number, peer: Peer, frames: readonly Uint8Array[]): void {
     this.#running?.ports[socket]?.send(peer, frames);
+  }
+
+  /** Hands a message to whoever subscribed at a publisher, by its place in the program; does nothing while not running. */
+  publish(publisher: number, frames: readonly Uint8Array[]): void {
+    this.#running?.publishers[publisher]?.publish(frames);
   }
 
   /** Messages at that socket that wait for this peer, which does not read; 0 while not running. */
@@ -111,20 +146,23 @@ export class EngineHost<Event, Effect> {
   }
 
   async #start(): Promise<string[][]> {
-    const { name, sockets } = this.#program;
+    const { name, sockets, publishers: plans = [], curve } = this.#program;
+    const secured = (port: PortOptions): PortOptions => (curve === undefined ? port : { curve, ...port });
     if (this.#isClosing()) throw new ProjError('CLOSED', `${name}: start after close`);
     const transport = await this.#transport();
     await transport.load();
     const ports: SocketPort[] = [];
+    const publishers: PublisherPort[] = [];
     try {
-      for (const { kind, port } of sockets) ports.push(transport[kind](port));
-      const bound = await bindAll(ports, sockets);
+      for (const { kind, port } of sockets) ports.push(transport[kind](secured(port)));
+      for (const { port } of plans) publishers.push(transport.publisher(secured(port)));
+      const bound = await bindAll([...ports, ...publishers], [...sockets, ...plans]);
       if (this.#isClosing()) throw new ProjError('CLOSED', `${name}: closed while it started`);
       connectAll(ports, sockets);
-      this.#serve(ports, transport);
+      this.#serve(ports, publishers, transport);
       return bound;
     } catch (error) {
-      await closeAll(ports);
+      await closeAll([...ports, ...publishers]);
       throw error;
     }
   }
@@ -134,17 +172,33 @@ export class EngineHost<Event, Effect> {
     return this.#closing !== undefined;
   }
 
-  #serve(ports: readonly SocketPort[], transport: Transport): void {
+  #serve(ports: readonly SocketPort[], publishers: readonly PublisherPort[], transport: Transport): void {
     const { engine, sockets, started } = this.#program;
     const driver = new Driver<Event, Effect>(engine, transport, (effect) => {
       this.#program.perform(effect);
     });
-    this.#running = { transport, ports, driver };
-    for (const [index, plan] of sockets.entries()) ports[index]?.start(this.#listen(plan, driver));
+    this.#running = { transport, ports, publishers, driver };
+    for (const publisher of publishers)
+      publisher.start({
+        onRefused: (refusal) => {
+          this.#onRefused(refusal, transport);
+        },
+        onBroken: (error) => {
+          this.#program.onBroken(error);
+        },
+      });
+    for (const [index, plan] of sockets.entries()) ports[index]?.start(this.#listen(plan, driver, transport));
     if (started !== undefined) driver.dispatch(started);
   }
 
-  #listen(plan: SocketPlan<Event>, driver: Driver<Event, Effect>): PortListener {
+  #onRefused(refusal: HandshakeRefusal, { clock }: Transport): void {
+    const { reason, cause = '', publicKey = [], address = '' } = refusal;
+    this.#refused[reason]++;
+    const about = [reason, cause, publicKey.join(','), address].join(' ');
+    if (this.#refusalNotes.allow(about, clock.now())) this.#program.onRefused?.(refusal);
+  }
+
+  #listen(plan: SocketPlan<Event>, driver: Driver<Event, Effect>, transport: Transport): PortListener {
     const tell = (event: Event | undefined) => {
       if (event !== undefined) driver.dispatch(event);
     };
@@ -160,6 +214,9 @@ export class EngineHost<Event, Effect> {
       },
       onRejected: (peer, reason) => {
         tell(plan.onRejected(peer, reason));
+      },
+      onRefused: (refusal) => {
+        this.#onRefused(refusal, transport);
       },
       onBroken: (error) => {
         this.#program.onBroken(error);
@@ -191,11 +248,18 @@ export class EngineHost<Event, Effect> {
     // Whoever waits for a drain that `close` has overtaken.
     this.#onDrained();
     const lingers = how === 'drained' ? this.#program.sockets.map(({ drainLingerMs }) => drainLingerMs) : [];
-    await closeAll(this.#running?.ports ?? [], lingers);
+    const { ports = [], publishers = [] } = this.#running ?? {};
+    await closeAll([...ports, ...publishers], lingers);
   }
 }
 
-async function bindAll(ports: readonly SocketPort[], plans: readonly SocketPlan<unknown>[]): Promise<string[][]> {
+/** What every socket of a server can do. */
+type Bindable = Pick<SocketPort, 'bind' | 'close'>;
+
+async function bindAll(
+  ports: readonly Bindable[],
+  plans: readonly { readonly bind?: readonly string[] }[],
+): Promise<string[][]> {
   const bound: string[][] = [];
   for (const [index, port] of ports.entries()) {
     const endpoints: string[] = [];
@@ -210,7 +274,7 @@ function connectAll(ports: readonly SocketPort[], plans: readonly SocketPlan<unk
     for (const endpoint of plans[index]?.connect ?? []) port.connect(endpoint);
 }
 
-async function closeAll(ports: readonly SocketPort[], lingers: readonly (number | undefined)[] = []): Promise<void> {
+async function closeAll(ports: readonly Bindable[], lingers: readonly (number | undefined)[] = []): Promise<void> {
   await Promise.all(
     ports.map((port, index) => {
       const lingerMs = lingers[index];

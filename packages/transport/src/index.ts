@@ -5,7 +5,7 @@ export { Driver } from './driver.js';
 export { Emitter } from './emitter.js';
 export type { Engine, Entropy, TimerEvent } from './engine.js';
 export { EngineHost } from './engine-host.js';
-export type { HostProgram, SocketPlan } from './engine-host.js';
+export type { HostProgram, PublisherPlan, RefusalCounts, SocketPlan } from './engine-host.js';
 export { isProjError, ProjError } from './errors.js';
 export type { ProjErrorCode, ProjErrorOptions } from './errors.js';
 export { parseOptions } from './options.js';

@@ -21,7 +21,7 @@ import type {
 } from './effects.js';
 import { EmqpBrokerEngine } from './engine.js';
 import { emqpBrokerOptions } from './options.js';
-import type { EmqpBrokerOptions, EmqpBrokerSettings } from './options.js';
+import type { EmqpBrokerOptions, EmqpBrokerSettings, EmqpPublisher } from './options.js';
 import type { EmqpBrokerStats } from './stats.js';
 
 /** Events of an {@link EmqpBroker}. */
@@ -62,12 +62,14 @@ export class EmqpBroker {
   readonly #engine: EmqpBrokerEngine;
   readonly #host: EngineHost<EmqpBrokerEvent, EmqpBrokerEffect>;
   readonly #events = new Emitter<EmqpBrokerEvents>();
+  readonly #pubSub: EmqpPublisher | undefined;
   #transport: Transport | undefined;
   #starting: Promise<EmqpBrokerEndpoints> | undefined;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: EmqpBrokerOptions = {}) {
     const settings = parseOptions('EmqpBroker', emqpBrokerOptions, options);
+    this.#pubSub = settings.pubSub;
     this.#engine = new EmqpBrokerEngine(settings, this.#entropy());
     this.#host = new EngineHost<EmqpBrokerEvent, EmqpBrokerEffect>(
       {
@@ -144,6 +146,9 @@ export class EmqpBroker {
         break;
       case 'note':
         this.#events.emit('note', effect);
+        break;
+      case 'publish':
+        this.#pubSub?.publish(effect.topic, effect.body);
         break;
       case 'peer-joined':
         this.#events.emit('peer-joined', effect);

@@ -21,6 +21,8 @@ export interface EmqpBrokerCounters {
   moved: number;
   /** SCHEDULEs and UNSCHEDULEs forwarded. */
   schedulings: number;
+  /** PUBLISHes handed to the pub-sub device. */
+  handedOver: number;
   peersJoined: number;
   peersLeft: number;
   heartbeatsSent: number;
@@ -83,6 +85,7 @@ export function newCounters(): EmqpBrokerCounters {
     headersIgnored: 0,
     moved: 0,
     schedulings: 0,
+    handedOver: 0,
     peersJoined: 0,
     peersLeft: 0,
     heartbeatsSent: 0,

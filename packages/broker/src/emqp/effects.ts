@@ -163,5 +163,7 @@ export type EmqpBrokerEffect =
   | EmqpPeerJoinedNotice
   | EmqpPeerLeftNotice
   | EmqpBrokerNote
+  /** For the pub-sub device. */
+  | { readonly kind: 'publish'; readonly topic: Uint8Array; readonly body: Uint8Array }
   /** Nothing more will be sent; further events are ignored. */
   | { readonly kind: 'drained' };

@@ -14,10 +14,12 @@
  * | 26 DISCONNECT | `#onDisconnect` |
  * | 27 stop | `#onDrain`, `#perhapsSendHome`, `#finish` |
  * | 28 to 30 administration | `#onAdmin`, `admin.ts` |
+ * | 32 PUBLISH | `#onPublish`; the device itself: `pubsub-engine.ts` |
  */
 import type {
   EmqpInformScheduler,
   EmqpInformWorker,
+  EmqpPublish,
   EmqpQueue,
   EmqpRequest,
   EmqpResult,
@@ -146,7 +148,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
         routeScheduling(command, from, this.#books, this.#out);
         break;
       case 'publish':
-        this.#out.dropMessage('publish-unserved', from);
+        this.#onPublish(from, command);
         break;
       case 'disconnect':
         this.#onDisconnect(from, command.id);
@@ -399,6 +401,16 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
       lost.push(leaver.open);
     }
     for (const open of lost) this.#jobs.recover(open);
+  }
+
+  /** Rule 32: for the pub-sub device, if it is in this process. */
+  #onPublish(from: EmqpParty, { topic, body }: EmqpPublish): void {
+    if (this.#settings.pubSub === undefined) {
+      this.#out.dropMessage('publish-unserved', from);
+      return;
+    }
+    this.#out.counters.handedOver++;
+    this.#out.effects.push({ kind: 'publish', topic, body });
   }
 
   #sendHeartbeats(): void {

@@ -2,6 +2,12 @@
 import * as z from 'zod';
 import { count, endpoints, milliseconds, transport } from '../options.js';
 
+/** What a broker asks of a pub-sub device in its process. */
+export interface EmqpPublisher {
+  /** As `EmqpPubSub.publish`. */
+  publish(topic: Uint8Array, body: Uint8Array): void;
+}
+
 /** Schema of {@link EmqpBrokerOptions}. All fields are optional; unknown ones are refused. */
 export const emqpBrokerOptions = z
   .strictObject({
@@ -47,6 +53,8 @@ export const emqpBrokerOptions = z
     byes: z.enum(['both', 'kbai', 'kbye']).default('both'),
     /** Obey DISCONNECT on frontend and backend as EventMQ does. Default false: any client could stop the broker. */
     allowClientDisconnect: z.boolean().default(false),
+    /** Where PUBLISHes go that come to frontend or backend: an `EmqpPubSub` of this process. Default none, then they are dropped. */
+    pubSub: z.custom<EmqpPublisher>(isPublisher, 'must be an EmqpPubSub').optional(),
     /** Frames of one message. Default 64. */
     maxMessageFrames: z.int().min(9).max(1_000_000).default(64),
     /** Bytes of one message. Default 64 MiB. */
@@ -72,3 +80,7 @@ export type EmqpBrokerOptions = z.input<typeof emqpBrokerOptions>;
 
 /** Validated options with every default filled in. */
 export type EmqpBrokerSettings = z.output<typeof emqpBrokerOptions>;
+
+function isPublisher(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && typeof (value as Partial<EmqpPublisher>).publish === 'function';
+}

@@ -173,6 +173,8 @@ export class BrokerUnderTest {
         this.#lastSent.set(effect.peer.key, effect.command);
         this.#lastSent.set(`${effect.peer.key} ${effect.command.id}`, effect.command);
         return `-> ${nameOf(effect)} ${describeCommand(effect.command)}`;
+      case 'publish':
+        return `publish ${latin1(effect.topic)} ${latin1(effect.body)}`;
       case 'peer-joined':
         return `joined ${nameOf(effect)} ${effect.role}`;
       case 'peer-left':

@@ -1,0 +1,99 @@
+/** eMQP/1.0, the pub-sub device: rule 31 of docs/protocols/emqp.md. What is published, what is dropped, and the totals. */
+import type { EmqpMalformedReason, EmqpPublish, EmqpPublished, EmqpToPubSub } from '@proj/frames/emqp';
+import { type OncePer, oncePerMinute } from '@proj/heartbeat';
+import type { Engine, Peer, RejectReason, TimerEvent } from '@proj/transport';
+
+/** A fact reported to the device. */
+export type EmqpPubSubEvent =
+  | { readonly kind: 'message'; readonly peer: Peer; readonly command: EmqpToPubSub }
+  /** A PUBLISH that came to somebody else in this process: rule 32. */
+  | { readonly kind: 'handed-over'; readonly command: Pick<EmqpPublish, 'topic' | 'body'> }
+  /** A message over the socket's limits was dropped undecoded. */
+  | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
+  | { readonly kind: 'drain' };
+
+/** Why a message was not published. */
+export type EmqpPubSubDrop = EmqpMalformedReason | RejectReason;
+
+/** Something worth a log line. At most one per reason and peer per minute; the counters hold every occurrence. */
+export interface EmqpPubSubNote {
+  readonly kind: 'note';
+  readonly code: 'message-dropped';
+  readonly reason: EmqpPubSubDrop;
+  readonly peer: Peer;
+}
+
+/** What the world is to do, or to know, after a step. */
+export type EmqpPubSubEffect =
+  | { readonly kind: 'publish'; readonly command: EmqpPublished }
+  | EmqpPubSubNote
+  /** Nothing more will be published; further events are ignored. */
+  | { readonly kind: 'drained' };
+
+/** Totals since construction; plain data. What slow subscribers miss is known to nobody. */
+export interface EmqpPubSubStats {
+  /** Messages given to the PUB socket, whoever listens. */
+  readonly published: number;
+  /** Those of them that came from elsewhere in this process. */
+  readonly handedOver: number;
+  /** Notes withheld because the same had been said within the minute. */
+  readonly notesWithheld: number;
+  /** Messages dropped, by reason; reasons that have not come up are absent. */
+  readonly dropped: Readonly<Partial<Record<EmqpPubSubDrop, number>>>;
+}
+
+/** The device as a deterministic machine: it keeps nothing of what passes, and never throws on anything a peer can cause. */
+export class EmqpPubSubEngine implements Engine<EmqpPubSubEvent, EmqpPubSubEffect> {
+  readonly deadline = Infinity;
+  readonly #notes: OncePer = oncePerMinute();
+  readonly #dropped: Partial<Record<EmqpPubSubDrop, number>> = {};
+  #published = 0;
+  #handedOver = 0;
+  #withheld = 0;
+  #drained = false;
+
+  step(event: EmqpPubSubEvent | TimerEvent, now: number): readonly EmqpPubSubEffect[] {
+    if (this.#drained) return [];
+    switch (event.kind) {
+      case 'message':
+        if (event.command.kind === 'malformed') return this.#drop(event.command.reason, event.peer, now);
+        return this.#publish(event.command);
+      case 'handed-over':
+        this.#handedOver++;
+        return this.#publish(event.command);
+      case 'rejected':
+        return this.#drop(event.reason, event.peer, now);
+      case 'drain':
+        this.#drained = true;
+        return [{ kind: 'drained' }];
+      case 'timer':
+        return [];
+    }
+  }
+
+  stats(): EmqpPubSubStats {
+    return {
+      published: this.#published,
+      handedOver: this.#handedOver,
+      notesWithheld: this.#withheld,
+      dropped: { ...this.#dropped },
+    };
+  }
+
+  assertInvariants(): void {
+    if (this.#handedOver > this.#published) throw new Error('more was handed over than published');
+  }
+
+  #publish({ topic, body }: Pick<EmqpPublish, 'topic' | 'body'>): readonly EmqpPubSubEffect[] {
+    this.#published++;
+    return [{ kind: 'publish', command: { kind: 'published', topic, body } }];
+  }
+
+  #drop(reason: EmqpPubSubDrop, peer: Peer, now: number): readonly EmqpPubSubEffect[] {
+    this.#dropped[reason] = (this.#dropped[reason] ?? 0) + 1;
+    if (this.#notes.allow(`${reason} ${peer.key}`, now))
+      return [{ kind: 'note', code: 'message-dropped', reason, peer }];
+    this.#withheld++;
+    return [];
+  }
+}

@@ -1,0 +1,152 @@
+/** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+import { fromLatin1 } from '@proj/frames';
+import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { VERSION } from '../../test/emqp/broker-under-test.js';
+import { RawPeer } from '../../test/raw-peer.js';
+import { RawSubscriber } from '../../test/raw-subscriber.js';
+import { EmqpBroker } from './broker.js';
+import { EmqpPubSub } from './pubsub.js';
+import type { EmqpPubSubOptions } from './pubsub-options.js';
+
+const PUBLISH = 'tcp://sim:47298';
+const SUBSCRIBE = 'tcp://sim:47299';
+
+let network: VirtualNetwork;
+let device: EmqpPubSub;
+const open: { close(): Promise<void> }[] = [];
+
+beforeEach(() => {
+  network = new VirtualNetwork({ seed: 1 });
+});
+
+afterEach(async () => {
+  await settle(network.clock, Promise.all([device, ...open.splice(0)].map((one) => one.close())));
+  expect(network.clock.armed).toBe(0);
+});
+
+async function start(options: EmqpPubSubOptions = {}) {
+  const endpoints = { publish: PUBLISH, subscribe: SUBSCRIBE };
+  device = new EmqpPubSub({ ...endpoints, transport: network.transport('device'), ...options });
+  return settle(network.clock, device.start());
+}
+
+function publisher(endpoint = PUBLISH): RawPeer {
+  const made = RawPeer.connect(network.transport('publisher'), endpoint);
+  open.push(made);
+  return made;
+}
+
+/** A subscriber whose subscriptions the device has by now. */
+async function subscriber(...prefixes: string[]): Promise<RawSubscriber> {
+  const made = RawSubscriber.connect(network.transport('subscriber'), SUBSCRIBE, ...prefixes);
+  open.push(made);
+  await advance(network.clock, 100);
+  return made;
+}
+
+describe('the pub-sub device', () => {
+  it('rule 31: hands what is published to whoever asked for it, in two frames', async () => {
+    expect(await start()).toEqual({ publish: [PUBLISH], subscribe: [SUBSCRIBE] });
+    const [news, all] = [await subscriber('news'), await subscriber('')];
+    const from = publisher();
+    from.send('', VERSION, 'PUBLISH', 'm1', 'news.sport', 'one');
+    from.send('', VERSION, 'PUBLISH', 'm2', 'weather', 'headers', 'two');
+    await advance(network.clock, 200);
+
+    expect([news.heard, all.heard]).toEqual([['news.sport|one'], ['news.sport|one', 'weather|two']]);
+  });
+
+  it('rule 32: publishes what comes to the frontend or the backend of a broker in its process', async () => {
+    await start();
+    const all = await subscriber('');
+    const [frontend, backend, admin] = ['tcp://sim:1', 'tcp://sim:2', 'tcp://sim:3'];
+    const broker = new EmqpBroker({ frontend, backend, admin, pubSub: device, transport: network.transport('broker') });
+    open.push(broker);
+    await settle(network.clock, broker.start());
+    publisher(frontend).send('', VERSION, 'PUBLISH', 'm1', 'a', 'one');
+    await advance(network.clock, 200);
+    publisher(backend).send('', VERSION, 'PUBLISH', 'm2', 'b', 'two');
+    await advance(network.clock, 200);
+
+    expect(all.heard).toEqual(['a|one', 'b|two']);
+    expect(device.stats()).toMatchObject({ published: 2, handedOver: 2 });
+    expect(broker.stats().counters.handedOver).toBe(2);
+  });
+
+  it('publishes for the program it lives in, before anybody else speaks', async () => {
+    await start();
+    const all = await subscriber('');
+    device.publish(fromLatin1('a'), fromLatin1('one'));
+    await advance(network.clock, 200);
+
+    expect(all.heard).toEqual(['a|one']);
+    expect(() => {
+      device.publish(new Uint8Array(0), fromLatin1('one'));
+    }).toThrow(/topic is empty/);
+  });
+
+  it('tells of what it drops, and goes on', async () => {
+    await start({ maxMessageFrames: 9 });
+    const all = await subscriber('');
+    const notes: string[] = [];
+    device.on('note', ({ reason }) => notes.push(reason));
+    const from = publisher();
+    from.send('', VERSION, 'PUBLISH', 'm1', '', 'x');
+    from.send(...Array.from({ length: 10 }, () => ''));
+    from.send('', VERSION, 'PUBLISH', 'm1', 'a', 'kept');
+    await advance(network.clock, 200);
+
+    expect([notes, all.heard]).toEqual([['topic-empty', 'too-many-frames'], ['a|kept']]);
+  });
+
+  it('lets a subscriber that does not read miss what is over its mark, and nobody else', async () => {
+    await start({ subscriberQueueMax: 5 });
+    const [slow, quick] = [await subscriber(''), await subscriber('')];
+    slow.port.pause();
+    for (let index = 0; index < 3000; index++) {
+      device.publish(fromLatin1('a'), fromLatin1(String(index)));
+      if (index % 100 === 0) await advance(network.clock, 10);
+    }
+    await advance(network.clock, 200);
+    slow.port.resume();
+    await advance(network.clock, 200);
+
+    expect(slow.heard).toHaveLength(1005);
+    expect(quick.heard).toHaveLength(3000);
+  });
+
+  it('hands over what it took before it was told to come to an end', async () => {
+    await start();
+    const all = await subscriber('');
+    for (let index = 0; index < 100; index++) device.publish(fromLatin1('a'), fromLatin1(String(index)));
+    await settle(network.clock, device.drain());
+    device.publish(fromLatin1('a'), fromLatin1('late'));
+    await advance(network.clock, 200);
+
+    expect([all.heard.length, all.heard.at(-1)]).toEqual([100, 'a|99']);
+  });
+
+  it('leaves nothing bound when it cannot be started', async () => {
+    await start();
+    const second = new EmqpPubSub({ publish: 'tcp://sim:1', subscribe: SUBSCRIBE, transport: network.transport('2') });
+    await expect(settle(network.clock, second.start())).rejects.toMatchObject({ code: 'ADDRESS_IN_USE' });
+    const third = new EmqpPubSub({
+      publish: 'tcp://sim:1',
+      subscribe: 'tcp://sim:2',
+      transport: network.transport('3'),
+    });
+    open.push(third);
+
+    expect(await settle(network.clock, third.start())).toEqual({
+      publish: ['tcp://sim:1'],
+      subscribe: ['tcp://sim:2'],
+    });
+  });
+
+  it('refuses options that are none', () => {
+    device = new EmqpPubSub({ transport: network.transport() });
+    expect(() => new EmqpPubSub({ subscriberQueueMax: 0 })).toThrow(/subscriberQueueMax/);
+    expect(() => new EmqpBroker({ pubSub: {} as EmqpPubSub })).toThrow(/EmqpPubSub/);
+  });
+});

@@ -1,0 +1,34 @@
+/** The device over libzmq: what only real sockets can show. */
+import { zmqTransport } from '@proj/transport/zmq';
+import { afterEach, expect, it } from 'vitest';
+import { VERSION } from '../../test/emqp/broker-under-test.js';
+import { RawPeer } from '../../test/raw-peer.js';
+import { RawSubscriber } from '../../test/raw-subscriber.js';
+import { EmqpPubSub } from './pubsub.js';
+
+const FREE = 'tcp://127.0.0.1:*';
+const open: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.close()));
+});
+
+it('rule 31: hands binary topics and a body of 1 MiB to who asked for them', async () => {
+  const device = new EmqpPubSub({ publish: FREE, subscribe: FREE });
+  const { publish, subscribe } = await device.start();
+  const publisher = RawPeer.connect(zmqTransport(), publish[0] ?? '');
+  const subscriber = RawSubscriber.connect(zmqTransport(), subscribe[0] ?? '', '\0\xff');
+  open.push(device, publisher, subscriber);
+  // The first to arrive proves that the subscription has.
+  const knocking = setInterval(() => {
+    publisher.send('', VERSION, 'PUBLISH', 'k', '\0\xff', 'knock');
+  }, 5);
+  await subscriber.until(() => subscriber.heard.length > 0);
+  clearInterval(knocking);
+  const body = `\xff\0${'x'.repeat(1 << 20)}`;
+  publisher.send('', VERSION, 'PUBLISH', 'm', '\0', 'for nobody');
+  publisher.send('', VERSION, 'PUBLISH', 'm', '\0\xff\0', 'headers', body);
+  await subscriber.until(() => subscriber.heard.at(-1) !== '\0\xff|knock');
+
+  expect(subscriber.heard.filter((text) => text !== '\0\xff|knock')).toEqual([`\0\xff\0|${body}`]);
+});
