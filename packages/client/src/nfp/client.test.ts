@@ -89,7 +89,7 @@ describe('run', () => {
     const stage = new Stage();
     await stage.broker((asked) => asked.refuse('no worker of the service'));
     const outcome = stage.settle(stage.client().run('sample', 't'));
-    await expect(outcome).rejects.toMatchObject({ code: 'REJECTED', message: expect.stringContaining('no worker of') });
+    await expect(outcome).rejects.toThrow('no worker of the service');
   });
 
   it('rule 42: the 400 of old brokers is text', async () => {

@@ -48,7 +48,6 @@ export interface NfpClientEvents {
 
 /** Who asked a question. */
 interface Asker {
-  readonly kind: 'asker';
   readonly subject: string;
   readonly resolve: (replies: readonly NfpReply[]) => void;
   readonly reject: (error: unknown) => void;
@@ -386,29 +385,18 @@ export class NfpClient {
     question: Omit<NfpQuestion<Ticket>, 'ticket' | 'timeoutMs'>,
     { timeoutMs = this.#settings.askTimeoutMs, signal }: CallLimits,
   ): Promise<readonly NfpReply[]> {
-    return new Promise((resolve, reject) => {
-      const { uuid } = question.call;
-      const release =
-        signal === undefined
-          ? ignore
-          : onAbort(signal, () => {
-              this.#runner.dispatch({ kind: 'forget', uuid });
-              ticket.reject(signal.reason);
-            });
-      const ticket: Asker = {
-        kind: 'asker',
-        subject,
-        resolve: (replies) => {
-          release();
-          resolve(replies);
-        },
-        reject: (error) => {
-          release();
-          reject(error);
-        },
-      };
+    const { uuid } = question.call;
+    let release = ignore;
+    const replies = new Promise<readonly NfpReply[]>((resolve, reject) => {
+      const ticket: Asker = { subject, resolve, reject };
+      if (signal !== undefined)
+        release = onAbort(signal, () => {
+          this.#runner.dispatch({ kind: 'forget', uuid });
+          ticket.reject(signal.reason);
+        });
       this.#runner.dispatch({ kind: 'ask', question: { ...question, ticket, timeoutMs } });
     });
+    return replies.finally(release);
   }
 
   readonly #files: FileClient = {

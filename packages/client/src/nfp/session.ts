@@ -337,6 +337,8 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
       this.#onDirectory(question, status, body, said);
       return;
     }
+    // The acceptance of a POST of ours under this uuid.
+    if (status === 201 || status === 202) return;
     const { awaited } = question;
     if (awaited === undefined) {
       if (status === 400) this.#fail(question, 'REJECTED', errorsOf(said, body));

@@ -1,0 +1,159 @@
+import { memoryRecords } from '@proj/transport';
+import type { RecordStore } from '@proj/transport';
+import { describe, expect, it } from 'vitest';
+import { doing, silence, Stage } from '../../test/nfp/stage.js';
+import type { NfpJobRecord } from './job-book.js';
+import type { NfpClient } from './client.js';
+
+async function jobsOf(client: NfpClient): Promise<NfpJobRecord[]> {
+  const list = [];
+  for await (const record of client.jobs()) list.push(record);
+  return list;
+}
+
+/** A store with some methods replaced. */
+function but(store: RecordStore, methods: Partial<RecordStore>): RecordStore {
+  return {
+    open: () => store.open(),
+    get: (key) => store.get(key),
+    entries: (prefix) => store.entries(prefix),
+    commit: (batch) => store.commit(batch),
+    close: () => store.close(),
+    ...methods,
+  };
+}
+
+/** What a client leaves that has posted a job to w1 and w2, and was closed when it had the result of w1. */
+async function prepared(timeoutMs = 60_000): Promise<{ stage: Stage; store: RecordStore }> {
+  const stage = new Stage();
+  const store = memoryRecords();
+  const broker = await stage.broker((asked) => {
+    asked.dispatch('w1', 'w2');
+    if (asked.kind === 'get') asked.result('w1', 1);
+  });
+  const client = stage.client({ store, timeoutMs });
+  const job = await stage.settle(client.post('sample', 't', { uuid: 'u1', args: [7] }));
+  const first = await stage.settle(job.results().next());
+  expect(first.value).toMatchObject({ worker: 'w1' });
+  await stage.settle(client.close());
+  await stage.settle(broker.close());
+  return { stage, store };
+}
+
+describe('a job on record', () => {
+  it('rule 47: is on record before it is posted', async () => {
+    const stage = new Stage();
+    const store = memoryRecords();
+    const broker = await stage.broker();
+    let release = (): void => {};
+    const kept = new Promise<void>((resolve) => (release = resolve));
+    const slow = but(store, { commit: (batch) => kept.then(() => store.commit(batch)) });
+    const posted = stage.client({ store: slow }).post('sample', 't');
+    await stage.advance(1000);
+    expect(broker.heard).toEqual([]);
+    release();
+    const job = await stage.settle(posted);
+    await stage.settle(job.done());
+    expect(broker.heard[0]).toBe('post all');
+  });
+
+  it('rule 47: is not posted when the store does not keep it', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker();
+    const full = but(memoryRecords(), { commit: () => Promise.reject(new Error('disk full')) });
+    await expect(stage.settle(stage.client({ store: full }).post('sample', 't'))).rejects.toThrow('disk full');
+    await stage.advance(1000);
+    expect(broker.heard).toEqual([]);
+  });
+
+  it('rule 47: is asked for by the next process, of the workers that have said nothing, and not posted again', async () => {
+    const { stage, store } = await prepared();
+    const broker = await stage.broker(doing('w1', 'w2'));
+    const client = stage.client({ store });
+    const [job] = await stage.settle(client.start());
+    const results = await stage.settle(job!.done());
+    expect(results).toMatchObject({ w1: { result: 1 }, w2: { result: 'done by w2' } });
+    expect(broker.heard).toEqual(['get ["w2"]']);
+    expect(await stage.settle(jobsOf(client))).toMatchObject([{ uuid: 'u1', state: 'COMPLETED', args: [7] }]);
+  });
+
+  it('rule 47: is posted again, under its uuid, when all say that they do not know it', async () => {
+    const { stage, store } = await prepared();
+    const broker = await stage.broker((asked) => {
+      if (broker.asked.length > 1) doing('w2')(asked);
+      else {
+        asked.dispatch('w2');
+        asked.say('w2', 404, 'JOB NOT FOUND');
+      }
+    });
+    const client = stage.client({ store });
+    const [job] = await stage.settle(client.start());
+    await stage.settle(job!.done());
+    expect(broker.heard).toEqual(['get ["w2"]', 'post all', 'get ["w2"]']);
+    expect(broker.asked[1]!.call.uuid).toBe('u1');
+    expect(broker.asked[1]!.body).toEqual({ task: 't', kwargs: {}, args: [7] });
+  });
+
+  it('rule 47: is asked for at all workers when it is not known who has it', async () => {
+    const stage = new Stage();
+    const store = memoryRecords();
+    const first = await stage.broker(silence);
+    const before = stage.client({ store });
+    await stage.settle(before.post('sample', 't', { target: 'any' }));
+    await stage.settle(before.close());
+    await stage.settle(first.close());
+    const broker = await stage.broker((asked) => {
+      asked.dispatch('w1', 'w2');
+      asked.say('w1', 404, 'JOB NOT FOUND');
+      asked.result('w2', 2);
+    });
+    const [job] = await stage.settle(stage.client({ store }).start());
+    expect(Object.keys(await stage.settle(job!.done()))).toEqual(['w2']);
+    expect(broker.heard).toEqual(['get all']);
+  });
+
+  it('rule 47: is STALE after its deadline, and nobody is asked', async () => {
+    const { stage, store } = await prepared(5000);
+    const broker = await stage.broker();
+    await stage.advance(10_000);
+    const client = stage.client({ store });
+    expect(await stage.settle(client.start())).toEqual([]);
+    expect(await stage.settle(jobsOf(client))).toMatchObject([{ state: 'STALE' }]);
+    expect(broker.heard).toEqual([]);
+  });
+
+  it('rule 47: ended ones are kept for jobTtlMs', async () => {
+    const stage = new Stage();
+    const store = memoryRecords();
+    await stage.broker();
+    const jobTtlMs = 100_000;
+    const first = stage.client({ store, jobTtlMs });
+    await stage.settle(first.run('sample', 't'));
+    await stage.settle(first.close());
+    const second = stage.client({ store, jobTtlMs });
+    expect(await stage.settle(jobsOf(second))).toHaveLength(1);
+    await stage.settle(second.close());
+    await stage.advance(jobTtlMs);
+    expect(await stage.settle(jobsOf(stage.client({ store, jobTtlMs })))).toEqual([]);
+  });
+
+  it('tells get and delete which service to ask', async () => {
+    const { stage, store } = await prepared();
+    const broker = await stage.broker(doing('w1', 'w2'));
+    const client = stage.client({ store });
+    await stage.settle(client.get('u1'));
+    expect(broker.asked.find(({ call }) => call.target === 'all')!.call.service).toBe('sample');
+  });
+
+  it('a store that cannot be read fails the call, and the next one tries again', async () => {
+    const stage = new Stage();
+    await stage.broker();
+    const store = memoryRecords();
+    let broken = true;
+    const sick = but(store, { open: () => (broken ? Promise.reject(new Error('locked')) : store.open()) });
+    const client = stage.client({ store: sick });
+    await expect(stage.settle(client.run('sample', 't'))).rejects.toThrow('locked');
+    broken = false;
+    expect(Object.keys(await stage.settle(client.run('sample', 't')))).toEqual(['w1']);
+  });
+});
