@@ -2,13 +2,17 @@ import { ownEndpoint } from '@proj/testkit';
 import { portCompliance } from '@proj/transport/compliance';
 import { describe, it } from 'vitest';
 import { ZmtpTransport } from './index.js';
+import { curved } from './test/keys.js';
+
+const plain = new ZmtpTransport();
+const encrypted = curved(plain);
 
 describe.each([
-  ['tcp://127.0.0.1:*', { ownEndpoint }],
+  ['tcp', 'tcp://127.0.0.1:*', plain, { ownEndpoint }],
   // Its wildcard stands for names that nobody else has.
-  ['ipc://*', {}],
-])('the port over %s', (endpoint, own) => {
-  const transport = new ZmtpTransport();
+  ['ipc', 'ipc://*', plain, {}],
+  ['tcp with CURVE', 'tcp://127.0.0.1:*', encrypted, { ownEndpoint }],
+])('the port over %s', (_, endpoint, transport, own) => {
   const subject = {
     transport: () => transport,
     endpoint,

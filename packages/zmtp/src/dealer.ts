@@ -5,8 +5,8 @@ import type { Peer } from '@proj/transport';
 import type { ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
 import type { Link } from './link.js';
 import { Pipe } from './pipe.js';
-import { ZmtpPort } from './port.js';
-import type { PortWorld } from './port.js';
+import { withKey, ZmtpPort } from './port.js';
+import type { World } from './socket.js';
 
 /** An attempt to send that waits for a pipe with room. */
 interface Attempt {
@@ -21,7 +21,7 @@ export class DealerPort extends ZmtpPort {
   #turn = 0;
   #attempt: Attempt | undefined;
 
-  constructor(world: PortWorld, options: ResolvedPortOptions) {
+  constructor(world: World, options: ResolvedPortOptions) {
     super(world, options, 'DEALER', options.routingId);
   }
 
@@ -33,11 +33,12 @@ export class DealerPort extends ZmtpPort {
     return super.pendingFor(ROUTER_PEER);
   }
 
-  onReady(link: Link): void {
+  onReady(link: Link, _identity: Uint8Array, publicKey: Uint8Array | undefined): void {
     const { connector } = link;
     connector?.up();
     const pipe = connector?.pipe ?? new Pipe(false, this.options);
     if (connector === undefined) this.onPipe(pipe);
+    pipe.peer = withKey(ROUTER_PEER, publicKey);
     link.join(pipe);
   }
 

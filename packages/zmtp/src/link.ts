@@ -4,12 +4,15 @@ import type { Connector } from './connector.js';
 import { Connection } from './parts/connection.js';
 import type { ConnectionSettings, ConnectionSink } from './parts/connection.js';
 import type { Failure } from './parts/failure.js';
-import { encodeMessages } from './parts/writer.js';
 import type { Pipe } from './pipe.js';
 import type { Turning, Turns } from './turn.js';
 import { deadlineOf } from './watch.js';
 import type { Watch, Watched } from './watch.js';
 
+/** One write takes no more than this, so that a long queue neither fills the memory twice nor holds up the event loop. */
+const BATCH_BYTES = 2 ** 20;
+/** The same where each byte costs time: some milliseconds of encryption. */
+const SEALED_BATCH_BYTES = 2 ** 18;
 /** A chunk may hold thousands of messages: after so many it is looked at the clock. */
 const MESSAGES_PER_LOOK = 16;
 
@@ -23,9 +26,11 @@ export interface LinkHost {
   /** The link has a message that may not be delivered yet; to be told by {@link Link.listen}. */
   onHeld(link: Link): void;
   /** The handshake is complete; the host gives the link a pipe, or leaves it mute. */
-  onReady(link: Link, identity: Uint8Array): void;
+  onReady(link: Link, identity: Uint8Array, publicKey: Uint8Array | undefined): void;
   onMessage(link: Link, frames: Uint8Array[]): void;
   onRejected(link: Link, reason: 'too-many-frames' | 'too-large'): void;
+  /** As `ConnectionSink.onSubscription`. */
+  onSubscription(link: Link, prefix: Uint8Array, wanted: boolean): void;
   /** What was being written is written. */
   onWritten(pipe: Pipe): void;
   /** The connection is over. */
@@ -42,6 +47,7 @@ export class Link implements ConnectionSink, Watched, Turning {
   readonly #socket: Socket;
   readonly #connection: Connection;
   readonly #deadline = deadlineOf(this);
+  readonly #address: string | undefined;
   #pipe: Pipe | undefined;
   #failure: Failure | undefined;
   #scheduled = false;
@@ -50,6 +56,7 @@ export class Link implements ConnectionSink, Watched, Turning {
   #resting = false;
   #handled = 0;
   #finishing = false;
+  #met = false;
   #ended = false;
   #closed = false;
 
@@ -57,6 +64,8 @@ export class Link implements ConnectionSink, Watched, Turning {
     this.connector = connector;
     this.#host = host;
     this.#socket = socket;
+    // Once it is closed the system does not tell any more.
+    if (host.settings.security?.name === 'CURVE') this.#address = connector?.endpoint ?? addressOf(socket);
     this.#connection = new Connection(host.settings, this, host.watch.now());
     socket.on('data', this.#onData);
     socket.on('end', () => socket.destroy());
@@ -71,6 +80,16 @@ export class Link implements ConnectionSink, Watched, Turning {
   /** Where its messages come from; `undefined` before the handshake and for a mute one. */
   get pipe(): Pipe | undefined {
     return this.#pipe;
+  }
+
+  /** True for one that is over and whose handshake began and did not succeed. */
+  get refused(): boolean {
+    return !this.#met && this.#connection.greeted;
+  }
+
+  /** Where it came from or goes to; known with CURVE. */
+  get address(): string | undefined {
+    return this.#address;
   }
 
   /** Connects it with the messages that are to go out. */
@@ -117,11 +136,12 @@ export class Link implements ConnectionSink, Watched, Turning {
   }
 
   /** @internal Called by the connection. */
-  onReady(identity: Uint8Array): void {
+  onReady(identity: Uint8Array, publicKey: Uint8Array | undefined): void {
+    this.#met = true;
     // Who does not know PING is left to TCP, which finds out when its machine is gone.
     const { heartbeatMs } = this.#host.settings;
     if (heartbeatMs > 0 && !this.#connection.noticesSilence) this.#socket.setKeepAlive(true, heartbeatMs);
-    this.#host.onReady(this, identity);
+    this.#host.onReady(this, identity, publicKey);
     this.#endWhenDone();
   }
 
@@ -137,6 +157,11 @@ export class Link implements ConnectionSink, Watched, Turning {
   /** @internal Called by the connection. */
   onRejected(reason: 'too-many-frames' | 'too-large'): void {
     if (this.#pipe !== undefined) this.#host.onRejected(this, reason);
+  }
+
+  /** @internal Called by the connection. */
+  onSubscription(prefix: Uint8Array, wanted: boolean): void {
+    if (this.#pipe !== undefined) this.#host.onSubscription(this, prefix, wanted);
   }
 
   /** @internal Called by the connection. */
@@ -237,12 +262,11 @@ export class Link implements ConnectionSink, Watched, Turning {
 
   #flush(now: number): void {
     if (this.#writing || this.#ended || this.#failure !== undefined) return;
-    const output = this.#connection.takeOutput();
-    const batch = this.#pipe?.take() ?? [];
-    if (output.length + batch.length === 0) return;
+    const batch = this.#pipe?.take(this.#connection.sealed ? SEALED_BATCH_BYTES : BATCH_BYTES) ?? [];
+    const parts = this.#connection.take(batch);
+    if (parts.length === 0) return;
     this.#connection.sent(now);
-    const { allocate } = this.#host.settings;
-    this.#write(batch.length === 0 ? output : [...output, ...encodeMessages(batch, allocate)]);
+    this.#write(parts);
   }
 
   /** All parts in one write. */
@@ -262,4 +286,9 @@ export class Link implements ConnectionSink, Watched, Turning {
     if (pipe === undefined || (pipe.isEmpty && !this.#connection.ready)) this.#socket.destroy();
     else if (pipe.isEmpty && !this.#writing) this.#socket.end();
   }
+}
+
+function addressOf({ remoteAddress, remotePort, remoteFamily }: Socket): string | undefined {
+  if (remoteAddress === undefined || remotePort === undefined) return undefined;
+  return `tcp://${remoteFamily === 'IPv6' ? `[${remoteAddress}]` : remoteAddress}:${remotePort}`;
 }

@@ -11,9 +11,6 @@ export interface PipeLimits {
   readonly peerQueueMaxBytes: number;
 }
 
-/** One write takes no more than this, so that a long queue neither fills the memory twice nor holds up the event loop. */
-const BATCH_BYTES = 2 ** 20;
-
 /**
  * Lives as long as its connection when a peer connected to us, and as long as the socket when we connect: then what waits
  * is kept for the next connection.
@@ -79,10 +76,10 @@ export class Pipe {
     this.#link?.wake();
   }
 
-  /** The messages of the next write; at least one, if any waits. They take up room until {@link landed}. */
-  take(): (readonly Uint8Array[])[] {
+  /** The messages of the next write, up to about so many bytes; at least one, if any waits. They take up room until {@link landed}. */
+  take(bytes: number): (readonly Uint8Array[])[] {
     const batch: (readonly Uint8Array[])[] = [];
-    while (this.#writingBytes < BATCH_BYTES) {
+    while (this.#writingBytes < bytes) {
       const frames = this.#waiting.shift();
       if (frames === undefined) break;
       for (const { length } of frames) this.#writingBytes += length;

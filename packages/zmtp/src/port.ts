@@ -1,83 +1,25 @@
-/** What routers and dealers over ZMTP have in common: binding, connecting, the connections, the outbox, the end. */
-import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
-import type { BackoffOptions, Clock } from '@proj/heartbeat';
-import { ProjError } from '@proj/transport';
-import type { Entropy, Peer, PortListener, RejectReason, SocketPort, UndeliverableReason } from '@proj/transport';
+/** What routers and dealers over ZMTP have in common: the outbox, and what its listener hears. */
+import type { HandshakeRefusal, Peer, PortListener, RejectReason, SocketPort } from '@proj/transport';
 import { Outbox } from '@proj/transport/adapter';
 import type { OutboxHost, ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
-import { Connector } from './connector.js';
-import type { ConnectorHost } from './connector.js';
-import { endpointError, endpointOf, listenOptions, parseEndpoint, removeStalePath } from './endpoint.js';
-import { Link } from './link.js';
+import type { Link } from './link.js';
 import type { SocketType } from './parts/commands.js';
-import type { ConnectionSettings } from './parts/connection.js';
-import type { Failure } from './parts/failure.js';
-import { Pipe } from './pipe.js';
-import type { Turns } from './turn.js';
-import type { Watch } from './watch.js';
+import { ZmtpSocket } from './socket.js';
+import type { World } from './socket.js';
 
-/** A frame may be so much larger than a message may: up to there it is skipped and rejected, beyond it the connection is cut. */
-const FRAME_OVERHEAD = 1024;
-
-/** What all sockets of a transport share. */
-export interface PortWorld {
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly watch: Watch;
-  readonly turns: Turns;
-  readonly backoff: BackoffOptions;
-  readonly handshakeMs: number;
-  /** Connections that one bound endpoint serves at a time. */
-  readonly connectionsMax: number;
-  /** Told of each connection that failed; the endpoint is ours. */
-  onFailure(endpoint: string, failure: Failure): void;
-}
-
-/** Base of the two socket kinds. */
-export abstract class ZmtpPort implements SocketPort, ConnectorHost {
-  readonly watch: Watch;
-  readonly turns: Turns;
-  readonly settings: ConnectionSettings;
-  readonly backoff: BackoffOptions;
-  protected readonly world: PortWorld;
-  protected readonly options: ResolvedPortOptions;
+/** Base of the two socket kinds that both send and receive. */
+export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
   protected readonly outbox: Outbox;
   readonly #outboxHost: OutboxHost;
-  readonly #servers: Server[] = [];
-  readonly #connectors: Connector[] = [];
-  /** Each connection and the endpoint of ours it belongs to. */
-  readonly #links = new Map<Link, string>();
-  /** Those that have a message for a listener who does not listen. */
-  readonly #held = new Set<Link>();
   #listener: PortListener | undefined;
-  #paused = false;
-  #setup: Promise<unknown> = Promise.resolve();
-  #closing: Promise<void> | undefined;
-  #onEmpty: () => void = () => undefined;
 
-  constructor(world: PortWorld, options: ResolvedPortOptions, socketType: SocketType, identity?: Uint8Array) {
-    this.world = world;
-    this.watch = world.watch;
-    this.turns = world.turns;
-    this.backoff = world.backoff;
-    this.options = options;
-    this.settings = {
-      socketType,
-      identity,
-      maxMessageFrames: options.maxMessageFrames,
-      maxMessageBytes: options.maxMessageBytes,
-      maxFrameBytes: options.maxMessageBytes + FRAME_OVERHEAD,
-      handshakeMs: world.handshakeMs,
-      heartbeatMs: options.connectionHeartbeatMs,
-      timeoutMs: options.connectionTimeoutMs,
-      allocate: (bytes) => Buffer.allocUnsafe(bytes),
-    };
+  constructor(world: World, options: ResolvedPortOptions, socketType: SocketType, identity?: Uint8Array) {
+    super(world, options, socketType, identity);
     this.#outboxHost = {
       clock: world.clock,
       transmit: (peer, frames) => this.transmit(peer, frames),
       onUndeliverable: (peer, frames, reason) => {
-        this.#reportUndeliverable(peer, frames, reason);
+        this.#hearing()?.onUndeliverable(peer, frames, reason);
       },
     };
     this.outbox = new Outbox(options, this.#outboxHost);
@@ -85,19 +27,8 @@ export abstract class ZmtpPort implements SocketPort, ConnectorHost {
 
   /** Hands a message to a pipe, if there is one with room. */
   protected abstract transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined;
-  /** A pipe for an endpoint to connect to was made. */
-  protected abstract onPipe(pipe: Pipe): void;
-  /** The connection of this pipe is over. */
-  protected abstract onLost(pipe: Pipe): void;
-  /** There may be room in this pipe. */
-  protected abstract onRoom(pipe: Pipe): void;
   /** Nothing more is sent from the outbox. */
   protected abstract onSendingEnds(): void;
-  abstract onReady(link: Link, identity: Uint8Array): void;
-
-  get listening(): boolean {
-    return this.#listener !== undefined && !this.#paused;
-  }
 
   get pending(): number {
     return this.outbox.pending;
@@ -107,59 +38,16 @@ export abstract class ZmtpPort implements SocketPort, ConnectorHost {
     return this.outbox.pendingFor(peer);
   }
 
-  bind(endpoint: string): Promise<string> {
-    // One after the other, so that a path that was just looked at is not taken by a sister meanwhile.
-    const bound = this.#setup.then(() => this.#bind(endpoint));
-    this.#setup = bound.catch(() => undefined);
-    return bound;
-  }
-
-  connect(endpoint: string): void {
-    this.#assertOpen(endpoint);
-    const pipe = new Pipe(true, this.options);
-    const connector = new Connector(this, endpoint, parseEndpoint(endpoint, 'connect'), pipe);
-    this.#connectors.push(connector);
-    this.onPipe(pipe);
-  }
-
   start(listener: PortListener): void {
     if (this.#listener !== undefined) throw new Error('start: the port was started before');
     this.#listener = listener;
     this.#outboxHost.onSent = listener.onSent?.bind(listener);
-    if (!this.#paused) this.#release();
-  }
-
-  pause(): void {
-    this.#paused = true;
-  }
-
-  resume(): void {
-    this.#paused = false;
-    if (this.#listener !== undefined) this.#release();
+    this.begin();
   }
 
   send(peer: Peer, frames: readonly Uint8Array[]): void {
     if (this.#listener === undefined) throw new Error('send: the port was not started');
     this.outbox.send(peer, frames);
-  }
-
-  close({ lingerMs = this.options.lingerMs }: { readonly lingerMs?: number } = {}): Promise<void> {
-    return (this.#closing ??= this.#close(lingerMs));
-  }
-
-  /** @internal For connectors. */
-  random(): number {
-    return this.world.entropy.random();
-  }
-
-  /** @internal Called by connectors. */
-  onOpened(link: Link): void {
-    this.#links.set(link, link.connector?.endpoint ?? '');
-  }
-
-  /** @internal Called by links. */
-  onHeld(link: Link): void {
-    this.#held.add(link);
   }
 
   /** @internal Called by links. */
@@ -174,24 +62,14 @@ export abstract class ZmtpPort implements SocketPort, ConnectorHost {
     if (peer !== undefined) this.#hearing()?.onRejected(peer, reason);
   }
 
-  /** @internal Called by links. */
-  onWritten(pipe: Pipe): void {
-    this.onRoom(pipe);
+  protected onRefused(refusal: HandshakeRefusal): void {
+    this.#hearing()?.onRefused?.(refusal);
   }
 
-  /** @internal Called by links. */
-  onClosed(link: Link, failure: Failure | undefined): void {
-    if (failure !== undefined) this.world.onFailure(this.#links.get(link) ?? '', failure);
-    this.#links.delete(link);
-    this.#held.delete(link);
-    const { pipe, connector } = link;
-    link.rivalOf?.rivals.delete(link);
-    if (pipe?.link === link) {
-      pipe.detach();
-      this.onLost(pipe);
-    }
-    connector?.down();
-    this.#checkEmpty();
+  protected async onClosing(deadline: number, now: boolean): Promise<void> {
+    if (now) this.outbox.stop();
+    await this.outbox.close(deadline);
+    this.onSendingEnds();
   }
 
   /** Tells the listener that a peer is gone, after what was parked for it. */
@@ -200,88 +78,13 @@ export abstract class ZmtpPort implements SocketPort, ConnectorHost {
     this.#hearing()?.onPeerGone(peer);
   }
 
-  #release(): void {
-    for (const link of this.#held) link.listen();
-    this.#held.clear();
-  }
-
-  #reportUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {
-    this.#hearing()?.onUndeliverable(peer, frames, reason);
-  }
-
   /** The listener, until `close` was called. */
   #hearing(): PortListener | undefined {
-    return this.#closing === undefined ? this.#listener : undefined;
+    return this.closing ? undefined : this.#listener;
   }
+}
 
-  async #bind(endpoint: string): Promise<string> {
-    const target = parseEndpoint(endpoint, 'bind');
-    this.#assertOpen(endpoint);
-    const server = createServer({ noDelay: true }, (socket) => {
-      this.#accept(socket, endpoint);
-    });
-    server.maxConnections = this.world.connectionsMax;
-    try {
-      const options = await listenOptions(target, () => this.world.entropy.uuid());
-      if ('path' in options) await removeStalePath(options.path);
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(options, resolve);
-      });
-    } catch (cause) {
-      throw endpointError(endpoint, cause);
-    }
-    server.on('error', (error) => {
-      this.world.onFailure(endpoint, { code: 'network', text: error.message });
-    });
-    this.#servers.push(server);
-    return endpointOf(server.address());
-  }
-
-  #accept(socket: Socket, endpoint: string): void {
-    if (this.#closing !== undefined) socket.destroy();
-    else this.#links.set(new Link(this, socket), endpoint);
-  }
-
-  #assertOpen(endpoint: string): void {
-    if (this.#closing !== undefined) throw new ProjError('CLOSED', `endpoint ${endpoint}: the port was closed`);
-    if (this.#listener !== undefined) throw new Error(`endpoint ${endpoint}: the port was started before`);
-  }
-
-  async #close(lingerMs: number): Promise<void> {
-    const deadline = this.world.clock.now() + lingerMs;
-    if (lingerMs === 0) this.outbox.stop();
-    await this.#setup;
-    const released = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
-    await this.outbox.close(deadline);
-    this.onSendingEnds();
-    await this.#finish(deadline);
-    await Promise.all(released);
-  }
-
-  /** Lets every connection write what waits for it and end, and cuts those that have not at the deadline. */
-  async #finish(deadline: number): Promise<void> {
-    const { clock } = this.world;
-    for (const connector of this.#connectors) connector.finish();
-    for (const link of this.#links.keys()) link.finish();
-    if (deadline <= clock.now()) this.#abort();
-    const timer = clock.at(deadline, () => {
-      this.#abort();
-    });
-    await new Promise<void>((resolve) => {
-      this.#onEmpty = resolve;
-      this.#checkEmpty();
-    });
-    timer.cancel();
-  }
-
-  #abort(): void {
-    for (const connector of this.#connectors) connector.stop();
-    for (const link of this.#links.keys()) link.destroy();
-    this.#checkEmpty();
-  }
-
-  #checkEmpty(): void {
-    if (this.#links.size === 0 && this.#connectors.every(({ idle }) => idle)) this.#onEmpty();
-  }
+/** A peer that proved to own this key, if it did. */
+export function withKey(peer: Peer, publicKey: Uint8Array | undefined): Peer {
+  return publicKey === undefined ? peer : { ...peer, publicKey };
 }

@@ -3,8 +3,8 @@ import type { Peer } from '@proj/transport';
 import type { ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
 import type { Link } from './link.js';
 import { Pipe } from './pipe.js';
-import { ZmtpPort } from './port.js';
-import type { PortWorld } from './port.js';
+import { withKey, ZmtpPort } from './port.js';
+import type { World } from './socket.js';
 
 const AUTOMATIC_ID_BYTES = 5;
 const TWO_TO_32 = 2 ** 32;
@@ -14,20 +14,22 @@ export class RouterPort extends ZmtpPort {
   readonly #pipes = new Map<string, Pipe>();
   #lastId: number;
 
-  constructor(world: PortWorld, options: ResolvedPortOptions) {
+  constructor(world: World, options: ResolvedPortOptions) {
     super(world, options, 'ROUTER');
     // Anywhere, so that a peer of an earlier socket is not taken for one of this.
     this.#lastId = Math.floor(world.entropy.random() * TWO_TO_32);
   }
 
-  onReady(link: Link, identity: Uint8Array): void {
+  onReady(link: Link, identity: Uint8Array, publicKey: Uint8Array | undefined): void {
     const { connector } = link;
     connector?.up();
     if (connector?.pipe.peer !== undefined) {
-      link.join(connector.pipe);
+      const { pipe } = connector;
+      pipe.peer = withKey(connector.pipe.peer, publicKey);
+      link.join(pipe);
       return;
     }
-    const peer = identity.length === 0 ? this.#automatic() : peerOf(identity);
+    const peer = withKey(identity.length === 0 ? this.#automatic() : peerOf(identity), publicKey);
     const holder = this.#pipes.get(peer.key);
     if (holder !== undefined && !this.#handOver(holder, peer)) {
       link.rivalOf = holder;
@@ -65,9 +67,12 @@ export class RouterPort extends ZmtpPort {
     else if (pipe.peer !== undefined) this.#forget(pipe, pipe.peer);
   }
 
-  /** True when the newcomer takes the routing id over. What the socket connected to itself cannot be taken away. */
+  /**
+   * True when the newcomer takes the routing id over. What the socket connected to itself cannot be taken away, nor what
+   * belongs to somebody with another key.
+   */
   #handOver(holder: Pipe, peer: Peer): boolean {
-    if (holder.lasting || !this.options.handover) return false;
+    if (holder.lasting || !this.options.handover || !sameKey(holder.peer, peer)) return false;
     const { link } = holder;
     holder.detach();
     link?.destroy();
@@ -91,6 +96,11 @@ export class RouterPort extends ZmtpPort {
       if (!this.#pipes.has(peer.key)) return peer;
     }
   }
+}
+
+function sameKey(one: Peer | undefined, other: Peer): boolean {
+  if (one?.publicKey === undefined || other.publicKey === undefined) return one?.publicKey === other.publicKey;
+  return Buffer.compare(one.publicKey, other.publicKey) === 0;
 }
 
 function peerOf(id: Uint8Array): Peer {

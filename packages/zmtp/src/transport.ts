@@ -7,8 +7,9 @@ import { resolvePortOptions } from '@proj/transport/adapter';
 import { systemEntropy } from '@proj/transport/zmq';
 import { DealerPort } from './dealer.js';
 import type { Failure } from './parts/failure.js';
-import type { PortWorld } from './port.js';
+import type { PlainOptions } from './parts/plain.js';
 import { RouterPort } from './router.js';
+import type { World } from './socket.js';
 import { Turns } from './turn.js';
 import { Watch } from './watch.js';
 
@@ -28,6 +29,10 @@ export interface ZmtpOptions {
   readonly reconnectMaxMs?: number;
   /** Connections that one bound endpoint serves at a time; others are closed at once. Default 65,536. */
   readonly connectionsMax?: number;
+  /** What subscriptions one connection to a publisher may hold: their bytes and 64 for each. More ends it. Default 4 MiB. */
+  readonly subscriptionBytesMax?: number;
+  /** PLAIN, on all sockets that have no CURVE: names and passwords in clear, for networks you trust. Default: NULL, which asks nobody. */
+  readonly plain?: PlainOptions;
   /** Called with each connection that failed, also with each refused attempt to connect. Default: nobody is told. */
   readonly onConnectionFailed?: (failure: ConnectionFailure) => void;
   /** Default: the machine's clock. */
@@ -40,11 +45,11 @@ const INT32_MAX = 2 ** 31 - 1;
 /** A connection that lasted this long starts the pauses anew. */
 const PROVEN_MS = 1000;
 
-/** Routers and dealers that speak ZMTP 3.1 (and 3.0) over `tcp://` and `ipc://`, with the NULL mechanism. */
+/** Routers and dealers that speak ZMTP 3.1 (and 3.0) over `tcp://` and `ipc://`, with the mechanisms NULL, PLAIN and CURVE. */
 export class ZmtpTransport implements Transport {
   readonly clock: Clock;
   readonly entropy: Entropy;
-  readonly #world: PortWorld;
+  readonly #world: World;
 
   /** Throws `OPTIONS_INVALID`. */
   constructor(options: ZmtpOptions = {}) {
@@ -61,6 +66,8 @@ export class ZmtpTransport implements Transport {
       backoff: { minMs, maxMs: integer('reconnectMaxMs', options.reconnectMaxMs, 2000, minMs), minUptimeMs: PROVEN_MS },
       handshakeMs: integer('handshakeTimeoutMs', options.handshakeTimeoutMs, 10_000, 1),
       connectionsMax: integer('connectionsMax', options.connectionsMax, 65_536, 1),
+      subscriptionBytesMax: integer('subscriptionBytesMax', options.subscriptionBytesMax, 2 ** 22, 1),
+      plain: options.plain && checkPlain(options.plain),
       onFailure: (endpoint, failure) => onConnectionFailed?.({ endpoint, ...failure }),
     };
   }
@@ -85,6 +92,15 @@ export class ZmtpTransport implements Transport {
   subscriber(): SubscriberPort {
     throw new ProjError('UNAVAILABLE', 'subscriber: this transport has no SUB sockets yet');
   }
+}
+
+/** PLAIN has one byte for the length of each. */
+function checkPlain(options: PlainOptions): PlainOptions {
+  if (options.role === 'server') return options;
+  for (const name of ['username', 'password'] as const)
+    if (!/^[\0-\xff]{0,255}$/.test(options[name]))
+      throw new ProjError('OPTIONS_INVALID', `option plain.${name}: must be Latin-1 of at most 255 characters`);
+  return options;
 }
 
 function integer(name: keyof ZmtpOptions, value: number | undefined, fallback: number, min: number): number {

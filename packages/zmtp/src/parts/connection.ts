@@ -1,16 +1,30 @@
 /**
- * One ZMTP connection as a machine without I/O: greeting, NULL handshake, messages, heartbeats. 37/ZMTP, with peers of 3.0
+ * One ZMTP connection as a machine without I/O: greeting, handshake, messages, heartbeats. 37/ZMTP, with peers of 3.0
  * (23/ZMTP) as well. Bytes and time go in; what they mean comes out by the calls of {@link ConnectionSink}.
  */
 import type { Allocate } from './bytes.js';
-import { decodeCommand, encodeError, encodePing, encodePong, encodeReady } from './commands.js';
-import type { Command, SocketType } from './commands.js';
+import {
+  decodeCommand,
+  decodeError,
+  decodeProperties,
+  encodeError,
+  encodeProperties,
+  frameOf,
+  pingBody,
+  pongBody,
+  splitCommand,
+  subscriptionBody,
+} from './commands.js';
+import type { Command, NamedCommand, SocketType } from './commands.js';
 import type { Failure } from './failure.js';
-import { encodeGreeting, GREETING_BYTES, greetingFault, knowsPing } from './greeting.js';
+import { encodeGreeting, GREETING_BYTES, greetingFault, speaks31 } from './greeting.js';
+import { SEALED_COMMAND } from './mechanism.js';
+import type { Cipher, Mechanism, Security, Step } from './mechanism.js';
+import { NULL } from './null.js';
 import { Reader } from './reader.js';
 import type { ReaderLimits, ReadItem } from './reader.js';
-
-const MECHANISM = 'NULL';
+import { isSubscription, subscriptionMessage } from './subscription.js';
+import { encodeMessages, sealMessages } from './writer.js';
 
 /** Who may talk to whom: 37/ZMTP, "The Socket-Type Property". */
 const COMPATIBLE: Readonly<Record<SocketType, readonly string[]>> = {
@@ -18,6 +32,8 @@ const COMPATIBLE: Readonly<Record<SocketType, readonly string[]>> = {
   REP: ['REQ', 'DEALER'],
   DEALER: ['REP', 'DEALER', 'ROUTER'],
   ROUTER: ['REQ', 'DEALER', 'ROUTER'],
+  PUB: ['SUB', 'XSUB'],
+  SUB: ['PUB', 'XPUB'],
 };
 
 /** The same for all connections of a socket. */
@@ -25,6 +41,8 @@ export interface ConnectionSettings extends ReaderLimits {
   readonly socketType: SocketType;
   /** The routing id to announce. */
   readonly identity?: Uint8Array | undefined;
+  /** How both sides prove who they are; default: they do not. */
+  readonly security?: Security | undefined;
   /** Milliseconds from the start until the peer's READY must have come. */
   readonly handshakeMs: number;
   /** Milliseconds of silence, in either direction, before a PING; 0 for none. */
@@ -38,12 +56,14 @@ export interface ConnectionSettings extends ReaderLimits {
 export interface ConnectionSink {
   /** Whether messages may come now; asked before each. Commands are obeyed in any case. */
   readonly accepting: boolean;
-  /** The handshake is complete. The identity is empty when the peer announced none. */
-  onReady(identity: Uint8Array): void;
+  /** The handshake is complete. The identity is empty when the peer announced none; the key is there with CURVE. */
+  onReady(identity: Uint8Array, publicKey: Uint8Array | undefined): void;
   /** A message waits for {@link Connection.resume}, and so does all that comes after it: nothing more is to be received until then. */
   onHeld(): void;
   /** A message, which is the sink's. */
   onMessage(frames: Uint8Array[]): void;
+  /** A peer of a PUB asks for messages of this prefix, or does not want them any more. The prefix is a view: to be copied if it is kept. */
+  onSubscription(prefix: Uint8Array, wanted: boolean): void;
   /** A message over the limits; what is left of it will be skipped. */
   onRejected(reason: 'too-many-frames' | 'too-large'): void;
   /** There is output, to be fetched by {@link Connection.takeOutput} soon. */
@@ -62,9 +82,13 @@ export class Connection {
   readonly #settings: ConnectionSettings;
   readonly #sink: ConnectionSink;
   readonly #reader: Reader;
+  readonly #security: Security;
   readonly #greeting = new Uint8Array(GREETING_BYTES);
   #greetingBytes = 0;
   #stage: Stage = 'greeting';
+  /** From the greeting until the handshake is complete. */
+  #mechanism: Mechanism | undefined;
+  #cipher: Cipher | undefined;
   /** A message that the sink does not accept yet. */
   #held: ReadItem | undefined;
   #output: Uint8Array[];
@@ -77,25 +101,36 @@ export class Connection {
   #askedAt = Infinity;
   /** When the peer wants to be given up if nothing follows its PING. */
   #ttlEndsAt = Infinity;
-  #pings = false;
+  #modern = false;
 
   /** The greeting is there as output. */
   constructor(settings: ConnectionSettings, sink: ConnectionSink, now: number) {
     this.#settings = settings;
     this.#sink = sink;
     this.#reader = new Reader(settings, settings.allocate);
-    this.#output = [encodeGreeting(MECHANISM)];
+    this.#security = settings.security ?? NULL;
+    this.#output = [encodeGreeting(this.#security.name, this.#security.asServer)];
     this.#startedAt = this.#heardAt = this.#spokeAt = now;
   }
 
-  /** True once both sides have said READY, until the connection fails. */
+  /** True once the handshake is complete, until the connection fails. */
   get ready(): boolean {
     return this.#stage === 'traffic';
   }
 
   /** True when silence is noticed: heartbeats are on and the peer knows PING. */
   get noticesSilence(): boolean {
-    return this.#pings;
+    return this.#modern && this.#settings.heartbeatMs > 0;
+  }
+
+  /** True once anything of a greeting has come. */
+  get greeted(): boolean {
+    return this.#greetingBytes > 0;
+  }
+
+  /** True when all traffic is encrypted. */
+  get sealed(): boolean {
+    return this.#cipher !== undefined;
   }
 
   /** When {@link tick} must be called; `Infinity` when nothing depends on time. Moves later without notice. */
@@ -131,10 +166,25 @@ export class Connection {
     this.#spokeAt = now;
   }
 
+  /** Tells a publisher which messages are wanted: by a command or, of ZMTP 3.0, by a message. Once the connection is {@link ready}. */
+  subscribe(prefix: Uint8Array, wanted: boolean): void {
+    if (this.#modern) this.#command(subscriptionBody(prefix, wanted));
+    else this.#say(...this.#encode([[subscriptionMessage(prefix, wanted)]]));
+  }
+
+  /**
+   * What is to be sent now: greeting and commands, often none, then these messages; in as few parts as need be. Bodies of 8 KiB
+   * and more may be the very arrays that came in: they must not change until the parts have been written.
+   */
+  take(messages: readonly (readonly Uint8Array[])[]): readonly Uint8Array[] {
+    const output = this.takeOutput();
+    return messages.length === 0 ? output : [...output, ...this.#encode(messages)];
+  }
+
   /** The greeting and commands that are to be sent now, in order; often none. */
   takeOutput(): readonly Uint8Array[] {
     const output = this.#output;
-    if (this.#pong !== undefined) output.push(this.#pong);
+    if (this.#pong !== undefined) output.push(this.#frame(this.#pong));
     this.#pong = undefined;
     if (output.length > 0) this.#output = [];
     return output;
@@ -155,7 +205,7 @@ export class Connection {
   }
 
   #nextPing(): number {
-    if (!this.#pings || this.#askedAt !== Infinity) return Infinity;
+    if (!this.noticesSilence || this.#askedAt !== Infinity) return Infinity;
     return Math.min(this.#heardAt, this.#spokeAt) + this.#settings.heartbeatMs;
   }
 
@@ -164,7 +214,7 @@ export class Connection {
     const { heartbeatMs, timeoutMs } = this.#settings;
     this.#askedAt = now;
     this.#spokeAt = now;
-    this.#say(encodePing(heartbeatMs + timeoutMs));
+    this.#command(pingBody(heartbeatMs + timeoutMs));
   }
 
   /** Returns what follows the greeting; `undefined` while it is incomplete or when it is wrong. */
@@ -172,15 +222,18 @@ export class Connection {
     const bytes = Math.min(chunk.length, GREETING_BYTES - this.#greetingBytes);
     this.#greeting.set(chunk.subarray(0, bytes), this.#greetingBytes);
     this.#greetingBytes += bytes;
-    const fault = greetingFault(this.#greeting, this.#greetingBytes, MECHANISM);
+    const fault = greetingFault(this.#greeting, this.#greetingBytes, this.#security.name);
     if (fault !== undefined) {
       this.#fail(fault);
       return undefined;
     }
     if (this.#greetingBytes < GREETING_BYTES) return undefined;
     this.#stage = 'handshake';
-    this.#pings = this.#settings.heartbeatMs > 0 && knowsPing(this.#greeting);
-    this.#say(encodeReady(this.#settings.socketType, this.#settings.identity));
+    this.#modern = speaks31(this.#greeting);
+    const { socketType, identity } = this.#settings;
+    this.#mechanism = this.#security.handshake(encodeProperties(socketType, identity));
+    const begin = this.#mechanism.begin();
+    if (begin !== undefined) this.#say(begin);
     return chunk.subarray(bytes);
   }
 
@@ -191,7 +244,7 @@ export class Connection {
         if (this.#reader.fault !== undefined) this.#fail(this.#reader.fault);
         return;
       }
-      if (item === 'command') this.#obey(decodeCommand(this.#reader.command));
+      if (item === 'command') this.#obey(splitCommand(this.#reader.command));
       else if (this.#sink.accepting) this.#give(item);
       else {
         this.#hold(item);
@@ -202,8 +255,14 @@ export class Connection {
 
   #give(item: Exclude<ReadItem, 'command'>): void {
     this.#held = undefined;
-    if (item === 'message') this.#sink.onMessage(this.#reader.takeFrames());
-    else this.#sink.onRejected(item);
+    if (item !== 'message') this.#sink.onRejected(item);
+    else {
+      const frames = this.#reader.takeFrames();
+      const [first] = frames;
+      if (this.#settings.socketType === 'PUB' && isSubscription(frames, first))
+        this.#sink.onSubscription(first.subarray(1), first[0] === 1);
+      else this.#sink.onMessage(frames);
+    }
   }
 
   #hold(item: ReadItem): void {
@@ -212,38 +271,82 @@ export class Connection {
     this.#sink.onHeld();
   }
 
-  #obey(command: Command): void {
-    if (command.kind === 'malformed') this.#failMalformed(command.reason);
-    else if (command.kind === 'error')
-      this.#fail({ code: 'refused', text: `the peer refused: ${JSON.stringify(command.reason)}` });
-    else if (this.#stage === 'handshake') this.#shake(command);
-    else if (command.kind === 'ping') {
-      if (command.ttlMs > 0) this.#ttlEndsAt = this.#heardAt + command.ttlMs;
-      this.#pong = encodePong(command.context);
-      this.#sink.onOutput();
-    }
-    // PONG has done its work by being heard; what we do not know is not for us (SUBSCRIBE from a peer that publishes, say).
+  #obey(command: NamedCommand | undefined): void {
+    if (command === undefined) this.#failMalformed('a command whose name is empty or incomplete');
+    else if (this.#mechanism !== undefined) this.#shake(this.#mechanism, command);
+    else this.#act(decodeCommand(command));
   }
 
-  #shake(command: Command): void {
-    if (command.kind !== 'ready') {
-      this.#failMalformed(`${command.kind === 'other' ? command.name : command.kind} came before READY`);
+  #act(command: Command): void {
+    switch (command.kind) {
+      case 'malformed':
+        this.#failMalformed(command.reason);
+        return;
+      case 'error':
+        this.#fail({ code: 'refused', text: `the peer refused: ${JSON.stringify(command.reason)}` });
+        return;
+      case 'ping':
+        if (command.ttlMs > 0) this.#ttlEndsAt = this.#heardAt + command.ttlMs;
+        this.#pong = pongBody(command.context);
+        this.#sink.onOutput();
+        return;
+      case 'subscription':
+        if (this.#settings.socketType === 'PUB') this.#sink.onSubscription(command.prefix, command.wanted);
+        return;
+      default:
+      // PONG has done its work by being heard; what we do not know is not for us.
+    }
+  }
+
+  #shake(mechanism: Mechanism, command: NamedCommand): void {
+    if (command.name === 'ERROR') this.#act(decodeError(command.data));
+    else this.#take(mechanism.step(command.name, command.data));
+  }
+
+  #take({ say, failure, met }: Step): void {
+    if (met === undefined) {
+      if (say !== undefined) this.#say(say);
+      if (failure !== undefined) this.#fail(failure);
+      return;
+    }
+    const properties = decodeProperties(met.properties);
+    if (properties.kind === 'malformed') {
+      this.#failMalformed(properties.reason);
       return;
     }
     const { socketType } = this.#settings;
-    if (!COMPATIBLE[socketType].includes(command.socketType)) {
-      const text = `a ${socketType} cannot talk to a ${JSON.stringify(command.socketType)}`;
-      this.#say(encodeError(text));
+    if (!COMPATIBLE[socketType].includes(properties.socketType)) {
+      const text = `a ${socketType} cannot talk to a ${JSON.stringify(properties.socketType)}`;
+      // Who has sealed its part of the handshake takes nothing any more that is not sealed.
+      if (met.cipher === undefined || say !== undefined) this.#say(encodeError(text));
       this.#fail({ code: 'socket-type', text });
       return;
     }
+    if (say !== undefined) this.#say(say);
     this.#stage = 'traffic';
+    this.#mechanism = undefined;
+    this.#cipher = this.#reader.cipher = met.cipher;
     this.#reader.commandsOnly = false;
-    this.#sink.onReady(command.identity);
+    this.#sink.onReady(properties.identity, met.publicKey);
   }
 
-  #say(bytes: Uint8Array): void {
-    this.#output.push(bytes);
+  #encode(messages: readonly (readonly Uint8Array[])[]): readonly Uint8Array[] {
+    const { allocate } = this.#settings;
+    return this.#cipher === undefined
+      ? encodeMessages(messages, allocate)
+      : sealMessages(messages, this.#cipher, allocate);
+  }
+
+  #frame(body: Uint8Array): Uint8Array {
+    return this.#cipher === undefined ? frameOf(body) : this.#cipher.seal(SEALED_COMMAND, body);
+  }
+
+  #command(body: Uint8Array): void {
+    this.#say(this.#frame(body));
+  }
+
+  #say(...frames: readonly Uint8Array[]): void {
+    this.#output.push(...frames);
     this.#sink.onOutput();
   }
 

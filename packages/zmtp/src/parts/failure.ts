@@ -16,6 +16,10 @@ export type FailureCode =
   | 'socket-type'
   /** It sent an ERROR command. */
   | 'refused'
+  /** It could not prove what its security mechanism asks for, or sent what nobody with the right keys sends. */
+  | 'security'
+  /** It proved who it is, and is not let in. */
+  | 'denied'
   /** It did not complete the handshake in time. */
   | 'handshake-timeout'
   /** It was silent although it was asked for a sign of life, or for longer than it had announced. */
@@ -28,4 +32,6 @@ export interface Failure {
   readonly code: FailureCode;
   /** One sentence with the offending value. */
   readonly text: string;
+  /** The CURVE key of the peer, where it got that far. */
+  readonly publicKey?: Uint8Array;
 }

@@ -14,21 +14,24 @@ const MAJOR_AT = 10;
 const MINOR_AT = 11;
 const MECHANISM_AT = 12;
 const MECHANISM_END = 32;
+const AS_SERVER_AT = MECHANISM_END;
 
-/** The greeting we send: version 3.1, not a server of any mechanism. */
-export function encodeGreeting(mechanism: string): Uint8Array {
+/** The greeting we send: version 3.1. */
+export function encodeGreeting(mechanism: string, asServer: boolean): Uint8Array {
   const greeting = new Uint8Array(GREETING_BYTES);
   greeting[0] = 0xff;
   greeting[SIGNATURE_END_AT] = 0x7f;
   greeting[MAJOR_AT] = MAJOR;
   greeting[MINOR_AT] = MINOR;
   greeting.set(bytesOf(mechanism), MECHANISM_AT);
+  if (asServer) greeting[AS_SERVER_AT] = 1;
   return greeting;
 }
 
 /**
  * What is wrong with the first `length` bytes of a greeting, as early as it shows: who speaks another protocol may never
- * send all 64. A higher version than ours is fine (37/ZMTP, "Version Negotiation"), padding and filler are not looked at.
+ * send all 64. A higher version than ours is fine (37/ZMTP, "Version Negotiation"), padding and filler are not looked at,
+ * nor is as-server, which libzmq never sets.
  */
 export function greetingFault(greeting: Uint8Array, length: number, mechanism: string): Failure | undefined {
   const byte = (at: number): number => greeting[at] ?? 0;
@@ -44,8 +47,8 @@ export function greetingFault(greeting: Uint8Array, length: number, mechanism: s
   return { code: 'mechanism', text: `the peer's mechanism is ${JSON.stringify(offered)}, ours is ${mechanism}` };
 }
 
-/** True for a peer of ZMTP 3.1 or later: older ones do not know PING. */
-export function knowsPing(greeting: Uint8Array): boolean {
+/** True for a peer of ZMTP 3.1 or later: older ones know neither PING nor SUBSCRIBE. */
+export function speaks31(greeting: Uint8Array): boolean {
   const major = greeting[MAJOR_AT] ?? 0;
   return major > MAJOR || (major === MAJOR && (greeting[MINOR_AT] ?? 0) >= MINOR);
 }

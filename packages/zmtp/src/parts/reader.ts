@@ -2,6 +2,8 @@
 import type { Allocate } from './bytes.js';
 import type { Failure, FailureCode } from './failure.js';
 import { COMMAND, LONG, LONG_HEADER, MORE, readLongSize, RESERVED, SHORT_HEADER } from './flags.js';
+import { SEALED_COMMAND, SEALED_MORE } from './mechanism.js';
+import type { Cipher } from './mechanism.js';
 
 /** What a reader accepts. */
 export interface ReaderLimits {
@@ -35,6 +37,8 @@ export class Reader {
   fault: Failure | undefined;
   /** While true a message is a fault, told before its body has come. */
   commandsOnly = true;
+  /** Opens what comes, once traffic is encrypted. Limits are those of what was opened. */
+  cipher: Cipher | undefined;
   readonly #limits: ReaderLimits;
   readonly #allocate: Allocate;
   readonly #empty: Uint8Array;
@@ -105,16 +109,41 @@ export class Reader {
       const body = this.#readBody();
       if (body === undefined) return undefined;
       this.#inBody = false;
-      if ((this.#flags & COMMAND) !== 0) {
-        this.command = body;
-        return 'command';
-      }
-      this.#parts.push(body);
-      if ((this.#flags & MORE) !== 0) continue;
-      this.#messageBytes = 0;
-      return 'message';
+      const item = this.cipher === undefined ? this.#finish(this.#flags, body) : this.#unseal(this.cipher, body);
+      if (item !== undefined) return item;
     }
     return undefined;
+  }
+
+  #finish(flags: number, body: Uint8Array): ReadItem | undefined {
+    if ((flags & COMMAND) !== 0) {
+      this.command = body;
+      return 'command';
+    }
+    this.#parts.push(body);
+    if ((flags & MORE) !== 0) return undefined;
+    this.#messageBytes = 0;
+    return 'message';
+  }
+
+  #unseal(cipher: Cipher, body: Uint8Array): ReadItem | undefined {
+    const opened = cipher.open(body);
+    if (opened === undefined) {
+      this.#fail('security', 'a frame is not sealed, or was sealed by somebody else');
+      return undefined;
+    }
+    const flags = opened[0] as number;
+    const plain = opened.subarray(1);
+    if (flags === SEALED_COMMAND && plain.length <= COMMAND_MAX_BYTES) return this.#finish(COMMAND, plain);
+    if ((flags & ~SEALED_MORE) !== 0) {
+      this.#fail('malformed', `a sealed frame of ${plain.length} bytes has the flags 0x${flags.toString(16)}`);
+      return undefined;
+    }
+    const verdict = this.#admit(plain.length);
+    if (!this.#skips) return this.#finish(flags === SEALED_MORE ? MORE : 0, plain);
+    this.#skips = false;
+    if (flags === 0) this.#endRejected();
+    return verdict;
   }
 
   #readHeader(): boolean {
@@ -155,6 +184,13 @@ export class Reader {
     const length = this.#length;
     if ((flags & RESERVED) !== 0) return this.#fail('malformed', `a frame has the flags 0x${flags.toString(16)}`);
     this.#inBody = true;
+    if (this.cipher !== undefined) {
+      if ((flags & MORE) !== 0) return this.#fail('malformed', 'a sealed frame has the flag MORE');
+      const most = Math.max(this.#limits.maxFrameBytes, COMMAND_MAX_BYTES) + this.cipher.overhead;
+      if (length > most) return this.#fail('too-large', `a sealed frame has ${length} bytes`);
+      this.#skips = false;
+      return undefined;
+    }
     if ((flags & COMMAND) !== 0) {
       if ((flags & MORE) !== 0) return this.#fail('malformed', 'a command has the flag MORE');
       if (length > COMMAND_MAX_BYTES) return this.#fail('too-large', `a command has ${length} bytes`);
@@ -164,6 +200,11 @@ export class Reader {
     }
     if (this.commandsOnly) return this.#fail('malformed', 'a message came before READY');
     if (length > this.#limits.maxFrameBytes) return this.#fail('too-large', `a frame has ${length} bytes`);
+    return this.#admit(length);
+  }
+
+  /** Counts a frame of a message: whether it is to be skipped, and what is to be told of that. */
+  #admit(length: number): ReadItem | undefined {
     this.#messageBytes += length;
     this.#skips = this.#rejected;
     if (this.#rejected) return undefined;
@@ -180,11 +221,13 @@ export class Reader {
     this.#length -= step;
     if (this.#length > 0) return false;
     this.#inBody = false;
-    if ((this.#flags & MORE) === 0) {
-      this.#rejected = false;
-      this.#messageBytes = 0;
-    }
+    if ((this.#flags & MORE) === 0) this.#endRejected();
     return true;
+  }
+
+  #endRejected(): void {
+    this.#rejected = false;
+    this.#messageBytes = 0;
   }
 
   #readBody(): Uint8Array | undefined {
@@ -217,7 +260,9 @@ export class Reader {
     const start = this.#at;
     const end = (this.#at = start + length);
     if (length === 0) return this.#empty;
-    if (this.#chunk.length <= PINNED_BYTES || length >= PINNED_BYTES) return this.#chunk.subarray(start, end);
+    // What is sealed is not kept.
+    if (this.cipher !== undefined || this.#chunk.length <= PINNED_BYTES || length >= PINNED_BYTES)
+      return this.#chunk.subarray(start, end);
     if (end > this.#blockEnd) this.#makeBlock(start);
     return this.#block.subarray(start - this.#blockStart, end - this.#blockStart);
   }

@@ -84,6 +84,10 @@ export class Recorder implements ConnectionSink {
     if (this.pauseOnMessage) this.accepting = false;
   }
 
+  onSubscription(prefix: Uint8Array, wanted: boolean): void {
+    this.story.push(`${wanted ? 'subscribe' : 'cancel'} ${Buffer.from(prefix).toString('latin1')}`);
+  }
+
   onHeld(): void {
     this.story.push('held');
   }

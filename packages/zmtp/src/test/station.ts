@@ -1,6 +1,6 @@
 /** A listener that writes down what it hears, for tests on real sockets. */
 import { ROUTER_PEER } from '@proj/transport';
-import type { Peer, PortListener, SocketPort } from '@proj/transport';
+import type { HandshakeRefusal, Peer, PortListener, SocketPort } from '@proj/transport';
 
 interface Waiter {
   readonly condition: () => boolean;
@@ -15,6 +15,7 @@ export class Station implements PortListener {
   readonly undeliverable: string[] = [];
   readonly rejected: string[] = [];
   onEach: ((peer: Peer, frames: Uint8Array[]) => void) | undefined;
+  onRefused?: (refusal: HandshakeRefusal) => void;
   #waiters: Waiter[] = [];
 
   /** Starts the port. */

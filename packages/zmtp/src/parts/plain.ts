@@ -1,0 +1,93 @@
+/** The PLAIN mechanism of 24/ZMTP-PLAIN: the client says a name and a password, in clear. */
+import { bytesOf, concat, latin1 } from './bytes.js';
+import { encodeCommand, encodeError } from './commands.js';
+import { SHORT_MAX } from './flags.js';
+import { broken, unexpected } from './mechanism.js';
+import type { Mechanism, Security, Step } from './mechanism.js';
+
+/** What libzmq answers whom it does not let in. */
+const REFUSED = '400';
+
+/** One side of PLAIN; texts are Latin-1 of at most 255 characters. */
+export type PlainOptions =
+  | {
+      readonly role: 'server';
+      /** Asked once per handshake. To compare in constant time is its own business. Never throws. */
+      readonly authorize: (username: string, password: string) => boolean;
+    }
+  | { readonly role: 'client'; readonly username: string; readonly password: string };
+
+/** A socket that plays this side of PLAIN. */
+export function plain(options: PlainOptions): Security {
+  const asServer = options.role === 'server';
+  return {
+    name: 'PLAIN',
+    asServer,
+    handshake: (properties) =>
+      options.role === 'server'
+        ? new PlainServer(options.authorize, properties)
+        : new PlainClient(options.username, options.password, properties),
+  };
+}
+
+class PlainClient implements Mechanism {
+  readonly #hello: Uint8Array;
+  readonly #properties: Uint8Array;
+  #welcomed = false;
+
+  constructor(username: string, password: string, properties: Uint8Array) {
+    this.#hello = concat(short(username), short(password));
+    this.#properties = properties;
+  }
+
+  begin(): Uint8Array {
+    return encodeCommand('HELLO', this.#hello);
+  }
+
+  step(name: string, data: Uint8Array): Step {
+    if (this.#welcomed) return name === 'READY' ? { met: { properties: data } } : unexpected(name, 'READY');
+    if (name !== 'WELCOME') return unexpected(name, 'WELCOME');
+    if (data.length > 0) return broken(`a WELCOME of PLAIN with ${data.length} bytes of data`);
+    this.#welcomed = true;
+    return { say: encodeCommand('INITIATE', this.#properties) };
+  }
+}
+
+class PlainServer implements Mechanism {
+  readonly #authorize: (username: string, password: string) => boolean;
+  readonly #properties: Uint8Array;
+  #greeted = false;
+
+  constructor(authorize: (username: string, password: string) => boolean, properties: Uint8Array) {
+    this.#authorize = authorize;
+    this.#properties = properties;
+  }
+
+  begin(): undefined {
+    return undefined;
+  }
+
+  step(name: string, data: Uint8Array): Step {
+    if (this.#greeted) {
+      if (name !== 'INITIATE') return unexpected(name, 'INITIATE');
+      return { say: encodeCommand('READY', this.#properties), met: { properties: data } };
+    }
+    if (name !== 'HELLO') return unexpected(name, 'HELLO');
+    const passwordAt = 1 + (data[0] ?? 0);
+    const end = passwordAt + 1 + (data[passwordAt] ?? 0);
+    if (passwordAt >= data.length || end !== data.length)
+      return broken('a HELLO of PLAIN that is cut short or too long');
+    const username = latin1(data.subarray(1, passwordAt));
+    if (!this.#authorize(username, latin1(data.subarray(passwordAt + 1))))
+      return {
+        say: encodeError(REFUSED),
+        failure: { code: 'denied', text: `${JSON.stringify(username)} was not let in` },
+      };
+    this.#greeted = true;
+    return { say: encodeCommand('WELCOME') };
+  }
+}
+
+function short(text: string): Uint8Array {
+  return concat(Uint8Array.of(Math.min(text.length, SHORT_MAX)), bytesOf(text.slice(0, SHORT_MAX)));
+}

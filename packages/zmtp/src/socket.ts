@@ -1,0 +1,270 @@
+/** What all sockets over ZMTP have in common: binding, connecting, the connections, who was refused, the end. */
+import { createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import type { BackoffOptions, Clock } from '@proj/heartbeat';
+import { ProjError } from '@proj/transport';
+import type { Entropy, HandshakeRefusal, RejectReason } from '@proj/transport';
+import type { ResolvedPortOptions } from '@proj/transport/adapter';
+import { Connector } from './connector.js';
+import type { ConnectorHost } from './connector.js';
+import { endpointError, endpointOf, listenOptions, parseEndpoint, removeStalePath } from './endpoint.js';
+import { Link } from './link.js';
+import type { SocketType } from './parts/commands.js';
+import type { ConnectionSettings } from './parts/connection.js';
+import type { Failure } from './parts/failure.js';
+import { Pipe } from './pipe.js';
+import { securityOf } from './security.js';
+import type { PlainOptions } from './parts/plain.js';
+import type { Turns } from './turn.js';
+import type { Watch } from './watch.js';
+
+/** A frame may be so much larger than a message may: up to there it is skipped and rejected, beyond it the connection is cut. */
+const FRAME_OVERHEAD = 1024;
+
+/** What all sockets of a transport share. */
+export interface World {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly watch: Watch;
+  readonly turns: Turns;
+  readonly backoff: BackoffOptions;
+  readonly handshakeMs: number;
+  /** Connections that one bound endpoint serves at a time. */
+  readonly connectionsMax: number;
+  /** Bytes of subscriptions that one connection may hold. */
+  readonly subscriptionBytesMax: number;
+  /** For sockets without CURVE. */
+  readonly plain?: PlainOptions | undefined;
+  /** Told of each connection that failed; the endpoint is ours. */
+  onFailure(endpoint: string, failure: Failure): void;
+}
+
+/** Base of all socket kinds. */
+export abstract class ZmtpSocket implements ConnectorHost {
+  readonly watch: Watch;
+  readonly turns: Turns;
+  readonly settings: ConnectionSettings;
+  readonly backoff: BackoffOptions;
+  protected readonly world: World;
+  protected readonly options: ResolvedPortOptions;
+  readonly #servers: Server[] = [];
+  readonly #connectors: Connector[] = [];
+  /** Each connection and the endpoint of ours it belongs to. */
+  readonly #links = new Map<Link, string>();
+  /** Those that have a message for a listener who does not listen. */
+  readonly #held = new Set<Link>();
+  #started = false;
+  #paused = false;
+  #setup: Promise<unknown> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+  #onEmpty: () => void = () => undefined;
+
+  constructor(world: World, options: ResolvedPortOptions, socketType: SocketType, identity?: Uint8Array) {
+    this.world = world;
+    this.watch = world.watch;
+    this.turns = world.turns;
+    this.backoff = world.backoff;
+    this.options = options;
+    const allocate = (bytes: number) => Buffer.allocUnsafe(bytes);
+    this.settings = {
+      socketType,
+      identity,
+      security: securityOf(options.curve, world.plain, allocate),
+      maxMessageFrames: options.maxMessageFrames,
+      maxMessageBytes: options.maxMessageBytes,
+      maxFrameBytes: options.maxMessageBytes + FRAME_OVERHEAD,
+      handshakeMs: world.handshakeMs,
+      heartbeatMs: options.connectionHeartbeatMs,
+      timeoutMs: options.connectionTimeoutMs,
+      allocate,
+    };
+  }
+
+  /** A pipe for an endpoint to connect to was made. */
+  protected abstract onPipe(pipe: Pipe): void;
+  /** The connection of this pipe is over. */
+  protected abstract onLost(pipe: Pipe): void;
+  /** There may be room in this pipe. */
+  protected abstract onRoom(pipe: Pipe): void;
+  protected abstract onRefused(refusal: HandshakeRefusal): void;
+  /** `close` was called: resolves, at the deadline at last, when nothing more will be put into pipes; `now` drops what waits. */
+  protected abstract onClosing(deadline: number, now: boolean): Promise<void>;
+  abstract onReady(link: Link, identity: Uint8Array, publicKey: Uint8Array | undefined): void;
+  abstract onMessage(link: Link, frames: Uint8Array[]): void;
+  abstract onRejected(link: Link, reason: RejectReason): void;
+
+  get listening(): boolean {
+    return this.#started && !this.#paused;
+  }
+
+  /** True from the call of `close` on. */
+  protected get closing(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** All connections. */
+  protected get links(): Iterable<Link> {
+    return this.#links.keys();
+  }
+
+  bind(endpoint: string): Promise<string> {
+    // One after the other, so that a path that was just looked at is not taken by a sister meanwhile.
+    const bound = this.#setup.then(() => this.#bind(endpoint));
+    this.#setup = bound.catch(() => undefined);
+    return bound;
+  }
+
+  connect(endpoint: string): void {
+    this.#assertOpen(endpoint);
+    const pipe = new Pipe(true, this.options);
+    const connector = new Connector(this, endpoint, parseEndpoint(endpoint, 'connect'), pipe);
+    this.#connectors.push(connector);
+    this.onPipe(pipe);
+  }
+
+  /** Messages may be delivered from now on. */
+  protected begin(): void {
+    if (this.#started) throw new Error('start: the port was started before');
+    this.#started = true;
+    if (!this.#paused) this.#release();
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    if (this.#started) this.#release();
+  }
+
+  close({ lingerMs = this.options.lingerMs }: { readonly lingerMs?: number } = {}): Promise<void> {
+    return (this.#closing ??= this.#close(lingerMs));
+  }
+
+  /** @internal For connectors. */
+  random(): number {
+    return this.world.entropy.random();
+  }
+
+  /** @internal Called by connectors. */
+  onOpened(link: Link): void {
+    this.#links.set(link, link.connector?.endpoint ?? '');
+  }
+
+  /** @internal Called by links. */
+  onHeld(link: Link): void {
+    this.#held.add(link);
+  }
+
+  /** @internal Called by links. */
+  onSubscription(_link: Link, _prefix: Uint8Array, _wanted: boolean): void {
+    // Of a PUB only.
+  }
+
+  /** @internal Called by links. */
+  onWritten(pipe: Pipe): void {
+    this.onRoom(pipe);
+  }
+
+  /** @internal Called by links. */
+  onClosed(link: Link, failure: Failure | undefined): void {
+    if (failure !== undefined) this.world.onFailure(this.#links.get(link) ?? '', failure);
+    this.#checkRefused(link, failure);
+    this.#links.delete(link);
+    this.#held.delete(link);
+    const { pipe, connector } = link;
+    link.rivalOf?.rivals.delete(link);
+    if (pipe?.link === link) {
+      pipe.detach();
+      this.onLost(pipe);
+    }
+    connector?.down();
+    this.#checkEmpty();
+  }
+
+  #release(): void {
+    for (const link of this.#held) link.listen();
+    this.#held.clear();
+  }
+
+  #checkRefused(link: Link, failure: Failure | undefined): void {
+    if (this.options.curve === undefined || this.closing || !link.refused) return;
+    const { address } = link;
+    this.onRefused({
+      reason: failure?.code === 'denied' ? 'key' : 'handshake',
+      ...(failure?.publicKey && { publicKey: failure.publicKey }),
+      ...(address !== undefined && { address }),
+    });
+  }
+
+  async #bind(endpoint: string): Promise<string> {
+    const target = parseEndpoint(endpoint, 'bind');
+    this.#assertOpen(endpoint);
+    const server = createServer({ noDelay: true }, (socket) => {
+      this.#accept(socket, endpoint);
+    });
+    server.maxConnections = this.world.connectionsMax;
+    try {
+      const options = await listenOptions(target, () => this.world.entropy.uuid());
+      if ('path' in options) await removeStalePath(options.path);
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(options, resolve);
+      });
+    } catch (cause) {
+      throw endpointError(endpoint, cause);
+    }
+    server.on('error', (error) => {
+      this.world.onFailure(endpoint, { code: 'network', text: error.message });
+    });
+    this.#servers.push(server);
+    return endpointOf(server.address());
+  }
+
+  #accept(socket: Socket, endpoint: string): void {
+    if (this.#closing !== undefined) socket.destroy();
+    else this.#links.set(new Link(this, socket), endpoint);
+  }
+
+  #assertOpen(endpoint: string): void {
+    if (this.#closing !== undefined) throw new ProjError('CLOSED', `endpoint ${endpoint}: the port was closed`);
+    if (this.#started) throw new Error(`endpoint ${endpoint}: the port was started before`);
+  }
+
+  async #close(lingerMs: number): Promise<void> {
+    const deadline = this.world.clock.now() + lingerMs;
+    const ending = this.onClosing(deadline, lingerMs === 0);
+    await this.#setup;
+    const released = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    await ending;
+    await this.#finish(deadline);
+    await Promise.all(released);
+  }
+
+  /** Lets every connection write what waits for it and end, and cuts those that have not at the deadline. */
+  async #finish(deadline: number): Promise<void> {
+    const { clock } = this.world;
+    for (const connector of this.#connectors) connector.finish();
+    for (const link of this.#links.keys()) link.finish();
+    if (deadline <= clock.now()) this.#abort();
+    const timer = clock.at(deadline, () => {
+      this.#abort();
+    });
+    await new Promise<void>((resolve) => {
+      this.#onEmpty = resolve;
+      this.#checkEmpty();
+    });
+    timer.cancel();
+  }
+
+  #abort(): void {
+    for (const connector of this.#connectors) connector.stop();
+    for (const link of this.#links.keys()) link.destroy();
+    this.#checkEmpty();
+  }
+
+  #checkEmpty(): void {
+    if (this.#links.size === 0 && this.#connectors.every(({ idle }) => idle)) this.#onEmpty();
+  }
+}
