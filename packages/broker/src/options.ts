@@ -1,5 +1,5 @@
 /** Fields that the options of all brokers have in common: what an endpoint, a time and a count may be. */
-import type { Transport } from '@proj/transport';
+import type { CurveKeys, Transport } from '@proj/transport';
 import * as z from 'zod';
 
 const DAY_MS = 86_400_000;
@@ -22,3 +22,19 @@ export const transport = z.custom<Transport>(
   (value) => typeof value === 'object' && value !== null && typeof (value as Partial<Transport>).router === 'function',
   'must be a Transport',
 );
+
+const isKeys = (value: unknown): value is CurveKeys => {
+  const { publicKey, secretKey } = (value ?? {}) as Partial<CurveKeys>;
+  return [publicKey, secretKey].every((key) => key instanceof Uint8Array && key.length === 32);
+};
+
+/**
+ * CURVE on every socket: the pair of keys that clients know by its public key, and who may come in, asked once per handshake;
+ * absent, any key may. `@proj/transport/curve` has keys, certificates and lists.
+ */
+export const curve = z.strictObject({
+  keys: z.custom<CurveKeys>(isKeys, 'must be publicKey and secretKey of 32 bytes each'),
+  authorize: z
+    .custom<(publicKey: Uint8Array) => boolean>((value) => typeof value === 'function', 'must be a function')
+    .optional(),
+});

@@ -1,6 +1,7 @@
 /** Two protocols on one socket, over the network in memory. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { portCompliance } from './compliance/index.js';
+import { curveCompliance, portCompliance } from './compliance/index.js';
+import { generateCurveKeys } from './curve/index.js';
 import type { Transport } from './port.js';
 import { SharedRouters } from './shared-routers.js';
 import { advance, AutoClock, VirtualNetwork } from './virtual/index.js';
@@ -12,8 +13,10 @@ describe('a socket that nobody shares', () => {
     transport: () => new SharedRouters(network.transport()).member(() => true),
     endpoint: 'tcp://sim:*',
     capabilities: { peerGone: true, routerGone: true },
+    generateKeys: generateCurveKeys,
   };
   for (const { name, applies, run } of portCompliance(subject)) it.runIf(applies)(name, run);
+  for (const { name, applies, run } of curveCompliance(subject)) it.runIf(applies)(name, run);
 });
 
 describe('a shared socket', () => {

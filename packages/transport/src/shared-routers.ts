@@ -1,6 +1,6 @@
 /** Several protocols on one ROUTER, told apart by their frames. No protocol; who owns which frames is said by those who share. */
 import { ProjError } from './errors.js';
-import type { Peer, PortListener, PortOptions, SocketPort, Transport } from './port.js';
+import type { CurveOptions, Peer, PortListener, PortOptions, SocketPort, Transport } from './port.js';
 
 /** The end of an endpoint that stands for any free port: nobody else can mean the same. */
 const WILDCARD = /(:\*|:0|:\/\/\*)$/;
@@ -11,6 +11,7 @@ export type Claim = (frames: readonly Uint8Array[]) => boolean;
 /** A socket, and who shares it. */
 interface Shared {
   readonly port: SocketPort;
+  readonly curve: CurveOptions | undefined;
   /** Who has bound it, in the order they came, with what they listen with once they do. */
   readonly members: Map<MemberPort, PortListener | undefined>;
   started: boolean;
@@ -42,7 +43,7 @@ export class SharedRouters {
       entropy,
       load: () => this.#transport.load(),
       router: (options) => {
-        const port = new MemberPort(this.#transport.router(options), claim, this.#shared, own);
+        const port = new MemberPort(this.#transport.router(options), options?.curve, claim, this.#shared, own);
         own.add(port);
         return port;
       },
@@ -60,14 +61,16 @@ class MemberPort implements SocketPort {
   paused = false;
   readonly #registry: Set<Shared>;
   readonly #siblings: ReadonlySet<MemberPort>;
+  readonly #curve: CurveOptions | undefined;
   #shared: Shared;
   #closing: Promise<void> | undefined;
 
-  constructor(port: SocketPort, claim: Claim, registry: Set<Shared>, siblings: ReadonlySet<MemberPort>) {
+  constructor(port: SocketPort, curve: CurveOptions | undefined, claim: Claim, registry: Set<Shared>, siblings: ReadonlySet<MemberPort>) {
     this.claim = claim;
     this.#registry = registry;
     this.#siblings = siblings;
-    this.#shared = { port, members: new Map(), started: false, endpoints: new Map() };
+    this.#curve = curve;
+    this.#shared = { port, curve, members: new Map(), started: false, endpoints: new Map() };
     this.#shared.members.set(this, undefined);
   }
 
@@ -147,6 +150,7 @@ class MemberPort implements SocketPort {
   async #join(there: Shared): Promise<void> {
     if (there === this.#shared) return;
     const { port, endpoints } = this.#shared;
+    if (!isSameCurve(this.#curve, there.curve)) throw otherKeys([...there.endpoints.keys()].join(', '));
     if (endpoints.size > 0) throw apart([...there.endpoints.keys()].join(', '));
     there.members.set(this, undefined);
     this.#shared = there;
@@ -181,6 +185,9 @@ function fanOut(members: Shared['members'], onSent: boolean): PortListener {
         listener.onRejected(peer, reason);
       });
     },
+    onRefused: (refusal) => {
+      [...members.values()].find((listener) => listener !== undefined)?.onRefused?.(refusal);
+    },
     onBroken: (error) => {
       all((listener) => {
         listener.onBroken(error);
@@ -190,6 +197,19 @@ function fanOut(members: Shared['members'], onSent: boolean): PortListener {
       ? { onSent: (peer: Peer, frames: readonly Uint8Array[]) => claimant(frames)?.onSent?.(peer, frames) }
       : {}),
   };
+}
+
+/** Whoever joins a socket takes it as it is: without the protection that was asked for, this must not happen in silence. */
+function isSameCurve(one: CurveOptions | undefined, other: CurveOptions | undefined): boolean {
+  if (one?.role !== 'server' || other?.role !== 'server') return one === other;
+  return one.authorize === other.authorize && one.keys.secretKey.join() === other.keys.secretKey.join();
+}
+
+function otherKeys(endpoint: string): ProjError {
+  return new ProjError(
+    'OPTIONS_INVALID',
+    `endpoint ${JSON.stringify(endpoint)}: is shared with a protocol of another option curve; one socket has one pair of keys and one list`,
+  );
 }
 
 function apart(endpoint: string): ProjError {

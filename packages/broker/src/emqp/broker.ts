@@ -7,7 +7,8 @@ import {
   encodeEmqp,
 } from '@proj/frames/emqp';
 import { Emitter, EngineHost, parseOptions } from '@proj/transport';
-import type { Entropy, PortOptions, SocketPlan, Transport } from '@proj/transport';
+import type { Entropy, HandshakeRefusal, PortOptions, RefusalCounts, SocketPlan, Transport } from '@proj/transport';
+import { serverCurve } from '@proj/transport/curve';
 import { transportOr } from '../default-transport.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
@@ -32,6 +33,8 @@ export interface EmqpBrokerEvents {
   note: EmqpBrokerNote;
   /** The broker has come to its end, because an admin told it to or `drain` was called, and closes. */
   drained: undefined;
+  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
+  refused: HandshakeRefusal;
   /** A socket failed for good: nothing more is received there. Close this broker and start another. */
   broken: Error;
 }
@@ -78,6 +81,10 @@ export class EmqpBroker {
         sockets: [peersPlan('frontend', settings), peersPlan('backend', settings), adminPlan(settings)],
         drain: { kind: 'drain' },
         perform: this.#perform,
+        ...serverCurve(settings.curve),
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
         onBroken: (error) => {
           this.#events.emit('broken', error);
         },
@@ -123,8 +130,8 @@ export class EmqpBroker {
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of queues and registered peers. */
-  stats(): EmqpBrokerStats {
-    return this.#engine.stats();
+  stats(): EmqpBrokerStats & RefusalCounts {
+    return { ...this.#engine.stats(), ...this.#host.refusals };
   }
 
   /** That of the transport, which is there before the engine's first step. */

@@ -1,6 +1,6 @@
 /** Options of the EventMQ broker: docs/protocols/emqp.md, section "Defaults". */
 import * as z from 'zod';
-import { count, endpoints, milliseconds, transport } from '../options.js';
+import { count, curve, endpoints, milliseconds, transport } from '../options.js';
 
 /** What a broker asks of a pub-sub device in its process. */
 export interface EmqpPublisher {
@@ -63,6 +63,8 @@ export const emqpBrokerOptions = z
     drainMs: milliseconds(0).default(10_000),
     /** Milliseconds that closing may take to hand over what is pending. Default 1000. */
     lingerMs: milliseconds(0).default(1000),
+    /** CURVE: encrypts, and lets in by key. Default: neither. */
+    curve: curve.optional(),
     /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
     transport: transport.optional(),
   })

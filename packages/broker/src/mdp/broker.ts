@@ -2,7 +2,8 @@
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker, encodeMdp } from '@proj/frames/mdp';
 import type { MdpCommand } from '@proj/frames/mdp';
 import { Emitter, EngineHost, parseOptions } from '@proj/transport';
-import type { PortOptions, SocketPlan } from '@proj/transport';
+import type { HandshakeRefusal, PortOptions, RefusalCounts, SocketPlan } from '@proj/transport';
+import { serverCurve } from '@proj/transport/curve';
 import { transportOr } from '../default-transport.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
@@ -23,6 +24,8 @@ export interface MdpBrokerEvents {
   'worker-lost': MdpWorkerLostNotice;
   /** Something worth a log line; the same about the same peer at most once a minute. */
   note: MdpBrokerNote;
+  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
+  refused: HandshakeRefusal;
   /** The socket failed for good: nothing more is received. Close this broker and start another. */
   broken: Error;
 }
@@ -52,6 +55,10 @@ export class MdpBroker {
         sockets: [socketPlan(settings)],
         drain: { kind: 'drain' },
         perform: this.#perform,
+        ...serverCurve(settings.curve),
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
         onBroken: (error) => {
           this.#events.emit('broken', error);
         },
@@ -92,8 +99,8 @@ export class MdpBroker {
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of services. */
-  stats(): MdpBrokerStats {
-    return this.#engine.stats();
+  stats(): MdpBrokerStats & RefusalCounts {
+    return { ...this.#engine.stats(), ...this.#host.refusals };
   }
 
   readonly #perform = (effect: MdpBrokerEffect): void => {

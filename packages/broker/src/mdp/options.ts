@@ -1,6 +1,6 @@
 /** Options of the Majordomo broker: docs/protocols/mdp.md, section "Defaults". */
 import * as z from 'zod';
-import { count, endpoints, milliseconds, transport } from '../options.js';
+import { count, curve, endpoints, milliseconds, transport } from '../options.js';
 
 /** Schema of {@link MdpBrokerOptions}. All fields are optional; unknown ones are refused. */
 export const mdpBrokerOptions = z
@@ -47,6 +47,8 @@ export const mdpBrokerOptions = z
     lingerMs: milliseconds(0).default(1000),
     /** Answer `mmi.services` and `mmi.workers`, which 8/MMI does not know. Default true. */
     mmiAdditions: z.boolean().default(true),
+    /** CURVE: encrypts, and lets in by key. Default: neither. */
+    curve: curve.optional(),
     /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
     transport: transport.optional(),
   })

@@ -5,7 +5,8 @@ import type { Files } from '@proj/files';
 import { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker, encodeNfp } from '@proj/frames/nfp';
 import type { NfpFromBroker } from '@proj/frames/nfp';
 import { Emitter, EngineHost, parseOptions } from '@proj/transport';
-import type { Peer, PortOptions, SocketPlan } from '@proj/transport';
+import type { HandshakeRefusal, Peer, PortOptions, RefusalCounts, SocketPlan } from '@proj/transport';
+import { serverCurve } from '@proj/transport/curve';
 import { transportOr } from '../default-transport.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
@@ -36,6 +37,8 @@ export interface NfpBrokerEvents {
   management: NfpManagementNotice;
   /** Something worth a log line; the same about the same peer at most once a minute. */
   note: NfpBrokerNote;
+  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
+  refused: HandshakeRefusal;
   /** The socket failed for good: nothing more is received. Close this broker and start another. */
   broken: Error;
 }
@@ -69,6 +72,10 @@ export class NfpBroker {
         sockets: socketPlans(settings),
         drain: { kind: 'drain' },
         perform: this.#perform,
+        ...serverCurve(settings.curve),
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
         onBroken: (error) => {
           this.#events.emit('broken', error);
         },
@@ -119,8 +126,8 @@ export class NfpBroker {
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of services. */
-  stats(): NfpBrokerStats {
-    return this.#engine.stats();
+  stats(): NfpBrokerStats & RefusalCounts {
+    return { ...this.#engine.stats(), ...this.#host.refusals };
   }
 
   async #start(): Promise<string[]> {

@@ -1,6 +1,6 @@
 /** Options of the NFP broker: docs/protocols/nfp.md, section "Defaults". */
 import * as z from 'zod';
-import { count, endpoints, milliseconds, transport } from '../options.js';
+import { count, curve, endpoints, milliseconds, transport } from '../options.js';
 import type { NfpInventory } from './inventory.js';
 
 /** Schema of {@link NfpBrokerOptions}. All fields are optional; unknown ones are refused. */
@@ -47,6 +47,8 @@ export const nfpBrokerOptions = z.strictObject({
   maxMessageBytes: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(134_217_728),
   /** Milliseconds that closing may take to hand over what is pending. Default 1000. */
   lingerMs: milliseconds(0).default(1000),
+  /** CURVE: encrypts, and lets in by key. Default: neither. */
+  curve: curve.optional(),
   /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
   transport: transport.optional(),
 });

@@ -1,7 +1,8 @@
 /** Paranoid Pirate pool, the facade: 6/PPP's client as a part of an application. Rules: engine-pool.ts and docs/protocols/ppp.md. */
 import { encodePpp } from '@proj/frames/ppp';
 import { Emitter, EngineHost, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
-import type { BodyInput } from '@proj/transport';
+import type { BodyInput, HandshakeRefusal, RefusalCounts } from '@proj/transport';
+import { serverCurve } from '@proj/transport/curve';
 import { transportOr } from '../default-transport.js';
 import type {
   PppNote,
@@ -24,6 +25,8 @@ export interface PppPoolEvents {
   'worker-lost': PppWorkerLostNotice;
   /** Something worth a log line; the same about the same peer at most once a minute. */
   note: PppNote;
+  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
+  refused: HandshakeRefusal;
   /** The socket failed for good: no worker is heard any more. Close this pool and start another. */
   broken: Error;
 }
@@ -73,6 +76,10 @@ export class PppPool {
         sockets: [backendPlan(settings.endpoint, settings)],
         drain: { kind: 'drain' },
         perform: this.#perform,
+        ...serverCurve(settings.curve),
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
         onBroken: (error) => {
           this.#events.emit('broken', error);
         },
@@ -140,8 +147,8 @@ export class PppPool {
   }
 
   /** Sizes now and totals so far. */
-  stats(): PppPoolStats {
-    return this.#engine.stats();
+  stats(): PppPoolStats & RefusalCounts {
+    return { ...this.#engine.stats(), ...this.#host.refusals };
   }
 
   #contentOf(body: BodyInput): Uint8Array[] {

@@ -1,6 +1,8 @@
 /** Paranoid Pirate queue, the facade: 6/PPP towards workers, plain request-reply towards clients. Rules: engine.ts and docs/protocols/ppp.md. */
 import { encodePpp } from '@proj/frames/ppp';
 import { Emitter, EngineHost, parseOptions } from '@proj/transport';
+import type { HandshakeRefusal, RefusalCounts } from '@proj/transport';
+import { serverCurve } from '@proj/transport/curve';
 import { transportOr } from '../default-transport.js';
 import type { PppNote, PppQueueEffect, PppQueueEvent, PppWorkerLostNotice, PppWorkerReadyNotice } from './effects.js';
 import { PppQueueEngine } from './engine.js';
@@ -15,6 +17,8 @@ export interface PppQueueEvents {
   'worker-lost': PppWorkerLostNotice;
   /** Something worth a log line; the same about the same peer at most once a minute. */
   note: PppNote;
+  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
+  refused: HandshakeRefusal;
   /** A socket failed for good: nothing more is received there. Close this queue and start another. */
   broken: Error;
 }
@@ -56,6 +60,10 @@ export class PppQueue {
         sockets: [frontendPlan(settings.frontend, settings), backendPlan(settings.backend, settings)],
         drain: { kind: 'drain' },
         perform: this.#perform,
+        ...serverCurve(settings.curve),
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
         onBroken: (error) => {
           this.#events.emit('broken', error);
         },
@@ -93,8 +101,8 @@ export class PppQueue {
   }
 
   /** Sizes now and totals so far. */
-  stats(): PppQueueStats {
-    return this.#engine.stats();
+  stats(): PppQueueStats & RefusalCounts {
+    return { ...this.#engine.stats(), ...this.#host.refusals };
   }
 
   readonly #perform = (effect: PppQueueEffect): void => {
