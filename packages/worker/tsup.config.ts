@@ -1,3 +1,4 @@
+import { copyFile } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
@@ -10,4 +11,7 @@ export default defineConfig({
   platform: 'node',
   treeshake: true,
   splitting: false,
+  // What runs in processes of a job manager is found beside the code that starts them, in either format.
+  shims: true,
+  onSuccess: () => copyFile('src/emqp/job-process.mjs', 'dist/job-process.mjs'),
 });

@@ -82,7 +82,10 @@ const PROTOCOLS: readonly Protocol[] = [
     name: 'emqp',
     clauses: 'emqp/',
     atLeast: 28,
-    roles: [['broker', '## 4. Broker', /^packages\/broker\/src\/emqp\//]],
+    roles: [
+      ['broker', '## 4. Broker', /^packages\/broker\/src\/emqp\//],
+      ['job manager', '## 10. Job manager', /^packages\/worker\/src\/emqp\//],
+    ],
   },
   {
     name: 'mdp',

@@ -1,4 +1,4 @@
-/** Workers for ZeroMQ request-reply. Open `mdp/worker.ts` or `ppp/worker.ts` first. */
+/** Workers for ZeroMQ request-reply. Open `mdp/worker.ts`, `ppp/worker.ts` or `emqp/job-manager.ts` first. */
 export { MdpWorker } from './mdp/worker.js';
 export type { MdpWorkerEvents, MdpWorkerStats } from './mdp/worker.js';
 export type { MdpHandler, MdpRequest, MdpTypedRequest, MdpWorkerOptions } from './mdp/options.js';
@@ -39,6 +39,9 @@ export type {
   NfpTaskHandler,
 } from './nfp/task.js';
 export type { NfpWorkerOptions } from './nfp/options.js';
+export { EmqpJobManager } from './emqp/job-manager.js';
+export type { EmqpJobManagerEvents } from './emqp/job-manager.js';
+export type { EmqpJobManagerOptions } from './emqp/options.js';
 export { EmqpJobManagerSession } from './emqp/session.js';
 export type { EmqpJobManagerSessionOptions } from './emqp/session.js';
 export type {

@@ -1,0 +1,116 @@
+/** One process, or thread, of an EventMQ job manager, from the outside. `job-process.mjs` is the inside. */
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { EmqpRun, EmqpRunOutcome } from './effects.js';
+
+/** What jobs run in. */
+export type JobHostKind = 'processes' | 'threads';
+
+/** Where jobs come from: absolute paths. */
+export interface JobSources {
+  /** A module whose default export holds functions by `path.callable`. */
+  readonly handlers: string | undefined;
+  /** A folder whose modules may be run. */
+  readonly directory: string | undefined;
+}
+
+/** What a job host says. */
+export type FromJobHost =
+  | { readonly ready: true }
+  | { readonly broken: string }
+  | { readonly number: number; readonly outcome: EmqpRunOutcome; readonly json: string };
+
+/** What it is told. */
+export type ToJobHost =
+  { readonly start: JobSources } | { readonly run: EmqpRun; readonly wantsResult: boolean } | { readonly stop: true };
+
+/** What its owner hears of it. `onExit` comes once and last, when it does not exist any more. */
+export interface JobHostListener {
+  onMessage(message: FromJobHost): void;
+  onExit(reason: string): void;
+}
+
+/** A process or thread that runs jobs. Nothing here throws. */
+export interface JobHost {
+  /** The id of the process, or of the thread. */
+  readonly id: number | undefined;
+  post(message: ToJobHost): void;
+  /** Ends it for good, whatever it does, together with the processes it has started. */
+  kill(): void;
+}
+
+const PROGRAM = new URL('./job-process.mjs', import.meta.url);
+
+const nothing = (): void => undefined;
+
+/** Starts a process or thread. */
+export function startJobHost(kind: JobHostKind, listener: JobHostListener): JobHost {
+  return kind === 'processes' ? startProcess(listener) : startThread(listener);
+}
+
+function startProcess(listener: JobHostListener): JobHost {
+  const child = fork(fileURLToPath(PROGRAM), [], {
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // A group of its own: what a job has started dies with it, and Ctrl-C is the job manager's.
+    detached: true,
+  });
+  let isOver = false;
+  const exit = (reason: string): void => {
+    if (!isOver) listener.onExit(reason);
+    isOver = true;
+  };
+  child.on('message', (message) => {
+    listener.onMessage(message as FromJobHost);
+  });
+  child.on('exit', (code, signal) => {
+    exit(signal === null ? `the process ended with code ${code}` : `the process was ended by ${signal}`);
+  });
+  child.on('error', (error) => {
+    if (child.pid === undefined) exit(`no process could be started: ${error.message}`);
+  });
+  return {
+    id: child.pid,
+    post: (message) => {
+      // A channel that is closed belongs to a process that is about to be reported.
+      if (child.connected) child.send(message, nothing);
+    },
+    kill: () => {
+      killGroup(child.pid);
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // No such group: it is gone already, or the platform has none.
+  }
+}
+
+function startThread(listener: JobHostListener): JobHost {
+  const worker = new Worker(PROGRAM);
+  let reason: string | undefined;
+  worker.on('message', (message: FromJobHost) => {
+    listener.onMessage(message);
+  });
+  worker.on('error', (error) => {
+    reason = `the thread ended: ${error instanceof Error ? error.message : String(error)}`;
+  });
+  worker.on('exit', (code) => {
+    listener.onExit(reason ?? `the thread ended with code ${code}`);
+  });
+  return {
+    id: worker.threadId,
+    post: (message) => {
+      worker.postMessage(message);
+    },
+    kill: () => {
+      void worker.terminate();
+    },
+  };
+}

@@ -1,0 +1,296 @@
+/** EventMQ job manager, the facade: section 10 of docs/protocols/emqp.md. Decisions: session.ts. Processes: job-pool.ts. */
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { fromLatin1 } from '@proj/frames';
+import { decodeEmqpAtBroker, decodeEmqpAtWorker, encodeEmqp } from '@proj/frames/emqp';
+import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER } from '@proj/transport';
+import type { PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import type { LossReason } from '../parts/contract.js';
+import type {
+  EmqpJobManagerEffect,
+  EmqpJobManagerEvent,
+  EmqpJobManagerNote,
+  EmqpJobManagerStats,
+  EmqpLossReason,
+} from './effects.js';
+import { JobPool } from './job-pool.js';
+import { emqpJobManagerOptions } from './options.js';
+import type { EmqpJobManagerOptions, EmqpJobManagerSettings } from './options.js';
+import { EmqpJobManagerSession } from './session.js';
+
+/** Events of an {@link EmqpJobManager}. */
+export interface EmqpJobManagerEvents {
+  /** A broker knows us. */
+  registered: { readonly endpoint: string };
+  /** A conversation was lost; the next one begins in `retryInMs`. */
+  lost: { readonly endpoint: string; readonly reason: EmqpLossReason; readonly retryInMs: number };
+  /** Anything worth a log line or a counter, the above included. */
+  note: EmqpJobManagerNote;
+  /** A socket or a process could not be started or broke. The job manager goes on. */
+  error: { readonly error: unknown };
+  /** It has come to its end, by `drain`, by `close` or since the broker said DISCONNECT. */
+  ended: { readonly stats: EmqpJobManagerStats };
+}
+
+/** Frames of a REPLY besides the result: never more than this many bytes. */
+const BYTES_BESIDE_RESULT = 1024;
+
+/** What one start has made. */
+interface Running {
+  readonly transport: Transport;
+  readonly session: EmqpJobManagerSession;
+  readonly driver: Driver<EmqpJobManagerEvent, EmqpJobManagerEffect>;
+  readonly pool: JobPool;
+}
+
+/**
+ * Runs the jobs of EventMQ queues, each in a process of its own: `concurrency` at a time, killed when their time is over,
+ * repeated as often as the client wishes.
+ *
+ * ```ts
+ * await using manager = new EmqpJobManager({ handlers: './jobs.mjs' });
+ * await manager.start();
+ * ```
+ *
+ * with, in `jobs.mjs`, `export default { 'myjobs.add': (a, b) => a + b }`. A job with `guarantee` may run more than once,
+ * here or elsewhere: make it idempotent.
+ */
+export class EmqpJobManager {
+  readonly #settings: EmqpJobManagerSettings;
+  readonly #events = new Emitter<EmqpJobManagerEvents>();
+  readonly #ports = new Map<number, SocketPort>();
+  /** Ports on their way out. */
+  readonly #leaving = new Set<Promise<void>>();
+  readonly #ended: Promise<void>;
+  #end: () => void = () => undefined;
+  #starting: Promise<void> | undefined;
+  #finishing: Promise<void> | undefined;
+  #running: Running | undefined;
+  /** What the transport has against the endpoint of the first socket. */
+  #refused: unknown;
+
+  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  constructor(options: EmqpJobManagerOptions) {
+    this.#settings = parseOptions('EmqpJobManager', emqpJobManagerOptions, options);
+    this.#ended = new Promise((done) => {
+      this.#end = done;
+    });
+  }
+
+  /**
+   * Starts the processes and opens the socket; resolves when the first process is up, whether or not a broker is there. Rejects with
+   * `OPTIONS_INVALID` (`handlers` does not load, there is no `directory`, an endpoint the transport refuses), `UNAVAILABLE` (no ZeroMQ
+   * on this machine) or `CLOSED`. Idempotent.
+   */
+  start(): Promise<void> {
+    return (this.#starting ??= this.#start());
+  }
+
+  /**
+   * Says farewell, lets the jobs in hand finish for `killGraceMs`, answers them and closes. Resolves when no process is left.
+   * Idempotent.
+   */
+  drain(): Promise<void> {
+    return this.#finish('drain');
+  }
+
+  /** Says farewell, kills what runs and closes. Resolves when no process is left. Idempotent, also during a drain. */
+  close(): Promise<void> {
+    return this.#finish('close');
+  }
+
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Adds a listener and returns the function that removes it. */
+  on<Name extends keyof EmqpJobManagerEvents>(
+    name: Name,
+    listener: (event: EmqpJobManagerEvents[Name]) => void,
+  ): () => void {
+    return this.#events.on(name, listener);
+  }
+
+  /** Counters since `start` and gauges of now, as a copy; `undefined` before that. */
+  stats(): EmqpJobManagerStats | undefined {
+    return this.#running?.session.stats;
+  }
+
+  /** Ids of the processes that exist now, with `pool: 'threads'` of the threads. */
+  get processIds(): readonly number[] {
+    return this.#running?.pool.ids ?? [];
+  }
+
+  async #start(): Promise<void> {
+    const transport = this.#settings.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
+    this.#assertOpen();
+    await transport.load();
+    this.#assertOpen();
+    const { driver, pool } = (this.#running = this.#assemble(transport));
+    try {
+      await pool.start();
+      this.#assertOpen();
+      driver.dispatch({ kind: 'start' });
+      if (this.#refused !== undefined) throw this.#refused as Error;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#finishing !== undefined) throw new ProjError('CLOSED', 'EmqpJobManager: it was closed');
+  }
+
+  #assemble(transport: Transport): Running {
+    const { queues, concurrency, pool: kind, handlers, directory, maxMessageBytes, ...rest } = this.#settings;
+    const session = new EmqpJobManagerSession(
+      {
+        ...rest,
+        concurrency,
+        queues: queues.map(([weight, name]) => ({ weight, name })),
+        resultMaxBytes: maxMessageBytes - BYTES_BESIDE_RESULT,
+      },
+      transport.entropy,
+    );
+    const driver = new Driver(session, transport, this.#perform);
+    const sources = { handlers: absolute(handlers), directory: absolute(directory) };
+    const random = (): number => transport.entropy.random();
+    const pool = new JobPool({ concurrency, kind, ...sources }, transport.clock, random, {
+      up: (slot) => {
+        driver.dispatch({ kind: 'up', slot });
+      },
+      gone: (slot, reason) => {
+        driver.dispatch({ kind: 'gone', slot, reason });
+      },
+      ran: (slot, job, outcome, result) => {
+        driver.dispatch({ kind: 'ran', slot, job, outcome, result });
+      },
+      failed: (error) => {
+        this.#events.emit('error', { error });
+      },
+    });
+    return { transport, session, driver, pool };
+  }
+
+  #finish(how: 'drain' | 'close'): Promise<void> {
+    // Also when something finishes already: `close` hastens a drain.
+    this.#running?.driver.dispatch({ kind: how });
+    return (this.#finishing ??= this.#wind());
+  }
+
+  async #wind(): Promise<void> {
+    const running = this.#running;
+    if (running === undefined) return;
+    await this.#ended;
+    await running.pool.close();
+    await Promise.all(this.#leaving);
+  }
+
+  readonly #perform = (effect: EmqpJobManagerEffect): void => {
+    const { pool, driver, session } = this.#running as Running;
+    switch (effect.kind) {
+      case 'open':
+        this.#open(effect.socket, effect.endpoint, effect.identity);
+        break;
+      case 'send':
+        this.#ports.get(effect.socket)?.send(ROUTER_PEER, encodeEmqp(effect.command));
+        break;
+      case 'close':
+        this.#close(effect.socket, effect.flush);
+        break;
+      case 'run':
+        pool.run(effect.slot, effect.job, effect.wantsResult);
+        break;
+      case 'kill':
+        pool.kill(effect.slot);
+        break;
+      case 'recycle':
+        pool.recycle(effect.slot);
+        break;
+      case 'note':
+        this.#onNote(effect.note);
+        break;
+      case 'ended':
+        driver.stop();
+        this.#end();
+        // Not everybody who is told DISCONNECT has called `drain`.
+        void (this.#finishing ??= this.#wind()).then(() => {
+          this.#events.emit('ended', { stats: session.stats });
+        });
+        break;
+    }
+  };
+
+  #onNote(note: EmqpJobManagerNote): void {
+    if (note.code === 'registered') this.#events.emit('registered', { endpoint: note.endpoint });
+    else if (note.code === 'lost') {
+      const { code: _code, ...lost } = note;
+      this.#events.emit('lost', lost);
+    }
+    this.#events.emit('note', note);
+  }
+
+  #open(socket: number, endpoint: string, identity: string): void {
+    const { transport } = this.#running as Running;
+    const { maxMessageFrames, maxMessageBytes } = this.#settings;
+    const options: PortOptions = { maxMessageFrames, maxMessageBytes, routingId: fromLatin1(identity) };
+    let port: SocketPort | undefined;
+    try {
+      port = transport.dealer(options);
+      port.connect(endpoint);
+      port.start(this.#listenerOf(socket));
+      this.#ports.set(socket, port);
+    } catch (error) {
+      if (port !== undefined) this.#leave(port, false);
+      this.#refused = error;
+      this.#lost(socket, 'socket-failed');
+      this.#events.emit('error', { error });
+    }
+  }
+
+  #listenerOf(socket: number): PortListener {
+    const driver = (this.#running as Running).driver;
+    return {
+      onMessage: (_peer, frames) => {
+        driver.dispatch({ kind: 'message', socket, command: decodeEmqpAtWorker(frames) });
+      },
+      onRejected: (_peer, reason) => {
+        driver.dispatch({ kind: 'rejected', socket, reason });
+      },
+      onPeerGone: () => {
+        this.#lost(socket, 'peer-gone');
+      },
+      onUndeliverable: (_peer, frames) => {
+        const command = decodeEmqpAtBroker(frames);
+        if (command.kind === 'result') driver.dispatch({ kind: 'unsent', socket, reply: command });
+        else this.#lost(socket, 'undeliverable');
+      },
+      onBroken: (error) => {
+        this.#lost(socket, 'socket-failed');
+        this.#events.emit('error', { error });
+      },
+    };
+  }
+
+  #lost(socket: number, reason: LossReason): void {
+    this.#running?.driver.dispatch({ kind: 'lost', socket, reason });
+  }
+
+  #close(socket: number, flush: boolean): void {
+    const port = this.#ports.get(socket);
+    this.#ports.delete(socket);
+    if (port !== undefined) this.#leave(port, flush);
+  }
+
+  #leave(port: SocketPort, flush: boolean): void {
+    const left = port.close(flush ? {} : { lingerMs: 0 }).finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+  }
+}
+
+function absolute(path: string | URL | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  return typeof path === 'string' ? resolve(path) : fileURLToPath(path);
+}

@@ -1,0 +1,193 @@
+/** The processes, or threads, of an EventMQ job manager: one per slot, each replaced when it is gone. docs/adr/0010 says why it is ours. */
+import { encodeEmqpJson } from '@proj/frames/emqp';
+import { Backoff } from '@proj/heartbeat';
+import type { Clock, Timer } from '@proj/heartbeat';
+import { ProjError } from '@proj/transport';
+import type { EmqpRun, EmqpRunOutcome } from './effects.js';
+import { startJobHost } from './job-host.js';
+import type { FromJobHost, JobHost, JobHostKind, JobSources } from './job-host.js';
+
+/** Settings of a {@link JobPool}. */
+export interface JobPoolOptions extends JobSources {
+  readonly concurrency: number;
+  readonly kind: JobHostKind;
+}
+
+/** What a pool reports; all by slot. For each process: `up`, then `gone`. */
+export interface JobPoolListener {
+  up(slot: number): void;
+  gone(slot: number, reason: string): void;
+  ran(slot: number, job: number, outcome: EmqpRunOutcome, result: Uint8Array): void;
+  /** A process could not begin; another attempt follows. */
+  failed(error: Error): void;
+}
+
+/** An idle process that does not go when it is told to is killed after so long. */
+const STOP_MS = 2000;
+
+/** Between attempts to start what does not start. */
+const RESTART = { minMs: 250, maxMs: 30_000, minUptimeMs: 0 } as const;
+
+const STOP = { stop: true } as const;
+
+interface Place {
+  readonly slot: number;
+  readonly backoff: Backoff;
+  host: JobHost | undefined;
+  isUp: boolean;
+  /** What kept the process from beginning. */
+  failure: string | undefined;
+  /** Starts the next process, or kills one that does not go. */
+  timer: Timer | undefined;
+}
+
+/** Keeps one process in each slot from {@link start} to {@link close}. */
+export class JobPool {
+  readonly #options: JobPoolOptions;
+  readonly #clock: Clock;
+  readonly #listener: JobPoolListener;
+  readonly #places: readonly Place[];
+  readonly #print = new TextEncoder();
+  #hasStarted: (error?: Error) => void = () => undefined;
+  #onEmpty: (() => void) | undefined;
+
+  /** `random` returns a number in [0, 1) and spreads the pauses. */
+  constructor(options: JobPoolOptions, clock: Clock, random: () => number, listener: JobPoolListener) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#listener = listener;
+    this.#places = Array.from({ length: options.concurrency }, (_, slot) => {
+      return {
+        slot,
+        backoff: new Backoff(RESTART, random),
+        host: undefined,
+        isUp: false,
+        failure: undefined,
+        timer: undefined,
+      };
+    });
+  }
+
+  /** Ids of the processes, or threads, that exist. */
+  get ids(): number[] {
+    return this.#places.flatMap(({ host }) => host?.id ?? []);
+  }
+
+  /** Starts all; resolves when the first one is up, and rejects when it cannot be. */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#hasStarted = (error) => {
+        this.#hasStarted = () => undefined;
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      for (const place of this.#places) this.#fill(place);
+    });
+  }
+
+  /** Has the process in the slot run a job. */
+  run(slot: number, run: EmqpRun, wantsResult: boolean): void {
+    this.#places[slot]?.host?.post({ run, wantsResult });
+  }
+
+  /** Kills the process in the slot. */
+  kill(slot: number): void {
+    this.#places[slot]?.host?.kill();
+  }
+
+  /** Ends the idle process in the slot, after which another takes its place. */
+  recycle(slot: number): void {
+    const place = this.#places[slot];
+    if (place !== undefined) this.#stop(place);
+  }
+
+  /** Ends all; resolves when none exists any more. Once. */
+  async close(): Promise<void> {
+    const emptied = new Promise<void>((resolve) => {
+      this.#onEmpty = resolve;
+    });
+    this.#hasStarted(new ProjError('CLOSED', 'EmqpJobManager: it was closed'));
+    for (const place of this.#places) this.#stop(place);
+    this.#endIfEmpty();
+    await emptied;
+  }
+
+  #stop(place: Place): void {
+    const { host } = place;
+    place.timer?.cancel();
+    place.timer = undefined;
+    if (host === undefined) return;
+    if (place.isUp) {
+      host.post(STOP);
+      place.timer = this.#clock.at(this.#clock.now() + STOP_MS, () => {
+        host.kill();
+      });
+    } else host.kill();
+  }
+
+  #fill(place: Place): void {
+    place.isUp = false;
+    place.failure = undefined;
+    place.timer = undefined;
+    place.host = startJobHost(this.#options.kind, {
+      onMessage: (message) => {
+        this.#onMessage(place, message);
+      },
+      onExit: (reason) => {
+        this.#onExit(place, reason);
+      },
+    });
+    const { handlers, directory } = this.#options;
+    place.host.post({ start: { handlers, directory } });
+  }
+
+  #onMessage(place: Place, message: FromJobHost): void {
+    if ('ready' in message) {
+      place.isUp = true;
+      place.backoff.up(this.#clock.now());
+      this.#hasStarted();
+      this.#listener.up(place.slot);
+    } else if ('broken' in message) {
+      place.failure = message.broken;
+      place.host?.kill();
+    } else {
+      const { number, outcome, json } = message;
+      this.#listener.ran(place.slot, number, outcome, this.#print.encode(json === '' ? '' : pythonJson(json)));
+    }
+  }
+
+  #onExit(place: Place, reason: string): void {
+    const wasUp = place.isUp;
+    place.host = undefined;
+    place.isUp = false;
+    place.timer?.cancel();
+    place.timer = undefined;
+    if (wasUp) this.#listener.gone(place.slot, reason);
+    if (this.#onEmpty !== undefined) this.#endIfEmpty();
+    else if (wasUp) this.#fill(place);
+    else this.#retry(place, reason);
+  }
+
+  #retry(place: Place, reason: string): void {
+    this.#failed(place.failure ?? reason);
+    const now = this.#clock.now();
+    place.timer = this.#clock.at(now + place.backoff.down(now), () => {
+      this.#fill(place);
+    });
+  }
+
+  #failed(reason: string): void {
+    const error = new ProjError('OPTIONS_INVALID', `EmqpJobManager: jobs cannot run here: ${reason}`);
+    this.#hasStarted(error);
+    this.#listener.failed(error);
+  }
+
+  #endIfEmpty(): void {
+    if (this.#places.every(({ host }) => host === undefined)) this.#onEmpty?.();
+  }
+}
+
+/** Rule 6: the product's spelling. */
+function pythonJson(json: string): string {
+  return encodeEmqpJson(JSON.parse(json));
+}

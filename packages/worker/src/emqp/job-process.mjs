@@ -1,0 +1,184 @@
+// What runs in a process, or thread, of an EventMQ job manager: finds what a job names, runs it, tells how it went. Worker
+// rules 5, 6 and 9 in docs/protocols/emqp.md. Plain JavaScript without imports of ours, so that it needs no build step and
+// holds no socket: the same file stands beside the sources and in what is published.
+//
+//     in    { start: { handlers, directory } }                  once, paths or undefined
+//           { run: { number, id, queue, run, body }, wantsResult }
+//           { stop: true }
+//     out   { ready: true } or { broken: text }
+//           { number, outcome: 'done' | 'failed' | 'refused', json }    json: of { value }, or ''
+import { realpath, stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { TextDecoder } from 'node:util';
+import { isMainThread, parentPort } from 'node:worker_threads';
+
+const ENDINGS = ['.mjs', '.js', '.cjs'];
+const WORD = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** Its message becomes the job's result, and the job is not tried again. */
+class Refusal extends Error {}
+
+/** Registered functions by `path.callable`. */
+let registered = new Map();
+/** The folder whose modules may be run, links resolved. */
+let folder;
+let hooks = {};
+/** Modules by `path`: a folder that is written to must not be read again with each job. */
+const modules = new Map();
+
+const post = isMainThread
+  ? (message) => process.send(message)
+  : (message) => {
+      parentPort.postMessage(message);
+    };
+
+async function start({ handlers, directory }) {
+  if (directory !== undefined) folder = await realpath(directory);
+  if (handlers !== undefined) {
+    const { default: table = {}, ...named } = await import(pathToFileURL(handlers).href);
+    const entries = Object.entries(table);
+    const odd = entries.find(([, handler]) => typeof handler !== 'function');
+    if (odd !== undefined) throw new TypeError(`handler "${odd[0]}" is no function`);
+    registered = new Map(entries);
+    hooks = named;
+  }
+  await hooks.onProcessStart?.();
+}
+
+async function run({ body, ...job }, wantsResult) {
+  const { number } = job;
+  try {
+    const value = await perform(body, job);
+    post({ number, outcome: 'done', json: wantsResult ? toJson(value) : '' });
+  } catch (error) {
+    const json = wantsResult ? JSON.stringify({ value: textOf(error) }) : '';
+    post({ number, outcome: error instanceof Refusal ? 'refused' : 'failed', json });
+  }
+}
+
+async function perform(body, job) {
+  const call = await find(parse(body));
+  await hooks.onJobEntry?.(job);
+  try {
+    const value = await call();
+    await leave({ ...job, failed: false });
+    return value;
+  } catch (error) {
+    await leave({ ...job, failed: true });
+    throw error;
+  }
+}
+
+/** The job has ended, and what a hook thinks of it does not change that. */
+async function leave(job) {
+  try {
+    await hooks.onJobExit?.(job);
+  } catch (error) {
+    console.error('onJobExit threw', error);
+  }
+}
+
+function parse(body) {
+  let message;
+  try {
+    message = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    throw new Refusal('the body is no JSON in UTF-8');
+  }
+  const [word, job] = Array.isArray(message) ? message : [];
+  if (typeof word !== 'string' || message.length !== 2 || !isObject(job))
+    throw new Refusal('the body is no [word, object]');
+  const { path, callable, args = [], kwargs = {}, class_args: classArgs = [], class_kwargs: classKwargs = {} } = job;
+  if (typeof path !== 'string' || typeof callable !== 'string') throw new Refusal('the job lacks path or callable');
+  if (!Array.isArray(args) || !Array.isArray(classArgs)) throw new Refusal('args and class_args must be lists');
+  if (!isObject(kwargs) || !isObject(classKwargs)) throw new Refusal('kwargs and class_kwargs must be objects');
+  return { path, callable, args: spread(args, kwargs), classArgs: spread(classArgs, classKwargs) };
+}
+
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+const spread = (args, kwargs) => (Object.keys(kwargs).length === 0 ? args : [...args, kwargs]);
+
+/** What the job names, ready to be called. */
+async function find({ path, callable, args, classArgs }) {
+  const handler = registered.get(`${path}.${callable}`);
+  if (handler !== undefined) return () => handler(...args);
+  const unknown = new Refusal(`no job ${JSON.stringify(`${path}.${callable}`)} here`);
+  const [moduleName, className, ...rest] = path.split(':');
+  if (folder === undefined || rest.length > 0 || !WORD.test(callable)) throw unknown;
+  const exports = await load(moduleName, unknown);
+  if (className === undefined) {
+    const target = exportOf(exports, callable);
+    if (typeof target !== 'function') throw unknown;
+    return () => target(...args);
+  }
+  const Target = exportOf(exports, className);
+  const method = typeof Target === 'function' ? ownMethod(Target.prototype, callable) : undefined;
+  if (method === undefined) throw unknown;
+  return () => method.apply(new Target(...classArgs), args);
+}
+
+async function load(name, unknown) {
+  const words = name.split('.');
+  if (!words.every((word) => WORD.test(word))) throw unknown;
+  const known = modules.get(name);
+  if (known !== undefined) return known;
+  for (const ending of ENDINGS) {
+    const file = await realpath(join(folder, ...words) + ending).catch(() => undefined);
+    if (file === undefined) continue;
+    // A link may lead out of the folder.
+    if (!file.startsWith(folder + sep) || !(await stat(file)).isFile()) throw unknown;
+    const exports = await import(pathToFileURL(file).href);
+    modules.set(name, exports);
+    return exports;
+  }
+  throw unknown;
+}
+
+/** What the module itself exports by that name. Those of CommonJS may be in its default export alone. */
+function exportOf(exports, name) {
+  if (Object.hasOwn(exports, name)) return exports[name];
+  return isObject(exports.default) && Object.hasOwn(exports.default, name) ? exports.default[name] : undefined;
+}
+
+/** A method that the class itself declares. */
+function ownMethod(prototype, name) {
+  const own = name === 'constructor' ? undefined : Object.getOwnPropertyDescriptor(prototype ?? {}, name)?.value;
+  return typeof own === 'function' ? own : undefined;
+}
+
+/** A job that returns nothing has done what it was asked for: true. */
+function toJson(value) {
+  try {
+    const json = JSON.stringify({ value: value === undefined ? true : value });
+    return json === '{}' ? JSON.stringify({ value: `a result of type ${typeof value} has no JSON` }) : json;
+  } catch (error) {
+    return JSON.stringify({ value: textOf(error) });
+  }
+}
+
+function textOf(error) {
+  try {
+    return error instanceof Error ? error.message || error.name : String(error);
+  } catch {
+    return 'an error that has no text';
+  }
+}
+
+function onMessage(message) {
+  if (message.run !== undefined) void run(message.run, message.wantsResult);
+  else if (message.stop === true) process.exit(0);
+  else
+    start(message.start).then(
+      () => post({ ready: true }),
+      (error) => post({ broken: textOf(error) }),
+    );
+}
+
+if (isMainThread) {
+  // Signals that reach a whole group are the job manager's business: it lets jobs finish.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
+  // Nobody waits for the job any more.
+  process.on('disconnect', () => process.exit(1));
+  process.on('message', onMessage);
+} else parentPort.on('message', onMessage);

@@ -1,0 +1,2 @@
+const name = 'computed';
+module.exports = { [name]: () => 'common' };
