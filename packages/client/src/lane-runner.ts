@@ -1,6 +1,6 @@
 /** The half of a client that has sockets, promises and signals; which of them when is the engine's business. No protocol. */
 import { Driver, ProjError, ROUTER_PEER, toBuffers } from '@proj/transport';
-import type { Engine, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import type { Engine, HandshakeRefusal, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
 import { Departures } from './departures.js';
 import { loadTransport } from './load-transport.js';
 import { onAbort } from './on-abort.js';
@@ -19,6 +19,8 @@ export interface LaneProgram<Request, Message, Reply extends object, Reason exte
   /** What of a reply is the caller's. */
   bodyOf(reply: Reply): readonly Uint8Array[];
   onNote(note: LaneNote<Reason>): void;
+  /** A handshake of CURVE has failed; it is tried again. */
+  onRefused(refusal: HandshakeRefusal): void;
 }
 
 /** Settings of a {@link LaneRunner}. */
@@ -231,6 +233,9 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
       },
       onRejected: (_peer, reason) => {
         this.#dispatch({ kind: 'rejected', lane, reason });
+      },
+      onRefused: (refusal) => {
+        this.#program.onRefused(refusal);
       },
       onPeerGone: lost,
       onUndeliverable: lost,

@@ -1,5 +1,5 @@
 /** Options of the PZQ server: docs/protocols/pzq.md, section "Defaults". */
-import type { Transport } from '@proj/transport';
+import type { CurveKeys, Transport } from '@proj/transport';
 import * as z from 'zod';
 import type { QueueStore } from './store/store.js';
 
@@ -31,6 +31,22 @@ const transport = z.custom<Transport>(
   (value) => typeof value === 'object' && value !== null && typeof (value as Partial<Transport>).router === 'function',
   'must be a Transport',
 );
+
+const isKeys = (value: unknown): value is CurveKeys => {
+  const { publicKey, secretKey } = (value ?? {}) as Partial<CurveKeys>;
+  return [publicKey, secretKey].every((key) => key instanceof Uint8Array && key.length === 32);
+};
+
+/**
+ * CURVE on every socket: the pair of keys that clients know by its public key, and who may come in, asked once per handshake;
+ * absent, any key may. `@proj/transport/curve` has keys, certificates and lists.
+ */
+const curve = z.strictObject({
+  keys: z.custom<CurveKeys>(isKeys, 'must be publicKey and secretKey of 32 bytes each'),
+  authorize: z
+    .custom<(publicKey: Uint8Array) => boolean>((value) => typeof value === 'function', 'must be a function')
+    .optional(),
+});
 
 /** Schema of {@link PzqServerOptions}. All fields are optional; unknown ones are refused. */
 export const pzqServerOptions = z
@@ -108,6 +124,8 @@ export const pzqServerOptions = z
     takeMax: count(1, 10_000).default(256),
     /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
     transport: transport.optional(),
+    /** CURVE: encrypts, and lets in by key. Default: neither. */
+    curve: curve.optional(),
   })
   .refine((o) => o.maxBytes === 0 || o.maxBytes >= o.maxMessageBytes, {
     path: ['maxBytes'],

@@ -1,7 +1,8 @@
 /** PZQ server, the facade: sockets, store and engine of one durable queue. Rules: engine.ts and docs/protocols/pzq.md. */
 import { decodePzqKey, encodePzq, encodePzqKey } from '@proj/frames/pzq';
 import { Emitter, EngineHost, isProjError, parseOptions, ProjError, ROUTER_PEER, toBuffers } from '@proj/transport';
-import type { Transport } from '@proj/transport';
+import type { HandshakeRefusal, RefusalCounts, Transport } from '@proj/transport';
+import { serverCurve } from '@proj/transport/curve';
 import manifest from '../package.json' with { type: 'json' };
 import type {
   PzqDeadLetterNotice,
@@ -28,6 +29,8 @@ export interface PzqServerEvents {
   refusing: PzqRefusingNotice;
   resumed: PzqResumedNotice;
   'dead-letter': PzqDeadLetterNotice;
+  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
+  refused: HandshakeRefusal;
   /** A socket failed for good: nothing more is received there. Close this server and start another. */
   broken: Error;
 }
@@ -136,8 +139,9 @@ export class PzqServer {
   }
 
   /** Sizes now and totals so far. Throws `CLOSED` before `start` has resolved. */
-  stats(): PzqStats {
-    return this.#started('stats').engine.stats();
+  stats(): PzqStats & RefusalCounts {
+    const { engine, host } = this.#started('stats');
+    return { ...engine.stats(), ...host.refusals };
   }
 
   /** False for a store that does not outlive the process. */
@@ -223,6 +227,10 @@ export class PzqServer {
         ],
         started: { kind: 'start' },
         drain: { kind: 'drain' },
+        ...serverCurve(this.#settings.curve),
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
         perform: (effect) => {
           this.#perform(effect, host);
         },
@@ -425,6 +433,14 @@ function toDeadLetter(letter: DeadMessage, epoch: bigint): PzqDeadLetter {
 
 /** The options as far as they are the engine's business. */
 function engineSettings(settings: PzqServerSettings) {
-  const { receive: _receive, send: _send, monitor: _monitor, store: _store, transport: _transport, ...rest } = settings;
+  const {
+    receive: _receive,
+    send: _send,
+    monitor: _monitor,
+    store: _store,
+    transport: _transport,
+    curve: _curve,
+    ...rest
+  } = settings;
   return { ...rest, deadLetterSend: settings.deadLetterSend !== undefined, version: manifest.version };
 }

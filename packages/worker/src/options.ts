@@ -1,6 +1,6 @@
 /** Option fields that mean the same to a worker of any protocol: defaults, bounds, checks. */
 import type { Service } from '@proj/frames/service';
-import type { Transport } from '@proj/transport';
+import type { CurveKeys, Transport } from '@proj/transport';
 import * as z from 'zod';
 
 const DAY_MS = 86_400_000;
@@ -23,6 +23,24 @@ export const callback = z.custom<(...args: never) => unknown>((value) => typeof 
 export const isService = (value: unknown): value is Service =>
   typeof value === 'object' && value !== null && 'name' in value && 'decodeRequest' in value;
 
+const isKey = (value: unknown): value is Uint8Array => value instanceof Uint8Array && value.length === 32;
+const isKeys = (value: unknown): value is CurveKeys => {
+  const { publicKey, secretKey } = (value ?? {}) as Partial<CurveKeys>;
+  return isKey(publicKey) && isKey(secretKey);
+};
+
+/** The option of everything that connects. */
+const curve = z
+  .strictObject({
+    /** Who we are to the server. Default: a pair made up now, for servers that let any key in. */
+    keys: z.custom<CurveKeys>(isKeys, { error: 'expected publicKey and secretKey of 32 bytes each' }).optional(),
+    /** The server's public key: 32 bytes, or their 40 characters of Z85. Required. */
+    serverKey: z.union([z.custom<Uint8Array>(isKey, { error: 'expected 32 bytes' }), z.string().length(40)], {
+      error: 'expected 32 bytes, or 40 characters of Z85',
+    }),
+  })
+  .optional();
+
 /** Fields that have the same default everywhere. */
 export const workerFields = {
   /** Answers the requests. Required. */
@@ -37,6 +55,8 @@ export const workerFields = {
   drainMs: milliseconds.default(10_000),
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
   maxMessageBytes: z.int().min(1024).default(67_108_864),
+  /** CURVE: encrypts, and proves who we are to a server that proves who it is. Default: neither. */
+  curve,
   /** Where sockets and time come from. Default: ZeroMQ, loaded by `start()`. */
   transport: z
     .custom<Transport>((value) => typeof value === 'object' && value !== null && 'dealer' in value, {

@@ -1,6 +1,6 @@
 /** A worker as its user sees it, whatever the protocol: some sessions under one handler, with one life, events and counters. */
 import { Emitter, ProjError } from '@proj/transport';
-import type { Engine, Transport } from '@proj/transport';
+import type { Engine, HandshakeRefusal, Transport } from '@proj/transport';
 import type { FrameHandler } from './handler.js';
 import type { LossReason, WorkerEffect, WorkerEvent, WorkerNote } from './parts/contract.js';
 import { WorkerRunner } from './worker-runner.js';
@@ -19,6 +19,8 @@ export interface WorkerEvents<Note> {
   };
   /** Anything worth a log line or a counter, `ready` and `lost` included. */
   note: { readonly session: number; readonly note: Note };
+  /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
+  refused: { readonly session: number; readonly refusal: HandshakeRefusal };
   /** A handler threw or broke its service's promise, `onError` threw, or a socket failed. The worker goes on. */
   error: { readonly session: number; readonly error: unknown };
 }
@@ -139,6 +141,9 @@ export class WorkerCrew<Incoming, Outgoing, Drop extends string, Leave extends s
       onFailure,
       onNote: (note) => {
         this.#onNote(session, note);
+      },
+      onRefused: (refusal) => {
+        this.#events.emit('refused', { session, refusal });
       },
       onError,
     };

@@ -1,6 +1,6 @@
 /** The half of a worker that has sockets, timers and handlers; which of them when is the session's business. No protocol. */
 import { Driver, ProjError, ROUTER_PEER } from '@proj/transport';
-import type { Engine, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import type { Engine, HandshakeRefusal, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
 import type { BodyInput, FrameHandler } from './handler.js';
 import { Job } from './job.js';
 import type { CancelReason, Envelope, Frames, LossReason, WorkerEffect, WorkerEvent } from './parts/contract.js';
@@ -21,6 +21,8 @@ export interface WorkerProgram<Incoming, Outgoing, Note> {
   /** What to reply in place of a handler that threw; `undefined` for no reply. */
   onFailure(error: unknown, body: Frames): BodyInput | undefined | Promise<BodyInput | undefined>;
   onNote(note: Note): void;
+  /** A handshake of CURVE has failed; it is tried again. */
+  onRefused(refusal: HandshakeRefusal): void;
   onError(error: unknown): void;
 }
 
@@ -137,6 +139,9 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
       },
       onRejected: (_peer, reason) => {
         this.#driver.dispatch({ kind: 'rejected', socket, reason });
+      },
+      onRefused: (refusal) => {
+        this.#program.onRefused(refusal);
       },
       onPeerGone: () => {
         this.#lost(socket, 'peer-gone');

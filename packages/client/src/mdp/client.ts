@@ -12,7 +12,8 @@ import type {
 } from '@proj/frames/mdp';
 import type { Service, ServicePartial, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
 import { Emitter, isProjError, parseOptions, ProjError, toFrames } from '@proj/transport';
-import type { BodyInput } from '@proj/transport';
+import type { BodyInput, HandshakeRefusal } from '@proj/transport';
+import { clientCurve } from '@proj/transport/curve';
 import { LaneRunner } from '../lane-runner.js';
 import { callLimits } from '../options.js';
 import type { CallLimits } from '../options.js';
@@ -27,6 +28,8 @@ import type { MdpClientDropReason, MdpClientNote } from './session.js';
 export interface MdpClientEvents {
   /** Something worth a log line or a counter. */
   note: MdpClientNote;
+  /** The handshake with a server has failed, by its key or by ours; it is tried again. */
+  refused: HandshakeRefusal;
 }
 
 /** What `mmi.service` says: `unknown` when the broker does not offer it or does not answer. */
@@ -76,10 +79,17 @@ export class MdpClient {
         onNote: (note) => {
           this.#events.emit('note', note);
         },
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
       },
       {
         transport: settings.transport,
-        port: { maxMessageFrames: settings.maxMessageFrames, maxMessageBytes: settings.maxMessageBytes },
+        port: {
+          maxMessageFrames: settings.maxMessageFrames,
+          maxMessageBytes: settings.maxMessageBytes,
+          ...clientCurve(settings.curve),
+        },
         earlyMax: settings.sockets + settings.waitingMax,
       },
     );

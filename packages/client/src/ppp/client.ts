@@ -3,7 +3,8 @@ import { decodePppAtClient, encodePpp } from '@proj/frames/ppp';
 import type { PppClientReply, PppToClient } from '@proj/frames/ppp';
 import type { Service, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
 import { Emitter, parseOptions, toBuffers, toFrames } from '@proj/transport';
-import type { BodyInput } from '@proj/transport';
+import type { BodyInput, HandshakeRefusal } from '@proj/transport';
+import { clientCurve } from '@proj/transport/curve';
 import { LaneRunner } from '../lane-runner.js';
 import { callLimits } from '../options.js';
 import type { LaneStats } from '../parts/lane-events.js';
@@ -17,6 +18,8 @@ import type { LazyPirateDropReason, LazyPirateNote, LazyPirateRequest } from './
 export interface LazyPirateEvents {
   /** Something worth a log line or a counter. */
   note: LazyPirateNote;
+  /** The handshake with a server has failed, by its key or by ours; it is tried again. */
+  refused: HandshakeRefusal;
 }
 
 /** What error messages call a request: there is no service name on the wire. */
@@ -58,8 +61,15 @@ export class LazyPirateClient {
         onNote: (note) => {
           this.#events.emit('note', note);
         },
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
       },
-      { transport, port: { maxMessageFrames, maxMessageBytes }, earlyMax: sockets + waitingMax },
+      {
+        transport,
+        port: { maxMessageFrames, maxMessageBytes, ...clientCurve(settings.curve) },
+        earlyMax: sockets + waitingMax,
+      },
     );
   }
 

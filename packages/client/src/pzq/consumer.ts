@@ -1,7 +1,8 @@
 /** PZQ consumer, the facade: rule 24 of docs/protocols/pzq.md. Decisions: session-consumer.ts. */
 import { decodePzqAtConsumer, encodePzq } from '@proj/frames/pzq';
 import { Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
-import type { SocketPort, Transport } from '@proj/transport';
+import type { HandshakeRefusal, SocketPort, Transport } from '@proj/transport';
+import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '../load-transport.js';
 import { onAbort } from '../on-abort.js';
 import { PzqMessage } from './message.js';
@@ -16,6 +17,8 @@ import type { PzqConsumerEffect, PzqConsumerEvent, PzqConsumerNote, PzqConsumerS
 export interface PzqConsumerEvents {
   /** Something worth a log line or a counter. */
   note: PzqConsumerNote;
+  /** The handshake with a server has failed, by its key or by ours; it is tried again. */
+  refused: HandshakeRefusal;
   /** A handler rejected (with its message), the clocks seem to disagree, or the socket broke. */
   error: { readonly error: unknown; readonly message?: PzqMessage };
 }
@@ -53,6 +56,7 @@ interface Reader {
  */
 export class PzqConsumer {
   readonly #settings: PzqConsumerSettings;
+  readonly #curve: ReturnType<typeof clientCurve>;
   readonly #events = new Emitter<PzqConsumerEvents>();
   readonly #session: PzqConsumerSession;
   readonly #readers = new Set<Reader>();
@@ -74,6 +78,7 @@ export class PzqConsumer {
   constructor(options: PzqConsumerOptions = {}) {
     const settings = parseOptions('PzqConsumer', pzqConsumerOptions, options);
     this.#settings = settings;
+    this.#curve = clientCurve(settings.curve);
     this.#session = new PzqConsumerSession(settings, () => this.#transport?.entropy.wallMicros() ?? 0);
     this.#owner = {
       settle: (handed, verdict) => {
@@ -219,6 +224,7 @@ export class PzqConsumer {
       maxMessageBytes,
       receiveHighWaterMark: Math.ceil(prefetch / 4),
       peerQueueMax: 2 * prefetch + 1000,
+      ...this.#curve,
     });
     try {
       for (const endpoint of endpoints) port.connect(endpoint);
@@ -236,6 +242,9 @@ export class PzqConsumer {
       },
       onRejected: (_peer, reason) => {
         driver.dispatch({ kind: 'rejected', reason });
+      },
+      onRefused: (refusal) => {
+        this.#events.emit('refused', refusal);
       },
       onUndeliverable: () => {
         driver.dispatch({ kind: 'undeliverable' });

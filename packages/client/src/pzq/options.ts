@@ -16,6 +16,8 @@ const sharedFields = {
   drainMs: milliseconds.default(10_000),
   /** Where sockets and time come from. Default: ZeroMQ, loaded with the first use. */
   transport: clientFields.transport,
+  /** As for every client. */
+  curve: clientFields.curve,
 };
 
 /** Schema of {@link PzqProducerOptions}. */

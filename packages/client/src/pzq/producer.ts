@@ -2,7 +2,8 @@
 import { fromLatin1, totalBytes } from '@proj/frames';
 import { decodePzqAtProducer, encodePzq, encodePzqHeaders } from '@proj/frames/pzq';
 import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER, toFrames } from '@proj/transport';
-import type { BodyInput, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import type { BodyInput, HandshakeRefusal, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { clientCurve } from '@proj/transport/curve';
 import { Departures } from '../departures.js';
 import { loadTransport } from '../load-transport.js';
 import { onAbort } from '../on-abort.js';
@@ -22,6 +23,8 @@ import type {
 export interface PzqProducerEvents {
   /** Something worth a log line or a counter. */
   note: PzqProducerNote;
+  /** The handshake with a server has failed, by its key or by ours; it is tried again. */
+  refused: HandshakeRefusal;
 }
 
 /** Id, delimiter and two headers. */
@@ -96,6 +99,7 @@ export class PzqProducer {
       peerQueueMaxBytes: bytes,
       queueMax: room,
       queueMaxBytes: bytes,
+      ...clientCurve(settings.curve),
     };
   }
 
@@ -261,6 +265,9 @@ export class PzqProducer {
       },
       onRejected: (_peer, reason) => {
         this.#driver?.dispatch({ kind: 'rejected', socket, reason });
+      },
+      onRefused: (refusal) => {
+        this.#events.emit('refused', refusal);
       },
       onPeerGone: lost,
       onUndeliverable: lost,

@@ -3,6 +3,7 @@ import { decodeMdpAtWorker, encodeMdp } from '@proj/frames/mdp';
 import type { MdpToWorker } from '@proj/frames/mdp';
 import type { Service } from '@proj/frames/service';
 import { parseOptions } from '@proj/transport';
+import { clientCurve } from '@proj/transport/curve';
 import { toBuffers } from '../handler.js';
 import { toFrameHandler } from '../typed.js';
 import { WorkerCrew } from '../worker-crew.js';
@@ -50,7 +51,12 @@ export class MdpWorker<S extends string | Service = string> {
         handle: toFrameHandler(typeof service === 'string' ? undefined : service, handler, toRequest),
         onFailure: (error, body) => onError?.(error, toRequest(body)),
       },
-      { port: { maxMessageFrames, maxMessageBytes }, partials: version === '0.2', concurrency, transport },
+      {
+        port: { maxMessageFrames, maxMessageBytes, ...clientCurve(settings.curve) },
+        partials: version === '0.2',
+        concurrency,
+        transport,
+      },
     );
   }
 

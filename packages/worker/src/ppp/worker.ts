@@ -3,6 +3,7 @@ import { decodePppAtWorker, encodePpp } from '@proj/frames/ppp';
 import type { PppToWorker } from '@proj/frames/ppp';
 import type { Service } from '@proj/frames/service';
 import { parseOptions } from '@proj/transport';
+import { clientCurve } from '@proj/transport/curve';
 import { toBuffers } from '../handler.js';
 import { toFrameHandler } from '../typed.js';
 import { WorkerCrew } from '../worker-crew.js';
@@ -49,7 +50,12 @@ export class PppWorker<S extends Service | undefined = undefined> {
         handle: toFrameHandler(service, handler, toRequest),
         onFailure: (error, body) => onError?.(error, toRequest(body)),
       },
-      { port: { maxMessageFrames, maxMessageBytes }, partials: false, concurrency, transport },
+      {
+        port: { maxMessageFrames, maxMessageBytes, ...clientCurve(settings.curve) },
+        partials: false,
+        concurrency,
+        transport,
+      },
     );
   }
 
