@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream';
 import { programPath, Programs, undocumentedFlags } from '@proj/appkit/testing';
 import { ROUTER_PEER } from '@proj/transport';
 import { zmqTransport } from '@proj/transport/zmq';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const programs = new Programs();
 afterEach(() => programs.end());
@@ -26,6 +26,26 @@ const ENDPOINTS = [
 ];
 const ANY_PORT = ENDPOINTS.flatMap((flag) => [flag, FREE]);
 const BOUND = expect.stringMatching(/^tcp:\/\/127\.0\.0\.1:\d+$/) as string;
+
+/** Sends frames from a DEALER; resolves to the first answer. */
+async function answerOf(endpoint: string, ...texts: string[]): Promise<string[]> {
+  const transport = zmqTransport();
+  await transport.load();
+  const dealer = transport.dealer();
+  dealer.connect(endpoint);
+  const ignore = () => undefined;
+  const answer = new Promise<Uint8Array[]>((resolve) => {
+    const rest = { onPeerGone: ignore, onUndeliverable: ignore, onRejected: ignore, onBroken: ignore };
+    dealer.start({ onMessage: (_, frames) => resolve(frames), ...rest });
+  });
+  dealer.send(
+    ROUTER_PEER,
+    texts.map((text) => Buffer.from(text)),
+  );
+  const frames = await answer;
+  await dealer.close();
+  return frames.map((frame) => Buffer.from(frame).toString());
+}
 
 describe('proj-broker', () => {
   it('says where it listens, in one line', async () => {
@@ -142,52 +162,92 @@ describe('proj-broker', () => {
   });
 
   describe('Majordomo and NORFAB', () => {
-    /** Sends frames from a DEALER; resolves to the first answer. */
-    async function ask(endpoint: string, ...texts: string[]): Promise<string[]> {
-      const transport = zmqTransport();
-      await transport.load();
-      const dealer = transport.dealer();
-      dealer.connect(endpoint);
-      const ignore = () => undefined;
-      const answer = new Promise<Uint8Array[]>((resolve) => {
-        const rest = { onPeerGone: ignore, onUndeliverable: ignore, onRejected: ignore, onBroken: ignore };
-        dealer.start({ onMessage: (_, frames) => resolve(frames), ...rest });
-      });
-      dealer.send(
-        ROUTER_PEER,
-        texts.map((text) => Buffer.from(text)),
-      );
-      const frames = await answer;
-      await dealer.close();
-      return frames.map((frame) => Buffer.from(frame).toString());
-    }
-
     const SHUTDOWN = ['', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'u1', '{"task":"shutdown"}'];
 
     it('share the endpoint of --mdp unless told otherwise', async () => {
       const { endpoint, broker } = await programs.startBroker();
       expect((await broker.record('listening'))['endpoints']).toMatchObject({ mdp: endpoint, nfp: endpoint });
-      expect(await ask(endpoint, 'MDPC02', '\x01', 'mmi.service', 'echo')).toEqual([
+      expect(await answerOf(endpoint, 'MDPC02', '\x01', 'mmi.service', 'echo')).toEqual([
         'MDPC02',
         '\x03',
         'mmi.service',
         '404',
       ]);
-      expect((await ask(endpoint, '', 'NFPC01', '0x04', 'sample', 'all', 'u1', '{}')).slice(0, 6)).toEqual([
+      expect((await answerOf(endpoint, '', 'NFPC01', '0x04', 'sample', 'all', 'u1', '{}')).slice(0, 6)).toEqual([
         ...['', 'NFPB01', '0x05', 'sample', 'u1', '400'],
       ]);
-      expect((await ask(endpoint, ...SHUTDOWN))[5]).toBe('400');
+      expect((await answerOf(endpoint, ...SHUTDOWN))[5]).toBe('400');
     });
 
     it('--nfp-management-commands lets a client end the program', async () => {
       const flags = ['--only', 'nfp', '--nfp', FREE, '--nfp-management-commands', '--nfp-dialect', 'legacy'];
       const broker = programs.start('broker', flags);
       const { nfp } = (await broker.record('listening'))['endpoints'] as { nfp: string };
-      expect(await ask(nfp, ...SHUTDOWN)).toEqual([
+      expect(await answerOf(nfp, ...SHUTDOWN)).toEqual([
         ...['', 'NFPC01', '0x05', 'mmi.service.broker', 'u1', '200', '"shutting down"'],
       ]);
       expect(await broker.exit).toMatchObject({ code: 0, signal: null, stderr: '' });
       expect(await broker.record('drained')).toBeDefined();
+    });
+  });
+
+  describe('NORFAB: inventory, files, management', () => {
+    let folder: string;
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'nfp-'));
+    });
+    afterEach(() => {
+      rmSync(folder, { recursive: true });
+    });
+
+    it('--inventory, --files and --nfp-management serve what they name', async () => {
+      const inventory = join(folder, 'inventory.yaml');
+      writeFileSync(inventory, "workers:\n  'w*':\n    - user: ${NFP_USER}\n    - note: '{{ x }}'\nlogging: {}\n");
+      const flags = [
+        '--only',
+        'nfp',
+        '--nfp',
+        FREE,
+        '--nfp-management',
+        FREE,
+        '--inventory',
+        inventory,
+        '--files',
+        folder,
+      ];
+      const broker = programs.start('broker', flags, { NFP_USER: 'admin' });
+      const endpoints = (await broker.record('listening'))['endpoints'] as { nfp: string; nfpManagement: string };
+      const ask = async (endpoint: string, service: string, body: object) =>
+        (await answerOf(endpoint, '', 'NFPC01', '0x06', service, 'all', 'u1', JSON.stringify(body))).slice(5);
+      expect(await ask(endpoints.nfp, 'sid.service.broker', { task: 'get_inventory', kwargs: { name: 'w1' } })).toEqual(
+        [...['200', '{"user":"admin","note":"{{ x }}"}']],
+      );
+      expect(await ask(endpoints.nfp, 'fss.service.broker', { task: 'walk', kwargs: { url: 'nf://' } })).toEqual([
+        ...['200', '["nf://inventory.yaml"]'],
+      ]);
+      expect((await ask(endpoints.nfp, 'mmi.service.broker', { task: 'shutdown' }))[0]).toBe('400');
+      expect(await broker.record('inventory-warning')).toMatchObject({
+        level: 'warn',
+        warning: expect.stringContaining(inventory) as string,
+      });
+      expect((await ask(endpoints.nfpManagement, 'mmi.service.broker', { task: 'shutdown' }))[0]).toBe('200');
+      expect(await broker.exit).toMatchObject({ code: 0, signal: null });
+    });
+
+    it('an inventory that cannot be loaded ends it with exit code 1 and one line', async () => {
+      const inventory = join(folder, 'inventory.yaml');
+      writeFileSync(inventory, 'workers:\n  a:\n    - key: ${NOT_SET}\n');
+      const { code, stderr } = await programs.run('broker', [...ANY_PORT, '--inventory', inventory]);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `proj-broker: ${inventory}:3: workers.a.0.key: variable NOT_SET is not set: set it, or write \${NOT_SET:-default}\n`,
+      });
+    });
+
+    it('a folder that is none ends it with exit code 2', async () => {
+      const { code, stderr } = await programs.run('broker', [...ANY_PORT, '--files', join(folder, 'none')]);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^proj-broker: "[^\n]+none": is no folder[^\n]+\n$/);
     });
   });
 

@@ -1,14 +1,21 @@
 /** NFP, the protocol of NORFAB, in proj-broker. */
-import { bindEndpoint, bytes, oneOf, onOff, wholeNumber } from '@proj/appkit';
+import { bindEndpoint, bytes, oneOf, onOff, text, wholeNumber } from '@proj/appkit';
+import type { Logger } from '@proj/appkit';
 import { NfpBroker } from '@proj/broker';
 import type { NfpBrokerOptions } from '@proj/broker';
 import * as z from 'zod';
+import { followInventory } from '../inventory/follow.js';
+import { loadInventory } from '../inventory/load.js';
+import type { LoadedInventory, Seen } from '../inventory/load.js';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
 
 /** What the two sides may agree on: the shared options allow more. */
 const INTERVAL_MS = { min: 100, max: 600_000 };
 const MULTIPLIER = { min: 2, max: 20 };
+
+/** How often the files of an inventory are looked at. */
+const INVENTORY_MS = 2000;
 
 const options = z.strictObject({
   nfp: bindEndpoint().optional().describe('ROUTER for clients and workers of NORFAB (default: that of --mdp, shared)'),
@@ -24,6 +31,17 @@ const options = z.strictObject({
   nfpManagementCommands: onOff()
     .default(false)
     .describe('let anybody restart and stop this broker, and send workers away'),
+  nfpManagement: bindEndpoint()
+    .optional()
+    .describe(
+      'second ROUTER, for mmi.service.broker alone: whoever reaches it may do what the commands do (default: none)',
+    ),
+  inventory: text('FILE', 'a file name')
+    .optional()
+    .describe("NORFAB's inventory.yaml, for workers that ask for theirs; read again when it changes (default: none)"),
+  files: text('DIR', 'a folder')
+    .optional()
+    .describe('folder whose files anybody may fetch by nf:// urls, and nothing outside of it (default: none)'),
   nfpRequestQueueMax: wholeNumber({ min: 1, max: 10_000_000 }).default(10_000).describe('jobs that may wait'),
   nfpRequestQueueMaxBytes: bytes({ min: 1024 })
     .default(67_108_864)
@@ -42,8 +60,13 @@ export const nfp: Protocol<typeof options> = {
   claim: ([empty, header]) =>
     empty?.length === 0 && header?.[0] === 0x4e && header[1] === 0x46 && header[2] === 0x50 && header.length === 6,
   async serve(settings, { transport, log, onBroken, onEnded, mdpEndpoint }) {
-    const { nfp: wanted = mdpEndpoint } = settings;
-    const broker = new NfpBroker({ ...brokerOptions(settings), endpoint: wanted, transport });
+    const seen: Seen = new Map();
+    const loaded =
+      settings.inventory === undefined ? undefined : await loadInventory(settings.inventory, process.env, seen);
+    if (loaded !== undefined) logWarnings(loaded, log);
+    const { nfp: wanted = loaded?.endpoint ?? mdpEndpoint } = settings;
+    const inventory = loaded === undefined ? {} : { inventory: loaded.inventory };
+    const broker = new NfpBroker({ ...brokerOptions(settings), ...inventory, endpoint: wanted, transport });
     broker.on('broken', onBroken);
     broker.on('management', ({ task, peer }) => {
       log.warn({ peer: Buffer.from(peer.id).toString('hex'), task }, 'management');
@@ -51,20 +74,50 @@ export const nfp: Protocol<typeof options> = {
     });
     logEvents(broker, WORKER_NOTICES, log);
     const [endpoint = wanted] = await broker.start();
+    const [management] = broker.managementEndpoints;
+    const endFollowing =
+      settings.inventory === undefined ? () => undefined : follow(settings.inventory, seen, broker, log);
     return {
-      endpoints: { nfp: endpoint },
+      endpoints: { nfp: endpoint, ...(management === undefined ? {} : { nfpManagement: management }) },
       stats: () => {
         const { services, ...stats } = broker.stats();
         return { ...stats, services: services.length };
       },
-      drain: () => broker.drain(),
+      drain: () => {
+        endFollowing();
+        return broker.drain();
+      },
     };
   },
 };
 
+/** An inventory that cannot be read any more leaves the one before in force. */
+function follow(path: string, seen: Seen, broker: NfpBroker, log: Logger): () => void {
+  return followInventory({
+    path,
+    env: process.env,
+    seen,
+    intervalMs: INVENTORY_MS,
+    onLoaded: (loaded) => {
+      logWarnings(loaded, log);
+      broker.setInventory(loaded.inventory);
+      log.info({ path }, 'inventory-loaded');
+    },
+    onFailed: (error) => {
+      log.error({ path, reason: error instanceof Error ? error.message : String(error) }, 'inventory-kept');
+    },
+  });
+}
+
+function logWarnings({ warnings }: LoadedInventory, log: Logger): void {
+  for (const warning of warnings) log.warn({ warning }, 'inventory-warning');
+}
+
 function brokerOptions(settings: Settings): NfpBrokerOptions {
-  const { heartbeatMs, liveness } = settings;
+  const { heartbeatMs, liveness, files, nfpManagement: managementEndpoint } = settings;
   return {
+    ...(files === undefined ? {} : { files }),
+    ...(managementEndpoint === undefined ? {} : { managementEndpoint }),
     ...(heartbeatMs === undefined ? {} : { keepaliveIntervalMs: within(heartbeatMs, INTERVAL_MS) }),
     ...(liveness === undefined ? {} : { keepaliveMultiplier: within(liveness, MULTIPLIER) }),
     requestTtlMs: settings.requestTtlMs,

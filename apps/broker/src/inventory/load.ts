@@ -1,0 +1,109 @@
+/** NORFAB's `inventory.yaml` with all files it names, as the broker takes it. docs/protocols/nfp.md, rule 20. */
+import type { BigIntStats } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { NfpInventory, NfpInventoryEntry } from '@proj/broker';
+import { ProjError } from '@proj/transport';
+import { readDocument } from './document.js';
+import type { InventoryDocument } from './document.js';
+
+/** Bounds: bytes of one file, files of one inventory. */
+const FILE_MAX_BYTES = 1_048_576;
+const FILES_MAX = 10_000;
+
+/** Sections we understand; NORFAB has others, which are its own business. */
+const SECTIONS = new Set(['broker', 'workers', 'topology']);
+
+/** Of section `broker` what may be shown; never `shared_key`. */
+const SHOWN = ['endpoint', 'zmq_auth'];
+
+/** An inventory and what came with it. */
+export interface LoadedInventory {
+  readonly inventory: NfpInventory;
+  /** Where the inventory wants the broker to be. */
+  readonly endpoint: string | undefined;
+  /** For people. */
+  readonly warnings: readonly string[];
+}
+
+/** Files that were looked at, with what tells one content from another; `none` for what could not be read. */
+export type Seen = Map<string, string>;
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Loads an inventory. Paths in it are relative to its folder. Rejects with `CORRUPT` naming file, line and key; `seen` is
+ * complete up to there, so that whoever follows the files knows which to look at.
+ */
+export async function loadInventory(path: string, env: Env, seen: Seen): Promise<LoadedInventory> {
+  const main = readDocument(path, await readText(path, seen), env);
+  const warnings = [...main.warnings];
+  const sections = mappingOf(main, main.value, []);
+  const ignored = Object.keys(sections).filter((name) => !SECTIONS.has(name));
+  if (ignored.length > 0) warnings.push(`${path}: ignored: ${ignored.join(', ')}`);
+  const broker = mappingOf(main, sections['broker'], ['broker']);
+  const { endpoint } = broker;
+  if (endpoint !== undefined && typeof endpoint !== 'string')
+    throw main.refuse(['broker', 'endpoint'], 'must be a text such as tcp://127.0.0.1:5555');
+  const files = new Map<string, InventoryDocument>();
+  const workers: NfpInventoryEntry[] = [];
+  for (const [glob, entries] of Object.entries(mappingOf(main, sections['workers'], ['workers']))) {
+    if (!Array.isArray(entries)) throw main.refuse(['workers', glob], 'must be a list of files and mappings');
+    for (const [index, entry] of (entries as unknown[]).entries()) {
+      const keys = ['workers', glob, index];
+      if (typeof entry !== 'string') {
+        workers.push({ glob, source: '(inline)', data: mappingOf(main, entry, keys) });
+        continue;
+      }
+      const file = resolve(dirname(path), entry);
+      let document = files.get(file);
+      if (document === undefined) {
+        if (files.size >= FILES_MAX) throw main.refuse(keys, `is file ${FILES_MAX + 1} of the inventory: name fewer`);
+        const text = await readText(file, seen).catch((error: unknown) => {
+          throw main.refuse(keys, error instanceof Error ? error.message : String(error));
+        });
+        document = readDocument(file, text, env);
+        files.set(file, document);
+        warnings.push(...document.warnings);
+      }
+      workers.push({ glob, source: entry, data: mappingOf(document, document.value, []) });
+    }
+  }
+  const shown = Object.fromEntries(SHOWN.filter((key) => key in broker).map((key) => [key, broker[key]]));
+  return { inventory: { broker: shown, topology: sections['topology'] ?? null, workers }, endpoint, warnings };
+}
+
+/** What tells one content of a file from another, without reading it. */
+export async function signatureOf(path: string): Promise<string> {
+  return stat(path, { bigint: true }).then(signature, () => 'none');
+}
+
+function signature({ ino, size, mtimeNs }: BigIntStats): string {
+  return [ino, size, mtimeNs].join(' ');
+}
+
+async function readText(path: string, seen: Seen): Promise<string> {
+  seen.set(path, 'none');
+  const failed = (why: string) =>
+    new ProjError('CORRUPT', `${path}: must be a readable file of at most 1 MiB (${why})`);
+  const unreadable = (error: unknown) => {
+    throw failed((error as NodeJS.ErrnoException).code ?? String(error));
+  };
+  const stats = await stat(path, { bigint: true }).catch(unreadable);
+  // Before it is read: what changes meanwhile is read again.
+  seen.set(path, signature(stats));
+  if (!stats.isFile()) throw failed('it is no file');
+  if (stats.size > FILE_MAX_BYTES) throw failed(`it has ${stats.size} bytes`);
+  return readFile(path, 'utf8').catch(unreadable);
+}
+
+/** A section that is not there is empty. */
+function mappingOf(
+  document: InventoryDocument,
+  value: unknown,
+  keys: readonly (string | number)[],
+): Record<string, unknown> {
+  if (value === undefined || value === null) return {};
+  if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw document.refuse(keys, 'must be a mapping');
+}
