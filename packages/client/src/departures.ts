@@ -1,12 +1,12 @@
 /** Sockets on their way out, so that `close` of a client can wait for them. */
-import type { SocketPort } from '@proj/transport';
+import type { SocketPort, SubscriberPort } from '@proj/transport';
 
 /** The ports that were told to close and are not closed yet. */
 export class Departures {
   readonly #leaving = new Set<Promise<void>>();
 
   /** Closes a port, which gets `lingerMs` for what it has not sent yet. */
-  add(port: SocketPort, lingerMs: number): void {
+  add(port: Pick<SocketPort | SubscriberPort, 'close'>, lingerMs: number): void {
     const left: Promise<void> = port.close({ lingerMs }).finally(() => this.#leaving.delete(left));
     this.#leaving.add(left);
   }

@@ -1,14 +1,17 @@
 /** Clients for ZeroMQ request-reply and queues. Open `mdp/client.ts`, `ppp/client.ts`, `pzq/producer.ts`, `emqp/client.ts` or `nfp/client.ts` first. */
 export type { BodyInput, Frame } from '@proj/transport';
 export { EmqpClient } from './emqp/client.js';
-export type { EmqpClientEvents, EmqpDeferred, EmqpDeferredWithResult } from './emqp/client.js';
+export type { EmqpClientEvents, EmqpClientTotals, EmqpDeferred, EmqpDeferredWithResult } from './emqp/client.js';
 export type {
   EmqpClientOptions,
   EmqpDeferOptions,
   EmqpJob,
+  EmqpPublishOptions,
   EmqpScheduleOptions,
+  EmqpSubscribeOptions,
   EmqpUnscheduleOptions,
 } from './emqp/options.js';
+export type { EmqpPublication, EmqpSubscription } from './emqp/subscription.js';
 export { EmqpClientSession } from './emqp/session.js';
 export type {
   EmqpClientDropReason,

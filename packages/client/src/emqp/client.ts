@@ -1,18 +1,36 @@
 /** EventMQ client, the facade: section 9 of docs/protocols/emqp.md. Decisions: session.ts. */
-import { EMPTY_FRAME, fromLatin1, latin1 } from '@proj/frames';
-import { decodeEmqpAtClient, emqpJobText, encodeEmqp, encodeEmqpHeaders } from '@proj/frames/emqp';
+import { fromLatin1 } from '@proj/frames';
+import {
+  decodeEmqpAtClient,
+  decodeEmqpAtSubscriber,
+  emqpJobText,
+  encodeEmqp,
+  encodeEmqpHeaders,
+} from '@proj/frames/emqp';
 import type { EmqpRequest, EmqpScheduling } from '@proj/frames/emqp';
-import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER } from '@proj/transport';
-import type { Frame, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER, toBuffers, toFrames } from '@proj/transport';
+import type {
+  Frame,
+  HandshakeRefusal,
+  PortListener,
+  PortOptions,
+  SocketPort,
+  SubscriberPort,
+  Transport,
+} from '@proj/transport';
+import { clientCurve } from '@proj/transport/curve';
 import { Departures } from '../departures.js';
 import { loadTransport } from '../load-transport.js';
 import { onAbort } from '../on-abort.js';
 import { bodyOf, readResult } from './job.js';
+import { idOf } from './message-id.js';
 import {
   emqpClientOptions,
   emqpDeferOptions,
+  emqpPublishOptions,
   emqpQueueName,
   emqpScheduleOptions,
+  emqpSubscribeOptions,
   emqpUnscheduleOptions,
 } from './options.js';
 import type {
@@ -20,9 +38,12 @@ import type {
   EmqpClientSettings,
   EmqpDeferOptions,
   EmqpJob,
+  EmqpPublishOptions,
   EmqpScheduleOptions,
+  EmqpSubscribeOptions,
   EmqpUnscheduleOptions,
 } from './options.js';
+import { EmqpPublishing } from './publishing.js';
 import { EmqpClientSession } from './session.js';
 import type {
   EmqpClientEffect,
@@ -31,11 +52,28 @@ import type {
   EmqpClientNote,
   EmqpClientStats,
 } from './session.js';
+import { EmqpSubscription } from './subscription.js';
 
 /** Events of an {@link EmqpClient}. */
 export interface EmqpClientEvents {
   /** Something worth a log line or a counter. */
   note: EmqpClientNote;
+  /** The handshake with a server has failed, by its key or by ours; it is tried again. */
+  refused: HandshakeRefusal;
+  /** A subscription's reader is too slow: its oldest message was dropped. Once until it reads the next one, which says how many. */
+  missed: EmqpSubscription;
+}
+
+/** What an {@link EmqpClient} counts; see its `stats`. */
+export interface EmqpClientTotals extends EmqpClientStats {
+  /** Messages published: the transport has taken them. */
+  readonly published: number;
+  /** Messages subscriptions have received. */
+  readonly received: number;
+  /** Those of them that were dropped because they were not read in time. */
+  readonly missed: number;
+  /** What came to a subscription and is no message, or over the limits. */
+  readonly unreadable: number;
 }
 
 /** A job the broker has accepted. */
@@ -61,6 +99,7 @@ type Draft = Omit<EmqpRequest, 'id'> | Omit<EmqpScheduling, 'id'>;
 /** Frames besides the body hold a queue, headers and an id: never more than this many bytes. */
 const BYTES_BESIDE_BODY = 1024;
 const MESSAGE_FRAMES = 64;
+const TOPIC_SHOWN = 100;
 const GUARANTEE = encodeEmqpHeaders({ guarantee: true });
 const NO_INTERVAL = '-1';
 
@@ -84,7 +123,8 @@ interface Call {
 }
 
 /**
- * Hands jobs to an EventMQ broker: now (`defer`) or by a scheduler (`schedule`, `unschedule`).
+ * Hands jobs to an EventMQ broker: now (`defer`) or by a scheduler (`schedule`, `unschedule`). Publishes messages and subscribes to
+ * them at its pub-sub device (`publish`, `subscribe`).
  *
  * ```ts
  * await using client = new EmqpClient({ endpoints: ['tcp://127.0.0.1:47291'] });
@@ -105,6 +145,10 @@ export class EmqpClient {
   readonly #session: EmqpClientSession<Call>;
   readonly #sockets = new Map<number, SocketPort>();
   readonly #departures = new Departures();
+  readonly #publishing: EmqpPublishing;
+  /** With its socket, once it has one. */
+  readonly #subscriptions = new Map<EmqpSubscription, SubscriberPort | undefined>();
+  readonly #received = { received: 0, missed: 0, unreadable: 0 };
   #early: Call[] = [];
   #loading = false;
   #transport: Transport | undefined;
@@ -124,7 +168,9 @@ export class EmqpClient {
       // `openMax` is the bound of messages; that of bytes is the port's own.
       peerQueueMax: openMax,
       queueMax: openMax,
+      ...clientCurve(settings.curve),
     };
+    this.#publishing = new EmqpPublishing(settings, this.#port, this.#departures);
   }
 
   /**
@@ -183,6 +229,62 @@ export class EmqpClient {
   }
 
   /**
+   * Has the pub-sub device hand a message to whoever subscribed to a prefix of its topic, which may not be empty. There is no answer:
+   * resolves when the transport has the message; whoever listens does not show. Text is sent as UTF-8, which EventMQ's own device needs.
+   */
+  async publish(topic: Frame, body: Frame, options: EmqpPublishOptions = {}): Promise<void> {
+    const { signal } = parseOptions('EmqpClient publish', emqpPublishOptions, options);
+    const subject = `publish to topic ${JSON.stringify(String(topic).slice(0, TOPIC_SHOWN))}`;
+    const frames = toFrames(subject, [topic, body], { frames: 2, bytes: this.#bodyMax });
+    const [topicFrame, bodyFrame] = frames as [Uint8Array, Uint8Array];
+    if (topicFrame.length === 0) throw new ProjError('PROTOCOL_LOCAL', `${subject}: the topic is empty; name one`);
+    signal?.throwIfAborted();
+    const transport = await loadTransport(this.#settings.transport);
+    signal?.throwIfAborted();
+    if (this.#closing !== undefined) throw new ProjError('CLOSED', `${subject}: the client is closed`);
+    await this.#publishing.send(transport, topicFrame, bodyFrame, signal);
+  }
+
+  /**
+   * Listens from now on to all topics that begin with one of these, byte by byte; `''` asks for all. Each subscription has a socket of
+   * its own, until it ends; it comes back by itself after a lost connection, and what was published meanwhile is missed.
+   *
+   * ```ts
+   * for await (const { topic, body, missed } of client.subscribe('news.', { signal })) console.log(String(topic), String(body));
+   * ```
+   */
+  subscribe(topics: Frame | readonly Frame[], options: EmqpSubscribeOptions = {}): EmqpSubscription {
+    const { signal, ...limits } = parseOptions('EmqpClient subscribe', emqpSubscribeOptions, options);
+    if (Array.isArray(topics) && topics.length === 0)
+      throw new ProjError('OPTIONS_INVALID', "subscribe: no topic is given; name one, or '' for all");
+    const prefixes = toFrames('subscribe', topics);
+    if (this.#closing !== undefined) throw new ProjError('CLOSED', 'subscribe: the client is closed');
+    let release = ignore;
+    const subscription = new EmqpSubscription(limits, {
+      onMissed: (first) => {
+        this.#received.missed++;
+        if (first) this.#events.emit('missed', subscription);
+      },
+      onEnd: () => {
+        release();
+        const port = this.#subscriptions.get(subscription);
+        this.#subscriptions.delete(subscription);
+        if (port !== undefined) this.#departures.add(port, 0);
+      },
+    });
+    this.#subscriptions.set(subscription, undefined);
+    if (signal?.aborted === true) subscription.end({ error: signal.reason });
+    else if (signal !== undefined)
+      release = onAbort(signal, () => {
+        subscription.end({ error: signal.reason });
+      });
+    this.#hear(subscription, prefixes).catch((error: unknown) => {
+      subscription.end({ error });
+    });
+    return subscription;
+  }
+
+  /**
    * Rejects what has no outcome and later calls with `CLOSED`; resolves when the sockets are closed, which takes `lingerMs` at most where
    * something was not sent yet. Idempotent.
    */
@@ -204,8 +306,8 @@ export class EmqpClient {
   }
 
   /** Counters since construction and gauges of now, as a copy. */
-  stats(): EmqpClientStats {
-    return this.#session.stats;
+  stats(): EmqpClientTotals {
+    return { ...this.#session.stats, published: this.#publishing.published, ...this.#received };
   }
 
   get #bodyMax(): number {
@@ -367,6 +469,9 @@ export class EmqpClient {
       onRejected: (_peer, reason) => {
         this.#driver?.dispatch({ kind: 'rejected', socket, reason });
       },
+      onRefused: (refusal) => {
+        this.#events.emit('refused', refusal);
+      },
       onSent: (_peer, frames) => {
         this.#driver?.dispatch({ kind: 'sent', socket, id: idOf(frames) });
       },
@@ -384,7 +489,40 @@ export class EmqpClient {
     if (port !== undefined) this.#departures.add(port, linger ? this.#settings.lingerMs : 0);
   }
 
+  /** Opens the socket of a subscription, unless it is over by then. */
+  async #hear(subscription: EmqpSubscription, prefixes: readonly Uint8Array[]): Promise<void> {
+    const transport = await loadTransport(this.#settings.transport);
+    if (subscription.over) return;
+    const { maxMessageBytes } = this.#settings;
+    const port = transport.subscriber({ maxMessageFrames: MESSAGE_FRAMES, maxMessageBytes });
+    this.#subscriptions.set(subscription, port);
+    const unreadable = () => {
+      this.#received.unreadable++;
+    };
+    for (const prefix of prefixes) port.subscribe(prefix);
+    port.connect(this.#settings.subscribeEndpoint);
+    port.start({
+      onMessage: (frames) => {
+        const message = decodeEmqpAtSubscriber(frames);
+        if (message.kind === 'malformed') {
+          unreadable();
+          return;
+        }
+        this.#received.received++;
+        const [topic, body] = toBuffers([message.topic, message.body]) as [Buffer, Buffer];
+        subscription.deliver(topic, body);
+      },
+      onRejected: unreadable,
+      onBroken: (cause) => {
+        const text = `subscribe at ${this.#settings.subscribeEndpoint}: the socket failed; subscribe again`;
+        subscription.end({ error: new ProjError('PEER_LOST', text, { cause }) });
+      },
+    });
+  }
+
   async #close(): Promise<void> {
+    this.#publishing.close();
+    for (const subscription of [...this.#subscriptions.keys()]) subscription.end();
     this.#driver?.dispatch({ kind: 'close' });
     for (const call of this.#early.splice(0)) this.#fail(call, this.#error(call, 'CLOSED'));
     // The driver delivers the event when the current step, if any, is done: not later than this.
@@ -397,11 +535,6 @@ export class EmqpClient {
     const text = `${subject}: ${explain(code, this.#settings, cause)}`;
     return new ProjError(code, text, cause === undefined ? {} : { cause });
   }
-}
-
-/** The id in the frames of a message of ours. */
-function idOf(frames: readonly Uint8Array[]): string {
-  return latin1(frames[3] ?? EMPTY_FRAME);
 }
 
 /** What error messages call a call. Throws `OPTIONS_INVALID` for what is no queue's name. */

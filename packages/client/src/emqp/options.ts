@@ -1,6 +1,6 @@
 /** Options of the EventMQ client: what may be set, defaults, bounds. Section 9 of docs/protocols/emqp.md. */
 import * as z from 'zod';
-import { clientFields, count, endpoints, requestFields } from '../options.js';
+import { clientFields, count, endpoint, endpoints, requestFields } from '../options.js';
 
 const DAY_MS = 86_400_000;
 const NAME_MAX_BYTES = 255;
@@ -11,6 +11,10 @@ const milliseconds = z.int().min(1).max(DAY_MS);
 export const emqpClientOptions = z.strictObject({
   /** Frontends of brokers, in order of preference; silence or a lost connection leads to the next one. 1 to 64; default `tcp://127.0.0.1:47291` (EventMQ). */
   endpoints: endpoints.default(['tcp://127.0.0.1:47291']),
+  /** Where the pub-sub device takes what is published. Default `tcp://127.0.0.1:47298` (EventMQ). */
+  publishEndpoint: endpoint.default('tcp://127.0.0.1:47298'),
+  /** Where the pub-sub device hands it out. Default `tcp://127.0.0.1:47299` (EventMQ). */
+  subscribeEndpoint: endpoint.default('tcp://127.0.0.1:47299'),
   /** How long the acceptance of a job, or a place in the transport for what has none, may take. 1 ms to a day, default 5000. */
   timeoutMs: milliseconds.default(5000),
   /** How long a result may take, from the acceptance on. 1 ms to a day, default 3,600,000 (the broker's `resultRouteTtlMs`). */
@@ -23,6 +27,8 @@ export const emqpClientOptions = z.strictObject({
   maxMessageBytes: clientFields.maxMessageBytes,
   /** Where sockets and time come from. Default: ZeroMQ, loaded with the first call. */
   transport: clientFields.transport,
+  /** As for every client. */
+  curve: clientFields.curve,
 });
 
 /** What `new EmqpClient()` takes; everything has a default. */
@@ -117,3 +123,25 @@ export const emqpUnscheduleOptions = z.strictObject({
 
 /** What `client.unschedule()` takes besides queue and job. */
 export type EmqpUnscheduleOptions = z.input<typeof emqpUnscheduleOptions>;
+
+/** Schema of {@link EmqpPublishOptions}. */
+export const emqpPublishOptions = z.strictObject({
+  /** Ends the call with the signal's reason. The message may still go out. */
+  signal: requestFields.signal,
+});
+
+/** What `client.publish()` takes besides topic and body. */
+export type EmqpPublishOptions = z.input<typeof emqpPublishOptions>;
+
+/** Schema of {@link EmqpSubscribeOptions}. */
+export const emqpSubscribeOptions = z.strictObject({
+  /** Messages that may wait to be read; then the oldest is dropped. 1 to 10,000,000; default 10,000. */
+  bufferMax: count.max(10_000_000).default(10_000),
+  /** Bytes in them, topics included. At least 1; default 67,108,864. */
+  bufferMaxBytes: z.int().min(1).default(67_108_864),
+  /** Ends the subscription: the next read rejects with the signal's reason. */
+  signal: requestFields.signal,
+});
+
+/** What `client.subscribe()` takes besides topics. */
+export type EmqpSubscribeOptions = z.input<typeof emqpSubscribeOptions>;

@@ -1,0 +1,114 @@
+/** PUBLISH of an EventMQ client: one DEALER to the pub-sub device, which answers nothing. Rule 31 of docs/protocols/emqp.md. */
+import type { Timer } from '@proj/heartbeat';
+import { fromLatin1 } from '@proj/frames';
+import { encodeEmqp } from '@proj/frames/emqp';
+import { ProjError, ROUTER_PEER } from '@proj/transport';
+import type { PortOptions, SocketPort, Transport } from '@proj/transport';
+import type { Departures } from '../departures.js';
+import { onAbort } from '../on-abort.js';
+import { idOf } from './message-id.js';
+import type { EmqpClientSettings } from './options.js';
+
+/** One message that the transport has not taken yet. */
+interface Sending {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+  timer: Timer | undefined;
+  /** Stops listening to the caller's signal. */
+  release: () => void;
+}
+
+const ignore = (): void => undefined;
+
+/** Sends messages, in order, and tells when the transport has them. */
+export class EmqpPublishing {
+  readonly #settings: EmqpClientSettings;
+  readonly #portOptions: PortOptions;
+  readonly #departures: Departures;
+  readonly #open = new Map<string, Sending>();
+  #port: SocketPort | undefined;
+  /** Messages the transport has taken. */
+  published = 0;
+
+  /** `departures` gets the socket at the end. */
+  constructor(settings: EmqpClientSettings, port: PortOptions, departures: Departures) {
+    this.#settings = settings;
+    this.#portOptions = port;
+    this.#departures = departures;
+  }
+
+  /** Resolves when the transport has it. Rejects with `QUEUE_FULL`, `TIMEOUT`, `UNREACHABLE`, `CLOSED` or the signal's reason. */
+  send(transport: Transport, topic: Uint8Array, body: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const { openMax, timeoutMs } = this.#settings;
+      if (this.#open.size >= openMax) throw this.#error('QUEUE_FULL', `${openMax} messages wait to be sent`);
+      const port = (this.#port ??= this.#connect(transport));
+      const id = transport.entropy.uuid();
+      const sending: Sending = { resolve, reject, timer: undefined, release: ignore };
+      this.#open.set(id, sending);
+      port.send(ROUTER_PEER, encodeEmqp({ kind: 'publish', id, topic, body }));
+      // Usually it is on its way by now.
+      if (!this.#open.has(id)) return;
+      if (signal !== undefined)
+        sending.release = onAbort(signal, () => {
+          this.#fail(id, signal.reason);
+        });
+      sending.timer = transport.clock.at(transport.clock.now() + timeoutMs, () => {
+        this.#fail(id, this.#error('TIMEOUT', `not sent within ${timeoutMs} ms; is a device there?`));
+      });
+    });
+  }
+
+  /** Rejects what was not sent yet, though it may still go out. */
+  close(): void {
+    for (const id of [...this.#open.keys()]) this.#fail(id, this.#error('CLOSED', 'the client is closed'));
+    if (this.#port !== undefined) this.#departures.add(this.#port, this.#settings.lingerMs);
+    this.#port = undefined;
+  }
+
+  #connect(transport: Transport): SocketPort {
+    // In ASCII: an id of ZeroMQ's own making ends EventMQ's router.
+    const port = transport.dealer({ ...this.#portOptions, routingId: fromLatin1(transport.entropy.uuid()) });
+    try {
+      port.connect(this.#settings.publishEndpoint);
+    } catch (cause) {
+      this.#departures.add(port, 0);
+      throw this.#error('UNREACHABLE', cause instanceof Error ? cause.message : String(cause), cause);
+    }
+    port.start({
+      onMessage: ignore,
+      onRejected: ignore,
+      onPeerGone: ignore,
+      onSent: (_peer, frames) => {
+        this.#take(idOf(frames))?.resolve();
+        this.published++;
+      },
+      onUndeliverable: (_peer, frames) => {
+        this.#fail(idOf(frames), this.#error('QUEUE_FULL', 'the transport has no room; is a device there?'));
+      },
+      onBroken: (cause) => {
+        this.#port = undefined;
+        this.#departures.add(port, 0);
+        for (const id of [...this.#open.keys()]) this.#fail(id, this.#error('UNREACHABLE', cause.message, cause));
+      },
+    });
+    return port;
+  }
+
+  #fail(id: string, error: unknown): void {
+    this.#take(id)?.reject(error);
+  }
+
+  #take(id: string): Sending | undefined {
+    const sending = this.#open.get(id);
+    this.#open.delete(id);
+    sending?.timer?.cancel();
+    sending?.release();
+    return sending;
+  }
+
+  #error(code: 'QUEUE_FULL' | 'TIMEOUT' | 'UNREACHABLE' | 'CLOSED', why: string, cause?: unknown): ProjError {
+    const text = `publish at ${this.#settings.publishEndpoint}: ${why}`;
+    return new ProjError(code, text, cause === undefined ? {} : { cause });
+  }
+}
