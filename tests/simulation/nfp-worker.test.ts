@@ -19,6 +19,7 @@ interface Answer {
 }
 
 let network: VirtualNetwork;
+let broker: NfpBroker;
 const open: { close(): Promise<void> }[] = [];
 
 beforeEach(async () => {
@@ -31,11 +32,10 @@ afterEach(async () => {
   expect(network.clock.armed).toBe(0);
 });
 
-async function startBroker(): Promise<NfpBroker> {
-  const broker = new NfpBroker({ endpoint: ENDPOINT, transport: network.transport('broker'), lingerMs: 0 });
+async function startBroker(): Promise<void> {
+  broker = new NfpBroker({ endpoint: ENDPOINT, transport: network.transport('broker'), lingerMs: 0 });
   open.push(broker);
   await settle(network.clock, broker.start());
-  return broker;
 }
 
 /** A worker that adds, known to the broker. */
@@ -49,7 +49,6 @@ async function worker(options: Partial<NfpWorkerOptions> = {}): Promise<NfpWorke
     ...options,
   });
   open.push(made);
-  const [broker] = open as [NfpBroker];
   const registered = new Promise((resolve) => broker.on('worker-ready', resolve));
   await settle(network.clock, Promise.all([made.start(), registered]));
   return made;
@@ -161,9 +160,9 @@ describe('NfpWorker with NfpBroker', () => {
     client.say(POST, 'u1', { task: 'add', args: [2, 3] });
     await client.answer({ uuid: 'u1', status: '201' });
     const lost = new Promise<NfpWorkerEvents['lost']>((resolve) => math.on('lost', resolve));
-    await settle(network.clock, (open.shift() as NfpBroker).close());
+    await settle(network.clock, broker.close());
     expect(await settle(network.clock, lost)).toMatchObject({ reason: 'peer-gone' });
-    const broker = await startBroker();
+    await startBroker();
     await settle(network.clock, new Promise((resolve) => broker.on('worker-ready', resolve)));
     const later = new Client('c2');
     later.say(GET, 'u1');

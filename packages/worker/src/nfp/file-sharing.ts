@@ -1,0 +1,124 @@
+/** NFP worker: tasks of service `filesharing`, which serve the files of a folder as ordinary jobs. Rule 45 of docs/protocols/nfp.md. */
+import { Files, isFileUrl } from '@proj/files';
+import type { Found } from '@proj/files';
+import { systemClock } from '@proj/heartbeat';
+import type { Clock } from '@proj/heartbeat';
+import { ProjError } from '@proj/transport';
+import type { NfpPut, NfpTask, NfpTaskCall, NfpTaskContext } from './task.js';
+
+/** Bytes of a chunk unless the client says otherwise, and how long a client may take to ask for the next one, as NORFAB. */
+const CHUNK_SIZE = 256_000;
+const CHUNK_TIMEOUT_MS = 5000;
+
+/** How files are shared. */
+export interface NfpFileSharingOptions {
+  /** How long the client of `fetch_file` may take to ask for the next chunk. Milliseconds, at least 1; default 5000 (NORFAB). */
+  readonly chunkTimeoutMs?: number;
+  /** Somebody asked for something outside of the folder; the answer is that it is missing. */
+  readonly onEscape?: (attempt: { readonly url: string; readonly client: string; readonly uuid: string }) => void;
+  /** Default: the machine's. */
+  readonly clock?: Clock;
+}
+
+/**
+ * The tasks of a worker that shares a folder: `list_files`, `file_details`, `walk` and `fetch_file`, each with an `nf://` url as
+ * `url` or first argument. Nothing outside of the folder is ever read. Throws `OPTIONS_INVALID`; a folder that is not there yet has no files.
+ *
+ * ```ts
+ * const worker = new NfpWorker({ service: 'filesharing', name: 'files-1', tasks: fileSharingTasks('/srv/files') });
+ * ```
+ *
+ * `fetch_file` sends one chunk by STREAM at once and one for each PUT `{"offset":n}`, and ends with `true` once it has sent the
+ * last byte. It fails when no PUT comes within `chunkTimeoutMs`.
+ */
+export function fileSharingTasks(folder: string, options: NfpFileSharingOptions = {}): Record<string, NfpTask> {
+  const { chunkTimeoutMs = CHUNK_TIMEOUT_MS, onEscape, clock = systemClock } = options;
+  if (folder === '') throw new ProjError('OPTIONS_INVALID', 'fileSharingTasks: folder = "": must name a folder');
+  if (!(chunkTimeoutMs >= 1))
+    throw new ProjError('OPTIONS_INVALID', `fileSharingTasks: chunkTimeoutMs = ${chunkTimeoutMs}: must be at least 1`);
+  const files = new Files({ folder });
+
+  /** The value, or `undefined` for what is missing and what must not be seen. */
+  const found = <Value>(answer: Found<Value>, url: string, { client, uuid }: NfpTaskCall): Value | undefined => {
+    if (answer.found) return answer.value;
+    if (answer.escape) onEscape?.({ url, client, uuid });
+    return undefined;
+  };
+
+  async function fetchFile(call: NfpTaskCall, { stream, puts, signal }: NfpTaskContext): Promise<true> {
+    const url = urlOf(call);
+    const { offset: first = 0, chunk_size: size = CHUNK_SIZE } = call.kwargs;
+    const chunkSize = wholeNumber('chunk_size', size);
+    for (let offset = wholeNumber('offset', first); ; offset = offsetOf(await next(puts))) {
+      signal.throwIfAborted();
+      const chunk = found(await files.read(url, offset, chunkSize), url, call);
+      if (chunk === undefined) throw new ProjError('REJECTED', `Not Found '${url.slice('nf://'.length)}'`);
+      await stream(chunk.bytes);
+      if (offset + chunk.bytes.length >= chunk.size) return true;
+    }
+  }
+
+  async function next(puts: NfpTaskContext['puts']): Promise<NfpPut> {
+    let isLate = false;
+    const timer = clock.at(clock.now() + chunkTimeoutMs, () => {
+      isLate = true;
+      void puts.return?.();
+    });
+    try {
+      const { done, value } = await puts.next();
+      if (done !== true) return value;
+    } finally {
+      timer.cancel();
+    }
+    const late = new ProjError('TIMEOUT', `fetch_file: no PUT for the next chunk within ${chunkTimeoutMs} ms`);
+    throw isLate ? late : new ProjError('CLOSED', 'fetch_file: told to stop');
+  }
+
+  return {
+    list_files: {
+      description: 'Names in the folder of kwargs url',
+      handler: async (call) => {
+        const url = urlOf(call);
+        return found(await files.list(url), url, call) ?? ['Directory Not Found'];
+      },
+    },
+    file_details: {
+      description: 'Size and MD5 of the file of kwargs url',
+      handler: async (call) => {
+        const url = urlOf(call);
+        const details = found(await files.details(url), url, call);
+        return { md5hash: details?.md5 ?? null, size_bytes: details?.size ?? null, exists: details !== undefined };
+      },
+    },
+    walk: {
+      description: 'Urls of all files below the folder of kwargs url',
+      handler: async (call) => {
+        const url = urlOf(call);
+        return found(await files.walk(url), url, call) ?? [];
+      },
+    },
+    fetch_file: {
+      description: 'Streams the file of kwargs url from offset on, in chunks of chunk_size bytes',
+      handler: fetchFile,
+    },
+  };
+}
+
+function urlOf({ kwargs, args }: NfpTaskCall): string {
+  const { url = args[0] } = kwargs;
+  if (typeof url === 'string' && isFileUrl(url)) return url;
+  if (url === undefined || url === null || url === '') throw new ProjError('REJECTED', 'No file URL provided');
+  throw new ProjError('REJECTED', `Unsupported URL ${JSON.stringify(url)}: must begin with nf://`);
+}
+
+function offsetOf({ value }: NfpPut): number {
+  if (typeof value === 'object' && value !== null && 'offset' in value) return wholeNumber('offset', value.offset);
+  throw new ProjError('REJECTED', 'fetch_file: a PUT has no offset');
+}
+
+/** Bytes; a size of 0 is refused where files are read. */
+function wholeNumber(name: string, value: unknown): number {
+  const least = name === 'chunk_size' ? 1 : 0;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
+  throw new ProjError('REJECTED', `fetch_file: ${name} is no whole number from ${least}`);
+}
