@@ -193,6 +193,8 @@ export interface SubscriberListener {
   onMessage(frames: Uint8Array[]): void;
   /** A message over the limits was dropped. Where a frame far over them ends the connection, nobody is told. */
   onRejected(reason: RejectReason): void;
+  /** As `PortListener.onRefused`. */
+  onRefused?(refusal: HandshakeRefusal): void;
   /** The socket failed for good; nothing more will be received. */
   onBroken(error: Error): void;
 }

@@ -1,11 +1,14 @@
 import { ownEndpoint } from '@proj/testkit';
-import { portCompliance } from '@proj/transport/compliance';
+import { curveCompliance, portCompliance, pubSubCompliance } from '@proj/transport/compliance';
 import { describe, it } from 'vitest';
 import { ZmtpTransport } from './index.js';
-import { curved } from './test/keys.js';
+import { curved, newKeys } from './test/keys.js';
 
 const plain = new ZmtpTransport();
 const encrypted = curved(plain);
+
+/** A hundred megabytes: with encryption that is all it would measure, and the queue is the same one. */
+const HEAVY = 'loses what a subscriber does not read, beyond the high-water marks, while others go on';
 
 describe.each([
   ['tcp', 'tcp://127.0.0.1:*', plain, { ownEndpoint }],
@@ -19,5 +22,17 @@ describe.each([
     ...own,
     capabilities: { peerGone: true, routerGone: true },
   };
-  for (const { name, applies, run } of portCompliance(subject)) it.runIf(applies)(name, run);
+  for (const { name, applies, run } of [...portCompliance(subject), ...pubSubCompliance(subject)])
+    it.runIf(applies && !(transport === encrypted && name === HEAVY))(name, run);
+});
+
+describe('the port with CURVE', () => {
+  const subject = {
+    transport: () => plain,
+    endpoint: 'tcp://127.0.0.1:*',
+    ownEndpoint,
+    capabilities: { peerGone: true, routerGone: true },
+    generateKeys: newKeys,
+  };
+  for (const { name, applies, run } of curveCompliance(subject)) it.runIf(applies)(name, run);
 });

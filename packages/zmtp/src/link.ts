@@ -98,6 +98,16 @@ export class Link implements ConnectionSink, Watched, Turning {
     pipe.attach(this);
   }
 
+  /** True while something is being written. */
+  get writing(): boolean {
+    return this.#writing;
+  }
+
+  /** As `Connection.subscribe`. */
+  subscribe(prefix: Uint8Array, wanted: boolean): void {
+    if (this.#connection.ready) this.#connection.subscribe(prefix, wanted);
+  }
+
   /** There is something to write. */
   wake(): void {
     if (!this.#writing) this.#schedule();
@@ -133,6 +143,12 @@ export class Link implements ConnectionSink, Watched, Turning {
   destroy(): void {
     if (this.#ended) this.#close();
     else this.#socket.destroy();
+  }
+
+  /** Cuts the connection for what the peer did. */
+  cut(failure: Failure): void {
+    this.#failure ??= failure;
+    this.#socket.destroy();
   }
 
   /** @internal Called by the connection. */

@@ -102,11 +102,6 @@ export abstract class ZmtpSocket implements ConnectorHost {
     return this.#closing !== undefined;
   }
 
-  /** All connections. */
-  protected get links(): Iterable<Link> {
-    return this.#links.keys();
-  }
-
   bind(endpoint: string): Promise<string> {
     // One after the other, so that a path that was just looked at is not taken by a sister meanwhile.
     const bound = this.#setup.then(() => this.#bind(endpoint));
@@ -179,8 +174,14 @@ export abstract class ZmtpSocket implements ConnectorHost {
       pipe.detach();
       this.onLost(pipe);
     }
+    this.onGone(link);
     connector?.down();
     this.#checkEmpty();
+  }
+
+  /** A connection is over, whether it ever stood or not. */
+  protected onGone(_link: Link): void {
+    // Nothing to do for those that remember pipes only.
   }
 
   #release(): void {

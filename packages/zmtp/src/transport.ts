@@ -8,8 +8,10 @@ import { systemEntropy } from '@proj/transport/zmq';
 import { DealerPort } from './dealer.js';
 import type { Failure } from './parts/failure.js';
 import type { PlainOptions } from './parts/plain.js';
+import { ZmtpPublisher } from './publisher.js';
 import { RouterPort } from './router.js';
 import type { World } from './socket.js';
+import { ZmtpSubscriber } from './subscriber.js';
 import { Turns } from './turn.js';
 import { Watch } from './watch.js';
 
@@ -45,7 +47,7 @@ const INT32_MAX = 2 ** 31 - 1;
 /** A connection that lasted this long starts the pauses anew. */
 const PROVEN_MS = 1000;
 
-/** Routers and dealers that speak ZMTP 3.1 (and 3.0) over `tcp://` and `ipc://`, with the mechanisms NULL, PLAIN and CURVE. */
+/** Routers, dealers, publishers and subscribers that speak ZMTP 3.1 (and 3.0) over `tcp://` and `ipc://`, with the mechanisms NULL, PLAIN and CURVE. */
 export class ZmtpTransport implements Transport {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -85,12 +87,12 @@ export class ZmtpTransport implements Transport {
     return new DealerPort(this.#world, resolvePortOptions(options));
   }
 
-  publisher(): PublisherPort {
-    throw new ProjError('UNAVAILABLE', 'publisher: this transport has no PUB sockets yet');
+  publisher(options?: PortOptions): PublisherPort {
+    return new ZmtpPublisher(this.#world, resolvePortOptions(options));
   }
 
-  subscriber(): SubscriberPort {
-    throw new ProjError('UNAVAILABLE', 'subscriber: this transport has no SUB sockets yet');
+  subscriber(options?: PortOptions): SubscriberPort {
+    return new ZmtpSubscriber(this.#world, resolvePortOptions(options));
   }
 }
 

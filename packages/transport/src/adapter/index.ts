@@ -1,5 +1,6 @@
 /** What every adapter of real sockets needs, so that all of them park, refuse and check options alike. For authors of ports. */
 export { Fifo } from '../fifo.js';
+export { assertFrames } from '../limits.js';
 export { Outbox } from '../outbox.js';
 export type { OutboxHost, OutboxLimits, SendOutcome } from '../outbox.js';
 export { resolvePortOptions } from '../port-options.js';

@@ -233,7 +233,8 @@ const CONGESTION: readonly PubSubCase[] = [
       await rig.known(publisher, slow, 'a');
       const heard = slow.messages.filter((frames) => frames.length === 3).map((frames) => Number(numberOf(frames)));
       const distinct = new Set(heard).size;
-      check(distinct >= 10 && distinct < count, `${distinct} of ${count} were heard`);
+      // A slow transport is offered the first ones again and again, until they are heard elsewhere.
+      check(heard.length >= 10 && distinct < count, `${heard.length} were heard, ${distinct} of ${count}`);
       equal(
         heard,
         [...heard].sort((a, b) => a - b),

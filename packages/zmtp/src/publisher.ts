@@ -1,0 +1,118 @@
+/** The PUB of 29/PUBSUB: sends each message to whoever asked for it, and drops it for those who do not read. */
+import type { HandshakeRefusal, PublisherListener, PublisherPort } from '@proj/transport';
+import { assertFrames } from '@proj/transport/adapter';
+import type { ResolvedPortOptions } from '@proj/transport/adapter';
+import type { Link } from './link.js';
+import { Prefixes } from './parts/prefixes.js';
+import { Pipe } from './pipe.js';
+import { ZmtpSocket } from './socket.js';
+import type { World } from './socket.js';
+
+/** What a subscription costs beside its bytes. */
+const SUBSCRIPTION_BYTES = 64;
+
+/** One connection and what it asked for. */
+class Subscriber {
+  readonly pipe: Pipe;
+  /** Prefixes as Latin-1. */
+  readonly prefixes = new Set<string>();
+  bytes = 0;
+  /** The last message that was for it. */
+  round = 0;
+
+  constructor(pipe: Pipe) {
+    this.pipe = pipe;
+  }
+}
+
+/** A publisher over ZMTP. Peers are SUB and XSUB of ZMTP 3.0 and 3.1. */
+export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
+  readonly #prefixes = new Prefixes<Subscriber>();
+  readonly #subscribers = new Map<Pipe, Subscriber>();
+  #listener: PublisherListener | undefined;
+  #round = 0;
+  #frames: readonly Uint8Array[] = [];
+
+  constructor(world: World, options: ResolvedPortOptions) {
+    super(world, options, 'PUB');
+  }
+
+  start(listener: PublisherListener): void {
+    this.begin();
+    this.#listener = listener;
+  }
+
+  publish(frames: readonly Uint8Array[]): void {
+    assertFrames(frames);
+    if (this.closing) return;
+    if (this.#listener === undefined) throw new Error('publish: the port was not started');
+    this.#round++;
+    this.#frames = frames;
+    this.#prefixes.match(frames[0] as Uint8Array, this.#deliver);
+    this.#frames = [];
+  }
+
+  onReady(link: Link): void {
+    const pipe = new Pipe(false, this.options);
+    this.#subscribers.set(pipe, new Subscriber(pipe));
+    link.join(pipe);
+  }
+
+  /** @internal Called by links. A prefix counts once, as with libzmq, whose subscribers repeat it and take it back once. */
+  override onSubscription(link: Link, prefix: Uint8Array, wanted: boolean): void {
+    const subscriber = link.pipe && this.#subscribers.get(link.pipe);
+    if (subscriber === undefined) return;
+    const key = Buffer.from(prefix.buffer, prefix.byteOffset, prefix.byteLength).toString('latin1');
+    if (subscriber.prefixes.has(key) === wanted) return;
+    const bytes = SUBSCRIPTION_BYTES + prefix.length;
+    if (!wanted) {
+      subscriber.prefixes.delete(key);
+      subscriber.bytes -= bytes;
+      this.#prefixes.remove(prefix, subscriber);
+    } else if (subscriber.bytes + bytes > this.world.subscriptionBytesMax) {
+      const text = `more subscriptions than ${this.world.subscriptionBytesMax} bytes`;
+      link.cut({ code: 'too-large', text });
+    } else {
+      subscriber.prefixes.add(key);
+      subscriber.bytes += bytes;
+      this.#prefixes.add(prefix, subscriber);
+    }
+  }
+
+  onMessage(): void {
+    // Of an XSUB; nobody here has a use for it.
+  }
+
+  onRejected(): void {
+    // Likewise.
+  }
+
+  protected onPipe(): void {
+    // It does not connect.
+  }
+
+  protected onRoom(): void {
+    // Nothing waits for room.
+  }
+
+  protected onLost(pipe: Pipe): void {
+    const subscriber = this.#subscribers.get(pipe);
+    if (subscriber === undefined) return;
+    this.#subscribers.delete(pipe);
+    for (const key of subscriber.prefixes) this.#prefixes.remove(Buffer.from(key, 'latin1'), subscriber);
+  }
+
+  protected onRefused(refusal: HandshakeRefusal): void {
+    this.#listener?.onRefused?.(refusal);
+  }
+
+  protected onClosing(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  readonly #deliver = (subscriber: Subscriber): void => {
+    if (subscriber.round === this.#round) return;
+    subscriber.round = this.#round;
+    if (subscriber.pipe.hasRoom) subscriber.pipe.push(this.#frames);
+  };
+}

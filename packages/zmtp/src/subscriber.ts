@@ -1,0 +1,131 @@
+/** The SUB of 29/PUBSUB: tells every publisher it connects to what it wants, and takes nothing else. */
+import type { HandshakeRefusal, RejectReason, SubscriberListener, SubscriberPort } from '@proj/transport';
+import type { ResolvedPortOptions } from '@proj/transport/adapter';
+import type { Link } from './link.js';
+import { Prefixes } from './parts/prefixes.js';
+import type { Pipe } from './pipe.js';
+import { ZmtpSocket } from './socket.js';
+import type { World } from './socket.js';
+
+/** A subscriber over ZMTP. Peers are PUB and XPUB of ZMTP 3.0 and 3.1. */
+export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
+  /** How often each prefix was asked for; as Latin-1. */
+  readonly #wanted = new Map<string, number>();
+  readonly #prefixes = new Prefixes<true>();
+  /** Of each connection that stands: what its publisher does not know yet. What was taken back before it was told leaves no trace. */
+  readonly #untold = new Map<Link, Map<string, boolean>>();
+  #listener: SubscriberListener | undefined;
+  /** Prefixes that ever fitted. */
+  #fits = 0;
+
+  constructor(world: World, options: ResolvedPortOptions) {
+    super(world, options, 'SUB');
+  }
+
+  subscribe(prefix: Uint8Array): void {
+    if (this.closing) return;
+    const key = latin1(prefix);
+    const count = this.#wanted.get(key) ?? 0;
+    this.#wanted.set(key, count + 1);
+    if (count > 0) return;
+    this.#prefixes.add(prefix, true);
+    this.#change(key, true);
+  }
+
+  unsubscribe(prefix: Uint8Array): void {
+    const key = latin1(prefix);
+    const count = this.#wanted.get(key);
+    if (this.closing || count === undefined) return;
+    if (count > 1) this.#wanted.set(key, count - 1);
+    else {
+      this.#wanted.delete(key);
+      this.#prefixes.remove(prefix, true);
+      this.#change(key, false);
+    }
+  }
+
+  start(listener: SubscriberListener): void {
+    if (this.#listener !== undefined) throw new Error('start: the port was started before');
+    this.#listener = listener;
+    this.begin();
+  }
+
+  override close(): Promise<void> {
+    return super.close({ lingerMs: 0 });
+  }
+
+  onReady(link: Link): void {
+    const { connector } = link;
+    if (connector === undefined) return;
+    connector.up();
+    link.join(connector.pipe);
+    const untold = new Map<string, boolean>();
+    for (const key of this.#wanted.keys()) untold.set(key, true);
+    this.#untold.set(link, untold);
+    this.#tell(link);
+  }
+
+  /** @internal Called by links. */
+  onMessage(_link: Link, frames: Uint8Array[]): void {
+    const before = this.#fits;
+    this.#prefixes.match(frames[0] as Uint8Array, this.#onFit);
+    if (this.#fits > before) this.#hearing()?.onMessage(frames);
+  }
+
+  /** @internal Called by links. */
+  onRejected(_link: Link, reason: RejectReason): void {
+    this.#hearing()?.onRejected(reason);
+  }
+
+  protected onPipe(): void {
+    // Nothing goes out but subscriptions.
+  }
+
+  protected onRoom({ link }: Pipe): void {
+    if (link !== undefined) this.#tell(link);
+  }
+
+  protected override onGone(link: Link): void {
+    this.#untold.delete(link);
+  }
+
+  protected onLost(): void {
+    // Its successor is told everything again.
+  }
+
+  protected onRefused(refusal: HandshakeRefusal): void {
+    this.#hearing()?.onRefused?.(refusal);
+  }
+
+  protected onClosing(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  readonly #onFit = (): void => {
+    this.#fits++;
+  };
+
+  #change(key: string, wanted: boolean): void {
+    for (const [link, untold] of this.#untold) {
+      if (untold.get(key) === !wanted) untold.delete(key);
+      else untold.set(key, wanted);
+      this.#tell(link);
+    }
+  }
+
+  /** Not while something is being written: a publisher that does not read lets nothing pile up but what differs. */
+  #tell(link: Link): void {
+    const untold = this.#untold.get(link);
+    if (untold === undefined || link.writing) return;
+    for (const [key, wanted] of untold) link.subscribe(Buffer.from(key, 'latin1'), wanted);
+    untold.clear();
+  }
+
+  #hearing(): SubscriberListener | undefined {
+    return this.closing ? undefined : this.#listener;
+  }
+}
+
+function latin1(prefix: Uint8Array): string {
+  return Buffer.from(prefix.buffer, prefix.byteOffset, prefix.byteLength).toString('latin1');
+}
