@@ -1,3 +1,4 @@
+import { copyFile } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
@@ -10,7 +11,12 @@ export default defineConfig({
   splitting: false,
   treeshake: true,
   noExternal: [/^@proj\//, 'zod'],
-  external: ['zeromq'],
+  external: ['zeromq', 'lmdb'],
+  // What job processes load is found beside the program, as it is.
+  async onSuccess() {
+    await copyFile('../../packages/worker/src/emqp/job-process.mjs', 'dist/job-process.mjs');
+    await copyFile('src/jobs.mjs', 'dist/jobs.mjs');
+  },
   // Siblings are bundled from their sources: a program can be built without building libraries first.
   esbuildOptions(options) {
     options.conditions = ['@proj/source'];

@@ -1,37 +1,64 @@
 /** The options of proj-worker. */
-import { connectEndpoints, milliseconds, oneOf, serviceNames, text, transportOption, wholeNumber } from '@proj/appkit';
+import {
+  connectEndpoints,
+  milliseconds,
+  oneOf,
+  serviceNames,
+  text,
+  transportOption,
+  weightedQueues,
+  wholeNumber,
+} from '@proj/appkit';
 import * as z from 'zod';
 import { BUILT_IN } from './handlers/index.js';
 
 /** The options one by one. */
 const fields = z.strictObject({
-  protocol: oneOf(['mdp', 'mdp01', 'ppp']).default('mdp').describe('Majordomo 0.2 or 0.1, or Paranoid Pirate'),
+  protocol: oneOf(['mdp', 'mdp01', 'ppp', 'emqp'])
+    .default('mdp')
+    .describe('Majordomo 0.2 or 0.1, Paranoid Pirate, or EventMQ'),
   connect: connectEndpoints()
     .optional()
     .describe(
-      'brokers or queues, in order of preference (default: tcp://127.0.0.1:5555, with ppp tcp://127.0.0.1:5557)',
+      'brokers or queues, in order of preference (default: tcp://127.0.0.1:5555, with ppp tcp://127.0.0.1:5557, with emqp tcp://127.0.0.1:47290)',
     ),
   service: serviceNames()
     .default(['echo'])
-    .describe('services to offer; PPP has none, there a single one chooses the handler'),
+    .describe('services to offer; PPP has none, there a single one chooses the handler; EventMQ has none either'),
   handler: text('HANDLER', `one of ${BUILT_IN.join(', ')}, or a file`)
     .optional()
     .describe(
-      `what answers: ${BUILT_IN.join(', ')}, or FILE, a module whose default export is a handler (default: the built-in one named like the service)`,
+      `what answers: ${BUILT_IN.join(', ')}, or FILE, a module whose default export is a handler (default: the built-in one named like the service); with emqp a module of jobs by path.callable (default: sample jobs), with nfp one whose exported functions are tasks (default: all built-in ones)`,
     ),
-  concurrency: wholeNumber({ min: 1, max: 1000 }).default(1).describe('requests handled at the same time, per service'),
+  concurrency: wholeNumber({ min: 1, max: 1000 })
+    .optional()
+    .describe('requests handled at the same time, per service (default: 1, with emqp 4)'),
+  queues: weightedQueues().default(['10:default']).describe('emqp: queues to take jobs from, higher weights first'),
+  directory: text('DIR', 'a folder')
+    .optional()
+    .describe('emqp: a folder of modules whose exports are jobs, for whoever reaches the broker'),
+  pool: oneOf(['processes', 'threads']).default('processes').describe('emqp: what jobs run in'),
+  jobTimeoutMs: milliseconds({ min: 0, max: 604_800_000 })
+    .default(0)
+    .describe('emqp: how long a job without a limit of its own may run, 0 for ever'),
+  jobsPerProcess: wholeNumber({ min: 0 })
+    .default(1024)
+    .describe('emqp: jobs after which a process is replaced, 0 for never'),
+  onDisconnect: oneOf(['stop', 'reconnect'])
+    .default('stop')
+    .describe('emqp: what to do when the broker says DISCONNECT'),
   onError: oneOf(['disconnect', 'reply'])
     .default('disconnect')
     .describe('when a handler throws: leave the request to another worker, or reply with an error'),
   heartbeatMs: milliseconds({ min: 1, max: 86_400_000 })
     .optional()
-    .describe("heartbeat interval, the same as the broker's (default: 2500, with ppp 1000)"),
+    .describe("heartbeat interval, the same as the broker's (default: 2500, with ppp 1000, with emqp 3000)"),
   liveness: wholeNumber({ min: 2, max: 1000 })
     .default(3)
     .describe('silent intervals after which a broker counts as lost'),
   drainMs: milliseconds({ min: 1, max: 86_400_000 })
-    .default(10_000)
-    .describe('how long running requests may go on after SIGTERM'),
+    .optional()
+    .describe('how long running requests may go on after SIGTERM (default: 10000, with emqp 300000)'),
   transport: transportOption(),
   statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
 });

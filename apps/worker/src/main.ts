@@ -1,9 +1,13 @@
 /** proj-worker: the sample worker. */
+import type { Logger } from '@proj/appkit';
+import type { Transport } from '@proj/transport';
 import { defineCommand, every, processTransport, runProgram, untilStopped } from '@proj/appkit';
 import manifest from '../package.json' with { type: 'json' };
 import { workerOptions } from './config.js';
+import type { WorkerSettings } from './config.js';
 import { observed } from './handlers/implementation.js';
 import { findHandler } from './handlers/index.js';
+import { EMQP_ENDPOINTS, jobManager } from './protocols/emqp.js';
 import { mdp } from './protocols/mdp.js';
 import { ppp } from './protocols/ppp.js';
 
@@ -21,12 +25,17 @@ const serve = defineCommand({
     },
     { what: 'Paranoid Pirate, where the service only chooses the handler', line: '--protocol ppp --service sha256' },
     {
+      what: 'EventMQ: jobs of two queues, by what the modules of a folder export',
+      line: "--protocol emqp --queues '10:default,20:email' --directory ./jobs",
+    },
+    {
       what: 'a module of yours: export default ({ body }) => body.reverse();',
       line: '--service reverse --handler ./reverse.mjs',
     },
   ],
   async run({ settings, log, stop }) {
     const transport = processTransport(settings.transport);
+    if (settings.protocol === 'emqp') return await serveJobs(settings, transport, log, stop);
     const protocol = protocols[settings.protocol];
     const offers = settings.service.map(async (service) => {
       const child = log.child({ service });
@@ -51,6 +60,34 @@ const serve = defineCommand({
     return 0;
   },
 });
+
+/** EventMQ: one job manager for all queues, which the broker may end as well. */
+async function serveJobs(
+  settings: WorkerSettings,
+  transport: Transport,
+  log: Logger,
+  stop: AbortSignal,
+): Promise<number> {
+  const manager = jobManager(settings, transport, log);
+  const ended = new Promise<void>((resolve) => {
+    manager.on('ended', () => {
+      resolve();
+    });
+  });
+  await manager.start();
+  log.info({ endpoints: settings.connect ?? EMQP_ENDPOINTS, queues: settings.queues }, 'listening');
+  const logStats = () => {
+    log.debug(manager.stats(), 'stats');
+  };
+  const endStats = every(settings.statsMs, logStats);
+  await Promise.race([untilStopped(stop), ended]);
+  endStats();
+  log.info('draining');
+  await manager.drain();
+  logStats();
+  log.info('drained');
+  return 0;
+}
 
 await runProgram({
   name: 'proj-worker',

@@ -32,9 +32,9 @@ export interface Protocol {
 export function commonOptions(settings: WorkerSettings) {
   const { concurrency, liveness, drainMs, heartbeatMs, onError } = settings;
   return {
-    concurrency,
     liveness,
-    drainMs,
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(drainMs === undefined ? {} : { drainMs }),
     ...(heartbeatMs === undefined ? {} : { heartbeatIntervalMs: heartbeatMs }),
     ...(onError === 'reply' ? { onError: asFault } : {}),
   };

@@ -97,6 +97,16 @@ export function serviceNames() {
   );
 }
 
+/** One or more queues with their weights, as EventMQ has them. */
+export function weightedQueues() {
+  return noted(
+    z.array(z.string().regex(/^\d{1,9}:[^,]{1,85}$/)).min(1),
+    'list',
+    'WEIGHT:NAME',
+    'weights and names such as 10:default or 20:email',
+  );
+}
+
 /** On or off: `--name` and `--no-name` as flags, `true` and `false` elsewhere. */
 export function onOff() {
   return noted(z.boolean(), 'switch', '', 'true or false');

@@ -89,6 +89,8 @@ export type EmqpJobManagerNote =
   | { readonly code: 'request-dropped'; readonly reason: EmqpRequestRefusal; readonly id: string }
   /** Header items that are none were ignored. */
   | { readonly code: 'headers-invalid'; readonly id: string; readonly items: number }
+  /** A run of a job begins. */
+  | { readonly code: 'job-started'; readonly id: string; readonly run: number; readonly slot: number }
   /** A job failed and is run again. `run` counts from 1. */
   | { readonly code: 'job-retried'; readonly id: string; readonly run: number; readonly retryInMs: number }
   /** A job failed for good. */

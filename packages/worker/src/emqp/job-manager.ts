@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { fromLatin1 } from '@proj/frames';
 import { decodeEmqpAtBroker, decodeEmqpAtWorker, encodeEmqp } from '@proj/frames/emqp';
 import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER } from '@proj/transport';
-import type { PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import type { HandshakeRefusal, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { clientCurve } from '@proj/transport/curve';
 import type { LossReason } from '../parts/contract.js';
 import type {
   EmqpJobManagerEffect,
@@ -26,6 +27,8 @@ export interface EmqpJobManagerEvents {
   lost: { readonly endpoint: string; readonly reason: EmqpLossReason; readonly retryInMs: number };
   /** Anything worth a log line or a counter, the above included. */
   note: EmqpJobManagerNote;
+  /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
+  refused: HandshakeRefusal;
   /** A socket or a process could not be started or broke. The job manager goes on. */
   error: { readonly error: unknown };
   /** It has come to its end, by `drain`, by `close` or since the broker said DISCONNECT. */
@@ -234,8 +237,9 @@ export class EmqpJobManager {
 
   #open(socket: number, endpoint: string, identity: string): void {
     const { transport } = this.#running as Running;
-    const { maxMessageFrames, maxMessageBytes } = this.#settings;
-    const options: PortOptions = { maxMessageFrames, maxMessageBytes, routingId: fromLatin1(identity) };
+    const { maxMessageFrames, maxMessageBytes, curve } = this.#settings;
+    const limits = { maxMessageFrames, maxMessageBytes };
+    const options: PortOptions = { ...limits, ...clientCurve(curve), routingId: fromLatin1(identity) };
     let port: SocketPort | undefined;
     try {
       port = transport.dealer(options);
@@ -266,6 +270,9 @@ export class EmqpJobManager {
         const command = decodeEmqpAtBroker(frames);
         if (command.kind === 'result') driver.dispatch({ kind: 'unsent', socket, reply: command });
         else this.#lost(socket, 'undeliverable');
+      },
+      onRefused: (refusal) => {
+        this.#events.emit('refused', refusal);
       },
       onBroken: (error) => {
         this.#lost(socket, 'socket-failed');

@@ -74,6 +74,8 @@ export const emqpJobManagerOptions = z
     maxMessageFrames: z.int().min(9).max(65_536).default(64),
     /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
     maxMessageBytes: workerFields.maxMessageBytes,
+    /** As for every worker. */
+    curve: workerFields.curve,
     /** Where sockets and time come from. Default: ZeroMQ, loaded by `start()`. */
     transport: workerFields.transport,
   })

@@ -233,6 +233,7 @@ export class Slots {
     const limitMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : this.#options.globalTimeoutMs;
     if (limitMs > 0) this.#deadlines.set(slot.deadline, now + limitMs);
     const { number, id, queue, body, run } = job;
+    this.#owner.note({ code: 'job-started', id, run, slot: slot.index });
     this.#owner.effect({
       kind: 'run',
       slot: slot.index,

@@ -76,6 +76,8 @@ export class SessionRig {
     for (const event of events) {
       for (const effect of this.session.step(event, this.now)) {
         if (effect.kind === 'send' && effect.command.kind === 'inform-worker') this.inform = effect.command.id;
+        // Beside each `run`.
+        if (effect.kind === 'note' && effect.note.code === 'job-started') continue;
         this.#lines.push(describe(effect));
       }
       this.session.assertInvariants();

@@ -1,0 +1,53 @@
+/** EventMQ in proj-worker: a job manager, whose jobs have names of their own instead of services. */
+import type { Logger } from '@proj/appkit';
+import type { Transport } from '@proj/transport';
+import { EmqpJobManager } from '@proj/worker';
+import type { EmqpJobManagerOptions } from '@proj/worker';
+import type { WorkerSettings } from '../config.js';
+
+/** Where to connect unless told otherwise. */
+export const EMQP_ENDPOINTS = ['tcp://127.0.0.1:47290'];
+
+const SAMPLE_JOBS = new URL('./jobs.mjs', import.meta.url);
+
+/** Notes that nobody need read unless something is wrong. */
+const INFO: ReadonlySet<string> = new Set(['registered', 'left']);
+const WARN: ReadonlySet<string> = new Set(['lost', 'job-timeout', 'job-abandoned', 'process-died', 'request-dropped']);
+
+/** A job manager that logs what happens to it; not started yet. Throws `OPTIONS_INVALID`. */
+export function jobManager(settings: WorkerSettings, transport: Transport, log: Logger): EmqpJobManager {
+  const manager = new EmqpJobManager(optionsFrom(settings, transport));
+  manager.on('note', ({ code, ...fields }) => {
+    log[WARN.has(code) ? 'warn' : INFO.has(code) ? 'info' : 'debug'](fields, code);
+  });
+  manager.on('error', ({ error }) => {
+    log.error({ err: error }, 'error');
+  });
+  return manager;
+}
+
+function optionsFrom(settings: WorkerSettings, transport: Transport): EmqpJobManagerOptions {
+  const { connect, queues, directory, handler, concurrency, pool, drainMs, heartbeatMs, liveness } = settings;
+  const { jobTimeoutMs, jobsPerProcess, onDisconnect } = settings;
+  const beats =
+    heartbeatMs === undefined ? {} : { heartbeatIntervalMs: heartbeatMs, brokerExpiryMs: heartbeatMs * liveness };
+  return {
+    transport,
+    endpoints: connect ?? EMQP_ENDPOINTS,
+    queues: queues.map(weightAndName),
+    ...(handler === undefined && directory !== undefined ? {} : { handlers: handler ?? SAMPLE_JOBS }),
+    ...(directory === undefined ? {} : { directory }),
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(drainMs === undefined ? {} : { killGraceMs: drainMs }),
+    ...beats,
+    pool,
+    globalTimeoutMs: jobTimeoutMs,
+    maxJobsPerProcess: jobsPerProcess,
+    onDisconnect,
+  };
+}
+
+function weightAndName(queue: string): [weight: number, name: string] {
+  const colon = queue.indexOf(':');
+  return [Number(queue.slice(0, colon)), queue.slice(colon + 1)];
+}
