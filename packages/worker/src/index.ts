@@ -25,6 +25,8 @@ export type {
   NfpWorkerNote,
 } from './nfp/contract.js';
 export type { NfpFinalState, NfpJobState, NfpStoredJob } from './nfp/job.js';
+export { fileSharingTasks } from './nfp/file-sharing.js';
+export type { NfpFileSharingOptions } from './nfp/file-sharing.js';
 export { defineNfpTask } from './nfp/task.js';
 export type {
   NfpArgs,

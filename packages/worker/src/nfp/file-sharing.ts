@@ -59,19 +59,17 @@ export function fileSharingTasks(folder: string, options: NfpFileSharingOptions 
   }
 
   async function next(puts: NfpTaskContext['puts']): Promise<NfpPut> {
-    let isLate = false;
+    const late = new AbortController();
     const timer = clock.at(clock.now() + chunkTimeoutMs, () => {
-      isLate = true;
+      late.abort();
       void puts.return?.();
     });
-    try {
-      const { done, value } = await puts.next();
-      if (done !== true) return value;
-    } finally {
+    const put: IteratorResult<NfpPut, unknown> = await puts.next().finally(() => {
       timer.cancel();
-    }
-    const late = new ProjError('TIMEOUT', `fetch_file: no PUT for the next chunk within ${chunkTimeoutMs} ms`);
-    throw isLate ? late : new ProjError('CLOSED', 'fetch_file: told to stop');
+    });
+    if (put.done !== true) return put.value;
+    if (!late.signal.aborted) throw new ProjError('CLOSED', 'fetch_file: told to stop');
+    throw new ProjError('TIMEOUT', `fetch_file: no PUT for the next chunk within ${chunkTimeoutMs} ms`);
   }
 
   return {
