@@ -1,7 +1,8 @@
 /** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
-import { settle, VirtualNetwork, type VirtualTransport } from '@proj/transport/virtual';
+import { advance, settle, VirtualNetwork, type VirtualTransport } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RawPeer } from '../../test/raw-peer.js';
+import { RawSubscriber } from '../../test/raw-subscriber.js';
 import { NfpBroker, type NfpBrokerEvents } from './broker.js';
 import type { NfpBrokerOptions } from './options.js';
 
@@ -9,7 +10,7 @@ const ENDPOINT = 'tcp://sim:5555';
 
 let network: VirtualNetwork;
 let broker: NfpBroker;
-const peers: RawPeer[] = [];
+const peers: { close(): Promise<void> }[] = [];
 
 beforeEach(() => {
   network = new VirtualNetwork({ seed: 1 });
@@ -217,6 +218,24 @@ describe('life', () => {
     client.send('', 'NFPC01', '0x04', 'mmi.service.broker', 'all', 'm', '{"task":"restart"}');
     expect((await next(client))[5]).toBe('400');
     expect(broker.stats().workers).toBe(1);
+  });
+
+  it('rule 22: publishes events of workers', async () => {
+    await start({ publish: 'tcp://sim:9', managementEndpoint: 'tcp://sim:8' });
+    expect([broker.managementEndpoints, broker.publishEndpoints]).toEqual([['tcp://sim:8'], ['tcp://sim:9']]);
+    const worker = await ready('w1');
+    const all = RawSubscriber.connect(network.transport('all'), 'tcp://sim:9', 'sample/');
+    const one = RawSubscriber.connect(network.transport('one'), 'tcp://sim:9', 'sample/u2');
+    peers.push(all, one);
+    await advance(network.clock, 100);
+    worker.send('', 'NFPW01', '0x08', 'c1', '', 'u1', '200', 'event 1');
+    worker.send('', 'NFPW01', '0x08', 'sample', 'u2', '200', 'event 2', 'more');
+    await advance(network.clock, 100);
+    expect(all.heard).toEqual([
+      'sample/u1|NFPB01|0x08|sample|w1|u1|200|event 1',
+      'sample/u2|NFPB01|0x08|sample|w1|u2|200|event 2|more',
+    ]);
+    expect(one.heard).toEqual(all.heard.slice(1));
   });
 
   it('rule 20: setInventory changes what workers are told', async () => {

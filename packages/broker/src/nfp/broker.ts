@@ -2,10 +2,16 @@
 import { basename } from 'node:path';
 import process from 'node:process';
 import type { Files } from '@proj/files';
-import { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker, encodeNfp } from '@proj/frames/nfp';
+import {
+  decodeNfpAtBroker,
+  decodeNfpAtClient,
+  decodeNfpAtWorker,
+  encodeNfp,
+  encodeNfpPublishedEvent,
+} from '@proj/frames/nfp';
 import type { NfpFromBroker } from '@proj/frames/nfp';
 import { Emitter, EngineHost, parseOptions } from '@proj/transport';
-import type { HandshakeRefusal, Peer, PortOptions, RefusalCounts, SocketPlan } from '@proj/transport';
+import type { HandshakeRefusal, Peer, PortOptions, PublisherPlan, RefusalCounts, SocketPlan } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
 import { transportOr } from '../default-transport.js';
 import { CONNECTIONS } from '../parts/connections.js';
@@ -56,9 +62,11 @@ export class NfpBroker {
   readonly #engine: NfpBrokerEngine;
   readonly #host: EngineHost<NfpBrokerEvent, NfpBrokerEffect>;
   readonly #events = new Emitter<NfpBrokerEvents>();
+  readonly #settings: NfpBrokerSettings;
   readonly #folder: string | undefined;
   #files: Files | undefined;
   #managementEndpoints: readonly string[] = [];
+  #publishEndpoints: readonly string[] = [];
   #starting: Promise<string[]> | undefined;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
@@ -70,6 +78,7 @@ export class NfpBroker {
         name: 'NfpBroker',
         engine: this.#engine,
         sockets: socketPlans(settings),
+        publishers: publisherPlans(settings),
         drain: { kind: 'drain' },
         perform: this.#perform,
         ...serverCurve(settings.curve),
@@ -82,6 +91,7 @@ export class NfpBroker {
       },
       () => transportOr(settings.transport),
     );
+    this.#settings = settings;
     this.#folder = settings.files;
   }
 
@@ -97,6 +107,11 @@ export class NfpBroker {
   /** Bound endpoints for management, once `start` has resolved; none without `managementEndpoint`. */
   get managementEndpoints(): readonly string[] {
     return this.#managementEndpoints;
+  }
+
+  /** Bound endpoints for subscribers, once `start` has resolved; none without `publish`. */
+  get publishEndpoints(): readonly string[] {
+    return this.#publishEndpoints;
   }
 
   /** Another inventory counts from the next question on; before `start` has resolved this does nothing. */
@@ -132,8 +147,9 @@ export class NfpBroker {
 
   async #start(): Promise<string[]> {
     if (this.#folder !== undefined) await this.#open(this.#folder);
-    const [endpoints = [], managementEndpoints = []] = await this.#host.start();
-    this.#managementEndpoints = managementEndpoints;
+    const [endpoints = [], ...others] = await this.#host.start();
+    if (this.#settings.managementEndpoint !== undefined) this.#managementEndpoints = others.shift() ?? [];
+    this.#publishEndpoints = others.shift() ?? [];
     return endpoints;
   }
 
@@ -157,6 +173,9 @@ export class NfpBroker {
     switch (effect.kind) {
       case 'send':
         this.#send(effect.peer, encodeNfp(effect.command));
+        break;
+      case 'publish':
+        this.#host.publish(0, encodeNfpPublishedEvent(effect.event));
         break;
       case 'file-request':
         void this.#read(effect.id, effect.request);
@@ -197,6 +216,11 @@ function socketPlans(settings: NfpBrokerSettings): SocketPlan<NfpBrokerEvent>[] 
   const plans = [socketPlan(settings, endpoint)];
   if (managementEndpoint !== undefined) plans.push(managementPlan(socketPlan(settings, managementEndpoint)));
   return plans;
+}
+
+function publisherPlans({ publish, subscriberQueueMax, lingerMs }: NfpBrokerSettings): PublisherPlan[] {
+  if (publish === undefined) return [];
+  return [{ bind: [publish].flat(), port: { highWaterMark: subscriberQueueMax, lingerMs } }];
 }
 
 function socketPlan(settings: NfpBrokerSettings, endpoint: string | readonly string[]): SocketPlan<NfpBrokerEvent> {

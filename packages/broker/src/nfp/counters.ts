@@ -16,6 +16,8 @@ export interface NfpBrokerCounters {
   queued: number;
   /** Answers of workers passed on to clients, by command. */
   readonly answers: Record<NfpAnswer, number>;
+  /** EVENTs handed to the PUB socket, whoever listens. */
+  eventsPublished: number;
   workersReady: number;
   workersLost: number;
   /** READYs for the service the worker is registered for already. */
@@ -74,6 +76,7 @@ export function newCounters(): NfpBrokerCounters {
     redispatches: 0,
     queued: 0,
     answers: { response: 0, event: 0, stream: 0, mmi: 0 },
+    eventsPublished: 0,
     workersReady: 0,
     workersLost: 0,
     repeatedReadies: 0,

@@ -1,5 +1,5 @@
 /** What the NFP broker engine is told and what it says: the vocabulary between `engine.ts` and `broker.ts`. */
-import type { NfpFromBroker, NfpMalformedReason, NfpToBroker } from '@proj/frames/nfp';
+import type { NfpFromBroker, NfpMalformedReason, NfpPublishedEvent, NfpToBroker } from '@proj/frames/nfp';
 import type { Peer, RejectReason, UndeliverableReason } from '@proj/transport';
 import type { NfpInventory } from './inventory.js';
 
@@ -177,5 +177,7 @@ export type NfpBrokerEffect =
   | NfpBrokerNote
   /** To be answered by the event `file-answer` with the same id. */
   | { readonly kind: 'file-request'; readonly id: number; readonly request: NfpFileRequest }
+  /** For whoever subscribed. */
+  | { readonly kind: 'publish'; readonly event: NfpPublishedEvent }
   /** Nothing more will be sent; further events are ignored. */
   | { readonly kind: 'drained' };

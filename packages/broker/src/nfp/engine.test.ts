@@ -335,6 +335,33 @@ describe('memory', () => {
     expect(broker.tableAnswer('w1', 'response', 'u2', 200)).toEqual(['note answer-dropped no-owner w1 sample']);
   });
 
+  it('rule 22: every EVENT goes to subscribers, and to the client it is for', () => {
+    const broker = start({ publish: 'tcp://sim:1' }, 'w1');
+    broker.post('c1', 'u1');
+    expect(broker.answer('w1', 'event', 'c1', 'u1', 200)).toEqual([
+      'publish sample w1 u1 200 {}',
+      '-> c1 EVENT sample u1 200 {}',
+    ]);
+    expect(broker.tableAnswer('w1', 'event', 'u1', 200)).toEqual([
+      'publish sample w1 u1 200 {}',
+      '-> c1 EVENT sample u1 200 {}',
+    ]);
+    expect(broker.answer('w1', 'response', 'c1', 'u1', 200)).toEqual(['-> c1 RESPONSE sample u1 200 {}']);
+    expect(broker.stats.counters.eventsPublished).toBe(2);
+  });
+
+  it('rule 22: an EVENT whose uuid is no job goes to subscribers only', () => {
+    const broker = start({ publish: 'tcp://sim:1' }, 'w1');
+    expect(broker.tableAnswer('w1', 'event', 'topic', 200)).toEqual(['publish sample w1 topic 200 {}']);
+    expect(broker.tableAnswer('w1', 'stream', 'topic', 200)).toEqual(['note answer-dropped no-owner w1 sample']);
+    expect(broker.dropped).toEqual({ 'no-owner': 1 });
+  });
+
+  it('rule 22: without subscribers an EVENT whose uuid is no job is dropped', () => {
+    const broker = start({}, 'w1');
+    expect(broker.tableAnswer('w1', 'event', 'topic', 200)).toEqual(['note answer-dropped no-owner w1 sample']);
+  });
+
   it('rule 19: clients seen longest ago leave first, and are answered in the form of every release', () => {
     const broker = start({ clientsMax: 1 }, 'w1');
     broker.frames('c1', '', 'NFPC01', '\x04', 'sample', 'all', 'u1', '{}');

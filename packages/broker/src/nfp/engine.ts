@@ -286,6 +286,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   /** Rule 15: to the client whose address it bears. */
   #onAnswer(worker: Worker, answer: NfpWorkerAnswer): void {
     const { jobs } = this.#books;
+    this.#publish(worker, answer);
     const job = jobs.find(answer.uuid);
     if (job?.worker === worker) {
       jobs.unassign(job);
@@ -300,7 +301,10 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     const { command, service, uuid } = answer;
     const job = jobs.find(uuid);
     const isOwn = service === worker.service.name || (service === WORKER_MMI && command === 'mmi');
+    const isPublished = isOwn && this.#publish(worker, answer);
     if (job === undefined || !isOwn || !(job.service === service || isReserved(job.service))) {
+      // An EVENT whose uuid is no job of ours is for subscribers only.
+      if (isPublished && job === undefined) return;
       this.#out.dropAnswer('no-owner', worker.peer, service);
       return;
     }
@@ -309,6 +313,16 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       jobs.release(job);
     }
     this.#pass(command === 'event' || command === 'stream' ? job.poster : job.asker, worker, answer);
+  }
+
+  /** Rule 22: every EVENT goes to subscribers too; false when there cannot be any, or it is none. */
+  #publish(worker: Worker, answer: NfpWorkerAnswer | NfpWorkerTableAnswer): boolean {
+    if (this.#settings.publish === undefined || answer.command !== 'event') return false;
+    const { uuid, status, statusText, body } = answer;
+    const event = { service: worker.service.name, worker: worker.peer.id, uuid, status, statusText, body };
+    this.#out.counters.eventsPublished++;
+    this.#out.effects.push({ kind: 'publish', event });
+    return true;
   }
 
   #pass(peer: Peer, worker: Worker, answer: NfpWorkerAnswer | NfpWorkerTableAnswer): void {

@@ -31,6 +31,10 @@ export const nfpBrokerOptions = z.strictObject({
   workersMax: count(1_000_000).default(100_000),
   /** Clients remembered, for their command form and for `show_clients`; the least recently seen leave first, after an hour at the latest. Default 10000. */
   clientsMax: count(1_000_000).default(10_000),
+  /** Where to bind a PUB socket that hands every EVENT of a worker to whoever subscribed. One endpoint or several; default none. */
+  publish: endpoints.optional(),
+  /** Events that may wait for one subscriber; it misses what comes beyond. Up to 10000000, default 1000. */
+  subscriberQueueMax: count(10_000_000).default(1000),
   /** Obey `restart`, `shutdown` and `disconnect` at `mmi.service.broker`, from anybody. Default false. */
   managementCommands: z.boolean().default(false),
   /** Where to bind a second ROUTER, for `mmi.service.broker` alone: whoever reaches it is obeyed. One endpoint or several; default none. */

@@ -145,6 +145,10 @@ export class BrokerUnderTest {
         return describeNote(effect);
       case 'file-request':
         return `file-request ${effect.id} ${Object.values(effect.request).join(' ')}`;
+      case 'publish': {
+        const { service, worker, uuid, status, body } = effect.event;
+        return `publish ${service} ${latin1(worker)} ${uuid} ${status} ${textOf(body)}`;
+      }
       case 'drained':
         return 'drained';
     }

@@ -45,7 +45,7 @@ export class EmqpSubscription implements AsyncIterableIterator<EmqpPublication, 
   readonly #waiters: Waiter[] = [];
   #bytes = 0;
   #missed = 0;
-  #failure: { readonly error: unknown } | undefined;
+  #failure: { readonly error: Error } | undefined;
   #over = false;
 
   /** @internal Use `client.subscribe`. */
@@ -68,7 +68,6 @@ export class EmqpSubscription implements AsyncIterableIterator<EmqpPublication, 
     if (this.#failure !== undefined) {
       const { error } = this.#failure;
       this.#failure = undefined;
-      // Whatever the signal's reason is.
       return Promise.reject(error);
     }
     if (this.#over) return Promise.resolve(DONE);
@@ -111,7 +110,8 @@ export class EmqpSubscription implements AsyncIterableIterator<EmqpPublication, 
     const [first, ...others] = this.#waiters.splice(0);
     if (failure !== undefined && first !== undefined) first.reject(failure.error);
     else {
-      this.#failure = failure;
+      // Rejected with as it is, whatever it is.
+      this.#failure = failure as { readonly error: Error } | undefined;
       first?.resolve(DONE);
     }
     for (const waiter of others) waiter.resolve(DONE);

@@ -7,6 +7,8 @@ export type { NfpDispatch, NfpOpenInfo, NfpTask } from './bodies.js';
 export type * from './commands.js';
 export { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker } from './decode.js';
 export { encodeNfp, nfpBrokerHeader } from './encode.js';
+export { decodeNfpPublishedEvent, encodeNfpPublishedEvent } from './published.js';
+export type { NfpPublishedEvent } from './published.js';
 export { parseNfpTarget } from './target.js';
 export type { NfpTarget } from './target.js';
 export { isNfpName, nfpNameOf, nfpRoutingId } from './text.js';
