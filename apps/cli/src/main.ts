@@ -3,6 +3,8 @@ import { runProgram } from '@proj/appkit';
 import manifest from '../package.json' with { type: 'json' };
 import { call } from './call.js';
 import { decode } from './decode.js';
+import { fetch } from './fetch.js';
+import { deleteJob, get, post } from './jobs.js';
 import { services, workers } from './listings.js';
 import { monitor } from './monitor.js';
 import { pull } from './pull.js';
@@ -15,5 +17,5 @@ await runProgram({
   envPrefix: 'PROJ_CLI_',
   // Standard output belongs to the results.
   logging: { fd: 2, level: 'warn' },
-  commands: [call, services, workers, push, pull, monitor, decode],
+  commands: [call, services, workers, post, get, deleteJob, fetch, push, pull, monitor, decode],
 });

@@ -12,6 +12,11 @@ export const connectionOptions = z.strictObject({
   json: onOff().default(false).describe('print JSON, one value per line'),
 });
 
+/** Options of `proj services` and `proj workers`. */
+export const listingOptions = connectionOptions.extend({
+  protocol: oneOf(['mdp', 'mdp01', 'nfp']).default('mdp').describe('Majordomo 0.2 or 0.1, or NORFAB'),
+});
+
 /** Options of `proj call`. */
 export const callOptions = connectionOptions
   .extend({

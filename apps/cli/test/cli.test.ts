@@ -242,20 +242,40 @@ describe('proj decode', () => {
 describe('proj', () => {
   it('has a README that names every flag', async () => {
     expect(
-      await undocumentedFlags('cli', ['call', 'services', 'workers', 'push', 'pull', 'monitor', 'decode']),
+      await undocumentedFlags('cli', [
+        'call',
+        'services',
+        'workers',
+        'post',
+        'get',
+        'delete',
+        'fetch',
+        'push',
+        'pull',
+        'monitor',
+        'decode',
+      ]),
     ).toEqual([]);
   });
 
   it.each([
-    ['no command', [], 'proj: command missing: must be one of call, services, workers, push, pull, monitor, decode\n'],
+    [
+      'no command',
+      [],
+      'proj: command missing: must be one of call, services, workers, post, get, delete, fetch, push,',
+    ],
     ['an unknown command', ['cal'], "proj: unknown command 'cal' (Did you mean call?): must be one of"],
     ['no service', ['call'], "proj: missing required argument 'service'"],
     [
       'a protocol without services',
       ['services', '--protocol', 'ppp'],
-      'proj: --protocol = "ppp": must be one of mdp, mdp01\n',
+      'proj: --protocol = "ppp": must be one of mdp, mdp01, nfp\n',
     ],
-    ['a bad protocol', ['services', '--protocol', 'mdp03'], 'proj: --protocol = "mdp03": must be one of mdp, mdp01\n'],
+    [
+      'a bad protocol',
+      ['services', '--protocol', 'mdp03'],
+      'proj: --protocol = "mdp03": must be one of mdp, mdp01, nfp\n',
+    ],
     [
       'a missing file',
       ['call', 'echo', '@/no/such'],

@@ -1,7 +1,7 @@
-/** NFP client, the facade: section 5 of docs/protocols/nfp.md. Decisions: session.ts. */
+/** NFP client, the facade: section "Client" of docs/protocols/nfp.md. Decisions: session.ts. */
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
-import type { Transport } from '@proj/transport';
+import type { HandshakeRefusal, Transport } from '@proj/transport';
 import { onAbort } from '../on-abort.js';
 import { isRecord } from './answers.js';
 import { fetchFile, listFiles } from './file-transfer.js';
@@ -42,6 +42,8 @@ import type { NfpClientFailure, NfpClientNote, NfpClientStats, NfpQuestion, NfpR
 export interface NfpClientEvents {
   /** Something worth a log line or a counter. */
   note: NfpClientNote;
+  /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
+  refused: HandshakeRefusal;
   /** The store did not keep a change of a job, or an input handler rejected. The job goes on. */
   error: unknown;
 }
@@ -100,7 +102,9 @@ export class NfpClient {
       openBody: encodeNfpJson({ name: settings.name ?? 'proj', version: '1', keepalive: KEEPALIVE }),
       random: () => this.#transport.entropy.random(),
     });
-    this.#runner = new NfpRunner(settings, this.#session, this.#onNews);
+    this.#runner = new NfpRunner(settings, this.#session, this.#onNews, (refusal) => {
+      this.#events.emit('refused', refusal);
+    });
     const { store, jobTtlMs } = settings;
     if (store === undefined) return;
     this.#book = new JobBook(store, { jobTtlMs, now: this.#wallMs, onError: this.#report });

@@ -1,4 +1,4 @@
-/** Options of the NFP client: what may be set, defaults, bounds. Section 6 of docs/protocols/nfp.md. */
+/** Options of the NFP client: what may be set, defaults, bounds. Section "Client" of docs/protocols/nfp.md. */
 import type { RecordStore } from '@proj/transport';
 import * as z from 'zod';
 import { clientFields, count, endpoints, requestFields } from '../options.js';
@@ -90,6 +90,8 @@ export const nfpClientOptions = z.strictObject({
   lingerMs: z.int().min(0).max(DAY_MS).default(1000),
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 134,217,728. */
   maxMessageBytes: z.int().min(1024).default(134_217_728),
+  /** As for every client. */
+  curve: clientFields.curve,
   /** Where sockets and time come from. Default: ZeroMQ, loaded with the first call. */
   transport: clientFields.transport,
 });

@@ -25,6 +25,9 @@ export function resultOf(worker: string, status: number, value: unknown, body: N
   const errors = isRecord(value) && Array.isArray(value['errors']) ? value['errors'].map(String) : [];
   if (status === 200 && isRecord(value) && 'result' in value)
     return { worker, status, failed: value['failed'] === true, result: value['result'], errors, value };
+  // An answer to DELETE: the word is all there is.
+  if (status === 200 && isRecord(value) && value['worker'] === worker && typeof value['status'] === 'string')
+    return { worker, status, failed: false, result: undefined, errors, value };
   if (status === 200) return { worker, status, failed: false, result: value ?? toBuffers(body)[0], errors, value };
   const failed = status >= 400;
   return {

@@ -2,7 +2,8 @@
 import { EMPTY_FRAME } from '@proj/frames';
 import { decodeNfpAtClient, encodeNfp, nfpNameOf, nfpRoutingId } from '@proj/frames/nfp';
 import { Driver, ROUTER_PEER } from '@proj/transport';
-import type { PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import type { HandshakeRefusal, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { clientCurve } from '@proj/transport/curve';
 import { Departures } from '../departures.js';
 import { loadTransport } from '../load-transport.js';
 import type { NfpClientSettings } from './options.js';
@@ -20,16 +21,23 @@ export class NfpRunner<Ticket> {
   readonly #settings: NfpClientSettings;
   readonly #session: NfpClientSession<Ticket>;
   readonly #onNews: (news: NfpNews<Ticket>) => void;
+  readonly #onRefused: (refusal: HandshakeRefusal) => void;
   readonly #sockets = new Map<number, SocketPort>();
   readonly #departures = new Departures();
   #transport: Transport | undefined;
   #name = EMPTY_FRAME;
   #driver: Driver<NfpClientEvent<Ticket>, NfpClientEffect<Ticket>> | undefined;
 
-  constructor(settings: NfpClientSettings, session: NfpClientSession<Ticket>, onNews: (news: NfpNews<Ticket>) => void) {
+  constructor(
+    settings: NfpClientSettings,
+    session: NfpClientSession<Ticket>,
+    onNews: (news: NfpNews<Ticket>) => void,
+    onRefused: (refusal: HandshakeRefusal) => void,
+  ) {
     this.#settings = settings;
     this.#session = session;
     this.#onNews = onNews;
+    this.#onRefused = onRefused;
   }
 
   /** What it runs on, once it is loaded. */
@@ -92,7 +100,7 @@ export class NfpRunner<Ticket> {
   }
 
   #portOptions(): PortOptions {
-    const { lingerMs, maxMessageBytes, openMax, openMaxBytes } = this.#settings;
+    const { lingerMs, maxMessageBytes, openMax, openMaxBytes, curve } = this.#settings;
     return {
       lingerMs,
       maxMessageFrames: MESSAGE_FRAMES,
@@ -103,6 +111,7 @@ export class NfpRunner<Ticket> {
       peerQueueMaxBytes: openMaxBytes * 3,
       queueMaxBytes: openMaxBytes * 3,
       routingId: this.#name,
+      ...clientCurve(curve),
     };
   }
 
@@ -121,6 +130,7 @@ export class NfpRunner<Ticket> {
         // The uuid in the frames of a call of ours.
         this.dispatch({ kind: 'unsent', socket, uuid: nfpNameOf(frames[UUID_FRAME] ?? EMPTY_FRAME) });
       },
+      onRefused: this.#onRefused,
       onPeerGone: lost,
       onBroken: lost,
     };

@@ -1,4 +1,4 @@
-/** NFP client, the engine's words: what is reported to it, and what it wants done. Section 5 of docs/protocols/nfp.md. */
+/** NFP client, the engine's words: what is reported to it, and what it wants done. Section "Client" of docs/protocols/nfp.md. */
 import type {
   NfpBody,
   NfpClientCall,

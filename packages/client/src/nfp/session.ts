@@ -1,4 +1,4 @@
-/** NFP client, the engine: jobs are posted, asked about until all their workers have said the last word, and end once. Section 5 of docs/protocols/nfp.md. */
+/** NFP client, the engine: jobs are posted, asked about until all their workers have said the last word, and end once. Section "Client" of docs/protocols/nfp.md. */
 import type { NfpCall, NfpClientAnswer, NfpClientCall, NfpDispatch, NfpToClient } from '@proj/frames/nfp';
 import { decodeNfpJson } from '@proj/frames/nfp';
 import { DeadlineHeap, DeadlineList, oncePerMinute } from '@proj/heartbeat';

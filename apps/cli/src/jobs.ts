@@ -1,0 +1,111 @@
+/** `proj post`, `proj get`, `proj delete`: jobs of NORFAB. */
+import { defineCommand } from '@proj/appkit';
+import type { Context } from '@proj/appkit';
+import { ProjError } from '@proj/client';
+import type { NfpJob, NfpJobResult } from '@proj/client';
+import type * as z from 'zod';
+import { jobOptions, postOptions } from './nfp-options.js';
+import { exitCodeOf, lineOfEvent, lineOfResult, parseJson, withNfpClient } from './protocols/nfp.js';
+
+/** Posts a job and prints what each worker returns. */
+export const post = defineCommand({
+  name: 'post',
+  summary: 'Give a job to NORFAB workers and print what each of them returns, one line per worker.',
+  options: postOptions,
+  operands: [
+    { syntax: '<service>', help: 'name of the service' },
+    { syntax: '<task>', help: 'name of the task' },
+    { syntax: '[args...]', help: 'positional arguments: JSON, and text where it is none; \'"3"\' is the text 3' },
+  ],
+  examples: [
+    { what: 'all workers of a service', line: 'sample ping' },
+    { what: 'a number and a text for any of them', line: 'sample add 3 three --target any' },
+    { what: 'named arguments', line: `nornir cli --kwargs '{"commands": ["show clock"]}'` },
+    { what: 'two workers, and what they tell meanwhile', line: `sample deploy --target '["w1", "w2"]' --events` },
+    { what: 'without waiting: prints the uuid for proj get and proj delete', line: 'sample long-one --no-wait' },
+  ],
+  async run({ settings, operands, stop, print }) {
+    const [service = '', task = '', ...words] = operands;
+    const { target, uuid, wait, json, timeoutMs } = settings;
+    const kwargs = kwargsOf(settings.kwargs);
+    const args = words.map(argumentOf);
+    return withNfpClient(settings, async (client) => {
+      const named = uuid === undefined ? {} : { uuid };
+      const job = await client.post(service, task, { args, kwargs, target, timeoutMs, signal: stop, ...named });
+      if (wait) return follow(job, settings, print);
+      const workers = await job.dispatched;
+      print(json ? JSON.stringify({ uuid: job.uuid, workers }) : job.uuid);
+      return 0;
+    });
+  },
+});
+
+/** Prints what workers say about a job. */
+export const get = defineCommand({
+  name: 'get',
+  summary: 'Print what NORFAB workers say about a job: its result, or how far it is.',
+  options: jobOptions,
+  operands: [{ syntax: '<uuid>', help: 'the id that proj post has printed' }],
+  examples: [
+    { what: 'whoever knows it', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c' },
+    { what: 'one worker, for a program', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c --target w1 --json' },
+  ],
+  run: ({ settings, operands, stop, print }) =>
+    withNfpClient(settings, async (client) => {
+      const { service, target, json } = settings;
+      const results = Object.values(await client.get(operands[0] ?? '', { service, target, signal: stop }));
+      for (const result of results) print(lineOfResult(result, json));
+      return exitCodeOf(results);
+    }),
+});
+
+/** Cancels a job. */
+export const deleteJob = defineCommand({
+  name: 'delete',
+  summary: "Have NORFAB workers cancel a job, or forget its result. NORFAB's own workers do not answer.",
+  options: jobOptions,
+  operands: [{ syntax: '<uuid>', help: 'the id that proj post has printed' }],
+  examples: [
+    { what: 'wherever it is', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c' },
+    { what: 'at the workers of one service', line: 'a0f4c1d2e3b44f5a8b6c7d8e9f0a1b2c --service sample' },
+  ],
+  run: ({ settings, operands, stop, print }) =>
+    withNfpClient(settings, async (client) => {
+      const { service, target, json } = settings;
+      const results = Object.values(await client.delete(operands[0] ?? '', { service, target, signal: stop }));
+      for (const result of results) print(lineOfResult(result, json));
+      return exitCodeOf(results);
+    }),
+});
+
+type Settings = z.output<typeof postOptions>;
+
+/** Prints results, and events if they are wanted, as they come. */
+async function follow(job: NfpJob, { events, json }: Settings, print: Context<Settings>['print']): Promise<number> {
+  const results: NfpJobResult[] = [];
+  const showEvents = async (): Promise<void> => {
+    for await (const event of job.events()) if (events) print(lineOfEvent(event, json));
+  };
+  const showResults = async (): Promise<void> => {
+    for await (const result of job.results()) {
+      results.push(result);
+      print(lineOfResult(result, json));
+    }
+  };
+  await Promise.all([showEvents(), showResults()]);
+  return exitCodeOf(results);
+}
+
+function kwargsOf(text: string): Record<string, unknown> {
+  const value = parseJson('--kwargs', text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new ProjError('OPTIONS_INVALID', `option --kwargs = ${text}: must be a JSON object`);
+}
+
+function argumentOf(word: string): unknown {
+  try {
+    return JSON.parse(word);
+  } catch {
+    return word;
+  }
+}

@@ -1,0 +1,48 @@
+/** The options of the commands of `proj` for jobs of NORFAB. */
+import { connectEndpoints, milliseconds, oneOf, onOff, text, transportOption } from '@proj/appkit';
+import * as z from 'zod';
+
+const DAY_MS = 86_400_000;
+
+/** Options of every command that talks to a NORFAB broker. */
+export const nfpConnectionOptions = z.strictObject({
+  connect: connectEndpoints().default(['tcp://127.0.0.1:5555']).describe('brokers, in order of preference'),
+  dialect: oneOf(['current', 'legacy'])
+    .default('current')
+    .describe('of the broker: legacy is NORFAB up to 0.14.0, whose services are called by GET'),
+  timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(10_000).describe('how long answers may take'),
+  transport: transportOption(),
+  json: onOff().default(false).describe('print JSON, one value per line'),
+});
+
+/** Options of `proj post`. */
+export const postOptions = nfpConnectionOptions.extend({
+  target: text('WORKERS', 'all, any, the name of a worker, or a JSON array of names')
+    .default('all')
+    .describe('all workers of the service, any of them, one by name, or several as a JSON array'),
+  kwargs: text('JSON', 'a JSON object').default('{}').describe('named arguments of the task'),
+  uuid: text('TEXT', 'a text of 1 to 255 bytes').optional().describe('the id of the job (default: 32 random digits)'),
+  wait: onOff()
+    .default(true)
+    .describe('wait for the results; without it the uuid is printed once the workers have the job'),
+  events: onOff().default(false).describe('print what workers tell while they are at it'),
+  timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(60_000).describe('how long the job may take'),
+});
+
+/** Options of `proj get` and `proj delete`. */
+export const jobOptions = nfpConnectionOptions.extend({
+  service: text('NAME', 'a text of 1 to 255 bytes')
+    .default('all')
+    .describe('the service whose workers are asked; all is those of every service'),
+  target: text('WORKERS', 'all, any, the name of a worker, or a JSON array of names')
+    .default('all')
+    .describe('which of its workers are asked'),
+});
+
+/** Options of `proj fetch`. */
+export const fetchOptions = nfpConnectionOptions.extend({
+  to: text('FOLDER', 'a folder').default('.').describe('the folder for the file'),
+  worker: text('NAME', 'the name of a worker, or any')
+    .optional()
+    .describe("take it from a worker of service filesharing (default: the broker's own files)"),
+});

@@ -1,0 +1,85 @@
+/** NORFAB in `proj`: how its commands reach a broker, and how they show what workers say. */
+import { processTransport } from '@proj/appkit';
+import { isProjError, NfpClient, ProjError } from '@proj/client';
+import type { NfpJobEvent, NfpJobResult } from '@proj/client';
+import { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker } from '@proj/frames/nfp';
+import { frameForJson, frameForPeople } from '../render.js';
+
+/** How a broker is reached. */
+export interface NfpConnection {
+  readonly connect: string[];
+  readonly dialect?: 'current' | 'legacy';
+  readonly timeoutMs: number;
+  readonly transport: 'zmq' | 'zmtp';
+}
+
+/** Runs `action` with a client and closes it. */
+export async function withNfpClient<Result>(
+  { connect, dialect = 'current', timeoutMs, transport }: NfpConnection,
+  action: (client: NfpClient) => Promise<Result>,
+): Promise<Result> {
+  await using client = new NfpClient({
+    endpoints: connect,
+    dialect,
+    askTimeoutMs: timeoutMs,
+    transport: processTransport(transport),
+  });
+  return await action(client);
+}
+
+/** What a worker says, as a line. */
+export function lineOfResult(result: NfpJobResult, json: boolean): string {
+  const { worker, status, failed, errors, value } = result;
+  const returned = result.result instanceof Uint8Array ? frameForJson(result.result) : result.result;
+  if (json) return JSON.stringify({ worker, status, failed, result: returned ?? null, errors, value });
+  if (failed) return `${worker}: failed: ${errors.join(', ') || forPeople(result.result)}`;
+  if (status !== 200) return `${worker}: ${wordOf(value) ?? `status ${status}`}`;
+  return `${worker}: ${forPeople(result.result ?? wordOf(value))}`;
+}
+
+/** What a worker tells meanwhile, as a line. */
+export function lineOfEvent({ worker = '', message, severity, value, body }: NfpJobEvent, json: boolean): string {
+  if (json) return JSON.stringify({ event: value ?? body.map(frameForJson) });
+  const level = severity === undefined || severity === 'INFO' ? '' : `${severity} `;
+  return `${worker}> ${level}${message ?? body.map(frameForPeople).join(' ')}`;
+}
+
+/** 0 when every worker has done it, 3 when one said nothing in time, else 1. */
+export function exitCodeOf(results: readonly NfpJobResult[]): number {
+  if (results.some(({ status }) => status === 408)) return 3;
+  return results.some(({ failed }) => failed) ? 1 : 0;
+}
+
+/** A JSON value out of a word of the command line. */
+export function parseJson(option: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ProjError('OPTIONS_INVALID', `option ${option} = ${text}: must be JSON`);
+  }
+}
+
+/** Says of a broker that does not know the task what it is. */
+export function explainUnknown(error: unknown): never {
+  if (!isProjError(error, 'PROTOCOL_REMOTE')) throw error;
+  throw new ProjError('REJECTED', `${error.message}; NORFAB's own brokers have no such list`);
+}
+
+function forPeople(value: unknown): string {
+  if (value instanceof Uint8Array) return frameForPeople(value);
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The state a worker names: PENDING, STARTED, CANCELLED. */
+function wordOf(value: unknown): string | undefined {
+  const status = typeof value === 'object' && value !== null ? (value as { status?: unknown }).status : undefined;
+  return typeof status === 'string' ? status : undefined;
+}
+
+/** Its decoders, for `proj decode`. */
+export const NFP_READERS = [
+  { protocol: 'nfp', receiver: 'broker', decode: decodeNfpAtBroker },
+  { protocol: 'nfp', receiver: 'worker', decode: decodeNfpAtWorker },
+  { protocol: 'nfp', receiver: 'client', decode: decodeNfpAtClient },
+] as const;
