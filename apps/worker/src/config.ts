@@ -2,6 +2,7 @@
 import {
   connectEndpoints,
   milliseconds,
+  onOff,
   oneOf,
   serviceNames,
   text,
@@ -14,9 +15,9 @@ import { BUILT_IN } from './handlers/index.js';
 
 /** The options one by one. */
 const fields = z.strictObject({
-  protocol: oneOf(['mdp', 'mdp01', 'ppp', 'emqp'])
+  protocol: oneOf(['mdp', 'mdp01', 'ppp', 'emqp', 'nfp'])
     .default('mdp')
-    .describe('Majordomo 0.2 or 0.1, Paranoid Pirate, or EventMQ'),
+    .describe('Majordomo 0.2 or 0.1, Paranoid Pirate, EventMQ, or NORFAB'),
   connect: connectEndpoints()
     .optional()
     .describe(
@@ -32,7 +33,7 @@ const fields = z.strictObject({
     ),
   concurrency: wholeNumber({ min: 1, max: 1000 })
     .optional()
-    .describe('requests handled at the same time, per service (default: 1, with emqp 4)'),
+    .describe('requests handled at the same time, per service (default: 1, with emqp 4, with nfp 5)'),
   queues: weightedQueues().default(['10:default']).describe('emqp: queues to take jobs from, higher weights first'),
   directory: text('DIR', 'a folder')
     .optional()
@@ -47,6 +48,19 @@ const fields = z.strictObject({
   onDisconnect: oneOf(['stop', 'reconnect'])
     .default('stop')
     .describe('emqp: what to do when the broker says DISCONNECT'),
+  name: text('NAME', '1 to 255 bytes')
+    .optional()
+    .describe('nfp: how clients address this worker, the same after a restart (default: SERVICE@HOST)'),
+  store: text('STORE', 'lmdb:FOLDER or memory:')
+    .optional()
+    .describe('nfp: where jobs and results live: lmdb:FOLDER or memory: (default: a folder NAME.jobs, here)'),
+  crashPolicy: oneOf(['rerun', 'fail'])
+    .default('rerun')
+    .describe('nfp: what becomes of jobs that were running when the worker ended'),
+  resultTtlMs: milliseconds({ min: 0 }).default(604_800_000).describe('nfp: how long results are kept, 0 for ever'),
+  managementCommands: onOff()
+    .default(false)
+    .describe('nfp: obey restart, shutdown and disconnect at mmi.service.worker, from anybody'),
   onError: oneOf(['disconnect', 'reply'])
     .default('disconnect')
     .describe('when a handler throws: leave the request to another worker, or reply with an error'),
@@ -65,8 +79,11 @@ const fields = z.strictObject({
 
 /** {@link fields}, with what they demand of each other. */
 export const workerOptions = fields.superRefine(({ protocol, service }, context) => {
-  if (protocol !== 'ppp' || service.length === 1) return;
-  const message = 'must be a single name with --protocol ppp, which knows no services and would mix them up';
+  if ((protocol !== 'ppp' && protocol !== 'nfp') || service.length === 1) return;
+  const message =
+    protocol === 'ppp'
+      ? 'must be a single name with --protocol ppp, which knows no services and would mix them up'
+      : 'must be a single name with --protocol nfp, where a worker has one service and one store';
   context.addIssue({ code: 'custom', path: ['service'], message });
 });
 

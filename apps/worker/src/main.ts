@@ -9,6 +9,7 @@ import { observed } from './handlers/implementation.js';
 import { findHandler } from './handlers/index.js';
 import { EMQP_ENDPOINTS, jobManager } from './protocols/emqp.js';
 import { mdp } from './protocols/mdp.js';
+import { NFP_ENDPOINTS, nfpWorker } from './protocols/nfp.js';
 import { ppp } from './protocols/ppp.js';
 
 const protocols = { mdp, mdp01: mdp, ppp };
@@ -28,6 +29,7 @@ const serve = defineCommand({
       what: 'EventMQ: jobs of two queues, by what the modules of a folder export',
       line: "--protocol emqp --queues '10:default,20:email' --directory ./jobs",
     },
+    { what: 'NORFAB: tasks whose jobs outlive this process', line: '--protocol nfp --service sample --name sample-1' },
     {
       what: 'a module of yours: export default ({ body }) => body.reverse();',
       line: '--service reverse --handler ./reverse.mjs',
@@ -36,6 +38,7 @@ const serve = defineCommand({
   async run({ settings, log, stop }) {
     const transport = processTransport(settings.transport);
     if (settings.protocol === 'emqp') return await serveJobs(settings, transport, log, stop);
+    if (settings.protocol === 'nfp') return await serveTasks(settings, transport, log, stop);
     const protocol = protocols[settings.protocol];
     const offers = settings.service.map(async (service) => {
       const child = log.child({ service });
@@ -84,6 +87,34 @@ async function serveJobs(
   endStats();
   log.info('draining');
   await manager.drain();
+  logStats();
+  log.info('drained');
+  return 0;
+}
+
+/** NORFAB: one worker, which the broker's operator may end as well. */
+async function serveTasks(
+  settings: WorkerSettings,
+  transport: Transport,
+  log: Logger,
+  stop: AbortSignal,
+): Promise<number> {
+  const worker = await nfpWorker(settings, transport, log);
+  const ended = new Promise<void>((resolve) => {
+    worker.on('management', ({ task }) => {
+      if (task === 'shutdown') resolve();
+    });
+  });
+  await worker.start();
+  log.info({ endpoints: settings.connect ?? NFP_ENDPOINTS, services: settings.service }, 'listening');
+  const logStats = () => {
+    log.debug(worker.stats(), 'stats');
+  };
+  const endStats = every(settings.statsMs, logStats);
+  await Promise.race([untilStopped(stop), ended]);
+  endStats();
+  log.info('draining');
+  await worker.drain();
   logStats();
   log.info('drained');
   return 0;

@@ -1,7 +1,16 @@
 /** The half of an NFP worker that has sockets, a store and tasks; which of them when is the session's business. */
 import { decodeNfpAtWorker, encodeNfp, nfpNameOf, nfpRoutingId } from '@proj/frames/nfp';
 import { Driver, ProjError, ROUTER_PEER } from '@proj/transport';
-import type { PortListener, PortOptions, RecordBatch, RecordStore, SocketPort, Transport } from '@proj/transport';
+import { clientCurve } from '@proj/transport/curve';
+import type {
+  HandshakeRefusal,
+  PortListener,
+  PortOptions,
+  RecordBatch,
+  RecordStore,
+  SocketPort,
+  Transport,
+} from '@proj/transport';
 import type { LossReason } from '../parts/contract.js';
 import { readCall } from './call.js';
 import type { NfpCallBody } from './call.js';
@@ -35,6 +44,8 @@ export interface NfpHostProgram {
   /** A task threw, or a socket failed. `uuid`: of the job, where there is one. */
   onError(error: unknown, uuid?: string): void;
   onPutDropped(): void;
+  /** The handshake of CURVE failed. */
+  onRefused(refusal: HandshakeRefusal): void;
 }
 
 /** Runs one session from {@link start} to {@link finish}. */
@@ -149,8 +160,9 @@ export class NfpWorkerHost {
   }
 
   #portOptions(): PortOptions {
-    const { name, maxMessageFrames, maxMessageBytes } = this.#program.settings;
-    return { routingId: nfpRoutingId(name), maxMessageFrames, maxMessageBytes, peerQueueMax: ANSWERS_MAX };
+    const { name, maxMessageFrames, maxMessageBytes, curve } = this.#program.settings;
+    const limits = { maxMessageFrames, maxMessageBytes, peerQueueMax: ANSWERS_MAX };
+    return { routingId: nfpRoutingId(name), ...limits, ...clientCurve(curve) };
   }
 
   #listenerOf(socket: number): PortListener {
@@ -166,6 +178,9 @@ export class NfpWorkerHost {
       },
       onUndeliverable: () => {
         this.#driver.dispatch({ kind: 'undeliverable', socket });
+      },
+      onRefused: (refusal) => {
+        this.#program.onRefused(refusal);
       },
       onBroken: (error) => {
         this.#lost(socket, 'socket-failed');

@@ -89,6 +89,8 @@ export const nfpWorkerOptions = z
     maxMessageFrames: z.int().min(8).max(65_536).default(64),
     /** Largest message, in bytes over all frames, sent or received. At least 1024; default 64 MiB, the most a store keeps. */
     maxMessageBytes: workerFields.maxMessageBytes,
+    /** Encrypts the connection and proves who the broker is. Default: none. */
+    curve: workerFields.curve,
     /** Where sockets and time come from. Default: ZeroMQ, loaded by `start()`. */
     transport: workerFields.transport,
   })

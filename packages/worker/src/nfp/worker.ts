@@ -1,7 +1,7 @@
 /** NFP worker, the facade: jobs for one service of a NORFAB broker. Rules: session.ts and docs/protocols/nfp.md section 5. */
 import { createHash } from 'node:crypto';
 import { Emitter, memoryRecords, parseOptions, ProjError } from '@proj/transport';
-import type { RecordStore, Transport } from '@proj/transport';
+import type { HandshakeRefusal, RecordStore, Transport } from '@proj/transport';
 import type { LossReason } from '../parts/contract.js';
 import type { NfpWorkerNote } from './contract.js';
 import { NfpTotals } from './counts.js';
@@ -21,6 +21,8 @@ export interface NfpWorkerEvents {
   lost: { readonly endpoint: string; readonly reason: LossReason; readonly retryInMs: number };
   /** A management command was obeyed; after `shutdown` the worker drains by itself. */
   management: { readonly task: 'restart' | 'shutdown' | 'disconnect' };
+  /** The handshake of CURVE failed: the broker is not who it should be, or does not let us in. It is tried again. */
+  refused: HandshakeRefusal;
   /** Anything worth a log line or a counter, `ready`, `lost` and the life of each job included. */
   note: NfpWorkerNote;
   /** A task threw, the store failed, or a socket did. The worker goes on. `uuid`: of the job, where there is one. */
@@ -148,6 +150,9 @@ export class NfpWorker {
         },
         onPutDropped: () => {
           this.#totals.putDropped();
+        },
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
         },
       },
       transport,

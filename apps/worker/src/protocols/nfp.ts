@@ -1,0 +1,107 @@
+/** NORFAB in proj-worker: tasks in place of handlers, and jobs that outlive the process. */
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Logger } from '@proj/appkit';
+import { lmdbRecords } from '@proj/store';
+import { memoryRecords } from '@proj/transport';
+import type { RecordStore, Transport } from '@proj/transport';
+import { NfpWorker, ProjError } from '@proj/worker';
+import type { NfpTaskHandler } from '@proj/worker';
+import type { WorkerSettings } from '../config.js';
+import { sha256 } from '../handlers/digest.js';
+import { sleep } from '../handlers/sleep.js';
+import { measureText } from '../handlers/text-stats.js';
+
+/** Where brokers are unless told otherwise. */
+export const NFP_ENDPOINTS = ['tcp://127.0.0.1:5555'];
+
+type Tasks = Readonly<Record<string, NfpTaskHandler>>;
+
+const builtIn: Tasks = {
+  echo: ({ args, kwargs }) => ({ args, kwargs }),
+  sha256: ({ args }) => sha256(Buffer.from(textOf(args))),
+  'text-stats': ({ args }) => measureText(Buffer.from(textOf(args))),
+  sleep: ({ args }, { signal }) => sleep(String(args[0]), signal),
+  fail: () => {
+    throw new Error('task fail: it always does');
+  },
+};
+
+/** Refused when the loaded module holds nothing to call. */
+const ALLOWED = `one of ${Object.keys(builtIn).join(', ')}, or a file that exports functions`;
+
+/** A worker for the one service of the settings, which logs what happens to it; not started yet. Rejects with `OPTIONS_INVALID`. */
+export async function nfpWorker(settings: WorkerSettings, transport: Transport, log: Logger): Promise<NfpWorker> {
+  const [service = ''] = settings.service;
+  const name = settings.name ?? `${service}@${hostname()}`;
+  const { concurrency, heartbeatMs, drainMs } = settings;
+  const worker = new NfpWorker({
+    endpoints: settings.connect ?? NFP_ENDPOINTS,
+    service,
+    name,
+    tasks: await findTasks(settings.handler),
+    store: storeOf(settings.store ?? `lmdb:${encodeURIComponent(name)}.jobs`),
+    crashPolicy: settings.crashPolicy,
+    resultTtlMs: settings.resultTtlMs,
+    managementCommands: settings.managementCommands,
+    keepaliveMultiplier: Math.min(settings.liveness, 20),
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(heartbeatMs === undefined ? {} : { keepaliveIntervalMs: heartbeatMs }),
+    ...(drainMs === undefined ? {} : { drainMs }),
+    transport,
+  });
+  worker.on('note', ({ code, ...fields }) => {
+    log[levelOf(code)](fields, code);
+  });
+  worker.on('error', ({ error, ...fields }) => {
+    log.error({ err: error, ...fields }, 'task failed');
+  });
+  return worker;
+}
+
+function textOf(args: readonly unknown[]): string {
+  const [text] = args;
+  if (typeof text !== 'string') throw new ProjError('REJECTED', 'args.0: expected a text');
+  return text;
+}
+
+function storeOf(store: string): RecordStore {
+  if (store === 'memory:') return memoryRecords();
+  if (store.startsWith('lmdb:') && store.length > 5) return lmdbRecords({ folder: store.slice(5) });
+  throw new ProjError('OPTIONS_INVALID', `--store = "${store}": must be lmdb:FOLDER or memory:`);
+}
+
+async function findTasks(handler: string | undefined): Promise<Tasks> {
+  if (handler === undefined) return builtIn;
+  const task = builtIn[handler];
+  if (task !== undefined) return { [handler]: task };
+  const path = resolve(handler);
+  if (!existsSync(path)) throw new ProjError('OPTIONS_INVALID', `--handler = "${handler}": must be ${ALLOWED}`);
+  return tasksIn(handler, await load(handler, path));
+}
+
+async function load(handler: string, path: string): Promise<object> {
+  try {
+    return (await import(pathToFileURL(path).href)) as object;
+  } catch (cause) {
+    const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+    throw new ProjError('OPTIONS_INVALID', `--handler = "${handler}": must be a module that loads (${reason})`, {
+      cause,
+    });
+  }
+}
+
+function tasksIn(handler: string, exports: object): Tasks {
+  const functions = Object.entries(exports).filter(
+    ([name, value]) => name !== 'default' && typeof value === 'function',
+  );
+  if (functions.length === 0) throw new ProjError('OPTIONS_INVALID', `--handler = "${handler}": must be ${ALLOWED}`);
+  return Object.fromEntries(functions);
+}
+
+function levelOf(code: string): 'debug' | 'info' | 'warn' {
+  if (code === 'lost' || code === 'store-failed') return 'warn';
+  return code === 'ready' || code === 'left' || code === 'management' ? 'info' : 'debug';
+}
