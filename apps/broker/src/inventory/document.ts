@@ -65,7 +65,7 @@ function isJson(tag: CollectionTag | ScalarTag | string): boolean {
 /** YAML 1.1 has `y` and `n` for true and false; PyYAML, and so NORFAB, has not. */
 function asPython(tag: CollectionTag | ScalarTag | string): CollectionTag | ScalarTag | string {
   if (typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:bool' || !('test' in tag)) return tag;
-  return { ...tag, test: tag.test?.test('yes') ? PYTHON_TRUE : PYTHON_FALSE } as ScalarTag;
+  return { ...tag, test: tag.test.test('yes') ? PYTHON_TRUE : PYTHON_FALSE } as ScalarTag;
 }
 
 /** `$${` stands for `${`; a variable that is empty counts as not set where it has a default, as in shells. */
