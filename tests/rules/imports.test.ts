@@ -32,6 +32,7 @@ const FORBIDDEN: readonly (readonly [string, string, string])[] = [
   ['stores-only-database', 'packages/pzq/src/store/lmdb.ts', "import { lmdbRecords } from '@proj/store';"],
   ['facades-no-other-packages', 'packages/client/src/mdp/client.ts', "import { MdpBroker } from '@proj/broker';"],
   ['facades-no-other-packages', 'packages/client/src/mdp/client.ts', "import * as z from 'zod';"],
+  ['facades-no-other-packages', 'packages/scheduler/src/scheduler.ts', "import { Cron } from 'croner';"],
   ['facades-no-other-packages', 'packages/client/src/nfp/client.ts', "import { Files } from '@proj/files';"],
 ];
 
@@ -60,6 +61,7 @@ const ALLOWED: readonly (readonly [string, string])[] = [
     'packages/files/src/files.ts',
     "import { ProjError } from '@proj/transport'; import { open } from 'node:fs/promises';",
   ],
+  ['packages/scheduler/src/cron.ts', "import { Cron } from 'croner';"],
   ['apps/broker/src/main.ts', "import { MdpBroker } from '@proj/broker'; import pino from 'pino';"],
 ];
 

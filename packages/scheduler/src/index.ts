@@ -1,0 +1,11 @@
+/** Scheduler for EventMQ: jobs at intervals or by cron. */
+export { EmqpScheduler } from './scheduler.js';
+export type { EmqpSchedulerEvents } from './scheduler.js';
+export type {
+  EmqpSchedulerStats,
+  ScheduleRefusal,
+  SchedulerDropReason,
+  SchedulerLoss,
+  SchedulerNote,
+} from './contract.js';
+export type { EmqpSchedulerOptions } from './options.js';

@@ -1,0 +1,85 @@
+/** Options of the EventMQ scheduler: what may be set, defaults, bounds. Section 11 of docs/protocols/emqp.md. */
+import type { CurveKeys, RecordStore, Transport } from '@proj/transport';
+import * as z from 'zod';
+
+const DAY_MS = 86_400_000;
+
+const milliseconds = z.int().min(1).max(DAY_MS);
+
+const isTransport = (value: unknown): boolean => typeof value === 'object' && value !== null && 'dealer' in value;
+const isKey = (value: unknown): value is Uint8Array => value instanceof Uint8Array && value.length === 32;
+const isKeys = (value: unknown): value is CurveKeys => {
+  const { publicKey, secretKey } = (value ?? {}) as Partial<CurveKeys>;
+  return isKey(publicKey) && isKey(secretKey);
+};
+const isStore = (value: unknown): boolean => typeof value === 'object' && value !== null && 'commit' in value;
+
+/** Schema of {@link EmqpSchedulerOptions}. */
+export const emqpSchedulerOptions = z
+  .strictObject({
+    /** Frontends of brokers, in order of preference; the next one is tried after each loss. 1 to 64; default `tcp://127.0.0.1:47291` (EventMQ). */
+    endpoints: z
+      .array(z.string().regex(/^[a-z]+:\/\/.+/, 'expected an endpoint such as tcp://127.0.0.1:47291'))
+      .min(1)
+      .max(64)
+      .default(['tcp://127.0.0.1:47291']),
+    /** Where jobs are kept: `lmdbRecords` of `@proj/store`, or `memoryRecords()` for what may be forgotten. Opened and closed by the scheduler, which is its only owner. */
+    store: z.custom<RecordStore>(isStore, { error: 'expected a RecordStore, such as lmdbRecords({ folder })' }),
+    /** Time zone of cron expressions, as the operating system names it. Default `UTC`. */
+    timeZone: z.string().default('UTC'),
+    /** Run a cron job once at the start if its time passed while no scheduler ran. Interval jobs always do. Default false. */
+    catchUp: z.boolean().default(false),
+    /** Jobs that are kept; a SCHEDULE of another one is refused. 1 to 10,000,000; default 1,000,000. */
+    jobsMax: z.int().min(1).max(10_000_000).default(1_000_000),
+    /** Bytes of their bodies. At least 1024; default 536,870,912. */
+    jobsMaxBytes: z.int().min(1024).default(536_870_912),
+    /** Distance of our heartbeats. 1 ms to a day; default 3000 (EventMQ). */
+    heartbeatIntervalMs: milliseconds.default(3000),
+    /** Silence after which a broker counts as lost; more than `heartbeatIntervalMs`. 1 ms to a day; default 15,000 (EventMQ). */
+    brokerExpiryMs: milliseconds.default(15_000),
+    /** How long INFORM may stay without ACK. 1 ms to a day; default 5000. */
+    ackTimeoutMs: milliseconds.default(5000),
+    /** First delay before another attempt, doubled with each. 1 ms to a day; default 250. */
+    reconnectMinMs: milliseconds.default(250),
+    /** Longest delay before another attempt. 1 ms to a day; default 30,000. */
+    reconnectMaxMs: milliseconds.default(30_000),
+    /** How long a broker must have been there for the delays to begin anew. 1 ms to a day; default 10,000. */
+    minUptimeMs: milliseconds.default(10_000),
+    /** How often a store that failed is tried again. 1 ms to a day; default 5000. */
+    storeRetryMs: milliseconds.default(5000),
+    /** Our farewell: the text's KBAI, the product's KBYE, or both. Default `both`. */
+    byes: z.enum(['both', 'kbai', 'kbye']).default('both'),
+    /** How long `drain` waits for what is being written. 1 ms to a day; default 10,000. */
+    drainMs: milliseconds.default(10_000),
+    /** How long a connection that is left may take to hand over what was not sent yet. 0 to a day, in milliseconds; default 1000. */
+    lingerMs: z.int().min(0).max(DAY_MS).default(1000),
+    /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
+    maxMessageBytes: z.int().min(1024).default(67_108_864),
+    /** CURVE: encrypts, and proves who we are to a broker that proves who it is. Default: neither. */
+    curve: z
+      .strictObject({
+        /** Who we are to the broker. Default: a pair made up now, for brokers that let any key in. */
+        keys: z.custom<CurveKeys>(isKeys, { error: 'expected publicKey and secretKey of 32 bytes each' }).optional(),
+        /** The broker's public key: 32 bytes, or their 40 characters of Z85. Required. */
+        serverKey: z.union([z.custom<Uint8Array>(isKey, { error: 'expected 32 bytes' }), z.string().length(40)], {
+          error: 'expected 32 bytes, or 40 characters of Z85',
+        }),
+      })
+      .optional(),
+    /** Where sockets and time come from. Default: ZeroMQ, loaded by `start`. */
+    transport: z.custom<Transport>(isTransport, { error: 'expected a Transport' }).optional(),
+  })
+  .refine(({ heartbeatIntervalMs, brokerExpiryMs }) => brokerExpiryMs > heartbeatIntervalMs, {
+    path: ['brokerExpiryMs'],
+    error: 'must be more than heartbeatIntervalMs',
+  })
+  .refine(({ reconnectMinMs, reconnectMaxMs }) => reconnectMaxMs >= reconnectMinMs, {
+    path: ['reconnectMaxMs'],
+    error: 'must be at least reconnectMinMs',
+  });
+
+/** What `new EmqpScheduler()` takes; all but `store` has a default. */
+export type EmqpSchedulerOptions = z.input<typeof emqpSchedulerOptions>;
+
+/** {@link EmqpSchedulerOptions} with the defaults filled in. */
+export type EmqpSchedulerSettings = z.output<typeof emqpSchedulerOptions>;

@@ -1,0 +1,264 @@
+/** EventMQ scheduler, the facade: section 11 of docs/protocols/emqp.md. Decisions: engine.ts. */
+import { createHash } from 'node:crypto';
+import { fromLatin1, latin1 } from '@proj/frames';
+import { decodeEmqpAtScheduler, encodeEmqp } from '@proj/frames/emqp';
+import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER } from '@proj/transport';
+import { clientCurve } from '@proj/transport/curve';
+import type { PortListener, PortOptions, RecordBatch, SocketPort, Transport } from '@proj/transport';
+import type {
+  EmqpSchedulerStats,
+  ScheduleChange,
+  ScheduleRecord,
+  SchedulerEffect,
+  SchedulerEvent,
+  SchedulerLoss,
+  SchedulerNote,
+} from './contract.js';
+import { cronIn, isTimeZone } from './cron.js';
+import { EmqpSchedulerEngine } from './engine.js';
+import { emqpSchedulerOptions } from './options.js';
+import type { EmqpSchedulerOptions, EmqpSchedulerSettings } from './options.js';
+import { decodeRecord, encodeRecord, KEY_PREFIX } from './records.js';
+
+/** Events of an {@link EmqpScheduler}. */
+export interface EmqpSchedulerEvents {
+  /** Something worth a log line or a counter. */
+  note: SchedulerNote;
+  /** It has ended, by `drain`, by `close` or because a broker said DISCONNECT; the store is closed. */
+  ended: undefined;
+}
+
+const MESSAGE_FRAMES = 64;
+/** The third frame behind the empty one: the id of the message. */
+const ID_FRAME = 3;
+
+/**
+ * Runs jobs for EventMQ clients: at intervals or by cron, each run a REQUEST to the job's queue. What was scheduled is on the
+ * disk before it counts, and runs on after a restart.
+ *
+ * ```ts
+ * await using scheduler = new EmqpScheduler({ store: lmdbRecords({ folder: './schedules' }) });
+ * await scheduler.start();
+ * ```
+ *
+ * A crash may lose the run that was due, never double one. A job that is due while no broker is there runs once when one is.
+ */
+export class EmqpScheduler {
+  readonly #settings: EmqpSchedulerSettings;
+  readonly #port: PortOptions;
+  readonly #events = new Emitter<EmqpSchedulerEvents>();
+  readonly #sockets = new Map<number, SocketPort>();
+  readonly #departures = new Set<Promise<void>>();
+  readonly #ended: Promise<void>;
+  #onEnded: () => void = () => undefined;
+  #starting: Promise<void> | undefined;
+  #ending: Promise<void> | undefined;
+  #transport: Transport | undefined;
+  #engine: EmqpSchedulerEngine | undefined;
+  #driver: Driver<SchedulerEvent, SchedulerEffect> | undefined;
+
+  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  constructor(options: EmqpSchedulerOptions) {
+    const settings = parseOptions('EmqpScheduler', emqpSchedulerOptions, options);
+    const { timeZone, jobsMax, lingerMs, maxMessageBytes, curve } = settings;
+    if (!isTimeZone(timeZone))
+      throw new ProjError('OPTIONS_INVALID', `EmqpScheduler: timeZone ${timeZone}: this machine knows no such zone`);
+    this.#settings = settings;
+    // After a pause all jobs may be due at once: `jobsMax` is the bound of messages, that of bytes is the port's own.
+    const queue = { peerQueueMax: jobsMax, queueMax: jobsMax };
+    this.#port = { lingerMs, maxMessageFrames: MESSAGE_FRAMES, maxMessageBytes, ...queue, ...clientCurve(curve) };
+    this.#ended = new Promise((resolve) => {
+      this.#onEnded = resolve;
+    });
+  }
+
+  /**
+   * Opens the store and connects; resolves when that is done, whether or not a broker is there. Rejects with what the store says
+   * (`UNAVAILABLE`, `CORRUPT`, `WRITE_FAILED`), with `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`. Idempotent.
+   */
+  start(): Promise<void> {
+    return (this.#starting ??= this.#start());
+  }
+
+  /** Waits for what is being written, `drainMs` at most, says farewell and closes, the store too. Idempotent. */
+  drain(): Promise<void> {
+    return this.#end('drain');
+  }
+
+  /** The same without waiting: a run that is being written is lost. Idempotent, also during a drain. */
+  close(): Promise<void> {
+    return this.#end('close');
+  }
+
+  /** The same as {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Adds a listener and returns the function that removes it again. */
+  on<Name extends keyof EmqpSchedulerEvents>(
+    name: Name,
+    listener: (event: EmqpSchedulerEvents[Name]) => void,
+  ): () => void {
+    return this.#events.on(name, listener);
+  }
+
+  /** Counters since construction and gauges of now, as a copy; `undefined` before `start` has opened the store. */
+  stats(): EmqpSchedulerStats | undefined {
+    return this.#engine?.stats;
+  }
+
+  async #start(): Promise<void> {
+    if (this.#ending !== undefined) throw new ProjError('CLOSED', 'EmqpScheduler: start after close');
+    const { store, timeZone } = this.#settings;
+    const transport = this.#settings.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
+    await transport.load();
+    await store.open();
+    try {
+      const records = await this.#load();
+      if (this.#isEnding()) throw new ProjError('CLOSED', 'EmqpScheduler: closed while it started');
+      const tools = { sha1, nextCron: cronIn(timeZone) };
+      this.#transport = transport;
+      this.#engine = new EmqpSchedulerEngine(this.#settings, tools, transport.entropy);
+      this.#driver = new Driver(this.#engine, transport, this.#perform);
+      this.#driver.dispatch({ kind: 'start', records });
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  /** A method, since the field changes while `start` awaits. */
+  #isEnding(): boolean {
+    return this.#ending !== undefined;
+  }
+
+  async #load(): Promise<(readonly [string, ScheduleRecord])[]> {
+    const records: (readonly [string, ScheduleRecord])[] = [];
+    for await (const [key, value] of this.#settings.store.entries(KEY_PREFIX))
+      records.push([key.slice(KEY_PREFIX.length), decodeRecord(key, value)]);
+    return records;
+  }
+
+  #end(how: 'drain' | 'close'): Promise<void> {
+    // A drain that is under way ends at once.
+    if (this.#ending !== undefined && how === 'close') this.#driver?.dispatch({ kind: how });
+    return (this.#ending ??= this.#finish(how));
+  }
+
+  async #finish(how: 'drain' | 'close'): Promise<void> {
+    await this.#starting?.catch(() => undefined);
+    if (this.#driver === undefined) return;
+    this.#driver.dispatch({ kind: how });
+    await this.#ended;
+  }
+
+  readonly #perform = (effect: SchedulerEffect): void => {
+    switch (effect.kind) {
+      case 'open':
+        this.#open(effect.socket, effect.endpoint, effect.identity);
+        break;
+      case 'send':
+        this.#sockets.get(effect.socket)?.send(ROUTER_PEER, encodeEmqp(effect.command));
+        break;
+      case 'close':
+        this.#shut(effect.socket, effect.flush);
+        break;
+      case 'store':
+        this.#store(effect.write, effect.changes);
+        break;
+      case 'note':
+        this.#events.emit('note', effect.note);
+        break;
+      case 'ended':
+        void this.#over();
+        break;
+    }
+  };
+
+  #open(socket: number, endpoint: string, identity: string): void {
+    let port: SocketPort | undefined;
+    try {
+      // In ASCII: an id of ZeroMQ's own making ends EventMQ's router.
+      port = this.#transport?.dealer({ ...this.#port, routingId: fromLatin1(identity) });
+      port?.connect(endpoint);
+      port?.start(this.#listenerOf(socket));
+      if (port !== undefined) this.#sockets.set(socket, port);
+    } catch {
+      if (port !== undefined) this.#depart(port, 0);
+      this.#driver?.dispatch({ kind: 'lost', socket, reason: 'socket-failed' });
+    }
+  }
+
+  #listenerOf(socket: number): PortListener {
+    const lost = (reason: SchedulerLoss) => () => {
+      this.#driver?.dispatch({ kind: 'lost', socket, reason });
+    };
+    return {
+      onMessage: (_peer, frames) => {
+        this.#driver?.dispatch({ kind: 'message', socket, command: decodeEmqpAtScheduler(frames) });
+      },
+      onRejected: (_peer, reason) => {
+        this.#driver?.dispatch({ kind: 'rejected', socket, reason });
+      },
+      onSent: (_peer, frames) => {
+        this.#driver?.dispatch({ kind: 'sent', id: idOf(frames) });
+      },
+      onUndeliverable: (_peer, frames) => {
+        this.#driver?.dispatch({ kind: 'unsent', id: idOf(frames) });
+      },
+      onPeerGone: lost('peer-gone'),
+      onBroken: lost('socket-failed'),
+    };
+  }
+
+  #shut(socket: number, flush: boolean): void {
+    const port = this.#sockets.get(socket);
+    this.#sockets.delete(socket);
+    if (port !== undefined) this.#depart(port, flush ? this.#settings.lingerMs : 0);
+  }
+
+  #depart(port: SocketPort, lingerMs: number): void {
+    const left: Promise<void> = port.close({ lingerMs }).finally(() => this.#departures.delete(left));
+    this.#departures.add(left);
+  }
+
+  #store(write: number, changes: readonly ScheduleChange[]): void {
+    const stored = (error: string | undefined): void => {
+      this.#driver?.dispatch({ kind: 'stored', write, error });
+    };
+    this.#settings.store.commit(toBatch(changes)).then(
+      () => stored(undefined),
+      (error: unknown) => stored(error instanceof Error ? error.message : String(error)),
+    );
+  }
+
+  async #over(): Promise<void> {
+    this.#driver?.stop();
+    try {
+      await Promise.all(this.#departures);
+      await this.#settings.store.close();
+    } finally {
+      this.#onEnded();
+      this.#events.emit('ended', undefined);
+    }
+  }
+}
+
+function toBatch(changes: readonly ScheduleChange[]): RecordBatch {
+  const puts: [string, Uint8Array][] = [];
+  const removes: string[] = [];
+  for (const { identity, record } of changes) {
+    if (record === undefined) removes.push(KEY_PREFIX + identity);
+    else puts.push([KEY_PREFIX + identity, encodeRecord(record)]);
+  }
+  return { puts, removes };
+}
+
+function sha1(text: string): string {
+  return createHash('sha1').update(text, 'latin1').digest('hex');
+}
+
+function idOf(frames: readonly Uint8Array[]): string {
+  return latin1(frames[ID_FRAME] ?? new Uint8Array(0));
+}
