@@ -21,6 +21,8 @@ const ENDPOINTS = [
   '--emqp-frontend',
   '--emqp-backend',
   '--emqp-admin',
+  '--emqp-publish',
+  '--emqp-subscribe',
   '--ppp-frontend',
   '--ppp-backend',
 ];
@@ -59,6 +61,8 @@ describe('proj-broker', () => {
         emqpFrontend: BOUND,
         emqpBackend: BOUND,
         emqpAdmin: BOUND,
+        emqpPublish: BOUND,
+        emqpSubscribe: BOUND,
         pppFrontend: BOUND,
         pppBackend: BOUND,
       },

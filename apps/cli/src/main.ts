@@ -7,8 +7,10 @@ import { fetch } from './fetch.js';
 import { deleteJob, get, post } from './jobs.js';
 import { services, workers } from './listings.js';
 import { monitor } from './monitor.js';
+import { publish } from './publish.js';
 import { pull } from './pull.js';
 import { push } from './push.js';
+import { subscribe } from './subscribe.js';
 
 await runProgram({
   name: 'proj',
@@ -17,5 +19,5 @@ await runProgram({
   envPrefix: 'PROJ_CLI_',
   // Standard output belongs to the results.
   logging: { fd: 2, level: 'warn' },
-  commands: [call, services, workers, post, get, deleteJob, fetch, push, pull, monitor, decode],
+  commands: [call, services, workers, post, get, deleteJob, fetch, push, pull, monitor, publish, subscribe, decode],
 });

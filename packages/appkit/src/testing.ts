@@ -12,9 +12,10 @@ export interface Outcome {
 }
 
 /** What makes a broker bind nothing that another test may want. */
-const FREE_PORTS = ['mdp', 'ppp-frontend', 'ppp-backend', 'emqp-frontend', 'emqp-backend', 'emqp-admin'].flatMap(
-  (option) => [`--${option}`, 'tcp://127.0.0.1:*'],
-);
+const FREE_PORTS = [
+  ...['mdp', 'ppp-frontend', 'ppp-backend'],
+  ...['emqp-frontend', 'emqp-backend', 'emqp-admin', 'emqp-publish', 'emqp-subscribe'],
+].flatMap((option) => [`--${option}`, 'tcp://127.0.0.1:*']);
 
 /** Variables a program is started with: ours, without what would set options. */
 function plainEnvironment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
@@ -68,7 +69,17 @@ export interface StartedBroker {
   readonly endpoint: string;
   /** By the name of the option. */
   readonly endpoints: Readonly<
-    Record<'mdp' | 'pppFrontend' | 'pppBackend' | 'emqpFrontend' | 'emqpBackend' | 'emqpAdmin', string>
+    Record<
+      | 'mdp'
+      | 'pppFrontend'
+      | 'pppBackend'
+      | 'emqpFrontend'
+      | 'emqpBackend'
+      | 'emqpAdmin'
+      | 'emqpPublish'
+      | 'emqpSubscribe',
+      string
+    >
   >;
   /** Resolves when so many workers in all, each service and conversation for itself, have registered since the start. */
   registered(count: number): Promise<void>;

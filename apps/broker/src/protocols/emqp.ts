@@ -1,6 +1,6 @@
 /** EventMQ in proj-broker: what emq-router is in EventMQ. */
 import { bindEndpoint, bytes, oneOf, onOff, wholeNumber } from '@proj/appkit';
-import { EmqpBroker } from '@proj/broker';
+import { EmqpBroker, EmqpPubSub } from '@proj/broker';
 import type { EmqpBrokerOptions } from '@proj/broker';
 import * as z from 'zod';
 import type { Protocol, SharedSettings } from '../protocol.js';
@@ -20,6 +20,10 @@ const options = z.strictObject({
   emqpAdmin: bindEndpoint()
     .default('tcp://127.0.0.1:47293')
     .describe('ROUTER for its consoles: whoever reaches it may stop this program'),
+  emqpPublish: bindEndpoint()
+    .default('tcp://127.0.0.1:47298')
+    .describe('ROUTER of the pub-sub device for publishers of EventMQ'),
+  emqpSubscribe: bindEndpoint().default('tcp://127.0.0.1:47299').describe('its PUB for subscribers'),
   emqpUnknownQueue: oneOf(['default', 'wait'])
     .default('default')
     .describe('requests for a queue that nobody serves: into queue default at once, or after --request-ttl-ms'),
@@ -48,22 +52,37 @@ type Settings = SharedSettings & z.output<typeof options>;
 export const emqp: Protocol<typeof options> = {
   options,
   async serve(settings, { transport, log, onBroken, onEnded }) {
-    const broker = new EmqpBroker({ ...brokerOptions(settings), transport });
+    const { maxMessageBytes } = brokerOptions(settings);
+    const { emqpPublish, emqpSubscribe } = settings;
+    const pubSub = new EmqpPubSub({ publish: emqpPublish, subscribe: emqpSubscribe, maxMessageBytes, transport });
+    const broker = new EmqpBroker({ ...brokerOptions(settings), pubSub, transport });
+    pubSub.on('broken', onBroken);
+    logEvents(pubSub, [], log);
     broker.on('broken', onBroken);
     broker.on('drained', onEnded);
     logEvents(broker, ['peer-joined', 'peer-left'], log);
-    const { frontend, backend, admin } = await broker.start();
+    const { publish, subscribe } = await pubSub.start();
+    const { frontend, backend, admin } = await broker.start().catch(async (error: unknown) => {
+      await pubSub.close();
+      throw error;
+    });
     return {
       endpoints: {
         emqpFrontend: frontend[0] ?? settings.emqpFrontend,
         emqpBackend: backend[0] ?? settings.emqpBackend,
         emqpAdmin: admin[0] ?? settings.emqpAdmin,
+        emqpPublish: publish[0] ?? emqpPublish,
+        emqpSubscribe: subscribe[0] ?? emqpSubscribe,
       },
       stats: () => {
         const { queues, ...stats } = broker.stats();
-        return { ...stats, queues: queues.length };
+        return { ...stats, queues: queues.length, pubSub: pubSub.stats() };
       },
-      drain: () => broker.drain(),
+      async drain() {
+        // The device last: until then the broker may have something for it.
+        await broker.drain();
+        await pubSub.drain();
+      },
     };
   },
 };

@@ -19,6 +19,7 @@ const INVENTORY_MS = 2000;
 
 const options = z.strictObject({
   nfp: bindEndpoint().optional().describe('ROUTER for clients and workers of NORFAB (default: that of --mdp, shared)'),
+  nfpEvents: bindEndpoint().optional().describe('PUB of what workers report on their jobs, by service/uuid'),
   nfpDialect: oneOf(['current', 'legacy'])
     .default('current')
     .describe('header of what is sent: current for NORFAB 0.15.0 and later, legacy for clients up to 0.14.0'),
@@ -75,10 +76,15 @@ export const nfp: Protocol<typeof options> = {
     logEvents(broker, WORKER_NOTICES, log);
     const [endpoint = wanted] = await broker.start();
     const [management] = broker.managementEndpoints;
+    const [events] = broker.publishEndpoints;
     const endFollowing =
       settings.inventory === undefined ? () => undefined : follow(settings.inventory, seen, broker, log);
     return {
-      endpoints: { nfp: endpoint, ...(management === undefined ? {} : { nfpManagement: management }) },
+      endpoints: {
+        nfp: endpoint,
+        ...(management === undefined ? {} : { nfpManagement: management }),
+        ...(events === undefined ? {} : { nfpEvents: events }),
+      },
       stats: () => {
         const { services, ...stats } = broker.stats();
         return { ...stats, services: services.length };
@@ -114,10 +120,11 @@ function logWarnings({ warnings }: LoadedInventory, log: Logger): void {
 }
 
 function brokerOptions(settings: Settings): NfpBrokerOptions {
-  const { heartbeatMs, liveness, files, nfpManagement: managementEndpoint } = settings;
+  const { heartbeatMs, liveness, files, nfpManagement: managementEndpoint, nfpEvents: publish } = settings;
   return {
     ...(files === undefined ? {} : { files }),
     ...(managementEndpoint === undefined ? {} : { managementEndpoint }),
+    ...(publish === undefined ? {} : { publish }),
     ...(heartbeatMs === undefined ? {} : { keepaliveIntervalMs: within(heartbeatMs, INTERVAL_MS) }),
     ...(liveness === undefined ? {} : { keepaliveMultiplier: within(liveness, MULTIPLIER) }),
     requestTtlMs: settings.requestTtlMs,
