@@ -1,9 +1,8 @@
 /** An endpoint that a socket connects to: one connection after the other, with growing pauses. */
-import { connect } from 'node:net';
 import { Backoff } from '@proj/heartbeat';
 import type { BackoffOptions } from '@proj/heartbeat';
-import { connectOptions } from './endpoint.js';
 import type { Target } from './endpoint.js';
+import type { Dialer } from './lanes/dialer.js';
 import { Link } from './link.js';
 import type { LinkHost } from './link.js';
 import type { Pipe } from './pipe.js';
@@ -13,6 +12,7 @@ import type { Watched } from './watch.js';
 /** What a connector needs of its socket. */
 export interface ConnectorHost extends LinkHost {
   readonly backoff: BackoffOptions;
+  readonly dialer: Dialer;
   /** Uniform in [0, 1). */
   random(): number;
   /** A connection is being made. */
@@ -29,6 +29,8 @@ export class Connector implements Watched {
   readonly #backoff: Backoff;
   readonly #retry = deadlineOf(this);
   #link: Link | undefined;
+  /** Gives up a connection that is not there yet. */
+  #cancel: (() => void) | undefined;
   #mode: 'running' | 'finishing' | 'stopped' = 'running';
 
   constructor(host: ConnectorHost, endpoint: string, target: Target, pipe: Pipe) {
@@ -42,7 +44,7 @@ export class Connector implements Watched {
 
   /** True when no connection stands and none will be made. */
   get idle(): boolean {
-    return this.#link === undefined && this.#retry.at === Infinity;
+    return this.#link === undefined && this.#cancel === undefined && this.#retry.at === Infinity;
   }
 
   /** The connection completed its handshake. */
@@ -50,9 +52,15 @@ export class Connector implements Watched {
     this.#backoff.up(this.#host.watch.now());
   }
 
+  /** @internal The other side is there, and takes lanes or not. */
+  met(hasLanes: boolean): void {
+    this.#host.dialer.onReady(this.endpoint, hasLanes);
+  }
+
   /** Its connection is over. */
   down(): void {
     this.#link = undefined;
+    this.#host.dialer.onEnded(this.endpoint);
     const { watch } = this.#host;
     const now = watch.now();
     if (this.#wants()) watch.set(this.#retry, now + this.#backoff.down(now));
@@ -61,13 +69,16 @@ export class Connector implements Watched {
   /** Goes on only until its pipe is empty. */
   finish(): void {
     this.#mode = 'finishing';
-    if (!this.#wants()) this.#host.watch.set(this.#retry, Infinity);
+    if (this.#wants()) return;
+    this.#host.watch.set(this.#retry, Infinity);
+    this.#giveUp();
   }
 
   /** Ends at once. */
   stop(): void {
     this.#mode = 'stopped';
     this.#host.watch.set(this.#retry, Infinity);
+    this.#giveUp();
     this.#link?.destroy();
   }
 
@@ -80,9 +91,18 @@ export class Connector implements Watched {
     return this.#mode === 'running' || (this.#mode === 'finishing' && !this.pipe.isEmpty);
   }
 
+  #giveUp(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
   #open(): void {
-    this.#link = new Link(this.#host, connect(connectOptions(this.#target)), this);
-    if (this.#mode === 'finishing') this.#link.finish();
-    this.#host.onOpened(this.#link);
+    const cancel = this.#host.dialer.dial(this.endpoint, this.#target, (wire) => {
+      this.#cancel = undefined;
+      this.#link = new Link(this.#host, wire, this);
+      if (this.#mode === 'finishing') this.#link.finish();
+      this.#host.onOpened(this.#link);
+    });
+    if (cancel !== undefined) this.#cancel = cancel;
   }
 }

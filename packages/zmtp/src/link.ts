@@ -1,13 +1,15 @@
 /** One network connection: Node's socket on one side, the ZMTP machine on the other, one write per turn of the event loop. */
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Connector } from './connector.js';
 import { Connection } from './parts/connection.js';
 import type { ConnectionSettings, ConnectionSink } from './parts/connection.js';
 import type { Failure } from './parts/failure.js';
+import { PREAMBLE } from './parts/lane-frames.js';
 import type { Pipe } from './pipe.js';
 import type { Turning, Turns } from './turn.js';
 import { deadlineOf } from './watch.js';
 import type { Watch, Watched } from './watch.js';
+import type { Wire } from './wire.js';
 
 /** One write takes no more than this, so that a long queue neither fills the memory twice nor holds up the event loop. */
 const BATCH_BYTES = 2 ** 20;
@@ -33,6 +35,8 @@ export interface LinkHost {
   onSubscription(link: Link, prefix: Uint8Array, wanted: boolean): void;
   /** What was being written is written. */
   onWritten(pipe: Pipe): void;
+  /** What came to us is the connection under lanes: it is the host's now, with the bytes that came first. */
+  onCarrier(link: Link, socket: Socket, chunk: Uint8Array): void;
   /** The connection is over. */
   onClosed(link: Link, failure: Failure | undefined): void;
 }
@@ -44,7 +48,7 @@ export class Link implements ConnectionSink, Watched, Turning {
   /** The pipe whose routing id it announced: while that one has it, this one is mute. */
   rivalOf: Pipe | undefined;
   readonly #host: LinkHost;
-  readonly #socket: Socket;
+  readonly #socket: Wire;
   readonly #connection: Connection;
   readonly #deadline = deadlineOf(this);
   readonly #address: string | undefined;
@@ -57,10 +61,12 @@ export class Link implements ConnectionSink, Watched, Turning {
   #handled = 0;
   #finishing = false;
   #met = false;
+  /** Nothing has come yet. */
+  #isFirst = true;
   #ended = false;
   #closed = false;
 
-  constructor(host: LinkHost, socket: Socket, connector?: Connector) {
+  constructor(host: LinkHost, socket: Wire, connector?: Connector) {
     this.connector = connector;
     this.#host = host;
     this.#socket = socket;
@@ -68,10 +74,8 @@ export class Link implements ConnectionSink, Watched, Turning {
     if (host.settings.security?.name === 'CURVE') this.#address = connector?.endpoint ?? addressOf(socket);
     this.#connection = new Connection(host.settings, this, host.watch.now());
     socket.on('data', this.#onData);
-    socket.on('end', () => socket.destroy());
-    socket.on('error', (error) => {
-      this.#failure ??= { code: 'network', text: error.message };
-    });
+    socket.on('end', this.#onEnd);
+    socket.on('error', this.#onError);
     socket.on('close', this.#onClose);
     this.#renewDeadline();
     this.wake();
@@ -154,6 +158,7 @@ export class Link implements ConnectionSink, Watched, Turning {
   /** @internal Called by the connection. */
   onReady(identity: Uint8Array, publicKey: Uint8Array | undefined): void {
     this.#met = true;
+    this.connector?.met(this.#connection.isOfferedLanes);
     // Who does not know PING is left to TCP, which finds out when its machine is gone.
     const { heartbeatMs } = this.#host.settings;
     if (heartbeatMs > 0 && !this.#connection.noticesSilence) this.#socket.setKeepAlive(true, heartbeatMs);
@@ -212,8 +217,20 @@ export class Link implements ConnectionSink, Watched, Turning {
     if (this.#connection.holding && !this.#closed) this.#goOn(now);
   }
 
+  readonly #onEnd = (): void => {
+    this.#socket.destroy();
+  };
+
+  readonly #onError = (error: Error): void => {
+    this.#failure ??= { code: 'network', text: error.message };
+  };
+
   readonly #onData = (chunk: Uint8Array): void => {
     if (this.#failure !== undefined) return;
+    if (this.#isFirst) {
+      this.#isFirst = false;
+      if (this.#surrender(chunk)) return;
+    }
     const now = this.#host.watch.now();
     if (this.#host.turns.isOver(now)) this.#rest();
     this.#connection.receive(chunk, now);
@@ -237,6 +254,18 @@ export class Link implements ConnectionSink, Watched, Turning {
     }
     this.#endWhenDone();
   };
+
+  /** Leaves the socket to lanes, if it was opened for them: our greeting goes out, and nothing else of ours. */
+  #surrender(chunk: Uint8Array): boolean {
+    const socket = this.#socket;
+    if (this.connector !== undefined || !(socket instanceof Socket) || chunk[0] !== PREAMBLE[0]) return false;
+    this.#flush(this.#host.watch.now());
+    socket.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onClose);
+    this.#closed = true;
+    this.#host.watch.set(this.#deadline, Infinity);
+    this.#host.onCarrier(this, socket, chunk);
+    return true;
+  }
 
   #schedule(): void {
     if (this.#scheduled || this.#closed) return;
@@ -277,7 +306,7 @@ export class Link implements ConnectionSink, Watched, Turning {
   }
 
   #flush(now: number): void {
-    if (this.#writing || this.#ended || this.#failure !== undefined) return;
+    if (this.#closed || this.#writing || this.#ended || this.#failure !== undefined) return;
     const batch = this.#pipe?.take(this.#connection.sealed ? SEALED_BATCH_BYTES : BATCH_BYTES) ?? [];
     const parts = this.#connection.take(batch);
     if (parts.length === 0) return;
@@ -304,7 +333,7 @@ export class Link implements ConnectionSink, Watched, Turning {
   }
 }
 
-function addressOf({ remoteAddress, remotePort, remoteFamily }: Socket): string | undefined {
+function addressOf({ remoteAddress, remotePort, remoteFamily }: Wire): string | undefined {
   if (remoteAddress === undefined || remotePort === undefined) return undefined;
   return `tcp://${remoteFamily === 'IPv6' ? `[${remoteAddress}]` : remoteAddress}:${remotePort}`;
 }

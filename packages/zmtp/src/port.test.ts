@@ -228,8 +228,8 @@ describe('a connection that fails', () => {
 });
 
 describe('messages of one turn', () => {
-  it('leave in one write per peer', async () => {
-    const { router, dealer } = observed();
+  it('leave in one write per connection', async () => {
+    const { router, dealer } = observed({ lanes: false });
     const port = router({ connectionHeartbeatMs: 0 });
     const endpoint = await port.bind(TCP);
     const station = new Station(port);

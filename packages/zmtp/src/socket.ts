@@ -8,6 +8,8 @@ import type { ResolvedPortOptions } from '@proj/transport/adapter';
 import { Connector } from './connector.js';
 import type { ConnectorHost } from './connector.js';
 import { endpointError, endpointOf, listenOptions, parseEndpoint, removeStalePath } from './endpoint.js';
+import { Carrier } from './lanes/carrier.js';
+import type { Dialer } from './lanes/dialer.js';
 import { Link } from './link.js';
 import type { SocketType } from './parts/commands.js';
 import type { ConnectionSettings } from './parts/connection.js';
@@ -17,6 +19,7 @@ import { securityOf } from './security.js';
 import type { PlainOptions } from './parts/plain.js';
 import type { Turns } from './turn.js';
 import type { Watch } from './watch.js';
+import type { Wire } from './wire.js';
 
 /** A frame may be so much larger than a message may: up to there it is skipped and rejected, beyond it the connection is cut. */
 const FRAME_OVERHEAD = 1024;
@@ -27,6 +30,9 @@ export interface World {
   readonly entropy: Entropy;
   readonly watch: Watch;
   readonly turns: Turns;
+  readonly dialer: Dialer;
+  /** Whether those who connect may do so by lanes. */
+  readonly lanes: boolean;
   readonly backoff: BackoffOptions;
   readonly handshakeMs: number;
   /** Connections that one bound endpoint serves at a time. */
@@ -45,12 +51,15 @@ export abstract class ZmtpSocket implements ConnectorHost {
   readonly turns: Turns;
   readonly settings: ConnectionSettings;
   readonly backoff: BackoffOptions;
+  readonly dialer: Dialer;
   protected readonly world: World;
   protected readonly options: ResolvedPortOptions;
   readonly #servers: Server[] = [];
   readonly #connectors: Connector[] = [];
   /** Each connection and the endpoint of ours it belongs to. */
   readonly #links = new Map<Link, string>();
+  /** Connections under lanes that came to us. */
+  readonly #carriers = new Set<Carrier>();
   /** Those that have a message for a listener who does not listen. */
   readonly #held = new Set<Link>();
   #started = false;
@@ -64,11 +73,13 @@ export abstract class ZmtpSocket implements ConnectorHost {
     this.watch = world.watch;
     this.turns = world.turns;
     this.backoff = world.backoff;
+    this.dialer = world.dialer;
     this.options = options;
     const allocate = (bytes: number) => Buffer.allocUnsafe(bytes);
     this.settings = {
       socketType,
       identity,
+      offersLanes: world.lanes,
       security: securityOf(options.curve, world.plain, allocate),
       maxMessageFrames: options.maxMessageFrames,
       maxMessageBytes: options.maxMessageBytes,
@@ -163,6 +174,15 @@ export abstract class ZmtpSocket implements ConnectorHost {
   }
 
   /** @internal Called by links. */
+  onCarrier(link: Link, socket: Socket, chunk: Uint8Array): void {
+    const endpoint = this.#links.get(link) ?? '';
+    this.#links.delete(link);
+    if (this.world.lanes && this.#closing === undefined) this.#carry(socket, endpoint).receive(chunk);
+    else socket.destroy();
+    this.#checkEmpty();
+  }
+
+  /** @internal Called by links. */
   onClosed(link: Link, failure: Failure | undefined): void {
     if (failure !== undefined) this.world.onFailure(this.#links.get(link) ?? '', failure);
     this.#checkRefused(link, failure);
@@ -223,7 +243,27 @@ export abstract class ZmtpSocket implements ConnectorHost {
     return endpointOf(server.address());
   }
 
-  #accept(socket: Socket, endpoint: string): void {
+  #carry(socket: Socket, endpoint: string): Carrier {
+    const hasRoom = (): boolean => this.#links.size < this.world.connectionsMax;
+    const carrier = new Carrier(socket, 'acceptor', {
+      turns: this.turns,
+      watch: this.watch,
+      idleMs: this.world.handshakeMs,
+      get hasRoom() {
+        return hasRoom();
+      },
+      onLane: (lane) => {
+        this.#accept(lane, endpoint);
+      },
+      onClosed: () => {
+        this.#carriers.delete(carrier);
+      },
+    });
+    this.#carriers.add(carrier);
+    return carrier;
+  }
+
+  #accept(socket: Wire, endpoint: string): void {
     if (this.#closing !== undefined) socket.destroy();
     else this.#links.set(new Link(this, socket), endpoint);
   }
@@ -266,6 +306,8 @@ export abstract class ZmtpSocket implements ConnectorHost {
   }
 
   #checkEmpty(): void {
-    if (this.#links.size === 0 && this.#connectors.every(({ idle }) => idle)) this.#onEmpty();
+    if (this.#links.size > 0 || this.#connectors.some(({ idle }) => !idle)) return;
+    if (this.#closing !== undefined) for (const carrier of this.#carriers) carrier.finish();
+    this.#onEmpty();
   }
 }

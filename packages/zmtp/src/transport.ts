@@ -6,6 +6,7 @@ import type { Entropy, PortOptions, PublisherPort, SocketPort, SubscriberPort, T
 import { resolvePortOptions } from '@proj/transport/adapter';
 import { systemEntropy } from '@proj/transport/zmq';
 import { DealerPort } from './dealer.js';
+import { Dialer } from './lanes/dialer.js';
 import type { Failure } from './parts/failure.js';
 import type { PlainOptions } from './parts/plain.js';
 import { ZmtpPublisher } from './publisher.js';
@@ -35,6 +36,11 @@ export interface ZmtpOptions {
   readonly subscriptionBytesMax?: number;
   /** PLAIN, on all sockets that have no CURVE: names and passwords in clear, for networks you trust. Default: NULL, which asks nobody. */
   readonly plain?: PlainOptions;
+  /**
+   * Whether sockets that connect to one endpoint share a connection there, in lanes, when the other side is this package as well and
+   * allows it. Peers of libzmq are not concerned. Default true.
+   */
+  readonly lanes?: boolean;
   /** Called with each connection that failed, also with each refused attempt to connect. Default: nobody is told. */
   readonly onConnectionFailed?: (failure: ConnectionFailure) => void;
   /** Default: the machine's clock. */
@@ -55,16 +61,19 @@ export class ZmtpTransport implements Transport {
 
   /** Throws `OPTIONS_INVALID`. */
   constructor(options: ZmtpOptions = {}) {
-    const { clock = systemClock, entropy = systemEntropy, onConnectionFailed } = options;
+    const { clock = systemClock, entropy = systemEntropy, lanes = true, onConnectionFailed } = options;
     const minMs = integer('reconnectMinMs', options.reconnectMinMs, 100, 1);
     const watch = new Watch(clock);
+    const turns = new Turns(() => watch.now());
     this.clock = clock;
     this.entropy = entropy;
     this.#world = {
       clock,
       entropy,
       watch,
-      turns: new Turns(() => watch.now()),
+      turns,
+      dialer: new Dialer({ turns, watch }, lanes),
+      lanes,
       backoff: { minMs, maxMs: integer('reconnectMaxMs', options.reconnectMaxMs, 2000, minMs), minUptimeMs: PROVEN_MS },
       handshakeMs: integer('handshakeTimeoutMs', options.handshakeTimeoutMs, 10_000, 1),
       connectionsMax: integer('connectionsMax', options.connectionsMax, 65_536, 1),

@@ -9,6 +9,12 @@ export interface Turning {
   onRead(now: number): void;
 }
 
+/** Something that writes for others, after all of them have. */
+export interface Flushing {
+  /** Write what has come up in this turn. */
+  onFlush(): void;
+}
+
 /** So long messages are delivered within a turn; then timers and other sockets are next. */
 const MS_PER_TURN = 2;
 
@@ -20,6 +26,7 @@ const MS_PER_TURN = 2;
 export class Turns {
   readonly #now: () => number;
   #writers: Turning[] = [];
+  #flushers: Flushing[] = [];
   readonly #readers = new Fifo<Turning>();
   #armed = false;
   #endsAt = Infinity;
@@ -32,6 +39,12 @@ export class Turns {
   /** Calls `onWrite` at the end of this turn. Not to be asked twice for the same turn. */
   writeLater(turning: Turning): void {
     this.#writers.push(turning);
+    this.#arm();
+  }
+
+  /** Calls `onFlush` at the end of this turn, after every `onWrite`. Not to be asked twice for the same turn. */
+  flushLater(flushing: Flushing): void {
+    this.#flushers.push(flushing);
     this.#arm();
   }
 
@@ -62,6 +75,9 @@ export class Turns {
     this.#writers = [];
     const now = this.#now();
     for (const writer of writers) writer.onWrite(now);
+    const flushers = this.#flushers;
+    this.#flushers = [];
+    for (const flusher of flushers) flusher.onFlush();
     this.#read();
   };
 

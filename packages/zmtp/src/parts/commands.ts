@@ -34,8 +34,13 @@ export interface Properties {
   readonly socketType: string;
   /** Empty when it announced none. */
   readonly identity: Uint8Array;
+  /** True when it takes lanes: lane-frames.ts. */
+  readonly offersLanes: boolean;
 }
 
+/** Properties of programs' own begin with X: 37/ZMTP, "Connection Metadata". */
+const LANES = 'X-Lanes';
+const LANES_VERSION = '1';
 const CONTEXT_MAX = 16;
 const IDENTITY_MAX = 255;
 const TTL_BYTES = 2;
@@ -62,9 +67,15 @@ export function encodeError(reason: string): Uint8Array {
 }
 
 /** Our properties for READY or INITIATE: the socket type and, if we have one, the routing id we announce. */
-export function encodeProperties(socketType: SocketType, identity: Uint8Array = NO_BYTES): Uint8Array {
-  const type = property('Socket-Type', bytesOf(socketType));
-  return identity.length > 0 ? concat(type, property('Identity', identity)) : type;
+export function encodeProperties(
+  socketType: SocketType,
+  identity: Uint8Array = NO_BYTES,
+  offersLanes = false,
+): Uint8Array {
+  const properties = [property('Socket-Type', bytesOf(socketType))];
+  if (identity.length > 0) properties.push(property('Identity', identity));
+  if (offersLanes) properties.push(property(LANES, bytesOf(LANES_VERSION)));
+  return concat(...properties);
 }
 
 /** The body of PING: the peer may give up the connection when it hears nothing more for `ttlMs`, rounded up to tenths of a second. */
@@ -111,6 +122,7 @@ export function decodeCommand({ name, data }: NamedCommand): Command {
 export function decodeProperties(data: Uint8Array): Properties | Malformed {
   let socketType: string | undefined;
   let identity = NO_BYTES;
+  let offersLanes = false;
   for (let at = 0; at < data.length;) {
     const nameEnd = at + 1 + (data[at] ?? 0);
     const valueAt = nameEnd + 4;
@@ -122,12 +134,13 @@ export function decodeProperties(data: Uint8Array): Properties | Malformed {
     if (name === 'socket-type') socketType = latin1(data.subarray(valueAt, Math.min(end, valueAt + SHORT_MAX)));
     // A copy: the identity is kept for as long as the connection stands, the bytes around it are not.
     else if (name === 'identity') identity = Uint8Array.from(data.subarray(valueAt, end));
+    else if (name === LANES.toLowerCase()) offersLanes = latin1(data.subarray(valueAt, end)) === LANES_VERSION;
     at = end;
   }
   if (socketType === undefined) return malformed('no property Socket-Type');
   if (identity.length > IDENTITY_MAX) return malformed(`an identity of ${identity.length} bytes`);
   if (identity[0] === 0) return malformed('an identity that begins with 0x00');
-  return { kind: 'properties', socketType, identity };
+  return { kind: 'properties', socketType, identity, offersLanes };
 }
 
 /** ERROR with its reason made safe for a log. */

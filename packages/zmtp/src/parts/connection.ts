@@ -41,6 +41,8 @@ export interface ConnectionSettings extends ReaderLimits {
   readonly socketType: SocketType;
   /** The routing id to announce. */
   readonly identity?: Uint8Array | undefined;
+  /** Whether to say that whoever connects may do so by lanes; default: no. */
+  readonly offersLanes?: boolean | undefined;
   /** How both sides prove who they are; default: they do not. */
   readonly security?: Security | undefined;
   /** Milliseconds from the start until the peer's READY must have come. */
@@ -102,6 +104,7 @@ export class Connection {
   /** When the peer wants to be given up if nothing follows its PING. */
   #ttlEndsAt = Infinity;
   #modern = false;
+  #isOfferedLanes = false;
 
   /** The greeting is there as output. */
   constructor(settings: ConnectionSettings, sink: ConnectionSink, now: number) {
@@ -121,6 +124,11 @@ export class Connection {
   /** True when silence is noticed: heartbeats are on and the peer knows PING. */
   get noticesSilence(): boolean {
     return this.#modern && this.#settings.heartbeatMs > 0;
+  }
+
+  /** True when the peer, once it is {@link ready}, takes lanes. */
+  get isOfferedLanes(): boolean {
+    return this.#isOfferedLanes;
   }
 
   /** True once anything of a greeting has come. */
@@ -230,8 +238,8 @@ export class Connection {
     if (this.#greetingBytes < GREETING_BYTES) return undefined;
     this.#stage = 'handshake';
     this.#modern = speaks31(this.#greeting);
-    const { socketType, identity } = this.#settings;
-    this.#mechanism = this.#security.handshake(encodeProperties(socketType, identity));
+    const { socketType, identity, offersLanes } = this.#settings;
+    this.#mechanism = this.#security.handshake(encodeProperties(socketType, identity, offersLanes));
     const begin = this.#mechanism.begin();
     if (begin !== undefined) this.#say(begin);
     return chunk.subarray(bytes);
@@ -327,6 +335,7 @@ export class Connection {
     this.#mechanism = undefined;
     this.#cipher = this.#reader.cipher = met.cipher;
     this.#reader.commandsOnly = false;
+    this.#isOfferedLanes = properties.offersLanes;
     this.#sink.onReady(properties.identity, met.publicKey);
   }
 

@@ -6,6 +6,8 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 export class Relay {
   /** What came from the side that connected, and what came back, as latin1 text. */
   readonly heard = { there: '', back: '' };
+  /** Connections so far. */
+  connections = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #frozen = false;
@@ -13,6 +15,7 @@ export class Relay {
 
   private constructor(port: number) {
     this.#server = createServer((near) => {
+      this.connections++;
       const far = connect(port, '127.0.0.1');
       this.#pass(near, far, 'there');
       this.#pass(far, near, 'back');
@@ -35,6 +38,12 @@ export class Relay {
     this.#frozen = true;
   }
 
+  /** Cuts all connections there are. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#sockets.clear();
+  }
+
   /** Resolves once one side has said this so often. */
   says(direction: 'there' | 'back', text: string, count: number): Promise<void> {
     const condition = () => this.heard[direction].split(text).length > count;
@@ -43,7 +52,7 @@ export class Relay {
   }
 
   close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
+    this.cut();
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 

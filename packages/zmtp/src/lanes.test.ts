@@ -1,0 +1,322 @@
+import { connect, Socket } from 'node:net';
+import { ManualClock } from '@proj/heartbeat';
+import type { PortOptions } from '@proj/transport';
+import { zmqTransport } from '@proj/transport/zmq';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ZmtpTransport } from './index.js';
+import type { ZmtpOptions } from './index.js';
+import { WINDOW_BYTES } from './lanes/lane.js';
+import { HEADER_BYTES, KIND, PREAMBLE, writeLaneHeader } from './parts/lane-frames.js';
+import { fromHex, LIBZMQ, wire } from './test/recorder.js';
+import { newKeys } from './test/keys.js';
+import { Relay } from './test/relay.js';
+import { Station } from './test/station.js';
+
+const TCP = 'tcp://127.0.0.1:*';
+const QUIET: PortOptions = { connectionHeartbeatMs: 0, lingerMs: 0 };
+/** A lane's number, and a size. */
+type Numbers = readonly [lane: number, size: number];
+
+let opened: { close(): unknown }[] = [];
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.all(opened.reverse().map((one) => one.close()));
+  opened = [];
+});
+
+function kept<Port extends { close(): unknown }>(port: Port): Port {
+  opened.push(port);
+  return port;
+}
+
+interface Fleet {
+  readonly server: Station;
+  readonly clients: readonly Station[];
+  readonly relay: Relay;
+}
+
+interface Plan {
+  readonly count?: number;
+  readonly server?: ZmtpOptions;
+  readonly client?: ZmtpOptions;
+  readonly routerOptions?: PortOptions;
+  readonly dealerOptions?: PortOptions;
+}
+
+/** A router, and dealers `d0`, `d1`, ... of one transport that came to it through a relay; each has said hello and was heard. */
+async function fleet({ count = 4, server = {}, client = {}, routerOptions, dealerOptions }: Plan = {}): Promise<Fleet> {
+  const port = kept(new ZmtpTransport(server).router({ ...QUIET, ...routerOptions }));
+  const endpoint = await port.bind(TCP);
+  const relay = kept(await Relay.to(endpoint));
+  const station = new Station(port);
+  const transport = new ZmtpTransport(client);
+  const clients = Array.from({ length: count }, (_, index) => {
+    const dealer = kept(transport.dealer({ ...QUIET, routingId: Buffer.from(`d${index}`), ...dealerOptions }));
+    dealer.connect(relay.endpoint);
+    return new Station(dealer);
+  });
+  for (const one of clients) one.tell('hello');
+  await station.received(count);
+  return { server: station, clients, relay };
+}
+
+/** The peer of this name, as the router knows it. */
+function peerOf({ server }: Fleet, name: string) {
+  return server.messages.find(({ peer }) => peer.key === name)!.peer;
+}
+
+/** One frame of lanes. */
+function frame(kind: number, [lane, size]: Numbers, payload = ''): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  writeLaneHeader(header, 0, kind, lane, size);
+  return Buffer.concat([header, Buffer.from(payload, 'latin1')]);
+}
+
+/** Somebody who claims to have lanes; resolves to what the router said when it has cut the connection. */
+function pretender(endpoint: string, ...parts: readonly Uint8Array[]) {
+  const socket = connect(Number(/\d+$/.exec(endpoint)?.[0]), '127.0.0.1');
+  let heard = '';
+  const waiters: (() => void)[] = [];
+  socket.on('data', (chunk: Buffer) => {
+    heard += chunk.toString('latin1');
+    for (const wake of waiters) wake();
+  });
+  socket.on('error', () => undefined);
+  socket.write(Buffer.concat([PREAMBLE, ...parts]));
+  onTestFinished(() => void socket.destroy());
+  return {
+    socket,
+    closed: new Promise<string>((resolve) => socket.once('close', () => resolve(heard))),
+    hears: (text: string) =>
+      new Promise<void>((resolve) => {
+        const wake = () => {
+          if (heard.includes(text)) resolve();
+        };
+        waiters.push(wake);
+        wake();
+      }),
+  };
+}
+
+describe('sockets that connect to one endpoint', () => {
+  it('share a connection there, once the first has learned that they may', async () => {
+    const all = await fleet({ count: 20 });
+    expect(all.relay.connections).toBe(2);
+    for (const [index, one] of all.clients.entries()) {
+      all.server.say(peerOf(all, `d${index}`), `for ${index}`);
+      expect((await one.message(0)).text).toBe(`for ${index}`);
+    }
+    expect(all.server.gone).toEqual([]);
+  });
+
+  it.each<[string, Plan]>([
+    ['theirs does not want it', { server: { lanes: false } }],
+    ['ours does not want it', { client: { lanes: false } }],
+  ])('have one each when %s', async (_, plan) => {
+    expect((await fleet(plan)).relay.connections).toBe(4);
+  });
+
+  it('have one each to libzmq, which is told of lanes and takes no notice', async () => {
+    const zmq = zmqTransport();
+    await zmq.load();
+    const port = kept(zmq.router(QUIET));
+    const relay = kept(await Relay.to(await port.bind(TCP)));
+    const station = new Station(port);
+    const transport = new ZmtpTransport();
+    const dealers = Array.from({ length: 3 }, () => {
+      const dealer = kept(transport.dealer(QUIET));
+      dealer.connect(relay.endpoint);
+      return new Station(dealer);
+    });
+    for (const [index, one] of dealers.entries()) one.tell(`hello ${index}`);
+    await station.received(3);
+    for (const { peer } of station.messages) station.say(peer, 'welcome');
+    await Promise.all(dealers.map((one) => one.received(1)));
+    expect(relay.connections).toBe(3);
+  });
+
+  it('are not held up by a first one that comes to nothing', async () => {
+    const port = kept(new ZmtpTransport().router({ ...QUIET, curve: { role: 'server', keys: newKeys() } }));
+    const endpoint = await port.bind(TCP);
+    const failures: string[] = [];
+    const failed = new Promise<void>((resolve) => {
+      const transport = new ZmtpTransport({
+        onConnectionFailed: ({ code }) => {
+          if (failures.push(code) === 3) resolve();
+        },
+      });
+      for (let index = 0; index < 3; index++) kept(transport.dealer(QUIET)).connect(endpoint);
+    });
+    await failed;
+    expect(new Set(failures)).toEqual(new Set(['mechanism']));
+  });
+
+  it('prove who they are one by one, with CURVE', async () => {
+    const [server, client] = [newKeys(), newKeys()];
+    const asked: string[] = [];
+    const authorize = (key: Uint8Array) => {
+      asked.push(Buffer.from(key).toString('hex'));
+      return true;
+    };
+    const all = await fleet({
+      routerOptions: { curve: { role: 'server', keys: server, authorize } },
+      dealerOptions: { curve: { role: 'client', keys: client, serverKey: server.publicKey } },
+    });
+    expect(all.relay.connections).toBe(2);
+    expect(asked).toEqual(new Array(4).fill(Buffer.from(client.publicKey).toString('hex')));
+    expect(all.relay.heard.there).not.toContain('hello');
+  });
+});
+
+describe('a lane', () => {
+  it('ends alone, and its peer is told', async () => {
+    const all = await fleet();
+    await all.clients[2]!.port.close();
+    await all.server.until(() => all.server.gone.length > 0);
+    expect(all.server.gone).toEqual(['d2']);
+    all.server.say(peerOf(all, 'd3'), 'still there');
+    expect((await all.clients[3]!.message(0)).text).toBe('still there');
+    all.server.say(peerOf(all, 'd2'), 'x');
+    expect(all.server.undeliverable).toEqual(['unreachable x']);
+  });
+
+  it('delivers what was said before it ended', async () => {
+    const all = await fleet();
+    all.server.port.pause();
+    const texts = Array.from({ length: 500 }, (_, index) => `${index}|${'x'.repeat(10_000)}`);
+    all.clients[1]!.tell(...texts);
+    const closing = all.clients[1]!.port.close({ lingerMs: 60_000 });
+    all.server.port.resume();
+    await closing;
+    await all.server.until(() => all.server.gone.length > 0);
+    expect(all.server.texts.slice(4)).toEqual(texts);
+  });
+
+  it('that is not read holds back its own sender, and nobody else', async () => {
+    const all = await fleet({ dealerOptions: { highWaterMark: 10_000, peerQueueMaxBytes: 2 ** 30 } });
+    const [, slow, quick] = all.clients as [Station, Station, Station];
+    slow.port.pause();
+    const body = Buffer.alloc(WINDOW_BYTES / 8, 7);
+    const slowPeer = peerOf(all, 'd1');
+    let sent = 0;
+    // Until no window, buffer or queue takes any more.
+    while (all.server.undeliverable.length === 0 && sent < 2000) {
+      for (let index = 0; index < 10; index++, sent++) all.server.port.send(slowPeer, [body]);
+      all.server.say(peerOf(all, 'd2'), 'quick');
+      await quick.received(sent / 10);
+    }
+    expect(all.server.undeliverable.length).toBeGreaterThan(0);
+    const lost = all.server.undeliverable.length;
+    expect(slow.messages.length).toBe(0);
+    expect(quick.messages.length).toBe(sent / 10);
+    slow.port.resume();
+    await slow.received(sent - lost);
+    expect(slow.messages.every(({ frames }) => frames[0]!.length === body.length)).toBe(true);
+  });
+
+  it('carries messages of any size', async () => {
+    const all = await fleet();
+    const body = Buffer.alloc(5 * WINDOW_BYTES + 17, 'abcdefg');
+    all.clients[1]!.port.send(peerOf(all, 'd1'), [body]);
+    await all.server.received(5);
+    expect(Buffer.compare(all.server.messages[4]!.frames[0]!, body)).toBe(0);
+  });
+});
+
+describe('a connection under lanes', () => {
+  it('takes what many say in one turn as one write', async () => {
+    const all = await fleet();
+    const write = vi.spyOn(Socket.prototype, 'write');
+    for (const name of ['d1', 'd2', 'd3'])
+      for (let count = 0; count < 10; count++) all.server.say(peerOf(all, name), 'x');
+    await Promise.all(all.clients.slice(1).map((one) => one.received(10)));
+    const own = write.mock.calls.map(([bytes]) => (bytes as Uint8Array).length);
+    // The second one is the relay's.
+    expect(own).toEqual([117, 117]);
+  });
+
+  it('that is cut takes all its lanes with it; they come back on a new one', async () => {
+    const all = await fleet();
+    all.relay.cut();
+    await all.server.until(() => all.server.gone.length === 4);
+    for (const one of all.clients) await one.until(() => one.gone.length === 1);
+    for (const one of all.clients) one.tell('again');
+    await all.server.received(8);
+    expect(new Set(all.server.messages.slice(4).map(({ peer }) => peer.key))).toEqual(
+      new Set(['d0', 'd1', 'd2', 'd3']),
+    );
+  });
+
+  it('ends with the last lane', async () => {
+    const all = await fleet();
+    const closed = new Promise((resolve) => {
+      const end = vi.spyOn(Socket.prototype, 'destroySoon').mockImplementation(function (this: Socket) {
+        end.mockRestore();
+        this.once('close', resolve);
+        this.destroySoon();
+      });
+    });
+    await Promise.all(all.clients.slice(1).map((one) => one.port.close()));
+    await closed;
+  });
+
+  it('without lanes is ended after the time for a handshake', async () => {
+    const clock = new ManualClock();
+    const port = kept(new ZmtpTransport({ clock, handshakeTimeoutMs: 5000 }).router(QUIET));
+    const endpoint = await port.bind(TCP);
+    const { hears, closed } = pretender(endpoint);
+    await hears(Buffer.from(PREAMBLE).toString('latin1'));
+    clock.advance(4999);
+    expect(clock.nextDeadline).toBe(clock.now() + 1);
+    clock.advance(1);
+    await closed;
+  });
+
+  it.each<[string, Buffer]>([
+    ['speaks another version', Buffer.from('x')],
+    ['says what is no frame', frame(9, [1, 0])],
+    ['opens lanes backwards', Buffer.concat([frame(KIND.open, [2, 0]), frame(KIND.open, [1, 0])])],
+    ['speaks in a lane it never opened', frame(KIND.data, [1, 1], 'x')],
+    ['grants what it was never asked', frame(KIND.window, [7, 100])],
+    [
+      'says more than was allowed',
+      // The message is not taken, and nothing behind it.
+      Buffer.concat([
+        frame(KIND.open, [1, 0]),
+        frame(KIND.data, [1, 2 ** 31]),
+        fromHex(LIBZMQ.greeting, LIBZMQ.ready, wire('x')),
+        Buffer.alloc(2 * WINDOW_BYTES),
+      ]),
+    ],
+  ])('is cut when the other side %s', async (title, bytes) => {
+    const port = kept(new ZmtpTransport().router(QUIET));
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    // So that nothing is read, and nothing granted again.
+    port.pause();
+    if (title === 'speaks another version') {
+      const socket = connect(Number(/\d+$/.exec(endpoint)?.[0]), '127.0.0.1');
+      socket.on('error', () => undefined).resume();
+      onTestFinished(() => void socket.destroy());
+      socket.write('LANES/2\n');
+      await new Promise((resolve) => socket.once('close', resolve));
+    } else await pretender(endpoint, bytes).closed;
+    expect(station.messages).toEqual([]);
+  });
+
+  it('refuses lanes beyond the connections that are allowed', async () => {
+    const port = kept(new ZmtpTransport({ connectionsMax: 3 }).router(QUIET));
+    const endpoint = await port.bind(TCP);
+    const opens = [1, 2, 3, 4, 5].map((lane) => frame(KIND.open, [lane, 0]));
+    const { hears, socket } = pretender(endpoint, ...opens);
+    await hears(frame(KIND.reset, [4, 0]).toString('latin1'));
+    await hears(frame(KIND.reset, [5, 0]).toString('latin1'));
+    socket.destroy();
+  });
+
+  it('does not keep a port from closing', async () => {
+    const all = await fleet();
+    await all.server.port.close();
+    await Promise.all(all.clients.map((one) => one.until(() => one.gone.length === 1)));
+  });
+});

@@ -1,0 +1,295 @@
+/** The connection under many lanes: one read and one write for all of them. */
+import type { Socket } from 'node:net';
+import { GREETING_BYTES } from '../parts/greeting.js';
+import { HEADER_BYTES, KIND, LaneFrameReader, PREAMBLE, writeLaneHeader } from '../parts/lane-frames.js';
+import type { ControlKind, LaneFrameSink } from '../parts/lane-frames.js';
+import type { Flushing, Turns } from '../turn.js';
+import { deadlineOf } from '../watch.js';
+import type { Watch, Watched } from '../watch.js';
+import { Lane } from './lane.js';
+import type { LaneCarrier } from './lane.js';
+
+/** Bytes of one write, and of one lane in it, while others wait. */
+const WRITE_BYTES = 2 ** 20;
+const LANE_BYTES = 2 ** 18;
+/** From this size on bytes are passed on as they are. */
+const REFERENCE_BYTES = 8192;
+/** Frames without payload that wait to be written; a peer that causes more and reads none is cut. */
+const CONTROLS_MAX = 100_000;
+
+/** What a carrier is made with, and tells. */
+export interface CarrierHost {
+  readonly turns: Turns;
+  readonly watch: Watch;
+  /** How long it may stand without lanes. Milliseconds. */
+  readonly idleMs: number;
+  /** Whether one more lane may be opened by the other side. */
+  readonly hasRoom: boolean;
+  /** The other side has opened a lane. */
+  onLane(lane: Lane): void;
+  /** No lane stands, and none will: the connection is over, or the last one of the opener's is. Once. */
+  onClosed(): void;
+}
+
+/** A frame to write. */
+interface Item {
+  readonly kind: number;
+  readonly lane: number;
+  readonly size: number;
+  readonly bytes: Uint8Array | undefined;
+}
+
+/** One end of it. The opener has connected for the sake of lanes; the acceptor was an ordinary connection until the preamble came. */
+export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Watched {
+  readonly #socket: Socket;
+  readonly #opener: boolean;
+  readonly #host: CarrierHost;
+  readonly #reader = new LaneFrameReader(this);
+  readonly #lanes = new Map<number, Lane>();
+  readonly #dirty = new Set<Lane>();
+  #controls: Item[] = [];
+  /** What comes before the first frame: the opener's greeting of ZMTP, which the acceptor has said before it knew, and the preamble. */
+  readonly #expected: Uint8Array;
+  #matched = 0;
+  /** The other side is known to speak of lanes. */
+  #ready = false;
+  #lastLane = 0;
+  readonly #deadline = deadlineOf(this);
+  #scheduled = false;
+  #writing = false;
+  #done: ((error?: Error | null) => void)[] = [];
+  #error: Error | undefined;
+  #ended = false;
+
+  constructor(socket: Socket, role: 'opener' | 'acceptor', host: CarrierHost) {
+    this.#socket = socket;
+    this.#opener = role === 'opener';
+    this.#host = host;
+    this.#expected = this.#opener ? Uint8Array.from([...new Uint8Array(GREETING_BYTES), ...PREAMBLE]) : PREAMBLE;
+    socket.on('data', (chunk) => {
+      this.receive(chunk);
+    });
+    socket.on('end', () => socket.destroy());
+    socket.on('error', (error) => {
+      this.#error ??= error;
+    });
+    socket.on('close', () => {
+      this.#onClose();
+    });
+    socket.write(PREAMBLE);
+    this.#rest();
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#socket.remoteAddress;
+  }
+
+  /** The opener's: one more lane. */
+  open(): Lane {
+    const lane = new Lane(++this.#lastLane, this);
+    this.control(KIND.open, lane.number, 0);
+    this.#lanes.set(lane.number, lane);
+    this.#host.watch.set(this.#deadline, Infinity);
+    return lane;
+  }
+
+  /** Ends the connection, which no lane needs any more. Who does not read what was said last is cut. */
+  finish(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#host.watch.set(this.#deadline, Infinity);
+    this.#flush();
+    if (this.#socket.writableLength > 0) this.#socket.destroy();
+    else this.#socket.destroySoon();
+    this.#host.onClosed();
+  }
+
+  /** @internal Called by the watch: there were no lanes for too long. */
+  onDeadline(): void {
+    this.finish();
+  }
+
+  /** @internal Bytes from the connection. */
+  receive(chunk: Uint8Array): void {
+    let at = 0;
+    for (; this.#matched < this.#expected.length && at < chunk.length; this.#matched++, at++) {
+      const isGreeting = this.#opener && this.#matched < GREETING_BYTES;
+      if (!isGreeting && chunk[at] !== this.#expected[this.#matched]) {
+        this.onFault('no preamble of lanes');
+        return;
+      }
+    }
+    if (this.#matched < this.#expected.length) return;
+    if (!this.#ready) {
+      this.#ready = true;
+      this.#schedule();
+    }
+    this.#reader.push(at === 0 ? chunk : chunk.subarray(at));
+  }
+
+  /** @internal */
+  wake(lane: Lane): void {
+    this.#dirty.add(lane);
+    this.#schedule();
+  }
+
+  /** @internal */
+  control(kind: ControlKind, lane: number, size: number): void {
+    this.#controls.push({ kind, lane, size, bytes: undefined });
+    if (this.#controls.length > CONTROLS_MAX) this.onFault('what is said is not read');
+    else this.#schedule();
+  }
+
+  /** @internal */
+  forget(lane: Lane): void {
+    this.#dirty.delete(lane);
+    if (!this.#lanes.delete(lane.number) || this.#lanes.size > 0 || this.#ended) return;
+    if (this.#opener) this.finish();
+    else this.#rest();
+  }
+
+  /** @internal */
+  onControl(kind: ControlKind, number: number, size: number): void {
+    if (kind === KIND.open) {
+      this.#accept(number);
+      return;
+    }
+    const lane = this.#find(number);
+    if (kind === KIND.window) lane?.grant(size);
+    else lane?.onTheirEnd(kind === KIND.end ? 'end' : 'reset');
+  }
+
+  /** @internal */
+  onData(number: number, bytes: Uint8Array): void {
+    if (this.#find(number)?.receive(bytes) === false) this.onFault(`more in lane ${number} than was allowed`);
+  }
+
+  /** @internal */
+  onFault(text: string): void {
+    this.#reader.stop();
+    this.#error ??= new Error(`lanes: ${text}`);
+    this.#socket.destroy();
+  }
+
+  /** @internal At the end of a turn. */
+  onFlush(): void {
+    this.#scheduled = false;
+    this.#flush();
+  }
+
+  #accept(number: number): void {
+    if (this.#opener || number <= this.#lastLane) {
+      this.onFault(`lane ${number} opened out of order`);
+      return;
+    }
+    this.#lastLane = number;
+    if (!this.#host.hasRoom || this.#ended) {
+      this.control(KIND.reset, number, 0);
+      return;
+    }
+    const lane = new Lane(number, this);
+    this.#lanes.set(number, lane);
+    this.#host.watch.set(this.#deadline, Infinity);
+    this.#host.onLane(lane);
+  }
+
+  /** What is still said to a lane that is over is nobody's. */
+  #find(number: number): Lane | undefined {
+    const lane = this.#lanes.get(number);
+    if (lane === undefined && number > this.#lastLane) this.onFault(`lane ${number} was never opened`);
+    return lane;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#writing || !this.#ready) return;
+    this.#scheduled = true;
+    this.#host.turns.flushLater(this);
+  }
+
+  #flush(): void {
+    if (this.#writing || !this.#ready || this.#socket.destroyed) return;
+    // An end is said behind the last bytes of its lane, and an opening before the first: hence twice.
+    const items = this.#takeControls();
+    this.#takeData(items);
+    items.push(...this.#takeControls());
+    const parts = encodeItems(items);
+    const last = parts.length - 1;
+    if (last < 0) return;
+    this.#writing = true;
+    if (last > 0) this.#socket.cork();
+    for (let index = 0; index < last; index++) this.#socket.write(parts[index] as Uint8Array);
+    this.#socket.write(parts[last] as Uint8Array, this.#onWritten);
+    if (last > 0) this.#socket.uncork();
+  }
+
+  #takeControls(): Item[] {
+    const controls = this.#controls;
+    this.#controls = [];
+    return controls;
+  }
+
+  #takeData(items: Item[]): void {
+    let bytes = 0;
+    for (const lane of this.#dirty) {
+      if (bytes >= WRITE_BYTES) return;
+      this.#dirty.delete(lane);
+      for (let left = LANE_BYTES; lane.writable && left > 0;) {
+        const part = lane.take(left);
+        if (part === undefined) break;
+        left -= part.bytes.length;
+        bytes += part.bytes.length;
+        items.push({ kind: KIND.data, lane: lane.number, size: part.bytes.length, bytes: part.bytes });
+        if (part.done !== undefined) this.#done.push(part.done);
+      }
+      lane.taken();
+      // Behind the others.
+      if (lane.writable) this.#dirty.add(lane);
+    }
+  }
+
+  readonly #onWritten = (error?: Error | null): void => {
+    this.#writing = false;
+    const done = this.#done;
+    this.#done = [];
+    for (const tell of done) tell(error);
+    if (this.#dirty.size > 0 || this.#controls.length > 0) this.#schedule();
+  };
+
+  #rest(): void {
+    const { watch, idleMs } = this.#host;
+    watch.set(this.#deadline, watch.now() + idleMs);
+  }
+
+  #onClose(): void {
+    this.#reader.stop();
+    for (const lane of this.#lanes.values()) lane.break(this.#error);
+    this.finish();
+  }
+}
+
+/** Headers and small payloads side by side in one buffer, large ones by reference. */
+function encodeItems(items: readonly Item[]): Uint8Array[] {
+  let bytes = 0;
+  for (const item of items) bytes += HEADER_BYTES + (isCopied(item) ? item.size : 0);
+  const buffer = Buffer.allocUnsafe(bytes);
+  const parts: Uint8Array[] = [];
+  let [from, at] = [0, 0];
+  for (const item of items) {
+    const { kind, lane, size, bytes: payload } = item;
+    at = writeLaneHeader(buffer, at, kind, lane, size);
+    if (payload === undefined) continue;
+    if (isCopied(item)) {
+      buffer.set(payload, at);
+      at += payload.length;
+    } else {
+      parts.push(buffer.subarray(from, at), payload);
+      from = at;
+    }
+  }
+  if (at > from) parts.push(buffer.subarray(from, at));
+  return parts;
+}
+
+function isCopied({ bytes }: Item): boolean {
+  return bytes !== undefined && bytes.length < REFERENCE_BYTES;
+}

@@ -1,0 +1,215 @@
+/** One stream among the many of a carrier, in the shape of a socket. */
+import { Fifo } from '@proj/transport/adapter';
+import { KIND } from '../parts/lane-frames.js';
+import type { ControlKind } from '../parts/lane-frames.js';
+import type { Wire } from '../wire.js';
+
+/** Bytes that may be under way in one direction of a lane, unread by the other side. */
+export const WINDOW_BYTES = 2 ** 20;
+
+/** The connection that carries a lane. */
+export interface LaneCarrier {
+  readonly remoteAddress: string | undefined;
+  /** The lane has something to write. */
+  wake(lane: Lane): void;
+  /** Sends a frame without payload, behind what was written before. */
+  control(kind: ControlKind, lane: number, size: number): void;
+  /** The lane is over for both sides. */
+  forget(lane: Lane): void;
+}
+
+/** Bytes to write. */
+interface Part {
+  bytes: Uint8Array;
+  readonly done: ((error?: Error | null) => void) | undefined;
+}
+
+type Listener = (value?: never) => void;
+
+/** See {@link Wire}. What it writes goes out with the carrier's next write; what it does not read holds back its own sender alone. */
+export class Lane implements Wire {
+  readonly number: number;
+  readonly #carrier: LaneCarrier;
+  readonly #listeners = new Map<string, Listener>();
+  readonly #waiting = new Fifo<Part>();
+  #waitingBytes = 0;
+  /** Bytes that the other side still takes. */
+  #credit = WINDOW_BYTES;
+  /** How our direction ends once all is written. */
+  #ending: 'end' | 'reset' | undefined;
+  #ended = false;
+  readonly #unread = new Fifo<Uint8Array>();
+  /** Bytes that the other side may still send. */
+  #allowance = WINDOW_BYTES;
+  /** Bytes read since it was told. */
+  #read = 0;
+  #paused = false;
+  #theirEnd: 'none' | 'end' | 'reset' | 'told' = 'none';
+  #over = false;
+
+  constructor(number: number, carrier: LaneCarrier) {
+    this.number = number;
+    this.#carrier = carrier;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#carrier.remoteAddress;
+  }
+
+  get writableLength(): number {
+    return this.#waitingBytes;
+  }
+
+  on(event: string, listener: (value: never) => void): void {
+    this.#listeners.set(event, listener as Listener);
+  }
+
+  write(bytes: Uint8Array, done?: (error?: Error | null) => void): void {
+    if (this.#over || this.#ending !== undefined) return;
+    this.#waiting.push({ bytes, done });
+    this.#waitingBytes += bytes.length;
+    this.#carrier.wake(this);
+  }
+
+  /** All that is written in one turn goes out in one write anyway. */
+  cork(): void {}
+
+  uncork(): void {}
+
+  end(): void {
+    this.#endWith('end');
+  }
+
+  destroySoon(): void {
+    this.#endWith('reset');
+  }
+
+  destroy(): void {
+    if (this.#over) return;
+    if (this.#theirEnd !== 'reset') this.#carrier.control(KIND.reset, this.number, 0);
+    this.#finish();
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    while (!this.#isHeld()) {
+      const bytes = this.#unread.shift();
+      if (bytes === undefined) break;
+      this.#deliver(bytes);
+    }
+    this.#tellEnd();
+  }
+
+  /** The carrier looks after its connection, by whoever of its lanes beats. */
+  setKeepAlive(): void {}
+
+  /** @internal For the carrier: true while there is something to write that may be written. */
+  get writable(): boolean {
+    return !this.#over && this.#waiting.length > 0 && this.#credit > 0;
+  }
+
+  /** @internal For the carrier: the next bytes, at most so many, and whom to tell when they are written. */
+  take(atMost: number): Part | undefined {
+    const part = this.#waiting.peek();
+    if (part === undefined) return undefined;
+    const { bytes } = part;
+    const size = Math.min(bytes.length, atMost, this.#credit);
+    this.#credit -= size;
+    this.#waitingBytes -= size;
+    if (size === bytes.length) return this.#waiting.shift();
+    part.bytes = bytes.subarray(size);
+    return { bytes: bytes.subarray(0, size), done: undefined };
+  }
+
+  /** @internal For the carrier: it has taken what it could. */
+  taken(): void {
+    if (this.#waiting.length === 0 && this.#ending !== undefined && !this.#ended) this.#sayEnd();
+  }
+
+  /** @internal The other side takes more. */
+  grant(bytes: number): void {
+    // More than a window is never owed: a liar's credit does not grow for ever.
+    this.#credit = Math.min(this.#credit + bytes, WINDOW_BYTES);
+    if (this.writable) this.#carrier.wake(this);
+  }
+
+  /** @internal Bytes came. False when they are more than was allowed. */
+  receive(bytes: Uint8Array): boolean {
+    this.#allowance -= bytes.length;
+    if (this.#allowance < 0 || this.#theirEnd !== 'none') return false;
+    if (this.#isHeld() || this.#unread.length > 0) this.#unread.push(bytes);
+    else this.#deliver(bytes);
+    return true;
+  }
+
+  /** @internal The other side ended its direction, or all of it. */
+  onTheirEnd(how: 'end' | 'reset'): void {
+    if (this.#theirEnd === 'none' || (this.#theirEnd === 'end' && how === 'reset')) this.#theirEnd = how;
+    this.#tellEnd();
+    // Told before: now only the close is due.
+    if (how === 'reset' && this.#theirEnd === 'told') this.#finish();
+  }
+
+  /** @internal The carrier is gone. */
+  break(error: Error | undefined): void {
+    if (this.#over) return;
+    if (error !== undefined) this.#emit('error', error);
+    this.#finish();
+  }
+
+  #isHeld(): boolean {
+    return this.#paused || this.#over;
+  }
+
+  #endWith(how: 'end' | 'reset'): void {
+    if (this.#over || this.#ended) return;
+    this.#ending = how;
+    if (this.#waiting.length === 0) this.#sayEnd();
+  }
+
+  #sayEnd(): void {
+    this.#ended = true;
+    this.#carrier.control(this.#ending === 'reset' ? KIND.reset : KIND.end, this.number, 0);
+    if (this.#ending === 'reset' || this.#theirEnd !== 'none') this.#finish();
+  }
+
+  #deliver(bytes: Uint8Array): void {
+    this.#read += bytes.length;
+    if (this.#read >= WINDOW_BYTES / 2 && this.#theirEnd === 'none') {
+      this.#carrier.control(KIND.window, this.number, this.#read);
+      this.#allowance += this.#read;
+      this.#read = 0;
+    }
+    this.#emit('data', bytes);
+  }
+
+  /** Behind everything that came before it. */
+  #tellEnd(): void {
+    const how = this.#theirEnd;
+    if (how === 'none' || how === 'told' || this.#unread.length > 0 || this.#isHeld()) return;
+    this.#theirEnd = 'told';
+    if (how === 'end') this.#emit('end');
+    if (how === 'reset' || this.#ended) this.#finish();
+  }
+
+  #finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#carrier.forget(this);
+    for (let part = this.#waiting.shift(); part !== undefined; part = this.#waiting.shift())
+      part.done?.(new Error('the lane was closed'));
+    this.#waitingBytes = 0;
+    // As sockets do: never from inside the call that closes it.
+    process.nextTick(() => {
+      this.#emit('close');
+    });
+  }
+
+  #emit(event: string, value?: unknown): void {
+    this.#listeners.get(event)?.(value as never);
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * Lanes, the bytes: many streams over one connection, between ends that both know them (docs/protocols/zmtp.md, "Lanes").
+ *
+ *     connection = preamble *frame
+ *     preamble   = "LANES/1" LF
+ *     frame      = kind lane size *OCTET    ; payload of `size` octets in DATA only
+ *     kind       = %x01 / %x02 / %x03 / %x04 / %x05
+ *     lane       = 4OCTET                    ; number, big-endian
+ *     size       = 4OCTET                    ; DATA: octets that follow; WINDOW: octets granted; otherwise 0
+ */
+
+/** What the opener sends first, and the acceptor answers with. No greeting of ZMTP begins like it. */
+export const PREAMBLE = Uint8Array.from('LANES/1\n', (character) => character.charCodeAt(0));
+
+/** Bytes of a frame before its payload. */
+export const HEADER_BYTES = 9;
+
+/** Kinds of frames. */
+export const KIND = {
+  /** The opener begins a lane; numbers only grow. */
+  open: 1,
+  data: 2,
+  /** Nothing more comes in this direction. */
+  end: 3,
+  /** The lane is over in both directions; or it was refused. */
+  reset: 4,
+  /** So many more bytes may come than was said before. */
+  window: 5,
+} as const;
+
+/** A frame without payload. */
+export type ControlKind = typeof KIND.open | typeof KIND.end | typeof KIND.reset | typeof KIND.window;
+
+/** Writes a header; returns where it ends. */
+export function writeLaneHeader(target: Uint8Array, at: number, kind: number, lane: number, size: number): number {
+  target[at] = kind;
+  writeNumber(target, at + 1, lane);
+  writeNumber(target, at + 5, size);
+  return at + HEADER_BYTES;
+}
+
+function writeNumber(target: Uint8Array, at: number, value: number): void {
+  target[at] = value >>> 24;
+  target[at + 1] = value >>> 16;
+  target[at + 2] = value >>> 8;
+  target[at + 3] = value;
+}
+
+function readNumber(bytes: Uint8Array, at: number): number {
+  const [a = 0, b = 0, c = 0, d = 0] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+  return a * 0x1000000 + ((b << 16) | (c << 8) | d);
+}
+
+/** Where what was read goes. */
+export interface LaneFrameSink {
+  onControl(kind: ControlKind, lane: number, size: number): void;
+  /** A piece of a DATA frame, as it came; shares memory with the chunk. */
+  onData(lane: number, bytes: Uint8Array): void;
+  /** These are no frames; nothing more is read. */
+  onFault(text: string): void;
+}
+
+/** Cuts the bytes of a connection, behind the preamble, into frames. Keeps a header at most. */
+export class LaneFrameReader {
+  readonly #sink: LaneFrameSink;
+  readonly #header = new Uint8Array(HEADER_BYTES);
+  #headerBytes = 0;
+  /** Of the DATA frame under way. */
+  #lane = 0;
+  #left = 0;
+  #broken = false;
+
+  constructor(sink: LaneFrameSink) {
+    this.#sink = sink;
+  }
+
+  /** Takes the next bytes. The sink may end the reading by {@link stop}. */
+  push(chunk: Uint8Array): void {
+    let at = 0;
+    while (at < chunk.length && !this.#broken) {
+      if (this.#left > 0) {
+        const end = Math.min(chunk.length, at + this.#left);
+        this.#left -= end - at;
+        this.#sink.onData(this.#lane, chunk.subarray(at, end));
+        at = end;
+      } else if (this.#headerBytes === 0 && chunk.length - at >= HEADER_BYTES) {
+        this.#take(chunk, at);
+        at += HEADER_BYTES;
+      } else {
+        this.#header[this.#headerBytes++] = chunk[at++] as number;
+        if (this.#headerBytes < HEADER_BYTES) continue;
+        this.#headerBytes = 0;
+        this.#take(this.#header, 0);
+      }
+    }
+  }
+
+  /** Reads nothing more. */
+  stop(): void {
+    this.#broken = true;
+  }
+
+  #take(bytes: Uint8Array, at: number): void {
+    const kind = bytes[at] as number;
+    const lane = readNumber(bytes, at + 1);
+    const size = readNumber(bytes, at + 5);
+    if (kind === KIND.data) {
+      this.#lane = lane;
+      this.#left = size;
+    } else if (kind === KIND.open || kind === KIND.end || kind === KIND.reset || kind === KIND.window) {
+      this.#sink.onControl(kind, lane, size);
+    } else {
+      this.stop();
+      this.#sink.onFault(`a frame of kind ${kind}`);
+    }
+  }
+}
