@@ -1,3 +1,4 @@
+import { copyFile } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
@@ -5,9 +6,13 @@ export default defineConfig({
     main: 'src/main.ts',
     load: 'src/load.ts',
     'chain-process': 'src/chain/process.ts',
+    'bare-emqp': 'src/bare-emqp.ts',
     'bare-mdp': 'src/bare-mdp.ts',
     'bare-nfp': 'src/bare-nfp.ts',
     'bare-ppp': 'src/bare-ppp.ts',
+    'emqp-broker': 'src/emqp-broker.ts',
+    'emqp-jobs': 'src/emqp-jobs.ts',
+    'emqp-manager': 'src/emqp-manager.ts',
     'mdp-broker': 'src/mdp-broker.ts',
     'mdp-broker-zmtp': 'src/mdp-broker-zmtp.ts',
     'nfp-broker': 'src/nfp-broker.ts',
@@ -16,6 +21,8 @@ export default defineConfig({
   },
   format: ['esm'],
   clean: true,
+  // What the processes of a job manager run is found beside the code that starts them.
+  onSuccess: () => copyFile('../packages/worker/src/emqp/job-process.mjs', 'dist/job-process.mjs'),
   target: 'node20',
   platform: 'node',
   noExternal: [/^@proj\//, 'zod'],

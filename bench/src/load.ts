@@ -6,7 +6,7 @@ import { Context, Dealer } from 'zeromq';
 import type { Endpoints } from './process-under-test.js';
 
 /** Protocols there is load for. */
-export type Protocol = 'mdp' | 'nfp' | 'ppp';
+export type Protocol = 'emqp' | 'mdp' | 'nfp' | 'ppp';
 
 /** What a load process is told on its command line, as JSON. */
 export interface LoadPlan {
@@ -24,8 +24,8 @@ interface Dialect {
   request(body: Buffer): Buffer[];
   /** Messages a client gets for each request. */
   readonly answers: number;
-  /** The reply to a request, `undefined` for anything else. */
-  reply(frames: Buffer[]): Buffer[] | undefined;
+  /** The messages with which a worker answers one of the middle: none for anything but a request, or what begins its work. */
+  replies(frames: Buffer[]): readonly Buffer[][];
 }
 
 const plan = JSON.parse(process.argv[2] ?? '{}') as LoadPlan;
@@ -45,14 +45,32 @@ const nfp = {
   accepted: Buffer.from('201'),
   uuid: () => Buffer.from((jobs++).toString(16).padStart(32, '0')),
 };
+const emqp = {
+  opening: (command: string, id = emqpId()) => [Buffer.alloc(0), Buffer.from('eMQP/1.0'), Buffer.from(command), id],
+  queue: Buffer.from('default'),
+  headers: Buffer.from('reply-requested'),
+};
 const dialects: Record<Protocol, Dialect> = {
+  emqp: {
+    ready: [...emqp.opening('INFORM'), Buffer.from('[[10, "default"]]'), Buffer.from('worker')],
+    heartbeat: [...emqp.opening('HEARTBEAT'), Buffer.from('1795199684.5464654')],
+    heartbeatMs: 3000,
+    request: (body) => [...emqp.opening('REQUEST'), emqp.queue, emqp.headers, body],
+    // That the broker has accepted it, and the result.
+    answers: 2,
+    replies: ([, , command, id, , , body]) => {
+      if (String(command) === 'ACK') return [emqp.opening('READY')];
+      if (String(command) !== 'REQUEST') return [];
+      return [[...emqp.opening('REPLY'), body, id] as Buffer[], emqp.opening('READY')];
+    },
+  },
   mdp: {
     ready: [mdp.worker, Buffer.from([1]), mdp.service],
     heartbeat: [mdp.worker, Buffer.from([5])],
     heartbeatMs: 2500,
     request: (body) => [mdp.client, Buffer.from([1]), mdp.service, body],
     answers: 1,
-    reply: (frames) => (frames.length < 5 ? undefined : [mdp.worker, Buffer.from([4]), ...frames.slice(2)]),
+    replies: (frames) => (frames.length < 5 ? [] : [[mdp.worker, Buffer.from([4]), ...frames.slice(2)]]),
   },
   nfp: {
     ready: [nfp.empty, nfp.worker, Buffer.from('0x01'), nfp.service],
@@ -61,10 +79,10 @@ const dialects: Record<Protocol, Dialect> = {
     request: (body) => [nfp.empty, nfp.client, nfp.post, nfp.service, nfp.any, nfp.uuid(), body],
     // The broker says whom it has asked, and the worker that it has accepted.
     answers: 2,
-    reply: ([empty, , command, client, , uuid, body]) =>
+    replies: ([empty, , command, client, , uuid, body]) =>
       command?.equals(nfp.post) === true
-        ? ([empty, nfp.worker, nfp.response, client, empty, uuid, nfp.accepted, body] as Buffer[])
-        : undefined,
+        ? [[empty, nfp.worker, nfp.response, client, empty, uuid, nfp.accepted, body] as Buffer[]]
+        : [],
   },
   ppp: {
     ready: [Buffer.from([1])],
@@ -72,10 +90,14 @@ const dialects: Record<Protocol, Dialect> = {
     heartbeatMs: 1000,
     request: (body) => [Buffer.alloc(0), body],
     answers: 1,
-    reply: (frames) => (frames.length < 3 ? undefined : frames),
+    replies: (frames) => (frames.length < 3 ? [] : [frames]),
   },
 };
 const dialect = dialects[plan.protocol];
+
+function emqpId(): Buffer {
+  return Buffer.from(`00000000-0000-4000-8000-${(jobs++).toString(16).padStart(12, '0')}`);
+}
 
 function dealer(endpoint: string): Dealer {
   const socket = new Dealer({ context, linger: 0, sendHighWaterMark: 100_000, receiveHighWaterMark: 100_000 });
@@ -91,8 +113,7 @@ async function work(): Promise<void> {
   const send = (frames: Buffer[]): Promise<void> => (sending = sending.then(() => socket.send(frames)));
   const heartbeat = setInterval(() => void send(dialect.heartbeat), dialect.heartbeatMs);
   for await (const frames of socket as AsyncIterable<Buffer[]>) {
-    const reply = dialect.reply(frames);
-    if (reply !== undefined) await send(reply);
+    for (const reply of dialect.replies(frames)) await send(reply);
   }
   clearInterval(heartbeat);
 }

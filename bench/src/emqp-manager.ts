@@ -1,0 +1,16 @@
+/** Our job manager as a measured process: eight slots, real processes, otherwise the settings users get. */
+import { EmqpJobManager } from '@proj/worker';
+import { serveMeasurements } from './process-under-test.js';
+
+const workers = process.env['PROJ_BENCH_BACKEND'] ?? '';
+const manager = new EmqpJobManager({
+  endpoints: [workers],
+  handlers: new URL('./emqp-jobs.js', import.meta.url),
+  concurrency: 8,
+});
+await manager.start();
+serveMeasurements(
+  { clients: '', workers },
+  () => manager.stats()?.free ?? 0,
+  () => manager.close(),
+);
