@@ -8,7 +8,6 @@ import { measureChains } from './chain/measure.js';
 import type { Protocol } from './load.js';
 import { Rig } from './rig.js';
 import type { Middle, RequestCost } from './rig.js';
-import { nfpBroadcastMicros } from './nfp-engine.js';
 import { measurePzqRates } from './pzq-rates.js';
 import { measurePzqStores } from './pzq-store.js';
 import { compile, NativeLoop } from './native-process.js';
@@ -45,20 +44,6 @@ function engine(): void {
     measured: ten / rate(10, 100_000),
     unit: 'x',
   });
-}
-
-/** Jobs for all workers: each costs what it costs, however many there are. */
-function broadcasts(): void {
-  const relays = 200_000;
-  for (const workers of [100, 10_000]) nfpBroadcastMicros(workers, relays);
-  const pairs = Array.from({ length: ROUNDS }, () => ({
-    few: nfpBroadcastMicros(100, relays),
-    many: nfpBroadcastMicros(10_000, relays),
-  }));
-  const measured = median(pairs.map(({ many }) => many));
-  report({ what: 'NFP engine with codec, job for 10,000 workers of 100 services', measured, unit: 'us/worker' });
-  const ratio = median(pairs.map(({ few, many }) => many / few));
-  report({ what: 'the same over one for 100 workers', measured: ratio, unit: 'x', limit: { atMost: 1.3 } });
 }
 
 /** Our process in the middle and the bare loop it is held against. */
@@ -186,10 +171,7 @@ const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
     await inTheMiddle(EMQP, { atMost: 1.5 });
   },
   // Three messages for each job, one of them JSON: no limit is met yet that would be worth holding it to.
-  nfp: async () => {
-    broadcasts();
-    await inTheMiddle(NFP);
-  },
+  nfp: () => inTheMiddle(NFP),
   zmtp: transports,
   chain: () => measureChains(report, skip),
   ppp: () => inTheMiddle(PPP, { atMost: 1.25 }),
