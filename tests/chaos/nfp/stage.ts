@@ -1,0 +1,173 @@
+/** Jobs at a worker of real processes: proj-worker over a folder, our broker, and a client that remembers what it was told. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { NfpBroker } from '@proj/broker';
+import { fromLatin1, latin1 } from '@proj/frames';
+import type { PeerProcess } from '@proj/testkit';
+import { ROUTER_PEER } from '@proj/transport';
+import type { SocketPort } from '@proj/transport';
+import { zmqTransport } from '@proj/transport/zmq';
+import { afterEach } from 'vitest';
+import { cast } from '../cast.js';
+import type { Cast } from '../cast.js';
+import { program } from '../programs.js';
+import type { Flags } from '../programs.js';
+
+/** No silence decides anything here, on however busy a machine: a killed process ends its connection. */
+const KEEPALIVE_MS = 60_000;
+
+const POST = '0x04';
+const RESPONSE = '0x05';
+const GET = '0x06';
+const EVENT = '0x08';
+
+/** Starts players that end with their test. */
+export interface Stage extends Omit<Cast, 'worker'> {
+  /** A folder that is removed after the test. */
+  folder(): Promise<string>;
+  broker(): Promise<{ readonly broker: NfpBroker; readonly endpoint: string }>;
+  /** A proj-worker that the broker knows, over the folder. */
+  worker(
+    at: { readonly broker: NfpBroker; readonly endpoint: string },
+    store: string,
+    flags?: Flags,
+  ): Promise<PeerProcess>;
+  /** Ends a worker at once; resolves when the broker has noticed, so that the next one of the name is new to it. */
+  kill(broker: NfpBroker, worker: PeerProcess): Promise<void>;
+  client(endpoint: string): Promise<JobClient>;
+}
+
+/** A stage for the tests of the calling file. */
+export function stage(): Stage {
+  const folders: string[] = [];
+  // Registered before the cast's: hooks run in reverse order, so processes end first.
+  afterEach(async () => {
+    for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+  });
+  const players = cast();
+  return {
+    ...players,
+    async folder() {
+      const folder = await mkdtemp(join(tmpdir(), 'nfp-chaos-'));
+      folders.push(folder);
+      return folder;
+    },
+    async broker() {
+      const broker = players.keep(
+        new NfpBroker({ endpoint: 'tcp://127.0.0.1:*', keepaliveIntervalMs: KEEPALIVE_MS, keepaliveMultiplier: 20 }),
+      );
+      const [endpoint = ''] = await broker.start();
+      return { broker, endpoint };
+    },
+    async worker({ broker, endpoint }, store, flags) {
+      const registered = new Promise((resolve) => broker.on('worker-ready', resolve));
+      const names = { protocol: 'nfp', service: 'sample', name: 'sample-1', connect: endpoint };
+      const worker = players.launch(program('worker', { ...names, store, 'heartbeat-ms': KEEPALIVE_MS, ...flags }));
+      await Promise.race([registered, worker.lost()]);
+      return worker;
+    },
+    async kill(broker, worker) {
+      const lost = new Promise((resolve) => broker.on('worker-lost', resolve));
+      worker.kill('SIGKILL');
+      await Promise.all([worker.exit, lost]);
+    },
+    async client(endpoint) {
+      const transport = zmqTransport();
+      await transport.load();
+      return players.keep(
+        new JobClient(transport.dealer({ routingId: fromLatin1('client-1'), lingerMs: 0 }), endpoint),
+      );
+    },
+  };
+}
+
+/** The outcome of a job, as the worker tells it. */
+export interface JobResult {
+  readonly failed: boolean;
+  readonly errors: readonly string[];
+}
+
+/** A client that keeps what each job was answered. */
+export class JobClient {
+  /** Jobs that the worker has accepted. */
+  readonly accepted = new Set<string>();
+  readonly #completed = new Set<string>();
+  readonly #answers = new Map<string, { readonly status: string; readonly body: string }>();
+  readonly #port: SocketPort;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(port: SocketPort, endpoint: string) {
+    this.#port = port;
+    port.connect(endpoint);
+    port.start({
+      onMessage: (_peer, frames) => {
+        this.#hear(frames.map(latin1));
+      },
+      onPeerGone: () => {},
+      onUndeliverable: () => {},
+      onRejected: () => {},
+      onBroken: () => {},
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#port.close();
+  }
+
+  post(uuid: string, task: string, args: readonly unknown[]): void {
+    this.#say(POST, uuid, JSON.stringify({ task, args }));
+  }
+
+  /** Resolves when so many jobs have been accepted. */
+  acceptedSoMany(count: number): Promise<void> {
+    return this.#until(() => this.accepted.size >= count);
+  }
+
+  /** Resolves when so many jobs have been reported as completed. */
+  completedSoMany(count: number): Promise<void> {
+    return this.#until(() => this.#completed.size >= count);
+  }
+
+  /** The result of an accepted job, when there is one; `undefined` when the worker does not know the job. */
+  async result(uuid: string): Promise<JobResult | undefined> {
+    for (;;) {
+      const { status, body } = await this.#get(uuid);
+      if (status === '404') return undefined;
+      if (status === '200') return (JSON.parse(body) as Record<string, JobResult>)['sample-1'];
+      await this.#until(() => this.#completed.has(uuid));
+    }
+  }
+
+  async #get(uuid: string): Promise<{ readonly status: string; readonly body: string }> {
+    this.#answers.delete(uuid);
+    this.#say(GET, uuid, '{}');
+    await this.#until(() => this.#answers.has(uuid));
+    return this.#answers.get(uuid)!;
+  }
+
+  #say(command: string, uuid: string, body: string): void {
+    this.#port.send(ROUTER_PEER, ['', 'NFPC01', command, 'sample', 'all', uuid, body].map(fromLatin1));
+  }
+
+  #hear([, , command = '', , uuid = '', status = '', body = '']: string[]): void {
+    if (command === EVENT) {
+      if ((JSON.parse(body) as { message: string }).message === 'completed') this.#completed.add(uuid);
+    } else if (command === RESPONSE && status === '201') this.accepted.add(uuid);
+    // What the broker says to a call by itself has 202.
+    else if (command === RESPONSE && status !== '202') this.#answers.set(uuid, { status, body });
+    for (const look of this.#waiting) look();
+  }
+
+  #until(holds: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!holds()) return;
+        this.#waiting.delete(look);
+        resolve();
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+}
