@@ -112,7 +112,10 @@ const PROTOCOLS: readonly Protocol[] = [
     name: 'nfp',
     clauses: 'nfp/',
     atLeast: 29,
-    roles: [['broker', '## 4. Broker', /^packages\/broker\/src\/nfp\//]],
+    roles: [
+      ['broker', '## 4. Broker', /^packages\/broker\/src\/nfp\//],
+      ['worker', '## 8. Worker', /^packages\/worker\/src\/nfp\//],
+    ],
   },
   {
     name: 'pzq',

@@ -21,7 +21,7 @@ async function resultsOf(client: JobClient): Promise<JobResult[]> {
 }
 
 it(
-  'rules 24 and 32: killed with 100 jobs in hand, it does them all after the next start',
+  'rules 4 and 12: killed with 100 jobs in hand, it does them all after the next start',
   async () => {
     const at = await theater.broker();
     const store = `lmdb:${await theater.folder()}`;
@@ -39,7 +39,7 @@ it(
 );
 
 it(
-  'rule 32: with crash policy fail only what was running has failed',
+  'rule 12: with crash policy fail only what was running has failed',
   async () => {
     const at = await theater.broker();
     const store = `lmdb:${await theater.folder()}`;
@@ -62,7 +62,7 @@ it(
 );
 
 it(
-  'rules 24 and 32: killed five times while it works, no accepted job vanishes',
+  'rules 4 and 12: killed five times while it works, no accepted job vanishes',
   async () => {
     const at = await theater.broker();
     const store = `lmdb:${await theater.folder()}`;

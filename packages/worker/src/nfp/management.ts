@@ -1,4 +1,4 @@
-/** The management interface of an NFP worker, service `mmi.service.worker`: section 5 of docs/protocols/nfp.md. */
+/** The management interface of an NFP worker, service `mmi.service.worker`: section 8 of docs/protocols/nfp.md. */
 import { latin1 } from '@proj/frames';
 import { decodeNfpTask, nfpNameOf } from '@proj/frames/nfp';
 import type { NfpBody } from '@proj/frames/nfp';

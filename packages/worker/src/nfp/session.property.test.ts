@@ -264,7 +264,7 @@ class Story {
   }
 }
 
-it('rules 24 and 32: whatever clients, disk and machine do, no accepted job vanishes, and each comes to an end', () => {
+it('rules 4 and 12: whatever clients, disk and machine do, no accepted job vanishes, and each comes to an end', () => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 120, size: 'max' }), (acts) => {
       const story = new Story();

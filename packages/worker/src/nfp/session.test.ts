@@ -24,12 +24,12 @@ const opened = (rig: Rig, body: unknown) =>
   });
 
 describe('the connection', () => {
-  it('rule 20: begins with OPEN and READY at once, or with READY alone', () => {
+  it('rule 1: begins with OPEN and READY at once, or with READY alone', () => {
     expect(new Rig().start().sent).toEqual(['worker-open', 'worker-ready']);
     expect(new Rig({ sendOpen: false }).start().sent).toEqual(['worker-ready']);
   });
 
-  it('rule 20: keeps to the terms that OPEN brings back, within bounds, until the next conversation', () => {
+  it('rule 1: keeps to the terms that OPEN brings back, within bounds, until the next conversation', () => {
     const rig = new Rig().start();
     opened(rig, { name: 'b', version: '1', keepalive: { interval: 10, multiplier: 99 } });
     rig.take();
@@ -42,14 +42,14 @@ describe('the connection', () => {
     expect(rig.sent).toHaveLength(2);
   });
 
-  it('rule 20: an OPEN that says nothing changes nothing', () => {
+  it('rule 1: an OPEN that says nothing changes nothing', () => {
     const rig = new Rig().start();
     opened(rig, {});
     rig.take();
     expect(rig.wait(2999).sent).toEqual(['worker-keepalive', 'worker-keepalive']);
   });
 
-  it('rule 21: a KEEPALIVE goes out every interval, whatever else does', () => {
+  it('rule 2: a KEEPALIVE goes out every interval, whatever else does', () => {
     const rig = new Rig().start();
     rig.take();
     for (let second = 0; second < 4; second++) {
@@ -59,7 +59,7 @@ describe('the connection', () => {
     expect(rig.sent.filter((kind) => kind === 'worker-keepalive')).toHaveLength(4);
   });
 
-  it('rule 22: a silent broker is told DISCONNECT, and tried again elsewhere with growing delays', () => {
+  it('rule 3: a silent broker is told DISCONNECT, and tried again elsewhere with growing delays', () => {
     const rig = new Rig().start();
     rig.take();
     rig.wait(3000);
@@ -74,7 +74,7 @@ describe('the connection', () => {
     ]);
   });
 
-  it('rule 22: DISCONNECT of the broker ends the conversation without a word', () => {
+  it('rule 3: DISCONNECT of the broker ends the conversation without a word', () => {
     const rig = new Rig().start();
     rig.take();
     told(rig);
@@ -83,7 +83,7 @@ describe('the connection', () => {
     expect(rig.wait(100).sent).toEqual(['worker-open', 'worker-ready']);
   });
 
-  it('rule 22: jobs in hand go on, and their results can be fetched over the next conversation', () => {
+  it('rule 3: jobs in hand go on, and their results can be fetched over the next conversation', () => {
     const rig = new Rig().start().post('u1');
     told(rig);
     rig.done('u1').wait(100).say('get', 'u1', {}, 'c2');
@@ -107,7 +107,7 @@ describe('the connection', () => {
 });
 
 describe('a job', () => {
-  it('rule 24: is accepted when it is on the disk, and not before', () => {
+  it('rule 4: is accepted when it is on the disk, and not before', () => {
     const rig = new Rig().start();
     rig.commits = false;
     rig.post('u1');
@@ -123,11 +123,11 @@ describe('a job', () => {
     expect([...rig.records.keys()]).toEqual(['job/u1', 'call/u1']);
   });
 
-  it('rule 24: is accepted with 202 in dialect legacy', () => {
+  it('rule 4: is accepted with 202 in dialect legacy', () => {
     expect(new Rig({ dialect: 'legacy' }).start().post('u1').answers('u1')).toEqual(['202 ACCEPTED']);
   });
 
-  it('rule 24: many are accepted with one commit', () => {
+  it('rule 4: many are accepted with one commit', () => {
     const rig = new Rig({ maxPendingJobs: 100 }).start();
     rig.commits = false;
     for (let n = 0; n < 50; n++) rig.post(`u${n}`);
@@ -178,7 +178,7 @@ describe('a job', () => {
     });
   });
 
-  it('rule 25: runs as one of concurrency, the others in the order of acceptance', () => {
+  it('rule 5: runs as one of concurrency, the others in the order of acceptance', () => {
     const rig = new Rig().start();
     for (const uuid of ['u1', 'u2', 'u3', 'u4']) rig.post(uuid);
     expect(rig.all('run').map(({ uuid }) => uuid)).toEqual(['u1', 'u2']);
@@ -188,7 +188,7 @@ describe('a job', () => {
     expect(rig.all('run')[3]).toMatchObject({ uuid: 'u4', call: undefined });
   });
 
-  it('rule 25: over maxPendingJobs is refused with 500, and not kept', () => {
+  it('rule 5: over maxPendingJobs is refused with 500, and not kept', () => {
     const rig = new Rig().start();
     for (const uuid of ['u1', 'u2', 'u3', 'u4', 'u5', 'u6']) rig.post(uuid);
     expect(rig.said.at(-1)).toMatchObject({ uuid: 'u6', status: 500, body: { errors: ['3 jobs are waiting'] } });
@@ -197,13 +197,13 @@ describe('a job', () => {
     expect(rig.answers('u6')).toEqual(['500 FAILED', '201 ACCEPTED']);
   });
 
-  it('rule 29: that fails is a result, too', () => {
+  it('rule 9: that fails is a result, too', () => {
     const rig = new Rig().start().post('u1').failed('u1', 'no such host');
     expect(rig.result('u1')).toMatchObject({ result: null, failed: true, errors: ['no such host'], status: 'failed' });
     expect(rig.said.at(-1)).toMatchObject({ command: 'event', body: { message: 'completed', status: 'failed' } });
   });
 
-  it('rule 29: whose result is over the limit has failed', () => {
+  it('rule 9: whose result is over the limit has failed', () => {
     const rig = new Rig()
       .start()
       .post('u1')
@@ -219,13 +219,13 @@ describe('a job', () => {
     ['without task', '{}', 'task is not a text'],
     ['with kwargs that are a list', '{"task":"add","kwargs":[]}', 'kwargs is not an object'],
     ['with args that are an object', '{"task":"add","args":{}}', 'args is not an array'],
-  ])('rule 30: whose body is %s is refused with 500 and not kept', (_, body, error) => {
+  ])('rule 10: whose body is %s is refused with 500 and not kept', (_, body, error) => {
     const rig = new Rig().start().say('post', 'u1', body);
     expect(rig.said).toMatchObject([{ status: 500, body: { errors: [error] } }]);
     expect(rig.records.size).toBe(0);
   });
 
-  it('rule 30: whose body is nested without end is refused', () => {
+  it('rule 10: whose body is nested without end is refused', () => {
     const rig = new Rig({ maxMessageBytes: 1_000_000 }).start();
     const deep = `{"task":"add","args":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
     rig.say('post', 'u1', deep);
@@ -244,7 +244,7 @@ describe('a job', () => {
 });
 
 describe('a job posted again', () => {
-  it('rule 26: is accepted again, not run again, and its events go to the newer poster', () => {
+  it('rule 6: is accepted again, not run again, and its events go to the newer poster', () => {
     const rig = new Rig()
       .start()
       .post('u1')
@@ -257,7 +257,7 @@ describe('a job posted again', () => {
     expect(rig.said.at(-1)).toMatchObject({ status: 201, body: { state: 'COMPLETED', duplicate: true } });
   });
 
-  it('rule 26: with another body is refused with 400', () => {
+  it('rule 6: with another body is refused with 400', () => {
     const rig = new Rig()
       .start()
       .post('u1')
@@ -265,7 +265,7 @@ describe('a job posted again', () => {
     expect(rig.said.at(-1)).toMatchObject({ status: 400, body: { errors: ['uuid is in use for another call'] } });
   });
 
-  it('rule 26: before it is on the disk is answered after the first one', () => {
+  it('rule 6: before it is on the disk is answered after the first one', () => {
     const rig = new Rig().start();
     rig.commits = false;
     rig.post('u1').post('u1').say('get', 'u1');
@@ -275,7 +275,7 @@ describe('a job posted again', () => {
 });
 
 describe('GET', () => {
-  it('rule 27: says 300 while a job waits or runs, then its result, to anybody', () => {
+  it('rule 7: says 300 while a job waits or runs, then its result, to anybody', () => {
     const rig = new Rig({ concurrency: 1 }).start().post('u1').post('u2');
     rig.say('get', 'u1').say('get', 'u2');
     rig.done('u1').say('get', 'u1', {}, 'c9');
@@ -284,7 +284,7 @@ describe('GET', () => {
     expect(rig.said.at(-1)?.to).toBe('c9');
   });
 
-  it('rule 27: of an unknown uuid is answered with 404', () => {
+  it('rule 7: of an unknown uuid is answered with 404', () => {
     const rig = new Rig().start().say('get', 'u9').say('delete', 'u9');
     expect(rig.answers('u9')).toEqual(['404 JOB NOT FOUND', '404 JOB NOT FOUND']);
   });
@@ -312,7 +312,7 @@ function callOf(command: 'get', uuid: string) {
 }
 
 describe('DELETE', () => {
-  it('rule 28: takes a job out of the queue', () => {
+  it('rule 8: takes a job out of the queue', () => {
     const rig = new Rig({ concurrency: 1 }).start().post('u1').post('u2').say('delete', 'u2').done('u1');
     expect(rig.answers('u2')).toEqual(['201 ACCEPTED', '200 CANCELLED']);
     expect(rig.all('run')).toHaveLength(1);
@@ -321,7 +321,7 @@ describe('DELETE', () => {
     expect(rig.answers('u2').at(-1)).toBe('200 result');
   });
 
-  it('rule 28: tells a running task to stop, and whatever comes of it is cancelled', () => {
+  it('rule 8: tells a running task to stop, and whatever comes of it is cancelled', () => {
     const rig = new Rig().start().post('u1').say('delete', 'u1').say('delete', 'u1');
     expect(rig.all('abort')).toMatchObject([{ reason: 'deleted' }]);
     expect(rig.answers('u1')).toEqual(['201 ACCEPTED', '200 CANCELLING', '200 CANCELLING']);
@@ -329,13 +329,13 @@ describe('DELETE', () => {
     expect(rig.result('u1')).toMatchObject({ status: 'cancelled', result: null });
   });
 
-  it('rule 28: removes the result of a finished job', () => {
+  it('rule 8: removes the result of a finished job', () => {
     const rig = new Rig().start().post('u1').done('u1').say('delete', 'u1').say('get', 'u1');
     expect(rig.answers('u1')).toEqual(['201 ACCEPTED', '200 DELETED', '404 JOB NOT FOUND']);
     expect(rig.records.size).toBe(0);
   });
 
-  it('rule 28: of a running job outlives a crash', () => {
+  it('rule 8: of a running job outlives a crash', () => {
     const rig = new Rig().start().post('u1').say('delete', 'u1');
     const next = new Rig({}, rig.records).start();
     expect(next.all('run')).toEqual([]);
@@ -344,13 +344,13 @@ describe('DELETE', () => {
 });
 
 describe('a running task', () => {
-  it('rule 29: streams to the client that posted it', () => {
+  it('rule 9: streams to the client that posted it', () => {
     const rig = new Rig().start().post('u1');
     rig.on({ kind: 'stream', run: rig.runOf('u1'), chunk: Buffer.from('bytes') });
     expect(rig.said.at(-1)).toEqual({ command: 'stream', to: 'c1', uuid: 'u1', status: 200, body: 'bytes' });
   });
 
-  it('rule 29: is given what clients PUT; without a run it is dropped', () => {
+  it('rule 9: is given what clients PUT; without a run it is dropped', () => {
     const rig = new Rig()
       .start()
       .post('u1')
@@ -362,7 +362,7 @@ describe('a running task', () => {
     expect(rig.notes('message-dropped')).toHaveLength(2);
   });
 
-  it('rule 29: asks its client, who is told by an event and by 102, and answers by PUT', () => {
+  it('rule 9: asks its client, who is told by an event and by 102, and answers by PUT', () => {
     const rig = new Rig().start().post('u1');
     const question = { id: 'q1', question: 'go on?', default: false, timeoutMs: 20_000, metadata: {} };
     const run = rig.runOf('u1');
@@ -383,7 +383,7 @@ describe('a running task', () => {
     expect(rig.answers('u1').at(-1)).toBe('300 STARTED');
   });
 
-  it('rule 29: is told that the client does not answer, or says no', () => {
+  it('rule 9: is told that the client does not answer, or says no', () => {
     const rig = new Rig().start().post('u1').post('u2');
     const question = { id: 'q', question: 'go on?', default: null, timeoutMs: 500, metadata: {} };
     for (const uuid of ['u1', 'u2']) rig.on({ kind: 'ask', run: rig.runOf(uuid), question });
@@ -393,7 +393,7 @@ describe('a running task', () => {
 });
 
 describe('the disk', () => {
-  it('rule 31: that takes no writes refuses new jobs and loses nothing of the accepted ones', () => {
+  it('rule 11: that takes no writes refuses new jobs and loses nothing of the accepted ones', () => {
     const rig = new Rig({ concurrency: 1 }).start().post('u1').post('u2');
     rig.commits = false;
     rig.take();
@@ -419,7 +419,7 @@ describe('the disk', () => {
     expect(rig.all('run').at(-1)).toMatchObject({ uuid: 'u2', attempt: 1 });
   });
 
-  it('rule 31: that fails when a job is to start leaves it in its place', () => {
+  it('rule 11: that fails when a job is to start leaves it in its place', () => {
     const rig = new Rig({ concurrency: 1 }).start().post('u1').post('u2').post('u3');
     rig.commits = false;
     rig.done('u1');
@@ -440,7 +440,7 @@ describe('after a crash', () => {
     return rig.records;
   };
 
-  it('rule 32: what had begun runs again, and what waited goes on in its order', () => {
+  it('rule 12: what had begun runs again, and what waited goes on in its order', () => {
     const rig = new Rig({ concurrency: 1 }, crashed()).start();
     rig.done('u2').done('u3');
     expect(rig.all('run').map(({ uuid, attempt }) => [uuid, attempt])).toEqual([
@@ -451,13 +451,13 @@ describe('after a crash', () => {
     expect(rig.answers('u1')).toEqual(['200 result']);
   });
 
-  it('rule 32: what had begun fails with crashPolicy fail', () => {
+  it('rule 12: what had begun fails with crashPolicy fail', () => {
     const rig = new Rig({ crashPolicy: 'fail' }, crashed()).start();
     expect(rig.result('u2')).toMatchObject({ failed: true, errors: ['interrupted'] });
     expect(rig.all('run').map(({ uuid }) => uuid)).toEqual(['u3']);
   });
 
-  it('rule 32: a job that has been begun maxRuns times fails', () => {
+  it('rule 12: a job that has been begun maxRuns times fails', () => {
     const { records } = new Rig().start().post('u1');
     for (let crash = 0; crash < 2; crash++) expect(new Rig({}, records).start().all('run')).toHaveLength(1);
     const last = new Rig({}, records).start();
@@ -465,14 +465,14 @@ describe('after a crash', () => {
     expect(last.result('u1')).toMatchObject({ errors: ['interrupted'], status: 'failed' });
   });
 
-  it('rule 26: a job posted again is still known', () => {
+  it('rule 6: a job posted again is still known', () => {
     const rig = new Rig({}, crashed()).start().post('u1');
     expect(rig.said.at(-1)).toMatchObject({ status: 201, body: { state: 'COMPLETED', duplicate: true } });
   });
 });
 
 describe('results', () => {
-  it('rule 33: leave after resultTtlMs with all that belongs to them', () => {
+  it('rule 13: leave after resultTtlMs with all that belongs to them', () => {
     const rig = new Rig().start().post('u1').done('u1');
     for (let n = 0; n < 10; n++) heard(rig.wait(999));
     rig.say('get', 'u1');
@@ -482,7 +482,7 @@ describe('results', () => {
     expect(rig.records.size).toBe(0);
   });
 
-  it('rule 33: leave at their time after a restart, too', () => {
+  it('rule 13: leave at their time after a restart, too', () => {
     const { records } = new Rig().start().post('u1').done('u1');
     const rig = new Rig({}, records);
     rig.now = 9000;
@@ -492,20 +492,20 @@ describe('results', () => {
     expect(rig.records.size).toBe(0);
   });
 
-  it('rule 33: stay for ever with resultTtlMs 0', () => {
+  it('rule 13: stay for ever with resultTtlMs 0', () => {
     const rig = new Rig({ resultTtlMs: 0, keepaliveIntervalMs: 600_000 }).start().post('u1').done('u1');
     rig.wait(1e9);
     expect(rig.result('u1')).toBeDefined();
   });
 
-  it('rule 33: leave before their time when there are more than resultsMax, the oldest first', () => {
+  it('rule 13: leave before their time when there are more than resultsMax, the oldest first', () => {
     const rig = new Rig().start();
     for (let n = 0; n < 7; n++) rig.post(`u${n}`).done(`u${n}`);
     expect(['u0', 'u1', 'u2'].map((uuid) => rig.records.has(`result/${uuid}`))).toEqual([false, false, true]);
     expect(rig.notes('results-removed')).toHaveLength(2);
   });
 
-  it('rule 33: leave a thousand in a commit', () => {
+  it('rule 13: leave a thousand in a commit', () => {
     const rig = new Rig({ resultsMax: 3000, maxPendingJobs: 3000, keepaliveIntervalMs: 600_000 }).start();
     rig.checks = false;
     for (let n = 0; n < 2500; n++) rig.post(`u${n}`).done(`u${n}`);
@@ -529,7 +529,7 @@ describe('results', () => {
 describe('mmi.service.worker', () => {
   const ask = (rig: Rig, task: string) => rig.say('mmi', 'm1', { task }).said.at(-1)!;
 
-  it('rule 35: shows the broker, the worker and the clients', () => {
+  it('rule 15: shows the broker, the worker and the clients', () => {
     const rig = new Rig().start().post('u1').wait(1500);
     expect(ask(rig, 'show_broker')).toMatchObject({
       command: 'mmi',
@@ -543,7 +543,7 @@ describe('mmi.service.worker', () => {
     expect(ask(rig, 'show_weather').body).toBe("Unsupported task 'show_weather'");
   });
 
-  it('rule 35: refuses commands unless they are allowed, and what is no task', () => {
+  it('rule 15: refuses commands unless they are allowed, and what is no task', () => {
     const rig = new Rig().start();
     for (const task of ['restart', 'shutdown', 'disconnect'])
       expect(ask(rig, task)).toMatchObject({
@@ -554,14 +554,14 @@ describe('mmi.service.worker', () => {
     expect(rig.all('close')).toEqual([]);
   });
 
-  it.each(['restart', 'disconnect'])('rule 35: %s leaves and comes back', (task) => {
+  it.each(['restart', 'disconnect'])('rule 15: %s leaves and comes back', (task) => {
     const rig = new Rig({ managementCommands: true }).start();
     expect(ask(rig, task)).toMatchObject({ status: 200 });
     expect(rig.sent.at(-1)).toBe('worker-disconnect');
     expect(rig.wait(100).sent.slice(-2)).toEqual(['worker-open', 'worker-ready']);
   });
 
-  it('rule 35: shutdown drains', () => {
+  it('rule 15: shutdown drains', () => {
     const rig = new Rig({ managementCommands: true }).start().post('u1');
     expect(ask(rig, 'shutdown')).toMatchObject({ body: 'shutting down' });
     expect(rig.all('ended')).toEqual([]);
@@ -570,7 +570,7 @@ describe('mmi.service.worker', () => {
 });
 
 describe('leaving', () => {
-  it('rule 34: a drain begins nothing, finishes what runs, and says DISCONNECT last', () => {
+  it('rule 14: a drain begins nothing, finishes what runs, and says DISCONNECT last', () => {
     const rig = new Rig({ concurrency: 1 }).start().post('u1').post('u2').on({ kind: 'drain' }).post('u3');
     expect(rig.answers('u3')).toEqual(['500 FAILED']);
     rig.done('u1');
@@ -580,7 +580,7 @@ describe('leaving', () => {
     expect(new Rig({}, rig.records).start().all('run')).toMatchObject([{ uuid: 'u2', attempt: 1 }]);
   });
 
-  it('rule 34: after drainMs what still runs is aborted and runs again after the next start', () => {
+  it('rule 14: after drainMs what still runs is aborted and runs again after the next start', () => {
     const rig = new Rig().start().post('u1').on({ kind: 'drain' });
     heard(rig.wait(2500));
     rig.wait(2500);
@@ -591,7 +591,7 @@ describe('leaving', () => {
     expect(new Rig({}, rig.records).start().all('run')).toMatchObject([{ uuid: 'u1', attempt: 2 }]);
   });
 
-  it('rule 34: a close aborts at once, and a result that comes nevertheless is kept', () => {
+  it('rule 14: a close aborts at once, and a result that comes nevertheless is kept', () => {
     const rig = new Rig().start().post('u1').post('u2').on({ kind: 'close' });
     expect(rig.all('abort')).toHaveLength(2);
     expect(rig.sent.at(-1)).toBe('worker-disconnect');
@@ -601,14 +601,14 @@ describe('leaving', () => {
     expect(rig.result('u2')).toBeUndefined();
   });
 
-  it('rule 34: does not wait for a disk that is broken', () => {
+  it('rule 14: does not wait for a disk that is broken', () => {
     const rig = new Rig().start().post('u1');
     rig.commits = false;
     rig.done('u1').fail(rig.all('commit').at(-1)!).on({ kind: 'drain' });
     expect(rig.all('ended')).toHaveLength(1);
   });
 
-  it('rule 34: before the start there is nothing to end', () => {
+  it('rule 14: before the start there is nothing to end', () => {
     expect(new Rig().on({ kind: 'close' }).effects).toEqual([{ kind: 'ended' }]);
     expect(new Rig().on({ kind: 'drain' }).effects).toEqual([{ kind: 'ended' }]);
   });

@@ -1,4 +1,4 @@
-/** NFP, the worker's side: every decision about its connection and its jobs. Section 5 of docs/protocols/nfp.md. */
+/** NFP, the worker's side: every decision about its connection and its jobs. Section 8 of docs/protocols/nfp.md. */
 import { decodeNfpJson, decodeNfpOpenInfo, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpAnswer, NfpBody, NfpBrokerOpen, NfpCommandForm, NfpToWorker } from '@proj/frames/nfp';
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';

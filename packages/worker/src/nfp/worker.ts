@@ -1,4 +1,4 @@
-/** NFP worker, the facade: jobs for one service of a NORFAB broker. Rules: session.ts and docs/protocols/nfp.md section 5. */
+/** NFP worker, the facade: jobs for one service of a NORFAB broker. Rules: session.ts and docs/protocols/nfp.md section 8. */
 import { createHash } from 'node:crypto';
 import { Emitter, memoryRecords, parseOptions, ProjError } from '@proj/transport';
 import type { HandshakeRefusal, RecordStore, Transport } from '@proj/transport';

@@ -1,7 +1,7 @@
 /**
  * The life of a dealer's conversations, one at a time, over a list of endpoints: when to beat, when silence means loss,
  * how long to wait and whom to try next. MDP worker rules 2, 3, 4, 8 and 9; PPP worker rules 2, 5, 6 and 7; NFP
- * worker rules 21 to 23.
+ * worker rules 1 to 3.
  */
 import { Backoff } from '@proj/heartbeat';
 
