@@ -254,6 +254,7 @@ describe('proj', () => {
         'pull',
         'monitor',
         'decode',
+        'keygen',
       ]),
     ).toEqual([]);
   });

@@ -1,6 +1,7 @@
 /** What every program of this repository shares. Private: bundled into the programs, never published. */
 export { ChildProgram } from './child.js';
 export type { Exit, LogRecord } from './child.js';
+export { followedKeys, processCurve, writeKeyPair } from './encryption.js';
 export {
   bindEndpoint,
   bytes,

@@ -1,6 +1,7 @@
 /** From a command line to an exit code: 0 done, 1 failed, 2 wrong usage, 3 timed out. */
 import { isProjError } from '@proj/transport';
 import { parseCommandLine, type Invocation } from './command-line.js';
+import { encryptionOptions, prepareEncryption } from './encryption.js';
 import { fieldsOf } from './fields.js';
 import { createLogger, loggingOptions } from './logging.js';
 import type { Command, Program } from './program.js';
@@ -36,7 +37,7 @@ export async function runProgram(program: Program): Promise<never> {
 /** Runs a program and resolves to its exit code. Whatever goes wrong ends as one line of `writeError`. */
 export async function execute(program: Program, world: World): Promise<number> {
   try {
-    const complete = { ...program, commands: program.commands.map(addLogging) as [Command, ...Command[]] };
+    const complete = { ...program, commands: program.commands.map(addShared) as [Command, ...Command[]] };
     const invocation = parseCommandLine(complete, world.args);
     if (!('text' in invocation)) return await runCommand(complete, invocation, world);
     world.writeOut(invocation.text);
@@ -60,12 +61,15 @@ async function runCommand(program: Program, invocation: Invocation, world: World
   const log = createLogger(program.name, settings, program.logging);
   const known = new Set([configVariable, ...fields.map((field) => variableOf(field, envPrefix))]);
   for (const variable of strayVariables({ env, envPrefix }, known)) log.warn({ variable }, 'no such option, ignored');
+  await prepareEncryption(settings, log);
   const print = (line: string) => world.writeOut(`${line}\n`);
   return (await command.run({ settings, operands, log, stop, print })) ?? 0;
 }
 
-function addLogging(command: Command): Command {
-  return { ...command, options: command.options.safeExtend(loggingOptions) };
+/** What every program has, as far as it has any use for it. */
+function addShared(command: Command): Command {
+  const shared = { ...encryptionOptions(command.options), ...loggingOptions };
+  return { ...command, options: command.options.safeExtend(shared) };
 }
 
 /** The message alone, on one line. Only an error without a code, which is a bug of ours, shows where it happened. */

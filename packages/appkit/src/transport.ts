@@ -2,6 +2,7 @@
 import type { Transport } from '@proj/transport';
 import { zmqTransport } from '@proj/transport/zmq';
 import { zmtpTransport } from '@proj/zmtp';
+import { encrypted } from './encryption.js';
 import { oneOf } from './fields.js';
 
 const TRANSPORTS = { zmq: zmqTransport, zmtp: zmtpTransport };
@@ -13,7 +14,7 @@ export function transportOption() {
     .describe('what the sockets are made of: libzmq, or ZMTP in TypeScript, which needs less CPU');
 }
 
-/** The sockets, clock and randomness of this process. */
+/** The sockets, clock and randomness of this process, encrypted if its command says so. */
 export function processTransport(kind: keyof typeof TRANSPORTS = 'zmq'): Transport {
-  return TRANSPORTS[kind]();
+  return encrypted(TRANSPORTS[kind]());
 }

@@ -1,8 +1,9 @@
 /** NFP, the protocol of NORFAB, in proj-broker. */
-import { bindEndpoint, bytes, oneOf, onOff, text, wholeNumber } from '@proj/appkit';
+import { bindEndpoint, bytes, followedKeys, oneOf, onOff, processCurve, text, wholeNumber } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
 import { NfpBroker } from '@proj/broker';
 import type { NfpBrokerOptions } from '@proj/broker';
+import { ProjError } from '@proj/transport';
 import * as z from 'zod';
 import { followInventory } from '../inventory/follow.js';
 import { loadInventory } from '../inventory/load.js';
@@ -32,6 +33,9 @@ const options = z.strictObject({
   nfpManagementCommands: onOff()
     .default(false)
     .describe('let anybody restart and stop this broker, and send workers away'),
+  nfpManagementAuthorizedKeys: text('PATH', 'a folder of .key files or a file of keys')
+    .optional()
+    .describe('who may come in at --nfp-management, with --curve-secret-key (default: as --authorized-keys)'),
   nfpManagement: bindEndpoint()
     .optional()
     .describe(
@@ -67,7 +71,13 @@ export const nfp: Protocol<typeof options> = {
     if (loaded !== undefined) logWarnings(loaded, log);
     const { nfp: wanted = loaded?.endpoint ?? mdpEndpoint } = settings;
     const inventory = loaded === undefined ? {} : { inventory: loaded.inventory };
-    const broker = new NfpBroker({ ...brokerOptions(settings), ...inventory, endpoint: wanted, transport });
+    const broker = new NfpBroker({
+      ...brokerOptions(settings),
+      ...(await managementCurve(settings, log)),
+      ...inventory,
+      endpoint: wanted,
+      transport,
+    });
     broker.on('broken', onBroken);
     broker.on('management', ({ task, peer }) => {
       log.warn({ peer: Buffer.from(peer.id).toString('hex'), task }, 'management');
@@ -136,6 +146,18 @@ function brokerOptions(settings: Settings): NfpBrokerOptions {
     requestQueueMaxBytes: settings.nfpRequestQueueMaxBytes,
     maxMessageBytes: settings.nfpMaxMessageBytes,
   };
+}
+
+/** A list of its own for the endpoint for management. */
+async function managementCurve(
+  { nfpManagementAuthorizedKeys: path }: Settings,
+  log: Logger,
+): Promise<NfpBrokerOptions> {
+  const curve = processCurve();
+  if (path === undefined) return {};
+  if (curve === undefined)
+    throw new ProjError('OPTIONS_INVALID', `--nfp-management-authorized-keys = "${path}": needs --curve-secret-key`);
+  return { managementCurve: { keys: curve.keys, authorize: (await followedKeys(path, log)).has } };
 }
 
 function within(value: number, { min, max }: { readonly min: number; readonly max: number }): number {

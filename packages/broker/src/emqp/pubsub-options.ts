@@ -1,6 +1,6 @@
 /** Options of the EventMQ pub-sub device: docs/protocols/emqp.md, section "Defaults". */
 import * as z from 'zod';
-import { count, endpoints, milliseconds, transport } from '../options.js';
+import { count, curve, endpoints, milliseconds, transport } from '../options.js';
 
 /** Schema of {@link EmqpPubSubOptions}. All fields are optional; unknown ones are refused. */
 export const emqpPubSubOptions = z.strictObject({
@@ -16,6 +16,8 @@ export const emqpPubSubOptions = z.strictObject({
   maxMessageBytes: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(67_108_864),
   /** Milliseconds that closing may take to hand over what is pending. Default 1000. */
   lingerMs: milliseconds(0).default(1000),
+  /** CURVE: encrypts, and lets in by key. Default: neither. */
+  curve: curve.optional(),
   /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
   transport: transport.optional(),
 });

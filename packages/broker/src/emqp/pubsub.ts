@@ -1,6 +1,8 @@
 /** EventMQ pub-sub device, the facade: a ROUTER in, a PUB out. Rules 31 and 32 of docs/protocols/emqp.md. */
 import { decodeEmqpAtPubSub, encodeEmqp } from '@proj/frames/emqp';
 import { Emitter, EngineHost, parseOptions, ProjError } from '@proj/transport';
+import type { HandshakeRefusal, RefusalCounts } from '@proj/transport';
+import { serverCurve } from '@proj/transport/curve';
 import { transportOr } from '../default-transport.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import { EmqpPubSubEngine } from './pubsub-engine.js';
@@ -12,6 +14,8 @@ import type { EmqpPubSubOptions } from './pubsub-options.js';
 export interface EmqpPubSubEvents {
   /** Something worth a log line; the same about the same peer at most once a minute. */
   note: EmqpPubSubNote;
+  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
+  refused: HandshakeRefusal;
   /** A socket failed for good. Close this device and start another. */
   broken: Error;
 }
@@ -61,6 +65,10 @@ export class EmqpPubSub {
         publishers: [{ bind: [subscribe].flat(), port: { highWaterMark: subscriberQueueMax, lingerMs } }],
         drain: { kind: 'drain' },
         perform: this.#perform,
+        ...serverCurve(settings.curve),
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
         onBroken: (error) => {
           this.#events.emit('broken', error);
         },
@@ -110,8 +118,8 @@ export class EmqpPubSub {
   }
 
   /** Totals so far. */
-  stats(): EmqpPubSubStats {
-    return this.#engine.stats();
+  stats(): EmqpPubSubStats & RefusalCounts {
+    return { ...this.#engine.stats(), ...this.#host.refusals };
   }
 
   readonly #perform = (effect: EmqpPubSubEffect): void => {

@@ -212,9 +212,12 @@ function aboutOf({ endpoint, files }: NfpBrokerSettings): NfpBrokerAbout {
 
 /** The endpoint for all, and the one for management: each has keys of its own, should there be any. */
 function socketPlans(settings: NfpBrokerSettings): SocketPlan<NfpBrokerEvent>[] {
-  const { endpoint, managementEndpoint } = settings;
+  const { endpoint, managementEndpoint, managementCurve } = settings;
   const plans = [socketPlan(settings, endpoint)];
-  if (managementEndpoint !== undefined) plans.push(managementPlan(socketPlan(settings, managementEndpoint)));
+  if (managementEndpoint !== undefined) {
+    const plan = managementPlan(socketPlan(settings, managementEndpoint));
+    plans.push({ ...plan, port: { ...plan.port, ...serverCurve(managementCurve) } });
+  }
   return plans;
 }
 

@@ -53,6 +53,8 @@ export const nfpBrokerOptions = z.strictObject({
   lingerMs: milliseconds(0).default(1000),
   /** CURVE: encrypts, and lets in by key. Default: neither. */
   curve: curve.optional(),
+  /** The same for `managementEndpoint`, such as with a shorter list. Default: `curve`. */
+  managementCurve: curve.optional(),
   /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
   transport: transport.optional(),
 });

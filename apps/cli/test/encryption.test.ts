@@ -1,0 +1,105 @@
+/** Encryption by the options of the programs: real processes, certificates as `proj keygen` writes them. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Programs } from '@proj/appkit/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const programs = new Programs();
+let folder: string;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'encryption-'));
+  mkdirSync(join(folder, 'clients'));
+  await keygen('broker');
+});
+afterEach(async () => {
+  await programs.end();
+  rmSync(folder, { recursive: true });
+});
+
+const at = (name: string) => join(folder, name);
+const keygen = (name: string) => programs.run('cli', ['keygen', at(name)]);
+/** What each program of a client says to reach the broker. */
+const toBroker = (name: string) => ['--server-key', at('broker.key'), '--curve-secret-key', at(`${name}.key_secret`)];
+
+function startBroker(...args: string[]) {
+  const beats = ['--heartbeat-ms', '500', '--liveness', '20'];
+  return programs.startBroker(...beats, '--curve-secret-key', at('broker.key_secret'), ...args);
+}
+
+describe('an encrypted broker', () => {
+  it('rule 53: serves those on its list, and lets new ones in without a restart', async () => {
+    await keygen('clients/worker');
+    const { broker, endpoint, registered } = await startBroker('--authorized-keys', at('clients'));
+    const common = ['--connect', endpoint];
+    programs.start('worker', [...common, '--heartbeat-ms', '500', ...toBroker('clients/worker')]);
+    await registered(1);
+
+    await keygen('ada');
+    const call = ['call', 'echo', 'hello', ...common, ...toBroker('ada')];
+    const refused = await programs.run('cli', [...call, '--timeout-ms', '2000', '--tries', '1']);
+    expect(refused).toMatchObject({ code: 3, stdout: '' });
+    expect(refused.stderr).toContain('the server refused our key');
+    expect(await broker.record('authorized keys')).toMatchObject({ keys: 1 });
+    await keygen('clients/bob');
+    const isIn = [...common, ...toBroker('clients/bob'), '--timeout-ms', '10000', '--tries', '6'];
+
+    expect(await programs.run('cli', ['call', 'echo', 'hello', ...isIn])).toMatchObject({ code: 0, stdout: 'hello\n' });
+  });
+
+  it('rule 54: takes the text of a key, and names the likely cause when it is another one', async () => {
+    const { broker, endpoint, registered } = await startBroker();
+    const key = /public-key = "(.*)"/.exec(readFileSync(at('broker.key'), 'utf8'))?.[1] ?? '';
+    const { stdout } = await programs.run('cli', ['keygen', at('other'), '--json']);
+    const { publicKey } = JSON.parse(stdout) as { publicKey: string };
+    const common = ['--connect', endpoint];
+    programs.start('worker', [...common, '--heartbeat-ms', '500', '--server-key', key]);
+    await registered(1);
+    const call = ['call', 'echo', 'hello', ...common];
+
+    expect(await programs.run('cli', [...call, '--timeout-ms', '30000', '--server-key', key])).toMatchObject({
+      code: 0,
+    });
+    const wrong = await programs.run('cli', [
+      ...call,
+      '--timeout-ms',
+      '1500',
+      '--tries',
+      '1',
+      '--server-key',
+      publicKey,
+    ]);
+    expect(wrong.code).toBe(3);
+    expect(wrong.stderr).toContain('most likely it has another key');
+    await broker.record('a handshake failed: the client expects a server of another key');
+  });
+
+  it('refuses options that mean nothing alone, and files that are none', async () => {
+    const missing = await programs.run('broker', ['--authorized-keys', at('clients')]);
+    expect(missing).toMatchObject({ code: 2 });
+    expect(missing.stderr).toContain('needs --curve-secret-key');
+    const absent = await programs.run('broker', ['--curve-secret-key', at('absent.key_secret')]);
+    expect(absent).toMatchObject({ code: 2 });
+    expect(absent.stderr).toContain('ENOENT');
+    const secretless = await programs.run('broker', ['--curve-secret-key', at('broker.key')]);
+    expect(secretless.stderr).toContain('has no secret-key');
+  });
+});
+
+describe('a broker without encryption', () => {
+  it('rule 55: warns once when others can reach it', async () => {
+    const { broker } = await programs.startBroker(
+      '--mdp',
+      'tcp://*:*',
+      '--ppp-frontend',
+      'tcp://*:*',
+      '--only',
+      'mdp,ppp',
+    );
+    const warned = await broker.record(
+      'not encrypted, and open to whoever reaches it: --curve-secret-key and --authorized-keys change that',
+    );
+
+    expect(warned.level).toBe('warn');
+  });
+});

@@ -1,0 +1,196 @@
+/** CURVE in the programs: the same options everywhere, and sockets that obey them without anybody else's doing. */
+import { oncePerMinute } from '@proj/heartbeat';
+import { ProjError } from '@proj/transport';
+import type { CurveOptions, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
+import {
+  authorizedKeys,
+  clientCurve,
+  encodeZ85,
+  explainRefusal,
+  generateCurveKeys,
+  readPublicKey,
+  readSecretCertificate,
+  serverCurve,
+  writeCertificate,
+} from '@proj/transport/curve';
+import type * as z from 'zod';
+import { text } from './fields.js';
+import type { Logger } from './logging.js';
+
+const secretKey = () => text('FILE', 'a certificate with a secret key, NAME.key_secret').optional();
+
+/** Options of a program that peers connect to. */
+const serverOptions = {
+  curveSecretKey: secretKey().describe('encrypt, with the keys of this certificate (see proj keygen)'),
+  authorizedKeys: text('PATH', 'a folder of .key files or a file of keys')
+    .optional()
+    .describe(
+      'who may come in: a folder of .key files, or a file with a key per line; followed when it changes (default: any key)',
+    ),
+} satisfies z.ZodRawShape;
+
+/** Options of a program that connects. */
+const clientOptions = {
+  serverKey: text('FILE|KEY', 'a certificate, or the 40 characters of a public key')
+    .optional()
+    .describe('encrypt, and talk only to the server of this public key: its NAME.key, or the key itself'),
+  curveSecretKey: secretKey().describe('who we are to the server: a certificate (default: a pair made up now)'),
+} satisfies z.ZodRawShape;
+
+/** Values of the options above, of either kind. */
+interface EncryptionSettings {
+  readonly curveSecretKey?: string | undefined;
+  readonly authorizedKeys?: string | undefined;
+  readonly serverKey?: string | undefined;
+}
+
+/** What the process knows when its command begins. */
+interface Encryption {
+  readonly curve: CurveOptions | undefined;
+  readonly log: Logger;
+}
+
+let current: Encryption | undefined;
+
+/** The options to add to a command with these: none where it has no sockets; whoever has `connect` is a client. */
+export function encryptionOptions({ shape }: z.ZodObject): z.ZodRawShape {
+  if (!('transport' in shape)) return {};
+  return 'connect' in shape ? clientOptions : serverOptions;
+}
+
+/**
+ * Reads keys and lists before the command runs. Rejects with `OPTIONS_INVALID` for a file that is none, and for options that
+ * mean nothing without another one.
+ */
+export async function prepareEncryption(settings: EncryptionSettings, log: Logger): Promise<void> {
+  const { curve } = settings.serverKey === undefined ? await serverOf(settings, log) : await clientOf(settings, log);
+  current = { curve, log };
+}
+
+/** CURVE of this process; `undefined` without. */
+export function processCurve(): CurveOptions | undefined {
+  return current?.curve;
+}
+
+/** Makes a pair and writes its certificates, `<name>.key` and `<name>.key_secret`. Rejects with `OPTIONS_INVALID`. */
+export async function writeKeyPair(name: string) {
+  const keys = generateCurveKeys();
+  return { ...(await writeCertificate(name, keys)), publicKey: encodeZ85(keys.publicKey) };
+}
+
+/** A list of authorized keys that is followed, with log lines. */
+export async function followedKeys(path: string, log: Logger) {
+  const list = await authorizedKeys(path, {
+    onReload: (keys) => {
+      log.info({ path, keys }, 'authorized keys');
+    },
+    onError: (error) => {
+      log.error({ path, reason: error.message }, 'authorized keys stay as they were');
+    },
+  });
+  log.info({ path, keys: list.size }, 'authorized keys');
+  return list;
+}
+
+/** The transport with the encryption of this process on all its sockets, and log lines about who did not get in. */
+export function encrypted(transport: Transport): Transport {
+  if (current === undefined) return transport;
+  const { curve, log } = current;
+  const refusals = new RefusalLog(log, curve?.role ?? 'client', transport);
+  const exposure = new ExposureLog(log, curve);
+  const options = (port: PortOptions = {}): PortOptions => (curve === undefined ? port : { curve, ...port });
+  const listening = <Port extends { start(listener: PortListener): void }>(port: Port): Port => {
+    const start = port.start.bind(port);
+    port.start = (listener) => {
+      start({ ...listener, onRefused: refusals.before(listener) });
+    };
+    return port;
+  };
+  const binding = <Port extends { bind(endpoint: string): Promise<string> }>(port: Port): Port => {
+    const bind = port.bind.bind(port);
+    port.bind = async (endpoint) => {
+      const bound = await bind(endpoint);
+      exposure.look(bound);
+      return bound;
+    };
+    return port;
+  };
+  const { clock, entropy, probe } = transport;
+  return {
+    clock,
+    entropy,
+    load: () => transport.load(),
+    router: (port) => binding(listening(transport.router(options(port)))),
+    dealer: (port) => binding(listening(transport.dealer(options(port)))),
+    publisher: (port) => binding(transport.publisher(options(port))),
+    subscriber: (port) => transport.subscriber(options(port)),
+    ...(probe === undefined ? {} : { probe }),
+  };
+}
+
+async function serverOf({ curveSecretKey, authorizedKeys: path }: EncryptionSettings, log: Logger) {
+  if (curveSecretKey === undefined) {
+    if (path === undefined) return {};
+    throw new ProjError('OPTIONS_INVALID', `--authorized-keys = "${path}": needs --curve-secret-key`);
+  }
+  const keys = await readKeys(curveSecretKey, log);
+  log.info({ publicKey: encodeZ85(keys.publicKey) }, 'encrypted');
+  return serverCurve({ keys, authorize: path === undefined ? undefined : (await followedKeys(path, log)).has });
+}
+
+async function clientOf({ curveSecretKey, serverKey = '' }: EncryptionSettings, log: Logger) {
+  const keys = curveSecretKey === undefined ? undefined : await readKeys(curveSecretKey, log);
+  return clientCurve({ keys, serverKey: await readPublicKey(serverKey) });
+}
+
+async function readKeys(path: string, log: Logger) {
+  const { warnings, ...keys } = await readSecretCertificate(path);
+  for (const warning of warnings) log.warn(warning);
+  return keys;
+}
+
+/** Failed handshakes as log lines: the same key or address once a minute. */
+class RefusalLog {
+  readonly #log: Logger;
+  readonly #side: CurveOptions['role'];
+  readonly #clock: Transport['clock'];
+  readonly #limit = oncePerMinute();
+
+  constructor(log: Logger, side: CurveOptions['role'], { clock }: Transport) {
+    this.#log = log;
+    this.#side = side;
+    this.#clock = clock;
+  }
+
+  before(listener: PortListener): (refusal: HandshakeRefusal) => void {
+    return (refusal) => {
+      const explained = explainRefusal(refusal, this.#side);
+      const { reason, address } = refusal;
+      if (this.#limit.allow(`${explained} ${address ?? ''}`, this.#clock.now()))
+        this.#log.warn({ reason, ...(address === undefined ? {} : { address }) }, explained);
+      listener.onRefused?.(refusal);
+    };
+  }
+}
+
+const LOOPBACK = /^(ipc:|inproc:|tcp:\/\/(127\.[\d.]+|localhost|\[::1\]):)/;
+
+/** Warns once when something is bound that others can reach and that encrypts nothing. */
+class ExposureLog {
+  readonly #log: Logger;
+  #warned: boolean;
+
+  constructor(log: Logger, curve: CurveOptions | undefined) {
+    this.#log = log;
+    this.#warned = curve !== undefined;
+  }
+
+  look(endpoint: string): void {
+    if (this.#warned || LOOPBACK.test(endpoint)) return;
+    this.#warned = true;
+    this.#log.warn(
+      { endpoint },
+      'not encrypted, and open to whoever reaches it: --curve-secret-key and --authorized-keys change that',
+    );
+  }
+}
