@@ -47,6 +47,7 @@ export class Recorder implements ConnectionSink {
   readonly frames: Uint8Array[][] = [];
   readonly connection: Connection;
   failure: string | undefined;
+  publicKey: Uint8Array | undefined;
   accepting = true;
   pauseOnMessage = false;
   outputs = 0;
@@ -74,7 +75,8 @@ export class Recorder implements ConnectionSink {
     return this.connection.takeOutput().map(toHex).join('');
   }
 
-  onReady(identity: Uint8Array): void {
+  onReady(identity: Uint8Array, publicKey?: Uint8Array): void {
+    this.publicKey = publicKey;
     this.story.push(`ready ${Buffer.from(identity).toString('latin1')}`);
   }
 
