@@ -21,6 +21,7 @@ RECEIVED = {
         "KBAI": (0,),
         "KBYE": (0,),
     },
+    "router": {"INFORM": (2,), "READY": (0,), "HEARTBEAT": (1,), "REPLY": (2,), "KBAI": (0,), "KBYE": (0,)},
     "client": {"REPLY": (1, 2)},
     "admin": {"ACK": (1,), "REPLY": (1,)},
 }

@@ -1,0 +1,34 @@
+// The broker is killed and started again at its ports: job managers inform it anew, and work continues.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ownEndpoint } from '@proj/testkit';
+import { expect, it } from 'vitest';
+import { stage } from './stage.js';
+
+const theater = stage();
+
+it('a killed broker: job managers are back, with their free slots only, and do new jobs', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'proj-chaos-'));
+  const ports = { 'emqp-frontend': await ownEndpoint(), 'emqp-backend': await ownEndpoint() };
+  const first = await theater.broker(ports);
+  const manager = await theater.manager(first, { concurrency: 2 });
+  const before = theater.client(first);
+  const job = { path: 'chaos', callable: 'again', args: [folder, 'held'] };
+  await before.defer('default', job, { replyRequested: true });
+  await manager.line('job-started');
+  while (readdirSync(folder).length < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  first.broker.kill('SIGKILL');
+  await first.broker.exit;
+
+  const second = await theater.broker(ports);
+  await manager.line('registered', {}, 2);
+  const after = theater.client(second);
+  for (let run = 1; run <= 5; run++)
+    expect(await (await after.defer('default', job, { replyRequested: true })).result).toBe('held');
+  expect(after.stats()).toMatchObject({ taken: 5, results: 5, lateReplies: 0 });
+  // All five on the one slot that was free.
+  expect(new Set(readdirSync(folder)).size).toBe(2);
+  manager.kill('SIGKILL');
+  rmSync(folder, { recursive: true });
+});

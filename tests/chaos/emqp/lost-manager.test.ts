@@ -1,0 +1,47 @@
+// A job manager is killed with guaranteed jobs in hand: another one does them, and the client hears of each exactly once
+// (docs/protocols/emqp.md, rule 17 of the broker).
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { stage } from './stage.js';
+
+const theater = stage();
+const NAMES = ['a', 'b', 'c', 'd'];
+const ASKED = { replyRequested: true, guarantee: true } as const;
+
+it('killed: another one does its jobs, each result comes once, and no process of it is left', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'proj-chaos-'));
+  const served = await theater.broker();
+  const first = await theater.manager(served, { concurrency: NAMES.length });
+  const client = theater.client(served);
+  const ask = async (name: string) => {
+    const job = { path: 'chaos', callable: 'again', args: [folder, name] };
+    return (await client.defer('default', job, ASKED)).result;
+  };
+  const results = NAMES.map(ask);
+  await first.line('job-started', {}, NAMES.length);
+  // Each has begun: its file is there.
+  while (readdirSync(folder).length < NAMES.length) await new Promise((resolve) => setTimeout(resolve, 5));
+  await theater.manager(served, { concurrency: NAMES.length });
+  first.kill('SIGKILL');
+
+  expect(await Promise.all(results)).toEqual(NAMES);
+  // Asked again, it ends at once: what came twice would have come before.
+  expect(await ask('a')).toBe('a');
+  expect(client.stats()).toMatchObject({ taken: 5, results: 5, lateReplies: 0 });
+  const runs = readdirSync(folder).map((file) => file.split(' ')[0] ?? '');
+  expect(runs.filter((name) => name !== 'a').sort()).toEqual(['b', 'b', 'c', 'c', 'd', 'd']);
+  const pids = NAMES.map((name) => Number(readFileSync(join(folder, name), 'utf8')));
+  while (pids.some(isRunning)) await new Promise((resolve) => setTimeout(resolve, 5));
+  rmSync(folder, { recursive: true });
+});
+
+/** One that nobody has asked for its exit code does not run. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

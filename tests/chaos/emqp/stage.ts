@@ -1,0 +1,47 @@
+/** EventMQ with real processes: a broker, job managers and a client that counts. */
+import { EmqpClient } from '@proj/client';
+import type { PeerProcess } from '@proj/testkit';
+import { cast } from '../cast.js';
+import { pathOf, program } from '../programs.js';
+import type { Flags } from '../programs.js';
+
+const FREE = 'tcp://127.0.0.1:*';
+
+/** So long that a busy machine is not taken for a dead peer: connections that end are noticed without them. */
+const BEATS = { 'heartbeat-ms': 1000, liveness: 60 } as const;
+
+/** A broker that runs, and where. */
+export interface Served {
+  readonly broker: PeerProcess;
+  readonly frontend: string;
+  readonly backend: string;
+}
+
+/** Starts players that end with their test. */
+export interface Stage {
+  broker(flags?: Flags): Promise<Served>;
+  /** A job manager that the broker has acknowledged. */
+  manager(served: Served, flags?: Flags): Promise<PeerProcess>;
+  client(served: Served): EmqpClient;
+}
+
+/** A stage for the tests of the calling file. */
+export function stage(): Stage {
+  const { launch, keep } = cast();
+  return {
+    async broker(flags = {}) {
+      const ports = { 'emqp-frontend': FREE, 'emqp-backend': FREE, 'emqp-admin': FREE };
+      const broker = launch(program('broker', { only: 'emqp', ...ports, ...BEATS, ...flags }));
+      const { endpoints } = await broker.line('listening');
+      const { emqpFrontend, emqpBackend } = endpoints as { emqpFrontend: string; emqpBackend: string };
+      return { broker, frontend: emqpFrontend, backend: emqpBackend };
+    },
+    async manager({ backend }, flags = {}) {
+      const jobs = { protocol: 'emqp', connect: backend, handler: pathOf('emqp/fixtures/jobs.mjs') };
+      const manager = launch(program('worker', { ...jobs, ...BEATS, 'log-level': 'debug', ...flags }));
+      await manager.line('registered');
+      return manager;
+    },
+    client: ({ frontend }) => keep(new EmqpClient({ endpoints: [frontend], timeoutMs: 60_000 })),
+  };
+}
