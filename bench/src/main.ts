@@ -8,6 +8,7 @@ import { measureChains } from './chain/measure.js';
 import type { Protocol } from './load.js';
 import { Rig } from './rig.js';
 import type { Middle, RequestCost } from './rig.js';
+import { nfpBroadcastMicros } from './nfp-engine.js';
 import { measurePzqRates } from './pzq-rates.js';
 import { measurePzqStores } from './pzq-store.js';
 import { compile, NativeLoop } from './native-process.js';
@@ -44,6 +45,24 @@ function engine(): void {
     measured: ten / rate(10, 100_000),
     unit: 'x',
   });
+}
+
+/**
+ * Jobs for all workers: each costs what it costs, however many there are. A hundred workers alone fit into the caches of a core, so
+ * what is held to a limit is one broker of 10,000 over a hundred brokers of 100, which take up as much memory.
+ */
+function broadcasts(): void {
+  const rounds = Array.from({ length: 2 * ROUNDS + 1 }, () => ({
+    alone: nfpBroadcastMicros(100, 1, 1000),
+    few: nfpBroadcastMicros(100, 100, 10),
+    many: nfpBroadcastMicros(10_000, 1, 10),
+  }));
+  const measured = median(rounds.map(({ many }) => many));
+  report({ what: 'NFP engine with codec, job for 10,000 workers of 100 services', measured, unit: 'us/worker' });
+  const growth = median(rounds.map(({ few, many }) => many / few));
+  report({ what: 'the same over 100 workers, caches as cold', measured: growth, unit: 'x', limit: { atMost: 1.3 } });
+  const cached = median(rounds.map(({ alone, many }) => many / alone));
+  report({ what: 'the same over 100 workers that fit into the caches', measured: cached, unit: 'x' });
 }
 
 /** Our process in the middle and the bare loop it is held against. */
@@ -171,7 +190,10 @@ const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
     await inTheMiddle(EMQP, { atMost: 1.5 });
   },
   // Three messages for each job, one of them JSON: no limit is met yet that would be worth holding it to.
-  nfp: () => inTheMiddle(NFP),
+  nfp: async () => {
+    broadcasts();
+    await inTheMiddle(NFP);
+  },
   zmtp: transports,
   chain: () => measureChains(report, skip),
   ppp: () => inTheMiddle(PPP, { atMost: 1.25 }),

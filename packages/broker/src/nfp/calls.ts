@@ -140,10 +140,8 @@ export class Calls {
     workers: readonly Worker[],
   ): void {
     const command = call.service === WORKER_MMI ? 'mmi' : call.command;
-    for (const worker of workers) {
-      if (target.kind !== 'all') markUsed(worker, ++this.#used);
-      this.#out.relay(worker, command, client, call.uuid, call.body);
-    }
+    if (target.kind !== 'all') for (const worker of workers) markUsed(worker, ++this.#used);
+    this.#out.relay(workers, command, client, call.uuid, call.body);
   }
 
   /** Rules 11 and 12: POST may wait, PUT has no answer, everything else is refused. */

@@ -104,12 +104,15 @@ export class Output {
     this.fail(peer, asked, error, status);
   }
 
-  /** A client's call, on its way to a worker. */
-  relay(worker: Worker, command: NfpCall, client: Peer, uuid: string, body: NfpBody): void {
-    this.counters.relays++;
+  /** A client's call, on its way to workers: all that write commands alike share one. */
+  relay(workers: readonly Worker[], command: NfpCall, client: Peer, uuid: string, body: NfpBody): void {
     const header = nfpBrokerHeader(this.dialect, 'worker-call');
-    const { form, peer } = worker;
-    this.#send(peer, { kind: 'worker-call', form, header, command, client: client.id, uuid, body });
+    const calls: { [Form in NfpCommandForm]?: NfpFromBroker } = {};
+    for (const { form, peer } of workers) {
+      this.counters.relays++;
+      const call = (calls[form] ??= { kind: 'worker-call', form, header, command, client: client.id, uuid, body });
+      this.#send(peer, call);
+    }
   }
 
   keepalive({ peer, form, service }: Worker): void {

@@ -1,0 +1,64 @@
+/** The NFP engine alone, with encode and decode and without sockets: what a job for all costs for each worker. */
+import { NfpBrokerEngine, nfpBrokerOptions } from '@proj/broker';
+import { decodeNfpAtBroker, encodeNfp } from '@proj/frames/nfp';
+import type { Peer } from '@proj/transport';
+
+const SERVICES = 100;
+
+function peer(name: string): Peer {
+  return { key: name, id: Buffer.from(name) };
+}
+
+/** What is said again and again. */
+const empty = Buffer.alloc(0);
+const header = { client: Buffer.from('NFPC01'), worker: Buffer.from('NFPW01') };
+const command = { ready: Buffer.from('0x01'), post: Buffer.from('0x04'), response: Buffer.from('0x05') };
+const all = Buffer.from('all');
+const accepted = Buffer.from('201');
+const body = Buffer.alloc(64, 7);
+const asker = peer('client');
+
+/** A broker with so many workers. */
+function crowd(workers: number): NfpBrokerEngine {
+  const engine = new NfpBrokerEngine(nfpBrokerOptions.parse({}));
+  for (let n = 0; n < workers; n++) {
+    const ready = [empty, header.worker, command.ready, Buffer.from(`service-${n % SERVICES}`)];
+    engine.step({ kind: 'message', peer: peer(`worker-${n}`), command: decodeNfpAtBroker(ready) }, 0);
+  }
+  return engine;
+}
+
+/** A POST to everybody, and everybody's answer. Returns how many there were. */
+function broadcast(engine: NfpBrokerEngine, uuid: Buffer): number {
+  const call = [empty, header.client, command.post, all, all, uuid, body];
+  let answered = 0;
+  for (const effect of engine.step({ kind: 'message', peer: asker, command: decodeNfpAtBroker(call) }, 0)) {
+    if (effect.kind !== 'send') continue;
+    const frames = encodeNfp(effect.command);
+    if (effect.command.kind !== 'worker-call') continue;
+    const answer = [empty, header.worker, command.response, ...frames.slice(3, 6), accepted, body] as Uint8Array[];
+    for (const back of engine.step({ kind: 'message', peer: effect.peer, command: decodeNfpAtBroker(answer) }, 0)) {
+      if (back.kind !== 'send') continue;
+      encodeNfp(back.command);
+      answered++;
+    }
+  }
+  return answered;
+}
+
+/**
+ * Microseconds for each worker of a POST to the workers of all 100 services: its share of the 202, its relay and its answer on the
+ * way back, frames decoded and encoded. `crowds` brokers of `workers` each take turns, so that costs can be compared at one size of memory.
+ */
+export function nfpBroadcastMicros(workers: number, crowds: number, rounds: number): number {
+  const engines = Array.from({ length: crowds }, () => crowd(workers));
+  let answered = 0;
+  const startedAt = performance.now();
+  for (let round = 0; round < rounds; round++) {
+    const uuid = Buffer.from(round.toString(16).padStart(32, '0'));
+    for (const engine of engines) answered += broadcast(engine, uuid);
+  }
+  const elapsed = performance.now() - startedAt;
+  if (answered !== rounds * crowds * workers) throw new Error(`${answered} answers`);
+  return (1000 * elapsed) / answered;
+}
