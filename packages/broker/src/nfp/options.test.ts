@@ -20,6 +20,7 @@ describe('NfpBroker options', () => {
       clientsMax: 10_000,
       managementCommands: false,
       fileRequestsMax: 256,
+      subscriberQueueMax: 1000,
       maxMessageFrames: 64,
       maxMessageBytes: 134_217_728,
       lingerMs: 1000,
