@@ -115,6 +115,7 @@ const PROTOCOLS: readonly Protocol[] = [
     roles: [
       ['broker', '## 4. Broker', /^packages\/broker\/src\/nfp\//],
       ['worker', '## 8. Worker', /^packages\/worker\/src\/nfp\//],
+      ['client', '## 9. Client', /^packages\/client\/src\/nfp\//],
     ],
   },
   {

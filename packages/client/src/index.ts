@@ -57,7 +57,7 @@ export type {
   NfpWorkersCallOptions,
 } from './nfp/options.js';
 export { nfpResultsOrThrow } from './nfp/results.js';
-export type { NfpJobResult, NfpJobResults } from './nfp/results.js';
+export type { NfpJobResult, NfpJobResults, NfpWorkerAnswer } from './nfp/results.js';
 export { NfpClientSession } from './nfp/session.js';
 export type {
   NfpClientDropReason,

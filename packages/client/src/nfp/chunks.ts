@@ -1,4 +1,4 @@
-/** NFP client: the chunks of a file in order, several on their way at a time. Rule 48 of docs/protocols/nfp.md. */
+/** NFP client: the chunks of a file in order, several on their way at a time. Rule 9 of docs/protocols/nfp.md. */
 import { totalBytes } from '@proj/frames';
 import { ProjError } from '@proj/transport';
 import { chunksOf } from './files.js';

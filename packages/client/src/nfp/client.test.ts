@@ -16,7 +16,7 @@ async function all<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
 }
 
 describe('run', () => {
-  it('rule 41: posts once, asks those who have the job, and resolves with what each of them returned', async () => {
+  it('rule 2: posts once, asks those who have the job, and resolves with what each of them returned', async () => {
     const stage = new Stage();
     const broker = await stage.broker(doing('w1', 'w2'));
     const results = await stage.settle(stage.client().run('sample', 'add', { args: [2], kwargs: { b: 3 } }));
@@ -43,7 +43,7 @@ describe('run', () => {
     expect(broker.asked[0]!.call.target).toBe(wire);
   });
 
-  it('rule 41: asks every pollIntervalMs, and those only who have said nothing yet', async () => {
+  it('rule 2: asks every pollIntervalMs, and those only who have said nothing yet', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       const count = broker.asked.length;
@@ -61,7 +61,7 @@ describe('run', () => {
     expect(stage.network.clock.now() - start).toBeGreaterThanOrEqual(300);
   });
 
-  it('rule 41: asks at once when a worker says that it has completed', async () => {
+  it('rule 2: asks at once when a worker says that it has completed', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       doing('w1')(asked);
@@ -71,7 +71,7 @@ describe('run', () => {
     expect(broker.heard).toEqual(['post all', 'get ["w1"]']);
   });
 
-  it.each([201, 202])('rule 42: takes %i of a worker for its acceptance', async (status) => {
+  it.each([201, 202])('rule 3: takes %i of a worker for its acceptance', async (status) => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.dispatch('w1');
@@ -85,21 +85,21 @@ describe('run', () => {
     expect(client.stats().posts).toBe(1);
   });
 
-  it('rule 42: a broker’s 400 is the end, in its own words', async () => {
+  it('rule 3: a broker’s 400 is the end, in its own words', async () => {
     const stage = new Stage();
     await stage.broker((asked) => asked.refuse('no worker of the service'));
     const outcome = stage.settle(stage.client().run('sample', 't'));
     await expect(outcome).rejects.toThrow('no worker of the service');
   });
 
-  it('rule 42: the 400 of old brokers is text', async () => {
+  it('rule 3: the 400 of old brokers is text', async () => {
     const stage = new Stage();
     await stage.broker((asked) => asked.answer(400, Buffer.from("No workers for target 'all'")));
     const outcome = stage.settle(stage.client().run('sample', 't'));
     await expect(outcome).rejects.toMatchObject({ details: { errors: ["No workers for target 'all'"] } });
   });
 
-  it('rule 42: a worker that was too busy is offered the job again', async () => {
+  it('rule 3: a worker that was too busy is offered the job again', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       if (broker.asked.length === 1) {
@@ -111,7 +111,7 @@ describe('run', () => {
     expect(broker.heard).toEqual(['post all', 'post ["w1"]', 'get ["w1"]']);
   });
 
-  it('rule 42: a task that failed is a result', async () => {
+  it('rule 3: a task that failed is a result', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.dispatch('w1');
@@ -122,7 +122,7 @@ describe('run', () => {
     expect(() => nfpResultsOrThrow(results)).toThrow('w1: no such task');
   });
 
-  it('rule 42: who says nothing in time is 408, beside what others returned', async () => {
+  it('rule 3: who says nothing in time is 408, beside what others returned', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       asked.dispatch('w1', 'w2');
@@ -160,13 +160,13 @@ describe('run', () => {
     expect(client.stats().connections).toBe(0);
   });
 
-  it.each(['NFPB01', 'NFPC01', 'NFPW01'] as const)('rule 40: reads what comes under header %s', async (header) => {
+  it.each(['NFPB01', 'NFPC01', 'NFPW01'] as const)('rule 1: reads what comes under header %s', async (header) => {
     const stage = new Stage();
     await stage.broker(doing('w1'), A, A, header);
     expect(Object.keys(await stage.settle(stage.client().run('sample', 't')))).toEqual(['w1']);
   });
 
-  it('rule 40: is known by its name, and writes commands in the form it is told to', async () => {
+  it('rule 1: is known by its name, and writes commands in the form it is told to', async () => {
     const stage = new Stage();
     const broker = await stage.broker();
     await stage.settle(stage.client({ name: 'cli-1', commandForm: 'byte' }).run('sample', 't'));
@@ -176,7 +176,7 @@ describe('run', () => {
 });
 
 describe('post', () => {
-  it('rule 46: events and results come one by one', async () => {
+  it('rule 7: events and results come one by one', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       doing('w1')(asked);
@@ -195,7 +195,7 @@ describe('post', () => {
     expect((await all(job.results())).length).toBe(1);
   });
 
-  it('rule 49: of events that nobody reads the oldest are dropped, and counted', async () => {
+  it('rule 10: of events that nobody reads the oldest are dropped, and counted', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       doing('w1')(asked);
@@ -207,7 +207,7 @@ describe('post', () => {
     expect(job.droppedEvents).toBe(7);
   });
 
-  it('rule 46: what workers stream comes in order', async () => {
+  it('rule 7: what workers stream comes in order', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       doing('w1')(asked);
@@ -218,7 +218,7 @@ describe('post', () => {
     expect(chunks).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('rule 46: a worker that waits for input is told what the handler says, once', async () => {
+  it('rule 7: a worker that waits for input is told what the handler says, once', async () => {
     const stage = new Stage();
     const requests: NfpInputRequest[] = [];
     const input_request = { id: 'i1', question: 'continue?', default: false, timeout: 20, metadata: {} };
@@ -240,7 +240,7 @@ describe('post', () => {
     expect(put.body).toEqual({ input_id: 'i1', value: true, cancel: false, metadata: {} });
   });
 
-  it('rule 44: an abort deletes the job where it is, and ends it here with the signal’s reason', async () => {
+  it('rule 5: an abort deletes the job where it is, and ends it here with the signal’s reason', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => asked.dispatch('w1'));
     const client = stage.client();
@@ -270,7 +270,7 @@ describe('post', () => {
 });
 
 describe('a connection', () => {
-  it('rule 40: a broker that owes an answer for too long is left for the next one, and the job found there', async () => {
+  it('rule 1: a broker that owes an answer for too long is left for the next one, and the job found there', async () => {
     const stage = new Stage();
     await stage.broker(silence);
     const second = await stage.broker((asked) => {
@@ -284,7 +284,7 @@ describe('a connection', () => {
     expect(second.heard).toEqual(['get all', 'post all', 'get ["w1"]']);
   });
 
-  it('rule 43: after a loss a job is asked for, and not posted again when its worker knows it', async () => {
+  it('rule 4: after a loss a job is asked for, and not posted again when its worker knows it', async () => {
     const stage = new Stage();
     const first = await stage.broker((asked) => {
       asked.dispatch('w1');
@@ -300,7 +300,7 @@ describe('a connection', () => {
     expect(client.stats().reposts).toBe(0);
   });
 
-  it('rule 43: while its workers are away, 400 to GET is not the end', async () => {
+  it('rule 4: while its workers are away, 400 to GET is not the end', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       if (asked.kind === 'post') asked.dispatch('w1');
@@ -310,7 +310,7 @@ describe('a connection', () => {
     expect(Object.keys(await stage.settle(stage.client().run('sample', 't')))).toEqual(['w1']);
   });
 
-  it('rule 43: a job for any that goes to another worker is asked for there', async () => {
+  it('rule 4: a job for any that goes to another worker is asked for there', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       if (asked.kind === 'post') {
@@ -323,7 +323,7 @@ describe('a connection', () => {
     expect(broker.heard).toEqual(['post any', 'get ["w2"]']);
   });
 
-  it('rule 40: with sendOpen nothing is sent before the broker’s OPEN', async () => {
+  it('rule 1: with sendOpen nothing is sent before the broker’s OPEN', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       if (asked.kind === 'open') asked.open();
@@ -334,7 +334,7 @@ describe('a connection', () => {
     expect(broker.asked[0]!.body).toMatchObject({ keepalive: { interval: 2500, multiplier: 6 } });
   });
 
-  it('rule 40: a broker that does not answer OPEN is talked to after openTimeoutMs', async () => {
+  it('rule 1: a broker that does not answer OPEN is talked to after openTimeoutMs', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       if (asked.kind !== 'open') doing('w1')(asked);

@@ -32,7 +32,7 @@ import type {
   NfpWorkersCallOptions,
 } from './options.js';
 import { resultOf } from './results.js';
-import type { NfpJobResults } from './results.js';
+import type { NfpJobResults, NfpWorkerAnswer } from './results.js';
 import { NfpRunner } from './runner.js';
 import type { NfpNews } from './runner.js';
 import { NfpClientSession } from './session.js';
@@ -207,7 +207,7 @@ export class NfpClient {
   }
 
   /** A task of the workers' own management, of all workers or of some; NORFAB's have none, and the call times out. */
-  async mmiWorkers(task: string, options: NfpWorkersCallOptions = {}): Promise<NfpJobResults> {
+  async mmiWorkers(task: string, options: NfpWorkersCallOptions = {}): Promise<readonly NfpWorkerAnswer[]> {
     const own = parseOptions('NfpClient mmiWorkers', nfpWorkersCallOptions, options);
     const subject = `task ${JSON.stringify(task)} of the workers`;
     const body = this.#bodyOf(subject, { task, kwargs: own.kwargs, args: own.args });
@@ -215,7 +215,8 @@ export class NfpClient {
     // By GET: a 202 says who is to answer. The workers are called by MMI all the same.
     const uuid = this.#transport.entropy.uuid().replaceAll('-', '');
     const call = { command: 'get', service: WORKER_SERVICE, target: own.target, uuid, body } as const;
-    return resultsOf(await this.#ask(subject, { call, from: 'workers', repeatable: !ACTS.has(task) }, own));
+    const replies = await this.#ask(subject, { call, from: 'workers', repeatable: !ACTS.has(task) }, own);
+    return replies.map(({ worker, status, value }) => ({ worker, status, value }));
   }
 
   /** Names in a folder of the broker's, or of a filesharing worker's; with `recursive`, urls of all files below. `REJECTED`: no such folder. */

@@ -1,4 +1,4 @@
-/** NFP client: where files come from, the broker's file service or a filesharing worker. Rule 48 of docs/protocols/nfp.md. */
+/** NFP client: where files come from, the broker's file service or a filesharing worker. Rule 9 of docs/protocols/nfp.md. */
 import { ProjError } from '@proj/transport';
 import { askedChunks, StreamedChunks } from './chunks.js';
 import type { ChunkPlan } from './chunks.js';

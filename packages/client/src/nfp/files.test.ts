@@ -68,7 +68,7 @@ async function run<Value>(stage: Stage, promise: Promise<Value>): Promise<Value>
 
 describe('a file of the broker', () => {
   it.each([1000, 999, 100, 7])(
-    'rule 48: comes in chunks of %i bytes, several on their way, in order',
+    'rule 9: comes in chunks of %i bytes, several on their way, in order',
     async (chunkBytes) => {
       const stage = new Stage();
       await stage.broker(files());
@@ -87,7 +87,7 @@ describe('a file of the broker', () => {
     },
   );
 
-  it('rule 48: no more than chunksInTransit are asked for at a time', async () => {
+  it('rule 9: no more than chunksInTransit are asked for at a time', async () => {
     const stage = new Stage();
     const waiting: Asked[] = [];
     let most = 0;
@@ -123,7 +123,7 @@ describe('a file of the broker', () => {
       (task) => (task === 'file_details' ? { ...details, size_bytes: -1 } : undefined),
       'PROTOCOL_REMOTE',
     ],
-  ])('rule 48: that %s leaves nothing behind', async (_, instead, code) => {
+  ])('rule 9: that %s leaves nothing behind', async (_, instead, code) => {
     const stage = new Stage();
     await stage.broker(files(instead));
     const fetching = run(stage, stage.client().fetchFile('nf://a/f', { to: folder, chunkBytes: 100 }));
@@ -131,7 +131,7 @@ describe('a file of the broker', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('rule 48: takes the place of an older one only when it is complete', async () => {
+  it('rule 9: takes the place of an older one only when it is complete', async () => {
     const stage = new Stage();
     writeFileSync(join(folder, 'f'), 'old');
     const broker = await stage.broker(files((task) => (task === 'fetch_file' ? Buffer.alloc(1000) : undefined)));
@@ -144,7 +144,7 @@ describe('a file of the broker', () => {
   });
 
   it.each(['nf://', 'nf://a/', 'nf://a/..', 'nf://..', 'nf://a/b\\c', 'nf://a/c:x', 'nf://a/b\0', 'http://a/b', 'a'])(
-    'rule 48: %j has no name that a file could have',
+    'rule 9: %j has no name that a file could have',
     async (url) => {
       const stage = new Stage();
       const client = stage.client();
@@ -167,7 +167,7 @@ describe('a file of the broker', () => {
 });
 
 describe('a file of a worker', () => {
-  it.each(['fs-1', 'any'])('rule 48: of worker %s is streamed, each further chunk asked for by PUT', async (worker) => {
+  it.each(['fs-1', 'any'])('rule 9: of worker %s is streamed, each further chunk asked for by PUT', async (worker) => {
     const stage = new Stage();
     const broker = await stage.broker(sharing());
     const fetched = await run(stage, stage.client().fetchFile('nf://a/f', { to: folder, worker, chunkBytes: 300 }));
@@ -177,7 +177,7 @@ describe('a file of a worker', () => {
     expect(puts.every(({ call }) => call.target === '["fs-1"]')).toBe(true);
   });
 
-  it('rule 48: other bytes than announced are refused', async () => {
+  it('rule 9: other bytes than announced are refused', async () => {
     const stage = new Stage();
     await stage.broker(sharing(Buffer.alloc(1000)));
     const fetching = run(stage, stage.client().fetchFile('nf://a/f', { to: folder, worker: 'fs-1' }));
@@ -185,7 +185,7 @@ describe('a file of a worker', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('rule 48: that ends too early is not waited for', async () => {
+  it('rule 9: that ends too early is not waited for', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {
       const { task } = asked.body;

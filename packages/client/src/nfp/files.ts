@@ -1,4 +1,4 @@
-/** NFP client: files of a broker or of a filesharing worker onto this disk. Rule 48 of docs/protocols/nfp.md. */
+/** NFP client: files of a broker or of a filesharing worker onto this disk. Rule 9 of docs/protocols/nfp.md. */
 import { createHash } from 'node:crypto';
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';

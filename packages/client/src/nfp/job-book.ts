@@ -1,4 +1,4 @@
-/** NFP client: jobs on record, so that the next process can go on with them. Rule 47 of docs/protocols/nfp.md. */
+/** NFP client: jobs on record, so that the next process can go on with them. Rule 8 of docs/protocols/nfp.md. */
 import { ProjError } from '@proj/transport';
 import type { RecordStore } from '@proj/transport';
 import { isRecord } from './answers.js';

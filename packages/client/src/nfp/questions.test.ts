@@ -3,7 +3,7 @@ import { doing, silence, Stage } from '../../test/nfp/stage.js';
 import { A, B } from '../../test/world.js';
 
 describe('the broker’s own services', () => {
-  it('rule 45: are called by MMI, and the second answer is ignored', async () => {
+  it('rule 6: are called by MMI, and the second answer is ignored', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       asked.answer(200, { endpoint: 'x' });
@@ -21,7 +21,7 @@ describe('the broker’s own services', () => {
   });
 
   it.each([{ mmiCommand: 'get' }, { dialect: 'legacy' }] as const)(
-    'rule 45: are called by GET where the broker knows no MMI: %o',
+    'rule 6: are called by GET where the broker knows no MMI: %o',
     async (options) => {
       const stage = new Stage();
       const broker = await stage.broker((asked) => asked.answer(200, null));
@@ -60,7 +60,7 @@ describe('the broker’s own services', () => {
     expect(client.stats().questions).toBe(0);
   });
 
-  it('rule 45: what shuts a broker down is not said to the next one', async () => {
+  it('rule 6: what shuts a broker down is not said to the next one', async () => {
     const stage = new Stage();
     const first = await stage.broker(silence);
     const second = await stage.broker((asked) => asked.answer(200, 'x'), B);
@@ -76,7 +76,7 @@ describe('the broker’s own services', () => {
 });
 
 describe('a job of anybody', () => {
-  it('rule 45: is asked about at all workers, and told by those that know it', async () => {
+  it('rule 6: is asked about at all workers, and told by those that know it', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       asked.dispatch('w1', 'w2', 'w3');
@@ -90,7 +90,7 @@ describe('a job of anybody', () => {
     expect(broker.asked[0]!.call).toMatchObject({ command: 'get', service: 'all', target: 'all', uuid: 'u1' });
   });
 
-  it('rule 45: that nobody knows is REJECTED, and so is one of a service without workers', async () => {
+  it('rule 6: that nobody knows is REJECTED, and so is one of a service without workers', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       asked.dispatch('w1');
@@ -102,7 +102,7 @@ describe('a job of anybody', () => {
     await expect(stage.settle(client.get('u1', { service: 's' }))).rejects.toMatchObject({ code: 'REJECTED' });
   });
 
-  it('rule 44: is deleted, and the workers say what that means', async () => {
+  it('rule 5: is deleted, and the workers say what that means', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       asked.dispatch('w1');
@@ -113,7 +113,7 @@ describe('a job of anybody', () => {
     expect(broker.heard).toEqual(['delete ["w1"]']);
   });
 
-  it('rule 44: NORFAB’s workers say nothing to DELETE, which is 408', async () => {
+  it('rule 5: NORFAB’s workers say nothing to DELETE, which is 408', async () => {
     const stage = new Stage();
     await stage.broker((asked) => asked.dispatch('w1'));
     const results = await stage.settle(stage.client().delete('u1', { timeoutMs: 500 }));
@@ -131,16 +131,35 @@ describe('a job of anybody', () => {
   });
 });
 
+it('rule 5: what answers a DELETE is no answer to GET, and a result none to DELETE', async () => {
+  const stage = new Stage();
+  await stage.broker((asked) => {
+    asked.dispatch('w1');
+    asked.say('w1', 200, 'CANCELLING');
+    asked.result('w1', 42);
+  });
+  const client = stage.client();
+  expect((await stage.settle(client.get('u1')))['w1']!.result).toBe(42);
+  expect((await stage.settle(client.delete('u1')))['w1']!.value).toMatchObject({ status: 'CANCELLING' });
+});
+
 describe('the workers’ own management', () => {
-  it('rule 45: is called by GET, so that a 202 says who is to answer', async () => {
+  it('rule 6: is called by GET, so that a 202 says who is to answer', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {
       asked.dispatch('w1', 'w2');
-      asked.answer(200, { w1: { jobs: 1 } });
-      asked.answer(200, { w2: { jobs: 2 } });
+      asked.answer(200, [{ jobs: 1 }]);
+      asked.answer(200, [{ jobs: 2 }]);
     });
-    const results = await stage.settle(stage.client().mmiWorkers('show_workers'));
-    expect([results['w1']!.result, results['w2']!.result]).toEqual([{ jobs: 1 }, { jobs: 2 }]);
+    const client = stage.client();
+    const answers = await stage.settle(client.mmiWorkers('show_workers'));
+    expect(answers.map(({ value }) => value)).toEqual([[{ jobs: 1 }], [{ jobs: 2 }]]);
+    broker.answer = (asked) => {
+      asked.dispatch('w1');
+      asked.answer(400, { errors: ['not enabled'] });
+    };
+    const one = await stage.settle(client.mmiWorkers('restart', { target: ['w1'] }));
+    expect(one).toMatchObject([{ worker: 'w1', status: 400 }]);
     expect(broker.asked[0]!.call).toMatchObject({ command: 'get', service: 'mmi.service.worker' });
   });
 });

@@ -20,6 +20,16 @@ export interface NfpJobResult {
 /** What each worker says, by its name. */
 export type NfpJobResults = Readonly<Record<string, NfpJobResult>>;
 
+/** What one worker says to a call of its management. */
+export interface NfpWorkerAnswer {
+  /** Answers are not signed: this is known only where one worker was asked, or all others have said who they are. */
+  readonly worker: string | undefined;
+  /** 200; 400 for what is not allowed; 408 for nothing in time. */
+  readonly status: number;
+  /** The JSON of the answer. */
+  readonly value: unknown;
+}
+
 /** Reads the word of a worker. Never throws. */
 export function resultOf(worker: string, status: number, value: unknown, body: NfpBody): NfpJobResult {
   const errors = isRecord(value) && Array.isArray(value['errors']) ? value['errors'].map(String) : [];

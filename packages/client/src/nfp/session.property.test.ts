@@ -220,7 +220,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   }),
 );
 
-it('rule 49: whatever a broker says, every call ends once, each worker has one last word, and nothing is left', () => {
+it('rule 10: whatever a broker says, every call ends once, each worker has one last word, and nothing is left', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 80 }), fc.boolean(), fc.boolean(), (actions, sendOpen, close) => {
       const world = new World(sendOpen);

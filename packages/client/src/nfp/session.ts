@@ -25,6 +25,8 @@ const REPOSTS_MAX = 3;
 /** Longest body that is read as JSON: a frame cannot be longer. */
 const JSON_MAX_BYTES = 134_217_728;
 const OK = 200;
+/** The workers' own management: each call has a uuid of its own, and answers are not signed. */
+const WORKER_SERVICE = 'mmi.service.worker';
 const LATE: Word = { status: 408, value: undefined, body: [] };
 const GONE: Word = { status: 404, value: undefined, body: [] };
 
@@ -202,7 +204,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     this.#send({ kind: 'client-call', form: this.#options.commandForm, ...question.order.call }, now);
   }
 
-  /** Rule 41: asks those whose last word is awaited, and offers the job again to those that were too busy for it. */
+  /** Rule 2: asks those whose last word is awaited, and offers the job again to those that were too busy for it. */
   #poll(job: Job<Ticket>, now: number): void {
     this.#polls.renew(job.poll, now);
     if (job.asking) {
@@ -243,7 +245,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     if (command.command !== 'put') this.#link.owed(now);
   }
 
-  /** Rule 44: what is given up is deleted where it may be. */
+  /** Rule 5: what is given up is deleted where it may be. */
   #onAbort(uuid: string, now: number): void {
     const job = this.#jobs.get(uuid);
     if (job === undefined) return;
@@ -344,7 +346,12 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
       if (status === 400) this.#fail(question, 'REJECTED', errorsOf(said, body));
       return;
     }
-    const worker = said.by === 'worker' ? said.worker : nameIn(said.value, awaited);
+    const { command, service } = question.order.call;
+    // GET and DELETE of one uuid may be open at a time, and a DELETE of an aborted job: signed is what answers a DELETE.
+    if (status === OK && command === 'get' && said.by === 'worker' && service !== WORKER_SERVICE) return;
+    if (status === OK && command === 'delete' && said.by === 'results') return;
+    const named = said.by === 'worker' ? said.worker : nameIn(said.value, awaited);
+    const worker = named ?? (question.missing === 1 ? awaited.values().next().value : undefined);
     // One that has answered already answers a GET of the open job of this uuid.
     if (worker !== undefined && !awaited.delete(worker)) return;
     question.replies.push({ worker, status, body, value: said.value });
@@ -392,7 +399,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     else this.#onWord(job, worker, said.by === 'worker', { status, value: said.value, body }, now);
   }
 
-  /** Rule 42: what a worker says about a job; `signed`, if its name is in it. */
+  /** Rule 3: what a worker says about a job; `signed`, if its name is in it. */
   #onWord(job: Job<Ticket>, worker: string, signed: boolean, word: Word, now: number): void {
     switch (word.status) {
       case OK:
@@ -511,7 +518,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     this.#settle(job, now);
   }
 
-  /** Rule 43: a job that none of its workers knows is posted again; of one that some know, the others have nothing to say. */
+  /** Rule 4: a job that none of its workers knows is posted again; of one that some know, the others have nothing to say. */
   #settle(job: Job<Ticket>, now: number): void {
     if (job.missing < job.members.size) return;
     if (!job.known && job.reposts < REPOSTS_MAX) {
@@ -589,13 +596,15 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     for (let job = this.#polls.takeDue(now); job !== undefined; job = this.#polls.takeDue(now)) this.#poll(job, now);
   }
 
-  /** Rule 42: what nobody said in time is 408, of those who are known to have it. */
+  /** Rule 3: what nobody said in time is 408, of those who are known to have it. */
   #onTimeout(order: Job<Ticket> | Question<Ticket>): void {
     if (order.kind === 'question') {
       const { awaited } = order;
       if (awaited === undefined) this.#fail(order, 'TIMEOUT');
       else {
-        const late = [...awaited].map((worker) => ({ worker, ...LATE }));
+        // Of those who do not say who they are, nobody knows who is missing.
+        const named = order.missing === awaited.size;
+        const late = [...awaited].map((worker) => ({ worker: named ? worker : undefined, ...LATE }));
         this.#answered(order, ...late.slice(0, order.missing));
       }
       return;

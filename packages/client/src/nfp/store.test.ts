@@ -41,7 +41,7 @@ async function prepared(timeoutMs = 60_000): Promise<{ stage: Stage; store: Reco
 }
 
 describe('a job on record', () => {
-  it('rule 47: is on record before it is posted', async () => {
+  it('rule 8: is on record before it is posted', async () => {
     const stage = new Stage();
     const store = memoryRecords();
     const broker = await stage.broker();
@@ -57,7 +57,7 @@ describe('a job on record', () => {
     expect(broker.heard[0]).toBe('post all');
   });
 
-  it('rule 47: is not posted when the store does not keep it', async () => {
+  it('rule 8: is not posted when the store does not keep it', async () => {
     const stage = new Stage();
     const broker = await stage.broker();
     const full = but(memoryRecords(), { commit: () => Promise.reject(new Error('disk full')) });
@@ -66,7 +66,7 @@ describe('a job on record', () => {
     expect(broker.heard).toEqual([]);
   });
 
-  it('rule 47: is asked for by the next process, of the workers that have said nothing, and not posted again', async () => {
+  it('rule 8: is asked for by the next process, of the workers that have said nothing, and not posted again', async () => {
     const { stage, store } = await prepared();
     const broker = await stage.broker(doing('w1', 'w2'));
     const client = stage.client({ store });
@@ -77,7 +77,7 @@ describe('a job on record', () => {
     expect(await stage.settle(jobsOf(client))).toMatchObject([{ uuid: 'u1', state: 'COMPLETED', args: [7] }]);
   });
 
-  it('rule 47: is posted again, under its uuid, when all say that they do not know it', async () => {
+  it('rule 8: is posted again, under its uuid, when all say that they do not know it', async () => {
     const { stage, store } = await prepared();
     const broker = await stage.broker((asked) => {
       if (broker.asked.length > 1) doing('w2')(asked);
@@ -94,7 +94,7 @@ describe('a job on record', () => {
     expect(broker.asked[1]!.body).toEqual({ task: 't', kwargs: {}, args: [7] });
   });
 
-  it('rule 47: is asked for at all workers when it is not known who has it', async () => {
+  it('rule 8: is asked for at all workers when it is not known who has it', async () => {
     const stage = new Stage();
     const store = memoryRecords();
     const first = await stage.broker(silence);
@@ -112,7 +112,7 @@ describe('a job on record', () => {
     expect(broker.heard).toEqual(['get all']);
   });
 
-  it('rule 47: is STALE after its deadline, and nobody is asked', async () => {
+  it('rule 8: is STALE after its deadline, and nobody is asked', async () => {
     const { stage, store } = await prepared(5000);
     const broker = await stage.broker();
     await stage.advance(10_000);
@@ -122,7 +122,7 @@ describe('a job on record', () => {
     expect(broker.heard).toEqual([]);
   });
 
-  it('rule 47: ended ones are kept for jobTtlMs', async () => {
+  it('rule 8: ended ones are kept for jobTtlMs', async () => {
     const stage = new Stage();
     const store = memoryRecords();
     await stage.broker();
