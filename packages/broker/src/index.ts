@@ -28,8 +28,8 @@ export type {
   EmqpPubSubNote,
   EmqpPubSubStats,
 } from './emqp/pubsub-engine.js';
-export { emqpPubSubOptions } from './emqp/pubsub-options.js';
-export type { EmqpPubSubOptions, EmqpPubSubSettings } from './emqp/pubsub-options.js';
+export { emqpPubSubOptions } from './emqp/options.js';
+export type { EmqpPubSubOptions, EmqpPubSubSettings } from './emqp/options.js';
 export type { EmqpBrokerStats, EmqpQueueStats } from './emqp/stats.js';
 export { MdpBroker } from './mdp/broker.js';
 export type { MdpBrokerEvents } from './mdp/broker.js';

@@ -7,7 +7,7 @@ import { RawPeer } from '../../test/raw-peer.js';
 import { RawSubscriber } from '../../test/raw-subscriber.js';
 import { EmqpBroker } from './broker.js';
 import { EmqpPubSub } from './pubsub.js';
-import type { EmqpPubSubOptions } from './pubsub-options.js';
+import type { EmqpPubSubOptions } from './options.js';
 
 const PUBLISH = 'tcp://sim:47298';
 const SUBSCRIBE = 'tcp://sim:47299';

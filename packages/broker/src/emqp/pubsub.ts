@@ -7,8 +7,8 @@ import { transportOr } from '../default-transport.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import { EmqpPubSubEngine } from './pubsub-engine.js';
 import type { EmqpPubSubEffect, EmqpPubSubEvent, EmqpPubSubNote, EmqpPubSubStats } from './pubsub-engine.js';
-import { emqpPubSubOptions } from './pubsub-options.js';
-import type { EmqpPubSubOptions } from './pubsub-options.js';
+import { emqpPubSubOptions } from './options.js';
+import type { EmqpPubSubOptions } from './options.js';
 
 /** Events of an {@link EmqpPubSub}. */
 export interface EmqpPubSubEvents {
