@@ -4,6 +4,7 @@ import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker } from '@proj/f
 import { decodePppAtClient, decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from '@proj/frames/ppp';
 import { ProjError } from '@proj/client';
 import * as z from 'zod';
+import { EMQP_READERS } from './protocols/emqp.js';
 import { NFP_READERS } from './protocols/nfp.js';
 import { PZQ_READERS } from './protocols/pzq.js';
 import { frameForJson } from './render.js';
@@ -23,6 +24,7 @@ const READERS = [
   { protocol: 'ppp', receiver: 'queue from a client', decode: decodePppAtFrontend },
   { protocol: 'ppp', receiver: 'client', decode: decodePppAtClient },
   ...PZQ_READERS,
+  ...EMQP_READERS,
   ...NFP_READERS,
 ] as const;
 
@@ -36,6 +38,7 @@ export const decode = defineCommand({
     { what: 'a worker of service echo signs on', line: '4d4450573032 01 6563686f' },
     { what: 'a Paranoid Pirate heartbeat', line: '02' },
     { what: 'a NORFAB worker of service echo signs on', line: "'' 4e4650573031 30783031 6563686f" },
+    { what: 'an EventMQ worker has a free slot', line: "'' 654d51502f312e30 5245414459 75756964" },
     { what: 'a Majordomo 0.1 heartbeat, which begins with an empty frame', line: "'' 4d4450573031 04" },
   ],
   run({ operands, print }) {

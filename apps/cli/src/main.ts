@@ -5,11 +5,13 @@ import { call } from './call.js';
 import { decode } from './decode.js';
 import { fetch } from './fetch.js';
 import { deleteJob, get, post } from './jobs.js';
+import { keygen } from './keygen.js';
 import { services, workers } from './listings.js';
 import { monitor } from './monitor.js';
 import { publish } from './publish.js';
 import { pull } from './pull.js';
 import { push } from './push.js';
+import { schedule, unschedule } from './schedule.js';
 import { subscribe } from './subscribe.js';
 
 await runProgram({
@@ -19,5 +21,22 @@ await runProgram({
   envPrefix: 'PROJ_CLI_',
   // Standard output belongs to the results.
   logging: { fd: 2, level: 'warn' },
-  commands: [call, services, workers, post, get, deleteJob, fetch, push, pull, monitor, publish, subscribe, decode],
+  commands: [
+    call,
+    services,
+    workers,
+    post,
+    get,
+    deleteJob,
+    fetch,
+    push,
+    pull,
+    monitor,
+    publish,
+    subscribe,
+    schedule,
+    unschedule,
+    decode,
+    keygen,
+  ],
 });

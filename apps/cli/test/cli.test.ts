@@ -244,6 +244,8 @@ describe('proj', () => {
     expect(
       await undocumentedFlags('cli', [
         'call',
+        'schedule',
+        'unschedule',
         'services',
         'workers',
         'post',
