@@ -36,10 +36,7 @@ afterAll(async () => {
 });
 
 const value = (json: string) => ['done', `{"value": ${json}}`];
-const refused = (name: string) => [
-  'refused',
-  `{"value": ${JSON.stringify(`no job "${name}" here`).replaceAll('", "', '", "')}}`,
-];
+const refused = (name: string) => ['refused', `{"value": ${JSON.stringify(`no job ${JSON.stringify(name)} here`)}}`];
 
 describe('a job is', () => {
   it('rule 5: a registered handler', async () => {
@@ -78,11 +75,12 @@ describe('a job is', () => {
     ['nothing', '', 'f'],
     ['a NUL', 'own\0', 'f'],
   ])('rule 5: never %s', async (_, path, callable) => {
-    expect(await linked.call(path, callable)).toEqual(refused(`${path}.${callable}`.replace('\0', '\\u0000')));
+    expect(await linked.call(path, callable)).toEqual(refused(`${path}.${callable}`));
   });
 
   it.each([
     ['what every object has', 'sums', 'toString'],
+    ['what every object has, of CommonJS', 'common', 'toString'],
     ['a prototype', 'sums', '__proto__'],
     ['a constructor', 'sums:Greeter', 'constructor'],
     ['what every instance has', 'sums:Greeter', 'hasOwnProperty'],
