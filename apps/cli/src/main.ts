@@ -6,7 +6,6 @@ import { decode } from './decode.js';
 import { fetch } from './fetch.js';
 import { deleteJob, get, post } from './jobs.js';
 import { keygen } from './keygen.js';
-import { keygen } from './keygen.js';
 import { services, workers } from './listings.js';
 import { monitor } from './monitor.js';
 import { publish } from './publish.js';
@@ -38,7 +37,6 @@ await runProgram({
     schedule,
     unschedule,
     decode,
-    keygen,
     keygen,
   ],
 });
