@@ -48,6 +48,11 @@ const fields = z.strictObject({
   onDisconnect: oneOf(['stop', 'reconnect'])
     .default('stop')
     .describe('emqp: what to do when the broker says DISCONNECT'),
+  files: text('DIR', 'a folder')
+    .optional()
+    .describe(
+      'nfp: share the files of this folder, and nothing outside of it, in place of other tasks (default: none)',
+    ),
   name: text('NAME', '1 to 255 bytes')
     .optional()
     .describe('nfp: how clients address this worker, the same after a restart (default: SERVICE@HOST)'),

@@ -1,5 +1,5 @@
 /** NORFAB in proj-worker: tasks in place of handlers, and jobs that outlive the process. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,8 +7,8 @@ import type { Logger } from '@proj/appkit';
 import { lmdbRecords } from '@proj/store';
 import { memoryRecords } from '@proj/transport';
 import type { RecordStore, Transport } from '@proj/transport';
-import { NfpWorker, ProjError } from '@proj/worker';
-import type { NfpTaskHandler } from '@proj/worker';
+import { fileSharingTasks, NfpWorker, ProjError } from '@proj/worker';
+import type { NfpTask, NfpTaskHandler } from '@proj/worker';
 import type { WorkerSettings } from '../config.js';
 import { sha256 } from '../handlers/digest.js';
 import { sleep } from '../handlers/sleep.js';
@@ -41,7 +41,8 @@ export async function nfpWorker(settings: WorkerSettings, transport: Transport, 
     endpoints: settings.connect ?? NFP_ENDPOINTS,
     service,
     name,
-    tasks: await findTasks(settings.handler),
+    tasks:
+      settings.files === undefined ? await findTasks(settings.handler) : share(settings.files, settings.handler, log),
     store: storeOf(settings.store ?? `lmdb:${encodeURIComponent(name)}.jobs`),
     crashPolicy: settings.crashPolicy,
     resultTtlMs: settings.resultTtlMs,
@@ -71,6 +72,22 @@ function storeOf(store: string): RecordStore {
   if (store === 'memory:') return memoryRecords();
   if (store.startsWith('lmdb:') && store.length > 5) return lmdbRecords({ folder: store.slice(5) });
   throw new ProjError('OPTIONS_INVALID', `--store = "${store}": must be lmdb:FOLDER or memory:`);
+}
+
+/** What a file sharing worker of NORFAB does. */
+function share(folder: string, handler: string | undefined, log: Logger): Readonly<Record<string, NfpTask>> {
+  if (handler !== undefined)
+    throw new ProjError(
+      'OPTIONS_INVALID',
+      `--handler = "${handler}": must be left out with --files, which has tasks of its own`,
+    );
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new ProjError('OPTIONS_INVALID', `--files = "${folder}": must be a folder`);
+  return fileSharingTasks(folder, {
+    onEscape: ({ url, client, uuid }) => {
+      log.warn({ url, peer: Buffer.from(client).toString('hex'), uuid }, 'outside-of-folder');
+    },
+  });
 }
 
 async function findTasks(handler: string | undefined): Promise<Tasks> {
