@@ -85,6 +85,7 @@ const PROTOCOLS: readonly Protocol[] = [
     roles: [
       ['broker', '## 4. Broker', /^packages\/broker\/src\/emqp\//],
       ['job manager', '## 10. Job manager', /^packages\/worker\/src\/emqp\//],
+      ['scheduler', '## 11. Scheduler', /^packages\/scheduler\/src\//],
     ],
   },
   {
