@@ -22,7 +22,7 @@ afterEach(async () => {
 /** So long that no heartbeat decides anything here, on however busy a machine. */
 const BEATS = ['--heartbeat-ms', '60000'];
 
-it('rule 45: --files serves the files of a folder in chunks, and nothing outside of it', async () => {
+it('rule 16: --files serves the files of a folder in chunks, and nothing outside of it', async () => {
   const content = Buffer.alloc(700_000, 'chunk ');
   writeFileSync(join(folder, 'files/big'), content);
   writeFileSync(join(folder, 'secret'), 'SECRET');

@@ -71,7 +71,7 @@ class Run {
 const run = (task: string, kwargs: object = {}, args: unknown[] = []) => new Run(task, kwargs, args).result;
 
 describe('what a folder holds', () => {
-  it('rule 45: is told as the broker tells it', async () => {
+  it('rule 16: is told as the broker tells it', async () => {
     expect(await run('list_files', { url: 'nf://' })).toEqual(['empty', 'hello.txt']);
     expect(await run('walk', {}, ['nf://'])).toEqual(['nf://empty', 'nf://hello.txt']);
     expect(await run('file_details', { url: 'nf://empty' })).toEqual({
@@ -81,7 +81,7 @@ describe('what a folder holds', () => {
     });
   });
 
-  it('rule 45: what is missing and what is outside look alike', async () => {
+  it('rule 16: what is missing and what is outside look alike', async () => {
     for (const url of ['nf://none', 'nf://../x']) {
       expect(await run('list_files', { url })).toEqual(['Directory Not Found']);
       expect(await run('walk', { url })).toEqual([]);
@@ -99,7 +99,7 @@ describe('what a folder holds', () => {
     ['fetch_file', { url: 'nf://a', offset: -1 }, 'fetch_file: offset is no whole number from 0'],
     ['fetch_file', { url: 'nf://a', offset: '1' }, 'fetch_file: offset is no whole number from 0'],
     ['fetch_file', { url: 'nf://a', chunk_size: 0 }, 'fetch_file: chunk_size is no whole number from 1'],
-  ])('rule 45: %s with %j fails', async (task, kwargs, message) => {
+  ])('rule 16: %s with %j fails', async (task, kwargs, message) => {
     await expect(run(task, kwargs)).rejects.toMatchObject({ message });
   });
 });
@@ -107,7 +107,7 @@ describe('what a folder holds', () => {
 describe('fetch_file', () => {
   const kwargs = { url: 'nf://hello.txt', chunk_size: 5 };
 
-  it('rule 45: sends the first chunk at once, one for each PUT, and ends with the one that has the last byte', async () => {
+  it('rule 16: sends the first chunk at once, one for each PUT, and ends with the one that has the last byte', async () => {
     const job = new Run('fetch_file', kwargs);
     expect(await job.chunk()).toBe('hello');
     job.put({ offset: 5 });
@@ -118,7 +118,7 @@ describe('fetch_file', () => {
     expect(clock.armed).toBe(0);
   });
 
-  it('rule 45: answers PUTs that came together, in their order, also the same one again', async () => {
+  it('rule 16: answers PUTs that came together, in their order, also the same one again', async () => {
     const job = new Run('fetch_file', kwargs);
     for (const offset of [5, 0, 5, 10]) job.put({ offset });
     const chunks = [];
@@ -127,7 +127,7 @@ describe('fetch_file', () => {
     expect(await job.result).toBe(true);
   });
 
-  it('rule 45: is one chunk for a small file, an empty one for an empty file or an offset beyond the end', async () => {
+  it('rule 16: is one chunk for a small file, an empty one for an empty file or an offset beyond the end', async () => {
     for (const [start, expected] of [
       [{ url: 'nf://hello.txt' }, 'hello norfab\n'],
       [{ url: 'nf://hello.txt', offset: 6 }, 'norfab\n'],
@@ -140,7 +140,7 @@ describe('fetch_file', () => {
     }
   });
 
-  it('rule 45: fails when no PUT comes in time, which begins anew with each', async () => {
+  it('rule 16: fails when no PUT comes in time, which begins anew with each', async () => {
     const job = new Run('fetch_file', kwargs);
     await job.chunk();
     await armed();
@@ -157,13 +157,13 @@ describe('fetch_file', () => {
     });
   });
 
-  it.each([undefined, {}, { offset: '5' }, { offset: -1 }, 5])('rule 45: fails by a PUT of %j', async (value) => {
+  it.each([undefined, {}, { offset: '5' }, { offset: -1 }, 5])('rule 16: fails by a PUT of %j', async (value) => {
     const job = new Run('fetch_file', kwargs);
     job.put(value);
     await expect(job.result).rejects.toMatchObject({ code: 'REJECTED' });
   });
 
-  it('rule 45: fails when the file is gone meanwhile', async () => {
+  it('rule 16: fails when the file is gone meanwhile', async () => {
     const job = new Run('fetch_file', kwargs);
     await job.chunk();
     await rm(join(folder, 'hello.txt'));

@@ -1,4 +1,4 @@
-/** NFP worker: tasks of service `filesharing`, which serve the files of a folder as ordinary jobs. Rule 45 of docs/protocols/nfp.md. */
+/** NFP worker: tasks of service `filesharing`, which serve the files of a folder as ordinary jobs. Rule 16 of section "Worker" in docs/protocols/nfp.md. */
 import { Files, isFileUrl } from '@proj/files';
 import type { Found } from '@proj/files';
 import { systemClock } from '@proj/heartbeat';
