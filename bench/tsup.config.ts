@@ -18,6 +18,7 @@ export default defineConfig({
     'nfp-broker': 'src/nfp-broker.ts',
     'ppp-queue': 'src/ppp-queue.ts',
     'pzq-queue': 'src/pzq-queue.ts',
+    'zmtp-middle': 'src/zmtp-middle.ts',
   },
   format: ['esm'],
   clean: true,

@@ -12,6 +12,7 @@ import { nfpBroadcastMicros } from './nfp-engine.js';
 import { measurePzqRates } from './pzq-rates.js';
 import { measurePzqStores } from './pzq-store.js';
 import { compile, NativeLoop } from './native-process.js';
+import { measureZmtpBodies, measureZmtpIdle } from './zmtp-rates.js';
 import { describe, holds, median, type Finding } from './statistics.js';
 
 const ROUNDS = 5;
@@ -194,7 +195,11 @@ const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
     broadcasts();
     await inTheMiddle(NFP);
   },
-  zmtp: transports,
+  zmtp: async () => {
+    await transports();
+    await measureZmtpBodies(report);
+    await measureZmtpIdle(report);
+  },
   chain: () => measureChains(report, skip),
   ppp: () => inTheMiddle(PPP, { atMost: 1.25 }),
   pzq: () => measurePzqRates(report),
