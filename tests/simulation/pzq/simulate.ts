@@ -1,8 +1,8 @@
 /** One seed, from start to leak check: a phase of faults, healing, a time of calm, and the final accounts. */
+import { DiskTroubles } from '../kit/disk-troubles.js';
 import { Faults } from '../kit/faults.js';
 import { closeAndCheckLeaks } from '../kit/leaks.js';
 import { Cluster } from './cluster.js';
-import { DiskTroubles } from './disk-troubles.js';
 
 const FAULTS_MS = 20_000;
 /** Longer than any timeout, probe and back-off that a fault leaves behind, and ZMTP's own notice of silence. */
