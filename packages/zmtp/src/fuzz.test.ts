@@ -19,6 +19,6 @@ it(
         ),
       ),
     );
-    expect(report.worstGrowth).toBeLessThan(4);
+    expect(report.worstGrowth).toBeLessThan(3);
   },
 );
