@@ -44,6 +44,13 @@ export type { NfpWorkerOptions } from './nfp/options.js';
 export { EmqpJobManager } from './emqp/job-manager.js';
 export type { EmqpJobManagerEvents } from './emqp/job-manager.js';
 export type { EmqpJobManagerOptions } from './emqp/options.js';
+export type {
+  FromJobHost as EmqpFromJobHost,
+  JobHost as EmqpJobHost,
+  JobHostListener as EmqpJobHostListener,
+  StartJobHost as EmqpStartJobHost,
+  ToJobHost as EmqpToJobHost,
+} from './emqp/job-host.js';
 export { EmqpJobManagerSession } from './emqp/session.js';
 export type { EmqpJobManagerSessionOptions } from './emqp/session.js';
 export type {

@@ -15,13 +15,16 @@ export interface JobSources {
   readonly directory: string | undefined;
 }
 
-/** What a job host says. */
+/**
+ * What a job host says: `ready` once, or `broken` with a reason, and how each run ended. `json` is `{"value": x}`; it may be empty where
+ * no result is wanted.
+ */
 export type FromJobHost =
   | { readonly ready: true }
   | { readonly broken: string }
   | { readonly number: number; readonly outcome: EmqpRunOutcome; readonly json: string };
 
-/** What it is told. */
+/** What it is told: `start` first, then runs one at a time; after `stop` it is to exit. */
 export type ToJobHost =
   { readonly start: JobSources } | { readonly run: EmqpRun; readonly wantsResult: boolean } | { readonly stop: true };
 
@@ -44,9 +47,12 @@ const PROGRAM = new URL('./job-process.mjs', import.meta.url);
 
 const nothing = (): void => undefined;
 
-/** Starts a process or thread. */
-export function startJobHost(kind: JobHostKind, listener: JobHostListener): JobHost {
-  return kind === 'processes' ? startProcess(listener) : startThread(listener);
+/** Starts what runs the jobs of one slot, one after the other, and returns at once. */
+export type StartJobHost = (listener: JobHostListener) => JobHost;
+
+/** Who starts processes or threads. */
+export function jobHosts(kind: JobHostKind): StartJobHost {
+  return kind === 'processes' ? startProcess : startThread;
 }
 
 function startProcess(listener: JobHostListener): JobHost {

@@ -14,6 +14,7 @@ import type {
   EmqpJobManagerStats,
   EmqpLossReason,
 } from './effects.js';
+import { jobHosts } from './job-host.js';
 import { JobPool } from './job-pool.js';
 import { emqpJobManagerOptions } from './options.js';
 import type { EmqpJobManagerOptions, EmqpJobManagerSettings } from './options.js';
@@ -147,7 +148,7 @@ export class EmqpJobManager {
   }
 
   #assemble(transport: Transport): Running {
-    const { queues, concurrency, pool: kind, handlers, directory, maxMessageBytes, ...rest } = this.#settings;
+    const { queues, concurrency, pool: hosts, handlers, directory, maxMessageBytes, ...rest } = this.#settings;
     const session = new EmqpJobManagerSession(
       {
         ...rest,
@@ -160,7 +161,8 @@ export class EmqpJobManager {
     const driver = new Driver(session, transport, this.#perform);
     const sources = { handlers: absolute(handlers), directory: absolute(directory) };
     const random = (): number => transport.entropy.random();
-    const pool = new JobPool({ concurrency, kind, ...sources }, transport.clock, random, {
+    const startHost = typeof hosts === 'string' ? jobHosts(hosts) : hosts;
+    const pool = new JobPool({ concurrency, startHost, ...sources }, transport.clock, random, {
       up: (slot) => {
         driver.dispatch({ kind: 'up', slot });
       },

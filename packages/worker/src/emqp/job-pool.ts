@@ -4,13 +4,12 @@ import { Backoff } from '@proj/heartbeat';
 import type { Clock, Timer } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
 import type { EmqpRun, EmqpRunOutcome } from './effects.js';
-import { startJobHost } from './job-host.js';
-import type { FromJobHost, JobHost, JobHostKind, JobSources } from './job-host.js';
+import type { FromJobHost, JobHost, JobSources, StartJobHost } from './job-host.js';
 
 /** Settings of a {@link JobPool}. */
 export interface JobPoolOptions extends JobSources {
   readonly concurrency: number;
-  readonly kind: JobHostKind;
+  readonly startHost: StartJobHost;
 }
 
 /** What a pool reports; all by slot. For each process: `up`, then `gone`. */
@@ -129,7 +128,7 @@ export class JobPool {
     place.isUp = false;
     place.failure = undefined;
     place.timer = undefined;
-    place.host = startJobHost(this.#options.kind, {
+    place.host = this.#options.startHost({
       onMessage: (message) => {
         this.#onMessage(place, message);
       },

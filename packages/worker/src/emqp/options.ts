@@ -1,6 +1,7 @@
 /** Options of the EventMQ job manager: what may be set, defaults, bounds. Section 10 of docs/protocols/emqp.md. */
 import * as z from 'zod';
 import { checkReconnect, endpoints, milliseconds, refuse, workerFields } from '../options.js';
+import type { StartJobHost } from './job-host.js';
 
 const NAME_MAX_BYTES = 255;
 const WEEK_MS = 604_800_000;
@@ -40,8 +41,15 @@ export const emqpJobManagerOptions = z
     directory: path.optional(),
     /** Jobs that run at the same time, each in a process of its own. 1 to 1000; default 4 (EventMQ). */
     concurrency: z.int().min(1).max(1000).default(4),
-    /** What jobs run in. Threads start faster and share memory limits and crashes with this process. Default `processes`. */
-    pool: z.enum(['processes', 'threads']).default('processes'),
+    /**
+     * What jobs run in. Threads start faster and share memory limits and crashes with this process. A function starts something else, once
+     * per slot and again whenever that is gone. Default `processes`.
+     */
+    pool: z
+      .union([z.enum(['processes', 'threads']), z.custom<StartJobHost>((value) => typeof value === 'function')], {
+        error: 'expected processes, threads or a function that starts what jobs run in',
+      })
+      .default('processes'),
     /** How long a job without `timeout` may run. 0, the default, for ever (the specification), to a week. */
     globalTimeoutMs: z.int().min(0).max(WEEK_MS).default(NO_LIMIT),
     /** Jobs after which a process is replaced. 0 for never; default 1024 (EventMQ). */

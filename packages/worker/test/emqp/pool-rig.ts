@@ -5,11 +5,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '@proj/heartbeat';
 import type { EmqpRunOutcome } from '../../src/emqp/effects.js';
+import { jobHosts } from '../../src/emqp/job-host.js';
+import type { JobHostKind } from '../../src/emqp/job-host.js';
 import { JobPool } from '../../src/emqp/job-pool.js';
 import type { JobPoolOptions } from '../../src/emqp/job-pool.js';
 
 export const HANDLERS = fileURLToPath(new URL('./handlers.mjs', import.meta.url));
 export const DIRECTORY = fileURLToPath(new URL('./jobs', import.meta.url));
+
+/** As of a pool, but for what jobs run in. */
+type PoolRigOptions = Partial<Omit<JobPoolOptions, 'startHost'>> & { readonly kind?: JobHostKind };
 
 /** What a pool reported, as text: `up 0`, `gone 1 ...`, `ran 0 done {"value": 5}`, `failed ...`. */
 export class PoolRig {
@@ -18,8 +23,9 @@ export class PoolRig {
   readonly #waiting: (() => void)[] = [];
   #jobs = 0;
 
-  constructor(options: Partial<JobPoolOptions> = {}) {
-    const all = { concurrency: 1, kind: 'processes', handlers: HANDLERS, directory: DIRECTORY, ...options } as const;
+  constructor(options: PoolRigOptions = {}) {
+    const { kind = 'processes', ...rest } = options;
+    const all = { concurrency: 1, startHost: jobHosts(kind), handlers: HANDLERS, directory: DIRECTORY, ...rest };
     this.pool = new JobPool(all, systemClock, () => 0, {
       up: (slot) => this.#say(`up ${slot}`),
       gone: (slot, reason) => this.#say(`gone ${slot} ${reason}`),
