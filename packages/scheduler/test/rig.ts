@@ -68,6 +68,9 @@ export class Rig {
   ended = false;
   /** Looks at the engine's books after each step, which costs O(jobs). */
   checks = true;
+  /** Steps of the engine, and changes it had written, so far. */
+  steps = 0;
+  changes = 0;
   socket = 0;
   #options: EmqpSchedulerEngineOptions;
   #timeZone: string;
@@ -96,6 +99,7 @@ export class Rig {
   /** Delivers an event and what it causes. */
   do(event: SchedulerEvent | { readonly kind: 'timer'; readonly lateMs: number }): void {
     const run = (one: typeof event): void => {
+      this.steps++;
       for (const effect of this.engine.step(one, this.now)) this.#perform(effect);
       if (this.checks) this.engine.assertInvariants();
     };
@@ -208,6 +212,7 @@ export class Rig {
         this.said.push('close');
         break;
       case 'store':
+        this.changes += effect.changes.length;
         if (this.diskIsFast) this.#pending.push(this.#toDisk(effect));
         else this.writing.push(effect);
         break;
