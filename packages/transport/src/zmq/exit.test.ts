@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Router } from 'zeromq';
 import { Bundle } from './test/bundle.js';
 
 const run = promisify(execFile);
@@ -87,6 +88,24 @@ describe('a plain script', () => {
     );
 
     expect(output).toBe('closed\n');
+  });
+
+  it('has sent what it was given when close resolves, though it ends at once', async () => {
+    const router = new Router({ linger: 0 });
+    await router.bind('tcp://127.0.0.1:*');
+    // More than the kernel has room for.
+    const size = 32 << 20;
+    const ended = ends(
+      'leave.mjs',
+      `const dealer = transport.dealer({ lingerMs: 120_000 });
+      dealer.connect('${router.lastEndpoint ?? ''}');
+      dealer.start({ ...listener, onSent: () => dealer.close().then(() => process.exit(0)) });
+      dealer.send({ key: '', id: frames[0] }, [Buffer.alloc(${size})]);`,
+    );
+    const [, body] = await router.receive();
+    expect(body?.length).toBe(size);
+    await ended;
+    router.close();
   });
 
   it('ends when sockets were opened and closed without use', async () => {

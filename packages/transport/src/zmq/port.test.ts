@@ -256,6 +256,26 @@ describe('closing', () => {
     expect([socket.closed, socket.linger, clock.armed]).toEqual([true, 700, 0]);
   });
 
+  it('waits until libzmq has sent what it was left with', async () => {
+    const { socket, port } = fakePort({ lingerMs: 1000 });
+    socket.lingers = true;
+    say(port, A, '1');
+    await socket.settleSend();
+    const closed = vi.fn();
+    const closing = port.close().then(closed);
+    await turn();
+    expect([socket.closed, closed.mock.calls.length]).toEqual([true, 0]);
+    socket.letGo();
+    await closing;
+  });
+
+  it('does not wait for libzmq without linger', async () => {
+    const { socket, port } = fakePort({ lingerMs: 0 });
+    socket.lingers = true;
+    await port.close();
+    expect(socket.closed).toBe(true);
+  });
+
   it('L1: gives up at the linger, and leaves libzmq none', async () => {
     const { socket, port, clock, journal } = fakePort({ lingerMs: 1000 });
     say(port, A, '1');

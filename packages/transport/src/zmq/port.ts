@@ -9,6 +9,7 @@ import type { Peer, PortListener, SocketPort, UndeliverableReason } from '../por
 import type { ResolvedPortOptions } from '../port-options.js';
 import type { CurveGuard } from './curve-guard.js';
 import { Endpoints } from './endpoints.js';
+import { untilLetGo } from './let-go.js';
 import { Reader } from './reader.js';
 import type { OpenSocket, ZmqSocket } from './socket.js';
 
@@ -167,9 +168,12 @@ export class ZmqPort implements SocketPort, OutboxHost {
     await this.#endpoints.settled();
     await this.#outbox.close(deadline);
     this.#socket.linger = Math.max(0, Math.ceil(deadline - this.clock.now()));
+    // A guard reads the events itself, to their end.
+    const letGo = this.#socket.linger > 0 && this.#guard === undefined ? untilLetGo(this.#socket) : undefined;
     this.#socket.close();
     await this.#reading;
     await this.#guard?.close();
+    await letGo;
     await this.#endpoints.released();
   }
 }

@@ -7,6 +7,7 @@ import type { PublisherListener, PublisherPort } from '../port.js';
 import type { ResolvedPortOptions } from '../port-options.js';
 import type { CurveGuard } from './curve-guard.js';
 import { Endpoints } from './endpoints.js';
+import { untilLetGo } from './let-go.js';
 
 /**
  * Needs no outbox: with a send timeout of 0 zeromq.js hands each message to libzmq within the call, and libzmq drops it for
@@ -76,8 +77,11 @@ export class ZmqPublisher implements PublisherPort {
     const deadline = this.#clock.now() + lingerMs;
     await this.#endpoints.settled();
     this.#socket.linger = Math.max(0, Math.ceil(deadline - this.#clock.now()));
+    // A guard reads the events itself, to their end.
+    const letGo = this.#socket.linger > 0 && this.#guard === undefined ? untilLetGo(this.#socket) : undefined;
     this.#socket.close();
     await this.#guard?.close();
+    await letGo;
     await this.#endpoints.released();
   }
 }

@@ -34,8 +34,22 @@ export class FakeSocket {
   /** When set, `receive` answers with it at once, for ever. */
   endless: (() => Buffer[]) | undefined;
   receives = 0;
+  /** When set, a closed socket is let go of only by {@link letGo}. */
+  lingers = false;
+  readonly #over = deferred<undefined>();
   #sending: Deferred<void> | undefined;
   #receiving: Deferred<Buffer[]> | undefined;
+
+  /** None, until libzmq is done with it. */
+  get events(): AsyncIterable<never> {
+    const end = this.#over.promise.then(() => ({ done: true, value: undefined }) as const);
+    return { [Symbol.asyncIterator]: () => ({ next: () => end }) };
+  }
+
+  /** libzmq is done with it. */
+  letGo(): void {
+    this.#over.resolve(undefined);
+  }
 
   bind(): Promise<void> {
     return Promise.resolve();
@@ -61,6 +75,7 @@ export class FakeSocket {
   close(): void {
     this.closed = true;
     this.failReceive('EAGAIN');
+    if (!this.lingers) this.letGo();
   }
 
   /** Ends the `send` under way and lets the port take note. */
