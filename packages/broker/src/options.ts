@@ -28,12 +28,11 @@ const isKeys = (value: unknown): value is CurveKeys => {
   return [publicKey, secretKey].every((key) => key instanceof Uint8Array && key.length === 32);
 };
 
-/**
- * CURVE on every socket: the pair of keys that clients know by its public key, and who may come in, asked once per handshake;
- * absent, any key may. `@proj/transport/curve` has keys, certificates and lists.
- */
+/** CURVE on every socket. `@proj/transport/curve` has keys, certificates and lists. */
 export const curve = z.strictObject({
+  /** The pair of keys that clients know by its public key. */
   keys: z.custom<CurveKeys>(isKeys, 'must be publicKey and secretKey of 32 bytes each'),
+  /** Whether the owner of this public key may come in; asked once per handshake. Default: everybody may. */
   authorize: z
     .custom<(publicKey: Uint8Array) => boolean>((value) => typeof value === 'function', 'must be a function')
     .optional(),

@@ -1,8 +1,9 @@
 /** What an application writes for an NFP worker: tasks, which are functions from a call to a result. No sockets, no store. */
 import type { SchemaOutput, StandardSchema } from '@proj/frames/service';
 
-/** Positional and named arguments as they come from a client: whatever JSON can say. */
+/** Positional arguments as they come from a client: whatever JSON can say. */
 export type NfpArgs = readonly unknown[];
+/** Named arguments as they come from a client, and wherever else a program may add what JSON can say. */
 export type NfpKwargs = Readonly<Record<string, unknown>>;
 
 /** A job as its task sees it. */
