@@ -14,7 +14,7 @@ export type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from '.
 export { NfpWorker } from './nfp/worker.js';
 export type { NfpWorkerEvents, NfpWorkerStats } from './nfp/worker.js';
 export { NfpWorkerSession } from './nfp/session.js';
-export type { NfpWorkerCounters, NfpWorkerSessionOptions, NfpWorkerWorld } from './nfp/session.js';
+export type { NfpWorkerCounters, NfpWorkerSessionOptions, NfpWorkerWorld } from './nfp/session-options.js';
 export type {
   NfpFromWorker,
   NfpRefusalReason,

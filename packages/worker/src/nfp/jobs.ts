@@ -16,6 +16,7 @@ export class NfpJobs {
   #first: NfpJob | undefined;
   #last: NfpJob | undefined;
   #waiting = 0;
+  #lastSeq = 0;
 
   /** `ttlMs`: how long finished jobs are kept; `Infinity` for ever. */
   constructor(ttlMs: number) {
@@ -30,6 +31,11 @@ export class NfpJobs {
   /** Jobs that were accepted, or are about to be, and have not begun. */
   get pending(): number {
     return this.#counts.PENDING;
+  }
+
+  /** The highest place in the order of acceptance so far; 0 before any. */
+  get lastSeq(): number {
+    return this.#lastSeq;
   }
 
   /** Jobs in the queue. */
@@ -54,6 +60,7 @@ export class NfpJobs {
   add(job: NfpJob): void {
     this.#byUuid.set(job.uuid, job);
     this.#counts[job.state]++;
+    this.#lastSeq = Math.max(this.#lastSeq, job.seq);
   }
 
   /** Forgets a job that is not in the queue. */

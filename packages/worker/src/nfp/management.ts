@@ -1,10 +1,18 @@
 /** The management interface of an NFP worker, service `mmi.service.worker`: section 8 of docs/protocols/nfp.md. */
-import { latin1 } from '@proj/frames';
-import { decodeNfpTask, nfpNameOf } from '@proj/frames/nfp';
+import { decodeNfpTask } from '@proj/frames/nfp';
 import type { NfpBody } from '@proj/frames/nfp';
+import { addressOf } from './answers.js';
+import type { Answers } from './answers.js';
+import type { Connection } from './connection.js';
+import type { NfpIncomingCall } from './job.js';
+import type { NfpJobs } from './jobs.js';
+import type { Output } from './output.js';
+import { Posters } from './posters.js';
+import type { NfpWorkerSessionOptions } from './session-options.js';
+import type { Slots } from './slots.js';
 
 /** Commands that change something; refused unless the option allows them. */
-export type NfpManagementCommand = 'restart' | 'shutdown' | 'disconnect';
+type NfpManagementCommand = 'restart' | 'shutdown' | 'disconnect';
 
 const COMMANDS: Readonly<Record<NfpManagementCommand, string>> = {
   restart: 'restarting',
@@ -13,12 +21,66 @@ const COMMANDS: Readonly<Record<NfpManagementCommand, string>> = {
 };
 
 /** What a worker answers to a management call. */
-export type NfpManagementAnswer =
+type NfpManagementAnswer =
   | { readonly status: 200; readonly result: unknown; readonly command?: NfpManagementCommand }
   | { readonly status: 400; readonly error: string; readonly command?: undefined };
 
+/** What {@link Management} works with. */
+export interface ManagementParts {
+  readonly options: NfpWorkerSessionOptions;
+  readonly output: Output;
+  readonly connection: Connection;
+  readonly answers: Answers;
+  readonly jobs: NfpJobs;
+  readonly slots: Slots;
+  /** The worker was told to shut down. */
+  readonly onShutdown: (now: number) => void;
+}
+
+/** Shows what the worker is and does, and obeys where it may. */
+export class Management {
+  readonly #parts: ManagementParts;
+  readonly #posters = new Posters();
+
+  constructor(parts: ManagementParts) {
+    this.#parts = parts;
+  }
+
+  /** A job was posted, which is about to be accepted. */
+  posted(call: NfpIncomingCall, now: number): void {
+    const client = addressOf(call);
+    if (client !== undefined) this.#posters.posted(client, now);
+  }
+
+  /** Answers a call, and then does what it commands. */
+  take(call: NfpIncomingCall, now: number): void {
+    const { options, connection, answers } = this.#parts;
+    const answer = managementAnswer(call.body, options.managementCommands, {
+      show_broker: () => connection.describe(now),
+      show_workers: () => [this.#describe()],
+      show_clients: () => this.#posters.list(now),
+    });
+    if (answer.status !== 200) answers.fail(call, answer.status, answer.error, 'mmi');
+    else answers.management(call, answer.result);
+    if (answer.command !== undefined) this.#obey(answer.command, now);
+  }
+
+  #describe(): object {
+    const { options, slots, jobs } = this.#parts;
+    const { name, service, concurrency, taskList: tasks } = options;
+    return { name, service, status: 'alive', concurrency, running: slots.running.size, jobs: jobs.counts, tasks };
+  }
+
+  #obey(task: NfpManagementCommand, now: number): void {
+    const { output, connection, onShutdown } = this.#parts;
+    output.note({ code: 'management', task });
+    if (task === 'shutdown') onShutdown(now);
+    else connection.renew(now);
+  }
+}
+
 /** The answer to a management call, and the command that is to be obeyed after it. `shows` are the questions by name. */
-export function managementAnswer(
+function managementAnswer(
   body: NfpBody,
   commandsAllowed: boolean,
   shows: Readonly<Record<'show_broker' | 'show_workers' | 'show_clients', () => unknown>>,
@@ -33,47 +95,4 @@ export function managementAnswer(
 
 function isKeyOf<Known extends object>(known: Known, key: PropertyKey): key is keyof Known {
   return Object.hasOwn(known, key);
-}
-
-/** Clients remembered; the least recently seen leave first. */
-const CLIENTS_MAX = 1000;
-
-interface Client {
-  readonly name: string;
-  readonly since: number;
-  seenAt: number;
-  jobs: number;
-}
-
-/** Who posted jobs here. */
-export class NfpPosters {
-  readonly #clients = new Map<string, Client>();
-
-  /** A client posted a job. */
-  posted(address: Uint8Array, now: number): void {
-    const key = latin1(address);
-    const known = this.#clients.get(key);
-    const client = known ?? { name: nfpNameOf(address), since: now, seenAt: now, jobs: 0 };
-    client.seenAt = now;
-    client.jobs++;
-    if (known !== undefined) this.#clients.delete(key);
-    this.#clients.set(key, client);
-    if (this.#clients.size > CLIENTS_MAX) this.#clients.delete(this.#clients.keys().next().value as string);
-  }
-
-  /** `show_clients`: a row of placeholders when there is none, as the broker does. */
-  list(now: number): object[] {
-    const rows = [...this.#clients.values()].map(({ name, since, seenAt, jobs }) => ({
-      name,
-      'alive (s)': seconds(now - since),
-      'idle (s)': seconds(now - seenAt),
-      jobs,
-    }));
-    return rows.length > 0 ? rows : [{ name: '', 'alive (s)': '', 'idle (s)': '', jobs: 0 }];
-  }
-}
-
-/** Whole seconds, as the releases write them. */
-function seconds(ms: number): string {
-  return Math.floor(ms / 1000).toString();
 }

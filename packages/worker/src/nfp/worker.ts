@@ -10,7 +10,7 @@ import { NfpWorkerHost } from './host.js';
 import { nfpWorkerOptions } from './options.js';
 import type { NfpWorkerOptions, NfpWorkerSettings } from './options.js';
 import { NfpWorkerSession } from './session.js';
-import type { NfpWorkerCounters } from './session.js';
+import type { NfpWorkerCounters } from './session-options.js';
 import { TaskBook } from './task-book.js';
 
 /** Events of an {@link NfpWorker}. */

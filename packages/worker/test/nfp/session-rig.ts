@@ -4,7 +4,7 @@ import type { NfpCall } from '@proj/frames/nfp';
 import type { RecordBatch } from '@proj/transport';
 import { decodeJob } from '../../src/nfp/job.js';
 import { NfpWorkerSession } from '../../src/nfp/session.js';
-import type { NfpWorkerSessionOptions } from '../../src/nfp/session.js';
+import type { NfpWorkerSessionOptions } from '../../src/nfp/session-options.js';
 import type { NfpFromWorker, NfpWorkerEffect, NfpWorkerEvent, NfpWorkerNote } from '../../src/nfp/contract.js';
 import type { NfpStoredJob } from '../../src/nfp/job.js';
 
