@@ -65,7 +65,13 @@ class MemberPort implements SocketPort {
   #shared: Shared;
   #closing: Promise<void> | undefined;
 
-  constructor(port: SocketPort, curve: CurveOptions | undefined, claim: Claim, registry: Set<Shared>, siblings: ReadonlySet<MemberPort>) {
+  constructor(
+    port: SocketPort,
+    curve: CurveOptions | undefined,
+    claim: Claim,
+    registry: Set<Shared>,
+    siblings: ReadonlySet<MemberPort>,
+  ) {
     this.claim = claim;
     this.#registry = registry;
     this.#siblings = siblings;
