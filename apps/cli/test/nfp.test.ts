@@ -106,7 +106,7 @@ describe('proj post', () => {
   it('exits 1 when a task fails, 3 when a worker says nothing in time', async () => {
     const failed = await proj('post', 'sample', 'fail', '--target', 'w1');
     expect(failed).toEqual({ code: 1, stdout: 'w1: failed: no luck\n', stderr: '' });
-    const late = await proj('post', 'sample', 'never', '--target', '["w2"]', '--timeout-ms', '2000', '--json');
+    const late = await proj('post', 'sample', 'never', '--target', '["w2"]', '--timeout-ms', '6000', '--json');
     expect(late.code).toBe(3);
     expect(JSON.parse(late.stdout)).toMatchObject({ worker: 'w2', status: 408, failed: true });
   });

@@ -12,10 +12,13 @@ afterEach(async () => {
   await programs.end();
 });
 
+/** So long that no heartbeat decides anything here, on however busy a machine. */
+const BEATS = ['--heartbeat-ms', '60000'];
+
 /** A broker, a job manager with these flags that it has acknowledged, and a client. */
 async function stage(...flags: readonly string[]) {
-  const { broker, endpoints } = await programs.startBroker('--only', 'emqp');
-  const args = ['--protocol', 'emqp', '--connect', endpoints.emqpBackend, '--log-level', 'debug'];
+  const { broker, endpoints } = await programs.startBroker('--only', 'emqp', ...BEATS);
+  const args = ['--protocol', 'emqp', '--connect', endpoints.emqpBackend, '--log-level', 'debug', ...BEATS];
   const worker = programs.start('worker', [...args, ...flags]);
   await worker.record('registered');
   const client = new EmqpClient({ endpoints: [endpoints.emqpFrontend], timeoutMs: 60_000 });
@@ -59,11 +62,7 @@ it('finishes its job on SIGTERM, and ends with 0', async () => {
 });
 
 it.each([
-  [
-    'a queue without a weight',
-    ['--queues', 'default'],
-    'proj-worker: --queues = "default": must be weights and names',
-  ],
+  ['a queue without a weight', ['--queues', 'default'], 'proj-worker: --queues = "default": must be weights and names'],
   ['a folder that is not there', ['--directory', '/nowhere'], 'proj-worker: EmqpJobManager: jobs cannot run here'],
 ])('refuses %s with exit code 2 and one line', async (_, args, line) => {
   const { code, stderr } = await programs.run('worker', ['--protocol', 'emqp', ...args]);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Stage } from '../../test/nfp/stage.js';
 import type { Asked } from '../../test/nfp/stage.js';
+import type { NfpClient } from './client.js';
 
 const FILE = Buffer.from(Array.from({ length: 1000 }, (_, i) => i % 251));
 const MD5 = createHash('md5').update(FILE).digest('hex');
@@ -52,6 +53,11 @@ const sharing = (bytes = FILE) => {
   };
 };
 
+const DAY_MS = 86_400_000;
+
+/** A client that does not run out of time while {@link run} moves the clock on behind a slow disk. */
+const patient = (stage: Stage): NfpClient => stage.client({ timeoutMs: 30 * DAY_MS, askTimeoutMs: DAY_MS });
+
 /** File calls take real time: the clock moves until they are done. */
 async function run<Value>(stage: Stage, promise: Promise<Value>): Promise<Value> {
   const state = { over: false };
@@ -78,7 +84,7 @@ describe('a file of the broker', () => {
         chunkBytes,
         onProgress: ({ bytes }: { bytes: number }) => void progress.push(bytes),
       };
-      const fetched = await run(stage, stage.client().fetchFile('nf://a/file.bin', options));
+      const fetched = await run(stage, patient(stage).fetchFile('nf://a/file.bin', options));
       expect(fetched).toEqual({ path: join(folder, 'file.bin'), bytes: 1000, md5: MD5 });
       expect(readFileSync(fetched.path)).toEqual(FILE);
       expect(readdirSync(folder)).toEqual(['file.bin']);
@@ -104,7 +110,7 @@ describe('a file of the broker', () => {
         if (last !== undefined) files()(last);
       });
     });
-    await run(stage, stage.client().fetchFile('nf://a/f', { to: folder, chunkBytes: 10, chunksInTransit: 4 }));
+    await run(stage, patient(stage).fetchFile('nf://a/f', { to: folder, chunkBytes: 10, chunksInTransit: 4 }));
     expect(most).toBe(4);
     expect(readFileSync(join(folder, 'f'))).toEqual(FILE);
   });
@@ -126,7 +132,7 @@ describe('a file of the broker', () => {
   ])('rule 9: that %s leaves nothing behind', async (_, instead, code) => {
     const stage = new Stage();
     await stage.broker(files(instead));
-    const fetching = run(stage, stage.client().fetchFile('nf://a/f', { to: folder, chunkBytes: 100 }));
+    const fetching = run(stage, patient(stage).fetchFile('nf://a/f', { to: folder, chunkBytes: 100 }));
     await expect(fetching).rejects.toMatchObject({ code });
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -135,7 +141,7 @@ describe('a file of the broker', () => {
     const stage = new Stage();
     writeFileSync(join(folder, 'f'), 'old');
     const broker = await stage.broker(files((task) => (task === 'fetch_file' ? Buffer.alloc(1000) : undefined)));
-    const client = stage.client();
+    const client = patient(stage);
     await expect(run(stage, client.fetchFile('nf://f', { to: folder }))).rejects.toThrow('MD5');
     expect(readFileSync(join(folder, 'f'), 'utf8')).toBe('old');
     broker.answer = files();
@@ -161,7 +167,7 @@ describe('a file of the broker', () => {
     await stage.broker(files());
     const onProgress = () => controller.abort(new Error('enough'));
     const options = { to: folder, chunkBytes: 10, signal: controller.signal, onProgress };
-    await expect(run(stage, stage.client().fetchFile('nf://f', options))).rejects.toThrow('enough');
+    await expect(run(stage, patient(stage).fetchFile('nf://f', options))).rejects.toThrow('enough');
     expect(readdirSync(folder)).toEqual([]);
   });
 });
@@ -170,7 +176,7 @@ describe('a file of a worker', () => {
   it.each(['fs-1', 'any'])('rule 9: of worker %s is streamed, each further chunk asked for by PUT', async (worker) => {
     const stage = new Stage();
     const broker = await stage.broker(sharing());
-    const fetched = await run(stage, stage.client().fetchFile('nf://a/f', { to: folder, worker, chunkBytes: 300 }));
+    const fetched = await run(stage, patient(stage).fetchFile('nf://a/f', { to: folder, worker, chunkBytes: 300 }));
     expect(readFileSync(fetched.path)).toEqual(FILE);
     const puts = broker.asked.filter(({ kind }) => kind === 'put');
     expect(puts.map(({ body }) => body['offset'])).toEqual([300, 600, 900]);
@@ -180,7 +186,7 @@ describe('a file of a worker', () => {
   it('rule 9: other bytes than announced are refused', async () => {
     const stage = new Stage();
     await stage.broker(sharing(Buffer.alloc(1000)));
-    const fetching = run(stage, stage.client().fetchFile('nf://a/f', { to: folder, worker: 'fs-1' }));
+    const fetching = run(stage, patient(stage).fetchFile('nf://a/f', { to: folder, worker: 'fs-1' }));
     await expect(fetching).rejects.toMatchObject({ code: 'PROTOCOL_REMOTE' });
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -193,7 +199,7 @@ describe('a file of a worker', () => {
       if (asked.kind === 'get')
         asked.result('fs-1', task === 'file_details' ? details : null, { failed: task !== 'file_details' });
     });
-    const fetching = run(stage, stage.client().fetchFile('nf://a/f', { to: folder, worker: 'fs-1' }));
+    const fetching = run(stage, patient(stage).fetchFile('nf://a/f', { to: folder, worker: 'fs-1' }));
     await expect(fetching).rejects.toMatchObject({ code: 'REJECTED' });
   });
 });

@@ -7,6 +7,8 @@ import { EmqpJobManager } from './job-manager.js';
 import type { EmqpJobManagerOptions } from './options.js';
 
 const REPLY = { replyRequested: true };
+/** What a job that does not end is given: enough to begin, on however busy a machine. */
+const LIMITED = { ...REPLY, timeoutSeconds: 4 };
 
 /** So long that no heartbeat decides anything here, on however busy a machine. */
 const PATIENT = { heartbeatIntervalMs: 60_000, brokerExpiryMs: 600_000, ackTimeoutMs: 300_000 } as const;
@@ -105,7 +107,7 @@ it.each([
   'rule 8: a job of %s that would %s for ever is over after its time, its process gone, its slot back',
   async (pool, how) => {
     const { broker: scripted, peer, manager: made } = await stage({ pool });
-    scripted.request(peer, { ...REPLY, timeoutSeconds: 1 }, 'my', how, 'pid');
+    scripted.request(peer, LIMITED, 'my', how, 'pid');
     const pid = await log.number('pid');
     expect(await scripted.result()).toBe('job-1 {"value": "TimeoutError"}');
     if (pool === 'processes') expect(exists(pid)).toBe(false);
@@ -143,7 +145,7 @@ it('rule 10: informs a restarted broker, and answers there what was running', as
   const { broker: first, manager: made, peer } = await stage({ concurrency: 2 });
   first.request(peer, REPLY, 'my', 'note', 'before');
   await first.result();
-  first.request(peer, { ...REPLY, timeoutSeconds: 3 }, 'my', 'hang', 'pid');
+  first.request(peer, LIMITED, 'my', 'hang', 'pid');
   await log.number('pid');
   await first.close();
   const second = await broker(first.endpoint);
@@ -157,7 +159,7 @@ it('rule 10: informs a restarted broker, and answers there what was running', as
 describe('the end', () => {
   it('rule 11: says KBAI and KBYE at once, finishes and answers what runs, and leaves no process', async () => {
     const { broker: scripted, peer, manager: made } = await stage({ concurrency: 2 });
-    scripted.request(peer, { ...REPLY, timeoutSeconds: 2 }, 'my', 'hang', 'pid');
+    scripted.request(peer, LIMITED, 'my', 'hang', 'pid');
     await log.number('pid');
     const pids = made.processIds;
     const drained = made.drain();
