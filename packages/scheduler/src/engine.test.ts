@@ -38,6 +38,17 @@ describe('a connection', () => {
     expect(rig.notesOf('lost').map(({ reason }) => reason)).toEqual(['silent', 'disconnected']);
   });
 
+  it('rule 1: that has forgotten us is given up although it answers what we send', () => {
+    const rig = new Rig().start();
+    for (let second = 1; second <= 15; second++) {
+      rig.now += SECOND;
+      rig.hear({ kind: 'accepted', id: 'a', of: 'r' });
+      rig.hear({ kind: 'result', id: 'b', of: 'r', result: fromLatin1('{"value": 1}') });
+      rig.do({ kind: 'timer', lateMs: 0 });
+    }
+    expect(rig.notesOf('lost').map(({ reason }) => reason)).toEqual(['silent']);
+  });
+
   it('rule 1: hears nothing of one that is over', () => {
     const rig = new Rig().start();
     const { socket } = rig;

@@ -156,9 +156,9 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     this.#send({ kind: 'inform-scheduler', id: this.#inform });
   }
 
-  /** Whatever a broker says, it is alive. */
+  /** Whatever a broker says, it is alive; but anybody who asks gets a REPLY, also who is forgotten and hears nothing else any more. */
   #message(command: EmqpToScheduler, now: number): void {
-    this.#link.heard(now);
+    if (command.kind !== 'accepted' && command.kind !== 'result') this.#link.heard(now);
     switch (command.kind) {
       case 'ack':
         if (command.of === this.#inform && !this.#link.isRegistered) this.#registered(now);
