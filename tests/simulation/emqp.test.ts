@@ -1,0 +1,22 @@
+/** EventMQ under faults: see README.md of this folder. */
+import { describe, expect, it } from 'vitest';
+import { simulateEmqp } from './emqp/simulate.js';
+import { runSeed, seedsToRun } from './kit/seeds.js';
+
+const PATTERN = 'simulation/emqp.test';
+const SEEDS = seedsToRun(200);
+
+// Real time, for a machine that does ten other things; one seed takes a tenth of a second.
+describe('EventMQ survives its faults', { timeout: 60_000 }, () => {
+  it.each(SEEDS)('seed %i', async (seed) => {
+    const { calls, answered, ticks } = await runSeed(seed, PATTERN, simulateEmqp);
+    expect(answered).toBeGreaterThan(0);
+    expect(answered).toBeLessThanOrEqual(calls);
+    expect(ticks).toBeGreaterThan(0);
+  });
+
+  it.each(SEEDS.filter((seed) => SEEDS.length === 1 || seed % 40 === 0))('seed %i repeats itself', async (seed) => {
+    const first = await runSeed(seed, PATTERN, simulateEmqp);
+    expect(await runSeed(seed, PATTERN, simulateEmqp)).toEqual(first);
+  });
+});

@@ -1,0 +1,177 @@
+/**
+ * Checker of broker rules 10, 12, 16 to 18 and 20 of docs/protocols/emqp.md: a job is at one registered worker at a time, goes to another only
+ * when it came back or is guaranteed and its worker is gone, and its client is told what a worker of it has answered, byte by byte, or
+ * that it was given up after so many workers.
+ */
+import { latin1 } from '@proj/frames';
+import { decodeEmqpHeaders } from '@proj/frames/emqp';
+import type { EmqpRequest, EmqpResult } from '@proj/frames/emqp';
+import { jobName } from './sight.js';
+import type { BrokerChecker, BrokerSight } from './sight.js';
+
+interface Job {
+  readonly name: string;
+  readonly guarantee: boolean;
+  readonly wantsResult: boolean;
+  /** All that must be passed on as it came. */
+  readonly text: string;
+  /** The worker that was given it last, unless it came back. */
+  holder: string | undefined;
+  attempts: number;
+  /** What workers have answered: the client may be told. */
+  readonly answers: string[];
+  isOver: boolean;
+}
+
+/** Keeps books of its own of who works on what. */
+export class JobsChecker implements BrokerChecker {
+  readonly #attemptsMax: number;
+  readonly #jobs = new Map<string, Job>();
+  readonly #workers = new Set<string>();
+  /** The job whose result must be forwarded before the broker reads on. */
+  #owed: Job | undefined;
+  /** The last REQUEST: it counts when it is accepted. */
+  #asked: EmqpRequest | undefined;
+  /** How often jobs were given to workers, whatever became of it. */
+  readonly dispatches = new Map<string, number>();
+  /** Jobs that were given up. */
+  readonly givenUp = new Set<string>();
+
+  /** `attemptsMax`: how many workers may lose a guaranteed job. */
+  constructor(attemptsMax: number) {
+    this.#attemptsMax = attemptsMax;
+  }
+
+  /** Guaranteed jobs that this life of the broker has accepted, and that are neither answered nor given up. */
+  get unfinished(): string[] {
+    return [...this.#jobs.values()].filter((job) => job.guarantee && !this.#mayBeOver(job)).map(({ name }) => name);
+  }
+
+  onSight(sight: BrokerSight): void {
+    switch (sight.kind) {
+      case 'crashed':
+        this.#jobs.clear();
+        this.#workers.clear();
+        this.#owed = undefined;
+        break;
+      case 'joined':
+        if (sight.role === 'worker') this.#workers.add(sight.peer);
+        break;
+      case 'left':
+        this.#onLeft(sight.peer, sight.reason);
+        break;
+      case 'received':
+        this.#onReceived(sight);
+        break;
+      case 'returned':
+        if (sight.command.kind === 'request') this.#onReturned(sight.peer, sight.command);
+        break;
+      case 'sent':
+        this.#onSent(sight);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #onReceived({ peer, command }: BrokerSight & { kind: 'received' }): void {
+    const owed = this.#owed;
+    this.#owed = undefined;
+    if (owed !== undefined) throw new Error(`the result of ${owed.name} was not forwarded`);
+    if (command.kind === 'request') this.#asked = command;
+    else if (command.kind === 'result') this.#onResult(peer, command);
+  }
+
+  #onAccepted({ id, queue, headers, body }: EmqpRequest): void {
+    const { guarantee, replyRequested: wantsResult } = decodeEmqpHeaders(headers);
+    const name = jobName(body);
+    const text = textOf({ queue, headers, body });
+    this.#jobs.set(id, {
+      name,
+      guarantee,
+      wantsResult,
+      text,
+      holder: undefined,
+      attempts: 0,
+      answers: [],
+      isOver: false,
+    });
+  }
+
+  #onResult(worker: string, { of, result }: EmqpResult): void {
+    const job = of === undefined ? undefined : this.#jobs.get(of);
+    // What nobody has asked for, and what another worker has answered before.
+    if (job === undefined || job.isOver || (job.holder !== worker && !(job.guarantee && job.attempts > 0))) return;
+    job.answers.push(latin1(result));
+    // A worker that has left is heard for a while, which only the broker knows.
+    if (!this.#workers.has(worker)) return;
+    job.isOver = true;
+    if (job.wantsResult) this.#owed = job;
+  }
+
+  #onLeft(worker: string, reason: string): void {
+    this.#workers.delete(worker);
+    if (reason !== 'expired' && reason !== 'gone') return;
+    for (const job of this.#jobs.values()) if (job.holder === worker && !job.guarantee) job.isOver = true;
+  }
+
+  #onReturned(worker: string, { id }: EmqpRequest): void {
+    const job = this.#jobs.get(id);
+    if (job?.holder !== worker) return;
+    job.holder = undefined;
+    job.attempts--;
+  }
+
+  #onSent({ peer, command }: BrokerSight & { kind: 'sent' }): void {
+    if (command.kind === 'request') this.#onDispatch(peer, command);
+    else if (command.kind === 'result') this.#onAnswer(command);
+    else if (command.kind === 'accepted' && command.of === this.#asked?.id) this.#onAccepted(this.#asked);
+  }
+
+  #onDispatch(worker: string, request: EmqpRequest): void {
+    const name = jobName(request.body);
+    if (!this.#workers.has(worker)) throw new Error(`${name} went to a worker that is not registered`);
+    const job = this.#jobs.get(request.id);
+    if (job === undefined) throw new Error(`${name} went to a worker and nobody has asked for it`);
+    if (textOf(request) !== job.text) throw new Error(`${name} was changed on its way`);
+    if (job.isOver) throw new Error(`${name} is over and went to a worker`);
+    if (job.holder !== undefined) {
+      if (this.#workers.has(job.holder)) throw new Error(`${name} went to a second worker while the first has it`);
+      if (!job.guarantee) throw new Error(`${name} is not guaranteed and went to a second worker`);
+    }
+    if (job.attempts >= this.#attemptsMax) throw new Error(`${name} went to worker number ${job.attempts + 1}`);
+    job.holder = worker;
+    job.attempts++;
+    this.dispatches.set(name, (this.dispatches.get(name) ?? 0) + 1);
+  }
+
+  #onAnswer({ of, result }: EmqpResult): void {
+    const job = of === undefined ? undefined : this.#jobs.get(of);
+    if (job === undefined) return;
+    if (this.#owed === job) this.#owed = undefined;
+    if (job.answers.includes(latin1(result))) {
+      job.isOver = true;
+      return;
+    }
+    const isNotice = latin1(result).includes(`guaranteed job lost with ${this.#attemptsMax} workers`);
+    if (!isNotice) throw new Error(`${job.name} was answered with what no worker of it has said`);
+    if (job.isOver || !this.#mayBeGivenUp(job)) throw new Error(`${job.name} was given up too early`);
+    job.isOver = true;
+    this.givenUp.add(job.name);
+  }
+
+  /** Without a result nobody is told that a worker which had left was heard all the same, or that the job was given up. */
+  #mayBeOver(job: Job): boolean {
+    return job.isOver || (!job.wantsResult && (job.answers.length > 0 || this.#mayBeGivenUp(job)));
+  }
+
+  /** So many workers have had it, and the last of them is gone. */
+  #mayBeGivenUp({ holder, attempts, guarantee }: Job): boolean {
+    return guarantee && attempts >= this.#attemptsMax && holder !== undefined && !this.#workers.has(holder);
+  }
+}
+
+/** What a worker gets must be this. */
+function textOf({ queue, headers, body }: Pick<EmqpRequest, 'queue' | 'headers' | 'body'>): string {
+  return JSON.stringify([queue, latin1(headers), latin1(body)]);
+}

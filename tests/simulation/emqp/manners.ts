@@ -1,0 +1,129 @@
+/**
+ * Checker of broker rules 2, 3, 6 to 8 and 18 of docs/protocols/emqp.md, where another mechanism would hide a mistake: who is registered is
+ * acknowledged and hears a heartbeat at once and one every interval; who is silent too long, has said farewell or was told it hears
+ * nothing more but REPLYs; nobody is given up early.
+ */
+import type { Excuses } from '../kit/excuses.js';
+import { ROUNDING_MS } from '../kit/worker-patience.js';
+import type { BrokerChecker, BrokerSight, FromBroker } from './sight.js';
+
+/** The broker's settings of the same names. */
+export interface MannersPlan {
+  readonly heartbeatIntervalMs: number;
+  readonly expiryMs: number;
+}
+
+interface Member {
+  /** Last sign of life. */
+  heardAt: number;
+  /** When it was last sent a heartbeat; `undefined` before the first one. */
+  beatenAt: number | undefined;
+}
+
+/** Commands for who is registered. REPLYs go to anybody who has asked. */
+const FOR_MEMBERS: ReadonlySet<FromBroker['kind']> = new Set<FromBroker['kind']>([
+  'ack',
+  'heartbeat',
+  'request',
+  'schedule',
+  'unschedule',
+  'bye',
+]);
+
+/** Watches to whom a broker speaks, and when. */
+export class MannersChecker implements BrokerChecker {
+  readonly #plan: MannersPlan;
+  readonly #process: string;
+  readonly #excuses: Excuses;
+  readonly #clock: { now(): number };
+  readonly #members = new Map<string, Member>();
+  /** INFORMs without ACK: by id, whose. */
+  readonly #informs = new Map<string, string>();
+
+  /** `process`: where the broker runs. */
+  constructor(plan: MannersPlan, process: string, excuses: Excuses, clock: { now(): number }) {
+    this.#plan = plan;
+    this.#process = process;
+    this.#excuses = excuses;
+    this.#clock = clock;
+  }
+
+  onSight(sight: BrokerSight): void {
+    switch (sight.kind) {
+      case 'crashed':
+        this.#members.clear();
+        this.#informs.clear();
+        break;
+      case 'joined':
+        this.#members.set(sight.peer, { heardAt: this.#clock.now(), beatenAt: undefined });
+        break;
+      case 'left':
+        if (sight.reason === 'expired') this.#checkExpiry(sight.peer);
+        this.#members.delete(sight.peer);
+        break;
+      case 'received':
+        this.#onReceived(sight);
+        break;
+      case 'sent':
+        this.#onSent(sight);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #onReceived({ peer, command }: BrokerSight & { kind: 'received' }): void {
+    const { kind } = command;
+    if (kind === 'inform-worker' || kind === 'inform-scheduler') this.#informs.set(command.id, peer);
+    const member = this.#members.get(peer);
+    if (member === undefined) return;
+    // Heard, it must have been beaten for as far as that was due.
+    if (member.beatenAt === undefined) throw new Error('no heartbeat followed the ACK');
+    if (kind !== 'bye' && kind !== 'disconnect') member.heardAt = this.#clock.now();
+  }
+
+  #onSent({ peer, command }: BrokerSight & { kind: 'sent' }): void {
+    const { kind } = command;
+    if (!FOR_MEMBERS.has(kind)) return;
+    const member = this.#members.get(peer);
+    if (member === undefined) throw new Error(`${kind} to who is not registered`);
+    const now = this.#clock.now();
+    if (command.kind === 'ack') {
+      if (this.#informs.get(command.of) !== peer) throw new Error('ACK of an INFORM that was not said, or twice');
+      this.#informs.delete(command.of);
+    } else if (kind === 'heartbeat') {
+      this.#checkBeat(member, now);
+      member.beatenAt = now;
+    }
+    this.#checkLife(member, kind, now);
+  }
+
+  #checkBeat({ beatenAt }: Member, now: number): void {
+    const { heartbeatIntervalMs } = this.#plan;
+    if (beatenAt === undefined || this.#excuses.has(this.#process, heartbeatIntervalMs, now)) return;
+    const gapMs = now - beatenAt;
+    // Those that are due soon after one another go out together.
+    if (gapMs > heartbeatIntervalMs + ROUNDING_MS || gapMs < heartbeatIntervalMs / 2)
+      throw new Error(`a heartbeat after ${gapMs.toFixed(0)} ms, due were ${heartbeatIntervalMs}`);
+  }
+
+  #checkLife({ heardAt }: Member, kind: string, now: number): void {
+    const { expiryMs } = this.#plan;
+    if (now - heardAt <= expiryMs + ROUNDING_MS || this.#excuses.has(this.#process, expiryMs, now)) return;
+    throw new Error(`${kind} to who has been silent for ${(now - heardAt).toFixed(0)} ms`);
+  }
+
+  /** Rule 6: not before its time, and not because the broker itself was asleep. */
+  #checkExpiry(peer: string): void {
+    const { heartbeatIntervalMs, expiryMs } = this.#plan;
+    const now = this.#clock.now();
+    const heardAt = this.#members.get(peer)?.heardAt ?? -Infinity;
+    if (now - heardAt < expiryMs - ROUNDING_MS)
+      throw new Error(`a peer was given up after ${(now - heardAt).toFixed(0)} ms of silence`);
+    const pause = this.#excuses.lastPause(this.#process);
+    // A heartbeat to the peer was due within the first interval of the pause: of all but that the broker knows.
+    if (pause === undefined || heardAt > pause.until || pause.lastedMs <= 2 * heartbeatIntervalMs) return;
+    if (now < pause.until + pause.lastedMs - heartbeatIntervalMs - ROUNDING_MS)
+      throw new Error(`a peer was given up ${(now - pause.until).toFixed(0)} ms after the broker woke up`);
+  }
+}

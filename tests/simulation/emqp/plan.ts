@@ -1,0 +1,77 @@
+/** What cluster a seed stands for. */
+import type { SeededRandom } from '@proj/transport/virtual';
+
+/** One host with a job manager. */
+export interface ManagerPlan {
+  /** Its queues, as INFORM lists them. */
+  readonly queues: readonly (readonly [weight: number, name: string])[];
+  readonly concurrency: number;
+  readonly maxJobsPerProcess: number;
+}
+
+/** A cluster in numbers. */
+export interface ClusterPlan {
+  /**
+   * `workers`: only job managers and their lines suffer, and every guaranteed job must be done or given up, every client told. `scheduler`:
+   * only the scheduler, its line and its disk do, and no run may be lost but by its crashes. `everything`: nobody is safe, and what is asked
+   * when all is well again must be done.
+   */
+  readonly faults: 'workers' | 'scheduler' | 'everything';
+  readonly managers: readonly ManagerPlan[];
+  readonly heartbeatIntervalMs: number;
+  /** After how much silence a peer is dead, for all programs. */
+  readonly expiryMs: number;
+  readonly leaveGraceMs: number;
+  /** Broker options of the same names. */
+  readonly guaranteeAttempts: number;
+  readonly requestTtlMs: number;
+  readonly unknownQueue: 'default' | 'wait';
+  readonly clients: number;
+  /** Calls that one client makes at the same time. */
+  readonly loops: number;
+  /** Jobs that are scheduled regularly. */
+  readonly ticks: number;
+  /** Whether the scheduler's disk may be full, too: jobs run without it then. */
+  readonly fullDisk: boolean;
+  readonly disconnectNotices: boolean;
+  readonly latencyMs: number;
+  readonly jitterMs: number;
+  readonly meanGapMs: number;
+  readonly diskGapMs: number;
+}
+
+/** Queues that clients name. Nobody but `default` is sure to be served. */
+export const QUEUES = ['default', 'mail', 'pdf', 'nobody'] as const;
+
+/** Draws a cluster. */
+export function drawPlan(random: SeededRandom): ClusterPlan {
+  const heartbeatIntervalMs = 100 + random.below(400);
+  const manager = (index: number): ManagerPlan => ({
+    queues: QUEUES.slice(0, 3)
+      .filter((name) => (name === 'default' && index === 0) || random.chance(0.6))
+      .map((name) => [random.pick([10, 10, 20, 30]), name] as const),
+    concurrency: 1 + random.below(3),
+    maxJobsPerProcess: random.pick([0, 0, 5]),
+  });
+  return {
+    faults: random.pick(['workers', 'scheduler', 'everything', 'everything'] as const),
+    managers: Array.from({ length: 2 + random.below(3) }, (_, index) => manager(index)).filter(
+      ({ queues }) => queues.length > 0,
+    ),
+    heartbeatIntervalMs,
+    expiryMs: heartbeatIntervalMs * (3 + random.below(2)),
+    leaveGraceMs: heartbeatIntervalMs * (2 + random.below(4)),
+    guaranteeAttempts: random.pick([100, 100, 2]),
+    requestTtlMs: random.pick([500, 5000, 30_000]),
+    unknownQueue: random.pick(['default', 'default', 'wait']),
+    clients: 1 + random.below(2),
+    loops: 1 + random.below(3),
+    ticks: 1 + random.below(4),
+    fullDisk: random.chance(0.3),
+    disconnectNotices: random.chance(0.7),
+    latencyMs: random.between(0.1, 5),
+    jitterMs: random.between(0, 10),
+    meanGapMs: random.between(150, 600),
+    diskGapMs: random.between(500, 3000),
+  };
+}

@@ -1,0 +1,193 @@
+/** What the simulated clients ask for, what becomes of it, and the account of every job. */
+import type { EmqpClient } from '@proj/client';
+import { isProjError } from '@proj/transport';
+import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
+import type { Simulation } from '../kit/simulation.js';
+import { sleep } from '../kit/sleep.js';
+import type { RunObserver } from './job-hosts.js';
+import { QUEUES } from './plan.js';
+import type { ClusterPlan } from './plan.js';
+import { nameInBody } from './sight.js';
+import type { Task } from './task.js';
+
+/** One job of a client, from its issue to its outcome. */
+interface Call {
+  readonly name: string;
+  readonly task: Task;
+  readonly guarantee: boolean;
+  readonly wantsResult: boolean;
+  readonly retries: number;
+  readonly transport: VirtualTransport;
+  /** Issued after everything was healed: it has no excuse. */
+  readonly calm: boolean;
+  accepted: boolean;
+  outcome: 'open' | 'accepted' | 'answered' | 'TIMEOUT' | 'PEER_LOST' | 'given up waiting';
+  runs: number;
+}
+
+/** Failures that a client may report while there are faults. */
+const EXCUSABLE = ['TIMEOUT', 'PEER_LOST'] as const;
+
+/** Longest pause of a loop. Virtual milliseconds. */
+const THINK_MS = 600;
+const LONG_JOB_MS = 1500;
+const SHORT_JOB_MS = 150;
+/** How long a result that nobody has promised is waited for. Virtual milliseconds. */
+const WAIT_MS = 6000;
+
+const GAVE_UP = 'waited long enough';
+
+/** All jobs of a run. Wrong answers are failures of the simulation at once, missing ones at the end. */
+export class Workload implements RunObserver {
+  readonly #simulation: Simulation;
+  readonly #plan: ClusterPlan;
+  readonly #calls = new Map<string, Call>();
+  /** Set when faults are over and things have settled. */
+  calm = false;
+  #stopped = false;
+
+  constructor(simulation: Simulation, plan: ClusterPlan) {
+    this.#simulation = simulation;
+    this.#plan = plan;
+  }
+
+  /** No further calls begin. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Calls of processes that still live, without an outcome. */
+  get open(): string[] {
+    const open = [...this.#calls.values()].filter(({ outcome }) => outcome === 'open');
+    return open.filter(({ transport }) => transport.state !== 'dead').map(({ name }) => name);
+  }
+
+  /** Numbers for the summary of a run. */
+  get totals(): { readonly calls: number; readonly answered: number } {
+    const answered = [...this.#calls.values()].filter(({ outcome }) => outcome === 'answered').length;
+    return { calls: this.#calls.size, answered };
+  }
+
+  /** True for a job that was issued when all was well. */
+  isCalm(name: string): boolean {
+    return this.#calls.get(name)?.calm ?? false;
+  }
+
+  onRun(name: string, run: number): void {
+    const call = this.#calls.get(name);
+    if (call === undefined) return;
+    call.runs++;
+    if (run > call.retries + 1)
+      this.#simulation.fail(`${name} runs for the ${run}th time, allowed are ${call.retries} retries`);
+  }
+
+  /** Fails the simulation for every job that ran more often than its dispatches allow, or never although a client was told so. */
+  requireRuns(dispatches: ReadonlyMap<string, number>): void {
+    for (const { name, runs, retries, outcome } of this.#calls.values()) {
+      const most = (dispatches.get(name) ?? 0) * (retries + 1);
+      if (runs > most) this.#simulation.fail(`${name} ran ${runs} times, allowed are ${most}`);
+      if (outcome === 'answered' && (dispatches.get(name) ?? 0) === 0)
+        this.#simulation.fail(`${name} was answered and never given to a worker`);
+    }
+  }
+
+  /** Asks for one job after the other, with pauses, until stopped. For use inside a client's process. */
+  async run(client: EmqpClient, transport: VirtualTransport, random: SeededRandom): Promise<void> {
+    while (true) {
+      await sleep(transport, random.between(0, THINK_MS));
+      if (this.#stopped) return;
+      const end = random.chance(0.9) ? 'well' : random.pick(['hangs', 'dies'] as const);
+      const call: Call = {
+        name: `${transport.name}/${this.#calls.size}`,
+        task: {
+          ms: Math.round(random.next() * (random.chance(0.1) ? LONG_JOB_MS : SHORT_JOB_MS)),
+          failing: random.pick([0, 0, 0, 1, 3]),
+          end,
+        },
+        guarantee: random.chance(0.6),
+        wantsResult: random.chance(0.7),
+        retries: random.pick([0, 0, 1, 2]),
+        transport,
+        calm: this.calm,
+        accepted: false,
+        outcome: 'open',
+        runs: 0,
+      };
+      this.#calls.set(call.name, call);
+      await this.#perform(client, call, random.pick(QUEUES));
+    }
+  }
+
+  async #perform(client: EmqpClient, call: Call, queue: string): Promise<void> {
+    const { name, task, guarantee, wantsResult: replyRequested, retries: retryCount, transport } = call;
+    const job = { path: 'jobs', callable: 'work', args: [nameInBody(name), task] };
+    // What hangs ends by its own timeout.
+    const timeoutSeconds = task.end === 'hangs' ? 1 : 0;
+    const { signal, release } = this.#patience(call);
+    try {
+      const { result } = await client.defer(queue, job, {
+        guarantee,
+        replyRequested,
+        retryCount,
+        timeoutSeconds,
+        signal,
+      });
+      call.accepted = true;
+      if (result === undefined) call.outcome = 'accepted';
+      else {
+        this.#verify(call, await result);
+        call.outcome = 'answered';
+      }
+    } catch (error) {
+      const code = EXCUSABLE.find((excuse) => isProjError(error, excuse));
+      if (code === undefined && error !== GAVE_UP) throw error;
+      call.outcome = code ?? 'given up waiting';
+      this.#simulation.note(`${name} fails: ${call.outcome}`);
+      if (!this.#mayFail(call))
+        this.#simulation.fail(`${name} failed without excuse: ${call.outcome}, ${String(error)}`);
+    } finally {
+      release();
+      if (transport.state === 'dead') call.outcome = 'PEER_LOST';
+    }
+  }
+
+  /** Results that may be lost are not waited for until the end of days. */
+  #patience(call: Call): { readonly signal: AbortSignal; readonly release: () => void } {
+    const controller = new AbortController();
+    const { transport } = call;
+    if (call.calm || (call.guarantee && this.#plan.faults !== 'everything'))
+      return { signal: controller.signal, release: () => undefined };
+    const timer = transport.clock.at(transport.clock.now() + WAIT_MS, () => {
+      controller.abort(GAVE_UP);
+    });
+    return {
+      signal: controller.signal,
+      release: () => {
+        timer.cancel();
+      },
+    };
+  }
+
+  /** Without faults at broker and clients all is accepted, and what is guaranteed answered. */
+  #mayFail({ calm, guarantee, accepted }: Call): boolean {
+    if (calm) return false;
+    return this.#plan.faults === 'everything' || (accepted && !guarantee);
+  }
+
+  #verify({ name, task, retries, guarantee }: Call, result: unknown): void {
+    const text = String(result);
+    if (task.end === 'hangs') this.#expect(name, text, ['TimeoutError'], guarantee);
+    else if (task.end === 'dies') this.#expect(name, text, ['the process ended with code 7'], guarantee);
+    else this.#expect(name, text, [task.failing > retries ? 'in vain' : `${name} done`], guarantee);
+  }
+
+  #expect(name: string, text: string, expected: readonly string[], guarantee: boolean): void {
+    const { guaranteeAttempts } = this.#plan;
+    // What a job manager or a broker says in the place of a job that did not end.
+    const instead = guarantee
+      ? `guaranteed job lost with ${guaranteeAttempts} workers`
+      : 'the job manager stopped before the job had ended';
+    if (![...expected, instead].includes(text))
+      this.#simulation.fail(`${name} got ${JSON.stringify(text)}, expected ${JSON.stringify(expected)}`);
+  }
+}
