@@ -111,6 +111,23 @@ describe('run', () => {
     expect(broker.heard).toEqual(['post all', 'post ["w1"]', 'get ["w1"]']);
   });
 
+  it('rule 3: and is not taken to have lost it when it says that it does not know it', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      if (broker.asked.length > 1) {
+        doing('w1', 'w2')(asked);
+        return;
+      }
+      asked.dispatch('w1', 'w2');
+      asked.say('w2', 201, 'ACCEPTED');
+      asked.say('w1', 500, 'FAILED');
+      asked.say('w1', 404, 'JOB NOT FOUND');
+    });
+    const results = await stage.settle(stage.client().run('sample', 't'));
+    expect(nfpResultsOrThrow(results)).toEqual({ w1: 'done by w1', w2: 'done by w2' });
+    expect(broker.heard).toContain('post ["w1"]');
+  });
+
   it('rule 3: a task that failed is a result', async () => {
     const stage = new Stage();
     await stage.broker((asked) => {

@@ -149,7 +149,18 @@ export class NfpClient {
     await this.#book?.begin({ uuid, service, task, target, kwargs, args, postedAt, deadlineAt: postedAt + timeoutMs });
     this.#follow(job, signal);
     const question = questionOf(task);
-    const order = { ticket: job, uuid, service, target, body, question, timeoutMs, resumed: false, workers: [] };
+    const order = {
+      ticket: job,
+      uuid,
+      service,
+      target,
+      body,
+      question,
+      timeoutMs,
+      resumed: false,
+      workers: [],
+      told: [],
+    };
     if (!job.over) this.#runner.dispatch({ kind: 'job', order });
     return job;
   }
@@ -281,7 +292,7 @@ export class NfpClient {
     if (workers.length > 0) job.given(workers);
     for (const result of results) job.result(result);
     this.#follow(job, undefined);
-    const told = new Set(results.map(({ worker }) => worker));
+    const told = results.map(({ worker }) => worker);
     const order = {
       ticket: job,
       uuid,
@@ -291,7 +302,8 @@ export class NfpClient {
       question: questionOf(task),
       timeoutMs: Math.max(1, record.deadlineAt - this.#wallMs()),
       resumed: true,
-      workers: workers.filter((worker) => !told.has(worker)),
+      workers: workers.filter((worker) => !told.includes(worker)),
+      told,
     };
     this.#runner.dispatch({ kind: 'job', order });
     return job;

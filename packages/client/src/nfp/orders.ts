@@ -9,6 +9,8 @@ export interface Member {
   accepted: boolean;
   /** `refused`: it was too busy to take it. `missing`: it does not know it. */
   said: 'refused' | 'missing' | undefined;
+  /** It was too busy to take it once. */
+  busy: boolean;
   /** The last input it asked for. */
   input: string | undefined;
 }
@@ -33,6 +35,8 @@ export class Job<Ticket> {
   sent = false;
   /** A worker has said that it knows the job. */
   known = false;
+  /** Whose last word an earlier process has had: it may come again, and counts for nothing. */
+  readonly told: ReadonlySet<string>;
   /** Workers were learnt by asking everybody: those who do not know the job were never meant. */
   learnt = false;
   /** How many of them do not know it. */
@@ -46,6 +50,7 @@ export class Job<Ticket> {
     this.bytes = totalBytes(order.body) + totalBytes(order.question);
     this.phase = order.resumed ? 'probing' : 'posting';
     this.sent = order.resumed;
+    this.told = new Set(order.told);
     for (const name of order.workers) this.add(name);
   }
 
@@ -53,7 +58,7 @@ export class Job<Ticket> {
   add(name: string): Member {
     const known = this.members.get(name);
     if (known !== undefined) return known;
-    const member: Member = { accepted: false, said: undefined, input: undefined };
+    const member: Member = { accepted: false, said: undefined, busy: false, input: undefined };
     this.members.set(name, member);
     return member;
   }

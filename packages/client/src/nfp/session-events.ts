@@ -48,6 +48,8 @@ export interface NfpJobOrder<Ticket> {
   readonly resumed: boolean;
   /** Who has it, as far as is known; of a resumed job only. */
   readonly workers: readonly string[];
+  /** Whose last word is known already; of a resumed job only. */
+  readonly told: readonly string[];
 }
 
 /** A question, asked once. */

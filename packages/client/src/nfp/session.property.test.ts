@@ -43,7 +43,7 @@ class World {
   job(uuid: string, target: string, resumed: boolean, workers: readonly string[]): void {
     const ticket = ++this.#lastTicket;
     this.open.set(ticket, { kind: 'job', uuid, told: new Set() });
-    const rest = { service: 's', body: BODY, question: BODY, timeoutMs: 400 };
+    const rest = { service: 's', body: BODY, question: BODY, timeoutMs: 400, told: [] };
     this.step({ kind: 'job', order: { ticket, uuid, target, resumed, workers: resumed ? workers : [], ...rest } });
   }
 

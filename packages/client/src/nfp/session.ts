@@ -420,7 +420,9 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
         break;
       default: {
         const member = job.members.get(worker);
-        if (member !== undefined && !member.accepted) job.note(member, 'refused');
+        if (member === undefined || member.accepted) break;
+        member.busy = true;
+        job.note(member, 'refused');
       }
     }
   }
@@ -505,6 +507,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
 
   #finish(job: Job<Ticket>, worker: string, word: Word): void {
     job.remove(worker);
+    if (job.told.has(worker)) return;
     this.#counts.results++;
     this.#effects.push({ kind: 'result', ticket: job.order.ticket, worker, ...word });
   }
@@ -514,7 +517,8 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     const member = job.members.get(worker);
     if (member === undefined || job.phase === 'posting') return;
     if (member.accepted) this.#finish(job, worker, word);
-    else job.note(member, 'missing');
+    // Who was too busy for it was asked before it was offered the job again: it has not missed it.
+    else job.note(member, member.busy ? 'refused' : 'missing');
     this.#settle(job, now);
   }
 

@@ -94,6 +94,27 @@ describe('a job on record', () => {
     expect(broker.asked[1]!.body).toEqual({ task: 't', kwargs: {}, args: [7] });
   });
 
+  it('rule 8: has one result of each worker, whatever those say again whose result is on record', async () => {
+    const { stage, store } = await prepared();
+    const broker = await stage.broker((asked) => {
+      if (broker.asked.length > 1) doing('w1', 'w2')(asked);
+      else {
+        asked.dispatch('w2');
+        asked.say('w2', 404, 'JOB NOT FOUND');
+      }
+    });
+    const client = stage.client({ store });
+    const [job] = await stage.settle(client.start());
+    await stage.settle(job!.done());
+    const results = [];
+    for await (const { worker, result } of job!.results()) results.push([worker, result]);
+    expect(results).toEqual([
+      ['w1', 1],
+      ['w2', 'done by w2'],
+    ]);
+    expect(await stage.settle(jobsOf(client))).toMatchObject([{ results: [{ worker: 'w1' }, { worker: 'w2' }] }]);
+  });
+
   it('rule 8: is asked for at all workers when it is not known who has it', async () => {
     const stage = new Stage();
     const store = memoryRecords();

@@ -188,6 +188,17 @@ describe('a job', () => {
     expect(rig.all('run')[3]).toMatchObject({ uuid: 'u4', call: undefined });
   });
 
+  it('rule 5: does not begin before one that was accepted earlier, whatever is free when it comes', () => {
+    const rig = new Rig().start().post('u1').post('u2');
+    rig.commits = false;
+    rig.post('u3');
+    const accepting = rig.all('commit').at(-1)!;
+    rig.done('u1').post('u4');
+    rig.commits = true;
+    rig.write(accepting);
+    expect(rig.all('run').map(({ uuid }) => uuid)).toEqual(['u1', 'u2', 'u3']);
+  });
+
   it('rule 5: over maxPendingJobs is refused with 500, and not kept', () => {
     const rig = new Rig().start();
     for (const uuid of ['u1', 'u2', 'u3', 'u4', 'u5', 'u6']) rig.post(uuid);
