@@ -12,6 +12,7 @@ import { publish } from './publish.js';
 import { pull } from './pull.js';
 import { push } from './push.js';
 import { schedule, unschedule } from './schedule.js';
+import { status } from './status.js';
 import { subscribe } from './subscribe.js';
 
 await runProgram({
@@ -25,6 +26,7 @@ await runProgram({
     call,
     services,
     workers,
+    status,
     post,
     get,
     deleteJob,

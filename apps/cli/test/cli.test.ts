@@ -247,6 +247,7 @@ describe('proj', () => {
         'schedule',
         'unschedule',
         'services',
+        'status',
         'workers',
         'post',
         'get',

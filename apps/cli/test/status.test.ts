@@ -1,0 +1,107 @@
+/** `proj status` against the admin port of proj-broker, with peers made of bare sockets. */
+import { Programs } from '@proj/appkit/testing';
+import { afterEach, expect, it } from 'vitest';
+import { Dealer, Router } from 'zeromq';
+
+const programs = new Programs();
+const sockets: (Dealer | Router)[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.close();
+  await programs.end();
+});
+
+function dealer(endpoint: string, routingId: string): Dealer {
+  const socket = new Dealer({ routingId, linger: 0 });
+  socket.connect(endpoint);
+  sockets.push(socket);
+  return socket;
+}
+
+const say = (socket: Dealer, ...frames: readonly string[]) => socket.send(['', 'eMQP/1.0', ...frames]);
+
+/** The next message with this command. */
+async function hear(socket: Dealer, word: string): Promise<void> {
+  for await (const [, , command] of socket) if (String(command) === word) return;
+}
+
+/** A broker with one worker, one scheduler, and a job that waits. */
+async function start() {
+  const { endpoints } = await programs.startBroker('--only', 'emqp', '--heartbeat-ms', '10000', '--liveness', '60');
+  const worker = dealer(endpoints.emqpBackend, 'w1');
+  await say(worker, 'INFORM', 'i1', '[[20, "mail"], [10, "default"]]', 'worker');
+  await hear(worker, 'ACK');
+  const scheduler = dealer(endpoints.emqpFrontend, 's1');
+  await say(scheduler, 'INFORM', 'i2', '', 'scheduler');
+  await hear(scheduler, 'ACK');
+  const client = dealer(endpoints.emqpFrontend, 'c1');
+  await say(client, 'REQUEST', 'm1', 'mail', '', '["run", {"path": "m", "callable": "f"}]');
+  await hear(client, 'REPLY');
+  return (...args: readonly string[]) =>
+    programs.run('cli', [
+      ...['status', '--protocol', 'emqp', '--connect', endpoints.emqpAdmin, '--timeout-ms', '60000'],
+      ...args,
+    ]);
+}
+
+it.each(['zmq', 'zmtp'])('shows queues, workers and schedulers, over %s', async (transport) => {
+  const status = await start();
+  expect(await status('--transport', transport)).toEqual({
+    code: 0,
+    stderr: '',
+    stdout: `${[
+      'QUEUE    WORKERS  WAITING  IN FLIGHT  DONE  MS  MAX MS',
+      'mail           1        1          0     0   0       0',
+      'default        1        0          0     0   0       0',
+      '',
+      'WORKER  SLOTS  DONE  QUEUES',
+      'w1          0     0  20:mail 10:default',
+      '',
+      'SCHEDULER',
+      's1',
+    ].join('\n')}\n`,
+  });
+});
+
+it('prints what the broker says as JSON', async () => {
+  const status = await start();
+  const { code, stdout } = await status('--json');
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    waiting_messages_by_queue: { mail: 1 },
+    connected_workers: { w1: { available_slots: 0 } },
+    connected_queues: { default: [[10, 'w1']], mail: [[20, 'w1']] },
+    connected_schedulers: { s1: {} },
+  });
+});
+
+it.each([
+  ['2, not knowing the protocol', ['--protocol', 'mdp'], 2, 'emqp'],
+  ['3, when nobody answers', ['--connect', 'tcp://127.0.0.1:9', '--timeout-ms', '50'], 3, 'no answer within 50 ms'],
+])('exits with %s', async (_, args, code, why) => {
+  const outcome = await programs.run('cli', ['status', ...args]);
+  expect(outcome).toMatchObject({ code, stdout: '' });
+  expect(outcome.stderr).toContain(why);
+});
+
+it.each([
+  ['another message', ['', 'eMQP/1.0', 'ACK', 'm', 'm']],
+  ['another text', ['', 'eMQP/1.0', 'REPLY', 'm', '[]']],
+])('exits with 1 when the answer is %s', async (_, answer) => {
+  const router = new Router({ linger: 0 });
+  sockets.push(router);
+  await router.bind('tcp://127.0.0.1:*');
+  const served = (async () => {
+    for await (const [id = ''] of router) await router.send([id, ...answer]);
+  })();
+  const outcome = await programs.run('cli', [
+    'status',
+    '--connect',
+    router.lastEndpoint ?? '',
+    '--timeout-ms',
+    '60000',
+  ]);
+  expect(outcome).toMatchObject({ code: 1, stdout: '' });
+  expect(outcome.stderr).toContain(router.lastEndpoint);
+  router.close();
+  await served;
+});
