@@ -22,6 +22,15 @@ RECEIVED = {
         "KBYE": (0,),
     },
     "router": {"INFORM": (2,), "READY": (0,), "HEARTBEAT": (1,), "REPLY": (2,), "KBAI": (0,), "KBYE": (0,)},
+    "frontend": {
+        "INFORM": (2,),
+        "HEARTBEAT": (1,),
+        "REQUEST": (3,),
+        "SCHEDULE": (5,),
+        "UNSCHEDULE": (5,),
+        "KBAI": (0,),
+        "KBYE": (0,),
+    },
     "client": {"REPLY": (1, 2)},
     "admin": {"ACK": (1,), "REPLY": (1,)},
 }

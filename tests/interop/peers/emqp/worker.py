@@ -35,9 +35,9 @@ class Worker(Informer):
         queue, headers, body = rest
         demand(id not in self.jobs, "a job that it has already", rest)
         demand(len(self.jobs) < self.options.slots, "more jobs than slots", rest)
-        say("request", id=id.decode(), queue=queue.decode(), headers=headers.decode())
         word, job = json.loads(body)
         demand(word == "run", "another word than run", rest)
+        say("request", id=id.decode(), queue=queue.decode(), headers=headers.decode(), argument=job["args"][0])
         self.jobs[id] = (headers.split(b","), job["args"])
         if job["callable"] != "hold":
             self.finish(id)
