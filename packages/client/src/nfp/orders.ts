@@ -37,6 +37,8 @@ export class Job<Ticket> {
   known = false;
   /** Whose last word an earlier process has had: it may come again, and counts for nothing. */
   readonly told: ReadonlySet<string>;
+  /** Whose last word has come: whatever they say after it counts for nothing. */
+  readonly done = new Set<string>();
   /** Workers were learnt by asking everybody: those who do not know the job were never meant. */
   learnt = false;
   /** How many of them do not know it. */

@@ -473,7 +473,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
   /** The member of that name. A job for any worker is whose who says to have it. */
   #memberOf(job: Job<Ticket>, worker: string): Member | undefined {
     const member = job.members.get(worker);
-    if (member !== undefined || job.phase === 'posting') return member;
+    if (member !== undefined || job.phase === 'posting' || job.done.has(worker)) return member;
     if (job.phase !== 'probing' && job.order.target !== 'any') return undefined;
     if (job.order.target === 'any') job.clear();
     return job.add(worker);
@@ -507,6 +507,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
 
   #finish(job: Job<Ticket>, worker: string, word: Word): void {
     job.remove(worker);
+    job.done.add(worker);
     if (job.told.has(worker)) return;
     this.#counts.results++;
     this.#effects.push({ kind: 'result', ticket: job.order.ticket, worker, ...word });

@@ -1,0 +1,62 @@
+import { encodeNfpJson } from '@proj/frames/nfp';
+import type { NfpToClient } from '@proj/frames/nfp';
+import { expect, it } from 'vitest';
+import { NfpClientSession } from './session.js';
+
+const OPTIONS = {
+  endpoints: ['tcp://a:1'],
+  commandForm: 'ascii',
+  sendOpen: false,
+  openTimeoutMs: 100,
+  openBody: [],
+  pollIntervalMs: 100,
+  answerTimeoutMs: 1000,
+  reconnectMinMs: 100,
+  reconnectMaxMs: 100,
+  openMax: 10,
+  openMaxBytes: 1000,
+  random: () => 0.5,
+} as const;
+
+const ORDER = {
+  ticket: 'job',
+  uuid: 'u1',
+  service: 's',
+  target: 'any',
+  body: [],
+  question: [],
+  timeoutMs: 1000,
+  resumed: true,
+  workers: ['w1', 'w2'],
+  told: [],
+} as const;
+
+const response = (status: number, body: unknown): NfpToClient => ({
+  kind: 'client-answer',
+  form: 'ascii',
+  header: 'NFPB01',
+  command: 'response',
+  service: 's',
+  uuid: 'u1',
+  status,
+  statusText: '',
+  body: encodeNfpJson(body),
+});
+
+it('rule 3: a worker has one last word about a job for any worker, whatever it says after it', () => {
+  const session = new NfpClientSession<string>(OPTIONS);
+  const said: string[] = [];
+  const hear = (message: NfpToClient): void => {
+    for (const effect of session.step({ kind: 'message', socket: 1, message }, 0)) {
+      if (effect.kind === 'result') said.push(effect.worker);
+      if (effect.kind === 'ended') said.push('ended');
+    }
+  };
+  session.step({ kind: 'job', order: ORDER }, 0);
+  hear(response(200, { w1: { result: 1 } }));
+  hear(response(200, { w1: { result: 1 } }));
+  hear(response(300, { worker: 'w1', status: 'PENDING' }));
+  expect(said).toEqual(['w1']);
+  hear(response(200, { w2: { result: 2 } }));
+  expect(said).toEqual(['w1', 'w2', 'ended']);
+});
