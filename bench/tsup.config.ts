@@ -8,6 +8,7 @@ export default defineConfig({
     'chain-process': 'src/chain/process.ts',
     'bare-emqp': 'src/bare-emqp.ts',
     'bare-mdp': 'src/bare-mdp.ts',
+    'bare-mdp-zmtp': 'src/bare-mdp-zmtp.ts',
     'bare-nfp': 'src/bare-nfp.ts',
     'bare-ppp': 'src/bare-ppp.ts',
     'emqp-broker': 'src/emqp-broker.ts',
@@ -18,6 +19,7 @@ export default defineConfig({
     'nfp-broker': 'src/nfp-broker.ts',
     'ppp-queue': 'src/ppp-queue.ts',
     'pzq-queue': 'src/pzq-queue.ts',
+    'scale-load': 'src/scale/load.ts',
     'zmtp-middle': 'src/zmtp-middle.ts',
   },
   format: ['esm'],
@@ -27,5 +29,5 @@ export default defineConfig({
   target: 'node20',
   platform: 'node',
   noExternal: [/^@proj\//, 'zod'],
-  external: ['zeromq', 'lmdb', 'pg', /^@nats-io\//],
+  external: ['zeromq', 'lmdb', 'pg', 'amqplib', 'bullmq', 'ioredis', /^@nats-io\//],
 });

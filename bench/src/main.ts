@@ -1,8 +1,11 @@
 /**
  * `npm run bench`: every comparison side by side in one run, or `npm run bench -- pzq-store` for those of one name. Prints a table, or
- * JSON with `--json`; exit code 1 when a limit is missed.
+ * JSON with `--json`; `--plots FOLDER` also writes both there, with drawings. Exit code 1 when a limit is missed.
  */
-import { mdpEngineRate } from './mdp-engine.js';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { MdpEngineLoad } from './mdp-engine.js';
 import { measureEmqpRates } from './emqp-rates.js';
 import { measureChains } from './chain/measure.js';
 import type { Protocol } from './load.js';
@@ -10,14 +13,26 @@ import { Rig } from './rig.js';
 import type { Middle, RequestCost } from './rig.js';
 import { nfpBroadcastMicros } from './nfp-engine.js';
 import { measurePzqRates } from './pzq-rates.js';
+import { measurePzqRivals } from './pzq-rivals.js';
 import { measurePzqStores } from './pzq-store.js';
+import { machine } from './machine.js';
+import { plots } from './plots.js';
+import { measureBrokerScale } from './scale/broker.js';
+import { measureEngineScale } from './scale/engine.js';
 import { compile, NativeLoop } from './native-process.js';
 import { measureZmtpBodies, measureZmtpIdle } from './zmtp-rates.js';
 import { describe, holds, median, type Finding } from './statistics.js';
 
 const ROUNDS = 5;
-const json = process.argv.includes('--json');
+const CPU_PLOT = 'in the middle: CPU per request, 64 workers, 200 in flight';
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false }, plots: { type: 'string' } },
+});
+const { json } = values;
 const findings: Finding[] = [];
+/** What could not be measured here, and what it lacks. */
+const leftOut: { readonly what: string; readonly missing: string }[] = [];
 
 function report(finding: Finding): void {
   findings.push(finding);
@@ -26,26 +41,16 @@ function report(finding: Finding): void {
 
 /** A comparison that cannot be made here. */
 function skip(what: string, missing: string): void {
+  leftOut.push({ what, missing });
   console.error(`bench: left out: ${what}; missing: ${missing}`);
 }
 
 function engine(): void {
-  mdpEngineRate(64, 0, 200_000);
-  const rate = (workers: number, queued: number): number =>
-    median(Array.from({ length: ROUNDS }, () => mdpEngineRate(workers, queued, 200_000)));
-  report({
-    what: 'MDP engine with codec, 64 workers: request-replies',
-    measured: rate(64, 0),
-    unit: '/s',
-    limit: { atLeast: 500_000 },
-  });
-  const ten = rate(10, 0);
-  report({ what: 'MDP engine: cost with 1,000 workers over cost with 10', measured: ten / rate(1000, 0), unit: 'x' });
-  report({
-    what: 'MDP engine: cost with 100,000 requests queued over cost with none',
-    measured: ten / rate(10, 100_000),
-    unit: 'x',
-  });
+  const load = new MdpEngineLoad({ workers: 64 });
+  load.run(200_000);
+  const measured = median(Array.from({ length: ROUNDS }, () => 1e6 / load.run(200_000)));
+  const what = 'MDP engine with codec, 64 workers: request-replies';
+  report({ what, measured, unit: '/s of CPU', limit: { atLeast: 500_000 } });
 }
 
 /**
@@ -124,11 +129,23 @@ async function inTheMiddle(contest: Contest, limit?: Finding['limit']): Promise<
 
 /** The same broker on both transports: what the sockets cost. */
 async function transports(): Promise<void> {
-  const { ours, ratio } = await compare({ ...MDP, ours: 'mdp-broker-zmtp', bare: 'mdp-broker' }, 64, 20_000);
-  report({ what: 'MDP broker on zmtp, 64 workers, 200 in flight: CPU', measured: ours.cpuMicros, unit: 'us/request' });
+  const both = { ...MDP, ours: 'mdp-broker-zmtp', bare: 'mdp-broker' };
+  const { ours, bare: zmq, ratio } = await compare(both, 64, 20_000);
+  report({
+    what: 'MDP broker on zmtp, 64 workers, 200 in flight: CPU',
+    measured: ours.cpuMicros,
+    unit: 'us/request',
+    place: { plot: CPU_PLOT, series: 'MDP broker on zmtp' },
+  });
+  report({
+    what: 'MDP broker on libzmq, the same',
+    measured: zmq.cpuMicros,
+    unit: 'us/request',
+    place: { plot: CPU_PLOT, series: 'MDP broker on zeromq.js' },
+  });
   const what = 'MDP broker on zmtp over the same on libzmq: CPU per request';
   report({ what, measured: ratio, unit: 'x', limit: { atMost: 0.5 } });
-  const lone = await compare({ ...MDP, ours: 'mdp-broker-zmtp', bare: 'mdp-broker' }, 1, 2000, 1);
+  const lone = await compare(both, 1, 2000, 1);
   const [p50, other] = [lone.ours.p50Micros ?? Number.NaN, lone.bare.p50Micros ?? Number.NaN];
   report({ what: 'MDP broker on zmtp, 1 request in flight: round trip p50', measured: p50, unit: 'us' });
   report({ what: 'the same over libzmq: round trip p50', measured: p50 / other, unit: 'x', limit: { atMost: 0.8 } });
@@ -149,10 +166,17 @@ async function againstC(): Promise<void> {
     what: `bare libzmq loop in C for the MDP broker, ${load}: CPU`,
     measured: bare.cpuMicros,
     unit: 'us/request',
+    place: { plot: CPU_PLOT, series: 'bare loop in C on libzmq' },
   });
   const what = 'MDP broker on zmtp over bare loop in C: CPU per request';
   report({ what, measured: ratio, unit: 'x', limit: { atMost: 1 } });
-  const { ratio: add } = await compare({ ...MDP, ours: 'bare-mdp', bare: c }, 64, 20_000);
+  const { ours: loop, ratio: add } = await compare({ ...MDP, ours: 'bare-mdp', bare: c }, 64, 20_000);
+  report({
+    what: 'bare zeromq.js loop, the same',
+    measured: loop.cpuMicros,
+    unit: 'us/request',
+    place: { plot: CPU_PLOT, series: 'bare loop on zeromq.js' },
+  });
   report({ what: 'bare zeromq.js loop over bare loop in C: CPU per request', measured: add, unit: 'x' });
 }
 
@@ -201,18 +225,38 @@ const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
     await measureZmtpIdle(report);
   },
   chain: () => measureChains(report, skip),
+  scale: async () => {
+    measureEngineScale(report);
+    await measureBrokerScale(report);
+  },
   ppp: () => inTheMiddle(PPP, { atMost: 1.25 }),
   pzq: () => measurePzqRates(report),
+  'pzq-rivals': () => measurePzqRivals(report, skip),
   'pzq-store': () => measurePzqStores(report),
 };
 
-const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const names = positionals;
 const unknown = names.find((name) => !(name in SECTIONS));
 if (unknown === undefined) {
-  for (const name of names.length > 0 ? names : Object.keys(SECTIONS)) await SECTIONS[name]?.();
-  if (json) console.log(JSON.stringify(findings, undefined, 2));
+  const sections = names.length > 0 ? names : Object.keys(SECTIONS);
+  const about = await machine();
+  const measured: string[] = [];
+  const results = (): string => `${JSON.stringify({ machine: about, measured, leftOut, findings }, undefined, 2)}\n`;
+  for (const name of sections) {
+    await SECTIONS[name]?.();
+    measured.push(name);
+    // Runs are long: what is measured is kept, whatever becomes of the rest.
+    if (values.plots !== undefined) await save(values.plots, results());
+  }
+  if (json) process.stdout.write(results());
   process.exitCode = findings.every(holds) ? 0 : 1;
 } else {
   console.error(`bench: ${unknown} is none of ${Object.keys(SECTIONS).join(', ')}`);
   process.exitCode = 2;
+}
+
+async function save(folder: string, results: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'results.json'), results);
+  for (const [name, svg] of plots(findings)) await writeFile(join(folder, `${name}.svg`), svg);
 }

@@ -1,15 +1,11 @@
-/** The same broker on ZMTP in TypeScript. */
+/** The same broker on ZMTP in TypeScript. Options beyond the defaults in PROJ_BENCH_BROKER, as JSON. */
 import { MdpBroker } from '@proj/broker';
+import type { MdpBrokerOptions } from '@proj/broker';
 import { zmtpTransport } from '@proj/zmtp';
 import { serveMeasurements } from './process-under-test.js';
 
-/** Workers that do nothing must not expire while they are counted. */
-const heartbeatMs = process.env['PROJ_BENCH_HEARTBEAT_MS'];
-const broker = new MdpBroker({
-  endpoint: 'tcp://127.0.0.1:*',
-  transport: zmtpTransport(),
-  ...(heartbeatMs === undefined ? {} : { heartbeatIntervalMs: Number(heartbeatMs) }),
-});
+const options = JSON.parse(process.env['PROJ_BENCH_BROKER'] ?? '{}') as MdpBrokerOptions;
+const broker = new MdpBroker({ endpoint: 'tcp://127.0.0.1:*', transport: zmtpTransport(), ...options });
 const [endpoint = ''] = await broker.start();
 serveMeasurements(
   { clients: endpoint, workers: endpoint },

@@ -15,10 +15,11 @@ const KIB = 1024;
 /** Where an installed program is: servers are not in everybody's PATH. */
 export async function findProgram(name: string): Promise<string | undefined> {
   const folders = [
+    // In front: what Debian has in PATH for RabbitMQ wants its own user and folders.
+    '/usr/lib/rabbitmq/bin',
     ...(process.env['PATH'] ?? '').split(delimiter),
     '/usr/sbin',
     '/usr/local/sbin',
-    '/usr/lib/rabbitmq/bin',
   ];
   for (const folder of folders) {
     const path = join(folder, name);
@@ -60,9 +61,14 @@ export class NativeProcess {
     this.#exited = once(child, 'exit');
   }
 
-  /** Starts it; its standard output is the caller's to read, with `lines`. */
-  static start(program: string, parameters: readonly string[]): NativeProcess {
-    return new NativeProcess(spawn(program, parameters, { stdio: ['ignore', 'pipe', 'inherit'] }));
+  /** Starts it, with more environment if need be; its standard output is the caller's to read, with `lines`. */
+  static start(
+    program: string,
+    parameters: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+  ): NativeProcess {
+    const env = { ...process.env, ...environment };
+    return new NativeProcess(spawn(program, parameters, { stdio: ['ignore', 'pipe', 'inherit'], env }));
   }
 
   /** What it prints, line by line. */
@@ -70,6 +76,11 @@ export class NativeProcess {
     const { stdout } = this.#child;
     if (stdout === null) throw new Error('the output of the program is not ours');
     return createInterface({ input: stdout });
+  }
+
+  /** Throws away what it prints, or it would stop once nobody has read enough. */
+  drain(): void {
+    this.#child.stdout?.resume();
   }
 
   /** CPU time of its living threads so far, and its resident size. Programs here keep their threads. */

@@ -29,6 +29,8 @@ export function serveMeasurements(endpoints: Endpoints, workers: () => number, c
       });
     }
   });
+  // Nobody is left who could ask.
+  process.once('disconnect', () => process.exit());
   process.send?.(endpoints);
 }
 
@@ -53,7 +55,12 @@ export class ProcessUnderTest implements UnderTest {
   static async start(name: string, environment: Readonly<Record<string, string>> = {}): Promise<ProcessUnderTest> {
     const script = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
     const child = fork(script, [], { stdio: 'inherit', env: { ...process.env, ...environment } });
-    const [endpoints] = (await once(child, 'message')) as [Endpoints];
+    const died = once(child, 'exit').then(([code]) => {
+      throw new Error(`${name}: ended with code ${String(code)}`);
+    });
+    // It ends in the order of stop() as well, when nobody waits for this any more.
+    died.catch(() => undefined);
+    const [endpoints] = (await Promise.race([once(child, 'message'), died])) as [Endpoints];
     return new ProcessUnderTest(child, endpoints);
   }
 

@@ -31,7 +31,7 @@ interface Rates {
 type Round = (batches: number) => Promise<Rates>;
 
 /** What any comparison is held against: it neither reads nor recovers, it only writes. */
-class BareLog {
+export class BareLog {
   readonly #file: FileHandle;
   #seq = 0;
 

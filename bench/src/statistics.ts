@@ -14,12 +14,22 @@ export function percentile(values: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
+/** Where a figure stands in a plot: a point of a curve, or without `x` a bar. */
+export interface Place {
+  /** The title of the plot. */
+  readonly plot: string;
+  /** The curve, or the bar. */
+  readonly series: string;
+  readonly x?: number;
+}
+
 /** A requirement of the project, a measured figure, and whether it is met. */
 export interface Finding {
   readonly what: string;
   readonly measured: number;
   readonly unit: string;
   readonly limit?: { readonly atMost?: number; readonly atLeast?: number };
+  readonly place?: Place;
 }
 
 /** True when the figure is within its limit, or has none. */

@@ -1,9 +1,9 @@
-/** Node client -> server -> Node worker: ours on both transports beside NATS, in one run. */
+/** Node client -> server -> Node worker: ours on both transports beside NATS, RabbitMQ and BullMQ, in one run. */
 import { median, percentile } from '../statistics.js';
 import type { Finding } from '../statistics.js';
 import { Chain } from './chain.js';
 import type { ChainCost, ChainServer } from './chain.js';
-import { natsServer, ourBroker } from './servers.js';
+import { natsServer, ourBroker, rabbitServer, redisServer } from './servers.js';
 import type { Missing } from './servers.js';
 
 const ROUNDS = 5;
@@ -13,10 +13,18 @@ const LOADS = [
   { inFlight: 100, requests: 20_000 },
 ] as const;
 
-const SERVERS: Readonly<Record<string, () => Promise<ChainServer | Missing>>> = {
-  'mdp-zmtp': () => ourBroker('mdp-broker-zmtp'),
-  'mdp-zmq': () => ourBroker('mdp-broker'),
-  nats: natsServer,
+/** A product in the comparison. Slow ones are sent a share of the requests of the others. */
+interface Entrant {
+  readonly start: () => Promise<ChainServer | Missing>;
+  readonly share: number;
+}
+
+const ENTRANTS: Readonly<Record<string, Entrant>> = {
+  'mdp-zmtp': { start: () => ourBroker('mdp-broker-zmtp'), share: 1 },
+  'mdp-zmq': { start: () => ourBroker('mdp-broker'), share: 1 },
+  nats: { start: () => natsServer(), share: 1 },
+  rabbitmq: { start: rabbitServer, share: 0.1 },
+  bullmq: { start: () => redisServer(), share: 0.1 },
 };
 
 /** Measures every chain whose server is there, round by round in turn. `skip` is told of the others. */
@@ -25,7 +33,7 @@ export async function measureChains(
   skip: (what: string, missing: string) => void,
 ): Promise<void> {
   const chains = new Map<string, Chain>();
-  for (const [product, start] of Object.entries(SERVERS)) {
+  for (const [product, { start }] of Object.entries(ENTRANTS)) {
     const server = await start();
     if ('missing' in server) skip(`chain of ${product}`, server.missing);
     else chains.set(product, await Chain.start(product, server));
@@ -34,7 +42,7 @@ export async function measureChains(
     const costs = new Map(Array.from(chains.keys(), (product): [string, ChainCost[]] => [product, []]));
     for (let round = 0; round <= ROUNDS; round++) {
       for (const [product, chain] of chains) {
-        const cost = await chain.run(requests, inFlight);
+        const cost = await chain.run(requests * (ENTRANTS[product]?.share ?? 1), inFlight);
         // The first round warms up.
         if (round > 0) costs.get(product)?.push(cost);
       }
@@ -52,10 +60,14 @@ function describeChain(
   report: (finding: Finding) => void,
 ): void {
   const what = `chain ${product}, ${inFlight} in flight`;
-  report({ what: `${what}: throughput`, measured: median(costs.map(({ perSecond }) => perSecond)), unit: '/s' });
+  const perSecond = median(costs.map((cost) => cost.perSecond));
+  const place = (figure: string) => ({
+    place: { plot: `chain of Node client, server and Node worker: ${figure}, ${inFlight} in flight`, series: product },
+  });
+  report({ what: `${what}: throughput`, measured: perSecond, unit: '/s', ...place('throughput') });
   for (const share of [0.5, 0.99, 0.999]) {
     const measured = median(costs.map(({ latencies }) => percentile(latencies, share)));
-    report({ what: `${what}: p${100 * share}`, measured, unit: 'us' });
+    report({ what: `${what}: p${100 * share}`, measured, unit: 'us', ...(share === 0.5 ? place('p50') : {}) });
   }
   for (const end of ['client', 'server', 'worker'] as const) {
     const measured = median(costs.map(({ cpuMicros }) => cpuMicros[end]));

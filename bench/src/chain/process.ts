@@ -38,6 +38,7 @@ async function run(client: ChainClient, requests: number, inFlight: number): Pro
   return { seconds: (performance.now() - startedAt) / 1000, latencies };
 }
 
+process.once('disconnect', () => process.exit());
 process.on('message', (message: { readonly requests: number; readonly inFlight: number } | 'cpu' | 'exit') => {
   if (message === 'cpu') {
     const { user, system } = process.cpuUsage();

@@ -1,13 +1,16 @@
 /** Servers for chains: our broker, and what Debian has. */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { findProgram, NativeProcess } from '../native-process.js';
 import { ProcessUnderTest } from '../process-under-test.js';
 import type { ChainServer } from './chain.js';
+
+const POLL_MS = 50;
 
 /** The Debian package a server comes from, where it is not installed. */
 export interface Missing {
@@ -24,23 +27,95 @@ export async function ourBroker(script: string): Promise<ChainServer> {
   };
 }
 
-/** NATS on a free port, without files or cluster. */
-export async function natsServer(): Promise<ChainServer | Missing> {
+/** NATS on a free port; with a folder of its own for JetStream where `stream` is asked for. */
+export async function natsServer(stream = false): Promise<ChainServer | Missing> {
   const program = await findProgram('nats-server');
   if (program === undefined) return { missing: 'nats-server (Debian package nats-server)' };
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), 'bench-nats-'));
-  const log = join(folder, 'log');
-  const running = NativeProcess.start(program, ['-a', '127.0.0.1', '-p', `${port}`, '-l', log]);
+  const more = stream ? ['-js', '-sd', folder] : [];
+  const running = NativeProcess.start(program, [
+    '-a',
+    '127.0.0.1',
+    '-p',
+    `${port}`,
+    '-l',
+    join(folder, 'log'),
+    ...more,
+  ]);
+  return serve(`127.0.0.1:${port}`, port, folder, running);
+}
+
+/** Redis on a free port; where `durable`, each write is in its log and flushed before it is answered, else nothing is on disk. */
+export async function redisServer(durable = false): Promise<ChainServer | Missing> {
+  const program = await findProgram('redis-server');
+  if (program === undefined) return { missing: 'redis-server (Debian package redis-server)' };
+  const port = await freePort();
+  const folder = await mkdtemp(join(tmpdir(), 'bench-redis-'));
+  const log = durable ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no'];
+  const place = ['--bind', '127.0.0.1', '--port', `${port}`, '--dir', folder, '--logfile', join(folder, 'log')];
+  const running = NativeProcess.start(program, [...place, '--save', '', ...log]);
+  return serve(`${port}`, port, folder, running);
+}
+
+/** RabbitMQ on free ports, with node, name daemon and folder of its own. */
+export async function rabbitServer(): Promise<ChainServer | Missing> {
+  const program = await findProgram('rabbitmq-server');
+  const daemon = await findProgram('epmd');
+  if (program === undefined || daemon === undefined)
+    return { missing: 'rabbitmq-server (Debian package rabbitmq-server)' };
+  const [port, names, nodes] = [await freePort(), await freePort(), await freePort()];
+  const folder = await mkdtemp(join(tmpdir(), 'bench-rabbit-'));
+  const own = { HOME: folder, ERL_EPMD_PORT: `${names}`, ERL_EPMD_ADDRESS: '127.0.0.1' };
+  const epmd = NativeProcess.start(daemon, ['-port', `${names}`, '-address', '127.0.0.1'], own);
+  const running = NativeProcess.start(program, ['-noinput'], {
+    ...own,
+    // It stays in this process instead of beginning another.
+    RABBITMQ_ALLOW_INPUT: '1',
+    RABBITMQ_NODENAME: 'bench@localhost',
+    RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
+    RABBITMQ_NODE_PORT: `${port}`,
+    RABBITMQ_DIST_PORT: `${nodes}`,
+    RABBITMQ_MNESIA_BASE: join(folder, 'data'),
+    RABBITMQ_LOG_BASE: join(folder, 'log'),
+    RABBITMQ_CONF_ENV_FILE: join(folder, 'none'),
+    RABBITMQ_CONFIG_FILE: join(folder, 'none'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'plugins'),
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '-kernel inet_dist_use_interface {127,0,0,1}',
+  });
+  running.drain();
+  return serve(`amqp://127.0.0.1:${port}`, port, folder, running, epmd);
+}
+
+/** Resolves once it listens. */
+async function serve(
+  endpoint: string,
+  port: number,
+  folder: string,
+  running: NativeProcess,
+  ...others: NativeProcess[]
+): Promise<ChainServer> {
+  while (!(await listens(port))) await setTimeout(POLL_MS);
   return {
-    // The client library tries again until the server listens.
-    endpoint: `127.0.0.1:${port}`,
+    endpoint,
     cpuMicros: async () => (await running.measure()).cpuMicros,
     stop: async () => {
-      await running.stop();
+      for (const one of [running, ...others]) await one.stop();
       await rm(folder, { recursive: true });
     },
   };
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }
 
 async function freePort(): Promise<number> {

@@ -1,0 +1,36 @@
+/** What a set of results was measured on. */
+import { execFile } from 'node:child_process';
+import { cpus, loadavg, release, totalmem } from 'node:os';
+import { promisify } from 'node:util';
+
+/** As it was when the run began. */
+export interface Machine {
+  readonly date: string;
+  /** Of the working tree, `unknown` outside of one. */
+  readonly commit: string;
+  readonly node: string;
+  readonly system: string;
+  readonly cpus: number;
+  readonly cpu: string;
+  readonly memoryGiB: number;
+  /** Processes that wanted a core in the last minute: with more than a few, compare ratios only. */
+  readonly load: number;
+}
+
+/** Describes this machine. */
+export async function machine(): Promise<Machine> {
+  const commit = await promisify(execFile)('git', ['rev-parse', '--short', 'HEAD']).then(
+    ({ stdout }) => stdout.trim(),
+    () => 'unknown',
+  );
+  return {
+    date: new Date().toISOString(),
+    commit,
+    node: process.version,
+    system: `${process.platform} ${release()}`,
+    cpus: cpus().length,
+    cpu: cpus()[0]?.model ?? 'unknown',
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    load: loadavg()[0] ?? Number.NaN,
+  };
+}
