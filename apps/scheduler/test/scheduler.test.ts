@@ -55,8 +55,11 @@ const bodyOf = (n: number): string => JSON.stringify(['run', { path: 'm', callab
 
 describe('proj-scheduler', () => {
   it('runs a job that was scheduled through a broker by proj schedule, until proj unschedule', async () => {
-    const { endpoints } = await programs.startBroker();
-    const scheduler = programs.start('scheduler', ['--connect', endpoints.emqpFrontend, '--store', 'memory:']);
+    // Neither takes the other for dead on a busy machine: what is scheduled meanwhile would be dropped.
+    const { endpoints } = await programs.startBroker('--heartbeat-ms', '10000', '--liveness', '60');
+    const scheduler = programs.start('scheduler', [
+      ...['--connect', endpoints.emqpFrontend, '--store', 'memory:', '--broker-expiry-ms', '600000'],
+    ]);
     await scheduler.record('registered');
     const at = ['--connect', endpoints.emqpFrontend, '--timeout-ms', '60000'];
     const scheduled = scheduler.record('scheduled');
@@ -96,7 +99,7 @@ describe('proj-scheduler', () => {
     }
     expect(new Set(router.headers)).toEqual(new Set(['reply-requested,guarantee']));
     expect((await start()).jobs).toBe(0);
-    await router.until(() => router.words.filter((word) => word === 'INFORM').length === kills + 2);
+    await router.until(() => router.words.filter((word) => word === 'INFORM').length >= kills + 2);
   });
 
   it('rule 8: says both farewells at DISCONNECT and SIGTERM, and exits with 0', async () => {
@@ -107,7 +110,7 @@ describe('proj-scheduler', () => {
     const second = await start();
     second.scheduler.kill('SIGTERM');
     expect((await second.scheduler.exit).code).toBe(0);
-    await router.until(() => router.words.filter((word) => word === 'KBYE').length === 2);
+    await router.until(() => router.words.filter((word) => word === 'KBYE').length >= 2);
     expect(router.words.filter((word) => word.startsWith('KB'))).toEqual(['KBAI', 'KBYE', 'KBAI', 'KBYE']);
   });
 
