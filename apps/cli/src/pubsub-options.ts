@@ -12,10 +12,9 @@ export const publishOptions = z.strictObject({
   timeoutMs: milliseconds({ min: 1, max: DAY_MS })
     .default(2500)
     .describe('how long the device may take to come and take the message, which it does not confirm'),
-  // A program that ends takes with it what libzmq has not sent yet, and libzmq does not tell: one in five runs.
   transport: oneOf(['zmtp', 'zmq'])
     .default('zmtp')
-    .describe('what the socket is made of: ZMTP in TypeScript, or libzmq, which may lose the message at the end'),
+    .describe('what the socket is made of: ZMTP in TypeScript, which is there sooner, or libzmq'),
 });
 
 /** Options of `proj subscribe`. */
