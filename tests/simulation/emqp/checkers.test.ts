@@ -1,0 +1,170 @@
+/** Each checker finds the story it is for, and passes the right one. */
+import { fromLatin1 } from '@proj/frames';
+import { ManualClock } from '@proj/heartbeat';
+import { describe, expect, it } from 'vitest';
+import { Excuses } from '../kit/excuses.js';
+import { CalmChecker } from './calm.js';
+import { JobsChecker } from './jobs.js';
+import { MannersChecker } from './manners.js';
+import { RepliesChecker } from './replies.js';
+import { SchedulesChecker } from './schedules.js';
+import { nameInBody } from './sight.js';
+import type { BrokerChecker, BrokerSight, SchedulerSight } from './sight.js';
+
+const request = (id: string, headers: string) =>
+  ({ kind: 'request', id, queue: 'q', headers: fromLatin1(headers), body: fromLatin1(nameInBody(id)) }) as const;
+const WISHES = 'guarantee,reply-requested';
+
+const joined = (peer: string): BrokerSight => ({ kind: 'joined', peer, role: 'worker' });
+const left = (peer: string, reason = 'gone'): BrokerSight => ({ kind: 'left', peer, role: 'worker', reason });
+const asks = (peer: string, id: string, headers = WISHES): BrokerSight => ({
+  kind: 'received',
+  peer,
+  command: request(id, headers),
+});
+const accepted = (peer: string, of: string): BrokerSight => ({
+  kind: 'sent',
+  peer,
+  command: { kind: 'accepted', id: 'a', of },
+});
+const put = (peer: string, id: string, headers = WISHES): BrokerSight => ({
+  kind: 'sent',
+  peer,
+  command: request(id, headers),
+});
+const result = (kind: 'sent' | 'received', peer: string, of: string, text = 'done'): BrokerSight => ({
+  kind,
+  peer,
+  command: { kind: 'result', id: 'r', of, result: fromLatin1(text) },
+});
+const beat = (kind: 'sent' | 'received', peer: string): BrokerSight => ({
+  kind,
+  peer,
+  command: { kind: 'heartbeat', id: 'h', time: '' },
+});
+
+function check(checker: BrokerChecker, ...sights: readonly BrokerSight[]): string {
+  try {
+    for (const sight of sights) checker.onSight(sight);
+    return 'fine';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const BEGUN = [joined('w'), asks('c', '1'), accepted('c', '1'), put('w', '1')];
+const DONE = [...BEGUN, result('received', 'w', '1'), result('sent', 'c', '1')];
+
+describe('RepliesChecker', () => {
+  it.each<[string, readonly BrokerSight[]]>([
+    ['fine', DONE],
+    ['1 was not accepted', [asks('c', '1'), asks('c', '2')]],
+    ['accepted twice', [...DONE, accepted('c', '1')]],
+    ['answered twice', [...DONE, result('sent', 'c', '1')]],
+    ['went to somebody else', [...BEGUN, result('sent', 'd', '1')]],
+    ['nobody asked', [asks('c', '1', 'guarantee'), accepted('c', '1'), result('sent', 'c', '1')]],
+    ['by a broker that stops', [{ kind: 'draining' }, asks('c', '1'), accepted('c', '1')]],
+  ])('says: %s', (verdict, sights) => {
+    expect(check(new RepliesChecker(), ...sights)).toContain(verdict);
+  });
+});
+
+const GIVEN_UP = 'guaranteed job lost with 1 workers';
+
+describe('JobsChecker', () => {
+  it.each<[string, readonly BrokerSight[]]>([
+    ['fine', DONE],
+    ['fine', [...BEGUN, left('w'), result('sent', 'c', '1', GIVEN_UP)]],
+    ['given up too early', [...BEGUN, result('sent', 'c', '1', GIVEN_UP)]],
+    ['not registered', [asks('c', '1'), accepted('c', '1'), put('w', '1')]],
+    ['while the first has it', [...BEGUN, joined('v'), put('v', '1')]],
+    ['worker number 2', [...BEGUN, left('w'), joined('v'), put('v', '1')]],
+    ['over and went to a worker', [...DONE, put('w', '1')]],
+    ['changed on its way', [joined('w'), asks('c', '1'), accepted('c', '1'), put('w', '1', '')]],
+    ['what no worker of it has said', [...BEGUN, result('sent', 'c', '1')]],
+    ['was not forwarded', [...BEGUN, result('received', 'w', '1'), beat('received', 'w')]],
+  ])('says: %s', (verdict, sights) => {
+    expect(check(new JobsChecker(1), ...sights)).toContain(verdict);
+  });
+
+  it('finds a job without guarantee at a second worker', () => {
+    const plain = [joined('w'), joined('v'), asks('c', '1', ''), accepted('c', '1'), put('w', '1', '')];
+    expect(check(new JobsChecker(9), ...plain, left('w', 'bye'), put('v', '1', ''))).toContain('not guaranteed');
+  });
+
+  it('knows which guaranteed jobs are unfinished', () => {
+    const checker = new JobsChecker(9);
+    check(checker, ...BEGUN, left('w'));
+    expect(checker.unfinished).toEqual(['1']);
+    check(checker, joined('v'), put('v', '1'), result('received', 'v', '1'), result('sent', 'c', '1'));
+    expect(checker.unfinished).toEqual([]);
+  });
+});
+
+describe('CalmChecker', () => {
+  it('finds a loss and a second dispatch, in the calm only', () => {
+    const checker = new CalmChecker(() => true);
+    expect(check(checker, left('w'), put('w', '1'), put('v', '1'))).toBe('fine');
+    checker.begin();
+    expect(check(checker, left('w'))).toContain('healthy worker was lost');
+    expect(check(checker, put('w', '1'), put('v', '1'))).toContain('second worker');
+  });
+});
+
+describe('MannersChecker', () => {
+  const clock = new ManualClock();
+  const manners = () => new MannersChecker({ heartbeatIntervalMs: 100, expiryMs: 300 }, 'broker', new Excuses(), clock);
+
+  it('finds words to strangers, a missing first heartbeat and a loss that came early', () => {
+    expect(check(manners(), put('w', '1'))).toContain('not registered');
+    expect(check(manners(), joined('w'), left('w', 'bye'), beat('sent', 'w'))).toContain('not registered');
+    expect(check(manners(), joined('w'), beat('received', 'w'))).toContain('no heartbeat followed');
+    expect(check(manners(), joined('w'), left('w', 'expired'))).toContain('after 0 ms of silence');
+  });
+
+  it('finds a heartbeat that is late, and one to who is long silent', () => {
+    const checker = manners();
+    check(checker, joined('w'), beat('sent', 'w'));
+    clock.advance(101);
+    expect(check(checker, beat('sent', 'w'))).toContain('after 101 ms');
+    clock.advance(200);
+    expect(check(checker, put('w', '1'))).toContain('silent for 301 ms');
+  });
+});
+
+describe('SchedulesChecker', () => {
+  const tick = 't';
+  const told: SchedulerSight = { kind: 'told', tick, word: 'schedule', everyMs: 1000 };
+  const ended: SchedulerSight = { kind: 'told', tick, word: 'unschedule', everyMs: -1000 };
+  const written: SchedulerSight = { kind: 'written', tick };
+  const erased: SchedulerSight = { kind: 'erased', tick };
+  const ran: SchedulerSight = { kind: 'ran', tick };
+  const restarted: SchedulerSight = { kind: 'restarted' };
+  const online: SchedulerSight = { kind: 'online' };
+
+  function watch(...story: readonly (SchedulerSight | number)[]): string {
+    const clock = new ManualClock();
+    const checker = new SchedulesChecker(clock, true);
+    try {
+      for (const each of story)
+        if (typeof each === 'number') clock.advance(each);
+        else checker.onRun(each);
+      return 'fine';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  it.each<[string, readonly (SchedulerSight | number)[]]>([
+    ['fine', [online, told, written, ran, 1000, written, ran]],
+    ['fine', [online, told, written, restarted, online, 2000, written, ran]],
+    ['before that was on the disk', [online, told, ran]],
+    ['before that was on the disk', [online, told, written, restarted, online, 1000, ran]],
+    ['is not scheduled', [online, told, written, ended, ran]],
+    ['is not scheduled', [online, told, written, ended, erased, restarted, written, erased, restarted, ran]],
+    ['three times in 500 ms', [online, told, written, ran, written, ran, 250, written, ran, 250, written, ran]],
+    ['has not run for 2500 ms', [online, told, written, ran, 2500, written, ran]],
+  ])('says: %s', (verdict, story) => {
+    expect(watch(...story)).toContain(verdict);
+  });
+});
