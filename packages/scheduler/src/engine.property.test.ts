@@ -65,6 +65,8 @@ function play(acts: readonly Act[]): Story[] {
   for (const one of acts) {
     switch (one.act) {
       case 'schedule':
+        // A broker that is not there says nothing.
+        if (!rig.engine.stats.registered) break;
         // Where one ends and the next begins must be known: nothing is under way.
         flush();
         rig.diskIsFast = true;
