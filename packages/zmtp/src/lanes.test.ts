@@ -1,10 +1,12 @@
 import { connect, Socket } from 'node:net';
 import { ManualClock } from '@proj/heartbeat';
+import { ROUTER_PEER } from '@proj/transport';
 import type { PortOptions } from '@proj/transport';
 import { zmqTransport } from '@proj/transport/zmq';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ZmtpTransport } from './index.js';
 import type { ZmtpOptions } from './index.js';
+import { UNREAD_MAX_BYTES } from './lanes/carrier.js';
 import { WINDOW_BYTES } from './lanes/lane.js';
 import { HEADER_BYTES, KIND, PREAMBLE, writeLaneHeader } from './parts/lane-frames.js';
 import { fromHex, LIBZMQ, wire } from './test/recorder.js';
@@ -258,6 +260,27 @@ describe('a connection under lanes', () => {
     });
     await Promise.all(all.clients.slice(1).map((one) => one.port.close()));
     await closed;
+  });
+
+  it('is not read when too much waits in its lanes, and again when it is gone', async () => {
+    const count = 3 * (UNREAD_MAX_BYTES / WINDOW_BYTES);
+    const all = await fleet({ count, dealerOptions: { highWaterMark: 10_000, peerQueueMaxBytes: 2 ** 30 } });
+    const pause = vi.spyOn(Socket.prototype, 'pause');
+    const paused = new Promise<void>((resolve) => {
+      const original = pause.getMockImplementation();
+      pause.mockImplementation(function (this: Socket) {
+        pause.mockRestore();
+        expect(original).toBeUndefined();
+        resolve();
+        return this.pause();
+      });
+    });
+    all.server.port.pause();
+    const body = Buffer.alloc(WINDOW_BYTES / 2, 7);
+    for (const one of all.clients) for (let index = 0; index < 4; index++) one.port.send(ROUTER_PEER, [body]);
+    await paused;
+    all.server.port.resume();
+    await all.server.received(5 * count);
   });
 
   it('without lanes is ended after the time for a handshake', async () => {

@@ -14,6 +14,8 @@ const WRITE_BYTES = 2 ** 20;
 const LANE_BYTES = 2 ** 18;
 /** From this size on bytes are passed on as they are. */
 const REFERENCE_BYTES = 8192;
+/** Bytes that wait to be read in all lanes together: beyond it nothing more is read from the connection until half of them are gone. */
+export const UNREAD_MAX_BYTES = 16 * 2 ** 20;
 /** Frames without payload that wait to be written; a peer that causes more and reads none is cut. */
 const CONTROLS_MAX = 100_000;
 
@@ -55,6 +57,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Watched {
   #ready = false;
   #lastLane = 0;
   readonly #deadline = deadlineOf(this);
+  #unread = 0;
   #scheduled = false;
   #writing = false;
   #done: ((error?: Error | null) => void)[] = [];
@@ -138,6 +141,13 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Watched {
     this.#controls.push({ kind, lane, size, bytes: undefined });
     if (this.#controls.length > CONTROLS_MAX) this.onFault('what is said is not read');
     else this.#schedule();
+  }
+
+  /** @internal */
+  held(bytes: number): void {
+    this.#unread += bytes;
+    if (this.#unread > UNREAD_MAX_BYTES) this.#socket.pause();
+    else if (this.#unread < UNREAD_MAX_BYTES / 2 && this.#socket.isPaused()) this.#socket.resume();
   }
 
   /** @internal */

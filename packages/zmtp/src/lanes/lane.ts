@@ -14,6 +14,8 @@ export interface LaneCarrier {
   wake(lane: Lane): void;
   /** Sends a frame without payload, behind what was written before. */
   control(kind: ControlKind, lane: number, size: number): void;
+  /** So many bytes more wait to be read; less, when negative. */
+  held(bytes: number): void;
   /** The lane is over for both sides. */
   forget(lane: Lane): void;
 }
@@ -99,6 +101,7 @@ export class Lane implements Wire {
     while (!this.#isHeld()) {
       const bytes = this.#unread.shift();
       if (bytes === undefined) break;
+      this.#carrier.held(-bytes.length);
       this.#deliver(bytes);
     }
     this.#tellEnd();
@@ -141,8 +144,10 @@ export class Lane implements Wire {
   receive(bytes: Uint8Array): boolean {
     this.#allowance -= bytes.length;
     if (this.#allowance < 0 || this.#theirEnd !== 'none') return false;
-    if (this.#isHeld() || this.#unread.length > 0) this.#unread.push(bytes);
-    else this.#deliver(bytes);
+    if (this.#isHeld() || this.#unread.length > 0) {
+      this.#unread.push(bytes);
+      this.#carrier.held(bytes.length);
+    } else this.#deliver(bytes);
     return true;
   }
 
@@ -200,6 +205,8 @@ export class Lane implements Wire {
     if (this.#over) return;
     this.#over = true;
     this.#carrier.forget(this);
+    for (let bytes = this.#unread.shift(); bytes !== undefined; bytes = this.#unread.shift())
+      this.#carrier.held(-bytes.length);
     for (let part = this.#waiting.shift(); part !== undefined; part = this.#waiting.shift())
       part.done?.(new Error('the lane was closed'));
     this.#waitingBytes = 0;
