@@ -1,0 +1,247 @@
+/** Each checker finds what it is there to find, and keeps quiet otherwise. */
+import { fromLatin1 } from '@proj/frames';
+import { encodeNfpJson } from '@proj/frames/nfp';
+import { ManualClock } from '@proj/heartbeat';
+import type { Peer } from '@proj/transport';
+import { describe, expect, it } from 'vitest';
+import { Excuses } from '../kit/excuses.js';
+import { AnswersChecker } from './answers.js';
+import { CalmChecker } from './calm.js';
+import { DispatchChecker } from './dispatch.js';
+import { KeptChecker } from './kept.js';
+import { MannersChecker } from './manners.js';
+import { RunsChecker } from './runs.js';
+import { BROKER } from './sight.js';
+import type { Checker, JobRecord, ResultRecord, Sight } from './sight.js';
+
+const service = 'echo';
+const form = 'ascii';
+const header = 'NFPB01';
+const peer = (name: string): Peer => ({ key: name, id: fromLatin1(name) });
+const at = (kind: 'sent' | 'received', name: string, command: object) =>
+  ({ kind, peer: peer(name), command: { form, header, ...command } }) as Sight;
+const ready = (worker: string): Sight => ({ kind: 'worker-ready', peer: peer(worker), service });
+const lost = (worker: string, reason = 'expired'): Sight => ({
+  kind: 'worker-lost',
+  peer: peer(worker),
+  service,
+  reason,
+});
+
+const asks = (uuid: string, target = 'any', command = 'post') =>
+  at('received', 'c', { kind: 'client-call', command, service, target, uuid, body: [] });
+const tells = (uuid: string, status: number, workers: string[] | null, target = 'any') => {
+  const body = encodeNfpJson({ workers, uuid, target, service, status: workers === null ? 'FAILED' : 'DISPATCHED' });
+  return at('sent', 'c', { kind: 'client-answer', command: 'response', service, uuid, status, body });
+};
+const puts = (worker: string, uuid: string, command = 'post') =>
+  at('sent', worker, { kind: 'worker-call', command, client: peer('c').id, uuid, body: [] });
+const works = (worker: string, uuid: string, text = 'x') =>
+  at('received', worker, {
+    kind: 'worker-answer',
+    command: 'response',
+    client: peer('c').id,
+    uuid,
+    status: 201,
+    body: [fromLatin1(text)],
+  });
+const passes = (uuid: string, text = 'x', client = 'c') =>
+  at('sent', client, {
+    kind: 'client-answer',
+    command: 'response',
+    service,
+    uuid,
+    status: 201,
+    body: [fromLatin1(text)],
+  });
+const beats = (kind: 'sent' | 'received', worker: string) =>
+  at(kind, worker, { kind: kind === 'sent' ? 'broker-keepalive' : 'worker-keepalive', service });
+const ends = (worker: string) => at('sent', worker, { kind: 'broker-disconnect', service, body: [] });
+
+const stored = (uuid: string, state: JobRecord['state'], seq = 1, runs = 0): Sight => ({
+  kind: 'stored',
+  worker: 'w',
+  uuid,
+  job: { seq, state, runs },
+});
+const accepts = (uuid: string, status = 'ACCEPTED') =>
+  ({
+    kind: 'said',
+    worker: 'w',
+    command: {
+      kind: 'worker-answer',
+      command: 'response',
+      uuid,
+      status: status === 'ACCEPTED' ? 201 : 404,
+      body: encodeNfpJson({ status }),
+    },
+  }) as unknown as Sight;
+const deletes = (uuid: string) =>
+  ({ kind: 'told', worker: 'w', command: { kind: 'worker-call', command: 'delete', uuid } }) as unknown as Sight;
+const result = (uuid: string, status: ResultRecord['status'], errors: string[] = [], juuid = uuid): Sight => ({
+  kind: 'result',
+  worker: 'w',
+  uuid,
+  result: { juuid, status, errors, result: null },
+});
+const begun = (uuid: string, run = 1): Sight => ({ kind: 'begun', worker: 'w', uuid, run });
+const ended = (uuid: string, well = true): Sight => ({ kind: 'ended', worker: 'w', uuid, well });
+const removed = (uuid: string): Sight => ({ kind: 'removed', worker: 'w', uuid });
+const crashed = (process: string): Sight => ({ kind: 'crashed', process });
+
+function check(checker: Checker, ...sights: readonly Sight[]): string {
+  try {
+    for (const sight of sights) checker.onSight(sight);
+    return 'fine';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const clock = new ManualClock();
+const excuses = new Excuses();
+const kept = (crashPolicy: 'rerun' | 'fail' = 'rerun') => new KeptChecker({ crashPolicy, maxRuns: 2 });
+const runs = () => new RunsChecker(2, () => 1);
+const manners = () => new MannersChecker({ keepaliveIntervalMs: 100, keepaliveMultiplier: 3 }, excuses, clock);
+const calm = () => {
+  const checker = new CalmChecker(() => true, false);
+  checker.begin();
+  return checker;
+};
+
+const AT_BROKER = [ready('w'), ready('v'), asks('1'), tells('1', 202, ['w']), puts('w', '1'), works('w', '1')];
+const AT_WORKER = [stored('1', 'STARTED', 1, 1), accepts('1'), begun('1'), ended('1'), stored('1', 'COMPLETED', 1, 1)];
+
+it.each([
+  ['KeptChecker', kept],
+  ['RunsChecker', runs],
+  ['DispatchChecker', () => new DispatchChecker()],
+  ['AnswersChecker', () => new AnswersChecker()],
+  ['MannersChecker', manners],
+  ['CalmChecker', calm],
+])('%s passes what is right', (_name, make) => {
+  expect(check(make(), ...AT_BROKER, passes('1'), ...AT_WORKER, result('1', 'completed'))).toBe('fine');
+});
+
+describe('KeptChecker finds', () => {
+  it.each<[string, readonly Sight[]]>([
+    ['was accepted and is not on the disk', [accepts('1')]],
+    ['was said to be unknown', [stored('1', 'PENDING'), accepts('1', 'JOB NOT FOUND')]],
+    ['nobody has deleted it', [stored('1', 'PENDING'), removed('1')]],
+    ['was COMPLETED and is STARTED', [...AT_WORKER, stored('1', 'STARTED')]],
+    ['is run 3 times', [stored('1', 'STARTED', 1, 3)]],
+    ['has the result of 2', [...AT_WORKER, result('1', 'completed', [], '2')]],
+    ['nobody asked for it', [...AT_WORKER, result('1', 'cancelled')]],
+    ['no run of it was', [stored('1', 'STARTED'), result('1', 'completed')]],
+    ['no run of it did', [...AT_WORKER, result('1', 'failed', ['boom'])]],
+    ['was not interrupted', [stored('1', 'PENDING'), result('1', 'failed', ['interrupted'])]],
+    ['given up after 1 runs', [stored('1', 'STARTED', 1, 1), crashed('w'), result('1', 'failed', ['interrupted'])]],
+  ])('%s', (message, sights) => {
+    expect(check(kept(), ...sights)).toContain(message);
+  });
+
+  it('nothing wrong with what was deleted, or given up as the policy says', () => {
+    expect(check(kept(), stored('1', 'PENDING'), deletes('1'), removed('1'))).toBe('fine');
+    const interrupted = [stored('1', 'STARTED', 1, 1), crashed('w'), result('1', 'failed', ['interrupted'])];
+    expect(check(kept('fail'), ...interrupted)).toBe('fine');
+  });
+
+  it('a job that does not end', () => {
+    const checker = kept();
+    check(checker, stored('1', 'PENDING'), accepts('1'));
+    expect(checker.open).toEqual(['w/1 is PENDING', 'w/1 has no result']);
+    check(checker, stored('1', 'CANCELLED'), deletes('1'), result('1', 'cancelled'));
+    expect(checker.open).toEqual([]);
+  });
+});
+
+describe('RunsChecker finds', () => {
+  it.each<[string, readonly Sight[]]>([
+    ['on the disk is undefined', [begun('1')]],
+    ['begins run 2', [stored('1', 'STARTED', 1, 1), begun('1', 2)]],
+    ['runs twice at a time', [stored('1', 'STARTED', 1, 1), begun('1'), begun('1')]],
+    ['runs 2 tasks', [stored('1', 'STARTED', 1, 1), stored('2', 'STARTED', 2, 1), begun('1'), begun('2')]],
+    ['begins before 1', [stored('1', 'PENDING', 1), stored('2', 'STARTED', 2, 1), begun('2')]],
+    [
+      'has begun 3 times',
+      [stored('1', 'STARTED', 1, 1), begun('1'), crashed('w'), begun('1'), crashed('w'), begun('1')],
+    ],
+  ])('%s', (message, sights) => {
+    expect(check(runs(), ...sights)).toContain(message);
+  });
+});
+
+describe('DispatchChecker finds', () => {
+  const two = [ready('w'), ready('v')];
+  it.each<[string, readonly Sight[]]>([
+    ['was not answered', [...two, asks('1'), asks('2')]],
+    ['dispatched to nobody', [...two, asks('1'), tells('1', 202, [])]],
+    ['dispatched to v, meant was w', [...two, asks('1'), tells('1', 202, ['v'])]],
+    ['dispatched to w, meant was', [...two, lost('w'), lost('v'), asks('1'), tells('1', 202, ['w'])]],
+    ['meant was v', [...AT_BROKER, asks('2'), tells('2', 202, ['w'])]],
+    ['did not get it', [...two, asks('1'), tells('1', 202, ['w']), beats('received', 'w')]],
+    ['due was nothing', [...two, asks('1'), tells('1', 202, ['w']), puts('w', '1'), puts('w', '1')]],
+    ['not registered', [puts('w', '1')]],
+    ['not registered', [...two, crashed(BROKER), puts('w', '1', 'put')]],
+    ['meant was w,v', [...two, asks('1', 'all'), tells('1', 202, ['w'], 'all')]],
+  ])('%s', (message, sights) => {
+    expect(check(new DispatchChecker(), ...sights)).toContain(message);
+  });
+});
+
+describe('AnswersChecker finds', () => {
+  it.each<[string, readonly Sight[]]>([
+    ['was not passed on', [...AT_BROKER, asks('2')]],
+    ['which no worker has said', [...AT_BROKER, passes('1', 'y')]],
+    ['which no worker has said', [...AT_BROKER, passes('1', 'x', 'd')]],
+    ['which no worker has said', [...AT_BROKER, passes('1'), passes('1')]],
+    ['which no worker has said', [works('w', '1'), passes('1')]],
+  ])('%s', (message, sights) => {
+    expect(check(new AnswersChecker(), ...sights)).toContain(message);
+  });
+});
+
+describe('MannersChecker finds', () => {
+  it('a stranger that is not told DISCONNECT, or too often', () => {
+    expect(check(manners(), beats('received', 'w'), asks('1'))).toContain('not told DISCONNECT');
+    expect(check(manners(), ends('w'))).toContain('not asked');
+    const checker = manners();
+    expect(check(checker, beats('received', 'w'), ends('w'), beats('received', 'w'), asks('1'))).toBe('fine');
+    clock.advance(999);
+    expect(check(checker, beats('received', 'w'), ends('w'))).toContain('not asked');
+    clock.advance(1);
+    expect(check(checker, beats('received', 'w'), ends('w'))).toBe('fine');
+  });
+
+  it('a KEEPALIVE to somebody unknown, long silent, or too late', () => {
+    expect(check(manners(), beats('sent', 'w'))).toContain('not registered');
+    const [quiet, late] = [manners(), manners()];
+    check(quiet, ready('w'));
+    check(late, ready('w'));
+    clock.advance(101);
+    expect(check(late, beats('sent', 'w'))).toContain('no KEEPALIVE for 101 ms');
+    clock.advance(200);
+    expect(check(quiet, beats('sent', 'w'))).toContain('silent for 301 ms');
+  });
+
+  it('a worker that is given up early', () => {
+    const checker = manners();
+    check(checker, ready('w'));
+    clock.advance(99);
+    expect(check(checker, lost('w'))).toContain('after 99 ms of silence');
+  });
+});
+
+describe('CalmChecker finds', () => {
+  it('a loss, a second POST, a second run, a refusal, a DISCONNECT', () => {
+    expect(check(calm(), lost('w'))).toContain('healthy worker was lost');
+    expect(check(calm(), puts('w', '1'), puts('w', '1'))).toContain('was posted twice');
+    expect(check(calm(), begun('1'), begun('1'))).toContain('was run twice');
+    expect(check(calm(), tells('1', 400, null))).toContain('answered with 400');
+    expect(check(calm(), ends('w'))).toContain('told DISCONNECT');
+  });
+
+  it('nothing while there is no calm', () => {
+    expect(check(new CalmChecker(() => true, false), lost('w'))).toBe('fine');
+  });
+});

@@ -1,0 +1,108 @@
+/**
+ * Checker of rules 9 to 13 of docs/protocols/nfp.md: every call is answered at once; a 202 names live workers, those that the target means, and
+ * each of them gets the call once; `any` means the worker that has been left alone longest; nobody else gets anything.
+ */
+import { decodeNfpDispatch, parseNfpTarget } from '@proj/frames/nfp';
+import type { NfpClientAnswer, NfpDispatch, NfpToBroker, NfpWorkerCall } from '@proj/frames/nfp';
+import { BROKER } from './sight.js';
+import type { Checker, Sight } from './sight.js';
+
+/** Keeps its own books of who is registered, and in which order they were used. */
+export class DispatchChecker implements Checker {
+  /** Service of each registered worker. */
+  readonly #services = new Map<string, string>();
+  /** Workers of each service, the least recently used first. */
+  readonly #turns = new Map<string, string[]>();
+  /** Workers that a 202 has named, which must get the call before the broker reads on. */
+  #owed: { readonly worker: string; readonly uuid: string }[] = [];
+  /** The call that must be answered before the broker reads on. */
+  #asked: { readonly client: string; readonly uuid: string } | undefined;
+
+  onSight(sight: Sight): void {
+    switch (sight.kind) {
+      case 'worker-ready':
+        this.#services.set(sight.peer.key, sight.service);
+        this.#turnsOf(sight.service).push(sight.peer.key);
+        break;
+      case 'worker-lost':
+        this.#services.delete(sight.peer.key);
+        this.#turns.set(
+          sight.service,
+          this.#turnsOf(sight.service).filter((name) => name !== sight.peer.key),
+        );
+        break;
+      case 'crashed':
+      case 'closing':
+        if (sight.kind === 'crashed' && sight.process !== BROKER) break;
+        this.#owed = [];
+        this.#asked = undefined;
+        if (sight.kind === 'closing') break;
+        this.#services.clear();
+        this.#turns.clear();
+        break;
+      case 'received':
+        this.#received(sight.peer.key, sight.command);
+        break;
+      case 'sent':
+        if (sight.command.kind === 'worker-call') this.#relayed(sight.peer.key, sight.command);
+        else if (sight.command.kind === 'client-answer') this.#answered(sight.peer.key, sight.command);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #received(client: string, command: NfpToBroker): void {
+    const { uuid } = this.#asked ?? {};
+    if (uuid !== undefined) throw new Error(`a call about ${uuid} was not answered`);
+    this.#requireRelayed();
+    if (command.kind !== 'client-call' || command.service.endsWith('.broker')) return;
+    if (command.command === 'post' || command.command === 'get' || command.command === 'delete')
+      this.#asked = { client, uuid: command.uuid };
+  }
+
+  #answered(client: string, { command, uuid, status, body }: NfpClientAnswer): void {
+    const said = command === 'response' ? decodeNfpDispatch(body) : undefined;
+    if (said === undefined) return;
+    if (this.#asked?.client === client && this.#asked.uuid === uuid) this.#asked = undefined;
+    this.#requireRelayed();
+    if (status !== 202) return;
+    const { workers } = said;
+    if (workers === null || workers.length === 0) throw new Error(`${uuid} was dispatched to nobody`);
+    const meant = this.#meant(said);
+    if (JSON.stringify([...workers].sort()) !== JSON.stringify([...meant].sort()))
+      throw new Error(`${uuid} for ${said.target} was dispatched to ${workers.join()}, meant was ${meant.join()}`);
+    this.#owed = workers.map((worker) => ({ worker, uuid }));
+  }
+
+  #meant({ target: text, service }: NfpDispatch): readonly string[] {
+    const target = parseNfpTarget(text);
+    const turns = this.#turnsOf(service);
+    if (target === undefined) return [];
+    if (target.kind === 'names') return turns.filter((name) => target.names.includes(name));
+    return target.kind === 'any' ? turns.slice(0, 1) : turns;
+  }
+
+  #relayed(worker: string, { command, uuid }: NfpWorkerCall): void {
+    const service = this.#services.get(worker);
+    if (service === undefined) throw new Error(`${command} of ${uuid} to ${worker}, which is not registered`);
+    if (command !== 'put' && command !== 'mmi') {
+      const due = this.#owed.shift();
+      if (due?.worker !== worker || due.uuid !== uuid)
+        throw new Error(`${command} of ${uuid} went to ${worker}, due was ${due?.uuid ?? 'nothing'}`);
+    }
+    this.#turns.set(service, [...this.#turnsOf(service).filter((name) => name !== worker), worker]);
+  }
+
+  #requireRelayed(): void {
+    const [due] = this.#owed;
+    this.#owed = [];
+    if (due !== undefined) throw new Error(`${due.worker} was named for ${due.uuid} and did not get it`);
+  }
+
+  #turnsOf(service: string): string[] {
+    const turns = this.#turns.get(service) ?? [];
+    this.#turns.set(service, turns);
+    return turns;
+  }
+}
