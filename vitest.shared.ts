@@ -1,4 +1,5 @@
 /** What the tests of every package have in common. */
+import { fileURLToPath } from 'node:url';
 import { defineProject } from 'vitest/config';
 import type { UserWorkspaceConfig } from 'vitest/config';
 
@@ -10,6 +11,7 @@ export function project(name: string): UserWorkspaceConfig {
     test: {
       name,
       environment: 'node',
+      setupFiles: [fileURLToPath(new URL('./vitest.setup.ts', import.meta.url))],
       // A socket that is still receiving would abort a run in threads.
       pool: 'forks',
       // Tests count; how long that takes on a busy machine is not their subject. These only end what hangs.

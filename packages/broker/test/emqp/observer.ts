@@ -86,6 +86,7 @@ export class Observer {
       case 'send':
         this.#checkSend(effect, now);
         break;
+      case 'publish':
       case 'note':
       case 'drained':
     }

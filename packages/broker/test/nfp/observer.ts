@@ -71,6 +71,7 @@ export class Observer {
         break;
       case 'management':
       case 'file-request':
+      case 'publish':
       case 'note':
     }
   }
