@@ -266,7 +266,7 @@ describe('proj', () => {
     [
       'no command',
       [],
-      'proj: command missing: must be one of call, services, workers, post, get, delete, fetch, push,',
+      'proj: command missing: must be one of call, services, workers, status, post, get, delete, fetch, push,',
     ],
     ['an unknown command', ['cal'], "proj: unknown command 'cal' (Did you mean call?): must be one of"],
     ['no service', ['call'], "proj: missing required argument 'service'"],
