@@ -9,7 +9,8 @@ const IDLE_MAX_MS = 3_600_000;
 
 /** A peer that has sent something as a client. */
 export class Client {
-  readonly key: string;
+  /** As in its first message: what is kept of its jobs shares it, instead of holding on to a part of each message. */
+  readonly peer: Peer;
   readonly name: string;
   readonly since: number;
   form: NfpCommandForm = 'ascii';
@@ -22,7 +23,7 @@ export class Client {
   readonly recent = new Link<Client>(this);
 
   constructor(peer: Peer, now: number) {
-    this.key = peer.key;
+    this.peer = peer;
     this.name = nfpNameOf(peer.id);
     this.since = now;
     this.lastSeen = now;
@@ -72,7 +73,7 @@ export class Clients {
   }
 
   #forget(client: Client): void {
-    this.#byKey.delete(client.key);
+    this.#byKey.delete(client.peer.key);
     this.#recent.remove(client.recent);
   }
 }

@@ -157,15 +157,16 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     }
   }
 
-  #onCall(peer: Peer, call: NfpClientCall): void {
-    this.#heard(peer, call);
+  #onCall(from: Peer, call: NfpClientCall): void {
+    const peer = this.#heard(from, call);
     if (!this.#own.accept(peer, call, false)) this.#calls.accept(peer, call);
   }
 
-  #heard(peer: Peer, { form, command }: NfpClientCall): void {
-    const client = this.#books.clients.heard(peer, form, this.#out.now);
+  #heard(from: Peer, { form, command }: NfpClientCall): Peer {
+    const client = this.#books.clients.heard(from, form, this.#out.now);
     this.#out.counters.calls[command]++;
     if (command === 'post') client.jobs++;
+    return client.peer;
   }
 
   /** Rule 18: who reaches that endpoint may do what it is for, and nothing else. */
