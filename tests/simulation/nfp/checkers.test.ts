@@ -87,6 +87,7 @@ const result = (uuid: string, status: ResultRecord['status'], errors: string[] =
 const begun = (uuid: string, run = 1): Sight => ({ kind: 'begun', worker: 'w', uuid, run });
 const ended = (uuid: string, well = true): Sight => ({ kind: 'ended', worker: 'w', uuid, well });
 const removed = (uuid: string): Sight => ({ kind: 'removed', worker: 'w', uuid });
+const restarts = (worker: string) => at('received', worker, { kind: 'worker-ready', service });
 const crashed = (process: string): Sight => ({ kind: 'crashed', process });
 
 function check(checker: Checker, ...sights: readonly Sight[]): string {
@@ -184,8 +185,16 @@ describe('DispatchChecker finds', () => {
     ['not registered', [puts('w', '1')]],
     ['not registered', [...two, crashed(BROKER), puts('w', '1', 'put')]],
     ['meant was w,v', [...two, asks('1', 'all'), tells('1', 202, ['w'], 'all')]],
+    ['dispatched to v, meant was w', [...AT_BROKER, restarts('w'), tells('1', 202, ['v'])]],
+    ['v did not have 1', [...AT_BROKER, restarts('v'), tells('1', 202, ['v'])]],
   ])('%s', (message, sights) => {
     expect(check(new DispatchChecker(), ...sights)).toContain(message);
+  });
+
+  it('nothing wrong with a job that goes once more to a worker which was started again', () => {
+    expect(check(new DispatchChecker(), ...AT_BROKER, restarts('w'), tells('1', 202, ['w']), puts('w', '1'))).toBe(
+      'fine',
+    );
   });
 });
 

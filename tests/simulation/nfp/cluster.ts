@@ -146,8 +146,10 @@ export class Cluster {
       broker.on('worker-lost', ({ peer, service, reason }) => {
         this.#sights.show({ kind: 'worker-lost', peer, service, reason });
       });
-      // What it keeps for a worker that was started again under its name is released by the next loss of that worker.
-      this.#idle.set(BROKER, () => broker.stats().waiting === 0);
+      this.#idle.set(BROKER, () => {
+        const { waiting, keptBytes } = broker.stats();
+        return waiting + keptBytes === 0;
+      });
       await broker.start();
       const close = () => {
         this.#sights.show({ kind: 'closing' });

@@ -1,6 +1,7 @@
 /**
  * Checker of rules 9 to 13 of docs/protocols/nfp.md: every call is answered at once; a 202 names live workers, those that the target means, and
- * each of them gets the call once; `any` means the worker that has been left alone longest; nobody else gets anything.
+ * each of them gets the call once; `any` means the worker that has been left alone longest, or one that was started again and had the job;
+ * nobody else gets anything.
  */
 import { decodeNfpDispatch, parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientAnswer, NfpDispatch, NfpToBroker, NfpWorkerCall } from '@proj/frames/nfp';
@@ -17,6 +18,10 @@ export class DispatchChecker implements Checker {
   #owed: { readonly worker: string; readonly uuid: string }[] = [];
   /** The call that must be answered before the broker reads on. */
   #asked: { readonly client: string; readonly uuid: string } | undefined;
+  /** Whose word the broker is at, if that is a READY of somebody who is registered. */
+  #restarted: string | undefined;
+  /** Whom each job was last sent to. */
+  readonly #holders = new Map<string, string>();
 
   onSight(sight: Sight): void {
     switch (sight.kind) {
@@ -26,6 +31,7 @@ export class DispatchChecker implements Checker {
         break;
       case 'worker-lost':
         this.#services.delete(sight.peer.key);
+        this.#restarted = undefined;
         this.#turns.set(
           sight.service,
           this.#turnsOf(sight.service).filter((name) => name !== sight.peer.key),
@@ -56,6 +62,7 @@ export class DispatchChecker implements Checker {
     const { uuid } = this.#asked ?? {};
     if (uuid !== undefined) throw new Error(`a call about ${uuid} was not answered`);
     this.#requireRelayed();
+    this.#restarted = command.kind === 'worker-ready' && this.#services.has(client) ? client : undefined;
     if (command.kind !== 'client-call' || command.service.endsWith('.broker')) return;
     if (command.command === 'post' || command.command === 'get' || command.command === 'delete')
       this.#asked = { client, uuid: command.uuid };
@@ -75,8 +82,12 @@ export class DispatchChecker implements Checker {
     this.#owed = workers.map((worker) => ({ worker, uuid }));
   }
 
-  #meant({ target: text, service }: NfpDispatch): readonly string[] {
+  #meant({ target: text, service, uuid }: NfpDispatch): readonly string[] {
     const target = parseNfpTarget(text);
+    if (target?.kind === 'any' && this.#restarted !== undefined) {
+      if (this.#holders.get(uuid) !== this.#restarted) throw new Error(`${this.#restarted} did not have ${uuid}`);
+      return [this.#restarted];
+    }
     const turns = this.#turnsOf(service);
     if (target === undefined) return [];
     if (target.kind === 'names') return turns.filter((name) => target.names.includes(name));
@@ -85,6 +96,7 @@ export class DispatchChecker implements Checker {
 
   #relayed(worker: string, { command, uuid }: NfpWorkerCall): void {
     const service = this.#services.get(worker);
+    if (command === 'post') this.#holders.set(uuid, worker);
     if (service === undefined) throw new Error(`${command} of ${uuid} to ${worker}, which is not registered`);
     if (command !== 'put' && command !== 'mmi') {
       const due = this.#owed.shift();

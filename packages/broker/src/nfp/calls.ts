@@ -71,25 +71,18 @@ export class Calls {
 
   /** Rule 13: what lost workers had for `any` and said nothing about goes to the next one, or the client is told. */
   recover(lost: readonly Worker[]): void {
-    for (const worker of lost) {
-      for (const job of worker.unanswered.values()) {
-        const { body } = job;
-        this.#books.jobs.unassign(job);
-        this.#books.jobs.release(job);
-        if (job.attempts > REDISPATCH_MAX)
-          this.#giveUp('worker-lost', job, `${job.attempts} workers with it were lost`);
-        else this.#again(job, body);
-      }
-    }
+    for (const worker of lost) this.#resend(worker);
+  }
+
+  /** Rule 13: what a worker that was started again had for `any` and said nothing about goes to it once more. */
+  repeat(worker: Worker): void {
+    this.#resend(worker, [worker]);
   }
 
   /** The broker answers no longer for what these workers have. */
   letGo(workers: readonly Worker[]): void {
     for (const worker of workers) {
-      for (const job of worker.unanswered.values()) {
-        this.#books.jobs.unassign(job);
-        this.#books.jobs.release(job);
-      }
+      for (const job of worker.unanswered.values()) this.#books.jobs.settle(job);
     }
   }
 
@@ -129,6 +122,8 @@ export class Calls {
     const isNews = command === 'mmi' || service === WORKER_MMI;
     if (isNews && job?.waitingAt === undefined) jobs.add(peer, call);
     else if (job !== undefined) jobs.touch(job, peer);
+    // Rule 13: nobody wants to have it done any more.
+    if (command === 'delete' && job?.worker !== undefined && workers.includes(job.worker)) jobs.settle(job);
     if (command !== 'put' && command !== 'mmi') this.#dispatched(peer, call, workers);
     this.#send(peer, call, target, workers);
   }
@@ -198,10 +193,21 @@ export class Calls {
     }
   }
 
-  /** A job of old goes to those its target means now. */
-  #again(job: Job, body: NfpBody): void {
+  /** What the worker has not answered goes to another one, or to `heirs`. */
+  #resend(worker: Worker, heirs?: readonly Worker[]): void {
+    // A snapshot: the heir may be the worker itself.
+    for (const job of [...worker.unanswered.values()]) {
+      const { body } = job;
+      this.#books.jobs.settle(job);
+      if (job.attempts > REDISPATCH_MAX) this.#giveUp('worker-lost', job, `${job.attempts} workers with it were lost`);
+      else this.#again(job, body, heirs);
+    }
+  }
+
+  /** A job of old goes to those its target means now, or to `heirs`. */
+  #again(job: Job, body: NfpBody, heirs?: readonly Worker[]): void {
     const target = parseNfpTarget(job.target);
-    const workers = target === undefined ? [] : chooseWorkers(target, job.service, this.#books);
+    const workers = target === undefined ? [] : (heirs ?? chooseWorkers(target, job.service, this.#books));
     if (target !== undefined && workers.length > 0) {
       if (job.attempts > 0) this.#out.counters.redispatches++;
       this.#post(job, body, target, workers);

@@ -303,6 +303,48 @@ describe('sending again', () => {
     ]);
   });
 
+  it('rule 13: a worker that says READY again is sent once more what it has said nothing about', () => {
+    const broker = brokerWith('w1', 'w2');
+    for (const uuid of ['u1', 'u2', 'u3', 'u4', 'u5']) broker.post('c1', uuid, 'any');
+    broker.post('c1', 'u6', 'w1');
+    broker.answer('w1', 'response', 'c1', 'u1', 201);
+    expect(broker.ready('w1')).toEqual([
+      '-> c1 RESPONSE sample u3 202 DISPATCHED ["w1"]',
+      '-> w1 POST c1 u3 {}',
+      '-> c1 RESPONSE sample u5 202 DISPATCHED ["w1"]',
+      '-> w1 POST c1 u5 {}',
+    ]);
+    for (const uuid of ['u3', 'u5']) broker.answer('w1', 'response', 'c1', uuid, 201);
+    expect(broker.ready('w1')).toEqual([]);
+    expect(broker.stats.counters).toMatchObject({ redispatches: 2, repeatedReadies: 2 });
+  });
+
+  it('rule 13: to a worker that keeps saying READY three times at most', () => {
+    const broker = brokerWith('w1', 'w2');
+    broker.post('c1', 'u1', 'any');
+    for (let time = 0; time < 3; time++) expect(broker.ready('w1').at(-1)).toBe('-> w1 POST c1 u1 {}');
+    expect(broker.ready('w1')).toEqual([
+      expect.stringContaining('call-refused'),
+      expect.stringContaining('400 FAILED'),
+    ]);
+    expect(broker.stats.keptBytes).toBe(0);
+  });
+
+  it.each(['any', 'w1'])('rule 13: not what was deleted meanwhile, at %s', (target) => {
+    const broker = brokerWith('w1');
+    broker.post('c1', 'u1', 'any');
+    expect(broker.call('c1', 'delete', 'u1', target).at(-1)).toBe('-> w1 DELETE c1 u1 {}');
+    expect(broker.ready('w1')).toEqual([]);
+    expect(broker.stats.keptBytes).toBe(0);
+  });
+
+  it('rule 13: but what was deleted at another worker', () => {
+    const broker = brokerWith('w1', 'w2');
+    broker.post('c1', 'u1', 'any');
+    broker.call('c1', 'delete', 'u1', 'w2');
+    expect(broker.gone('w1').at(-1)).toBe('-> w2 POST c1 u1 {}');
+  });
+
   it('rule 13: waits where that is allowed, when the service has no worker left', () => {
     const broker = start({ queueForService: true }, 'w1');
     broker.post('c1', 'u1', 'any');

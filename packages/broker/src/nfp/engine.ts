@@ -221,8 +221,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
         this.#onOpen(worker.peer, command);
         break;
       case 'worker-ready':
-        if (command.service === worker.service.name) this.#out.counters.repeatedReadies++;
-        else this.#expel(worker, 'unexpected');
+        this.#onReadyAgain(worker, command);
         break;
       case 'worker-keepalive':
         worker.keepalivesReceived++;
@@ -284,15 +283,22 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     }
   }
 
+  /** Rule 4. Whoever says READY twice was started again in between, and may have lost what it was sent (rule 13). */
+  #onReadyAgain(worker: Worker, { service }: NfpWorkerReady): void {
+    if (service === worker.service.name) {
+      this.#out.counters.repeatedReadies++;
+      this.#calls.repeat(worker);
+    } else {
+      this.#expel(worker, 'unexpected');
+    }
+  }
+
   /** Rule 15: to the client whose address it bears. */
   #onAnswer(worker: Worker, answer: NfpWorkerAnswer): void {
     const { jobs } = this.#books;
     this.#publish(worker, answer);
     const job = jobs.find(answer.uuid);
-    if (job?.worker === worker) {
-      jobs.unassign(job);
-      jobs.release(job);
-    }
+    if (job?.worker === worker) jobs.settle(job);
     this.#pass({ key: latin1(answer.client), id: answer.client }, worker, answer);
   }
 
@@ -309,10 +315,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       this.#out.dropAnswer('no-owner', worker.peer, service);
       return;
     }
-    if (job.worker === worker) {
-      jobs.unassign(job);
-      jobs.release(job);
-    }
+    if (job.worker === worker) jobs.settle(job);
     this.#pass(command === 'event' || command === 'stream' ? job.poster : job.asker, worker, answer);
   }
 

@@ -148,18 +148,19 @@ export class Jobs {
     worker.unanswered.pushBack((job.place = new Link(job)));
   }
 
-  /** The worker has said something about the job, or is no more. */
-  unassign(job: Job): void {
-    if (job.worker === undefined || job.place === undefined) return;
-    job.worker.unanswered.remove(job.place);
-    job.worker = job.place = undefined;
+  /** The broker answers no longer for the job: its worker does, or is no more, or nobody wants it. */
+  settle(job: Job): void {
+    if (job.worker !== undefined && job.place !== undefined) {
+      job.worker.unanswered.remove(job.place);
+      job.worker = job.place = undefined;
+    }
+    this.release(job);
   }
 
   /** Nothing of the job is kept, wherever it is. */
   forget(job: Job): void {
     this.#stopWaiting(job);
-    this.unassign(job);
-    this.release(job);
+    this.settle(job);
     this.#recent.remove(job.recent);
     this.#byUuid.delete(job.uuid);
   }
