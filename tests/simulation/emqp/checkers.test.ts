@@ -6,6 +6,7 @@ import { Excuses } from '../kit/excuses.js';
 import { CalmChecker } from './calm.js';
 import { JobsChecker } from './jobs.js';
 import { MannersChecker } from './manners.js';
+import { OrderChecker } from './order.js';
 import { RepliesChecker } from './replies.js';
 import { SchedulesChecker } from './schedules.js';
 import { nameInBody } from './sight.js';
@@ -130,6 +131,106 @@ describe('MannersChecker', () => {
     clock.advance(200);
     expect(check(checker, put('w', '1'))).toContain('silent for 301 ms');
   });
+});
+
+describe('OrderChecker', () => {
+  const informs = (peer: string, ...queues: readonly string[]): readonly BrokerSight[] => [
+    {
+      kind: 'received',
+      peer,
+      command: {
+        kind: 'inform-worker',
+        id: 'i',
+        queues: queues.map((each) => {
+          const [name = '', weight] = each.split(':');
+          return { name, weight: Number(weight) };
+        }),
+      },
+    },
+    joined(peer),
+  ];
+  const ready = (peer: string): BrokerSight => ({ kind: 'received', peer, command: { kind: 'ready', id: 'r' } });
+  const job = (id: string, queue: string) => ({ ...request(id, ''), queue });
+  const wants = (id: string, queue: string): readonly BrokerSight[] => [
+    { kind: 'received', peer: 'c', command: job(id, queue) },
+    accepted('c', id),
+  ];
+  const gets = (peer: string, id: string, queue: string): BrokerSight => ({
+    kind: 'sent',
+    peer,
+    command: job(id, queue),
+  });
+  const back = (peer: string, id: string, queue: string): BrokerSight => ({
+    kind: 'returned',
+    peer,
+    command: job(id, queue),
+  });
+  const next = beat('received', 'c');
+
+  const TWO = [...informs('w', 'a:2', 'b:1'), ...informs('v', 'a:1', 'b:1')];
+  const FREE = [...TWO, ready('w'), ready('v')];
+  const ONE = informs('w', 'a:1', 'b:1', 'c:2');
+  const WAITING = [...ONE, ...wants('1', 'a'), ...wants('2', 'a'), ...wants('3', 'b'), ...wants('4', 'c'), ready('w')];
+  const LATER = [...WAITING, gets('w', '4', 'c'), ready('w'), gets('w', '1', 'a'), ready('w')];
+
+  it.each<[string, readonly (BrokerSight | number)[]]>([
+    ['fine', [...FREE, ...wants('1', 'a'), gets('w', '1', 'a'), ...wants('2', 'a'), gets('v', '2', 'a'), next]],
+    ['weight 1 although 2 had a slot', [...FREE, ...wants('1', 'a'), gets('v', '1', 'a')]],
+    ['used more recently', [...FREE, ...wants('1', 'b'), gets('v', '1', 'b')]],
+    ['beside a free slot', [...FREE, ...wants('1', 'b'), next]],
+    ['without a slot', [...TWO, ready('w'), ...wants('1', 'a'), gets('v', '1', 'a')]],
+    ['not registered', [...FREE, left('w', 'bye'), ...wants('1', 'a'), gets('w', '1', 'a')]],
+    [
+      'does not take a',
+      [...informs('w', 'b:1'), ...informs('v', 'a:1'), ready('w'), ...wants('1', 'a'), gets('w', '1', 'a')],
+    ],
+    ['fine', [...LATER, gets('w', '3', 'b'), ready('w'), gets('w', '2', 'a'), ready('w'), next]],
+    ['before 4 of weight 2', [...WAITING, gets('w', '1', 'a')]],
+    ['b was served less recently than a', [...LATER, gets('w', '2', 'a')]],
+    ['overtook 1 in a', [...WAITING, gets('w', '4', 'c'), ready('w'), gets('w', '2', 'a')]],
+    ['1 waits in a beside a free slot', [...WAITING, next]],
+  ])('says: %s', (verdict, story) => {
+    expect(order('default', ...story)).toContain(verdict);
+  });
+
+  it('has what comes back go before what was never given to anybody', () => {
+    const returned = [
+      ...informs('v', 'a:1'),
+      ...informs('w', 'a:1'),
+      ready('w'),
+      ...wants('1', 'a'),
+      gets('w', '1', 'a'),
+      ...wants('2', 'a'),
+      back('w', '1', 'a'),
+      left('w', 'unreachable'),
+      ready('v'),
+    ];
+    expect(order('default', ...returned, gets('v', '1', 'a'))).toBe('fine');
+    expect(order('default', ...returned, gets('v', '2', 'a'))).toContain('overtook 1 in a');
+  });
+
+  it('has a job of an unknown queue wait so long, and go to queue default then', () => {
+    const unknown = [...informs('w', 'default:1'), ready('w'), ...wants('1', 'x')];
+    expect(order('default', ...unknown, gets('w', '1', 'x'), next)).toBe('fine');
+    expect(order('default', ...unknown, next)).toContain('waits in default beside a free slot');
+    expect(order('wait', ...unknown, next, 999, gets('w', '1', 'x'))).toContain('does not take x');
+    expect(order('wait', ...unknown, next, 1000, gets('w', '1', 'x'), next)).toBe('fine');
+    expect(order('wait', ...unknown, next, 1000, next)).toBe('fine');
+    expect(order('wait', ...unknown, next, 1000, next, next)).toContain('waits in default beside a free slot');
+  });
+
+  function order(unknownQueue: 'default' | 'wait', ...story: readonly (BrokerSight | number)[]): string {
+    const clock = new ManualClock();
+    const checker = new OrderChecker({ unknownQueue, requestTtlMs: 1000 }, clock);
+    for (const each of story) {
+      if (typeof each === 'number') clock.advance(each);
+      else {
+        const verdict = check(checker, each);
+        if (verdict !== 'fine') return verdict;
+      }
+    }
+    return 'fine';
+  }
 });
 
 describe('SchedulesChecker', () => {

@@ -12,6 +12,7 @@ import { CalmChecker } from './calm.js';
 import { simulatedJobHosts } from './job-hosts.js';
 import { JobsChecker } from './jobs.js';
 import { MannersChecker } from './manners.js';
+import { OrderChecker } from './order.js';
 import { drawPlan } from './plan.js';
 import type { ClusterPlan, ManagerPlan } from './plan.js';
 import { Planner } from './planner.js';
@@ -70,7 +71,8 @@ export class Cluster {
     this.schedules = new SchedulesChecker(clock, !plan.fullDisk);
     const excuses = this.simulation.watch(new Excuses());
     this.#table = this.simulation.watch(new TableChecker());
-    const checkers = [new RepliesChecker(), this.jobs, new MannersChecker(plan, 'broker', excuses, clock), this.calm];
+    const manners = new MannersChecker(plan, 'broker', excuses, clock);
+    const checkers = [new RepliesChecker(), this.jobs, new OrderChecker(plan, clock), manners, this.calm];
     this.#brokerSights = this.simulation.watch(new BrokerSights('broker', checkers, this.simulation));
     this.#schedulerSights = this.simulation.watch(new SchedulerSights('scheduler', [this.schedules], this.simulation));
     this.disk = new RecordDisk(this.#schedulerSights);

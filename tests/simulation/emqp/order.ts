@@ -1,0 +1,268 @@
+/**
+ * Checker of broker rules 13, 14 and 16 of docs/protocols/emqp.md: who gets a job, of which queue, and which job of it. Exact for what was never
+ * given to a worker; of a job that was, only the broker knows whether it waits again, so nothing need go behind it.
+ */
+import type { EmqpRequest } from '@proj/frames/emqp';
+import type { Clock } from '@proj/heartbeat';
+import { jobName } from './sight.js';
+import type { BrokerChecker, BrokerSight } from './sight.js';
+
+const DEFAULT = 'default';
+
+/** Places before all that came from clients. */
+const FRONT = -1e9;
+
+/** Not earlier and not later. */
+type Span = readonly [from: number, to: number];
+
+interface Worker {
+  readonly weights: ReadonlyMap<string, number>;
+  slots: number;
+  /** When it was last given a job, or a slot where it had none. */
+  usedAt: number;
+  /** When it was last given a job of each queue: not earlier and not later than this. In the beginning, the order of INFORM. */
+  readonly servedAt: Map<string, Span>;
+}
+
+/** A job that waits for certain. */
+interface Waiting {
+  readonly name: string;
+  /** The queues it may be in: two where only the broker knows. */
+  readonly queues: Set<string>;
+  /** Lower is earlier; nobody knows of a job that was moved. */
+  turn: number | undefined;
+  /** When it began to wait: not earlier and not later. */
+  readonly since: Span;
+  /** The broker may have moved it to queue `default` by now. */
+  isDue: boolean;
+}
+
+/** What the broker does with unknown queues. */
+export interface OrderOptions {
+  readonly unknownQueue: 'default' | 'wait';
+  readonly requestTtlMs: number;
+}
+
+/** Keeps slots, weights and queues of its own. */
+export class OrderChecker implements BrokerChecker {
+  readonly #options: OrderOptions;
+  readonly #clock: Clock;
+  /** Queues of connections that have said INFORM. */
+  readonly #informed = new Map<string, ReadonlyMap<string, number>>();
+  readonly #workers = new Map<string, Worker>();
+  readonly #waiting = new Map<string, Waiting>();
+  /** Who was given a job last. */
+  readonly #given = new Map<string, string>();
+  /** Jobs that came back, which the broker has not had the time to deal with, and the queues they may have got into. */
+  readonly #returned = new Map<string, { readonly request: EmqpRequest; readonly queues: Set<string> }>();
+  /** When a queue lost its last worker. */
+  readonly #unservedSince = new Map<string, number>();
+  #asked: EmqpRequest | undefined;
+  /** The worker whose first free slot the broker has just heard of. */
+  #freed: string | undefined;
+  /** Counts what happens. */
+  #turn = 0;
+
+  constructor(options: OrderOptions, clock: Clock) {
+    this.#options = options;
+    this.#clock = clock;
+  }
+
+  onSight(sight: BrokerSight): void {
+    this.#turn++;
+    switch (sight.kind) {
+      case 'crashed':
+        for (const books of [this.#informed, this.#workers, this.#waiting, this.#given, this.#returned]) books.clear();
+        this.#unservedSince.clear();
+        break;
+      case 'joined':
+        this.#onJoined(sight.peer);
+        break;
+      case 'left':
+        this.#onLeft(sight.peer);
+        break;
+      case 'received':
+        this.#settle();
+        this.#requireNoneIdle();
+        this.#onReceived(sight);
+        break;
+      case 'returned':
+        if (sight.command.kind === 'request') this.#onReturned(sight.peer, sight.command);
+        break;
+      case 'sent':
+        if (sight.command.kind === 'accepted') this.#onAccepted(sight.command.of);
+        else if (sight.command.kind === 'request') this.#onDispatch(sight.peer, sight.command);
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** All that the broker had to do before it read on is done. */
+  #settle(): void {
+    const now = this.#clock.now();
+    this.#freed = undefined;
+    for (const [id, { request, queues }] of this.#returned) {
+      queues.add(this.#route(request.queue));
+      const turn = FRONT + this.#turn;
+      this.#waiting.set(id, { name: jobName(request.body), queues, turn, since: [0, now], isDue: false });
+    }
+    this.#returned.clear();
+    for (const job of this.#waiting.values()) {
+      if (job.isDue) for (const queue of job.queues) if (queue !== DEFAULT) job.queues.delete(queue);
+      this.#age(job, now);
+    }
+  }
+
+  /** Rule 14: what has waited too long in a queue that nobody serves is moved, at the latest when the broker has read what came next. */
+  #age(job: Waiting, now: number): void {
+    const queue = [...job.queues].find((each) => each !== DEFAULT);
+    if (queue === undefined || this.#isServed(queue)) {
+      job.isDue = false;
+      return;
+    }
+    const [from, to] = job.since.map(
+      (since) => Math.max(since, this.#unservedSince.get(queue) ?? 0) + this.#options.requestTtlMs,
+    ) as [number, number];
+    if (from > now) return;
+    job.queues.add(DEFAULT);
+    job.turn = undefined;
+    job.isDue = to <= now;
+  }
+
+  #requireNoneIdle(): void {
+    for (const { name, queues } of this.#waiting.values()) {
+      const [queue = DEFAULT] = queues;
+      if (queues.size > 1) continue;
+      for (const { slots, weights } of this.#workers.values())
+        if (slots > 0 && weights.has(queue)) throw new Error(`${name} waits in ${queue} beside a free slot`);
+    }
+  }
+
+  #onReceived({ peer, command }: BrokerSight & { kind: 'received' }): void {
+    switch (command.kind) {
+      case 'inform-worker':
+        this.#informed.set(peer, new Map(command.queues?.map(({ weight, name }) => [name, weight])));
+        break;
+      case 'ready':
+        this.#onReady(peer);
+        break;
+      case 'request':
+        this.#asked = command;
+        break;
+      case 'result':
+        // Whether that ends the job, only the broker knows.
+        if (command.of === undefined) break;
+        this.#waiting.delete(command.of);
+        this.#given.delete(command.of);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #onJoined(peer: string): void {
+    const weights = this.#informed.get(peer);
+    if (weights === undefined) return;
+    const servedAt = new Map([...weights.keys()].map((queue, i): [string, Span] => [queue, [i - 1000, i - 1000]]));
+    this.#workers.set(peer, { weights, slots: 0, usedAt: 0, servedAt });
+  }
+
+  #onLeft(peer: string): void {
+    const worker = this.#workers.get(peer);
+    this.#workers.delete(peer);
+    for (const queue of worker?.weights.keys() ?? [])
+      if (!this.#isServed(queue)) this.#unservedSince.set(queue, this.#clock.now());
+    for (const { request, queues } of this.#returned.values()) queues.add(this.#route(request.queue));
+  }
+
+  #onReady(peer: string): void {
+    const worker = this.#workers.get(peer);
+    if (worker === undefined) return;
+    worker.slots++;
+    if (worker.slots > 1) return;
+    worker.usedAt = this.#turn;
+    this.#freed = peer;
+  }
+
+  #onAccepted(of: string): void {
+    const request = this.#asked;
+    if (request?.id !== of) return;
+    const now = this.#clock.now();
+    const queues = new Set([this.#route(request.queue)]);
+    this.#waiting.set(of, { name: jobName(request.body), queues, turn: this.#turn, since: [now, now], isDue: false });
+  }
+
+  #onReturned(peer: string, request: EmqpRequest): void {
+    const isKnown = this.#given.get(request.id) === peer && this.#workers.has(peer);
+    this.#given.delete(request.id);
+    if (isKnown) this.#returned.set(request.id, { request, queues: new Set() });
+  }
+
+  #onDispatch(peer: string, { id, queue: asked, body }: EmqpRequest): void {
+    const name = jobName(body);
+    const worker = this.#workers.get(peer);
+    if (worker === undefined) throw new Error(`${name} went to a worker that is not registered`);
+    if (worker.slots <= 0) throw new Error(`${name} went to a worker without a slot`);
+    const job = this.#waiting.get(id);
+    if (job !== undefined) this.#age(job, this.#clock.now());
+    const isDrain = this.#freed === peer;
+    const mayBeIn = job?.queues ?? new Set(isDrain ? [asked, DEFAULT] : [this.#isServed(asked) ? asked : DEFAULT]);
+    const queues = [...mayBeIn].filter((queue) => worker.weights.has(queue));
+    if (queues.length === 0) throw new Error(`${name} went to a worker that does not take ${[...mayBeIn].join()}`);
+    const wrong = queues.map((queue) =>
+      isDrain ? this.#wrongTurn(worker, queue, job) : this.#wrongWorker(worker, queue),
+    );
+    const right = queues.filter((_, i) => wrong[i] === undefined);
+    if (right.length === 0) throw new Error(`${name} ${wrong[0] ?? ''}`);
+    for (const queue of right) {
+      const [from] = worker.servedAt.get(queue) ?? [0];
+      worker.servedAt.set(queue, [right.length === 1 ? this.#turn : from, this.#turn]);
+    }
+    worker.usedAt = this.#turn;
+    worker.slots--;
+    this.#freed = undefined;
+    this.#waiting.delete(id);
+    this.#returned.delete(id);
+    this.#given.set(id, peer);
+  }
+
+  /** Rule 13: the highest weight, among equals who was used least recently. */
+  #wrongWorker(chosen: Worker, queue: string): string | undefined {
+    const weight = chosen.weights.get(queue) ?? 0;
+    for (const other of this.#workers.values()) {
+      const rival = other === chosen || other.slots <= 0 ? undefined : other.weights.get(queue);
+      if (rival === undefined || rival < weight) continue;
+      if (rival > weight) return `went to weight ${weight} although ${rival} had a slot`;
+      if (other.usedAt < chosen.usedAt) return 'went to a worker that was used more recently than its equal';
+    }
+    return undefined;
+  }
+
+  /** Rule 13: the queue of the highest weight, among equals the one served least recently; of it the first. */
+  #wrongTurn(worker: Worker, queue: string, job: Waiting | undefined): string | undefined {
+    const weight = worker.weights.get(queue) ?? 0;
+    const [servedFrom] = worker.servedAt.get(queue) ?? [0];
+    for (const other of this.#waiting.values()) {
+      const [place = DEFAULT] = other.queues;
+      const rival = other === job || other.queues.size > 1 ? undefined : worker.weights.get(place);
+      if (rival === undefined || rival < weight) continue;
+      if (rival > weight) return `of weight ${weight} went before ${other.name} of weight ${rival}`;
+      const [, servedTo] = worker.servedAt.get(place) ?? [0, 0];
+      if (place === queue) {
+        if ((other.turn ?? Infinity) < (job?.turn ?? -Infinity)) return `overtook ${other.name} in ${queue}`;
+      } else if (servedTo < servedFrom) return `went although ${place} was served less recently than ${queue}`;
+    }
+    return undefined;
+  }
+
+  /** Rule 14. */
+  #route(queue: string): string {
+    return this.#isServed(queue) || this.#options.unknownQueue === 'wait' ? queue : DEFAULT;
+  }
+
+  #isServed(queue: string): boolean {
+    for (const { weights } of this.#workers.values()) if (weights.has(queue)) return true;
+    return false;
+  }
+}
