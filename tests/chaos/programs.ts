@@ -6,7 +6,7 @@ import type { PeerSpec } from '@proj/testkit';
 export type Flags = Readonly<Record<string, string | number>>;
 
 /** A built program of `apps/`; it logs JSON lines to standard output. */
-export function program(app: 'broker' | 'queue' | 'worker', flags: Flags): PeerSpec {
+export function program(app: 'broker' | 'queue' | 'scheduler' | 'worker', flags: Flags): PeerSpec {
   return {
     name: `proj-${app}`,
     command: process.execPath,

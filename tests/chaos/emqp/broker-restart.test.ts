@@ -1,5 +1,5 @@
-// The broker is killed and started again at its ports: job managers inform it anew, and work continues.
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+// The broker is killed and started again at its ports, or has a deputy: job managers and schedulers inform it anew, and work continues.
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ownEndpoint } from '@proj/testkit';
@@ -30,5 +30,28 @@ it('a killed broker: job managers are back, with their free slots only, and do n
   // All five on the one slot that was free.
   expect(new Set(readdirSync(folder)).size).toBe(2);
   manager.kill('SIGKILL');
+  rmSync(folder, { recursive: true });
+});
+
+it('a killed broker with a deputy: job managers and schedulers go there, and what is scheduled goes on', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'proj-chaos-'));
+  // Begun before, it ends at once.
+  writeFileSync(join(folder, 'tick'), '');
+  const brokers = [await theater.broker(), await theater.broker()] as const;
+  const [first, deputy] = brokers;
+  const manager = await theater.manager(brokers, { concurrency: 1 });
+  const scheduler = await theater.scheduler(brokers);
+  const job = { path: 'chaos', callable: 'again', args: [folder, 'tick'] };
+  await theater.client(first).schedule('default', job, { intervalSeconds: 1 });
+  await manager.line('job-started', {}, 2);
+  first.broker.kill('SIGKILL');
+
+  await manager.line('registered', { endpoint: deputy.backend });
+  await scheduler.line('registered', { endpoint: deputy.frontend });
+  await manager.line('job-started', {}, manager.lines('job-started').length + 2);
+  scheduler.kill('SIGTERM');
+  expect(await scheduler.exit).toMatchObject({ code: 0 });
+  manager.kill('SIGTERM');
+  expect(await manager.exit).toMatchObject({ code: 0 });
   rmSync(folder, { recursive: true });
 });

@@ -20,8 +20,10 @@ export interface Served {
 /** Starts players that end with their test. */
 export interface Stage {
   broker(flags?: Flags): Promise<Served>;
-  /** A job manager that the broker has acknowledged. */
-  manager(served: Served, flags?: Flags): Promise<PeerProcess>;
+  /** A job manager that the first of these brokers has acknowledged; the others are for when that one is gone. */
+  manager(served: Served | readonly Served[], flags?: Flags): Promise<PeerProcess>;
+  /** A scheduler, likewise. Its jobs end with it. */
+  scheduler(served: readonly Served[]): Promise<PeerProcess>;
   client(served: Served): EmqpClient;
 }
 
@@ -30,17 +32,31 @@ export function stage(): Stage {
   const { launch, keep } = cast();
   return {
     async broker(flags = {}) {
-      const ports = { 'emqp-frontend': FREE, 'emqp-backend': FREE, 'emqp-admin': FREE };
+      const ports = {
+        'emqp-frontend': FREE,
+        'emqp-backend': FREE,
+        'emqp-admin': FREE,
+        'emqp-publish': FREE,
+        'emqp-subscribe': FREE,
+      };
       const broker = launch(program('broker', { only: 'emqp', ...ports, ...BEATS, ...flags }));
       const { endpoints } = await broker.line('listening');
       const { emqpFrontend, emqpBackend } = endpoints as { emqpFrontend: string; emqpBackend: string };
       return { broker, frontend: emqpFrontend, backend: emqpBackend };
     },
-    async manager({ backend }, flags = {}) {
-      const jobs = { protocol: 'emqp', connect: backend, handler: pathOf('emqp/fixtures/jobs.mjs') };
+    async manager(served, flags = {}) {
+      const connect = [served].flat().map(({ backend }) => backend);
+      const jobs = { protocol: 'emqp', connect: connect.join(), handler: pathOf('emqp/fixtures/jobs.mjs') };
       const manager = launch(program('worker', { ...jobs, ...BEATS, 'log-level': 'debug', ...flags }));
       await manager.line('registered');
       return manager;
+    },
+    async scheduler(served) {
+      const connect = served.map(({ frontend }) => frontend).join();
+      const patient = { 'heartbeat-ms': 1000, 'broker-expiry-ms': 60_000 };
+      const scheduler = launch(program('scheduler', { connect, store: 'memory:', ...patient }));
+      await scheduler.line('registered');
+      return scheduler;
     },
     client: ({ frontend }) => keep(new EmqpClient({ endpoints: [frontend], timeoutMs: 60_000 })),
   };
