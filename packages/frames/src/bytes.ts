@@ -3,6 +3,9 @@
 /** The zero-length frame: envelope delimiter of REQ/REP, MDP and PPP. Never written to. */
 export const EMPTY_FRAME: Uint8Array = new Uint8Array(0);
 
+/** Longest text made in one go. */
+const FLAT_MAX = 1024;
+
 /** True when both frames hold the same bytes. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   const length = a.length;
@@ -16,6 +19,8 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
  * ids, unlike UTF-8, which merges distinct ids. Meant for short frames; the cost is linear.
  */
 export function latin1(bytes: Uint8Array): string {
+  // One flat string: a map would have to put it together from its characters first. Long ones go beyond the stack.
+  if (bytes.length <= FLAT_MAX) return String.fromCharCode.apply(null, bytes as unknown as number[]);
   let text = '';
   for (let i = 0; i < bytes.length; i++) text += String.fromCharCode(bytes[i] as number);
   return text;
@@ -24,12 +29,17 @@ export function latin1(bytes: Uint8Array): string {
 /** Inverse of {@link latin1}. Characters above U+00FF are a programming error and throw a `RangeError`. */
 export function fromLatin1(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length);
+  putLatin1(text, bytes);
+  return bytes;
+}
+
+/** As {@link fromLatin1}, at the beginning of memory that is long enough. */
+export function putLatin1(text: string, memory: Uint8Array): void {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code > 0xff) throw new RangeError(`character ${JSON.stringify(text[i])} does not fit in one byte`);
-    bytes[i] = code;
+    memory[i] = code;
   }
-  return bytes;
 }
 
 /** Bytes for a log line: quoted when all are printable ASCII, `0x` and hex otherwise, cut after `max` bytes with `...`. */

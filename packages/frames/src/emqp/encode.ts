@@ -1,8 +1,9 @@
 /** eMQP/1.0, sending: the frames of every command as EventMQ 0.3.13 writes them. `wire.ts` holds the grammar. */
 import { EMPTY_FRAME, fromLatin1 } from '../bytes.js';
+import { writeUtf8 } from '../slab.js';
 import type { EmqpCommand } from './commands.js';
 import { describeBadName, writeQueues } from './queues.js';
-import { isName, writeText } from './text.js';
+import { writeName } from './text.js';
 import { COMMAND_FRAME, VERSION_FRAME, type Word, writeId } from './wire.js';
 
 const TYPE_FRAME = { worker: fromLatin1('worker'), scheduler: fromLatin1('scheduler') } as const;
@@ -64,7 +65,7 @@ export function encodeEmqp(command: EmqpCommand): Uint8Array[] {
     case 'hello':
       return opened(ADMIN_WORD[command.kind], command.id);
     case 'admin-reply':
-      return opened('REPLY', command.id, writeText(command.json));
+      return opened('REPLY', command.id, writeUtf8(command.json));
   }
 }
 
@@ -79,8 +80,9 @@ function opened(word: Word, id: string, ...fields: Uint8Array[]): Uint8Array[] {
 }
 
 function queueFrame(name: string): Uint8Array {
-  if (!isName(name)) throw new RangeError(describeBadName(name));
-  return writeText(name);
+  const frame = writeName(name);
+  if (frame === undefined) throw new RangeError(describeBadName(name));
+  return frame;
 }
 
 function topicFrame(topic: Uint8Array): Uint8Array {

@@ -1,7 +1,7 @@
 /** eMQP: fields that are text, in UTF-8, and JSON as Python prints it. */
 import { latin1 } from '../bytes.js';
+import { writeUtf8 } from '../slab.js';
 
-const toUtf8 = new TextEncoder();
 const fromUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Longest queue name, in bytes. */
@@ -24,20 +24,21 @@ function decodeUtf8(frame: Uint8Array): string | undefined {
   }
 }
 
-/** The frame of a text. */
-export function writeText(text: string): Uint8Array {
-  return toUtf8.encode(text);
-}
-
 /** The queue's name in a frame, possibly empty; `undefined` when it is too long or not UTF-8. */
 export function readName(frame: Uint8Array): string | undefined {
   return frame.length > NAME_MAX_BYTES ? undefined : readText(frame);
 }
 
-/** True for a name of 1 to 255 bytes that UTF-8 can express. */
+/** The frame of a queue's name; `undefined` for anything but 1 to 255 bytes that UTF-8 can express. */
+export function writeName(text: string): Uint8Array | undefined {
+  if (text.length === 0 || text.length > NAME_MAX_BYTES || LONE_SURROGATE.test(text)) return undefined;
+  const frame = writeUtf8(text);
+  return frame.length <= NAME_MAX_BYTES ? frame : undefined;
+}
+
+/** True for what {@link writeName} can express. */
 export function isName(text: string): boolean {
-  if (text.length === 0 || text.length > NAME_MAX_BYTES || LONE_SURROGATE.test(text)) return false;
-  return writeText(text).length <= NAME_MAX_BYTES;
+  return writeName(text) !== undefined;
 }
 
 /** Plain data as Python's `json.dumps` spaces and escapes it. Numbers and the order of keys are JavaScript's. */

@@ -32,6 +32,7 @@
  * a worker's REPLY without the second id.
  */
 import { fromLatin1, latin1 } from '../bytes.js';
+import { writeLatin1 } from '../slab.js';
 
 /** The version every message of ours carries. Shared, never written to. */
 export const VERSION_FRAME = fromLatin1('eMQP/1.0');
@@ -79,7 +80,8 @@ const ID_MAX_BYTES = 255;
 
 /** True for the frame of any minor version of eMQP/1. */
 export function isVersion(frame: Uint8Array): boolean {
-  return VERSION_PREFIX.every((byte, i) => frame[i] === byte);
+  for (let i = 0; i < VERSION_PREFIX.length; i++) if (frame[i] !== VERSION_PREFIX[i]) return false;
+  return true;
 }
 
 /** The command a frame holds, in upper or lower case; `undefined` for any other bytes. */
@@ -97,5 +99,5 @@ export function writeId(id: string): Uint8Array {
   if (id.length === 0 || id.length > ID_MAX_BYTES) {
     throw new RangeError(`message id of ${id.length} bytes: allowed are 1 to ${ID_MAX_BYTES}`);
   }
-  return fromLatin1(id);
+  return writeLatin1(id);
 }

@@ -2,8 +2,9 @@
  * NFP bodies that a broker writes or reads: JSON in one frame of UTF-8. Everything else in a body is between a client and its
  * workers, and opaque. docs/protocols/nfp.md, section "Bodies".
  */
+import { writeUtf8 } from '../slab.js';
 import type { NfpBody } from './commands.js';
-import { readUtf8, writeUtf8 } from './text.js';
+import { readUtf8 } from './text.js';
 
 /** Longest body, in bytes, that a broker parses as JSON: calls to its own services and OPEN are small. */
 const JSON_MAX_BYTES = 65_536;

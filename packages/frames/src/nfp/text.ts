@@ -1,5 +1,6 @@
 /** NFP "printable string": services, worker names, job uuids and targets as text. */
-import { printable } from '../bytes.js';
+import { latin1, printable } from '../bytes.js';
+import { writeUtf8 } from '../slab.js';
 
 /** Longest service, worker name and uuid, in bytes; routing ids end there, too. */
 export const NAME_MAX_BYTES = 255;
@@ -9,11 +10,6 @@ export const TARGET_MAX_BYTES = 65_536;
 
 const toUtf8 = new TextEncoder();
 const fromUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-// Small frames are cut out of larger pieces of memory: one of its own for each costs a broker a tenth of its time.
-const SLAB_BYTES = 16_384;
-const SHARED_MAX_BYTES = 1024;
-let free = new Uint8Array(SLAB_BYTES);
 
 // A job's uuid is written three times and a service for ever; making a frame for a socket costs more than all else here.
 const WRITTEN_MAX = 1024;
@@ -50,8 +46,7 @@ export function readName(frame: Uint8Array): string | undefined {
     if (byte < 0x20 || byte === 0x7f) return undefined;
     if (byte > 0x7f) ascii = false;
   }
-  // One flat string: a name is a map's key next, which must not be put together from its characters then.
-  if (ascii) return String.fromCharCode.apply(null, frame as unknown as number[]);
+  if (ascii) return latin1(frame);
   const text = readUtf8(frame);
   return text === undefined || UNPRINTABLE.test(text) ? undefined : text;
 }
@@ -109,17 +104,6 @@ export function readUtf8(frame: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Well-formed text as UTF-8; what it returns must not be written to, since small frames share memory. */
-export function writeUtf8(text: string): Uint8Array {
-  const most = text.length * 3;
-  if (most > SHARED_MAX_BYTES) return toUtf8.encode(text);
-  if (free.length < most) free = new Uint8Array(SLAB_BYTES);
-  const { written: length } = toUtf8.encodeInto(text, free);
-  const frame = free.subarray(0, length);
-  free = free.subarray(length);
-  return frame;
 }
 
 function utf8Length(text: string): number {

@@ -1,0 +1,37 @@
+/**
+ * Frames for what is about to be sent, cut out of larger pieces of memory: one of its own for each small frame costs a broker
+ * a tenth of its time, since the engine of the language gives it room that no socket can read. They must not be written to.
+ */
+import { fromLatin1, putLatin1 } from './bytes.js';
+
+const SLAB_BYTES = 16_384;
+const SHARED_MAX_BYTES = 1024;
+
+const toUtf8 = new TextEncoder();
+let free = new Uint8Array(SLAB_BYTES);
+
+/** The text as UTF-8. */
+export function writeUtf8(text: string): Uint8Array {
+  const most = text.length * 3;
+  if (most > SHARED_MAX_BYTES) return toUtf8.encode(text);
+  reserve(most);
+  return cut(toUtf8.encodeInto(text, free).written);
+}
+
+/** The text, one byte per character. Throws a `RangeError` as `fromLatin1` does. */
+export function writeLatin1(text: string): Uint8Array {
+  if (text.length > SHARED_MAX_BYTES) return fromLatin1(text);
+  reserve(text.length);
+  putLatin1(text, free);
+  return cut(text.length);
+}
+
+function reserve(bytes: number): void {
+  if (free.length < bytes) free = new Uint8Array(SLAB_BYTES);
+}
+
+function cut(bytes: number): Uint8Array {
+  const frame = free.subarray(0, bytes);
+  free = free.subarray(bytes);
+  return frame;
+}
