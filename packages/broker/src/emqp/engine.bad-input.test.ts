@@ -171,3 +171,29 @@ it('the same about the same peer is logged once a minute, and counted each time'
   broker.now = 60_000;
   expect(broker.frames('x', 'y')).toHaveLength(1);
 });
+
+/** Who, what, and what follows. */
+const KILLERS: readonly (readonly [string, string, readonly string[], readonly string[]])[] = [
+  ['a routing id that is not UTF-8', NOT_UTF8, ['REQUEST', 'm', 'default', '', 'x'], [`-> ${NOT_UTF8} ACCEPTED m`]],
+  ['a frame that is not UTF-8', 'c2', ['REQUEST', NOT_UTF8, 'default', '', NOT_UTF8], [`-> c2 ACCEPTED ${NOT_UTF8}`]],
+  ['INFORM without type', 'w2', ['INFORM', 'm', '[[10, "a"]]'], ['note message-dropped frame-count w2']],
+  [
+    'queues that are one pair',
+    'w2',
+    ['INFORM', 'm', '[40, "email"]', 'worker'],
+    ['joined w2 worker', '-> w2 ACK m', '-> w2 HEARTBEAT'],
+  ],
+  [
+    'queues that are an object',
+    'w2',
+    ['INFORM', 'm', '{"a": 1}', 'worker'],
+    ['note message-dropped queues-invalid w2'],
+  ],
+  ['REPLY of five frames', 'w1', ['REPLY', 'm', '{"value": 5}'], ['-> c1 RESULT m1 {"value": 5}']],
+  ['DISCONNECT from a worker', 'w1', ['DISCONNECT', 'm'], ['note message-dropped disconnect-refused w1']],
+];
+
+it.each(KILLERS)('what ends EventMQ’s own router does not end ours: %s', (_row, name, frames, then) => {
+  expect(broker.say(name, ...frames)).toEqual(then);
+  expect(broker.ready('w1')).toEqual(['-> w1 REQUEST m2 default']);
+});
