@@ -367,6 +367,28 @@ describe('a port that is closed', () => {
     expect(clock.armed).toBe(0);
   });
 
+  it.each([
+    ['hands over what was sent in the same turn, if its linger is 0', undefined, ['bye']],
+    ['discards that as well, if it is closed with a linger of 0', { lingerMs: 0 }, []],
+  ])('%s', async (_, options, expected) => {
+    const { router, dealer } = observed();
+    const port = router();
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    // The second one has a lane.
+    const stations = ['own', 'lane'].map((name) => {
+      const one = dealer({ routingId: Buffer.from(name) });
+      one.connect(endpoint);
+      return new Station(one);
+    });
+    for (const one of stations) one.tell('hello');
+    await station.received(2);
+    for (const { peer } of station.messages) station.say(peer, 'bye');
+    await port.close(options);
+    for (const one of stations) await one.until(() => one.gone.length > 0);
+    expect(stations.map(({ texts }) => texts)).toEqual([expected, expected]);
+  });
+
   it('has handed over what waited for a connection that came only then', async () => {
     const { router, dealer } = observed({ reconnectMinMs: 5, reconnectMaxMs: 5 });
     const endpoint = await ownEndpoint();

@@ -144,8 +144,8 @@ export abstract class ZmtpSocket implements ConnectorHost {
     if (this.#started) this.#release();
   }
 
-  close({ lingerMs = this.options.lingerMs }: { readonly lingerMs?: number } = {}): Promise<void> {
-    return (this.#closing ??= this.#close(lingerMs));
+  close({ lingerMs }: { readonly lingerMs?: number } = {}): Promise<void> {
+    return (this.#closing ??= this.#close(lingerMs ?? this.options.lingerMs, lingerMs === 0));
   }
 
   /** @internal For connectors. */
@@ -273,21 +273,25 @@ export abstract class ZmtpSocket implements ConnectorHost {
     if (this.#started) throw new Error(`endpoint ${endpoint}: the port was started before`);
   }
 
-  async #close(lingerMs: number): Promise<void> {
+  async #close(lingerMs: number, discards: boolean): Promise<void> {
     const deadline = this.world.clock.now() + lingerMs;
     const ending = this.onClosing(deadline, lingerMs === 0);
     await this.#setup;
     const released = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
     await ending;
-    await this.#finish(deadline);
+    await this.#finish(deadline, discards);
     await Promise.all(released);
   }
 
-  /** Lets every connection write what waits for it and end, and cuts those that have not at the deadline. */
-  async #finish(deadline: number): Promise<void> {
+  /**
+   * Lets every connection write what waits for it and end, and cuts those that have not at the deadline. What was sent in this turn
+   * leaves with it however short the linger is, unless the caller wants it discarded: the last words of who drains come right before.
+   */
+  async #finish(deadline: number, discards: boolean): Promise<void> {
     const { clock } = this.world;
     for (const connector of this.#connectors) connector.finish();
     for (const link of this.#links.keys()) link.finish();
+    if (!discards) await this.turns.written();
     if (deadline <= clock.now()) this.#abort();
     const timer = clock.at(deadline, () => {
       this.#abort();

@@ -48,6 +48,13 @@ export class Turns {
     this.#arm();
   }
 
+  /** Resolves when all that came up in this turn has been written. */
+  written(): Promise<void> {
+    return new Promise((resolve) => {
+      this.flushLater({ onFlush: resolve });
+    });
+  }
+
   /** Calls `onRead` when it is its turn, behind all that asked before. Not to be asked again until then. */
   readLater(turning: Turning): void {
     this.#readers.push(turning);
