@@ -1,7 +1,6 @@
 /** The half of a client that has sockets, promises and signals; which of them when is the engine's business. No protocol. */
-import { Driver, ProjError, ROUTER_PEER, toBuffers } from '@proj/transport';
-import type { Engine, HandshakeRefusal, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
-import { Departures } from './departures.js';
+import { Dealers, Driver, ProjError, toBuffers } from '@proj/transport';
+import type { Engine, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import { loadTransport } from './load-transport.js';
 import { onAbort } from './on-abort.js';
 import type { LaneAttempts, LaneCall, LaneEffect, LaneEvent, LaneFailure, LaneNote } from './parts/lane-events.js';
@@ -62,8 +61,7 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
   readonly #program: LaneProgram<Request, Message, Reply, Reason>;
   readonly #options: LaneRunnerOptions;
   readonly #callers = new Map<number, Caller<Request>>();
-  readonly #ports = new Map<number, SocketPort>();
-  readonly #departures = new Departures();
+  readonly #dealers = new Dealers();
   #early: LaneEvent<Request, Message>[] = [];
   #transport: Transport | undefined;
   #driver: Driver<LaneEvent<Request, Message>, LaneEffect<Request, Reply, Reason>> | undefined;
@@ -174,10 +172,11 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
         this.#open(effect.lane, effect.endpoint);
         break;
       case 'close':
-        this.#shut(effect.lane);
+        // An unsent request must not go out after its call has ended.
+        this.#dealers.close(effect.lane, false);
         break;
       case 'send':
-        this.#ports.get(effect.lane)?.send(ROUTER_PEER, this.#program.encode(effect.request));
+        this.#dealers.send(effect.lane, this.#program.encode(effect.request));
         break;
       case 'partial':
         this.#onPartial(effect.id, effect.reply);
@@ -211,16 +210,9 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
   }
 
   #open(lane: number, endpoint: string): void {
-    let port: SocketPort | undefined;
-    try {
-      port = (this.#transport as Transport).dealer(this.#options.port);
-      port.connect(endpoint);
-      port.start(this.#listenerOf(lane));
-      this.#ports.set(lane, port);
-    } catch (cause) {
-      if (port !== undefined) this.#leave(port);
-      this.#dispatch({ kind: 'lane-refused', lane, cause });
-    }
+    const plan = { endpoint, options: this.#options.port, listener: this.#listenerOf(lane) };
+    const cause = this.#dealers.open(lane, this.#transport as Transport, plan);
+    if (cause !== undefined) this.#dispatch({ kind: 'lane-refused', lane, cause });
   }
 
   #listenerOf(lane: number): PortListener {
@@ -243,17 +235,6 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
     };
   }
 
-  #shut(lane: number): void {
-    const port = this.#ports.get(lane);
-    this.#ports.delete(lane);
-    if (port !== undefined) this.#leave(port);
-  }
-
-  /** An unsent request must not go out after its call has ended: nothing lingers. */
-  #leave(port: SocketPort): void {
-    this.#departures.add(port, 0);
-  }
-
   async #close(): Promise<void> {
     this.#driver?.dispatch({ kind: 'close' });
     // Calls that have not reached the engine yet, or that it will not see the end of: a listener of its notes may close us.
@@ -264,7 +245,7 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
     // The driver delivers the event when the current step, if any, is done: not later than this.
     await Promise.resolve();
     this.#driver?.stop();
-    await this.#departures.over();
+    await this.#dealers.over();
   }
 
   #error(code: LaneFailure, request: Request, attempts?: LaneAttempts, cause?: unknown): ProjError {

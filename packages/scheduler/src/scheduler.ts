@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtScheduler, encodeEmqp } from '@proj/frames/emqp';
-import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER } from '@proj/transport';
+import { Dealers, Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import type { PortListener, PortOptions, RecordBatch, SocketPort, Transport } from '@proj/transport';
+import type { PortListener, PortOptions, RecordBatch, Transport } from '@proj/transport';
 import type {
   EmqpSchedulerStats,
   ScheduleChange,
@@ -47,8 +47,7 @@ export class EmqpScheduler {
   readonly #settings: EmqpSchedulerSettings;
   readonly #port: PortOptions;
   readonly #events = new Emitter<EmqpSchedulerEvents>();
-  readonly #sockets = new Map<number, SocketPort>();
-  readonly #departures = new Set<Promise<void>>();
+  readonly #dealers = new Dealers();
   readonly #ended: Promise<void>;
   #onEnded: () => void = () => undefined;
   #starting: Promise<void> | undefined;
@@ -159,10 +158,10 @@ export class EmqpScheduler {
         this.#open(effect.socket, effect.endpoint, effect.identity);
         break;
       case 'send':
-        this.#sockets.get(effect.socket)?.send(ROUTER_PEER, encodeEmqp(effect.command));
+        this.#dealers.send(effect.socket, encodeEmqp(effect.command));
         break;
       case 'close':
-        this.#shut(effect.socket, effect.flush);
+        this.#dealers.close(effect.socket, effect.flush);
         break;
       case 'store':
         this.#store(effect.write, effect.changes);
@@ -177,17 +176,11 @@ export class EmqpScheduler {
   };
 
   #open(socket: number, endpoint: string, identity: string): void {
-    let port: SocketPort | undefined;
-    try {
-      // In ASCII: an id of ZeroMQ's own making ends EventMQ's router.
-      port = this.#transport?.dealer({ ...this.#port, routingId: fromLatin1(identity) });
-      port?.connect(endpoint);
-      port?.start(this.#listenerOf(socket));
-      if (port !== undefined) this.#sockets.set(socket, port);
-    } catch {
-      if (port !== undefined) this.#depart(port, 0);
-      this.#driver?.dispatch({ kind: 'lost', socket, reason: 'socket-failed' });
-    }
+    // In ASCII: an id of ZeroMQ's own making ends EventMQ's router.
+    const options = { ...this.#port, routingId: fromLatin1(identity) };
+    const plan = { endpoint, options, listener: this.#listenerOf(socket) };
+    const error = this.#dealers.open(socket, this.#transport as Transport, plan);
+    if (error !== undefined) this.#driver?.dispatch({ kind: 'lost', socket, reason: 'socket-failed' });
   }
 
   #listenerOf(socket: number): PortListener {
@@ -212,17 +205,6 @@ export class EmqpScheduler {
     };
   }
 
-  #shut(socket: number, flush: boolean): void {
-    const port = this.#sockets.get(socket);
-    this.#sockets.delete(socket);
-    if (port !== undefined) this.#depart(port, flush ? this.#settings.lingerMs : 0);
-  }
-
-  #depart(port: SocketPort, lingerMs: number): void {
-    const left: Promise<void> = port.close({ lingerMs }).finally(() => this.#departures.delete(left));
-    this.#departures.add(left);
-  }
-
   #store(write: number, changes: readonly ScheduleChange[]): void {
     const stored = (error: string | undefined): void => {
       this.#driver?.dispatch({ kind: 'stored', write, error });
@@ -236,7 +218,7 @@ export class EmqpScheduler {
   async #over(): Promise<void> {
     this.#driver?.stop();
     try {
-      await Promise.all(this.#departures);
+      await this.#dealers.over();
       await this.#settings.store.close();
     } finally {
       this.#onEnded();

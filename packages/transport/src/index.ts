@@ -1,6 +1,9 @@
 /** How engines meet sockets and time. The adapters are sub-paths: `@proj/transport/zmq`, `@proj/transport/virtual`. */
 export { toBuffers, toFrames } from './body.js';
 export type { BodyInput, BodyLimits, Frame } from './body.js';
+export { Dealers } from './dealers.js';
+export type { DealerPlan } from './dealers.js';
+export { Departures } from './departures.js';
 export { Driver } from './driver.js';
 export { Emitter } from './emitter.js';
 export type { Engine, Entropy, TimerEvent } from './engine.js';

@@ -1,15 +1,10 @@
 /** The half of a worker that has sockets, timers and handlers; which of them when is the session's business. No protocol. */
-import { Driver, ProjError, ROUTER_PEER } from '@proj/transport';
-import type { Engine, HandshakeRefusal, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { Dealers, Driver, ProjError } from '@proj/transport';
+import type { Engine, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import type { BodyInput, FrameHandler } from './handler.js';
 import { Job } from './job.js';
+import { untilRoom } from './room.js';
 import type { CancelReason, Envelope, Frames, LossReason, WorkerEffect, WorkerEvent } from './parts/contract.js';
-
-/** Messages that may wait in the socket before a handler that sends partial replies has to wait too. */
-const PENDING_MAX = 64;
-
-/** How often a waiting handler's turn is looked for: ports do not tell when they have room again. */
-const ROOM_CHECK_MS = 5;
 
 /** What a worker of one protocol plugs in. */
 export interface WorkerProgram<Incoming, Outgoing, Note> {
@@ -51,9 +46,7 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
   readonly #options: WorkerRunnerOptions;
   readonly #transport: Transport;
   readonly #driver: Driver<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
-  readonly #ports = new Map<number, SocketPort>();
-  /** Ports on their way out. */
-  readonly #leaving = new Set<Promise<void>>();
+  readonly #dealers = new Dealers();
   readonly #ended: Promise<void>;
   #end: () => void = () => undefined;
   #job: Job | undefined;
@@ -87,7 +80,7 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
     this.#driver.dispatch({ kind: how });
     await this.#ended;
     await this.#running;
-    await Promise.all(this.#leaving);
+    await this.#dealers.over();
   }
 
   readonly #perform = (effect: WorkerEffect<Outgoing, Note>): void => {
@@ -96,10 +89,10 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
         this.#open(effect.socket, effect.endpoint);
         break;
       case 'send':
-        this.#ports.get(effect.socket)?.send(ROUTER_PEER, this.#program.encode(effect.command));
+        this.#dealers.send(effect.socket, this.#program.encode(effect.command));
         break;
       case 'close':
-        this.#close(effect.socket, effect.flush);
+        this.#dealers.close(effect.socket, effect.flush);
         break;
       case 'run':
         this.#running = this.#run(effect.job, effect.body, effect.envelope);
@@ -118,18 +111,12 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
   };
 
   #open(socket: number, endpoint: string): void {
-    let port: SocketPort | undefined;
-    try {
-      port = this.#transport.dealer(this.#options.port);
-      port.connect(endpoint);
-      port.start(this.#listenerOf(socket));
-      this.#ports.set(socket, port);
-    } catch (error) {
-      if (port !== undefined) this.#leave(port, false);
-      this.#refused = error;
-      this.#lost(socket, 'socket-failed');
-      this.#program.onError(error);
-    }
+    const plan = { endpoint, options: this.#options.port, listener: this.#listenerOf(socket) };
+    const error = this.#dealers.open(socket, this.#transport, plan);
+    if (error === undefined) return;
+    this.#refused = error;
+    this.#lost(socket, 'socket-failed');
+    this.#program.onError(error);
   }
 
   #listenerOf(socket: number): PortListener {
@@ -158,17 +145,6 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
 
   #lost(socket: number, reason: LossReason): void {
     this.#driver.dispatch({ kind: 'lost', socket, reason });
-  }
-
-  #close(socket: number, flush: boolean): void {
-    const port = this.#ports.get(socket);
-    this.#ports.delete(socket);
-    if (port !== undefined) this.#leave(port, flush);
-  }
-
-  #leave(port: SocketPort, flush: boolean): void {
-    const left = port.close(flush ? {} : { lingerMs: 0 }).finally(() => this.#leaving.delete(left));
-    this.#leaving.add(left);
   }
 
   async #run(id: number, body: Frames, envelope: Envelope): Promise<void> {
@@ -207,21 +183,8 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
   readonly #sendPartial = async (job: Job, body: Frames): Promise<void> => {
     this.counts.partials++;
     this.#driver.dispatch({ kind: 'partial', job: job.id, body });
-    while (!job.isCancelled && this.#pending() >= PENDING_MAX) await this.#pause();
+    await untilRoom(this.#dealers, this.#transport.clock, () => job.isCancelled);
   };
-
-  #pending(): number {
-    let most = 0;
-    for (const port of this.#ports.values()) most = Math.max(most, port.pending);
-    return most;
-  }
-
-  #pause(): Promise<void> {
-    const { clock } = this.#transport;
-    return new Promise((resolve) => {
-      clock.at(clock.now() + ROOM_CHECK_MS, resolve);
-    });
-  }
 }
 
 function cancellation(reason: CancelReason): ProjError {

@@ -8,18 +8,9 @@ import {
   encodeEmqpHeaders,
 } from '@proj/frames/emqp';
 import type { EmqpRequest, EmqpScheduling } from '@proj/frames/emqp';
-import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER, toBuffers, toFrames } from '@proj/transport';
-import type {
-  Frame,
-  HandshakeRefusal,
-  PortListener,
-  PortOptions,
-  SocketPort,
-  SubscriberPort,
-  Transport,
-} from '@proj/transport';
+import { Dealers, Departures, Driver, Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
+import type { Frame, HandshakeRefusal, PortListener, PortOptions, SubscriberPort, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { Departures } from '../departures.js';
 import { loadTransport } from '../load-transport.js';
 import { onAbort } from '../on-abort.js';
 import { bodyOf, readResult } from './job.js';
@@ -143,8 +134,8 @@ export class EmqpClient {
   readonly #port: PortOptions;
   readonly #events = new Emitter<EmqpClientEvents>();
   readonly #session: EmqpClientSession<Call>;
-  readonly #sockets = new Map<number, SocketPort>();
   readonly #departures = new Departures();
+  readonly #dealers = new Dealers(this.#departures);
   readonly #publishing: EmqpPublishing;
   /** With its socket, once it has one. */
   readonly #subscriptions = new Map<EmqpSubscription, SubscriberPort | undefined>();
@@ -384,10 +375,10 @@ export class EmqpClient {
         this.#open(effect.socket, effect.endpoint);
         break;
       case 'close':
-        this.#shut(effect.socket, effect.linger);
+        this.#dealers.close(effect.socket, effect.linger);
         break;
       case 'send':
-        this.#sockets.get(effect.socket)?.send(ROUTER_PEER, encodeEmqp(effect.command));
+        this.#dealers.send(effect.socket, encodeEmqp(effect.command));
         break;
       case 'taken':
         this.#onTaken(effect.ticket);
@@ -444,18 +435,11 @@ export class EmqpClient {
   }
 
   #open(socket: number, endpoint: string): void {
-    let port: SocketPort | undefined;
-    try {
-      const transport = this.#transport as Transport;
-      // In ASCII: an id of ZeroMQ's own making ends EventMQ's router.
-      port = transport.dealer({ ...this.#port, routingId: fromLatin1(transport.entropy.uuid()) });
-      port.connect(endpoint);
-      port.start(this.#listenerOf(socket));
-      this.#sockets.set(socket, port);
-    } catch (cause) {
-      if (port !== undefined) this.#departures.add(port, 0);
-      this.#driver?.dispatch({ kind: 'refused', socket, cause });
-    }
+    const transport = this.#transport as Transport;
+    // In ASCII: an id of ZeroMQ's own making ends EventMQ's router.
+    const options = { ...this.#port, routingId: fromLatin1(transport.entropy.uuid()) };
+    const cause = this.#dealers.open(socket, transport, { endpoint, options, listener: this.#listenerOf(socket) });
+    if (cause !== undefined) this.#driver?.dispatch({ kind: 'refused', socket, cause });
   }
 
   #listenerOf(socket: number): PortListener {
@@ -481,12 +465,6 @@ export class EmqpClient {
       onPeerGone: lost,
       onBroken: lost,
     };
-  }
-
-  #shut(socket: number, linger: boolean): void {
-    const port = this.#sockets.get(socket);
-    this.#sockets.delete(socket);
-    if (port !== undefined) this.#departures.add(port, linger ? this.#settings.lingerMs : 0);
   }
 
   /** Opens the socket of a subscription, unless it is over by then. */

@@ -1,10 +1,9 @@
 /** NFP client: the half that has the socket and the clock. What is sent when is the engine's business. */
 import { EMPTY_FRAME } from '@proj/frames';
 import { decodeNfpAtClient, encodeNfp, nfpNameOf, nfpRoutingId } from '@proj/frames/nfp';
-import { Driver, ROUTER_PEER } from '@proj/transport';
-import type { HandshakeRefusal, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { Dealers, Driver } from '@proj/transport';
+import type { HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { Departures } from '../departures.js';
 import { loadTransport } from '../load-transport.js';
 import type { NfpClientSettings } from './options.js';
 import type { NfpClientEffect, NfpClientEvent } from './session-events.js';
@@ -22,8 +21,7 @@ export class NfpRunner<Ticket> {
   readonly #session: NfpClientSession<Ticket>;
   readonly #onNews: (news: NfpNews<Ticket>) => void;
   readonly #onRefused: (refusal: HandshakeRefusal) => void;
-  readonly #sockets = new Map<number, SocketPort>();
-  readonly #departures = new Departures();
+  readonly #dealers = new Dealers();
   #transport: Transport | undefined;
   #name = EMPTY_FRAME;
   #driver: Driver<NfpClientEvent<Ticket>, NfpClientEffect<Ticket>> | undefined;
@@ -64,7 +62,7 @@ export class NfpRunner<Ticket> {
     // The driver delivers the event when the current step, if any, is done: not later than this.
     await Promise.resolve();
     this.#driver?.stop();
-    await this.#departures.over();
+    await this.#dealers.over();
   }
 
   readonly #perform = (effect: NfpClientEffect<Ticket>): void => {
@@ -72,14 +70,11 @@ export class NfpRunner<Ticket> {
       case 'open':
         this.#open(effect.socket, effect.endpoint);
         break;
-      case 'close': {
-        const port = this.#sockets.get(effect.socket);
-        this.#sockets.delete(effect.socket);
-        if (port !== undefined) this.#departures.add(port, effect.linger ? this.#settings.lingerMs : 0);
+      case 'close':
+        this.#dealers.close(effect.socket, effect.linger);
         break;
-      }
       case 'send':
-        this.#sockets.get(effect.socket)?.send(ROUTER_PEER, encodeNfp(effect.command));
+        this.#dealers.send(effect.socket, encodeNfp(effect.command));
         break;
       default:
         this.#onNews(effect);
@@ -87,16 +82,9 @@ export class NfpRunner<Ticket> {
   };
 
   #open(socket: number, endpoint: string): void {
-    let port: SocketPort | undefined;
-    try {
-      port = (this.#transport as Transport).dealer(this.#portOptions());
-      port.connect(endpoint);
-      port.start(this.#listenerOf(socket));
-      this.#sockets.set(socket, port);
-    } catch (cause) {
-      if (port !== undefined) this.#departures.add(port, 0);
-      this.dispatch({ kind: 'refused', socket, cause });
-    }
+    const plan = { endpoint, options: this.#portOptions(), listener: this.#listenerOf(socket) };
+    const cause = this.#dealers.open(socket, this.#transport as Transport, plan);
+    if (cause !== undefined) this.dispatch({ kind: 'refused', socket, cause });
   }
 
   #portOptions(): PortOptions {

@@ -1,10 +1,9 @@
 /** PZQ producer, the facade: rule 23 of docs/protocols/pzq.md. Decisions: session-producer.ts. */
 import { fromLatin1, totalBytes } from '@proj/frames';
 import { decodePzqAtProducer, encodePzq, encodePzqHeaders } from '@proj/frames/pzq';
-import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER, toFrames } from '@proj/transport';
-import type { BodyInput, HandshakeRefusal, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { Dealers, Driver, Emitter, parseOptions, ProjError, toFrames } from '@proj/transport';
+import type { BodyInput, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { Departures } from '../departures.js';
 import { loadTransport } from '../load-transport.js';
 import { onAbort } from '../on-abort.js';
 import { pzqProducerOptions, pzqSendOptions } from './options.js';
@@ -73,12 +72,11 @@ export class PzqProducer {
   readonly #events = new Emitter<PzqProducerEvents>();
   readonly #session: PzqProducerSession<Sending>;
   readonly #rounds = new Rounds();
-  readonly #departures = new Departures();
+  readonly #dealers = new Dealers();
   #early: Sending[] = [];
   #loading: Promise<void> | undefined;
   #transport: Transport | undefined;
   #driver: Driver<PzqProducerEvent<Sending>, PzqProducerEffect<Sending>> | undefined;
-  #socket: SocketPort | undefined;
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -214,11 +212,11 @@ export class PzqProducer {
         this.#open(effect.socket, effect.endpoint);
         break;
       case 'close':
-        if (this.#socket !== undefined) this.#discard(this.#socket);
-        this.#socket = undefined;
+        // What it has not sent yet is sent on the next connection.
+        this.#dealers.close(effect.socket, false);
         break;
       case 'send':
-        this.#socket?.send(ROUTER_PEER, encodePzq(effect.command));
+        this.#dealers.send(effect.socket, encodePzq(effect.command));
         break;
       case 'stored':
         this.#settle(effect.ticket);
@@ -243,16 +241,9 @@ export class PzqProducer {
   }
 
   #open(socket: number, endpoint: string): void {
-    let port: SocketPort | undefined;
-    try {
-      port = (this.#transport as Transport).dealer(this.#port);
-      port.connect(endpoint);
-      port.start(this.#listenerOf(socket));
-      this.#socket = port;
-    } catch (cause) {
-      if (port !== undefined) this.#discard(port);
-      this.#driver?.dispatch({ kind: 'refused', socket, cause });
-    }
+    const plan = { endpoint, options: this.#port, listener: this.#listenerOf(socket) };
+    const cause = this.#dealers.open(socket, this.#transport as Transport, plan);
+    if (cause !== undefined) this.#driver?.dispatch({ kind: 'refused', socket, cause });
   }
 
   #listenerOf(socket: number): PortListener {
@@ -275,11 +266,6 @@ export class PzqProducer {
     };
   }
 
-  /** What it has not sent yet is sent on the next connection: nothing lingers. */
-  #discard(port: SocketPort): void {
-    this.#departures.add(port, 0);
-  }
-
   async #drain(): Promise<void> {
     const flushed = this.flush();
     await this.#loading;
@@ -293,7 +279,7 @@ export class PzqProducer {
     // The driver delivers the event when the current step, if any, is done: not later than this.
     await Promise.resolve();
     this.#driver?.stop();
-    await this.#departures.over();
+    await this.#dealers.over();
   }
 
   #error(code: PzqProducerFailure, outcome: Partial<Failure> = {}): ProjError {

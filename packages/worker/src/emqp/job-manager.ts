@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fromLatin1 } from '@proj/frames';
 import { decodeEmqpAtBroker, decodeEmqpAtWorker, encodeEmqp } from '@proj/frames/emqp';
-import { Driver, Emitter, parseOptions, ProjError, ROUTER_PEER } from '@proj/transport';
-import type { HandshakeRefusal, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
+import { Dealers, Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
+import type { HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import type { LossReason } from '../parts/contract.js';
 import type {
@@ -62,9 +62,7 @@ interface Running {
 export class EmqpJobManager {
   readonly #settings: EmqpJobManagerSettings;
   readonly #events = new Emitter<EmqpJobManagerEvents>();
-  readonly #ports = new Map<number, SocketPort>();
-  /** Ports on their way out. */
-  readonly #leaving = new Set<Promise<void>>();
+  readonly #dealers = new Dealers();
   readonly #ended: Promise<void>;
   #end: () => void = () => undefined;
   #starting: Promise<void> | undefined;
@@ -190,7 +188,7 @@ export class EmqpJobManager {
     if (running === undefined) return;
     await this.#ended;
     await running.pool.close();
-    await Promise.all(this.#leaving);
+    await this.#dealers.over();
   }
 
   readonly #perform = (effect: EmqpJobManagerEffect): void => {
@@ -200,10 +198,10 @@ export class EmqpJobManager {
         this.#open(effect.socket, effect.endpoint, effect.identity);
         break;
       case 'send':
-        this.#ports.get(effect.socket)?.send(ROUTER_PEER, encodeEmqp(effect.command));
+        this.#dealers.send(effect.socket, encodeEmqp(effect.command));
         break;
       case 'close':
-        this.#close(effect.socket, effect.flush);
+        this.#dealers.close(effect.socket, effect.flush);
         break;
       case 'run':
         pool.run(effect.slot, effect.job, effect.wantsResult);
@@ -242,18 +240,11 @@ export class EmqpJobManager {
     const { maxMessageFrames, maxMessageBytes, curve } = this.#settings;
     const limits = { maxMessageFrames, maxMessageBytes };
     const options: PortOptions = { ...limits, ...clientCurve(curve), routingId: fromLatin1(identity) };
-    let port: SocketPort | undefined;
-    try {
-      port = transport.dealer(options);
-      port.connect(endpoint);
-      port.start(this.#listenerOf(socket));
-      this.#ports.set(socket, port);
-    } catch (error) {
-      if (port !== undefined) this.#leave(port, false);
-      this.#refused = error;
-      this.#lost(socket, 'socket-failed');
-      this.#events.emit('error', { error });
-    }
+    const error = this.#dealers.open(socket, transport, { endpoint, options, listener: this.#listenerOf(socket) });
+    if (error === undefined) return;
+    this.#refused = error;
+    this.#lost(socket, 'socket-failed');
+    this.#events.emit('error', { error });
   }
 
   #listenerOf(socket: number): PortListener {
@@ -285,17 +276,6 @@ export class EmqpJobManager {
 
   #lost(socket: number, reason: LossReason): void {
     this.#running?.driver.dispatch({ kind: 'lost', socket, reason });
-  }
-
-  #close(socket: number, flush: boolean): void {
-    const port = this.#ports.get(socket);
-    this.#ports.delete(socket);
-    if (port !== undefined) this.#leave(port, flush);
-  }
-
-  #leave(port: SocketPort, flush: boolean): void {
-    const left = port.close(flush ? {} : { lingerMs: 0 }).finally(() => this.#leaving.delete(left));
-    this.#leaving.add(left);
   }
 }
 

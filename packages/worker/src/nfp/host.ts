@@ -1,17 +1,10 @@
 /** The half of an NFP worker that has sockets, a store and tasks; which of them when is the session's business. */
 import { decodeNfpAtWorker, encodeNfp, nfpNameOf, nfpRoutingId } from '@proj/frames/nfp';
-import { Driver, ProjError, ROUTER_PEER } from '@proj/transport';
+import { Dealers, Driver, ProjError } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import type {
-  HandshakeRefusal,
-  PortListener,
-  PortOptions,
-  RecordBatch,
-  RecordStore,
-  SocketPort,
-  Transport,
-} from '@proj/transport';
+import type { HandshakeRefusal, PortListener, PortOptions, RecordBatch, RecordStore, Transport } from '@proj/transport';
 import type { LossReason } from '../parts/contract.js';
+import { untilRoom } from '../room.js';
 import { readCall } from './call.js';
 import type { NfpCallBody } from './call.js';
 import type { NfpAbortReason, NfpRun, NfpTaskOutcome, NfpWorkerEffect, NfpWorkerEvent } from './contract.js';
@@ -24,12 +17,6 @@ import { errorText } from './task-book.js';
 import type { TaskBook } from './task-book.js';
 import { TaskRun } from './task-run.js';
 import type { TaskRunHost } from './task-run.js';
-
-/** Messages that may wait in the socket before a task that streams has to wait too. */
-const PENDING_MAX = 64;
-
-/** How often a waiting task's turn is looked for: ports do not tell when they have room again. */
-const ROOM_CHECK_MS = 5;
 
 /** Answers that may wait for a broker that does not read. */
 const ANSWERS_MAX = 10_000;
@@ -53,9 +40,8 @@ export class NfpWorkerHost {
   readonly #program: NfpHostProgram;
   readonly #transport: Transport;
   readonly #driver: Driver<NfpWorkerEvent, NfpWorkerEffect>;
-  readonly #ports = new Map<number, SocketPort>();
+  readonly #dealers = new Dealers();
   readonly #runs = new Map<number, TaskRun>();
-  readonly #leaving = new Set<Promise<void>>();
   readonly #over: Promise<void>;
   #end: () => void = () => undefined;
   #refused: unknown;
@@ -101,7 +87,7 @@ export class NfpWorkerHost {
   }
 
   async #closed(): Promise<void> {
-    await Promise.all(this.#leaving);
+    await this.#dealers.over();
     await this.#program.store.close();
   }
 
@@ -111,10 +97,10 @@ export class NfpWorkerHost {
         this.#open(effect.socket, effect.endpoint);
         break;
       case 'send':
-        this.#ports.get(effect.socket)?.send(ROUTER_PEER, encodeNfp(effect.command));
+        this.#dealers.send(effect.socket, encodeNfp(effect.command));
         break;
       case 'close':
-        this.#close(effect.socket, effect.flush);
+        this.#dealers.close(effect.socket, effect.flush);
         break;
       case 'commit':
         void this.#commit(effect.commit, effect.batch);
@@ -145,18 +131,12 @@ export class NfpWorkerHost {
   };
 
   #open(socket: number, endpoint: string): void {
-    let port: SocketPort | undefined;
-    try {
-      port = this.#transport.dealer(this.#portOptions());
-      port.connect(endpoint);
-      port.start(this.#listenerOf(socket));
-      this.#ports.set(socket, port);
-    } catch (error) {
-      if (port !== undefined) this.#leave(port, false);
-      this.#refused = error;
-      this.#lost(socket, 'socket-failed');
-      this.#program.onError(error);
-    }
+    const plan = { endpoint, options: this.#portOptions(), listener: this.#listenerOf(socket) };
+    const error = this.#dealers.open(socket, this.#transport, plan);
+    if (error === undefined) return;
+    this.#refused = error;
+    this.#lost(socket, 'socket-failed');
+    this.#program.onError(error);
   }
 
   #portOptions(): PortOptions {
@@ -191,17 +171,6 @@ export class NfpWorkerHost {
 
   #lost(socket: number, reason: LossReason): void {
     this.#driver.dispatch({ kind: 'lost', socket, reason });
-  }
-
-  #close(socket: number, flush: boolean): void {
-    const port = this.#ports.get(socket);
-    this.#ports.delete(socket);
-    if (port !== undefined) this.#leave(port, flush);
-  }
-
-  #leave(port: SocketPort, flush: boolean): void {
-    const left = port.close(flush ? {} : { lingerMs: 0 }).finally(() => this.#leaving.delete(left));
-    this.#leaving.add(left);
   }
 
   async #commit(commit: number, batch: RecordBatch): Promise<void> {
@@ -272,25 +241,12 @@ export class NfpWorkerHost {
       },
       sendChunk: async (chunk, isOver) => {
         this.#driver.dispatch({ kind: 'stream', run, chunk });
-        while (!isOver() && this.#pending() >= PENDING_MAX) await this.#pause();
+        await untilRoom(this.#dealers, this.#transport.clock, isOver);
       },
       ask: (question) => {
         this.#driver.dispatch({ kind: 'ask', run, question });
       },
     };
-  }
-
-  #pending(): number {
-    let most = 0;
-    for (const port of this.#ports.values()) most = Math.max(most, port.pending);
-    return most;
-  }
-
-  #pause(): Promise<void> {
-    const { clock } = this.#transport;
-    return new Promise((resolve) => {
-      clock.at(clock.now() + ROOM_CHECK_MS, resolve);
-    });
   }
 }
 

@@ -1,0 +1,17 @@
+/** Back-pressure for what a handler sends before its last word. */
+import type { Clock } from '@proj/heartbeat';
+import type { Dealers } from '@proj/transport';
+
+/** Messages that may wait in a socket before a handler has to wait too. */
+const PENDING_MAX = 64;
+
+/** How often a waiting handler's turn is looked for: ports do not tell when they have room again. */
+const ROOM_CHECK_MS = 5;
+
+/** Resolves when there is room for one more message, or the handler's work is over. */
+export async function untilRoom(dealers: Dealers, clock: Clock, isOver: () => boolean): Promise<void> {
+  while (!isOver() && dealers.pending >= PENDING_MAX)
+    await new Promise<void>((resolve) => {
+      clock.at(clock.now() + ROOM_CHECK_MS, resolve);
+    });
+}
