@@ -13,6 +13,9 @@ export type NfpSaid =
   /** Anything else. */
   | { readonly by: 'nobody'; readonly value: unknown };
 
+/** Longest body that is read as JSON: a frame cannot be longer. */
+export const JSON_MAX_BYTES = 134_217_728;
+
 /** Reads a body of at most `maxBytes`. */
 export function readSaid(body: NfpBody, maxBytes: number): NfpSaid {
   const value = decodeNfpJson(body, maxBytes);

@@ -141,6 +141,9 @@ export const nfpPostOptions = z.strictObject({
 /** What `client.post()` and `client.run()` take besides service and task. */
 export type NfpPostOptions = z.input<typeof nfpPostOptions>;
 
+/** {@link NfpPostOptions} with the defaults filled in. */
+export type NfpPostSettings = z.output<typeof nfpPostOptions>;
+
 /** Schema of {@link NfpAskOptions}. */
 export const nfpAskOptions = z.strictObject({
   /** The service whose workers are asked. Default `all`, which is those of every service, or what the client's store knows. */
@@ -155,6 +158,9 @@ export const nfpAskOptions = z.strictObject({
 
 /** What `client.get()` and `client.delete()` take besides the uuid. */
 export type NfpAskOptions = z.input<typeof nfpAskOptions>;
+
+/** {@link NfpAskOptions} with the defaults filled in. */
+export type NfpAskSettings = z.output<typeof nfpAskOptions>;
 
 /** Schema of {@link NfpCallOptions}. */
 export const nfpCallOptions = z.strictObject({
@@ -174,6 +180,9 @@ export const nfpWorkersCallOptions = nfpCallOptions.extend({
 
 /** What calls of the workers' own management take. */
 export type NfpWorkersCallOptions = z.input<typeof nfpWorkersCallOptions>;
+
+/** {@link NfpWorkersCallOptions} with the defaults filled in. */
+export type NfpWorkersCallSettings = z.output<typeof nfpWorkersCallOptions>;
 
 const fileSource = {
   /** A worker of service `filesharing`, or `any`; default: the broker's own files. */

@@ -2,6 +2,7 @@
 import type { NfpBody } from '@proj/frames/nfp';
 import { ProjError, toBuffers } from '@proj/transport';
 import { isRecord } from './answers.js';
+import type { NfpReply } from './session-events.js';
 
 /** What one worker says about a job. */
 export interface NfpJobResult {
@@ -28,6 +29,16 @@ export interface NfpWorkerAnswer {
   readonly status: number;
   /** The JSON of the answer. */
   readonly value: unknown;
+}
+
+/** Reads what workers say about a job to somebody who asks. Never throws. */
+export function resultsOf(replies: readonly NfpReply[]): NfpJobResults {
+  const results = replies.map(({ worker = '', status, value, body }) => {
+    // A result is filed under its worker's name.
+    const own = isRecord(value) && isRecord(value[worker]) ? value[worker] : value;
+    return [worker, resultOf(worker, status, own, body)] as const;
+  });
+  return Object.fromEntries(results);
 }
 
 /** Reads the word of a worker. Never throws. */

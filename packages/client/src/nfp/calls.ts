@@ -1,0 +1,101 @@
+/** NFP client: what is asked of the broker and of workers, and when again. Client rules 1, 2 and 5 of docs/protocols/nfp.md. */
+import type { NfpCall, NfpClientCall } from '@proj/frames/nfp';
+import type { Link } from './link.js';
+import type { OpenOrders } from './open-orders.js';
+import { targetOf } from './orders.js';
+import type { Job, Question } from './orders.js';
+import type { Output } from './output.js';
+import type { NfpClientSessionOptions } from './session-events.js';
+
+/** Puts calls on the connection there is. */
+export class Calls<Ticket> {
+  readonly #options: NfpClientSessionOptions;
+  readonly #link: Link;
+  readonly #orders: OpenOrders<Ticket>;
+  readonly #output: Output<Ticket>;
+
+  constructor(options: NfpClientSessionOptions, link: Link, orders: OpenOrders<Ticket>, output: Output<Ticket>) {
+    this.#options = options;
+    this.#link = link;
+    this.#orders = orders;
+    this.#output = output;
+  }
+
+  /** Sends what a job needs first on this connection. */
+  begin(job: Job<Ticket>, now: number): void {
+    if (job.phase === 'posting' && !job.sent) this.post(job, now);
+    else this.poll(job, now);
+  }
+
+  /** Offers the job to whom it is for, whoever was thought to have it. */
+  post(job: Job<Ticket>, now: number): void {
+    const { target, body } = job.order;
+    job.phase = 'posting';
+    job.sent = true;
+    job.clear();
+    this.#output.counts.posts++;
+    this.#call(job, 'post', target, body, now);
+    this.#orders.polled(job, now);
+  }
+
+  /** Rule 2: asks those whose last word is awaited, and offers the job again to those that were too busy for it. */
+  poll(job: Job<Ticket>, now: number): void {
+    this.#orders.polled(job, now);
+    if (job.asking) {
+      // One turn is left out, so that questions do not pile up at a slow broker.
+      job.asking = false;
+      return;
+    }
+    if (job.phase === 'posting') {
+      if (!job.sent) this.post(job, now);
+      return;
+    }
+    const { target, body, question } = job.order;
+    const ask: string[] = [];
+    for (const [name, member] of job.members) {
+      if (member.said !== 'refused') ask.push(name);
+      else {
+        job.note(member, undefined);
+        this.#output.counts.posts++;
+        this.#call(job, 'post', targetOf([name]), body, now);
+      }
+    }
+    if (ask.length === 0 && job.members.size > 0) return;
+    const unknown = job.phase === 'probing' && target === 'any' ? 'all' : target;
+    this.#output.counts.polls++;
+    job.asking = true;
+    this.#call(job, 'get', ask.length > 0 ? targetOf(ask) : unknown, question, now);
+  }
+
+  /** Rule 5: what is given up is deleted where it may be. */
+  delete(job: Job<Ticket>, now: number): void {
+    if (!job.sent || !this.#link.ready) return;
+    const names = [...job.members.keys()];
+    const anywhere = job.order.target === 'any' ? 'all' : job.order.target;
+    this.#call(job, 'delete', names.length > 0 ? targetOf(names) : anywhere, job.order.question, now);
+  }
+
+  /** Sends something to a worker that has the job. */
+  put(job: Job<Ticket>, worker: string, body: NfpClientCall['body'], now: number): void {
+    this.#call(job, 'put', targetOf([worker]), body, now);
+  }
+
+  /** Asks a question, on this connection for the first time. */
+  ask(question: Question<Ticket>, now: number): void {
+    question.sent = true;
+    question.awaited = undefined;
+    this.#send({ kind: 'client-call', form: this.#options.commandForm, ...question.order.call }, now);
+  }
+
+  #call(job: Job<Ticket>, command: NfpCall, target: string, body: NfpClientCall['body'], now: number): void {
+    const { service, uuid } = job.order;
+    this.#send({ kind: 'client-call', form: this.#options.commandForm, command, service, target, uuid, body }, now);
+  }
+
+  #send(command: NfpClientCall, now: number): void {
+    const { socket } = this.#link;
+    if (socket === undefined) return;
+    this.#output.push({ kind: 'send', socket, command });
+    if (command.command !== 'put') this.#link.owed(now);
+  }
+}

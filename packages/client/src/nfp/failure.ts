@@ -1,0 +1,45 @@
+/** NFP client: what went wrong, for callers. */
+import { ProjError } from '@proj/transport';
+import type { NfpClientSettings } from './options.js';
+import type { NfpClientFailure } from './session-events.js';
+
+/** What error messages call a task. */
+export function subjectOf(service: string, task: string): string {
+  return `task ${JSON.stringify(task)} of service ${JSON.stringify(service)}`;
+}
+
+/** Why the subject has no good outcome: in the broker's words, where there are any. */
+export function failure(
+  settings: NfpClientSettings,
+  subject: string,
+  code: NfpClientFailure,
+  errors: readonly string[] = [],
+  cause?: unknown,
+): ProjError {
+  const text = `${subject}: ${errors.join(', ') || explain(code, settings, cause)}`;
+  const details = errors.length === 0 ? {} : { details: { errors } };
+  return new ProjError(code === 'BUSY' ? 'REJECTED' : code, text, {
+    ...details,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+function explain(code: NfpClientFailure, settings: NfpClientSettings, cause: unknown): string {
+  const { endpoints, openMax, openMaxBytes } = settings;
+  switch (code) {
+    case 'TIMEOUT':
+      return `nothing was heard in time (${endpoints.join(', ')}); is a broker there?`;
+    case 'QUEUE_FULL':
+      return `${openMax} calls or ${openMaxBytes} bytes are open, or the transport has no room; await some, or raise openMax`;
+    case 'PEER_LOST':
+      return 'the connection ended first, and this must not be asked twice; it may have been done all the same';
+    case 'UNREACHABLE':
+      return `cannot open a socket: ${cause instanceof Error ? cause.message : String(cause)}`;
+    case 'REJECTED':
+      return 'the broker refused it and did not say why';
+    case 'BUSY':
+      return 'the uuid is in use by an open call of this client';
+    case 'CLOSED':
+      return 'the client is closed';
+  }
+}

@@ -1,0 +1,224 @@
+/** NFP client: what answers mean for a job: who has it, who is done with it, when it is over. Client rules 3 and 4 of docs/protocols/nfp.md. */
+import type { NfpClientAnswer, NfpDispatch } from '@proj/frames/nfp';
+import { decodeNfpJson } from '@proj/frames/nfp';
+import { errorsOf, isRecord, isTurn, JSON_MAX_BYTES } from './answers.js';
+import type { NfpSaid } from './answers.js';
+import type { Calls } from './calls.js';
+import type { Link } from './link.js';
+import type { OpenOrders } from './open-orders.js';
+import type { Job, Member } from './orders.js';
+import { GONE, LATE } from './output.js';
+import type { Output, Word } from './output.js';
+
+/** POSTs of one job after no worker knew it any more. */
+const REPOSTS_MAX = 3;
+const OK = 200;
+
+/** Takes down what is said about jobs, tells it on, and ends them. */
+export class JobAnswers<Ticket> {
+  readonly #link: Link;
+  readonly #orders: OpenOrders<Ticket>;
+  readonly #calls: Calls<Ticket>;
+  readonly #output: Output<Ticket>;
+
+  constructor(link: Link, orders: OpenOrders<Ticket>, calls: Calls<Ticket>, output: Output<Ticket>) {
+    this.#link = link;
+    this.#orders = orders;
+    this.#calls = calls;
+    this.#output = output;
+  }
+
+  /** An event or a part of the stream of a job. After some events a result is there to be fetched. */
+  news(job: Job<Ticket>, { command, body }: NfpClientAnswer, now: number): void {
+    const { ticket } = job.order;
+    if (command === 'stream') {
+      this.#output.counts.streams++;
+      this.#output.push({ kind: 'stream', ticket, body });
+      return;
+    }
+    this.#output.counts.events++;
+    const value = decodeNfpJson(body, JSON_MAX_BYTES);
+    this.#output.push({ kind: 'event', ticket, body, value });
+    if (job.phase === 'posting' || !isTurn(value)) return;
+    job.asking = false;
+    this.#calls.poll(job, now);
+  }
+
+  /** An answer about a job, from whomever. */
+  answer(job: Job<Ticket>, { status, body }: NfpClientAnswer, said: NfpSaid, now: number): void {
+    job.asking = false;
+    if (said.by === 'broker') {
+      this.#onDispatch(job, said.dispatch, now);
+      return;
+    }
+    if (status === 400 && job.phase === 'posting') {
+      this.#orders.fail(job, 'REJECTED', errorsOf(said, body));
+      return;
+    }
+    if (said.by === 'results' && status === OK) {
+      for (const [worker, value] of Object.entries(said.value))
+        this.#onLastWord(job, worker, { status, value, body }, now);
+      return;
+    }
+    const worker = said.by === 'worker' ? said.worker : job.onlyMember;
+    if (worker === undefined) this.#output.drop('answer', this.#link.endpoint, now);
+    else this.#onWord(job, worker, said.by === 'worker', { status, value: said.value, body }, now);
+  }
+
+  /** Rule 3: what nobody said in time is 408, of those who are known to have it. */
+  timeout(job: Job<Ticket>): void {
+    if (job.phase !== 'running') {
+      this.#orders.fail(job, 'TIMEOUT');
+      return;
+    }
+    for (const [name, { accepted }] of [...job.members.entries()])
+      if (accepted || !job.learnt) this.#finish(job, name, LATE);
+    this.#conclude(job);
+  }
+
+  /** Rule 3: what a worker says about a job; `signed`, if its name is in it. */
+  #onWord(job: Job<Ticket>, worker: string, signed: boolean, word: Word, now: number): void {
+    switch (word.status) {
+      case OK:
+        // An answer to DELETE is signed; a result that bears no name is its only worker's.
+        if (!signed) this.#onLastWord(job, worker, word, now);
+        break;
+      case 102:
+      case 201:
+      case 202:
+      case 300:
+        this.#onKnown(job, worker, word.status === 102 ? word.value : undefined);
+        break;
+      case 400:
+        if (signed) this.#onLastWord(job, worker, word, now);
+        break;
+      case 404:
+        this.#onMissing(job, worker, word, now);
+        break;
+      default: {
+        const member = job.members.get(worker);
+        if (member === undefined || member.accepted) break;
+        member.busy = true;
+        job.note(member, 'refused');
+      }
+    }
+  }
+
+  #onDispatch(job: Job<Ticket>, { status, workers, target, errors = [] }: NfpDispatch, now: number): void {
+    const aboutPost = target === job.order.target;
+    switch (status) {
+      case 'DISPATCHED':
+        this.#onWorkers(job, workers ?? [], aboutPost);
+        break;
+      case 'PENDING':
+        if (job.phase === 'posting' || job.phase === 'probing') job.phase = 'queued';
+        break;
+      case 'CANCELLED':
+        this.#orders.fail(job, 'REJECTED', ['the job was cancelled before any worker had it']);
+        break;
+      case 'FAILED':
+        // Of a GET it says that the workers are away for now; of a POST it is the last word.
+        if (job.phase === 'posting' || (aboutPost && (job.phase === 'queued' || job.order.target === 'any')))
+          this.#orders.fail(job, 'REJECTED', errors);
+        else if (job.phase === 'queued') {
+          // The broker has forgotten what waited there.
+          job.phase = 'probing';
+          this.#orders.polled(job, now);
+        }
+    }
+  }
+
+  #onWorkers(job: Job<Ticket>, workers: readonly string[], aboutPost: boolean): void {
+    const again = aboutPost && job.order.target === 'any' && !job.known && job.phase === 'running';
+    if (workers.length === 0 || (job.phase === 'running' && !again)) return;
+    if (job.phase === 'probing') {
+      if (job.members.size > 0) return;
+      job.learnt = true;
+    } else {
+      job.phase = 'running';
+      job.clear();
+    }
+    for (const name of workers) job.add(name);
+    if (!job.learnt) this.#tell(job);
+  }
+
+  #tell(job: Job<Ticket>): void {
+    const workers = [...job.members.entries()].filter(([, { accepted }]) => accepted || !job.learnt);
+    this.#output.push({ kind: 'dispatched', ticket: job.order.ticket, workers: workers.map(([name]) => name) });
+  }
+
+  /** The member of that name. A job for any worker is whose who says to have it. */
+  #memberOf(job: Job<Ticket>, worker: string): Member | undefined {
+    const member = job.members.get(worker);
+    if (member !== undefined || job.phase === 'posting' || job.done.has(worker)) return member;
+    if (job.phase !== 'probing' && job.order.target !== 'any') return undefined;
+    if (job.order.target === 'any') job.clear();
+    return job.add(worker);
+  }
+
+  #onKnown(job: Job<Ticket>, worker: string, waiting: unknown): void {
+    const member = this.#memberOf(job, worker);
+    if (member === undefined) return;
+    const news = !member.accepted && job.phase === 'probing';
+    job.known = member.accepted = true;
+    job.note(member, undefined);
+    if (job.phase === 'probing') job.phase = 'running';
+    if (news) this.#tell(job);
+    const request = isRecord(waiting) ? waiting['input_request'] : undefined;
+    const id = isRecord(request) ? request['id'] : undefined;
+    if (typeof id !== 'string' || member.input === id) return;
+    member.input = id;
+    this.#output.push({ kind: 'input', ticket: job.order.ticket, worker, id, request });
+  }
+
+  #onLastWord(job: Job<Ticket>, worker: string, word: Word, now: number): void {
+    if (this.#memberOf(job, worker) === undefined) {
+      this.#output.counts.lateAnswers++;
+      return;
+    }
+    job.known = true;
+    job.phase = 'running';
+    this.#finish(job, worker, word);
+    this.#settle(job, now);
+  }
+
+  #finish(job: Job<Ticket>, worker: string, word: Word): void {
+    job.remove(worker);
+    job.done.add(worker);
+    if (job.told.has(worker)) return;
+    this.#output.counts.results++;
+    this.#output.push({ kind: 'result', ticket: job.order.ticket, worker, ...word });
+  }
+
+  /** 404: gone, if the worker had it; else it never came, or was meant for others. */
+  #onMissing(job: Job<Ticket>, worker: string, word: Word, now: number): void {
+    const member = job.members.get(worker);
+    if (member === undefined || job.phase === 'posting') return;
+    if (member.accepted) this.#finish(job, worker, word);
+    // Who was too busy for it was asked before it was offered the job again: it has not missed it.
+    else job.note(member, member.busy ? 'refused' : 'missing');
+    this.#settle(job, now);
+  }
+
+  /** Rule 4: a job that none of its workers knows is posted again; of one that some know, the others have nothing to say. */
+  #settle(job: Job<Ticket>, now: number): void {
+    if (job.missing < job.members.size) return;
+    if (!job.known && job.reposts < REPOSTS_MAX) {
+      job.reposts++;
+      this.#output.counts.reposts++;
+      this.#output.note({ code: 'job-reposted', uuid: job.order.uuid });
+      this.#calls.post(job, now);
+      return;
+    }
+    for (const name of [...job.members.keys()]) {
+      if (job.learnt && job.known) job.remove(name);
+      else this.#finish(job, name, GONE);
+    }
+    this.#conclude(job);
+  }
+
+  #conclude(job: Job<Ticket>): void {
+    this.#orders.strike(job);
+    this.#output.push({ kind: 'ended', ticket: job.order.ticket });
+  }
+}

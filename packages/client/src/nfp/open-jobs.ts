@@ -1,0 +1,182 @@
+/** NFP client: the jobs that wait for an outcome here: on record before they are posted, told their news, ended once. Rules 7 and 8 of docs/protocols/nfp.md. */
+import { encodeNfpJson } from '@proj/frames/nfp';
+import { toBuffers } from '@proj/transport';
+import { onAbort } from '../on-abort.js';
+import { isRecord } from './answers.js';
+import { encodeBody, questionOf } from './bodies.js';
+import { failure, subjectOf } from './failure.js';
+import type { JobBook, NfpJobRecord } from './job-book.js';
+import { OpenJob } from './job.js';
+import type { NfpJob } from './job.js';
+import type { NfpClientSettings, NfpPostSettings } from './options.js';
+import { resultOf } from './results.js';
+import type { NfpNews } from './runner.js';
+import type { NfpClientEvent } from './session-events.js';
+
+/** What is said about jobs. */
+export type NfpJobNews = Exclude<NfpNews<unknown>, { kind: 'note' }>;
+
+/** What {@link OpenJobs} need of a client. */
+export interface OpenJobsHost {
+  dispatch(event: NfpClientEvent<OpenJob>): void;
+  /** Milliseconds since 1970. */
+  wallMs(): number;
+  /** An input handler has rejected. */
+  onError(error: unknown): void;
+}
+
+/** All of one client. */
+export class OpenJobs {
+  readonly #settings: NfpClientSettings;
+  readonly #book: JobBook | undefined;
+  readonly #host: OpenJobsHost;
+  readonly #jobs = new Map<string, OpenJob>();
+
+  constructor(settings: NfpClientSettings, book: JobBook | undefined, host: OpenJobsHost) {
+    this.#settings = settings;
+    this.#book = book;
+    this.#host = host;
+  }
+
+  /** Gives a new job to the session once it is on record. Rejects with `REJECTED` while one of this uuid is open, and as the store does. */
+  async post(
+    { uuid, service, task }: Pick<NfpJob, 'uuid' | 'service' | 'task'>,
+    body: Uint8Array[],
+    { kwargs, args, target, signal, onStream, timeoutMs = this.#settings.timeoutMs }: NfpPostSettings,
+  ): Promise<NfpJob> {
+    const job = new OpenJob({ uuid, service, task }, this.#settings);
+    if (this.#jobs.has(uuid)) throw failure(this.#settings, subjectOf(service, task), 'BUSY');
+    job.onStream = onStream;
+    const postedAt = this.#host.wallMs();
+    await this.#book?.begin({ uuid, service, task, target, kwargs, args, postedAt, deadlineAt: postedAt + timeoutMs });
+    this.#follow(job, signal);
+    const question = questionOf(task);
+    const order = {
+      ticket: job,
+      uuid,
+      service,
+      target,
+      body,
+      question,
+      timeoutMs,
+      resumed: false,
+      workers: [],
+      told: [],
+    };
+    if (!job.over) this.#host.dispatch({ kind: 'job', order });
+    return job;
+  }
+
+  /** Goes on with a job on record. */
+  resume(record: NfpJobRecord): NfpJob {
+    const { uuid, service, task, target, kwargs, args, workers, results } = record;
+    const job = new OpenJob({ uuid, service, task }, this.#settings);
+    if (workers.length > 0) job.given(workers);
+    for (const result of results) job.result(result);
+    this.#follow(job, undefined);
+    const told = results.map(({ worker }) => worker);
+    const order = {
+      ticket: job,
+      uuid,
+      service,
+      target,
+      body: encodeNfpJson({ task, kwargs, args }),
+      question: questionOf(task),
+      timeoutMs: Math.max(1, record.deadlineAt - this.#host.wallMs()),
+      resumed: true,
+      workers: workers.filter((worker) => !told.includes(worker)),
+      told,
+    };
+    this.#host.dispatch({ kind: 'job', order });
+    return job;
+  }
+
+  /** Hands on what the session says about a job. */
+  onNews(job: OpenJob, news: NfpJobNews): void {
+    switch (news.kind) {
+      case 'dispatched':
+        this.#book?.change(job.uuid, () => ({ state: 'DISPATCHED', workers: news.workers }));
+        job.given(news.workers);
+        break;
+      case 'result': {
+        const result = resultOf(news.worker, news.status, news.value, news.body);
+        this.#book?.change(job.uuid, ({ results }) => ({ results: [...results, result] }));
+        job.result(result);
+        break;
+      }
+      case 'event':
+        job.event(news.body, news.value);
+        break;
+      case 'stream':
+        job.onStream?.(toBuffers(news.body));
+        break;
+      case 'input':
+        void this.#onInput(job, news);
+        break;
+      case 'ended':
+        this.#jobs.delete(job.uuid);
+        this.#book?.end(job.uuid, stateOf(job));
+        job.end();
+        break;
+      case 'failed': {
+        const error = failure(this.#settings, subjectOf(job.service, job.task), news.code, news.errors, news.cause);
+        if (news.code === 'CLOSED') job.fail(error);
+        else this.#end(job, error, error.message, news.code === 'TIMEOUT' ? 'STALE' : 'FAILED');
+        break;
+      }
+      case 'answered':
+        break;
+    }
+  }
+
+  /** Fails those whose order is still on its way to the session; to be called when that is closed. */
+  close(): void {
+    for (const job of this.#jobs.values())
+      job.fail(failure(this.#settings, subjectOf(job.service, job.task), 'CLOSED'));
+    this.#jobs.clear();
+  }
+
+  #follow(job: OpenJob, signal: AbortSignal | undefined): void {
+    this.#jobs.set(job.uuid, job);
+    if (signal === undefined) return;
+    const abort = (): void => {
+      this.#host.dispatch({ kind: 'abort', uuid: job.uuid });
+      this.#end(job, signal.reason, 'aborted');
+    };
+    if (signal.aborted) abort();
+    else job.release = onAbort(signal, abort);
+  }
+
+  /** A job that ends without the last word of all its workers. */
+  #end(job: OpenJob, error: unknown, why: string, state: 'FAILED' | 'STALE' = 'FAILED'): void {
+    this.#jobs.delete(job.uuid);
+    this.#book?.end(job.uuid, state, [why]);
+    job.fail(error);
+  }
+
+  /** Asks the handler, and tells the worker what it says. Never rejects. */
+  async #onInput(job: OpenJob, { worker, id, request }: Extract<NfpJobNews, { kind: 'input' }>): Promise<void> {
+    const { onInput } = this.#settings;
+    this.#book?.change(job.uuid, () => ({ state: 'WAITING_CLIENT_INPUT' }));
+    if (onInput === undefined) return;
+    const { uuid } = job;
+    const of = isRecord(request) ? request : {};
+    const question = typeof of['question'] === 'string' ? of['question'] : '';
+    let answer: { readonly value: unknown; readonly cancel: boolean };
+    try {
+      const value = await onInput({ uuid, worker, id, question, default: of['default'], value: request });
+      answer = { value: value ?? null, cancel: false };
+    } catch (error) {
+      this.#host.onError(error);
+      answer = { value: null, cancel: true };
+    }
+    const said = { input_id: id, ...answer, metadata: {} };
+    const body = encodeBody(`input for job ${uuid}`, said, this.#settings.maxMessageBytes);
+    this.#host.dispatch({ kind: 'put', uuid, worker, body, input: id });
+  }
+}
+
+function stateOf(job: OpenJob): 'COMPLETED' | 'FAILED' | 'STALE' {
+  if (job.said.some(({ status }) => status === 408)) return 'STALE';
+  return job.said.some(({ failed }) => failed) ? 'FAILED' : 'COMPLETED';
+}

@@ -1,0 +1,95 @@
+/** NFP client: what answers mean for a question: who is to answer, and who has. Client rule 6 of docs/protocols/nfp.md. */
+import type { NfpClientAnswer, NfpClientCall } from '@proj/frames/nfp';
+import { errorsOf, isRecord, JSON_MAX_BYTES, readSaid } from './answers.js';
+import type { NfpSaid } from './answers.js';
+import type { OpenOrders } from './open-orders.js';
+import type { Question } from './orders.js';
+import { LATE } from './output.js';
+import type { Output } from './output.js';
+
+const OK = 200;
+/** The workers' own management: each call has a uuid of its own, and answers are not signed. */
+const WORKER_SERVICE = 'mmi.service.worker';
+
+/** Gathers the replies to questions, and ends them. */
+export class QuestionAnswers<Ticket> {
+  readonly #orders: OpenOrders<Ticket>;
+  readonly #output: Output<Ticket>;
+
+  constructor(orders: OpenOrders<Ticket>, output: Output<Ticket>) {
+    this.#orders = orders;
+    this.#output = output;
+  }
+
+  /** An answer to a question for the broker: the first one is all. */
+  fromBroker(question: Question<Ticket>, { status, body }: NfpClientAnswer): void {
+    if (status === 202 || status === 300) return;
+    if (status === 400) this.#orders.fail(question, 'REJECTED', errorsOf(readSaid(body, JSON_MAX_BYTES), body));
+    else this.#answered(question, { worker: undefined, status, body, value: undefined });
+  }
+
+  /** An answer to a question for workers: one of theirs, or who is to answer. */
+  fromWorkers(question: Question<Ticket>, { status, body }: NfpClientAnswer, said: NfpSaid): void {
+    if (said.by === 'broker') {
+      this.#onDirectory(question, status, body, said);
+      return;
+    }
+    // The acceptance of a POST of ours under this uuid.
+    if (status === 201 || status === 202) return;
+    const { awaited } = question;
+    if (awaited === undefined) {
+      if (status === 400) this.#orders.fail(question, 'REJECTED', errorsOf(said, body));
+      return;
+    }
+    const { command, service } = question.order.call;
+    // GET and DELETE of one uuid may be open at a time, and a DELETE of an aborted job: signed is what answers a DELETE.
+    if (status === OK && command === 'get' && said.by === 'worker' && service !== WORKER_SERVICE) return;
+    if (status === OK && command === 'delete' && said.by === 'results') return;
+    const named = said.by === 'worker' ? said.worker : nameIn(said.value, awaited);
+    const worker = named ?? (question.missing === 1 ? awaited.values().next().value : undefined);
+    // One that has answered already answers a GET of the open job of this uuid.
+    if (worker !== undefined && !awaited.delete(worker)) return;
+    question.replies.push({ worker, status, body, value: said.value });
+    if (--question.missing <= 0) this.#answered(question);
+  }
+
+  /** Who has not answered in time is 408. */
+  timeout(question: Question<Ticket>): void {
+    const { awaited } = question;
+    if (awaited === undefined) {
+      this.#orders.fail(question, 'TIMEOUT');
+      return;
+    }
+    // Of those who do not say who they are, nobody knows who is missing.
+    const named = question.missing === awaited.size;
+    const late = [...awaited].map((worker) => ({ worker: named ? worker : undefined, ...LATE }));
+    this.#answered(question, ...late.slice(0, question.missing));
+  }
+
+  /** What the broker itself says to a question for workers. */
+  #onDirectory(
+    question: Question<Ticket>,
+    status: number,
+    body: NfpClientCall['body'],
+    said: Extract<NfpSaid, { by: 'broker' }>,
+  ): void {
+    const { workers, status: word, errors = [] } = said.dispatch;
+    if (word === 'FAILED') this.#orders.fail(question, 'REJECTED', errors);
+    else if (word === 'DISPATCHED' && workers !== null && workers.length > 0) {
+      if (question.awaited !== undefined) return;
+      question.awaited = new Set(workers);
+      question.missing = workers.length - question.replies.length;
+    } else this.#answered(question, { worker: undefined, status, body, value: said.dispatch });
+  }
+
+  #answered(question: Question<Ticket>, ...last: readonly Question<Ticket>['replies'][number][]): void {
+    this.#orders.strike(question);
+    this.#output.push({ kind: 'answered', ticket: question.order.ticket, replies: [...question.replies, ...last] });
+  }
+}
+
+/** The awaited worker whose result this is. */
+function nameIn(value: unknown, awaited: ReadonlySet<string>): string | undefined {
+  if (!isRecord(value)) return undefined;
+  return Object.keys(value).find((name) => awaited.has(name));
+}

@@ -1,0 +1,121 @@
+/** NFP client: what the broker and workers are asked besides jobs, and who waits for the answers. Rule 6 of docs/protocols/nfp.md. */
+import { ProjError } from '@proj/transport';
+import { onAbort } from '../on-abort.js';
+import { encodeBody, parseAnswer, questionOf } from './bodies.js';
+import type { TaskCall } from './bodies.js';
+import { failure, subjectOf } from './failure.js';
+import type { CallLimits } from './file-transfer.js';
+import type { NfpAskSettings, NfpClientSettings, NfpWorkersCallSettings } from './options.js';
+import type { NfpWorkerAnswer } from './results.js';
+import type { NfpNews } from './runner.js';
+import type { NfpClientEvent, NfpQuestion, NfpReply } from './session-events.js';
+
+/** Who asked a question. */
+export interface Asker {
+  readonly subject: string;
+  readonly resolve: (replies: readonly NfpReply[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What {@link Questions} need of a client. */
+export interface QuestionsHost {
+  /** Resolves when calls can be made. */
+  ready(signal: AbortSignal | undefined): Promise<void>;
+  dispatch(event: NfpClientEvent<Asker>): void;
+  /** A uuid as NORFAB writes it. */
+  uuid(): string;
+}
+
+const WORKER_SERVICE = 'mmi.service.worker';
+
+/** Tasks that must not reach a second broker when the answer of the first is lost. */
+const ACTS = new Set(['restart', 'shutdown', 'disconnect']);
+
+const ignore = (): void => undefined;
+
+/** Asks, on behalf of one client. */
+export class Questions {
+  readonly #settings: NfpClientSettings;
+  readonly #host: QuestionsHost;
+
+  constructor(settings: NfpClientSettings, host: QuestionsHost) {
+    this.#settings = settings;
+    this.#host = host;
+  }
+
+  /** A call of a service of the broker; the JSON of the answer. */
+  async askJson(service: string, call: TaskCall, limits: CallLimits): Promise<unknown> {
+    return parseAnswer(subjectOf(service, call.task), await this.ask(service, call, limits));
+  }
+
+  /** The same; the body of the answer as it came. */
+  async ask(service: string, call: TaskCall, limits: CallLimits): Promise<readonly Uint8Array[]> {
+    const subject = subjectOf(service, call.task);
+    const body = encodeBody(subject, call, this.#settings.maxMessageBytes);
+    await this.#host.ready(limits.signal);
+    const { mmiCommand, dialect } = this.#settings;
+    const command = mmiCommand ?? (dialect === 'legacy' ? 'get' : 'mmi');
+    const uuid = this.#host.uuid();
+    const question = {
+      call: { command, service, target: 'all', uuid, body },
+      from: 'broker',
+      repeatable: !ACTS.has(call.task),
+    } as const;
+    const [reply] = await this.#put(subject, question, limits);
+    if (reply?.status === 200) return reply.body;
+    throw new ProjError('REJECTED', `${subject}: status ${reply?.status ?? 0}`);
+  }
+
+  /** A task of the workers' own management. */
+  async askWorkers(task: string, own: NfpWorkersCallSettings): Promise<readonly NfpWorkerAnswer[]> {
+    const { target, kwargs, args, signal } = own;
+    const subject = `task ${JSON.stringify(task)} of the workers`;
+    const body = encodeBody(subject, { task, kwargs, args }, this.#settings.maxMessageBytes);
+    await this.#host.ready(signal);
+    // By GET: a 202 says who is to answer. The workers are called by MMI all the same.
+    const call = { command: 'get', service: WORKER_SERVICE, target, uuid: this.#host.uuid(), body } as const;
+    const replies = await this.#put(subject, { call, from: 'workers', repeatable: !ACTS.has(task) }, own);
+    return replies.map(({ worker, status, value }) => ({ worker, status, value }));
+  }
+
+  /** What those workers say about a job that know it. Rejects with `REJECTED` when none does. `job`: what is known of it here. */
+  async askAbout(
+    command: 'get' | 'delete',
+    uuid: string,
+    job: { readonly service: string; readonly task: string } | undefined,
+    { service = job?.service ?? 'all', target, ...limits }: NfpAskSettings,
+  ): Promise<readonly NfpReply[]> {
+    const subject = `${command} ${uuid}`;
+    const call = { command, service, target, uuid, body: questionOf(job?.task ?? '') };
+    const replies = await this.#put(subject, { call, from: 'workers', repeatable: true }, limits);
+    const known = replies.filter(({ status }) => status !== 404);
+    if (known.length > 0) return known;
+    throw new ProjError('REJECTED', `${subject}: none of ${replies.length} workers knows the job`);
+  }
+
+  /** Hands on what the session says about a question. */
+  onNews(asker: Asker, news: Exclude<NfpNews<unknown>, { kind: 'note' }>): void {
+    if (news.kind === 'answered') asker.resolve(news.replies);
+    else if (news.kind === 'failed')
+      asker.reject(failure(this.#settings, asker.subject, news.code, news.errors, news.cause));
+  }
+
+  #put(
+    subject: string,
+    question: Omit<NfpQuestion<Asker>, 'ticket' | 'timeoutMs'>,
+    { timeoutMs = this.#settings.askTimeoutMs, signal }: CallLimits,
+  ): Promise<readonly NfpReply[]> {
+    const { uuid } = question.call;
+    let release = ignore;
+    const replies = new Promise<readonly NfpReply[]>((resolve, reject) => {
+      const ticket: Asker = { subject, resolve, reject };
+      if (signal !== undefined)
+        release = onAbort(signal, () => {
+          this.#host.dispatch({ kind: 'forget', uuid });
+          ticket.reject(signal.reason);
+        });
+      this.#host.dispatch({ kind: 'ask', question: { ...question, ticket, timeoutMs } });
+    });
+    return replies.finally(release);
+  }
+}
