@@ -1,0 +1,83 @@
+/** Byte for byte what libsodium makes of 26/CURVEZMQ: a mistake that both sides of ours share would show here. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { nodePrimitives, pairOf } from '../primitives.js';
+import { Recorder, SETTINGS, toHex } from '../test/recorder.js';
+import { curve } from './curve.js';
+import type { CurveSettings } from './curve.js';
+
+type Pair = Readonly<Record<'publicKey' | 'secretKey', string>>;
+type Vectors = Readonly<Record<'client' | 'server' | 'clientTransient' | 'serverTransient', Pair>> &
+  Readonly<Record<'cookie' | 'welcomeNonce' | 'vouchNonce' | 'hello' | 'welcome' | 'initiate' | 'ready', string>> &
+  Readonly<Record<'clientMessage' | 'serverMessage', string>>;
+
+const VECTORS = JSON.parse(readFileSync(new URL('../../vectors/curve.json', import.meta.url), 'utf8')) as Vectors;
+const BODY = [Buffer.from('hello'), Buffer.from(Array.from({ length: 300 }, (_, index) => index % 251))];
+const SIZES = { maxMessageBytes: 1_000, maxFrameBytes: 2_000 };
+
+const keysOf = ({ publicKey, secretKey }: Pair) => ({
+  publicKey: Buffer.from(publicKey, 'hex'),
+  secretKey: Buffer.from(secretKey, 'hex'),
+});
+const allocate = (bytes: number) => Buffer.allocUnsafe(bytes);
+
+/** A side of CURVE that draws these bytes where others are random, and this transient pair. */
+function fixed(pair: Pair, transient: Pair, drawn: readonly string[], side: CurveSettings['side']) {
+  const left = drawn.map((hex) => Buffer.from(hex, 'hex'));
+  const primitives = {
+    ...nodePrimitives,
+    newPair: () => pairOf(keysOf(transient)),
+    random(bytes: number) {
+      const next = left.shift();
+      if (next?.length !== bytes) throw new Error(`${bytes} random bytes are asked for`);
+      return next;
+    },
+  };
+  return curve({ primitives, allocate, pair: pairOf(keysOf(pair)), side });
+}
+
+const CLIENT_SIDE = { role: 'client', serverKey: keysOf(VECTORS.server).publicKey } as const;
+const SERVER_SIDE = { role: 'server', authorize: () => true } as const;
+
+function dealer(): Recorder {
+  const security = fixed(VECTORS.client, VECTORS.clientTransient, [VECTORS.vouchNonce], CLIENT_SIDE);
+  const identity = Buffer.from('worker-7');
+  return new Recorder({ ...SIZES, socketType: 'DEALER', identity, allocate, security });
+}
+
+function router(): Recorder {
+  const drawn = [VECTORS.cookie, VECTORS.welcomeNonce];
+  const security = fixed(VECTORS.server, VECTORS.serverTransient, drawn, SERVER_SIDE);
+  return new Recorder({ ...SETTINGS, ...SIZES, allocate, security });
+}
+
+/** What is sent in answer. */
+const answer = (one: Recorder, hex: string): string => one.receive(hex).output();
+const sealed = (one: Recorder): string => one.connection.take([BODY]).map(toHex).join('');
+
+describe('CURVE against libsodium', () => {
+  it('a client says these bytes, and understands those of a server', () => {
+    const client = dealer();
+    client.output();
+    expect(answer(client, router().output())).toBe(VECTORS.hello);
+    expect(answer(client, VECTORS.welcome)).toBe(VECTORS.initiate);
+    expect(answer(client, VECTORS.ready)).toBe('');
+    expect(sealed(client)).toBe(VECTORS.clientMessage);
+    client.receive(VECTORS.serverMessage);
+    expect(client.story[0]).toBe('ready ');
+    expect(client.frames.map((frames) => frames.map(toHex))).toEqual([BODY.map(toHex)]);
+  });
+
+  it('a server says these bytes, and understands those of a client', () => {
+    const server = router();
+    server.output();
+    server.receive(dealer().output());
+    expect(answer(server, VECTORS.hello)).toBe(VECTORS.welcome);
+    expect(answer(server, VECTORS.initiate)).toBe(VECTORS.ready);
+    expect(sealed(server)).toBe(VECTORS.serverMessage);
+    server.receive(VECTORS.clientMessage);
+    expect(server.story[0]).toBe('ready worker-7');
+    expect(toHex(server.publicKey!)).toBe(VECTORS.client.publicKey);
+    expect(server.frames.map((frames) => frames.map(toHex))).toEqual([BODY.map(toHex)]);
+  });
+});
