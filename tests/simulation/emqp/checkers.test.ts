@@ -209,6 +209,27 @@ describe('OrderChecker', () => {
     expect(order('default', ...returned, gets('v', '2', 'a'))).toContain('overtook 1 in a');
   });
 
+  it('has the guaranteed job of a dead worker go on at once, or before all others', () => {
+    const asked = (kind: 'received' | 'sent', peer: string): BrokerSight => ({
+      kind,
+      peer,
+      command: { ...job('1', 'a'), headers: fromLatin1(WISHES) },
+    });
+    const dead = [
+      ...informs('v', 'a:1'),
+      ...informs('w', 'a:1'),
+      ready('w'),
+      asked('received', 'c'),
+      accepted('c', '1'),
+      asked('sent', 'w'),
+      ...wants('2', 'a'),
+      left('w', 'expired'),
+    ];
+    expect(order('default', ...dead, ready('v'), asked('sent', 'v'))).toBe('fine');
+    expect(order('default', ...dead, ready('v'), gets('v', '2', 'a'))).toContain('overtook 1 in a');
+    expect(order('default', ...dead, result('sent', 'c', '1', GIVEN_UP), ready('v'), gets('v', '2', 'a'))).toBe('fine');
+  });
+
   it('has a job of an unknown queue wait so long, and go to queue default then', () => {
     const unknown = [...informs('w', 'default:1'), ready('w'), ...wants('1', 'x')];
     expect(order('default', ...unknown, gets('w', '1', 'x'), next)).toBe('fine');

@@ -1,13 +1,17 @@
 /**
- * Checker of broker rules 13, 14 and 16 of docs/protocols/emqp.md: who gets a job, of which queue, and which job of it. Exact for what was never
+ * Checker of broker rules 13, 14, 16 and 17 of docs/protocols/emqp.md: who gets a job, of which queue, and which job of it. Exact for what was never
  * given to a worker; of a job that was, only the broker knows whether it waits again, so nothing need go behind it.
  */
+import { decodeEmqpHeaders } from '@proj/frames/emqp';
 import type { EmqpRequest } from '@proj/frames/emqp';
 import type { Clock } from '@proj/heartbeat';
 import { jobName } from './sight.js';
 import type { BrokerChecker, BrokerSight } from './sight.js';
 
 const DEFAULT = 'default';
+
+/** Who leaves so may finish its jobs. */
+const ORDERLY: readonly string[] = ['bye', 'informed-again', 'drained'];
 
 /** Places before all that came from clients. */
 const FRONT = -1e9;
@@ -51,9 +55,9 @@ export class OrderChecker implements BrokerChecker {
   readonly #informed = new Map<string, ReadonlyMap<string, number>>();
   readonly #workers = new Map<string, Worker>();
   readonly #waiting = new Map<string, Waiting>();
-  /** Who was given a job last. */
-  readonly #given = new Map<string, string>();
-  /** Jobs that came back, which the broker has not had the time to deal with, and the queues they may have got into. */
+  /** Jobs that nobody has answered yet, and who was given them last. */
+  readonly #given = new Map<string, { readonly worker: string; readonly request: EmqpRequest }>();
+  /** Jobs that are to go on, which the broker has not had the time to deal with, and the queues they may have got into. */
   readonly #returned = new Map<string, { readonly request: EmqpRequest; readonly queues: Set<string> }>();
   /** When a queue lost its last worker. */
   readonly #unservedSince = new Map<string, number>();
@@ -79,7 +83,7 @@ export class OrderChecker implements BrokerChecker {
         this.#onJoined(sight.peer);
         break;
       case 'left':
-        this.#onLeft(sight.peer);
+        this.#onLeft(sight.peer, sight.reason);
         break;
       case 'received':
         this.#settle();
@@ -92,6 +96,7 @@ export class OrderChecker implements BrokerChecker {
       case 'sent':
         if (sight.command.kind === 'accepted') this.#onAccepted(sight.command.of);
         else if (sight.command.kind === 'request') this.#onDispatch(sight.peer, sight.command);
+        else if (sight.command.kind === 'result') this.#onAnswered(sight.command.of);
         break;
       default:
         break;
@@ -152,9 +157,7 @@ export class OrderChecker implements BrokerChecker {
         break;
       case 'result':
         // Whether that ends the job, only the broker knows.
-        if (command.of === undefined) break;
-        this.#waiting.delete(command.of);
-        this.#given.delete(command.of);
+        this.#onAnswered(command.of);
         break;
       default:
         break;
@@ -168,12 +171,28 @@ export class OrderChecker implements BrokerChecker {
     this.#workers.set(peer, { weights, slots: 0, usedAt: 0, servedAt });
   }
 
-  #onLeft(peer: string): void {
+  /** Somebody has done the job, or it was given up. */
+  #onAnswered(of: string | undefined): void {
+    if (of !== undefined) for (const books of [this.#waiting, this.#given, this.#returned]) books.delete(of);
+  }
+
+  #onLeft(peer: string, reason: string): void {
     const worker = this.#workers.get(peer);
     this.#workers.delete(peer);
     for (const queue of worker?.weights.keys() ?? [])
       if (!this.#isServed(queue)) this.#unservedSince.set(queue, this.#clock.now());
+    if (!ORDERLY.includes(reason)) this.#goOn(peer);
     for (const { request, queues } of this.#returned.values()) queues.add(this.#route(request.queue));
+  }
+
+  /** Rule 17: what the dead one has and must be answered. */
+  #goOn(peer: string): void {
+    for (const [id, { worker, request }] of this.#given) {
+      const { guarantee, replyRequested } = decodeEmqpHeaders(request.headers);
+      if (worker !== peer || !guarantee || !replyRequested) continue;
+      this.#given.delete(id);
+      this.#returned.set(id, { request, queues: new Set() });
+    }
   }
 
   #onReady(peer: string): void {
@@ -194,12 +213,13 @@ export class OrderChecker implements BrokerChecker {
   }
 
   #onReturned(peer: string, request: EmqpRequest): void {
-    const isKnown = this.#given.get(request.id) === peer && this.#workers.has(peer);
+    const isKnown = this.#given.get(request.id)?.worker === peer && this.#workers.has(peer);
     this.#given.delete(request.id);
     if (isKnown) this.#returned.set(request.id, { request, queues: new Set() });
   }
 
-  #onDispatch(peer: string, { id, queue: asked, body }: EmqpRequest): void {
+  #onDispatch(peer: string, request: EmqpRequest): void {
+    const { id, queue: asked, body } = request;
     const name = jobName(body);
     const worker = this.#workers.get(peer);
     if (worker === undefined) throw new Error(`${name} went to a worker that is not registered`);
@@ -224,7 +244,7 @@ export class OrderChecker implements BrokerChecker {
     this.#freed = undefined;
     this.#waiting.delete(id);
     this.#returned.delete(id);
-    this.#given.set(id, peer);
+    this.#given.set(id, { worker: peer, request });
   }
 
   /** Rule 13: the highest weight, among equals who was used least recently. */
