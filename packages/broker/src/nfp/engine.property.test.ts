@@ -8,8 +8,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { peerNamed } from '../../test/nfp/broker-under-test.js';
 import { Observer } from '../../test/nfp/observer.js';
-import type { NfpBrokerEvent } from './effects.js';
+import type { NfpBrokerEvent, NfpFileOutcome } from './effects.js';
 import { NfpBrokerEngine } from './engine.js';
+import type { NfpInventory } from './inventory.js';
 import { nfpBrokerOptions, type NfpBrokerOptions } from './options.js';
 
 const options: fc.Arbitrary<NfpBrokerOptions> = fc.record({
@@ -26,10 +27,15 @@ const options: fc.Arbitrary<NfpBrokerOptions> = fc.record({
   workersMax: fc.integer({ min: 1, max: 5 }),
   clientsMax: fc.integer({ min: 1, max: 3 }),
   managementCommands: fc.boolean(),
+  publish: fc.option(fc.constant('tcp://sim:5556'), { nil: undefined }),
+  files: fc.option(fc.constant('/srv/files'), { nil: undefined }),
+  fileRequestsMax: fc.integer({ min: 1, max: 3 }),
 });
 
 const worker = fc.constantFrom('w1', 'w2', 'w3', 'w4', 'both');
 const client = fc.constantFrom('c1', 'c2', 'c3', 'both');
+/** Peers of the endpoint for management: their keys are nobody else's. */
+const manager = fc.constantFrom('m1', 'm2');
 const form = fc.constantFrom('ascii' as const, 'byte' as const);
 const service = fc.constantFrom('a', 'a', 'b', 'c');
 const uuid = fc.constantFrom('u1', 'u2', 'u3', 'u4', 'u5', 'u6', 'u7', 'u8');
@@ -37,7 +43,56 @@ const body = framesOf('{}');
 
 const anyService = fc.constantFrom('a', 'a', 'b', 'c', 'all', 'mmi.service.worker', 'sid.service.broker');
 const target = fc.constantFrom('all', 'any', 'any', '', 'w1', 'w1,w2', '["w1","w3"]', '[]', '[');
-const task = fc.constantFrom('show_workers', 'show_clients', 'show_services', 'restart', 'disconnect', 'shutdown');
+const task = fc.constantFrom(
+  ...['show_broker', 'show_workers', 'show_clients', 'show_services', 'show_broker_version', 'show_broker_inventory'],
+  ...['restart', 'disconnect', 'shutdown', 'no_such_task'],
+);
+
+/** Calls to services of the broker: what they are asked, right and wrong. */
+const ownTask = fc.oneof(
+  fc.record({
+    service: fc.constant('mmi.service.broker'),
+    task,
+    kwargs: fc.record(
+      { workers: fc.constantFrom<unknown>(['w1', 'w2'], 7, null), service: fc.constantFrom<unknown>('a', 'b', 7) },
+      { requiredKeys: [] },
+    ),
+  }),
+  fc.record({
+    service: fc.constant('sid.service.broker'),
+    task: fc.constantFrom('get_inventory', 'get_inventory', 'no_such_task'),
+    kwargs: fc.record({ name: fc.constantFrom<unknown>('w1', 'w2', '', 7) }, { requiredKeys: [] }),
+  }),
+  fc.record({
+    service: fc.constant('fss.service.broker'),
+    task: fc.constantFrom('list_files', 'file_details', 'walk', 'fetch_file', 'fetch_file', 'no_such_task'),
+    kwargs: fc.record(
+      {
+        url: fc.constantFrom<unknown>('nf://a', 'nf://a', 'nf://../b', 'a', 7),
+        offset: fc.constantFrom<unknown>(0, 5, -1, '0'),
+        chunk_size: fc.constantFrom<unknown>(1, 5, 0, '1'),
+      },
+      { requiredKeys: [] },
+    ),
+  }),
+);
+const ownCall: fc.Arbitrary<NfpToBroker> = fc
+  .tuple(
+    ownTask,
+    form,
+    uuid,
+    fc.constantFrom('post', 'get', 'mmi', 'mmi', 'put', 'delete'),
+    fc.integer({ max: 9, min: 0 }),
+  )
+  .map(([{ service: name, ...asked }, form_, uuid_, command, broken]) => ({
+    kind: 'client-call',
+    form: form_,
+    command,
+    service: name,
+    target: 'all',
+    uuid: uuid_,
+    body: broken === 0 ? framesOf('{') : encodeNfpJson(asked),
+  }));
 
 /** What peers say. */
 const message: fc.Arbitrary<readonly [string, NfpToBroker]> = fc.oneof(
@@ -85,24 +140,7 @@ const message: fc.Arbitrary<readonly [string, NfpToBroker]> = fc.oneof(
       }),
     ),
   },
-  {
-    weight: 1,
-    arbitrary: fc.tuple(client, task).map(
-      ([who, name]) =>
-        [
-          who,
-          {
-            kind: 'client-call',
-            form: 'ascii',
-            command: 'mmi',
-            service: 'mmi.service.broker',
-            target: 'all',
-            uuid: 'm',
-            body: encodeNfpJson({ task: name, kwargs: { workers: ['w1', 'w2'] } }),
-          },
-        ] as const,
-    ),
-  },
+  { weight: 3, arbitrary: fc.tuple(client, ownCall) },
   {
     weight: 8,
     arbitrary: fc.tuple(
@@ -146,8 +184,32 @@ const message: fc.Arbitrary<readonly [string, NfpToBroker]> = fc.oneof(
   },
 );
 
+const outcome: fc.Arbitrary<NfpFileOutcome> = fc.oneof(
+  fc.constant({ kind: 'names' as const, names: ['a', 'b'] }),
+  fc.constant({ kind: 'details' as const, size: 3, md5: '0' }),
+  fc.constant({ kind: 'bytes' as const, bytes: fromLatin1('abc') }),
+  fc.record({ kind: fc.constant('absent' as const), escape: fc.boolean() }),
+  fc.constant({ kind: 'failed' as const, error: 'disk' }),
+);
+
+const entry = fc.record({
+  glob: fc.constantFrom('*', 'w1', 'w[12]', '?'),
+  source: fc.constant('(inline)'),
+  data: fc.constantFrom({ a: 1 }, { a: { b: [1] } }, { a: { b: [2] }, c: null }),
+});
+const inventory: fc.Arbitrary<NfpInventory> = fc.record({
+  broker: fc.constant({}),
+  topology: fc.constant(null),
+  workers: fc.array(entry, { maxLength: 3 }),
+});
+
 type Action =
   | { readonly do: 'say'; readonly what: readonly [string, NfpToBroker] }
+  /** At the endpoint for management. */
+  | { readonly do: 'manage'; readonly what: readonly [string, NfpToBroker] }
+  /** The end of the request for files that many after the oldest one under way, or once more of the last one. */
+  | { readonly do: 'read'; readonly index: number; readonly outcome: NfpFileOutcome }
+  | { readonly do: 'load'; readonly inventory: NfpInventory }
   | { readonly do: 'fail'; readonly who: string; readonly how: 'gone' | 'unreachable' | 'congested' | 'too-large' }
   | { readonly do: 'wait'; readonly ms: number; readonly late: boolean }
   | { readonly do: 'drain' };
@@ -170,20 +232,41 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       late: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
     }),
   },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('manage' as const),
+      what: fc.oneof(
+        fc.tuple(manager, ownCall),
+        fc.tuple(
+          manager,
+          message.map(([, said]) => said),
+        ),
+      ),
+    }),
+  },
+  {
+    weight: 12,
+    arbitrary: fc.record({ do: fc.constant('read' as const), index: fc.integer({ min: 0, max: 3 }), outcome }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('load' as const), inventory }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('drain' as const) }) },
 );
 
 /** An engine with its observer, to which peers do what the actions say. */
 class World {
   readonly engine: NfpBrokerEngine;
-  readonly observer = new Observer();
+  readonly observer: Observer;
   now = 0;
   /** Everything that was ever said, to compare runs. */
   readonly transcript: string[] = [];
   readonly #lastSent = new Map<string, NfpFromBroker>();
+  #lastRead = 0;
 
   constructor(settings: NfpBrokerOptions) {
-    this.engine = new NfpBrokerEngine(nfpBrokerOptions.parse(settings));
+    const parsed = nfpBrokerOptions.parse(settings);
+    this.engine = new NfpBrokerEngine(parsed);
+    this.observer = new Observer(parsed);
   }
 
   step(event: NfpBrokerEvent | TimerEvent): void {
@@ -205,6 +288,20 @@ class World {
         this.step({ kind: 'message', peer: peerNamed(who), command });
         break;
       }
+      case 'manage': {
+        const [who, command] = action.what;
+        this.step({ kind: 'message', at: 'management', peer: peerNamed(who), command });
+        break;
+      }
+      case 'read': {
+        const id = this.observer.reading[action.index] ?? this.#lastRead;
+        this.#lastRead = id;
+        this.step({ kind: 'file-answer', id, outcome: action.outcome });
+        break;
+      }
+      case 'load':
+        this.step({ kind: 'inventory', inventory: action.inventory });
+        break;
       case 'fail':
         this.#fail(action.who, action.how);
         break;
@@ -255,6 +352,8 @@ it('comes to rest: no worker, nothing that waits, no body kept', () => {
     fc.property(options, fc.array(action, { maxLength: 80, size: 'max' }), (settings, actions) => {
       const world = new World(settings);
       for (const each of actions) world.perform(each);
+      for (const id of world.observer.reading)
+        world.step({ kind: 'file-answer', id, outcome: { kind: 'absent', escape: false } });
       world.wait(60_000);
       world.wait(60_000);
       expect(world.engine.stats()).toMatchObject({ workers: 0, waiting: 0, keptBytes: 0, services: [] });

@@ -3,6 +3,10 @@ import { latin1 } from '@proj/frames';
 import type { NfpClientAnswer, NfpWorkerCall } from '@proj/frames/nfp';
 import type { TimerEvent } from '@proj/transport';
 import type { NfpBrokerEffect, NfpBrokerEvent } from '../../src/nfp/effects.js';
+import type { NfpBrokerSettings } from '../../src/nfp/options.js';
+
+/** Settings that a peer can notice. */
+type Rules = Pick<NfpBrokerSettings, 'managementCommands' | 'files' | 'fileRequestsMax' | 'publish'>;
 
 /** Throws at the first thing that no broker may do. */
 export class Observer {
@@ -14,13 +18,28 @@ export class Observer {
   readonly #holders = new Map<string, string>();
   /** Jobs their holders have said something about, by uuid. */
   readonly #settled = new Set<string>();
+  /** Who waits for files, by request. */
+  readonly #reading = new Map<number, { readonly client: string; readonly uuid: string }>();
+  readonly #settings: Rules;
+  #lastRequest = 0;
   #drained = false;
+
+  constructor(settings: Rules) {
+    this.#settings = settings;
+  }
+
+  /** Requests for files that are under way, the oldest first. */
+  get reading(): readonly number[] {
+    return [...this.#reading.keys()];
+  }
 
   /** To be called with each step's event and effects. */
   observe(event: NfpBrokerEvent | TimerEvent, effects: readonly NfpBrokerEffect[], now: number): void {
     if (this.#drained && effects.length > 0) throw new Error('something after the end (rule 14)');
     this.#hear(event);
-    for (const effect of effects) this.#check(effect, now);
+    if (event.kind === 'file-answer') this.#checkRead(event.id, effects);
+    for (const effect of effects) this.#check(effect, event, now);
+    if (event.kind === 'drain' && this.#reading.size > 0) this.#checkDrained(effects);
     if (event.kind === 'message' && event.command.kind === 'client-call' && !this.#drained)
       this.#checkAnswered(event.peer.key, event.command.command, event.command.uuid, effects);
   }
@@ -41,7 +60,7 @@ export class Observer {
 
   /** Every call but PUT and one to a worker's MMI has an answer of the broker in the same step (rules 9, 11, 12, 17). */
   #checkAnswered(client: string, command: string, uuid: string, effects: readonly NfpBrokerEffect[]): void {
-    if (command === 'put') return;
+    if (command === 'put' || effects.some(({ kind }) => kind === 'file-request')) return;
     const answers = effects.filter((effect): effect is NfpBrokerEffect & { command: NfpClientAnswer } =>
       isAnswer(effect, client, uuid),
     );
@@ -52,7 +71,38 @@ export class Observer {
       throw new Error('202 comes first (rule 9)');
   }
 
-  #check(effect: NfpBrokerEffect, now: number): void {
+  /** Rule 21: who waits for files has one answer, two at most where MMI is answered twice; nobody else has any. */
+  #checkRead(id: number, effects: readonly NfpBrokerEffect[]): void {
+    const waits = this.#reading.get(id);
+    this.#reading.delete(id);
+    if (waits === undefined) {
+      if (effects.length > 0) throw new Error('an answer to a request for files that nobody made');
+      return;
+    }
+    const sent = effects.filter(({ kind }) => kind === 'send');
+    if (sent.length === 0 || !sent.every((effect) => isAnswer(effect, waits.client, waits.uuid)))
+      throw new Error('who waits for files has no answer');
+  }
+
+  /** Rule 21, and what rule 19 says of it. */
+  #checkRequest(id: number, event: NfpBrokerEvent | TimerEvent): void {
+    if (event.kind !== 'message' || event.command.kind !== 'client-call')
+      throw new Error('files that nobody asked for');
+    if (this.#settings.files === undefined) throw new Error('a request for files without a folder');
+    if (id <= this.#lastRequest) throw new Error('a number of a request that was used before');
+    this.#lastRequest = id;
+    this.#reading.set(id, { client: event.peer.key, uuid: event.command.uuid });
+    if (this.#reading.size > this.#settings.fileRequestsMax) throw new Error('too many requests for files');
+  }
+
+  /** Rule 14: nobody who waits for files is left without an answer. */
+  #checkDrained(effects: readonly NfpBrokerEffect[]): void {
+    for (const { client, uuid } of this.#reading.values())
+      if (!effects.some((effect) => isAnswer(effect, client, uuid))) throw new Error('files that nobody waits for');
+    this.#reading.clear();
+  }
+
+  #check(effect: NfpBrokerEffect, event: NfpBrokerEvent | TimerEvent, now: number): void {
     switch (effect.kind) {
       case 'worker-ready':
         if (this.#workers.has(effect.peer.key)) throw new Error('registered twice');
@@ -70,8 +120,15 @@ export class Observer {
         this.#drained = true;
         break;
       case 'management':
+        if (!this.#settings.managementCommands && !(event.kind === 'message' && event.at === 'management'))
+          throw new Error('management for somebody who may not (rule 18)');
+        break;
       case 'file-request':
+        this.#checkRequest(effect.id, event);
+        break;
       case 'publish':
+        if (this.#settings.publish === undefined || !isEvent(event)) throw new Error('no event was told (rule 22)');
+        break;
       case 'note':
     }
   }
@@ -107,6 +164,12 @@ export class Observer {
     if (this.#settled.has(uuid)) throw new Error('sent again after an answer (rule 13)');
     this.#holders.set(uuid, worker);
   }
+}
+
+function isEvent(event: NfpBrokerEvent | TimerEvent): boolean {
+  if (event.kind !== 'message') return false;
+  const { command } = event;
+  return (command.kind === 'worker-answer' || command.kind === 'worker-table-answer') && command.command === 'event';
 }
 
 function isAnswer(effect: NfpBrokerEffect, client: string, uuid: string): boolean {
