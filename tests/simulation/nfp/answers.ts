@@ -3,9 +3,8 @@
  * once and as it is, and nothing else reaches a client as a worker's word.
  */
 import { latin1 } from '@proj/frames';
-import { decodeNfpDispatch } from '@proj/frames/nfp';
 import type { NfpClientAnswer, NfpWorkerAnswer } from '@proj/frames/nfp';
-import { BROKER } from './sight.js';
+import { BROKER, dispatchIn } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
 /** Knows what the broker has to pass on before it reads on. */
@@ -46,15 +45,17 @@ export class AnswersChecker implements Checker {
 
   #sent(client: string, answer: NfpClientAnswer): void {
     const { command, uuid, status, service, body } = answer;
-    if (service.endsWith('.broker') || (command === 'response' && decodeNfpDispatch(body) !== undefined)) return;
+    if (service.endsWith('.broker') || (command === 'response' && dispatchIn(body) !== undefined)) return;
     const owed = this.#owed;
     this.#owed = undefined;
     const isOwed = owed !== undefined && latin1(owed.client) === client && owed.uuid === uuid;
-    if (!isOwed || textOf(owed) !== textOf(answer))
+    if (!isOwed || !isSame(owed, answer))
       throw new Error(`${client} was told ${command} ${status} about ${uuid}, which no worker has said`);
   }
 }
 
-function textOf({ command, status, body }: NfpWorkerAnswer | NfpClientAnswer): string {
-  return `${command} ${status} ${body.map(latin1).join('\n')}`;
+function isSame(one: NfpWorkerAnswer, other: NfpClientAnswer): boolean {
+  if (one.command !== other.command || one.status !== other.status || one.body.length !== other.body.length)
+    return false;
+  return one.body.every((frame, i) => Buffer.compare(frame, other.body[i] as Uint8Array) === 0);
 }

@@ -10,6 +10,7 @@ import { CalmChecker } from './calm.js';
 import { DispatchChecker } from './dispatch.js';
 import { KeptChecker } from './kept.js';
 import { MannersChecker } from './manners.js';
+import { RecoveryChecker } from './recovery.js';
 import { RunsChecker } from './runs.js';
 import { BROKER } from './sight.js';
 import type { Checker, JobRecord, ResultRecord, Sight } from './sight.js';
@@ -117,6 +118,7 @@ it.each([
   ['KeptChecker', kept],
   ['RunsChecker', runs],
   ['DispatchChecker', () => new DispatchChecker()],
+  ['RecoveryChecker', () => new RecoveryChecker()],
   ['AnswersChecker', () => new AnswersChecker()],
   ['MannersChecker', manners],
   ['CalmChecker', calm],
@@ -195,6 +197,29 @@ describe('DispatchChecker finds', () => {
     expect(check(new DispatchChecker(), ...AT_BROKER, restarts('w'), tells('1', 202, ['w']), puts('w', '1'))).toBe(
       'fine',
     );
+  });
+});
+
+describe('RecoveryChecker finds', () => {
+  const silent = AT_BROKER.slice(0, -1);
+  it.each<[string, readonly Sight[]]>([
+    ['1 was lost with its worker', [...silent, lost('w'), beats('received', 'v')]],
+    ['1 was lost with its worker', [...silent, restarts('w'), beats('received', 'v')]],
+    ['1 was deleted, and w gets it', [...silent, puts('w', '1', 'delete'), restarts('w'), puts('w', '1')]],
+  ])('%s', (message, sights) => {
+    expect(check(new RecoveryChecker(), ...sights)).toContain(message);
+  });
+
+  it.each<[string, readonly Sight[]]>([
+    ['goes to another worker', [...silent, lost('w'), tells('1', 202, ['v']), puts('v', '1')]],
+    ['is given up', [...silent, lost('w'), tells('1', 400, null)]],
+    ['its worker has answered', [...AT_BROKER, lost('w')]],
+    ['was deleted where it was', [...silent, puts('w', '1', 'delete'), lost('w')]],
+    ['was meant for its worker', [ready('w'), asks('1', 'w'), tells('1', 202, ['w'], 'w'), puts('w', '1'), lost('w')]],
+    ['was left by a broker that closes', [...silent, lost('w', 'drained')]],
+    ['was with a broker that died', [...silent, crashed(BROKER), ready('w'), lost('w')]],
+  ])('nothing wrong with a job that %s', (_what, sights) => {
+    expect(check(new RecoveryChecker(), ...sights, beats('received', 'v'))).toBe('fine');
   });
 });
 

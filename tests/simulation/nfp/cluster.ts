@@ -16,6 +16,7 @@ import { KeptChecker } from './kept.js';
 import { MannersChecker } from './manners.js';
 import { drawPlan } from './plan.js';
 import type { ClusterPlan, ServicePlan } from './plan.js';
+import { RecoveryChecker } from './recovery.js';
 import { RunsChecker } from './runs.js';
 import { BROKER, Sights } from './sight.js';
 import type { JobRecord, ResultRecord } from './sight.js';
@@ -64,6 +65,7 @@ export class Cluster {
       this.#kept,
       new RunsChecker(plan.maxRuns, (worker) => slots.get(worker) ?? 0),
       new DispatchChecker(),
+      new RecoveryChecker(),
       new AnswersChecker(),
       new MannersChecker(plan, excuses, this.simulation.clock),
       this.calm,

@@ -3,9 +3,9 @@
  * each of them gets the call once; `any` means the worker that has been left alone longest, or one that was started again and had the job;
  * nobody else gets anything.
  */
-import { decodeNfpDispatch, parseNfpTarget } from '@proj/frames/nfp';
+import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientAnswer, NfpDispatch, NfpToBroker, NfpWorkerCall } from '@proj/frames/nfp';
-import { BROKER } from './sight.js';
+import { BROKER, dispatchIn } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
 /** Keeps its own books of who is registered, and in which order they were used. */
@@ -69,7 +69,7 @@ export class DispatchChecker implements Checker {
   }
 
   #answered(client: string, { command, uuid, status, body }: NfpClientAnswer): void {
-    const said = command === 'response' ? decodeNfpDispatch(body) : undefined;
+    const said = command === 'response' ? dispatchIn(body) : undefined;
     if (said === undefined) return;
     if (this.#asked?.client === client && this.#asked.uuid === uuid) this.#asked = undefined;
     this.#requireRelayed();

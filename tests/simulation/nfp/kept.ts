@@ -76,6 +76,7 @@ export class KeptChecker implements Checker {
     if (command.kind !== 'worker-answer' || command.command !== 'response') return;
     const job = keyOf(worker, command.uuid);
     if (command.status === 404 && this.#jobs.has(job)) throw new Error(`${job} was said to be unknown`);
+    if (command.status !== 201 && command.status !== 202) return;
     const said = decodeNfpJson(command.body) as { readonly status?: unknown } | undefined;
     if (said?.status !== 'ACCEPTED') return;
     if (!this.#jobs.has(job)) throw new Error(`${job} was accepted and is not on the disk`);

@@ -4,9 +4,11 @@ import { decodeNfpAtBroker } from '@proj/frames/nfp';
 import type { MessageEvent } from '@proj/transport/virtual';
 import { decodeFromBroker } from './sight.js';
 
+const KEEPALIVE_FRAMES = 4;
+
 /** True for what a worker sends to show that it is alive. */
 export function isKeepalive(frames: readonly Uint8Array[]): boolean {
-  return decodeNfpAtBroker(frames).kind === 'worker-keepalive';
+  return frames.length === KEEPALIVE_FRAMES && decodeNfpAtBroker(frames).kind === 'worker-keepalive';
 }
 
 /** One message as a line. */

@@ -4,8 +4,9 @@ import type { NfpJobs } from './jobs.js';
 
 /** `leaving`: interrupted jobs are neither in the queue nor running. Linear in the number of jobs. */
 export function assertNfpJobs(jobs: NfpJobs, runs: ReadonlyMap<number, NfpJob>, busy: number, leaving: boolean): void {
-  const check = (holds: boolean, what: string): void => {
-    if (!holds) throw new Error(`NfpJobs: ${what}`);
+  // Words are put together for what is wrong only: this runs after every step of every test.
+  const check = (holds: boolean, what: string, job?: NfpJob): void => {
+    if (!holds) throw new Error(`NfpJobs: ${job === undefined ? '' : `${job.uuid} `}${what}`);
   };
   const queue = new Set(jobs.queue());
   const counts = { PENDING: 0, STARTED: 0, COMPLETED: 0, FAILED: 0, CANCELLED: 0 };
@@ -16,15 +17,15 @@ export function assertNfpJobs(jobs: NfpJobs, runs: ReadonlyMap<number, NfpJob>, 
     if (job.run !== undefined) slots++;
     if (job.expiry.list !== undefined) kept++;
     check(jobs.get(job.uuid) === job, 'a job under the name of another');
-    check(queue.has(job) === (job.state === 'PENDING' && job.change === undefined), `${job.uuid} waits or not`);
-    check(job.parked === undefined || job.change !== undefined, `${job.uuid} has calls that wait for nothing`);
-    check(job.expiry.list === undefined || job.isFinal, `${job.uuid} may expire before its end`);
-    check(!job.isFinal || job.change === 'remove' || job.expiry.list !== undefined, `${job.uuid} never expires`);
-    check(job.input === undefined || (job.run !== undefined && runs.has(job.run)), `${job.uuid} asks and does not run`);
+    check(queue.has(job) === (job.state === 'PENDING' && job.change === undefined), 'waits or not', job);
+    check(job.parked === undefined || job.change !== undefined, 'has calls that wait for nothing', job);
+    check(job.expiry.list === undefined || job.isFinal, 'may expire before its end', job);
+    check(!job.isFinal || job.change === 'remove' || job.expiry.list !== undefined, 'never expires', job);
+    check(job.input === undefined || (job.run !== undefined && runs.has(job.run)), 'asks and does not run', job);
     const atWork = job.state !== 'STARTED' || job.change === 'finish' || job.run !== undefined;
-    check(leaving || atWork, `${job.uuid} is started and nobody works at it`);
+    check(leaving || atWork, 'is started and nobody works at it', job);
   }
-  for (const [run, job] of runs) check(job.run === run && job.state === 'STARTED', `run ${run} of no started job`);
+  for (const [run, job] of runs) check(job.run === run && job.state === 'STARTED', 'is in a run and not started', job);
   check(JSON.stringify(counts) === JSON.stringify(jobs.counts), 'miscounted states');
   check(slots === busy, `${slots} slots are taken, not ${busy}`);
   check(queue.size === jobs.waiting, 'miscounted queue');

@@ -1,0 +1,84 @@
+/**
+ * Checker of rule 13 of docs/protocols/nfp.md: of a job for `any` that went down with its worker, or with the last process of its worker,
+ * the client hears at once, where it is now or that it is given up; unless the worker had said something about it, or it was deleted there.
+ * A client that asks again would hide what is lost here.
+ */
+import type { NfpToBroker } from '@proj/frames/nfp';
+import { BROKER, dispatchIn } from './sight.js';
+import type { Checker, Sight } from './sight.js';
+
+/** Keeps its own books of who has said nothing about what. */
+export class RecoveryChecker implements Checker {
+  readonly #workers = new Set<string>();
+  /** Jobs whose last POST was for `any`. */
+  readonly #forAny = new Set<string>();
+  /** Who has each of them and has not said anything about it. */
+  readonly #holders = new Map<string, string>();
+  readonly #deleted = new Set<string>();
+  /** Jobs that a client must hear of before the broker reads on. */
+  readonly #owed = new Set<string>();
+
+  onSight(sight: Sight): void {
+    switch (sight.kind) {
+      case 'worker-ready':
+        this.#workers.add(sight.peer.key);
+        break;
+      case 'worker-lost':
+        this.#workers.delete(sight.peer.key);
+        if (sight.reason !== 'drained') this.#bereave(sight.peer.key);
+        break;
+      case 'closing':
+        this.#owed.clear();
+        break;
+      case 'crashed':
+        if (sight.process === BROKER) for (const each of [this.#workers, this.#holders, this.#owed]) each.clear();
+        break;
+      case 'received':
+        this.#received(sight.peer.key, sight.command);
+        break;
+      case 'sent':
+        this.#sent(sight);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #received(peer: string, command: NfpToBroker): void {
+    const [lost] = this.#owed;
+    this.#owed.clear();
+    if (lost !== undefined) throw new Error(`${lost} was lost with its worker, and nobody was told`);
+    if (command.kind === 'client-call' && command.command === 'post') {
+      this.#deleted.delete(command.uuid);
+      if (command.target === 'any') this.#forAny.add(command.uuid);
+      else this.#forAny.delete(command.uuid);
+    } else if (command.kind === 'worker-answer') {
+      if (this.#holders.get(command.uuid) === peer) this.#holders.delete(command.uuid);
+    } else if (command.kind === 'worker-ready' && this.#workers.has(peer)) this.#bereave(peer);
+  }
+
+  #sent({ peer: { key }, command }: Sight & { kind: 'sent' }): void {
+    if (command.kind === 'client-answer') {
+      if (command.command === 'response' && dispatchIn(command.body) !== undefined) this.#owed.delete(command.uuid);
+    } else if (command.kind === 'worker-call' && command.command === 'post') {
+      if (this.#deleted.has(command.uuid)) throw new Error(`${command.uuid} was deleted, and ${key} gets it`);
+      if (this.#forAny.has(command.uuid)) this.#holders.set(command.uuid, key);
+      else this.#holders.delete(command.uuid);
+    } else if (
+      command.kind === 'worker-call' &&
+      command.command === 'delete' &&
+      this.#holders.get(command.uuid) === key
+    ) {
+      this.#holders.delete(command.uuid);
+      this.#deleted.add(command.uuid);
+    }
+  }
+
+  #bereave(worker: string): void {
+    for (const [uuid, holder] of this.#holders) {
+      if (holder !== worker) continue;
+      this.#holders.delete(uuid);
+      this.#owed.add(uuid);
+    }
+  }
+}
