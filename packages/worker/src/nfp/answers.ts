@@ -1,4 +1,5 @@
 /** NFP worker: what it says to clients, by way of the broker: answers to calls, and what running tasks tell. */
+import { fromLatin1 } from '@proj/frames';
 import { encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpAnswer, NfpBody } from '@proj/frames/nfp';
 import { eventBody, statusBody } from './bodies.js';
@@ -11,6 +12,10 @@ import type { NfpWorkerSessionOptions } from './session-options.js';
 
 /** Events kept with a result. */
 const LOG_MAX = 100;
+const NO_EVENTS = fromLatin1('[]');
+
+/** Most of a message that is not body: an address, a uuid and fixed frames. */
+export const ENVELOPE_BYTES = 1024;
 
 /** Says things, or notes that nobody can hear them: clients ask again. */
 export class Answers {
@@ -63,6 +68,13 @@ export class Answers {
   /** The answer of the management interface. */
   management(call: NfpIncomingCall, result: unknown): void {
     this.#answer(addressOf(call), 'mmi', call.uuid, 200, encodeNfpJson(result));
+  }
+
+  /** The kept events of a job, as a JSON array; absent where it had none. */
+  events(call: NfpIncomingCall, list: Uint8Array = NO_EVENTS): void {
+    const max = this.#options.maxMessageBytes - ENVELOPE_BYTES;
+    if (list.length > max) this.fail(call, 500, `events of ${list.length} bytes: allowed are ${max}`, 'mmi');
+    else this.#answer(addressOf(call), 'mmi', call.uuid, 200, [list]);
   }
 
   /** An event about how far a job is. */

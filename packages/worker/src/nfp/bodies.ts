@@ -137,3 +137,18 @@ function lengthOf(year: number): number {
 function two(value: number): string {
   return value.toString().padStart(2, '0');
 }
+
+/** A list of JSON texts as one. */
+export function joinJson(texts: readonly Uint8Array[]): Uint8Array {
+  const size = texts.reduce((sum, { length }) => sum + length + 1, 1);
+  const joined = new Uint8Array(Math.max(2, size));
+  joined[0] = 0x5b;
+  let at = 1;
+  for (const text of texts) {
+    if (at > 1) joined[at++] = 0x2c;
+    joined.set(text, at);
+    at += text.length;
+  }
+  joined[at] = 0x5d;
+  return joined;
+}

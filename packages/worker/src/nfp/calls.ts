@@ -5,6 +5,7 @@ import { canonicalCall, readCall } from './call.js';
 import type { NfpCallBody } from './call.js';
 import type { Changes } from './changes.js';
 import type { Inputs } from './inputs.js';
+import { jobKeys } from './job.js';
 import type { NfpIncomingCall, NfpJob } from './job.js';
 import type { NfpJobs } from './jobs.js';
 import type { Lifecycle } from './lifecycle.js';
@@ -126,7 +127,7 @@ export class Calls {
     if (job === undefined) answers.notFound(call);
     else if (job.change === 'accept') this.#park(job, call);
     else if (job.isFinal) {
-      if (!reads.ask(call)) answers.fail(call, 500, 'too many results are being read');
+      if (!reads.ask(call, jobKeys.result(call.uuid))) answers.fail(call, 500, 'too many results are being read');
     } else if (job.input !== undefined) answers.status(call, 102, 'WAITING_CLIENT_INPUT', { input_request: job.input });
     else answers.status(call, 300, job.state);
   }

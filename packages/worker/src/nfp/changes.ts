@@ -1,4 +1,5 @@
 /** NFP worker: changes of jobs as records, and when they are written. */
+import { joinJson } from './bodies.js';
 import type { NfpCallBody } from './call.js';
 import { encodeJob, jobKeys } from './job.js';
 import type { NfpFinalState, NfpIncomingCall, NfpJob } from './job.js';
@@ -148,18 +149,4 @@ export class Changes {
 
 function bytesOf(call: NfpIncomingCall): number {
   return (call.body[0] as Uint8Array).length;
-}
-
-/** A list of JSON texts as one. */
-function joinJson(texts: readonly Uint8Array[]): Uint8Array {
-  const size = texts.reduce((sum, { length }) => sum + length + 1, 1);
-  const joined = new Uint8Array(size);
-  let at = 0;
-  for (const text of texts) {
-    joined[at++] = at === 1 ? 0x5b : 0x2c;
-    joined.set(text, at);
-    at += text.length;
-  }
-  joined[at] = 0x5d;
-  return joined;
 }

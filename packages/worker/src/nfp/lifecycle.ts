@@ -1,6 +1,6 @@
 /** NFP worker: a job from its acceptance to its result, and what becomes of jobs that were here before. Worker rules 4 to 9 of docs/protocols/nfp.md. */
 import type { Answers } from './answers.js';
-import { addressOf } from './answers.js';
+import { addressOf, ENVELOPE_BYTES } from './answers.js';
 import { resultBody } from './bodies.js';
 import type { NfpCallBody } from './call.js';
 import type { Changes } from './changes.js';
@@ -13,9 +13,6 @@ import type { Output } from './output.js';
 import type { Retention } from './retention.js';
 import type { NfpWorkerSessionOptions } from './session-options.js';
 import type { Slots } from './slots.js';
-
-/** Most of a message that is not body: an address, a uuid and fixed frames. */
-const ENVELOPE_BYTES = 1024;
 
 /** How results and events spell the end of a job. */
 export const FINAL_STATUS = { COMPLETED: 'completed', FAILED: 'failed', CANCELLED: 'cancelled' } as const;

@@ -1,13 +1,15 @@
 /** The management interface of an NFP worker, service `mmi.service.worker`: section 8 of docs/protocols/nfp.md. */
 import { decodeNfpTask } from '@proj/frames/nfp';
-import type { NfpBody } from '@proj/frames/nfp';
 import { addressOf } from './answers.js';
 import type { Answers } from './answers.js';
+import { joinJson } from './bodies.js';
 import type { Connection } from './connection.js';
+import { jobKeys } from './job.js';
 import type { NfpIncomingCall } from './job.js';
 import type { NfpJobs } from './jobs.js';
 import type { Output } from './output.js';
 import { Posters } from './posters.js';
+import type { ResultReads } from './result-reads.js';
 import type { NfpWorkerSessionOptions } from './session-options.js';
 import type { Slots } from './slots.js';
 
@@ -33,6 +35,7 @@ export interface ManagementParts {
   readonly answers: Answers;
   readonly jobs: NfpJobs;
   readonly slots: Slots;
+  readonly reads: ResultReads;
   /** The worker was told to shut down. */
   readonly onShutdown: (now: number) => void;
 }
@@ -55,7 +58,12 @@ export class Management {
   /** Answers a call, and then does what it commands. */
   take(call: NfpIncomingCall, now: number): void {
     const { options, connection, answers } = this.#parts;
-    const answer = managementAnswer(call.body, options.managementCommands, {
+    const { task, kwargs = {} } = decodeNfpTask(call.body) ?? {};
+    if (task === 'show_events') {
+      this.#showEvents(call, kwargs['uuid']);
+      return;
+    }
+    const answer = managementAnswer(task, options.managementCommands, {
       show_broker: () => connection.describe(now),
       show_workers: () => [this.#describe()],
       show_clients: () => this.#posters.list(now),
@@ -71,6 +79,16 @@ export class Management {
     return { name, service, status: 'alive', concurrency, running: slots.running.size, jobs: jobs.counts, tasks };
   }
 
+  /** What a job has told so far: of one that has ended, from the disk. */
+  #showEvents(call: NfpIncomingCall, uuid: unknown): void {
+    const { answers, jobs, reads } = this.#parts;
+    const job = typeof uuid === 'string' ? jobs.get(uuid) : undefined;
+    if (job === undefined) answers.fail(call, 404, 'job not found', 'mmi');
+    else if (!job.isFinal) answers.events(call, joinJson(job.log));
+    else if (!reads.ask(call, jobKeys.events(job.uuid)))
+      answers.fail(call, 500, 'too many results are being read', 'mmi');
+  }
+
   #obey(task: NfpManagementCommand, now: number): void {
     const { output, connection, onShutdown } = this.#parts;
     output.note({ code: 'management', task });
@@ -81,11 +99,10 @@ export class Management {
 
 /** The answer to a management call, and the command that is to be obeyed after it. `shows` are the questions by name. */
 function managementAnswer(
-  body: NfpBody,
+  task: string | undefined,
   commandsAllowed: boolean,
   shows: Readonly<Record<'show_broker' | 'show_workers' | 'show_clients', () => unknown>>,
 ): NfpManagementAnswer {
-  const task = decodeNfpTask(body)?.task;
   if (task === undefined) return { status: 400, error: 'body is not a task' };
   if (isKeyOf(shows, task)) return { status: 200, result: shows[task]() };
   if (!isKeyOf(COMMANDS, task)) return { status: 200, result: `Unsupported task '${task}'` };

@@ -554,6 +554,31 @@ describe('mmi.service.worker', () => {
     expect(ask(rig, 'show_weather').body).toBe("Unsupported task 'show_weather'");
   });
 
+  it('rule 15: shows the last hundred events of a job while it runs, when it has ended, and after a restart', () => {
+    const rig = new Rig().start().post('u1');
+    const run = rig.runOf('u1');
+    const shown = (of: Rig, uuid: unknown = 'u1') => of.say('mmi', 'm1', { task: 'show_events', kwargs: { uuid } });
+    expect(shown(rig).said.at(-1)).toMatchObject({ command: 'mmi', status: 200, body: [{ message: 'starting' }] });
+    for (let n = 0; n < 150; n++) rig.on({ kind: 'event', run, body: encodeNfpJson({ n }) });
+    rig.done('u1');
+    const last = Array.from({ length: 100 }, (_, n) => ({ n: n + 50 }));
+    expect(shown(rig).said.at(-1)).toMatchObject({ command: 'mmi', uuid: 'm1', status: 200, body: last });
+    expect(shown(new Rig({}, rig.records).start()).said.at(-1)).toMatchObject({ status: 200, body: last });
+  });
+
+  it('rule 15: says that it has no events of a job that waits, is not known, or told too much', () => {
+    const rig = new Rig({ concurrency: 1, maxMessageBytes: 4096 }).start().post('u1').post('u2');
+    const shown = (uuid: unknown) => rig.say('mmi', 'm1', { task: 'show_events', kwargs: { uuid } }).said.at(-1);
+    expect(shown('u2')).toMatchObject({ status: 200, body: [] });
+    expect(shown('u3')).toMatchObject({ command: 'mmi', status: 404, body: { errors: ['job not found'] } });
+    expect(shown(undefined)).toMatchObject({ status: 404 });
+    rig.say('delete', 'u2');
+    expect(shown('u2')).toMatchObject({ status: 200, body: [] });
+    const text = encodeNfpJson({ text: 'x'.repeat(3000) });
+    for (let n = 0; n < 2; n++) rig.on({ kind: 'event', run: rig.runOf('u1'), body: text });
+    expect(shown('u1')).toMatchObject({ command: 'mmi', status: 500 });
+  });
+
   it('rule 15: refuses commands unless they are allowed, and what is no task', () => {
     const rig = new Rig().start();
     for (const task of ['restart', 'shutdown', 'disconnect'])

@@ -8,7 +8,6 @@ import { Connection } from './connection.js';
 import type { NfpWorkerEffect, NfpWorkerEvent } from './contract.js';
 import { Inputs } from './inputs.js';
 import { assertNfpJobs } from './invariants.js';
-import { jobKeys } from './job.js';
 import { NfpJobs } from './jobs.js';
 import { Lifecycle } from './lifecycle.js';
 import { Management } from './management.js';
@@ -53,9 +52,10 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     const parts = { options, output, connection, answers, inputs, jobs, slots, changes, retention, wallMs };
     const lifecycle = new Lifecycle(parts);
     const onShutdown = this.#drain.bind(this);
-    const management = new Management({ ...parts, onShutdown });
+    const reads = this.#reads;
+    const management = new Management({ ...parts, reads, onShutdown });
     const digest = world.digest.bind(world);
-    const calls = new Calls({ ...parts, lifecycle, management, reads: this.#reads, digest });
+    const calls = new Calls({ ...parts, lifecycle, management, reads, digest });
     const onSettled = calls.unpark.bind(calls);
     this.#options = options;
     this.#connection = connection;
@@ -161,7 +161,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     this.#lifecycle.fill(now);
     this.#changes.flush(now);
     for (let read = this.#reads.take(); read !== undefined; read = this.#reads.take())
-      this.#output.push({ kind: 'load', load: read.load, key: jobKeys.result(read.uuid) });
+      this.#output.push({ kind: 'load', ...read });
     const isIdle = this.#slots.taken === 0 && this.#changes.isIdle && this.#reads.isIdle;
     if (!this.#lifecycle.isStaying && isIdle) this.#end();
   }
@@ -197,7 +197,9 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
   #onLoad(event: Extract<NfpWorkerEvent, { load: number }>): void {
     const call = this.#reads.settle(event.load);
     if (call === undefined) return;
-    if (event.kind === 'load-failed') this.#answers.fail(call, 500, 'store cannot be read');
+    const answer = call.command === 'mmi' ? 'mmi' : 'response';
+    if (event.kind === 'load-failed') this.#answers.fail(call, 500, 'store cannot be read', answer);
+    else if (call.command === 'mmi') this.#answers.events(call, event.value);
     else if (event.value === undefined) this.#answers.notFound(call);
     else this.#answers.result(call, event.value);
   }
