@@ -1,5 +1,6 @@
 /** NFP client, the facade: section "Client" of docs/protocols/nfp.md. Decisions: session.ts. */
 import { encodeNfpJson } from '@proj/frames/nfp';
+import type { Timer } from '@proj/heartbeat';
 import { Emitter, parseOptions, ProjError } from '@proj/transport';
 import type { HandshakeRefusal, Transport } from '@proj/transport';
 import { isRecord } from './answers.js';
@@ -103,7 +104,11 @@ export class NfpClient {
     };
     const wallMs = (): number => Math.floor(this.#transport.entropy.wallMicros() / 1000);
     const dispatch = this.#runner.dispatch.bind(this.#runner);
-    if (store !== undefined) this.#book = new JobBook(store, { jobTtlMs, now: wallMs, onError });
+    const after = (ms: number, callback: () => void): Timer => {
+      const { clock } = this.#transport;
+      return clock.at(clock.now() + ms, callback);
+    };
+    if (store !== undefined) this.#book = new JobBook(store, { jobTtlMs, now: wallMs, after, onError });
     this.#jobs = new OpenJobs(settings, this.#book, { dispatch, wallMs, onError });
     this.#questions = new Questions(settings, {
       dispatch,

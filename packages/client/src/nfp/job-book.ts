@@ -1,6 +1,7 @@
 /** NFP client: jobs on record, so that the next process can go on with them. Rule 8 of docs/protocols/nfp.md. */
 import { ProjError } from '@proj/transport';
 import type { RecordStore } from '@proj/transport';
+import type { Timer } from '@proj/heartbeat';
 import { isRecord } from './answers.js';
 import type { NfpJobResult } from './results.js';
 
@@ -30,8 +31,15 @@ export interface NfpJobRecord {
 }
 
 const PREFIX = 'nfp/job/';
-/** Records removed in one commit. */
+/** Ended jobs in the order of their ends: the time in 15 digits, a slash, the uuid. */
+const ENDED = 'nfp/ended/';
+const TIME_DIGITS = 15;
+const NOTHING = new Uint8Array();
+/** Jobs removed in one commit, and the time between two such commits. */
 const BATCH = 500;
+const SWEEP_EVERY_MS = 100;
+/** After a store has failed to remove them. */
+const SWEEP_RETRY_MS = 60_000;
 
 /** Settings of a {@link JobBook}. */
 export interface JobBookOptions {
@@ -39,6 +47,8 @@ export interface JobBookOptions {
   readonly jobTtlMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Calls back after so many milliseconds. */
+  readonly after: (ms: number, callback: () => void) => Timer;
   /** The store did not keep something; the job goes on without. */
   readonly onError: (error: unknown) => void;
 }
@@ -49,29 +59,27 @@ export class JobBook {
   readonly #options: JobBookOptions;
   /** Those that are open here, as they are on record. */
   readonly #open = new Map<string, NfpJobRecord>();
+  #timer: Timer | undefined;
+  #sweeping: Promise<void> | undefined;
+  #closed = false;
 
   constructor(store: RecordStore, options: JobBookOptions) {
     this.#store = store;
     this.#options = options;
   }
 
-  /** Opens the store, marks what is too late as STALE, removes what has been over for too long; returns what can go on. Rejects as the store does. */
+  /** Opens the store, marks what is too late as STALE, begins to remove what has been over for too long; returns what can go on. Rejects as the store does. */
   async open(): Promise<NfpJobRecord[]> {
     await this.#store.open();
-    const { jobTtlMs } = this.#options;
     const now = this.#options.now();
     const unfinished: NfpJobRecord[] = [];
-    let removes: string[] = [];
     for await (const record of this.all()) {
-      if (record.endedAt === undefined && record.deadlineAt > now) unfinished.push(record);
-      else if (record.endedAt === undefined) this.#write({ ...record, state: 'STALE', endedAt: now });
-      else if (jobTtlMs > 0 && record.endedAt + jobTtlMs <= now) removes.push(PREFIX + record.uuid);
-      if (removes.length < BATCH) continue;
-      await this.#store.commit({ removes });
-      removes = [];
+      if (record.endedAt !== undefined) continue;
+      if (record.deadlineAt > now) unfinished.push(record);
+      else this.#write({ ...record, state: 'STALE', endedAt: now });
     }
-    if (removes.length > 0) await this.#store.commit({ removes });
     for (const record of unfinished) this.#open.set(record.uuid, record);
+    await (this.#sweeping = this.#sweep());
     return unfinished;
   }
 
@@ -117,12 +125,46 @@ export class JobBook {
   }
 
   /** Waits for what is being written, then closes the store. */
-  close(): Promise<void> {
-    return this.#store.close();
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.cancel();
+    await this.#sweeping;
+    await this.#store.close();
   }
 
   #write(record: NfpJobRecord): void {
-    this.#store.commit({ puts: [[PREFIX + record.uuid, encode(record)]] }).catch(this.#options.onError);
+    const puts: [string, Uint8Array][] = [[PREFIX + record.uuid, encode(record)]];
+    const { endedAt, uuid } = record;
+    if (endedAt !== undefined) puts.push([`${ENDED}${String(endedAt).padStart(TIME_DIGITS, '0')}/${uuid}`, NOTHING]);
+    this.#store.commit({ puts }).catch(this.#options.onError);
+  }
+
+  /** Removes what has been over for `jobTtlMs`, so many at a time, and comes back when more is. Never rejects. */
+  async #sweep(): Promise<void> {
+    const { jobTtlMs, now, after, onError } = this.#options;
+    if (jobTtlMs === 0) return;
+    const removes: string[] = [];
+    let seen = 0;
+    let nextMs = jobTtlMs;
+    try {
+      for await (const [key] of this.#store.entries(ENDED)) {
+        const endedAt = Number(key.slice(ENDED.length, ENDED.length + TIME_DIGITS));
+        nextMs = endedAt + jobTtlMs - now();
+        if (nextMs > 0 || ++seen > BATCH) break;
+        const uuid = key.slice(ENDED.length + TIME_DIGITS + 1);
+        removes.push(key);
+        // Its uuid may have been used again.
+        if ((await this.find(uuid))?.endedAt === endedAt) removes.push(PREFIX + uuid);
+      }
+      if (removes.length > 0) await this.#store.commit({ removes });
+    } catch (error) {
+      if (!this.#closed) onError(error);
+      nextMs = SWEEP_RETRY_MS;
+    }
+    if (this.#closed) return;
+    this.#timer = after(Math.max(nextMs, SWEEP_EVERY_MS), () => {
+      this.#sweeping = this.#sweep();
+    });
   }
 }
 

@@ -158,6 +158,74 @@ describe('a job on record', () => {
     expect(await stage.settle(jobsOf(stage.client({ store, jobTtlMs })))).toEqual([]);
   });
 
+  it('rule 8: ended ones leave after jobTtlMs while the client runs, too, one after the other', async () => {
+    const stage = new Stage();
+    await stage.broker();
+    const client = stage.client({ store: memoryRecords(), jobTtlMs: 100_000 });
+    for (const uuid of ['u2', 'u1']) {
+      await stage.settle(client.run('sample', 't', { uuid }));
+      await stage.advance(1000);
+    }
+    await stage.advance(98_500);
+    expect(await stage.settle(jobsOf(client))).toMatchObject([{ uuid: 'u1' }]);
+    await stage.advance(1000);
+    expect(await stage.settle(jobsOf(client))).toEqual([]);
+  });
+
+  it('rule 8: ended ones leave 500 at a time, and what they leave behind is nothing', async () => {
+    const stage = new Stage();
+    await stage.broker();
+    const store = memoryRecords();
+    const removed: number[] = [];
+    const watched = but(store, {
+      commit: (batch) => {
+        if (batch.removes !== undefined) removed.push(batch.removes.length);
+        return store.commit(batch);
+      },
+    });
+    const client = stage.client({ store: watched, jobTtlMs: 100_000 });
+    await stage.settle(Promise.all(Array.from({ length: 501 }, () => client.run('sample', 't'))));
+    await stage.advance(110_000);
+    // Each is a record and its place in the order of ends.
+    expect(removed).toEqual([1000, 2]);
+    await stage.settle(client.close());
+    await store.open();
+    for await (const [key] of store.entries()) expect.unreachable(key);
+  });
+
+  it('rule 8: one whose uuid is used again stays until that has been over for jobTtlMs', async () => {
+    const stage = new Stage();
+    await stage.broker();
+    const client = stage.client({ store: memoryRecords(), jobTtlMs: 100_000 });
+    await stage.settle(client.run('sample', 't', { uuid: 'u1' }));
+    await stage.advance(60_000);
+    await stage.settle(client.run('sample', 't', { uuid: 'u1', args: [2] }));
+    await stage.advance(60_000);
+    expect(await stage.settle(jobsOf(client))).toMatchObject([{ uuid: 'u1', args: [2] }]);
+    await stage.advance(41_000);
+    expect(await stage.settle(jobsOf(client))).toEqual([]);
+  });
+
+  it('rule 8: ended ones that a store does not remove are told, and tried again after a minute', async () => {
+    const stage = new Stage();
+    await stage.broker();
+    const store = memoryRecords();
+    let full = true;
+    const sick = but(store, {
+      commit: (batch) =>
+        full && batch.removes !== undefined ? Promise.reject(new Error('disk full')) : store.commit(batch),
+    });
+    const client = stage.client({ store: sick, jobTtlMs: 100_000 });
+    const errors: unknown[] = [];
+    client.on('error', (error) => void errors.push(error));
+    await stage.settle(client.run('sample', 't'));
+    await stage.advance(101_000);
+    expect(errors).toEqual([new Error('disk full')]);
+    full = false;
+    await stage.advance(60_000);
+    expect([errors.length, await stage.settle(jobsOf(client))]).toEqual([1, []]);
+  });
+
   it('tells get and delete which service to ask', async () => {
     const { stage, store } = await prepared();
     const broker = await stage.broker(doing('w1', 'w2'));
