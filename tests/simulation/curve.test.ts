@@ -2,6 +2,8 @@
 import { EmqpBroker, NfpBroker, PppQueue } from '@proj/broker';
 import { EmqpClient, LazyPirateClient, NfpClient, PzqConsumer, PzqProducer } from '@proj/client';
 import { PzqServer } from '@proj/pzq';
+import { EmqpScheduler } from '@proj/scheduler';
+import { memoryRecords } from '@proj/transport';
 import type { HandshakeRefusal, RefusalCounts, Transport } from '@proj/transport';
 import { generateCurveKeys } from '@proj/transport/curve';
 import type { ClientCurve, ServerCurve } from '@proj/transport/curve';
@@ -111,6 +113,22 @@ const PAIRS: readonly Pair[] = [
       const party = new EmqpJobManager({ endpoints: [TWO], handlers: '/jobs.mjs', pool: idleHost, transport, curve });
       const registered = new Promise((resolve) => party.on('registered', resolve));
       return { party, through: () => Promise.all([party.start(), registered]) };
+    },
+  },
+  {
+    name: 'EmqpBroker and EmqpScheduler',
+    serve: emqp,
+    call: (transport, curve) => {
+      const party = new EmqpScheduler({ endpoints: [ONE], store: memoryRecords(), lingerMs: 0, transport, curve });
+      const through = async () => {
+        const registered = new Promise<void>((resolve) => {
+          party.on('note', ({ code }) => {
+            if (code === 'registered') resolve();
+          });
+        });
+        await Promise.all([party.start(), registered]);
+      };
+      return { party, through };
     },
   },
   {

@@ -4,7 +4,7 @@ import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtScheduler, encodeEmqp } from '@proj/frames/emqp';
 import { Dealers, Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import type { PortListener, PortOptions, RecordBatch, Transport } from '@proj/transport';
+import type { HandshakeRefusal, PortListener, PortOptions, RecordBatch, Transport } from '@proj/transport';
 import type {
   EmqpSchedulerStats,
   ScheduleChange,
@@ -24,6 +24,8 @@ import { decodeRecord, encodeRecord, KEY_PREFIX } from './records.js';
 export interface EmqpSchedulerEvents {
   /** Something worth a log line or a counter. */
   note: SchedulerNote;
+  /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
+  refused: HandshakeRefusal;
   /** It has ended, by `drain`, by `close` or because a broker said DISCONNECT; the store is closed. */
   ended: undefined;
 }
@@ -202,6 +204,9 @@ export class EmqpScheduler {
       },
       onPeerGone: lost('peer-gone'),
       onBroken: lost('socket-failed'),
+      onRefused: (refusal) => {
+        this.#events.emit('refused', refusal);
+      },
     };
   }
 
