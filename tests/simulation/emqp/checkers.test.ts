@@ -289,4 +289,14 @@ describe('SchedulesChecker', () => {
   ])('says: %s', (verdict, story) => {
     expect(watch(...story)).toContain(verdict);
   });
+
+  it('asks for the disk in the end: what was unscheduled is not there', () => {
+    const checker = new SchedulesChecker(new ManualClock(), true);
+    for (const sight of [online, told, written, ran, ended]) checker.onRun(sight);
+    expect(() => {
+      checker.requireRuns();
+    }).toThrow('t was unscheduled and is still on the disk');
+    checker.onRun(erased);
+    checker.requireRuns();
+  });
 });

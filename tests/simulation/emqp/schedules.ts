@@ -1,7 +1,7 @@
 /**
  * Checker of scheduler rules 2, 4, 5 and 8 of docs/protocols/emqp.md: each run of a regular job has a write of its own before it, in the same
- * life of the scheduler; no interval has two runs; what was unscheduled does not run, and never again once that is on the disk; a
- * crash costs one interval at most.
+ * life of the scheduler; no interval has two runs; what was unscheduled does not run, and never again once that is on the disk,
+ * from which it goes; a crash costs one interval at most.
  */
 import type { SchedulerChecker, SchedulerSight } from './sight.js';
 
@@ -53,9 +53,13 @@ export class SchedulesChecker implements SchedulerChecker {
     for (const tick of this.#ticks.values()) this.#waitAnew(tick, this.#clock.now());
   }
 
-  /** To be called when all is still well. Throws for a job that should have run and did not. */
+  /** To be called when all is still well. Throws for a job that should have run and did not, or is still on the disk and should not be. */
   requireRuns(): void {
-    for (const [name, tick] of this.#ticks) if (tick.active && tick.onDisk) this.#checkGap(name, tick);
+    for (const [name, tick] of this.#ticks) {
+      if (!tick.onDisk) continue;
+      if (!tick.active) throw new Error(`${name} was unscheduled and is still on the disk`);
+      this.#checkGap(name, tick);
+    }
   }
 
   onRun(sight: SchedulerSight): void {
