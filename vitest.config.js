@@ -2,5 +2,5 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { projects: ['packages/*', 'apps/*', 'tests'] },
+  test: { projects: ['packages/*', 'apps/*', 'tests', 'tests/vitest.zmtp.config.ts'] },
 });

@@ -1,6 +1,7 @@
 /** What the chaos tests start: the built programs, and small scripts that stand for programs of a user. */
 import { fileURLToPath } from 'node:url';
 import type { PeerSpec } from '@proj/testkit';
+import { TRANSPORT } from '../transport.js';
 
 /** Flags of a program. */
 export type Flags = Readonly<Record<string, string | number>>;
@@ -12,6 +13,8 @@ export function program(app: 'broker' | 'queue' | 'scheduler' | 'worker', flags:
     command: process.execPath,
     args: [
       pathOf(`../../apps/${app}/dist/main.js`),
+      '--transport',
+      TRANSPORT,
       ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value.toString()]),
     ],
   };

@@ -4,6 +4,7 @@ import type { PeerProcess } from '@proj/testkit';
 import { cast } from '../cast.js';
 import { pathOf, program } from '../programs.js';
 import type { Flags } from '../programs.js';
+import { transport } from '../../transport.js';
 
 const FREE = 'tcp://127.0.0.1:*';
 
@@ -58,6 +59,6 @@ export function stage(): Stage {
       await scheduler.line('registered');
       return scheduler;
     },
-    client: ({ frontend }) => keep(new EmqpClient({ endpoints: [frontend], timeoutMs: 60_000 })),
+    client: ({ frontend }) => keep(new EmqpClient({ transport, endpoints: [frontend], timeoutMs: 60_000 })),
   };
 }

@@ -5,6 +5,7 @@ import { ownEndpoint } from '@proj/testkit';
 import type { PeerProcess } from '@proj/testkit';
 import { expect, it } from 'vitest';
 import { HOLD } from '../cast.js';
+import { transport } from '../../transport.js';
 import { RawPeer } from './raw-peer.js';
 import { stage } from './stage.js';
 
@@ -35,7 +36,7 @@ it('a killed broker: workers are back within an interval and their back-off, cli
   const endpoint = await ownEndpoint();
   const first = await theater.broker({ mdp: endpoint, ...BEATS });
   const holder = await theater.worker(endpoint, { handler: HOLD, ...BEATS });
-  const client = theater.keep(new MdpClient({ endpoints: [endpoint], timeoutMs: 1000, tries: 600 }));
+  const client = theater.keep(new MdpClient({ transport, endpoints: [endpoint], timeoutMs: 1000, tries: 600 }));
   const running = client.request('echo', 'was running');
   await holder.line('holding');
   const workers = [holder, await theater.worker(endpoint, BEATS), await theater.worker(endpoint, BEATS)];

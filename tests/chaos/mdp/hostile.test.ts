@@ -6,6 +6,7 @@ import type { PeerProcess } from '@proj/testkit';
 import { SeededRandom } from '@proj/transport/virtual';
 import { expect, it } from 'vitest';
 import { program, script } from '../programs.js';
+import { transport } from '../../transport.js';
 import { dropReason, hostileMessage } from './hostile.js';
 import { RawPeer } from './raw-peer.js';
 
@@ -82,7 +83,7 @@ it(
     );
     // Not only started: requests for a service without workers do not live long here.
     await Promise.race([broker.line('first-worker'), worker.lost()]);
-    await using client = new MdpClient({ endpoints: [endpoint], timeoutMs: 600_000, tries: 1 });
+    await using client = new MdpClient({ transport, endpoints: [endpoint], timeoutMs: 600_000, tries: 1 });
 
     const expected = new Map<string, number>();
     const over = new AbortController();

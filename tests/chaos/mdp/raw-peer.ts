@@ -3,8 +3,8 @@ import { decodeMdpAtClient, encodeMdp } from '@proj/frames/mdp';
 import type { MdpVersion } from '@proj/frames/mdp';
 import { ROUTER_PEER } from '@proj/transport';
 import type { SocketPort } from '@proj/transport';
-import { zmqTransport } from '@proj/transport/zmq';
 import { Tally } from '../tally.js';
+import { transport } from '../../transport.js';
 
 /** A DEALER connected to a broker. */
 export class RawPeer {
@@ -30,7 +30,6 @@ export class RawPeer {
 
   /** Connects in the background; `onMessage` is called for everything that comes. */
   static async connect(endpoint: string, onMessage: (frames: Uint8Array[]) => void): Promise<RawPeer> {
-    const transport = zmqTransport();
     await transport.load();
     return new RawPeer(transport.dealer({ lingerMs: 0 }), endpoint, onMessage);
   }

@@ -7,12 +7,12 @@ import { fromLatin1, latin1 } from '@proj/frames';
 import type { PeerProcess } from '@proj/testkit';
 import { ROUTER_PEER } from '@proj/transport';
 import type { SocketPort } from '@proj/transport';
-import { zmqTransport } from '@proj/transport/zmq';
 import { afterEach } from 'vitest';
 import { cast } from '../cast.js';
 import type { Cast } from '../cast.js';
 import { program } from '../programs.js';
 import type { Flags } from '../programs.js';
+import { transport } from '../../transport.js';
 
 /** No silence decides anything here, on however busy a machine: a killed process ends its connection. */
 const KEEPALIVE_MS = 60_000;
@@ -55,7 +55,12 @@ export function stage(): Stage {
     },
     async broker() {
       const broker = players.keep(
-        new NfpBroker({ endpoint: 'tcp://127.0.0.1:*', keepaliveIntervalMs: KEEPALIVE_MS, keepaliveMultiplier: 20 }),
+        new NfpBroker({
+          transport,
+          endpoint: 'tcp://127.0.0.1:*',
+          keepaliveIntervalMs: KEEPALIVE_MS,
+          keepaliveMultiplier: 20,
+        }),
       );
       const [endpoint = ''] = await broker.start();
       return { broker, endpoint };
@@ -73,7 +78,6 @@ export function stage(): Stage {
       await Promise.all([worker.exit, lost]);
     },
     async client(endpoint) {
-      const transport = zmqTransport();
       await transport.load();
       return players.keep(
         new JobClient(transport.dealer({ routingId: fromLatin1('client-1'), lingerMs: 0 }), endpoint),

@@ -6,6 +6,7 @@ import { BEATS, cast } from '../cast.js';
 import type { Cast } from '../cast.js';
 import { program } from '../programs.js';
 import type { Flags } from '../programs.js';
+import { transport } from '../../transport.js';
 
 /** A queue process and where it listens. */
 export interface RunningQueue {
@@ -44,7 +45,7 @@ export function stage(): Stage {
       return { queue, frontend: pppFrontend!, backend: pppBackend! };
     },
     client: (frontend, options) =>
-      keep(new LazyPirateClient({ endpoints: [frontend], tries: 1, timeoutMs: 600_000, ...options })),
+      keep(new LazyPirateClient({ transport, endpoints: [frontend], tries: 1, timeoutMs: 600_000, ...options })),
   };
 }
 

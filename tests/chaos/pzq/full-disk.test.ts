@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { PzqConsumer, PzqProducer } from '@proj/client';
 import { isProjError } from '@proj/transport';
 import { expect, it } from 'vitest';
+import { transport } from '../../transport.js';
 import { smallDisk } from './small-disk.js';
 import { stage, stop } from './stage.js';
 
@@ -41,7 +42,7 @@ async function fill(producer: PzqProducer, name: string): Promise<{ stored: stri
 /** Handles messages until all of these have come; returns what has not, which is none. */
 async function missing(send: string, texts: readonly string[]): Promise<string[]> {
   const waiting = new Set(texts);
-  const consumer = theater.keep(new PzqConsumer({ endpoints: [send] }));
+  const consumer = theater.keep(new PzqConsumer({ transport, endpoints: [send] }));
   for await (const message of consumer) {
     waiting.delete(String(message.body[0]));
     message.ack();
@@ -66,7 +67,7 @@ it(
     const queue = await theater.queue(endpoints, `lmdb:${folder}`, FLAGS);
     // Nothing is sent twice, so that nothing is left when all has come.
     const patient = { window: WINDOW, ackTimeoutMs: PATIENCE_MS };
-    const producer = theater.keep(new PzqProducer({ endpoints: [endpoints.receive], ...patient }));
+    const producer = theater.keep(new PzqProducer({ transport, endpoints: [endpoints.receive], ...patient }));
     const first = await fill(producer, 'first');
     expect(first.reason).toBe('Store is unavailable: ENOSPC');
     expect(first.stored.length).toBeGreaterThan(1000);

@@ -2,7 +2,7 @@
 import { PzqConsumer, PzqProducer } from '@proj/client';
 import { decodePzqKey } from '@proj/frames/pzq';
 import { isProjError } from '@proj/transport';
-import { zmqTransport } from '@proj/transport/zmq';
+import { transport } from '../../transport.js';
 
 const PRODUCERS = 2;
 /** Messages that each producer has under way. */
@@ -46,15 +46,14 @@ export class Load implements AsyncDisposable {
   #isEnding = false;
 
   constructor({ receive, send }: Pick<QueueEndpoints, 'receive' | 'send'>) {
-    const transport = zmqTransport();
     this.#producers = Array.from(
       { length: PRODUCERS },
-      () => new PzqProducer({ endpoints: [receive], window: WINDOW, transport }),
+      () => new PzqProducer({ transport, endpoints: [receive], window: WINDOW }),
     );
     this.#consumers = Array.from(
       { length: CONSUMERS },
       // Every delivery is to be seen.
-      () => new PzqConsumer({ endpoints: [send], prefetch: CONCURRENCY, dedupeMax: 0, dropExpired: false, transport }),
+      () => new PzqConsumer({ transport, endpoints: [send], prefetch: CONCURRENCY, dedupeMax: 0, dropExpired: false }),
     );
     for (const consumer of this.#consumers)
       void consumer.run(({ key, body }) => this.#handle(key, String(body[0])), { concurrency: CONCURRENCY });

@@ -5,6 +5,7 @@ import type { EmqpJobManagerOptions } from '@proj/worker';
 import { expect, it } from 'vitest';
 import { cast } from '../cast.js';
 import { pythonPeer } from '../python.js';
+import { transport } from '../../transport.js';
 import { brokerEvent, jobBody, stage } from './stage.js';
 
 const { launch, keep } = cast();
@@ -12,7 +13,7 @@ const theater = stage();
 const handlers = fileURLToPath(new URL('./jobs.mjs', import.meta.url));
 
 async function manager(endpoint: string, options: Partial<EmqpJobManagerOptions> = {}): Promise<EmqpJobManager> {
-  const made = keep(new EmqpJobManager({ endpoints: [endpoint], handlers, concurrency: 2, ...options }));
+  const made = keep(new EmqpJobManager({ transport, endpoints: [endpoint], handlers, concurrency: 2, ...options }));
   await made.start();
   return made;
 }

@@ -6,6 +6,7 @@ import { memoryRecords } from '@proj/transport';
 import { expect, it } from 'vitest';
 import { cast, PATIENCE_MS } from '../cast.js';
 import { pythonPeer } from '../python.js';
+import { transport } from '../../transport.js';
 import { jobBody, stage } from './stage.js';
 
 const { launch, keep } = cast();
@@ -15,6 +16,7 @@ const theater = stage();
 async function schedulerAt(endpoint: string) {
   const scheduler = keep(
     new EmqpScheduler({
+      transport,
       endpoints: [endpoint],
       store: memoryRecords(),
       heartbeatIntervalMs: 100,
@@ -107,7 +109,7 @@ it('has its farewells heard when it is closed', async () => {
 it('our client: what it schedules and unschedules reaches a scheduler in Python behind our broker in nine frames', async () => {
   const served = await theater.broker();
   const scheduler = await theater.scheduler(served);
-  const client = keep(new EmqpClient({ endpoints: [served.at.frontend], timeoutMs: PATIENCE_MS }));
+  const client = keep(new EmqpClient({ transport, endpoints: [served.at.frontend], timeoutMs: PATIENCE_MS }));
   const job = { path: 'jobs', callable: 'echo', args: ['x'] };
   await client.schedule('mail', job, {
     intervalSeconds: 5,
@@ -129,7 +131,7 @@ it('our client: what it schedules and unschedules reaches a scheduler in Python 
 
 it('our client: jobs and schedules at a frontend in Python, which accepts and answers', async () => {
   const { peer, endpoint } = await frontend();
-  const client = keep(new EmqpClient({ endpoints: [endpoint], timeoutMs: PATIENCE_MS }));
+  const client = keep(new EmqpClient({ transport, endpoints: [endpoint], timeoutMs: PATIENCE_MS }));
   const job = (argument: string) => ({ path: 'jobs', callable: 'echo', args: [argument] });
   const { result } = await client.defer('mail', job('grün'), { replyRequested: true, retryCount: 1 });
   expect(await result).toBe('grün');

@@ -5,13 +5,14 @@ import { expect, it } from 'vitest';
 import { cast } from '../cast.js';
 import { heard, known, messages, pythonSubscriber } from '../pubsub.js';
 import { pythonPeer } from '../python.js';
+import { transport } from '../../transport.js';
 
 const { launch, keep } = cast();
 const FREE = 'tcp://127.0.0.1:*';
 const hex = (text: string): string => Buffer.from(text, 'latin1').toString('hex');
 
 it('our device hands what a Python publisher sends to Python subscribers, binary topics and both shapes', async () => {
-  const device = keep(new EmqpPubSub({ publish: FREE, subscribe: FREE }));
+  const device = keep(new EmqpPubSub({ transport, publish: FREE, subscribe: FREE }));
   const { publish, subscribe } = await device.start();
   const publisher = launch(pythonPeer('emqp', 'publisher', { connect: publish[0] }));
   const [all, some] = [
@@ -39,7 +40,9 @@ it('our device hands what a Python publisher sends to Python subscribers, binary
 it('our client publishes and subscribes at a Python device, whose peers must have names in ASCII', async () => {
   const device = launch(pythonPeer('emqp', 'device', {}));
   const { publish, subscribe } = await device.line('listening');
-  const client = keep(new EmqpClient({ publishEndpoint: String(publish), subscribeEndpoint: String(subscribe) }));
+  const client = keep(
+    new EmqpClient({ transport, publishEndpoint: String(publish), subscribeEndpoint: String(subscribe) }),
+  );
   const subscription = client.subscribe('news.');
   const first = subscription.next();
   const knock = () => void client.publish('news.knock', '').catch(() => undefined);

@@ -6,6 +6,7 @@ import type { PeerLine, PeerProcess } from '@proj/testkit';
 import { cast } from '../cast.js';
 import type { Flags } from '../cast.js';
 import { pythonPeer } from '../python.js';
+import { transport } from '../../transport.js';
 
 const FREE = 'tcp://127.0.0.1:*';
 
@@ -87,7 +88,7 @@ export function stage(): Stage {
   return {
     async broker(options = {}) {
       const endpoints = { frontend: FREE, backend: FREE, admin: FREE };
-      const broker = keep(new EmqpBroker({ ...endpoints, ...BEATS, ...options }));
+      const broker = keep(new EmqpBroker({ transport, ...endpoints, ...BEATS, ...options }));
       const joined = brokerEvent(broker, 'peer-joined');
       const { frontend, backend, admin } = await broker.start();
       return { broker, joined, at: { frontend: frontend[0] ?? '', backend: backend[0] ?? '', admin: admin[0] ?? '' } };

@@ -10,6 +10,7 @@ import type { MdpHandler, MdpWorkerEvents, MdpWorkerOptions } from '@proj/worker
 import { BEAT_FLAGS, BEATS, cast, fromHex, PATIENCE_MS, Registrations, toHex } from '../cast.js';
 import type { Body, Flags, Maker } from '../cast.js';
 import { pythonPeer } from '../python.js';
+import { transport } from '../../transport.js';
 
 /** Protocol versions, as `--version` of the peers and option `version` of the facades have them. */
 export const VERSIONS = ['0.2', '0.1'] as const;
@@ -84,19 +85,19 @@ export function stage(): Stage {
   const self: Stage = {
     async broker(options) {
       const defaults = { endpoint: 'tcp://127.0.0.1:*', ...BEATS, lingerMs: 0, requestTtlMs: PATIENCE_MS };
-      const broker = keep(new MdpBroker({ ...defaults, ...options }));
+      const broker = keep(new MdpBroker({ transport, ...defaults, ...options }));
       const [endpoint] = await broker.start();
       broker.on('worker-ready', registrations.open(endpoint!));
       return { broker, endpoint: endpoint! };
     },
     async worker(options) {
-      const worker = keep(new MdpWorker({ ...BEATS, service: 'echo', handler: HANDLERS.echo, ...options }));
+      const worker = keep(new MdpWorker({ transport, ...BEATS, service: 'echo', handler: HANDLERS.echo, ...options }));
       const registered = registrations.at(options.endpoints[0]!);
       await worker.start();
       await registered;
       return worker;
     },
-    client: (options) => keep(new MdpClient({ timeoutMs: PATIENCE_MS, tries: 1, ...options })),
+    client: (options) => keep(new MdpClient({ transport, timeoutMs: PATIENCE_MS, tries: 1, ...options })),
     async pythonBroker(flags) {
       const broker = launch(pythonPeer('mdp', 'broker', { ...BEAT_FLAGS, ...flags }));
       const { endpoint } = await broker.line('listening');

@@ -10,6 +10,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { cast, PATIENCE_MS, Registrations } from '../cast.js';
 import type { Flags, Maker } from '../cast.js';
 import { pythonPeer } from '../python.js';
+import { transport } from '../../transport.js';
 
 const { launch, keep } = cast();
 const registrations = new Registrations();
@@ -52,7 +53,13 @@ async function startBroker({ broker, dialect }: Make): Promise<string> {
     return endpoint;
   }
   const own = keep(
-    new NfpBroker({ endpoint: 'tcp://127.0.0.1:*', dialect, keepaliveIntervalMs: 1000, keepaliveMultiplier: 20 }),
+    new NfpBroker({
+      transport,
+      endpoint: 'tcp://127.0.0.1:*',
+      dialect,
+      keepaliveIntervalMs: 1000,
+      keepaliveMultiplier: 20,
+    }),
   );
   const [endpoint = ''] = await own.start();
   own.on('worker-ready', registrations.open(endpoint));
@@ -67,7 +74,7 @@ async function startWorker(endpoint: string, name: string, make: Make, flags: Fl
 }
 
 function startClient(endpoint: string, { dialect, form }: Make, options: NfpClientOptions = {}): NfpClient {
-  return keep(new NfpClient({ endpoints: [endpoint], dialect, commandForm: form, ...PATIENT, ...options }));
+  return keep(new NfpClient({ transport, endpoints: [endpoint], dialect, commandForm: form, ...PATIENT, ...options }));
 }
 
 function folder(): string {

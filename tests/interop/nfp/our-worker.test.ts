@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { cast, Registrations } from '../cast.js';
 import type { Maker } from '../cast.js';
 import { pythonPeer } from '../python.js';
+import { transport } from '../../transport.js';
 
 const { launch, keep } = cast();
 const registrations = new Registrations();
@@ -58,7 +59,7 @@ async function startBroker({ broker, dialect }: Make): Promise<string> {
     registrations.openPeer(endpoint, peer);
     return endpoint;
   }
-  const own = keep(new NfpBroker({ endpoint: 'tcp://127.0.0.1:*', dialect, ...KEEPALIVES }));
+  const own = keep(new NfpBroker({ transport, endpoint: 'tcp://127.0.0.1:*', dialect, ...KEEPALIVES }));
   const [endpoint = ''] = await own.start();
   own.on('worker-ready', registrations.open(endpoint));
   return endpoint;
@@ -70,7 +71,7 @@ async function stage(make: Make) {
   const endpoint = await startBroker(make);
   const registered = registrations.at(endpoint);
   const names = { endpoints: [endpoint], service: 'sample', name: 'w1' };
-  const worker = keep(new NfpWorker({ ...names, tasks, dialect, commandForm, ...KEEPALIVES }));
+  const worker = keep(new NfpWorker({ transport, ...names, tasks, dialect, commandForm, ...KEEPALIVES }));
   await worker.start();
   await registered;
   return {

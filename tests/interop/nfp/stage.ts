@@ -6,6 +6,7 @@ import type { PeerLine, PeerProcess } from '@proj/testkit';
 import { cast, Registrations } from '../cast.js';
 import type { Flags } from '../cast.js';
 import { pythonPeer } from '../python.js';
+import { transport } from '../../transport.js';
 
 /** Keepalives in all tests: some are seen in a test, and a machine busy with other things does not count as a dead peer. */
 const KEEPALIVES = { keepaliveIntervalMs: 500, keepaliveMultiplier: 20 } as const;
@@ -57,7 +58,7 @@ export function stage(): Stage {
   const registrations = new Registrations();
   return {
     async broker(options = {}) {
-      const broker = keep(new NfpBroker({ endpoint: 'tcp://127.0.0.1:*', ...KEEPALIVES, ...options }));
+      const broker = keep(new NfpBroker({ transport, endpoint: 'tcp://127.0.0.1:*', ...KEEPALIVES, ...options }));
       const ready = brokerEvent(broker, 'worker-ready');
       const [endpoint = ''] = await broker.start();
       broker.on('worker-ready', registrations.open(endpoint));

@@ -9,6 +9,7 @@ import type { PppWorkerOptions } from '@proj/worker';
 import { BEAT_FLAGS, BEATS, cast, fromHex, PATIENCE_MS, Registrations, toHex } from '../cast.js';
 import type { Body, Cast, Flags, Maker } from '../cast.js';
 import { pythonPeer } from '../python.js';
+import { transport } from '../../transport.js';
 
 /** A client of either maker. */
 export interface Asker {
@@ -58,26 +59,30 @@ export function stage(): Stage {
     keep,
     async queue(options) {
       const ports = { frontend: 'tcp://127.0.0.1:*', backend: 'tcp://127.0.0.1:*' };
-      const queue = keep(new PppQueue({ ...ports, ...BEATS, lingerMs: 0, requestTtlMs: PATIENCE_MS, ...options }));
+      const queue = keep(
+        new PppQueue({ transport, ...ports, ...BEATS, lingerMs: 0, requestTtlMs: PATIENCE_MS, ...options }),
+      );
       const { frontend, backend } = await queue.start();
       queue.on('worker-ready', registrations.open(backend[0]!));
       return { queue, frontend: frontend[0]!, backend: backend[0]! };
     },
     async pool(options) {
       const defaults = { endpoint: 'tcp://127.0.0.1:*', ...BEATS, lingerMs: 0, timeoutMs: PATIENCE_MS };
-      const pool = keep(new PppPool({ ...defaults, ...options }));
+      const pool = keep(new PppPool({ transport, ...defaults, ...options }));
       const [endpoint] = await pool.start();
       pool.on('worker-ready', registrations.open(endpoint!));
       return { pool, endpoint: endpoint! };
     },
     async worker(options) {
-      const worker = keep(new PppWorker({ ...BEATS, reconnectMinMs: 100, handler: ({ body }) => body, ...options }));
+      const worker = keep(
+        new PppWorker({ transport, ...BEATS, reconnectMinMs: 100, handler: ({ body }) => body, ...options }),
+      );
       const registered = registrations.at(options.endpoints[0]!);
       await worker.start();
       await registered;
       return worker;
     },
-    client: (options) => keep(new LazyPirateClient({ timeoutMs: PATIENCE_MS, tries: 1, ...options })),
+    client: (options) => keep(new LazyPirateClient({ transport, timeoutMs: PATIENCE_MS, tries: 1, ...options })),
     async pythonQueue(flags) {
       const queue = launch(pythonPeer('ppp', 'queue', { ...BEAT_FLAGS, ...flags }));
       const { frontend, backend } = await queue.line('listening');

@@ -7,6 +7,7 @@ import type { PeerLine, PeerProcess } from '@proj/testkit';
 import { cast, fromHex, PATIENCE_MS, toHex } from '../cast.js';
 import type { Body, Cast, Flags, Maker } from '../cast.js';
 import { pythonPeer } from '../python.js';
+import { transport } from '../../transport.js';
 
 /** Where a queue listens. */
 export interface Ports {
@@ -89,12 +90,12 @@ export function stage(): Stage {
     async queue(options) {
       const free = 'tcp://127.0.0.1:*';
       const defaults = { receive: free, send: free, monitor: free, store: 'memory:', ackTimeoutMs: PATIENCE_MS };
-      const queue = keep(new PzqServer({ ...defaults, ...options }));
+      const queue = keep(new PzqServer({ transport, ...defaults, ...options }));
       const { receive, send, monitor } = await queue.start();
       return { queue, receive: receive[0]!, send: send[0]!, monitor: monitor[0]! };
     },
-    producer: (options) => keep(new PzqProducer({ ackTimeoutMs: PATIENCE_MS, ...options })),
-    consumer: (options) => keep(new PzqConsumer(options)),
+    producer: (options) => keep(new PzqProducer({ transport, ackTimeoutMs: PATIENCE_MS, ...options })),
+    consumer: (options) => keep(new PzqConsumer({ transport, ...options })),
     async pythonQueue(flags = {}) {
       const queue = launch(pythonPeer('pzq', 'queue', flags));
       const { receive, send } = await queue.line('listening');

@@ -1,13 +1,13 @@
 /** ZMTP in TypeScript and libzmq in another process: every pattern, both directions, both bind orders, NULL and CURVE. */
 import { connect as connectTo } from 'node:net';
 import { ROUTER_PEER } from '@proj/transport';
-import type { PortOptions } from '@proj/transport';
+import type { Peer, PortOptions } from '@proj/transport';
 import { ZmtpTransport } from '@proj/zmtp';
 import { describe, expect, it } from 'vitest';
 import { MECHANISMS, Ours, pattern, stage, TCP, told } from './stage.js';
 import type { Theirs } from './stage.js';
 
-const { transport, keep, theirs, oldDealer } = stage();
+const { transport, keep, theirs, old } = stage();
 
 const SMALL: readonly (readonly string[])[] = [['hello'], [''], ['', '', 'x', ''], ['\0\x01\x02\xff', 'a'.repeat(255)]];
 const LARGE = [[8_388_608], [255, 256, 8191, 8192, 65_536], Array.from({ length: 800 }, (_, index) => index % 300)];
@@ -54,6 +54,17 @@ describe.each(MECHANISMS)('$name', ({ name, ours: mine, theirs: flags }) => {
     const port = keep(transport.router({ ...ENOUGH, ...mine.client }));
     port.connect(await peer.endpoint());
     await converse(peer, new Ours(port));
+  });
+
+  it('a ROUTER connects to our router, and names us as we name it', async () => {
+    const port = keep(transport.router({ ...ENOUGH, ...mine.server }));
+    const connect = await port.bind(TCP);
+    const ours = new Ours(port);
+    theirs('ROUTER', { connect, echo: 1, identity: '7468656d', ...flags.client });
+    // Routers refuse what they send to somebody who is not there yet.
+    const asking = keep(new Asking(ours, { key: 'them', id: Buffer.from('them') }));
+    expect(told((await asking.answered).frames)).toEqual(['', 'again']);
+    expect(ours.messages[0]?.peer.key).toBe('them');
   });
 
   it('our dealer connects to a ROUTER', async () => {
@@ -183,7 +194,7 @@ describe.each(MECHANISMS)('$name', ({ name, ours: mine, theirs: flags }) => {
   });
 });
 
-it('PLAIN lets a client of libzmq in by name and password, and ours into libzmq', async () => {
+it('PLAIN lets a client of libzmq in by name and password', async () => {
   const plain = {
     role: 'server',
     authorize: (username: string, password: string) => username === 'name' && password === 'secret',
@@ -201,7 +212,7 @@ it('a DEALER of ZMTP 3.0, written from 23/ZMTP, is heard, answered, and sent not
   const port = keep(transport.router(BEATS));
   const connect = await port.bind(TCP);
   const ours = new Ours(port);
-  const peer = oldDealer(connect);
+  const peer = old('DEALER', { connect });
   await peer.process.line('ready');
   // A PING would end it.
   await silentPeerIsGivenUp();
@@ -217,14 +228,41 @@ it('a DEALER of ZMTP 3.0, written from 23/ZMTP, is heard, answered, and sent not
   expect(peer.process.lines('unknown')).toEqual([]);
 });
 
-/** Asks again until it is answered: a dealer that binds refuses what it sends while nobody is connected. */
+it('a SUB and a PUB of ZMTP 3.0 are told subscriptions and messages as they know them', async () => {
+  const publisher = keep(transport.publisher({ lingerMs: 0 }));
+  const connect = await publisher.bind(TCP);
+  publisher.start({ onBroken: fail });
+  const sub = old('SUB', { connect });
+  sub.send('\x01a');
+  const publishing = setInterval(() => {
+    publisher.publish(frames(['b', 'no']));
+    publisher.publish(frames(['a', 'yes']));
+  }, 20);
+  expect(await sub.heard()).toEqual(['a', 'yes']);
+  clearInterval(publishing);
+
+  const pub = old('PUB', { bind: TCP });
+  const port = keep(transport.subscriber());
+  port.subscribe(Buffer.from('a'));
+  port.connect(await pub.endpoint());
+  const heard = new Promise<Uint8Array[]>((resolve) => {
+    port.start({ onMessage: resolve, onRejected: () => undefined, onBroken: fail });
+  });
+  expect(await pub.heard()).toEqual(['\x01a']);
+  pub.send('b', 'no');
+  pub.send('a', 'yes');
+  expect(told(await heard)).toEqual(['a', 'yes']);
+  expect([...sub.process.lines('unknown'), ...pub.process.lines('unknown')]).toEqual([]);
+});
+
+/** Asks again until it is answered: sockets that bind refuse what they send while nobody is connected. */
 class Asking {
-  readonly answered: Promise<unknown>;
+  readonly answered: ReturnType<Ours['heard']>;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(ours: Ours) {
+  constructor(ours: Ours, peer: Peer = ROUTER_PEER) {
     this.#timer = setInterval(() => {
-      if (ours.messages.length === 0) ours.port.send(ROUTER_PEER, frames(['', 'again']));
+      if (ours.messages.length === 0) ours.port.send(peer, frames(['', 'again']));
     }, 20);
     this.answered = ours.heard();
   }

@@ -140,6 +140,6 @@ export function stage() {
       return port;
     },
     theirs: (type: string, options: Flags) => new Theirs(launch(pythonPeer('zmtp', 'socket', { type, ...options }))),
-    oldDealer: (connect: string) => new Theirs(launch(pythonPeer('zmtp', 'raw30', { connect }))),
+    old: (type: string, options: Flags) => new Theirs(launch(pythonPeer('zmtp', 'raw30', { type, ...options }))),
   };
 }

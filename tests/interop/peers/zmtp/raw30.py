@@ -1,8 +1,8 @@
-"""A DEALER of ZMTP 3.0 made of bytes, written from 23/ZMTP: NULL, no heartbeats, and it ends at the first command it does not know.
+"""A socket of ZMTP 3.0 made of bytes, written from 23/ZMTP: NULL, no heartbeats, and it ends at the first command it does not know.
 
     {"do": "send", "frames": ["6869"]}
 
-Every message that comes is told as {"msg": "heard", "frames": [...]} and sent back.
+Every message that comes is told as {"msg": "heard", "frames": [...]}; a DEALER sends it back. With --bind it waits for one connection.
 """
 
 import argparse
@@ -14,8 +14,12 @@ import sys
 from speech import STDIN, Commands, frames_of, say
 
 GREETING = b"\xff" + bytes(8) + b"\x7f" + b"\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
-READY = b"\x05READY" + b"\x0bSocket-Type" + struct.pack(">I", 6) + b"DEALER" + b"\x08Identity" + struct.pack(">I", 3) + b"old"
+READY = b"\x05READY"
 MORE, LONG, COMMAND = 1, 2, 4
+
+
+def property_of(name, value):
+    return bytes([len(name)]) + name + struct.pack(">I", len(value)) + value
 
 
 def frame(flags, body):
@@ -29,8 +33,9 @@ def message(frames):
 
 
 class Connection:
-    def __init__(self, host, port):
-        self.socket = socket.create_connection((host, port))
+    def __init__(self, connected, kind):
+        self.socket = connected
+        self.kind = kind
         self.buffer = b""
         self.parts = []
 
@@ -54,7 +59,8 @@ class Connection:
         greeting = self.exactly(64)
         assert greeting[0] == 0xFF and greeting[9] == 0x7F and greeting[10] >= 3, greeting
         assert greeting[12:32] == b"NULL".ljust(20, b"\0"), greeting
-        self.socket.sendall(frame(COMMAND, READY))
+        identity = property_of(b"Identity", b"old") if self.kind == "DEALER" else b""
+        self.socket.sendall(frame(COMMAND, READY + property_of(b"Socket-Type", self.kind.encode()) + identity))
         flags, body = self.read_frame()
         assert flags == COMMAND and body.startswith(b"\x05READY"), (flags, body)
         say("ready")
@@ -69,14 +75,26 @@ class Connection:
             return
         frames, self.parts = self.parts, []
         say("heard", frames=frames)
-        self.socket.sendall(message(frames))
+        if self.kind == "DEALER":
+            self.socket.sendall(message(frames))
+
+
+def open_connection(options):
+    if options.connect:
+        host, port = options.connect.removeprefix("tcp://").rsplit(":", 1)
+        return socket.create_connection((host, int(port)))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        say("listening", endpoint="tcp://127.0.0.1:%d" % server.getsockname()[1])
+        return server.accept()[0]
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--connect")
-    host, port = parser.parse_args().connect.removeprefix("tcp://").rsplit(":", 1)
-    connection = Connection(host, int(port))
+    for name in ("connect", "bind"):
+        parser.add_argument("--" + name)
+    parser.add_argument("--type", default="DEALER")
+    options = parser.parse_args()
+    connection = Connection(open_connection(options), options.type)
     connection.shake()
     commands = Commands()
     selector = selectors.DefaultSelector()

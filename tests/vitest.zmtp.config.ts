@@ -1,0 +1,11 @@
+// The tests with other processes once more, our side on @proj/zmtp. What has no sockets, or both kinds in any case, is not repeated.
+import { mergeConfig } from 'vitest/config';
+import { project } from '../vitest.shared.js';
+
+export default mergeConfig(project('tests on zmtp'), {
+  test: {
+    env: { PROJ_TRANSPORT: 'zmtp' },
+    include: ['{chaos,interop}/**/*.test.ts'],
+    exclude: ['interop/zmtp/**', 'interop/pzq/postgres*.test.ts', 'chaos/pzq/{folder,full-disk}.test.ts'],
+  },
+});
