@@ -68,7 +68,7 @@ function assertOpen(open: OpenJobs, running: Set<Job>): void {
   let size = 0;
   for (const job of open.values()) {
     check(job.holder === open && !running.has(job), 'a job is at one worker');
-    check(job.attempts > 0 && !job.place.waiting, 'a running job was dispatched and waits nowhere');
+    check(job.attempts > 0 && !job.place.linked, 'a running job was dispatched and waits nowhere');
     check(open.findLatest(job.id) !== undefined && open.find(job.id) !== undefined, 'an open job is found by its id');
     running.add(job);
     size++;

@@ -1,7 +1,6 @@
 /** EventMQ broker: jobs that are open, and who has them. Books only, no protocol decisions. */
 import type { EmqpReadHeaders, EmqpRequest } from '@proj/frames/emqp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
-import { Place } from '../parts/fair-queue.js';
 import { Link, LinkedList } from '../parts/linked-list.js';
 import type { EmqpParty } from './effects.js';
 import type { Leaver } from './peers.js';
@@ -30,7 +29,7 @@ export class Job {
   waitingSince = 0;
   /** Where it is open; `undefined` while it waits. */
   holder: OpenJobs | undefined;
-  readonly place = new Place<Job>(this);
+  readonly place = new Link<Job>(this);
   readonly open = new Link<Job>(this);
   readonly plain = new Link<Job>(this);
   /** Rule 10: until when the result finds its way. */

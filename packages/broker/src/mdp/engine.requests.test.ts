@@ -37,6 +37,40 @@ describe('rules 4 and 5: names and bodies', () => {
   });
 });
 
+describe('objects of requests that ended', () => {
+  it('serve others, and change nothing of what came in and went out before', () => {
+    const bodies: Uint8Array[][] = [[Uint8Array.of(1)], [Uint8Array.of(2), Uint8Array.of(3)], [Uint8Array.of(4)]];
+    const asked = bodies.map((body) => [...body]);
+    broker.ready('w1');
+    const sent = bodies.map((body) => {
+      const command = { kind: 'client-request', version: '0.2', service: 'echo', body } as const;
+      const effects = broker.engine.step(
+        { kind: 'message', peer: { key: 'c1', id: Uint8Array.of(99, 49) }, command },
+        0,
+      );
+      broker.final('w1', 'c1', 'done');
+      return effects.flatMap((effect) =>
+        effect.kind === 'send' && 'body' in effect.command ? [effect.command.body] : [],
+      );
+    });
+    expect(sent).toEqual(asked.map((body) => [body]));
+    expect(bodies).toEqual(asked);
+  });
+
+  it('serve others as new ones: with all attempts, whatever the last had used of them', () => {
+    broker = new BrokerUnderTest({ maxAttempts: 2 });
+    broker.request('c1', 'poison');
+    for (const name of ['w1', 'w2']) {
+      broker.ready(name);
+      broker.gone(name);
+    }
+    broker.request('c2', 'good');
+    broker.ready('w3');
+    broker.gone('w3');
+    expect(broker.ready('w4')).toEqual(['worker-ready w4 echo', '-> w4 REQUEST c2 "good"']);
+  });
+});
+
 describe('rule 14: the job of a lost worker', () => {
   it('rule 14: goes to the front of the queue', () => {
     broker.ready('w1');

@@ -79,7 +79,7 @@ function assertServices(known: Set<Service>, services: Services): Set<Request> {
     check(service.queue.size === 0 || service.idle.size === 0, 'nobody waits while a worker is idle');
     const before = waiting.size;
     for (const request of service.queue.values()) {
-      check(request.service === service && request.place.waiting, 'a waiting request is in its own service’s queue');
+      check(request.service === service && request.place.linked, 'a waiting request is in its own service’s queue');
       waiting.add(request);
     }
     check(waiting.size - before === service.queue.size, 'a queue counts its requests');

@@ -11,7 +11,7 @@ import { framingOf } from './framing.js';
 import type { MdpBrokerSettings } from './options.js';
 import type { Output } from './output.js';
 import { collect, discardCollected, joinCollected } from './partials.js';
-import { Request } from './requests.js';
+import { type Request, Requests } from './requests.js';
 import type { Service } from './services.js';
 import type { Worker } from './workers.js';
 
@@ -20,6 +20,7 @@ export class Jobs {
   readonly #settings: MdpBrokerSettings;
   readonly #books: Books;
   readonly #out: Output;
+  readonly #requests = new Requests();
   readonly #perhapsEmpty: Service[] = [];
   #open = 0;
 
@@ -46,7 +47,7 @@ export class Jobs {
     }
     const client = known.client ?? clients.add(peer);
     const service = known.service ?? services.add(command.version, command.service);
-    const request = new Request(client, service, framingOf(command), command.body, cost);
+    const request = this.#requests.open(client, service, framingOf(command), command.body, cost);
     client.requests.pushBack(request.owed);
     this.#open++;
     this.#out.counters.requests++;
@@ -104,7 +105,7 @@ export class Jobs {
     if (client === undefined) return;
     this.#books.clients.leave(client);
     for (const request of client.requests.values()) {
-      if (request.place.waiting) this.abandon(request, 'client-gone');
+      if (request.place.linked) this.abandon(request, 'client-gone');
     }
   }
 
@@ -166,7 +167,8 @@ export class Jobs {
     this.#out.counters.dispatches++;
     const { version, leadingEmpty } = worker.framing;
     const client = request.client.peer.id;
-    this.#out.send(worker.peer, { kind: 'worker-request', version, leadingEmpty, client, body: request.body });
+    const body = request.body.slice();
+    this.#out.send(worker.peer, { kind: 'worker-request', version, leadingEmpty, client, body });
   }
 
   #lossOf(request: Request): MdpRequestLoss | undefined {
@@ -204,5 +206,6 @@ export class Jobs {
     this.#books.bytes.give(request.cost);
     request.client.requests.remove(request.owed);
     this.#books.clients.tidy(request.client);
+    this.#requests.close(request);
   }
 }

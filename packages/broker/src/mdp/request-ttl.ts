@@ -5,7 +5,7 @@
  * A change concerns every waiting request of the service, yet costs O(1): those that waited before it share one deadline,
  * the service's; those that come after it have their own. A number on both sides tells them apart.
  */
-import { type Deadline, DeadlineList } from '@proj/heartbeat';
+import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Request } from './requests.js';
 import type { Service } from './services.js';
 
@@ -40,12 +40,15 @@ export class RequestTtl {
   /** The request has joined its service's queue. */
   start(request: Request, now: number): void {
     request.situation = request.service.situation;
-    this.#limitOf(request.service)?.requests.renew(request.patience, now);
+    const limit = this.#limitOf(request.service);
+    if (limit !== undefined) limit.requests.renew((request.patience ??= new Deadline(request)), now);
   }
 
   /** The request has left the queue. */
   stop(request: Request): void {
-    for (const limit of this.#limits) limit.requests.remove(request.patience);
+    const { patience } = request;
+    if (patience === undefined) return;
+    for (const limit of this.#limits) limit.requests.remove(patience);
   }
 
   /** The service has got its first worker or lost its last. */
@@ -87,7 +90,7 @@ export class RequestTtl {
   /** Deadlines that stand, for invariants. */
   *values(): IterableIterator<Deadline<Request> | Deadline<Service>> {
     for (const limit of this.#limits) {
-      for (const request of limit.requests.values()) yield request.patience;
+      for (const { patience } of limit.requests.values()) if (patience !== undefined) yield patience;
       for (const service of limit.services.values()) yield service.patience;
     }
   }

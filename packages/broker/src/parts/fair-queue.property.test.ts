@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { it } from 'vitest';
-import { FairQueue, Place } from './fair-queue.js';
+import { FairQueue } from './fair-queue.js';
+import { Link } from './linked-list.js';
 
 interface Entry {
   readonly client: string;
@@ -48,11 +49,11 @@ it('behaves as a queue per client, served in turn, behind a front', () => {
     fc.property(fc.array(action, { maxLength: 120 }), fc.integer({ min: 1, max: 12 }), (actions, max) => {
       const queue = new FairQueue<Entry>(max);
       const model = new Model();
-      const places: Place<Entry>[] = [];
-      let last: Place<Entry> | undefined;
+      const places: Link<Entry>[] = [];
+      let last: Link<Entry> | undefined;
       for (const step of actions) {
         if (step.kind === 'push') {
-          const place = new Place<Entry>({ client: step.client, number: places.length });
+          const place = new Link<Entry>({ client: step.client, number: places.length });
           places.push(place);
           const room = model.size < max;
           if (queue.push(place, step.client) !== room) throw new Error('bound not kept');

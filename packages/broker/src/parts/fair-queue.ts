@@ -4,34 +4,14 @@
  */
 import { Link, LinkedList } from './linked-list.js';
 
-/** The place of one value in at most one {@link FairQueue}; the queue's handle for removing it from the middle. */
-export class Place<Value> {
-  /** @internal */
-  readonly link: Link<Place<Value>>;
-  /** @internal The lane it waits in; `undefined` in the front. */
-  lane: Lane<Value> | undefined;
-  readonly value: Value;
-
-  constructor(value: Value) {
-    this.value = value;
-    this.link = new Link<Place<Value>>(this);
-  }
-
-  /** True while the value waits in a queue. */
-  get waiting(): boolean {
-    return this.link.linked;
-  }
-}
-
 /** What one client has waiting. Exists only while it is not empty. */
-class Lane<Value> {
-  readonly places = new LinkedList<Place<Value>>();
-  readonly turn: Link<Lane<Value>>;
+class Lane<Value> extends LinkedList<Value> {
+  readonly turn = new Link<Lane<Value>>(this);
   readonly client: string;
 
   constructor(client: string) {
+    super();
     this.client = client;
-    this.turn = new Link<Lane<Value>>(this);
   }
 }
 
@@ -41,7 +21,7 @@ class Lane<Value> {
  */
 export class FairQueue<Value> {
   readonly max: number;
-  readonly #front = new LinkedList<Place<Value>>();
+  readonly #front = new LinkedList<Value>();
   readonly #lanes = new Map<string, Lane<Value>>();
   readonly #turns = new LinkedList<Lane<Value>>();
   #size = 0;
@@ -66,45 +46,46 @@ export class FairQueue<Value> {
   }
 
   /** Puts the value behind everything else of that client, or returns false when the queue is full. */
-  push(place: Place<Value>, client: string): boolean {
+  push(link: Link<Value>, client: string): boolean {
     if (this.full) return false;
-    const lane = this.#lanes.get(client) ?? this.#open(client);
-    lane.places.pushBack(place.link);
-    place.lane = lane;
+    (this.#lanes.get(client) ?? this.#open(client)).pushBack(link);
     this.#size++;
     return true;
   }
 
   /** Puts the value before everything but earlier calls of this method. Never refused. */
-  pushFront(place: Place<Value>): void {
-    this.#front.pushBack(place.link);
+  pushFront(link: Link<Value>): void {
+    this.#front.pushBack(link);
     this.#size++;
   }
 
   /** Takes the next value: the front first, then the client whose turn it is; `undefined` when nothing waits. */
   shift(): Value | undefined {
-    const place = this.#front.first ?? this.#turns.first?.places.first;
-    if (place === undefined) return undefined;
-    const lane = place.lane;
-    this.remove(place);
-    if (lane !== undefined && this.#turns.size > 1 && this.#turns.remove(lane.turn)) this.#turns.pushBack(lane.turn);
-    return place.value;
+    const lane = this.#front.size === 0 ? this.#turns.first : undefined;
+    const list = lane ?? this.#front;
+    if (list.size === 0) return undefined;
+    const value = list.shift();
+    this.#size--;
+    if (lane === undefined) return value;
+    if (lane.size === 0) this.#close(lane);
+    else if (this.#turns.size > 1 && this.#turns.remove(lane.turn)) this.#turns.pushBack(lane.turn);
+    return value;
   }
 
   /** Takes a value out of the middle and tells whether it was here. */
-  remove(place: Place<Value>): boolean {
-    const lane = place.lane;
-    if (!(lane === undefined ? this.#front : lane.places).remove(place.link)) return false;
-    place.lane = undefined;
+  remove(link: Link<Value>): boolean {
+    const lane = link.list instanceof Lane ? (link.list as Lane<Value>) : undefined;
+    const list = lane === undefined ? this.#front : this.#lanes.get(lane.client);
+    if (list?.remove(link) !== true) return false;
     this.#size--;
-    if (lane?.places.size === 0) this.#close(lane);
+    if (lane?.size === 0) this.#close(lane);
     return true;
   }
 
   /** Everything that waits: the front, then client by client. The value just yielded may be removed meanwhile, no other. */
   *values(): IterableIterator<Value> {
-    for (const place of this.#front.values()) yield place.value;
-    for (const lane of this.#turns.values()) for (const place of lane.places.values()) yield place.value;
+    yield* this.#front.values();
+    for (const lane of this.#turns.values()) yield* lane.values();
   }
 
   #open(client: string): Lane<Value> {

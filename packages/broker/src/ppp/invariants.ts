@@ -107,7 +107,7 @@ function assertWaiting<Asked extends Request>({ queue, idle }: Books<Asked>): Se
   check(waiting.size === queue.size, 'the queue counts its requests');
   check(queue.size === 0 || idle.size === 0, 'nobody waits while a worker is idle');
   for (const request of waiting) {
-    check(request.place.waiting, 'a waiting request knows that it waits');
+    check(request.place.linked, 'a waiting request knows that it waits');
     check(request.abandoned === undefined, 'nothing waits that nobody waits for');
   }
   return waiting;
