@@ -41,6 +41,10 @@ describe('the handshake of PLAIN', () => {
     expect(dealer.story).toEqual(['failed refused']);
   });
 
+  it('fails for the ERROR of libzmq 4.3.4, whose name is damaged', () => {
+    expect(client().receive(GREETING('01'), '04095e52524f5203343030').story).toEqual(['failed malformed']);
+  });
+
   it.each([
     ['without a password', '040b0548454c4c4f046e616d65'],
     ['that is cut short', '040f0548454c4c4f046e616d6504706173'],
