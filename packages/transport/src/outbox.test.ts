@@ -32,7 +32,7 @@ class Host {
     const text = `${to.key}:${Buffer.concat(frames).toString()}`;
     this.attempts.push(text);
     if (!this.deferred) return this.#outcome(to, text);
-    if (this.#underWay.length > 0) throw new Error('two attempts at once');
+    if (this.#underWay.some(([{ key }]) => key === to.key)) throw new Error('two attempts for one peer at once');
     this.#underWay.push([to, text]);
     return undefined;
   }
@@ -42,7 +42,7 @@ class Host {
     this.onReport?.(to);
   }
 
-  /** Settles the attempt under way; false when there is none. */
+  /** Settles the oldest attempt under way; false when there is none. */
   settleOne(outbox: Outbox): boolean {
     const attempt = this.#underWay.shift();
     if (attempt === undefined) return false;
@@ -76,17 +76,31 @@ describe('Outbox', () => {
     expect(outbox.pending).toBe(0);
   });
 
-  it('has one attempt under way and keeps the order of the rest', () => {
+  it('has one attempt per peer under way and keeps the order of the rest', () => {
     const { host, outbox, send } = setUp();
     host.deferred = true;
-    send(A, '1', '2');
-    send(B, '3');
+    send(A, '1');
+    send(B, '2');
+    send(A, '3');
+    send(B, '4');
 
-    expect(host.attempts).toEqual(['a:1']);
-    expect(outbox.pending).toBe(3);
+    expect(host.attempts).toEqual(['a:1', 'b:2']);
+    expect(outbox.pending).toBe(4);
     while (host.settleOne(outbox));
-    expect(host.sent).toEqual(['a:1', 'a:2', 'b:3']);
+    expect(host.sent).toEqual(['a:1', 'b:2', 'a:3', 'b:4']);
     expect(outbox.pending).toBe(0);
+  });
+
+  it('has sixteen attempts under way at most', () => {
+    const { host, outbox, send } = setUp();
+    host.deferred = true;
+    for (let index = 0; index < 40; index++) send(peer(index.toString()), 'x');
+    expect(host.attempts).toHaveLength(16);
+    host.settleOne(outbox);
+    expect(host.attempts).toHaveLength(17);
+    while (host.settleOne(outbox));
+
+    expect(host.sent).toEqual(Array.from({ length: 40 }, (_, index) => `${index}:x`));
   });
 
   it('takes 5,000 messages in one go without growing the stack', () => {
@@ -205,7 +219,7 @@ describe('Outbox', () => {
       expect(host.clock.armed).toBe(1);
     });
 
-    it('waits with its new attempt for the one under way', () => {
+    it('tries it again beside those under way for others', () => {
       const { host, outbox, send } = setUp();
       host.full.add('a');
       send(A, '1');
@@ -213,7 +227,7 @@ describe('Outbox', () => {
       host.deferred = true;
       send(B, '2');
       host.clock.advance(10);
-      expect(host.attempts).toEqual(['a:1', 'b:2']);
+      expect(host.attempts).toEqual(['a:1', 'b:2', 'a:1']);
       while (host.settleOne(outbox));
 
       expect(host.sent).toEqual(['b:2', 'a:1']);

@@ -1,6 +1,6 @@
 /**
- * What a socket has been given and the transport has not yet taken: one attempt at a time, order per peer kept, a peer that
- * does not read delays nobody else. See docs/adr/0002-congestion-is-parked-by-the-port.md. Holds no socket and no policy.
+ * What a socket has been given and the transport has not yet taken: one attempt per peer at a time, order per peer kept, a peer
+ * that does not read delays nobody else. See docs/adr/0002-congestion-is-parked-by-the-port.md. Holds no socket and no policy.
  */
 import type { Clock, Timer } from '@proj/heartbeat';
 import { Fifo } from './fifo.js';
@@ -9,6 +9,8 @@ import type { Peer, UndeliverableReason } from './port.js';
 
 const FIRST_RETRY_MS = 10;
 const LONGEST_RETRY_MS = 200;
+/** Attempts whose outcomes are still to be told: as many as a message of a peer causes, and so few that looking through them costs nothing. */
+const ATTEMPTS_MAX = 16;
 
 /** How one attempt to hand over a message ended. */
 export type SendOutcome = 'sent' | UndeliverableReason;
@@ -16,7 +18,10 @@ export type SendOutcome = 'sent' | UndeliverableReason;
 /** What an outbox needs of its socket. */
 export interface OutboxHost {
   readonly clock: Clock;
-  /** Tries to hand over one message. Returns the outcome, or `undefined` when {@link Outbox.settle} will tell it. */
+  /**
+   * Tries to hand over one message. Returns the outcome, or `undefined` when {@link Outbox.settle} will tell it, never before
+   * this has returned. Messages to other peers may be tried meanwhile.
+   */
   transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined;
   onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void;
   /** The transport has taken the message over. Absent while nobody listens. */
@@ -37,10 +42,20 @@ interface Message {
   readonly bytes: number;
 }
 
+/** A message that is being tried. */
+interface Attempt {
+  readonly peer: Peer;
+  readonly frames: readonly Uint8Array[];
+  /** Where it is the head. */
+  readonly lane: Lane | undefined;
+}
+
 /** The waiting messages of one congested peer, oldest first. Without a timer it is on its turn or being tried. */
 class Lane {
   readonly peer: Peer;
   readonly messages = new Fifo<Message>();
+  /** True while its head is being tried. */
+  trying = false;
   bytes = 0;
   retryMs = FIRST_RETRY_MS;
   timer: Timer | undefined;
@@ -52,8 +67,8 @@ class Lane {
 }
 
 /**
- * Bounded outbox of one socket. A message goes to {@link OutboxHost.transmit} at once when no attempt is under way, else in
- * its turn. After `congested` the peer's messages are parked: tried again after 10 ms, doubling to 200 ms, or when
+ * Bounded outbox of one socket. A message goes to {@link OutboxHost.transmit} at once when nothing waits and no attempt for its
+ * peer is under way, else in its turn. After `congested` the peer's messages are parked: tried again after 10 ms, doubling to 200 ms, or when
  * {@link resume} is called; messages to others overtake them. At a bound the message and whatever is parked for the same
  * peer are reported undeliverable as `congested`, oldest first; with a `peerQueueMax` of 0 that is at once.
  */
@@ -66,10 +81,10 @@ export class Outbox {
   #waiting = 0;
   #waitingBytes = 0;
   #pending = 0;
+  /** Oldest first, one per peer. */
+  readonly #attempts: Attempt[] = [];
+  /** True while turns are given and outcomes dealt with, which may cause messages: those wait. */
   #busy = false;
-  #peer: Peer | undefined;
-  #frames: readonly Uint8Array[] | undefined;
-  #lane: Lane | undefined;
   #closing: Promise<void> | undefined;
   #stopped = false;
   #onStop: (() => void) | undefined;
@@ -102,18 +117,22 @@ export class Outbox {
     assertFrames(frames);
     if (this.#closing !== undefined || this.#stopped) return;
     this.#pending++;
-    if (this.#busy) {
+    if (this.#busy || this.#turns.length > 0 || this.#mustWait(peer)) {
       this.#wait(peer, frames);
       return;
     }
     this.#busy = true;
-    if (this.#offer(peer, frames)) this.#pump();
+    this.#offer(peer, frames);
+    this.#pump();
   }
 
-  /** Tells the outcome of the attempt under way. */
+  /** Tells the outcome of the oldest attempt under way. */
   settle(outcome: SendOutcome): void {
     if (this.#stopped) return;
-    this.#conclude(outcome);
+    const attempt = this.#attempts.shift();
+    if (attempt === undefined) throw new Error(`outcome ${outcome} without an attempt`);
+    this.#busy = true;
+    this.#conclude(attempt, outcome);
     this.#pump();
   }
 
@@ -157,54 +176,55 @@ export class Outbox {
     this.#onStop?.();
   }
 
+  /** Gives turns until none is left, or the next one must wait for an outcome. */
   #pump(): void {
-    while (!this.#stopped) {
-      const turn = this.#turns.shift();
-      if (turn === undefined) {
-        this.#busy = false;
-        if (this.#pending === 0 && this.#closing !== undefined) this.stop();
-        return;
-      }
-      if (!(turn instanceof Lane ? this.#tryLane(turn) : this.#tryMessage(turn))) return;
+    this.#busy = true;
+    for (let turn = this.#turns.peek(); turn !== undefined && !this.#stopped; turn = this.#turns.peek()) {
+      if (this.#mustWait(turn.peer)) break;
+      this.#turns.shift();
+      if (turn instanceof Lane) this.#tryLane(turn);
+      else this.#tryMessage(turn);
     }
+    this.#busy = false;
+    if (this.#pending === 0 && this.#closing !== undefined) this.stop();
   }
 
-  #tryMessage({ peer, frames, bytes }: Message): boolean {
+  /** Two attempts for a peer at once could change places: the first refused, the second taken. */
+  #mustWait({ key }: Peer): boolean {
+    const attempts = this.#attempts;
+    if (attempts.length === ATTEMPTS_MAX) return true;
+    for (let index = 0; index < attempts.length; index++) if (attempts[index]?.peer.key === key) return true;
+    return false;
+  }
+
+  #tryMessage({ peer, frames, bytes }: Message): void {
     this.#waiting--;
     this.#waitingBytes -= bytes;
-    return this.#offer(peer, frames);
+    this.#offer(peer, frames);
   }
 
   /** The head stays in its lane until the outcome is known; a lane lost meanwhile is empty. */
-  #tryLane(lane: Lane): boolean {
+  #tryLane(lane: Lane): void {
     const head = lane.messages.peek();
-    return head === undefined || this.#attempt(head.peer, head.frames, lane);
+    if (head === undefined) return;
+    lane.trying = true;
+    this.#attempt({ peer: head.peer, frames: head.frames, lane });
   }
 
-  /** Like the other steps, false when the pump must wait for {@link settle}. */
-  #offer(peer: Peer, frames: readonly Uint8Array[]): boolean {
+  #offer(peer: Peer, frames: readonly Uint8Array[]): void {
     const lane = this.#parked.size === 0 ? undefined : this.#parked.get(peer.key);
-    if (lane === undefined) return this.#attempt(peer, frames, undefined);
-    this.#park(lane, peer, frames);
-    return true;
+    if (lane === undefined) this.#attempt({ peer, frames, lane });
+    else this.#park(lane, peer, frames);
   }
 
-  #attempt(peer: Peer, frames: readonly Uint8Array[], lane: Lane | undefined): boolean {
-    this.#peer = peer;
-    this.#frames = frames;
-    this.#lane = lane;
-    const outcome = this.#host.transmit(peer, frames);
-    if (outcome === undefined) return false;
-    this.#conclude(outcome);
-    return true;
+  #attempt(attempt: Attempt): void {
+    const outcome = this.#host.transmit(attempt.peer, attempt.frames);
+    if (outcome === undefined) this.#attempts.push(attempt);
+    else this.#conclude(attempt, outcome);
   }
 
-  #conclude(outcome: SendOutcome): void {
-    const peer = this.#peer;
-    const frames = this.#frames;
-    const lane = this.#lane;
-    if (peer === undefined || frames === undefined) throw new Error(`outcome ${outcome} without an attempt`);
-    this.#peer = this.#frames = this.#lane = undefined;
+  #conclude({ peer, frames, lane }: Attempt, outcome: SendOutcome): void {
+    if (lane !== undefined) lane.trying = false;
     if (lane !== undefined && !lane.lost) this.#concludeLane(lane, peer, frames, outcome);
     else if (outcome === 'sent') this.#confirm(peer, frames);
     else if (outcome === 'congested' && lane === undefined) this.#congest(peer, frames);
@@ -242,9 +262,7 @@ export class Outbox {
     lane.timer?.cancel();
     lane.timer = undefined;
     this.#turns.push(lane);
-    if (this.#busy) return;
-    this.#busy = true;
-    this.#pump();
+    if (!this.#busy) this.#pump();
   }
 
   #wait(peer: Peer, frames: readonly Uint8Array[]): void {
@@ -285,7 +303,7 @@ export class Outbox {
     lane.lost = true;
     lane.timer?.cancel();
     lane.timer = undefined;
-    if (lane === this.#lane) this.#takeHead(lane);
+    if (lane.trying) this.#takeHead(lane);
     for (let message = this.#takeHead(lane); message !== undefined; message = this.#takeHead(lane))
       this.#report(message.peer, message.frames, reason);
   }

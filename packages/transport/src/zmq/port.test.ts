@@ -18,16 +18,19 @@ function say(port: ZmqPort, to: typeof A, text: string): void {
 }
 
 describe('sending', () => {
-  it('S1: never has two sends under way', async () => {
+  it('S1: never has two sends to one peer under way', async () => {
     const { socket, port, journal } = fakePort();
     for (let index = 0; index < 3; index++) say(port, A, index.toString());
+    say(port, B, '3');
     expect(socket.sent).toHaveLength(1);
     await socket.settleSend();
     expect(socket.sent).toHaveLength(2);
     await socket.settleSend();
+    expect(socket.sent).toHaveLength(4);
+    await socket.settleSend();
     await socket.settleSend();
 
-    expect(socket.sent.map(([, body]) => String(body))).toEqual(['0', '1', '2']);
+    expect(socket.sent.map(([, body]) => String(body))).toEqual(['0', '1', '2', '3']);
     expect(journal.lines).toEqual([]);
   });
 

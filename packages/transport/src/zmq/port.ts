@@ -107,13 +107,16 @@ export class ZmqPort implements SocketPort, OutboxHost {
     return (this.#closing ??= this.#close(lingerMs));
   }
 
-  /** @internal Called by the outbox. */
+  /**
+   * @internal Called by the outbox. A router with a send timeout of 0 has done with the message when the call returns, so that the
+   * outcomes are told in the order of the calls; a dealer has one peer, and so one send at a time.
+   */
   transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined {
     try {
       const message = this.#routes ? addressed(peer, frames) : frames;
       this.#socket.send(message as Uint8Array[]).then(this.#onTaken, this.#onRefused);
     } catch (error) {
-      // Thrown in the call itself only for what we did wrong: two sends at once, or one on a closed socket.
+      // Thrown in the call itself only for what we did wrong: two sends of a dealer at once, or one on a closed socket.
       this.#break(error);
     }
     return undefined;

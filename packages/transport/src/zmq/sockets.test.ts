@@ -66,6 +66,26 @@ async function spawnDealer(router: Station): Promise<ChildProcess> {
 }
 
 describe('a router with slow and lost peers', () => {
+  it('S1: takes what it is given in one turn for many peers, each in order, and reports what has no route', async () => {
+    const router = await startRouter();
+    const present: { dealer: Dealer; peer: Peer }[] = [];
+    for (let index = 0; index < 20; index++) present.push(await startDealer(router));
+    const texts = ['1', '2', '3'];
+    for (const text of texts) {
+      for (const [index, { peer }] of present.entries()) {
+        router.say(peer, text);
+        router.say({ key: `absent ${index}`, id: Buffer.from(`absent ${index}`) }, `${text} of ${index}`);
+      }
+    }
+    for (const { dealer } of present)
+      for (const text of texts) expect(String(await dealer.receive())).toBe(text);
+    while (router.port.pending > 0) await new Promise((resolve) => setImmediate(resolve));
+
+    expect(router.undeliverable.map(({ frames }) => String(frames[0]))).toEqual(
+      texts.flatMap((text) => present.map((_, index) => `${text} of ${index}`)),
+    );
+  });
+
   it('S3: is not held up by a peer that has vanished', async () => {
     const router = await startRouter();
     const { dealer: lost, peer: lostPeer } = await startDealer(router);

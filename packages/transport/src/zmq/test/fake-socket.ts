@@ -37,7 +37,7 @@ export class FakeSocket {
   /** When set, a closed socket is let go of only by {@link letGo}. */
   lingers = false;
   readonly #over = deferred<undefined>();
-  #sending: Deferred<void> | undefined;
+  readonly #sending: Deferred<void>[] = [];
   #receiving: Deferred<Buffer[]> | undefined;
 
   /** None, until libzmq is done with it. */
@@ -57,10 +57,10 @@ export class FakeSocket {
 
   send(frames: readonly Uint8Array[]): Promise<void> {
     if (this.throwOnSend !== undefined) throw this.throwOnSend;
-    if (this.#sending !== undefined) throw errno('EBUSY');
     this.sent.push(frames);
-    this.#sending = deferred();
-    return this.#sending.promise;
+    const sending: Deferred<void> = deferred();
+    this.#sending.push(sending);
+    return sending.promise;
   }
 
   receive(): Promise<Buffer[]> {
@@ -78,10 +78,9 @@ export class FakeSocket {
     if (!this.lingers) this.letGo();
   }
 
-  /** Ends the `send` under way and lets the port take note. */
+  /** Ends the oldest `send` under way and lets the port take note. */
   async settleSend(code?: string): Promise<void> {
-    const sending = this.#sending;
-    this.#sending = undefined;
+    const sending = this.#sending.shift();
     if (code === undefined) sending?.resolve();
     else sending?.reject(errno(code));
     await turn();
