@@ -8,8 +8,6 @@ export type Describe = (event: MessageEvent) => string;
 
 const showBytes: Describe = ({ frames }) => frames.map((frame) => printable(frame, 24)).join(' ');
 
-const BLOCK_BYTES = 65_536;
-
 interface Entry {
   readonly now: number;
   readonly event: NetworkEvent | string;
@@ -18,9 +16,6 @@ interface Entry {
 /** Records every event of a run; keeps the last `max` of them for the report of a failure. */
 export class Trace {
   readonly #hash = createHash('sha256');
-  /** What is not in the hash yet: a hash takes much at once faster than little often. */
-  readonly #block = Buffer.allocUnsafe(BLOCK_BYTES);
-  #filled = 0;
   readonly #max: number;
   readonly #describe: Describe;
   #entries: Entry[] = [];
@@ -49,7 +44,6 @@ export class Trace {
 
   /** Two runs with the same hash had the same events at the same times. */
   get hash(): string {
-    this.#flush();
     return this.#hash.copy().digest('hex');
   }
 
@@ -61,31 +55,11 @@ export class Trace {
   }
 
   #digest(now: number, event: NetworkEvent | string): void {
-    if (typeof event === 'string') this.#write(`${now} ${event}\n`);
+    if (typeof event === 'string') this.#hash.update(`${now} ${event}\n`);
     else if ('frames' in event) {
-      this.#write(`${now} ${event.process} ${event.kind} ${event.peer.key} ${event.frames.length}\n`);
-      for (const frame of event.frames) this.#append(frame);
-    } else this.#write(`${now} ${this.#show(event)}\n`);
-  }
-
-  #write(text: string): void {
-    // No character takes more than three bytes.
-    if (this.#filled + 3 * text.length > BLOCK_BYTES) this.#append(Buffer.from(text));
-    else this.#filled += this.#block.write(text, this.#filled);
-  }
-
-  #append(bytes: Uint8Array): void {
-    if (this.#filled + bytes.length > BLOCK_BYTES) this.#flush();
-    if (bytes.length > BLOCK_BYTES) this.#hash.update(bytes);
-    else {
-      this.#block.set(bytes, this.#filled);
-      this.#filled += bytes.length;
-    }
-  }
-
-  #flush(): void {
-    this.#hash.update(this.#block.subarray(0, this.#filled));
-    this.#filled = 0;
+      this.#hash.update(`${now} ${event.process} ${event.kind} ${event.peer.key} ${event.frames.length}\n`);
+      for (const frame of event.frames) this.#hash.update(frame);
+    } else this.#hash.update(`${now} ${this.#show(event)}\n`);
   }
 
   #show(event: NetworkEvent | string): string {

@@ -1,6 +1,6 @@
 /** What a broker and its workers see and do, as typed facts: the one place where checkers get theirs from. */
 import { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker, decodeNfpDispatch } from '@proj/frames/nfp';
-import type { NfpToBroker, NfpToClient, NfpToWorker } from '@proj/frames/nfp';
+import type { NfpBody, NfpDispatch, NfpToBroker, NfpToClient, NfpToWorker } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { MessageEvent, NetworkEvent } from '@proj/transport/virtual';
 import type { Simulation, Watcher } from '../kit/simulation.js';
@@ -76,34 +76,26 @@ export class Sights implements Watcher {
 
   #onMessage({ kind, process, socket, peer, frames }: MessageEvent): void {
     if (socket === 'router') {
-      if (kind === 'delivered') this.show({ kind: 'received', peer, command: atBroker(frames) });
+      if (kind === 'delivered') this.show({ kind: 'received', peer, command: decodeNfpAtBroker(frames) });
       else if (kind === 'sent') this.show({ kind: 'sent', peer, command: decodeFromBroker(frames) });
     } else if (this.#workers.has(process)) {
-      if (kind === 'delivered') this.show({ kind: 'told', worker: process, command: atWorker(frames) });
-      else if (kind === 'sent') this.show({ kind: 'said', worker: process, command: atBroker(frames) });
+      if (kind === 'delivered') this.show({ kind: 'told', worker: process, command: decodeNfpAtWorker(frames) });
+      else if (kind === 'sent') this.show({ kind: 'said', worker: process, command: decodeNfpAtBroker(frames) });
     }
   }
 }
 
-/** What is sent is what is received, and several checkers read it: each message and each body is decoded once. */
-function once<From extends object, To>(decode: (from: From) => To): (from: From) => To {
-  const decoded = new WeakMap<From, { readonly value: To }>();
-  return (from) => {
-    let known = decoded.get(from);
-    if (known === undefined) decoded.set(from, (known = { value: decode(from) }));
-    return known.value;
-  };
+let last: { readonly body: NfpBody; readonly said: NfpDispatch | undefined } | undefined;
+
+/** The broker's own word in a body, if it is one. Checkers ask for the same one one after the other, and reading JSON is dear. */
+export function dispatchIn(body: NfpBody): NfpDispatch | undefined {
+  if (last?.body !== body) last = { body, said: decodeNfpDispatch(body) };
+  return last.said;
 }
-
-const atBroker = once(decodeNfpAtBroker);
-const atWorker = once(decodeNfpAtWorker);
-
-/** The broker's own word in a body, if it is one. */
-export const dispatchIn = once(decodeNfpDispatch);
 
 /** A message of the broker, to a worker or to a client. */
 export function decodeFromBroker(frames: readonly Uint8Array[]): NfpToWorker | NfpToClient {
-  const command = atWorker(frames);
+  const command = decodeNfpAtWorker(frames);
   // An MMI to a client reads as a call in the shape of the tables, which our broker never writes.
   return command.kind === 'malformed' || command.kind === 'worker-table-call' ? decodeNfpAtClient(frames) : command;
 }
