@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { parseOptions } from '@proj/transport';
+import { nfpWorkerOptions } from './options.js';
 import { NfpWorker } from './worker.js';
 
 const valid = { service: 'math', name: 'math-1', tasks: { add: () => 1 } };
@@ -23,4 +25,8 @@ it.each<[string, object, string]>([
 
 it('needs a service, a name and a task only', () => {
   expect(() => new NfpWorker(valid)).not.toThrow();
+});
+
+it('rule 5: runs five jobs at a time unless it is told otherwise', () => {
+  expect(parseOptions('NfpWorker', nfpWorkerOptions, valid)).toMatchObject({ concurrency: 5 });
 });
