@@ -7,13 +7,15 @@ const SLACK = 1024;
 export class Fifo<Item> {
   #items: (Item | undefined)[] = [];
   #head = 0;
+  /** Behind the last item; what lies there is undefined. Growing and shrinking the array with each item would cost more than the rest. */
+  #tail = 0;
 
   get length(): number {
-    return this.#items.length - this.#head;
+    return this.#tail - this.#head;
   }
 
   push(item: Item): void {
-    this.#items.push(item);
+    this.#items[this.#tail++] = item;
   }
 
   /** The oldest item, left in place. */
@@ -23,23 +25,25 @@ export class Fifo<Item> {
 
   /** Takes out the oldest item. */
   shift(): Item | undefined {
-    if (this.#head === this.#items.length) return undefined;
-    const item = this.#items[this.#head];
-    this.#items[this.#head++] = undefined;
-    if (this.#head === this.#items.length) this.#clear();
-    else if (this.#head >= SLACK && this.#head * 2 >= this.#items.length) this.#cut();
+    const head = this.#head;
+    if (head === this.#tail) return undefined;
+    const item = this.#items[head];
+    this.#items[head] = undefined;
+    this.#head = head + 1;
+    if (this.#head === this.#tail) this.#clear();
+    else if (this.#head >= SLACK && this.#head * 2 >= this.#tail) this.#cut();
     return item;
   }
 
   #clear(): void {
     // A queue that was long once gives its memory back; a short one keeps its array.
     if (this.#head >= SLACK) this.#items = [];
-    else this.#items.length = 0;
-    this.#head = 0;
+    this.#head = this.#tail = 0;
   }
 
   #cut(): void {
-    this.#items = this.#items.slice(this.#head);
+    this.#items = this.#items.slice(this.#head, this.#tail);
+    this.#tail -= this.#head;
     this.#head = 0;
   }
 }

@@ -226,6 +226,26 @@ describe('a lane', () => {
 });
 
 describe('a connection under lanes', () => {
+  it('carry long bodies unchanged in both directions, though a listener rests after each', async () => {
+    const { server, clients } = await fleet({ count: 3 });
+    const body = (seed: number) => Buffer.from(Uint8Array.from({ length: 700_000 }, (_, at) => at * seed + (at >> 8)));
+    const bodies = clients.map((_, index) => Array.from({ length: 5 }, (_, at) => body(10 * index + at + 1)));
+    server.onEach = (peer, frames) => {
+      server.port.send(peer, frames);
+      server.port.pause();
+      setImmediate(() => {
+        server.port.resume();
+      });
+    };
+    for (const [index, one] of clients.entries())
+      for (const each of bodies[index]!) one.port.send(ROUTER_PEER, [each, Buffer.from('end')]);
+    for (const [index, one] of clients.entries()) {
+      await one.received(5);
+      const same = one.messages.map(({ frames: [first] }, at) => Buffer.compare(first!, bodies[index]![at]!));
+      expect(same).toEqual([0, 0, 0, 0, 0]);
+    }
+  });
+
   it('takes what many say in one turn as one write', async () => {
     const all = await fleet();
     const write = vi.spyOn(Socket.prototype, 'write');

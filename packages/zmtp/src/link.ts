@@ -1,6 +1,7 @@
 /** One network connection: Node's socket on one side, the ZMTP machine on the other, one write per turn of the event loop. */
-import { Socket } from 'node:net';
 import type { Connector } from './connector.js';
+import { Inlet } from './inlet.js';
+import type { Taker } from './inlet.js';
 import { Connection } from './parts/connection.js';
 import type { ConnectionSettings, ConnectionSink } from './parts/connection.js';
 import type { Failure } from './parts/failure.js';
@@ -36,13 +37,13 @@ export interface LinkHost {
   /** What was being written is written. */
   onWritten(pipe: Pipe): void;
   /** What came to us is the connection under lanes: it is the host's now, with the bytes that came first. */
-  onCarrier(link: Link, socket: Socket, chunk: Uint8Array): void;
+  onCarrier(link: Link, socket: Inlet, chunk: Uint8Array): void;
   /** The connection is over. */
   onClosed(link: Link, failure: Failure | undefined): void;
 }
 
 /** A connection from its first byte to its end. */
-export class Link implements ConnectionSink, Watched, Turning {
+export class Link implements ConnectionSink, Taker, Watched, Turning {
   /** Who made it; `undefined` for one that came to us. */
   readonly connector: Connector | undefined;
   /** The pipe whose routing id it announced: while that one has it, this one is mute. */
@@ -73,7 +74,7 @@ export class Link implements ConnectionSink, Watched, Turning {
     // Once it is closed the system does not tell any more.
     if (host.settings.security?.name === 'CURVE') this.#address = connector?.endpoint ?? addressOf(socket);
     this.#connection = new Connection(host.settings, this, host.watch.now());
-    socket.on('data', this.#onData);
+    socket.feed(this);
     socket.on('end', this.#onEnd);
     socket.on('error', this.#onError);
     socket.on('close', this.#onClose);
@@ -225,7 +226,13 @@ export class Link implements ConnectionSink, Watched, Turning {
     this.#failure ??= { code: 'network', text: error.message };
   };
 
-  readonly #onData = (chunk: Uint8Array): void => {
+  /** @internal Asked by the wire. */
+  get room(): Uint8Array | undefined {
+    return this.#failure === undefined ? this.#connection.room : undefined;
+  }
+
+  /** @internal Called by the wire. */
+  onBytes(chunk: Uint8Array): void {
     if (this.#failure !== undefined) return;
     if (this.#isFirst) {
       this.#isFirst = false;
@@ -235,7 +242,7 @@ export class Link implements ConnectionSink, Watched, Turning {
     if (this.#host.turns.isOver(now)) this.#rest();
     this.#connection.receive(chunk, now);
     this.#renewDeadline();
-  };
+  }
 
   readonly #onClose = (): void => {
     this.#ended = true;
@@ -258,9 +265,9 @@ export class Link implements ConnectionSink, Watched, Turning {
   /** Leaves the socket to lanes, if it was opened for them: our greeting goes out, and nothing else of ours. */
   #surrender(chunk: Uint8Array): boolean {
     const socket = this.#socket;
-    if (this.connector !== undefined || !(socket instanceof Socket) || chunk[0] !== PREAMBLE[0]) return false;
+    if (this.connector !== undefined || !(socket instanceof Inlet) || chunk[0] !== PREAMBLE[0]) return false;
     this.#flush(this.#host.watch.now());
-    socket.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onClose);
+    socket.off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onClose);
     this.#closed = true;
     this.#host.watch.set(this.#deadline, Infinity);
     this.#host.onCarrier(this, socket, chunk);
@@ -314,15 +321,10 @@ export class Link implements ConnectionSink, Watched, Turning {
     this.#write(parts);
   }
 
-  /** All parts in one write. */
   #write(parts: readonly Uint8Array[]): void {
-    const last = parts.length - 1;
-    if (last < 0) return;
+    if (parts.length === 0) return;
     this.#writing = true;
-    if (last > 0) this.#socket.cork();
-    for (let index = 0; index < last; index++) this.#socket.write(parts[index] as Uint8Array);
-    this.#socket.write(parts[last] as Uint8Array, this.#onWritten);
-    if (last > 0) this.#socket.uncork();
+    this.#socket.send(parts, this.#onWritten);
   }
 
   #endWhenDone(): void {

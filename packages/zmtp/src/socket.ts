@@ -1,6 +1,6 @@
 /** What all sockets over ZMTP have in common: binding, connecting, the connections, who was refused, the end. */
 import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import type { Server } from 'node:net';
 import type { BackoffOptions, Clock } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
 import type { Entropy, HandshakeRefusal, RejectReason } from '@proj/transport';
@@ -8,6 +8,7 @@ import type { ResolvedPortOptions } from '@proj/transport/adapter';
 import { Connector } from './connector.js';
 import type { ConnectorHost } from './connector.js';
 import { endpointError, endpointOf, listenOptions, parseEndpoint, removeStalePath } from './endpoint.js';
+import { Inlet } from './inlet.js';
 import { Carrier } from './lanes/carrier.js';
 import type { Dialer } from './lanes/dialer.js';
 import { Link } from './link.js';
@@ -174,10 +175,10 @@ export abstract class ZmtpSocket implements ConnectorHost {
   }
 
   /** @internal Called by links. */
-  onCarrier(link: Link, socket: Socket, chunk: Uint8Array): void {
+  onCarrier(link: Link, socket: Inlet, chunk: Uint8Array): void {
     const endpoint = this.#links.get(link) ?? '';
     this.#links.delete(link);
-    if (this.world.lanes && this.#closing === undefined) this.#carry(socket, endpoint).receive(chunk);
+    if (this.world.lanes && this.#closing === undefined) this.#carry(socket, endpoint).onBytes(chunk);
     else socket.destroy();
     this.#checkEmpty();
   }
@@ -223,7 +224,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
     const target = parseEndpoint(endpoint, 'bind');
     this.#assertOpen(endpoint);
     const server = createServer({ noDelay: true }, (socket) => {
-      this.#accept(socket, endpoint);
+      this.#accept(Inlet.accept(socket), endpoint);
     });
     server.maxConnections = this.world.connectionsMax;
     try {
@@ -243,7 +244,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
     return endpointOf(server.address());
   }
 
-  #carry(socket: Socket, endpoint: string): Carrier {
+  #carry(socket: Inlet, endpoint: string): Carrier {
     const hasRoom = (): boolean => this.#links.size < this.world.connectionsMax;
     const carrier = new Carrier(socket, 'acceptor', {
       turns: this.turns,

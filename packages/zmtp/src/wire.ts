@@ -1,14 +1,15 @@
 /** What a link needs of a byte stream: a socket of node:net, or a lane that shares one. */
 
+import type { Taker } from './inlet.js';
+
 /** The part of `net.Socket` that links use, with its meaning. */
 export interface Wire {
-  on(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
+  /** Who takes what comes from now on. */
+  feed(taker: Taker): void;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end' | 'close', listener: () => void): unknown;
-  /** Calls `done` when the bytes have been handed to the system, or with the reason why not. */
-  write(bytes: Uint8Array, done?: (error?: Error | null) => void): unknown;
-  cork(): void;
-  uncork(): void;
+  /** Writes at least one part, all with one call of the system, and calls `done` once it has taken them, perhaps at once, or with the reason why not. */
+  send(parts: readonly Uint8Array[], done: (error?: Error | null) => void): void;
   /** Bytes written and not yet handed to the system. */
   readonly writableLength: number;
   /** Ends our direction after what was written. */
@@ -20,7 +21,6 @@ export interface Wire {
   pause(): unknown;
   resume(): unknown;
   setKeepAlive(enable: boolean, initialDelayMs: number): unknown;
-  /** Where the other side is, as node:net tells. */
   /** Where the other side is, as node:net tells. */
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;

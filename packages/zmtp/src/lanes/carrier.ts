@@ -1,5 +1,5 @@
 /** The connection under many lanes: one read and one write for all of them. */
-import type { Socket } from 'node:net';
+import type { Inlet, Taker } from '../inlet.js';
 import { GREETING_BYTES } from '../parts/greeting.js';
 import { HEADER_BYTES, KIND, LaneFrameReader, PREAMBLE, writeLaneHeader } from '../parts/lane-frames.js';
 import type { ControlKind, LaneFrameSink } from '../parts/lane-frames.js';
@@ -14,6 +14,8 @@ const WRITE_BYTES = 2 ** 20;
 const LANE_BYTES = 2 ** 18;
 /** From this size on bytes are passed on as they are. */
 const REFERENCE_BYTES = 8192;
+/** Less of a frame is not worth a read of its own. */
+const ROOM_BYTES = 2 ** 14;
 /** Bytes that wait to be read in all lanes together: beyond it nothing more is read from the connection until half of them are gone. */
 export const UNREAD_MAX_BYTES = 16 * 2 ** 20;
 /** Frames without payload that wait to be written; a peer that causes more and reads none is cut. */
@@ -42,8 +44,8 @@ interface Item {
 }
 
 /** One end of it. The opener has connected for the sake of lanes; the acceptor was an ordinary connection until the preamble came. */
-export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Watched {
-  readonly #socket: Socket;
+export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Watched {
+  readonly #socket: Inlet;
   readonly #opener: boolean;
   readonly #host: CarrierHost;
   readonly #reader = new LaneFrameReader(this);
@@ -64,14 +66,12 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Watched {
   #error: Error | undefined;
   #ended = false;
 
-  constructor(socket: Socket, role: 'opener' | 'acceptor', host: CarrierHost) {
+  constructor(socket: Inlet, role: 'opener' | 'acceptor', host: CarrierHost) {
     this.#socket = socket;
     this.#opener = role === 'opener';
     this.#host = host;
     this.#expected = this.#opener ? Uint8Array.from([...new Uint8Array(GREETING_BYTES), ...PREAMBLE]) : PREAMBLE;
-    socket.on('data', (chunk) => {
-      this.receive(chunk);
-    });
+    socket.feed(this);
     socket.on('end', () => socket.destroy());
     socket.on('error', (error) => {
       this.#error ??= error;
@@ -112,8 +112,16 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Watched {
     this.finish();
   }
 
+  /** @internal Of the lane whose bytes come next. */
+  get room(): Uint8Array | undefined {
+    const { lane, left } = this.#reader;
+    if (left < ROOM_BYTES) return undefined;
+    const room = this.#lanes.get(lane)?.room;
+    return room === undefined || room.length <= left ? room : room.subarray(0, left);
+  }
+
   /** @internal Bytes from the connection. */
-  receive(chunk: Uint8Array): void {
+  onBytes(chunk: Uint8Array): void {
     let at = 0;
     for (; this.#matched < this.#expected.length && at < chunk.length; this.#matched++, at++) {
       const isGreeting = this.#opener && this.#matched < GREETING_BYTES;
@@ -223,13 +231,9 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Watched {
     this.#takeData(items);
     items.push(...this.#takeControls());
     const parts = encodeItems(items);
-    const last = parts.length - 1;
-    if (last < 0) return;
+    if (parts.length === 0) return;
     this.#writing = true;
-    if (last > 0) this.#socket.cork();
-    for (let index = 0; index < last; index++) this.#socket.write(parts[index] as Uint8Array);
-    this.#socket.write(parts[last] as Uint8Array, this.#onWritten);
-    if (last > 0) this.#socket.uncork();
+    this.#socket.send(parts, this.#onWritten);
   }
 
   #takeControls(): Item[] {
@@ -243,7 +247,8 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Watched {
     for (const lane of this.#dirty) {
       if (bytes >= WRITE_BYTES) return;
       this.#dirty.delete(lane);
-      for (let left = LANE_BYTES; lane.writable && left > 0;) {
+      // In long frames where nobody else waits: the other side reads each at a stretch.
+      for (let left = this.#dirty.size > 0 ? LANE_BYTES : WRITE_BYTES; lane.writable && left > 0;) {
         const part = lane.take(left);
         if (part === undefined) break;
         left -= part.bytes.length;

@@ -2,10 +2,11 @@
 import { Fifo } from '@proj/transport/adapter';
 import { KIND } from '../parts/lane-frames.js';
 import type { ControlKind } from '../parts/lane-frames.js';
+import type { Taker } from '../inlet.js';
 import type { Wire } from '../wire.js';
 
 /** Bytes that may be under way in one direction of a lane, unread by the other side. */
-export const WINDOW_BYTES = 2 ** 20;
+export const WINDOW_BYTES = 2 ** 21;
 
 /** The connection that carries a lane. */
 export interface LaneCarrier {
@@ -33,6 +34,7 @@ export class Lane implements Wire {
   readonly number: number;
   readonly #carrier: LaneCarrier;
   readonly #listeners = new Map<string, Listener>();
+  #taker: Taker | undefined;
   readonly #waiting = new Fifo<Part>();
   #waitingBytes = 0;
   /** Bytes that the other side still takes. */
@@ -66,17 +68,20 @@ export class Lane implements Wire {
     this.#listeners.set(event, listener as Listener);
   }
 
-  write(bytes: Uint8Array, done?: (error?: Error | null) => void): void {
-    if (this.#over || this.#ending !== undefined) return;
-    this.#waiting.push({ bytes, done });
-    this.#waitingBytes += bytes.length;
-    this.#carrier.wake(this);
+  feed(taker: Taker): void {
+    this.#taker = taker;
   }
 
-  /** All that is written in one turn goes out in one write anyway. */
-  cork(): void {}
-
-  uncork(): void {}
+  send(parts: readonly Uint8Array[], done: (error?: Error | null) => void): void {
+    if (this.#over || this.#ending !== undefined) return;
+    const last = parts.length - 1;
+    for (let index = 0; index <= last; index++) {
+      const bytes = parts[index] as Uint8Array;
+      this.#waiting.push({ bytes, done: index === last ? done : undefined });
+      this.#waitingBytes += bytes.length;
+    }
+    this.#carrier.wake(this);
+  }
 
   end(): void {
     this.#endWith('end');
@@ -140,6 +145,11 @@ export class Lane implements Wire {
     if (this.writable) this.#carrier.wake(this);
   }
 
+  /** @internal As {@link Taker.room}. */
+  get room(): Uint8Array | undefined {
+    return this.#isHeld() || this.#unread.length > 0 ? undefined : this.#taker?.room;
+  }
+
   /** @internal Bytes came. False when they are more than was allowed. */
   receive(bytes: Uint8Array): boolean {
     this.#allowance -= bytes.length;
@@ -189,7 +199,7 @@ export class Lane implements Wire {
       this.#allowance += this.#read;
       this.#read = 0;
     }
-    this.#emit('data', bytes);
+    this.#taker?.onBytes(bytes);
   }
 
   /** Behind everything that came before it. */

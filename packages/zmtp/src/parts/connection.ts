@@ -149,6 +149,11 @@ export class Connection {
     return Math.min(this.#ttlEndsAt, this.#askedAt + this.#settings.timeoutMs, this.#nextPing());
   }
 
+  /** As {@link Reader.room}: where to put the bytes that {@link receive} is given next. */
+  get room(): Uint8Array | undefined {
+    return this.#held === undefined ? this.#reader.room : undefined;
+  }
+
   /** Takes received bytes, which must not change afterwards. Not to be called while {@link holding}. */
   receive(chunk: Uint8Array, now: number): void {
     this.#hear(now);
@@ -186,7 +191,9 @@ export class Connection {
    */
   take(messages: readonly (readonly Uint8Array[])[]): readonly Uint8Array[] {
     const output = this.takeOutput();
-    return messages.length === 0 ? output : [...output, ...this.#encode(messages)];
+    if (messages.length === 0) return output;
+    const encoded = this.#encode(messages);
+    return output.length === 0 ? encoded : [...output, ...encoded];
   }
 
   /** The greeting and commands that are to be sent now, in order; often none. */

@@ -74,6 +74,15 @@ export class LaneFrameReader {
     this.#sink = sink;
   }
 
+  /** The lane and the bytes that are left of the DATA frame under way; nothing is left between frames. */
+  get lane(): number {
+    return this.#lane;
+  }
+
+  get left(): number {
+    return this.#broken ? 0 : this.#left;
+  }
+
   /** Takes the next bytes. The sink may end the reading by {@link stop}. */
   push(chunk: Uint8Array): void {
     let at = 0;

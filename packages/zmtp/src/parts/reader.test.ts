@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Reader } from './reader.js';
 import type { ReaderLimits } from './reader.js';
 import { encodeMessages } from './writer.js';
@@ -75,6 +75,39 @@ describe('memory', () => {
     }
     expect(Buffer.compare(reader.takeFrames()[0]!, pattern(5_000_000))).toBe(0);
     expect(sizes).toEqual([2 ** 20, 2 ** 21, 2 ** 22, 5_000_000]);
+  });
+
+  it('of a long body can be read into: what stands there already is not copied, nor what follows it lost', () => {
+    const { reader, sizes } = counting();
+    const bytes = encoded([pattern(100_000)], [pattern(3)]);
+    reader.push(bytes.subarray(0, 1_000));
+    expect(reader.next()).toBeUndefined();
+    const room = reader.room!;
+    expect(room.length).toBe(100_000 - (1_000 - 9));
+    room.set(bytes.subarray(1_000, 50_000));
+    const set = vi.spyOn(Uint8Array.prototype, 'set');
+    reader.push(room.subarray(0, 49_000));
+    expect([reader.next(), set.mock.calls.length]).toEqual([undefined, 0]);
+    set.mockRestore();
+    // Other memory is as good.
+    reader.push(bytes.subarray(50_000, 60_000));
+    reader.next();
+    expect(reader.room?.length).toBe(100_009 - 60_000);
+    reader.push(bytes.subarray(60_000));
+    expect(reader.next()).toBe('message');
+    const [body] = reader.takeFrames();
+    expect([Buffer.compare(body!, pattern(100_000)), body?.buffer === room.buffer]).toEqual([0, true]);
+    expect([reader.next(), reader.takeFrames(), reader.room]).toEqual(['message', [pattern(3)], undefined]);
+    expect(sizes[0]).toBe(100_000);
+  });
+
+  it('cannot be read into for a short rest, nor for what is skipped', () => {
+    const { reader } = counting({ ...LIMITS, maxMessageBytes: 50_000 });
+    reader.push(encoded([pattern(40_000)]).subarray(0, 30_000));
+    expect([reader.next(), reader.room]).toEqual([undefined, undefined]);
+    const other = counting({ ...LIMITS, maxMessageBytes: 50_000 }).reader;
+    other.push(encoded([pattern(90_000)]).subarray(0, 100));
+    expect([other.next(), other.next(), other.room]).toEqual(['too-large', undefined, undefined]);
   });
 
   it('is not asked for what is skipped', () => {

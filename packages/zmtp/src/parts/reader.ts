@@ -24,6 +24,8 @@ const COMMAND_MAX_BYTES = 8192;
 const PINNED_BYTES = 8192;
 /** Memory for an incomplete frame begins with this much and doubles: what a peer announces costs nothing until it comes. */
 const FIRST_BYTES = 2 ** 20;
+/** Less of a body is not worth a read of its own. */
+const ROOM_BYTES = 2 ** 14;
 
 /**
  * Takes chunks of any size and gives one item at a time. Frames are views of the chunk they came in; small frames of a large
@@ -74,6 +76,13 @@ export class Reader {
     this.#chunk = chunk;
     this.#at = this.#blockStart = this.#blockEnd = 0;
     this.#block = this.#empty;
+  }
+
+  /** Where the bytes that come next belong, if it is the rest of a long body and nothing else. What is put there is pushed all the same. */
+  get room(): Uint8Array | undefined {
+    const body = this.#body;
+    if (body === undefined || body.length - this.#bodyBytes < ROOM_BYTES) return undefined;
+    return body.subarray(this.#bodyBytes);
   }
 
   /** The next item; `undefined` when more bytes are needed or a {@link fault} was found. */
@@ -248,7 +257,9 @@ export class Reader {
       larger.set(body.subarray(0, this.#bodyBytes));
       this.#body = body = larger;
     }
-    body.set(this.#chunk.subarray(this.#at, this.#at + bytes), this.#bodyBytes);
+    const chunk = this.#chunk;
+    const isInPlace = chunk.buffer === body.buffer && chunk.byteOffset + this.#at === body.byteOffset + this.#bodyBytes;
+    if (!isInPlace) body.set(chunk.subarray(this.#at, this.#at + bytes), this.#bodyBytes);
     this.#at += bytes;
     this.#bodyBytes = filled;
     if (filled < this.#length) return undefined;

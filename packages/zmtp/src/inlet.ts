@@ -1,0 +1,83 @@
+/** Sockets of node:net that read into memory of ours: none is asked for with each read, and long bodies go at once to where they belong. */
+import { Socket } from 'node:net';
+import type { OnReadOpts, SocketConnectOpts } from 'node:net';
+
+/** Who takes what comes in. */
+export interface Taker {
+  /** Where the bytes that come next belong, if that is known and worth it: then they are read into it. Asked after each read. */
+  readonly room: Uint8Array | undefined;
+  /** Bytes came: the first ones of {@link room}, as it was when it was last asked for, or memory that is the taker's. */
+  onBytes(chunk: Uint8Array): void;
+}
+
+/** What is read at a time where nobody knows better. */
+const READ_BYTES = 2 ** 16;
+const SHARED = Buffer.allocUnsafeSlow(READ_BYTES);
+const NOTHING = new Uint8Array(0);
+
+/** As `net.Socket` asks for it. Every byte is taken out of the shared memory before another socket may read into it. */
+class Intake implements OnReadOpts {
+  taker: Taker | undefined;
+
+  readonly buffer = (): Uint8Array => this.taker?.room ?? SHARED;
+
+  readonly callback = (bytes: number, memory: Uint8Array): boolean => {
+    if (memory === SHARED) {
+      const chunk = Buffer.allocUnsafe(bytes);
+      SHARED.copy(chunk, 0, 0, bytes);
+      this.taker?.onBytes(chunk);
+    } else this.taker?.onBytes(memory.subarray(0, bytes));
+    return true;
+  };
+}
+
+/** What node:net has and does not declare. */
+interface Internals {
+  _handle: object | null;
+  _server: unknown;
+}
+
+/** See {@link Taker}. */
+export class Inlet extends Socket {
+  readonly #intake: Intake;
+
+  private constructor(options: object) {
+    const onread = new Intake();
+    const all: object = { ...options, onread };
+    super(all);
+    this.#intake = onread;
+    // Other runtimes may know nothing of `onread`.
+    this.on('data', (chunk: Buffer) => {
+      onread.taker?.onBytes(chunk);
+    });
+  }
+
+  /** Being connected to there. */
+  static connect(options: SocketConnectOpts): Inlet {
+    return new Inlet(options).connect(options);
+  }
+
+  /** In the place of a socket that a server has just accepted, which is not to be used any more. */
+  static accept(accepted: Socket): Inlet {
+    const old = accepted as unknown as Internals;
+    const inlet = new Inlet({ handle: old._handle });
+    // The server counts its connections as they close.
+    (inlet as unknown as Internals)._server = old._server;
+    old._handle = null;
+    return inlet;
+  }
+
+  /** Who takes what comes from now on. */
+  feed(taker: Taker): void {
+    this.#intake.taker = taker;
+  }
+
+  /** As {@link Wire.send}. */
+  send(parts: readonly Uint8Array[], done: (error?: Error | null) => void): void {
+    if (parts.length > 1) this.cork();
+    for (const part of parts) this.write(part);
+    if (parts.length > 1) this.uncork();
+    if (this.writableLength === 0) done();
+    else this.write(NOTHING, done);
+  }
+}
