@@ -325,6 +325,14 @@ describe('a worker that cannot be reached', () => {
     expect(dispatched(broker.ready('w2', 2))).toEqual(['w2 m1', 'w2 m2']);
   });
 
+  it('rule 16: is routed like a new one when its queue has lost its last worker', () => {
+    withWorker();
+    broker.inform('w2', 'mail');
+    broker.ready('w2');
+    broker.request('c1', 'm1', 'mail');
+    expect(broker.undeliverable('w2')).toEqual(['left w2 unreachable', '-> w1 REQUEST m1 mail']);
+  });
+
   it('rule 16: a request that came back is no attempt', () => {
     broker = new BrokerUnderTest({ guaranteeAttempts: 2 });
     for (const worker of ['w1', 'w2', 'w3']) {
