@@ -214,10 +214,9 @@ const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
     await measureEmqpRates(report);
     await inTheMiddle(EMQP, { atMost: 1.5 });
   },
-  // Three messages for each job, one of them JSON: no limit is met yet that would be worth holding it to.
   nfp: async () => {
     broadcasts();
-    await inTheMiddle(NFP);
+    await inTheMiddle(NFP, { atMost: 1.5 });
   },
   zmtp: async () => {
     await transports();
