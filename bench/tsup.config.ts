@@ -19,6 +19,7 @@ export default defineConfig({
     'nfp-broker': 'src/nfp-broker.ts',
     'ppp-queue': 'src/ppp-queue.ts',
     'pzq-queue': 'src/pzq-queue.ts',
+    'scale-engine': 'src/scale/engine-process.ts',
     'scale-load': 'src/scale/load.ts',
     'zmtp-middle': 'src/zmtp-middle.ts',
   },

@@ -17,7 +17,7 @@ import { measurePzqRivals } from './pzq-rivals.js';
 import { measurePzqStores } from './pzq-store.js';
 import { machine } from './machine.js';
 import { plots } from './plots.js';
-import { measureBrokerScale } from './scale/broker.js';
+import { measureBrokerCrowds, measureBrokerLoads } from './scale/broker.js';
 import { measureEngineScale } from './scale/engine.js';
 import { compile, NativeLoop } from './native-process.js';
 import { measureZmtpBodies, measureZmtpIdle } from './zmtp-rates.js';
@@ -224,17 +224,19 @@ const SECTIONS: Readonly<Record<string, () => Promise<void>>> = {
     await measureZmtpIdle(report);
   },
   chain: () => measureChains(report, skip),
-  scale: async () => {
-    measureEngineScale(report);
-    await measureBrokerScale(report);
-  },
+  'scale-engine': () => measureEngineScale(report),
+  'scale-crowds': () => measureBrokerCrowds(report),
+  'scale-loads': () => measureBrokerLoads(report),
   ppp: () => inTheMiddle(PPP, { atMost: 1.25 }),
   pzq: () => measurePzqRates(report),
   'pzq-rivals': () => measurePzqRivals(report, skip),
   'pzq-store': () => measurePzqStores(report),
 };
 
-const names = positionals;
+/** What `scale` stands for. */
+const SCALE = ['scale-engine', 'scale-crowds', 'scale-loads'];
+
+const names = positionals.flatMap((name) => (name === 'scale' ? SCALE : [name]));
 const unknown = names.find((name) => !(name in SECTIONS));
 if (unknown === undefined) {
   const sections = names.length > 0 ? names : Object.keys(SECTIONS);

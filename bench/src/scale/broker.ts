@@ -11,15 +11,15 @@ import { reportCurve } from './curve.js';
 import type { Curve, Point } from './curve.js';
 import type { ScalePlan, ScaleRun } from './load.js';
 
-const ROUNDS = 5;
+const ROUNDS = 7;
 const POLL_MS = 20;
-const REQUESTS = 10_000;
+const REQUESTS = 5000;
 /** A worker of MDP has one request at a time: more than the fewest workers there are would wait in ours and not in the bare loop. */
 const IN_FLIGHT = 10;
 const CROWD_IN_FLIGHT = 200;
 const BODY_BYTES = 64;
 /** Bytes of one round at most. */
-const ROUND_BYTES = 2 ** 28;
+const ROUND_BYTES = 2 ** 27;
 const FLAT = 1.2;
 /** Nothing but the requests: no heartbeats while it is measured, and room for all that waits. */
 const OPTIONS = {
@@ -92,8 +92,9 @@ class Pair {
   }
 
   static async start(workers: number, services = 1): Promise<Pair> {
-    const ours = await Side.start('mdp-broker-zmtp', workers, services);
-    return new Pair(ours, await Side.start('bare-mdp-zmtp', workers, services));
+    const start = (script: string): Promise<Side> => Side.start(script, workers, services);
+    const [ours, bare] = await Promise.all([start('mdp-broker-zmtp'), start('bare-mdp-zmtp')]);
+    return new Pair(ours, bare);
   }
 
   /** Cost of the broker over that of the bare loop, round by round. */
@@ -109,37 +110,41 @@ class Pair {
   }
 
   async stop(): Promise<void> {
-    await this.ours.stop();
-    await this.#bare.stop();
+    await Promise.all([this.ours.stop(), this.#bare.stop()]);
   }
 }
 
-/** Measures all curves. */
-export async function measureBrokerScale(report: (finding: Finding) => void): Promise<void> {
-  const curve = (of: string, points: readonly Point[], atMost?: number, inFlight = IN_FLIGHT): void => {
-    const what = `MDP broker on zmtp over bare loop, ${inFlight} in flight`;
-    const about: Curve = { what, of, unit: 'x of the bare loop' };
-    // Not measured in the same rounds: medians are compared.
-    const settled = points.map(({ size, costs }) => ({ size, costs: [median(costs)] }));
-    reportCurve(atMost === undefined ? about : { ...about, atMost }, settled, report);
-  };
+type Report = (finding: Finding) => void;
+
+function curve(report: Report, of: string, points: readonly Point[], atMost?: number, inFlight = IN_FLIGHT): void {
+  const what = `MDP broker on zmtp over bare loop, ${inFlight} in flight`;
+  const about: Curve = { what, of, unit: 'x of the bare loop' };
+  // Not measured in the same rounds: medians are compared.
+  const settled = points.map(({ size, costs }) => ({ size, costs: [median(costs)] }));
+  reportCurve(atMost === undefined ? about : { ...about, atMost }, settled, report);
+}
+
+/** Measures the curves of workers and services: each size has processes of its own. */
+export async function measureBrokerCrowds(report: Report): Promise<void> {
   const workers: Point[] = [];
   const crowds: Point[] = [];
-  for (const size of [10, 100, 1000, 10_000]) {
+  for (const size of [10, 1000, 10_000]) {
     const pair = await Pair.start(size);
     workers.push({ size, costs: await pair.ratios() });
     if (size > CROWD_IN_FLIGHT) crowds.push({ size, costs: await pair.ratios({ inFlight: CROWD_IN_FLIGHT }) });
     await pair.stop();
   }
-  curve('workers', workers, FLAT);
-  curve('workers', crowds, undefined, CROWD_IN_FLIGHT);
+  curve(report, 'workers', workers, FLAT);
+  curve(report, 'workers', crowds, undefined, CROWD_IN_FLIGHT);
   const services: Point[] = [{ size: 1, costs: workers.at(-1)?.costs ?? [] }];
-  for (const size of [100, 10_000]) {
-    const pair = await Pair.start(10_000, size);
-    services.push({ size, costs: await pair.ratios() });
-    await pair.stop();
-  }
-  curve('services of 10,000 workers', services);
+  const served = await Pair.start(10_000, 10_000);
+  services.push({ size: 10_000, costs: await served.ratios() });
+  await served.stop();
+  curve(report, 'services of 10,000 workers', services);
+}
+
+/** Measures the curves of bodies and of waiting requests, in one pair of processes. */
+export async function measureBrokerLoads(report: Report): Promise<void> {
   const pair = await Pair.start(10);
   const bodies: Point[] = [];
   for (const bodyBytes of [10, 1000, 100_000, 10_000_000]) {
@@ -147,14 +152,14 @@ export async function measureBrokerScale(report: (finding: Finding) => void): Pr
     const costs = await pair.ratios({ bodyBytes, requests, inFlight: bodyBytes > 10_000 ? 4 : IN_FLIGHT });
     bodies.push({ size: bodyBytes, costs });
   }
-  curve('bytes of body', bodies, FLAT);
+  curve(report, 'bytes of body', bodies, FLAT);
   const queues: Point[] = [];
   let waiting = 0;
-  for (const size of [10, 1000, 100_000, 1_000_000]) {
+  for (const size of [10, 100_000, 1_000_000]) {
     await pair.ours.fill(size - waiting);
     waiting = size;
     queues.push({ size, costs: await pair.ratios() });
   }
-  curve('requests waiting for another service', queues, FLAT);
+  curve(report, 'requests waiting for another service', queues, FLAT);
   await pair.stop();
 }
