@@ -115,10 +115,11 @@ export function encrypted(transport: Transport): Transport {
     };
     return port;
   };
-  const { clock, entropy, probe } = transport;
+  const { clock, entropy, probe, tellsKeys = false } = transport;
   return {
     clock,
     entropy,
+    tellsKeys,
     load: () => transport.load(),
     router: (port) => binding(listening(transport.router(options(port)))),
     dealer: (port) => binding(listening(transport.dealer(options(port)))),

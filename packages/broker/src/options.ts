@@ -11,6 +11,43 @@ const endpoint = z
 /** Where one ROUTER binds: one endpoint, or up to 16. Port `*` allowed. */
 export const endpoints = z.union([endpoint, z.array(endpoint).min(1).max(16)]);
 
+const names = z.array(z.string().max(255, 'must be names of at most 255 characters')).max(10_000);
+
+/** Who may do what: rules of `Access` in `@proj/transport`. What no rule allows is refused. */
+export const access = z
+  .array(
+    z.strictObject({
+      /** Public keys as Z85, or `*` for everybody, also without a key. */
+      keys: z.union(
+        [
+          z.literal('*'),
+          z
+            .array(
+              z
+                .string()
+                .regex(/^[0-9a-zA-Z.\-:+=^!/*?&<>()[\]{}@%$#]{40}$/, 'must be a public key, 40 characters of Z85'),
+            )
+            .max(100_000),
+        ],
+        'must be "*" or a list of public keys, each 40 characters of Z85',
+      ),
+      /** Names they may send requests to, exact or with `*` at the end. Default: none. */
+      request: names.optional(),
+      /** Names they may serve, likewise. Default: none. */
+      serve: names.optional(),
+      /** For people. */
+      comment: z.string().optional(),
+    }),
+    'must be a list of rules such as [{ keys: "*", request: ["echo"] }]',
+  )
+  .max(100_000);
+
+/** What `setAccess` of a facade takes. */
+export const accessOptions = z.strictObject({
+  /** The rules, all of them. */
+  access,
+});
+
 /** A duration of at least `min`, at most a day. */
 export const milliseconds = (min: number) => z.int().min(min).max(DAY_MS);
 

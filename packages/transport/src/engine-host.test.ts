@@ -1,6 +1,9 @@
 /** The host over the network in memory, with an engine that does what its messages say. */
 import { ManualClock } from '@proj/heartbeat';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { Access } from './access.js';
+import { encodeZ85 } from './curve/z85.js';
+import { generateCurveKeys } from './curve/keys.js';
 import type { Engine } from './engine.js';
 import { EngineHost } from './engine-host.js';
 import type { HostProgram, SocketPlan } from './engine-host.js';
@@ -278,5 +281,99 @@ describe('EngineHost', () => {
     expect(broken.map(({ message }) => message)).toEqual(['ENOTSOCK']);
     expect(listener).not.toHaveProperty('onSent');
     await server.close();
+  });
+});
+
+describe('access', () => {
+  const [server, ada, bob] = [generateCurveKeys(), generateCurveKeys(), generateCurveKeys()];
+  const rules = ({ publicKey }: typeof ada) => new Access([{ keys: [encodeZ85(publicKey)], serve: ['door'] }]);
+  const curve = { role: 'server', keys: server } as const;
+  const onAccess = () => 'access';
+
+  /** A dealer that is bound, and hands out by turns. */
+  const door = () => plan('9', { kind: 'dealer', serves: 'door' });
+
+  function caller(keys: typeof ada) {
+    const { port, heard } = connect(
+      network.transport().dealer({ curve: { role: 'client', keys, serverKey: server.publicKey } }),
+      'tcp://sim:9',
+    );
+    return { port, heard };
+  }
+
+  it('comes before everything else, and again when it changes', async () => {
+    const made = host([plan('1')], { access: rules(ada), onAccess, started: 'started' });
+    await started(made);
+    made.setAccess(rules(bob));
+    expect(events).toEqual(['access', 'started', 'access']);
+    await settle(network.clock, made.close());
+  });
+
+  it('that was changed before the start is in force from the start', async () => {
+    const made = host([door()], { access: rules(ada), onAccess, curve });
+    made.setAccess(rules(bob));
+    await started(made);
+    caller(ada).port.send(ROUTER_PEER, frames('ada'));
+    caller(bob).port.send(ROUTER_PEER, frames('bob'));
+    await after(1000);
+    expect(events).toEqual(['access', '9 message bob']);
+    await settle(network.clock, made.close());
+  });
+
+  it('lets in at a dealer who may serve what it hands out, and ends the connection of who may no more', async () => {
+    const made = host([door()], { access: rules(ada), onAccess, curve });
+    await started(made);
+    const [first, second] = [caller(ada), caller(bob)];
+    await after(1000);
+    expect(made.refusals.refused.key).toBeGreaterThan(0);
+    made.setAccess(rules(bob));
+    await after(5000);
+    expect(first.heard).toEqual(['gone']);
+    second.port.send(ROUTER_PEER, frames('bob'));
+    first.port.send(ROUTER_PEER, frames('ada'));
+    await after(1000);
+    expect(events).toEqual(['access', 'access', '9 message bob']);
+    await settle(network.clock, made.close());
+  });
+
+  it('is refused at the start where messages tell no keys, and nothing is bound', async () => {
+    const transport = network.transport('keyless');
+    const made = new EngineHost<Event, Effect>(
+      {
+        name: 'Server',
+        engine,
+        sockets: [plan('1')],
+        drain: 'drain',
+        perform: () => undefined,
+        onBroken: () => undefined,
+        access: rules(ada),
+        onAccess,
+      },
+      () =>
+        Promise.resolve({
+          clock: transport.clock,
+          entropy: transport.entropy,
+          load: () => transport.load(),
+          router: (options) => transport.router(options),
+          dealer: (options) => transport.dealer(options),
+          publisher: (options) => transport.publisher(options),
+          subscriber: (options) => transport.subscriber(options),
+        }),
+    );
+    const refused = { code: 'OPTIONS_INVALID', message: expect.stringContaining('--transport zmtp') as string };
+    await expect(settle(network.clock, made.start())).rejects.toMatchObject(refused);
+    expect(transport.openPorts).toBe(0);
+  });
+
+  it('is refused for a dealer that anybody could come to, without CURVE', async () => {
+    const made = host([door()], { access: rules(ada), onAccess });
+    const refused = { code: 'OPTIONS_INVALID', message: expect.stringContaining('set curve') as string };
+    await expect(settle(network.clock, made.start())).rejects.toMatchObject(refused);
+    const open = host([door()], { access: new Access([{ keys: '*', serve: ['*'] }]), onAccess });
+    await started(open);
+    expect(() => {
+      open.setAccess(rules(ada));
+    }).toThrow('set curve');
+    await settle(network.clock, open.close());
   });
 });

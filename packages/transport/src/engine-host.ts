@@ -1,5 +1,6 @@
 /** The half of a server that has sockets, a timer and a life: start, drain, close. What happens on them is the engine's business. No protocol. */
 import { oncePerMinute } from '@proj/heartbeat';
+import type { Access } from './access.js';
 import { Driver } from './driver.js';
 import type { Engine } from './engine.js';
 import { ProjError } from './errors.js';
@@ -24,6 +25,8 @@ export interface SocketPlan<Event> {
   /** What to connect it to. Default: nothing. */
   readonly connect?: readonly string[];
   readonly port: PortOptions;
+  /** Of a dealer that binds, which serves whoever is connected: what one must have the right to serve to come in. Default: nothing. */
+  readonly serves?: string;
   /** How long its `close` may take after a drain, in milliseconds. Default: `lingerMs` of the port. */
   readonly drainLingerMs?: number;
   onMessage(peer: Peer, frames: Uint8Array[]): Event | undefined;
@@ -51,6 +54,10 @@ export interface HostProgram<Event, Effect> {
   readonly publishers?: readonly PublisherPlan[];
   /** CURVE of every socket whose own options have none. */
   readonly curve?: CurveOptions;
+  /** Who may do what, from the start on; needs {@link onAccess}. Default: everybody may do everything. */
+  readonly access?: Access | undefined;
+  /** The event that tells the engine who may do what. Comes first of all, and again with each {@link EngineHost.setAccess}. */
+  readonly onAccess?: (access: Access) => Event;
   /** The first event, before anything that happens on a socket. Default: none. */
   readonly started?: Event;
   /** The event that tells the engine to come to an end; it answers by `perform`, which then calls {@link EngineHost.drained}. */
@@ -80,7 +87,9 @@ export class EngineHost<Event, Effect> {
   readonly #transport: () => Promise<Transport>;
   readonly #refused = { key: 0, handshake: 0 };
   readonly #refusalNotes = oncePerMinute();
+  #access: Access | undefined;
   #starting: Promise<string[][]> | undefined;
+  #loaded: Transport | undefined;
   #running: Running<Event, Effect> | undefined;
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -90,6 +99,7 @@ export class EngineHost<Event, Effect> {
   constructor(program: HostProgram<Event, Effect>, transport: () => Promise<Transport>) {
     this.#program = program;
     this.#transport = transport;
+    this.#access = program.access;
   }
 
   /**
@@ -140,6 +150,16 @@ export class EngineHost<Event, Effect> {
     return this.#running?.ports[socket]?.pendingFor(peer) ?? 0;
   }
 
+  /**
+   * Puts other rules in force, also those who were let in before are measured by. Throws `OPTIONS_INVALID` where the transport
+   * cannot tell the keys that the rules name, and the old ones stay.
+   */
+  setAccess(access: Access): void {
+    if (this.#loaded !== undefined) this.#checkAccess(access, this.#loaded);
+    this.#access = access;
+    if (this.#running !== undefined) this.#tellAccess(this.#running);
+  }
+
   /** Delivers an event; does nothing while not running. */
   dispatch(event: Event): void {
     this.#running?.driver.dispatch(event);
@@ -151,10 +171,12 @@ export class EngineHost<Event, Effect> {
     if (this.#isClosing()) throw new ProjError('CLOSED', `${name}: start after close`);
     const transport = await this.#transport();
     await transport.load();
+    if (this.#access !== undefined) this.#checkAccess(this.#access, transport);
+    this.#loaded = transport;
     const ports: SocketPort[] = [];
     const publishers: PublisherPort[] = [];
     try {
-      for (const { kind, port } of sockets) ports.push(transport[kind](secured(port)));
+      for (const plan of sockets) ports.push(transport[plan.kind](this.#gated(plan, secured(plan.port))));
       for (const { port } of plans) publishers.push(transport.publisher(secured(port)));
       const bound = await bindAll([...ports, ...publishers], [...sockets, ...plans]);
       if (this.#isClosing()) throw new ProjError('CLOSED', `${name}: closed while it started`);
@@ -178,6 +200,7 @@ export class EngineHost<Event, Effect> {
       this.#program.perform(effect);
     });
     this.#running = { transport, ports, publishers, driver };
+    this.#tellAccess(this.#running);
     for (const publisher of publishers)
       publisher.start({
         onRefused: (refusal) => {
@@ -189,6 +212,38 @@ export class EngineHost<Event, Effect> {
       });
     for (const [index, plan] of sockets.entries()) ports[index]?.start(this.#listen(plan, driver, transport));
     if (started !== undefined) driver.dispatch(started);
+  }
+
+  #tellAccess({ driver, ports }: Running<Event, Effect>): void {
+    const event = this.#access && this.#program.onAccess?.(this.#access);
+    if (event === undefined) return;
+    driver.dispatch(event);
+    for (const [index, { serves }] of this.#program.sockets.entries())
+      if (serves !== undefined) ports[index]?.recheck?.();
+  }
+
+  /** What a dealer hands out cannot be addressed: its door is where rights are looked at. */
+  #gated({ serves }: SocketPlan<Event>, port: PortOptions): PortOptions {
+    const { curve } = port;
+    if (serves === undefined || curve?.role !== 'server') return port;
+    const authorize = (publicKey: Uint8Array): boolean =>
+      curve.authorize?.(publicKey) !== false && this.#access?.allows({ publicKey }, 'serve', serves) !== false;
+    return { ...port, curve: { ...curve, authorize } };
+  }
+
+  #checkAccess(access: Access, { tellsKeys = false }: Transport): void {
+    const { name, sockets, curve } = this.#program;
+    if (access.namesKeys && !tellsKeys)
+      throw new ProjError(
+        'OPTIONS_INVALID',
+        `${name}: option access: has rules for single keys, and messages of this transport do not tell theirs; use zmtpTransport() of @proj/zmtp (programs: --transport zmtp), or rules for "*" alone`,
+      );
+    const open = curve === undefined && sockets.find(({ serves }) => serves && !access.allows({}, 'serve', serves));
+    if (open)
+      throw new ProjError(
+        'OPTIONS_INVALID',
+        `${name}: option access: not everybody may serve "${open.serves ?? ''}", and without option curve nobody can be kept from it; set curve`,
+      );
   }
 
   #onRefused(refusal: HandshakeRefusal, { clock }: Transport): void {

@@ -1,4 +1,6 @@
 /** How engines meet sockets and time. The adapters are sub-paths: `@proj/transport/zmq`, `@proj/transport/virtual`. */
+export { Access } from './access.js';
+export type { AccessRight, AccessRule, AccessRules } from './access.js';
 export { toBuffers, toFrames } from './body.js';
 export type { BodyInput, BodyLimits, Frame } from './body.js';
 export { Dealers } from './dealers.js';

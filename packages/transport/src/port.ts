@@ -153,6 +153,11 @@ export interface SocketPort {
   pause(): void;
   /** Takes messages in again. Does nothing unless paused. */
   resume(): void;
+  /**
+   * Asks `authorize` again about each peer that came in by its key, and ends the connections of those it refuses by now. Absent
+   * where the transport cannot: then a peer that was let in stays.
+   */
+  recheck?(): void;
   /** Messages accepted by `send` and not yet taken over by the transport. */
   readonly pending: number;
   /** Those of them that wait for this peer, which is congested. */
@@ -234,6 +239,8 @@ export interface Transport {
   publisher(options?: PortOptions): PublisherPort;
   /** A socket that receives what it subscribes to. After `load`. */
   subscriber(options?: PortOptions): SubscriberPort;
+  /** Whether messages tell the CURVE key of their peer, where there is one: see `Peer.publicKey`. Absent: they do not. */
+  readonly tellsKeys?: boolean;
   /** Called by the driver with the engine after each step: how tests and the simulator check invariants. Absent in production. */
   readonly probe?: (engine: Engine<never, unknown>) => void;
 }

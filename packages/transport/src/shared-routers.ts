@@ -36,11 +36,12 @@ export class SharedRouters {
 
   /** The transport for one protocol: its routers may share sockets with those of other members, never with one another. */
   member(claim: Claim): Transport {
-    const { clock, entropy, probe } = this.#transport;
+    const { clock, entropy, probe, tellsKeys = false } = this.#transport;
     const own = new Set<MemberPort>();
     return {
       clock,
       entropy,
+      tellsKeys,
       load: () => this.#transport.load(),
       router: (options) => {
         const port = new MemberPort(this.#transport.router(options), options?.curve, claim, this.#shared, own);
@@ -119,6 +120,10 @@ class MemberPort implements SocketPort {
 
   send(peer: Peer, frames: readonly Uint8Array[]): void {
     if (this.#closing === undefined) this.#shared.port.send(peer, frames);
+  }
+
+  recheck(): void {
+    this.#shared.port.recheck?.();
   }
 
   /** One socket is one reader: while one member pauses, all do. */

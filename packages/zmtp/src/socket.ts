@@ -145,6 +145,16 @@ export abstract class ZmtpSocket implements ConnectorHost {
     if (this.#started) this.#release();
   }
 
+  /** Ends the connections of those whom `authorize` would not let in any more. */
+  recheck(): void {
+    const { curve } = this.options;
+    if (curve?.role !== 'server' || curve.authorize === undefined) return;
+    for (const link of [...this.#links.keys()]) {
+      const publicKey = link.pipe?.peer?.publicKey;
+      if (publicKey !== undefined && !curve.authorize(publicKey)) link.destroy();
+    }
+  }
+
   close({ lingerMs }: { readonly lingerMs?: number } = {}): Promise<void> {
     return (this.#closing ??= this.#close(lingerMs ?? this.options.lingerMs, lingerMs === 0));
   }

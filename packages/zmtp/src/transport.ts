@@ -57,6 +57,7 @@ const PROVEN_MS = 1000;
 export class ZmtpTransport implements Transport {
   readonly clock: Clock;
   readonly entropy: Entropy;
+  readonly tellsKeys = true;
   readonly #world: World;
 
   /** Throws `OPTIONS_INVALID`. */

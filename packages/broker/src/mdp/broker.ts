@@ -1,10 +1,11 @@
 /** Majordomo broker, the facade: 18/MDP (0.2), 7/MDP (0.1) and 8/MMI on one ROUTER. Rules: engine.ts and docs/protocols/mdp.md. */
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker, encodeMdp } from '@proj/frames/mdp';
 import type { MdpCommand } from '@proj/frames/mdp';
-import { Emitter, EngineHost, parseOptions } from '@proj/transport';
-import type { HandshakeRefusal, PortOptions, RefusalCounts, SocketPlan } from '@proj/transport';
+import { Access, Emitter, EngineHost, parseOptions } from '@proj/transport';
+import type { AccessRules, HandshakeRefusal, PortOptions, RefusalCounts, SocketPlan } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
 import { transportOr } from '../default-transport.js';
+import { accessOptions } from '../options.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
   MdpBrokerEffect,
@@ -56,6 +57,8 @@ export class MdpBroker {
         drain: { kind: 'drain' },
         perform: this.#perform,
         ...serverCurve(settings.curve),
+        access: settings.access && new Access(settings.access),
+        onAccess: (access) => ({ kind: 'access', access }),
         onRefused: (refusal) => {
           this.#events.emit('refused', refusal);
         },
@@ -96,6 +99,14 @@ export class MdpBroker {
   /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof MdpBrokerEvents>(event: Name, listener: (payload: MdpBrokerEvents[Name]) => void): () => void {
     return this.#events.on(event, listener);
+  }
+
+  /**
+   * Puts other rules in force at once, also for those who are registered: rule 28. Throws `OPTIONS_INVALID`, and the old ones
+   * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
+   */
+  setAccess(rules: AccessRules): void {
+    this.#host.setAccess(new Access(parseOptions('MdpBroker', accessOptions, { access: rules }).access));
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of services. */

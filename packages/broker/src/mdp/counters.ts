@@ -48,6 +48,7 @@ const NONE_DROPPED: Readonly<Record<MdpDropReason, 0>> = {
   unexpected: 0,
   'unknown-worker': 0,
   'reserved-service': 0,
+  'not-allowed': 0,
   'services-limit': 0,
   'workers-limit': 0,
   draining: 0,

@@ -9,7 +9,7 @@ import type {
   MdpVersion,
   MdpWorkerRequest,
 } from '@proj/frames/mdp';
-import type { Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
 
 /** A fact reported to the engine. Timer events come from the driver. */
 export type MdpBrokerEvent =
@@ -25,6 +25,8 @@ export type MdpBrokerEvent =
     }
   /** A message over the socket's limits was dropped undecoded. */
   | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
+  /** Who may do what from now on: see rule 28. */
+  | { readonly kind: 'access'; readonly access: Access }
   /** Come to an end: see rule 24. */
   | { readonly kind: 'drain' };
 
@@ -45,11 +47,14 @@ export type MdpWorkerLoss =
   | 'invalid'
   /** It sent a valid command that it had no right to send. */
   | 'unexpected'
+  /** The rules of access do not let it serve any more. */
+  | 'not-allowed'
   /** The broker is closing. */
   | 'drained';
 
 /** Why a request was not accepted. */
-export type MdpRefusal = 'draining' | 'service-invalid' | 'services-limit' | 'client-limit' | 'queue-full';
+export type MdpRefusal =
+  'draining' | 'not-allowed' | 'service-invalid' | 'services-limit' | 'client-limit' | 'queue-full';
 
 /** Why an accepted request will not be answered. */
 export type MdpRequestLoss =
@@ -85,6 +90,8 @@ export type MdpMessageDrop =
   | 'unknown-worker'
   /** READY for a name under `mmi.`. */
   | 'reserved-service'
+  /** A worker command from somebody who may not serve that service. */
+  | 'not-allowed'
   /** READY over a limit. */
   | 'services-limit'
   | 'workers-limit';

@@ -16,6 +16,7 @@
  * | 23 spacing hint | `#heard` |
  * | 24 drain | `#onDrain`, `#finish` |
  * | 25, 26, 27 MMI | `#onRequest`, `mmi.ts` |
+ * | 28 access | `#mayNot`, `#onAccess` |
  */
 import { equalBytes } from '@proj/frames';
 import type {
@@ -26,7 +27,7 @@ import type {
   MdpWorkerPartial,
   MdpWorkerReady,
 } from '@proj/frames/mdp';
-import type { Engine, Peer, TimerEvent } from '@proj/transport';
+import type { Access, AccessRight, Engine, Peer, TimerEvent } from '@proj/transport';
 import { type Books, newBooks } from './books.js';
 import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerLoss } from './effects.js';
 import { framingOf } from './framing.js';
@@ -72,6 +73,8 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   readonly #books: Books;
   readonly #out: Output;
   readonly #jobs: Jobs;
+  /** Absent, everybody may do everything. */
+  #access: Access | undefined;
   #state: 'serving' | 'draining' | 'drained' = 'serving';
   #drainUntil = Infinity;
 
@@ -126,6 +129,9 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
       case 'rejected':
         this.#onInvalid(event.peer, event.reason);
         break;
+      case 'access':
+        this.#onAccess(event.access);
+        break;
       case 'drain':
         this.#onDrain();
         break;
@@ -141,7 +147,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     } else {
       const worker = this.#books.workers.find(peer.key);
       if (worker === undefined) this.#fromStranger(peer, command);
-      else this.#fromWorker(worker, command);
+      else this.#fromWorker(worker, peer, command);
     }
   }
 
@@ -150,6 +156,8 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     const { service } = command;
     if (this.#state !== 'serving') {
       this.#out.dropRequest('draining', peer, service);
+    } else if (this.#mayNot(peer, 'request', service)) {
+      this.#out.dropRequest('not-allowed', peer, service);
     } else if (isReserved(service)) {
       this.#out.counters.mmi++;
       const body = answerMmi(command, this.#books, this.#settings.mmiAdditions, this.#out.now);
@@ -170,8 +178,11 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     // What remains is DISCONNECT, after which nothing is sent (rule 10).
   }
 
-  #fromWorker(worker: Worker, command: WorkerCommand): void {
-    if (command.kind === 'malformed') {
+  /** `peer` is its sender: the worker, or else somebody of its routing id with another key, who can do it no harm. */
+  #fromWorker(worker: Worker, peer: Peer, command: WorkerCommand): void {
+    if (this.#mayNot(peer, 'serve', worker.service.name)) {
+      this.#out.dropMessage('not-allowed', peer);
+    } else if (command.kind === 'malformed') {
       this.#onInvalid(worker.peer, command.reason);
     } else if (command.version !== worker.framing.version) {
       this.#onInvalid(worker.peer, 'wrong-version');
@@ -191,6 +202,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     const known = services.find(command.version, command.service);
     if (command.service.length > this.#settings.serviceNameMaxBytes) this.#out.dropMessage('service-invalid', peer);
     else if (isReserved(command.service)) this.#refuse(peer, framing, 'reserved-service');
+    else if (this.#mayNot(peer, 'serve', command.service)) this.#refuse(peer, framing, 'not-allowed');
     else if (known === undefined && services.full) this.#refuse(peer, framing, 'services-limit');
     else if (workers.size >= this.#settings.workersMax) this.#refuse(peer, framing, 'workers-limit');
     else this.#register(peer, framing, known ?? services.add(command.version, command.service));
@@ -237,6 +249,27 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     this.#out.dropMessage('unexpected', worker.peer);
     this.#out.disconnect(worker.peer, worker.framing);
     this.#lose(worker, 'unexpected');
+  }
+
+  /** Rule 28. */
+  #mayNot(peer: Peer, right: AccessRight, service: string): boolean {
+    return this.#access !== undefined && !this.#access.allows(peer, right, service);
+  }
+
+  /**
+   * Rule 28: also for workers that are registered; requests that were taken stay taken. All who must go do so before the first
+   * job is resent, or it would be given to one that goes next.
+   */
+  #onAccess(access: Access): void {
+    this.#access = access;
+    const dismissed: Worker[] = [];
+    for (const worker of this.#books.workers.values())
+      if (!access.allows(worker.peer, 'serve', worker.service.name)) dismissed.push(worker);
+    for (const worker of dismissed) {
+      this.#out.disconnect(worker.peer, worker.framing);
+      this.#forget(worker, 'not-allowed');
+    }
+    this.#jobs.recover(dismissed);
   }
 
   /** Rules 7 and 15, to a stranger. */

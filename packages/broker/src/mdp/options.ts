@@ -1,6 +1,6 @@
 /** Options of the Majordomo broker: docs/protocols/mdp.md, section "Defaults". */
 import * as z from 'zod';
-import { count, curve, endpoints, milliseconds, transport } from '../options.js';
+import { access, count, curve, endpoints, milliseconds, transport } from '../options.js';
 
 /** Schema of {@link MdpBrokerOptions}. All fields are optional; unknown ones are refused. */
 export const mdpBrokerOptions = z
@@ -49,6 +49,8 @@ export const mdpBrokerOptions = z
     mmiAdditions: z.boolean().default(true),
     /** CURVE: encrypts, and lets in by key. Default: neither. */
     curve: curve.optional(),
+    /** Who may ask for and who may serve which service: rule 28. Rules for single keys need `curve` and `zmtpTransport()`. Default: everybody everything. */
+    access: access.optional(),
     /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
     transport: transport.optional(),
   })

@@ -1,15 +1,16 @@
 /** The Majordomo engine with its codec around it, in words: peers have names, effects are lines of text. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeMdpAtBroker, encodeMdp, type MdpFraming, type MdpToBroker, type MdpVersion } from '@proj/frames/mdp';
-import type { Peer, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
+import type { AccessRules, Peer, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
 import type { MdpBrokerEffect, MdpBrokerEvent, MdpFromBroker } from '../../src/mdp/effects.js';
 import { MdpBrokerEngine } from '../../src/mdp/engine.js';
 import { mdpBrokerOptions, type MdpBrokerOptions } from '../../src/mdp/options.js';
 import type { MdpBrokerStats } from '../../src/mdp/stats.js';
+import { accessFor, keyed } from '../keyed.js';
 
-/** The peer of that name; equal names are equal peers, though never the same object. */
+/** The peer of that name, keyed as `keyed` says; equal names are equal peers, though never the same object. */
 export function peerNamed(name: string): Peer {
-  return { key: name, id: fromLatin1(name) };
+  return keyed({ key: name, id: fromLatin1(name) });
 }
 
 /** Framing of what a peer says where it is not plain 0.2. */
@@ -96,6 +97,11 @@ export class BrokerUnderTest {
 
   rejected(name: string, reason: RejectReason): string[] {
     return this.step({ kind: 'rejected', peer: peerNamed(name), reason });
+  }
+
+  /** Rules whose keys are names of owners. */
+  access(...rules: AccessRules): string[] {
+    return this.step({ kind: 'access', access: accessFor(rules) });
   }
 
   drain(): string[] {

@@ -1,12 +1,9 @@
 /** The list of clients that may come in: a folder of certificates or a file of keys, read again when it changes. */
-import { watch } from 'node:fs';
-import type { FSWatcher } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { systemClock } from '@proj/heartbeat';
-import type { Timer } from '@proj/heartbeat';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { ProjError } from '../errors.js';
 import { parseCertificate, readCertificate, readSmallFile } from './certificate.js';
+import { Followed } from './followed.js';
 import { decodeCurveKey } from './z85.js';
 
 /** Settings of {@link authorizedKeys}. */
@@ -23,8 +20,7 @@ export interface AuthorizedKeysOptions {
 
 /** 40 characters and a name each. */
 const LIST_BYTES_MAX = 16 * 2 ** 20;
-/** One change of a file is several events. */
-const SETTLE_MS = 50;
+const WHAT = 'authorized keys';
 
 /**
  * Reads a folder, each `*.key` in it being a certificate, or a file: a certificate, or one Z85 key per line with whatever
@@ -40,18 +36,21 @@ export async function authorizedKeys(path: string, options: AuthorizedKeysOption
 /** A list that is kept up to date. To be made by {@link authorizedKeys}. */
 export class AuthorizedKeys {
   readonly path: string;
-  readonly #options: AuthorizedKeysOptions;
+  readonly #keysMax: number;
+  readonly #followed: Followed;
   #keys: ReadonlySet<string> = new Set();
-  #watcher: FSWatcher | undefined;
-  #watched: string | undefined;
-  #settling: Timer | undefined;
-  #stamp = '';
-  #reading: Promise<unknown> = Promise.resolve();
-  #closed = false;
 
   constructor(path: string, options: AuthorizedKeysOptions) {
     this.path = path;
-    this.#options = options;
+    this.#keysMax = options.keysMax ?? 100_000;
+    this.#followed = new Followed({
+      path,
+      what: WHAT,
+      watch: options.watch !== false,
+      read: (isFolder) => this.#read(isFolder),
+      onReload: () => options.onReload?.(this.size),
+      onError: (error) => options.onError?.(error),
+    });
   }
 
   /** Number of keys. */
@@ -64,16 +63,12 @@ export class AuthorizedKeys {
 
   /** Reads it again now. Rejects with `OPTIONS_INVALID`, and the list stays as it was. */
   reload(): Promise<void> {
-    const read = this.#reading.then(() => this.#read());
-    this.#reading = read.catch(() => undefined);
-    return read;
+    return this.#followed.reload();
   }
 
   /** Watches no more; the list stays as it is. Idempotent. */
   close(): void {
-    this.#closed = true;
-    this.#settling?.cancel();
-    this.#unwatch();
+    this.#followed.close();
   }
 
   /** As {@link close}. */
@@ -81,76 +76,12 @@ export class AuthorizedKeys {
     this.close();
   }
 
-  async #read(): Promise<void> {
-    const isFolder = await this.#look();
+  async #read(isFolder: boolean): Promise<void> {
     const keys = isFolder ? await readFolder(this.path) : await readList(this.path);
-    const { keysMax = 100_000 } = this.#options;
-    if (keys.length > keysMax) throw refused(this.path, `has ${keys.length} keys, and ${keysMax} are the limit`);
+    if (keys.length > this.#keysMax)
+      throw refused(this.path, `has ${keys.length} keys, and ${this.#keysMax} are the limit`);
     this.#keys = new Set(keys.map(nameOf));
   }
-
-  /** Tells a folder from a file, and watches it from before it is read, so that no change is missed. */
-  async #look(): Promise<boolean> {
-    try {
-      const about = await stat(this.path);
-      this.#stamp = stampOf(about);
-      this.#watch(about.isDirectory() ? this.path : dirname(this.path));
-      return about.isDirectory();
-    } catch (cause) {
-      throw refused(this.path, `cannot be read: ${(cause as NodeJS.ErrnoException).code ?? String(cause)}`, cause);
-    }
-  }
-
-  /** Of a file its folder is watched: who replaces it by another leaves a watcher of the file itself with the old one. */
-  #watch(folder: string): void {
-    if (this.#options.watch === false || this.#closed || this.#watched === folder) return;
-    this.#unwatch();
-    try {
-      this.#watcher = watch(folder, { persistent: false }, this.#onChange);
-      this.#watcher.on('error', (error) => {
-        this.#unwatch();
-        this.#options.onError?.(error);
-      });
-      this.#watched = folder;
-    } catch (error) {
-      this.#options.onError?.(error as Error);
-    }
-  }
-
-  #unwatch(): void {
-    this.#watcher?.close();
-    this.#watcher = undefined;
-    this.#watched = undefined;
-  }
-
-  readonly #onChange = (): void => {
-    if (this.#closed) return;
-    this.#settling ??= systemClock.at(systemClock.now() + SETTLE_MS, () => {
-      this.#settling = undefined;
-      void this.#follow();
-    });
-  };
-
-  /** Never rejects. */
-  async #follow(): Promise<void> {
-    try {
-      if (!(await this.#hasChanged())) return;
-      await this.reload();
-      if (!this.#closed) this.#options.onReload?.(this.size);
-    } catch (error) {
-      if (!this.#closed) this.#options.onError?.(error as Error);
-    }
-  }
-
-  /** Next to a file anything may change. */
-  async #hasChanged(): Promise<boolean> {
-    const about = await stat(this.path).catch(() => undefined);
-    return about === undefined || about.isDirectory() || stampOf(about) !== this.#stamp;
-  }
-}
-
-function stampOf(about: { readonly ino: number; readonly size: number; readonly mtimeMs: number }): string {
-  return `${about.ino} ${about.size} ${about.mtimeMs}`;
 }
 
 async function readFolder(path: string): Promise<Uint8Array[]> {
@@ -180,6 +111,6 @@ function nameOf(publicKey: Uint8Array): string {
   return Buffer.from(publicKey.buffer, publicKey.byteOffset, publicKey.byteLength).toString('latin1');
 }
 
-function refused(path: string, reason: string, cause?: unknown): ProjError {
-  return new ProjError('OPTIONS_INVALID', `authorized keys ${JSON.stringify(path)}: ${reason}`, { cause });
+function refused(path: string, reason: string): ProjError {
+  return new ProjError('OPTIONS_INVALID', `${WHAT} ${JSON.stringify(path)}: ${reason}`);
 }

@@ -1,4 +1,6 @@
 /** Keys for CURVE: made, written, read, listed. For Node.js; needs neither libzmq nor any other package. */
+export { accessFile } from './access-file.js';
+export type { AccessFile, AccessFileOptions } from './access-file.js';
 export { AuthorizedKeys, authorizedKeys } from './authorized-keys.js';
 export type { AuthorizedKeysOptions } from './authorized-keys.js';
 export { readCertificate, readPublicKey, readSecretCertificate, writeCertificate } from './certificate.js';

@@ -1,5 +1,6 @@
 /** A connection between a socket that connected and one that was bound: two pipes, and an end for each socket to hold. */
 import type { Clock, Timer } from '@proj/heartbeat';
+import type { CurveOptions, Peer } from '../port.js';
 import type { Link } from './link.js';
 import { Pipe } from './pipe.js';
 import type { PipeReader, PipeWorld } from './pipe.js';
@@ -10,6 +11,8 @@ export interface ConnectionOwner {
   readonly process: Process;
   /** Messages that may be on their way from this socket, per connection. */
   readonly highWaterMark: number;
+  /** What it proves to the other side, and wants to be proved. */
+  readonly curve: CurveOptions | undefined;
   /** Messages that may be on their way to it. */
   readonly receiveHighWaterMark: number;
   /** ZMTP heartbeats of this side; an interval of 0 switches them off. */
@@ -52,6 +55,12 @@ export class ConnectionEnd implements PipeReader, Outlet {
   attach(incoming: Pipe, outgoing: Pipe): void {
     this.#incoming = incoming;
     this.#outgoing = outgoing;
+  }
+
+  /** The peer with the key it has proved to have, if there is one. */
+  identified(peer: Peer): Peer {
+    const { curve } = this.connection.across(this).owner;
+    return curve?.role === 'client' ? { ...peer, publicKey: curve.keys.publicKey } : peer;
   }
 
   get open(): boolean {

@@ -46,8 +46,8 @@ export class DealerPort extends VirtualPort {
     if (connector !== undefined) this.reportGone(ROUTER_PEER);
   }
 
-  protected peerOf(_end: ConnectionEnd): Peer {
-    return ROUTER_PEER;
+  protected peerOf(end: ConnectionEnd): Peer {
+    return end.identified(ROUTER_PEER);
   }
 
   protected transmit(_peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined {

@@ -2,6 +2,7 @@
 import type { Clock } from '@proj/heartbeat';
 import { Outbox } from '../outbox.js';
 import type { OutboxHost, SendOutcome } from '../outbox.js';
+import { ROUTER_PEER } from '../port.js';
 import { resolvePortOptions } from '../port-options.js';
 import type { ResolvedPortOptions } from '../port-options.js';
 import type {
@@ -183,6 +184,17 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
   resume(): void {
     this.#paused = false;
     this.wake();
+  }
+
+  recheck(): void {
+    if (this.curve?.role !== 'server') return;
+    const { authorize } = this.curve;
+    for (const end of [...this.accepted]) {
+      const { publicKey } = end.identified(ROUTER_PEER);
+      if (publicKey === undefined || authorize?.(publicKey) !== false) continue;
+      end.abort();
+      this.onConnectionLost(end);
+    }
   }
 
   send(peer: Peer, frames: readonly Uint8Array[]): void {

@@ -47,7 +47,7 @@ export class RouterPort extends VirtualPort {
   }
 
   protected onAccepted(end: ConnectionEnd, routingId: Uint8Array | undefined): void {
-    const peer = this.#name(routingId);
+    const peer = end.identified(this.#name(routingId));
     const known = this.#routes.get(peer.key);
     const replaced = this.options.handover && known?.outlet instanceof ConnectionEnd ? known.outlet : undefined;
     const route: Route = { peer, outlet: end, mute: known !== undefined && replaced === undefined };

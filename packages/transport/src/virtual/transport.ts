@@ -16,6 +16,7 @@ import { VirtualSubscriber } from './subscriber-port.js';
 export class VirtualTransport implements Transport {
   readonly clock: Clock;
   readonly entropy: Entropy;
+  readonly tellsKeys = true;
   readonly probe: (engine: Engine<never, unknown>) => void;
   readonly #process: Process;
   readonly #hub: Hub;

@@ -1,0 +1,27 @@
+/** Peers that have proved a key, and rules about them, in words. */
+import { Access } from '@proj/transport';
+import type { AccessRules, Peer } from '@proj/transport';
+import { encodeZ85 } from '@proj/transport/curve';
+
+const KEY_BYTES = 32;
+
+/** The key of that owner. */
+export function keyOf(owner: string): Uint8Array {
+  return Uint8Array.from({ length: KEY_BYTES }, (_, index) => owner.charCodeAt(index % owner.length));
+}
+
+/** A peer named `w1@ada` has Ada's key; one without `@` has none. */
+export function keyed(peer: Peer): Peer {
+  const [, owner] = peer.key.split('@');
+  return owner === undefined ? peer : { ...peer, publicKey: keyOf(owner) };
+}
+
+/** Rules whose keys are names of owners. */
+export function accessFor(rules: AccessRules): Access {
+  return new Access(
+    rules.map((rule) => ({
+      ...rule,
+      keys: rule.keys === '*' ? '*' : rule.keys.map((owner) => encodeZ85(keyOf(owner))),
+    })),
+  );
+}

@@ -1,0 +1,61 @@
+/** Rules of access in a JSON file, read again when it changes. */
+import { ProjError } from '../errors.js';
+import { readSmallFile } from './certificate.js';
+import { Followed } from './followed.js';
+
+/** Settings of {@link accessFile}. */
+export interface AccessFileOptions {
+  /** Read it again when it changes. Default true. */
+  readonly watch?: boolean;
+  /** Called with the rules after they were read again; when it throws, `onError` is told of it. */
+  readonly onReload?: (rules: unknown) => void;
+  /** Called when the file could not be read again, or not be watched. */
+  readonly onError?: (error: Error) => void;
+}
+
+/** A file that is followed. */
+export interface AccessFile {
+  /** What stood in it when it was opened, as JSON has it: whoever uses it checks it. */
+  readonly rules: unknown;
+  /** Follows it no more. Idempotent. */
+  close(): void;
+}
+
+const FILE_BYTES_MAX = 16 * 2 ** 20;
+const WHAT = 'access rules';
+
+/** Opens it. Rejects with `OPTIONS_INVALID` for a file that cannot be read, is over 16 MiB, or is no JSON. */
+export async function accessFile(path: string, options: AccessFileOptions = {}): Promise<AccessFile> {
+  let rules: unknown;
+  const followed = new Followed({
+    path,
+    what: WHAT,
+    watch: options.watch !== false,
+    read: async () => {
+      rules = parse(await readSmallFile(path, FILE_BYTES_MAX), path);
+    },
+    onReload: () => options.onReload?.(rules),
+    onError: (error) => options.onError?.(error),
+  });
+  try {
+    await followed.reload();
+  } catch (error) {
+    followed.close();
+    throw error;
+  }
+  return {
+    rules,
+    close: () => {
+      followed.close();
+    },
+  };
+}
+
+function parse(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ProjError('OPTIONS_INVALID', `${WHAT} ${JSON.stringify(path)}: must be JSON (${reason})`, { cause });
+  }
+}

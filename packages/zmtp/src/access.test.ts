@@ -1,0 +1,70 @@
+/** Rules of access over real connections: two clients with keys of their own at one broker. */
+import { MdpBroker } from '@proj/broker';
+import { MdpClient } from '@proj/client';
+import { encodeZ85, generateCurveKeys } from '@proj/transport/curve';
+import { zmqTransport } from '@proj/transport/zmq';
+import { MdpWorker } from '@proj/worker';
+import { expect, it } from 'vitest';
+import { zmtpTransport } from './index.js';
+
+const [server, bob, ada, eve] = [generateCurveKeys(), generateCurveKeys(), generateCurveKeys(), generateCurveKeys()];
+const textOf = ({ publicKey }: typeof ada) => encodeZ85(publicKey);
+const rules = (client: typeof ada) => [
+  { keys: [textOf(bob)], serve: ['echo'] },
+  { keys: [textOf(client)], request: ['echo'] },
+];
+
+it('a broker answers who may ask, and others when the rules change', async () => {
+  const transport = zmtpTransport();
+  await using broker = new MdpBroker({
+    endpoint: 'tcp://127.0.0.1:*',
+    curve: { keys: server },
+    access: rules(ada),
+    transport,
+  });
+  const endpoints = await broker.start();
+  const curveOf = (keys: typeof ada) => ({ keys, serverKey: server.publicKey });
+  const worker = new MdpWorker({
+    endpoints,
+    service: 'echo',
+    handler: ({ body }) => body,
+    transport,
+    curve: curveOf(bob),
+  });
+  await worker.start();
+  await using first = new MdpClient({ endpoints, timeoutMs: 60_000, transport, curve: curveOf(ada) });
+  await using second = new MdpClient({ endpoints, timeoutMs: 60_000, transport, curve: curveOf(eve) });
+  const refusal = () => new Promise<unknown>((resolve) => void broker.on('note', resolve));
+
+  expect(String(await first.request('echo', 'ada'))).toBe('ada');
+  let refused = refusal();
+  let over = new AbortController();
+  let vain = second.request('echo', 'eve', { signal: over.signal });
+  expect(await refused).toMatchObject({ code: 'request-dropped', reason: 'not-allowed', service: 'echo' });
+  over.abort();
+  await expect(vain).rejects.toThrow();
+
+  broker.setAccess(rules(eve));
+  expect(String(await second.request('echo', 'eve'))).toBe('eve');
+  refused = refusal();
+  over = new AbortController();
+  vain = first.request('echo', 'ada', { signal: over.signal });
+  expect(await refused).toMatchObject({ code: 'request-dropped', reason: 'not-allowed', service: 'echo' });
+  over.abort();
+  await expect(vain).rejects.toThrow();
+  expect(broker.stats().counters).toMatchObject({ replies: 2, dropped: { 'not-allowed': 2 } });
+  await worker.close();
+});
+
+it('a broker over libzmq refuses rules for single keys, and says what to do', async () => {
+  const options = { endpoint: 'tcp://127.0.0.1:*', curve: { keys: server }, transport: zmqTransport() };
+  await using broker = new MdpBroker({ ...options, access: rules(ada) });
+  await expect(broker.start()).rejects.toThrow('zmtpTransport()');
+});
+
+it('rules that are none are refused, and the old ones stay', () => {
+  const broker = new MdpBroker({ access: rules(ada) });
+  expect(() => {
+    broker.setAccess([{ keys: ['no key'], request: ['echo'] }]);
+  }).toThrow('must be a public key, 40 characters of Z85');
+});
