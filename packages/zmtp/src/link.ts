@@ -266,6 +266,7 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
   #surrender(chunk: Uint8Array): boolean {
     const socket = this.#socket;
     if (this.connector !== undefined || !(socket instanceof Inlet) || chunk[0] !== PREAMBLE[0]) return false;
+    this.#connection.greet();
     this.#flush(this.#host.watch.now());
     socket.off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onClose);
     this.#closed = true;

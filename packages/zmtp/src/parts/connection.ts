@@ -17,7 +17,7 @@ import {
 } from './commands.js';
 import type { Command, NamedCommand, SocketType } from './commands.js';
 import type { Failure } from './failure.js';
-import { encodeGreeting, GREETING_BYTES, greetingFault, speaks31 } from './greeting.js';
+import { encodeGreeting, GREETING_BYTES, greetingFault, SIGNATURE_BYTES, speaks31 } from './greeting.js';
 import { SEALED_COMMAND } from './mechanism.js';
 import type { Cipher, Mechanism, Security, Step } from './mechanism.js';
 import { NULL } from './null.js';
@@ -94,6 +94,8 @@ export class Connection {
   /** A message that the sink does not accept yet. */
   #held: ReadItem | undefined;
   #output: Uint8Array[];
+  /** What is still to be said of the greeting. */
+  #restOfGreeting: Uint8Array | undefined;
   /** Answers the latest PING; an older one still unsent is superseded, so that a flood of PINGs cannot pile up. */
   #pong: Uint8Array | undefined;
   readonly #startedAt: number;
@@ -106,13 +108,19 @@ export class Connection {
   #modern = false;
   #isOfferedLanes = false;
 
-  /** The greeting is there as output. */
+  /**
+   * The greeting is there as output. A server of a mechanism says the signature alone at first, as libzmq does: libzmq ends a connection whose
+   * mechanism it does not like before it has said a word, and nobody could tell such a peer from one that never meant to speak ZMTP.
+   */
   constructor(settings: ConnectionSettings, sink: ConnectionSink, now: number) {
     this.#settings = settings;
     this.#sink = sink;
     this.#reader = new Reader(settings, settings.allocate);
     this.#security = settings.security ?? NULL;
-    this.#output = [encodeGreeting(this.#security.name, this.#security.asServer)];
+    const greeting = encodeGreeting(this.#security.name, this.#security.asServer);
+    const first = this.#security.asServer ? SIGNATURE_BYTES : GREETING_BYTES;
+    this.#output = [greeting.subarray(0, first)];
+    if (first < GREETING_BYTES) this.#restOfGreeting = greeting.subarray(first);
     this.#startedAt = this.#heardAt = this.#spokeAt = now;
   }
 
@@ -232,8 +240,16 @@ export class Connection {
     this.#command(pingBody(heartbeatMs + timeoutMs));
   }
 
+  /** The peer speaks: the rest of the greeting is to be sent, if there is any. */
+  greet(): void {
+    if (this.#restOfGreeting === undefined) return;
+    this.#say(this.#restOfGreeting);
+    this.#restOfGreeting = undefined;
+  }
+
   /** Returns what follows the greeting; `undefined` while it is incomplete or when it is wrong. */
   #readGreeting(chunk: Uint8Array): Uint8Array | undefined {
+    this.greet();
     const bytes = Math.min(chunk.length, GREETING_BYTES - this.#greetingBytes);
     this.#greeting.set(chunk.subarray(0, bytes), this.#greetingBytes);
     this.#greetingBytes += bytes;

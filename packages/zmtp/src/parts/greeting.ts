@@ -4,13 +4,15 @@ import type { Failure } from './failure.js';
 
 /** Length of a greeting. */
 export const GREETING_BYTES = 64;
+/** Length of its beginning, which says that this is ZMTP. */
+export const SIGNATURE_BYTES = 10;
 
 const MAJOR = 3;
 const MINOR = 1;
 
 // signature (0xFF, 8 bytes of padding, 0x7F), version-major, version-minor, mechanism (20), as-server, filler (31)
-const SIGNATURE_END_AT = 9;
-const MAJOR_AT = 10;
+const SIGNATURE_END_AT = SIGNATURE_BYTES - 1;
+const MAJOR_AT = SIGNATURE_BYTES;
 const MINOR_AT = 11;
 const MECHANISM_AT = 12;
 const MECHANISM_END = 32;

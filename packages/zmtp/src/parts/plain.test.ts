@@ -4,6 +4,7 @@ import { plain } from './plain.js';
 
 const GREETING = (asServer: string) =>
   `ff00000000000000007f0301504c41494e${'00'.repeat(15)}${asServer}${'00'.repeat(31)}`;
+const SIGNATURE = 'ff00000000000000007f';
 
 function server(): Recorder {
   const authorize = (username: string, password: string) => username === 'name' && password === 'pass';
@@ -18,9 +19,9 @@ function client(): Recorder {
 describe('the handshake of PLAIN', () => {
   it('goes HELLO, WELCOME, INITIATE, READY', () => {
     const [dealer, router] = [client(), server()];
-    expect([dealer.output(), router.output()]).toEqual([GREETING('00'), GREETING('01')]);
+    expect([dealer.output(), router.output()]).toEqual([GREETING('00'), SIGNATURE]);
     router.receive(GREETING('00'));
-    expect(router.output()).toBe('');
+    expect(SIGNATURE + router.output()).toBe(GREETING('01'));
     const hello = dealer.receive(GREETING('01')).output();
     expect(hello).toBe('04100548454c4c4f046e616d650470617373');
     const welcome = router.receive(hello).output();
