@@ -1,8 +1,10 @@
 /** proj-broker: serves the protocols of this project. */
 import { defineCommand, every, processTransport, runProgram, untilStopped } from '@proj/appkit';
-import { SharedRouters } from '@proj/transport';
+import { ProjError, SharedRouters } from '@proj/transport';
 import manifest from '../package.json' with { type: 'json' };
+import { followAccess } from './access.js';
 import { brokerOptions, names, protocols } from './config.js';
+import type { ProtocolName } from './config.js';
 import type { Server } from './protocol.js';
 
 const serve = defineCommand({
@@ -14,9 +16,16 @@ const serve = defineCommand({
     { what: 'on this machine only, at the port of the specification', line: '' },
     { what: 'for the network, with faster detection of lost workers', line: '--mdp tcp://*:5555 --heartbeat-ms 500' },
     { what: 'Majordomo alone', line: '--only mdp' },
+    {
+      what: 'who may do what, by key',
+      line: '--only mdp --transport zmtp --curve-secret-key broker.key_secret --access access.json',
+    },
     { what: 'options from a file, the endpoint from the environment', line: '--config broker.yaml' },
   ],
   async run({ settings, log, stop }) {
+    const served = names.filter((each) => settings.only.includes(each));
+    const access = settings.access === undefined ? undefined : await followAccess(settings.access, log);
+    if (access !== undefined) checkObedience(served);
     const transport = processTransport(settings.transport);
     const shared = new SharedRouters(transport);
     const failure = new AbortController();
@@ -24,7 +33,7 @@ const serve = defineCommand({
     const servers = new Map<string, Server>();
     const drainAll = () => Promise.all([...servers.values()].map((server) => server.drain()));
     try {
-      for (const name of names.filter((each) => settings.only.includes(each))) {
+      for (const name of served) {
         const { claim } = protocols[name];
         const child = log.child({ protocol: name });
         const mdpEndpoint = servers.get('mdp')?.endpoints['mdp'] ?? settings.mdp;
@@ -34,16 +43,16 @@ const serve = defineCommand({
         const onEnded = () => {
           ended.abort();
         };
-        servers.set(
-          name,
-          await protocols[name].serve(settings, {
-            transport: claim === undefined ? transport : shared.member(claim),
-            log: child,
-            onBroken,
-            onEnded,
-            mdpEndpoint,
-          }),
-        );
+        const server = await protocols[name].serve(settings, {
+          transport: claim === undefined ? transport : shared.member(claim),
+          log: child,
+          access: access?.rules,
+          onBroken,
+          onEnded,
+          mdpEndpoint,
+        });
+        servers.set(name, server);
+        access?.add(server);
       }
     } catch (error) {
       await drainAll();
@@ -56,6 +65,7 @@ const serve = defineCommand({
     const endStats = every(settings.statsMs, logStats);
     await untilStopped(AbortSignal.any([stop, failure.signal, ended.signal]));
     endStats();
+    access?.close();
     log.info('draining');
     await drainAll();
     logStats();
@@ -64,6 +74,18 @@ const serve = defineCommand({
     return 0;
   },
 });
+
+/** What would be open to everybody in spite of the rules is not served. */
+function checkObedience(served: readonly ProtocolName[]): void {
+  const [obeying, others] = [true, false].map((obeys) =>
+    served.filter((name) => 'obeysAccess' in protocols[name] === obeys).join(),
+  );
+  if (others)
+    throw new ProjError(
+      'OPTIONS_INVALID',
+      `--access: ${others} would obey no rules, and be open to everybody: leave out what does not, as with --only ${obeying || 'mdp'}`,
+    );
+}
 
 await runProgram({
   name: 'proj-broker',

@@ -1,7 +1,7 @@
 /** What a protocol brings to proj-broker: its own options, and how it is served. One file per protocol in `protocols/`. */
 import { milliseconds, wholeNumber } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
-import type { Claim, Transport } from '@proj/transport';
+import type { AccessRules, Claim, Transport } from '@proj/transport';
 import * as z from 'zod';
 
 const DAY_MS = 86_400_000;
@@ -35,6 +35,8 @@ export interface Server {
   readonly endpoints: Readonly<Record<string, string>>;
   /** Plain data for a log line. */
   stats(): object;
+  /** Puts other rules in force. There is none where the protocol has no rules. */
+  setAccess?(rules: AccessRules): void;
   /** Lets running jobs finish, says goodbye, closes. Idempotent. */
   drain(): Promise<void>;
 }
@@ -43,6 +45,8 @@ export interface Server {
 export interface Surroundings {
   readonly transport: Transport;
   readonly log: Logger;
+  /** Who may do what; absent, everybody everything. */
+  readonly access: AccessRules | undefined;
   /** To be called when the protocol cannot be served any more. */
   readonly onBroken: (error: Error) => void;
   /** To be called when somebody who may has asked for the end of the program. */
@@ -57,6 +61,8 @@ export interface Protocol<Options extends z.ZodObject = z.ZodObject> {
   readonly options: Options;
   /** Which frames are of this protocol, where it may share an endpoint with others. Default: it shares none. */
   readonly claim?: Claim;
+  /** Whether it obeys rules of access: without, it is not served beside them. */
+  readonly obeysAccess?: true;
   /** Binds and serves. Rejects with `ADDRESS_IN_USE` when an endpoint is taken, `OPTIONS_INVALID` for options that do not fit. */
   serve(settings: SharedSettings & z.output<Options>, surroundings: Surroundings): Promise<Server>;
 }

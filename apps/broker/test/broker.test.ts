@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { programPath, Programs, undocumentedFlags } from '@proj/appkit/testing';
 import { ROUTER_PEER } from '@proj/transport';
+import type { CurveOptions } from '@proj/transport';
+import { encodeZ85, generateCurveKeys, writeCertificate } from '@proj/transport/curve';
 import { zmqTransport } from '@proj/transport/zmq';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -29,24 +31,36 @@ const ENDPOINTS = [
 const ANY_PORT = ENDPOINTS.flatMap((flag) => [flag, FREE]);
 const BOUND = expect.stringMatching(/^tcp:\/\/127\.0\.0\.1:\d+$/) as string;
 
-/** Sends frames from a DEALER; resolves to the first answer. */
-async function answerOf(endpoint: string, ...texts: string[]): Promise<string[]> {
+/** A DEALER that asks, one question after the other. */
+async function dealerAt(endpoint: string, curve?: CurveOptions) {
   const transport = zmqTransport();
   await transport.load();
-  const dealer = transport.dealer();
+  const dealer = transport.dealer({ ...(curve && { curve }) });
   dealer.connect(endpoint);
   const ignore = () => undefined;
-  const answer = new Promise<Uint8Array[]>((resolve) => {
-    const rest = { onPeerGone: ignore, onUndeliverable: ignore, onRejected: ignore, onBroken: ignore };
-    dealer.start({ onMessage: (_, frames) => resolve(frames), ...rest });
-  });
-  dealer.send(
-    ROUTER_PEER,
-    texts.map((text) => Buffer.from(text)),
-  );
-  const frames = await answer;
+  let take: (frames: Uint8Array[]) => void = ignore;
+  const rest = { onPeerGone: ignore, onUndeliverable: ignore, onRejected: ignore, onBroken: ignore };
+  dealer.start({ onMessage: (_, frames) => take(frames), ...rest });
+  return {
+    /** Resolves to the next answer there is, if any. */
+    async ask(...texts: string[]): Promise<string[]> {
+      const answer = new Promise<Uint8Array[]>((resolve) => (take = resolve));
+      dealer.send(
+        ROUTER_PEER,
+        texts.map((text) => Buffer.from(text)),
+      );
+      return (await answer).map((frame) => Buffer.from(frame).toString());
+    },
+    close: () => dealer.close(),
+  };
+}
+
+/** Sends frames from a DEALER; resolves to the first answer. */
+async function answerOf(endpoint: string, ...texts: string[]): Promise<string[]> {
+  const dealer = await dealerAt(endpoint);
+  const answer = await dealer.ask(...texts);
   await dealer.close();
-  return frames.map((frame) => Buffer.from(frame).toString());
+  return answer;
 }
 
 describe('proj-broker', () => {
@@ -252,6 +266,84 @@ describe('proj-broker', () => {
       const { code, stderr } = await programs.run('broker', [...ANY_PORT, '--files', join(folder, 'none')]);
       expect(code).toBe(2);
       expect(stderr).toMatch(/^proj-broker: "[^\n]+none": is no folder[^\n]+\n$/);
+    });
+  });
+
+  describe('--access', () => {
+    const [server, ada] = [generateCurveKeys(), generateCurveKeys()];
+    const adaMay = (...request: string[]) => JSON.stringify([{ keys: [encodeZ85(ada.publicKey)], request }]);
+    /** In one go: a file that is written is empty for a moment. */
+    const put = (text: string) => {
+      writeFileSync(`${file}.new`, text);
+      renameSync(`${file}.new`, file);
+    };
+    const MMI = ['MDPC02', '\x01', 'mmi.service', 'echo'];
+    let folder: string;
+    let file: string;
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'access-'));
+      file = join(folder, 'access.json');
+    });
+    afterEach(() => {
+      rmSync(folder, { recursive: true });
+    });
+
+    it('says who may ask what, also after the file has changed, and keeps the old rules when it cannot be read', async () => {
+      put(adaMay('mmi.services'));
+      const { secretFile } = await writeCertificate(join(folder, 'server'), server);
+      const flags = ['--only', 'mdp', '--mdp', FREE, '--transport', 'zmtp', '--curve-secret-key', secretFile];
+      const broker = programs.start('broker', [...flags, '--access', file]);
+      const { mdp } = (await broker.record('listening'))['endpoints'] as { mdp: string };
+      const dealer = await dealerAt(mdp, { role: 'client', keys: ada, serverKey: server.publicKey });
+      void dealer.ask(...MMI);
+      await broker.record('request-dropped', { reason: 'not-allowed', service: 'mmi.service' });
+      put(`[${adaMay('mmi.service').slice(1, -1)},{"keys":"*"}]`);
+      await broker.record('access rules', { rules: 2 });
+      const answer = ['MDPC02', '\x03', 'mmi.service', '404'];
+      expect(await dealer.ask(...MMI)).toEqual(answer);
+      put('[{"keys":"nobody"}]');
+      expect(await broker.record('access rules stay as they were')).toMatchObject({
+        level: 'error',
+        reason: expect.stringContaining(
+          'option access.0.keys = "nobody": must be "*" or a list of public keys',
+        ) as string,
+      });
+      expect(await dealer.ask(...MMI)).toEqual(answer);
+      await dealer.close();
+    });
+
+    it.each([
+      ['is not there', undefined, [], 'cannot be read: ENOENT'],
+      ['is no JSON', 'echo', [], 'must be JSON'],
+      ['holds no rules', '{"echo":"ada"}', [], 'must be a list of rules such as [{ keys: "*", request: ["echo"] }]'],
+      ['names keys, without encryption', adaMay('echo'), ['--transport', 'zmtp'], 'needs --curve-secret-key'],
+    ])('refuses a file that %s, with exit code 2 and one line', async (_, text, flags, line) => {
+      if (text !== undefined) put(text);
+      const all = ['--only', 'mdp', '--mdp', FREE, '--access', file, ...flags];
+      const { code, stderr } = await programs.run('broker', all);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^proj-broker: [^\n]+\n$/);
+      expect(stderr).toContain(line);
+    });
+
+    it('refuses rules for keys where messages do not tell theirs', async () => {
+      put(adaMay('echo'));
+      const { secretFile } = await writeCertificate(join(folder, 'server'), server);
+      const flags = ['--only', 'mdp', '--mdp', FREE, '--access', file, '--curve-secret-key', secretFile];
+      const { code, stderr } = await programs.run('broker', flags);
+      expect({ code, stderr }).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('--transport zmtp') as string,
+      });
+    });
+
+    it('refuses to serve a protocol that obeys no rules', async () => {
+      put('[{"keys":"*"}]');
+      const { code, stderr } = await programs.run('broker', [...ANY_PORT, '--only', 'mdp,ppp', '--access', file]);
+      expect(code).toBe(2);
+      expect(stderr).toBe(
+        'proj-broker: --access: ppp would obey no rules, and be open to everybody: leave out what does not, as with --only mdp\n',
+      );
     });
   });
 

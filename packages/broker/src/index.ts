@@ -47,6 +47,7 @@ export { MdpBrokerEngine } from './mdp/engine.js';
 export { mdpBrokerOptions } from './mdp/options.js';
 export type { MdpBrokerOptions, MdpBrokerSettings } from './mdp/options.js';
 export type { MdpBrokerStats, MdpServiceStats } from './mdp/stats.js';
+export { accessOptions } from './options.js';
 export { NfpBroker } from './nfp/broker.js';
 export type { NfpBrokerEvents } from './nfp/broker.js';
 export type { NfpBrokerCounters } from './nfp/counters.js';

@@ -11,7 +11,7 @@ const endpoint = z
 /** Where one ROUTER binds: one endpoint, or up to 16. Port `*` allowed. */
 export const endpoints = z.union([endpoint, z.array(endpoint).min(1).max(16)]);
 
-const names = z.array(z.string().max(255, 'must be names of at most 255 characters')).max(10_000);
+const names = z.array(z.string().max(255, 'must be names of at most 255 characters')).max(10_000).readonly();
 
 /** Who may do what: rules of `Access` in `@proj/transport`. What no rule allows is refused. */
 export const access = z
@@ -27,7 +27,8 @@ export const access = z
                 .string()
                 .regex(/^[0-9a-zA-Z.\-:+=^!/*?&<>()[\]{}@%$#]{40}$/, 'must be a public key, 40 characters of Z85'),
             )
-            .max(100_000),
+            .max(100_000)
+            .readonly(),
         ],
         'must be "*" or a list of public keys, each 40 characters of Z85',
       ),
@@ -40,7 +41,8 @@ export const access = z
     }),
     'must be a list of rules such as [{ keys: "*", request: ["echo"] }]',
   )
-  .max(100_000);
+  .max(100_000)
+  .readonly();
 
 /** What `setAccess` of a facade takes. */
 export const accessOptions = z.strictObject({

@@ -49,8 +49,9 @@ export const mdp: Protocol<typeof options> = {
   options,
   // `"MDP" ...`, behind an empty frame in 0.1.
   claim: ([first, second]) => (first?.length === 0 ? second : first)?.[0] === 0x4d,
-  async serve(settings, { transport, log, onBroken }) {
-    const broker = new MdpBroker({ ...brokerOptions(settings), transport });
+  obeysAccess: true,
+  async serve(settings, { transport, log, access, onBroken }) {
+    const broker = new MdpBroker({ ...brokerOptions(settings), access, transport });
     broker.on('broken', onBroken);
     logEvents(broker, WORKER_NOTICES, log);
     const [endpoint = settings.mdp] = await broker.start();
@@ -59,6 +60,9 @@ export const mdp: Protocol<typeof options> = {
       stats: () => {
         const { services, ...stats } = broker.stats();
         return { ...stats, services: services.length };
+      },
+      setAccess: (rules) => {
+        broker.setAccess(rules);
       },
       drain: () => broker.drain(),
     };
