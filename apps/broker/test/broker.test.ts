@@ -278,6 +278,7 @@ describe('proj-broker', () => {
       renameSync(`${file}.new`, file);
     };
     const MMI = ['MDPC02', '\x01', 'mmi.service', 'echo'];
+    const SHOW = ['', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'u1', '{"task":"show_broker_version"}'];
     let folder: string;
     let file: string;
     beforeEach(() => {
@@ -291,16 +292,18 @@ describe('proj-broker', () => {
     it('says who may ask what, also after the file has changed, and keeps the old rules when it cannot be read', async () => {
       put(adaMay('mmi.services'));
       const { secretFile } = await writeCertificate(join(folder, 'server'), server);
-      const flags = ['--only', 'mdp', '--mdp', FREE, '--transport', 'zmtp', '--curve-secret-key', secretFile];
+      const flags = ['--only', 'mdp,nfp', '--mdp', FREE, '--transport', 'zmtp', '--curve-secret-key', secretFile];
       const broker = programs.start('broker', [...flags, '--access', file]);
       const { mdp } = (await broker.record('listening'))['endpoints'] as { mdp: string };
       const dealer = await dealerAt(mdp, { role: 'client', keys: ada, serverKey: server.publicKey });
       void dealer.ask(...MMI);
       await broker.record('request-dropped', { reason: 'not-allowed', service: 'mmi.service' });
-      put(`[${adaMay('mmi.service').slice(1, -1)},{"keys":"*"}]`);
+      expect((await dealer.ask(...SHOW))[5]).toBe('400');
+      put(`[${adaMay('mmi.service', 'mmi.service.broker').slice(1, -1)},{"keys":"*"}]`);
       await broker.record('access rules', { rules: 2 });
       const answer = ['MDPC02', '\x03', 'mmi.service', '404'];
       expect(await dealer.ask(...MMI)).toEqual(answer);
+      expect((await dealer.ask(...SHOW))[5]).toBe('200');
       put('[{"keys":"nobody"}]');
       expect(await broker.record('access rules stay as they were')).toMatchObject({
         level: 'error',

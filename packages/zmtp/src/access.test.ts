@@ -1,5 +1,5 @@
 /** Rules of access over real connections: two clients with keys of their own at one broker. */
-import { MdpBroker } from '@proj/broker';
+import { MdpBroker, NfpBroker } from '@proj/broker';
 import { MdpClient } from '@proj/client';
 import { encodeZ85, generateCurveKeys } from '@proj/transport/curve';
 import { zmqTransport } from '@proj/transport/zmq';
@@ -60,6 +60,20 @@ it('a broker over libzmq refuses rules for single keys, and says what to do', as
   const options = { endpoint: 'tcp://127.0.0.1:*', curve: { keys: server }, transport: zmqTransport() };
   await using broker = new MdpBroker({ ...options, access: rules(ada) });
   await expect(broker.start()).rejects.toThrow('zmtpTransport()');
+});
+
+it('so does the one of NORFAB over libzmq, which needs no keys for rules about everybody', async () => {
+  const options = { endpoint: 'tcp://127.0.0.1:*', curve: { keys: server }, transport: zmqTransport() };
+  await using broker = new NfpBroker({ ...options, access: rules(ada) });
+  await expect(broker.start()).rejects.toThrow('zmtpTransport()');
+  await using other = new NfpBroker({ ...options, access: [{ keys: '*', request: ['sample'] }] });
+  await other.start();
+  expect(() => {
+    other.setAccess(rules(ada));
+  }).toThrow('NfpBroker: option access: has rules for single keys');
+  expect(() => {
+    other.setAccess([{ keys: [], serve: ['x'.repeat(256)] }]);
+  }).toThrow('must be names of at most 255 characters');
 });
 
 it('rules that are none are refused, and the old ones stay', () => {

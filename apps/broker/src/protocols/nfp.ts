@@ -64,7 +64,8 @@ export const nfp: Protocol<typeof options> = {
   // `empty "NFP" ...`, as peers and broker write it.
   claim: ([empty, header]) =>
     empty?.length === 0 && header?.[0] === 0x4e && header[1] === 0x46 && header[2] === 0x50 && header.length === 6,
-  async serve(settings, { transport, log, onBroken, onEnded, mdpEndpoint }) {
+  obeysAccess: true,
+  async serve(settings, { transport, log, access, onBroken, onEnded, mdpEndpoint }) {
     const seen: Seen = new Map();
     const loaded =
       settings.inventory === undefined ? undefined : await loadInventory(settings.inventory, process.env, seen);
@@ -76,6 +77,7 @@ export const nfp: Protocol<typeof options> = {
       ...(await managementCurve(settings, log)),
       ...inventory,
       endpoint: wanted,
+      access,
       transport,
     });
     broker.on('broken', onBroken);
@@ -98,6 +100,9 @@ export const nfp: Protocol<typeof options> = {
       stats: () => {
         const { services, ...stats } = broker.stats();
         return { ...stats, services: services.length };
+      },
+      setAccess: (rules) => {
+        broker.setAccess(rules);
       },
       drain: () => {
         endFollowing();

@@ -10,10 +10,19 @@ import {
   encodeNfpPublishedEvent,
 } from '@proj/frames/nfp';
 import type { NfpFromBroker } from '@proj/frames/nfp';
-import { Emitter, EngineHost, parseOptions } from '@proj/transport';
-import type { HandshakeRefusal, Peer, PortOptions, PublisherPlan, RefusalCounts, SocketPlan } from '@proj/transport';
+import { Access, Emitter, EngineHost, parseOptions } from '@proj/transport';
+import type {
+  AccessRules,
+  HandshakeRefusal,
+  Peer,
+  PortOptions,
+  PublisherPlan,
+  RefusalCounts,
+  SocketPlan,
+} from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
 import { transportOr } from '../default-transport.js';
+import { accessOptions } from '../options.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
   NfpBrokerEffect,
@@ -82,6 +91,8 @@ export class NfpBroker {
         drain: { kind: 'drain' },
         perform: this.#perform,
         ...serverCurve(settings.curve),
+        access: settings.access && new Access(settings.access),
+        onAccess: (access) => ({ kind: 'access', access }),
         onRefused: (refusal) => {
           this.#events.emit('refused', refusal);
         },
@@ -138,6 +149,14 @@ export class NfpBroker {
   /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof NfpBrokerEvents>(event: Name, listener: (payload: NfpBrokerEvents[Name]) => void): () => void {
     return this.#events.on(event, listener);
+  }
+
+  /**
+   * Puts other rules in force at once, also for those who are registered: rule 23. Throws `OPTIONS_INVALID`, and the old ones
+   * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
+   */
+  setAccess(rules: AccessRules): void {
+    this.#host.setAccess(new Access(parseOptions('NfpBroker', accessOptions, { access: rules }).access));
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of services. */

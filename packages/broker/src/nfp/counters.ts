@@ -47,6 +47,7 @@ const NONE_DROPPED: Readonly<Record<NfpDropReason, 0>> = {
   'no-frames': 0,
   'unknown-worker': 0,
   'reserved-service': 0,
+  'not-allowed': 0,
   'services-limit': 0,
   'workers-limit': 0,
   'open-body': 0,

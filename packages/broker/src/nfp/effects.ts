@@ -1,6 +1,6 @@
 /** What the NFP broker engine is told and what it says: the vocabulary between `engine.ts` and `broker.ts`. */
 import type { NfpFromBroker, NfpMalformedReason, NfpPublishedEvent, NfpToBroker } from '@proj/frames/nfp';
-import type { Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
 import type { NfpInventory } from './inventory.js';
 
 /** A fact reported to the engine. Timer events come from the driver. */
@@ -27,6 +27,8 @@ export type NfpBrokerEvent =
   | { readonly kind: 'file-answer'; readonly id: number; readonly outcome: NfpFileOutcome }
   /** Another inventory counts from now on. */
   | { readonly kind: 'inventory'; readonly inventory: NfpInventory }
+  /** Who may do what from now on: see rule 23. */
+  | { readonly kind: 'access'; readonly access: Access }
   /** Come to an end: see rule 14. */
   | { readonly kind: 'drain' };
 
@@ -65,11 +67,15 @@ export type NfpWorkerLoss =
   | 'unexpected'
   /** A management command sent it away. */
   | 'dismissed'
+  /** The rules of access do not let it serve any more. */
+  | 'not-allowed'
   /** The broker is closing. */
   | 'drained';
 
 /** Why a call was answered with 400, or with 500 where asking again may help. */
 export type NfpRefusal =
+  /** The rules of access do not let its key request the service. */
+  | 'not-allowed'
   /** The target is a JSON array that is broken or holds anything but names. */
   | 'target'
   /** No live worker of the service is meant by the target. */
@@ -110,6 +116,8 @@ export type NfpMessageDrop =
   | 'unknown-worker'
   /** READY for a service of the broker. */
   | 'reserved-service'
+  /** A worker command from somebody who may not serve that service, or a PUT for one that the client may not request. */
+  | 'not-allowed'
   /** READY over a limit. */
   | 'services-limit'
   | 'workers-limit'

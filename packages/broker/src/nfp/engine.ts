@@ -17,6 +17,7 @@
  * | 17, 18 management | `own-services.ts`, `mmi.ts`, `#onManagement`, `#obey` |
  * | 20 inventory | `own-services.ts`, `inventory.ts` |
  * | 21 files | `file-calls.ts` |
+ * | 23 access | `#mayNot`, `#onAccess` |
  */
 import { latin1 } from '@proj/frames';
 import { decodeNfpJson, decodeNfpOpenInfo, encodeNfpJson } from '@proj/frames/nfp';
@@ -32,7 +33,7 @@ import type {
   NfpWorkerReady,
   NfpWorkerTableAnswer,
 } from '@proj/frames/nfp';
-import type { Engine, Peer, TimerEvent } from '@proj/transport';
+import type { Access, AccessRight, Engine, Peer, TimerEvent } from '@proj/transport';
 import { type Books, newBooks, TERMS_MAX } from './books.js';
 import { Calls } from './calls.js';
 import type { NfpBrokerEffect, NfpBrokerEvent, NfpMessageDrop, NfpWorkerLoss } from './effects.js';
@@ -74,6 +75,8 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   readonly #out: Output;
   readonly #calls: Calls;
   readonly #own: OwnServices;
+  /** Absent, everybody may do everything. */
+  #access: Access | undefined;
   #drained = false;
 
   constructor(settings: NfpBrokerSettings, about: NfpBrokerAbout = { versions: {}, endpoint: '' }) {
@@ -131,6 +134,9 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       case 'inventory':
         this.#books.inventory = event.inventory;
         break;
+      case 'access':
+        this.#onAccess(event.access);
+        break;
       case 'drain':
         this.#finish();
         break;
@@ -152,14 +158,24 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       default: {
         const worker = this.#books.workers.find(peer.key);
         if (worker === undefined) this.#fromStranger(peer, command);
-        else this.#fromWorker(worker, command);
+        else this.#fromWorker(worker, peer, command);
       }
     }
   }
 
   #onCall(from: Peer, call: NfpClientCall): void {
+    if (this.#mayNot(from, 'request', call.service)) {
+      this.#forbid(from, call);
+      return;
+    }
     const peer = this.#heard(from, call);
     if (!this.#own.accept(peer, call, false)) this.#calls.accept(peer, call);
+  }
+
+  /** Rule 23; PUT has no answer. Who may not ask is not remembered either. */
+  #forbid(peer: Peer, call: NfpClientCall): void {
+    if (call.command === 'put') this.#out.dropMessage('not-allowed', peer);
+    else this.#out.refuse('not-allowed', peer, call, 'the rules of access do not let this key request the service');
   }
 
   #heard(from: Peer, { form, command }: NfpClientCall): Peer {
@@ -208,8 +224,15 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     }
   }
 
-  /** Rules 4, 6, 7 and 15, after READY. Everything but DISCONNECT is a sign of life. */
-  #fromWorker(worker: Worker, command: FromWorker): void {
+  /**
+   * Rules 4, 6, 7 and 15, after READY. Everything but DISCONNECT is a sign of life. `peer` is its sender: the worker, or else
+   * somebody of its routing id with another key, who can do it no harm.
+   */
+  #fromWorker(worker: Worker, peer: Peer, command: FromWorker): void {
+    if (this.#mayNot(peer, 'serve', worker.service.name)) {
+      this.#out.dropMessage('not-allowed', peer);
+      return;
+    }
     if (command.kind === 'worker-disconnect') {
       this.#lose([worker], 'disconnected');
       return;
@@ -267,6 +290,8 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     const known = services.find(name);
     if (isReserved(name)) {
       this.#refuse(peer, { form }, name, 'reserved-service');
+    } else if (this.#mayNot(peer, 'serve', name)) {
+      this.#refuse(peer, { form }, name, 'not-allowed');
     } else if (known === undefined && services.full) {
       this.#refuse(peer, { form }, name, 'services-limit');
     } else if (workers.size >= this.#settings.workersMax) {
@@ -343,6 +368,11 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
 
   /** Rule 16. */
   #onMalformed(peer: Peer, { reason, side, answer }: NfpMalformed): void {
+    const worker = side === 'worker' ? this.#books.workers.find(peer.key) : undefined;
+    if (worker !== undefined && this.#mayNot(peer, 'serve', worker.service.name)) {
+      this.#out.dropMessage('not-allowed', peer);
+      return;
+    }
     this.#out.dropMessage(reason, peer);
     if (answer !== undefined) {
       this.#books.clients.heard(peer, answer.form, this.#out.now);
@@ -350,7 +380,6 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       const isCommand = reason === 'command' || reason === 'direction';
       this.#out.fail(peer, { ...answer, target: '' }, isCommand ? `${complaint} '${answer.command}'` : complaint);
     }
-    const worker = side === 'worker' ? this.#books.workers.find(peer.key) : undefined;
     if (worker !== undefined && !FORGIVEN.has(reason)) this.#expel(worker, 'invalid');
   }
 
@@ -373,6 +402,21 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     if (order === 'restart') this.#books.terms.clear();
     this.#out.effects.push({ kind: 'management', task: order, peer });
   };
+
+  /** Rule 23. */
+  #mayNot(peer: Peer, right: AccessRight, service: string): boolean {
+    return this.#access !== undefined && !this.#access.allows(peer, right, service);
+  }
+
+  /** Rule 23: also for workers that are registered; calls that were taken stay taken. */
+  #onAccess(access: Access): void {
+    this.#access = access;
+    const dismissed: Worker[] = [];
+    for (const worker of this.#books.workers.values())
+      if (!access.allows(worker.peer, 'serve', worker.service.name)) dismissed.push(worker);
+    for (const worker of dismissed) this.#out.farewell(worker.peer, worker.form, worker.service.name);
+    this.#lose(dismissed, 'not-allowed');
+  }
 
   /** Rule 8, to a stranger. */
   #refuse(peer: Peer, { form }: { readonly form: Worker['form'] }, service: string, reason: NfpMessageDrop): void {

@@ -1,6 +1,6 @@
 /** Options of the NFP broker: docs/protocols/nfp.md, section "Defaults". */
 import * as z from 'zod';
-import { count, curve, endpoints, milliseconds, transport } from '../options.js';
+import { access, count, curve, endpoints, milliseconds, transport } from '../options.js';
 import type { NfpInventory } from './inventory.js';
 
 /** Schema of {@link NfpBrokerOptions}. All fields are optional; unknown ones are refused. */
@@ -55,6 +55,8 @@ export const nfpBrokerOptions = z.strictObject({
   curve: curve.optional(),
   /** The same for `managementEndpoint`, such as with a shorter list. Default: `curve`. */
   managementCurve: curve.optional(),
+  /** Who may call and who may serve which service: rule 23; not at `managementEndpoint`. Rules for single keys need `curve` and `zmtpTransport()`. Default: everybody everything. */
+  access: access.optional(),
   /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
   transport: transport.optional(),
 });

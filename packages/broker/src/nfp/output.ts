@@ -23,6 +23,8 @@ const DISCONNECT_MEMORY = 65_536;
 
 /** A client's call, as far as an answer must repeat it. */
 export interface Asked {
+  /** How it was written; counts for who is not remembered. */
+  readonly form?: NfpCommandForm;
   readonly service: string;
   readonly uuid: string;
   readonly target: string;
@@ -51,17 +53,17 @@ export class Output {
     this.effects = [];
   }
 
-  /** An answer to a client, in the form it uses: that of every release when it is not remembered. */
+  /** An answer to a client, in the form it uses: when it is not remembered that of its call, or else that of every release. */
   answer(
     peer: Peer,
     command: NfpAnswer,
-    { service, uuid }: { readonly service: string; readonly uuid: string },
+    { service, uuid, form: written = 'ascii' }: Omit<Asked, 'target'>,
     { status, statusText }: NfpStatus,
     body: NfpBody,
   ): void {
     const header = nfpBrokerHeader(this.dialect, 'client-answer');
     const client = this.#clients.find(peer.key);
-    const form = client?.form ?? 'ascii';
+    const form = client?.form ?? written;
     if (client !== undefined) client.sent++;
     this.#send(peer, { kind: 'client-answer', form, header, command, service, uuid, status, statusText, body });
   }

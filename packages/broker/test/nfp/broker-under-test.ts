@@ -2,15 +2,16 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeNfpAtBroker, encodeNfp, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpAnswer, NfpCall, NfpFromBroker, NfpToBroker } from '@proj/frames/nfp';
-import type { Peer, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
+import type { AccessRules, Peer, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
 import type { NfpBrokerEffect, NfpBrokerEvent } from '../../src/nfp/effects.js';
 import { NfpBrokerEngine } from '../../src/nfp/engine.js';
 import { nfpBrokerOptions, type NfpBrokerOptions } from '../../src/nfp/options.js';
 import type { NfpBrokerStats } from '../../src/nfp/stats.js';
+import { accessFor, keyed } from '../keyed.js';
 
-/** The peer of that name; equal names are equal peers, though never the same object. */
+/** The peer of that name, keyed as `keyed` says; equal names are equal peers, though never the same object. */
 export function peerNamed(name: string): Peer {
-  return { key: name, id: fromLatin1(name) };
+  return keyed({ key: name, id: fromLatin1(name) });
 }
 
 /** One engine at a time of its own. After every step its invariants are checked and its sends are encoded. */
@@ -104,6 +105,11 @@ export class BrokerUnderTest {
 
   rejected(name: string, reason: RejectReason): string[] {
     return this.step({ kind: 'rejected', peer: peerNamed(name), reason });
+  }
+
+  /** Rules whose keys are names of owners. */
+  access(...rules: AccessRules): string[] {
+    return this.step({ kind: 'access', access: accessFor(rules) });
   }
 
   drain(): string[] {
