@@ -6,10 +6,19 @@ import {
   decodeEmqpAtWorker,
   encodeEmqp,
 } from '@proj/frames/emqp';
-import { Emitter, EngineHost, parseOptions } from '@proj/transport';
-import type { Entropy, HandshakeRefusal, PortOptions, RefusalCounts, SocketPlan, Transport } from '@proj/transport';
+import { Access, Emitter, EngineHost, parseOptions } from '@proj/transport';
+import type {
+  AccessRules,
+  Entropy,
+  HandshakeRefusal,
+  PortOptions,
+  RefusalCounts,
+  SocketPlan,
+  Transport,
+} from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
 import { transportOr } from '../default-transport.js';
+import { accessOptions } from '../options.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
   EmqpBrokerEffect,
@@ -82,6 +91,8 @@ export class EmqpBroker {
         drain: { kind: 'drain' },
         perform: this.#perform,
         ...serverCurve(settings.curve),
+        access: settings.access && new Access(settings.access),
+        onAccess: (access) => ({ kind: 'access', access }),
         onRefused: (refusal) => {
           this.#events.emit('refused', refusal);
         },
@@ -127,6 +138,14 @@ export class EmqpBroker {
     listener: (payload: EmqpBrokerEvents[Name]) => void,
   ): () => void {
     return this.#events.on(event, listener);
+  }
+
+  /**
+   * Puts other rules in force at once, also for those who are registered: rule 33. Throws `OPTIONS_INVALID`, and the old ones
+   * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
+   */
+  setAccess(rules: AccessRules): void {
+    this.#host.setAccess(new Access(parseOptions('EmqpBroker', accessOptions, { access: rules }).access));
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of queues and registered peers. */

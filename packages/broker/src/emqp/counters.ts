@@ -60,6 +60,7 @@ const NONE_DROPPED: Readonly<Record<EmqpDropReason, 0>> = {
   'peers-limit': 0,
   stopping: 0,
   'disconnect-refused': 0,
+  'not-allowed': 0,
   'job-invalid': 0,
   'no-scheduler': 0,
   'publish-unserved': 0,

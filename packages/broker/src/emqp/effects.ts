@@ -12,7 +12,7 @@ import type {
   EmqpToAdminPort,
   EmqpToBroker,
 } from '@proj/frames/emqp';
-import type { Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
 
 /** The ports that understand the same: clients and schedulers usually use the one, workers the other. */
 export type EmqpPort = 'frontend' | 'backend';
@@ -44,6 +44,8 @@ export type EmqpBrokerEvent =
       readonly peer: Peer;
       readonly reason: RejectReason;
     }
+  /** Who may do what from now on: see rule 33. */
+  | { readonly kind: 'access'; readonly access: Access }
   /** Come to an end: see rule 27. */
   | { readonly kind: 'drain' };
 
@@ -66,6 +68,8 @@ export type EmqpPeerLoss =
   | 'gone'
   /** A message to it did not go out. */
   | UndeliverableReason
+  /** The rules of access do not let it serve any more. */
+  | 'not-allowed'
   /** The broker is closing. */
   | 'drained';
 
@@ -90,6 +94,8 @@ export type EmqpMessageDrop =
   | 'stopping'
   /** DISCONNECT from somebody who may not stop the broker. */
   | 'disconnect-refused'
+  /** The rules of access do not let its sender do that. */
+  | 'not-allowed'
   /** SCHEDULE or UNSCHEDULE whose body names no job. */
   | 'job-invalid'
   /** SCHEDULE or UNSCHEDULE while there is no scheduler. */
@@ -98,7 +104,7 @@ export type EmqpMessageDrop =
   | 'publish-unserved';
 
 /** Why a request was not taken. */
-export type EmqpRefusal = 'draining' | 'queue-full';
+export type EmqpRefusal = 'draining' | 'not-allowed' | 'queue-full';
 
 /** Why a request that was taken will not be done, or not for certain. */
 export type EmqpRequestLoss =

@@ -14,8 +14,10 @@
  * | 26 DISCONNECT | `#onDisconnect` |
  * | 27 stop | `#onDrain`, `#perhapsSendHome`, `#finish` |
  * | 28 to 30 administration | `#onAdmin`, `admin.ts` |
+ * | 33 access | `#mayNot`, `#isForeign`, `#onAccess` |
  * | 32 PUBLISH | `#onPublish`; the device itself: `pubsub-engine.ts` |
  */
+import { latin1 } from '@proj/frames';
 import type {
   EmqpInformScheduler,
   EmqpInformWorker,
@@ -26,7 +28,7 @@ import type {
   EmqpToAdminPort,
   EmqpToBroker,
 } from '@proj/frames/emqp';
-import type { Engine, Entropy, TimerEvent, UndeliverableReason } from '@proj/transport';
+import type { Access, AccessRight, Engine, Entropy, Peer, TimerEvent, UndeliverableReason } from '@proj/transport';
 import { schedulersAsJson, statusAsJson, workersAsJson } from './admin.js';
 import { type Books, newBooks } from './books.js';
 import type {
@@ -41,7 +43,7 @@ import { assertBooks } from './invariants.js';
 import { Jobs } from './jobs.js';
 import type { EmqpBrokerSettings } from './options.js';
 import { Output } from './output.js';
-import { Scheduler, Worker } from './peers.js';
+import { Scheduler, SCHEDULER_NAMES, Worker } from './peers.js';
 import { routeScheduling } from './schedulers.js';
 import { type EmqpBrokerStats, statsOf } from './stats.js';
 
@@ -54,6 +56,8 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   readonly #books: Books;
   readonly #out: Output;
   readonly #jobs: Jobs;
+  /** Absent, everybody may do everything. */
+  #access: Access | undefined;
   #state: 'serving' | 'draining' | 'drained' = 'serving';
   #drainUntil = Infinity;
 
@@ -107,11 +111,14 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
         this.#onPeerGone(event);
         break;
       case 'rejected':
-        this.#heard(event);
+        if (!this.#isForeign(event)) this.#heard(event);
         this.#out.dropMessage(event.reason, event);
         break;
       case 'admin':
         this.#onAdmin({ port: 'admin', peer: event.peer }, event.command);
+        break;
+      case 'access':
+        this.#onAccess(event.access);
         break;
       case 'drain':
         this.#onDrain();
@@ -120,12 +127,38 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   }
 
   #onMessage(from: EmqpParty & { port: EmqpPort }, command: EmqpToBroker): void {
-    // Rule 6: everything but a farewell is a sign of life, whatever is wrong with it.
-    if (command.kind !== 'disconnect' && command.kind !== 'bye') this.#heard(from);
+    if (this.#isForeign(from)) this.#fromForeigner(from, command);
+    else this.#fromItself(from, command);
+  }
+
+  /** Rule 33: what concerns the registration under the same routing id is not for somebody who may not serve. */
+  #fromForeigner(from: EmqpParty & { port: EmqpPort }, command: EmqpToBroker): void {
     switch (command.kind) {
       case 'request':
-        if (this.#state === 'serving') this.#jobs.accept({ port: from.port, peer: from.peer }, command);
-        else this.#out.dropRequest('draining', from, command.queue);
+      case 'schedule':
+      case 'unschedule':
+      case 'publish':
+      case 'disconnect':
+        this.#obey(from, command);
+        break;
+      default:
+        this.#out.dropMessage('not-allowed', from);
+    }
+  }
+
+  #fromItself(from: EmqpParty & { port: EmqpPort }, command: EmqpToBroker): void {
+    // Rule 6: everything but a farewell is a sign of life, whatever is wrong with it.
+    if (command.kind !== 'disconnect' && command.kind !== 'bye') this.#heard(from);
+    this.#obey(from, command);
+  }
+
+  #obey(from: EmqpParty & { port: EmqpPort }, command: EmqpToBroker): void {
+    switch (command.kind) {
+      case 'request':
+        if (this.#state !== 'serving') this.#out.dropRequest('draining', from, command.queue);
+        else if (this.#mayNot(from.peer, 'request', command.queue))
+          this.#out.dropRequest('not-allowed', from, command.queue);
+        else this.#jobs.accept({ port: from.port, peer: from.peer }, command);
         break;
       case 'ready':
         this.#onReady(from);
@@ -145,7 +178,8 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
         break;
       case 'schedule':
       case 'unschedule':
-        routeScheduling(command, from, this.#books, this.#out);
+        if (this.#mayNot(from.peer, 'request', command.queue)) this.#out.dropMessage('not-allowed', from);
+        else routeScheduling(command, from, this.#books, this.#out);
         break;
       case 'publish':
         this.#onPublish(from, command);
@@ -180,7 +214,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   #onInform(from: EmqpParty & { port: EmqpPort }, command: Inform): void {
     const { peers } = this.#books;
     const known = peers.find(from);
-    const refusal = this.#refusal(command, known === undefined);
+    const refusal = this.#refusal(from.peer, command, known === undefined);
     if (refusal !== undefined) {
       this.#out.dropMessage(refusal, from);
       return;
@@ -194,8 +228,11 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     this.#out.heartbeat(member);
   }
 
-  #refusal(command: Inform, isNew: boolean): EmqpMessageDrop | undefined {
+  #refusal(peer: Peer, command: Inform, isNew: boolean): EmqpMessageDrop | undefined {
     if (this.#state !== 'serving') return 'stopping';
+    const served =
+      command.kind === 'inform-scheduler' ? SCHEDULER_NAMES : this.#queuesOf(command).map(({ name }) => name);
+    if (served.some((name) => this.#mayNot(peer, 'serve', name))) return 'not-allowed';
     if (isNew && this.#books.peers.size >= this.#settings.peersMax) return 'peers-limit';
     if (command.kind === 'inform-scheduler') return undefined;
     const names = new Set(this.#queuesOf(command).map(({ name }) => name));
@@ -243,7 +280,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
       this.#out.dropMessage('unknown-peer', from);
     } else if (member?.role === 'scheduler') {
       this.#out.dropMessage('unexpected', from);
-    } else if (!this.#jobs.result(member, leaver, command)) {
+    } else if (!this.#jobs.result(member, leaver, command, (queue) => !this.#mayNot(from.peer, 'serve', queue))) {
       this.#out.dropMessage(command.of === undefined ? 'reply-ambiguous' : 'reply-unknown', from);
     } else if (member !== undefined) {
       this.#perhapsSendHome(member);
@@ -313,6 +350,40 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     else this.#books.assignments.remove(member);
     this.#out.counters.peersLeft++;
     this.#out.effects.push({ kind: 'peer-left', role, port, peer, reason });
+  }
+
+  /** Rule 33. */
+  #mayNot(peer: Peer, right: AccessRight, name: string): boolean {
+    return this.#access !== undefined && !this.#access.allows(peer, right, name);
+  }
+
+  /** Rule 33: whether somebody else is, or was, registered under the routing id of this one, who may not serve the same. */
+  #isForeign(from: EmqpParty): boolean {
+    if (this.#access === undefined) return false;
+    const { peers } = this.#books;
+    const member = peers.find(from) ?? peers.findLeaver(from);
+    // Whoever has the key of the registration may, since the rules were looked at then.
+    if (member === undefined || member.peer.publicKey === from.peer.publicKey) return false;
+    return member.names.some((name) => this.#mayNot(from.peer, 'serve', name));
+  }
+
+  /** Rule 33: all who must go do so before the first job is sent on, or it would be given to one that goes next. */
+  #onAccess(access: Access): void {
+    this.#access = access;
+    const { peers } = this.#books;
+    const mustGo = ({ peer, names }: { readonly peer: Peer; readonly names: readonly string[] }) =>
+      names.some((name) => !access.allows(peer, 'serve', name));
+    const lost = [];
+    for (const member of [...peers.values()].filter(mustGo)) {
+      this.#out.bye(member);
+      this.#forget(member, 'not-allowed');
+      if (member.role === 'worker') lost.push(member.open);
+    }
+    for (const leaver of [...peers.leavers()].filter(mustGo)) {
+      peers.forget(leaver);
+      lost.push(leaver.open);
+    }
+    for (const open of lost) this.#jobs.recover(open);
   }
 
   /** Rule 16. */
@@ -407,6 +478,10 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   #onPublish(from: EmqpParty, { topic, body }: EmqpPublish): void {
     if (this.#settings.pubSub === undefined) {
       this.#out.dropMessage('publish-unserved', from);
+      return;
+    }
+    if (this.#access !== undefined && this.#mayNot(from.peer, 'request', latin1(topic))) {
+      this.#out.dropMessage('not-allowed', from);
       return;
     }
     this.#out.counters.handedOver++;

@@ -76,10 +76,19 @@ export class Jobs {
     this.releaseSilent(worker);
   }
 
-  /** Rules 10, 11, 17 and 18: somebody who is or was a worker has done a job; false when there is no such job. */
-  result(worker: Worker | undefined, leaver: Leaver | undefined, result: EmqpResult): boolean {
-    const job = worker?.open.find(result.of) ?? leaver?.open.find(result.of) ?? this.#findGuaranteed(result.of);
-    if (job === undefined) return false;
+  /**
+   * Rules 10, 11, 17 and 18: somebody who is or was a worker has done a job; false when there is no such job, or none of a
+   * queue that it may serve.
+   */
+  result(
+    worker: Worker | undefined,
+    leaver: Leaver | undefined,
+    result: EmqpResult,
+    mayServe: (queue: string) => boolean,
+  ): boolean {
+    const own = worker?.open.find(result.of) ?? leaver?.open.find(result.of);
+    const job = own ?? this.#findGuaranteed(result.of);
+    if (job === undefined || (own === undefined && !mayServe(job.queue.name))) return false;
     if (job.holder !== undefined) job.holder.readyOwed++;
     if (job.isSilent && worker !== undefined) worker.answersAll = true;
     if (job.awaited) {

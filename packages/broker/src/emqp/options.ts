@@ -1,6 +1,6 @@
 /** Options of the EventMQ broker and of its pub-sub device: docs/protocols/emqp.md, section "Defaults". */
 import * as z from 'zod';
-import { count, curve, endpoints, milliseconds, transport } from '../options.js';
+import { access, count, curve, endpoints, milliseconds, transport } from '../options.js';
 
 /** What a broker asks of a pub-sub device in its process. */
 export interface EmqpPublisher {
@@ -65,6 +65,8 @@ export const emqpBrokerOptions = z
     lingerMs: milliseconds(0).default(1000),
     /** CURVE: encrypts, and lets in by key. Default: neither. */
     curve: curve.optional(),
+    /** Who may ask for and who may serve which queue: rule 33. Rules for single keys need `curve` and `zmtpTransport()`. Default: everybody everything. */
+    access: access.optional(),
     /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
     transport: transport.optional(),
   })

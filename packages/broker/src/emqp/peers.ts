@@ -7,6 +7,9 @@ import type { EmqpParty, EmqpPort } from './effects.js';
 import { OpenJobs } from './job.js';
 import { type Queues, Seat } from './queues.js';
 
+/** The name that a scheduler serves (rule 33). */
+export const SCHEDULER_NAMES: readonly string[] = ['scheduler'];
+
 /** A registered worker. */
 export class Worker extends Member<never> implements EmqpParty {
   readonly role = 'worker';
@@ -28,6 +31,11 @@ export class Worker extends Member<never> implements EmqpParty {
   constructor(port: EmqpPort, peer: Peer, now: number) {
     super(peer, now);
     this.port = port;
+  }
+
+  /** What it serves. */
+  get names(): readonly string[] {
+    return this.seats.map(({ queue }) => queue.name);
   }
 
   /** True when no slot is in use and no reply is due: READYs of new processes may hide that a job still runs. */
@@ -61,6 +69,8 @@ export class Worker extends Member<never> implements EmqpParty {
 export class Scheduler extends Member<never> implements EmqpParty {
   readonly role = 'scheduler';
   readonly port: EmqpPort;
+  /** What it serves, as far as rules of access are concerned. */
+  readonly names = SCHEDULER_NAMES;
   /** The jobs it was given, by their text. */
   readonly jobs = new Set<string>();
 
@@ -76,10 +86,13 @@ export class Leaver implements EmqpParty {
   readonly peer: Peer;
   readonly open = new OpenJobs(this);
   readonly life = new Deadline<Leaver>(this);
+  /** What it served. */
+  readonly names: readonly string[];
 
-  constructor({ port, peer }: Worker) {
+  constructor({ port, peer, names }: Worker) {
     this.port = port;
     this.peer = peer;
+    this.names = names;
   }
 }
 

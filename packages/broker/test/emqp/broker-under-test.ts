@@ -1,17 +1,18 @@
 /** The EventMQ engine with its codec around it, in words: peers have names, effects are lines of text. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtAdminPort, decodeEmqpAtBroker, encodeEmqp } from '@proj/frames/emqp';
-import type { Entropy, Peer, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
+import type { AccessRules, Entropy, Peer, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
 import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpFromBroker, EmqpParty, EmqpPort } from '../../src/emqp/effects.js';
 import { EmqpBrokerEngine } from '../../src/emqp/engine.js';
 import { emqpBrokerOptions, type EmqpBrokerOptions } from '../../src/emqp/options.js';
+import { accessFor, keyed } from '../keyed.js';
 import type { EmqpBrokerStats } from '../../src/emqp/stats.js';
 
 export const VERSION = 'eMQP/1.0';
 
-/** The peer of that name; equal names are equal peers, though never the same object. */
+/** The peer of that name, keyed as `keyed` says; equal names are equal peers, though never the same object. */
 export function peerNamed(name: string): Peer {
-  return { key: name, id: fromLatin1(name) };
+  return keyed({ key: name, id: fromLatin1(name) });
 }
 
 /** Ids `u1`, `u2` and so on, and a clock on the wall that stands still. */
@@ -131,6 +132,11 @@ export class BrokerUnderTest {
 
   rejected(name: string, reason: RejectReason): string[] {
     return this.step({ kind: 'rejected', port: homeOf(name), peer: peerNamed(name), reason });
+  }
+
+  /** Rules whose keys are names of owners. */
+  access(...rules: AccessRules): string[] {
+    return this.step({ kind: 'access', access: accessFor(rules) });
   }
 
   drain(): string[] {
