@@ -14,7 +14,7 @@
  * | 26 DISCONNECT | `#onDisconnect` |
  * | 27 stop | `#onDrain`, `#perhapsSendHome`, `#finish` |
  * | 28 to 30 administration | `#onAdmin`, `admin.ts` |
- * | 33 access | `#mayNot`, `#isForeign`, `#onAccess` |
+ * | 33 access | `../parts/rights.ts`, `#isForeign`, `#onAccess` |
  * | 32 PUBLISH | `#onPublish`; the device itself: `pubsub-engine.ts` |
  */
 import { latin1 } from '@proj/frames';
@@ -28,7 +28,8 @@ import type {
   EmqpToAdminPort,
   EmqpToBroker,
 } from '@proj/frames/emqp';
-import type { Access, AccessRight, Engine, Entropy, Peer, TimerEvent, UndeliverableReason } from '@proj/transport';
+import type { Access, Engine, Entropy, Peer, TimerEvent, UndeliverableReason } from '@proj/transport';
+import { Rights } from '../parts/rights.js';
 import { schedulersAsJson, statusAsJson, workersAsJson } from './admin.js';
 import { type Books, newBooks } from './books.js';
 import type {
@@ -56,8 +57,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   readonly #books: Books;
   readonly #out: Output;
   readonly #jobs: Jobs;
-  /** Absent, everybody may do everything. */
-  #access: Access | undefined;
+  readonly #rights = new Rights();
   #state: 'serving' | 'draining' | 'drained' = 'serving';
   #drainUntil = Infinity;
 
@@ -156,7 +156,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     switch (command.kind) {
       case 'request':
         if (this.#state !== 'serving') this.#out.dropRequest('draining', from, command.queue);
-        else if (this.#mayNot(from.peer, 'request', command.queue))
+        else if (this.#rights.forbid(from.peer, 'request', command.queue))
           this.#out.dropRequest('not-allowed', from, command.queue);
         else this.#jobs.accept({ port: from.port, peer: from.peer }, command);
         break;
@@ -178,7 +178,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
         break;
       case 'schedule':
       case 'unschedule':
-        if (this.#mayNot(from.peer, 'request', command.queue)) this.#out.dropMessage('not-allowed', from);
+        if (this.#rights.forbid(from.peer, 'request', command.queue)) this.#out.dropMessage('not-allowed', from);
         else routeScheduling(command, from, this.#books, this.#out);
         break;
       case 'publish':
@@ -232,7 +232,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     if (this.#state !== 'serving') return 'stopping';
     const served =
       command.kind === 'inform-scheduler' ? SCHEDULER_NAMES : this.#queuesOf(command).map(({ name }) => name);
-    if (served.some((name) => this.#mayNot(peer, 'serve', name))) return 'not-allowed';
+    if (served.some((name) => this.#rights.forbid(peer, 'serve', name))) return 'not-allowed';
     if (isNew && this.#books.peers.size >= this.#settings.peersMax) return 'peers-limit';
     if (command.kind === 'inform-scheduler') return undefined;
     const names = new Set(this.#queuesOf(command).map(({ name }) => name));
@@ -280,7 +280,9 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
       this.#out.dropMessage('unknown-peer', from);
     } else if (member?.role === 'scheduler') {
       this.#out.dropMessage('unexpected', from);
-    } else if (!this.#jobs.result(member, leaver, command, (queue) => !this.#mayNot(from.peer, 'serve', queue))) {
+    } else if (
+      !this.#jobs.result(member, leaver, command, (queue) => !this.#rights.forbid(from.peer, 'serve', queue))
+    ) {
       this.#out.dropMessage(command.of === undefined ? 'reply-ambiguous' : 'reply-unknown', from);
     } else if (member !== undefined) {
       this.#perhapsSendHome(member);
@@ -352,24 +354,19 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     this.#out.effects.push({ kind: 'peer-left', role, port, peer, reason });
   }
 
-  /** Rule 33. */
-  #mayNot(peer: Peer, right: AccessRight, name: string): boolean {
-    return this.#access !== undefined && !this.#access.allows(peer, right, name);
-  }
-
   /** Rule 33: whether somebody else is, or was, registered under the routing id of this one, who may not serve the same. */
   #isForeign(from: EmqpParty): boolean {
-    if (this.#access === undefined) return false;
+    if (!this.#rights.limited) return false;
     const { peers } = this.#books;
     const member = peers.find(from) ?? peers.findLeaver(from);
     // Whoever has the key of the registration may, since the rules were looked at then.
     if (member === undefined || member.peer.publicKey === from.peer.publicKey) return false;
-    return member.names.some((name) => this.#mayNot(from.peer, 'serve', name));
+    return member.names.some((name) => this.#rights.forbid(from.peer, 'serve', name));
   }
 
   /** Rule 33: all who must go do so before the first job is sent on, or it would be given to one that goes next. */
   #onAccess(access: Access): void {
-    this.#access = access;
+    this.#rights.replace(access);
     const { peers } = this.#books;
     const mustGo = ({ peer, names }: { readonly peer: Peer; readonly names: readonly string[] }) =>
       names.some((name) => !access.allows(peer, 'serve', name));
@@ -480,7 +477,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
       this.#out.dropMessage('publish-unserved', from);
       return;
     }
-    if (this.#access !== undefined && this.#mayNot(from.peer, 'request', latin1(topic))) {
+    if (this.#rights.limited && this.#rights.forbid(from.peer, 'request', latin1(topic))) {
       this.#out.dropMessage('not-allowed', from);
       return;
     }

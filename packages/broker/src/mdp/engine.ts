@@ -16,7 +16,7 @@
  * | 23 spacing hint | `#heard` |
  * | 24 drain | `#onDrain`, `#finish` |
  * | 25, 26, 27 MMI | `#onRequest`, `mmi.ts` |
- * | 28 access | `#mayNot`, `#onAccess` |
+ * | 28 access | `../parts/rights.ts`, `#onAccess` |
  */
 import { equalBytes } from '@proj/frames';
 import type {
@@ -27,7 +27,8 @@ import type {
   MdpWorkerPartial,
   MdpWorkerReady,
 } from '@proj/frames/mdp';
-import type { Access, AccessRight, Engine, Peer, TimerEvent } from '@proj/transport';
+import type { Access, Engine, Peer, TimerEvent } from '@proj/transport';
+import { Rights } from '../parts/rights.js';
 import { type Books, newBooks } from './books.js';
 import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerLoss } from './effects.js';
 import { framingOf } from './framing.js';
@@ -73,8 +74,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   readonly #books: Books;
   readonly #out: Output;
   readonly #jobs: Jobs;
-  /** Absent, everybody may do everything. */
-  #access: Access | undefined;
+  readonly #rights = new Rights();
   #state: 'serving' | 'draining' | 'drained' = 'serving';
   #drainUntil = Infinity;
 
@@ -156,7 +156,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     const { service } = command;
     if (this.#state !== 'serving') {
       this.#out.dropRequest('draining', peer, service);
-    } else if (this.#mayNot(peer, 'request', service)) {
+    } else if (this.#rights.forbid(peer, 'request', service)) {
       this.#out.dropRequest('not-allowed', peer, service);
     } else if (isReserved(service)) {
       this.#out.counters.mmi++;
@@ -180,7 +180,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
 
   /** `peer` is its sender: the worker, or else somebody of its routing id with another key, who can do it no harm. */
   #fromWorker(worker: Worker, peer: Peer, command: WorkerCommand): void {
-    if (this.#mayNot(peer, 'serve', worker.service.name)) {
+    if (this.#rights.forbid(peer, 'serve', worker.service.name)) {
       this.#out.dropMessage('not-allowed', peer);
     } else if (command.kind === 'malformed') {
       this.#onInvalid(worker.peer, command.reason);
@@ -202,7 +202,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     const known = services.find(command.version, command.service);
     if (command.service.length > this.#settings.serviceNameMaxBytes) this.#out.dropMessage('service-invalid', peer);
     else if (isReserved(command.service)) this.#refuse(peer, framing, 'reserved-service');
-    else if (this.#mayNot(peer, 'serve', command.service)) this.#refuse(peer, framing, 'not-allowed');
+    else if (this.#rights.forbid(peer, 'serve', command.service)) this.#refuse(peer, framing, 'not-allowed');
     else if (known === undefined && services.full) this.#refuse(peer, framing, 'services-limit');
     else if (workers.size >= this.#settings.workersMax) this.#refuse(peer, framing, 'workers-limit');
     else this.#register(peer, framing, known ?? services.add(command.version, command.service));
@@ -251,17 +251,12 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     this.#lose(worker, 'unexpected');
   }
 
-  /** Rule 28. */
-  #mayNot(peer: Peer, right: AccessRight, service: string): boolean {
-    return this.#access !== undefined && !this.#access.allows(peer, right, service);
-  }
-
   /**
    * Rule 28: also for workers that are registered; requests that were taken stay taken. All who must go do so before the first
    * job is resent, or it would be given to one that goes next.
    */
   #onAccess(access: Access): void {
-    this.#access = access;
+    this.#rights.replace(access);
     const dismissed: Worker[] = [];
     for (const worker of this.#books.workers.values())
       if (!access.allows(worker.peer, 'serve', worker.service.name)) dismissed.push(worker);

@@ -17,7 +17,7 @@
  * | 17, 18 management | `own-services.ts`, `mmi.ts`, `#onManagement`, `#obey` |
  * | 20 inventory | `own-services.ts`, `inventory.ts` |
  * | 21 files | `file-calls.ts` |
- * | 23 access | `#mayNot`, `#onAccess` |
+ * | 23 access | `../parts/rights.ts`, `#onAccess` |
  */
 import { latin1 } from '@proj/frames';
 import { decodeNfpJson, decodeNfpOpenInfo, encodeNfpJson } from '@proj/frames/nfp';
@@ -33,7 +33,8 @@ import type {
   NfpWorkerReady,
   NfpWorkerTableAnswer,
 } from '@proj/frames/nfp';
-import type { Access, AccessRight, Engine, Peer, TimerEvent } from '@proj/transport';
+import type { Access, Engine, Peer, TimerEvent } from '@proj/transport';
+import { Rights } from '../parts/rights.js';
 import { type Books, newBooks, TERMS_MAX } from './books.js';
 import { Calls } from './calls.js';
 import type { NfpBrokerEffect, NfpBrokerEvent, NfpMessageDrop, NfpWorkerLoss } from './effects.js';
@@ -75,8 +76,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   readonly #out: Output;
   readonly #calls: Calls;
   readonly #own: OwnServices;
-  /** Absent, everybody may do everything. */
-  #access: Access | undefined;
+  readonly #rights = new Rights();
   #drained = false;
 
   constructor(settings: NfpBrokerSettings, about: NfpBrokerAbout = { versions: {}, endpoint: '' }) {
@@ -164,7 +164,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   }
 
   #onCall(from: Peer, call: NfpClientCall): void {
-    if (this.#mayNot(from, 'request', call.service)) {
+    if (this.#rights.forbid(from, 'request', call.service)) {
       this.#forbid(from, call);
       return;
     }
@@ -229,7 +229,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
    * somebody of its routing id with another key, who can do it no harm.
    */
   #fromWorker(worker: Worker, peer: Peer, command: FromWorker): void {
-    if (this.#mayNot(peer, 'serve', worker.service.name)) {
+    if (this.#rights.forbid(peer, 'serve', worker.service.name)) {
       this.#out.dropMessage('not-allowed', peer);
       return;
     }
@@ -290,7 +290,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     const known = services.find(name);
     if (isReserved(name)) {
       this.#refuse(peer, { form }, name, 'reserved-service');
-    } else if (this.#mayNot(peer, 'serve', name)) {
+    } else if (this.#rights.forbid(peer, 'serve', name)) {
       this.#refuse(peer, { form }, name, 'not-allowed');
     } else if (known === undefined && services.full) {
       this.#refuse(peer, { form }, name, 'services-limit');
@@ -369,7 +369,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   /** Rule 16. */
   #onMalformed(peer: Peer, { reason, side, answer }: NfpMalformed): void {
     const worker = side === 'worker' ? this.#books.workers.find(peer.key) : undefined;
-    if (worker !== undefined && this.#mayNot(peer, 'serve', worker.service.name)) {
+    if (worker !== undefined && this.#rights.forbid(peer, 'serve', worker.service.name)) {
       this.#out.dropMessage('not-allowed', peer);
       return;
     }
@@ -403,14 +403,9 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     this.#out.effects.push({ kind: 'management', task: order, peer });
   };
 
-  /** Rule 23. */
-  #mayNot(peer: Peer, right: AccessRight, service: string): boolean {
-    return this.#access !== undefined && !this.#access.allows(peer, right, service);
-  }
-
   /** Rule 23: also for workers that are registered; calls that were taken stay taken. */
   #onAccess(access: Access): void {
-    this.#access = access;
+    this.#rights.replace(access);
     const dismissed: Worker[] = [];
     for (const worker of this.#books.workers.values())
       if (!access.allows(worker.peer, 'serve', worker.service.name)) dismissed.push(worker);
