@@ -15,3 +15,16 @@ export function countTask(
   task: { readonly taskId: string; readonly task: string; readonly execution?: { readonly exitCode: number | null } },
   report?: Parameters<typeof countReport>[0],
 ): Count & { readonly id: string };
+
+export function failuresOf(report: {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
+}): string[];

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { countReport, countTask } from './counts.mjs';
+import { countReport, countTask, failuresOf } from './counts.mjs';
 
 const EVERYTHING = ['types', 'lint', 'format', 'unused', 'rules', 'test', 'build'];
 const SUMMARIES = '.turbo/runs';
@@ -50,11 +50,22 @@ async function runTasks(tasks) {
   forgetEarlierRuns();
   const flags = ['--continue=dependencies-successful', '--summarize', '--log-order=grouped', '--output-logs=new-only'];
   const code = await run('turbo', 'run', ...tasks, ...flags, '--concurrency=100%');
-  const counts = tasksOfRun().map((task) =>
-    countTask(task, readJson(join(task.directory, 'reports', `${task.task}.json`))),
-  );
-  for (const { id, failed } of counts) if (failed > 0) console.log(`${id}: ${failed} failed`);
+  const counts = tasksOfRun().map((task) => {
+    const report = readJson(join(task.directory, 'reports', `${task.task}.json`));
+    const count = countTask(task, report);
+    if (count.failed > 0) tellFailures(task, count, report);
+    return count;
+  });
   return finish(counts, code);
+}
+
+/** Says once more, where nobody has to search for it, what failed: the tests, or how the output of the task ended. */
+function tellFailures(task, { id, failed }, report) {
+  console.log(`${id}: ${failed} failed`);
+  const failures = report === undefined ? [] : failuresOf(report);
+  for (const failure of failures) console.log(`  ${failure}`);
+  if (failures.length === 0 && existsSync(task.logFile))
+    console.log(readFileSync(task.logFile, 'utf8').trimEnd().split('\n').slice(-30).join('\n'));
 }
 
 /** Vitest looks for a pattern in paths inside each package; a path from the root must be absolute to be understood. */

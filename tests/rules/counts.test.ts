@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countReport, countTask } from '../../scripts/counts.mjs';
+import { countReport, countTask, failuresOf } from '../../scripts/counts.mjs';
 
 const loaded = { status: 'passed', assertionResults: [{}] };
 const report = {
@@ -45,5 +45,33 @@ describe('the sum at the end of npm test', () => {
 
   it.each([undefined, null])('counts a task that never ran or was killed as a failure (exit code %s)', (exitCode) => {
     expect(countTask(task(exitCode))).toMatchObject({ passed: 0, failed: 1 });
+  });
+});
+
+describe('what npm test says at its end of what failed', () => {
+  const passed = { status: 'passed', fullName: 'it works', failureMessages: [] };
+  const failed = {
+    status: 'failed',
+    fullName: 'it fails',
+    failureMessages: ['AssertionError: 1 is not 2\n at x.ts:1'],
+  };
+
+  it('has the file, the title and the head of the message of each test that failed', () => {
+    const file = { name: 'x.test.ts', status: 'failed', message: '', assertionResults: [passed, failed] };
+    expect(failuresOf({ testResults: [file] })).toEqual([
+      'x.test.ts > it fails: AssertionError: 1 is not 2\n     at x.ts:1',
+    ]);
+  });
+
+  it('has each file that did not load', () => {
+    const file = { name: 'x.test.ts', status: 'failed', message: 'no such module', assertionResults: [] };
+    expect(failuresOf({ testResults: [file] })).toEqual(['x.test.ts: no such module']);
+  });
+
+  it('has nothing of what passed, and cuts long messages', () => {
+    const long = { ...failed, failureMessages: ['line\n'.repeat(100)] };
+    const file = { name: 'x.test.ts', status: 'failed', message: '', assertionResults: [long] };
+    const green = { name: 'y.test.ts', status: 'passed', message: '', assertionResults: [passed] };
+    expect(failuresOf({ testResults: [green, file] }).map((line) => line.split('\n').length)).toEqual([6]);
   });
 });
