@@ -29,6 +29,8 @@ export class Load implements AsyncDisposable {
   readonly stored = new Set<string>();
   /** Bodies that consumers have acknowledged. */
   readonly handled = new Set<string>();
+  /** Bodies that are in the one and not in the other: there may be very many of the others. */
+  readonly #outstanding = new Set<string>();
   /** Sequences that consumers have acknowledged. */
   readonly acked = new Set<number>();
   /** Sequences that consumers have acknowledged and the store does not hold any more. */
@@ -85,12 +87,12 @@ export class Load implements AsyncDisposable {
   async finish(): Promise<void> {
     this.#isEnding = true;
     await this.#sending;
-    while (this.lost().length > 0) await this.#next();
+    while (this.#outstanding.size > 0) await this.#next();
   }
 
   /** What was acknowledged to its producer and has not come to a consumer. */
   lost(): string[] {
-    return [...this.stored].filter((text) => !this.handled.has(text));
+    return [...this.#outstanding];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -105,6 +107,7 @@ export class Load implements AsyncDisposable {
       try {
         await producer.send(text);
         this.stored.add(text);
+        if (!this.handled.has(text)) this.#outstanding.add(text);
         this.#advance();
       } catch (error) {
         if (isProjError(error, 'CLOSED')) return;
@@ -120,6 +123,7 @@ export class Load implements AsyncDisposable {
     if (this.acked.has(seq)) this.repeated++;
     this.acked.add(seq);
     this.handled.add(text);
+    this.#outstanding.delete(text);
     this.#advance();
   }
 
