@@ -41,9 +41,7 @@ export class Followed {
 
   /** Reads it now, after whatever reads are under way. Rejects with `OPTIONS_INVALID`, or with what `read` says. */
   reload(): Promise<void> {
-    const read = this.#reading.then(async () => this.#following.read(await this.#look()));
-    this.#reading = read.catch(() => undefined);
-    return read;
+    return this.#next(() => this.#read());
   }
 
   /** Watches no more. Idempotent. */
@@ -51,6 +49,17 @@ export class Followed {
     this.#closed = true;
     this.#settling?.cancel();
     this.#unwatch();
+  }
+
+  /** One look or read at a time: two looks at one change would read it twice. */
+  #next<Result>(step: () => Promise<Result>): Promise<Result> {
+    const taken = this.#reading.then(step);
+    this.#reading = taken.catch(() => undefined);
+    return taken;
+  }
+
+  async #read(): Promise<void> {
+    await this.#following.read(await this.#look());
   }
 
   /** Tells a folder from a file, and watches it from before it is read, so that no change is missed. */
@@ -100,9 +109,12 @@ export class Followed {
   /** Never rejects. */
   async #follow(): Promise<void> {
     try {
-      if (!(await this.#hasChanged())) return;
-      await this.reload();
-      if (!this.#closed) this.#following.onReload();
+      const isNew = await this.#next(async () => {
+        if (!(await this.#hasChanged())) return false;
+        await this.#read();
+        return true;
+      });
+      if (isNew && !this.#closed) this.#following.onReload();
     } catch (error) {
       if (!this.#closed) this.#following.onError(error as Error);
     }
