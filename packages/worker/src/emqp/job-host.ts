@@ -13,6 +13,8 @@ export interface JobSources {
   readonly handlers: string | undefined;
   /** A folder whose modules may be run. */
   readonly directory: string | undefined;
+  /** Largest result, in bytes. A larger one may be replaced by the reason where the job ran. */
+  readonly resultMaxBytes: number;
 }
 
 /**
@@ -43,6 +45,14 @@ export interface JobHost {
   kill(): void;
 }
 
+/** What our messages are wrapped in: jobs may use the same channel for words of their own, which are nobody's here. */
+interface Envelope {
+  readonly [ENVELOPE]: FromJobHost;
+}
+
+/** The same in `job-process.mjs`. */
+const ENVELOPE = '@proj/worker';
+
 const PROGRAM = new URL('./job-process.mjs', import.meta.url);
 
 const nothing = (): void => undefined;
@@ -59,7 +69,7 @@ function startProcess(listener: JobHostListener): JobHost {
   const child = fork(fileURLToPath(PROGRAM), [], {
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // A group of its own: what a job has started dies with it, and Ctrl-C is the job manager's.
+    // A group of its own: what a job has started goes with its process, and Ctrl-C is the job manager's.
     detached: true,
   });
   let isOver = false;
@@ -67,10 +77,11 @@ function startProcess(listener: JobHostListener): JobHost {
     if (!isOver) listener.onExit(reason);
     isOver = true;
   };
-  child.on('message', (message) => {
-    listener.onMessage(message as FromJobHost);
+  child.on('message', (message: unknown) => {
+    if (isOurs(message)) listener.onMessage(message[ENVELOPE]);
   });
   child.on('exit', (code, signal) => {
+    killGroup(child.pid);
     exit(signal === null ? `the process ended with code ${code}` : `the process was ended by ${signal}`);
   });
   child.on('error', (error) => {
@@ -101,8 +112,8 @@ function killGroup(pid: number | undefined): void {
 function startThread(listener: JobHostListener): JobHost {
   const worker = new Worker(PROGRAM);
   let reason: string | undefined;
-  worker.on('message', (message: FromJobHost) => {
-    listener.onMessage(message);
+  worker.on('message', (message: unknown) => {
+    if (isOurs(message)) listener.onMessage(message[ENVELOPE]);
   });
   worker.on('error', (error) => {
     reason = `the thread ended: ${error instanceof Error ? error.message : String(error)}`;
@@ -119,4 +130,8 @@ function startThread(listener: JobHostListener): JobHost {
       void worker.terminate();
     },
   };
+}
+
+function isOurs(message: unknown): message is Envelope {
+  return typeof message === 'object' && message !== null && ENVELOPE in message;
 }

@@ -147,17 +147,13 @@ export class EmqpJobManager {
 
   #assemble(transport: Transport): Running {
     const { queues, concurrency, pool: hosts, handlers, directory, maxMessageBytes, ...rest } = this.#settings;
+    const resultMaxBytes = maxMessageBytes - BYTES_BESIDE_RESULT;
     const session = new EmqpJobManagerSession(
-      {
-        ...rest,
-        concurrency,
-        queues: queues.map(([weight, name]) => ({ weight, name })),
-        resultMaxBytes: maxMessageBytes - BYTES_BESIDE_RESULT,
-      },
+      { ...rest, concurrency, queues: queues.map(([weight, name]) => ({ weight, name })), resultMaxBytes },
       transport.entropy,
     );
     const driver = new Driver(session, transport, this.#perform);
-    const sources = { handlers: absolute(handlers), directory: absolute(directory) };
+    const sources = { handlers: absolute(handlers), directory: absolute(directory), resultMaxBytes };
     const random = (): number => transport.entropy.random();
     const startHost = typeof hosts === 'string' ? jobHosts(hosts) : hosts;
     const pool = new JobPool({ concurrency, startHost, ...sources }, transport.clock, random, {

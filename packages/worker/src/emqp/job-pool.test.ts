@@ -70,6 +70,14 @@ describe.each(['processes', 'threads'] as const)('%s', (kind) => {
     expect(await rig.call('my', 'count')).toEqual(['done', '{"value": 1}']);
   });
 
+  it('are not disturbed by what their jobs say on the same channel, and nor are we', async () => {
+    const rig = await started({ kind });
+    await rig.next('up 0');
+    const words = ['ready', null, 5, {}, [], { ready: true }, { number: 1, outcome: 'done', json: 'none' }];
+    expect(await rig.call('sums', 'speaks', words)).toEqual(['done', '{"value": "spoken"}']);
+    expect(rig.said).toEqual([]);
+  });
+
   it('are gone when the pool is closed, whatever they did', async () => {
     const rig = await started({ kind, concurrency: 2 });
     await Promise.all([rig.next('up 0'), rig.next('up 1')]);
@@ -88,6 +96,18 @@ it('rule 8: what a job has started dies with it', async () => {
   const pid = await log.number('grandchild');
   rig.pool.kill(0);
   await rig.next('gone 0');
+  await until(() => !exists(pid));
+});
+
+it.each(['die', 'recycle'] as const)('what a job has started goes when its process does by %s', async (how) => {
+  const rig = await started();
+  await rig.next('up 0');
+  rig.begin(job('my', 'leave', 'grandchild'));
+  await rig.next('ran 0');
+  const pid = await log.number('grandchild');
+  if (how === 'recycle') rig.pool.recycle(0);
+  else rig.begin(job('my', 'die', 0));
+  await rig.next('up 0');
   await until(() => !exists(pid));
 });
 

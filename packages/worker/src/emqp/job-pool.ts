@@ -136,8 +136,8 @@ export class JobPool {
         this.#onExit(place, reason);
       },
     });
-    const { handlers, directory } = this.#options;
-    place.host.post({ start: { handlers, directory } });
+    const { handlers, directory, resultMaxBytes } = this.#options;
+    place.host.post({ start: { handlers, directory, resultMaxBytes } });
   }
 
   #onMessage(place: Place, message: FromJobHost): void {
@@ -186,7 +186,11 @@ export class JobPool {
   }
 }
 
-/** Rule 6: the product's spelling. */
+/** Rule 6: the product's spelling, or why there is none: what is nested deeply or becomes too long cannot be spelled anew. */
 function pythonJson(json: string): string {
-  return encodeEmqpJson(JSON.parse(json));
+  try {
+    return encodeEmqpJson(JSON.parse(json));
+  } catch (error) {
+    return encodeEmqpJson({ value: `the result cannot be printed: ${(error as Error).message}` });
+  }
 }

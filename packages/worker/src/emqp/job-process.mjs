@@ -2,11 +2,12 @@
 // rules 5, 6 and 9 in docs/protocols/emqp.md. Plain JavaScript without imports of ours, so that it needs no build step and
 // holds no socket: the same file stands beside the sources and in what is published.
 //
-//     in    { start: { handlers, directory } }                  once, paths or undefined
+//     in    { start: { handlers, directory, resultMaxBytes } }  once, paths or undefined
 //           { run: { number, id, queue, run, body }, wantsResult }
 //           { stop: true }
 //     out   { ready: true } or { broken: text }
 //           { number, outcome: 'done' | 'failed' | 'refused', json }    json: of { value }, or ''
+//           each in an envelope, { '@proj/worker': message }, which what jobs themselves say on the channel has not
 import { realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -24,16 +25,18 @@ let registered = new Map();
 /** The folder whose modules may be run, links resolved. */
 let folder;
 let hooks = {};
+let resultMax = Infinity;
 /** Modules by `path`: a folder that is written to must not be read again with each job. */
 const modules = new Map();
 
-const post = isMainThread
-  ? (message) => process.send(message)
-  : (message) => {
-      parentPort.postMessage(message);
-    };
+// Bound now: whatever jobs do to `process`, their results go out.
+const send = isMainThread ? process.send.bind(process) : parentPort.postMessage.bind(parentPort);
+const post = (message) => {
+  send({ '@proj/worker': message });
+};
 
-async function start({ handlers, directory }) {
+async function start({ handlers, directory, resultMaxBytes }) {
+  resultMax = resultMaxBytes;
   if (directory !== undefined) folder = await realpath(directory);
   if (handlers !== undefined) {
     const { default: table = {}, ...named } = await import(pathToFileURL(handlers).href);
@@ -52,7 +55,7 @@ async function run({ body, ...job }, wantsResult) {
     const value = await perform(body, job);
     post({ number, outcome: 'done', json: wantsResult ? toJson(value) : '' });
   } catch (error) {
-    const json = wantsResult ? JSON.stringify({ value: textOf(error) }) : '';
+    const json = wantsResult ? toJson(textOf(error)) : '';
     post({ number, outcome: error instanceof Refusal ? 'refused' : 'failed', json });
   }
 }
@@ -151,7 +154,10 @@ function ownMethod(prototype, name) {
 function toJson(value) {
   try {
     const json = JSON.stringify({ value: value === undefined ? true : value });
-    return json === '{}' ? JSON.stringify({ value: `a result of type ${typeof value} has no JSON` }) : json;
+    if (json === '{}') return JSON.stringify({ value: `a result of type ${typeof value} has no JSON` });
+    // No character takes less than a byte.
+    if (json.length <= resultMax) return json;
+    return JSON.stringify({ value: `result of ${json.length} bytes or more: allowed are ${resultMax}` });
   } catch (error) {
     return JSON.stringify({ value: textOf(error) });
   }
@@ -178,7 +184,7 @@ function onMessage(message) {
 if (isMainThread) {
   // Signals that reach a whole group are the job manager's business: it lets jobs finish.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
-  // Nobody waits for the job any more.
-  process.on('disconnect', () => process.exit(1));
+  // Nobody waits for the job any more, nor for what it has started: the whole group goes, this process with it.
+  process.on('disconnect', () => process.kill(0, 'SIGKILL'));
   process.on('message', onMessage);
 } else parentPort.on('message', onMessage);

@@ -142,6 +142,21 @@ describe('the result', () => {
     expect(await both.run(body)).toEqual(value('[1, {"b": 2}]'));
   });
 
+  it('rule 6: is the reason for what is nested too deeply to be printed here', async () => {
+    const [outcome, json] = await both.call('sums', 'nested', 3700);
+    expect([outcome, json]).toEqual([
+      'done',
+      expect.stringMatching(/^\{"value": "(the result cannot be printed: )?Maximum/),
+    ]);
+    expect(await both.call('sums', 'add', 1, 1)).toEqual(value('2'));
+  });
+
+  it('rule 6: is the reason for one that is larger than a message, and for such a reason', async () => {
+    const reason = '"result of 1000012 bytes or more: allowed are 1000000"';
+    expect(await both.call('sums', 'long', 1_000_000)).toEqual(value(reason));
+    expect(await both.call('sums', 'failsLong', 1_000_000)).toEqual(['failed', `{"value": ${reason}}`]);
+  });
+
   it('is left out where nobody wants it', async () => {
     expect(await both.run(job('my', 'add', 1, 2), 0, false)).toEqual(['done', '']);
   });

@@ -40,6 +40,11 @@ export default {
     note(`${text} ${child.pid}`);
     return new Promise(() => undefined);
   },
+  /** Leaves a process behind. */
+  'my.leave': (text) => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    note(`${text} ${child.pid}`);
+  },
   'my.die': (code) => process.exit(code),
   'my.note': (text) => {
     note(text);

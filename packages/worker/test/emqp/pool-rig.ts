@@ -25,7 +25,8 @@ export class PoolRig {
 
   constructor(options: PoolRigOptions = {}) {
     const { kind = 'processes', ...rest } = options;
-    const all = { concurrency: 1, startHost: jobHosts(kind), handlers: HANDLERS, directory: DIRECTORY, ...rest };
+    const sources = { handlers: HANDLERS, directory: DIRECTORY, resultMaxBytes: 1_000_000 };
+    const all = { concurrency: 1, startHost: jobHosts(kind), ...sources, ...rest };
     this.pool = new JobPool(all, systemClock, () => 0, {
       up: (slot) => this.#say(`up ${slot}`),
       gone: (slot, reason) => this.#say(`gone ${slot} ${reason}`),

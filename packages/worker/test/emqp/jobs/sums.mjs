@@ -1,4 +1,6 @@
 // Jobs for tests: a module whose exports may be run.
+import { parentPort } from 'node:worker_threads';
+
 export const add = (a, b) => a + b;
 export const given = (...args) => args;
 export const nothing = () => undefined;
@@ -13,6 +15,17 @@ export function throwsOdd() {
 }
 export const unprintable = () => 10n;
 export const noJson = () => () => 1;
+/** So many lists, one in the other. */
+export const nested = (depth) => (depth === 0 ? [] : JSON.parse('['.repeat(depth) + ']'.repeat(depth)));
+export const long = (length) => 'x'.repeat(length);
+export function failsLong(length) {
+  throw new Error(long(length));
+}
+/** Speaks on the channel that its process has to the job manager, as some libraries do wherever there is one. */
+export const speaks = (words) => {
+  for (const word of words) (process.send?.bind(process) ?? parentPort.postMessage.bind(parentPort))(word);
+  return 'spoken';
+};
 export const die = (code) => process.exit(code);
 export const pid = () => process.pid;
 
