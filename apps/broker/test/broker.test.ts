@@ -292,10 +292,16 @@ describe('proj-broker', () => {
     it('says who may ask what, also after the file has changed, and keeps the old rules when it cannot be read', async () => {
       put(adaMay('mmi.services'));
       const { secretFile } = await writeCertificate(join(folder, 'server'), server);
-      const flags = ['--only', 'mdp,nfp', '--mdp', FREE, '--transport', 'zmtp', '--curve-secret-key', secretFile];
+      const ports = ['--mdp', FREE, '--ppp-frontend', FREE, '--ppp-backend', FREE];
+      const flags = ['--only', 'mdp,nfp,ppp', ...ports, '--transport', 'zmtp', '--curve-secret-key', secretFile];
       const broker = programs.start('broker', [...flags, '--access', file]);
-      const { mdp } = (await broker.record('listening'))['endpoints'] as { mdp: string };
-      const dealer = await dealerAt(mdp, { role: 'client', keys: ada, serverKey: server.publicKey });
+      const { mdp, pppFrontend } = (await broker.record('listening'))['endpoints'] as Record<string, string>;
+      const curve = { role: 'client', keys: ada, serverKey: server.publicKey } as const;
+      const dealer = await dealerAt(mdp as string, curve);
+      const pirate = await dealerAt(pppFrontend as string, curve);
+      void pirate.ask('', 'hello');
+      await broker.record('request-dropped', { protocol: 'ppp', reason: 'not-allowed' });
+      await pirate.close();
       void dealer.ask(...MMI);
       await broker.record('request-dropped', { reason: 'not-allowed', service: 'mmi.service' });
       expect((await dealer.ask(...SHOW))[5]).toBe('400');
@@ -342,10 +348,10 @@ describe('proj-broker', () => {
 
     it('refuses to serve a protocol that obeys no rules', async () => {
       put('[{"keys":"*"}]');
-      const { code, stderr } = await programs.run('broker', [...ANY_PORT, '--only', 'mdp,ppp', '--access', file]);
+      const { code, stderr } = await programs.run('broker', [...ANY_PORT, '--only', 'mdp,emqp', '--access', file]);
       expect(code).toBe(2);
       expect(stderr).toBe(
-        'proj-broker: --access: ppp would obey no rules, and be open to everybody: leave out what does not, as with --only mdp\n',
+        'proj-broker: --access: emqp would obey no rules, and be open to everybody: leave out what does not, as with --only mdp\n',
       );
     });
   });

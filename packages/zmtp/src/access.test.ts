@@ -1,9 +1,9 @@
 /** Rules of access over real connections: two clients with keys of their own at one broker. */
-import { MdpBroker, NfpBroker } from '@proj/broker';
-import { MdpClient } from '@proj/client';
+import { MdpBroker, NfpBroker, PppQueue } from '@proj/broker';
+import { LazyPirateClient, MdpClient } from '@proj/client';
 import { encodeZ85, generateCurveKeys } from '@proj/transport/curve';
 import { zmqTransport } from '@proj/transport/zmq';
-import { MdpWorker } from '@proj/worker';
+import { MdpWorker, PppWorker } from '@proj/worker';
 import { expect, it } from 'vitest';
 import { zmtpTransport } from './index.js';
 
@@ -54,6 +54,66 @@ it('a broker answers who may ask, and others when the rules change', async () =>
   await expect(vain).rejects.toThrow();
   expect(broker.stats().counters).toMatchObject({ replies: 2, dropped: { 'not-allowed': 2 } });
   await worker.close();
+});
+
+it('a Paranoid Pirate queue takes work from who may ask and gives it to who may serve, also after the rules have changed', async () => {
+  const transport = zmtpTransport();
+  const [worker1, worker2] = [generateCurveKeys(), generateCurveKeys()];
+  const pppRules = (worker: typeof ada, client: typeof ada) => [
+    { keys: [textOf(worker)], serve: ['ppp'] },
+    { keys: [textOf(client)], request: ['ppp'] },
+  ];
+  await using queue = new PppQueue({
+    frontend: 'tcp://127.0.0.1:*',
+    backend: 'tcp://127.0.0.1:*',
+    heartbeatIntervalMs: 60_000,
+    curve: { keys: server },
+    access: pppRules(worker1, ada),
+    transport,
+  });
+  const { frontend, backend } = await queue.start();
+  const curveOf = (keys: typeof ada) => ({ keys, serverKey: server.publicKey });
+  const heard = (event: 'note' | 'worker-ready' | 'worker-lost') =>
+    new Promise<unknown>((resolve) => void queue.on(event, resolve));
+  const workerOf = (keys: typeof ada, name: string) =>
+    new PppWorker({
+      endpoints: backend,
+      heartbeatIntervalMs: 60_000,
+      handler: () => name,
+      transport,
+      curve: curveOf(keys),
+    });
+  await using first = workerOf(worker1, 'first');
+  const early = workerOf(worker2, 'early');
+  await using second = workerOf(worker2, 'second');
+  let told = heard('worker-ready');
+  await first.start();
+  await told;
+  told = heard('note');
+  await early.start();
+  expect(await told).toMatchObject({ code: 'message-dropped', reason: 'not-allowed', socket: 'backend' });
+  await early.close();
+
+  const settings = { endpoints: frontend, timeoutMs: 60_000, tries: 1, transport };
+  await using asks = new LazyPirateClient({ ...settings, curve: curveOf(ada) });
+  await using other = new LazyPirateClient({ ...settings, curve: curveOf(eve) });
+  expect(String(await asks.request('1'))).toBe('first');
+  const vain = async (client: LazyPirateClient) => {
+    const refused = heard('note');
+    const over = new AbortController();
+    const request = client.request('2', { signal: over.signal });
+    expect(await refused).toMatchObject({ code: 'request-dropped', reason: 'not-allowed' });
+    over.abort();
+    await expect(request).rejects.toThrow();
+  };
+  await vain(other);
+
+  told = heard('worker-lost');
+  queue.setAccess(pppRules(worker2, eve));
+  expect(await told).toMatchObject({ reason: 'not-allowed' });
+  await second.start();
+  expect(String(await other.request('3'))).toBe('second');
+  await vain(asks);
 });
 
 it('a broker over libzmq refuses rules for single keys, and says what to do', async () => {

@@ -34,8 +34,9 @@ type Settings = SharedSettings & z.output<typeof options>;
 /** `ppp` of `--only`. */
 export const ppp: Protocol<typeof options> = {
   options,
-  async serve(settings, { transport, log, onBroken }) {
-    const queue = new PppQueue({ ...queueOptions(settings), transport });
+  obeysAccess: true,
+  async serve(settings, { transport, log, access, onBroken }) {
+    const queue = new PppQueue({ ...queueOptions(settings), access, transport });
     queue.on('broken', onBroken);
     logEvents(queue, WORKER_NOTICES, log);
     const { frontend, backend } = await queue.start();
@@ -45,6 +46,9 @@ export const ppp: Protocol<typeof options> = {
         pppBackend: backend[0] ?? settings.pppBackend,
       },
       stats: () => queue.stats(),
+      setAccess: (rules) => {
+        queue.setAccess(rules);
+      },
       drain: () => queue.drain(),
     };
   },

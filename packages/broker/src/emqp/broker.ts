@@ -17,8 +17,8 @@ import type {
   Transport,
 } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
+import { compileAccess } from '../access.js';
 import { transportOr } from '../default-transport.js';
-import { accessOptions } from '../options.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
   EmqpBrokerEffect,
@@ -145,7 +145,7 @@ export class EmqpBroker {
    * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
    */
   setAccess(rules: AccessRules): void {
-    this.#host.setAccess(new Access(parseOptions('EmqpBroker', accessOptions, { access: rules }).access));
+    this.#host.setAccess(compileAccess('EmqpBroker', rules));
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of queues and registered peers. */

@@ -4,8 +4,8 @@ import type { MdpCommand } from '@proj/frames/mdp';
 import { Access, Emitter, EngineHost, parseOptions } from '@proj/transport';
 import type { AccessRules, HandshakeRefusal, PortOptions, RefusalCounts, SocketPlan } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
+import { compileAccess } from '../access.js';
 import { transportOr } from '../default-transport.js';
-import { accessOptions } from '../options.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
   MdpBrokerEffect,
@@ -106,7 +106,7 @@ export class MdpBroker {
    * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
    */
   setAccess(rules: AccessRules): void {
-    this.#host.setAccess(new Access(parseOptions('MdpBroker', accessOptions, { access: rules }).access));
+    this.#host.setAccess(compileAccess('MdpBroker', rules));
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of services. */

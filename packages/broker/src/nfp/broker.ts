@@ -21,8 +21,8 @@ import type {
   SocketPlan,
 } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
+import { compileAccess } from '../access.js';
 import { transportOr } from '../default-transport.js';
-import { accessOptions } from '../options.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
   NfpBrokerEffect,
@@ -156,7 +156,7 @@ export class NfpBroker {
    * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
    */
   setAccess(rules: AccessRules): void {
-    this.#host.setAccess(new Access(parseOptions('NfpBroker', accessOptions, { access: rules }).access));
+    this.#host.setAccess(compileAccess('NfpBroker', rules));
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of services. */

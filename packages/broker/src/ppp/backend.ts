@@ -1,10 +1,11 @@
 /**
  * 6/PPP as seen by whoever hands out work, be it a queue or a pool: who is registered, who is alive, what a message means.
- * Rules 1 to 3, 6 to 13 and 16 of docs/protocols/ppp.md, section "Queue". What becomes of requests is `jobs.ts`.
+ * Rules 1 to 3, 6 to 13, 16 and 20 of docs/protocols/ppp.md, section "Queue". What becomes of requests is `jobs.ts`.
  */
 import { equalBytes } from '@proj/frames';
 import type { PppReply, PppToQueue } from '@proj/frames/ppp';
-import type { Peer, RejectReason } from '@proj/transport';
+import type { Access, Peer, RejectReason } from '@proj/transport';
+import { Rights } from '../parts/rights.js';
 import { type Books, newBooks } from './books.js';
 import type { PppBackendEvent, PppMessageDrop, PppWorkerLoss } from './effects.js';
 import { Jobs } from './jobs.js';
@@ -29,10 +30,15 @@ const LEGALITY: Readonly<Record<WorkerCommand['kind'], Legality>> = {
   reply: { stranger: 'unregistered', idle: 'reply-unexpected', busy: 'answer' },
 };
 
+/** Rule 20: what rules of access call the work that queue and pool hand out; there is one kind of it. */
+export const WORK = 'ppp';
+
 /** The workers' side of an engine. */
 export class Backend<Asked extends Request> {
   readonly books: Books<Asked>;
   readonly jobs: Jobs<Asked>;
+  /** Rule 20: who may serve, and ask for, {@link WORK}. */
+  readonly rights = new Rights();
   readonly #settings: PppBackendSettings;
   readonly #out: Output<unknown>;
   #state: 'serving' | 'draining' | 'drained' = 'serving';
@@ -63,6 +69,10 @@ export class Backend<Asked extends Request> {
   /** Takes a fact about a worker. */
   handle(event: PppBackendEvent): void {
     const { peer } = event;
+    if ((event.kind === 'message' || event.kind === 'rejected') && this.rights.forbid(peer, 'serve', WORK)) {
+      this.#out.dropMessage('not-allowed', 'backend', peer);
+      return;
+    }
     const worker = this.books.workers.find(peer.key);
     switch (event.kind) {
       case 'message':
@@ -80,6 +90,17 @@ export class Backend<Asked extends Request> {
         if (worker !== undefined) this.#lose(worker, 'gone');
         break;
     }
+  }
+
+  /**
+   * Rule 20: also for workers that are registered; requests that were taken stay taken. All who must go do so before the first
+   * job is resent, or it would be given to one that goes next.
+   */
+  replaceRights(access: Access): void {
+    this.rights.replace(access);
+    const dismissed = [...this.books.workers.values()].filter(({ peer }) => !access.allows(peer, 'serve', WORK));
+    for (const worker of dismissed) this.#forget(worker, 'not-allowed');
+    this.jobs.recover(dismissed);
   }
 
   /** What is due: expiry, job time-outs, heartbeats. `lateMs` as in a timer event. */

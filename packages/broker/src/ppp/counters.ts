@@ -35,6 +35,7 @@ const NONE_DROPPED: Readonly<Record<PppDropReason, 0>> = {
   'reply-unexpected': 0,
   'reply-address': 0,
   'workers-limit': 0,
+  'not-allowed': 0,
   draining: 0,
   'queue-full': 0,
   expired: 0,

@@ -12,7 +12,7 @@ import type {
   PppToQueue,
   PppToWorker,
 } from '@proj/frames/ppp';
-import type { Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
 
 /** The two sockets of a queue. A pool has the backend only. Routing ids of one mean nothing at the other. */
 export type PppSocket = 'frontend' | 'backend';
@@ -63,8 +63,14 @@ export interface PppDrain {
   readonly kind: 'drain';
 }
 
+/** Who may do what from here on: rule 20. */
+export interface PppAccess {
+  readonly kind: 'access';
+  readonly access: Access;
+}
+
 /** Everything a queue is told. Timer events come from the driver. */
-export type PppQueueEvent = PppBackendEvent | PppFrontendEvent | PppDrain;
+export type PppQueueEvent = PppBackendEvent | PppFrontendEvent | PppAccess | PppDrain;
 
 /** Everything a pool is told. Timer events come from the driver. */
 export type PppPoolEvent =
@@ -73,6 +79,7 @@ export type PppPoolEvent =
   | { readonly kind: 'request'; readonly id: number; readonly content: PppContent; readonly timeoutMs: number }
   /** It does not want it any more. */
   | { readonly kind: 'abort'; readonly id: number }
+  | PppAccess
   | PppDrain;
 
 /** Why a worker is no longer registered. */
@@ -85,6 +92,8 @@ export type PppWorkerLoss =
   | 'restarted'
   /** Its connection ended. */
   | 'gone'
+  /** The rules of access have changed, and its key may not serve any more. */
+  | 'not-allowed'
   /** A message to it did not go out. */
   | UndeliverableReason
   /** Queue or pool are closing. */
@@ -92,6 +101,9 @@ export type PppWorkerLoss =
 
 /** Why a request was not accepted. */
 export type PppRefusal = 'draining' | 'queue-full';
+
+/** Why a request of a queue's client was not accepted: `not-allowed`, its key may not ask. */
+export type PppClientRefusal = PppRefusal | 'not-allowed';
 
 /** Why an accepted request will not be answered. */
 export type PppRequestLoss =
@@ -118,7 +130,9 @@ export type PppMessageDrop =
   /** A reply to somebody else than the one whose job the worker has. */
   | 'reply-address'
   /** READY over `workersMax`. */
-  | 'workers-limit';
+  | 'workers-limit'
+  /** At the backend, from somebody whose key may not serve. */
+  | 'not-allowed';
 
 /** Any reason for which something was dropped: the labels of the drop counters. */
 export type PppDropReason = PppMessageDrop | PppRefusal | PppRequestLoss | 'reply-undeliverable';
@@ -136,7 +150,7 @@ export type PppNote =
   | {
       readonly kind: 'note';
       readonly code: 'request-dropped';
-      readonly reason: PppRefusal | PppRequestLoss;
+      readonly reason: PppClientRefusal | PppRequestLoss;
       readonly socket: 'frontend';
       readonly peer: Peer;
     }

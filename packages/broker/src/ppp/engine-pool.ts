@@ -61,6 +61,9 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
       case 'drain':
         this.#backend.drain();
         break;
+      case 'access':
+        this.#backend.replaceRights(event.access);
+        break;
       case 'request':
         this.#onRequest(event);
         break;

@@ -3,9 +3,10 @@ import { fromLatin1 } from '@proj/frames';
 import { decodePppAtFrontend, decodePppAtQueue, encodePpp } from '@proj/frames/ppp';
 import type { PppToFrontend, PppToQueue } from '@proj/frames/ppp';
 import { arbitraries } from '@proj/testkit';
-import type { Engine, TimerEvent } from '@proj/transport';
+import type { Engine, Peer, TimerEvent } from '@proj/transport';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { accessFor, keyOf } from '../../test/keyed.js';
 import { Observer } from '../../test/ppp/observer.js';
 import { describeEffect, peerNamed } from '../../test/ppp/words.js';
 import type { PppBackendEvent, PppPoolEffect, PppPoolEvent, PppQueueEffect, PppQueueEvent } from './effects.js';
@@ -31,8 +32,9 @@ const shared: fc.Arbitrary<PppPoolOptions> = fc.record({
   drainMs: fc.constantFrom(0, 100, 1000),
 });
 
-const worker = fc.constantFrom('w1', 'w2', 'w3', 'w4', 'both');
-const client = fc.constantFrom('c1', 'c2', 'c3', 'both');
+const worker = fc.constantFrom('w1@ada', 'w2@bob', 'w3', 'w4@ada', 'both@bob');
+const client = fc.constantFrom('c1@ada', 'c2@bob', 'c3', 'both@bob');
+const owners = fc.subarray(['ada', 'bob', 'eve']);
 
 type Failure = 'gone' | 'unreachable' | 'congested' | 'too-large';
 
@@ -42,6 +44,9 @@ type Action =
   | { readonly do: 'fail'; readonly who: string; readonly how: Failure }
   | { readonly do: 'wait'; readonly ms: number; readonly late: boolean }
   | { readonly do: 'drain' }
+  /** Rule 20: other rules; and somebody else under the routing id of a worker. */
+  | { readonly do: 'rule'; readonly serving: readonly string[]; readonly asking: readonly string[] }
+  | { readonly do: 'forge'; readonly who: string; readonly what: 'ready' | 'heartbeat' | 'answer' | 'too-large' }
   /** A queue's. */
   | { readonly do: 'ask'; readonly who: string; readonly hops: readonly string[] }
   | { readonly do: 'fail-client'; readonly who: string; readonly how: Failure }
@@ -69,6 +74,15 @@ const common = [
     arbitrary: fc.record({ do: one('wait'), ms: fc.integer({ min: 0, max: 400 }), late: oneIn(5) }),
   },
   { weight: 1, arbitrary: fc.record({ do: one('drain') }) },
+  { weight: 6, arbitrary: fc.record({ do: one('rule'), serving: owners, asking: owners }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      do: one('forge'),
+      who: worker,
+      what: fc.constantFrom('ready' as const, 'heartbeat' as const, 'answer' as const, 'too-large' as const),
+    }),
+  },
 ];
 
 const queueAction: fc.Arbitrary<Action> = fc.oneof(
@@ -131,14 +145,23 @@ class World {
   perform(action: Action): void {
     switch (action.do) {
       case 'say':
-        this.#fromWorker(action.who, { kind: action.what });
+        this.#fromWorker(peerNamed(action.who), { kind: action.what });
         break;
-      case 'answer': {
-        const job = this.observer.jobOf(action.who);
-        const addresses = action.right ? (job?.addresses ?? [fromLatin1('c1')]) : [fromLatin1('stranger')];
-        this.#fromWorker(action.who, { kind: 'reply', addresses, content: [fromLatin1(job?.body ?? 'none')] });
+      case 'answer':
+        this.#answer(peerNamed(action.who), action.right);
         break;
-      }
+      case 'rule':
+        this.step({
+          kind: 'access',
+          access: accessFor([
+            { keys: action.serving, serve: ['ppp'] },
+            { keys: action.asking, request: ['ppp'] },
+          ]),
+        });
+        break;
+      case 'forge':
+        this.#forge({ ...peerNamed(action.who), publicKey: keyOf('eve') }, action.what);
+        break;
       case 'ask': {
         const command = { kind: 'client-request', hops: action.hops.map(fromLatin1), content: this.#body() } as const;
         this.step({ kind: 'message', socket: 'frontend', peer: peerNamed(action.who), command });
@@ -182,8 +205,20 @@ class World {
     return [fromLatin1(`#${this.#asked++}`)];
   }
 
-  #fromWorker(who: string, command: PppToQueue): void {
-    this.step({ kind: 'message', socket: 'backend', peer: peerNamed(who), command });
+  #fromWorker(peer: Peer, command: PppToQueue): void {
+    this.step({ kind: 'message', socket: 'backend', peer, command });
+  }
+
+  #answer(peer: Peer, right: boolean): void {
+    const job = this.observer.jobOf(peer.key);
+    const addresses = right ? (job?.addresses ?? [fromLatin1('c1')]) : [fromLatin1('stranger')];
+    this.#fromWorker(peer, { kind: 'reply', addresses, content: [fromLatin1(job?.body ?? 'none')] });
+  }
+
+  #forge(peer: Peer, what: (Action & { do: 'forge' })['what']): void {
+    if (what === 'answer') this.#answer(peer, true);
+    else if (what === 'too-large') this.step({ kind: 'rejected', socket: 'backend', peer, reason: what });
+    else this.#fromWorker(peer, { kind: what });
   }
 
   #failWorker(who: string, how: Failure): void {

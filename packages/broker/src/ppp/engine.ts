@@ -12,12 +12,13 @@
  * | 15 clients that left | `#clientGone` |
  * | 18 ids are bytes | `Peer`; `backend.ts`, `isFor` |
  * | 19 drain | `backend.ts` |
+ * | 20 access | `../parts/rights.ts`, `backend.ts`; here `#onMessage` |
  */
 import type { PppClientRequest, PppReply, PppToFrontend } from '@proj/frames/ppp';
 import { DeadlineList } from '@proj/heartbeat';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
 import { Clients } from '../parts/clients.js';
-import { Backend } from './backend.js';
+import { Backend, WORK } from './backend.js';
 import { ClientRequest } from './clients.js';
 import type { PppFrontendEvent, PppQueueEffect, PppQueueEvent, PppRequestLoss } from './effects.js';
 import { assertBackend, assertQueue } from './invariants.js';
@@ -65,6 +66,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   #handle(event: PppQueueEvent | TimerEvent): void {
     if (event.kind === 'timer') this.#onTimer(event.lateMs);
     else if (event.kind === 'drain') this.#backend.drain();
+    else if (event.kind === 'access') this.#backend.replaceRights(event.access);
     else if (event.socket === 'backend') this.#backend.handle(event);
     else this.#onFrontend(event);
   }
@@ -91,6 +93,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   #onMessage(peer: Peer, command: PppToFrontend): void {
     if (command.kind === 'malformed') this.#out.dropMessage(command.reason, 'frontend', peer);
     else if (this.#backend.state !== 'serving') this.#out.refuseRequest('draining', peer);
+    else if (this.#backend.rights.forbid(peer, 'request', WORK)) this.#out.refuseRequest('not-allowed', peer);
     else this.#onRequest(peer, command);
   }
 

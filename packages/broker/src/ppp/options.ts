@@ -1,6 +1,6 @@
 /** Options of the Paranoid Pirate queue and pool: docs/protocols/ppp.md, section "Defaults". */
 import * as z from 'zod';
-import { count, curve, endpoints, milliseconds, transport } from '../options.js';
+import { access, count, curve, endpoints, milliseconds, transport } from '../options.js';
 
 /** What both have: workers, and requests for them. */
 const backend = {
@@ -30,6 +30,8 @@ const backend = {
   lingerMs: milliseconds(0).default(1000),
   /** CURVE: encrypts, and lets in by key. Default: neither. */
   curve: curve.optional(),
+  /** Who may ask for and who may serve the work, under the name `ppp`: rule 20. Rules for single keys need a transport that tells keys, as `zmtpTransport()` of `@proj/zmtp`. Default: everybody may everything. */
+  access: access.optional(),
   /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
   transport: transport.optional(),
 };

@@ -3,7 +3,14 @@ import type { PppHeartbeat, PppRequest } from '@proj/frames/ppp';
 import { oncePerMinute } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { newCounters } from './counters.js';
-import type { PppBackendEffect, PppMessageDrop, PppNote, PppRefusal, PppRequestLoss, PppSocket } from './effects.js';
+import type {
+  PppBackendEffect,
+  PppClientRefusal,
+  PppMessageDrop,
+  PppNote,
+  PppRequestLoss,
+  PppSocket,
+} from './effects.js';
 
 /** Where every part of an engine puts its effects; `Effect` are those that only this engine has. */
 export class Output<Effect> {
@@ -36,13 +43,13 @@ export class Output<Effect> {
   }
 
   /** A request of this client was refused. */
-  refuseRequest(reason: PppRefusal, peer: Peer): void {
+  refuseRequest(reason: PppClientRefusal, peer: Peer): void {
     this.counters.dropped[reason]++;
     this.noteRequestDropped(reason, peer);
   }
 
   /** A request of this client will not be answered; that has been counted. */
-  noteRequestDropped(reason: PppRefusal | PppRequestLoss, peer: Peer): void {
+  noteRequestDropped(reason: PppClientRefusal | PppRequestLoss, peer: Peer): void {
     this.#note({ kind: 'note', code: 'request-dropped', reason, socket: 'frontend', peer });
   }
 

@@ -1,8 +1,9 @@
 /** Paranoid Pirate pool, the facade: 6/PPP's client as a part of an application. Rules: engine-pool.ts and docs/protocols/ppp.md. */
 import { encodePpp } from '@proj/frames/ppp';
-import { Emitter, EngineHost, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
-import type { BodyInput, HandshakeRefusal, RefusalCounts } from '@proj/transport';
+import { Access, Emitter, EngineHost, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
+import type { AccessRules, BodyInput, HandshakeRefusal, RefusalCounts } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
+import { compileAccess } from '../access.js';
 import { transportOr } from '../default-transport.js';
 import type {
   PppNote,
@@ -77,6 +78,8 @@ export class PppPool {
         drain: { kind: 'drain' },
         perform: this.#perform,
         ...serverCurve(settings.curve),
+        access: settings.access && new Access(settings.access),
+        onAccess: (access) => ({ kind: 'access', access }),
         onRefused: (refusal) => {
           this.#events.emit('refused', refusal);
         },
@@ -144,6 +147,14 @@ export class PppPool {
   /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof PppPoolEvents>(event: Name, listener: (payload: PppPoolEvents[Name]) => void): () => void {
     return this.#events.on(event, listener);
+  }
+
+  /**
+   * Puts other rules in force at once, also for workers that are registered: rule 20. Throws `OPTIONS_INVALID`, and the old ones
+   * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
+   */
+  setAccess(rules: AccessRules): void {
+    this.#host.setAccess(compileAccess('PppPool', rules));
   }
 
   /** Sizes now and totals so far. */

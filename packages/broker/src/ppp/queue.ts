@@ -1,8 +1,9 @@
 /** Paranoid Pirate queue, the facade: 6/PPP towards workers, plain request-reply towards clients. Rules: engine.ts and docs/protocols/ppp.md. */
 import { encodePpp } from '@proj/frames/ppp';
-import { Emitter, EngineHost, parseOptions } from '@proj/transport';
-import type { HandshakeRefusal, RefusalCounts } from '@proj/transport';
+import { Access, Emitter, EngineHost, parseOptions } from '@proj/transport';
+import type { AccessRules, HandshakeRefusal, RefusalCounts } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
+import { compileAccess } from '../access.js';
 import { transportOr } from '../default-transport.js';
 import type { PppNote, PppQueueEffect, PppQueueEvent, PppWorkerLostNotice, PppWorkerReadyNotice } from './effects.js';
 import { PppQueueEngine } from './engine.js';
@@ -61,6 +62,8 @@ export class PppQueue {
         drain: { kind: 'drain' },
         perform: this.#perform,
         ...serverCurve(settings.curve),
+        access: settings.access && new Access(settings.access),
+        onAccess: (access) => ({ kind: 'access', access }),
         onRefused: (refusal) => {
           this.#events.emit('refused', refusal);
         },
@@ -98,6 +101,14 @@ export class PppQueue {
   /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof PppQueueEvents>(event: Name, listener: (payload: PppQueueEvents[Name]) => void): () => void {
     return this.#events.on(event, listener);
+  }
+
+  /**
+   * Puts other rules in force at once, also for workers that are registered: rule 20. Throws `OPTIONS_INVALID`, and the old ones
+   * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
+   */
+  setAccess(rules: AccessRules): void {
+    this.#host.setAccess(compileAccess('PppQueue', rules));
   }
 
   /** Sizes now and totals so far. */

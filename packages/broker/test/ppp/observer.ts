@@ -1,7 +1,7 @@
 /** Watches a Paranoid Pirate engine from outside and holds it to what a peer could notice. Knows nothing of its insides. */
 import { latin1 } from '@proj/frames';
 import type { PppAddresses, PppContent, PppHeartbeat, PppRequest } from '@proj/frames/ppp';
-import type { TimerEvent } from '@proj/transport';
+import type { Access, AccessRight, Peer, TimerEvent } from '@proj/transport';
 import type { PppPoolEffect, PppPoolEvent, PppQueueEffect, PppQueueEvent } from '../../src/ppp/effects.js';
 
 type Effect = PppQueueEffect | PppPoolEffect;
@@ -14,6 +14,7 @@ export interface Job {
 }
 
 interface Seen {
+  readonly peer: Peer;
   job: Job | undefined;
   lastHeartbeat: number;
 }
@@ -32,6 +33,7 @@ export class Observer {
   readonly #asked = new Map<string, string>();
   readonly #settled = new Set<string>();
   readonly #started = new Map<string, number>();
+  #access: Access | undefined;
 
   constructor(options: { readonly heartbeatIntervalMs: number; readonly maxAttempts: number }) {
     this.#intervalMs = options.heartbeatIntervalMs;
@@ -50,12 +52,13 @@ export class Observer {
   }
 
   #hear(event: Event): void {
+    if (event.kind === 'access') this.#access = event.access;
     if (event.kind === 'request') this.#asked.set(bodyOf(event.content), `call ${event.id}`);
     if (event.kind === 'undeliverable' && event.socket === 'backend' && event.command.kind === 'request') {
       const body = bodyOf(event.command.content);
       this.#started.set(body, (this.#started.get(body) ?? 1) - 1);
     }
-    if (event.kind !== 'message') return;
+    if (event.kind !== 'message' || !this.#may(event.peer, event.socket === 'frontend' ? 'request' : 'serve')) return;
     if (event.command.kind === 'client-request') this.#asked.set(bodyOf(event.command.content), event.peer.key);
     const seen = this.#workers.get(event.peer.key);
     if (event.socket !== 'backend' || event.command.kind !== 'reply' || seen?.job === undefined) return;
@@ -65,11 +68,15 @@ export class Observer {
     this.#idle.push(event.peer.key);
   }
 
+  #may(peer: Peer, right: AccessRight): boolean {
+    return this.#access?.allows(peer, right, 'ppp') ?? true;
+  }
+
   #check(effect: Effect, now: number): void {
     switch (effect.kind) {
       case 'worker-ready':
         if (this.#workers.has(effect.peer.key)) throw new Error('registered twice');
-        this.#workers.set(effect.peer.key, { job: undefined, lastHeartbeat: now });
+        this.#workers.set(effect.peer.key, { peer: effect.peer, job: undefined, lastHeartbeat: now });
         this.#idle.push(effect.peer.key);
         break;
       case 'worker-lost':
@@ -92,6 +99,7 @@ export class Observer {
   #checkWork(peer: string, command: PppRequest | PppHeartbeat, now: number): void {
     const worker = this.#workers.get(peer);
     if (worker === undefined) throw new Error(`${command.kind} for somebody who is not registered (rule 2)`);
+    if (!this.#may(worker.peer, 'serve')) throw new Error(`${command.kind} for somebody who may not serve (rule 20)`);
     if (command.kind === 'heartbeat') {
       if (now - worker.lastHeartbeat < (this.#intervalMs * 31) / 32)
         throw new Error('two heartbeats in an interval (rule 7)');

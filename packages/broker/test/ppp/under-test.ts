@@ -7,8 +7,9 @@ import {
   type PppHeartbeat,
   type PppRequest,
 } from '@proj/frames/ppp';
-import type { Engine, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
+import type { AccessRules, Engine, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
 import type {
+  PppAccess,
   PppBackendEvent,
   PppPoolEffect,
   PppPoolEvent,
@@ -19,6 +20,7 @@ import { PppQueueEngine } from '../../src/ppp/engine.js';
 import { PppPoolEngine } from '../../src/ppp/engine-pool.js';
 import { pppPoolOptions, pppQueueOptions, type PppPoolOptions, type PppQueueOptions } from '../../src/ppp/options.js';
 import type { PppPoolStats } from '../../src/ppp/stats.js';
+import { accessFor } from '../keyed.js';
 import { describeEffect, peerNamed } from './words.js';
 
 /** An engine that can be asked for its figures. */
@@ -30,7 +32,7 @@ interface Machine<Event, Effect> extends Engine<Event, Effect> {
 class UnderTest<
   Event extends { kind: string },
   Effect extends PppQueueEffect | PppPoolEffect,
-  Tested extends Machine<Event | PppBackendEvent, Effect>,
+  Tested extends Machine<Event | PppBackendEvent | PppAccess, Effect>,
 > {
   readonly engine: Tested;
   now = 0;
@@ -49,7 +51,7 @@ class UnderTest<
   }
 
   /** Delivers an event and returns what follows. */
-  step(event: Event | PppBackendEvent | TimerEvent): string[] {
+  step(event: Event | PppBackendEvent | PppAccess | TimerEvent): string[] {
     const effects = this.engine.step(event, this.now);
     this.engine.assertInvariants();
     for (const effect of effects) {
@@ -74,6 +76,11 @@ class UnderTest<
 
   workerGone(worker: string): string[] {
     return this.step({ kind: 'peer-gone', socket: 'backend', peer: peerNamed(worker) });
+  }
+
+  /** Rules whose keys are names of owners. */
+  access(...rules: AccessRules): string[] {
+    return this.step({ kind: 'access', access: accessFor(rules) });
   }
 
   /** What was last sent to the worker comes back. */

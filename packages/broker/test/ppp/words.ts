@@ -4,10 +4,11 @@ import { encodePpp } from '@proj/frames/ppp';
 import type { PppCommand } from '@proj/frames/ppp';
 import type { Peer } from '@proj/transport';
 import type { PppNote, PppPoolEffect, PppQueueEffect } from '../../src/ppp/effects.js';
+import { keyed } from '../keyed.js';
 
-/** The peer of that name; equal names are equal peers, though never the same object. */
+/** The peer of that name, keyed as `keyed` says; equal names are equal peers, though never the same object. */
 export function peerNamed(name: string): Peer {
-  return { key: name, id: fromLatin1(name) };
+  return keyed({ key: name, id: fromLatin1(name) });
 }
 
 /** One line for one effect; what is sent is encoded on the way, so that nothing unsendable passes. */
