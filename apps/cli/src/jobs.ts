@@ -4,6 +4,7 @@ import type { Context } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import type { NfpJob, NfpJobResult } from '@proj/client';
 import type * as z from 'zod';
+import { askService } from './ask.js';
 import { jobOptions, postOptions } from './nfp-options.js';
 import { exitCodeOf, lineOfEvent, lineOfResult, parseJson, withNfpClient } from './protocols/nfp.js';
 
@@ -22,6 +23,7 @@ export const post = defineCommand({
     { what: 'a number and a text for any of them', line: 'sample add 3 three --target any' },
     { what: 'named arguments', line: `nornir cli --kwargs '{"commands": ["show clock"]}'` },
     { what: 'two workers, and what they tell meanwhile', line: `sample deploy --target '["w1", "w2"]' --events` },
+    { what: 'what the broker knows of its clients', line: 'mmi.service.broker show_clients' },
     { what: 'without waiting: prints the uuid for proj get and proj delete', line: 'sample long-one --no-wait' },
   ],
   async run({ settings, operands, stop, print }) {
@@ -30,12 +32,19 @@ export const post = defineCommand({
     const kwargs = kwargsOf(settings.kwargs);
     const args = words.map(argumentOf);
     return withNfpClient(settings, async (client) => {
+      const asked = await askService(client, { service, task, args, kwargs, target, signal: stop }, json);
+      if (asked !== undefined) {
+        for (const line of asked.lines) print(line);
+        return asked.exitCode;
+      }
       const named = uuid === undefined ? {} : { uuid };
       const job = await client.post(service, task, { args, kwargs, target, timeoutMs, signal: stop, ...named });
       if (wait) return follow(job, settings, print);
-      const workers = await job.dispatched;
-      print(json ? JSON.stringify({ uuid: job.uuid, workers }) : job.uuid);
-      return 0;
+      const workers = await job.accepted;
+      const refused = job.said.filter(({ failed }) => failed);
+      if (workers.length > 0) print(json ? JSON.stringify({ uuid: job.uuid, workers }) : job.uuid);
+      for (const result of refused) print(lineOfResult(result, json));
+      return exitCodeOf(refused);
     });
   },
 });

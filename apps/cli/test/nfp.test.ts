@@ -50,7 +50,10 @@ async function startWorker(name: string): Promise<Port> {
     const { uuid } = call;
     const own = { worker: name, uuid, service: 'sample' };
     const job = tasks.get(uuid);
-    if (call.command === 'post') {
+    if (call.command === 'mmi') send(call, 200, [{ name }], 'mmi');
+    else if (call.command === 'post' && uuid === 'refused')
+      send(call, 400, { ...own, status: 'FAILED', errors: ['uuid is in use for another call'] });
+    else if (call.command === 'post') {
       tasks.set(uuid, JSON.parse(Buffer.from(call.body[0]!).toString()) as { task: string });
       send(call, 201, { ...own, status: 'ACCEPTED' });
       send(call, 200, { ...own, message: 'completed', status: 'completed', severity: 'INFO' }, 'event');
@@ -128,6 +131,25 @@ describe('proj post', () => {
     const unknown = await proj('get', 'nobody-knows');
     expect(unknown).toMatchObject({ code: 1, stdout: '' });
     expect(unknown.stderr).toContain('none of 2 workers knows the job');
+  });
+
+  it('without waiting says which workers refuse the job', async () => {
+    const posted = await proj('post', 'sample', 'refuse', '--no-wait', '--target', 'w1', '--uuid', 'refused');
+    expect(posted).toEqual({ code: 1, stdout: 'w1: failed: uuid is in use for another call\n', stderr: '' });
+  });
+
+  it('asks services that have no jobs', async () => {
+    const clients = await proj('post', 'mmi.service.broker', 'show_services', '--json');
+    expect(JSON.parse(clients.stdout)).toEqual([{ name: 'sample', workers: 2, 'workers alive': 2, queued: 0 }]);
+    const refused = await proj('post', 'mmi.service.broker', 'restart');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("management command 'restart' is not enabled");
+    const worker = await proj('post', 'mmi.service.worker', 'show_workers', '--target', 'w1');
+    expect(worker).toEqual({ code: 0, stdout: 'w1: [{"name":"w1"}]\n', stderr: '' });
+    const inventory = await proj('post', 'sid.service.broker', 'get_inventory', 'w1');
+    expect(inventory).toMatchObject({ code: 1, stdout: '' });
+    expect(inventory.stderr).toContain('the broker has no inventory');
+    expect(await proj('post', 'fss.service.broker', 'walk')).toMatchObject({ code: 2, stdout: '' });
   });
 });
 

@@ -7,7 +7,7 @@ import type { NfpBody, NfpClientCall, NfpTarget } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { Books } from './books.js';
 import type { Job } from './jobs.js';
-import { isReserved, WORKER_MMI } from './names.js';
+import { BROKER_FSS, BROKER_SID, isReserved, WORKER_MMI } from './names.js';
 import type { NfpBrokerSettings } from './options.js';
 import type { Asked, Output } from './output.js';
 import type { Service } from './services.js';
@@ -18,6 +18,11 @@ import type { Worker } from './workers.js';
 const REDISPATCH_MAX = 3;
 
 const NOBODY = 'no worker of the service is meant by the target';
+/** Services of the broker that it offers only where it has what they are about. */
+const UNSERVED: ReadonlyMap<string, string> = new Map([
+  [BROKER_SID, 'the broker has no inventory'],
+  [BROKER_FSS, 'the broker has no files'],
+]);
 const BAD_TARGET = 'target: begins as a JSON array and is none of names';
 const TOO_MUCH = 'too much waits for services without workers';
 
@@ -144,7 +149,7 @@ export class Calls {
     if (call.command === 'put') this.#out.dropMessage('put-unserved', peer);
     else if (call.command === 'post' && this.#mayWait(call.service))
       this.#wait(this.#books.jobs.add(peer, call), call.body);
-    else this.#out.refuse('no-worker', peer, call, NOBODY);
+    else this.#out.refuse('no-worker', peer, call, UNSERVED.get(call.service) ?? NOBODY);
   }
 
   #mayWait(service: string): boolean {

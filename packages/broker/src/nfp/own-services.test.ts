@@ -55,10 +55,13 @@ describe('the inventory service', () => {
     expect(ask(broker, SID, 'get_inventory', { name: 'w1' })).toEqual([`-> c1 RESPONSE ${SID} u1 200 {"c":3}`]);
   });
 
-  it('rule 20: is none without an inventory', () => {
+  it('rules 11, 20 and 21: are none without an inventory or a folder, which is said', () => {
     const broker = new BrokerUnderTest();
     expect(ask(broker, SID, 'get_inventory', { name: 'w1' })).toContain(
-      '-> c1 RESPONSE sid.service.broker u1 400 FAILED null ["no worker of the service is meant by the target"]',
+      '-> c1 RESPONSE sid.service.broker u1 400 FAILED null ["the broker has no inventory"]',
+    );
+    expect(ask(broker, FSS, 'walk', { url: 'nf://' })).toContain(
+      '-> c1 RESPONSE fss.service.broker u1 400 FAILED null ["the broker has no files"]',
     );
   });
 

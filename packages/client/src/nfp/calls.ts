@@ -67,6 +67,12 @@ export class Calls<Ticket> {
     this.#call(job, 'get', ask.length > 0 ? targetOf(ask) : unknown, question, now);
   }
 
+  /** Rule 2: asks one worker that has news. Asking all of them would cost their square by the time the last one is done. */
+  fetch(job: Job<Ticket>, worker: string, now: number): void {
+    this.#output.counts.polls++;
+    this.#call(job, 'get', targetOf([worker]), job.order.question, now);
+  }
+
   /** Rule 5: what is given up is deleted where it may be. */
   delete(job: Job<Ticket>, now: number): void {
     if (!job.sent || !this.#link.ready) return;

@@ -71,6 +71,72 @@ describe('run', () => {
     expect(broker.heard).toEqual(['post all', 'get ["w1"]']);
   });
 
+  it('rule 2: asks only the worker that has completed, so that two hundred of them cost two hundred questions', async () => {
+    const stage = new Stage();
+    const names = Array.from({ length: 200 }, (_, index) => `w${index}`);
+    const broker = await stage.broker((asked) => {
+      doing(...names)(asked);
+      if (asked.kind === 'post') for (const name of names) asked.event(name, 'completed');
+    });
+    const client = stage.client({ pollIntervalMs: 3_600_000, timeoutMs: 1000 });
+    expect(Object.keys(await stage.settle(client.run('sample', 't')))).toEqual(names);
+    expect(broker.heard).toEqual(['post all', ...names.map((name) => `get ["${name}"]`)]);
+  });
+
+  it('rule 2: asks all of them when it is not said who has completed', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      doing('w1', 'w2')(asked);
+      if (asked.kind === 'post') asked.event('w1', 'completed', { worker: undefined });
+    });
+    await stage.settle(stage.client({ pollIntervalMs: 3_600_000, timeoutMs: 1000 }).run('sample', 't'));
+    expect(broker.heard).toEqual(['post all', 'get ["w1","w2"]']);
+  });
+
+  it.each([
+    ['mmi.service.broker', 'mmi()'],
+    ['mmi.service.worker', 'mmiWorkers()'],
+    ['sid.service.broker', 'inventory()'],
+    ['fss.service.broker', 'fetchFile() or listFiles()'],
+  ])('rule 6: %s has no jobs, which is said at once', async (service, instead) => {
+    const stage = new Stage();
+    const broker = await stage.broker();
+    const posted = stage.settle(stage.client().post(service, 'restart'));
+    await expect(posted).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
+    await expect(posted).rejects.toThrow(instead);
+    expect(broker.heard).toEqual([]);
+  });
+
+  it('rule 3: is accepted when each worker has said whether it takes it', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      asked.dispatch('w1', 'w2', 'w3');
+      if (asked.kind === 'post') {
+        asked.say('w1', 201, 'ACCEPTED');
+        asked.say('w2', 400, 'FAILED', { errors: ['uuid is in use for another call'] });
+      } else if (broker.asked.length > 3) asked.say('w3', 300, 'PENDING');
+    });
+    const job = await stage.settle(stage.client({ pollIntervalMs: 100 }).post('sample', 't'));
+    expect(await stage.settle(job.dispatched)).toEqual(['w1', 'w2', 'w3']);
+    expect(broker.asked.length).toBeLessThan(3);
+    expect(await stage.settle(job.accepted)).toEqual(['w1', 'w3']);
+    expect(job.said).toMatchObject([{ worker: 'w2', errors: ['uuid is in use for another call'] }]);
+  });
+
+  it('rule 3: is accepted by nobody when all refuse it, and not at all when the broker does', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      asked.dispatch('w1');
+      asked.say('w1', 400, 'FAILED', { errors: ['no'] });
+    });
+    const client = stage.client();
+    const refused = await stage.settle(client.post('sample', 't'));
+    expect(await stage.settle(refused.accepted)).toEqual([]);
+    broker.answer = (asked) => asked.refuse('no worker of the service');
+    const nowhere = await stage.settle(client.post('sample', 't'));
+    await expect(stage.settle(nowhere.accepted)).rejects.toThrow('no worker of the service');
+  });
+
   it.each([201, 202])('rule 3: takes %i of a worker for its acceptance', async (status) => {
     const stage = new Stage();
     await stage.broker((asked) => {

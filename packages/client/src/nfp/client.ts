@@ -43,6 +43,7 @@ import { NfpRunner } from './runner.js';
 import type { NfpNews } from './runner.js';
 import { NfpClientSession } from './session.js';
 import type { NfpClientNote, NfpClientStats } from './session-events.js';
+import { BROKER_SERVICE, checkHasJobs, FILES_SERVICE, INVENTORY_SERVICE } from './services.js';
 
 /** Events of an {@link NfpClient}. */
 export interface NfpClientEvents {
@@ -56,11 +57,8 @@ export interface NfpClientEvents {
 
 type Ticket = OpenJob | Asker;
 
-const BROKER_SERVICE = 'mmi.service.broker';
-const FILES_SERVICE = 'fss.service.broker';
-const INVENTORY_SERVICE = 'sid.service.broker';
-
 const KEEPALIVE = { interval: 2500, multiplier: 6 };
+
 /**
  * Has jobs done by NORFAB workers, and asks the broker about itself.
  *
@@ -138,12 +136,13 @@ export class NfpClient {
 
   /**
    * The same, without waiting for results: they and events come one by one. Resolves when the job is on record, where there is a store, and on its
-   * way; rejects with `OPTIONS_INVALID`, `PROTOCOL_LOCAL`, `WRITE_FAILED` and what {@link start} rejects with. Once it is aborted, DELETE goes to the
+   * way; rejects with `OPTIONS_INVALID` (also for services of the broker, which have no jobs), `PROTOCOL_LOCAL`, `WRITE_FAILED` and what {@link start} rejects with. Once it is aborted, DELETE goes to the
    * workers, and the job ends here.
    */
   async post(service: string, task: string, options: NfpPostOptions = {}): Promise<NfpJob> {
     const own = parseOptions('NfpClient post', nfpPostOptions, options);
     parseOptions('NfpClient service', nfpName, service);
+    checkHasJobs(service);
     const { kwargs, args, signal, uuid } = own;
     const body = encodeBody(subjectOf(service, task), { task, kwargs, args }, this.#settings.maxMessageBytes);
     await this.#ready(signal);
@@ -170,11 +169,10 @@ export class NfpClient {
     yield* this.#book.all();
   }
 
-  /** The inventory of a worker, or of everything; `null` when the broker has none of that name. */
-  inventory(name?: string, options: NfpCallOptions = {}): Promise<unknown> {
-    const { kwargs = {}, ...own } = options;
-    const named = name === undefined ? kwargs : { ...kwargs, name };
-    return this.#askBroker(INVENTORY_SERVICE, 'get_inventory', { ...own, kwargs: named });
+  /** What the broker's inventory says of a worker; `null` when it says nothing. `REJECTED`: the broker has no inventory. */
+  inventory(name: string, options: NfpCallOptions = {}): Promise<unknown> {
+    const { kwargs, ...own } = options;
+    return this.#askBroker(INVENTORY_SERVICE, 'get_inventory', { ...own, kwargs: { ...kwargs, name } });
   }
 
   /** A task of the broker's own: `show_broker`, or whatever else it knows. What it does not know it answers with a text. */

@@ -40,8 +40,11 @@ export class JobAnswers<Ticket> {
     const value = decodeNfpJson(body, JSON_MAX_BYTES);
     this.#output.push({ kind: 'event', ticket, body, value });
     if (job.phase === 'posting' || !isTurn(value)) return;
-    job.asking = false;
-    this.#calls.poll(job, now);
+    const worker = isRecord(value) ? value['worker'] : undefined;
+    if (typeof worker !== 'string') {
+      job.asking = false;
+      this.#calls.poll(job, now);
+    } else if (!job.done.has(worker)) this.#calls.fetch(job, worker, now);
   }
 
   /** An answer about a job, from whomever. */
@@ -159,11 +162,13 @@ export class JobAnswers<Ticket> {
   #onKnown(job: Job<Ticket>, worker: string, waiting: unknown): void {
     const member = this.#memberOf(job, worker);
     if (member === undefined) return;
-    const news = !member.accepted && job.phase === 'probing';
+    const isNews = !member.accepted;
+    const wasProbing = job.phase === 'probing';
     job.known = member.accepted = true;
     job.note(member, undefined);
-    if (job.phase === 'probing') job.phase = 'running';
-    if (news) this.#tell(job);
+    if (wasProbing) job.phase = 'running';
+    if (isNews && wasProbing) this.#tell(job);
+    if (isNews) this.#output.push({ kind: 'taken', ticket: job.order.ticket, worker });
     const request = isRecord(waiting) ? waiting['input_request'] : undefined;
     const id = isRecord(request) ? request['id'] : undefined;
     if (typeof id !== 'string' || member.input === id) return;

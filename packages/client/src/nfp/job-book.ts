@@ -53,12 +53,23 @@ export interface JobBookOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** The jobs of one client on record. The changes of a job are written in the order they are told. */
+/** What is written of a job, again and again until it is all there is. */
+interface Writing {
+  latest: NfpJobRecord;
+  done: Promise<void>;
+}
+
+/**
+ * The jobs of one client on record. The changes of a job are written in the order they are told, and those that are told while one is being
+ * written together: a job of ten thousand workers is not written ten thousand times.
+ */
 export class JobBook {
   readonly #store: RecordStore;
   readonly #options: JobBookOptions;
   /** Those that are open here, as they are on record. */
   readonly #open = new Map<string, NfpJobRecord>();
+  /** Jobs of which something is being written. */
+  readonly #writing = new Map<string, Writing>();
   #timer: Timer | undefined;
   #sweeping: Promise<void> | undefined;
   #closed = false;
@@ -93,8 +104,10 @@ export class JobBook {
 
   /** One job on record. */
   async find(uuid: string): Promise<NfpJobRecord | undefined> {
-    const value = this.#open.get(uuid) ?? (await this.#store.get(PREFIX + uuid));
-    return value instanceof Uint8Array ? read(value) : value;
+    const known = this.#open.get(uuid) ?? this.#writing.get(uuid)?.latest;
+    if (known !== undefined) return known;
+    const value = await this.#store.get(PREFIX + uuid);
+    return value === undefined ? undefined : read(value);
   }
 
   /** Takes a new job down; resolves when it is safe to post it. Rejects as the store does. */
@@ -102,6 +115,8 @@ export class JobBook {
     const record: NfpJobRecord = { ...job, state: 'SUBMITTING', workers: [], results: [], errors: [] };
     this.#open.set(record.uuid, record);
     try {
+      // The end of an earlier job of this uuid goes first.
+      await this.#writing.get(record.uuid)?.done;
       await this.#store.commit({ puts: [[PREFIX + record.uuid, encode(record)]] });
     } catch (error) {
       this.#open.delete(record.uuid);
@@ -129,14 +144,29 @@ export class JobBook {
     this.#closed = true;
     this.#timer?.cancel();
     await this.#sweeping;
+    await Promise.all([...this.#writing.values()].map(({ done }) => done));
     await this.#store.close();
   }
 
   #write(record: NfpJobRecord): void {
-    const puts: [string, Uint8Array][] = [[PREFIX + record.uuid, encode(record)]];
-    const { endedAt, uuid } = record;
-    if (endedAt !== undefined) puts.push([`${ENDED}${String(endedAt).padStart(TIME_DIGITS, '0')}/${uuid}`, NOTHING]);
-    this.#store.commit({ puts }).catch(this.#options.onError);
+    const { uuid } = record;
+    const writing = this.#writing.get(uuid);
+    if (writing !== undefined) {
+      writing.latest = record;
+      return;
+    }
+    const own: Writing = { latest: record, done: Promise.resolve() };
+    this.#writing.set(uuid, own);
+    own.done = this.#writeOut(own);
+  }
+
+  /** Writes what the job has become until that is all of it. Never rejects. */
+  async #writeOut(writing: Writing): Promise<void> {
+    for (let written: NfpJobRecord | undefined; written !== writing.latest;) {
+      written = writing.latest;
+      await this.#store.commit({ puts: putsOf(written) }).catch(this.#options.onError);
+    }
+    this.#writing.delete(writing.latest.uuid);
   }
 
   /** Removes what has been over for `jobTtlMs`, so many at a time, and comes back when more is. Never rejects. */
@@ -166,6 +196,13 @@ export class JobBook {
       this.#sweeping = this.#sweep();
     });
   }
+}
+
+function putsOf(record: NfpJobRecord): [string, Uint8Array][] {
+  const { uuid, endedAt } = record;
+  const puts: [string, Uint8Array][] = [[PREFIX + uuid, encode(record)]];
+  if (endedAt !== undefined) puts.push([`${ENDED}${String(endedAt).padStart(TIME_DIGITS, '0')}/${uuid}`, NOTHING]);
+  return puts;
 }
 
 function encode(record: NfpJobRecord): Uint8Array {

@@ -28,6 +28,13 @@ export interface NfpJob {
   readonly workers: readonly string[];
   /** Resolves with the workers when the broker has named them; rejects as `done` does. Nobody need listen. */
   readonly dispatched: Promise<readonly string[]>;
+  /**
+   * Resolves with the workers that have taken the job, when each of those it was given to has said whether it has; rejects as `done` does. Why one has
+   * not is among its last words, {@link said}. Nobody need listen.
+   */
+  readonly accepted: Promise<readonly string[]>;
+  /** Results so far. */
+  readonly said: readonly NfpJobResult[];
   /** Events that nobody read in time: `eventsMax` and `eventsMaxBytes` are the bounds. */
   readonly droppedEvents: number;
   /** What each worker says in the end, as it comes. May be read by several, each from the first one on. Throws as `done` rejects. */
@@ -47,25 +54,43 @@ export interface EventBounds {
   readonly eventsMaxBytes: number;
 }
 
+const OK = 200;
+
 const ignore = (): void => undefined;
+
+/** A promise that somebody else settles, and nobody need listen to. */
+class Told {
+  resolve: (workers: readonly string[]) => void = ignore;
+  reject: (error: unknown) => void = ignore;
+  readonly promise = new Promise<readonly string[]>((resolve, reject) => {
+    this.resolve = resolve;
+    this.reject = reject;
+  });
+
+  constructor() {
+    this.promise.catch(ignore);
+  }
+}
 
 /** The other side of an {@link NfpJob}: what the client tells it. Nothing may be told after `end` or `fail`. */
 export class OpenJob implements NfpJob {
   readonly uuid: string;
   readonly service: string;
   readonly task: string;
-  readonly dispatched: Promise<readonly string[]>;
   readonly #bounds: EventBounds;
   readonly #results: NfpJobResult[] = [];
   readonly #events: NfpJobEvent[] = [];
   readonly #wake = new Set<() => void>();
   #eventBytes = 0;
   #dropped = 0;
-  #workers: readonly string[] = [];
+  readonly #dispatched = new Told();
+  readonly #accepted = new Told();
+  #workers = new Set<string>();
+  readonly #takers = new Set<string>();
+  /** Workers it was given to that have said nothing yet. */
+  readonly #mute = new Set<string>();
   #over = false;
   #failure: { readonly error: unknown } | undefined;
-  #resolve: (workers: readonly string[]) => void = ignore;
-  #reject: (error: unknown) => void = ignore;
   /** Takes what workers stream. */
   onStream: ((chunk: Buffer[]) => void) | undefined;
   /** Stops listening to the caller's signal. */
@@ -76,22 +101,24 @@ export class OpenJob implements NfpJob {
     this.service = service;
     this.task = task;
     this.#bounds = bounds;
-    this.dispatched = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    this.dispatched.catch(ignore);
   }
 
   get workers(): readonly string[] {
-    return this.#workers;
+    return [...this.#workers];
+  }
+
+  get dispatched(): Promise<readonly string[]> {
+    return this.#dispatched.promise;
+  }
+
+  get accepted(): Promise<readonly string[]> {
+    return this.#accepted.promise;
   }
 
   get droppedEvents(): number {
     return this.#dropped;
   }
 
-  /** Results so far. */
   get said(): readonly NfpJobResult[] {
     return this.#results;
   }
@@ -129,14 +156,26 @@ export class OpenJob implements NfpJob {
 
   /** Tells who has it. */
   given(workers: readonly string[]): void {
-    this.#workers = workers;
-    this.#resolve(workers);
+    this.#workers = new Set(workers);
+    this.#mute.clear();
+    for (const worker of workers) this.#mute.add(worker);
+    for (const worker of this.#takers) this.#mute.delete(worker);
+    for (const { worker } of this.#results) this.#mute.delete(worker);
+    this.#dispatched.resolve(workers);
+  }
+
+  /** Tells that a worker has taken it. */
+  taken(worker: string): void {
+    this.#takers.add(worker);
+    this.#heard(worker);
   }
 
   /** Tells the last word of one worker. */
   result(result: NfpJobResult): void {
+    const { worker, status } = result;
     this.#results.push(result);
-    if (!this.#workers.includes(result.worker)) this.given([...this.#workers, result.worker]);
+    if (status === OK) this.#takers.add(worker);
+    this.#heard(worker);
     this.#call();
   }
 
@@ -162,14 +201,22 @@ export class OpenJob implements NfpJob {
   fail(error: unknown): void {
     if (this.#over) return;
     this.#failure = { error };
-    this.#reject(error);
+    this.#dispatched.reject(error);
+    this.#accepted.reject(error);
     this.#close();
+  }
+
+  #heard(worker: string): void {
+    this.#workers.add(worker);
+    this.#mute.delete(worker);
+    if (this.#mute.size === 0) this.#accepted.resolve([...this.#takers]);
   }
 
   #close(): void {
     this.#over = true;
     this.release();
-    this.#resolve(this.#workers);
+    this.#dispatched.resolve(this.workers);
+    this.#accepted.resolve([...this.#takers]);
     this.#call();
   }
 

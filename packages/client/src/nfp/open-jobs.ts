@@ -104,6 +104,9 @@ export class OpenJobs {
         job.result(result);
         break;
       }
+      case 'taken':
+        job.taken(news.worker);
+        break;
       case 'event':
         job.event(news.body, news.value);
         break;

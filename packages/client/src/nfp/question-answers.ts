@@ -6,10 +6,9 @@ import type { OpenOrders } from './open-orders.js';
 import type { Question } from './orders.js';
 import { LATE } from './output.js';
 import type { Output } from './output.js';
+import { WORKER_SERVICE } from './services.js';
 
 const OK = 200;
-/** The workers' own management: each call has a uuid of its own, and answers are not signed. */
-const WORKER_SERVICE = 'mmi.service.worker';
 
 /** Gathers the replies to questions, and ends them. */
 export class QuestionAnswers<Ticket> {

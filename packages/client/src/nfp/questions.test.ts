@@ -25,7 +25,7 @@ describe('the broker’s own services', () => {
     async (options) => {
       const stage = new Stage();
       const broker = await stage.broker((asked) => asked.answer(200, null));
-      expect(await stage.settle(stage.client(options).inventory())).toBe(null);
+      expect(await stage.settle(stage.client(options).inventory('w1'))).toBe(null);
       expect(broker.heard).toEqual(['get all']);
     },
   );

@@ -8,6 +8,7 @@ import type { CallLimits } from './file-transfer.js';
 import type { NfpAskSettings, NfpClientSettings, NfpWorkersCallSettings } from './options.js';
 import type { NfpWorkerAnswer } from './results.js';
 import type { NfpNews } from './runner.js';
+import { WORKER_SERVICE } from './services.js';
 import type { NfpClientEvent, NfpQuestion, NfpReply } from './session-events.js';
 
 /** Who asked a question. */
@@ -25,8 +26,6 @@ export interface QuestionsHost {
   /** A uuid as NORFAB writes it. */
   uuid(): string;
 }
-
-const WORKER_SERVICE = 'mmi.service.worker';
 
 /** Tasks that must not reach a second broker when the answer of the first is lost. */
 const ACTS = new Set(['restart', 'shutdown', 'disconnect']);

@@ -124,6 +124,8 @@ export type NfpClientEffect<Ticket> =
   | { readonly kind: 'send'; readonly socket: number; readonly command: NfpClientCall | NfpClientOpen }
   /** These workers have the job, or are said to. May come again, and then counts alone. */
   | { readonly kind: 'dispatched'; readonly ticket: Ticket; readonly workers: readonly string[] }
+  /** This worker says that it has the job. */
+  | { readonly kind: 'taken'; readonly ticket: Ticket; readonly worker: string }
   /** What one worker says in the end, once per worker: 200 with its result, 404, 400, or 408 for none in time. */
   | {
       readonly kind: 'result';

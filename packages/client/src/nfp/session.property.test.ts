@@ -100,6 +100,9 @@ class World {
         told.add(effect.worker);
         break;
       }
+      case 'taken':
+        expect(this.#job(effect.ticket).told).not.toContain(effect.worker);
+        break;
       case 'dispatched':
       case 'event':
       case 'stream':

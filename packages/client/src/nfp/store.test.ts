@@ -66,6 +66,65 @@ describe('a job on record', () => {
     expect(broker.heard).toEqual([]);
   });
 
+  it('rule 8: what two hundred workers say while one change of it is written is written together', async () => {
+    const stage = new Stage();
+    const store = memoryRecords();
+    const names = Array.from({ length: 200 }, (_, index) => `w${index}`);
+    await stage.broker(doing(...names));
+    let release = (): void => {};
+    const disk = new Promise<void>((resolve) => (release = resolve));
+    let commits = 0;
+    const slow = but(store, {
+      commit: (batch) => (commits++ === 0 ? Promise.resolve() : disk).then(() => store.commit(batch)),
+    });
+    const client = stage.client({ store: slow });
+    await stage.settle(client.run('sample', 't'));
+    release();
+    await stage.advance(1);
+    const [record] = await stage.settle(jobsOf(client));
+    expect(record).toMatchObject({ state: 'COMPLETED', workers: names });
+    expect(record!.results).toHaveLength(200);
+    expect(commits).toBe(3);
+  });
+
+  it('rule 8: the end of it is on record before the store is closed, and before the next one of its uuid', async () => {
+    const stage = new Stage();
+    const store = memoryRecords();
+    await stage.broker();
+    const waiting: (() => void)[] = [];
+    const slow = but(store, {
+      commit: (batch) => new Promise<void>((resolve) => waiting.push(resolve)).then(() => store.commit(batch)),
+    });
+    const release = (): void => {
+      for (const go of waiting.splice(0)) go();
+    };
+    const client = stage.client({ store: slow });
+    const posted = client.post('sample', 't', { uuid: 'u1' });
+    await stage.advance(1);
+    release();
+    const job = await stage.settle(posted);
+    await stage.settle(job.done());
+    const again = client.post('sample', 't', { uuid: 'u1', args: [2] });
+    await stage.advance(1);
+    // The first change of the first job is still being written: its end, and the second one, wait.
+    expect(waiting).toHaveLength(1);
+    for (let turn = 0; turn < 3; turn++) {
+      release();
+      await stage.advance(1);
+    }
+    await stage.settle(again);
+    expect(await stage.settle(jobsOf(client))).toMatchObject([{ args: [2] }]);
+    const closed = client.close();
+    await stage.advance(2000);
+    release();
+    await stage.advance(1);
+    release();
+    await stage.settle(closed);
+    await store.open();
+    const [record] = await stage.settle(jobsOf(stage.client({ store })));
+    expect(record!.args).toEqual([2]);
+  });
+
   it('rule 8: is asked for by the next process, of the workers that have said nothing, and not posted again', async () => {
     const { stage, store } = await prepared();
     const broker = await stage.broker(doing('w1', 'w2'));
