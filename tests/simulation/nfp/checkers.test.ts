@@ -14,6 +14,7 @@ import { RecoveryChecker } from './recovery.js';
 import { RunsChecker } from './runs.js';
 import { BROKER } from './sight.js';
 import type { Checker, JobRecord, ResultRecord, Sight } from './sight.js';
+import { WaitingChecker } from './waiting.js';
 
 const service = 'echo';
 const form = 'ascii';
@@ -34,6 +35,10 @@ const asks = (uuid: string, target = 'any', command = 'post') =>
 const tells = (uuid: string, status: number, workers: string[] | null, target = 'any') => {
   const body = encodeNfpJson({ workers, uuid, target, service, status: workers === null ? 'FAILED' : 'DISPATCHED' });
   return at('sent', 'c', { kind: 'client-answer', command: 'response', service, uuid, status, body });
+};
+const waits = (uuid: string) => {
+  const body = encodeNfpJson({ workers: [], uuid, target: 'any', service, status: 'PENDING' });
+  return at('sent', 'c', { kind: 'client-answer', command: 'response', service, uuid, status: 300, body });
 };
 const puts = (worker: string, uuid: string, command = 'post') =>
   at('sent', worker, { kind: 'worker-call', command, client: peer('c').id, uuid, body: [] });
@@ -118,6 +123,7 @@ it.each([
   ['KeptChecker', kept],
   ['RunsChecker', runs],
   ['DispatchChecker', () => new DispatchChecker()],
+  ['WaitingChecker', () => new WaitingChecker()],
   ['RecoveryChecker', () => new RecoveryChecker()],
   ['AnswersChecker', () => new AnswersChecker()],
   ['MannersChecker', manners],
@@ -197,6 +203,34 @@ describe('DispatchChecker finds', () => {
     expect(check(new DispatchChecker(), ...AT_BROKER, restarts('w'), tells('1', 202, ['w']), puts('w', '1'))).toBe(
       'fine',
     );
+  });
+});
+
+describe('WaitingChecker finds', () => {
+  const two = [asks('1'), waits('1'), asks('2'), waits('2')];
+  it.each<[string, readonly Sight[]]>([
+    ['1 waits for echo, which has w', [ready('w'), asks('1'), waits('1')]],
+    ['2 is served before 1', [...two, ready('w'), tells('2', 202, ['w'])]],
+    ['2 is served before 1', [...two, ready('w'), tells('2', 400, null)]],
+    ['1 still waits', [...two, ready('w'), beats('received', 'w')]],
+    ['2 still waits', [...two, ready('w'), tells('1', 202, ['w']), beats('received', 'w')]],
+    ['1 waits, and was sent', [...two, asks('1'), tells('1', 202, ['w'])]],
+    ['2 is given up before', [...two, tells('2', 400, null)]],
+  ])('%s', (message, sights) => {
+    expect(check(new WaitingChecker(), ...sights)).toContain(message);
+  });
+
+  it.each<[string, readonly Sight[]]>([
+    ['are served in order', [...two, asks('1'), waits('1'), ready('w'), tells('1', 202, ['w']), tells('2', 400, null)]],
+    ['are given up in order', [...two, tells('1', 400, null), tells('2', 400, null), ready('w')]],
+    [
+      'wait again when the worker is gone',
+      [ready('w'), lost('w'), ...two, ready('w'), tells('1', 202, ['w']), tells('2', 202, ['w'])],
+    ],
+    ['were with a broker that died', [...two, crashed(BROKER), ready('w')]],
+    ['were with a broker that closes', [...two, { kind: 'closing' }, tells('2', 400, null)]],
+  ])('nothing wrong with jobs that %s', (_what, sights) => {
+    expect(check(new WaitingChecker(), ...sights, beats('received', 'w'))).toBe('fine');
   });
 });
 

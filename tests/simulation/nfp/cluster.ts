@@ -20,6 +20,7 @@ import { RecoveryChecker } from './recovery.js';
 import { RunsChecker } from './runs.js';
 import { BROKER, Sights } from './sight.js';
 import type { JobRecord, ResultRecord } from './sight.js';
+import { WaitingChecker } from './waiting.js';
 import { describeMessage, isKeepalive } from './words.js';
 import { workersOf, Workload } from './workload.js';
 
@@ -65,6 +66,7 @@ export class Cluster {
       this.#kept,
       new RunsChecker(plan.maxRuns, (worker) => slots.get(worker) ?? 0),
       new DispatchChecker(),
+      new WaitingChecker(),
       new RecoveryChecker(),
       new AnswersChecker(),
       new MannersChecker(plan, excuses, this.simulation.clock),

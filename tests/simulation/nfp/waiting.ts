@@ -1,0 +1,78 @@
+/**
+ * Checker of rule 12 of docs/protocols/nfp.md: a job waits only where its service has no worker; the first worker of the service gets all that
+ * waits, or their clients a refusal, in the order in which they began to wait; one that waits is given up from the front.
+ */
+import type { NfpDispatch } from '@proj/frames/nfp';
+import { BROKER, dispatchIn } from './sight.js';
+import type { Checker, Sight } from './sight.js';
+
+/** Keeps its own books of who is registered, and of what waits. */
+export class WaitingChecker implements Checker {
+  /** Registered workers of each service. */
+  readonly #workers = new Map<string, Set<string>>();
+  /** What waits for each service, the one that waits longest first. */
+  readonly #waiting = new Map<string, Set<string>>();
+  /** What a worker that has just come must take before the broker reads on. */
+  #due: string[] = [];
+
+  onSight(sight: Sight): void {
+    switch (sight.kind) {
+      case 'worker-ready': {
+        const workers = this.#of(this.#workers, sight.service);
+        if (workers.size === 0) this.#due = [...this.#of(this.#waiting, sight.service)];
+        workers.add(sight.peer.key);
+        break;
+      }
+      case 'worker-lost':
+        this.#of(this.#workers, sight.service).delete(sight.peer.key);
+        break;
+      case 'closing':
+        this.#waiting.clear();
+        this.#due = [];
+        break;
+      case 'crashed':
+        if (sight.process !== BROKER) break;
+        this.#waiting.clear();
+        this.#workers.clear();
+        this.#due = [];
+        break;
+      case 'received': {
+        const [left] = this.#due;
+        if (left !== undefined) throw new Error(`${left} still waits, and its service has a worker`);
+        break;
+      }
+      case 'sent': {
+        if (sight.command.kind !== 'client-answer' || sight.command.command !== 'response') break;
+        const said = dispatchIn(sight.command.body);
+        if (said !== undefined) this.#told(said);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+
+  #told({ uuid, service, status }: NfpDispatch): void {
+    const waiting = this.#of(this.#waiting, service);
+    if (status === 'PENDING') {
+      const workers = [...this.#of(this.#workers, service)];
+      if (workers.length > 0) throw new Error(`${uuid} waits for ${service}, which has ${workers.join()}`);
+      waiting.add(uuid);
+      return;
+    }
+    if (!waiting.has(uuid)) return;
+    if (this.#due.length > 0) {
+      const next = this.#due.shift();
+      if (next !== uuid) throw new Error(`${uuid} is served before ${String(next)}, which waits longer`);
+    } else if (status === 'DISPATCHED') throw new Error(`${uuid} waits, and was sent to somebody`);
+    else if (status === 'FAILED' && waiting.values().next().value !== uuid)
+      throw new Error(`${uuid} is given up before what waits longer`);
+    waiting.delete(uuid);
+  }
+
+  #of(books: Map<string, Set<string>>, service: string): Set<string> {
+    const book = books.get(service) ?? new Set();
+    books.set(service, book);
+    return book;
+  }
+}
