@@ -29,15 +29,18 @@ export function logEvents<Notice extends string>(
   log: Logger,
 ): void {
   const logNotice = ({ kind, peer, ...fields }: PeerNotice) => {
-    log.info({ peer: hex(peer), ...fields }, kind);
+    log.info({ ...fieldsOf(peer), ...fields }, kind);
   };
   for (const notice of notices) broker.on(notice, logNotice);
   broker.on('note', ({ kind: _kind, code, peer, ...fields }) => {
-    log.warn(peer === undefined ? fields : { peer: hex(peer), ...fields }, code);
+    log.warn(peer === undefined ? fields : { ...fieldsOf(peer), ...fields }, code);
   });
 }
 
-/** Routing ids are any bytes; hex is what the rest of the tools shows as well. */
-function hex(peer: Peer): string {
-  return Buffer.from(peer.id).toString('hex');
+/** Routing ids are any bytes; hex is what the rest of the tools shows as well. Those that are names, as NORFAB's are, can be read too. */
+function fieldsOf({ id }: Peer): { readonly peer: string; readonly peerName?: string } {
+  const bytes = Buffer.from(id);
+  const peer = bytes.toString('hex');
+  const text = bytes.toString('latin1');
+  return /^[\x21-\x7e]+$/.test(text) ? { peer, peerName: text } : { peer };
 }
