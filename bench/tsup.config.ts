@@ -28,6 +28,10 @@ export default defineConfig({
   // What the processes of a job manager run is found beside the code that starts them.
   onSuccess: () => copyFile('../packages/worker/src/emqp/job-process.mjs', 'dist/job-process.mjs'),
   target: 'node20',
+  // From the sources, so that profiles name their files; what is published is built from them for the same target.
+  esbuildOptions: (options) => {
+    options.conditions = ['@proj/source'];
+  },
   platform: 'node',
   noExternal: [/^@proj\//, 'zod'],
   external: ['zeromq', 'lmdb', 'pg', 'amqplib', 'bullmq', 'ioredis', /^@nats-io\//],

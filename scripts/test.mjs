@@ -43,7 +43,7 @@ function forgetEarlierRuns() {
   rmSync(SUMMARIES, { recursive: true, force: true });
   for (const folder of ['packages', 'apps'])
     for (const name of readdirSync(folder)) rmSync(join(folder, name, 'reports'), { recursive: true, force: true });
-  rmSync('tests/reports', { recursive: true, force: true });
+  for (const name of ['bench', 'tests']) rmSync(join(name, 'reports'), { recursive: true, force: true });
 }
 
 async function runTasks(tasks) {

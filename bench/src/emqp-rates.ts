@@ -18,7 +18,7 @@ const JOB = { path: 'bench', callable: 'noop' } as const;
 export async function measureEmqpRates(report: (finding: Finding) => void): Promise<void> {
   const broker = await ProcessUnderTest.start('emqp-broker');
   const { clients, workers } = broker.endpoints;
-  const manager = await ProcessUnderTest.start('emqp-manager', { PROJ_BENCH_BACKEND: workers });
+  const manager = await ProcessUnderTest.start('emqp-manager', { environment: { PROJ_BENCH_BACKEND: workers } });
   const client = new EmqpClient({ endpoints: [clients] });
   try {
     while ((await manager.measure()).workers < SLOTS) await setTimeout(POLL_MS);

@@ -5,6 +5,15 @@
 import { Context, Dealer } from 'zeromq';
 import type { Endpoints } from './process-under-test.js';
 
+/** What the load process was asked to do, done. */
+export interface LoadRun {
+  readonly seconds: number;
+  /** Of each request, in microseconds. */
+  readonly latencies: Float64Array;
+  /** CPU time of the load process for all of it. */
+  readonly cpuMicros: number;
+}
+
 /** Protocols there is load for. */
 export type Protocol = 'emqp' | 'mdp' | 'nfp' | 'ppp';
 
@@ -22,8 +31,8 @@ interface Dialect {
   readonly heartbeat: Buffer[];
   readonly heartbeatMs: number;
   request(body: Buffer): Buffer[];
-  /** Messages a client gets for each request. */
-  readonly answers: number;
+  /** The body in the last message a client gets for a request. `undefined` for those before. */
+  answer(frames: Buffer[]): Buffer | undefined;
   /** The messages with which a worker answers one of the middle: none for anything but a request, or what begins its work. */
   replies(frames: Buffer[]): readonly Buffer[][];
 }
@@ -57,7 +66,7 @@ const dialects: Record<Protocol, Dialect> = {
     heartbeatMs: 3000,
     request: (body) => [...emqp.opening('REQUEST'), emqp.queue, emqp.headers, body],
     // That the broker has accepted it, and the result.
-    answers: 2,
+    answer: (frames) => (frames.length > 5 ? frames[4] : undefined),
     replies: ([, , command, id, , , body]) => {
       if (String(command) === 'ACK') return [emqp.opening('READY')];
       if (String(command) !== 'REQUEST') return [];
@@ -69,7 +78,7 @@ const dialects: Record<Protocol, Dialect> = {
     heartbeat: [mdp.worker, Buffer.from([5])],
     heartbeatMs: 2500,
     request: (body) => [mdp.client, Buffer.from([1]), mdp.service, body],
-    answers: 1,
+    answer: (frames) => frames[3],
     replies: (frames) => (frames.length < 5 ? [] : [[mdp.worker, Buffer.from([4]), ...frames.slice(2)]]),
   },
   nfp: {
@@ -78,7 +87,7 @@ const dialects: Record<Protocol, Dialect> = {
     heartbeatMs: 2500,
     request: (body) => [nfp.empty, nfp.client, nfp.post, nfp.service, nfp.any, nfp.uuid(), body],
     // The broker says whom it has asked, and the worker that it has accepted.
-    answers: 2,
+    answer: (frames) => (frames[5]?.equals(nfp.accepted) === true ? frames[6] : undefined),
     replies: ([empty, , command, client, , uuid, body]) =>
       command?.equals(nfp.post) === true
         ? [[empty, nfp.worker, nfp.response, client, empty, uuid, nfp.accepted, body] as Buffer[]]
@@ -89,7 +98,7 @@ const dialects: Record<Protocol, Dialect> = {
     heartbeat: [Buffer.from([2])],
     heartbeatMs: 1000,
     request: (body) => [Buffer.alloc(0), body],
-    answers: 1,
+    answer: (frames) => frames[1],
     replies: (frames) => (frames.length < 3 ? [] : [frames]),
   },
 };
@@ -121,40 +130,50 @@ async function work(): Promise<void> {
 class Client {
   readonly #socket = dealer(plan.endpoints.clients);
 
-  /** One request after the other; resolves to how long each took, in microseconds. */
-  async runOneByOne(requests: number): Promise<number[]> {
-    const body = Buffer.alloc(plan.bodyBytes, 7);
-    const latencies: number[] = [];
-    while (latencies.length < requests) {
-      const sentAt = performance.now();
-      await this.#socket.send(dialect.request(body));
-      for (let answer = 0; answer < dialect.answers; answer++) await this.#socket.receive();
-      latencies.push(1000 * (performance.now() - sentAt));
+  /** Sends `requests`, at most `inFlight` unanswered at a time; resolves to how long each took, in microseconds. */
+  async run(requests: number, inFlight: number): Promise<Float64Array> {
+    const latencies = new Float64Array(requests);
+    // Each body says which of those in flight it is.
+    const bodies = Array.from({ length: Math.min(inFlight, requests) }, (_, slot) => {
+      const body = Buffer.alloc(plan.bodyBytes, 7);
+      body.writeUInt32LE(slot);
+      return body;
+    });
+    const sentAt = bodies.map(() => 0);
+    let sent = 0;
+    const send = (slot: number): Promise<void> => {
+      sent++;
+      sentAt[slot] = performance.now();
+      return this.#socket.send(dialect.request(bodies[slot] as Buffer));
+    };
+    for (const slot of bodies.keys()) await send(slot);
+    for (let answered = 0; answered < requests;) {
+      const body = dialect.answer(await this.#socket.receive());
+      if (body === undefined) continue;
+      const slot = body.readUInt32LE();
+      const since = sentAt[slot];
+      if (since === undefined) throw new Error(`${plan.protocol}: an answer to nothing that was asked`);
+      latencies[answered++] = 1000 * (performance.now() - since);
+      if (sent < requests) await send(slot);
     }
     return latencies;
-  }
-
-  /** Sends `requests`, at most `inFlight` unanswered at a time; resolves when all are answered. */
-  async run(requests: number, inFlight: number): Promise<never[]> {
-    const body = Buffer.alloc(plan.bodyBytes, 7);
-    let sent = 0;
-    while (sent < Math.min(inFlight, requests)) {
-      await this.#socket.send(dialect.request(body));
-      sent++;
-    }
-    for (let answered = 1; answered <= requests * dialect.answers; answered++) {
-      await this.#socket.receive();
-      if (sent < requests && answered % dialect.answers === 0) {
-        await this.#socket.send(dialect.request(body));
-        sent++;
-      }
-    }
-    return [];
   }
 }
 
 const working = Array.from({ length: plan.workers }, work);
 const clients = Array.from({ length: 4 }, () => new Client());
+
+async function run(requests: number, inFlight: number): Promise<LoadRun> {
+  const [before, startedAt] = [process.cpuUsage(), performance.now()];
+  const busy = clients.slice(0, inFlight);
+  const [share, window] = [requests / busy.length, inFlight / busy.length];
+  const latencies = await Promise.all(busy.map((client) => client.run(share, window)));
+  const seconds = (performance.now() - startedAt) / 1000;
+  const { user, system } = process.cpuUsage(before);
+  return { seconds, latencies: Float64Array.from(latencies.flatMap((one) => [...one])), cpuMicros: user + system };
+}
+
+process.once('disconnect', () => process.exit());
 process.on('message', (message: { requests: number; inFlight: number } | 'exit') => {
   if (message === 'exit') {
     for (const socket of sockets) socket.close();
@@ -163,10 +182,6 @@ process.on('message', (message: { requests: number; inFlight: number } | 'exit')
     });
     return;
   }
-  const { requests, inFlight } = message;
-  const busy = clients.slice(0, inFlight);
-  const [share, window] = [requests / busy.length, inFlight / busy.length];
-  const runs = busy.map((client) => (window === 1 ? client.runOneByOne(share) : client.run(share, window)));
-  void Promise.all(runs).then((latencies) => process.send?.(latencies.flat()));
+  void run(message.requests, message.inFlight).then((done) => process.send?.(done));
 });
 process.send?.('connected');

@@ -34,21 +34,37 @@ export async function findProgram(name: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** Compiles `native/<name>.c` against libzmq; resolves to the program, or to what is missing, in words for a person. */
-export async function compile(name: string): Promise<{ readonly program: string } | { readonly missing: string }> {
-  const source = fileURLToPath(new URL(`../native/${name}.c`, import.meta.url));
+/** How to start a program, or what is missing, in words for a person. */
+export type Startable =
+  { readonly program: string; readonly parameters: readonly string[] } | { readonly missing: string };
+
+/** Compiles `native/<name>.c` against libzmq. */
+export async function compile(name: string): Promise<Startable> {
   const folder = fileURLToPath(new URL('./native/', import.meta.url));
   const program = join(folder, name);
   await mkdir(folder, { recursive: true });
   try {
-    await promisify(execFile)('cc', ['-O2', '-o', program, source, '-lzmq']);
-    return { program };
+    await promisify(execFile)('cc', ['-O2', '-o', program, nativeSource(`${name}.c`), '-lzmq']);
+    return { program, parameters: [] };
   } catch (error) {
     const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: string };
     if (code === 'ENOENT') return { missing: 'a C compiler (Debian package gcc)' };
     if (stderr?.includes('zmq') === true) return { missing: 'zmq.h and libzmq (Debian package libzmq3-dev)' };
     throw error;
   }
+}
+
+/** `native/<name>.py`, run by Debian's Python or the one of PROJ_PYTHON. */
+export async function python(name: string): Promise<Startable> {
+  const program = process.env['PROJ_PYTHON'] ?? '/usr/bin/python3';
+  return promisify(execFile)(program, ['-c', 'import zmq']).then(
+    () => ({ program, parameters: ['-B', nativeSource(`${name}.py`)] }),
+    () => ({ missing: 'Python with zmq (Debian package python3-zmq)' }),
+  );
+}
+
+function nativeSource(file: string): string {
+  return fileURLToPath(new URL(`../native/${file}`, import.meta.url));
 }
 
 /** A running program. */
@@ -58,7 +74,15 @@ export class NativeProcess {
 
   private constructor(child: ChildProcess) {
     this.#child = child;
-    this.#exited = once(child, 'exit');
+    // It is not Node's: it would outlive a run that ends early.
+    const kill = (): void => void child.kill('SIGKILL');
+    process.once('exit', kill);
+    this.#exited = once(child, 'exit').then(() => process.off('exit', kill));
+  }
+
+  /** True once it has ended. */
+  get ended(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   /** Starts it, with more environment if need be; its standard output is the caller's to read, with `lines`. */
@@ -106,7 +130,7 @@ export class NativeProcess {
   }
 }
 
-/** The forwarder in C, in the place of a broker. */
+/** A forwarder in C or Python, in the place of a broker. */
 export class NativeLoop implements UnderTest {
   readonly endpoints: Endpoints;
   readonly #process: NativeProcess;
@@ -117,8 +141,8 @@ export class NativeLoop implements UnderTest {
     this.endpoints = { clients: endpoint, workers: endpoint };
   }
 
-  static async start(program: string): Promise<NativeLoop> {
-    const running = NativeProcess.start(program, []);
+  static async start(program: string, parameters: readonly string[]): Promise<NativeLoop> {
+    const running = NativeProcess.start(program, parameters);
     const lines = running.lines()[Symbol.asyncIterator]();
     const { value: endpoint } = (await lines.next()) as IteratorResult<string, undefined>;
     if (endpoint === undefined) throw new Error(`${program}: ended before it was bound`);

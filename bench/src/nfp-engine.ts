@@ -2,8 +2,11 @@
 import { NfpBrokerEngine, nfpBrokerOptions } from '@proj/broker';
 import { decodeNfpAtBroker, encodeNfp } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
+import { median } from './statistics.js';
+import type { Report } from './statistics.js';
 
 const SERVICES = 100;
+const ROUNDS = 11;
 
 function peer(name: string): Peer {
   return { key: name, id: Buffer.from(name) };
@@ -50,7 +53,7 @@ function broadcast(engine: NfpBrokerEngine, uuid: Buffer): number {
  * Microseconds for each worker of a POST to the workers of all 100 services: its share of the 202, its relay and its answer on the
  * way back, frames decoded and encoded. `crowds` brokers of `workers` each take turns, so that costs can be compared at one size of memory.
  */
-export function nfpBroadcastMicros(workers: number, crowds: number, rounds: number): number {
+function broadcastMicros(workers: number, crowds: number, rounds: number): number {
   const engines = Array.from({ length: crowds }, () => crowd(workers));
   let answered = 0;
   const startedAt = performance.now();
@@ -61,4 +64,22 @@ export function nfpBroadcastMicros(workers: number, crowds: number, rounds: numb
   const elapsed = performance.now() - startedAt;
   if (answered !== rounds * crowds * workers) throw new Error(`${answered} answers`);
   return (1000 * elapsed) / answered;
+}
+
+/**
+ * Jobs for all workers: each costs what it costs, however many there are. A hundred workers alone fit into the caches of a core, so
+ * what is held to a limit is one broker of 10,000 over a hundred brokers of 100, which take up as much memory.
+ */
+export function measureNfpBroadcasts(report: Report): void {
+  const rounds = Array.from({ length: ROUNDS }, () => ({
+    alone: broadcastMicros(100, 1, 1000),
+    few: broadcastMicros(100, 100, 10),
+    many: broadcastMicros(10_000, 1, 10),
+  }));
+  const measured = median(rounds.map(({ many }) => many));
+  report({ what: 'NFP engine with codec, job for 10,000 workers of 100 services', measured, unit: 'us/worker' });
+  const growth = median(rounds.map(({ few, many }) => many / few));
+  report({ what: 'the same over 100 workers, caches as cold', measured: growth, unit: 'x', limit: { atMost: 1.3 } });
+  const cached = median(rounds.map(({ alone, many }) => many / alone));
+  report({ what: 'the same over 100 workers that fit into the caches', measured: cached, unit: 'x' });
 }

@@ -1,34 +1,36 @@
-/** Small drawings of findings: curves over a logarithmic axis, or bars. */
-import type { Finding, Place } from './statistics.js';
+/** Small drawings of findings: curves over a logarithmic axis, and bars for each table. */
+import { figure, groupBy } from './statistics.js';
+import type { Cell, Finding, Place } from './statistics.js';
 
 const WIDTH = 720;
 const HEIGHT = 360;
 const MARGIN = { left: 60, right: 300, top: 40, bottom: 50 };
-const BAR = 26;
+const BAR = 11;
 const LABELS = 260;
 const COLORS = ['#1f77b4', '#d62728', '#2ca02c', '#9467bd', '#ff7f0e', '#8c564b', '#17becf', '#7f7f7f'];
 
 type Placed = Finding & { readonly place: Place };
+type Celled = Finding & { readonly cell: Cell };
 
-/** An SVG for each plot that findings name, by a name for its file. */
+/** An SVG for each curve and each table that findings name, by a name for its file. */
 export function plots(findings: readonly Finding[]): Map<string, string> {
-  const byPlot = new Map<string, Placed[]>();
-  for (const finding of findings) {
-    if (finding.place === undefined || !Number.isFinite(finding.measured)) continue;
-    const { plot } = finding.place;
-    byPlot.set(plot, [...(byPlot.get(plot) ?? []), finding as Placed]);
-  }
+  const finite = findings.filter(({ measured }) => Number.isFinite(measured));
+  const placed = finite.filter((finding): finding is Placed => finding.place !== undefined);
+  const celled = finite.filter((finding): finding is Celled => finding.cell !== undefined);
   const drawn = new Map<string, string>();
-  for (const [title, all] of byPlot)
-    drawn.set(
-      title.toLowerCase().replace(/[^a-z0-9]+/g, '-'),
-      all.every(({ place }) => place.x !== undefined) ? curves(title, all) : bars(title, all),
-    );
+  for (const [title, points] of groupBy(placed, ({ place }) => place.plot))
+    drawn.set(fileName(title), curves(title, points));
+  for (const [title, cells] of groupBy(celled, ({ cell }) => cell.table))
+    drawn.set(fileName(title), bars(title, cells));
   return drawn;
 }
 
+function fileName(title: string): string {
+  return title.toLowerCase().replace(/[^a-z0-9]+/g, '-');
+}
+
 function curves(title: string, points: readonly Placed[]): string {
-  const exponents = points.map(({ place }) => Math.log10(place.x ?? 1));
+  const exponents = points.map(({ place }) => Math.log10(place.x));
   const [from, to] = [Math.min(...exponents), Math.max(...exponents)];
   const top = 1.15 * Math.max(...points.map(({ measured }) => measured));
   const [width, height] = [WIDTH - MARGIN.left - MARGIN.right, HEIGHT - MARGIN.top - MARGIN.bottom];
@@ -40,9 +42,9 @@ function curves(title: string, points: readonly Placed[]): string {
   for (let tick = 0; tick <= 4; tick++)
     parts.push(text(MARGIN.left - 8, down((tick * top) / 4) + 4, figure((tick * top) / 4), 'end'));
   [...new Set(points.map(({ place }) => place.series))].forEach((series, index) => {
-    const color = COLORS[index % COLORS.length] ?? '';
+    const color = colorOf(index);
     const line = points.filter(({ place }) => place.series === series);
-    const at = line.map(({ place, measured }) => [left(place.x ?? 1), down(measured)].map(round).join(','));
+    const at = line.map(({ place, measured }) => [left(place.x), down(measured)].map(round).join(','));
     parts.push(`<polyline points="${at.join(' ')}" fill="none" stroke="${color}" stroke-width="2"/>`);
     for (const point of at)
       parts.push(`<circle cx="${point.split(',')[0]}" cy="${point.split(',')[1]}" r="3" fill="${color}"/>`);
@@ -55,19 +57,37 @@ function curves(title: string, points: readonly Placed[]): string {
   return svg(title, HEIGHT, parts);
 }
 
-function bars(title: string, all: readonly Placed[]): string {
-  const longest = Math.max(...all.map(({ measured }) => measured));
-  const parts = all.flatMap(({ place, measured, unit }, index) => {
-    const y = MARGIN.top + 10 + BAR * index;
-    const length = (measured / longest) * (WIDTH - LABELS - 130);
-    const color = COLORS[place.series.includes('zmtp') || place.series.startsWith('PZQ') ? 0 : 7] ?? '';
-    return [
-      text(LABELS - 8, y + 13, place.series, 'end'),
-      `<rect x="${LABELS}" y="${y}" width="${round(length)}" height="${BAR - 8}" fill="${color}"/>`,
-      text(LABELS + round(length) + 6, y + 13, `${figure(measured)} ${unit}`),
-    ];
-  });
-  return svg(title, MARGIN.top + 20 + BAR * all.length, parts);
+/** A panel for each unit, a group for each row, a bar for each column of that unit. */
+function bars(title: string, cells: readonly Celled[]): string {
+  const parts: string[] = [];
+  let y = MARGIN.top + 14;
+  for (const [unit, panel] of groupBy(cells, (one) => one.unit)) {
+    const columns = [...new Set(panel.map(({ cell }) => cell.column))];
+    columns.forEach((column, index) => {
+      const x = LABELS + 120 * index;
+      parts.push(`<rect x="${x}" y="${y - 9}" width="10" height="10" fill="${colorOf(index)}"/>`);
+      parts.push(text(x + 14, y, `${column}, ${unit}`));
+    });
+    y += 10;
+    const longest = Math.max(...panel.map(({ measured }) => measured));
+    for (const [row, group] of groupBy(panel, ({ cell }) => cell.row)) {
+      parts.push(text(LABELS - 8, y + (BAR * group.length) / 2 + 4, row, 'end'));
+      for (const { cell, measured } of group) {
+        const length = round((measured / longest) * (WIDTH - LABELS - 80));
+        const color = colorOf(columns.indexOf(cell.column));
+        parts.push(`<rect x="${LABELS}" y="${y}" width="${length}" height="${BAR - 1}" fill="${color}"/>`);
+        parts.push(text(LABELS + length + 4, y + 9, figure(measured), 'start', 10));
+        y += BAR;
+      }
+      y += 6;
+    }
+    y += 22;
+  }
+  return svg(title, y - 10, parts);
+}
+
+function colorOf(index: number): string {
+  return COLORS[index % COLORS.length] ?? '';
 }
 
 function axes(width: number, height: number): string {
@@ -75,9 +95,14 @@ function axes(width: number, height: number): string {
   return `<path d="M${x} ${MARGIN.top}V${y}H${x + width}" fill="none" stroke="#333"/>`;
 }
 
-function text(x: number, y: number, words: string, anchor = 'start'): string {
-  const safe = words.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}">${safe}</text>`;
+function text(x: number, y: number, words: string, anchor = 'start', size?: number): string {
+  const small = size === undefined ? '' : ` font-size="${size}"`;
+  return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}"${small}>${escapeXml(words)}</text>`;
+}
+
+/** Words as they stand in XML. */
+export function escapeXml(words: string): string {
+  return words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 function svg(title: string, height: number, parts: readonly string[]): string {
@@ -88,8 +113,4 @@ function svg(title: string, height: number, parts: readonly string[]): string {
 
 function round(value: number): number {
   return Math.round(10 * value) / 10;
-}
-
-function figure(value: number): string {
-  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
 }

@@ -1,7 +1,7 @@
 /** A child process whose own CPU time can be asked for: the side of a benchmark that is being measured. */
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
+import { ask, dismiss, nextMessage, startChild } from './children.js';
+import type { ChildOptions } from './children.js';
 
 /** Where clients and workers find the process in the middle. Majordomo has one endpoint for both. */
 export interface Endpoints {
@@ -51,30 +51,19 @@ export class ProcessUnderTest implements UnderTest {
     this.endpoints = endpoints;
   }
 
-  /** Starts `dist/<name>.js`, with more environment if need be; resolves once it is bound. */
-  static async start(name: string, environment: Readonly<Record<string, string>> = {}): Promise<ProcessUnderTest> {
-    const script = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
-    const child = fork(script, [], { stdio: 'inherit', env: { ...process.env, ...environment } });
-    const died = once(child, 'exit').then(([code]) => {
-      throw new Error(`${name}: ended with code ${String(code)}`);
-    });
-    // It ends in the order of stop() as well, when nobody waits for this any more.
-    died.catch(() => undefined);
-    const [endpoints] = (await Promise.race([once(child, 'message'), died])) as [Endpoints];
-    return new ProcessUnderTest(child, endpoints);
+  /** Starts `dist/<name>.js`; resolves once it is bound. */
+  static async start(name: string, options: ChildOptions = {}): Promise<ProcessUnderTest> {
+    const child = startChild(name, {}, options);
+    return new ProcessUnderTest(child, await nextMessage<Endpoints>(child));
   }
 
   /** CPU time used so far by all threads of the child, and its resident size. */
-  async measure(): Promise<CpuReport> {
-    this.#child.send('cpu');
-    const [report] = (await once(this.#child, 'message')) as [CpuReport];
-    return report;
+  measure(): Promise<CpuReport> {
+    return ask(this.#child, 'cpu');
   }
 
   /** Ends the child in its own order and waits for its exit. */
-  async stop(): Promise<void> {
-    const exited = once(this.#child, 'exit');
-    this.#child.send('exit');
-    await exited;
+  stop(): Promise<void> {
+    return dismiss(this.#child);
   }
 }

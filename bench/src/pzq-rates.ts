@@ -36,7 +36,9 @@ export async function measurePzqRates(report: (finding: Finding) => void): Promi
 
 async function rates(name: string, transport: Transport, report: (finding: Finding) => void): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'pzq-rates-'));
-  const queue = await ProcessUnderTest.start('pzq-queue', { PROJ_BENCH_FOLDER: folder, PROJ_BENCH_TRANSPORT: name });
+  const queue = await ProcessUnderTest.start('pzq-queue', {
+    environment: { PROJ_BENCH_FOLDER: folder, PROJ_BENCH_TRANSPORT: name },
+  });
   const { clients, workers } = queue.endpoints;
   const producer = new PzqProducer({ endpoints: [clients], window: WINDOW, transport });
   const consumer = new PzqConsumer({ endpoints: [workers], prefetch: WINDOW, transport });

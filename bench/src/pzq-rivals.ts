@@ -9,18 +9,26 @@ import { natsServer, rabbitServer, redisServer } from './chain/servers.js';
 import type { Missing } from './chain/servers.js';
 import { ProcessUnderTest } from './process-under-test.js';
 import { BareLog } from './pzq-store.js';
-import { median } from './statistics.js';
-import type { Finding } from './statistics.js';
+import { ratio, reportTable, sideBySide } from './samples.js';
+import type { Sample } from './samples.js';
+import { latencyOf } from './statistics.js';
+import type { Report, Skip } from './statistics.js';
 
 const ROUNDS = 5;
-const MESSAGES = 10_000;
-const WINDOW = 512;
+/** Messages of a round, by how many may wait for their acknowledgement. */
+const LOADS = [
+  { window: 1, messages: 500 },
+  { window: 512, messages: 10_000 },
+] as const;
 const BODY = Buffer.alloc(100, 7);
+const OURS = 'PZQ on zmtp, flushed';
 
 /** A store that has been started. */
 interface Rival {
-  /** Resolves when all are stored, by the store's own word; at most {@link WINDOW} wait for it at a time. */
-  run(messages: number): Promise<void>;
+  /** Stores so many; resolves, when all are stored by the store's own word, to the microseconds each took. */
+  run(messages: number, window: number): Promise<Float64Array>;
+  /** CPU time of the server so far, in microseconds. Not where there is none. */
+  cpuMicros?(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -33,51 +41,66 @@ interface Entrant {
 
 const ENTRANTS: Readonly<Record<string, Entrant>> = {
   'bare log, flushed': { start: log, share: 1 },
-  'PZQ on zmtp, flushed': { start: pzq, share: 1 },
+  [OURS]: { start: pzq, share: 1 },
   'JetStream, file, not flushed': { start: jetStream, share: 1 },
   'RabbitMQ, durable, confirmed': { start: rabbitmq, share: 1 },
   'BullMQ, Redis flushed': { start: bullmq, share: 0.2 },
 };
 
 /** Measures all that are there, in turn. `skip` is told of the others. */
-export async function measurePzqRivals(
-  report: (finding: Finding) => void,
-  skip: (what: string, missing: string) => void,
-): Promise<void> {
-  const rivals: { readonly name: string; readonly rival: Rival; readonly share: number; readonly rates: number[] }[] =
-    [];
-  for (const [name, { start, share }] of Object.entries(ENTRANTS)) {
+export async function measurePzqRivals(report: Report, skip: Skip): Promise<void> {
+  const rivals = new Map<string, Rival>();
+  for (const [name, { start }] of Object.entries(ENTRANTS)) {
     const rival = await start();
     if ('missing' in rival) skip(`storing: ${name}`, rival.missing);
-    else rivals.push({ name, rival, share, rates: [] });
+    else rivals.set(name, rival);
   }
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const { rival, share, rates } of rivals) {
-      const startedAt = performance.now();
-      await rival.run(MESSAGES * share);
-      // The first round warms up.
-      if (round > 0) rates.push((1000 * MESSAGES * share) / (performance.now() - startedAt));
+  for (const { window, messages } of LOADS) {
+    const runs = Array.from(rivals, ([name, rival]) => {
+      const share = ENTRANTS[name]?.share ?? 1;
+      return [name, () => sample(rival, messages * share, window)] as const;
+    });
+    const samples = await sideBySide(ROUNDS, runs);
+    reportTable(`storing ${BODY.length} B, ${window} unacknowledged at most`, samples, report);
+    for (const name of rivals.keys()) {
+      const measured = ratio(samples, OURS, name, ({ perSecond }) => perSecond);
+      const what = `${OURS} over ${name}, ${window} unacknowledged: throughput`;
+      if (measured !== undefined && name !== OURS) report({ what, measured, unit: 'x' });
     }
   }
-  const plot = `storing ${BODY.length} B, ${WINDOW} unacknowledged at most: messages stored and acknowledged`;
-  for (const { name, rates } of rivals)
-    report({ what: `stored: ${name}`, measured: median(rates), unit: '/s', place: { plot, series: name } });
-  const ours = rivals.find(({ name }) => name.startsWith('PZQ'))?.rates ?? [];
-  for (const { name, rates } of rivals) {
-    if (rates === ours) continue;
-    const ratio = median(ours.map((rate, round) => rate / (rates[round] ?? Number.NaN)));
-    report({ what: `stored: PZQ on zmtp over ${name}`, measured: ratio, unit: 'x' });
-  }
-  for (const { rival } of rivals) await rival.close();
+  for (const rival of rivals.values()) await rival.close();
+}
+
+/** The client is this process. */
+async function sample(rival: Rival, messages: number, window: number): Promise<Sample> {
+  const before = await rival.cpuMicros?.();
+  const [usage, startedAt] = [process.cpuUsage(), performance.now()];
+  const latencies = await rival.run(messages, window);
+  const seconds = (performance.now() - startedAt) / 1000;
+  const { user, system } = process.cpuUsage(usage);
+  const after = await rival.cpuMicros?.();
+  const server = before === undefined || after === undefined ? {} : { server: (after - before) / messages };
+  return {
+    perSecond: messages / seconds,
+    latency: latencyOf(latencies),
+    cpuMicros: { client: (user + system) / messages, ...server },
+  };
 }
 
 /** Keeps the window full. */
-async function each(messages: number, send: () => Promise<unknown>): Promise<void> {
-  let left = messages;
+async function each(messages: number, window: number, send: () => Promise<unknown>): Promise<Float64Array> {
+  const latencies = new Float64Array(messages);
+  let sent = 0;
   const one = async (): Promise<void> => {
-    while (left-- > 0) await send();
+    while (sent < messages) {
+      const index = sent++;
+      const sentAt = performance.now();
+      await send();
+      latencies[index] = 1000 * (performance.now() - sentAt);
+    }
   };
-  await Promise.all(Array.from({ length: WINDOW }, one));
+  await Promise.all(Array.from({ length: window }, one));
+  return latencies;
 }
 
 async function log(): Promise<Rival> {
@@ -85,12 +108,15 @@ async function log(): Promise<Rival> {
   const file = await open(join(folder, 'log'), 'a');
   const bare = new BareLog(file);
   return {
-    run: async (messages) => {
-      for (let left = messages; left > 0; left -= WINDOW)
-        await bare.append(
-          1,
-          Array.from({ length: Math.min(left, WINDOW) }, () => BODY),
-        );
+    run: async (messages, window) => {
+      const latencies = new Float64Array(messages);
+      const bodies = Array.from({ length: window }, () => BODY);
+      for (let done = 0; done < messages; done += window) {
+        const startedAt = performance.now();
+        await bare.append(1, bodies.slice(0, messages - done));
+        latencies.fill(1000 * (performance.now() - startedAt), done, done + window);
+      }
+      return latencies;
     },
     close: async () => {
       await file.close();
@@ -102,14 +128,15 @@ async function log(): Promise<Rival> {
 async function pzq(): Promise<Rival> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-pzq-'));
   const environment = { PROJ_BENCH_FOLDER: folder, PROJ_BENCH_TRANSPORT: 'zmtp' };
-  const queue = await ProcessUnderTest.start('pzq-queue', environment);
+  const queue = await ProcessUnderTest.start('pzq-queue', { environment });
   const producer = new PzqProducer({
     endpoints: [queue.endpoints.clients],
-    window: WINDOW,
+    window: 512,
     transport: zmtpTransport(),
   });
   return {
-    run: (messages) => each(messages, () => producer.send(BODY)),
+    run: (messages, window) => each(messages, window, () => producer.send(BODY)),
+    cpuMicros: async () => (await queue.measure()).cpuMicros,
     close: async () => {
       await producer.close();
       await queue.stop();
@@ -126,7 +153,7 @@ async function jetStream(): Promise<Rival | Missing> {
     await connection.request('$JS.API.STREAM.CREATE.BENCH', JSON.stringify(stream));
     return {
       // What a publisher of JetStream does: its answer is the acknowledgement.
-      run: (messages) => each(messages, () => connection.request('bench', BODY, { timeout: 60_000 })),
+      run: (messages, window) => each(messages, window, () => connection.request('bench', BODY, { timeout: 60_000 })),
       close: () => connection.close(),
     };
   });
@@ -145,7 +172,7 @@ async function rabbitmq(): Promise<Rival | Missing> {
           else reject(new Error('the message was refused', { cause: error }));
         });
       });
-    return { run: (messages) => each(messages, send), close: () => connection.close() };
+    return { run: (messages, window) => each(messages, window, send), close: () => connection.close() };
   });
 }
 
@@ -155,7 +182,10 @@ async function bullmq(): Promise<Rival | Missing> {
     const queue = new Queue('bench', { connection: { host: '127.0.0.1', port: Number(endpoint) } });
     await queue.waitUntilReady();
     const data = { body: BODY.toString('latin1') };
-    return { run: (messages) => each(messages, () => queue.add('bench', data)), close: () => queue.close() };
+    return {
+      run: (messages, window) => each(messages, window, () => queue.add('bench', data)),
+      close: () => queue.close(),
+    };
   });
 }
 
@@ -166,7 +196,8 @@ async function withServer(
   if ('missing' in server) return server;
   const rival = await open(server.endpoint);
   return {
-    run: (messages) => rival.run(messages),
+    run: (messages, window) => rival.run(messages, window),
+    cpuMicros: () => server.cpuMicros(),
     close: async () => {
       await rival.close();
       await server.stop();

@@ -10,7 +10,7 @@ import { PostgresCluster } from '@proj/testkit/postgres';
 import { postgresFolder } from '@proj/testkit/postgres-folder';
 import { ProcessUnderTest } from './process-under-test.js';
 import { median } from './statistics.js';
-import type { Finding } from './statistics.js';
+import type { Report, Skip } from './statistics.js';
 
 const BATCH = 512;
 const BODY = Buffer.alloc(100, 7);
@@ -118,21 +118,21 @@ async function compare(store: Round, log: Round, rounds: number, batches: number
 }
 
 /** Says what stores cost, and what a million messages do. */
-export async function measurePzqStores(report: (finding: Finding) => void): Promise<void> {
+export async function measurePzqStores(report: Report, skip: Skip): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'pzq-bench-'));
   const file = await open(join(folder, 'log'), 'a');
   try {
     const log = roundOfLog(new BareLog(file));
     await lmdb(folder, log, report);
     await million(join(folder, 'million'), report);
-    await postgres(log, report);
+    await postgres(log, report, skip);
   } finally {
     await file.close();
     await rm(folder, { recursive: true });
   }
 }
 
-async function lmdb(folder: string, log: Round, report: (finding: Finding) => void): Promise<void> {
+async function lmdb(folder: string, log: Round, report: Report): Promise<void> {
   const store = new LmdbStore({ folder: join(folder, 'lmdb') });
   await store.open();
   const result = await compare(roundOfStore(store), log, 7, 100);
@@ -147,7 +147,7 @@ async function lmdb(folder: string, log: Round, report: (finding: Finding) => vo
   report({ what: 'LMDB store over bare log: put and remove', measured: result('cycle').ratio, unit: 'x' });
 }
 
-async function million(folder: string, report: (finding: Finding) => void): Promise<void> {
+async function million(folder: string, report: Report): Promise<void> {
   const store = new LmdbStore({ folder });
   await store.open();
   for (let stored = 0; stored < MILLION; stored += 5000)
@@ -161,15 +161,15 @@ async function million(folder: string, report: (finding: Finding) => void): Prom
   await again.close();
   const what = `LMDB store of ${counts.messages.toLocaleString('en')} messages: reopen and first 10,000`;
   report({ what, measured: seconds, unit: 's', limit: { atMost: 2 } });
-  const queue = await ProcessUnderTest.start('pzq-queue', { PROJ_BENCH_FOLDER: folder });
+  const queue = await ProcessUnderTest.start('pzq-queue', { environment: { PROJ_BENCH_FOLDER: folder } });
   const { rssBytes } = await queue.measure();
   await queue.stop();
   report({ what: 'PZQ queue with a million messages: resident memory', measured: rssBytes / 2 ** 20, unit: 'MiB' });
 }
 
-async function postgres(log: Round, report: (finding: Finding) => void): Promise<void> {
+async function postgres(log: Round, report: Report, skip: Skip): Promise<void> {
   if (postgresFolder() === undefined) {
-    console.error('PostgreSQL store not measured: apt-get install postgresql');
+    skip('PostgreSQL store', 'PostgreSQL (Debian package postgresql)');
     return;
   }
   const cluster = await PostgresCluster.start();

@@ -8,45 +8,84 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }
 
-/** The value that this share of them does not exceed; `share` from 0 to 1. */
-export function percentile(values: Float64Array, share: number): number {
-  const sorted = values.toSorted();
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+/** Values by a key of theirs, in the order in which they come. */
+export function groupBy<Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key): Map<Key, Value[]> {
+  const groups = new Map<Key, Value[]>();
+  for (const value of values) {
+    const group = groups.get(keyOf(value));
+    if (group === undefined) groups.set(keyOf(value), [value]);
+    else group.push(value);
+  }
+  return groups;
 }
 
-/** Where a figure stands in a plot: a point of a curve, or without `x` a bar. */
+/** How long requests took, in microseconds: half of them, 99 % and 99.9 % no longer than this. */
+export interface Latency {
+  readonly p50: number;
+  readonly p99: number;
+  readonly p999: number;
+}
+
+/** Sums up how long each took. Sorts them in place. */
+export function latencyOf(micros: Float64Array): Latency {
+  micros.sort();
+  const at = (share: number): number =>
+    micros[Math.min(micros.length - 1, Math.floor(share * micros.length))] ?? Number.NaN;
+  return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
+}
+
+/** A point of a curve in a plot. */
 export interface Place {
   /** The title of the plot. */
   readonly plot: string;
-  /** The curve, or the bar. */
+  /** The curve. */
   readonly series: string;
-  readonly x?: number;
+  readonly x: number;
 }
 
-/** A requirement of the project, a measured figure, and whether it is met. */
+/** Where a figure stands in a table. */
+export interface Cell {
+  /** The title of the table. */
+  readonly table: string;
+  readonly row: string;
+  readonly column: string;
+}
+
+/** A measured figure, where it is shown, and what the project requires of it. */
 export interface Finding {
   readonly what: string;
   readonly measured: number;
   readonly unit: string;
   readonly limit?: { readonly atMost?: number; readonly atLeast?: number };
   readonly place?: Place;
+  readonly cell?: Cell;
 }
+
+/** Takes what has been found. */
+export type Report = (finding: Finding) => void;
+/** Takes what could not be measured here, and what it lacks, in words for a person. */
+export type Skip = (what: string, missing: string) => void;
 
 /** True when the figure is within its limit, or has none. */
 export function holds({ measured, limit }: Finding): boolean {
   return measured <= (limit?.atMost ?? Infinity) && measured >= (limit?.atLeast ?? -Infinity);
 }
 
+/** The limit in words, empty where there is none. */
+export function describeLimit({ limit }: Finding): string {
+  if (limit?.atMost !== undefined) return `at most ${limit.atMost.toLocaleString('en')}`;
+  return limit?.atLeast === undefined ? '' : `at least ${limit.atLeast.toLocaleString('en')}`;
+}
+
+/** A figure as it is printed. */
+export function figure(value: number): string {
+  if (value >= 1000) return Math.round(value).toLocaleString('en');
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(3);
+}
+
 /** One line for a person. */
 export function describe(finding: Finding): string {
-  const { what, measured, unit, limit } = finding;
-  const bound =
-    limit?.atMost !== undefined
-      ? `at most ${limit.atMost}`
-      : limit?.atLeast !== undefined
-        ? `at least ${limit.atLeast}`
-        : '';
-  const verdict = bound === '' ? '' : `  (${bound}: ${holds(finding) ? 'holds' : 'MISSED'})`;
-  const figure = measured >= 1000 ? Math.round(measured).toLocaleString('en') : measured.toFixed(3);
-  return `${what.padEnd(72)} ${figure.padStart(12)} ${unit}${verdict}`;
+  const limit = describeLimit(finding);
+  const verdict = limit === '' ? '' : `  (${limit}: ${holds(finding) ? 'holds' : 'MISSED'})`;
+  return `${finding.what.padEnd(72)} ${figure(finding.measured).padStart(12)} ${finding.unit}${verdict}`;
 }

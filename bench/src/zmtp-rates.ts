@@ -149,7 +149,7 @@ export async function measureZmtpIdle(report: (finding: Finding) => void): Promi
 async function idleMemory(lanes: boolean): Promise<{ readonly before: number; readonly after: number }> {
   // Workers that do nothing must not expire while they are counted.
   const options = JSON.stringify({ heartbeatIntervalMs: 600_000 });
-  const broker = await ProcessUnderTest.start('mdp-broker-zmtp', { PROJ_BENCH_BROKER: options });
+  const broker = await ProcessUnderTest.start('mdp-broker-zmtp', { environment: { PROJ_BENCH_BROKER: options } });
   const before = await broker.measure();
   const transport = new ZmtpTransport({ lanes });
   const workers: SocketPort[] = [];

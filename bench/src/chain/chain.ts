@@ -1,8 +1,9 @@
 /** Client, server and worker of one product, each in a process of its own. */
-import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { ask, dismiss, nextMessage, startChild } from '../children.js';
+import type { ChildOptions } from '../children.js';
+import type { Sample } from '../samples.js';
+import { latencyOf } from '../statistics.js';
 import type { EndPlan } from './product.js';
 import type { ClientRun, Role } from './process.js';
 
@@ -16,10 +17,8 @@ export interface ChainServer {
   stop(): Promise<void>;
 }
 
-/** What a request cost, by process, in microseconds of CPU, and how long it took. */
-export interface ChainCost {
-  readonly perSecond: number;
-  readonly latencies: Float64Array;
+/** What a request took, and cost each process. */
+export interface ChainSample extends Sample {
   readonly cpuMicros: { readonly client: number; readonly server: number; readonly worker: number };
 }
 
@@ -35,53 +34,47 @@ export class Chain {
     this.#worker = worker;
   }
 
-  static async start(product: string, server: ChainServer): Promise<Chain> {
-    const worker = await startEnd(product, 'worker', server.endpoint);
-    return new Chain(server, await startEnd(product, 'client', server.endpoint), worker);
+  /** `optionsOf` says more about the process of an end, if need be. */
+  static async start(
+    product: string,
+    server: ChainServer,
+    optionsOf: (role: Role) => ChildOptions = () => ({}),
+  ): Promise<Chain> {
+    const start = (role: Role): Promise<ChildProcess> => startEnd(product, role, server.endpoint, optionsOf(role));
+    const worker = await start('worker');
+    return new Chain(server, await start('client'), worker);
   }
 
   /** Sends `requests`, `inFlight` at a time. */
-  async run(requests: number, inFlight: number): Promise<ChainCost> {
+  async run(requests: number, inFlight: number): Promise<ChainSample> {
     const before = await this.#cpu();
-    this.#client.send({ requests, inFlight });
-    const [{ seconds, latencies }] = (await once(this.#client, 'message')) as [ClientRun];
+    const { seconds, latencies } = await ask<ClientRun>(this.#client, { requests, inFlight });
     const after = await this.#cpu();
-    const share = (end: keyof ChainCost['cpuMicros']): number => (after[end] - before[end]) / requests;
+    const share = (end: keyof ChainSample['cpuMicros']): number => (after[end] - before[end]) / requests;
     return {
       perSecond: requests / seconds,
-      latencies,
+      latency: latencyOf(latencies),
       cpuMicros: { client: share('client'), server: share('server'), worker: share('worker') },
     };
   }
 
   async stop(): Promise<void> {
-    for (const end of [this.#client, this.#worker]) {
-      const exited = once(end, 'exit');
-      end.send('exit');
-      await exited;
-    }
+    for (const end of [this.#client, this.#worker]) await dismiss(end);
     await this.#server.stop();
   }
 
-  async #cpu(): Promise<ChainCost['cpuMicros']> {
+  async #cpu(): Promise<ChainSample['cpuMicros']> {
     return {
-      client: await cpuOf(this.#client),
+      client: await ask<number>(this.#client, 'cpu'),
       server: await this.#server.cpuMicros(),
-      worker: await cpuOf(this.#worker),
+      worker: await ask<number>(this.#worker, 'cpu'),
     };
   }
 }
 
-async function startEnd(product: string, role: Role, endpoint: string): Promise<ChildProcess> {
-  const plan = JSON.stringify({ product, role, endpoint, bodyBytes: BODY_BYTES } satisfies EndPlan);
-  const script = fileURLToPath(new URL('./chain-process.js', import.meta.url));
-  const child = fork(script, [plan], { stdio: 'inherit', serialization: 'advanced' });
-  await once(child, 'message');
+async function startEnd(product: string, role: Role, endpoint: string, options: ChildOptions): Promise<ChildProcess> {
+  const plan = { product, role, endpoint, bodyBytes: BODY_BYTES } satisfies EndPlan;
+  const child = startChild('chain-process', plan, options);
+  await nextMessage(child);
   return child;
-}
-
-async function cpuOf(end: ChildProcess): Promise<number> {
-  end.send('cpu');
-  const [micros] = (await once(end, 'message')) as [number];
-  return micros;
 }

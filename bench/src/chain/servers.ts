@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import type { ChildOptions } from '../children.js';
 import { findProgram, NativeProcess } from '../native-process.js';
 import { ProcessUnderTest } from '../process-under-test.js';
 import type { ChainServer } from './chain.js';
@@ -18,8 +19,8 @@ export interface Missing {
 }
 
 /** Our broker, by the script that runs it. */
-export async function ourBroker(script: string): Promise<ChainServer> {
-  const broker = await ProcessUnderTest.start(script);
+export async function ourBroker(script: string, options: ChildOptions = {}): Promise<ChainServer> {
+  const broker = await ProcessUnderTest.start(script, options);
   return {
     endpoint: broker.endpoints.clients,
     cpuMicros: async () => (await broker.measure()).cpuMicros,
@@ -43,7 +44,7 @@ export async function natsServer(stream = false): Promise<ChainServer | Missing>
     join(folder, 'log'),
     ...more,
   ]);
-  return serve(`127.0.0.1:${port}`, port, folder, running);
+  return serve('nats-server', `127.0.0.1:${port}`, port, folder, running);
 }
 
 /** Redis on a free port; where `durable`, each write is in its log and flushed before it is answered, else nothing is on disk. */
@@ -55,7 +56,7 @@ export async function redisServer(durable = false): Promise<ChainServer | Missin
   const log = durable ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no'];
   const place = ['--bind', '127.0.0.1', '--port', `${port}`, '--dir', folder, '--logfile', join(folder, 'log')];
   const running = NativeProcess.start(program, [...place, '--save', '', ...log]);
-  return serve(`${port}`, port, folder, running);
+  return serve('redis-server', `${port}`, port, folder, running);
 }
 
 /** RabbitMQ on free ports, with node, name daemon and folder of its own. */
@@ -84,26 +85,30 @@ export async function rabbitServer(): Promise<ChainServer | Missing> {
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '-kernel inet_dist_use_interface {127,0,0,1}',
   });
   running.drain();
-  return serve(`amqp://127.0.0.1:${port}`, port, folder, running, epmd);
+  return serve('rabbitmq-server', `amqp://127.0.0.1:${port}`, port, folder, running, epmd);
 }
 
-/** Resolves once it listens. */
+/** Resolves once it listens, or has ended without. */
 async function serve(
+  name: string,
   endpoint: string,
   port: number,
   folder: string,
   running: NativeProcess,
   ...others: NativeProcess[]
-): Promise<ChainServer> {
-  while (!(await listens(port))) await setTimeout(POLL_MS);
-  return {
-    endpoint,
-    cpuMicros: async () => (await running.measure()).cpuMicros,
-    stop: async () => {
-      for (const one of [running, ...others]) await one.stop();
-      await rm(folder, { recursive: true });
-    },
+): Promise<ChainServer | Missing> {
+  const stop = async (): Promise<void> => {
+    for (const one of [running, ...others]) await one.stop();
+    await rm(folder, { recursive: true });
   };
+  while (!(await listens(port))) {
+    if (running.ended) {
+      await stop();
+      return { missing: `a ${name} that starts: the one here ends before it listens` };
+    }
+    await setTimeout(POLL_MS);
+  }
+  return { endpoint, cpuMicros: async () => (await running.measure()).cpuMicros, stop };
 }
 
 async function listens(port: number): Promise<boolean> {

@@ -1,16 +1,19 @@
 /** What the whole broker on ZMTP costs with more of everything, over a bare loop on the same transport with as many connections. */
-import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { ask, dismiss, nextMessage, startChild } from '../children.js';
+import type { LoadRun } from '../load.js';
 import { ProcessUnderTest } from '../process-under-test.js';
-import { median } from '../statistics.js';
-import type { Finding } from '../statistics.js';
+import { ratios, reportTable, sideBySide } from '../samples.js';
+import type { Sample, Samples } from '../samples.js';
+import { latencyOf, median } from '../statistics.js';
+import type { Report } from '../statistics.js';
 import { reportCurve } from './curve.js';
 import type { Curve, Point } from './curve.js';
 import type { ScalePlan, ScaleRun } from './load.js';
 
+const OURS = 'MDP broker on zmtp';
+const BARE = 'bare loop on zmtp';
 const ROUNDS = 7;
 const POLL_MS = 20;
 const REQUESTS = 5000;
@@ -44,40 +47,37 @@ class Side {
   }
 
   static async start(script: string, workers: number, services: number): Promise<Side> {
-    const middle = await ProcessUnderTest.start(script, { PROJ_BENCH_BROKER: JSON.stringify(OPTIONS) });
+    const environment = { PROJ_BENCH_BROKER: JSON.stringify(OPTIONS) };
+    const middle = await ProcessUnderTest.start(script, { environment });
     const plan = { endpoint: middle.endpoints.clients, workers, services } satisfies ScalePlan;
-    const program = fileURLToPath(new URL('./scale-load.js', import.meta.url));
-    const load = fork(program, [JSON.stringify(plan)], { stdio: 'inherit' });
-    await once(load, 'message');
+    const load = startChild('scale-load', plan);
+    await nextMessage(load);
     while ((await middle.measure()).workers < workers) await setTimeout(POLL_MS);
     return new Side(middle, load);
   }
 
-  /** Microseconds of CPU of the process in the middle for each request. */
-  async run(work: Work): Promise<number> {
+  async run(work: Work): Promise<Sample> {
     const plan = { requests: REQUESTS, inFlight: IN_FLIGHT, bodyBytes: BODY_BYTES, ...work, absent: 0 };
     const before = await this.#middle.measure();
-    await this.#send(plan);
+    const { seconds, latencies, cpuMicros } = await ask<LoadRun>(this.#load, plan satisfies ScaleRun);
     const after = await this.#middle.measure();
-    return (after.cpuMicros - before.cpuMicros) / plan.requests;
+    const broker = (after.cpuMicros - before.cpuMicros) / plan.requests;
+    return {
+      perSecond: plan.requests / seconds,
+      latency: latencyOf(latencies),
+      cpuMicros: { broker, load: cpuMicros / plan.requests },
+    };
   }
 
   /** Leaves so many more requests waiting for a service without workers. */
-  fill(absent: number): Promise<void> {
-    return this.#send({ requests: 1, inFlight: 1, bodyBytes: BODY_BYTES, absent });
+  async fill(absent: number): Promise<void> {
+    const plan = { requests: 1, inFlight: 1, bodyBytes: BODY_BYTES, absent } satisfies ScaleRun;
+    await ask<LoadRun>(this.#load, plan);
   }
 
   async stop(): Promise<void> {
-    const exited = once(this.#load, 'exit');
-    this.#load.send('exit');
-    await exited;
+    await dismiss(this.#load);
     await this.#middle.stop();
-  }
-
-  async #send(plan: ScaleRun): Promise<void> {
-    const answered = once(this.#load, 'message');
-    this.#load.send(plan);
-    await answered;
   }
 }
 
@@ -97,16 +97,11 @@ class Pair {
     return new Pair(ours, bare);
   }
 
-  /** Cost of the broker over that of the bare loop, round by round. */
-  async ratios(work: Work = {}): Promise<number[]> {
-    const ratios: number[] = [];
-    for (let round = 0; round <= ROUNDS; round++) {
-      const bare = await this.#bare.run(work);
-      const ours = await this.ours.run(work);
-      // The first round warms up.
-      if (round > 0) ratios.push(ours / bare);
-    }
-    return ratios;
+  run(work: Work = {}): Promise<Samples> {
+    return sideBySide(ROUNDS, [
+      [BARE, () => this.#bare.run(work)],
+      [OURS, () => this.ours.run(work)],
+    ]);
   }
 
   async stop(): Promise<void> {
@@ -114,51 +109,62 @@ class Pair {
   }
 }
 
-type Report = (finding: Finding) => void;
+/** What was measured with so many of something. */
+interface Size {
+  readonly size: number;
+  readonly samples: Samples;
+}
 
-function curve(report: Report, of: string, points: readonly Point[], atMost?: number, inFlight = IN_FLIGHT): void {
-  const what = `MDP broker on zmtp over bare loop, ${inFlight} in flight`;
+function curve(report: Report, of: string, sizes: readonly Size[], atMost?: number, inFlight = IN_FLIGHT): void {
+  const rows = sizes.flatMap(({ size, samples }) =>
+    Array.from(samples, ([name, rounds]) => [`${size.toLocaleString('en')}: ${name}`, rounds] as const),
+  );
+  reportTable(`broker by ${of}, ${inFlight} in flight`, new Map(rows), report);
+  const what = `${OURS} over bare loop, ${inFlight} in flight`;
   const about: Curve = { what, of, unit: 'x of the bare loop' };
   // Not measured in the same rounds: medians are compared.
-  const settled = points.map(({ size, costs }) => ({ size, costs: [median(costs)] }));
-  reportCurve(atMost === undefined ? about : { ...about, atMost }, settled, report);
+  const points = sizes.map(({ size, samples }): Point => ({ size, costs: [median(ratios(samples, OURS, BARE, cpu))] }));
+  reportCurve(atMost === undefined ? about : { ...about, atMost }, points, report);
+}
+
+function cpu({ cpuMicros }: Sample): number {
+  return cpuMicros['broker'] ?? Number.NaN;
 }
 
 /** Measures the curves of workers and services: each size has processes of its own. */
 export async function measureBrokerCrowds(report: Report): Promise<void> {
-  const workers: Point[] = [];
-  const crowds: Point[] = [];
+  const workers: Size[] = [];
+  const crowds: Size[] = [];
   for (const size of [10, 1000, 10_000]) {
     const pair = await Pair.start(size);
-    workers.push({ size, costs: await pair.ratios() });
-    if (size > CROWD_IN_FLIGHT) crowds.push({ size, costs: await pair.ratios({ inFlight: CROWD_IN_FLIGHT }) });
+    workers.push({ size, samples: await pair.run() });
+    if (size > CROWD_IN_FLIGHT) crowds.push({ size, samples: await pair.run({ inFlight: CROWD_IN_FLIGHT }) });
     await pair.stop();
   }
   curve(report, 'workers', workers, FLAT);
   curve(report, 'workers', crowds, undefined, CROWD_IN_FLIGHT);
-  const services: Point[] = [{ size: 1, costs: workers.at(-1)?.costs ?? [] }];
   const served = await Pair.start(10_000, 10_000);
-  services.push({ size: 10_000, costs: await served.ratios() });
+  const services = { size: 10_000, samples: await served.run() };
   await served.stop();
-  curve(report, 'services of 10,000 workers', services);
+  curve(report, 'services of 10,000 workers', [{ size: 1, samples: workers.at(-1)?.samples ?? new Map() }, services]);
 }
 
 /** Measures the curves of bodies and of waiting requests, in one pair of processes. */
 export async function measureBrokerLoads(report: Report): Promise<void> {
   const pair = await Pair.start(10);
-  const bodies: Point[] = [];
+  const bodies: Size[] = [];
   for (const bodyBytes of [10, 1000, 100_000, 10_000_000]) {
     const requests = Math.min(REQUESTS, Math.ceil(ROUND_BYTES / bodyBytes));
-    const costs = await pair.ratios({ bodyBytes, requests, inFlight: bodyBytes > 10_000 ? 4 : IN_FLIGHT });
-    bodies.push({ size: bodyBytes, costs });
+    const inFlight = bodyBytes > 10_000 ? 4 : IN_FLIGHT;
+    bodies.push({ size: bodyBytes, samples: await pair.run({ bodyBytes, requests, inFlight }) });
   }
   curve(report, 'bytes of body', bodies, FLAT);
-  const queues: Point[] = [];
+  const queues: Size[] = [];
   let waiting = 0;
   for (const size of [10, 100_000, 1_000_000]) {
     await pair.ours.fill(size - waiting);
     waiting = size;
-    queues.push({ size, costs: await pair.ratios() });
+    queues.push({ size, samples: await pair.run() });
   }
   curve(report, 'requests waiting for another service', queues, FLAT);
   await pair.stop();

@@ -1,8 +1,7 @@
 /** What the Majordomo engine costs with more workers, services, waiting requests, and larger bodies. */
-import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { ask, nextMessage, startChild } from '../children.js';
 import type { EngineSize } from '../mdp-engine.js';
 import { median } from '../statistics.js';
 import type { Finding } from '../statistics.js';
@@ -13,21 +12,19 @@ import type { EnginePlan } from './engine-process.js';
 const ROUNDS = 9;
 const REQUESTS = 50_000;
 const FLAT = 1.2;
-const PROGRAM = fileURLToPath(new URL('./scale-engine.js', import.meta.url));
 
 /** Costs of each, round by round, all of them in each round. Each has a process of its own. */
 async function measure(plans: readonly EnginePlan[]): Promise<number[][]> {
   const children: ChildProcess[] = [];
   for (const plan of plans) {
-    const child = fork(PROGRAM, [JSON.stringify(plan)], { stdio: 'inherit' });
+    const child = startChild('scale-engine', plan);
     children.push(child);
-    await once(child, 'message');
+    await nextMessage(child);
   }
   const costs = plans.map(() => [] as number[]);
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [index, child] of children.entries()) {
-      child.send(REQUESTS);
-      const [cost] = (await once(child, 'message')) as [number];
+      const cost = await ask<number>(child, REQUESTS);
       // The first round warms up.
       if (round > 0) costs[index]?.push(cost);
     }

@@ -1,11 +1,12 @@
 /**
  * Load on ZMTP from a process of its own: up to tens of thousands of echo workers, each with a connection of its own, and four clients.
- * For each {@link ScaleRun} that comes in on the IPC channel it says when all is answered.
+ * For each {@link ScaleRun} that comes in on the IPC channel a {@link LoadRun} goes out when all is answered.
  */
 import { setTimeout } from 'node:timers/promises';
 import { ROUTER_PEER } from '@proj/transport';
 import type { SocketPort } from '@proj/transport';
 import { ZmtpTransport } from '@proj/zmtp';
+import type { LoadRun } from '../load.js';
 
 /** What a load process is told on its command line, as JSON. */
 export interface ScalePlan {
@@ -18,6 +19,7 @@ export interface ScalePlan {
 /** Work for it. */
 export interface ScaleRun {
   readonly requests: number;
+  /** No more than `requests`. */
   readonly inFlight: number;
   readonly bodyBytes: number;
   /** Requests for a service that nobody serves, to be sent first and left waiting. */
@@ -38,9 +40,12 @@ const transport = new ZmtpTransport({ lanes: false });
 const names = Array.from({ length: plan.services }, (_, index) => Buffer.from(`echo-${index}`));
 const ports: SocketPort[] = [];
 let turn = 0;
-let left = 0;
-let open = 0;
-let body = Buffer.alloc(0);
+/** One for each request in flight; it says which, and when that was sent. */
+let bodies: Buffer[] = [];
+let sentAt: number[] = [];
+let latencies = new Float64Array();
+let sent = 0;
+let answered = 0;
 let done: () => void = () => undefined;
 
 function dealer(onMessage: (port: SocketPort, frames: Uint8Array[]) => void): SocketPort {
@@ -61,35 +66,44 @@ function dealer(onMessage: (port: SocketPort, frames: Uint8Array[]) => void): So
   return port;
 }
 
-/** One more request, if there is one left. */
-function ask(client: SocketPort): void {
-  if (left === 0) return;
-  left--;
-  open++;
-  client.send(ROUTER_PEER, [...REQUEST, names[turn++ % names.length] as Buffer, body]);
+function ask(client: SocketPort, slot: number): void {
+  sent++;
+  sentAt[slot] = performance.now();
+  client.send(ROUTER_PEER, [...REQUEST, names[turn++ % names.length] as Buffer, bodies[slot] as Buffer]);
 }
 
 const clients = Array.from({ length: CLIENTS }, () =>
-  dealer((client) => {
-    open--;
-    ask(client);
-    if (open === 0) done();
+  dealer((client, frames) => {
+    const body = frames.at(-1) as Uint8Array;
+    const slot = Buffer.from(body.buffer, body.byteOffset, body.length).readUInt16LE();
+    latencies[answered++] = 1000 * (performance.now() - (sentAt[slot] ?? Number.NaN));
+    if (sent < latencies.length) ask(client, slot);
+    if (answered === latencies.length) done();
   }),
 );
 
-async function run(requests: number, inFlight: number): Promise<void> {
-  left = requests;
+/** Resolves when all are answered. */
+async function run(requests: number, inFlight: number, bodyBytes: number): Promise<void> {
+  if (bodies.length !== inFlight || bodies[0]?.length !== bodyBytes)
+    bodies = Array.from({ length: inFlight }, (_, slot) => {
+      const body = Buffer.alloc(bodyBytes, 7);
+      body.writeUInt16LE(slot);
+      return body;
+    });
+  sentAt = bodies.map(() => 0);
+  latencies = new Float64Array(requests);
+  sent = answered = 0;
   const finished = new Promise<void>((resolve) => (done = resolve));
-  for (let index = 0; index < inFlight; index++) ask(clients[index % CLIENTS] as SocketPort);
+  for (let slot = 0; slot < inFlight; slot++) ask(clients[slot % CLIENTS] as SocketPort, slot);
   await finished;
 }
 
 /** Leaves requests waiting. The client's next answer says that they have been read. */
 async function fill(count: number): Promise<void> {
   const waiting = [...REQUEST, Buffer.from('absent'), Buffer.alloc(64, 7)];
-  for (let sent = 0; sent < count; sent++) {
+  for (let left = count; left > 0; left--) {
     clients[0]?.send(ROUTER_PEER, waiting);
-    if (sent % BURST === BURST - 1) await run(1, 1);
+    if (left % BURST === 0) await run(1, 1, 64);
   }
 }
 
@@ -103,9 +117,11 @@ process.on('message', (message: ScaleRun | 'exit') => {
   }
   void (async () => {
     await fill(message.absent);
-    if (body.length !== message.bodyBytes) body = Buffer.alloc(message.bodyBytes, 7);
-    await run(message.requests, message.inFlight);
-    process.send?.([]);
+    const [before, startedAt] = [process.cpuUsage(), performance.now()];
+    await run(message.requests, message.inFlight, message.bodyBytes);
+    const { user, system } = process.cpuUsage(before);
+    const seconds = (performance.now() - startedAt) / 1000;
+    process.send?.({ seconds, latencies, cpuMicros: user + system } satisfies LoadRun);
   })();
 });
 for (let index = 0; index < plan.workers; index++) {

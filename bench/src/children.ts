@@ -1,0 +1,53 @@
+/** Processes of Node that benchmarks start and talk to over their IPC channel. */
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** More about a process than its script and its plan. */
+export interface ChildOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Options of Node itself. */
+  readonly node?: readonly string[];
+}
+
+/** Starts `dist/<name>.js`, with a plan as JSON on its command line. */
+export function startChild(name: string, plan: unknown = {}, { environment, node }: ChildOptions = {}): ChildProcess {
+  return fork(fileURLToPath(new URL(`./${name}.js`, import.meta.url)), [JSON.stringify(plan)], {
+    stdio: 'inherit',
+    serialization: 'advanced',
+    env: { ...process.env, ...environment },
+    execArgv: [...process.execArgv, ...(node ?? [])],
+  });
+}
+
+/** The next thing a child says. Rejects if it ends instead. */
+export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (message: unknown): void => {
+      child.off('exit', onExit);
+      resolve(message as Message);
+    };
+    const onExit = (code: number | null, signal?: string | null): void => {
+      child.off('message', onMessage);
+      reject(new Error(`${child.spawnargs.join(' ')} ended with ${code ?? signal ?? 'nothing'}`));
+    };
+    child.once('message', onMessage).once('exit', onExit);
+    if (child.exitCode !== null) onExit(child.exitCode);
+  });
+}
+
+/** What a child answers to a message. */
+export function ask<Message>(child: ChildProcess, message: string | number | object): Promise<Message> {
+  const answered = nextMessage<Message>(child);
+  child.send(message);
+  return answered;
+}
+
+/** Tells a child to leave, and waits until it has. */
+export async function dismiss(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const exited = once(child, 'exit');
+  child.send('exit');
+  await exited;
+}

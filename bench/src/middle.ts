@@ -1,0 +1,93 @@
+/** Our process in the middle of raw sockets beside a bare loop that only forwards. */
+import type { Protocol } from './load.js';
+import { Rig } from './rig.js';
+import type { Middle } from './rig.js';
+import { ratio, reportTable, sideBySide } from './samples.js';
+import type { Sample, Samples } from './samples.js';
+import type { Finding, Report } from './statistics.js';
+
+const ROUNDS = 5;
+const REQUESTS = 20_000;
+const IN_FLIGHT = 200;
+const WORKERS = 64;
+const BARE = 'bare loop on zeromq.js';
+
+/** Our process in the middle and the bare loop it is held against. */
+export interface Contest {
+  readonly protocol: Protocol;
+  readonly name: string;
+  readonly ours: Middle;
+  readonly bare: Middle;
+}
+
+/** By protocol. */
+export const CONTESTS: Readonly<Record<Protocol, Contest>> = {
+  emqp: { protocol: 'emqp', name: 'EMQP broker', ours: 'emqp-broker', bare: 'bare-emqp' },
+  mdp: { protocol: 'mdp', name: 'MDP broker', ours: 'mdp-broker', bare: 'bare-mdp' },
+  nfp: { protocol: 'nfp', name: 'NFP broker', ours: 'nfp-broker', bare: 'bare-nfp' },
+  ppp: { protocol: 'ppp', name: 'PPP queue', ours: 'ppp-queue', bare: 'bare-ppp' },
+};
+
+/** Load for those in the middle. */
+export interface Load {
+  readonly protocol: Protocol;
+  readonly workers: number;
+  readonly requests: number;
+  readonly inFlight: number;
+}
+
+/** CPU of the process in the middle. */
+export function brokerCpu({ cpuMicros }: Sample): number {
+  return cpuMicros['broker'] ?? Number.NaN;
+}
+
+/** Puts each in the middle of the same load, in turn. */
+export async function measureMiddles(middles: ReadonlyMap<string, Middle>, load: Load): Promise<Samples> {
+  const { protocol, workers, requests, inFlight } = load;
+  const rigs = new Map<string, Rig>();
+  for (const [name, middle] of middles) rigs.set(name, await Rig.start(protocol, middle, workers));
+  const runs = Array.from(rigs, ([name, rig]) => [name, () => rig.run(requests, inFlight)] as const);
+  const samples = await sideBySide(ROUNDS, runs);
+  for (const rig of rigs.values()) await rig.stop();
+  return samples;
+}
+
+function compare({ protocol, name, ours, bare }: Contest, workers: number): Promise<Samples> {
+  const middles = new Map([
+    [name, ours],
+    [BARE, bare],
+  ]);
+  return measureMiddles(middles, { protocol, workers, requests: REQUESTS, inFlight: IN_FLIGHT });
+}
+
+/** What a request costs in ours, over the bare loop. */
+export async function measureContest(contest: Contest, report: Report, limit?: Finding['limit']): Promise<void> {
+  const { name } = contest;
+  const samples = await compare(contest, WORKERS);
+  reportTable(`${name} on zeromq.js, ${WORKERS} workers, ${IN_FLIGHT} in flight`, samples, report);
+  const measured = ratio(samples, name, BARE, brokerCpu) ?? Number.NaN;
+  report({ what: `${name} over bare loop: CPU per request`, measured, unit: 'x', ...(limit && { limit }) });
+}
+
+/** What it costs with more workers. */
+export async function measureGrowth(contest: Contest, report: Report): Promise<void> {
+  const over = async (workers: number): Promise<number> => {
+    const measured = ratio(await compare(contest, workers), contest.name, BARE, brokerCpu) ?? Number.NaN;
+    const what = `${contest.name} over bare loop, ${workers.toLocaleString('en')} workers`;
+    report({ what, measured, unit: 'x' });
+    return measured;
+  };
+  const few = await over(10);
+  const measured = (await over(1000)) / few;
+  report({ what: 'growth of that ratio from 10 to 1,000 workers', measured, unit: 'x', limit: { atMost: 1.2 } });
+}
+
+/** What it uses while nothing is asked of it. */
+export async function measureIdle({ protocol, name, ours }: Contest, report: Report): Promise<void> {
+  const rig = await Rig.start(protocol, ours, 1000);
+  await rig.run(2000, 200);
+  const measured = 100 * (await rig.idle(10_000));
+  await rig.stop();
+  const what = `${name}, 1,000 idle workers with heartbeats: CPU`;
+  report({ what, measured, unit: '% of a core', limit: { atMost: 3 } });
+}

@@ -1,0 +1,58 @@
+/** What can be asked for by name. */
+import { measureBrokers } from './brokers.js';
+import { measureChains } from './chain/measure.js';
+import { measureEmqpRates } from './emqp-rates.js';
+import { measureMdpEngine } from './mdp-engine.js';
+import { CONTESTS, measureContest, measureGrowth, measureIdle } from './middle.js';
+import { measureNfpBroadcasts } from './nfp-engine.js';
+import { measurePzqRates } from './pzq-rates.js';
+import { measurePzqRivals } from './pzq-rivals.js';
+import { measurePzqStores } from './pzq-store.js';
+import { measureProfiles } from './profile/measure.js';
+import { measureBrokerCrowds, measureBrokerLoads } from './scale/broker.js';
+import { measureEngineScale } from './scale/engine.js';
+import type { Report, Skip } from './statistics.js';
+import { measureZmtpBodies, measureZmtpIdle } from './zmtp-rates.js';
+
+/** Takes a drawing that is no plot of findings, and a name for its file. */
+export type Draw = (file: string, svg: string) => void;
+
+/** Measures, and tells of it. */
+export type Section = (report: Report, skip: Skip, draw: Draw) => Promise<void>;
+
+/** By name, in the order in which all are measured. */
+export const SECTIONS: Readonly<Record<string, Section>> = {
+  broker: measureBrokers,
+  chain: measureChains,
+  'pzq-rivals': measurePzqRivals,
+  'scale-engine': measureEngineScale,
+  'scale-crowds': measureBrokerCrowds,
+  'scale-loads': measureBrokerLoads,
+  zmtp: async (report) => {
+    await measureZmtpBodies(report);
+    await measureZmtpIdle(report);
+  },
+  mdp: async (report) => {
+    measureMdpEngine(report);
+    await measureContest(CONTESTS.mdp, report, { atMost: 1.25 });
+    await measureGrowth(CONTESTS.mdp, report);
+    await measureIdle(CONTESTS.mdp, report);
+  },
+  emqp: async (report) => {
+    await measureEmqpRates(report);
+    await measureContest(CONTESTS.emqp, report, { atMost: 1.5 });
+  },
+  nfp: async (report) => {
+    measureNfpBroadcasts(report);
+    await measureContest(CONTESTS.nfp, report, { atMost: 1.5 });
+  },
+  ppp: (report) => measureContest(CONTESTS.ppp, report, { atMost: 1.25 }),
+  pzq: measurePzqRates,
+  'pzq-store': measurePzqStores,
+  profile: measureProfiles,
+};
+
+/** Names that stand for several. */
+export const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  scale: ['scale-engine', 'scale-crowds', 'scale-loads'],
+};
