@@ -3,6 +3,7 @@ import { runProgram } from '@proj/appkit';
 import manifest from '../package.json' with { type: 'json' };
 import { call } from './call.js';
 import { decode } from './decode.js';
+import { defer } from './defer.js';
 import { fetch } from './fetch.js';
 import { deleteJob, get, post } from './jobs.js';
 import { keygen } from './keygen.js';
@@ -36,6 +37,7 @@ await runProgram({
     monitor,
     publish,
     subscribe,
+    defer,
     schedule,
     unschedule,
     decode,

@@ -1,7 +1,7 @@
 /** `proj publish`: a message for whoever subscribed at the pub-sub device of EventMQ. */
-import { defineCommand, processTransport } from '@proj/appkit';
-import { EmqpClient } from '@proj/client';
+import { defineCommand } from '@proj/appkit';
 import { readBody, readStandardInput } from './body.js';
+import { sendUnanswered } from './emqp-jobs.js';
 import { publishOptions } from './pubsub-options.js';
 
 /** Publishes one message. */
@@ -22,14 +22,15 @@ export const publish = defineCommand({
     const { connect, timeoutMs, transport } = settings;
     const [topic = '', ...words] = operands;
     const [body = Buffer.alloc(0)] = await readBody(words, readStandardInput);
-    // Closing waits until the transport has sent it, or for so long.
-    await using client = new EmqpClient({
-      publishEndpoint: connect[0],
+    const endpoint = connect[0] as string;
+    const recipient = {
+      options: { publishEndpoint: endpoint },
+      what: 'a pub-sub device',
+      endpoint,
       timeoutMs,
-      lingerMs: timeoutMs,
-      transport: processTransport(transport),
-    });
-    await client.publish(topic, body, { signal: stop });
+      transport,
+    };
+    await sendUnanswered(recipient, (client) => client.publish(topic, body, { signal: stop }));
     return 0;
   },
 });

@@ -244,6 +244,7 @@ describe('proj', () => {
     expect(
       await undocumentedFlags('cli', [
         'call',
+        'defer',
         'schedule',
         'unschedule',
         'services',

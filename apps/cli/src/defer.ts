@@ -1,0 +1,49 @@
+/** `proj defer`: one job of EventMQ, now. */
+import { defineCommand, milliseconds, onOff, processTransport } from '@proj/appkit';
+import { EmqpClient } from '@proj/client';
+import * as z from 'zod';
+import { jobOf, jobOperands, jobOptions, runOptions } from './emqp-jobs.js';
+
+const DAY_MS = 86_400_000;
+
+const options = z.strictObject({
+  ...jobOptions,
+  ...runOptions,
+  guarantee: onOff().default(false).describe('have it done again when its worker dies; it may run twice then'),
+  wait: onOff()
+    .default(true)
+    .describe('wait for what it returns; with --no-wait print its id as soon as it is accepted'),
+  timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(2500).describe('how long the broker may take to accept it'),
+  resultTimeoutMs: milliseconds({ min: 1, max: DAY_MS })
+    .default(3_600_000)
+    .describe("how long the job may take; EventMQ's own router returns no results"),
+});
+
+/** Has a worker run a job, and prints what it returns. */
+export const defer = defineCommand({
+  name: 'defer',
+  summary: 'Give a job to the workers of an EventMQ queue and print what it returns, or the text of its error.',
+  options,
+  operands: [{ syntax: '<queue>', help: 'queue whose workers run it' }, ...jobOperands],
+  examples: [
+    { what: 'add(2, 3) of a module myjobs', line: 'default myjobs.add 2 3' },
+    {
+      what: 'without waiting, three times at most, whoever dies',
+      line: 'mail myjobs.report weekly --no-wait --guarantee --retry-count 2',
+    },
+  ],
+  async run({ settings, operands: words, stop, print }) {
+    const { connect, timeoutMs, resultTimeoutMs, guarantee, wait, retryCount, timeoutSeconds, json } = settings;
+    const job = jobOf(words, settings.kwargs);
+    const transport = processTransport(settings.transport);
+    await using client = new EmqpClient({ endpoints: connect, timeoutMs, resultTimeoutMs, transport });
+    const wishes = { replyRequested: wait, guarantee, retryCount, timeoutSeconds, signal: stop };
+    const { id, result } = await client.defer(words[0] ?? '', job, wishes);
+    if (result === undefined) print(json ? JSON.stringify({ id }) : id);
+    else {
+      const value = await result;
+      print(typeof value === 'string' && !json ? value : JSON.stringify(value));
+    }
+    return 0;
+  },
+});
