@@ -69,13 +69,13 @@ describe('proj call', () => {
   });
 
   it('exits 3 when a worker takes too long, and says what to do', async () => {
-    const { code, stdout, stderr } = await proj(['call', 'sleep', '60000', '--timeout-ms', '2000', '--tries', '1']);
+    const { code, stdout, stderr } = await proj(['call', 'sleep', '60000', '--timeout-ms', '3000', '--tries', '1']);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(stderr).toMatch(/^proj: service "sleep": no answer .*a worker has the service: allow more by --timeout-ms/);
   });
 
   it('exits 3 for a service nobody offers, and says so', async () => {
-    const { code, stderr } = await proj(['call', 'nobody', 'x', '--timeout-ms', '1000', '--tries', '2']);
+    const { code, stderr } = await proj(['call', 'nobody', 'x', '--timeout-ms', '3000', '--tries', '2']);
     expect(code).toBe(3);
     expect(stderr).toMatch(
       /^proj: service "nobody": no answer .*no worker offers it at .*: start one, or see 'proj services'\n$/,

@@ -22,7 +22,8 @@ export interface Conversation {
 }
 
 const BROKERS = ['tcp://127.0.0.1:5555'];
-const DIAGNOSIS_MS = 1000;
+/** For an answer on a new connection, also of a busy broker. */
+const DIAGNOSIS_MS = 3000;
 
 /** Asks a service and shows its replies. */
 export async function askByMdp(question: Question): Promise<void> {
