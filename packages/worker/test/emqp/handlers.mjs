@@ -1,7 +1,7 @@
 // Registered jobs for tests, and the hooks around them. What they do can be read in a file, whoever runs them.
 import { spawn } from 'node:child_process';
-import { appendFileSync } from 'node:fs';
-import { setInterval } from 'node:timers';
+import { appendFileSync, readFileSync } from 'node:fs';
+import { clearInterval, setInterval } from 'node:timers';
 
 const log = process.env.PROJ_TEST_LOG;
 const note = (text) => {
@@ -33,6 +33,17 @@ export default {
   'my.hang': (text) => {
     note(`${text} ${process.pid}`);
     return new Promise(() => setInterval(() => {}, 1000));
+  },
+  /** Ends when somebody else writes this line. */
+  'my.wait': (text, line) => {
+    note(`${text} ${process.pid}`);
+    return new Promise((resolve) => {
+      const looking = setInterval(() => {
+        if (!readFileSync(log, 'utf8').split('\n').includes(line)) return;
+        clearInterval(looking);
+        resolve(line);
+      }, 5);
+    });
   },
   /** Has a process of its own. */
   'my.child': (text) => {

@@ -1,5 +1,5 @@
 /** A pool of real processes or threads, and what it reports, for tests. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -84,6 +84,11 @@ export class JobLog {
 
   lines(): string[] {
     return existsSync(this.#path) ? readFileSync(this.#path, 'utf8').trim().split('\n') : [];
+  }
+
+  /** For jobs that wait for it. */
+  write(line: string): void {
+    appendFileSync(this.#path, `${line}\n`);
   }
 
   /** The number behind the first line that begins so, once it is there. */
