@@ -133,6 +133,7 @@ export class Jobs {
 
   /** Ends a step: forgets services that nobody serves and nobody waits for. Not earlier, or a job could return to one of them. */
   tidy(): void {
+    if (this.#perhapsEmpty.length === 0) return;
     for (const service of this.#perhapsEmpty) {
       if (this.#books.services.tidy(service)) this.#books.ttl.forget(service);
     }

@@ -14,7 +14,7 @@ export class Client {
   readonly name: string;
   readonly since: number;
   form: NfpCommandForm = 'ascii';
-  lastSeen: number;
+  lastSeen = 0;
   received = 0;
   sent = 0;
   /** POSTs. */

@@ -32,7 +32,7 @@ export class Worker {
   /** How it writes commands, by its last message. */
   form: NfpCommandForm;
   terms: Terms;
-  lastSeen: number;
+  lastSeen = 0;
   keepaliveAt: number;
   keepalivesSent = 0;
   keepalivesReceived = 0;

@@ -29,4 +29,23 @@ describe('Clients', () => {
     expect(clients.find('c1')).toBe(after);
     expect([...clients.values()]).toEqual([after]);
   });
+
+  it('shows nothing of a client without open requests, and knows it by its present peer when it asks again', () => {
+    const clients = new Clients<string>();
+    clients.tidy(clients.add(peer));
+    expect([clients.find('c1'), ...clients.values()]).toEqual([undefined]);
+    const again = { ...peer };
+    expect(clients.add(again).peer).toBe(again);
+    expect(clients.find('c1')?.peer).toBe(again);
+    expect(clients.size).toBe(1);
+  });
+
+  it('keeps the records of the last 1024 clients without open requests, and no more', () => {
+    const clients = new Clients<string>();
+    const known = Array.from({ length: 1025 }, (_, index) => clients.add({ ...peer, key: `c${index}` }));
+    for (const client of known) clients.tidy(client);
+    expect(clients.size).toBe(0);
+    expect(clients.add({ ...peer, key: 'c1' })).toBe(known[1]);
+    expect(clients.add({ ...peer, key: 'c0' })).not.toBe(known[0]);
+  });
 });

@@ -1,42 +1,63 @@
 /** Who is owed replies: clients and their open requests. No protocol. */
 import type { Peer } from '@proj/transport';
-import { LinkedList } from './linked-list.js';
+import { Link, LinkedList } from './linked-list.js';
+
+/** More than ask one thing at a time in turn; each occupies some 300 bytes. */
+const SPARE_MAX = 1024;
 
 /** A peer with open requests. */
 export class Client<Request> {
-  readonly peer: Peer;
+  peer: Peer;
   readonly requests = new LinkedList<Request>();
   /** True when its connection ended: running requests finish, their replies are dropped. */
   gone = false;
+  /** @internal Place among those without any. */
+  readonly spare = new Link<Client<Request>>(this);
 
   constructor(peer: Peer) {
     this.peer = peer;
   }
 }
 
-/** Clients that have open requests, by routing id. A client without any is not remembered. */
+/**
+ * Clients that have open requests, by routing id. A client without any is not remembered. Most ask again soon, so the records of the
+ * last ones stay where they are: an entry of a map that is made and deleted with each request costs more than all else about a client.
+ */
 export class Clients<Request> {
   readonly #clients = new Map<string, Client<Request>>();
+  readonly #spare = new LinkedList<Client<Request>>();
 
   /** Number of clients remembered. */
   get size(): number {
-    return this.#clients.size;
+    return this.#clients.size - this.#spare.size;
   }
 
   find(key: string): Client<Request> | undefined {
-    return this.#clients.get(key);
+    const client = this.#clients.get(key);
+    return client?.spare.linked === true ? undefined : client;
   }
 
   /** Remembers a peer that is not yet known. */
   add(peer: Peer): Client<Request> {
-    const client = new Client<Request>(peer);
-    this.#clients.set(peer.key, client);
+    let client = this.#clients.get(peer.key);
+    if (client === undefined) {
+      client = new Client<Request>(peer);
+      this.#clients.set(peer.key, client);
+    } else {
+      // The id may be somebody else's by now.
+      client.peer = peer;
+      this.#spare.remove(client.spare);
+    }
     return client;
   }
 
   /** Forgets the client when it has no open request left. */
   tidy(client: Client<Request>): void {
-    if (client.requests.size === 0 && !client.gone) this.#clients.delete(client.peer.key);
+    if (client.requests.size > 0 || client.gone) return;
+    this.#spare.pushBack(client.spare);
+    if (this.#spare.size <= SPARE_MAX) return;
+    const longest = this.#spare.shift();
+    if (longest !== undefined) this.#clients.delete(longest.peer.key);
   }
 
   /** Marks the client as gone and forgets it; the same id may come back as a new client. */
@@ -45,7 +66,7 @@ export class Clients<Request> {
     this.#clients.delete(client.peer.key);
   }
 
-  values(): IterableIterator<Client<Request>> {
-    return this.#clients.values();
+  *values(): IterableIterator<Client<Request>> {
+    for (const client of this.#clients.values()) if (!client.spare.linked) yield client;
   }
 }

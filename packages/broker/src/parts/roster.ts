@@ -7,8 +7,8 @@ import { Link } from './linked-list.js';
 export class Member<Request> {
   readonly peer: Peer;
   request: Request | undefined;
-  /** When its last message came. */
-  lastSeen: number;
+  /** When its last message came. A number from the start: a field that was `undefined` first gets a new object with each number. */
+  lastSeen = 0;
   /** True once {@link Roster.heard} has given its hint. */
   hinted = false;
   /** Place in the pool of idle workers. */
