@@ -48,6 +48,13 @@ it('runs what the modules of a folder export, and nothing else', async () => {
   rmSync(folder, { recursive: true });
 });
 
+it('says in its log why a job failed, also when nobody asked', async () => {
+  const { worker, client } = await stage();
+  const failed = worker.record('job-failed');
+  await client.defer('default', { path: 'sample', callable: 'fail', args: ['no paper'] });
+  expect(await failed).toMatchObject({ level: 'warn', run: 1, reason: 'no paper' });
+});
+
 it('finishes its job on SIGTERM, and ends with 0', async () => {
   const { worker, client } = await stage();
   const { result } = await client.defer(
@@ -64,8 +71,10 @@ it('finishes its job on SIGTERM, and ends with 0', async () => {
 it.each([
   ['a queue without a weight', ['--queues', 'default'], 'proj-worker: --queues = "default": must be weights and names'],
   ['a folder that is not there', ['--directory', '/nowhere'], 'proj-worker: EmqpJobManager: jobs cannot run here'],
+  ['a folder that is a file', ['--directory', '/etc/hosts'], 'proj-worker: EmqpJobManager: jobs cannot run here'],
 ])('refuses %s with exit code 2 and one line', async (_, args, line) => {
-  const { code, stderr } = await programs.run('worker', ['--protocol', 'emqp', ...args]);
-  expect(code).toBe(2);
+  const { code, stdout, stderr } = await programs.run('worker', ['--protocol', 'emqp', ...args]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain(line);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
 });

@@ -12,7 +12,9 @@ const SAMPLE_JOBS = new URL('./jobs.mjs', import.meta.url);
 
 /** Notes that nobody need read unless something is wrong. */
 const INFO: ReadonlySet<string> = new Set(['registered', 'left']);
-const WARN: ReadonlySet<string> = new Set(['lost', 'job-timeout', 'job-abandoned', 'process-died', 'request-dropped']);
+const WARN: ReadonlySet<string> = new Set([
+  ...['lost', 'job-failed', 'job-retried', 'job-timeout', 'job-abandoned', 'process-died', 'request-dropped'],
+]);
 
 /** A job manager that logs what happens to it; not started yet. Throws `OPTIONS_INVALID`. */
 export function jobManager(settings: WorkerSettings, transport: Transport, log: Logger): EmqpJobManager {

@@ -91,10 +91,16 @@ export type EmqpJobManagerNote =
   | { readonly code: 'headers-invalid'; readonly id: string; readonly items: number }
   /** A run of a job begins. */
   | { readonly code: 'job-started'; readonly id: string; readonly run: number; readonly slot: number }
-  /** A job failed and is run again. `run` counts from 1. */
-  | { readonly code: 'job-retried'; readonly id: string; readonly run: number; readonly retryInMs: number }
+  /** A job failed and is run again. `run` counts from 1; `reason` is the beginning of the error's text. */
+  | {
+      readonly code: 'job-retried';
+      readonly id: string;
+      readonly run: number;
+      readonly retryInMs: number;
+      readonly reason: string;
+    }
   /** A job failed for good. */
-  | { readonly code: 'job-failed'; readonly id: string; readonly run: number }
+  | { readonly code: 'job-failed'; readonly id: string; readonly run: number; readonly reason: string }
   /** Its time was over: its process is killed. */
   | { readonly code: 'job-timeout'; readonly id: string; readonly run: number }
   /** It will not end here: the job manager did not wait for it. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { exists, job, JobLog, PoolRig, until } from '../../test/emqp/pool-rig.js';
+import { exists, HANDLERS, job, JobLog, PoolRig, until } from '../../test/emqp/pool-rig.js';
 
 let log: JobLog;
 let rigs: PoolRig[];
@@ -136,8 +136,14 @@ describe('a start', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('fails without the folder', async () => {
-    await expect(started({ directory: '/nowhere' })).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
+  it.each(['/nowhere', HANDLERS])('fails when %s is no folder, and says so once', async (directory) => {
+    const rig = new PoolRig({ directory });
+    rigs.push(rig);
+    await expect(rig.pool.start()).rejects.toMatchObject({
+      code: 'OPTIONS_INVALID',
+      message: `EmqpJobManager: jobs cannot run here: directory "${directory}": no such folder`,
+    });
+    expect(rig.said).toEqual([]);
   });
 });
 

@@ -17,7 +17,7 @@ export interface JobPoolListener {
   up(slot: number): void;
   gone(slot: number, reason: string): void;
   ran(slot: number, job: number, outcome: EmqpRunOutcome, result: Uint8Array): void;
-  /** A process could not begin; another attempt follows. */
+  /** A process could not begin, which `start` did not tell; another attempt follows. */
   failed(error: Error): void;
 }
 
@@ -47,7 +47,8 @@ export class JobPool {
   readonly #listener: JobPoolListener;
   readonly #places: readonly Place[];
   readonly #print = new TextEncoder();
-  #hasStarted: (error?: Error) => void = () => undefined;
+  /** Settles `start`, until it has. */
+  #hasStarted: ((error?: Error) => void) | undefined;
   #onEmpty: (() => void) | undefined;
 
   /** `random` returns a number in [0, 1) and spreads the pauses. */
@@ -76,7 +77,7 @@ export class JobPool {
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#hasStarted = (error) => {
-        this.#hasStarted = () => undefined;
+        this.#hasStarted = undefined;
         if (error === undefined) resolve();
         else reject(error);
       };
@@ -105,7 +106,7 @@ export class JobPool {
     const emptied = new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
     });
-    this.#hasStarted(new ProjError('CLOSED', 'EmqpJobManager: it was closed'));
+    this.#hasStarted?.(new ProjError('CLOSED', 'EmqpJobManager: it was closed'));
     for (const place of this.#places) this.#stop(place);
     this.#endIfEmpty();
     await emptied;
@@ -144,7 +145,7 @@ export class JobPool {
     if ('ready' in message) {
       place.isUp = true;
       place.backoff.up(this.#clock.now());
-      this.#hasStarted();
+      this.#hasStarted?.();
       this.#listener.up(place.slot);
     } else if ('broken' in message) {
       place.failure = message.broken;
@@ -177,8 +178,8 @@ export class JobPool {
 
   #failed(reason: string): void {
     const error = new ProjError('OPTIONS_INVALID', `EmqpJobManager: jobs cannot run here: ${reason}`);
-    this.#hasStarted(error);
-    this.#listener.failed(error);
+    if (this.#hasStarted === undefined) this.#listener.failed(error);
+    else this.#hasStarted(error);
   }
 
   #endIfEmpty(): void {

@@ -15,6 +15,7 @@ import { TextDecoder } from 'node:util';
 import { isMainThread, parentPort } from 'node:worker_threads';
 
 const ENDINGS = ['.mjs', '.js', '.cjs'];
+const REASON_MAX = 1000;
 const WORD = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** Its message becomes the job's result, and the job is not tried again. */
@@ -37,7 +38,7 @@ const post = (message) => {
 
 async function start({ handlers, directory, resultMaxBytes }) {
   resultMax = resultMaxBytes;
-  if (directory !== undefined) folder = await realpath(directory);
+  if (directory !== undefined) folder = await folderAt(directory);
   if (handlers !== undefined) {
     const { default: table = {}, ...named } = await import(pathToFileURL(handlers).href);
     const entries = Object.entries(table);
@@ -49,13 +50,21 @@ async function start({ handlers, directory, resultMaxBytes }) {
   await hooks.onProcessStart?.();
 }
 
+async function folderAt(path) {
+  const real = await realpath(path).catch(() => undefined);
+  if (real !== undefined && (await stat(real)).isDirectory()) return real;
+  throw new Error(`directory "${path}": no such folder`);
+}
+
 async function run({ body, ...job }, wantsResult) {
   const { number } = job;
   try {
     const value = await perform(body, job);
     post({ number, outcome: 'done', json: wantsResult ? toJson(value) : '' });
   } catch (error) {
-    const json = wantsResult ? toJson(textOf(error)) : '';
+    const text = textOf(error);
+    // The job manager's log wants to know, whether or not the client does.
+    const json = toJson(wantsResult ? text : text.slice(0, REASON_MAX));
     post({ number, outcome: error instanceof Refusal ? 'refused' : 'failed', json });
   }
 }
@@ -165,7 +174,7 @@ function toJson(value) {
 
 function textOf(error) {
   try {
-    return error instanceof Error ? error.message || error.name : String(error);
+    return String(error instanceof Error ? error.message || error.name : error);
   } catch {
     return 'an error that has no text';
   }

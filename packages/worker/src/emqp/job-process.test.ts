@@ -160,6 +160,12 @@ describe('the result', () => {
   it('is left out where nobody wants it', async () => {
     expect(await both.run(job('my', 'add', 1, 2), 0, false)).toEqual(['done', '']);
   });
+
+  it('is told of what failed, wanted or not, for the log', async () => {
+    expect(await both.run(job('my', 'fail', 'no'), 0, false)).toEqual(['failed', '{"value": "no"}']);
+    const [, json] = await both.run(job('sums', 'failsLong', 5000), 0, false);
+    expect(json.length).toBeLessThan(1100);
+  });
 });
 
 it('rule 9: hooks are called at the start of a process, before and after each job, and change no outcome', async () => {

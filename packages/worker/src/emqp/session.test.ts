@@ -153,7 +153,7 @@ describe('failures', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('j', REPLY));
     rig.take();
-    expect(rig.failed(1, 1)).toEqual(['note job-failed j 1', 'send 1 REPLY j error', 'send 1 READY']);
+    expect(rig.failed(1, 1)).toEqual(['note job-failed j 1 error', 'send 1 REPLY j error', 'send 1 READY']);
   });
 
   it('rule 7: retry-count N has a job run N + 1 times in its slot, with growing pauses, and answered once', () => {
@@ -179,10 +179,10 @@ describe('failures', () => {
       rig.advanceAlive(1, 30, 10);
     }
     expect(notes(rig.take(), 'job-retried')).toEqual([
-      'note job-retried j 1 10',
-      'note job-retried j 2 20',
-      'note job-retried j 3 30',
-      'note job-retried j 4 30',
+      'note job-retried j 1 10 error',
+      'note job-retried j 2 20 error',
+      'note job-retried j 3 30 error',
+      'note job-retried j 4 30 error',
     ]);
   });
 
@@ -200,7 +200,11 @@ describe('failures', () => {
     rig.receive(1, request('j', { ...REPLY, retryCount: 3 }));
     rig.take();
     rig.ran(1, 1, 'no such handler', 'refused');
-    expect(rig.take()).toEqual(['note job-failed j 1', 'send 1 REPLY j no such handler', 'send 1 READY']);
+    expect(rig.take()).toEqual([
+      'note job-failed j 1 no such handler',
+      'send 1 REPLY j no such handler',
+      'send 1 READY',
+    ]);
   });
 
   it('rule 8: a timeout kills the process; the answer goes when it is gone, READY when another is up', () => {
@@ -212,7 +216,7 @@ describe('failures', () => {
     rig.advanceAlive(1, 50, 50);
     expect(rig.take()).toEqual(['note job-timeout j 1', 'kill 1']);
     expect(rig.ran(1, 1, 'too late')).toEqual([]);
-    expect(rig.gone(1)).toEqual(['note job-failed j 1', 'send 1 REPLY j {"value": "TimeoutError"}']);
+    expect(rig.gone(1)).toEqual(['note job-failed j 1 TimeoutError', 'send 1 REPLY j {"value": "TimeoutError"}']);
     rig.take();
     expect(rig.up(1)).toEqual(['send 1 READY']);
   });
@@ -257,7 +261,7 @@ describe('failures', () => {
     rig.take();
     expect(rig.gone(1, 'exit code 7')).toEqual([
       'note process-died 1 exit code 7 j',
-      'note job-failed j 1',
+      'note job-failed j 1 exit code 7',
       'send 1 REPLY j {"value": "exit code 7"}',
     ]);
     rig.take();

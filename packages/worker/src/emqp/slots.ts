@@ -64,6 +64,20 @@ export function toResult(text: string): Uint8Array {
   return new TextEncoder().encode(encodeEmqpJson({ value: text }));
 }
 
+/** So much of an error's text is told. */
+const REASON_MAX_LENGTH = 300;
+
+/** The text that a failure's result stands for, for logs. */
+function reasonOf(result: Uint8Array): string {
+  const json = new TextDecoder().decode(result);
+  try {
+    const { value } = JSON.parse(json) as { value: unknown };
+    return String(value).slice(0, REASON_MAX_LENGTH);
+  } catch {
+    return json.slice(0, REASON_MAX_LENGTH);
+  }
+}
+
 /** The jobs in hand and the slots they run in. Each job ends once, by `finished` or `abandoned` of the owner. */
 export class Slots {
   readonly counts = { jobs: 0, done: 0, failed: 0, retries: 0, timeouts: 0, abandoned: 0, deaths: 0, recycled: 0 };
@@ -160,7 +174,7 @@ export class Slots {
     if (outcome === 'failed') this.#failed(slot, result, now);
     else {
       if (outcome === 'done') this.counts.done++;
-      else this.#failedForGood(slot.job);
+      else this.#failedForGood(slot.job, result);
       this.#finish(slot, result, now);
     }
   }
@@ -262,7 +276,7 @@ export class Slots {
       return;
     }
     if (job.run > job.headers.retryCount) {
-      this.#failedForGood(job);
+      this.#failedForGood(job, result);
       this.#finish(slot, result, now);
       return;
     }
@@ -271,12 +285,12 @@ export class Slots {
     slot.phase = 'resting';
     this.counts.retries++;
     this.#deadlines.set(slot.deadline, now + retryInMs);
-    this.#owner.note({ code: 'job-retried', id: job.id, run: job.run, retryInMs });
+    this.#owner.note({ code: 'job-retried', id: job.id, run: job.run, retryInMs, reason: reasonOf(result) });
   }
 
-  #failedForGood({ id, run }: Job): void {
+  #failedForGood({ id, run }: Job, result: Uint8Array): void {
     this.counts.failed++;
-    this.#owner.note({ code: 'job-failed', id, run });
+    this.#owner.note({ code: 'job-failed', id, run, reason: reasonOf(result) });
   }
 
   #finish(slot: Slot, result: Uint8Array, now: number): void {
