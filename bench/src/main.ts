@@ -63,6 +63,8 @@ if (unknown === undefined) {
   if (values.json) process.stdout.write(encodeResults(results));
   const met = Object.values(results).every(({ findings }) => findings.every(holds));
   process.exitCode = met && failed.length === 0 ? 0 : 1;
+  // What a section had started when it failed would keep this process.
+  if (failed.length > 0) process.exit();
 } else {
   console.error(`bench: ${unknown} is none of ${[...order, ...Object.keys(GROUPS)].join(', ')}`);
   process.exitCode = 2;

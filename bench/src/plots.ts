@@ -63,10 +63,11 @@ function bars(title: string, cells: readonly Celled[]): string {
   let y = MARGIN.top + 14;
   for (const [unit, panel] of groupBy(cells, (one) => one.unit)) {
     const columns = [...new Set(panel.map(({ cell }) => cell.column))];
+    parts.push(text(LABELS - 8, y, unit, 'end'));
     columns.forEach((column, index) => {
-      const x = LABELS + 120 * index;
+      const x = LABELS + 150 * index;
       parts.push(`<rect x="${x}" y="${y - 9}" width="10" height="10" fill="${colorOf(index)}"/>`);
-      parts.push(text(x + 14, y, `${column}, ${unit}`));
+      parts.push(text(x + 14, y, column));
     });
     y += 10;
     const longest = Math.max(...panel.map(({ measured }) => measured));

@@ -12,7 +12,8 @@ import { measureProfiles } from './profile/measure.js';
 import { measureBrokerCrowds, measureBrokerLoads } from './scale/broker.js';
 import { measureEngineScale } from './scale/engine.js';
 import type { Report, Skip } from './statistics.js';
-import { measureZmtpBodies, measureZmtpIdle } from './zmtp-rates.js';
+import { measureZmtpBodies } from './zmtp-bodies.js';
+import { measureZmtpIdle } from './zmtp-idle.js';
 
 /** Takes a drawing that is no plot of findings, and a name for its file. */
 export type Draw = (file: string, svg: string) => void;
