@@ -98,6 +98,9 @@ const bullmq: Product = {
     const connection = { host: '127.0.0.1', port: Number(endpoint) };
     const queue = new Queue('echo', { connection, defaultJobOptions: { removeOnComplete: { count: 1000 } } });
     const events = new QueueEvents('echo', { connection });
+    // Both are listened to by each job that is waited for.
+    queue.setMaxListeners(0);
+    events.setMaxListeners(0);
     await events.waitUntilReady();
     return {
       async request(body) {
