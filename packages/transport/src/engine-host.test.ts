@@ -320,6 +320,32 @@ describe('access', () => {
     await settle(network.clock, made.close());
   });
 
+  it('lets hear a message who has the right for its name, also after the rules have changed', async () => {
+    const publishers = [{ bind: ['tcp://sim:8'], port: {}, hears: 'serve' as const }];
+    const made = host([], { publishers, access: rules(ada), onAccess, curve });
+    await started(made);
+    const heard = [ada, bob].map((keys) => {
+      const messages: string[] = [];
+      const port = network.transport().subscriber({ curve: { role: 'client', keys, serverKey: server.publicKey } });
+      port.connect('tcp://sim:8');
+      port.subscribe(new Uint8Array(0));
+      port.start({
+        onMessage: (message) => void messages.push(textOf(message)),
+        onRejected: () => undefined,
+        onBroken: () => undefined,
+      });
+      return messages;
+    });
+    await after(1000);
+    made.publish(0, frames('1'), 'door');
+    made.publish(0, frames('2'), 'other');
+    made.setAccess(rules(bob));
+    made.publish(0, frames('3'), 'door');
+    await after(1000);
+    expect(heard).toEqual([['1'], ['3']]);
+    await settle(network.clock, made.close());
+  });
+
   it('lets in at a dealer who may serve what it hands out, and ends the connection of who may no more', async () => {
     const made = host([door()], { access: rules(ada), onAccess, curve });
     await started(made);

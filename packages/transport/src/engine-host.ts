@@ -1,6 +1,6 @@
 /** The half of a server that has sockets, a timer and a life: start, drain, close. What happens on them is the engine's business. No protocol. */
 import { oncePerMinute } from '@proj/heartbeat';
-import type { Access } from './access.js';
+import type { Access, AccessRight } from './access.js';
 import { Driver } from './driver.js';
 import type { Engine } from './engine.js';
 import { ProjError } from './errors.js';
@@ -42,6 +42,8 @@ export interface PublisherPlan {
   /** Where to bind it; port `*` allowed. */
   readonly bind: readonly string[];
   readonly port: PortOptions;
+  /** The right that one must have for the name of a message to hear it. Default: whoever is let in hears all. */
+  readonly hears?: AccessRight;
 }
 
 /** What a server of one protocol plugs in. */
@@ -140,9 +142,16 @@ export class EngineHost<Event, Effect> {
     this.#running?.ports[socket]?.send(peer, frames);
   }
 
-  /** Hands a message to whoever subscribed at a publisher, by its place in the program; does nothing while not running. */
-  publish(publisher: number, frames: readonly Uint8Array[]): void {
-    this.#running?.publishers[publisher]?.publish(frames);
+  /**
+   * Hands a message to whoever subscribed at a publisher, by its place in the program, and has the right that its plan asks for
+   * this name; does nothing while not running.
+   */
+  publish(publisher: number, frames: readonly Uint8Array[], name: string): void {
+    const port = this.#running?.publishers[publisher];
+    const right = this.#program.publishers?.[publisher]?.hears;
+    const access = this.#access;
+    if (access === undefined || right === undefined) port?.publish(frames);
+    else port?.publish(frames, (peer) => access.allows(peer, right, name));
   }
 
   /** Messages at that socket that wait for this peer, which does not read; 0 while not running. */

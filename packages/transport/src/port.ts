@@ -186,8 +186,11 @@ export interface PublisherPort {
   /**
    * Sends a message of at least one frame to every subscriber one of whose prefixes begins the first frame. Never waits: who does
    * not read misses messages, once `highWaterMark` of them wait for it. From here on the frames must not change.
+   *
+   * `mayHear`, if given, is asked within the call about each of them, and who may not does not get it; where the transport does
+   * not tell keys it is asked once, about somebody without one, for all. Never throws.
    */
-  publish(frames: readonly Uint8Array[]): void;
+  publish(frames: readonly Uint8Array[], mayHear?: (peer: Pick<Peer, 'publicKey'>) => boolean): void;
   /** As {@link SocketPort.close}. */
   close(options?: { readonly lingerMs?: number }): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** Rules of access over real connections: two clients with keys of their own at one broker. */
-import { MdpBroker, NfpBroker, PppQueue } from '@proj/broker';
-import { LazyPirateClient, MdpClient } from '@proj/client';
+import { EmqpBroker, EmqpPubSub, MdpBroker, NfpBroker, PppQueue } from '@proj/broker';
+import { EmqpClient, LazyPirateClient, MdpClient } from '@proj/client';
 import { encodeZ85, generateCurveKeys } from '@proj/transport/curve';
 import { zmqTransport } from '@proj/transport/zmq';
 import { MdpWorker, PppWorker } from '@proj/worker';
@@ -114,6 +114,105 @@ it('a Paranoid Pirate queue takes work from who may ask and gives it to who may 
   await second.start();
   expect(String(await other.request('3'))).toBe('second');
   await vain(asks);
+});
+
+it('an EventMQ broker takes jobs from who may ask for the queue, also after the rules have changed', async () => {
+  const transport = zmtpTransport();
+  const queueRules = (client: typeof ada) => [{ keys: [textOf(client)], request: ['mail'] }];
+  await using broker = new EmqpBroker({
+    frontend: 'tcp://127.0.0.1:*',
+    backend: 'tcp://127.0.0.1:*',
+    admin: 'tcp://127.0.0.1:*',
+    curve: { keys: server },
+    access: queueRules(ada),
+    transport,
+  });
+  const { frontend } = await broker.start();
+  const clientOf = (keys: typeof ada) =>
+    new EmqpClient({
+      endpoints: frontend,
+      timeoutMs: 60_000,
+      transport,
+      curve: { keys, serverKey: server.publicKey },
+    });
+  await using first = clientOf(ada);
+  await using second = clientOf(eve);
+  const job = { path: 'mail', callable: 'send' };
+  const vain = async (client: EmqpClient) => {
+    const refused = new Promise<unknown>((resolve) => void broker.on('note', resolve));
+    const over = new AbortController();
+    const deferred = client.defer('mail', job, { signal: over.signal });
+    expect(await refused).toMatchObject({ code: 'request-dropped', reason: 'not-allowed', queue: 'mail' });
+    over.abort();
+    await expect(deferred).rejects.toThrow();
+  };
+  await first.defer('mail', job);
+  await vain(second);
+  broker.setAccess(queueRules(eve));
+  await second.defer('mail', job);
+  await vain(first);
+  expect(broker.stats().counters).toMatchObject({ requests: 2 });
+});
+
+it('an EventMQ pub-sub device takes and gives what publisher and subscriber may, also after the rules have changed', async () => {
+  const transport = zmtpTransport();
+  const topics = (one: typeof ada, other: typeof ada) => [
+    { keys: [textOf(one)], request: ['news'], serve: ['one'] },
+    { keys: [textOf(other)], serve: ['other'] },
+    { keys: '*' as const, serve: ['known', 'end'] },
+  ];
+  await using device = new EmqpPubSub({
+    publish: 'tcp://127.0.0.1:*',
+    subscribe: 'tcp://127.0.0.1:*',
+    curve: { keys: server },
+    access: topics(ada, eve),
+    transport,
+  });
+  const { publish, subscribe } = await device.start();
+  const say = (topic: string) => {
+    device.publish(Buffer.from(topic), Buffer.from('x'));
+  };
+  const subscribers = [ada, eve].map((keys) => {
+    const port = transport.subscriber({ curve: { role: 'client', keys, serverKey: server.publicKey } });
+    const heard: string[] = [];
+    let wake = () => undefined as void;
+    port.connect(subscribe[0] as string);
+    port.subscribe(new Uint8Array(0));
+    port.start({
+      onMessage: ([topic]) => {
+        heard.push(String(topic));
+        wake();
+      },
+      onRejected: () => undefined,
+      onBroken: () => undefined,
+    });
+    const until = async (topic: string) => {
+      while (!heard.includes(topic)) await new Promise<void>((resolve) => (wake = resolve));
+      return heard.splice(0).filter((each) => each !== 'known' && each !== 'end');
+    };
+    return { heard, until, close: () => port.close() };
+  });
+  while (subscribers.some(({ heard }) => !heard.includes('known'))) {
+    say('known');
+    await new Promise(setImmediate);
+  }
+  const round = () => {
+    for (const topic of ['one', 'other', 'end']) say(topic);
+    return Promise.all(subscribers.map(({ until }) => until('end')));
+  };
+  expect(await round()).toEqual([['one'], ['other']]);
+  device.setAccess(topics(eve, ada));
+  expect(await round()).toEqual([['other'], ['one']]);
+
+  await using publisher = new EmqpClient({
+    publishEndpoint: publish[0] as string,
+    transport,
+    curve: { keys: ada, serverKey: server.publicKey },
+  });
+  const refused = new Promise<unknown>((resolve) => void device.on('note', resolve));
+  await publisher.publish('news', 'x');
+  expect(await refused).toMatchObject({ code: 'message-dropped', reason: 'not-allowed' });
+  await Promise.all(subscribers.map(({ close }) => close()));
 });
 
 it('a broker over libzmq refuses rules for single keys, and says what to do', async () => {

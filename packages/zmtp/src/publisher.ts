@@ -1,5 +1,5 @@
 /** The PUB of 29/PUBSUB: sends each message to whoever asked for it, and drops it for those who do not read. */
-import type { HandshakeRefusal, PublisherListener, PublisherPort } from '@proj/transport';
+import type { HandshakeRefusal, Peer, PublisherListener, PublisherPort } from '@proj/transport';
 import { assertFrames } from '@proj/transport/adapter';
 import type { ResolvedPortOptions } from '@proj/transport/adapter';
 import type { Link } from './link.js';
@@ -14,14 +14,17 @@ const SUBSCRIPTION_BYTES = 64;
 /** One connection and what it asked for. */
 class Subscriber {
   readonly pipe: Pipe;
+  /** The key it proved to have, if any. */
+  readonly peer: Pick<Peer, 'publicKey'>;
   /** Prefixes as Latin-1. */
   readonly prefixes = new Set<string>();
   bytes = 0;
   /** The last message that was for it. */
   round = 0;
 
-  constructor(pipe: Pipe) {
+  constructor(pipe: Pipe, publicKey: Uint8Array | undefined) {
     this.pipe = pipe;
+    this.peer = publicKey === undefined ? {} : { publicKey };
   }
 }
 
@@ -32,6 +35,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
   #listener: PublisherListener | undefined;
   #round = 0;
   #frames: readonly Uint8Array[] = [];
+  #mayHear: ((peer: Pick<Peer, 'publicKey'>) => boolean) | undefined;
 
   constructor(world: World, options: ResolvedPortOptions) {
     super(world, options, 'PUB');
@@ -42,19 +46,20 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
     this.#listener = listener;
   }
 
-  publish(frames: readonly Uint8Array[]): void {
+  publish(frames: readonly Uint8Array[], mayHear?: (peer: Pick<Peer, 'publicKey'>) => boolean): void {
     assertFrames(frames);
     if (this.closing) return;
     if (this.#listener === undefined) throw new Error('publish: the port was not started');
     this.#round++;
     this.#frames = frames;
+    this.#mayHear = mayHear;
     this.#prefixes.match(frames[0] as Uint8Array, this.#deliver);
     this.#frames = [];
   }
 
-  onReady(link: Link): void {
+  onReady(link: Link, _identity: Uint8Array, publicKey: Uint8Array | undefined): void {
     const pipe = new Pipe(false, this.options);
-    this.#subscribers.set(pipe, new Subscriber(pipe));
+    this.#subscribers.set(pipe, new Subscriber(pipe, publicKey));
     link.join(pipe);
   }
 
@@ -113,6 +118,6 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
   readonly #deliver = (subscriber: Subscriber): void => {
     if (subscriber.round === this.#round) return;
     subscriber.round = this.#round;
-    if (subscriber.pipe.hasRoom) subscriber.pipe.push(this.#frames);
+    if (subscriber.pipe.hasRoom && this.#mayHear?.(subscriber.peer) !== false) subscriber.pipe.push(this.#frames);
   };
 }

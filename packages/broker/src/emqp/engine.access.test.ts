@@ -74,6 +74,9 @@ describe('rule 33: workers and schedulers', () => {
     { kind: 'result', id: 'x', result: fromLatin1('forged'), of: 'r1' },
     { kind: 'ready', id: 'x' },
     { kind: 'bye', id: 'x', word: 'KBYE' },
+    { kind: 'heartbeat', id: 'x', time: '' },
+    { kind: 'inform-worker', id: 'x', queues: [{ weight: 10, name: 'mail' }] },
+    { kind: 'malformed', reason: 'frame-count' },
   ] as const)('rule 33: $kind under the routing id of a worker by another key does nothing to it', (command) => {
     const under = broker();
     under.inform('w1@bob', 'mail');
@@ -85,6 +88,70 @@ describe('rule 33: workers and schedulers', () => {
     ]);
     expect(under.reply('w1@bob', 'r1')).toEqual(['-> c1@ada RESULT r1 {"value": 5}']);
   });
+});
+
+describe('rule 33: the admin endpoint', () => {
+  const CAROL = { keys: ['carol'], request: ['admin'] };
+
+  it.each(['status', 'show-workers', 'show-schedulers', 'disconnect'] as const)(
+    'rule 33: %s is not obeyed, and not answered, without the right to ask for admin',
+    (kind) => {
+      const under = broker();
+      const say = (name: string) => under.step({ kind: 'admin', peer: peerNamed(name), command: { kind, id: 'x' } });
+      expect(say('a1@ada')).toEqual(['note message-dropped not-allowed a1@ada']);
+      under.access(CAROL);
+      expect(say('a2@ada')).toEqual(['note message-dropped not-allowed a2@ada']);
+      expect(say('a3@carol')[0]).toMatch(/^-> a3@carol /);
+    },
+  );
+
+  it('rule 33: DISCONNECT of a client needs it as well', () => {
+    const under = new BrokerUnderTest({ allowClientDisconnect: true });
+    under.access(ADA, CAROL);
+    const say = (name: string) =>
+      under.step({
+        kind: 'message',
+        port: 'frontend',
+        peer: peerNamed(name),
+        command: { kind: 'disconnect', id: 'x' },
+      });
+    expect(say('c1@ada')).toEqual(['note message-dropped not-allowed c1@ada']);
+    expect(say('c2@carol')).toContain('drained');
+  });
+});
+
+it('rule 33: leavers may not finish what they have when the rules change, and guaranteed jobs go on', () => {
+  const under = new BrokerUnderTest();
+  under.access(ADA, { ...BOB, keys: ['bob', 'eve'] });
+  for (const name of ['w1@eve', 'w2@bob']) {
+    under.inform(name, 'mail');
+    under.ready(name);
+  }
+  under.request('c1@ada', 'r1', 'mail', 'guarantee,reply-requested');
+  under.step({
+    kind: 'message',
+    port: 'backend',
+    peer: peerNamed('w1@eve'),
+    command: { kind: 'bye', id: 'b', word: 'KBYE' },
+  });
+  expect(under.access(ADA, BOB)).toContain('-> w2@bob REQUEST r1 mail');
+  expect(under.reply('w1@eve', 'r1')).toEqual(['note message-dropped unknown-peer w1@eve']);
+  expect(under.reply('w2@bob', 'r1')).toEqual(['-> c1@ada RESULT r1 {"value": 5}']);
+});
+
+it('rule 33: PUBLISH by way of the broker needs the right to ask for the topic', () => {
+  const under = new BrokerUnderTest({ pubSub: { publish: () => undefined } });
+  under.access({ keys: ['ada'], request: ['news.*'] });
+  const publish = (name: string, topic: string) =>
+    under.step({
+      kind: 'message',
+      port: 'frontend',
+      peer: peerNamed(name),
+      command: { kind: 'publish', id: 'x', topic: fromLatin1(topic), body: fromLatin1('b') },
+    });
+  expect(publish('p1@ada', 'sport')).toEqual(['note message-dropped not-allowed p1@ada']);
+  expect(publish('p1', 'news.eu')).toEqual(['note message-dropped not-allowed p1']);
+  expect(publish('p2@ada', 'news.eu')).toEqual([expect.stringContaining('news.eu')]);
 });
 
 it('rule 33: without rules everybody may do everything', () => {

@@ -48,6 +48,9 @@ import { Scheduler, SCHEDULER_NAMES, Worker } from './peers.js';
 import { routeScheduling } from './schedulers.js';
 import { type EmqpBrokerStats, statsOf } from './stats.js';
 
+/** Rule 33: the name that one must be allowed to ask for to ask about the broker, or to stop it. */
+const ADMIN = 'admin';
+
 type Inform = EmqpInformWorker | EmqpInformScheduler;
 
 /** The EventMQ broker as a deterministic machine. It never throws on anything a peer can cause. */
@@ -301,12 +304,20 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
       this.#out.dropMessage('disconnect-refused', from);
       return;
     }
+    if (this.#rights.forbid(from.peer, 'request', ADMIN)) {
+      this.#out.dropMessage('not-allowed', from);
+      return;
+    }
     this.#out.send(from, { kind: 'ack', id: this.#out.newId(), of: id });
     this.#onDrain();
   }
 
   /** Rules 28 to 30. */
   #onAdmin(from: EmqpParty, command: EmqpToAdminPort): void {
+    if (this.#rights.forbid(from.peer, 'request', ADMIN)) {
+      this.#out.dropMessage('not-allowed', from);
+      return;
+    }
     switch (command.kind) {
       case 'status':
         this.#answer(from, statusAsJson(this.#books));

@@ -101,6 +101,8 @@ export const emqpPubSubOptions = z.strictObject({
   lingerMs: milliseconds(0).default(1000),
   /** CURVE: encrypts, and lets in by key. Default: neither. */
   curve: curve.optional(),
+  /** Who may publish (`request`) and hear (`serve`) which topics: rule 34. Rules for single keys need a transport that tells keys, as `zmtpTransport()` of `@proj/zmtp`. Default: everybody may everything. */
+  access: access.optional(),
   /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
   transport: transport.optional(),
 });

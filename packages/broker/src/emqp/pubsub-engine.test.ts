@@ -4,6 +4,7 @@ import { decodeEmqpAtPubSub, encodeEmqp } from '@proj/frames/emqp';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { peerNamed, VERSION } from '../../test/emqp/broker-under-test.js';
+import { accessFor } from '../../test/keyed.js';
 import { EmqpPubSubEngine } from './pubsub-engine.js';
 
 /** The device behind its codec: frames in, frames and words out. */
@@ -54,6 +55,19 @@ describe('the pub-sub device', () => {
 
     expect(device.frames(...frames)).toEqual([`${reason} by p1`]);
     expect(device.engine.stats()).toEqual({ published: 0, handedOver: 0, notesWithheld: 0, dropped: { [reason]: 1 } });
+  });
+
+  it('rule 34: publishes what the sender may publish; the rest is dropped, noted and counted', () => {
+    const device = new DeviceUnderTest();
+    const publish = (who: string, topic: string) => device.say(who, 0, '', VERSION, 'PUBLISH', 'm', topic, 'x');
+
+    expect(publish('p1', 'news.eu')).toEqual(['news.eu|x']);
+    device.engine.step({ kind: 'access', access: accessFor([{ keys: ['ada'], request: ['news.*'] }]) }, 0);
+    expect(publish('p1@ada', 'news.eu')).toEqual(['news.eu|x']);
+    expect(publish('p1@ada', 'sport')).toEqual(['not-allowed by p1@ada']);
+    expect(publish('p1@bob', 'news.eu')).toEqual(['not-allowed by p1@bob']);
+    expect(publish('p1', 'news.eu')).toEqual(['not-allowed by p1']);
+    expect(device.engine.stats()).toMatchObject({ published: 2, dropped: { 'not-allowed': 3 } });
   });
 
   it('says the same about the same peer once a minute, and counts on', () => {

@@ -1,7 +1,9 @@
-/** eMQP/1.0, the pub-sub device: rule 31 of docs/protocols/emqp.md. What is published, what is dropped, and the totals. */
+/** eMQP/1.0, the pub-sub device: rules 31 and 34 of docs/protocols/emqp.md. What is published, what is dropped, and the totals. */
+import { latin1 } from '@proj/frames';
 import type { EmqpMalformedReason, EmqpPublish, EmqpPublished, EmqpToPubSub } from '@proj/frames/emqp';
 import { type OncePer, oncePerMinute } from '@proj/heartbeat';
-import type { Engine, Peer, RejectReason, TimerEvent } from '@proj/transport';
+import type { Access, Engine, Peer, RejectReason, TimerEvent } from '@proj/transport';
+import { Rights } from '../parts/rights.js';
 
 /** A fact reported to the device. */
 export type EmqpPubSubEvent =
@@ -10,10 +12,12 @@ export type EmqpPubSubEvent =
   | { readonly kind: 'handed-over'; readonly command: Pick<EmqpPublish, 'topic' | 'body'> }
   /** A message over the socket's limits was dropped undecoded. */
   | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
+  /** Who may do what from here on: rule 34. */
+  | { readonly kind: 'access'; readonly access: Access }
   | { readonly kind: 'drain' };
 
 /** Why a message was not published. */
-export type EmqpPubSubDrop = EmqpMalformedReason | RejectReason;
+export type EmqpPubSubDrop = EmqpMalformedReason | RejectReason | 'not-allowed';
 
 /** Something worth a log line. At most one per reason and peer per minute; the counters hold every occurrence. */
 export interface EmqpPubSubNote {
@@ -45,6 +49,7 @@ export interface EmqpPubSubStats {
 /** The device as a deterministic machine: it keeps nothing of what passes, and never throws on anything a peer can cause. */
 export class EmqpPubSubEngine implements Engine<EmqpPubSubEvent, EmqpPubSubEffect> {
   readonly deadline = Infinity;
+  readonly #rights = new Rights();
   readonly #notes: OncePer = oncePerMinute();
   readonly #dropped: Partial<Record<EmqpPubSubDrop, number>> = {};
   #published = 0;
@@ -56,13 +61,15 @@ export class EmqpPubSubEngine implements Engine<EmqpPubSubEvent, EmqpPubSubEffec
     if (this.#drained) return [];
     switch (event.kind) {
       case 'message':
-        if (event.command.kind === 'malformed') return this.#drop(event.command.reason, event.peer, now);
-        return this.#publish(event.command);
+        return this.#onMessage(event.peer, event.command, now);
       case 'handed-over':
         this.#handedOver++;
         return this.#publish(event.command);
       case 'rejected':
         return this.#drop(event.reason, event.peer, now);
+      case 'access':
+        this.#rights.replace(event.access);
+        return [];
       case 'drain':
         this.#drained = true;
         return [{ kind: 'drained' }];
@@ -82,6 +89,13 @@ export class EmqpPubSubEngine implements Engine<EmqpPubSubEvent, EmqpPubSubEffec
 
   assertInvariants(): void {
     if (this.#handedOver > this.#published) throw new Error('more was handed over than published');
+  }
+
+  #onMessage(peer: Peer, command: EmqpToPubSub, now: number): readonly EmqpPubSubEffect[] {
+    if (command.kind === 'malformed') return this.#drop(command.reason, peer, now);
+    if (this.#rights.limited && this.#rights.forbid(peer, 'request', latin1(command.topic)))
+      return this.#drop('not-allowed', peer, now);
+    return this.#publish(command);
   }
 
   #publish({ topic, body }: Pick<EmqpPublish, 'topic' | 'body'>): readonly EmqpPubSubEffect[] {

@@ -1,8 +1,10 @@
 /** EventMQ pub-sub device, the facade: a ROUTER in, a PUB out. Rules 31 and 32 of docs/protocols/emqp.md. */
+import { latin1 } from '@proj/frames';
 import { decodeEmqpAtPubSub, encodeEmqp } from '@proj/frames/emqp';
-import { Emitter, EngineHost, parseOptions, ProjError } from '@proj/transport';
-import type { HandshakeRefusal, RefusalCounts } from '@proj/transport';
+import { Access, Emitter, EngineHost, parseOptions, ProjError } from '@proj/transport';
+import type { AccessRules, HandshakeRefusal, RefusalCounts } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
+import { compileAccess } from '../access.js';
 import { transportOr } from '../default-transport.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import { EmqpPubSubEngine } from './pubsub-engine.js';
@@ -62,10 +64,14 @@ export class EmqpPubSub {
             onRejected: (peer, reason) => ({ kind: 'rejected', peer, reason }),
           },
         ],
-        publishers: [{ bind: [subscribe].flat(), port: { highWaterMark: subscriberQueueMax, lingerMs } }],
+        publishers: [
+          { bind: [subscribe].flat(), port: { highWaterMark: subscriberQueueMax, lingerMs }, hears: 'serve' },
+        ],
         drain: { kind: 'drain' },
         perform: this.#perform,
         ...serverCurve(settings.curve),
+        access: settings.access && new Access(settings.access),
+        onAccess: (access) => ({ kind: 'access', access }),
         onRefused: (refusal) => {
           this.#events.emit('refused', refusal);
         },
@@ -117,6 +123,14 @@ export class EmqpPubSub {
     return this.#events.on(event, listener);
   }
 
+  /**
+   * Puts other rules in force at once, also for those who have subscribed: rule 34. Throws `OPTIONS_INVALID`, and the old ones
+   * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
+   */
+  setAccess(rules: AccessRules): void {
+    this.#host.setAccess(compileAccess('EmqpPubSub', rules));
+  }
+
   /** Totals so far. */
   stats(): EmqpPubSubStats & RefusalCounts {
     return { ...this.#engine.stats(), ...this.#host.refusals };
@@ -125,7 +139,7 @@ export class EmqpPubSub {
   readonly #perform = (effect: EmqpPubSubEffect): void => {
     switch (effect.kind) {
       case 'publish':
-        this.#host.publish(0, encodeEmqp(effect.command));
+        this.#host.publish(0, encodeEmqp(effect.command), latin1(effect.command.topic));
         break;
       case 'note':
         this.#events.emit('note', effect);

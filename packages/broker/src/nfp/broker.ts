@@ -194,7 +194,7 @@ export class NfpBroker {
         this.#send(effect.peer, encodeNfp(effect.command));
         break;
       case 'publish':
-        this.#host.publish(0, encodeNfpPublishedEvent(effect.event));
+        this.#host.publish(0, encodeNfpPublishedEvent(effect.event), effect.event.service);
         break;
       case 'file-request':
         void this.#read(effect.id, effect.request);
@@ -242,7 +242,7 @@ function socketPlans(settings: NfpBrokerSettings): SocketPlan<NfpBrokerEvent>[] 
 
 function publisherPlans({ publish, subscriberQueueMax, lingerMs }: NfpBrokerSettings): PublisherPlan[] {
   if (publish === undefined) return [];
-  return [{ bind: [publish].flat(), port: { highWaterMark: subscriberQueueMax, lingerMs } }];
+  return [{ bind: [publish].flat(), port: { highWaterMark: subscriberQueueMax, lingerMs }, hears: 'request' }];
 }
 
 function socketPlan(settings: NfpBrokerSettings, endpoint: string | readonly string[]): SocketPlan<NfpBrokerEvent> {

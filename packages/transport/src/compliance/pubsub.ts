@@ -69,6 +69,24 @@ const DELIVERY: readonly PubSubCase[] = [
     },
   },
   {
+    name: 'keeps from a subscriber what it may not hear',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['a']);
+      await rig.known(publisher, reader, 'a');
+      let asked = 0;
+      const say = (may: boolean) => () => {
+        asked++;
+        return may;
+      };
+      publisher.port.publish(framesOf('a|1'), say(true));
+      publisher.port.publish(framesOf('a|2'), say(false));
+      equal(asked, 2, 'questions');
+      await rig.flushed(publisher, reader, 'a');
+      equal(reader.texts, ['a|1', 'a|end'], 'messages');
+    },
+  },
+  {
     name: 'delivers to every subscriber what it asked for',
     async run(rig) {
       const publisher = await rig.publisher();

@@ -3,7 +3,7 @@ import { assertFrames } from '../limits.js';
 import { resolvePortOptions } from '../port-options.js';
 import type { ResolvedPortOptions } from '../port-options.js';
 import { ROUTER_PEER } from '../port.js';
-import type { CurveOptions, HandshakeRefusal, PortOptions, PublisherListener, PublisherPort } from '../port.js';
+import type { CurveOptions, HandshakeRefusal, Peer, PortOptions, PublisherListener, PublisherPort } from '../port.js';
 import type { ConnectionEnd } from './connection.js';
 import { checkEndpoint } from './endpoint.js';
 import type { BoundSide, Farewell, Hub } from './port.js';
@@ -67,7 +67,7 @@ export class VirtualPublisher implements PublisherPort, BoundSide, ProcessResour
     this.wake();
   }
 
-  publish(frames: readonly Uint8Array[]): void {
+  publish(frames: readonly Uint8Array[], mayHear?: (peer: Peer) => boolean): void {
     if (this.#listener === undefined) throw new Error('publish: the port was not started');
     assertFrames(frames);
     if (this.process.state === 'dead' || this.#closing !== undefined) return;
@@ -81,7 +81,8 @@ export class VirtualPublisher implements PublisherPort, BoundSide, ProcessResour
       frames,
     });
     for (const [end, subscriptions] of this.#subscribers) {
-      if (!subscriptions.fit(frames) || end.send(frames)) continue;
+      if (!subscriptions.fit(frames) || mayHear?.(end.identified(ROUTER_PEER)) === false) continue;
+      if (end.send(frames)) continue;
       const between = [end.connection.across(end).owner.process.name, process.name] as const;
       this.hub.record({ kind: 'lost', messages: 1, between });
     }

@@ -3,7 +3,7 @@ import type { Clock } from '@proj/heartbeat';
 import type { Publisher } from 'zeromq';
 import { ProjError } from '../errors.js';
 import { assertFrames } from '../limits.js';
-import type { PublisherListener, PublisherPort } from '../port.js';
+import type { Peer, PublisherListener, PublisherPort } from '../port.js';
 import type { ResolvedPortOptions } from '../port-options.js';
 import type { CurveGuard } from './curve-guard.js';
 import { Endpoints } from './endpoints.js';
@@ -50,10 +50,11 @@ export class ZmqPublisher implements PublisherPort {
     if (this.#live) this.#guard?.start(listener);
   }
 
-  publish(frames: readonly Uint8Array[]): void {
+  publish(frames: readonly Uint8Array[], mayHear?: (peer: Pick<Peer, 'publicKey'>) => boolean): void {
     if (this.#listener === undefined) throw new Error('publish: the port was not started');
     assertFrames(frames);
-    if (!this.#live) return;
+    // libzmq does not tell whose subscription is whose.
+    if (!this.#live || mayHear?.({}) === false) return;
     try {
       this.#socket.send(frames as Uint8Array[]).catch(this.#onFailed);
     } catch (error) {
