@@ -77,8 +77,9 @@ async function serveJobs(
       resolve();
     });
   });
-  await manager.start();
-  log.info({ endpoints: settings.connect ?? EMQP_ENDPOINTS, queues: settings.queues }, 'listening');
+  // Handlers may take for ever to load.
+  await Promise.race([manager.start(), untilStopped(stop)]);
+  if (!stop.aborted) log.info({ endpoints: settings.connect ?? EMQP_ENDPOINTS, queues: settings.queues }, 'listening');
   const logStats = () => {
     log.debug(manager.stats(), 'stats');
   };

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Programs } from '@proj/appkit/testing';
@@ -66,6 +66,22 @@ it('finishes its job on SIGTERM, and ends with 0', async () => {
   worker.kill('SIGTERM');
   expect(await result).toBe(1);
   expect(await worker.exit).toMatchObject({ code: 0, signal: null, stderr: '' });
+});
+
+it('ends with 0 on SIGTERM although its handlers never load', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'proj-jobs-'));
+  const [handlers, loading] = [join(folder, 'slow.mjs'), join(folder, 'loading')];
+  writeFileSync(
+    handlers,
+    `import { writeFileSync } from 'node:fs';
+    writeFileSync(${JSON.stringify(loading)}, '');
+    await new Promise(() => setInterval(() => {}, 1000));`,
+  );
+  const worker = programs.start('worker', ['--protocol', 'emqp', '--handler', handlers]);
+  while (!existsSync(loading)) await new Promise((resolve) => setTimeout(resolve, 10));
+  worker.kill('SIGTERM');
+  expect(await worker.exit).toMatchObject({ code: 0, signal: null, stderr: '' });
+  rmSync(folder, { recursive: true });
 });
 
 it.each([
