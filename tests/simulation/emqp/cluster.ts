@@ -106,7 +106,6 @@ export class Cluster {
       this.schedules.begin();
     });
     this.#planner.settle();
-    this.simulation.note('calm begins');
   }
 
   /** Fails the simulation unless the broker comes to list exactly who lives, every slot free. */

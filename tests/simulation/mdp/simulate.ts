@@ -1,21 +1,10 @@
-/** One seed, from start to leak check: a phase of faults, healing, a time of calm, and the final accounts. */
-import { Faults } from '../kit/faults.js';
-import { closeAndCheckLeaks } from '../kit/leaks.js';
+/** One seed, from start to leak check. */
+import { runCourse } from '../kit/course.js';
+import type { CourseSummary } from '../kit/course.js';
 import { Cluster } from './cluster.js';
 
-const FAULTS_MS = 20_000;
-/** Longer than any timeout, expiry and back-off that a fault leaves behind, and ZMTP's own notice of silence. */
-const SETTLE_MS = 9000;
-const CALM_MS = 8000;
-/** By then every call has its answer, the resent ones and streams that ended in silence included. */
-const PATIENCE_MS = 60_000;
-
 /** What one run was like. */
-export interface Summary {
-  /** Equal for two runs that were equal event by event. */
-  readonly hash: string;
-  readonly events: number;
-  readonly faults: number;
+export interface Summary extends CourseSummary {
   readonly calls: number;
   readonly answered: number;
 }
@@ -23,36 +12,29 @@ export interface Summary {
 /** Runs a seed; throws `SimulationFailure` when anything is wrong. */
 export async function simulateMdp(seed: number): Promise<Summary> {
   const cluster = new Cluster(seed);
-  const { simulation, workload, plan } = cluster;
-  for (const host of simulation.hosts) host.start();
-  await simulation.run(1000);
-
+  const { simulation, workload, plan, calm, clients } = cluster;
   const victims = plan.faults === 'workers' ? cluster.workers : simulation.hosts;
-  const faults = new Faults(simulation, {
-    hosts: victims,
-    // A client ends with the run, and not before.
-    restarts: victims.filter((host) => !cluster.clients.includes(host)),
+  const summary = await runCourse({
+    simulation,
+    workload,
+    victims,
+    lasting: clients,
     links: cluster.links(victims),
     meanGapMs: plan.meanGapMs,
-    longestMs: 3000,
+    // Also longer than ZMTP's own notice of silence.
+    settleMs: 9000,
+    calmMs: 8000,
+    // Resent calls, and streams that ended in silence, take their time.
+    patienceMs: 60_000,
+    beginCalm: () => {
+      workload.calm = true;
+      calm.begin();
+    },
+    accounts: async () => {
+      if (plan.faults === 'workers') workload.requireAnswers();
+      await cluster.checkTable();
+      calm.end();
+    },
   });
-  await simulation.run(FAULTS_MS);
-  faults.heal();
-  await simulation.run(SETTLE_MS);
-
-  workload.calm = true;
-  cluster.calm.begin();
-  simulation.note('calm begins');
-  await simulation.run(CALM_MS);
-  workload.stop();
-  await simulation.runUntil(
-    () => workload.open.length === 0,
-    PATIENCE_MS,
-    () => `answered: ${workload.open.map(({ id }) => id).join(', ')}`,
-  );
-  if (plan.faults === 'workers') workload.requireAnswers();
-  await cluster.checkTable();
-  cluster.calm.end();
-  await closeAndCheckLeaks(simulation);
-  return { ...workload.totals, hash: simulation.trace.hash, events: simulation.trace.count, faults: faults.count };
+  return { ...workload.totals, ...summary };
 }

@@ -49,8 +49,10 @@ export class Workload {
   }
 
   /** Calls of processes that still live, not yet answered. */
-  get open(): Call[] {
-    return this.calls.filter((call) => call.outcome === 'open' && call.transport.state !== 'dead');
+  get open(): string[] {
+    return this.calls
+      .filter(({ outcome, transport }) => outcome === 'open' && transport.state !== 'dead')
+      .map(({ id }) => id);
   }
 
   /** Numbers for the summary of a run. */
