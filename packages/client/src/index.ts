@@ -56,6 +56,7 @@ export type {
   NfpPostOptions,
   NfpWorkersCallOptions,
 } from './nfp/options.js';
+export type { NfpRow } from './nfp/questions.js';
 export { nfpResultsOrThrow } from './nfp/results.js';
 export type { NfpJobResult, NfpJobResults, NfpWorkerAnswer } from './nfp/results.js';
 export { NfpClientSession } from './nfp/session.js';

@@ -115,6 +115,7 @@ export class Calls {
       jobs.assign(job, worker);
     this.#dispatched(job.poster, job, workers);
     const { service, uuid } = job;
+    if (job.worker === undefined) job.target = '';
     this.#send(job.poster, { command: 'post', service, uuid, body }, target, workers);
   }
 
@@ -125,7 +126,7 @@ export class Calls {
     const job = jobs.find(uuid);
     // Rule 17: how it was called decides how the answer is framed.
     const isNews = command === 'mmi' || service === WORKER_MMI;
-    if (isNews && job?.waitingAt === undefined) jobs.add(peer, call);
+    if (isNews && job?.waitingAt === undefined) jobs.add(peer, { ...call, target: '' });
     else if (job !== undefined) jobs.touch(job, peer);
     // Rule 13: nobody wants to have it done any more.
     if (command === 'delete' && job?.worker !== undefined && workers.includes(job.worker)) jobs.settle(job);

@@ -16,7 +16,8 @@ export class Job {
   /** As the client named it. */
   readonly service: string;
   readonly command: NfpCall;
-  readonly target: string;
+  /** The same; empty once the broker has no use for it, as it may be long. */
+  target: string;
   /** Who gets events, and what the broker has to say unasked. */
   poster: Peer;
   /** Who gets responses that name no client: whoever asked last. */
@@ -111,7 +112,7 @@ export class Jobs {
 
   /** Keeps the body if the budget allows, and tells whether it does. */
   keep(job: Job, body: NfpBody): boolean {
-    const cost = requestCost(body);
+    const cost = requestCost(body) + job.target.length;
     if (!this.#bytes.take(cost)) return false;
     job.body = body;
     job.cost = cost;

@@ -14,11 +14,19 @@ export type NfpSaid =
   | { readonly by: 'nobody'; readonly value: unknown };
 
 /** Longest body that is read as JSON: a frame cannot be longer. */
-export const JSON_MAX_BYTES = 134_217_728;
+const JSON_MAX_BYTES = 134_217_728;
 
-/** Reads a body of at most `maxBytes`. */
-export function readSaid(body: NfpBody, maxBytes: number): NfpSaid {
-  const value = decodeNfpJson(body, maxBytes);
+/** Most values in it: some gigabyte. What has more is bytes to whoever asked. */
+const JSON_MAX_VALUES = 10_000_000;
+
+/** The JSON in a body, as large as it may be; `undefined` for none. */
+export function readJson(body: NfpBody): unknown {
+  return decodeNfpJson(body, JSON_MAX_BYTES, JSON_MAX_VALUES);
+}
+
+/** Reads a body. */
+export function readSaid(body: NfpBody): NfpSaid {
+  const value = readJson(body);
   if (!isRecord(value)) return { by: 'nobody', value };
   if (isDispatch(value)) return { by: 'broker', dispatch: value };
   const { worker } = value;

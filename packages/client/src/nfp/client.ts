@@ -3,7 +3,6 @@ import { encodeNfpJson } from '@proj/frames/nfp';
 import type { Timer } from '@proj/heartbeat';
 import { Emitter, parseOptions, ProjError } from '@proj/transport';
 import type { HandshakeRefusal, Transport } from '@proj/transport';
-import { isRecord } from './answers.js';
 import { encodeBody } from './bodies.js';
 import { failure, subjectOf } from './failure.js';
 import { fetchFile, listFiles } from './file-transfer.js';
@@ -16,7 +15,6 @@ import type { NfpJob } from './job.js';
 import { OpenJobs } from './open-jobs.js';
 import {
   nfpAskOptions,
-  nfpCallOptions,
   nfpClientOptions,
   nfpFetchOptions,
   nfpListOptions,
@@ -36,14 +34,14 @@ import type {
   NfpWorkersCallOptions,
 } from './options.js';
 import { Questions } from './questions.js';
-import type { Asker } from './questions.js';
+import type { Asker, NfpRow } from './questions.js';
 import { resultsOf } from './results.js';
 import type { NfpJobResults, NfpWorkerAnswer } from './results.js';
 import { NfpRunner } from './runner.js';
 import type { NfpNews } from './runner.js';
 import { NfpClientSession } from './session.js';
 import type { NfpClientNote, NfpClientStats } from './session-events.js';
-import { BROKER_SERVICE, checkHasJobs, FILES_SERVICE, INVENTORY_SERVICE } from './services.js';
+import { BROKER_SERVICE, FILES_SERVICE, insteadOfJobs, INVENTORY_SERVICE } from './services.js';
 
 /** Events of an {@link NfpClient}. */
 export interface NfpClientEvents {
@@ -142,7 +140,9 @@ export class NfpClient {
   async post(service: string, task: string, options: NfpPostOptions = {}): Promise<NfpJob> {
     const own = parseOptions('NfpClient post', nfpPostOptions, options);
     parseOptions('NfpClient service', nfpName, service);
-    checkHasJobs(service);
+    const instead = insteadOfJobs(service);
+    if (instead !== undefined)
+      throw new ProjError('OPTIONS_INVALID', `NfpClient post: service "${service}" has no jobs: call ${instead}`);
     const { kwargs, args, signal, uuid } = own;
     const body = encodeBody(subjectOf(service, task), { task, kwargs, args }, this.#settings.maxMessageBytes);
     await this.#ready(signal);
@@ -172,12 +172,12 @@ export class NfpClient {
   /** What the broker's inventory says of a worker; `null` when it says nothing. `REJECTED`: the broker has no inventory. */
   inventory(name: string, options: NfpCallOptions = {}): Promise<unknown> {
     const { kwargs, ...own } = options;
-    return this.#askBroker(INVENTORY_SERVICE, 'get_inventory', { ...own, kwargs: { ...kwargs, name } });
+    return this.#questions.askBroker(INVENTORY_SERVICE, 'get_inventory', { ...own, kwargs: { ...kwargs, name } });
   }
 
   /** A task of the broker's own: `show_broker`, or whatever else it knows. What it does not know it answers with a text. */
   mmi(task: string, options: NfpCallOptions = {}): Promise<unknown> {
-    return this.#askBroker(BROKER_SERVICE, task, options);
+    return this.#questions.askBroker(BROKER_SERVICE, task, options);
   }
 
   /** Endpoint, keepalives and numbers of the broker. */
@@ -186,18 +186,18 @@ export class NfpClient {
   }
 
   /** Registered workers, of all services or, with `kwargs: { service }`, of one. */
-  async showWorkers(options: NfpCallOptions = {}): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    return this.#show('show_workers', options);
+  showWorkers(options: NfpCallOptions = {}): Promise<readonly NfpRow[]> {
+    return this.#questions.list('show_workers', options);
   }
 
   /** Clients the broker remembers. Brokers of NORFAB do not know this task: `PROTOCOL_REMOTE`. */
-  async showClients(options: NfpCallOptions = {}): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    return this.#show('show_clients', options);
+  showClients(options: NfpCallOptions = {}): Promise<readonly NfpRow[]> {
+    return this.#questions.list('show_clients', options);
   }
 
   /** Services and how many workers they have. Brokers of NORFAB do not know this task: `PROTOCOL_REMOTE`. */
-  async showServices(options: NfpCallOptions = {}): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    return this.#show('show_services', options);
+  showServices(options: NfpCallOptions = {}): Promise<readonly NfpRow[]> {
+    return this.#questions.list('show_services', options);
   }
 
   /** A task of the workers' own management, of all workers or of some; NORFAB's have none, and the call times out. */
@@ -283,19 +283,6 @@ export class NfpClient {
     parseOptions('NfpClient uuid', nfpName, uuid);
     await this.#ready(own.signal);
     return resultsOf(await this.#questions.askAbout(command, uuid, await this.#book?.find(uuid), own));
-  }
-
-  async #show(task: string, options: NfpCallOptions): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const rows = await this.mmi(task, options);
-    if (!Array.isArray(rows) || !rows.every(isRecord))
-      throw new ProjError('PROTOCOL_REMOTE', `${task}: the answer is no list: ${JSON.stringify(rows)}`);
-    // An empty list is one row without a name.
-    return rows.filter(({ name }) => name !== '');
-  }
-
-  #askBroker(service: string, task: string, options: NfpCallOptions): Promise<unknown> {
-    const { kwargs, args, ...limits } = parseOptions(`NfpClient ${task}`, nfpCallOptions, options);
-    return this.#questions.askJson(service, { task, kwargs, args }, limits);
   }
 
   readonly #files: FileClient = {

@@ -25,10 +25,12 @@ export function failure(
 }
 
 function explain(code: NfpClientFailure, settings: NfpClientSettings, cause: unknown): string {
-  const { endpoints, openMax, openMaxBytes } = settings;
+  const { endpoints, openMax, openMaxBytes, curve } = settings;
+  // A server with CURVE has no word for a client without.
+  const orKey = curve === undefined ? ', and does it take clients without a key' : '';
   switch (code) {
     case 'TIMEOUT':
-      return `nothing was heard in time (${endpoints.join(', ')}); is a broker there?`;
+      return `nothing was heard in time (${endpoints.join(', ')}); is a broker there${orKey}?`;
     case 'QUEUE_FULL':
       return `${openMax} calls or ${openMaxBytes} bytes are open, or the transport has no room; await some, or raise openMax`;
     case 'PEER_LOST':

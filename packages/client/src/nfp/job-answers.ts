@@ -1,7 +1,6 @@
 /** NFP client: what answers mean for a job: who has it, who is done with it, when it is over. Client rules 3 and 4 of docs/protocols/nfp.md. */
 import type { NfpClientAnswer, NfpDispatch } from '@proj/frames/nfp';
-import { decodeNfpJson } from '@proj/frames/nfp';
-import { errorsOf, isRecord, isTurn, JSON_MAX_BYTES } from './answers.js';
+import { errorsOf, isRecord, isTurn, readJson } from './answers.js';
 import type { NfpSaid } from './answers.js';
 import type { Calls } from './calls.js';
 import type { Link } from './link.js';
@@ -37,7 +36,7 @@ export class JobAnswers<Ticket> {
       return;
     }
     this.#output.counts.events++;
-    const value = decodeNfpJson(body, JSON_MAX_BYTES);
+    const value = readJson(body);
     this.#output.push({ kind: 'event', ticket, body, value });
     if (job.phase === 'posting' || !isTurn(value)) return;
     const worker = isRecord(value) ? value['worker'] : undefined;

@@ -1,6 +1,6 @@
 /** NFP client: what answers mean for a question: who is to answer, and who has. Client rule 6 of docs/protocols/nfp.md. */
 import type { NfpClientAnswer, NfpClientCall } from '@proj/frames/nfp';
-import { errorsOf, isRecord, JSON_MAX_BYTES, readSaid } from './answers.js';
+import { errorsOf, isRecord, readSaid } from './answers.js';
 import type { NfpSaid } from './answers.js';
 import type { OpenOrders } from './open-orders.js';
 import type { Question } from './orders.js';
@@ -23,7 +23,7 @@ export class QuestionAnswers<Ticket> {
   /** An answer to a question for the broker: the first one is all. */
   fromBroker(question: Question<Ticket>, { status, body }: NfpClientAnswer): void {
     if (status === 202 || status === 300) return;
-    if (status === 400) this.#orders.fail(question, 'REJECTED', errorsOf(readSaid(body, JSON_MAX_BYTES), body));
+    if (status === 400) this.#orders.fail(question, 'REJECTED', errorsOf(readSaid(body), body));
     else this.#answered(question, { worker: undefined, status, body, value: undefined });
   }
 

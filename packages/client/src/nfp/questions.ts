@@ -1,15 +1,20 @@
 /** NFP client: what the broker and workers are asked besides jobs, and who waits for the answers. Rule 6 of docs/protocols/nfp.md. */
-import { ProjError } from '@proj/transport';
+import { parseOptions, ProjError } from '@proj/transport';
 import { onAbort } from '../on-abort.js';
+import { isRecord } from './answers.js';
 import { encodeBody, parseAnswer, questionOf } from './bodies.js';
 import type { TaskCall } from './bodies.js';
 import { failure, subjectOf } from './failure.js';
 import type { CallLimits } from './file-transfer.js';
-import type { NfpAskSettings, NfpClientSettings, NfpWorkersCallSettings } from './options.js';
+import { nfpCallOptions } from './options.js';
+import type { NfpAskSettings, NfpCallOptions, NfpClientSettings, NfpWorkersCallSettings } from './options.js';
 import type { NfpWorkerAnswer } from './results.js';
 import type { NfpNews } from './runner.js';
-import { WORKER_SERVICE } from './services.js';
+import { BROKER_SERVICE, WORKER_SERVICE } from './services.js';
 import type { NfpClientEvent, NfpQuestion, NfpReply } from './session-events.js';
+
+/** A row of a list of the broker's, by its own column names. */
+export type NfpRow = Readonly<Record<string, unknown>>;
 
 /** Who asked a question. */
 export interface Asker {
@@ -40,6 +45,21 @@ export class Questions {
   constructor(settings: NfpClientSettings, host: QuestionsHost) {
     this.#settings = settings;
     this.#host = host;
+  }
+
+  /** A call of a service of the broker as its caller wants it; the JSON of the answer. Rejects with `OPTIONS_INVALID`, too. */
+  async askBroker(service: string, task: string, options: NfpCallOptions): Promise<unknown> {
+    const { kwargs, args, ...limits } = parseOptions(`NfpClient ${task}`, nfpCallOptions, options);
+    return this.askJson(service, { task, kwargs, args }, limits);
+  }
+
+  /** The rows of a list of the broker's management. Rejects with `PROTOCOL_REMOTE` where the broker has no such list. */
+  async list(task: string, options: NfpCallOptions): Promise<readonly NfpRow[]> {
+    const rows = await this.askBroker(BROKER_SERVICE, task, options);
+    if (!Array.isArray(rows) || !rows.every(isRecord))
+      throw new ProjError('PROTOCOL_REMOTE', `${task}: the answer is no list: ${JSON.stringify(rows)}`);
+    // An empty list is one row without a name.
+    return rows.filter(({ name }) => name !== '');
   }
 
   /** A call of a service of the broker; the JSON of the answer. */

@@ -1,5 +1,4 @@
 /** NFP client: services that answer at once and have no jobs. Rules 17, 20 and 21 of docs/protocols/nfp.md. */
-import { ProjError } from '@proj/transport';
 
 /** Management of the broker. */
 export const BROKER_SERVICE = 'mmi.service.broker';
@@ -20,9 +19,7 @@ const INSTEAD = new Map([
   [FILES_SERVICE, 'fetchFile() or listFiles()'],
 ]);
 
-/** Throws `OPTIONS_INVALID` for a service of which a job would never hear: it answers, and nobody accepts. */
-export function checkHasJobs(service: string): void {
-  const instead = INSTEAD.get(service);
-  if (instead !== undefined)
-    throw new ProjError('OPTIONS_INVALID', `NfpClient post: service "${service}" has no jobs: call ${instead}`);
+/** What to call instead of giving a job to a service that has none: it answers, and nobody accepts. `undefined` for services of workers. */
+export function insteadOfJobs(service: string): string | undefined {
+  return INSTEAD.get(service);
 }

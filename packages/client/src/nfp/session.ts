@@ -1,7 +1,7 @@
 /** NFP client, the engine: jobs are posted, asked about until all their workers have said the last word, and end once. Section "Client" of docs/protocols/nfp.md. */
 import type { NfpClientAnswer, NfpToClient } from '@proj/frames/nfp';
 import type { Engine, TimerEvent } from '@proj/transport';
-import { JSON_MAX_BYTES, readSaid } from './answers.js';
+import { readSaid } from './answers.js';
 import { Calls } from './calls.js';
 import { JobAnswers } from './job-answers.js';
 import { Link } from './link.js';
@@ -205,7 +205,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     }
     if (question?.order.from === 'broker') this.#questionAnswers.fromBroker(question, message);
     if (job === undefined && question?.order.from !== 'workers') return;
-    const said = readSaid(message.body, JSON_MAX_BYTES);
+    const said = readSaid(message.body);
     if (question?.order.from === 'workers') this.#questionAnswers.fromWorkers(question, message, said);
     if (job !== undefined) this.#jobAnswers.answer(job, message, said, now);
   }

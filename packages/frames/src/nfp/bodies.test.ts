@@ -1,4 +1,5 @@
 import { framesOf } from '@proj/testkit';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeNfpDispatch, decodeNfpJson, decodeNfpOpenInfo, decodeNfpTask, encodeNfpJson } from './index.js';
 
@@ -20,6 +21,34 @@ describe('JSON', () => {
     ['endless nesting that never closes', framesOf('['.repeat(65_000))],
   ])('%s is none', (_, body) => {
     expect(decodeNfpJson(body)).toBeUndefined();
+  });
+
+  test.each([
+    ['[1,2,3]', 3],
+    ['{"a":{"b":[]}}', 5],
+    ['["a,b:[{","c"]', 2],
+    [String.raw`["\",[","\\",1]`, 3],
+    [String.raw`["\\\"]", "\n"]`, 2],
+    ['123456', 0],
+  ])('%s has %i values to be made, and is none where fewer may be', (text, values) => {
+    expect(decodeNfpJson(framesOf(text), undefined, values)).toEqual(JSON.parse(text));
+    if (values > 0) expect(decodeNfpJson(framesOf(text), undefined, values - 1)).toBeUndefined();
+  });
+
+  test('of any value is counted as a reader without haste would', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = JSON.stringify(value);
+        const count = text.replace(/"(?:\\.|[^"\\])*"/g, '').match(/[,:[{]/g)?.length ?? 0;
+        expect(decodeNfpJson(framesOf(text), undefined, count)).toEqual(JSON.parse(text));
+        if (count > 0) expect(decodeNfpJson(framesOf(text), undefined, count - 1)).toBeUndefined();
+      }),
+    );
+  });
+
+  test('that does not end is none', () => {
+    expect(decodeNfpJson(framesOf('["abc'), undefined, 1)).toBeUndefined();
+    expect(decodeNfpJson(framesOf(String.raw`["abc\"`), undefined, 1)).toBeUndefined();
   });
 
   test('refuses what it has no word for', () => {

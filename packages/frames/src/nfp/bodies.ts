@@ -12,6 +12,12 @@ const JSON_MAX_BYTES = 65_536;
 /** Longest answer of a broker, in bytes: it may list every worker there is. */
 const DISPATCH_MAX_BYTES = 67_108_864;
 
+/**
+ * Most values, in what JSON writes between and around them, that are made out of a body unless somebody wants more: a million empty objects cost half a
+ * second and a hundred megabytes, and fit into three.
+ */
+const VALUES_MAX = 1_000_000;
+
 /** A call by name, to a worker or to a service of the broker. */
 export interface NfpTask {
   readonly task: string;
@@ -52,10 +58,14 @@ export function encodeNfpJson(value: unknown): Uint8Array[] {
   return [writeUtf8(text)];
 }
 
-/** The JSON value in a body of one frame; `undefined` when there is none, or it is longer than `maxBytes`, 64 KiB by default. Never throws. */
-export function decodeNfpJson(body: NfpBody, maxBytes = JSON_MAX_BYTES): unknown {
+/**
+ * The JSON value in a body of one frame; `undefined` when there is none, or it is longer than `maxBytes`, 64 KiB by default, or of more than `maxValues`
+ * commas, colons and opening brackets, a million by default. Never throws.
+ */
+export function decodeNfpJson(body: NfpBody, maxBytes = JSON_MAX_BYTES, maxValues = VALUES_MAX): unknown {
   const frame = body[0];
-  if (frame === undefined || body.length > 1 || frame.length > maxBytes) return undefined;
+  if (frame === undefined || body.length > 1 || frame.length > maxBytes || hasMoreValues(frame, maxValues))
+    return undefined;
   const text = readUtf8(frame);
   if (text === undefined) return undefined;
   try {
@@ -93,6 +103,35 @@ export function decodeNfpOpenInfo(body: NfpBody): NfpOpenInfo | undefined {
   if (typeof name !== 'string' || typeof version !== 'string') return undefined;
   if (typeof interval !== 'number' || typeof multiplier !== 'number') return undefined;
   return { name, version, keepalive: { interval, multiplier } };
+}
+
+/** A value takes a byte at least, so that only what is long has to be looked at, and long texts are passed over. */
+function hasMoreValues(json: Uint8Array, max: number): boolean {
+  if (json.length <= max) return false;
+  let count = 0;
+  for (let at = 0; at < json.length; at++) {
+    switch (json[at]) {
+      case 0x22:
+        at = endOfText(json, at);
+        break;
+      case 0x2c:
+      case 0x3a:
+      case 0x5b:
+      case 0x7b:
+        if (++count > max) return true;
+    }
+  }
+  return false;
+}
+
+/** Where the quote is that ends the text which begins with the one at `start`: it has an even number of backslashes before it. */
+function endOfText(json: Uint8Array, start: number): number {
+  for (let at = json.indexOf(0x22, start + 1); at !== -1; at = json.indexOf(0x22, at + 1)) {
+    let before = at;
+    while (json[before - 1] === 0x5c) before--;
+    if ((at - before) % 2 === 0) return at;
+  }
+  return json.length;
 }
 
 const STATUSES = new Set<unknown>(['DISPATCHED', 'PENDING', 'CANCELLED', 'FAILED']);

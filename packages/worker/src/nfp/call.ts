@@ -17,7 +17,7 @@ export interface NfpCallBody {
 /** The call in a body of one frame, or what is wrong with it, for people. Never throws. */
 export function readCall(body: NfpBody, maxBytes: number): NfpCallBody | string {
   const value = decodeNfpJson(body, maxBytes);
-  if (!isObject(value)) return 'body is not a JSON object';
+  if (!isObject(value)) return 'body is not a JSON object, or too large a one';
   const { task, kwargs = {}, args = [], timeout = TIMEOUT_S } = value;
   if (typeof task !== 'string' || task === '') return 'task is not a text';
   if (!isObject(kwargs)) return 'kwargs is not an object';

@@ -1,4 +1,5 @@
 /** NFP worker: calls about jobs, as the broker brings them. Worker rules 4 to 8 of docs/protocols/nfp.md. */
+import { totalBytes } from '@proj/frames';
 import type { Answers } from './answers.js';
 import { addressOf } from './answers.js';
 import { canonicalCall, readCall } from './call.js';
@@ -15,8 +16,9 @@ import type { ResultReads } from './result-reads.js';
 import type { Retention } from './retention.js';
 import type { NfpWorkerSessionOptions } from './session-options.js';
 
-/** Calls about a job that may wait for a change of it to be durable. */
+/** Calls about a job that may wait for a change of it to be durable; bytes of all that wait, besides the first. */
 const PARKED_MAX = 16;
+const PARKED_MAX_BYTES = 67_108_864;
 
 /** What {@link Calls} work with. */
 export interface CallsParts {
@@ -37,6 +39,7 @@ export interface CallsParts {
 /** Answers each call, at once or when what it asks for is durable. */
 export class Calls {
   readonly #parts: CallsParts;
+  #parkedBytes = 0;
 
   constructor(parts: CallsParts) {
     this.#parts = parts;
@@ -67,13 +70,17 @@ export class Calls {
   unpark(job: NfpJob, now: number): void {
     const calls = job.parked ?? [];
     job.parked = undefined;
+    for (const call of calls) this.#parkedBytes -= totalBytes(call.body);
     for (const call of calls) this.take(call, now);
   }
 
   #park(job: NfpJob, call: NfpIncomingCall): void {
     job.parked ??= [];
-    if (job.parked.length < PARKED_MAX) job.parked.push(call);
-    else if (call.command === 'put') this.#parts.output.drop('put');
+    const bytes = this.#parkedBytes + totalBytes(call.body);
+    if (job.parked.length < PARKED_MAX && (this.#parkedBytes === 0 || bytes <= PARKED_MAX_BYTES)) {
+      job.parked.push(call);
+      this.#parkedBytes = bytes;
+    } else if (call.command === 'put') this.#parts.output.drop('put');
     else this.#parts.answers.fail(call, 500, 'job is busy');
   }
 

@@ -83,7 +83,7 @@ export const nfpWorkerOptions = z
     minUptimeMs: workerFields.minUptimeMs,
     /** How long `drain()` waits for running tasks before it aborts them. 1 ms to a day; default 10,000. */
     drainMs: workerFields.drainMs,
-    /** PUTs that may wait for one running task; more are dropped. 1 to 10,000; default 64. */
+    /** PUTs that may wait for one running task, besides a bound of 16 MiB; more are dropped. 1 to 10,000; default 64. */
     putQueueMax: z.int().min(1).max(10_000).default(64),
     /** Largest message, in frames, sent or received. 8 to 65,536; default 64. */
     maxMessageFrames: z.int().min(8).max(65_536).default(64),

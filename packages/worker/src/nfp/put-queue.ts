@@ -1,5 +1,9 @@
 /** What a client sends to a running task by PUT, as the task reads it: in order, bounded, over when the task is. */
+import { totalBytes } from '@proj/frames';
 import type { NfpPut } from './task.js';
+
+/** Bytes that may wait besides the first PUT. */
+const WAITING_MAX_BYTES = 16_777_216;
 
 type Reader = (result: IteratorResult<NfpPut, undefined>) => void;
 
@@ -10,6 +14,7 @@ export class PutQueue implements AsyncIterableIterator<NfpPut, undefined> {
   readonly #max: number;
   readonly #waiting: NfpPut[] = [];
   readonly #readers: Reader[] = [];
+  #bytes = 0;
   #isOver = false;
 
   constructor(max: number) {
@@ -20,9 +25,15 @@ export class PutQueue implements AsyncIterableIterator<NfpPut, undefined> {
   push(put: NfpPut): boolean {
     if (this.#isOver) return false;
     const reader = this.#readers.shift();
-    if (reader !== undefined) reader({ done: false, value: put });
-    else if (this.#waiting.length < this.#max) this.#waiting.push(put);
-    else return false;
+    if (reader !== undefined) {
+      reader({ done: false, value: put });
+      return true;
+    }
+    const bytes = totalBytes(put.body);
+    const isFull = this.#waiting.length > 0 && this.#bytes + bytes > WAITING_MAX_BYTES;
+    if (isFull || this.#waiting.length >= this.#max) return false;
+    this.#waiting.push(put);
+    this.#bytes += bytes;
     return true;
   }
 
@@ -30,12 +41,16 @@ export class PutQueue implements AsyncIterableIterator<NfpPut, undefined> {
   end(): void {
     this.#isOver = true;
     this.#waiting.length = 0;
+    this.#bytes = 0;
     for (const reader of this.#readers.splice(0)) reader(OVER);
   }
 
   next(): Promise<IteratorResult<NfpPut, undefined>> {
     const value = this.#waiting.shift();
-    if (value !== undefined) return Promise.resolve({ done: false, value });
+    if (value !== undefined) {
+      this.#bytes -= totalBytes(value.body);
+      return Promise.resolve({ done: false, value });
+    }
     if (this.#isOver) return Promise.resolve(OVER);
     return new Promise((resolve) => this.#readers.push(resolve));
   }

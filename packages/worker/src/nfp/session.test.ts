@@ -127,6 +127,33 @@ describe('a job', () => {
     expect(new Rig({ dialect: 'legacy' }).start().post('u1').answers('u1')).toEqual(['202 ACCEPTED']);
   });
 
+  it('rule 4: what is asked about it meanwhile waits, sixteen calls at the most, and 64 MiB of all jobs besides the first', () => {
+    const rig = new Rig({ maxMessageBytes: 67_108_864 }).start();
+    rig.commits = false;
+    rig.post('u1').post('u2');
+    for (let n = 0; n < 17; n++) rig.say('get', 'u1');
+    expect(rig.answers('u1')).toEqual(['500 FAILED']);
+    const large = (bytes: number) => ({ task: 'add', args: ['x'.repeat(bytes)] });
+    rig.post('u2', large(40_000_000)).post('u2', large(30_000_000)).post('u2', large(20_000_000));
+    expect(rig.answers('u2')).toEqual(['500 FAILED']);
+    rig.commits = true;
+    rig.write(rig.all('commit')[0]!);
+    expect(rig.answers('u1')).toEqual(['500 FAILED', '201 ACCEPTED', ...Array<string>(16).fill('300 STARTED')]);
+    expect(rig.answers('u2').slice(1)).toEqual(['201 ACCEPTED', '400 FAILED', '400 FAILED']);
+    // All of it is free again.
+    rig.commits = false;
+    rig.post('u3').post('u3', large(60_000_000)).post('u3', large(1_000_000));
+    expect(rig.answers('u3')).toEqual([]);
+  });
+
+  it('rule 10: with more values than a million is none', () => {
+    const rig = new Rig({ maxMessageBytes: 67_108_864 }).start();
+    rig.say('post', 'u1', `{"task":"add","args":[${'[],'.repeat(600_000)}1]}`);
+    expect(rig.answers('u1')).toEqual(['500 FAILED']);
+    rig.say('post', 'u2', { task: 'add', args: [','.repeat(2_000_000)] });
+    expect(rig.answers('u2')).toEqual(['201 ACCEPTED']);
+  });
+
   it('rule 4: many are accepted with one commit', () => {
     const rig = new Rig({ maxPendingJobs: 100 }).start();
     rig.commits = false;
@@ -225,8 +252,8 @@ describe('a job', () => {
   });
 
   it.each([
-    ['no JSON', '{', 'body is not a JSON object'],
-    ['a list', '[]', 'body is not a JSON object'],
+    ['no JSON', '{', 'body is not a JSON object, or too large a one'],
+    ['a list', '[]', 'body is not a JSON object, or too large a one'],
     ['without task', '{}', 'task is not a text'],
     ['with kwargs that are a list', '{"task":"add","kwargs":[]}', 'kwargs is not an object'],
     ['with args that are an object', '{"task":"add","args":{}}', 'args is not an array'],
