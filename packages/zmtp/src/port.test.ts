@@ -411,6 +411,8 @@ describe('settings', () => {
     [{ reconnectMinMs: 1.5 }, 'reconnectMinMs = 1.5'],
     [{ reconnectMinMs: 200, reconnectMaxMs: 100 }, 'reconnectMaxMs = 100'],
     [{ connectionsMax: -1 }, 'connectionsMax = -1'],
+    [{ pollUs: -1 }, 'pollUs = -1'],
+    [{ pollUs: 10_001 }, 'pollUs = 10001: must be an integer from 0 to 10000'],
   ])('%j are refused', (options, text) => {
     expect(() => new ZmtpTransport(options)).toThrow(
       expect.objectContaining({ code: 'OPTIONS_INVALID', message: expect.stringContaining(text) as string }),

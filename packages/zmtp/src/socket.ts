@@ -251,6 +251,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
       this.world.onFailure(endpoint, { code: 'network', text: error.message });
     });
     this.#servers.push(server);
+    this.turns.serve();
     return endpointOf(server.address());
   }
 

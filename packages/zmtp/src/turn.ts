@@ -1,5 +1,6 @@
 /** The turns of the event loop: what is done once at the end of each, and how long one may last. */
 import { Fifo } from '@proj/transport/adapter';
+import type { Loop, Poller } from './poller.js';
 
 /** Something that writes at the end of a turn, and reads on in a later one. */
 export interface Turning {
@@ -15,6 +16,12 @@ export interface Flushing {
   onFlush(): void;
 }
 
+/** Node's. Its clock is not the one of the options: that may stand still. */
+export const EVENT_LOOP: Loop = {
+  now: () => performance.now(),
+  next: (callback) => void setImmediate(callback),
+};
+
 /** So long messages are delivered within a turn; then timers and other sockets are next. */
 const MS_PER_TURN = 2;
 
@@ -25,15 +32,24 @@ const MS_PER_TURN = 2;
  */
 export class Turns {
   readonly #now: () => number;
+  readonly #poller: Poller;
   #writers: Turning[] = [];
   #flushers: Flushing[] = [];
   readonly #readers = new Fifo<Turning>();
   #armed = false;
   #endsAt = Infinity;
+  /** What came in this turn: messages, at least of different connections. */
+  #came = 0;
 
-  /** The clock that all times here are of. */
-  constructor(now: () => number) {
+  /** The clock that all times here are of; and who looks for what comes next. */
+  constructor(now: () => number, poller: Poller) {
     this.#now = now;
+    this.#poller = poller;
+  }
+
+  /** Others connect to us: {@link Poller.serve}. */
+  serve(): void {
+    this.#poller.serve();
   }
 
   /** Calls `onWrite` at the end of this turn. Not to be asked twice for the same turn. */
@@ -63,6 +79,7 @@ export class Turns {
 
   /** True when messages have been delivered for long enough in this turn. The first question begins the count. */
   isOver(now: number): boolean {
+    if (this.#came++ === 0) this.#poller.onTurn();
     if (this.#endsAt !== Infinity) return now >= this.#endsAt;
     this.#endsAt = now + MS_PER_TURN;
     this.#arm();
@@ -85,6 +102,9 @@ export class Turns {
     const flushers = this.#flushers;
     this.#flushers = [];
     for (const flusher of flushers) flusher.onFlush();
+    const came = Math.max(this.#came, writers.length);
+    if (this.#came > 0) this.#poller.onTurnEnd(came);
+    this.#came = 0;
     this.#read();
   };
 

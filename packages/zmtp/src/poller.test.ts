@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { Poller } from './poller.js';
+
+const WINDOW_MS = 0.2;
+/** What a message takes when the core is awake, and what a core takes to wake. */
+const NEAR_MS = 0.05;
+const WAKING_MS = 0.03;
+/** A trial without, one with, and a term. */
+const ROUND = 64 + 64 + 1024;
+
+/** An event loop by hand: each look takes 2 us, and what is not looked for comes later by what waking takes. */
+class Machine {
+  now = 1000;
+  looks = 0;
+  armed: (() => void) | undefined;
+  readonly poller: Poller;
+
+  constructor(windowMs = WINDOW_MS) {
+    this.poller = new Poller(windowMs, {
+      now: () => this.now,
+      next: (callback) => {
+        if (this.armed !== undefined) throw new Error('armed twice');
+        this.armed = callback;
+      },
+    });
+  }
+
+  /** Lets the loop look until it does no more, or until then. */
+  look(until = Infinity): void {
+    while (this.armed !== undefined && this.now < until) {
+      const callback = this.armed;
+      this.armed = undefined;
+      this.now += 0.002;
+      this.looks++;
+      callback();
+    }
+  }
+
+  /** A turn with so many messages that come so long after the last one. */
+  turn(afterMs: number, wakingMs: number, count = 1): void {
+    const at = this.now + afterMs;
+    this.look(at);
+    this.now = Math.max(this.now, at) + (this.armed === undefined ? wakingMs : 0);
+    this.poller.onTurn();
+    this.poller.onTurnEnd(count);
+  }
+
+  turns(count: number, afterMs: number, wakingMs = WAKING_MS, messages = 1): void {
+    for (let index = 0; index < count; index++) this.turn(afterMs, wakingMs, messages);
+  }
+}
+
+function serving(windowMs?: number): Machine {
+  const machine = new Machine(windowMs);
+  machine.poller.serve();
+  return machine;
+}
+
+describe('a poller', () => {
+  it('looks after each lone message once that brings the next one sooner', () => {
+    const machine = serving();
+    machine.turns(65, NEAR_MS);
+    expect(machine.looks).toBe(0);
+    machine.turns(1000, NEAR_MS);
+    expect(machine.armed).toBeDefined();
+    const { now } = machine;
+    machine.turns(10, NEAR_MS);
+    expect(machine.now - now).toBeLessThan(10 * (NEAR_MS + 0.003));
+  });
+
+  it('looks no longer than its window when nothing comes', () => {
+    const machine = serving();
+    machine.turns(500, NEAR_MS);
+    const { now } = machine;
+    machine.look();
+    expect(machine.armed).toBeUndefined();
+    expect(machine.now - now).toBeGreaterThanOrEqual(WINDOW_MS);
+    expect(machine.now - now).toBeLessThan(WINDOW_MS + 0.003);
+  });
+
+  it('stops where cores are awake anyway', () => {
+    const machine = serving();
+    machine.turns(10 * ROUND, NEAR_MS, 0);
+    // Its trials alone: 64 of each round, of some 25 looks.
+    expect(machine.looks).toBeGreaterThan(0);
+    expect(machine.looks).toBeLessThan(10 * 64 * 30);
+  });
+
+  it('begins when waking has become dear, and ends when it is no more', () => {
+    const machine = serving();
+    machine.turns(ROUND, NEAR_MS, 0);
+    machine.turns(2 * ROUND, NEAR_MS);
+    const before = machine.looks;
+    machine.turns(ROUND, NEAR_MS);
+    expect(machine.looks - before).toBeGreaterThan((ROUND - 64) * 20);
+    machine.turns(2 * ROUND, NEAR_MS, 0);
+    const after = machine.looks;
+    machine.turns(ROUND, NEAR_MS, 0);
+    expect(machine.looks - after).toBeLessThan(64 * 30);
+  });
+
+  it('does not even try where messages come later than it would look', () => {
+    const machine = serving();
+    machine.turns(5 * ROUND, 1);
+    expect(machine.looks).toBe(0);
+  });
+
+  it('does not try where every other message comes too late', () => {
+    const machine = serving();
+    for (let index = 0; index < 3 * ROUND; index++) machine.turn(index % 2 === 0 ? NEAR_MS : 5, WAKING_MS);
+    expect(machine.looks).toBe(0);
+  });
+
+  it('ends when messages have become rare, after one trial at most', () => {
+    const machine = serving();
+    machine.turns(500, NEAR_MS);
+    machine.turns(2 * ROUND, 1000);
+    const { looks } = machine;
+    machine.turns(2 * ROUND, 1000);
+    expect(machine.looks).toBe(looks);
+  });
+
+  it('does nothing under load', () => {
+    const machine = serving();
+    machine.turns(500, NEAR_MS);
+    machine.look();
+    const { looks } = machine;
+    machine.turns(500, NEAR_MS, WAKING_MS, 3);
+    expect([machine.looks - looks, machine.armed]).toEqual([0, undefined]);
+  });
+
+  it('does nothing while nobody can connect to us, or when it is told not to', () => {
+    const [client, never] = [new Machine(), serving(0)];
+    for (const machine of [client, never]) {
+      machine.turns(2 * ROUND, NEAR_MS);
+      expect([machine.looks, machine.armed]).toEqual([0, undefined]);
+    }
+  });
+
+  it('is not confused by a look in the middle of a turn', () => {
+    const machine = serving();
+    machine.turns(500, NEAR_MS);
+    machine.poller.onTurn();
+    machine.look();
+    expect(machine.armed).toBeUndefined();
+    machine.poller.onTurnEnd(1);
+    expect(machine.armed).toBeDefined();
+  });
+});
