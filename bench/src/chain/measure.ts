@@ -2,6 +2,7 @@
 import { ratio, reportTable, sideBySide } from '../samples.js';
 import type { Samples } from '../samples.js';
 import type { Report, Skip } from '../statistics.js';
+import { keepAwake } from './awake.js';
 import { Chain } from './chain.js';
 import type { ChainServer } from './chain.js';
 import { natsServer, ourBroker, rabbitServer, redisServer } from './servers.js';
@@ -45,7 +46,26 @@ export async function measureChains(report: Report, skip: Skip): Promise<void> {
     reportTable(`chain of Node client, server and Node worker, ${inFlight} in flight`, samples, report);
     compareWithNats(inFlight, samples, report);
   }
+  await measureAwake(chains, report, skip);
   for (const chain of chains.values()) await chain.stop();
+}
+
+/** Lone requests once more, while no core sleeps: beside the other ratio it tells what part of that is the machine's. */
+async function measureAwake(chains: ReadonlyMap<string, Chain>, report: Report, skip: Skip): Promise<void> {
+  const what = 'chain with cores kept awake, 1 in flight';
+  const stop = await keepAwake();
+  if ('missing' in stop) {
+    skip(what, stop.missing);
+    return;
+  }
+  const runs = [...chains]
+    .filter(([product]) => product === 'mdp-zmtp' || product === 'nats')
+    .map(([product, chain]) => [product, () => chain.run(LOADS[0].requests, 1)] as const);
+  const samples = await sideBySide(ROUNDS, runs);
+  await stop();
+  reportTable(what, samples, report);
+  const measured = ratio(samples, 'mdp-zmtp', 'nats', ({ latency }) => latency.p50);
+  if (measured !== undefined) report({ what: `${what}, mdp-zmtp over nats: p50`, measured, unit: 'x' });
 }
 
 /** The limits of this project. */
