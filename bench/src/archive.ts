@@ -8,31 +8,34 @@ import type { Part, Results } from './results.js';
 /** The results in a folder. */
 export class Archive {
   readonly #folder: string;
-  #results: Results;
 
-  private constructor(folder: string, results: Results) {
+  private constructor(folder: string) {
     this.#folder = folder;
-    this.#results = results;
   }
 
-  /** With what is there already; the folder is made where there is none. Throws when `results.json` cannot be read as JSON. */
+  /** The folder is made where there is none. Throws when there are results in it that cannot be read. */
   static async open(folder: string): Promise<Archive> {
     await mkdir(folder, { recursive: true });
-    const file = join(folder, 'results.json');
-    const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    const archive = new Archive(folder);
+    await archive.#read();
+    return archive;
+  }
+
+  /** Puts a section's results in the place of those it had. Other sections stay, whoever has measured them since. */
+  async keep(name: string, part: Part, drawings: ReadonlyMap<string, string>, order: readonly string[]): Promise<void> {
+    const before = await this.#read();
+    const after = merge(before, name, part, order);
+    for (const file of staleDrawings(before, after)) await rm(join(this.#folder, file), { force: true });
+    for (const [file, svg] of drawings) await writeFile(join(this.#folder, file), svg);
+    await writeFile(join(this.#folder, 'results.json'), encodeResults(after));
+    await writeFile(join(this.#folder, 'README.md'), pageOf(after));
+  }
+
+  async #read(): Promise<Results> {
+    const text = await readFile(join(this.#folder, 'results.json'), 'utf8').catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '{}';
       throw error;
     });
-    return new Archive(folder, JSON.parse(text) as Results);
-  }
-
-  /** Puts a section's results in the place of those it had. */
-  async keep(name: string, part: Part, drawings: ReadonlyMap<string, string>, order: readonly string[]): Promise<void> {
-    const before = this.#results;
-    this.#results = merge(before, name, part, order);
-    for (const file of staleDrawings(before, this.#results)) await rm(join(this.#folder, file), { force: true });
-    for (const [file, svg] of drawings) await writeFile(join(this.#folder, file), svg);
-    await writeFile(join(this.#folder, 'results.json'), encodeResults(this.#results));
-    await writeFile(join(this.#folder, 'README.md'), pageOf(this.#results));
+    return JSON.parse(text) as Results;
   }
 }
