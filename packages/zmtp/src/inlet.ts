@@ -1,6 +1,7 @@
 /** Sockets of node:net that read into memory of ours: none is asked for with each read, and long bodies go at once to where they belong. */
 import { Socket } from 'node:net';
 import type { OnReadOpts, SocketConnectOpts } from 'node:net';
+import { allocate } from './memory.js';
 
 /** Who takes what comes in. */
 export interface Taker {
@@ -12,7 +13,8 @@ export interface Taker {
 
 /** What is read at a time where nobody knows better. */
 const READ_BYTES = 2 ** 16;
-const SHARED = Buffer.allocUnsafeSlow(READ_BYTES);
+const SHARED = new Uint8Array(READ_BYTES);
+const { buffer: SHARED_MEMORY } = SHARED;
 const NOTHING = new Uint8Array(0);
 
 /** As `net.Socket` asks for it. Every byte is taken out of the shared memory before another socket may read into it. */
@@ -23,8 +25,8 @@ class Intake implements OnReadOpts {
 
   readonly callback = (bytes: number, memory: Uint8Array): boolean => {
     if (memory === SHARED) {
-      const chunk = Buffer.allocUnsafe(bytes);
-      SHARED.copy(chunk, 0, 0, bytes);
+      const chunk = allocate(bytes);
+      chunk.set(new Uint8Array(SHARED_MEMORY, 0, bytes));
       this.taker?.onBytes(chunk);
     } else this.taker?.onBytes(memory.subarray(0, bytes));
     return true;

@@ -12,6 +12,7 @@ import { Inlet } from './inlet.js';
 import { Carrier } from './lanes/carrier.js';
 import type { Dialer } from './lanes/dialer.js';
 import { Link } from './link.js';
+import { allocate } from './memory.js';
 import type { SocketType } from './parts/commands.js';
 import type { ConnectionSettings } from './parts/connection.js';
 import type { Failure } from './parts/failure.js';
@@ -76,7 +77,6 @@ export abstract class ZmtpSocket implements ConnectorHost {
     this.backoff = world.backoff;
     this.dialer = world.dialer;
     this.options = options;
-    const allocate = (bytes: number) => Buffer.allocUnsafe(bytes);
     this.settings = {
       socketType,
       identity,

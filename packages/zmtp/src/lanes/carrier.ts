@@ -1,5 +1,6 @@
 /** The connection under many lanes: one read and one write for all of them. */
 import type { Inlet, Taker } from '../inlet.js';
+import { allocate } from '../memory.js';
 import { GREETING_BYTES } from '../parts/greeting.js';
 import { HEADER_BYTES, KIND, LaneFrameReader, PREAMBLE, writeLaneHeader } from '../parts/lane-frames.js';
 import type { ControlKind, LaneFrameSink } from '../parts/lane-frames.js';
@@ -286,7 +287,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
 function encodeItems(items: readonly Item[]): Uint8Array[] {
   let bytes = 0;
   for (const item of items) bytes += HEADER_BYTES + (isCopied(item) ? item.size : 0);
-  const buffer = Buffer.allocUnsafe(bytes);
+  const buffer = allocate(bytes);
   const parts: Uint8Array[] = [];
   let [from, at] = [0, 0];
   for (const item of items) {

@@ -22,8 +22,9 @@ export type ReadItem = 'message' | 'command' | 'too-many-frames' | 'too-large';
 const COMMAND_MAX_BYTES = 8192;
 /** A frame holds on to at most this much memory, or to its own chunk if it is at least as large. */
 const PINNED_BYTES = 8192;
-/** Memory for an incomplete frame begins with this much and doubles: what a peer announces costs nothing until it comes. */
+/** Memory for an incomplete frame begins with this much and grows by a factor: what a peer announces costs nothing until some of it comes. */
 const FIRST_BYTES = 2 ** 20;
+const GROWTH = 16;
 /** Less of a body is not worth a read of its own. */
 const ROOM_BYTES = 2 ** 14;
 
@@ -44,12 +45,13 @@ export class Reader {
   readonly #limits: ReaderLimits;
   readonly #allocate: Allocate;
   readonly #empty: Uint8Array;
+  readonly #nothing: ArrayBufferLike;
   #chunk: Uint8Array;
   #at = 0;
-  /** The block made of a part of the chunk, and that part. */
-  #block: Uint8Array;
-  #blockStart = 0;
-  #blockEnd = 0;
+  /** Where the bytes of the chunk up to {@link #memoryEnd} are: its first one at this offset, or at where it would be. */
+  #memory: ArrayBufferLike;
+  #offset = 0;
+  #memoryEnd = 0;
   /** A header that came in pieces. */
   readonly #head = new Uint8Array(LONG_HEADER);
   #headBytes = 0;
@@ -68,14 +70,15 @@ export class Reader {
   constructor(limits: ReaderLimits, allocate: Allocate) {
     this.#limits = limits;
     this.#allocate = allocate;
-    this.#empty = this.command = this.#chunk = this.#block = allocate(0);
+    this.#empty = this.command = this.#chunk = allocate(0);
+    this.#memory = this.#nothing = this.#empty.buffer;
   }
 
   /** Adds received bytes, which must not change afterwards. Call {@link next} until it has no more before adding others. */
   push(chunk: Uint8Array): void {
     this.#chunk = chunk;
-    this.#at = this.#blockStart = this.#blockEnd = 0;
-    this.#block = this.#empty;
+    this.#at = this.#memoryEnd = 0;
+    this.#memory = this.#nothing;
   }
 
   /** Where the bytes that come next belong, if it is the rest of a long body and nothing else. What is put there is pushed all the same. */
@@ -253,7 +256,7 @@ export class Reader {
     let body = this.#body as Uint8Array;
     const filled = this.#bodyBytes + bytes;
     if (filled > body.length) {
-      const larger = this.#allocate(Math.min(this.#length, Math.max(filled, 2 * body.length)));
+      const larger = this.#allocate(Math.min(this.#length, Math.max(filled, GROWTH * body.length)));
       larger.set(body.subarray(0, this.#bodyBytes));
       this.#body = body = larger;
     }
@@ -271,19 +274,28 @@ export class Reader {
     const start = this.#at;
     const end = (this.#at = start + length);
     if (length === 0) return this.#empty;
-    // What is sealed is not kept.
-    if (this.cipher !== undefined || this.#chunk.length <= PINNED_BYTES || length >= PINNED_BYTES)
-      return this.#chunk.subarray(start, end);
-    if (end > this.#blockEnd) this.#makeBlock(start);
-    return this.#block.subarray(start - this.#blockStart, end - this.#blockStart);
+    if (length >= PINNED_BYTES) return this.#chunk.subarray(start, end);
+    if (end > this.#memoryEnd) this.#findMemory(start);
+    // Quicker than `subarray`, which asks for memory and class each time.
+    return new Uint8Array(this.#memory, this.#offset + start, length);
   }
 
-  #makeBlock(start: number): void {
-    const end = Math.min(start + PINNED_BYTES, this.#chunk.length);
-    this.#block = this.#allocate(end - start);
-    this.#block.set(this.#chunk.subarray(start, end));
-    this.#blockStart = start;
-    this.#blockEnd = end;
+  /** The chunk's own, or else a block for the part of it that begins there. */
+  #findMemory(start: number): void {
+    const chunk = this.#chunk;
+    // What is sealed is not kept.
+    if (this.cipher !== undefined || chunk.length <= PINNED_BYTES) {
+      this.#memory = chunk.buffer;
+      this.#offset = chunk.byteOffset;
+      this.#memoryEnd = chunk.length;
+    } else {
+      const end = Math.min(start + PINNED_BYTES, chunk.length);
+      const block = this.#allocate(end - start);
+      block.set(chunk.subarray(start, end));
+      this.#memory = block.buffer;
+      this.#offset = block.byteOffset - start;
+      this.#memoryEnd = end;
+    }
   }
 
   #fail(code: FailureCode, text: string): 'fault' {
