@@ -1,5 +1,5 @@
 /** The options of proj-broker: its own, the shared ones, and those of each protocol there is. */
-import { milliseconds, someOf, text, transportOption } from '@proj/appkit';
+import { accessOption, milliseconds, someOf, transportOption } from '@proj/appkit';
 import { sharedOptions } from './protocol.js';
 import { emqp } from './protocols/emqp.js';
 import { mdp } from './protocols/mdp.js';
@@ -22,11 +22,7 @@ export const brokerOptions = sharedOptions
       .default(names)
       .describe(`protocols to serve: ${names.join(', ')}`),
     transport: transportOption(),
-    access: text('FILE', 'a file name')
-      .optional()
-      .describe(
-        'JSON of rules that say which key may ask for and serve what; followed when it changes (default: everybody everything)',
-      ),
+    access: accessOption(),
     statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
   })
   .extend(mdp.options.shape)

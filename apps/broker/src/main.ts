@@ -1,10 +1,9 @@
 /** proj-broker: serves the protocols of this project. */
-import { defineCommand, every, processTransport, runProgram, untilStopped } from '@proj/appkit';
-import { ProjError, SharedRouters } from '@proj/transport';
+import { defineCommand, every, followAccess, processTransport, runProgram, untilStopped } from '@proj/appkit';
+import { accessOptions } from '@proj/broker';
+import { SharedRouters } from '@proj/transport';
 import manifest from '../package.json' with { type: 'json' };
-import { followAccess } from './access.js';
 import { brokerOptions, names, protocols } from './config.js';
-import type { ProtocolName } from './config.js';
 import type { Server } from './protocol.js';
 
 const serve = defineCommand({
@@ -18,14 +17,13 @@ const serve = defineCommand({
     { what: 'Majordomo alone', line: '--only mdp' },
     {
       what: 'who may do what, by key',
-      line: '--only mdp --transport zmtp --curve-secret-key broker.key_secret --access access.json',
+      line: '--transport zmtp --curve-secret-key broker.key_secret --access access.json',
     },
     { what: 'options from a file, the endpoint from the environment', line: '--config broker.yaml' },
   ],
   async run({ settings, log, stop }) {
     const served = names.filter((each) => settings.only.includes(each));
-    const access = settings.access === undefined ? undefined : await followAccess(settings.access, log);
-    if (access !== undefined) checkObedience(served);
+    const access = settings.access === undefined ? undefined : await followAccess(settings.access, accessOptions, log);
     const transport = processTransport(settings.transport);
     const shared = new SharedRouters(transport);
     const failure = new AbortController();
@@ -74,18 +72,6 @@ const serve = defineCommand({
     return 0;
   },
 });
-
-/** What would be open to everybody in spite of the rules is not served. */
-function checkObedience(served: readonly ProtocolName[]): void {
-  const [obeying, others] = [true, false].map((obeys) =>
-    served.filter((name) => 'obeysAccess' in protocols[name] === obeys).join(),
-  );
-  if (others)
-    throw new ProjError(
-      'OPTIONS_INVALID',
-      `--access: ${others} would obey no rules, and be open to everybody: leave out what does not, as with --only ${obeying || 'mdp'}`,
-    );
-}
 
 await runProgram({
   name: 'proj-broker',

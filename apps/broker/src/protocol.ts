@@ -35,8 +35,8 @@ export interface Server {
   readonly endpoints: Readonly<Record<string, string>>;
   /** Plain data for a log line. */
   stats(): object;
-  /** Puts other rules in force. There is none where the protocol has no rules. */
-  setAccess?(rules: AccessRules): void;
+  /** Puts other rules of access in force. */
+  setAccess(rules: AccessRules): void;
   /** Lets running jobs finish, says goodbye, closes. Idempotent. */
   drain(): Promise<void>;
 }
@@ -61,8 +61,6 @@ export interface Protocol<Options extends z.ZodObject = z.ZodObject> {
   readonly options: Options;
   /** Which frames are of this protocol, where it may share an endpoint with others. Default: it shares none. */
   readonly claim?: Claim;
-  /** Whether it obeys rules of access: without, it is not served beside them. */
-  readonly obeysAccess?: true;
   /** Binds and serves. Rejects with `ADDRESS_IN_USE` when an endpoint is taken, `OPTIONS_INVALID` for options that do not fit. */
   serve(settings: SharedSettings & z.output<Options>, surroundings: Surroundings): Promise<Server>;
 }

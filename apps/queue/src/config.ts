@@ -1,5 +1,14 @@
 /** The options of proj-queue: those of `PzqServer`, as flags. */
-import { bindEndpoint, bytes, milliseconds, onOff, text, transportOption, wholeNumber } from '@proj/appkit';
+import {
+  accessOption,
+  bindEndpoint,
+  bytes,
+  milliseconds,
+  onOff,
+  text,
+  transportOption,
+  wholeNumber,
+} from '@proj/appkit';
 import * as z from 'zod';
 
 const DAY_MS = 86_400_000;
@@ -68,6 +77,8 @@ export const queueOptions = z.strictObject({
   drainMs: milliseconds({ min: 0, max: DAY_MS })
     .default(5000)
     .describe('how long consumers may still acknowledge after SIGTERM'),
+  name: text('NAME', '1 to 200 characters').default('pzq').describe('what rules of --access call the queue'),
+  access: accessOption(),
   transport: transportOption(),
   statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
 });

@@ -1,6 +1,6 @@
 /** proj-queue: a durable queue on disk, PZQ. */
-import { defineCommand, every, processTransport, runProgram, untilStopped } from '@proj/appkit';
-import { PzqServer } from '@proj/pzq';
+import { defineCommand, every, followAccess, processTransport, runProgram, untilStopped } from '@proj/appkit';
+import { pzqAccessOptions, PzqServer } from '@proj/pzq';
 import type { PzqServerEndpoints } from '@proj/pzq';
 import manifest from '../package.json' with { type: 'json' };
 import { queueOptions } from './config.js';
@@ -18,16 +18,24 @@ const serve = defineCommand({
       line: '--receive tcp://*:11131 --send tcp://*:11132 --store lmdb:/var/lib/orders',
     },
     { what: 'give up on a message after five deliveries', line: '--max-deliveries 5' },
+    {
+      what: 'who may push and who may consume, by key',
+      line: '--transport zmtp --curve-secret-key queue.key_secret --access access.json',
+    },
     { what: 'options from a file', line: '--config queue.yaml' },
   ],
   async run({ settings, log, stop }) {
     const failure = new AbortController();
-    const queue = new PzqServer({ ...serverOptions(settings), transport: processTransport(settings.transport) });
+    const access =
+      settings.access === undefined ? undefined : await followAccess(settings.access, pzqAccessOptions, log);
+    const transport = processTransport(settings.transport);
+    const queue = new PzqServer({ ...serverOptions(settings), access: access?.rules, transport });
     queue.on('broken', (error) => {
       failure.abort(error);
     });
     logEvents(queue, log);
     const endpoints = await queue.start();
+    access?.add(queue);
     const { store, messages, bytes, dead } = queue.stats();
     log.info({ endpoints: firstOf(endpoints), store, durable: queue.durable, messages, bytes, dead }, 'listening');
     if (!queue.durable) log.warn({ store }, 'messages end with this process: choose --store lmdb:FOLDER to keep them');
@@ -35,6 +43,7 @@ const serve = defineCommand({
     const endStats = every(settings.statsMs, logStats);
     await untilStopped(AbortSignal.any([stop, failure.signal]));
     endStats();
+    access?.close();
     log.info('draining');
     await queue.drain();
     logStats();

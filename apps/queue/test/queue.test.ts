@@ -1,11 +1,12 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { writeKeyPair } from '@proj/appkit';
 import type { ChildProgram } from '@proj/appkit';
 import { programPath, Programs, undocumentedFlags } from '@proj/appkit/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,6 +15,8 @@ import { Dealer, Router } from 'zeromq';
 const programs = new Programs();
 const sockets: (Dealer | Router)[] = [];
 let folder: string;
+/** Folders of single tests. */
+const after: string[] = [];
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'queue-'));
@@ -22,7 +25,7 @@ beforeEach(() => {
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.close();
   await programs.end();
-  rmSync(folder, { recursive: true });
+  for (const each of [folder, ...after.splice(0)]) rmSync(each, { recursive: true });
 });
 
 const FREE = 'tcp://127.0.0.1:*';
@@ -317,3 +320,61 @@ function newer(file: Buffer): Buffer {
     changed.writeUInt32BE(2, at + 4);
   return changed;
 }
+
+it('--access says who may push and who may consume, by key, also after the file has changed', async () => {
+  const own = mkdtempSync(join(tmpdir(), 'keys-'));
+  after.push(own);
+  const certificate = async (name: string) => {
+    const { publicKey, secretFile } = await writeKeyPair(join(own, name));
+    const [, secretKey = ''] = /secret-key = "(.{40})"/.exec(readFileSync(secretFile, 'utf8')) ?? [];
+    return { publicKey, secretKey, secretFile };
+  };
+  const [server, ada, bob] = [await certificate('server'), await certificate('ada'), await certificate('bob')];
+  const file = join(own, 'access.json');
+  const put = (pusher: typeof ada, consumer: typeof ada) => {
+    const rules = [
+      { keys: [pusher.publicKey], request: ['orders'] },
+      { keys: [consumer.publicKey], serve: ['orders'] },
+    ];
+    writeFileSync(`${file}.new`, JSON.stringify(rules));
+    renameSync(`${file}.new`, file);
+  };
+  put(ada, bob);
+  const flags = ['--name', 'orders', '--transport', 'zmtp', '--curve-secret-key', server.secretFile];
+  const { queue, endpoints } = await start(...flags, '--access', file);
+  const curveOf = ({ publicKey, secretKey }: typeof ada) => ({
+    linger: 0,
+    curveServerKey: server.publicKey,
+    curvePublicKey: publicKey,
+    curveSecretKey: secretKey,
+  });
+  const pusherAs = (keys: typeof ada) => {
+    const socket = new Dealer(curveOf(keys));
+    sockets.push(socket);
+    socket.connect(endpoints.receive);
+    return async (id: string) => {
+      await socket.send([id, '', id]);
+      return (await socket.receive()).map(String);
+    };
+  };
+  const consumerAs = (keys: typeof ada) => {
+    const socket = new Router(curveOf(keys));
+    sockets.push(socket);
+    socket.connect(endpoints.send);
+    return socket;
+  };
+  const [pushAda, pushBob] = [pusherAs(ada), pusherAs(bob)];
+  expect(await pushAda('1')).toEqual(['1', '1', '']);
+  expect(await pushBob('2')).toEqual(['2', '0', '', 'Not allowed']);
+  const first = consumerAs(bob);
+  const [peer, key, , , , body] = await first.receive();
+  expect(String(body)).toBe('1');
+  await first.send([peer as Buffer, key as Buffer, '1']);
+
+  put(bob, ada);
+  await queue.record('access rules', { rules: 2 });
+  while ((await pushBob('3'))[1] !== '1');
+  const second = consumerAs(ada);
+  expect(await pushAda('4')).toEqual(['4', '0', '', 'Not allowed']);
+  expect(String((await second.receive())[5])).toBe('3');
+});

@@ -1,4 +1,5 @@
 /** What every program of this repository shares. Private: bundled into the programs, never published. */
+export { accessOption, followAccess } from './access.js';
 export { ChildProgram } from './child.js';
 export type { Exit, LogRecord } from './child.js';
 export { followedKeys, processCurve, writeKeyPair } from './encryption.js';

@@ -48,6 +48,7 @@ const NONE_DROPPED: Readonly<Record<PzqDropReason, 0>> = {
   'delivery-malformed': 0,
   'monitor-unknown': 0,
   'monitor-reply-malformed': 0,
+  'not-allowed': 0,
   'too-many-frames': 0,
   'producer-stalled': 0,
   'key-unknown': 0,

@@ -8,7 +8,7 @@ import type {
   PzqMonitorReply,
   PzqProducerAck,
 } from '@proj/frames/pzq';
-import type { Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
 import type {
   Batch,
   Committed,
@@ -73,11 +73,14 @@ export type PzqEvent =
   | { readonly kind: 'revive'; readonly id: number; readonly seqs: readonly number[] }
   /** Dead letters away; answered by `done` with this id. */
   | { readonly kind: 'discard'; readonly id: number; readonly letters: readonly Removal[] }
+  /** Who may do what with the queue, which rules call by this name: rule 39. */
+  | { readonly kind: 'access'; readonly access: Access; readonly name: string }
   /** Come to an end: see rule 19. */
   | { readonly kind: 'drain' };
 
 /** Why a producer's message is answered `0`; the words are counter labels, the sentences are in `refusals.ts`. */
 export type PzqRefusal =
+  | 'not-allowed'
   | 'no-delimiter'
   | 'no-body'
   | 'queue-full-messages'
@@ -94,6 +97,8 @@ export type PzqMessageDrop =
   | RejectReason
   /** Its producer leaves too many answers unread: rule 4. */
   | 'producer-stalled'
+  /** At the monitor: its key may not ask. */
+  | 'not-allowed'
   /** From a consumer: not a key of this store, or of a message it does not hold. */
   | 'key-unknown'
   /** From a consumer: a key without status while `extendLease` is off, or of a message that is not in flight. */

@@ -20,7 +20,7 @@ import {
   type PzqFromProducer,
   type PzqKey,
 } from '@proj/frames/pzq';
-import type { Engine, Entropy, Peer, TimerEvent } from '@proj/transport';
+import type { Access, Engine, Entropy, Peer, TimerEvent } from '@proj/transport';
 import { Changes, type Request } from './changes.js';
 import { type CommitOwner, Commits } from './commits.js';
 import type { PzqEffect, PzqEvent, PzqOutletName, PzqStoreInfo } from './effects.js';
@@ -31,7 +31,7 @@ import { Moments } from './moments.js';
 import { monitorText } from './monitor.js';
 import { Outlet, type OutletOwner } from './outlet.js';
 import { Output } from './output.js';
-import { REFUSALS } from './refusals.js';
+import { type Refusal, REFUSALS } from './refusals.js';
 import type { PzqSettings } from './settings.js';
 import { Shelf } from './shelf.js';
 import type { PzqStats } from './stats.js';
@@ -75,6 +75,8 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   readonly #taker: Taker | undefined;
   #state: 'new' | 'serving' | 'draining' | 'drained' = 'new';
   #startedAt = 0;
+  /** Rule 39. */
+  #rights: { readonly access: Access; readonly name: string } | undefined;
   #drainUntil = Infinity;
 
   /** `store` is what opening it has told; its `counts` and `lastSeq` are kept up to date by the events of commits. */
@@ -233,6 +235,9 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
         this.#onRequest(event.letters.map(({ seq }) => seq));
         this.#changes.discard(event.id, event.letters);
         break;
+      case 'access':
+        this.#rights = event;
+        break;
       case 'drain':
         this.#onDrain();
         break;
@@ -250,8 +255,17 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
       this.#out.drop(command.reason, 'receive', peer);
       return;
     }
-    const closed = this.#state === 'draining' ? REFUSALS.draining : this.#commits.refusal;
-    this.#intake.accept(peer, command, acksWaiting, this.#commits.counts, closed);
+    this.#intake.accept(peer, command, acksWaiting, this.#commits.counts, this.#closedTo(peer));
+  }
+
+  #closedTo(peer: Peer): Refusal | undefined {
+    if (this.#forbids(peer, '')) return REFUSALS['not-allowed'];
+    return this.#state === 'draining' ? REFUSALS.draining : this.#commits.refusal;
+  }
+
+  /** Rule 39: whether this peer may not ask for what has this name behind that of the queue. */
+  #forbids(peer: Peer, suffix: string): boolean {
+    return this.#rights !== undefined && !this.#rights.access.allows(peer, 'request', this.#rights.name + suffix);
   }
 
   /** Rules 13 to 15. */
@@ -328,6 +342,10 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   #onMonitor(peer: Peer, command: PzqFromMonitor): void {
     if (command.kind === 'malformed') {
       this.#out.drop(command.reason, 'monitor', peer);
+      return;
+    }
+    if (this.#forbids(peer, '.monitor')) {
+      this.#out.drop('not-allowed', 'monitor', peer);
       return;
     }
     this.#out.counters.monitorReplies++;

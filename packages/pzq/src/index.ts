@@ -2,7 +2,7 @@
 export type { PzqCounters } from './counters.js';
 export type * from './effects.js';
 export { PzqEngine } from './engine.js';
-export { pzqServerOptions } from './options.js';
+export { pzqAccessOptions, pzqServerOptions } from './options.js';
 export type { PzqServerOptions, PzqServerSettings } from './options.js';
 export { PzqServer } from './queue.js';
 export type { PzqDeadLetter, PzqServerEndpoints, PzqServerEvents } from './queue.js';

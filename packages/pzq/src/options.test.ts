@@ -11,6 +11,7 @@ describe('pzqServerOptions', () => {
       receive: 'tcp://127.0.0.1:11131',
       send: 'tcp://127.0.0.1:11132',
       monitor: 'tcp://127.0.0.1:11133',
+      name: 'pzq',
       store: 'lmdb:./pzq-data',
       ackTimeoutMs: 5000,
       maxMessages: 10_000_000,

@@ -47,6 +47,38 @@ const curve = z.strictObject({
     .optional(),
 });
 
+const names = z.array(z.string().max(255, 'must be names of at most 255 characters')).max(10_000).readonly();
+const publicKey = z
+  .string()
+  .regex(/^[0-9a-zA-Z.\-:+=^!/*?&<>()[\]{}@%$#]{40}$/, 'must be a public key, 40 characters of Z85');
+
+/** Who may do what: rules of `Access` in `@proj/transport`. What no rule allows is refused. */
+const access = z
+  .array(
+    z.strictObject({
+      /** Public keys as Z85, or `*` for everybody, also without a key. */
+      keys: z.union(
+        [z.literal('*'), z.array(publicKey).max(100_000).readonly()],
+        'must be "*" or a list of public keys, each 40 characters of Z85',
+      ),
+      /** Names they may send to, exact or with `*` at the end. Default: none. */
+      request: names.optional(),
+      /** Names they may consume from, likewise. Default: none. */
+      serve: names.optional(),
+      /** For people. */
+      comment: z.string().optional(),
+    }),
+    'must be a list of rules such as [{ keys: "*", request: ["pzq"] }]',
+  )
+  .max(100_000)
+  .readonly();
+
+/** What `setAccess` takes. */
+export const pzqAccessOptions = z.strictObject({
+  /** The rules, all of them. */
+  access,
+});
+
 /** Schema of {@link PzqServerOptions}. All fields are optional; unknown ones are refused. */
 export const pzqServerOptions = z
   .strictObject({
@@ -125,6 +157,10 @@ export const pzqServerOptions = z
     transport: transport.optional(),
     /** CURVE: encrypts, and lets in by key. Default: neither. */
     curve: curve.optional(),
+    /** What rules of access call the queue; its figures are `NAME.monitor`, its dead letters `NAME.dead`. 1 to 200 characters, default `pzq`. */
+    name: z.string().min(1).max(200).default('pzq'),
+    /** Who may push (`request`) and who may consume (`serve`): rule 39. Rules for single keys need a transport that tells keys, as `zmtpTransport()` of `@proj/zmtp`, and `curve`. Default: everybody may everything. */
+    access: access.optional(),
   })
   .refine((o) => o.maxBytes === 0 || o.maxBytes >= o.maxMessageBytes, {
     path: ['maxBytes'],

@@ -1,7 +1,16 @@
 /** PZQ server, the facade: sockets, store and engine of one durable queue. Rules: engine.ts and docs/protocols/pzq.md. */
 import { decodePzqKey, encodePzq, encodePzqKey } from '@proj/frames/pzq';
-import { Emitter, EngineHost, isProjError, parseOptions, ProjError, ROUTER_PEER, toBuffers } from '@proj/transport';
-import type { HandshakeRefusal, RefusalCounts, Transport } from '@proj/transport';
+import {
+  Access,
+  Emitter,
+  EngineHost,
+  isProjError,
+  parseOptions,
+  ProjError,
+  ROUTER_PEER,
+  toBuffers,
+} from '@proj/transport';
+import type { AccessRules, HandshakeRefusal, RefusalCounts, Transport } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
 import manifest from '../package.json' with { type: 'json' };
 import type {
@@ -14,7 +23,7 @@ import type {
   PzqResumedNotice,
 } from './effects.js';
 import { PzqEngine } from './engine.js';
-import { pzqServerOptions } from './options.js';
+import { pzqAccessOptions, pzqServerOptions } from './options.js';
 import type { PzqServerOptions, PzqServerSettings } from './options.js';
 import { monitorPlan, receivePlan, sendPlan } from './socket-plans.js';
 import type { PzqStats } from './stats.js';
@@ -94,6 +103,7 @@ export class PzqServer {
   readonly #events = new Emitter<PzqServerEvents>();
   readonly #requests = new Map<number, Request>();
   #lastId = 0;
+  #access: Access | undefined;
   #running: Running | undefined;
   #starting: Promise<PzqServerEndpoints> | undefined;
   #draining: Promise<void> | undefined;
@@ -103,6 +113,7 @@ export class PzqServer {
   constructor(options: PzqServerOptions = {}) {
     this.#settings = parseOptions('PzqServer', pzqServerOptions, options);
     this.#store = storeOf(this.#settings.store);
+    this.#access = this.#settings.access && new Access(this.#settings.access);
   }
 
   /**
@@ -136,6 +147,16 @@ export class PzqServer {
   /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof PzqServerEvents>(event: Name, listener: (payload: PzqServerEvents[Name]) => void): () => void {
     return this.#events.on(event, listener);
+  }
+
+  /**
+   * Puts other rules in force at once, also for who is connected: rule 39. Throws `OPTIONS_INVALID`, and the old ones stay, for
+   * what are no rules, for rules about keys on a transport that does not tell keys, and for consumers that nothing could keep out.
+   */
+  setAccess(rules: AccessRules): void {
+    const access = new Access(parseOptions('PzqServer', pzqAccessOptions, { access: rules }).access);
+    this.#running?.host.setAccess(access);
+    this.#access = access;
   }
 
   /** Sizes now and totals so far. Throws `CLOSED` before `start` has resolved. */
@@ -214,7 +235,7 @@ export class PzqServer {
   }
 
   #hostFor(engine: PzqEngine, transport: Transport): EngineHost<PzqEvent, PzqEffect> {
-    const { send, monitor, deadLetterSend } = this.#settings;
+    const { send, monitor, deadLetterSend, name } = this.#settings;
     const host: EngineHost<PzqEvent, PzqEffect> = new EngineHost<PzqEvent, PzqEffect>(
       {
         name: 'PzqServer',
@@ -222,12 +243,14 @@ export class PzqServer {
         sockets: [
           receivePlan(this.#settings, (peer) => host.pendingFor(SOCKETS.receive, peer)),
           monitorPlan(monitor),
-          sendPlan('queue', send),
-          ...(deadLetterSend === undefined ? [] : [sendPlan('dead-letters', deadLetterSend)]),
+          sendPlan('queue', send, name),
+          ...(deadLetterSend === undefined ? [] : [sendPlan('dead-letters', deadLetterSend, name)]),
         ],
         started: { kind: 'start' },
         drain: { kind: 'drain' },
         ...serverCurve(this.#settings.curve),
+        access: this.#access,
+        onAccess: (access) => ({ kind: 'access', access, name }),
         onRefused: (refusal) => {
           this.#events.emit('refused', refusal);
         },
@@ -440,6 +463,8 @@ function engineSettings(settings: PzqServerSettings) {
     store: _store,
     transport: _transport,
     curve: _curve,
+    name: _name,
+    access: _access,
     ...rest
   } = settings;
   return { ...rest, deadLetterSend: settings.deadLetterSend !== undefined, version: manifest.version };

@@ -16,6 +16,7 @@ export const REFUSALS = {
   'queue-full-bytes': { label: 'queue-full-bytes', sentence: 'Queue is full (bytes)' },
   'too-large': { label: 'too-large', sentence: 'Message is too large' },
   'too-many-parts': { label: 'too-many-parts', sentence: 'Too many message parts' },
+  'not-allowed': { label: 'not-allowed', sentence: 'Not allowed' },
   draining: { label: 'draining', sentence: 'Server is shutting down' },
 } as const satisfies Partial<Record<PzqRefusal, Refusal>>;
 

@@ -50,11 +50,12 @@ export function receivePlan(settings: PzqServerSettings, acksWaiting: (peer: Pee
   };
 }
 
-/** Where consumers come to: rules 12, 16 and 17. */
-export function sendPlan(outlet: PzqOutletName, endpoints: Endpoints): Plan {
+/** Where consumers come to: rules 12, 16, 17 and 39. `name` is that of the queue. */
+export function sendPlan(outlet: PzqOutletName, endpoints: Endpoints, name: string): Plan {
   return {
     kind: 'dealer',
     bind: listOf(endpoints),
+    serves: outlet === 'queue' ? name : `${name}.dead`,
     port: {
       highWaterMark: 1,
       // Acknowledgements hold no message back, and a mark of 1 would cost several system calls for each.

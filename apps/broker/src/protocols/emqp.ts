@@ -51,11 +51,17 @@ type Settings = SharedSettings & z.output<typeof options>;
 /** `emqp` of `--only`. */
 export const emqp: Protocol<typeof options> = {
   options,
-  async serve(settings, { transport, log, onBroken, onEnded }) {
+  async serve(settings, { transport, log, access, onBroken, onEnded }) {
     const { maxMessageBytes } = brokerOptions(settings);
     const { emqpPublish, emqpSubscribe } = settings;
-    const pubSub = new EmqpPubSub({ publish: emqpPublish, subscribe: emqpSubscribe, maxMessageBytes, transport });
-    const broker = new EmqpBroker({ ...brokerOptions(settings), pubSub, transport });
+    const pubSub = new EmqpPubSub({
+      publish: emqpPublish,
+      subscribe: emqpSubscribe,
+      maxMessageBytes,
+      access,
+      transport,
+    });
+    const broker = new EmqpBroker({ ...brokerOptions(settings), pubSub, access, transport });
     pubSub.on('broken', onBroken);
     logEvents(pubSub, [], log);
     broker.on('broken', onBroken);
@@ -77,6 +83,10 @@ export const emqp: Protocol<typeof options> = {
       stats: () => {
         const { queues, ...stats } = broker.stats();
         return { ...stats, queues: queues.length, pubSub: pubSub.stats() };
+      },
+      setAccess: (rules) => {
+        broker.setAccess(rules);
+        pubSub.setAccess(rules);
       },
       async drain() {
         // The device last: until then the broker may have something for it.

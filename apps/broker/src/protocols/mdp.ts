@@ -49,7 +49,6 @@ export const mdp: Protocol<typeof options> = {
   options,
   // `"MDP" ...`, behind an empty frame in 0.1.
   claim: ([first, second]) => (first?.length === 0 ? second : first)?.[0] === 0x4d,
-  obeysAccess: true,
   async serve(settings, { transport, log, access, onBroken }) {
     const broker = new MdpBroker({ ...brokerOptions(settings), access, transport });
     broker.on('broken', onBroken);

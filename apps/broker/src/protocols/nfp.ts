@@ -64,7 +64,6 @@ export const nfp: Protocol<typeof options> = {
   // `empty "NFP" ...`, as peers and broker write it.
   claim: ([empty, header]) =>
     empty?.length === 0 && header?.[0] === 0x4e && header[1] === 0x46 && header[2] === 0x50 && header.length === 6,
-  obeysAccess: true,
   async serve(settings, { transport, log, access, onBroken, onEnded, mdpEndpoint }) {
     const seen: Seen = new Map();
     const loaded =

@@ -34,7 +34,6 @@ type Settings = SharedSettings & z.output<typeof options>;
 /** `ppp` of `--only`. */
 export const ppp: Protocol<typeof options> = {
   options,
-  obeysAccess: true,
   async serve(settings, { transport, log, access, onBroken }) {
     const queue = new PppQueue({ ...queueOptions(settings), access, transport });
     queue.on('broken', onBroken);

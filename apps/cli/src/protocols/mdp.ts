@@ -1,5 +1,5 @@
 /** Majordomo 0.2 and 0.1 in `proj`: how its commands reach a broker, and what they say when none answers. */
-import { processTransport } from '@proj/appkit';
+import { processCurve, processTransport } from '@proj/appkit';
 import { isProjError, MdpClient, ProjError } from '@proj/client';
 import type { MdpServicePresence } from '@proj/client';
 import { finish } from '../question.js';
@@ -72,7 +72,7 @@ export async function withClient<Result>(
     if (!isProjError(error, 'TIMEOUT')) throw error;
     const limits = { timeoutMs: Math.min(DIAGNOSIS_MS, timeoutMs), tries: 1, signal: stop };
     const presence = service === undefined ? 'unknown' : await client.service(service, limits);
-    throw new ProjError('TIMEOUT', `${error.message}; ${advice(presence, service, connect.join(', '))}`);
+    throw new ProjError('TIMEOUT', `${error.message}; ${advice(presence, service, [...new Set(connect)].join(', '))}`);
   }
 }
 
@@ -81,5 +81,6 @@ function advice(presence: MdpServicePresence, service: string | undefined, endpo
   if (presence === 'absent') return `no worker offers it at ${endpoints}: start one, or see 'proj services'`;
   if (presence === 'available')
     return `a worker has the service: allow more by --timeout-ms, or see 'proj workers ${service ?? ''}'`;
-  return `no broker answers at ${endpoints}: is it running, and is it the one to --connect to?`;
+  const rights = processCurve() === undefined ? '' : ', and may our key ask for it (its --access)';
+  return `no broker answers at ${endpoints}: is it running, and is it the one to --connect to${rights}?`;
 }

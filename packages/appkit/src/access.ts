@@ -1,0 +1,78 @@
+/** `--access`: rules that say which key may do what, from a file that is followed, for all servers of the program. */
+import { Access, parseOptions, ProjError } from '@proj/transport';
+import type { AccessRules, OptionsSchema } from '@proj/transport';
+import { accessFile } from '@proj/transport/curve';
+import { processCurve } from './encryption.js';
+import { text } from './fields.js';
+import type { Logger } from './logging.js';
+
+/** The option `access`. */
+export const accessOption = () =>
+  text('FILE', 'a file name')
+    .optional()
+    .describe(
+      'JSON of rules that say which key may ask for and serve what; followed when it changes (default: everybody everything)',
+    );
+
+/** Whoever obeys rules. */
+interface Server {
+  setAccess(rules: AccessRules): void;
+}
+
+/** Rules that are followed. */
+interface FollowedAccess {
+  /** As the file has them by now. */
+  readonly rules: AccessRules;
+  /** Tells the server these rules, and others whenever the file changes. */
+  add(server: Server): void;
+  /** Follows the file no more. Idempotent. */
+  close(): void;
+}
+
+/**
+ * Reads the file, whose content fits `schema` as `access`. Rejects with `OPTIONS_INVALID` for one that cannot be read or holds no
+ * rules; from then on that is a log line, and the old ones stay.
+ */
+export async function followAccess(
+  path: string,
+  schema: OptionsSchema<{ readonly access: AccessRules }>,
+  log: Logger,
+): Promise<FollowedAccess> {
+  const servers = new Set<Server>();
+  const file = await accessFile(path, {
+    onReload: (read) => {
+      const others = rulesOf(read, path, schema);
+      for (const server of servers) server.setAccess(others);
+      rules = others;
+      log.info({ path, rules: rules.length }, 'access rules');
+    },
+    onError: ({ message }) => {
+      log.error({ path, reason: message }, 'access rules stay as they were');
+    },
+  });
+  let rules = rulesOf(file.rules, path, schema);
+  log.info({ path, rules: rules.length }, 'access rules');
+  return {
+    get rules() {
+      return rules;
+    },
+    add(server) {
+      servers.add(server);
+      server.setAccess(rules);
+    },
+    close: () => {
+      file.close();
+    },
+  };
+}
+
+function rulesOf(read: unknown, path: string, schema: OptionsSchema<{ readonly access: AccessRules }>): AccessRules {
+  const what = `--access = ${JSON.stringify(path)}`;
+  const { access } = parseOptions(what, schema, { access: read });
+  if (processCurve() === undefined && new Access(access).namesKeys)
+    throw new ProjError(
+      'OPTIONS_INVALID',
+      `${what}: has rules for single keys: needs --curve-secret-key and --transport zmtp`,
+    );
+  return access;
+}
