@@ -37,13 +37,15 @@ export interface SocketPlan<Event> {
   onSent?(peer: Peer, frames: readonly Uint8Array[]): Event | undefined;
 }
 
-/** One PUB socket of a server. */
-export interface PublisherPlan {
+/** One PUB socket of a server, or an XPUB where its port `tellsSubscriptions`. */
+export interface PublisherPlan<Event> {
   /** Where to bind it; port `*` allowed. */
   readonly bind: readonly string[];
   readonly port: PortOptions;
   /** The right that one must have for the name of a message to hear it. Default: whoever is let in hears all. */
   readonly hears?: AccessRight;
+  /** What is subscribed to, by anybody. Default: nobody need know. */
+  onSubscription?(prefix: Uint8Array, wanted: boolean): Event | undefined;
 }
 
 /** What a server of one protocol plugs in. */
@@ -53,7 +55,7 @@ export interface HostProgram<Event, Effect> {
   readonly engine: Engine<Event, Effect>;
   readonly sockets: readonly SocketPlan<Event>[];
   /** Default: none. */
-  readonly publishers?: readonly PublisherPlan[];
+  readonly publishers?: readonly PublisherPlan<Event>[];
   /** CURVE of every socket whose own options have none. */
   readonly curve?: CurveOptions;
   /** Who may do what, from the start on; needs {@link onAccess}. Default: everybody may do everything. */
@@ -210,8 +212,12 @@ export class EngineHost<Event, Effect> {
     });
     this.#running = { transport, ports, publishers, driver };
     this.#tellAccess(this.#running);
-    for (const publisher of publishers)
+    for (const [index, publisher] of publishers.entries())
       publisher.start({
+        onSubscription: (prefix, wanted) => {
+          const event = this.#program.publishers?.[index]?.onSubscription?.(prefix, wanted);
+          if (event !== undefined) driver.dispatch(event);
+        },
         onRefused: (refusal) => {
           this.#onRefused(refusal, transport);
         },

@@ -121,6 +121,8 @@ export interface PortOptions {
   readonly handover?: boolean;
   /** Dealers: the routing id to announce to routers, 1 to 255 bytes, not starting with 0x00. Default: the router picks one. */
   readonly routingId?: Uint8Array;
+  /** Publishers: be an XPUB, which tells what is subscribed to: `PublisherListener.onSubscription`. Default false. */
+  readonly tellsSubscriptions?: boolean;
   /** Encrypts and authenticates every connection of this socket. Default: none, the mechanism NULL. */
   readonly curve?: CurveOptions;
 }
@@ -171,6 +173,11 @@ export interface SocketPort {
 
 /** What a publisher calls. */
 export interface PublisherListener {
+  /**
+   * The first subscriber has asked for this prefix, or the last one has taken it back or is gone. Needs `tellsSubscriptions`. The
+   * bytes belong to the listener.
+   */
+  onSubscription?(prefix: Uint8Array, wanted: boolean): void;
   /** As `PortListener.onRefused`. */
   onRefused?(refusal: HandshakeRefusal): void;
   /** The socket failed for good; nothing more will be sent. */

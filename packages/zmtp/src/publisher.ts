@@ -1,4 +1,4 @@
-/** The PUB of 29/PUBSUB: sends each message to whoever asked for it, and drops it for those who do not read. */
+/** The PUB and XPUB of 29/PUBSUB: sends each message to whoever asked for it, and drops it for those who do not read. */
 import type { HandshakeRefusal, Peer, PublisherListener, PublisherPort } from '@proj/transport';
 import { assertFrames } from '@proj/transport/adapter';
 import type { ResolvedPortOptions } from '@proj/transport/adapter';
@@ -38,7 +38,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
   #mayHear: ((peer: Pick<Peer, 'publicKey'>) => boolean) | undefined;
 
   constructor(world: World, options: ResolvedPortOptions) {
-    super(world, options, 'PUB');
+    super(world, options, options.tellsSubscriptions ? 'XPUB' : 'PUB');
   }
 
   start(listener: PublisherListener): void {
@@ -73,14 +73,14 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
     if (!wanted) {
       subscriber.prefixes.delete(key);
       subscriber.bytes -= bytes;
-      this.#prefixes.remove(prefix, subscriber);
+      if (this.#prefixes.remove(prefix, subscriber)) this.#tell(prefix, false);
     } else if (subscriber.bytes + bytes > this.world.subscriptionBytesMax) {
       const text = `more subscriptions than ${this.world.subscriptionBytesMax} bytes`;
       link.cut({ code: 'too-large', text });
     } else {
       subscriber.prefixes.add(key);
       subscriber.bytes += bytes;
-      this.#prefixes.add(prefix, subscriber);
+      if (this.#prefixes.add(prefix, subscriber)) this.#tell(prefix, true);
     }
   }
 
@@ -104,7 +104,14 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
     const subscriber = this.#subscribers.get(pipe);
     if (subscriber === undefined) return;
     this.#subscribers.delete(pipe);
-    for (const key of subscriber.prefixes) this.#prefixes.remove(Buffer.from(key, 'latin1'), subscriber);
+    for (const key of subscriber.prefixes) {
+      const prefix = Buffer.from(key, 'latin1');
+      if (this.#prefixes.remove(prefix, subscriber)) this.#tell(prefix, false);
+    }
+  }
+
+  #tell(prefix: Uint8Array, wanted: boolean): void {
+    if (this.options.tellsSubscriptions && !this.closing) this.#listener?.onSubscription?.(prefix.slice(), wanted);
   }
 
   protected onRefused(refusal: HandshakeRefusal): void {

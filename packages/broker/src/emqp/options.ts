@@ -91,6 +91,8 @@ export const emqpPubSubOptions = z.strictObject({
   publish: endpoints.default('tcp://127.0.0.1:47298'),
   /** Where subscribers connect. Default: EventMQ's. */
   subscribe: endpoints.default('tcp://127.0.0.1:47299'),
+  /** Bind an XPUB there instead of a PUB: events tell what somebody listens to. Subscribers notice nothing. Default false. */
+  xpub: z.boolean().default(false),
   /** Messages that may wait for one subscriber; it misses what comes beyond. Up to 10000000, default 1000. */
   subscriberQueueMax: count(10_000_000).default(1000),
   /** Frames of one message. Default 64. */

@@ -54,7 +54,13 @@ describe('the pub-sub device', () => {
     const device = new DeviceUnderTest();
 
     expect(device.frames(...frames)).toEqual([`${reason} by p1`]);
-    expect(device.engine.stats()).toEqual({ published: 0, handedOver: 0, notesWithheld: 0, dropped: { [reason]: 1 } });
+    expect(device.engine.stats()).toEqual({
+      published: 0,
+      handedOver: 0,
+      subscriptions: 0,
+      notesWithheld: 0,
+      dropped: { [reason]: 1 },
+    });
   });
 
   it('rule 34: publishes what the sender may publish; the rest is dropped, noted and counted', () => {

@@ -14,6 +14,8 @@ export type EmqpPubSubEvent =
   | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
   /** Who may do what from here on: rule 34. */
   | { readonly kind: 'access'; readonly access: Access }
+  /** The first subscriber has come for this prefix of topics, or the last one has gone. */
+  | { readonly kind: 'subscription'; readonly prefix: Uint8Array; readonly wanted: boolean }
   | { readonly kind: 'drain' };
 
 /** Why a message was not published. */
@@ -31,6 +33,8 @@ export interface EmqpPubSubNote {
 export type EmqpPubSubEffect =
   | { readonly kind: 'publish'; readonly command: EmqpPublished }
   | EmqpPubSubNote
+  /** Somebody listens to this prefix now, or nobody does any more. */
+  | { readonly kind: 'subscription'; readonly prefix: Uint8Array; readonly wanted: boolean }
   /** Nothing more will be published; further events are ignored. */
   | { readonly kind: 'drained' };
 
@@ -40,6 +44,8 @@ export interface EmqpPubSubStats {
   readonly published: number;
   /** Those of them that came from elsewhere in this process. */
   readonly handedOver: number;
+  /** Gauge: prefixes that somebody listens to, each counted once. 0 without option `xpub`. */
+  readonly subscriptions: number;
   /** Notes withheld because the same had been said within the minute. */
   readonly notesWithheld: number;
   /** Messages dropped, by reason; reasons that have not come up are absent. */
@@ -54,6 +60,7 @@ export class EmqpPubSubEngine implements Engine<EmqpPubSubEvent, EmqpPubSubEffec
   readonly #dropped: Partial<Record<EmqpPubSubDrop, number>> = {};
   #published = 0;
   #handedOver = 0;
+  #subscriptions = 0;
   #withheld = 0;
   #drained = false;
 
@@ -70,6 +77,9 @@ export class EmqpPubSubEngine implements Engine<EmqpPubSubEvent, EmqpPubSubEffec
       case 'access':
         this.#rights.replace(event.access);
         return [];
+      case 'subscription':
+        this.#subscriptions += event.wanted ? 1 : -1;
+        return [event];
       case 'drain':
         this.#drained = true;
         return [{ kind: 'drained' }];
@@ -82,6 +92,7 @@ export class EmqpPubSubEngine implements Engine<EmqpPubSubEvent, EmqpPubSubEffec
     return {
       published: this.#published,
       handedOver: this.#handedOver,
+      subscriptions: this.#subscriptions,
       notesWithheld: this.#withheld,
       dropped: { ...this.#dropped },
     };
@@ -89,6 +100,7 @@ export class EmqpPubSubEngine implements Engine<EmqpPubSubEvent, EmqpPubSubEffec
 
   assertInvariants(): void {
     if (this.#handedOver > this.#published) throw new Error('more was handed over than published');
+    if (this.#subscriptions < 0) throw new Error('more was given up than asked for');
   }
 
   #onMessage(peer: Peer, command: EmqpToPubSub, now: number): readonly EmqpPubSubEffect[] {

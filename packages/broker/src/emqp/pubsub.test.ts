@@ -57,6 +57,24 @@ describe('the pub-sub device', () => {
     expect([news.heard, all.heard]).toEqual([['news.sport|one'], ['news.sport|one', 'weather|two']]);
   });
 
+  it('rule 31: with xpub tells what somebody listens to, and when nobody does any more', async () => {
+    await start({ xpub: true });
+    const said: string[] = [];
+    device.on('subscribed', ({ prefix }) => said.push(`+${Buffer.from(prefix).toString()}`));
+    device.on('unsubscribed', ({ prefix }) => said.push(`-${Buffer.from(prefix).toString()}`));
+    const [first, second] = [await subscriber('news'), await subscriber('news', '')];
+    expect([said, device.stats().subscriptions]).toEqual([['+news', '+'], 2]);
+    publisher().send('', VERSION, 'PUBLISH', 'm1', 'news', 'one');
+    await advance(network.clock, 200);
+    await settle(network.clock, first.close());
+    await advance(network.clock, 100);
+    expect([first.heard, second.heard]).toEqual([['news|one'], ['news|one']]);
+    await settle(network.clock, second.close());
+    await advance(network.clock, 100);
+    expect(said).toEqual(['+news', '+', '-news', '-']);
+    expect(device.stats().subscriptions).toBe(0);
+  });
+
   it('rule 32: publishes what comes to the frontend or the backend of a broker in its process', async () => {
     await start();
     const all = await subscriber('');

@@ -1,4 +1,4 @@
-/** EventMQ pub-sub device, the facade: a ROUTER in, a PUB out. Rules 31 and 32 of docs/protocols/emqp.md. */
+/** EventMQ pub-sub device, the facade: a ROUTER in, a PUB or XPUB out. Rules 31 and 32 of docs/protocols/emqp.md. */
 import { latin1 } from '@proj/frames';
 import { decodeEmqpAtPubSub, encodeEmqp } from '@proj/frames/emqp';
 import { Access, Emitter, EngineHost, parseOptions, ProjError } from '@proj/transport';
@@ -16,6 +16,10 @@ import type { EmqpPubSubOptions } from './options.js';
 export interface EmqpPubSubEvents {
   /** Something worth a log line; the same about the same peer at most once a minute. */
   note: EmqpPubSubNote;
+  /** With option `xpub`: somebody listens to topics that begin so. Once for the first subscriber of each prefix. */
+  subscribed: { readonly prefix: Uint8Array };
+  /** With option `xpub`: the last subscriber of this prefix has gone. */
+  unsubscribed: { readonly prefix: Uint8Array };
   /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
   refused: HandshakeRefusal;
   /** A socket failed for good. Close this device and start another. */
@@ -48,7 +52,7 @@ export class EmqpPubSub {
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: EmqpPubSubOptions = {}) {
     const settings = parseOptions('EmqpPubSub', emqpPubSubOptions, options);
-    const { publish, subscribe, subscriberQueueMax, maxMessageFrames, maxMessageBytes, lingerMs } = settings;
+    const { publish, subscribe, subscriberQueueMax, maxMessageFrames, maxMessageBytes, lingerMs, xpub } = settings;
     this.#host = new EngineHost<EmqpPubSubEvent, EmqpPubSubEffect>(
       {
         name: 'EmqpPubSub',
@@ -65,7 +69,12 @@ export class EmqpPubSub {
           },
         ],
         publishers: [
-          { bind: [subscribe].flat(), port: { highWaterMark: subscriberQueueMax, lingerMs }, hears: 'serve' },
+          {
+            bind: [subscribe].flat(),
+            port: { highWaterMark: subscriberQueueMax, lingerMs, tellsSubscriptions: xpub },
+            hears: 'serve',
+            onSubscription: (prefix, wanted) => ({ kind: 'subscription', prefix, wanted }),
+          },
         ],
         drain: { kind: 'drain' },
         perform: this.#perform,
@@ -143,6 +152,9 @@ export class EmqpPubSub {
         break;
       case 'note':
         this.#events.emit('note', effect);
+        break;
+      case 'subscription':
+        this.#events.emit(effect.wanted ? 'subscribed' : 'unsubscribed', { prefix: effect.prefix });
         break;
       case 'drained':
         this.#host.drained();

@@ -240,7 +240,7 @@ function socketPlans(settings: NfpBrokerSettings): SocketPlan<NfpBrokerEvent>[] 
   return plans;
 }
 
-function publisherPlans({ publish, subscriberQueueMax, lingerMs }: NfpBrokerSettings): PublisherPlan[] {
+function publisherPlans({ publish, subscriberQueueMax, lingerMs }: NfpBrokerSettings): PublisherPlan<NfpBrokerEvent>[] {
   if (publish === undefined) return [];
   return [{ bind: [publish].flat(), port: { highWaterMark: subscriberQueueMax, lingerMs }, hears: 'request' }];
 }

@@ -84,6 +84,10 @@ export class Reader implements SubscriberListener {
 export interface Station {
   readonly port: PublisherPort;
   readonly endpoint: string;
+  /** What it was told of subscriptions: `+` and a prefix, or `-` and one. */
+  readonly changes: readonly string[];
+  /** Resolves when there are so many of them. One waits at a time. */
+  changed(count: number): Promise<void>;
   /** Publishes one message per text. */
   publish(...texts: string[]): void;
 }
@@ -115,13 +119,27 @@ export class PubSubRig {
   async publisher(options?: PortOptions, endpoint = this.subject.endpoint): Promise<Station> {
     const port = await this.barePublisher(options);
     const bound = await port.bind(endpoint);
+    const changes: string[] = [];
+    let look = (): void => undefined;
     port.start({
+      onSubscription(prefix, wanted) {
+        changes.push(`${wanted ? '+' : '-'}${textOf([prefix])}`);
+        look();
+      },
       onBroken(error) {
         throw error;
       },
     });
     return {
       port,
+      changes,
+      changed: (count) =>
+        new Promise((resolve) => {
+          look = () => {
+            if (changes.length >= count) resolve();
+          };
+          look();
+        }),
       endpoint: bound,
       publish(...texts) {
         for (const text of texts) port.publish(framesOf(text));

@@ -140,6 +140,37 @@ const DELIVERY: readonly PubSubCase[] = [
 
 const SUBSCRIPTIONS: readonly PubSubCase[] = [
   {
+    name: 'tells of the first subscriber of a prefix and of the last, if asked to',
+    async run(rig) {
+      const publisher = await rig.publisher({ tellsSubscriptions: true });
+      const first = await rig.subscriber([publisher], ['a', '']);
+      await publisher.changed(2);
+      const second = await rig.subscriber([publisher], ['a', 'b\xff']);
+      await publisher.changed(3);
+      // The one that closes first is not the only one who asked for it.
+      await rig.known(publisher, second, 'a');
+      first.port.unsubscribe(bytesOf(''));
+      await publisher.changed(4);
+      await first.port.close();
+      second.port.unsubscribe(bytesOf('b\xff'));
+      await publisher.changed(5);
+      await second.port.close();
+      await publisher.changed(6);
+      const changes = publisher.changes;
+      equal([...changes.slice(0, 2)].sort(), ['+', '+a'], 'the first subscriber');
+      equal(changes.slice(2), ['+b\xff', '-', '-b\xff', '-a'], 'what follows');
+    },
+  },
+  {
+    name: 'tells nothing of subscriptions unless asked to',
+    async run(rig) {
+      const publisher = await rig.publisher();
+      const reader = await rig.subscriber([publisher], ['a']);
+      await rig.known(publisher, reader, 'a');
+      equal(publisher.changes, [], 'changes');
+    },
+  },
+  {
     name: 'takes subscriptions before it is connected, and while it runs',
     async run(rig) {
       const publisher = await rig.publisher();

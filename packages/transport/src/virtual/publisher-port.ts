@@ -21,6 +21,8 @@ export class VirtualPublisher implements PublisherPort, BoundSide, ProcessResour
   readonly #options: ResolvedPortOptions;
   readonly #number: number;
   readonly #subscribers = new Map<ConnectionEnd, Subscriptions>();
+  /** What all of them ask for. */
+  readonly #wanted = new Subscriptions();
   #listener: PublisherListener | undefined;
   #closing: Promise<void> | undefined;
 
@@ -97,11 +99,22 @@ export class VirtualPublisher implements PublisherPort, BoundSide, ProcessResour
   }
 
   onFrames(end: ConnectionEnd, frames: readonly Uint8Array[]): void {
-    this.#subscribers.get(end)?.take(frames);
+    const change = this.#subscribers.get(end)?.take(frames);
+    if (change !== undefined) this.#change(change.prefix, change.wanted);
   }
 
   onConnectionLost(end: ConnectionEnd): void {
-    if (this.#subscribers.delete(end)) this.hub.forget(end.connection);
+    const subscriptions = this.#subscribers.get(end);
+    if (subscriptions === undefined) return;
+    this.#subscribers.delete(end);
+    this.hub.forget(end.connection);
+    for (const prefix of subscriptions.prefixes()) this.#change(prefix, false);
+  }
+
+  #change(prefix: Uint8Array, wanted: boolean): void {
+    const isNews = wanted ? this.#wanted.add(prefix) : this.#wanted.remove(prefix);
+    if (isNews && this.#options.tellsSubscriptions && this.#closing === undefined)
+      this.#listener?.onSubscription?.(prefix.slice(), wanted);
   }
 
   onRoom(): void {

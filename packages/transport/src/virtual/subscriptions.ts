@@ -36,10 +36,13 @@ export class Subscriptions {
     return false;
   }
 
-  /** Takes what {@link subscription} made. */
-  take([frame]: readonly Uint8Array[]): void {
-    if (frame?.[0] === SUBSCRIBE) this.add(frame.subarray(1));
-    else if (frame?.[0] === UNSUBSCRIBE) this.remove(frame.subarray(1));
+  /** Takes what {@link subscription} made: the prefix that is wanted now or not any more, unless nothing has changed. */
+  take([frame]: readonly Uint8Array[]): { readonly prefix: Uint8Array; readonly wanted: boolean } | undefined {
+    const prefix = frame?.subarray(1);
+    if (prefix === undefined) return undefined;
+    if (frame?.[0] === SUBSCRIBE && this.add(prefix)) return { prefix, wanted: true };
+    if (frame?.[0] === UNSUBSCRIBE && this.remove(prefix)) return { prefix, wanted: false };
+    return undefined;
   }
 }
 

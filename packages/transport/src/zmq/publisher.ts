@@ -1,6 +1,6 @@
-/** A PUB socket of zeromq.js as a {@link PublisherPort}. */
+/** A PUB or XPUB socket of zeromq.js as a {@link PublisherPort}. */
 import type { Clock } from '@proj/heartbeat';
-import type { Publisher } from 'zeromq';
+import type { Publisher, XPublisher } from 'zeromq';
 import { ProjError } from '../errors.js';
 import { assertFrames } from '../limits.js';
 import type { Peer, PublisherListener, PublisherPort } from '../port.js';
@@ -8,27 +8,36 @@ import type { ResolvedPortOptions } from '../port-options.js';
 import type { CurveGuard } from './curve-guard.js';
 import { Endpoints } from './endpoints.js';
 import { untilLetGo } from './let-go.js';
+import { Reader } from './reader.js';
+
+/** First byte of what an XPUB reads: the prefix behind it is wanted, or is not any more. */
+const SUBSCRIBE = 1;
+const UNSUBSCRIBE = 0;
 
 /**
  * Needs no outbox: with a send timeout of 0 zeromq.js hands each message to libzmq within the call, and libzmq drops it for
  * those whose pipes are full. So no two sends overlap, and nothing waits here.
  */
 export class ZmqPublisher implements PublisherPort {
-  readonly #socket: Publisher;
+  readonly #socket: Publisher | XPublisher;
   readonly #clock: Clock;
   readonly #lingerMs: number;
   readonly #endpoints: Endpoints;
   readonly #guard: CurveGuard | undefined;
+  /** Of an XPUB. */
+  readonly #reader: Reader | undefined;
+  #reading: Promise<void> = Promise.resolve();
   #listener: PublisherListener | undefined;
   #closing: Promise<void> | undefined;
   /** False once `close` was called or the socket has failed. */
   #live = true;
 
-  constructor(socket: Publisher, options: ResolvedPortOptions, clock: Clock, guard?: CurveGuard) {
+  constructor(socket: Publisher | XPublisher, options: ResolvedPortOptions, clock: Clock, guard?: CurveGuard) {
     this.#socket = socket;
     this.#clock = clock;
     this.#lingerMs = options.lingerMs;
     this.#guard = guard;
+    this.#reader = 'receive' in socket ? new Reader(socket, clock) : undefined;
     this.#endpoints = new Endpoints(
       socket,
       clock,
@@ -47,7 +56,14 @@ export class ZmqPublisher implements PublisherPort {
   start(listener: PublisherListener): void {
     if (this.#listener !== undefined) throw new Error('start: the port was started before');
     this.#listener = listener;
-    if (this.#live) this.#guard?.start(listener);
+    if (!this.#live) return;
+    this.#guard?.start(listener);
+    if (this.#reader === undefined) return;
+    this.#reading = this.#reader.read(([first, ...rest]) => {
+      // An XSUB may say other things, too.
+      if (rest.length > 0 || (first?.[0] !== SUBSCRIBE && first?.[0] !== UNSUBSCRIBE)) return;
+      listener.onSubscription?.(first.subarray(1), first[0] === SUBSCRIBE);
+    }, this.#onFailed);
   }
 
   publish(frames: readonly Uint8Array[], mayHear?: (peer: Pick<Peer, 'publicKey'>) => boolean): void {
@@ -69,18 +85,21 @@ export class ZmqPublisher implements PublisherPort {
   readonly #onFailed = (error: unknown): void => {
     if (!this.#live) return;
     this.#live = false;
+    this.#reader?.stop();
     this.#listener?.onBroken(error instanceof Error ? error : new Error(String(error)));
   };
 
   async #close(lingerMs: number): Promise<void> {
     this.#live = false;
     this.#guard?.stop();
+    this.#reader?.stop();
     const deadline = this.#clock.now() + lingerMs;
     await this.#endpoints.settled();
     this.#socket.linger = Math.max(0, Math.ceil(deadline - this.#clock.now()));
     // A guard reads the events itself, to their end.
     const letGo = this.#socket.linger > 0 && this.#guard === undefined ? untilLetGo(this.#socket) : undefined;
     this.#socket.close();
+    await this.#reading;
     await this.#guard?.close();
     await letGo;
     await this.#endpoints.released();

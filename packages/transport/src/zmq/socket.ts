@@ -1,6 +1,6 @@
 /** Sockets of zeromq.js with every option set before the first bind or connect: afterwards libzmq only warns. */
 import { randomBytes } from 'node:crypto';
-import type { Context, Dealer, Publisher, Router, Subscriber } from 'zeromq';
+import type { Context, Dealer, Publisher, Router, Subscriber, XPublisher } from 'zeromq';
 import type { ResolvedPortOptions } from '../port-options.js';
 import type { ZeroMq } from './load.js';
 
@@ -51,10 +51,11 @@ export function openDealer(zmq: ZeroMq, context: Context, options: ResolvedPortO
   return { socket, goneNotice: setNotice(zmq, socket, ZMQ_HICCUP_MSG) };
 }
 
-/** A PUB that never waits: who does not read misses messages. */
-export function openPublisher(zmq: ZeroMq, context: Context, options: ResolvedPortOptions): Publisher {
-  const { receiveHighWaterMark: _, ...common } = socketOptions(context, options);
-  return new zmq.Publisher({ ...common, sendTimeout: 0 });
+/** A PUB, or an XPUB, that never waits: who does not read misses messages. */
+export function openPublisher(zmq: ZeroMq, context: Context, options: ResolvedPortOptions): Publisher | XPublisher {
+  const { receiveHighWaterMark, ...common } = socketOptions(context, options);
+  if (!options.tellsSubscriptions) return new zmq.Publisher({ ...common, sendTimeout: 0 });
+  return new zmq.XPublisher({ ...common, receiveHighWaterMark, sendTimeout: 0 });
 }
 
 /**

@@ -3,7 +3,7 @@ import { bytesOf, concat, latin1 } from './bytes.js';
 import { COMMAND, LONG_HEADER, SHORT_HEADER, SHORT_MAX, writeHeader } from './flags.js';
 
 /** Socket types, of 28/REQREP and 29/PUBSUB, that our connections play. */
-export type SocketType = 'REQ' | 'REP' | 'DEALER' | 'ROUTER' | 'PUB' | 'SUB';
+export type SocketType = 'REQ' | 'REP' | 'DEALER' | 'ROUTER' | 'PUB' | 'XPUB' | 'SUB';
 
 /** A command as it came, before it is looked at. */
 export interface NamedCommand {

@@ -33,6 +33,7 @@ const COMPATIBLE: Readonly<Record<SocketType, readonly string[]>> = {
   DEALER: ['REP', 'DEALER', 'ROUTER'],
   ROUTER: ['REQ', 'DEALER', 'ROUTER'],
   PUB: ['SUB', 'XSUB'],
+  XPUB: ['SUB', 'XSUB'],
   SUB: ['PUB', 'XPUB'],
 };
 
@@ -290,10 +291,15 @@ export class Connection {
     else {
       const frames = this.#reader.takeFrames();
       const [first] = frames;
-      if (this.#settings.socketType === 'PUB' && isSubscription(frames, first))
+      if (this.#publishes && isSubscription(frames, first))
         this.#sink.onSubscription(first.subarray(1), first[0] === 1);
       else this.#sink.onMessage(frames);
     }
+  }
+
+  get #publishes(): boolean {
+    const { socketType } = this.#settings;
+    return socketType === 'PUB' || socketType === 'XPUB';
   }
 
   #hold(item: ReadItem): void {
@@ -322,7 +328,7 @@ export class Connection {
         this.#sink.onOutput();
         return;
       case 'subscription':
-        if (this.#settings.socketType === 'PUB') this.#sink.onSubscription(command.prefix, command.wanted);
+        if (this.#publishes) this.#sink.onSubscription(command.prefix, command.wanted);
         return;
       default:
       // PONG has done its work by being heard; what we do not know is not for us.

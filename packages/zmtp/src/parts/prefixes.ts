@@ -18,8 +18,8 @@ class Node<One> {
 export class Prefixes<One> {
   readonly #root = new Node<One>(new Uint8Array(0));
 
-  /** Adds a prefix; does nothing when it is there. Keeps no part of `prefix`. */
-  add(prefix: Uint8Array, one: One): void {
+  /** Adds a prefix; does nothing when it is there. Keeps no part of `prefix`. Returns true for the first who asks for it. */
+  add(prefix: Uint8Array, one: One): boolean {
     let node = this.#root;
     for (let at = 0; at < prefix.length;) {
       const byte = prefix[at] as number;
@@ -34,27 +34,31 @@ export class Prefixes<One> {
       at += shared;
       node = shared === child.label.length ? child : split(node, child, shared);
     }
+    const isFirst = node.ones.size === 0;
     node.ones.add(one);
+    return isFirst;
   }
 
-  /** Takes a prefix back; does nothing when it is not there. */
-  remove(prefix: Uint8Array, one: One): void {
+  /** Takes a prefix back; does nothing when it is not there. Returns true for the last who asked for it. */
+  remove(prefix: Uint8Array, one: One): boolean {
     let grandparent: Node<One> | undefined;
     let parent: Node<One> | undefined;
     let node = this.#root;
     for (let at = 0; at < prefix.length; at += node.label.length) {
       const child = node.children.get(prefix[at] as number);
-      if (child === undefined || sharedBytes(child.label, prefix, at) < child.label.length) return;
+      if (child === undefined || sharedBytes(child.label, prefix, at) < child.label.length) return false;
       grandparent = parent;
       parent = node;
       node = child;
     }
-    node.ones.delete(one);
-    if (parent === undefined || node.ones.size > 0) return;
+    const wasThere = node.ones.delete(one);
+    if (node.ones.size > 0) return false;
+    if (parent === undefined) return wasThere;
     if (node.children.size === 0) {
       parent.children.delete(node.label[0] as number);
       if (grandparent !== undefined) merge(parent);
     } else merge(node);
+    return wasThere;
   }
 
   /** Calls `visit` for each prefix that the topic begins with, shortest first. */
