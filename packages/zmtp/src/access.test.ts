@@ -175,7 +175,7 @@ it('an EventMQ pub-sub device takes and gives what publisher and subscriber may,
   const subscribers = [ada, eve].map((keys) => {
     const port = transport.subscriber({ curve: { role: 'client', keys, serverKey: server.publicKey } });
     const heard: string[] = [];
-    let wake = () => undefined as void;
+    let wake: () => void = () => undefined;
     port.connect(subscribe[0] as string);
     port.subscribe(new Uint8Array(0));
     port.start({
