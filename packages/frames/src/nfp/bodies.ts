@@ -110,16 +110,9 @@ function hasMoreValues(json: Uint8Array, max: number): boolean {
   if (json.length <= max) return false;
   let count = 0;
   for (let at = 0; at < json.length; at++) {
-    switch (json[at]) {
-      case 0x22:
-        at = endOfText(json, at);
-        break;
-      case 0x2c:
-      case 0x3a:
-      case 0x5b:
-      case 0x7b:
-        if (++count > max) return true;
-    }
+    const byte = json[at];
+    if (byte === 0x22) at = endOfText(json, at);
+    else if ((byte === 0x2c || byte === 0x3a || byte === 0x5b || byte === 0x7b) && ++count > max) return true;
   }
   return false;
 }
