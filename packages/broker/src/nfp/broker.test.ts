@@ -238,6 +238,25 @@ describe('life', () => {
     expect(one.heard).toEqual(all.heard.slice(1));
   });
 
+  it('rule 23: events of a service are published to those who may request it, also after the rules have changed', async () => {
+    const serve = ['sample'];
+    await start({ publish: 'tcp://sim:9', access: [{ keys: '*', serve }] });
+    const worker = await ready('w1');
+    const subscriber = RawSubscriber.connect(network.transport('all'), 'tcp://sim:9', '');
+    peers.push(subscriber);
+    const say = async (event: string) => {
+      worker.send('', 'NFPW01', '0x08', 'sample', 'u1', '200', event);
+      await advance(network.clock, 100);
+    };
+    await advance(network.clock, 100);
+    await say('nobody may hear this');
+    broker.setAccess([{ keys: '*', serve, request: ['sample'] }]);
+    await say('everybody may hear this');
+    broker.setAccess([{ keys: '*', serve, request: ['other'] }]);
+    await say('nobody may hear this either');
+    expect(subscriber.heard).toEqual(['sample/u1|NFPB01|0x08|sample|w1|u1|200|everybody may hear this']);
+  });
+
   it('rule 20: setInventory changes what workers are told', async () => {
     const inventory = (a: number) => ({ broker: {}, topology: {}, workers: [{ glob: '*', source: '', data: { a } }] });
     await start({ inventory: inventory(1) });
