@@ -19,6 +19,7 @@ describe('resolvePortOptions', () => {
       connectionHeartbeatMs: 2000,
       connectionTimeoutMs: 6000,
       handover: false,
+      tellsSubscriptions: false,
     });
   });
 
@@ -37,6 +38,7 @@ describe('resolvePortOptions', () => {
       connectionHeartbeatMs: 0,
       connectionTimeoutMs: 1,
       handover: true,
+      tellsSubscriptions: true,
       routingId: Buffer.from([1, 0]),
     };
 
