@@ -67,7 +67,7 @@ export class CountingClient extends Tally {
     const client = new CountingClient(version, service);
     client.#peer = await RawPeer.connect(endpoint, (frames) => {
       const reply = decodeMdpAtClient(frames);
-      client.count(reply.kind === 'client-final' ? String(reply.body[0]) : reply.kind);
+      client.count(reply.kind === 'client-final' ? Buffer.from(reply.body[0] ?? []).toString() : reply.kind);
     });
     return client;
   }
