@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { settle, toBuffers, toFrames } from './handler.js';
+import { settle, toFrames } from './handler.js';
 
 describe('toFrames', () => {
   it.each<[string, Parameters<typeof toFrames>[0], string[]]>([
@@ -28,13 +28,6 @@ describe('toFrames', () => {
   ])('refuses %j', (body, what) => {
     expect(() => toFrames(body as never)).toThrow(`reply frame is ${what}; allowed are string and Uint8Array`);
   });
-});
-
-it('toBuffers makes Buffers of the same memory', () => {
-  const memory = Uint8Array.of(1, 2, 3, 4);
-  const [buffer] = toBuffers([memory.subarray(1, 3)]);
-  expect(buffer).toEqual(Buffer.from([2, 3]));
-  expect(buffer?.buffer).toBe(memory.buffer);
 });
 
 describe('settle', () => {

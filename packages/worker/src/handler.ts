@@ -55,13 +55,6 @@ function describe(value: unknown): string {
   return typeof value === 'object' ? 'an object' : typeof value;
 }
 
-/** The same bytes as Buffers, without a copy. */
-export function toBuffers(frames: readonly Uint8Array[]): Buffer[] {
-  return frames.map((frame) =>
-    Buffer.isBuffer(frame) ? frame : Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength),
-  );
-}
-
 /** The value of a handler's result: sends what a generator yields and returns what it returns. */
 export async function settle<Partial, Reply>(
   result: Reply | Promise<Reply> | AsyncGenerator<Partial, Reply, undefined>,

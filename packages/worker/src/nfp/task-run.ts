@@ -1,7 +1,6 @@
 /** One run of an NFP task, seen from both sides: the context it is given, and what its host does to it. */
 import { decodeNfpJson } from '@proj/frames/nfp';
-import { ProjError } from '@proj/transport';
-import { toBuffers } from '../handler.js';
+import { ProjError, toBuffers } from '@proj/transport';
 import { eventBody } from './bodies.js';
 import type { NfpSpeaker } from './bodies.js';
 import type { NfpInputOutcome, NfpQuestion } from './contract.js';

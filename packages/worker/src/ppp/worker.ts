@@ -2,9 +2,8 @@
 import { decodePppAtWorker, encodePpp } from '@proj/frames/ppp';
 import type { PppToWorker } from '@proj/frames/ppp';
 import type { Service } from '@proj/frames/service';
-import { parseOptions } from '@proj/transport';
+import { parseOptions, toBuffers } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { toBuffers } from '../handler.js';
 import { toFrameHandler } from '../typed.js';
 import { WorkerCrew } from '../worker-crew.js';
 import type { WorkerEvents, WorkerStats } from '../worker-crew.js';
