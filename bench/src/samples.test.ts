@@ -7,7 +7,7 @@ function sample(perSecond: number, cpuMicros: Readonly<Record<string, number>> =
   return { perSecond, latency: { p50: 1, p99: 2, p999: 3 }, cpuMicros };
 }
 
-test('everybody has a turn in every round, and the first round does not count', async () => {
+test('everybody has a turn in every round, and the first rounds do not count', async () => {
   const turns: string[] = [];
   const run = (name: string) => {
     let round = 0;
@@ -20,8 +20,8 @@ test('everybody has a turn in every round, and the first round does not count', 
     ] as const;
   };
   const samples = await sideBySide(2, [run('a'), run('b')]);
-  expect(turns.join('')).toBe('ababab');
-  expect(samples.get('b')?.map(({ perSecond }) => perSecond)).toEqual([1, 2]);
+  expect(turns.join('')).toBe('ababababab');
+  expect(samples.get('b')?.map(({ perSecond }) => perSecond)).toEqual([3, 4]);
 });
 
 test('a ratio is the median of those within each round', () => {

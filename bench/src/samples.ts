@@ -13,17 +13,20 @@ export interface Sample {
 /** Samples of each, by name. */
 export type Samples = ReadonlyMap<string, readonly Sample[]>;
 
-/** Runs one after the other in each round, so that all see the same machine. One round more warms up, and does not count. */
+/** The first ones cost up to twice as much: code that runs often is compiled while it runs. */
+const WARM_UP_ROUNDS = 3;
+
+/** Runs one after the other in each round, so that all see the same machine. Some rounds more warm up, and do not count. */
 export async function sideBySide(
   rounds: number,
   runs: Iterable<readonly [string, () => Promise<Sample>]>,
 ): Promise<Samples> {
   const all = [...runs];
   const samples = new Map(all.map(([name]): [string, Sample[]] => [name, []]));
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 0; round < WARM_UP_ROUNDS + rounds; round++) {
     for (const [name, run] of all) {
       const sample = await run();
-      if (round > 0) samples.get(name)?.push(sample);
+      if (round >= WARM_UP_ROUNDS) samples.get(name)?.push(sample);
     }
   }
   return samples;

@@ -132,7 +132,7 @@ export class Outbox {
     const attempt = this.#attempts.shift();
     if (attempt === undefined) throw new Error(`outcome ${outcome} without an attempt`);
     this.#busy = true;
-    this.#conclude(attempt, outcome);
+    this.#conclude(attempt.peer, attempt.frames, attempt.lane, outcome);
     this.#pump();
   }
 
@@ -208,22 +208,22 @@ export class Outbox {
     const head = lane.messages.peek();
     if (head === undefined) return;
     lane.trying = true;
-    this.#attempt({ peer: head.peer, frames: head.frames, lane });
+    this.#attempt(head.peer, head.frames, lane);
   }
 
   #offer(peer: Peer, frames: readonly Uint8Array[]): void {
     const lane = this.#parked.size === 0 ? undefined : this.#parked.get(peer.key);
-    if (lane === undefined) this.#attempt({ peer, frames, lane });
+    if (lane === undefined) this.#attempt(peer, frames, undefined);
     else this.#park(lane, peer, frames);
   }
 
-  #attempt(attempt: Attempt): void {
-    const outcome = this.#host.transmit(attempt.peer, attempt.frames);
-    if (outcome === undefined) this.#attempts.push(attempt);
-    else this.#conclude(attempt, outcome);
+  #attempt(peer: Peer, frames: readonly Uint8Array[], lane: Lane | undefined): void {
+    const outcome = this.#host.transmit(peer, frames);
+    if (outcome === undefined) this.#attempts.push({ peer, frames, lane });
+    else this.#conclude(peer, frames, lane, outcome);
   }
 
-  #conclude({ peer, frames, lane }: Attempt, outcome: SendOutcome): void {
+  #conclude(peer: Peer, frames: readonly Uint8Array[], lane: Lane | undefined, outcome: SendOutcome): void {
     if (lane !== undefined) lane.trying = false;
     if (lane !== undefined && !lane.lost) this.#concludeLane(lane, peer, frames, outcome);
     else if (outcome === 'sent') this.#confirm(peer, frames);

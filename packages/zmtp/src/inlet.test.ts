@@ -24,6 +24,7 @@ async function pair(): Promise<[Inlet, Inlet]> {
   const { port } = server?.address() as AddressInfo;
   const one = Inlet.connect({ host: '127.0.0.1', port, noDelay: true });
   inlets.push(one, await accepted);
+  if (one.connecting) await new Promise((resolve) => one.once('connect', resolve));
   return [one, await accepted];
 }
 
@@ -60,6 +61,18 @@ function say(inlet: Inlet, ...texts: readonly string[]): Promise<void> {
   });
 }
 
+const PART = new Uint8Array(2 ** 20);
+
+/** Sends until the system takes no more at once. How many parts, and what became of the last one. */
+function fill(inlet: Inlet): { readonly sent: number; readonly last: Promise<Error | null | undefined> } {
+  for (let sent = 1; ; sent++) {
+    const last = new Promise<Error | null | undefined>((resolve) => {
+      inlet.send([PART], resolve);
+    });
+    if (inlet.hasUnsent) return { sent, last };
+  }
+}
+
 describe('sockets that read into memory of ours', () => {
   it.each(['accepted', 'connected'])('give what was taken to the taker for good: %s', async (side) => {
     const [one, other] = await pair();
@@ -88,6 +101,41 @@ describe('sockets that read into memory of ours', () => {
     await came;
     expect(sink.chunks.map(({ buffer }) => buffer === room.buffer)).toEqual([false, true]);
     expect(Buffer.from(room).toString()).toBe('body\0\0\0\0\0\0');
+  });
+
+  it('call back once the system has taken everything, in order, also what it could not take at once', async () => {
+    const [one, other] = await pair();
+    other.pause();
+    const { sent, last } = fill(one);
+    const sink = new Sink();
+    other.feed(sink);
+    const all = sink.enough(sent * PART.length + 1);
+    other.resume();
+    expect(await last).toBeUndefined();
+    expect(one.hasUnsent).toBe(false);
+    await say(one, '!');
+    await all;
+    expect(sink.chunks.at(-1)?.at(-1)).toBe('!'.charCodeAt(0));
+  });
+
+  it('call back with an error when they end before the system has taken everything', async () => {
+    const [one, other] = await pair();
+    other.pause();
+    const { last } = fill(one);
+    one.destroy();
+    expect((await last)?.message).toBe('cut');
+  });
+
+  it('end when they cannot write, and say why', async () => {
+    const [one] = await pair();
+    const closed = new Promise<Error>((resolve) => one.once('error', resolve));
+    one.end();
+    await new Promise((resolve) => one.once('finish', resolve));
+    const outcome = new Promise<Error | null | undefined>((resolve) => {
+      one.send([Uint8Array.of(1)], resolve);
+    });
+    expect((await outcome)?.message).toContain('EPIPE');
+    expect(await closed).toBe(await outcome);
   });
 
   it('tell of the end, and are counted by their server', async () => {

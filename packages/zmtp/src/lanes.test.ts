@@ -248,7 +248,7 @@ describe('a connection under lanes', () => {
 
   it('takes what many say in one turn as one write', async () => {
     const all = await fleet();
-    const write = vi.spyOn(Socket.prototype, 'write');
+    const write = vi.spyOn(Socket.prototype, '_write');
     for (const name of ['d1', 'd2', 'd3'])
       for (let count = 0; count < 10; count++) all.server.say(peerOf(all, name), 'x');
     await Promise.all(all.clients.slice(1).map((one) => one.received(10)));

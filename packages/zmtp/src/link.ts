@@ -196,7 +196,7 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
     this.#failure = failure;
     // The peer may learn the reason; nobody waits for one that does not read.
     if (!this.#writing && !this.#ended) this.#write(this.#connection.takeOutput());
-    if (this.#socket.writableLength > 0) this.#socket.destroy();
+    if (this.#socket.hasUnsent) this.#socket.destroy();
     else this.#socket.destroySoon();
   }
 

@@ -240,7 +240,7 @@ describe('messages of one turn', () => {
     });
     for (const one of dealers) one.tell('hello');
     await station.received(2);
-    const write = vi.spyOn(Socket.prototype, 'write');
+    const write = vi.spyOn(Socket.prototype, '_write');
     for (let count = 0; count < 100; count++)
       for (const { peer } of station.messages.slice(0, 2)) station.say(peer, 'x');
     await Promise.all(dealers.map((one) => one.received(100)));

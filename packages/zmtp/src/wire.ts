@@ -8,10 +8,13 @@ export interface Wire {
   feed(taker: Taker): void;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end' | 'close', listener: () => void): unknown;
-  /** Writes at least one part, all with one call of the system, and calls `done` once it has taken them, perhaps at once, or with the reason why not. */
+  /**
+   * Writes at least one part, all with one call of the system, and calls `done` once it has taken them, perhaps at once, or with the
+   * reason why not. Not to be called again before.
+   */
   send(parts: readonly Uint8Array[], done: (error?: Error | null) => void): void;
-  /** Bytes written and not yet handed to the system. */
-  readonly writableLength: number;
+  /** True while something was written and is not yet handed to the system. */
+  readonly hasUnsent: boolean;
   /** Ends our direction after what was written. */
   end(): unknown;
   /** Ends both directions at once. */

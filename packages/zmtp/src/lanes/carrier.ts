@@ -103,7 +103,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
     this.#ended = true;
     this.#host.watch.set(this.#deadline, Infinity);
     this.#flush();
-    if (this.#socket.writableLength > 0) this.#socket.destroy();
+    if (this.#socket.hasUnsent) this.#socket.destroy();
     else this.#socket.destroySoon();
     this.#host.onClosed();
   }

@@ -36,7 +36,6 @@ export class Lane implements Wire {
   readonly #listeners = new Map<string, Listener>();
   #taker: Taker | undefined;
   readonly #waiting = new Fifo<Part>();
-  #waitingBytes = 0;
   /** Bytes that the other side still takes. */
   #credit = WINDOW_BYTES;
   /** How our direction ends once all is written. */
@@ -60,8 +59,8 @@ export class Lane implements Wire {
     return this.#carrier.remoteAddress;
   }
 
-  get writableLength(): number {
-    return this.#waitingBytes;
+  get hasUnsent(): boolean {
+    return this.#waiting.length > 0;
   }
 
   on(event: string, listener: (value: never) => void): void {
@@ -78,7 +77,6 @@ export class Lane implements Wire {
     for (let index = 0; index <= last; index++) {
       const bytes = parts[index] as Uint8Array;
       this.#waiting.push({ bytes, done: index === last ? done : undefined });
-      this.#waitingBytes += bytes.length;
     }
     this.#carrier.wake(this);
   }
@@ -127,7 +125,6 @@ export class Lane implements Wire {
     const { bytes } = part;
     const size = Math.min(bytes.length, atMost, this.#credit);
     this.#credit -= size;
-    this.#waitingBytes -= size;
     if (size === bytes.length) return this.#waiting.shift();
     part.bytes = bytes.subarray(size);
     return { bytes: bytes.subarray(0, size), done: undefined };
@@ -219,7 +216,6 @@ export class Lane implements Wire {
       this.#carrier.held(-bytes.length);
     for (let part = this.#waiting.shift(); part !== undefined; part = this.#waiting.shift())
       part.done?.(new Error('the lane was closed'));
-    this.#waitingBytes = 0;
     // As sockets do: never from inside the call that closes it.
     process.nextTick(() => {
       this.#emit('close');
