@@ -6,7 +6,7 @@ import { ratio, reportTable, sideBySide } from './samples.js';
 import type { Sample, Samples } from './samples.js';
 import type { Finding, Report } from './statistics.js';
 
-const ROUNDS = 9;
+const ROUNDS = 15;
 const REQUESTS = 20_000;
 const IN_FLIGHT = 200;
 const WORKERS = 64;

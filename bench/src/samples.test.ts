@@ -20,8 +20,8 @@ test('everybody has a turn in every round, and the first rounds do not count', a
     ] as const;
   };
   const samples = await sideBySide(2, [run('a'), run('b')]);
-  expect(turns.join('')).toBe('ababababab');
-  expect(samples.get('b')?.map(({ perSecond }) => perSecond)).toEqual([3, 4]);
+  expect(turns.join('')).toBe('ab'.repeat(7));
+  expect(samples.get('b')?.map(({ perSecond }) => perSecond)).toEqual([5, 6]);
 });
 
 test('a ratio is the median of those within each round', () => {

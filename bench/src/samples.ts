@@ -14,7 +14,7 @@ export interface Sample {
 export type Samples = ReadonlyMap<string, readonly Sample[]>;
 
 /** The first ones cost up to twice as much: code that runs often is compiled while it runs. */
-const WARM_UP_ROUNDS = 3;
+const WARM_UP_ROUNDS = 5;
 
 /** Runs one after the other in each round, so that all see the same machine. Some rounds more warm up, and do not count. */
 export async function sideBySide(
