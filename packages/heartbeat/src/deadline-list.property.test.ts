@@ -50,7 +50,7 @@ class ArrayList {
   get state(): readonly unknown[] {
     const earliest = Math.min(...this.entries.map(({ at }) => at));
     const deadline = this.entries.length === 0 ? Infinity : Math.max(earliest, this.notBefore);
-    return [this.entries.length, deadline, this.entries.map(({ value }) => value)];
+    return [this.entries.length, this.entries[0]?.value, deadline, this.entries.map(({ value }) => value)];
   }
 }
 
@@ -79,7 +79,7 @@ it('DeadlineList does what an array in the order of renewal would do', () => {
             model.entries.push({ value: step.entry, at: now + model.delayMs });
           }
         }
-        expect(lists.map((one) => [one.size, one.deadline, [...one.values()]])).toEqual(
+        expect(lists.map((one) => [one.size, one.first, one.deadline, [...one.values()]])).toEqual(
           models.map(({ state }) => state),
         );
         for (const one of entries) {

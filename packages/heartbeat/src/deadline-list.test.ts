@@ -11,7 +11,7 @@ describe('DeadlineList', () => {
   it('is empty at first and never due', () => {
     const list = new DeadlineList<string>(100);
 
-    expect([list.size, list.deadline, list.takeDue(Infinity)]).toEqual([0, Infinity, undefined]);
+    expect([list.size, list.first, list.deadline, list.takeDue(Infinity)]).toEqual([0, undefined, Infinity, undefined]);
   });
 
   it('shows and takes the earliest entry, when it is due and not before', () => {
@@ -19,10 +19,10 @@ describe('DeadlineList', () => {
     list.renew(new Deadline('a'), 0);
     list.renew(new Deadline('b'), 10);
 
-    expect([list.size, list.deadline]).toEqual([2, 100]);
+    expect([list.size, list.first, list.deadline]).toEqual([2, 'a', 100]);
     expect(list.takeDue(99)).toBeUndefined();
     expect(list.takeDue(100)).toBe('a');
-    expect([list.size, list.deadline]).toEqual([1, 110]);
+    expect([list.size, list.first, list.deadline]).toEqual([1, 'b', 110]);
     expect(list.takeDue(100)).toBeUndefined();
     expect(list.takeDue(1000)).toBe('b');
   });

@@ -37,6 +37,11 @@ export class DeadlineList<Value> {
     return this.#size;
   }
 
+  /** The value whose deadline is the earliest, which stays; `undefined` when the list is empty. */
+  get first(): Value | undefined {
+    return this.#head?.value;
+  }
+
   /** When the next entry falls due; `Infinity` when the list is empty. */
   get deadline(): number {
     return this.#head === undefined ? Infinity : Math.max(this.#head.at, this.#notBefore);

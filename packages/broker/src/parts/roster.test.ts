@@ -25,6 +25,18 @@ describe('Roster', () => {
     expect(roster.deadline).toBe(Infinity);
   });
 
+  it('finds busy workers likewise, whichever was asked first', () => {
+    const { roster, members } = rosterWith('a', 'b', 'idle');
+    for (const member of members.slice(0, 2)) {
+      member.request = 'job';
+      roster.renew(member, 0);
+    }
+    const found = (): unknown[] => ['a', 'b', 'idle', 'nobody'].map((key) => roster.find(key));
+    expect(found()).toEqual([...members, undefined]);
+    roster.remove(first(members));
+    expect(found()).toEqual([undefined, ...members.slice(1), undefined]);
+  });
+
   it('has heartbeats due every interval, counted from when the worker came', () => {
     const { roster } = rosterWith('a');
     roster.add(new Member<string>({ key: 'b', id: new Uint8Array(1) }, 50), 50);
