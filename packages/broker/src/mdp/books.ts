@@ -2,9 +2,9 @@
 import { Budget } from '../parts/budget.js';
 import { Clients } from '../parts/clients.js';
 import { Roster } from '../parts/roster.js';
+import { Asker } from './clients.js';
 import type { MdpBrokerSettings } from './options.js';
 import { RequestTtl } from './request-ttl.js';
-import type { Request } from './requests.js';
 import { Services } from './services.js';
 import type { Worker } from './workers.js';
 
@@ -12,7 +12,7 @@ import type { Worker } from './workers.js';
 export interface Books {
   readonly workers: Roster<Worker>;
   readonly services: Services;
-  readonly clients: Clients<Request>;
+  readonly clients: Clients<Asker>;
   /** Rule 18: bytes of all open requests. */
   readonly bytes: Budget;
   readonly ttl: RequestTtl;
@@ -23,7 +23,7 @@ export function newBooks(settings: MdpBrokerSettings): Books {
   return {
     workers: new Roster(settings),
     services: new Services(settings),
-    clients: new Clients(),
+    clients: new Clients(Asker),
     bytes: new Budget(settings.requestQueueMaxBytes),
     ttl: new RequestTtl(settings),
   };

@@ -408,6 +408,18 @@ describe('a client that is gone', () => {
     expect(broker.final('w1', 'c1', 'done')).toContain('-> w1 REQUEST c2 "other"');
   });
 
+  it('has them dropped at all services, and those that wait again', () => {
+    broker.ready('w1');
+    for (const body of ['again', 'echo']) broker.request('c1', body);
+    broker.request('c1', 'sum', 'sum');
+    broker.request('c2', 'other');
+    broker.gone('w1');
+    broker.gone('c1');
+    expect(broker.dropped).toEqual({ 'client-gone': 3 });
+    expect(broker.stats).toMatchObject({ clients: 1, openRequests: 1, services: [{ name: 'echo', waiting: 1 }] });
+    expect(broker.ready('w2')).toContain('-> w2 REQUEST c2 "other"');
+  });
+
   it('lets its running job finish and has the reply dropped, whole or in parts', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');

@@ -4,6 +4,7 @@ import { check } from '../parts/check.js';
 import { requestCost } from '../parts/cost.js';
 import type { Roster } from '../parts/roster.js';
 import type { Books } from './books.js';
+import type { Asker } from './clients.js';
 import type { MdpBrokerCounters } from './counters.js';
 import { Request } from './requests.js';
 import type { Service, Services } from './services.js';
@@ -79,7 +80,7 @@ function assertServices(known: Set<Service>, services: Services): Set<Request> {
     check(service.queue.size === 0 || service.idle.size === 0, 'nobody waits while a worker is idle');
     const before = waiting.size;
     for (const request of service.queue.values()) {
-      check(request.service === service && request.place.linked, 'a waiting request is in its own service’s queue');
+      check(request.service === service && request.linked, 'a waiting request is in its own service’s queue');
       waiting.add(request);
     }
     check(waiting.size - before === service.queue.size, 'a queue counts its requests');
@@ -91,28 +92,39 @@ function assertServices(known: Set<Service>, services: Services): Set<Request> {
 function assertRequests(running: Set<Request>, waiting: Set<Request>, { clients, bytes }: Books, open: number): void {
   check(running.size + waiting.size === open, 'every open request runs or waits');
   let cost = 0;
-  let orphans = 0;
+  const owed = new Map<Asker, number>();
   for (const request of [...running, ...waiting]) {
     check(!(running.has(request) && waiting.has(request)), 'a request runs or waits, not both');
-    check(request.owed.linked, 'an open request is owed to a client');
+    const { client } = request;
+    if (!client.gone) owed.set(client, (owed.get(client) ?? 0) + 1);
     check(request.cost === requestCost(request.body) + (request.collected?.cost ?? 0), 'a request costs what it holds');
     const parts = request.collected;
     check(parts === undefined || parts.tooLarge || parts.bytes === totalBytes(parts.frames), 'parts are counted');
-    if (request.client.gone) {
-      check(running.has(request), 'nobody waits for a client that is gone');
-      orphans++;
-    } else {
-      check(clients.find(request.client.peer.key) === request.client, 'the client of an open request is known');
-    }
+    if (client.gone) check(running.has(request), 'nobody waits for a client that is gone');
+    else check(clients.find(client.peer.key) === client, 'the client of an open request is known');
     cost += request.cost;
   }
   check(bytes.used === cost && cost <= bytes.max, 'the byte budget is what the open requests cost');
-  let owed = 0;
+  let found = 0;
   for (const client of clients.values()) {
-    check(client.requests.size > 0 && !client.gone, 'a client is known for its open requests');
-    owed += client.requests.size;
+    check(client.open > 0 && !client.gone, 'a client is known for its open requests');
+    check(client.open === owed.get(client), 'a client counts its open requests');
+    found += waitingOf(client, waiting);
   }
-  check(owed + orphans === open, 'clients count their open requests');
+  check(found === waiting.size, 'what waits is found by its client');
+}
+
+/** Number of requests that a client finds to wait. */
+function waitingOf(client: Asker, waiting: Set<Request>): number {
+  let found = 0;
+  for (const lane of client.waiting.values()) {
+    check(lane.size > 0, 'a client knows of no lane without requests');
+    for (const request of lane.values()) {
+      check(request.client === client && waiting.has(request), 'a client finds what it has waiting');
+      found++;
+    }
+  }
+  return found;
 }
 
 /** Nothing has a deadline that is not there, and the engine's deadline is the earliest of all, but for our own lateness. */

@@ -40,7 +40,7 @@ export class Jobs {
     const { clients, services } = this.#books;
     const known = { client: clients.find(peer.key), service: services.find(command.version, command.service) };
     const cost = requestCost(command.body);
-    const refusal = this.#refusal(command, known.client?.requests.size ?? 0, known.service, cost);
+    const refusal = this.#refusal(command, known.client?.open ?? 0, known.service, cost);
     if (refusal !== undefined) {
       this.#out.dropRequest(refusal, peer, command.service);
       return;
@@ -48,7 +48,7 @@ export class Jobs {
     const client = known.client ?? clients.add(peer);
     const service = known.service ?? services.add(command.version, command.service);
     const request = this.#requests.open(client, service, framingOf(command), command.body, cost);
-    client.requests.pushBack(request.owed);
+    client.open++;
     this.#open++;
     this.#out.counters.requests++;
     const worker = service.idle.take();
@@ -104,8 +104,8 @@ export class Jobs {
     const client = this.#books.clients.find(peer.key);
     if (client === undefined) return;
     this.#books.clients.leave(client);
-    for (const request of client.requests.values()) {
-      if (request.place.linked) this.abandon(request, 'client-gone');
+    for (const lane of client.waiting.values()) {
+      for (const request of lane.values()) this.abandon(request, 'client-gone');
     }
   }
 
@@ -125,7 +125,7 @@ export class Jobs {
 
   /** Gives up a request that waits, or whose worker is no more. */
   abandon(request: Request, reason: MdpRequestLoss): void {
-    if (request.service.queue.remove(request.place)) this.#books.ttl.stop(request);
+    if (request.service.queue.remove(request)) this.#books.ttl.stop(request);
     this.#out.dropRequest(reason, request.client.peer, request.service.name);
     this.#close(request);
     this.#perhapsEmpty.push(request.service);
@@ -156,8 +156,9 @@ export class Jobs {
 
   #wait(request: Request, where: 'front' | 'back'): void {
     const { queue } = request.service;
-    if (where === 'front') queue.pushFront(request.place);
-    else queue.push(request.place, request.client.peer.key);
+    const { peer, waiting } = request.client;
+    if (where === 'front') queue.pushFront(request, waiting);
+    else queue.push(request, peer.key, waiting);
     this.#books.ttl.start(request, this.#out.now);
   }
 
@@ -168,8 +169,7 @@ export class Jobs {
     this.#out.counters.dispatches++;
     const { version, leadingEmpty } = worker.framing;
     const client = request.client.peer.id;
-    const body = request.body.slice();
-    this.#out.send(worker.peer, { kind: 'worker-request', version, leadingEmpty, client, body });
+    this.#out.send(worker.peer, { kind: 'worker-request', version, leadingEmpty, client, body: request.body });
   }
 
   #lossOf(request: Request): MdpRequestLoss | undefined {
@@ -205,8 +205,7 @@ export class Jobs {
   #close(request: Request): void {
     this.#open--;
     this.#books.bytes.give(request.cost);
-    request.client.requests.remove(request.owed);
-    this.#books.clients.tidy(request.client);
+    if (--request.client.open === 0) this.#books.clients.rest(request.client);
     this.#requests.close(request);
   }
 }

@@ -1,38 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { Clients } from './clients.js';
-import { Link } from './linked-list.js';
+import { Client, Clients } from './clients.js';
 
 const peer = { key: 'c1', id: new Uint8Array(1) };
 
 describe('Clients', () => {
-  it('remembers a client while it has open requests', () => {
-    const clients = new Clients<string>();
+  it('remembers a client until it is told that it has no open requests', () => {
+    const clients = new Clients(Client);
     const client = clients.add(peer);
-    const owed = new Link('request');
-    client.requests.pushBack(owed);
-    clients.tidy(client);
-    expect(clients.find('c1')).toBe(client);
-    client.requests.remove(owed);
-    clients.tidy(client);
+    expect([clients.find('c1'), ...clients.values()]).toEqual([client, client]);
+    clients.rest(client);
+    expect(clients.find('c1')).toBeUndefined();
     expect(clients.size).toBe(0);
   });
 
   it('takes a client that left and came back for a new one', () => {
-    const clients = new Clients<string>();
+    const clients = new Clients(Client);
     const before = clients.add(peer);
-    before.requests.pushBack(new Link('request'));
     clients.leave(before);
     expect(before.gone).toBe(true);
     const after = clients.add(peer);
-    before.requests.shift();
-    clients.tidy(before);
+    clients.rest(before);
     expect(clients.find('c1')).toBe(after);
     expect([...clients.values()]).toEqual([after]);
   });
 
   it('shows nothing of a client without open requests, and knows it by its present peer when it asks again', () => {
-    const clients = new Clients<string>();
-    clients.tidy(clients.add(peer));
+    const clients = new Clients(Client);
+    clients.rest(clients.add(peer));
     expect([clients.find('c1'), ...clients.values()]).toEqual([undefined]);
     const again = { ...peer };
     expect(clients.add(again).peer).toBe(again);
@@ -41,9 +35,9 @@ describe('Clients', () => {
   });
 
   it('keeps the records of the last 1024 clients without open requests, and no more', () => {
-    const clients = new Clients<string>();
+    const clients = new Clients(Client);
     const known = Array.from({ length: 1025 }, (_, index) => clients.add({ ...peer, key: `c${index}` }));
-    for (const client of known) clients.tidy(client);
+    for (const client of known) clients.rest(client);
     expect(clients.size).toBe(0);
     expect(clients.add({ ...peer, key: 'c1' })).toBe(known[1]);
     expect(clients.add({ ...peer, key: 'c0' })).not.toBe(known[0]);

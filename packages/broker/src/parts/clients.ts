@@ -1,18 +1,17 @@
-/** Who is owed replies: clients and their open requests. No protocol. */
+/** Who is owed replies. No protocol. */
 import type { Peer } from '@proj/transport';
 import { Link, LinkedList } from './linked-list.js';
 
 /** More than ask one thing at a time in turn; each occupies some 300 bytes. */
 const SPARE_MAX = 1024;
 
-/** A peer with open requests. */
-export class Client<Request> {
+/** A peer with open requests. Which these are is known to the protocol's own class. */
+export class Client {
   peer: Peer;
-  readonly requests = new LinkedList<Request>();
   /** True when its connection ended: running requests finish, their replies are dropped. */
   gone = false;
   /** @internal Place among those without any. */
-  readonly spare = new Link<Client<Request>>(this);
+  readonly spare = new Link<this>(this);
 
   constructor(peer: Peer) {
     this.peer = peer;
@@ -23,25 +22,30 @@ export class Client<Request> {
  * Clients that have open requests, by routing id. A client without any is not remembered. Most ask again soon, so the records of the
  * last ones stay where they are: an entry of a map that is made and deleted with each request costs more than all else about a client.
  */
-export class Clients<Request> {
-  readonly #clients = new Map<string, Client<Request>>();
-  readonly #spare = new LinkedList<Client<Request>>();
+export class Clients<Known extends Client> {
+  readonly #make: new (peer: Peer) => Known;
+  readonly #clients = new Map<string, Known>();
+  readonly #spare = new LinkedList<Known>();
+
+  constructor(make: new (peer: Peer) => Known) {
+    this.#make = make;
+  }
 
   /** Number of clients remembered. */
   get size(): number {
     return this.#clients.size - this.#spare.size;
   }
 
-  find(key: string): Client<Request> | undefined {
+  find(key: string): Known | undefined {
     const client = this.#clients.get(key);
     return client?.spare.linked === true ? undefined : client;
   }
 
   /** Remembers a peer that is not yet known. */
-  add(peer: Peer): Client<Request> {
+  add(peer: Peer): Known {
     let client = this.#clients.get(peer.key);
     if (client === undefined) {
-      client = new Client<Request>(peer);
+      client = new this.#make(peer);
       this.#clients.set(peer.key, client);
     } else {
       // The id may be somebody else's by now.
@@ -51,9 +55,9 @@ export class Clients<Request> {
     return client;
   }
 
-  /** Forgets the client when it has no open request left. */
-  tidy(client: Client<Request>): void {
-    if (client.requests.size > 0 || client.gone) return;
+  /** Forgets a client that has no open request left. */
+  rest(client: Known): void {
+    if (client.gone) return;
     this.#spare.pushBack(client.spare);
     if (this.#spare.size <= SPARE_MAX) return;
     const longest = this.#spare.shift();
@@ -61,12 +65,12 @@ export class Clients<Request> {
   }
 
   /** Marks the client as gone and forgets it; the same id may come back as a new client. */
-  leave(client: Client<Request>): void {
+  leave(client: Known): void {
     client.gone = true;
     this.#clients.delete(client.peer.key);
   }
 
-  *values(): IterableIterator<Client<Request>> {
+  *values(): IterableIterator<Known> {
     for (const client of this.#clients.values()) if (!client.spare.linked) yield client;
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { it } from 'vitest';
-import { FairQueue } from './fair-queue.js';
-import { Link } from './linked-list.js';
+import { FairQueue, type Lane } from './fair-queue.js';
+import { Link, LinkedList } from './linked-list.js';
 
 interface Entry {
   readonly client: string;
@@ -31,6 +31,10 @@ class Model {
     return entry;
   }
 
+  of(client: string): Entry[] {
+    return [...this.front, ...this.lanes.flatMap(({ entries }) => entries)].filter((entry) => entry.client === client);
+  }
+
   remove(entry: Entry): void {
     this.front = this.front.filter((other) => other !== entry);
     for (const lane of this.lanes) lane.entries = lane.entries.filter((other) => other !== entry);
@@ -38,8 +42,10 @@ class Model {
   }
 }
 
+const CLIENTS = ['x', 'y', 'z'];
+
 const action = fc.oneof(
-  fc.record({ kind: fc.constant('push' as const), client: fc.constantFrom('x', 'y', 'z') }),
+  fc.record({ kind: fc.constant('push' as const), client: fc.constantFrom(...CLIENTS) }),
   fc.record({ kind: fc.constantFrom('shift' as const, 'return-last' as const) }),
   fc.record({ kind: fc.constant('remove' as const), index: fc.nat(20) }),
 );
@@ -49,6 +55,7 @@ it('behaves as a queue per client, served in turn, behind a front', () => {
     fc.property(fc.array(action, { maxLength: 120 }), fc.integer({ min: 1, max: 12 }), (actions, max) => {
       const queue = new FairQueue<Entry>(max);
       const model = new Model();
+      const owned = new Map(CLIENTS.map((client) => [client, new LinkedList<Lane<Entry>>()]));
       const places: Link<Entry>[] = [];
       let last: Link<Entry> | undefined;
       for (const step of actions) {
@@ -56,14 +63,14 @@ it('behaves as a queue per client, served in turn, behind a front', () => {
           const place = new Link<Entry>({ client: step.client, number: places.length });
           places.push(place);
           const room = model.size < max;
-          if (queue.push(place, step.client) !== room) throw new Error('bound not kept');
+          if (queue.push(place, step.client, owned.get(step.client)) !== room) throw new Error('bound not kept');
           if (room) model.push(place.value);
         } else if (step.kind === 'shift') {
           const value = queue.shift();
           if (value !== model.shift()) throw new Error('order differs');
           last = value === undefined ? undefined : places[value.number];
         } else if (step.kind === 'return-last' && last !== undefined) {
-          queue.pushFront(last);
+          queue.pushFront(last, owned.get(last.value.client));
           model.front.push(last.value);
           last = undefined;
         } else if (step.kind === 'remove') {
@@ -74,6 +81,12 @@ it('behaves as a queue per client, served in turn, behind a front', () => {
         }
         if (queue.size !== model.size) throw new Error('size differs');
         if (queue.clients !== model.lanes.length) throw new Error('lanes differ');
+        for (const [client, lanes] of owned) {
+          const found = new Set([...lanes.values()].flatMap((lane) => [...lane.values()]));
+          const expected = model.of(client);
+          if (found.size !== expected.length || !expected.every((entry) => found.has(entry)))
+            throw new Error('a client does not find what it has waiting');
+        }
       }
     }),
     { numRuns: 500 },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FairQueue } from './fair-queue.js';
-import { Link } from './linked-list.js';
+import { FairQueue, type Lane } from './fair-queue.js';
+import { Link, LinkedList } from './linked-list.js';
 
 /** A queue of the given entries, written `client:value`; returns the places by value as well. */
 function queueOf(max: number, ...entries: string[]): { queue: FairQueue<string>; places: Map<string, Link<string>> } {
@@ -94,6 +94,28 @@ describe('FairQueue', () => {
     queue.remove(places.get('a')!);
     queue.shift();
     expect(queue.clients).toBe(0);
+  });
+
+  it('tells a client all that it has waiting, over several queues and at their fronts', () => {
+    const owned = new LinkedList<Lane<string>>();
+    const { queue } = queueOf(9, 'y:a');
+    const other = new FairQueue<string>(9);
+    for (const value of ['1', '2']) queue.push(new Link(value), 'x', owned);
+    other.push(new Link('3'), 'x', owned);
+    other.pushFront(new Link('R'), owned);
+    const found = (): string => Array.from(owned.values(), (lane) => [...lane.values()].join('')).join(' ');
+    expect(found()).toBe('12 3 R');
+    drain(other);
+    expect(found()).toBe('12');
+    drain(queue);
+    expect(owned.size).toBe(0);
+  });
+
+  it('tells that a value of another queue is not here', () => {
+    const { places } = queueOf(9, 'x:1');
+    const other = queueOf(9, 'x:2').queue;
+    expect(other.remove(places.get('1')!)).toBe(false);
+    expect(other.size).toBe(1);
   });
 
   it('takes the same place again, as a request that waits a second time', () => {

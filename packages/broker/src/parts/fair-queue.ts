@@ -4,12 +4,16 @@
  */
 import { Link, LinkedList } from './linked-list.js';
 
-/** What one client has waiting. Exists only while it is not empty. */
-class Lane<Value> extends LinkedList<Value> {
+/** What one client has waiting in a queue, or one value at the front. Exists only while it is not empty. */
+export class Lane<Value> extends LinkedList<Value> {
+  /** `undefined` at the front. */
+  readonly client: string | undefined;
+  /** @internal Place among the lanes of the queue. */
   readonly turn = new Link<Lane<Value>>(this);
-  readonly client: string;
+  /** @internal Place among the lanes of its client, in whatever queues they are. */
+  readonly owned = new Link<Lane<Value>>(this);
 
-  constructor(client: string) {
+  constructor(client?: string) {
     super();
     this.client = client;
   }
@@ -18,10 +22,13 @@ class Lane<Value> extends LinkedList<Value> {
 /**
  * A bounded queue. `max` bounds what `push` may add; the front is exempt, because its values were admitted before and
  * come back one per worker at most. Every operation but `values` is O(1).
+ *
+ * Whoever must find all that a client has waiting keeps a list of its lanes over all queues, and names it with each value; the
+ * queues see to what is in it.
  */
 export class FairQueue<Value> {
   readonly max: number;
-  readonly #front = new LinkedList<Value>();
+  readonly #front = new LinkedList<Lane<Value>>();
   readonly #lanes = new Map<string, Lane<Value>>();
   readonly #turns = new LinkedList<Lane<Value>>();
   #size = 0;
@@ -46,27 +53,35 @@ export class FairQueue<Value> {
   }
 
   /** Puts the value behind everything else of that client, or returns false when the queue is full. */
-  push(link: Link<Value>, client: string): boolean {
+  push(link: Link<Value>, client: string, owned?: LinkedList<Lane<Value>>): boolean {
     if (this.full) return false;
-    (this.#lanes.get(client) ?? this.#open(client)).pushBack(link);
+    let lane = this.#lanes.get(client);
+    if (lane === undefined) {
+      lane = new Lane<Value>(client);
+      this.#lanes.set(client, lane);
+      this.#turns.pushBack(lane.turn);
+      owned?.pushBack(lane.owned);
+    }
+    lane.pushBack(link);
     this.#size++;
     return true;
   }
 
   /** Puts the value before everything but earlier calls of this method. Never refused. */
-  pushFront(link: Link<Value>): void {
-    this.#front.pushBack(link);
+  pushFront(link: Link<Value>, owned?: LinkedList<Lane<Value>>): void {
+    const lane = new Lane<Value>();
+    this.#front.pushBack(lane.turn);
+    owned?.pushBack(lane.owned);
+    lane.pushBack(link);
     this.#size++;
   }
 
   /** Takes the next value: the front first, then the client whose turn it is; `undefined` when nothing waits. */
   shift(): Value | undefined {
-    const lane = this.#front.size === 0 ? this.#turns.first : undefined;
-    const list = lane ?? this.#front;
-    if (list.size === 0) return undefined;
-    const value = list.shift();
+    const lane = this.#front.first ?? this.#turns.first;
+    if (lane === undefined) return undefined;
+    const value = lane.shift();
     this.#size--;
-    if (lane === undefined) return value;
     if (lane.size === 0) this.#close(lane);
     else if (this.#turns.size > 1 && this.#turns.remove(lane.turn)) this.#turns.pushBack(lane.turn);
     return value;
@@ -75,28 +90,23 @@ export class FairQueue<Value> {
   /** Takes a value out of the middle and tells whether it was here. */
   remove(link: Link<Value>): boolean {
     const lane = link.list instanceof Lane ? (link.list as Lane<Value>) : undefined;
-    const list = lane === undefined ? this.#front : this.#lanes.get(lane.client);
-    if (list?.remove(link) !== true) return false;
+    const turns = lane?.turn.list;
+    if (lane === undefined || (turns !== this.#turns && turns !== this.#front)) return false;
+    lane.remove(link);
     this.#size--;
-    if (lane?.size === 0) this.#close(lane);
+    if (lane.size === 0) this.#close(lane);
     return true;
   }
 
   /** Everything that waits: the front, then client by client. The value just yielded may be removed meanwhile, no other. */
   *values(): IterableIterator<Value> {
-    yield* this.#front.values();
+    for (const lane of this.#front.values()) yield* lane.values();
     for (const lane of this.#turns.values()) yield* lane.values();
   }
 
-  #open(client: string): Lane<Value> {
-    const lane = new Lane<Value>(client);
-    this.#lanes.set(client, lane);
-    this.#turns.pushBack(lane.turn);
-    return lane;
-  }
-
   #close(lane: Lane<Value>): void {
-    this.#turns.remove(lane.turn);
-    this.#lanes.delete(lane.client);
+    lane.turn.list?.remove(lane.turn);
+    lane.owned.list?.remove(lane.owned);
+    if (lane.client !== undefined) this.#lanes.delete(lane.client);
   }
 }

@@ -10,8 +10,9 @@ export class Link<Value> {
   /** @internal */
   next: Link<Value> | undefined;
 
-  constructor(value: Value) {
-    this.value = value;
+  /** Without a value the link is its own: that of a class `X extends Link<X>`, of which there are too many for a link beside each. */
+  constructor(value?: Value) {
+    this.value = value ?? (this as unknown as Value);
   }
 
   /** True while the link is in a list. */

@@ -1,19 +1,24 @@
 /** Paranoid Pirate queue: requests of clients at the frontend, and how long they wait (rules 14 and 15). */
 import { Deadline } from '@proj/heartbeat';
 import type { PppClientRequest } from '@proj/frames/ppp';
-import type { Client } from '../parts/clients.js';
-import { Link } from '../parts/linked-list.js';
+import { Client } from '../parts/clients.js';
+import { Link, LinkedList } from '../parts/linked-list.js';
 import { Request } from './requests.js';
+
+/** A client at the frontend. */
+export class Asker extends Client {
+  readonly requests = new LinkedList<ClientRequest>();
+}
 
 /** A request that is owed to a client. */
 export class ClientRequest extends Request {
-  readonly client: Client<ClientRequest>;
+  readonly client: Asker;
   /** Place among the client's open requests. */
   readonly owed = new Link<ClientRequest>(this);
   /** When waiting has lasted too long. */
   readonly patience = new Deadline<ClientRequest>(this);
 
-  constructor(client: Client<ClientRequest>, { hops, content }: PppClientRequest) {
+  constructor(client: Asker, { hops, content }: PppClientRequest) {
     super([client.peer.id, ...hops], content);
     this.client = client;
   }

@@ -19,7 +19,7 @@ import { DeadlineList } from '@proj/heartbeat';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
 import { Clients } from '../parts/clients.js';
 import { Backend, WORK } from './backend.js';
-import { ClientRequest } from './clients.js';
+import { Asker, ClientRequest } from './clients.js';
 import type { PppFrontendEvent, PppQueueEffect, PppQueueEvent, PppRequestLoss } from './effects.js';
 import { assertBackend, assertQueue } from './invariants.js';
 import type { PppQueueSettings } from './options.js';
@@ -31,7 +31,7 @@ import { type PppQueueStats, queueStats } from './stats.js';
 export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   readonly #settings: PppQueueSettings;
   readonly #out = new Output<PppQueueEffect>();
-  readonly #clients = new Clients<ClientRequest>();
+  readonly #clients = new Clients(Asker);
   /** Rule 14: requests that wait, by age. */
   readonly #patience: DeadlineList<ClientRequest>;
   readonly #backend: Backend<ClientRequest>;
@@ -132,7 +132,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   /** The client is owed one reply less. */
   #settle({ client, owed }: ClientRequest): void {
     client.requests.remove(owed);
-    this.#clients.tidy(client);
+    if (client.requests.size === 0) this.#clients.rest(client);
   }
 
   readonly #requester: Requester<ClientRequest> = {

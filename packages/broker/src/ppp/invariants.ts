@@ -7,7 +7,7 @@ import { frameCost, requestCost } from '../parts/cost.js';
 import type { Backend } from './backend.js';
 import type { Books } from './books.js';
 import type { Call } from './calls.js';
-import type { ClientRequest } from './clients.js';
+import type { Asker, ClientRequest } from './clients.js';
 import type { PppCounters } from './counters.js';
 import type { Request } from './requests.js';
 
@@ -38,7 +38,7 @@ export function assertBackend<Asked extends Request>(
 /** The frontend of a queue: each open request is owed to one client, and waits no longer than it may. */
 export function assertQueue(
   { running, waiting }: OpenRequests<ClientRequest>,
-  clients: Clients<ClientRequest>,
+  clients: Clients<Asker>,
   patience: DeadlineList<ClientRequest>,
 ): void {
   let orphans = 0;

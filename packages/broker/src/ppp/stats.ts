@@ -1,7 +1,7 @@
 /** What can be seen of a Paranoid Pirate queue or pool from outside: sizes now, totals so far. */
 import type { Clients } from '../parts/clients.js';
 import type { Backend } from './backend.js';
-import type { ClientRequest } from './clients.js';
+import type { Asker, ClientRequest } from './clients.js';
 import { copyCounters } from './counters.js';
 import type { PppCounters } from './counters.js';
 import type { Request } from './requests.js';
@@ -42,7 +42,7 @@ export function poolStats<Asked extends Request>(backend: Backend<Asked>, counte
 /** Takes the snapshot of a queue. */
 export function queueStats(
   backend: Backend<ClientRequest>,
-  clients: Clients<ClientRequest>,
+  clients: Clients<Asker>,
   counters: PppCounters,
 ): PppQueueStats {
   return { ...poolStats(backend, counters), clients: clients.size };
