@@ -144,6 +144,11 @@ export class EngineHost<Event, Effect> {
     this.#running?.ports[socket]?.send(peer, frames);
   }
 
+  /** As {@link SocketPort.release}, at a socket by its place in the program. */
+  release(socket: number, frames: readonly Uint8Array[]): void {
+    this.#running?.ports[socket]?.release?.(frames);
+  }
+
   /**
    * Hands a message to whoever subscribed at a publisher, by its place in the program, and has the right that its plan asks for
    * this name; does nothing while not running.

@@ -149,6 +149,12 @@ export interface SocketPort {
    */
   send(peer: Peer, frames: readonly Uint8Array[]): void;
   /**
+   * Gives received frames back, whose memory may then be used for what is received next: from here on nobody reads or sends them, but
+   * for this port what it was given to send before. Never needed: what is not given back is the garbage collector's. Absent where it
+   * would change nothing.
+   */
+  release?(frames: readonly Uint8Array[]): void;
+  /**
    * Takes no more messages in, so that the transport's queues fill up and hold the peers back; sending goes on. One message that
    * is on its way to the listener may still come, and `onPeerGone` may come late. Any number of calls is ended by one `resume`.
    */

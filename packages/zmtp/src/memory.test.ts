@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allocate } from './memory.js';
+import { allocate, reclaim } from './memory.js';
 
 describe('memory', () => {
   it('is nobody else’s, however small', () => {
@@ -13,5 +13,23 @@ describe('memory', () => {
       const memory = allocate(bytes);
       expect([memory.length, memory.buffer.byteLength]).toEqual([bytes, bytes]);
     }
+  });
+
+  it('is used again once a long piece is reclaimed as it was handed out, and is not for a part of it', () => {
+    const piece = allocate(50_000);
+    reclaim(piece.subarray(0));
+    expect(allocate(50_000).buffer).not.toBe(piece.buffer);
+    reclaim(piece);
+    reclaim(piece);
+    const next = allocate(40_000);
+    expect([next.buffer === piece.buffer, next.byteOffset, next.length]).toEqual([true, 0, 40_000]);
+    expect(allocate(40_000).buffer).not.toBe(piece.buffer);
+  });
+
+  it('lies spare in no more than 64 MiB', () => {
+    const large = Array.from({ length: 3 }, () => allocate(2 ** 25));
+    for (const piece of large) reclaim(piece);
+    const again = large.map(() => allocate(2 ** 25).buffer);
+    expect(large.map(({ buffer }) => again.includes(buffer))).toEqual([false, true, true]);
   });
 });

@@ -1,7 +1,9 @@
 /** The messages on their way out to one peer: 28/REQREP, "outgoing queue". */
 import type { Peer } from '@proj/transport';
 import { Fifo } from '@proj/transport/adapter';
+import { beginWrite, endWrite } from './bodies.js';
 import type { Link } from './link.js';
+import { LONG_BYTES } from './memory.js';
 
 /** How much may be on its way out at a time. */
 export interface PipeLimits {
@@ -30,6 +32,8 @@ export class Pipe {
   #bytes = 0;
   #writing = 0;
   #writingBytes = 0;
+  /** Long bodies that are being written. */
+  #bodies: Uint8Array[] = [];
 
   constructor(lasting: boolean, limits: PipeLimits, peer?: Peer) {
     this.lasting = lasting;
@@ -66,12 +70,17 @@ export class Pipe {
   /** The connection is over; what was being written is lost with it. */
   detach(): void {
     this.#link = undefined;
+    // Perhaps the system still reads them.
+    this.#bodies = [];
     this.landed();
   }
 
   /** Takes a message over. Only while {@link hasRoom}. */
   push(frames: readonly Uint8Array[]): void {
-    for (const { length } of frames) this.#bytes += length;
+    for (const frame of frames) {
+      this.#bytes += frame.length;
+      if (frame.length >= LONG_BYTES) beginWrite(frame);
+    }
     this.#waiting.push(frames);
     this.#link?.wake();
   }
@@ -82,7 +91,10 @@ export class Pipe {
     while (this.#writingBytes < bytes) {
       const frames = this.#waiting.shift();
       if (frames === undefined) break;
-      for (const { length } of frames) this.#writingBytes += length;
+      for (const frame of frames) {
+        this.#writingBytes += frame.length;
+        if (frame.length >= LONG_BYTES) this.#bodies.push(frame);
+      }
       batch.push(frames);
     }
     this.#writing += batch.length;
@@ -93,5 +105,6 @@ export class Pipe {
   landed(): void {
     this.#bytes -= this.#writingBytes;
     this.#writing = this.#writingBytes = 0;
+    for (let body = this.#bodies.pop(); body !== undefined; body = this.#bodies.pop()) endWrite(body);
   }
 }

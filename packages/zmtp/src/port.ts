@@ -2,6 +2,7 @@
 import type { HandshakeRefusal, Peer, PortListener, RejectReason, SocketPort } from '@proj/transport';
 import { Outbox } from '@proj/transport/adapter';
 import type { OutboxHost, ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
+import { giveBack } from './bodies.js';
 import type { Link } from './link.js';
 import type { SocketType } from './parts/commands.js';
 import { ZmtpSocket } from './socket.js';
@@ -48,6 +49,11 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
   send(peer: Peer, frames: readonly Uint8Array[]): void {
     if (this.#listener === undefined) throw new Error('send: the port was not started');
     this.outbox.send(peer, frames);
+  }
+
+  release(frames: readonly Uint8Array[]): void {
+    // What waits here may be among them; then they are left to the garbage collector.
+    if (this.outbox.pending === 0) giveBack(frames);
   }
 
   /** @internal Called by links. */

@@ -12,7 +12,8 @@ import { Inlet } from './inlet.js';
 import { Carrier } from './lanes/carrier.js';
 import type { Dialer } from './lanes/dialer.js';
 import { Link } from './link.js';
-import { allocate } from './memory.js';
+import { lend } from './bodies.js';
+import { allocate, reclaim } from './memory.js';
 import type { SocketType } from './parts/commands.js';
 import type { ConnectionSettings } from './parts/connection.js';
 import type { Failure } from './parts/failure.js';
@@ -89,6 +90,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
       heartbeatMs: options.connectionHeartbeatMs,
       timeoutMs: options.connectionTimeoutMs,
       allocate,
+      reuse: { lend, reclaim },
     };
   }
 

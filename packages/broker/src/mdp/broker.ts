@@ -119,6 +119,9 @@ export class MdpBroker {
       case 'send':
         this.#host.send(0, effect.peer, encodeMdp(effect.command));
         break;
+      case 'release':
+        this.#host.release(0, effect.body);
+        break;
       case 'drained':
         this.#host.drained();
         break;

@@ -1,5 +1,6 @@
 /** What the Majordomo broker engine is told and what it says: the vocabulary between `engine.ts` and `broker.ts`. */
 import type {
+  MdpBody,
   MdpClientReply,
   MdpCommand,
   MdpDisconnect,
@@ -151,6 +152,8 @@ export interface MdpWorkerLostNotice {
 /** What the world is to do, or to know, after a step. */
 export type MdpBrokerEffect =
   | { readonly kind: 'send'; readonly peer: Peer; readonly command: MdpFromBroker }
+  /** A body that came in is needed no more, but by what is being sent. Only of long ones. */
+  | { readonly kind: 'release'; readonly body: MdpBody }
   | MdpWorkerReadyNotice
   | MdpWorkerLostNotice
   | MdpBrokerNote

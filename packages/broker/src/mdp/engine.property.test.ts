@@ -121,7 +121,7 @@ class World {
         this.message(action.who, { kind: 'worker-ready', version: action.version, service: action.service });
         break;
       case 'ask': {
-        const body = [fromLatin1(`${action.who}#${this.#asked++}`)];
+        const body = [fromLatin1(`${action.who}#${this.#asked++}`), ...longNowAndThen(this.#asked)];
         this.message(action.who, { kind: 'client-request', version: action.version, service: action.service, body });
         break;
       }
@@ -158,7 +158,7 @@ class World {
     const body = this.observer.jobOf(who) ?? 'c1#none';
     const address = fromLatin1(right ? (body.split('#')[0] ?? '') : 'c9');
     const version = this.#versions.get(who) ?? '0.2';
-    const reply = { client: address, body: [fromLatin1(body)] };
+    const reply = { client: address, body: [fromLatin1(body), ...longNowAndThen(this.#asked)] };
     if (kind === 'partial') this.message(who, { kind: 'worker-partial', version: '0.2', ...reply });
     else this.message(who, { kind: 'worker-final', version, ...reply });
   }
@@ -170,6 +170,11 @@ class World {
     else if (how === 'too-large') this.step({ kind: 'rejected', peer, reason: how });
     else if (command !== undefined) this.step({ kind: 'undeliverable', peer, command, reason: how });
   }
+}
+
+/** What is worth being given back. */
+function longNowAndThen(index: number): Uint8Array[] {
+  return index % 4 === 0 ? [new Uint8Array(2 ** 14)] : [];
 }
 
 it('keeps its books and its rules whatever happens', () => {

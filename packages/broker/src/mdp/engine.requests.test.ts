@@ -468,3 +468,47 @@ describe('notes', () => {
     expect(broker.dropped).toEqual({ 'unknown-header': 10_000 });
   });
 });
+
+describe('long bodies are given back', () => {
+  const asked = `asked${' '.repeat(2 ** 14)}`;
+  const said = `said${' '.repeat(2 ** 14)}`;
+  /** What is given back among these effects, in order. */
+  const released = (lines: readonly string[]): string[] =>
+    lines.flatMap((line) => (line.startsWith('release ') ? [line.slice(8).trim()] : []));
+
+  it('with FINAL: the reply once it is sent, and the request, which nobody can need again', () => {
+    broker.ready('w1');
+    expect(released(broker.request('c1', asked))).toEqual([]);
+    const lines = broker.final('w1', 'c1', said);
+    expect(lines[0]).toMatch(/^-> c1 FINAL/);
+    expect(released(lines)).toEqual(['said', 'asked']);
+  });
+
+  it('with each PARTIAL, and not the request yet', () => {
+    broker.ready('w1');
+    broker.request('c1', asked);
+    expect(released(broker.partial('w1', 'c1', said))).toEqual(['said']);
+    expect(released(broker.final('w1', 'c1', 'done'))).toEqual(['asked']);
+  });
+
+  it('not while a lost worker’s request waits for the next one', () => {
+    broker.ready('w1');
+    broker.request('c1', asked);
+    expect(released(broker.gone('w1'))).toEqual([]);
+    expect(broker.ready('w2').some((line) => line.startsWith('-> w2 REQUEST'))).toBe(true);
+    expect(released(broker.final('w2', 'c1', 'done'))).toEqual(['asked']);
+  });
+
+  it('with a request that is given up', () => {
+    broker.request('c1', asked);
+    expect(released(broker.gone('c1'))).toEqual(['asked']);
+  });
+
+  it('not when they are parts of a reply that waits for the rest', () => {
+    broker = new BrokerUnderTest({ bridge: true });
+    broker.ready('w1');
+    broker.request('c1', 'asked', 'echo', '0.1');
+    expect(released(broker.partial('w1', 'c1', said))).toEqual([]);
+    expect(released(broker.final('w1', 'c1', 'done'))).toEqual(['said']);
+  });
+});

@@ -71,14 +71,19 @@ export class Jobs {
   /** Rules 2 and 22: forwarded at once, or kept when the client can take one reply only. */
   partial(request: Request, { body }: MdpWorkerPartial): void {
     if (request.framing.version === '0.1') collect(request, body, this.#settings, this.#books.bytes);
-    else if (this.#answer(request, 'client-partial', body)) request.partialForwarded = true;
+    else {
+      if (this.#answer(request, 'client-partial', body)) request.partialForwarded = true;
+      this.#out.release(body);
+    }
   }
 
   /** Rules 2 and 22: FINAL closes the request, whatever becomes of the reply, and frees the worker. */
   final(worker: Worker, request: Request, command: MdpWorkerFinal): void {
     const body = joinCollected(request.collected, command.body, this.#settings);
-    if (body !== undefined) this.#answer(request, 'client-final', body);
-    else this.#out.dropReply('reply-too-large', request.client.peer, request.service.name);
+    if (body !== undefined) {
+      this.#answer(request, 'client-final', body);
+      this.#out.release(body);
+    } else this.#out.dropReply('reply-too-large', request.client.peer, request.service.name);
     this.#out.counters.replies++;
     this.#close(request);
     worker.request = undefined;
@@ -206,6 +211,7 @@ export class Jobs {
     this.#open--;
     this.#books.bytes.give(request.cost);
     if (--request.client.open === 0) this.#books.clients.rest(request.client);
+    this.#out.release(request.body);
     this.#requests.close(request);
   }
 }

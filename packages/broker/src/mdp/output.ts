@@ -1,5 +1,5 @@
 /** Majordomo broker: the effects of the step under way, the totals, and the limits on what is said (rule 8; notes). */
-import type { MdpFraming } from '@proj/frames/mdp';
+import type { MdpBody, MdpFraming } from '@proj/frames/mdp';
 import { oncePerMinute, OncePer } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { newCounters } from './counters.js';
@@ -13,6 +13,8 @@ import type {
   MdpRequestLoss,
 } from './effects.js';
 
+/** What is shorter is not worth an effect. */
+const LONG_BYTES = 2 ** 14;
 /** Identities remembered for rule 8; while as many are within their interval, further ones get no DISCONNECT. */
 const DISCONNECT_MEMORY = 65_536;
 
@@ -38,6 +40,15 @@ export class Output {
 
   send(peer: Peer, command: MdpFromBroker): void {
     this.effects.push({ kind: 'send', peer, command });
+  }
+
+  /** This body is needed no more, but by what was sent before. */
+  release(body: MdpBody): void {
+    for (const frame of body) {
+      if (frame.length < LONG_BYTES) continue;
+      this.effects.push({ kind: 'release', body });
+      return;
+    }
   }
 
   /** Rule 8: DISCONNECT, at most once per interval and identity. */

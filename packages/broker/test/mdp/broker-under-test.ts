@@ -139,6 +139,8 @@ export class BrokerUnderTest {
         return `worker-lost ${effect.peer.key} ${effect.service} ${effect.reason}`;
       case 'note':
         return describeNote(effect);
+      case 'release':
+        return `release ${latin1(effect.body[0] as Uint8Array)}`;
       case 'drained':
         return 'drained';
     }

@@ -20,6 +20,7 @@ export class Observer {
   readonly #asked = new Map<string, string>();
   readonly #answered = new Set<string>();
   readonly #started = new Map<string, number>();
+  readonly #released = new Set<Uint8Array>();
   readonly #disconnected = new Map<string, number>();
 
   constructor(intervalMs: number) {
@@ -57,6 +58,9 @@ export class Observer {
       case 'send':
         this.#checkSend(effect, now, ended);
         break;
+      case 'release':
+        for (const frame of effect.body) this.#released.add(frame);
+        break;
       case 'note':
       case 'drained':
     }
@@ -64,6 +68,8 @@ export class Observer {
 
   #checkSend({ peer, command }: MdpBrokerEffect & { kind: 'send' }, now: number, ended: boolean): void {
     const worker = this.#workers.get(peer.key);
+    if ('body' in command && command.body.some((frame) => this.#released.has(frame)))
+      throw new Error('a body was sent that had been given back');
     switch (command.kind) {
       case 'worker-request': {
         if (worker === undefined) throw new Error('a job for somebody who is not registered');

@@ -3,6 +3,14 @@
 /** Makes memory for received frames; the bytes need not be zero, for all of them are written before anybody sees them. */
 export type Allocate = (bytes: number) => Uint8Array;
 
+/** Memory that is used again. */
+export interface Reuse {
+  /** For a received body of `whole` bytes, and for nothing else: for all of it where that costs nothing, else for so many. */
+  lend(bytes: number, whole: number): Uint8Array;
+  /** Nobody reads or writes this received chunk any more, nor any part of it. */
+  reclaim(chunk: Uint8Array): void;
+}
+
 /** The bytes as text, one character per byte. */
 export function latin1(bytes: Uint8Array): string {
   let text = '';

@@ -2,7 +2,7 @@
  * One ZMTP connection as a machine without I/O: greeting, handshake, messages, heartbeats. 37/ZMTP, with peers of 3.0
  * (23/ZMTP) as well. Bytes and time go in; what they mean comes out by the calls of {@link ConnectionSink}.
  */
-import type { Allocate } from './bytes.js';
+import type { Allocate, Reuse } from './bytes.js';
 import {
   decodeCommand,
   decodeError,
@@ -53,6 +53,8 @@ export interface ConnectionSettings extends ReaderLimits {
   /** Milliseconds after a PING in which anything must come. */
   readonly timeoutMs: number;
   readonly allocate: Allocate;
+  /** Where long bodies are put together; default: in memory like any other. */
+  readonly reuse?: Reuse | undefined;
 }
 
 /** What a connection calls, from inside `receive`, `resume` and `tick`. Nothing comes after `onFailure`. */
@@ -116,7 +118,7 @@ export class Connection {
   constructor(settings: ConnectionSettings, sink: ConnectionSink, now: number) {
     this.#settings = settings;
     this.#sink = sink;
-    this.#reader = new Reader(settings, settings.allocate);
+    this.#reader = new Reader(settings, settings.allocate, settings.reuse);
     this.#security = settings.security ?? NULL;
     const greeting = encodeGreeting(this.#security.name, this.#security.asServer);
     const first = this.#security.asServer ? SIGNATURE_BYTES : GREETING_BYTES;

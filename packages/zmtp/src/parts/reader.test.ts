@@ -23,6 +23,28 @@ function counting(limits: ReaderLimits = LIMITS) {
 }
 
 describe('memory', () => {
+  it('of a chunk is to be used again when it has been read and no frame is a view of it', () => {
+    const reclaimed: Uint8Array[] = [];
+    const reader = new Reader(LIMITS, allocate, { lend: allocate, reclaim: (chunk) => void reclaimed.push(chunk) });
+    reader.commandsOnly = false;
+    const small = Array.from({ length: 200 }, (_, index) => [pattern(index)]);
+    for (const [chunk, isReclaimed] of [
+      [encoded(...small), true],
+      [encoded(...small, [pattern(9000)]), false],
+      [encoded([pattern(9000)], ...small), false],
+      [encoded(...small.slice(0, 20)), false],
+      [encoded(...small, [pattern(100_000)]).subarray(0, 60_000), true],
+    ] as const) {
+      reclaimed.length = 0;
+      reader.push(chunk);
+      while (reader.next() !== undefined) {
+        reader.takeFrames();
+        expect(reclaimed).toEqual([]);
+      }
+      expect(reclaimed.includes(chunk)).toBe(isReclaimed);
+    }
+  });
+
   it('is not asked for: frames of a chunk of usual size are views of it', () => {
     const { reader, sizes } = counting();
     const chunk = encoded([pattern(5), pattern(300)]);

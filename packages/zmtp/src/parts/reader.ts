@@ -1,5 +1,5 @@
 /** The frames of a connection as whole messages and commands: 37/ZMTP, "Framing", with the limits that it leaves to us. */
-import type { Allocate } from './bytes.js';
+import type { Allocate, Reuse } from './bytes.js';
 import type { Failure, FailureCode } from './failure.js';
 import { COMMAND, LONG, LONG_HEADER, MORE, readLongSize, RESERVED, SHORT_HEADER } from './flags.js';
 import { SEALED_COMMAND, SEALED_MORE } from './mechanism.js';
@@ -44,6 +44,7 @@ export class Reader {
   cipher: Cipher | undefined;
   readonly #limits: ReaderLimits;
   readonly #allocate: Allocate;
+  readonly #reuse: Reuse | undefined;
   readonly #empty: Uint8Array;
   readonly #nothing: ArrayBufferLike;
   #chunk: Uint8Array;
@@ -52,6 +53,8 @@ export class Reader {
   #memory: ArrayBufferLike;
   #offset = 0;
   #memoryEnd = 0;
+  /** Frames are views of the chunk. */
+  #viewed = false;
   /** A header that came in pieces. */
   readonly #head = new Uint8Array(LONG_HEADER);
   #headBytes = 0;
@@ -67,9 +70,10 @@ export class Reader {
   #messageBytes = 0;
   #rejected = false;
 
-  constructor(limits: ReaderLimits, allocate: Allocate) {
+  constructor(limits: ReaderLimits, allocate: Allocate, reuse?: Reuse) {
     this.#limits = limits;
     this.#allocate = allocate;
+    this.#reuse = reuse;
     this.#empty = this.command = this.#chunk = allocate(0);
     this.#memory = this.#nothing = this.#empty.buffer;
   }
@@ -77,6 +81,7 @@ export class Reader {
   /** Adds received bytes, which must not change afterwards. Call {@link next} until it has no more before adding others. */
   push(chunk: Uint8Array): void {
     this.#chunk = chunk;
+    this.#viewed = false;
     this.#at = this.#memoryEnd = 0;
     this.#memory = this.#nothing;
   }
@@ -93,6 +98,7 @@ export class Reader {
     const item = this.#scan();
     // A connection that rests must not hold what it received last.
     if (item === undefined) {
+      if (!this.#viewed) this.#reuse?.reclaim(this.#chunk);
       this.push(this.#empty);
       this.command = this.#empty;
     }
@@ -246,7 +252,7 @@ export class Reader {
     const left = this.#chunk.length - this.#at;
     if (this.#body === undefined) {
       if (left >= this.#length) return this.#view(this.#length);
-      this.#body = this.#allocate(Math.min(this.#length, FIRST_BYTES));
+      this.#body = this.#lend(Math.min(this.#length, FIRST_BYTES));
       this.#bodyBytes = 0;
     }
     return this.#collect(Math.min(left, this.#length - this.#bodyBytes));
@@ -256,7 +262,7 @@ export class Reader {
     let body = this.#body as Uint8Array;
     const filled = this.#bodyBytes + bytes;
     if (filled > body.length) {
-      const larger = this.#allocate(Math.min(this.#length, Math.max(filled, GROWTH * body.length)));
+      const larger = this.#lend(Math.min(this.#length, Math.max(filled, GROWTH * body.length)));
       larger.set(body.subarray(0, this.#bodyBytes));
       this.#body = body = larger;
     }
@@ -270,11 +276,18 @@ export class Reader {
     return body;
   }
 
+  #lend(bytes: number): Uint8Array {
+    return this.#reuse?.lend(bytes, this.#length) ?? this.#allocate(bytes);
+  }
+
   #view(length: number): Uint8Array {
     const start = this.#at;
     const end = (this.#at = start + length);
     if (length === 0) return this.#empty;
-    if (length >= PINNED_BYTES) return this.#chunk.subarray(start, end);
+    if (length >= PINNED_BYTES) {
+      this.#viewed = true;
+      return this.#chunk.subarray(start, end);
+    }
     if (end > this.#memoryEnd) this.#findMemory(start);
     // Quicker than `subarray`, which asks for memory and class each time.
     return new Uint8Array(this.#memory, this.#offset + start, length);
@@ -285,6 +298,7 @@ export class Reader {
     const chunk = this.#chunk;
     // What is sealed is not kept.
     if (this.cipher !== undefined || chunk.length <= PINNED_BYTES) {
+      this.#viewed = true;
       this.#memory = chunk.buffer;
       this.#offset = chunk.byteOffset;
       this.#memoryEnd = chunk.length;
