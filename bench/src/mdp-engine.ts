@@ -22,6 +22,8 @@ export interface EngineSize {
   readonly absent?: number;
   /** Default 64. */
   readonly bodyBytes?: number;
+  /** Workers that are at work at a time, answering in no order. Default one, and so in the order in which they were asked. */
+  readonly atWork?: number;
 }
 
 /** A peer with a routing id of the automatic form: a zero byte and four more. */
@@ -45,12 +47,14 @@ export class MdpEngineLoad {
   readonly #requests: readonly Buffer[][];
   /** Workers that must be at work before one of them answers. */
   readonly #busy: number;
+  readonly #anyOrder: boolean;
   /** What they were asked, oldest first. */
   readonly #working: { readonly worker: Peer; readonly frames: Uint8Array[] }[] = [];
   #turn = 0;
   #now = 0;
+  #random = 1;
 
-  constructor({ workers = 10, services = 1, queued = 0, absent = 0, bodyBytes = 64 }: EngineSize = {}) {
+  constructor({ workers = 10, services = 1, queued = 0, absent = 0, bodyBytes = 64, atWork = 1 }: EngineSize = {}) {
     const body = Buffer.alloc(bodyBytes, 7);
     const names = Array.from({ length: services }, (_, index) => `echo-${index}`);
     this.#requests = names.map((name) => [...REQUEST, Buffer.from(name), body]);
@@ -58,7 +62,8 @@ export class MdpEngineLoad {
       this.#take(peer(index + 1), [WORKER, Buffer.of(1), Buffer.from(names[index % services] ?? '')]);
     const waiting = [...REQUEST, Buffer.from('absent'), body];
     for (let index = 0; index < absent; index++) this.#take(this.#client, waiting);
-    this.#busy = queued === 0 ? 1 : workers;
+    this.#busy = queued === 0 ? atWork : workers;
+    this.#anyOrder = atWork > 1;
     if (queued > 0) for (let index = 0; index < workers + queued; index++) this.#request();
   }
 
@@ -71,11 +76,23 @@ export class MdpEngineLoad {
     for (let done = 0; done < requests; done++) {
       this.#request();
       if (this.#working.length < this.#busy) continue;
+      if (this.#anyOrder) this.#shuffle();
       const { worker, frames } = this.#working.shift() as { worker: Peer; frames: Uint8Array[] };
       this.#take(worker, [WORKER, FINAL, ...frames.slice(2)]);
     }
     const { user, system } = process.cpuUsage(before);
     return (user + system) / requests;
+  }
+
+  /** Somebody else is next to answer; the same ones in every run. */
+  #shuffle(): void {
+    this.#random = (this.#random * 48_271) % 2_147_483_647;
+    const working = this.#working;
+    const at = this.#random % working.length;
+    const [first, other] = [working[0], working[at]];
+    if (first === undefined || other === undefined) return;
+    working[0] = other;
+    working[at] = first;
   }
 
   #request(): void {

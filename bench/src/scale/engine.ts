@@ -55,6 +55,7 @@ export async function measureEngineScale(report: (finding: Finding) => void): Pr
       ...size(count),
     }));
   await engine('workers', [10, 100, 1000, 10_000], (workers) => ({ workers }), FLAT);
+  await engine('workers, 50 at work, in no order', [100, 1000, 10_000], (workers) => ({ workers, atWork: 50 }));
   await cold(report);
   await engine('services of 10,000 workers', [1, 100, 10_000], (services) => ({ workers: 10_000, services }));
   const queues = [10, 1000, 100_000, 1_000_000];

@@ -37,13 +37,17 @@ class Listener implements ConnectionSink {
   accepting = true;
   failures = 0;
   allocated = 0;
+  /** Frames, and what was in them when they came. */
+  readonly #frames: (readonly [Uint8Array, Uint8Array])[] = [];
 
   constructor(socketType: SocketType, security: Security | undefined) {
     const allocate = (bytes: number) => {
       this.allocated += bytes;
       return new Uint8Array(bytes);
     };
-    const settings = { ...SETTINGS, ...LIMITS, heartbeatMs: 200, socketType, security, allocate };
+    // What is given back is somebody else's at once.
+    const reuse = { lend: allocate, reclaim: (chunk: Uint8Array) => void chunk.fill(0xee) };
+    const settings = { ...SETTINGS, ...LIMITS, heartbeatMs: 200, socketType, security, allocate, reuse };
     this.connection = new Connection(settings, this, 0);
   }
 
@@ -55,7 +59,13 @@ class Listener implements ConnectionSink {
     const bytes = frames.reduce((sum, { length }) => sum + length, 0);
     if (frames.length > LIMITS.maxMessageFrames || bytes > LIMITS.maxMessageBytes)
       throw new Error(`a message of ${frames.length} frames and ${bytes} bytes came through`);
+    for (const frame of frames) this.#frames.push([frame, frame.slice()]);
     this.#note('message');
+  }
+
+  assertFrames(): void {
+    for (const [frame, before] of this.#frames)
+      if (Buffer.compare(frame, before) !== 0) throw new Error('a frame changed after it had been delivered');
   }
 
   onSubscription(prefix: Uint8Array): void {
@@ -197,6 +207,7 @@ function feed(heard: Listener, input: Uint8Array, random: (below: number) => num
     connection.tick(connection.deadline);
   }
   take();
+  heard.assertFrames();
   if (said > SPEECH_BYTES + 2 * input.length) throw new Error(`${said} bytes were said to ${input.length} heard`);
 }
 
