@@ -17,17 +17,17 @@ const LOADS = [
 
 /** Measures all of them in each round. `skip` is told of those that are not here. */
 export async function measureBrokers(report: Report, skip: Skip): Promise<void> {
+  // Who is compared has its turn next to whom it is compared with.
   const middles = new Map<string, Middle>([
-    [ZMTP, 'mdp-broker-zmtp'],
-    [ZMQ, 'mdp-broker'],
     ['bare loop on zmtp', 'bare-mdp-zmtp'],
-    ['bare loop on zeromq.js', 'bare-mdp'],
+    [ZMTP, 'mdp-broker-zmtp'],
   ]);
   const native = (name: string, loop: Startable): void => {
     if ('missing' in loop) skip(name, loop.missing);
     else middles.set(name, () => NativeLoop.start(loop.program, loop.parameters));
   };
   native(C, await compile('bare-mdp'));
+  middles.set('bare loop on zeromq.js', 'bare-mdp').set(ZMQ, 'mdp-broker');
   native('bare loop on python3-zmq', await python('bare-mdp'));
   for (const load of LOADS) {
     const samples = await measureMiddles(middles, load);
