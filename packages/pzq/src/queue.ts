@@ -303,16 +303,10 @@ export class PzqServer {
         this.#settle(effect.id, effect.code);
         break;
       case 'refusing':
-        this.#events.emit('refusing', effect);
-        break;
       case 'resumed':
-        this.#events.emit('resumed', effect);
-        break;
       case 'dead-letter':
-        this.#events.emit('dead-letter', effect);
-        break;
       case 'note':
-        this.#events.emit('note', effect);
+        this.#events.emit(effect.kind, effect);
         break;
       case 'drained':
         host.drained();

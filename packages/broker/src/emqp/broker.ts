@@ -6,9 +6,10 @@ import {
   decodeEmqpAtWorker,
   encodeEmqp,
 } from '@proj/frames/emqp';
-import { Access, Emitter, EngineHost, parseOptions } from '@proj/transport';
+import { Emitter, parseOptions } from '@proj/transport';
 import type {
   AccessRules,
+  EngineHost,
   Entropy,
   HandshakeRefusal,
   PortOptions,
@@ -16,9 +17,7 @@ import type {
   SocketPlan,
   Transport,
 } from '@proj/transport';
-import { serverCurve } from '@proj/transport/curve';
-import { compileAccess } from '../access.js';
-import { transportOr } from '../default-transport.js';
+import { compileAccess, hostOf, transportOf } from '../host.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
   EmqpBrokerEffect,
@@ -83,24 +82,16 @@ export class EmqpBroker {
     const settings = parseOptions('EmqpBroker', emqpBrokerOptions, options);
     this.#pubSub = settings.pubSub;
     this.#engine = new EmqpBrokerEngine(settings, this.#entropy());
-    this.#host = new EngineHost<EmqpBrokerEvent, EmqpBrokerEffect>(
+    this.#host = hostOf<EmqpBrokerEvent, EmqpBrokerEffect>(
+      settings,
+      this.#events,
       {
         name: 'EmqpBroker',
         engine: this.#engine,
         sockets: [peersPlan('frontend', settings), peersPlan('backend', settings), adminPlan(settings)],
-        drain: { kind: 'drain' },
         perform: this.#perform,
-        ...serverCurve(settings.curve),
-        access: settings.access && new Access(settings.access),
-        onAccess: (access) => ({ kind: 'access', access }),
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
-        },
-        onBroken: (error) => {
-          this.#events.emit('broken', error);
-        },
       },
-      async () => (this.#transport = await transportOr(settings.transport)),
+      async () => (this.#transport = await transportOf(settings)),
     );
   }
 
@@ -171,16 +162,12 @@ export class EmqpBroker {
         this.#events.emit('drained', undefined);
         break;
       case 'note':
-        this.#events.emit('note', effect);
+      case 'peer-joined':
+      case 'peer-left':
+        this.#events.emit(effect.kind, effect);
         break;
       case 'publish':
         this.#pubSub?.publish(effect.topic, effect.body);
-        break;
-      case 'peer-joined':
-        this.#events.emit('peer-joined', effect);
-        break;
-      case 'peer-left':
-        this.#events.emit('peer-left', effect);
         break;
     }
   };

@@ -1,11 +1,9 @@
 /** EventMQ pub-sub device, the facade: a ROUTER in, a PUB or XPUB out. Rules 31 and 32 of docs/protocols/emqp.md. */
 import { latin1 } from '@proj/frames';
 import { decodeEmqpAtPubSub, encodeEmqp } from '@proj/frames/emqp';
-import { Access, Emitter, EngineHost, parseOptions, ProjError } from '@proj/transport';
-import type { AccessRules, HandshakeRefusal, RefusalCounts } from '@proj/transport';
-import { serverCurve } from '@proj/transport/curve';
-import { compileAccess } from '../access.js';
-import { transportOr } from '../default-transport.js';
+import { Emitter, parseOptions, ProjError } from '@proj/transport';
+import type { AccessRules, EngineHost, HandshakeRefusal, RefusalCounts } from '@proj/transport';
+import { compileAccess, hostOf } from '../host.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import { EmqpPubSubEngine } from './pubsub-engine.js';
 import type { EmqpPubSubEffect, EmqpPubSubEvent, EmqpPubSubNote, EmqpPubSubStats } from './pubsub-engine.js';
@@ -53,43 +51,30 @@ export class EmqpPubSub {
   constructor(options: EmqpPubSubOptions = {}) {
     const settings = parseOptions('EmqpPubSub', emqpPubSubOptions, options);
     const { publish, subscribe, subscriberQueueMax, maxMessageFrames, maxMessageBytes, lingerMs, xpub } = settings;
-    this.#host = new EngineHost<EmqpPubSubEvent, EmqpPubSubEffect>(
-      {
-        name: 'EmqpPubSub',
-        engine: this.#engine,
-        sockets: [
-          {
-            kind: 'router',
-            bind: [publish].flat(),
-            port: { maxMessageFrames, maxMessageBytes, lingerMs, ...CONNECTIONS },
-            onMessage: (peer, frames) => ({ kind: 'message', peer, command: decodeEmqpAtPubSub(frames) }),
-            onPeerGone: () => undefined,
-            onUndeliverable: () => undefined,
-            onRejected: (peer, reason) => ({ kind: 'rejected', peer, reason }),
-          },
-        ],
-        publishers: [
-          {
-            bind: [subscribe].flat(),
-            port: { highWaterMark: subscriberQueueMax, lingerMs, tellsSubscriptions: xpub },
-            hears: 'serve',
-            onSubscription: (prefix, wanted) => ({ kind: 'subscription', prefix, wanted }),
-          },
-        ],
-        drain: { kind: 'drain' },
-        perform: this.#perform,
-        ...serverCurve(settings.curve),
-        access: settings.access && new Access(settings.access),
-        onAccess: (access) => ({ kind: 'access', access }),
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
+    this.#host = hostOf<EmqpPubSubEvent, EmqpPubSubEffect>(settings, this.#events, {
+      name: 'EmqpPubSub',
+      engine: this.#engine,
+      sockets: [
+        {
+          kind: 'router',
+          bind: [publish].flat(),
+          port: { maxMessageFrames, maxMessageBytes, lingerMs, ...CONNECTIONS },
+          onMessage: (peer, frames) => ({ kind: 'message', peer, command: decodeEmqpAtPubSub(frames) }),
+          onPeerGone: () => undefined,
+          onUndeliverable: () => undefined,
+          onRejected: (peer, reason) => ({ kind: 'rejected', peer, reason }),
         },
-        onBroken: (error) => {
-          this.#events.emit('broken', error);
+      ],
+      publishers: [
+        {
+          bind: [subscribe].flat(),
+          port: { highWaterMark: subscriberQueueMax, lingerMs, tellsSubscriptions: xpub },
+          hears: 'serve',
+          onSubscription: (prefix, wanted) => ({ kind: 'subscription', prefix, wanted }),
         },
-      },
-      () => transportOr(settings.transport),
-    );
+      ],
+      perform: this.#perform,
+    });
   }
 
   /**

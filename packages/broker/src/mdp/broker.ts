@@ -1,11 +1,16 @@
 /** Majordomo broker, the facade: 18/MDP (0.2), 7/MDP (0.1) and 8/MMI on one ROUTER. Rules: engine.ts and docs/protocols/mdp.md. */
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker, encodeMdp } from '@proj/frames/mdp';
 import type { MdpCommand } from '@proj/frames/mdp';
-import { Access, Emitter, EngineHost, parseOptions } from '@proj/transport';
-import type { AccessRules, HandshakeRefusal, PortOptions, RefusalCounts, SocketPlan } from '@proj/transport';
-import { serverCurve } from '@proj/transport/curve';
-import { compileAccess } from '../access.js';
-import { transportOr } from '../default-transport.js';
+import { Emitter, parseOptions } from '@proj/transport';
+import type {
+  AccessRules,
+  EngineHost,
+  HandshakeRefusal,
+  PortOptions,
+  RefusalCounts,
+  SocketPlan,
+} from '@proj/transport';
+import { compileAccess, hostOf } from '../host.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
   MdpBrokerEffect,
@@ -49,25 +54,12 @@ export class MdpBroker {
   constructor(options: MdpBrokerOptions = {}) {
     const settings = parseOptions('MdpBroker', mdpBrokerOptions, options);
     this.#engine = new MdpBrokerEngine(settings);
-    this.#host = new EngineHost<MdpBrokerEvent, MdpBrokerEffect>(
-      {
-        name: 'MdpBroker',
-        engine: this.#engine,
-        sockets: [socketPlan(settings)],
-        drain: { kind: 'drain' },
-        perform: this.#perform,
-        ...serverCurve(settings.curve),
-        access: settings.access && new Access(settings.access),
-        onAccess: (access) => ({ kind: 'access', access }),
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
-        },
-        onBroken: (error) => {
-          this.#events.emit('broken', error);
-        },
-      },
-      () => transportOr(settings.transport),
-    );
+    this.#host = hostOf<MdpBrokerEvent, MdpBrokerEffect>(settings, this.#events, {
+      name: 'MdpBroker',
+      engine: this.#engine,
+      sockets: [socketPlan(settings)],
+      perform: this.#perform,
+    });
   }
 
   /**
@@ -126,13 +118,9 @@ export class MdpBroker {
         this.#host.drained();
         break;
       case 'note':
-        this.#events.emit('note', effect);
-        break;
       case 'worker-ready':
-        this.#events.emit('worker-ready', effect);
-        break;
       case 'worker-lost':
-        this.#events.emit('worker-lost', effect);
+        this.#events.emit(effect.kind, effect);
         break;
     }
   };

@@ -10,9 +10,10 @@ import {
   encodeNfpPublishedEvent,
 } from '@proj/frames/nfp';
 import type { NfpFromBroker } from '@proj/frames/nfp';
-import { Access, Emitter, EngineHost, parseOptions } from '@proj/transport';
+import { Emitter, parseOptions } from '@proj/transport';
 import type {
   AccessRules,
+  EngineHost,
   HandshakeRefusal,
   Peer,
   PortOptions,
@@ -21,8 +22,7 @@ import type {
   SocketPlan,
 } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
-import { compileAccess } from '../access.js';
-import { transportOr } from '../default-transport.js';
+import { compileAccess, hostOf } from '../host.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
   NfpBrokerEffect,
@@ -82,26 +82,13 @@ export class NfpBroker {
   constructor(options: NfpBrokerOptions = {}) {
     const settings = parseOptions('NfpBroker', nfpBrokerOptions, options);
     this.#engine = new NfpBrokerEngine(settings, aboutOf(settings));
-    this.#host = new EngineHost<NfpBrokerEvent, NfpBrokerEffect>(
-      {
-        name: 'NfpBroker',
-        engine: this.#engine,
-        sockets: socketPlans(settings),
-        publishers: publisherPlans(settings),
-        drain: { kind: 'drain' },
-        perform: this.#perform,
-        ...serverCurve(settings.curve),
-        access: settings.access && new Access(settings.access),
-        onAccess: (access) => ({ kind: 'access', access }),
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
-        },
-        onBroken: (error) => {
-          this.#events.emit('broken', error);
-        },
-      },
-      () => transportOr(settings.transport),
-    );
+    this.#host = hostOf<NfpBrokerEvent, NfpBrokerEffect>(settings, this.#events, {
+      name: 'NfpBroker',
+      engine: this.#engine,
+      sockets: socketPlans(settings),
+      publishers: publisherPlans(settings),
+      perform: this.#perform,
+    });
     this.#settings = settings;
     this.#folder = settings.files;
   }
@@ -204,13 +191,9 @@ export class NfpBroker {
         this.#host.drained();
         break;
       case 'note':
-        this.#events.emit('note', effect);
-        break;
       case 'worker-ready':
-        this.#events.emit('worker-ready', effect);
-        break;
       case 'worker-lost':
-        this.#events.emit('worker-lost', effect);
+        this.#events.emit(effect.kind, effect);
         break;
       case 'management':
         this.#events.emit('management', effect);

@@ -1,10 +1,8 @@
 /** Paranoid Pirate pool, the facade: 6/PPP's client as a part of an application. Rules: engine-pool.ts and docs/protocols/ppp.md. */
 import { encodePpp } from '@proj/frames/ppp';
-import { Access, Emitter, EngineHost, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
-import type { AccessRules, BodyInput, HandshakeRefusal, RefusalCounts } from '@proj/transport';
-import { serverCurve } from '@proj/transport/curve';
-import { compileAccess } from '../access.js';
-import { transportOr } from '../default-transport.js';
+import { Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
+import type { AccessRules, EngineHost, BodyInput, HandshakeRefusal, RefusalCounts } from '@proj/transport';
+import { compileAccess, hostOf } from '../host.js';
 import type {
   PppNote,
   PppPoolEffect,
@@ -70,25 +68,12 @@ export class PppPool {
     const settings = parseOptions('PppPool', pppPoolOptions, options);
     this.#settings = settings;
     this.#engine = new PppPoolEngine(settings);
-    this.#host = new EngineHost<PppPoolEvent, PppPoolEffect>(
-      {
-        name: 'PppPool',
-        engine: this.#engine,
-        sockets: [backendPlan(settings.endpoint, settings)],
-        drain: { kind: 'drain' },
-        perform: this.#perform,
-        ...serverCurve(settings.curve),
-        access: settings.access && new Access(settings.access),
-        onAccess: (access) => ({ kind: 'access', access }),
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
-        },
-        onBroken: (error) => {
-          this.#events.emit('broken', error);
-        },
-      },
-      () => transportOr(settings.transport),
-    );
+    this.#host = hostOf<PppPoolEvent, PppPoolEffect>(settings, this.#events, {
+      name: 'PppPool',
+      engine: this.#engine,
+      sockets: [backendPlan(settings.endpoint, settings)],
+      perform: this.#perform,
+    });
   }
 
   /**
@@ -203,13 +188,9 @@ export class PppPool {
         this.#host.drained();
         break;
       case 'note':
-        this.#events.emit('note', effect);
-        break;
       case 'worker-ready':
-        this.#events.emit('worker-ready', effect);
-        break;
       case 'worker-lost':
-        this.#events.emit('worker-lost', effect);
+        this.#events.emit(effect.kind, effect);
         break;
     }
   };

@@ -1,10 +1,8 @@
 /** Paranoid Pirate queue, the facade: 6/PPP towards workers, plain request-reply towards clients. Rules: engine.ts and docs/protocols/ppp.md. */
 import { encodePpp } from '@proj/frames/ppp';
-import { Access, Emitter, EngineHost, parseOptions } from '@proj/transport';
-import type { AccessRules, HandshakeRefusal, RefusalCounts } from '@proj/transport';
-import { serverCurve } from '@proj/transport/curve';
-import { compileAccess } from '../access.js';
-import { transportOr } from '../default-transport.js';
+import { Emitter, parseOptions } from '@proj/transport';
+import type { AccessRules, EngineHost, HandshakeRefusal, RefusalCounts } from '@proj/transport';
+import { compileAccess, hostOf } from '../host.js';
 import type { PppNote, PppQueueEffect, PppQueueEvent, PppWorkerLostNotice, PppWorkerReadyNotice } from './effects.js';
 import { PppQueueEngine } from './engine.js';
 import { pppQueueOptions } from './options.js';
@@ -54,25 +52,12 @@ export class PppQueue {
   constructor(options: PppQueueOptions = {}) {
     const settings = parseOptions('PppQueue', pppQueueOptions, options);
     this.#engine = new PppQueueEngine(settings);
-    this.#host = new EngineHost<PppQueueEvent, PppQueueEffect>(
-      {
-        name: 'PppQueue',
-        engine: this.#engine,
-        sockets: [frontendPlan(settings.frontend, settings), backendPlan(settings.backend, settings)],
-        drain: { kind: 'drain' },
-        perform: this.#perform,
-        ...serverCurve(settings.curve),
-        access: settings.access && new Access(settings.access),
-        onAccess: (access) => ({ kind: 'access', access }),
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
-        },
-        onBroken: (error) => {
-          this.#events.emit('broken', error);
-        },
-      },
-      () => transportOr(settings.transport),
-    );
+    this.#host = hostOf<PppQueueEvent, PppQueueEffect>(settings, this.#events, {
+      name: 'PppQueue',
+      engine: this.#engine,
+      sockets: [frontendPlan(settings.frontend, settings), backendPlan(settings.backend, settings)],
+      perform: this.#perform,
+    });
   }
 
   /**
@@ -125,13 +110,9 @@ export class PppQueue {
         this.#host.drained();
         break;
       case 'note':
-        this.#events.emit('note', effect);
-        break;
       case 'worker-ready':
-        this.#events.emit('worker-ready', effect);
-        break;
       case 'worker-lost':
-        this.#events.emit('worker-lost', effect);
+        this.#events.emit(effect.kind, effect);
         break;
     }
   };
