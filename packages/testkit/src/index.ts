@@ -2,6 +2,7 @@
 export * as arbitraries from './arbitraries/index.js';
 export { nextEvent } from './next-event.js';
 export { ownEndpoint } from './own-endpoint.js';
+export { passTime } from './pass-time.js';
 export { peerGroup } from './peer-group.js';
 export type { PeerGroup } from './peer-group.js';
 export type { PeerExit, PeerLine, PeerLineFields, PeerProcess, PeerSpec } from './peer-process.js';

@@ -1,7 +1,7 @@
 import { fromLatin1 } from '@proj/frames';
 import { decodeMdpAtClient, encodeMdp } from '@proj/frames/mdp';
 import type { MdpToClient } from '@proj/frames/mdp';
-import { arbitraries } from '@proj/testkit';
+import { arbitraries, passTime } from '@proj/testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { body, SessionRig } from '../../test/mdp/session-rig.js';
@@ -47,14 +47,7 @@ class World {
   }
 
   advance(ms: number, lateMs: number): void {
-    const until = this.now + ms;
-    while (this.session.deadline + lateMs <= until) {
-      const due = this.session.deadline;
-      this.now = Math.max(this.now, due + lateMs);
-      this.step({ kind: 'timer', lateMs: this.now - due });
-      expect(this.session.deadline).toBeGreaterThan(due);
-    }
-    this.now = until;
+    passTime(this, this.session, ms, lateMs);
   }
 
   step(event: MdpClientEvent | { kind: 'timer'; lateMs: number }): void {

@@ -1,6 +1,6 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodePzqAtConsumer } from '@proj/frames/pzq';
-import { arbitraries } from '@proj/testkit';
+import { arbitraries, passTime } from '@proj/testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { PzqConsumerSession } from './session-consumer.js';
@@ -60,14 +60,7 @@ class World {
   }
 
   advance(ms: number): void {
-    const until = this.now + ms;
-    while (this.session.deadline <= until) {
-      const due = this.session.deadline;
-      this.now = Math.max(this.now, due);
-      this.step({ kind: 'timer', lateMs: this.now - due });
-      expect(this.session.deadline).toBeGreaterThan(due);
-    }
-    this.now = until;
+    passTime(this, this.session, ms);
   }
 
   end(kind: 'drain' | 'close'): void {

@@ -1,6 +1,6 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodePzqAtProducer } from '@proj/frames/pzq';
-import { arbitraries } from '@proj/testkit';
+import { arbitraries, passTime } from '@proj/testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { PzqProducerSession } from './session-producer.js';
@@ -43,14 +43,7 @@ class World {
   }
 
   advance(ms: number, lateMs: number): void {
-    const until = this.now + ms;
-    while (this.session.deadline + lateMs <= until) {
-      const due = this.session.deadline;
-      this.now = Math.max(this.now, due + lateMs);
-      this.step({ kind: 'timer', lateMs: this.now - due });
-      expect(this.session.deadline).toBeGreaterThan(due);
-    }
-    this.now = until;
+    passTime(this, this.session, ms, lateMs);
   }
 
   step(event: PzqProducerEvent<string> | { kind: 'timer'; lateMs: number }): void {

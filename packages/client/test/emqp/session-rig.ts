@@ -1,5 +1,6 @@
 /** Drives a client's session by hand: events in, effects out as lines of text, time moved from deadline to deadline. */
 import { fromLatin1 } from '@proj/frames';
+import { passTime } from '@proj/testkit';
 import { EmqpClientSession } from '../../src/emqp/session.js';
 import type { EmqpClientEffect, EmqpClientEvent, EmqpClientSessionOptions } from '../../src/emqp/session.js';
 
@@ -62,13 +63,6 @@ export class SessionRig {
 
   /** Moves time by `ms`, delivering each deadline on its way, punctually. */
   advance(ms: number): string[] {
-    const until = this.now + ms;
-    const lines: string[] = [];
-    while (this.session.deadline <= until) {
-      this.now = Math.max(this.now, this.session.deadline);
-      lines.push(...this.step({ kind: 'timer', lateMs: 0 }));
-    }
-    this.now = until;
-    return lines;
+    return passTime(this, this.session, ms).flat();
   }
 }

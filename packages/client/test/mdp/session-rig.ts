@@ -1,6 +1,7 @@
 /** Drives a session by hand: events in, effects out as lines of text, time moved from deadline to deadline. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import type { MdpToClient } from '@proj/frames/mdp';
+import { passTime } from '@proj/testkit';
 import { MdpClientSession } from '../../src/mdp/session.js';
 import type { MdpClientEffect, MdpClientEvent } from '../../src/mdp/session.js';
 import type { LanePoolOptions } from '../../src/parts/lane-pool.js';
@@ -80,13 +81,6 @@ export class SessionRig {
 
   /** Moves time by `ms`, delivering each deadline on its way, punctually. */
   advance(ms: number): string[] {
-    const until = this.now + ms;
-    const lines: string[] = [];
-    while (this.session.deadline <= until) {
-      this.now = this.session.deadline;
-      lines.push(...this.step({ kind: 'timer', lateMs: 0 }));
-    }
-    this.now = until;
-    return lines;
+    return passTime(this, this.session, ms).flat();
   }
 }

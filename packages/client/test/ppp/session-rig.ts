@@ -1,6 +1,7 @@
 /** Drives a Lazy Pirate session by hand: events in, effects out as lines of text, time moved from deadline to deadline. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodePppAtClient } from '@proj/frames/ppp';
+import { passTime } from '@proj/testkit';
 import type { LanePoolOptions } from '../../src/parts/lane-pool.js';
 import { LazyPirateSession } from '../../src/ppp/session.js';
 import type { LazyPirateEffect, LazyPirateEvent, LazyPirateRequest } from '../../src/ppp/session.js';
@@ -70,13 +71,6 @@ export class SessionRig {
 
   /** Moves time by `ms`, delivering each deadline on its way, punctually. */
   advance(ms: number): string[] {
-    const until = this.now + ms;
-    const lines: string[] = [];
-    while (this.session.deadline <= until) {
-      this.now = this.session.deadline;
-      lines.push(...this.step({ kind: 'timer', lateMs: 0 }));
-    }
-    this.now = until;
-    return lines;
+    return passTime(this, this.session, ms).flat();
   }
 }

@@ -1,6 +1,7 @@
 /** Drives a consumer's session by hand: events in, effects out as lines of text, time moved from deadline to deadline. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodePzqAtConsumer } from '@proj/frames/pzq';
+import { passTime } from '@proj/testkit';
 import type { Peer } from '@proj/transport';
 import { PzqConsumerSession } from '../../src/pzq/session-consumer.js';
 import type {
@@ -82,13 +83,6 @@ export class ConsumerRig {
 
   /** Moves time by `ms`, delivering each deadline on its way, punctually. */
   advance(ms: number): string[] {
-    const until = this.now + ms;
-    const lines: string[] = [];
-    while (this.session.deadline <= until) {
-      this.now = Math.max(this.now, this.session.deadline);
-      lines.push(...this.step({ kind: 'timer', lateMs: 0 }));
-    }
-    this.now = until;
-    return lines;
+    return passTime(this, this.session, ms).flat();
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { decodeEmqpAtWorker, encodeEmqp, encodeEmqpHeaders } from '@proj/frames/emqp';
 import type { EmqpToWorker } from '@proj/frames/emqp';
-import { arbitraries } from '@proj/testkit';
+import { arbitraries, passTime } from '@proj/testkit';
 import fc from 'fast-check';
 import { it } from 'vitest';
 import { countingEntropy, frame, OPTIONS } from '../../test/emqp/session-rig.js';
@@ -240,37 +240,26 @@ it('survives any order of events: INFORM first, no READY without an idle process
         countingEntropy(() => 0.5),
       );
       const witness = new Witness();
-      let now = 0;
-      const step = (event: Parameters<EmqpJobManagerSession['step']>[0]): void => {
-        if (event.kind !== 'timer') witness.event(event);
-        for (const effect of session.step(event, now)) witness.effect(effect);
-        session.assertInvariants();
-        const { running, waiting, held } = session.stats;
-        assert.ok(running + waiting + held <= OPTIONS.concurrency + OPTIONS.queueMax + 1);
+      const rig = {
+        now: 0,
+        step(event: Parameters<EmqpJobManagerSession['step']>[0]): void {
+          if (event.kind !== 'timer') witness.event(event);
+          for (const effect of session.step(event, rig.now)) witness.effect(effect);
+          session.assertInvariants();
+          const { running, waiting, held } = session.stats;
+          assert.ok(running + waiting + held <= OPTIONS.concurrency + OPTIONS.queueMax + 1);
+        },
       };
-      const settle = (): void => {
-        while (session.deadline <= now) {
-          const due = session.deadline;
-          step({ kind: 'timer', lateMs: now - due });
-          assert.ok(session.deadline > due);
-        }
-      };
-      const advance = (until: number): void => {
-        while (now < until) {
-          now = Math.max(now, Math.min(session.deadline, until));
-          settle();
-        }
-      };
-      step({ kind: 'start' });
+      rig.step({ kind: 'start' });
       for (const one of acts) {
-        if (one.act !== 'wait') for (const event of toEvents(one, witness)) step(event);
-        else if (one.late) now += one.ms;
-        else advance(now + one.ms);
-        settle();
+        if (one.act !== 'wait') for (const event of toEvents(one, witness)) rig.step(event);
+        else if (one.late) rig.now += one.ms;
+        else passTime(rig, session, one.ms);
+        passTime(rig, session, 0);
       }
-      step({ kind: 'close' });
+      rig.step({ kind: 'close' });
       for (const slot of witness.processes.keys())
-        for (const event of toEvents({ act: 'gone', slot }, witness)) step(event);
+        for (const event of toEvents({ act: 'gone', slot }, witness)) rig.step(event);
       assert.ok(witness.ended);
       assert.equal(session.deadline, Infinity);
     }),

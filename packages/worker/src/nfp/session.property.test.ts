@@ -1,6 +1,6 @@
 import { decodeNfpAtWorker, encodeNfp } from '@proj/frames/nfp';
 import type { NfpCall, NfpToWorker } from '@proj/frames/nfp';
-import { arbitraries } from '@proj/testkit';
+import { arbitraries, passTime } from '@proj/testkit';
 import type { RecordBatch } from '@proj/transport';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -60,7 +60,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 class Story {
   readonly #records = new Map<string, Uint8Array>();
   #session = this.#begin();
-  #now = 0;
+  now = 0;
   #socket = 0;
   #commit: { readonly commit: number; readonly batch: RecordBatch } | undefined;
   #loads: number[] = [];
@@ -75,13 +75,13 @@ class Story {
 
   #begin(): NfpWorkerSession {
     const options = { ...OPTIONS, resultsMax: 100, resultTtlMs: 0, maxRuns: 1000, managementCommands: true };
-    const wallMicros = () => (WALL_MS + this.#now) * 1000;
+    const wallMicros = () => (WALL_MS + this.now) * 1000;
     return new NfpWorkerSession(options, { random: () => 0.5, wallMicros, digest: (text) => text });
   }
 
   #start(): void {
     const jobs = [...this.#records].flatMap(([key, value]) => (key.startsWith('job/') ? [decodeJob(value)!] : []));
-    this.#step({ kind: 'start', jobs });
+    this.step({ kind: 'start', jobs });
   }
 
   play(act: Act): void {
@@ -116,17 +116,17 @@ class Story {
         this.#settle(false);
         break;
       case 'lost':
-        this.#step({ kind: 'lost', socket: this.#socket, reason: 'peer-gone' });
+        this.step({ kind: 'lost', socket: this.#socket, reason: 'peer-gone' });
         break;
       case 'load-failed':
-        for (const load of this.#loads.splice(0)) this.#step({ kind: 'load-failed', load });
+        for (const load of this.#loads.splice(0)) this.step({ kind: 'load-failed', load });
         break;
       case 'crash':
         this.#crash();
         break;
       case 'drain':
       case 'close':
-        this.#step({ kind: act.act });
+        this.step({ kind: act.act });
         break;
     }
     this.#checkAccepted();
@@ -137,7 +137,7 @@ class Story {
     if (this.#ended || this.#isLeaving) this.#crash();
     for (let round = 0; round < 10; round++) {
       while (this.#commit !== undefined || this.#loads.length > 0) this.#settle(true);
-      for (const run of this.#runs.splice(0)) this.#step({ kind: 'done', run, outcome: { result: '1' } });
+      for (const run of this.#runs.splice(0)) this.step({ kind: 'done', run, outcome: { result: '1' } });
       this.#wait(1000, false);
     }
     for (const each of this.accepted) {
@@ -161,7 +161,7 @@ class Story {
   }
 
   #message(message: NfpToWorker): void {
-    this.#step({ kind: 'message', socket: this.#socket, command: message });
+    this.step({ kind: 'message', socket: this.#socket, command: message });
   }
 
   #onRun(back: number, event: (run: number) => NfpWorkerEvent, last = false): void {
@@ -169,16 +169,16 @@ class Story {
     const run = this.#runs[at];
     if (run === undefined) return;
     if (last) this.#runs.splice(at, 1);
-    this.#step(event(run));
+    this.step(event(run));
   }
 
   #settle(well: boolean): void {
-    for (const load of this.#loads.splice(0)) this.#step({ kind: 'loaded', load, value: Buffer.from('{}') });
+    for (const load of this.#loads.splice(0)) this.step({ kind: 'loaded', load, value: Buffer.from('{}') });
     const commit = this.#commit;
     if (commit === undefined) return;
     this.#commit = undefined;
     if (!well) {
-      this.#step({ kind: 'commit-failed', commit: commit.commit, message: 'full' });
+      this.step({ kind: 'commit-failed', commit: commit.commit, message: 'full' });
       return;
     }
     for (const key of commit.batch.removes ?? []) {
@@ -186,23 +186,17 @@ class Story {
       if (key.startsWith('job/')) this.accepted.delete(key.slice(4));
     }
     for (const [key, value] of commit.batch.puts ?? []) this.#records.set(key, value);
-    this.#step({ kind: 'committed', commit: commit.commit });
+    this.step({ kind: 'committed', commit: commit.commit });
   }
 
   #wait(ms: number, late: boolean): void {
-    const end = this.#now + ms;
-    while (this.#session.deadline <= end) {
-      const due = this.#session.deadline;
-      this.#now = late ? end : Math.max(this.#now, due);
-      this.#step({ kind: 'timer', lateMs: this.#now - due });
-      expect(this.#session.deadline).toBeGreaterThan(due);
-    }
-    this.#now = end;
+    if (late) this.now += ms;
+    passTime(this, this.#session, late ? 0 : ms);
   }
 
-  #step(event: Parameters<NfpWorkerSession['step']>[0]): void {
+  step(event: Parameters<NfpWorkerSession['step']>[0]): void {
     if (event.kind === 'drain' || event.kind === 'close') this.#isLeaving = true;
-    const effects = this.#session.step(event, this.#now);
+    const effects = this.#session.step(event, this.now);
     this.#session.assertInvariants();
     for (const effect of effects) this.#perform(effect);
   }

@@ -1,6 +1,6 @@
 import { decodePppAtWorker, encodePpp } from '@proj/frames/ppp';
 import type { PppToWorker } from '@proj/frames/ppp';
-import { arbitraries } from '@proj/testkit';
+import { arbitraries, passTime } from '@proj/testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { frame, OPTIONS } from '../../test/ppp/session-rig.js';
@@ -145,33 +145,22 @@ it('survives any order of events: READY first, one handler at a time, each reque
     fc.property(options, fc.array(act, { maxLength: 120 }), (given, acts) => {
       const session = new PppWorkerSession({ ...OPTIONS, ...given }, () => 0.5);
       const witness = new Witness();
-      let now = 0;
-      const step = (event: Parameters<PppWorkerSession['step']>[0]): void => {
-        if (event.kind !== 'timer') witness.event(event);
-        for (const effect of session.step(event, now)) witness.effect(effect, now);
-        session.assertInvariants();
+      const rig = {
+        now: 0,
+        step(event: Parameters<PppWorkerSession['step']>[0]): void {
+          if (event.kind !== 'timer') witness.event(event);
+          for (const effect of session.step(event, rig.now)) witness.effect(effect, rig.now);
+          session.assertInvariants();
+        },
       };
-      const settle = (): void => {
-        while (session.deadline <= now) {
-          const due = session.deadline;
-          step({ kind: 'timer', lateMs: now - due });
-          expect(session.deadline).toBeGreaterThan(due);
-        }
-      };
-      const advance = (until: number): void => {
-        while (now < until) {
-          now = Math.max(now, Math.min(session.deadline, until));
-          settle();
-        }
-      };
-      step({ kind: 'start' });
+      rig.step({ kind: 'start' });
       for (const one of acts) {
-        if (one.act !== 'wait') step(toEvent(one, witness));
-        else if (one.late) now += one.ms;
-        else advance(now + one.ms);
-        settle();
+        if (one.act !== 'wait') rig.step(toEvent(one, witness));
+        else if (one.late) rig.now += one.ms;
+        else passTime(rig, session, one.ms);
+        passTime(rig, session, 0);
       }
-      step({ kind: 'close' });
+      rig.step({ kind: 'close' });
       expect(witness.ended).toBe(true);
       expect(session.deadline).toBe(Infinity);
     }),
