@@ -1,16 +1,18 @@
 /** Plays events to a job manager's session and writes down its effects as short lines, checking invariants at each step. */
 import { encodeEmqpHeaders } from '@proj/frames/emqp';
 import type { EmqpHeaders, EmqpToWorker } from '@proj/frames/emqp';
-import type { Entropy, TimerEvent } from '@proj/transport';
+import type { Entropy } from '@proj/transport';
 import type {
   EmqpFromJobManager,
   EmqpJobManagerEffect,
   EmqpJobManagerEvent,
-  EmqpJobManagerNote,
   EmqpRunOutcome,
 } from '../../src/emqp/effects.js';
 import { EmqpJobManagerSession } from '../../src/emqp/session.js';
 import type { EmqpJobManagerSessionOptions } from '../../src/emqp/session.js';
+import { describeNote, frame, Rig } from '../rig.js';
+
+export { frame } from '../rig.js';
 
 export const OPTIONS: EmqpJobManagerSessionOptions = {
   endpoints: ['tcp://a:1'],
@@ -33,9 +35,6 @@ export const OPTIONS: EmqpJobManagerSessionOptions = {
   onDisconnect: 'stop',
 };
 
-/** A frame of text. */
-export const frame = (text: string): Uint8Array => Buffer.from(text);
-
 export const HEARTBEAT: EmqpToWorker = { kind: 'heartbeat', id: 'h', time: '1.0' };
 
 /** Ids count up: `#1`, `#2`. `random` of 1 makes every back-off delay its full length. */
@@ -49,15 +48,13 @@ export function request(id: string, headers: Partial<EmqpHeaders> = {}): EmqpToW
   return { kind: 'request', id, queue: 'default', headers: encodeEmqpHeaders(headers), body: frame(`body of ${id}`) };
 }
 
-export class SessionRig {
+export class SessionRig extends Rig<EmqpToWorker, EmqpJobManagerEvent, EmqpJobManagerEffect> {
   readonly session: EmqpJobManagerSession;
-  now = 0;
   /** Id of the last INFORM. */
   inform = '';
-  /** Everything since the last {@link take}. */
-  #lines: string[] = [];
 
   constructor(options: Partial<EmqpJobManagerSessionOptions> = {}, random = () => 1) {
+    super();
     this.session = new EmqpJobManagerSession({ ...OPTIONS, ...options }, countingEntropy(random));
   }
 
@@ -69,24 +66,6 @@ export class SessionRig {
     rig.ack(1);
     rig.take();
     return rig;
-  }
-
-  /** Delivers events at the present time and returns what they caused, together with all that was not taken before. */
-  play(...events: (EmqpJobManagerEvent | TimerEvent)[]): string[] {
-    for (const event of events) {
-      for (const effect of this.session.step(event, this.now)) {
-        if (effect.kind === 'send' && effect.command.kind === 'inform-worker') this.inform = effect.command.id;
-        // Beside each `run`.
-        if (effect.kind === 'note' && effect.note.code === 'job-started') continue;
-        this.#lines.push(describe(effect));
-      }
-      this.session.assertInvariants();
-    }
-    return this.#lines;
-  }
-
-  receive(socket: number, ...commands: EmqpToWorker[]): string[] {
-    return this.play(...commands.map((command) => ({ kind: 'message', socket, command }) as const));
   }
 
   ack(socket: number): string[] {
@@ -111,32 +90,22 @@ export class SessionRig {
     return this.play({ kind: 'gone', slot, reason });
   }
 
-  /** Moves time on, delivering each deadline punctually. */
-  advance(ms: number): string[] {
-    const until = this.now + ms;
-    while (this.session.deadline <= until) {
-      this.now = this.session.deadline;
-      this.play({ kind: 'timer', lateMs: 0 });
-    }
-    this.now = until;
-    return this.#lines;
+  /** Our own heartbeats are left out. */
+  override advanceAlive(socket: number, ms: number, step?: number): string[] {
+    super.advanceAlive(socket, ms, step);
+    this.lines = this.lines.filter((line) => !line.endsWith('HEARTBEAT 1.500000'));
+    return this.lines;
   }
 
-  /** Moves time on while the broker goes on beating, `step` milliseconds apart. Our own heartbeats are left out. */
-  advanceAlive(socket: number, ms: number, step = 100): string[] {
-    for (let passed = 0; passed < ms; passed += step) {
-      this.advance(Math.min(step, ms - passed));
-      this.receive(socket, HEARTBEAT);
-    }
-    this.#lines = this.#lines.filter((line) => !line.endsWith('HEARTBEAT 1.500000'));
-    return this.#lines;
+  protected heartbeat(): EmqpToWorker {
+    return HEARTBEAT;
   }
 
-  /** Returns the lines written so far and begins anew. */
-  take(): string[] {
-    const lines = this.#lines;
-    this.#lines = [];
-    return lines;
+  protected describe(effect: EmqpJobManagerEffect): string | undefined {
+    if (effect.kind === 'send' && effect.command.kind === 'inform-worker') this.inform = effect.command.id;
+    // Beside each `run`.
+    if (effect.kind === 'note' && effect.note.code === 'job-started') return undefined;
+    return describe(effect);
   }
 }
 
@@ -154,7 +123,7 @@ function describe(effect: EmqpJobManagerEffect): string {
     case 'recycle':
       return `${effect.kind} ${effect.slot}`;
     case 'note':
-      return `note ${describeNote(effect.note)}`;
+      return describeNote(effect.note);
     case 'ended':
       return 'ended';
   }
@@ -173,9 +142,4 @@ function describeCommand(command: EmqpFromJobManager): string {
     case 'bye':
       return command.word;
   }
-}
-
-function describeNote(note: EmqpJobManagerNote): string {
-  const { code, ...fields } = note;
-  return [code, ...Object.values(fields).map(String)].join(' ');
 }

@@ -1,9 +1,10 @@
 /** Plays events to an MDP worker session and writes down its effects as short lines, checking invariants at each step. */
 import type { MdpToWorker } from '@proj/frames/mdp';
-import type { TimerEvent } from '@proj/transport';
-import type { MdpWorkerNote } from '../../src/mdp/notes.js';
 import { MdpWorkerSession } from '../../src/mdp/session.js';
 import type { MdpFromWorker, MdpWorkerEffect, MdpWorkerEvent, MdpWorkerSessionOptions } from '../../src/mdp/session.js';
+import { describeEffect, frame, Rig, text } from '../rig.js';
+
+export { frame } from '../rig.js';
 
 export const OPTIONS: MdpWorkerSessionOptions = {
   version: '0.2',
@@ -20,20 +21,16 @@ export const OPTIONS: MdpWorkerSessionOptions = {
   preferFirst: false,
 };
 
-/** A frame of text. */
-export const frame = (text: string): Uint8Array => Buffer.from(text);
-
 export const HEARTBEAT: MdpToWorker = { kind: 'heartbeat', version: '0.2' };
 export const DISCONNECT: MdpToWorker = { kind: 'disconnect', version: '0.2' };
 
-export class SessionRig {
+export class SessionRig extends Rig<MdpToWorker, MdpWorkerEvent, MdpWorkerEffect> {
   readonly session: MdpWorkerSession;
-  now = 0;
-  /** Everything since the last {@link take}. */
-  #lines: string[] = [];
+  version: '0.1' | '0.2' = '0.2';
 
   /** `random` of 1 makes every back-off delay its full length. */
   constructor(options: Partial<MdpWorkerSessionOptions> = {}, random = () => 1) {
+    super();
     this.session = new MdpWorkerSession({ ...OPTIONS, ...options }, random);
   }
 
@@ -43,19 +40,6 @@ export class SessionRig {
     rig.play({ kind: 'start' });
     rig.take();
     return rig;
-  }
-
-  /** Delivers events at the present time and returns what they caused, together with all that was not taken before. */
-  play(...events: (MdpWorkerEvent | TimerEvent)[]): string[] {
-    for (const event of events) {
-      for (const effect of this.session.step(event, this.now)) this.#lines.push(describe(effect));
-      this.session.assertInvariants();
-    }
-    return this.#lines;
-  }
-
-  receive(socket: number, ...commands: MdpToWorker[]): string[] {
-    return this.play(...commands.map((command) => ({ kind: 'message', socket, command }) as const));
   }
 
   request(socket: number, client: string, ...body: string[]): string[] {
@@ -76,52 +60,12 @@ export class SessionRig {
     return this.play({ kind: 'final', job, body: body.map(frame) });
   }
 
-  /** Moves time on, delivering each deadline punctually. */
-  advance(ms: number): string[] {
-    const until = this.now + ms;
-    while (this.session.deadline <= until) {
-      this.now = this.session.deadline;
-      this.play({ kind: 'timer', lateMs: 0 });
-    }
-    this.now = until;
-    return this.#lines;
+  protected heartbeat(): MdpToWorker {
+    return { kind: 'heartbeat', version: this.version };
   }
 
-  /** Moves time on while the broker goes on beating, `step` milliseconds apart. */
-  advanceAlive(socket: number, ms: number, step = 100): string[] {
-    for (let passed = 0; passed < ms; passed += step) {
-      this.advance(Math.min(step, ms - passed));
-      this.receive(socket, { kind: 'heartbeat', version: this.version });
-    }
-    return this.#lines;
-  }
-
-  /** Returns the lines written so far and begins anew. */
-  take(): string[] {
-    const lines = this.#lines;
-    this.#lines = [];
-    return lines;
-  }
-
-  version: '0.1' | '0.2' = '0.2';
-}
-
-function describe(effect: MdpWorkerEffect): string {
-  switch (effect.kind) {
-    case 'open':
-      return `open ${effect.socket} ${effect.endpoint}`;
-    case 'send':
-      return `send ${effect.socket} ${describeCommand(effect.command)}`;
-    case 'close':
-      return `close ${effect.socket}${effect.flush ? ' flush' : ''}`;
-    case 'run':
-      return `run ${effect.job} ${text(effect.body)}`;
-    case 'cancel':
-      return `cancel ${effect.job} ${effect.reason}`;
-    case 'note':
-      return `note ${describeNote(effect.note)}`;
-    case 'ended':
-      return 'ended';
+  protected describe(effect: MdpWorkerEffect): string {
+    return describeEffect(effect, describeCommand);
   }
 }
 
@@ -138,10 +82,3 @@ function describeCommand(command: MdpFromWorker): string {
       return 'DISCONNECT';
   }
 }
-
-function describeNote(note: MdpWorkerNote): string {
-  const { code, ...fields } = note;
-  return [code, ...Object.values(fields).map(String)].join(' ');
-}
-
-const text = (frames: readonly Uint8Array[]): string => frames.map((one) => Buffer.from(one).toString()).join(',');

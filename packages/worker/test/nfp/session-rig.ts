@@ -1,7 +1,7 @@
 /** An NFP worker session under test: events in, effects kept, and a store that writes when the test says so. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import type { NfpCall } from '@proj/frames/nfp';
-import type { RecordBatch } from '@proj/transport';
+import type { RecordBatch, TimerEvent } from '@proj/transport';
 import { decodeJob } from '../../src/nfp/job.js';
 import { NfpWorkerSession } from '../../src/nfp/session.js';
 import type { NfpWorkerSessionOptions } from '../../src/nfp/session-options.js';
@@ -81,7 +81,7 @@ export class Rig {
   }
 
   /** One event, and what its commits and loads cause. */
-  on(event: NfpWorkerEvent): this {
+  on(event: NfpWorkerEvent | TimerEvent): this {
     const effects = this.session.step(event, this.now);
     if (this.checks) this.session.assertInvariants();
     this.effects.push(...effects);
@@ -111,13 +111,7 @@ export class Rig {
     const end = this.now + ms;
     while (this.session.deadline <= end) {
       this.now = Math.max(this.now, this.session.deadline);
-      const effects = this.session.step({ kind: 'timer', lateMs: 0 }, this.now);
-      if (this.checks) this.session.assertInvariants();
-      this.effects.push(...effects);
-      for (const effect of effects) {
-        if (effect.kind === 'run') this.#runs.set(effect.uuid, effect.run);
-        else if (effect.kind === 'commit' && this.commits) this.write(effect);
-      }
+      this.on({ kind: 'timer', lateMs: 0 });
     }
     this.now = end;
     return this;
