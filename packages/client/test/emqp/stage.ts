@@ -5,6 +5,7 @@ import type { EmqpRequest, EmqpScheduling } from '@proj/frames/emqp';
 import type { Peer, SocketPort, Transport } from '@proj/transport';
 import { EmqpClient } from '../../src/emqp/client.js';
 import type { EmqpClientOptions } from '../../src/emqp/options.js';
+import { ScriptedServer } from '../scripted-server.js';
 import { A, World } from '../world.js';
 
 /** One command as the broker sees it. */
@@ -50,51 +51,15 @@ export const accepting = (asked: Asked): void => {
 /** Answers nothing. */
 export const silence = (): void => {};
 
-/** A frontend: hands each command to `answer`. */
-export class ScriptedBroker {
-  readonly asked: Asked[] = [];
-  endpoint = '';
-  answer: (asked: Asked) => void;
-  readonly #port: SocketPort;
-  readonly #waiters: { readonly count: number; readonly resolve: () => void }[] = [];
-
-  private constructor(port: SocketPort, answer: (asked: Asked) => void) {
-    this.#port = port;
-    this.answer = answer;
-  }
-
-  static async start(transport: Transport, endpoint: string, answer: (asked: Asked) => void): Promise<ScriptedBroker> {
-    await transport.load();
+/** A frontend. */
+export class ScriptedBroker extends ScriptedServer<Asked> {
+  static start(transport: Transport, endpoint: string, answer: (asked: Asked) => void): Promise<ScriptedBroker> {
     // It answers whatever it is asked at once.
-    const port = transport.router({ peerQueueMax: 100_000 });
-    const broker = new ScriptedBroker(port, answer);
-    broker.endpoint = await port.bind(endpoint);
-    port.start({
-      onMessage: (peer, frames) => broker.#onMessage(peer, frames),
-      onPeerGone: () => {},
-      onUndeliverable: () => {},
-      onRejected: () => {},
-      onBroken: (error) => {
-        throw error;
-      },
-    });
-    return broker;
+    return new ScriptedBroker(answer).listen(transport, endpoint, { peerQueueMax: 100_000 });
   }
 
-  /** Resolves when so many commands have come in all. */
-  async received(count: number): Promise<void> {
-    if (this.asked.length < count) await new Promise<void>((resolve) => this.#waiters.push({ count, resolve }));
-  }
-
-  close(): Promise<void> {
-    return this.#port.close({ lingerMs: 0 });
-  }
-
-  #onMessage(peer: Peer, frames: Uint8Array[]): void {
-    const asked = new Asked(this.#port, peer, frames);
-    this.asked.push(asked);
-    for (const { count, resolve } of this.#waiters) if (this.asked.length >= count) resolve();
-    this.answer(asked);
+  protected read(port: SocketPort, peer: Peer, frames: Uint8Array[]): Asked {
+    return new Asked(port, peer, frames);
   }
 }
 

@@ -3,6 +3,7 @@ import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeMdpAtBroker, encodeMdp } from '@proj/frames/mdp';
 import type { MdpClientRequest } from '@proj/frames/mdp';
 import type { Peer, SocketPort, Transport } from '@proj/transport';
+import { ScriptedServer } from '../scripted-server.js';
 
 /** One request as the broker sees it. */
 export class Asked {
@@ -42,60 +43,18 @@ export class Asked {
   }
 }
 
-/** Listens at an endpoint and hands each request to `answer`. Everything else a client could send is an error of the test. */
-export class ScriptedBroker {
-  readonly asked: Asked[] = [];
-  /** Messages that were no request. */
-  readonly nonsense: unknown[] = [];
-  endpoint = '';
-  answer: (asked: Asked) => void;
-  readonly #port: SocketPort;
-  readonly #waiters: { count: number; resolve: () => void }[] = [];
-
-  private constructor(port: SocketPort, answer: (asked: Asked) => void) {
-    this.#port = port;
-    this.answer = answer;
-  }
-
-  static async start(
+/** Everything else a client could send is an error of the test. */
+export class ScriptedBroker extends ScriptedServer<Asked> {
+  static start(
     transport: Transport,
     endpoint: string,
     answer: (asked: Asked) => void = () => {},
   ): Promise<ScriptedBroker> {
-    await transport.load();
-    const port = transport.router();
-    const broker = new ScriptedBroker(port, answer);
-    broker.endpoint = await port.bind(endpoint);
-    port.start({
-      onMessage: (peer, frames) => broker.#onMessage(peer, frames),
-      onPeerGone: () => {},
-      onUndeliverable: () => {},
-      onRejected: (_, reason) => broker.nonsense.push(reason),
-      onBroken: (error) => {
-        throw error;
-      },
-    });
-    return broker;
+    return new ScriptedBroker(answer).listen(transport, endpoint);
   }
 
-  /** Resolves when so many requests have come in all. */
-  async received(count: number): Promise<void> {
-    if (this.asked.length < count) await new Promise<void>((resolve) => this.#waiters.push({ count, resolve }));
-  }
-
-  close(): Promise<void> {
-    return this.#port.close({ lingerMs: 0 });
-  }
-
-  #onMessage(peer: Peer, frames: Uint8Array[]): void {
+  protected read(port: SocketPort, peer: Peer, frames: Uint8Array[]): Asked | undefined {
     const request = decodeMdpAtBroker(frames);
-    if (request.kind !== 'client-request') {
-      this.nonsense.push(request);
-      return;
-    }
-    const asked = new Asked(this.#port, peer, request);
-    this.asked.push(asked);
-    for (const { count, resolve } of this.#waiters) if (this.asked.length >= count) resolve();
-    this.answer(asked);
+    return request.kind === 'client-request' ? new Asked(port, peer, request) : undefined;
   }
 }

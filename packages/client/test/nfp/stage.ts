@@ -4,6 +4,7 @@ import type { NfpAnswer, NfpClientCall, NfpClientOpen, NfpHeader } from '@proj/f
 import type { Peer, SocketPort, Transport } from '@proj/transport';
 import { NfpClient } from '../../src/nfp/client.js';
 import type { NfpClientOptions } from '../../src/nfp/options.js';
+import { ScriptedServer } from '../scripted-server.js';
 import { A, World } from '../world.js';
 
 /** One call as the broker sees it. */
@@ -108,40 +109,22 @@ export const doing =
 /** Answers nothing. */
 export const silence = (): void => {};
 
-/** Hands each call to `answer`. */
-export class ScriptedBroker {
-  readonly asked: Asked[] = [];
-  endpoint = '';
-  answer: (asked: Asked) => void;
-  readonly #port: SocketPort;
-  readonly #waiters: { readonly count: number; readonly resolve: () => void }[] = [];
+export class ScriptedBroker extends ScriptedServer<Asked> {
+  readonly #header: NfpHeader;
 
-  private constructor(port: SocketPort, answer: (asked: Asked) => void) {
-    this.#port = port;
-    this.answer = answer;
+  private constructor(answer: (asked: Asked) => void, header: NfpHeader) {
+    super(answer);
+    this.#header = header;
   }
 
-  static async start(
+  static start(
     transport: Transport,
     endpoint: string,
     answer: (asked: Asked) => void,
     header: NfpHeader = 'NFPB01',
   ): Promise<ScriptedBroker> {
-    await transport.load();
     // It answers whatever it is asked at once.
-    const port = transport.router({ peerQueueMax: 100_000, handover: true });
-    const broker = new ScriptedBroker(port, answer);
-    broker.endpoint = await port.bind(endpoint);
-    port.start({
-      onMessage: (peer, frames) => broker.#onMessage(new Asked(port, peer, frames, header)),
-      onPeerGone: () => {},
-      onUndeliverable: () => {},
-      onRejected: () => {},
-      onBroken: (error) => {
-        throw error;
-      },
-    });
-    return broker;
+    return new ScriptedBroker(answer, header).listen(transport, endpoint, { peerQueueMax: 100_000, handover: true });
   }
 
   /** What came, as `command target`. */
@@ -149,19 +132,8 @@ export class ScriptedBroker {
     return this.asked.map(({ kind, command }) => (command.kind === 'client-open' ? kind : `${kind} ${command.target}`));
   }
 
-  /** Resolves when so many calls have come in all. */
-  async received(count: number): Promise<void> {
-    if (this.asked.length < count) await new Promise<void>((resolve) => this.#waiters.push({ count, resolve }));
-  }
-
-  close(): Promise<void> {
-    return this.#port.close({ lingerMs: 0 });
-  }
-
-  #onMessage(asked: Asked): void {
-    this.asked.push(asked);
-    for (const { count, resolve } of this.#waiters) if (this.asked.length >= count) resolve();
-    this.answer(asked);
+  protected read(port: SocketPort, peer: Peer, frames: Uint8Array[]): Asked {
+    return new Asked(port, peer, frames, this.#header);
   }
 }
 

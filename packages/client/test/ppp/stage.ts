@@ -5,6 +5,7 @@ import type { PppClientRequest } from '@proj/frames/ppp';
 import type { Peer, SocketPort, Transport } from '@proj/transport';
 import { LazyPirateClient } from '../../src/ppp/client.js';
 import type { LazyPirateOptions } from '../../src/ppp/options.js';
+import { ScriptedServer } from '../scripted-server.js';
 import { A, World } from '../world.js';
 
 /** One request as the queue sees it. */
@@ -35,57 +36,15 @@ export class Asked {
   }
 }
 
-/** Listens at an endpoint and hands each request to `answer`. */
-export class ScriptedQueue {
-  readonly asked: Asked[] = [];
-  /** Messages that were no request of a REQ socket. */
-  readonly nonsense: unknown[] = [];
-  endpoint = '';
-  answer: (asked: Asked) => void;
-  readonly #port: SocketPort;
-  readonly #waiters: { count: number; resolve: () => void }[] = [];
-
-  private constructor(port: SocketPort, answer: (asked: Asked) => void) {
-    this.#port = port;
-    this.answer = answer;
+export class ScriptedQueue extends ScriptedServer<Asked> {
+  static start(transport: Transport, endpoint: string, answer: (asked: Asked) => void): Promise<ScriptedQueue> {
+    return new ScriptedQueue(answer).listen(transport, endpoint);
   }
 
-  static async start(transport: Transport, endpoint: string, answer: (asked: Asked) => void): Promise<ScriptedQueue> {
-    await transport.load();
-    const port = transport.router();
-    const queue = new ScriptedQueue(port, answer);
-    queue.endpoint = await port.bind(endpoint);
-    port.start({
-      onMessage: (peer, frames) => queue.#onMessage(peer, frames),
-      onPeerGone: () => {},
-      onUndeliverable: () => {},
-      onRejected: (_, reason) => queue.nonsense.push(reason),
-      onBroken: (error) => {
-        throw error;
-      },
-    });
-    return queue;
-  }
-
-  /** Resolves when so many requests have come in all. */
-  async received(count: number): Promise<void> {
-    if (this.asked.length < count) await new Promise<void>((resolve) => this.#waiters.push({ count, resolve }));
-  }
-
-  close(): Promise<void> {
-    return this.#port.close({ lingerMs: 0 });
-  }
-
-  #onMessage(peer: Peer, frames: Uint8Array[]): void {
+  /** Only what a REQ socket says is a request. */
+  protected read(port: SocketPort, peer: Peer, frames: Uint8Array[]): Asked | undefined {
     const request = decodePppAtFrontend(frames);
-    if (request.kind !== 'client-request' || request.hops.length > 0) {
-      this.nonsense.push(request);
-      return;
-    }
-    const asked = new Asked(this.#port, peer, request);
-    this.asked.push(asked);
-    for (const { count, resolve } of this.#waiters) if (this.asked.length >= count) resolve();
-    this.answer(asked);
+    return request.kind === 'client-request' && request.hops.length === 0 ? new Asked(port, peer, request) : undefined;
   }
 }
 

@@ -3,38 +3,12 @@ import { fromLatin1, latin1 } from '@proj/frames';
 import { decodePzqAtReceive, decodePzqAtSend, encodePzq } from '@proj/frames/pzq';
 import type { PzqFromConsumer, PzqProduce } from '@proj/frames/pzq';
 import { ROUTER_PEER } from '@proj/transport';
-import type { Peer, PortListener, SocketPort, Transport } from '@proj/transport';
+import type { Peer, SocketPort, Transport } from '@proj/transport';
 import { PzqConsumer } from '../../src/pzq/consumer.js';
 import type { PzqConsumerOptions, PzqProducerOptions } from '../../src/pzq/options.js';
 import { PzqProducer } from '../../src/pzq/producer.js';
+import { listener, ScriptedServer, Tally } from '../scripted-server.js';
 import { A, World } from '../world.js';
-
-/** Awaits that a count is reached, however fast. */
-class Tally {
-  readonly #waiters: { readonly count: number; readonly resolve: () => void }[] = [];
-  #count = 0;
-
-  add(): void {
-    this.#count++;
-    for (const { count, resolve } of this.#waiters) if (this.#count >= count) resolve();
-  }
-
-  async reached(count: number): Promise<void> {
-    if (this.#count < count) await new Promise<void>((resolve) => this.#waiters.push({ count, resolve }));
-  }
-}
-
-function listener(onMessage: PortListener['onMessage']): PortListener {
-  return {
-    onMessage,
-    onPeerGone: () => {},
-    onUndeliverable: () => {},
-    onRejected: () => {},
-    onBroken: (error) => {
-      throw error;
-    },
-  };
-}
 
 /** One message as the queue sees it. */
 export class Produced {
@@ -73,52 +47,28 @@ export class Produced {
   }
 }
 
-/** A receive socket: hands each message to `answer`. */
-export class ScriptedReceiver {
-  readonly produced: Produced[] = [];
-  endpoint = '';
-  answer: (produced: Produced) => void;
-  readonly #port: SocketPort;
-  readonly #tally = new Tally();
-
-  private constructor(port: SocketPort, answer: (produced: Produced) => void) {
-    this.#port = port;
-    this.answer = answer;
-  }
-
-  static async start(
+/** A receive socket. */
+export class ScriptedReceiver extends ScriptedServer<Produced> {
+  static start(
     transport: Transport,
     endpoint: string,
     answer: (produced: Produced) => void,
   ): Promise<ScriptedReceiver> {
-    await transport.load();
-    const port = transport.router();
-    const receiver = new ScriptedReceiver(port, answer);
-    receiver.endpoint = await port.bind(endpoint);
-    port.start(listener((peer, frames) => receiver.#onMessage(peer, frames)));
-    return receiver;
+    return new ScriptedReceiver(answer).listen(transport, endpoint);
+  }
+
+  get produced(): readonly Produced[] {
+    return this.asked;
   }
 
   get texts(): string[] {
-    return this.produced.map(({ text }) => text);
+    return this.asked.map(({ text }) => text);
   }
 
-  /** Resolves when so many messages have come in all. */
-  received(count: number): Promise<void> {
-    return this.#tally.reached(count);
-  }
-
-  close(): Promise<void> {
-    return this.#port.close({ lingerMs: 0 });
-  }
-
-  #onMessage(peer: Peer, frames: Uint8Array[]): void {
+  protected read(port: SocketPort, peer: Peer, frames: Uint8Array[]): Produced {
     const message = decodePzqAtReceive(frames);
     if (message.kind !== 'produce') throw new Error(`a producer sent ${message.kind}`);
-    const produced = new Produced(this.#port, peer, message);
-    this.produced.push(produced);
-    this.#tally.add();
-    this.answer(produced);
+    return new Produced(port, peer, message);
   }
 }
 
