@@ -186,7 +186,7 @@ describe('the end', () => {
     const { broker: scripted, peer, manager: made } = await stage();
     const pids = made.processIds;
     const ended = new Promise((resolve) => made.on('ended', resolve));
-    scripted.send(peer, { kind: 'disconnect', id: 'd' });
+    scripted.say(peer, { kind: 'disconnect', id: 'd' });
     await scripted.next('bye');
     await ended;
     expect(pids.filter(exists)).toEqual([]);

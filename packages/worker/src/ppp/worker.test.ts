@@ -123,7 +123,7 @@ describe.each<[string, () => World]>([
       });
       worker.on('error', (event) => errors.push(event));
       queue.request(peer, 'x');
-      const again = await stage.settle(queue.next());
+      const again = await stage.settle(queue.take());
       expect([again.command.kind, again.peer.key]).toEqual(['ready', peer.key]);
       queue.request(peer, 'y');
       expect(await stage.settle(queue.reply())).toBe('c1 y');
@@ -154,7 +154,7 @@ describe.each<[string, () => World]>([
       const queue = await stage.queue();
       const { peer } = await stage.join(queue, { handler, onError });
       queue.request(peer, 'x');
-      expect((await stage.settle(queue.next())).command.kind).toBe('ready');
+      expect((await stage.settle(queue.take())).command.kind).toBe('ready');
     });
 
     it('rule 8: what it had yielded does not go out with the reply of onError', async () => {

@@ -1,58 +1,24 @@
-/** The broker's side of a conversation, played by a test: a ROUTER, the codec, and a record of what workers said. */
+/** The broker's side of a conversation, played by a test. */
 import { fromLatin1 } from '@proj/frames';
 import { decodeMdpAtBroker, encodeMdp } from '@proj/frames/mdp';
 import type { MdpToBroker, MdpVersion, MdpWorkerFinal, MdpWorkerPartial } from '@proj/frames/mdp';
-import type { Peer, SocketPort, Transport } from '@proj/transport';
+import type { Peer, Transport } from '@proj/transport';
+import { ScriptedPeer } from '../scripted-peer.js';
+import type { Said } from '../scripted-peer.js';
 
-/** One message as the broker sees it. */
-export interface Said<Command extends MdpToBroker = MdpToBroker> {
-  readonly peer: Peer;
-  readonly command: Command;
-}
-
-/**
- * Listens at an endpoint. Heartbeats are counted and answered, those of strangers with DISCONNECT; everything else is kept
- * in order until a test takes it.
- */
-export class ScriptedBroker {
-  endpoint = '';
+/** Heartbeats are counted and answered, those of strangers with DISCONNECT. */
+export class ScriptedBroker extends ScriptedPeer<MdpToBroker> {
   heartbeats = 0;
   version: MdpVersion = '0.2';
-  readonly said: Said[] = [];
   readonly #registered = new Set<string>();
-  readonly #port: SocketPort;
-  readonly #waiters: { wanted: (said: Said) => boolean; resolve: (said: Said) => void }[] = [];
 
-  private constructor(port: SocketPort) {
-    this.#port = port;
-  }
-
-  static async start(transport: Transport, endpoint: string): Promise<ScriptedBroker> {
-    await transport.load();
-    const port = transport.router();
-    const broker = new ScriptedBroker(port);
-    broker.endpoint = await port.bind(endpoint);
-    port.start({
-      onMessage: (peer, frames) => broker.#onMessage({ peer, command: decodeMdpAtBroker(frames) }),
-      onPeerGone: () => {},
-      onUndeliverable: () => {},
-      onRejected: () => {},
-      onBroken: (error) => {
-        throw error;
-      },
-    });
-    return broker;
-  }
-
-  /** The next message of this kind. What others say meanwhile stays: between two connections there is no order. */
-  async next<K extends MdpToBroker['kind']>(kind: K): Promise<Said<Extract<MdpToBroker, { kind: K }>>> {
-    const { peer, command } = await this.#take(({ command }) => command.kind === kind);
-    return { peer, command: command as Extract<MdpToBroker, { kind: K }> };
+  static start(transport: Transport, endpoint: string): Promise<ScriptedBroker> {
+    return new ScriptedBroker().listen(transport, endpoint);
   }
 
   /** The text of the next message, which should be a reply: frames separated by `|`, its kind in front: `PARTIAL a|b`. */
   async reply(): Promise<string> {
-    return describe((await this.#take(() => true)).command);
+    return describe((await this.take()).command);
   }
 
   request(peer: Peer, ...body: (string | Uint8Array)[]): void {
@@ -67,33 +33,19 @@ export class ScriptedBroker {
     this.send(peer, encodeMdp({ kind: 'disconnect', version: this.version }));
   }
 
-  /** Sends any frames at all. */
-  send(peer: Peer, frames: readonly Uint8Array[]): void {
-    this.#port.send(peer, frames);
+  protected decode(frames: readonly Uint8Array[]): MdpToBroker {
+    return decodeMdpAtBroker(frames);
   }
 
-  close(): Promise<void> {
-    return this.#port.close({ lingerMs: 0 });
-  }
-
-  #onMessage(said: Said): void {
-    const { peer, command } = said;
+  protected keeps({ peer, command }: Said<MdpToBroker>): boolean {
     if (command.kind === 'heartbeat') {
       this.heartbeats++;
       const kind = this.#registered.has(peer.key) ? 'heartbeat' : 'disconnect';
       this.send(peer, encodeMdp({ kind, version: this.version }));
-      return;
+      return false;
     }
     if (command.kind === 'worker-ready') this.#registered.add(peer.key);
-    const waiter = this.#waiters.findIndex(({ wanted }) => wanted(said));
-    if (waiter === -1) this.said.push(said);
-    else this.#waiters.splice(waiter, 1)[0]!.resolve(said);
-  }
-
-  async #take(wanted: (said: Said) => boolean): Promise<Said> {
-    const found = this.said.findIndex(wanted);
-    if (found !== -1) return this.said.splice(found, 1)[0]!;
-    return new Promise((resolve) => this.#waiters.push({ wanted, resolve }));
+    return true;
   }
 }
 

@@ -3,9 +3,9 @@ import type { MdpWorkerReady } from '@proj/frames/mdp';
 import type { Service } from '@proj/frames/service';
 import type { MdpWorkerOptions } from '../../src/mdp/options.js';
 import { MdpWorker } from '../../src/mdp/worker.js';
+import type { Said } from '../scripted-peer.js';
 import type { World } from '../world.js';
 import { ScriptedBroker } from './scripted-broker.js';
-import type { Said } from './scripted-broker.js';
 
 /** What was made on it is closed by {@link Stage.end}. */
 export class Stage<W extends World = World> {

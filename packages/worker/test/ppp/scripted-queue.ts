@@ -1,68 +1,35 @@
-/** The queue's side of a conversation, played by a test: a ROUTER, the codec, and a record of what workers said. */
+/** The queue's side of a conversation, played by a test. */
 import { fromLatin1 } from '@proj/frames';
 import { decodePppAtQueue, encodePpp } from '@proj/frames/ppp';
 import type { PppReply, PppToQueue } from '@proj/frames/ppp';
-import type { Peer, SocketPort, Transport } from '@proj/transport';
+import type { Peer, Transport } from '@proj/transport';
+import { ScriptedPeer } from '../scripted-peer.js';
+import type { Said } from '../scripted-peer.js';
 
-/** One message as the queue sees it. */
-export interface Said<Command extends PppToQueue = PppToQueue> {
-  readonly peer: Peer;
-  readonly command: Command;
-}
-
-/**
- * Listens at an endpoint. Heartbeats are counted, and answered if their worker has said READY to this very queue; everything
- * else is kept in order until a test takes it.
- */
-export class ScriptedQueue {
-  endpoint = '';
+/** Heartbeats are counted, and answered if their worker has said READY to this very queue. */
+export class ScriptedQueue extends ScriptedPeer<PppToQueue> {
   heartbeats = 0;
-  readonly said: Said[] = [];
   readonly #registered = new Set<string>();
-  readonly #port: SocketPort;
-  readonly #waiters: { wanted: (said: Said) => boolean; resolve: (said: Said) => void }[] = [];
 
-  private constructor(port: SocketPort) {
-    this.#port = port;
+  static start(transport: Transport, endpoint: string): Promise<ScriptedQueue> {
+    return new ScriptedQueue().listen(transport, endpoint);
   }
 
-  static async start(transport: Transport, endpoint: string): Promise<ScriptedQueue> {
-    await transport.load();
-    const port = transport.router();
-    const queue = new ScriptedQueue(port);
-    queue.endpoint = await port.bind(endpoint);
-    port.start({
-      onMessage: (peer, frames) => queue.#onMessage({ peer, command: decodePppAtQueue(frames) }),
-      onPeerGone: () => {},
-      onUndeliverable: () => {},
-      onRejected: () => {},
-      onBroken: (error) => {
-        throw error;
-      },
-    });
-    return queue;
-  }
-
-  /** The next READY. What others say meanwhile stays: between two connections there is no order. */
+  /** Who says READY next. */
   async ready(): Promise<Peer> {
-    return (await this.#take(({ command }) => command.kind === 'ready')).peer;
+    return (await this.next('ready')).peer;
   }
 
   /** The next message, which should be a reply, as text: addresses joined by `/`, a space, content joined by `|`. */
   async reply(): Promise<string> {
-    const { command } = await this.next();
+    const { command } = await this.take();
     if (command.kind !== 'reply') return command.kind;
     return `${text(command.addresses, '/')} ${text(command.content, '|')}`;
   }
 
   /** The next reply itself. */
   async replied(): Promise<PppReply> {
-    return (await this.#take(({ command }) => command.kind === 'reply')).command as PppReply;
-  }
-
-  /** The next message that is no heartbeat. */
-  next(): Promise<Said> {
-    return this.#take(() => true);
+    return (await this.next('reply')).command;
   }
 
   /** A request of requester `c1`. */
@@ -75,32 +42,18 @@ export class ScriptedQueue {
     this.send(peer, encodePpp({ kind: 'request', addresses: addresses.map(bytes), content: content.map(bytes) }));
   }
 
-  /** Sends any frames at all. */
-  send(peer: Peer, frames: readonly Uint8Array[]): void {
-    this.#port.send(peer, frames);
+  protected decode(frames: readonly Uint8Array[]): PppToQueue {
+    return decodePppAtQueue(frames);
   }
 
-  close(): Promise<void> {
-    return this.#port.close({ lingerMs: 0 });
-  }
-
-  #onMessage(said: Said): void {
-    const { peer, command } = said;
+  protected keeps({ peer, command }: Said<PppToQueue>): boolean {
     if (command.kind === 'heartbeat') {
       this.heartbeats++;
       if (this.#registered.has(peer.key)) this.send(peer, encodePpp({ kind: 'heartbeat' }));
-      return;
+      return false;
     }
     if (command.kind === 'ready') this.#registered.add(peer.key);
-    const waiter = this.#waiters.findIndex(({ wanted }) => wanted(said));
-    if (waiter === -1) this.said.push(said);
-    else this.#waiters.splice(waiter, 1)[0]!.resolve(said);
-  }
-
-  async #take(wanted: (said: Said) => boolean): Promise<Said> {
-    const found = this.said.findIndex(wanted);
-    if (found !== -1) return this.said.splice(found, 1)[0]!;
-    return new Promise((resolve) => this.#waiters.push({ wanted, resolve }));
+    return true;
   }
 }
 
