@@ -1,9 +1,10 @@
 /** Whether a process ends: only a process of its own can show it. */
 import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { Bundle } from '@proj/testkit/stores';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Router } from 'zeromq';
-import { Bundle } from './test/bundle.js';
 
 const run = promisify(execFile);
 /** Nobody listens here: the discard port. */
@@ -13,7 +14,11 @@ const LISTENER = `{ onMessage() {}, onPeerGone() {}, onUndeliverable() {}, onRej
 
 let bundle: Bundle;
 beforeAll(async () => {
-  bundle = await Bundle.make();
+  bundle = await Bundle.make({
+    packageFolder: fileURLToPath(new URL('../../', import.meta.url)),
+    modules: { zmq: 'src/zmq/index.ts' },
+    external: ['zeromq'],
+  });
 });
 afterAll(() => bundle.remove());
 
