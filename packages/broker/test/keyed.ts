@@ -1,4 +1,5 @@
-/** Peers that have proved a key, and rules about them, in words. */
+/** Peers, the keys they have proved, and rules about them, in words. */
+import { fromLatin1 } from '@proj/frames';
 import { Access } from '@proj/transport';
 import type { AccessRules, Peer } from '@proj/transport';
 import { encodeZ85 } from '@proj/transport/curve';
@@ -10,9 +11,10 @@ export function keyOf(owner: string): Uint8Array {
   return Uint8Array.from({ length: KEY_BYTES }, (_, index) => owner.charCodeAt(index % owner.length));
 }
 
-/** A peer named `w1@ada` has Ada's key; one without `@` has none. */
-export function keyed(peer: Peer): Peer {
-  const [, owner] = peer.key.split('@');
+/** The peer of that name: `w1@ada` has Ada's key, one without `@` none. Equal names are equal peers, though never the same object. */
+export function peerNamed(name: string): Peer {
+  const peer = { key: name, id: fromLatin1(name) };
+  const [, owner] = name.split('@');
   return owner === undefined ? peer : { ...peer, publicKey: keyOf(owner) };
 }
 

@@ -1,10 +1,31 @@
-/** What the scenarios of all brokers on one socket say alike. */
+/** What the scenarios of several brokers say alike. */
+import { parseDuration, type ScenarioCommand } from '@proj/testkit';
+import type { EngineUnderTest } from './engine-under-test.js';
 
 /** What a peer can do that is no message of its protocol. */
 interface Reachable {
   gone(name: string): string[];
   undeliverable(name: string, reason: 'unreachable' | 'congested'): string[];
   frames(name: string, ...frames: string[]): string[];
+}
+
+/** `advance TIME`, `stall TIME`, `drain`, `dropped`: what can be asked of every engine. */
+export function engineWords(
+  engine: Pick<EngineUnderTest<never, never, never>, 'advance' | 'stall' | 'drain' | 'dropped'>,
+  { name, args }: ScenarioCommand,
+): string[] {
+  switch (name) {
+    case 'advance':
+      return engine.advance(parseDuration(args[0]));
+    case 'stall':
+      return engine.stall(parseDuration(args[0]));
+    case 'drain':
+      return engine.drain();
+    case 'dropped':
+      return Object.entries(engine.dropped).map(([reason, count]) => `${reason} ${count}`);
+    default:
+      throw new Error(`unknown command ${name}`);
+  }
 }
 
 /** `NAME gone`, `NAME unreachable`, `NAME congested`, `NAME sends FRAMES`. */

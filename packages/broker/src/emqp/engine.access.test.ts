@@ -1,7 +1,7 @@
 import { fromLatin1 } from '@proj/frames';
 import { describe, expect, it } from 'vitest';
-import { BrokerUnderTest, peerNamed } from '../../test/emqp/broker-under-test.js';
-import { keyOf } from '../../test/keyed.js';
+import { BrokerUnderTest } from '../../test/emqp/broker-under-test.js';
+import { keyOf, peerNamed } from '../../test/keyed.js';
 
 const BOB = { keys: ['bob'], serve: ['mail', 'scheduler'] };
 const ADA = { keys: ['ada'], request: ['mail'] };

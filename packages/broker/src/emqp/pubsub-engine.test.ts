@@ -3,8 +3,8 @@ import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtPubSub, encodeEmqp } from '@proj/frames/emqp';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { peerNamed, VERSION } from '../../test/emqp/broker-under-test.js';
-import { accessFor } from '../../test/keyed.js';
+import { VERSION } from '../../test/emqp/broker-under-test.js';
+import { accessFor, peerNamed } from '../../test/keyed.js';
 import { EmqpPubSubEngine } from './pubsub-engine.js';
 
 /** The device behind its codec: frames in, frames and words out. */

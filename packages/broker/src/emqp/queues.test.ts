@@ -1,6 +1,6 @@
 /** Rules 13 and 29: who is next in a queue, and what is remembered of queues that are gone. */
 import { describe, expect, it } from 'vitest';
-import { peerNamed } from '../../test/emqp/broker-under-test.js';
+import { peerNamed } from '../../test/keyed.js';
 import { Worker } from './peers.js';
 import { Queues } from './queues.js';
 

@@ -1,6 +1,6 @@
 /** Rule 22: what is remembered of jobs, and how much of it. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { peerNamed } from '../../test/emqp/broker-under-test.js';
+import { peerNamed } from '../../test/keyed.js';
 import { Scheduler } from './peers.js';
 import { Assignments } from './schedulers.js';
 

@@ -1,7 +1,7 @@
 import { fromLatin1 } from '@proj/frames';
 import { describe, expect, it } from 'vitest';
-import { BrokerUnderTest, peerNamed } from '../../test/mdp/broker-under-test.js';
-import { keyOf } from '../../test/keyed.js';
+import { BrokerUnderTest } from '../../test/mdp/broker-under-test.js';
+import { keyOf, peerNamed } from '../../test/keyed.js';
 
 /** Ada asks, Bob serves, and everybody may look. */
 function broker(): BrokerUnderTest {

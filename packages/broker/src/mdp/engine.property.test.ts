@@ -5,7 +5,7 @@ import { arbitraries } from '@proj/testkit';
 import type { TimerEvent } from '@proj/transport';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { peerNamed } from '../../test/mdp/broker-under-test.js';
+import { peerNamed } from '../../test/keyed.js';
 import { Observer } from '../../test/mdp/observer.js';
 import type { MdpBrokerEvent } from './effects.js';
 import { MdpBrokerEngine } from './engine.js';

@@ -1,7 +1,8 @@
 import { latin1 } from '@proj/frames';
 import type { MdpVersion } from '@proj/frames/mdp';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BrokerUnderTest, peerNamed } from '../../test/mdp/broker-under-test.js';
+import { BrokerUnderTest } from '../../test/mdp/broker-under-test.js';
+import { peerNamed } from '../../test/keyed.js';
 
 let broker: BrokerUnderTest;
 beforeEach(() => {

@@ -1,8 +1,8 @@
 import { fromLatin1 } from '@proj/frames';
 import type { NfpBody } from '@proj/frames/nfp';
 import { describe, expect, it } from 'vitest';
-import { keyOf } from '../../test/keyed.js';
-import { BrokerUnderTest, peerNamed } from '../../test/nfp/broker-under-test.js';
+import { keyOf, peerNamed } from '../../test/keyed.js';
+import { BrokerUnderTest } from '../../test/nfp/broker-under-test.js';
 import type { NfpBrokerOptions } from './options.js';
 
 const REASON = '["the rules of access do not let this key request the service"]';

@@ -6,7 +6,7 @@ import { arbitraries, framesOf } from '@proj/testkit';
 import type { TimerEvent } from '@proj/transport';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { peerNamed } from '../../test/nfp/broker-under-test.js';
+import { peerNamed } from '../../test/keyed.js';
 import { Observer } from '../../test/nfp/observer.js';
 import type { NfpBrokerEvent, NfpFileOutcome } from './effects.js';
 import { NfpBrokerEngine } from './engine.js';

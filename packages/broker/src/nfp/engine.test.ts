@@ -2,7 +2,8 @@
 import { fromLatin1 } from '@proj/frames';
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { describe, expect, it } from 'vitest';
-import { BrokerUnderTest, peerNamed } from '../../test/nfp/broker-under-test.js';
+import { BrokerUnderTest } from '../../test/nfp/broker-under-test.js';
+import { peerNamed } from '../../test/keyed.js';
 import type { NfpBrokerOptions } from './options.js';
 
 function brokerWith(...workers: string[]): BrokerUnderTest {

@@ -3,7 +3,7 @@ import { fromLatin1 } from '@proj/frames';
 import { encodeNfp } from '@proj/frames/nfp';
 import type { TimerEvent } from '@proj/transport';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { peerNamed } from '../../test/nfp/broker-under-test.js';
+import { peerNamed } from '../../test/keyed.js';
 import { LinkedList } from '../parts/linked-list.js';
 import { Clients } from './clients.js';
 import type { NfpBrokerEffect, NfpBrokerEvent } from './effects.js';

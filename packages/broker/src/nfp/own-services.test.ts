@@ -2,7 +2,8 @@
 import { fromLatin1 } from '@proj/frames';
 import type { NfpCall } from '@proj/frames/nfp';
 import { describe, expect, it } from 'vitest';
-import { BrokerUnderTest, peerNamed } from '../../test/nfp/broker-under-test.js';
+import { BrokerUnderTest } from '../../test/nfp/broker-under-test.js';
+import { peerNamed } from '../../test/keyed.js';
 import type { NfpFileOutcome } from './effects.js';
 import type { NfpInventory } from './inventory.js';
 

@@ -1,8 +1,7 @@
 import { fromLatin1 } from '@proj/frames';
 import { describe, expect, it } from 'vitest';
-import { keyOf } from '../../test/keyed.js';
+import { keyOf, peerNamed } from '../../test/keyed.js';
 import { PoolUnderTest, QueueUnderTest } from '../../test/ppp/under-test.js';
-import { peerNamed } from '../../test/ppp/words.js';
 
 const ADA = { keys: ['ada'], request: ['ppp'] };
 const BOB = { keys: ['bob'], serve: ['ppp'] };

@@ -1,19 +1,14 @@
 /** The EventMQ engine with its codec around it, in words: peers have names, effects are lines of text. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtAdminPort, decodeEmqpAtBroker, encodeEmqp } from '@proj/frames/emqp';
-import type { AccessRules, Entropy, Peer, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
+import type { Entropy, RejectReason, UndeliverableReason } from '@proj/transport';
 import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpFromBroker, EmqpParty, EmqpPort } from '../../src/emqp/effects.js';
 import { EmqpBrokerEngine } from '../../src/emqp/engine.js';
 import { emqpBrokerOptions, type EmqpBrokerOptions } from '../../src/emqp/options.js';
-import { accessFor, keyed } from '../keyed.js';
-import type { EmqpBrokerStats } from '../../src/emqp/stats.js';
+import { EngineUnderTest } from '../engine-under-test.js';
+import { peerNamed } from '../keyed.js';
 
 export const VERSION = 'eMQP/1.0';
-
-/** The peer of that name, keyed as `keyed` says; equal names are equal peers, though never the same object. */
-export function peerNamed(name: string): Peer {
-  return keyed({ key: name, id: fromLatin1(name) });
-}
 
 /** Ids `u1`, `u2` and so on, and a clock on the wall that stands still. */
 export function countingEntropy(): Entropy {
@@ -31,29 +26,12 @@ function homeOf(name: string): EmqpPort {
   return name.startsWith('w') ? 'backend' : 'frontend';
 }
 
-/** One engine at a time of its own. After every step its invariants are checked and its sends are encoded. */
-export class BrokerUnderTest {
-  readonly engine: EmqpBrokerEngine;
-  now = 0;
+/** A broker. */
+export class BrokerUnderTest extends EngineUnderTest<EmqpBrokerEvent, EmqpBrokerEffect, EmqpBrokerEngine> {
   readonly #lastSent = new Map<string, EmqpFromBroker>();
 
   constructor(options: EmqpBrokerOptions = {}) {
-    this.engine = new EmqpBrokerEngine(emqpBrokerOptions.parse(options), countingEntropy());
-  }
-
-  get stats(): EmqpBrokerStats {
-    return this.engine.stats();
-  }
-
-  get dropped(): Record<string, number> {
-    return Object.fromEntries(Object.entries(this.stats.counters.dropped).filter(([, count]) => count > 0));
-  }
-
-  /** Delivers an event and returns what follows. */
-  step(event: EmqpBrokerEvent | TimerEvent): string[] {
-    const effects = this.engine.step(event, this.now);
-    this.engine.assertInvariants();
-    return effects.map((effect) => this.#describe(effect));
+    super(new EmqpBrokerEngine(emqpBrokerOptions.parse(options), countingEntropy()));
   }
 
   /** Delivers frames, each given as latin1 text; `''` and the version are put before them. */
@@ -134,27 +112,6 @@ export class BrokerUnderTest {
     return this.step({ kind: 'rejected', port: homeOf(name), peer: peerNamed(name), reason });
   }
 
-  /** Rules whose keys are names of owners. */
-  access(...rules: AccessRules): string[] {
-    return this.step({ kind: 'access', access: accessFor(rules) });
-  }
-
-  drain(): string[] {
-    return this.step({ kind: 'drain' });
-  }
-
-  /** Lets time pass; each line says when. */
-  advance(ms: number): string[] {
-    const until = this.now + ms;
-    const lines: string[] = [];
-    while (this.engine.deadline <= until) {
-      this.now = Math.max(this.now, this.engine.deadline);
-      lines.push(...this.step({ kind: 'timer', lateMs: 0 }).map((line) => `${this.now}ms: ${line}`));
-    }
-    this.now = until;
-    return lines;
-  }
-
   /** Lets time pass while these peers say HEARTBEAT every second; returns what is not a heartbeat. */
   live(ms: number, ...names: string[]): string[] {
     const lines: string[] = [];
@@ -165,14 +122,7 @@ export class BrokerUnderTest {
     return lines.filter((line) => !line.endsWith(' HEARTBEAT'));
   }
 
-  /** Lets time pass without the engine being told: the process was busy. Then the timer comes, late. */
-  stall(ms: number): string[] {
-    const due = this.engine.deadline;
-    this.now += ms;
-    return due <= this.now ? this.step({ kind: 'timer', lateMs: this.now - due }) : [];
-  }
-
-  #describe(effect: EmqpBrokerEffect): string {
+  protected override describe(effect: EmqpBrokerEffect): string {
     switch (effect.kind) {
       case 'send':
         encodeEmqp(effect.command);

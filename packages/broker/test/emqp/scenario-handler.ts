@@ -1,6 +1,6 @@
 /** The commands of the EventMQ broker's scenarios; `src/emqp/scenarios/README.md` lists them for readers. */
 import { parseDuration, type ScenarioCommand, type ScenarioHandler } from '@proj/testkit';
-import { optionWords, peerWords } from '../scenario-words.js';
+import { engineWords, optionWords, peerWords } from '../scenario-words.js';
 import { BrokerUnderTest } from './broker-under-test.js';
 
 /** A handler with a broker of its own. */
@@ -51,7 +51,8 @@ export function emqpScenario(): ScenarioHandler {
     }
   }
 
-  return ({ name, args }: ScenarioCommand): readonly string[] => {
+  return (command: ScenarioCommand): readonly string[] => {
+    const { name, args } = command;
     switch (name) {
       case 'broker':
         broker = new BrokerUnderTest(optionWords(args));
@@ -66,18 +67,10 @@ export function emqpScenario(): ScenarioHandler {
         return broker.admin(args[0] ?? '', args[1] ?? '');
       case 'peer':
         return peerWords(broker, args);
-      case 'advance':
-        return broker.advance(parseDuration(args[0]));
       case 'live':
         return broker.live(parseDuration(args[0]), ...args.slice(1));
-      case 'stall':
-        return broker.stall(parseDuration(args[0]));
-      case 'drain':
-        return broker.drain();
-      case 'dropped':
-        return Object.entries(broker.dropped).map(([reason, count]) => `${reason} ${count}`);
       default:
-        throw new Error(`unknown command ${name}`);
+        return engineWords(broker, command);
     }
   };
 }

@@ -1,47 +1,25 @@
 /** The Majordomo engine with its codec around it, in words: peers have names, effects are lines of text. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeMdpAtBroker, encodeMdp, type MdpFraming, type MdpToBroker, type MdpVersion } from '@proj/frames/mdp';
-import type { AccessRules, Peer, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
+import type { RejectReason, UndeliverableReason } from '@proj/transport';
 import type { MdpBrokerEffect, MdpBrokerEvent, MdpFromBroker } from '../../src/mdp/effects.js';
 import { MdpBrokerEngine } from '../../src/mdp/engine.js';
 import { mdpBrokerOptions, type MdpBrokerOptions } from '../../src/mdp/options.js';
-import type { MdpBrokerStats } from '../../src/mdp/stats.js';
-import { accessFor, keyed } from '../keyed.js';
-
-/** The peer of that name, keyed as `keyed` says; equal names are equal peers, though never the same object. */
-export function peerNamed(name: string): Peer {
-  return keyed({ key: name, id: fromLatin1(name) });
-}
+import { EngineUnderTest } from '../engine-under-test.js';
+import { peerNamed } from '../keyed.js';
 
 /** Framing of what a peer says where it is not plain 0.2. */
 export type Framing = MdpVersion | 'behind-empty';
 
-/** One engine at a time of its own. After every step its invariants are checked and its sends are encoded. */
-export class BrokerUnderTest {
-  readonly engine: MdpBrokerEngine;
-  now = 0;
+/** A broker. */
+export class BrokerUnderTest extends EngineUnderTest<MdpBrokerEvent, MdpBrokerEffect, MdpBrokerEngine> {
   readonly #acceptLeadingEmpty: boolean;
   readonly #lastSent = new Map<string, MdpFromBroker>();
 
   constructor(options: MdpBrokerOptions = {}) {
     const settings = mdpBrokerOptions.parse(options);
-    this.engine = new MdpBrokerEngine(settings);
+    super(new MdpBrokerEngine(settings));
     this.#acceptLeadingEmpty = settings.acceptLeadingEmpty;
-  }
-
-  get stats(): MdpBrokerStats {
-    return this.engine.stats();
-  }
-
-  get dropped(): Record<string, number> {
-    return Object.fromEntries(Object.entries(this.stats.counters.dropped).filter(([, count]) => count > 0));
-  }
-
-  /** Delivers an event and returns what follows. */
-  step(event: MdpBrokerEvent | TimerEvent): string[] {
-    const effects = this.engine.step(event, this.now);
-    this.engine.assertInvariants();
-    return effects.map((effect) => this.#describe(effect));
   }
 
   /** Delivers frames, each given as latin1 text. */
@@ -99,35 +77,7 @@ export class BrokerUnderTest {
     return this.step({ kind: 'rejected', peer: peerNamed(name), reason });
   }
 
-  /** Rules whose keys are names of owners. */
-  access(...rules: AccessRules): string[] {
-    return this.step({ kind: 'access', access: accessFor(rules) });
-  }
-
-  drain(): string[] {
-    return this.step({ kind: 'drain' });
-  }
-
-  /** Lets time pass; each line says when. */
-  advance(ms: number): string[] {
-    const until = this.now + ms;
-    const lines: string[] = [];
-    while (this.engine.deadline <= until) {
-      this.now = Math.max(this.now, this.engine.deadline);
-      lines.push(...this.step({ kind: 'timer', lateMs: 0 }).map((line) => `${this.now}ms: ${line}`));
-    }
-    this.now = until;
-    return lines;
-  }
-
-  /** Lets time pass without the engine being told: the process was busy. Then the timer comes, late. */
-  stall(ms: number): string[] {
-    const due = this.engine.deadline;
-    this.now += ms;
-    return due <= this.now ? this.step({ kind: 'timer', lateMs: this.now - due }) : [];
-  }
-
-  #describe(effect: MdpBrokerEffect): string {
+  protected override describe(effect: MdpBrokerEffect): string {
     switch (effect.kind) {
       case 'send':
         encodeMdp(effect.command);

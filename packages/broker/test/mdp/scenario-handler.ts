@@ -1,6 +1,6 @@
 /** The commands of the Majordomo broker's scenarios; `src/mdp/scenarios/README.md` lists them for readers. */
-import { parseDuration, type ScenarioCommand, type ScenarioHandler } from '@proj/testkit';
-import { optionWords, peerWords } from '../scenario-words.js';
+import type { ScenarioCommand, ScenarioHandler } from '@proj/testkit';
+import { engineWords, optionWords, peerWords } from '../scenario-words.js';
 import { BrokerUnderTest, type Framing } from './broker-under-test.js';
 
 /** A handler with a broker of its own. */
@@ -35,7 +35,8 @@ export function mdpScenario(): ScenarioHandler {
     return broker.request(name, body, service, version as Framing);
   }
 
-  return ({ name, args }: ScenarioCommand): readonly string[] => {
+  return (command: ScenarioCommand): readonly string[] => {
+    const { name, args } = command;
     switch (name) {
       case 'broker':
         broker = new BrokerUnderTest(optionWords(args));
@@ -46,16 +47,8 @@ export function mdpScenario(): ScenarioHandler {
         return client(args);
       case 'peer':
         return peerWords(broker, args);
-      case 'advance':
-        return broker.advance(parseDuration(args[0]));
-      case 'stall':
-        return broker.stall(parseDuration(args[0]));
-      case 'drain':
-        return broker.drain();
-      case 'dropped':
-        return Object.entries(broker.dropped).map(([reason, count]) => `${reason} ${count}`);
       default:
-        throw new Error(`unknown command ${name}`);
+        return engineWords(broker, command);
     }
   };
 }

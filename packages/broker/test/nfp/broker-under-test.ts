@@ -2,42 +2,20 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeNfpAtBroker, encodeNfp, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpAnswer, NfpCall, NfpFromBroker, NfpToBroker } from '@proj/frames/nfp';
-import type { AccessRules, Peer, RejectReason, TimerEvent, UndeliverableReason } from '@proj/transport';
+import type { RejectReason, UndeliverableReason } from '@proj/transport';
 import type { NfpBrokerEffect, NfpBrokerEvent } from '../../src/nfp/effects.js';
 import { NfpBrokerEngine } from '../../src/nfp/engine.js';
 import { nfpBrokerOptions, type NfpBrokerOptions } from '../../src/nfp/options.js';
-import type { NfpBrokerStats } from '../../src/nfp/stats.js';
-import { accessFor, keyed } from '../keyed.js';
+import { EngineUnderTest } from '../engine-under-test.js';
+import { peerNamed } from '../keyed.js';
 
-/** The peer of that name, keyed as `keyed` says; equal names are equal peers, though never the same object. */
-export function peerNamed(name: string): Peer {
-  return keyed({ key: name, id: fromLatin1(name) });
-}
-
-/** One engine at a time of its own. After every step its invariants are checked and its sends are encoded. */
-export class BrokerUnderTest {
-  readonly engine: NfpBrokerEngine;
-  now = 0;
+/** A broker. */
+export class BrokerUnderTest extends EngineUnderTest<NfpBrokerEvent, NfpBrokerEffect, NfpBrokerEngine> {
   readonly #lastSent = new Map<string, NfpFromBroker>();
 
   constructor(options: NfpBrokerOptions = {}) {
     const about = { versions: { test: '1' }, endpoint: 'tcp://sim:5555' };
-    this.engine = new NfpBrokerEngine(nfpBrokerOptions.parse(options), about);
-  }
-
-  get stats(): NfpBrokerStats {
-    return this.engine.stats();
-  }
-
-  get dropped(): Record<string, number> {
-    return Object.fromEntries(Object.entries(this.stats.counters.dropped).filter(([, count]) => count > 0));
-  }
-
-  /** Delivers an event and returns what follows. */
-  step(event: NfpBrokerEvent | TimerEvent): string[] {
-    const effects = this.engine.step(event, this.now);
-    this.engine.assertInvariants();
-    return effects.map((effect) => this.#describe(effect));
+    super(new NfpBrokerEngine(nfpBrokerOptions.parse(options), about));
   }
 
   /** Delivers frames, each given as latin1 text. */
@@ -107,35 +85,7 @@ export class BrokerUnderTest {
     return this.step({ kind: 'rejected', peer: peerNamed(name), reason });
   }
 
-  /** Rules whose keys are names of owners. */
-  access(...rules: AccessRules): string[] {
-    return this.step({ kind: 'access', access: accessFor(rules) });
-  }
-
-  drain(): string[] {
-    return this.step({ kind: 'drain' });
-  }
-
-  /** Lets time pass; each line says when. */
-  advance(ms: number): string[] {
-    const until = this.now + ms;
-    const lines: string[] = [];
-    while (this.engine.deadline <= until) {
-      this.now = Math.max(this.now, this.engine.deadline);
-      lines.push(...this.step({ kind: 'timer', lateMs: 0 }).map((line) => `${this.now}ms: ${line}`));
-    }
-    this.now = until;
-    return lines;
-  }
-
-  /** Lets time pass without the engine being told: the process was busy. Then the timer comes, late. */
-  stall(ms: number): string[] {
-    const due = this.engine.deadline;
-    this.now += ms;
-    return due <= this.now ? this.step({ kind: 'timer', lateMs: this.now - due }) : [];
-  }
-
-  #describe(effect: NfpBrokerEffect): string {
+  protected override describe(effect: NfpBrokerEffect): string {
     switch (effect.kind) {
       case 'send':
         encodeNfp(effect.command);

@@ -1,7 +1,7 @@
 /** The commands of the NFP broker's scenarios; `src/nfp/scenarios/README.md` lists them for readers. */
 import type { NfpAnswer, NfpCall } from '@proj/frames/nfp';
 import { parseDuration, type ScenarioCommand, type ScenarioHandler } from '@proj/testkit';
-import { optionWords, peerWords } from '../scenario-words.js';
+import { engineWords, optionWords, peerWords } from '../scenario-words.js';
 import { BrokerUnderTest } from './broker-under-test.js';
 
 /** A handler with a broker of its own. */
@@ -52,7 +52,8 @@ export function nfpScenario(): ScenarioHandler {
     }
   }
 
-  return ({ name, args }: ScenarioCommand): readonly string[] => {
+  return (command: ScenarioCommand): readonly string[] => {
+    const { name, args } = command;
     switch (name) {
       case 'broker':
         broker = new BrokerUnderTest(optionWords(args));
@@ -63,16 +64,8 @@ export function nfpScenario(): ScenarioHandler {
         return client(args);
       case 'peer':
         return peerWords(broker, args);
-      case 'advance':
-        return broker.advance(parseDuration(args[0]));
-      case 'stall':
-        return broker.stall(parseDuration(args[0]));
-      case 'drain':
-        return broker.drain();
-      case 'dropped':
-        return Object.entries(broker.dropped).map(([reason, count]) => `${reason} ${count}`);
       default:
-        throw new Error(`unknown command ${name}`);
+        return engineWords(broker, command);
     }
   };
 }

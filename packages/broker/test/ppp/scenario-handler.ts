@@ -1,6 +1,6 @@
 /** The commands of the Paranoid Pirate queue's scenarios; `src/ppp/scenarios/README.md` lists them for readers. */
-import { parseDuration, type ScenarioCommand, type ScenarioHandler } from '@proj/testkit';
-import { optionWords } from '../scenario-words.js';
+import type { ScenarioCommand, ScenarioHandler } from '@proj/testkit';
+import { engineWords, optionWords } from '../scenario-words.js';
 import { QueueUnderTest } from './under-test.js';
 
 /** A handler with a queue of its own. */
@@ -43,7 +43,8 @@ export function pppScenario(): ScenarioHandler {
     }
   }
 
-  return ({ name, args }: ScenarioCommand): readonly string[] => {
+  return (command: ScenarioCommand): readonly string[] => {
+    const { name, args } = command;
     switch (name) {
       case 'queue':
         queue = new QueueUnderTest(optionWords(args));
@@ -52,16 +53,8 @@ export function pppScenario(): ScenarioHandler {
         return worker(args);
       case 'client':
         return client(args);
-      case 'advance':
-        return queue.advance(parseDuration(args[0]));
-      case 'stall':
-        return queue.stall(parseDuration(args[0]));
-      case 'drain':
-        return queue.drain();
-      case 'dropped':
-        return Object.entries(queue.dropped).map(([reason, count]) => `${reason} ${count}`);
       default:
-        throw new Error(`unknown command ${name}`);
+        return engineWords(queue, command);
     }
   };
 }

@@ -1,15 +1,8 @@
-/** Paranoid Pirate effects as lines of text, and peers by name: what the tests of queue and pool have in common. */
-import { fromLatin1, latin1 } from '@proj/frames';
+/** Paranoid Pirate effects as lines of text: what the tests of queue and pool have in common. */
+import { latin1 } from '@proj/frames';
 import { encodePpp } from '@proj/frames/ppp';
 import type { PppCommand } from '@proj/frames/ppp';
-import type { Peer } from '@proj/transport';
 import type { PppNote, PppPoolEffect, PppQueueEffect } from '../../src/ppp/effects.js';
-import { keyed } from '../keyed.js';
-
-/** The peer of that name, keyed as `keyed` says; equal names are equal peers, though never the same object. */
-export function peerNamed(name: string): Peer {
-  return keyed({ key: name, id: fromLatin1(name) });
-}
 
 /** One line for one effect; what is sent is encoded on the way, so that nothing unsendable passes. */
 export function describeEffect(effect: PppQueueEffect | PppPoolEffect): string {
