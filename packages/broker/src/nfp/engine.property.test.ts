@@ -2,7 +2,7 @@
 import { fromLatin1 } from '@proj/frames';
 import { decodeNfpAtBroker, encodeNfp, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpCommand, NfpFromBroker, NfpToBroker } from '@proj/frames/nfp';
-import { arbitraries, framesOf } from '@proj/testkit';
+import { arbitraries, framesOf, passTime } from '@proj/testkit';
 import type { TimerEvent } from '@proj/transport';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -315,15 +315,8 @@ class World {
   }
 
   wait(ms: number, late = false): void {
-    const until = this.now + ms;
-    while (!late && this.engine.deadline <= until) {
-      const due = this.engine.deadline;
-      this.now = Math.max(this.now, due);
-      this.step({ kind: 'timer', lateMs: 0 });
-      expect(this.engine.deadline).toBeGreaterThan(due);
-    }
-    this.now = until;
-    while (this.engine.deadline <= until) this.step({ kind: 'timer', lateMs: until - this.engine.deadline });
+    if (late) this.now += ms;
+    passTime(this, this.engine, late ? 0 : ms);
   }
 
   #fail(who: string, how: (Action & { do: 'fail' })['how']): void {
