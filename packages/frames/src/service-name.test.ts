@@ -18,6 +18,14 @@ describe('service names', () => {
     expect(() => writeServiceName(name)).toThrow(RangeError);
   });
 
+  test('none is taken for another, whatever came before it', () => {
+    const ends = Array.from({ length: 95 }, (_, index) => String.fromCharCode(0x20 + index));
+    const names = ends.flatMap((first) => ends.flatMap((last) => [first + last, `${first}x${last}`]));
+    for (const name of names) expect(toHex([writeServiceName(name)])).toEqual(toHex(framesOf(name)));
+    for (const name of names) expect(readServiceName(framesOf(name)[0]!)).toBe(name);
+    for (const name of names) expect(readServiceName(writeServiceName(name))).toBe(name);
+  });
+
   test('the refusal quotes the name, cut to a readable length', () => {
     expect(() => writeServiceName('a\nb')).toThrow(
       'service name "a\\nb": allowed are 1 to 255 printable ASCII characters',

@@ -2,9 +2,19 @@
  * Service names, the one rule that Majordomo and typed services share: 18/MDP says "printable string", which this project
  * reads as 1 to 255 bytes of printable ASCII (0x20 to 0x7e), compared byte for byte.
  */
-import { fromLatin1, latin1 } from './bytes.js';
+import { equalBytes, fromLatin1, latin1 } from './bytes.js';
 
 const NAME_MAX_BYTES = 255;
+/** Power of two. */
+const RECENT_MAX = 256;
+
+interface Known {
+  readonly name: string;
+  readonly frame: Uint8Array;
+}
+
+/** Names that came by lately, each in the place that its length and its ends choose: most messages name what one before them did. */
+const recent = new Array<Known | undefined>(RECENT_MAX).fill(undefined);
 
 /** True for 1 to 255 characters, all of them printable ASCII. */
 export function isServiceName(text: string): boolean {
@@ -15,21 +25,36 @@ export function isServiceName(text: string): boolean {
 
 /** The name in a frame, or `undefined` when the frame holds no valid name. */
 export function readServiceName(frame: Uint8Array): string | undefined {
-  if (frame.length === 0 || frame.length > NAME_MAX_BYTES) return undefined;
-  for (let i = 0; i < frame.length; i++) if (!isPrintable(frame[i] as number)) return undefined;
-  return latin1(frame);
+  const { length } = frame;
+  if (length === 0 || length > NAME_MAX_BYTES) return undefined;
+  const place = placeOf(length, frame[0] as number, frame[length - 1] as number);
+  const before = recent[place];
+  if (before !== undefined && equalBytes(before.frame, frame)) return before.name;
+  for (let i = 0; i < length; i++) if (!isPrintable(frame[i] as number)) return undefined;
+  return remember(place, latin1(frame)).name;
 }
 
-/** The frame of a name. Throws a `RangeError` that quotes the name when it is not valid. */
+/** The frame of a name, shared and never to be written to. Throws a `RangeError` that quotes the name when it is not valid. */
 export function writeServiceName(name: string): Uint8Array {
+  const place = placeOf(name.length, name.charCodeAt(0), name.charCodeAt(name.length - 1));
+  const before = recent[place];
+  if (before?.name === name) return before.frame;
   if (!isServiceName(name)) throw new RangeError(describeBadName(name));
-  return fromLatin1(name);
+  return remember(place, name).frame;
 }
 
 /** One sentence for a name that {@link isServiceName} refuses: the name, cut to a readable length, and what is allowed. */
 export function describeBadName(name: string): string {
   const shown = name.length > 40 ? `${name.slice(0, 40)}...` : name;
   return `service name ${JSON.stringify(shown)}: allowed are 1 to ${NAME_MAX_BYTES} printable ASCII characters`;
+}
+
+function placeOf(length: number, first: number, last: number): number {
+  return (length + 7 * first + 31 * last) & (RECENT_MAX - 1);
+}
+
+function remember(place: number, name: string): Known {
+  return (recent[place] = { name, frame: fromLatin1(name) });
 }
 
 function isPrintable(code: number): boolean {

@@ -44,7 +44,6 @@ export class Driver<Event, Effect> {
     } finally {
       this.#running = false;
     }
-    this.#arm();
   }
 
   /** Cancels the timer; later events, effects still pending and deadlines are discarded. Idempotent. */
@@ -64,26 +63,30 @@ export class Driver<Event, Effect> {
     }
   }
 
-  /** Delivers what the last step caused, and a timer event when its deadline has passed, until nothing is due. */
+  /** Delivers what the last step caused, and a timer event when its deadline has passed, until nothing is due; arms the timer. */
   #settle(now: number): void {
     while (!this.#stopped) {
       const event = this.#waiting.shift();
       if (event !== undefined) this.#step(event, now);
-      else if (this.#engine.deadline <= now) this.#deliverTimer(now);
-      else return;
+      else {
+        const { deadline } = this.#engine;
+        if (deadline > now) {
+          this.#arm(deadline);
+          return;
+        }
+        this.#deliverTimer(deadline, now);
+      }
     }
   }
 
-  #deliverTimer(now: number): void {
-    const due = this.#engine.deadline;
+  #deliverTimer(due: number, now: number): void {
     this.#step({ kind: 'timer', lateMs: now - due }, now);
     if (this.#engine.deadline <= due) throw new Error(`engine did not move its deadline past ${due.toString()}`);
   }
 
   /** A later deadline needs no new timer: the one that stands wakes us early and is armed again. */
-  #arm(): void {
-    const deadline = this.#engine.deadline;
-    if (this.#stopped || deadline >= this.#armedFor) return;
+  #arm(deadline: number): void {
+    if (deadline >= this.#armedFor) return;
     this.#timer?.cancel();
     this.#armedFor = deadline;
     this.#timer = this.#world.clock.at(deadline, this.#wake);
@@ -99,6 +102,5 @@ export class Driver<Event, Effect> {
     } finally {
       this.#running = false;
     }
-    this.#arm();
   };
 }

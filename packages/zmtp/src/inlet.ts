@@ -16,6 +16,8 @@ const READ_BYTES = 2 ** 16;
 const SHARED = new Uint8Array(READ_BYTES);
 const { buffer: SHARED_MEMORY } = SHARED;
 const NOTHING = new Uint8Array(0);
+/** What was read last of it: often there are as many bytes the next time. */
+let read = NOTHING;
 /** How a socket of node:net is told that it gets bytes. */
 const RAW = 'buffer' as BufferEncoding;
 
@@ -27,8 +29,9 @@ class Intake implements OnReadOpts {
 
   readonly callback = (bytes: number, memory: Uint8Array): boolean => {
     if (memory === SHARED) {
+      if (read.length !== bytes) read = new Uint8Array(SHARED_MEMORY, 0, bytes);
       const chunk = allocate(bytes);
-      chunk.set(new Uint8Array(SHARED_MEMORY, 0, bytes));
+      chunk.set(read);
       this.taker?.onBytes(chunk);
     } else this.taker?.onBytes(memory.subarray(0, bytes));
     return true;

@@ -10,7 +10,7 @@ const SPARE_MAX_BYTES = 2 ** 26;
 
 const NOTHING = new Uint8Array(0);
 
-let block = new ArrayBuffer(0);
+let block = new ArrayBuffer(BLOCK_BYTES);
 let used = 0;
 const spares: ArrayBuffer[] = [];
 let spareBytes = 0;
@@ -26,7 +26,7 @@ export function allocate(bytes: number): Uint8Array {
     return memory;
   }
   if (bytes > BLOCK_BYTES / 2) return Buffer.allocUnsafeSlow(bytes);
-  if (used + bytes > block.byteLength) {
+  if (used + bytes > BLOCK_BYTES) {
     block = new ArrayBuffer(BLOCK_BYTES);
     used = 0;
   }

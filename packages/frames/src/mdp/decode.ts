@@ -153,7 +153,7 @@ function named<Kind extends 'client-request' | 'client-partial' | 'client-final'
   const service = readServiceName(frame);
   if (service === undefined) return malformed('service-invalid', 'client');
   if (frames.length <= at + 1) return malformed('no-body', 'client');
-  return { kind, version, service, body: frames.slice(at + 1) };
+  return { kind, version, service, body: bodyFrom(frames, at + 1) };
 }
 
 /** `address empty body` */
@@ -167,7 +167,12 @@ function addressed<Kind extends 'worker-request' | 'worker-partial' | 'worker-fi
   if (client === undefined || client.length === 0) return malformed('envelope', 'worker');
   if (frames[at + 1]?.length !== 0) return malformed('envelope', 'worker');
   if (frames.length <= at + 2) return malformed('no-body', 'worker');
-  return { kind, version, client, body: frames.slice(at + 2) };
+  return { kind, version, client, body: bodyFrom(frames, at + 2) };
+}
+
+/** Most bodies have one frame; `slice` costs more than all else here. */
+function bodyFrom(frames: Frames, at: number): MdpBody {
+  return frames.length === at + 1 ? [frames[at] as Uint8Array] : frames.slice(at);
 }
 
 /** `service` and nothing else */
