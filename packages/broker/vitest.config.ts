@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('broker');
+export default project('broker', { isolate: false });

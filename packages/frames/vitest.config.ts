@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('frames');
+export default project('frames', { isolate: false });

@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('worker');
+export default project('worker', { isolate: false });
