@@ -15,6 +15,7 @@ const FORBIDDEN: readonly (readonly [string, string, string])[] = [
   ['transport-below-roles', 'packages/transport/src/driver.ts', "import { latin1 } from '@proj/frames';"],
   ['transport-below-roles', 'packages/transport/src/driver.ts', "import { Router } from 'zeromq';"],
   ['transport-below-roles', 'packages/transport/src/virtual/network.ts', "import { randomUUID } from 'node:crypto';"],
+  ['transport-below-roles', 'packages/transport/src/options.ts', "import * as z from 'zod';"],
   ['zmtp-without-addons', 'packages/zmtp/src/port.ts', "import { Router } from 'zeromq';"],
   ['files-below-roles', 'packages/files/src/files.ts', "import * as z from 'zod';"],
   ['files-below-roles', 'packages/files/src/files.ts', "import { zmqTransport } from '@proj/transport/zmq';"],
@@ -46,6 +47,7 @@ const ALLOWED: readonly (readonly [string, string])[] = [
     "import { latin1 } from '@proj/frames'; import { Backoff } from '@proj/heartbeat';",
   ],
   ['packages/broker/src/mdp/options.ts', "import * as z from 'zod'; import type { X } from './engine.js';"],
+  ['packages/broker/src/options.ts', "import { milliseconds } from '@proj/transport/schemas';"],
   [
     'packages/broker/src/mdp/broker.ts',
     "import { Driver } from '@proj/transport'; await import('@proj/transport/zmq');",

@@ -81,10 +81,11 @@ const RULES: readonly Rule[] = [
   {
     name: 'transport-below-roles',
     reason:
-      'transport knows heartbeat and the types of frames; only its folders zmq and curve know node:*, only zmq zeromq',
+      'transport knows heartbeat and the types of frames; only its folders zmq and curve know node:*, only zmq zeromq, only schemas.ts zod',
     broken: ({ path, found: { specifier, typeOnly } }) => {
       if (!path.startsWith('packages/transport/') || isRelative(specifier)) return false;
       if (specifier === '@proj/heartbeat' || (typeOnly && /^@proj\/frames(\/|$)/.test(specifier))) return false;
+      if (path === 'packages/transport/src/schemas.ts') return specifier !== 'zod';
       if (path.startsWith('packages/transport/src/curve/')) return !isNode(specifier);
       return !(path.startsWith('packages/transport/src/zmq/') && (isNode(specifier) || specifier === 'zeromq'));
     },
@@ -129,11 +130,12 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'options-only-zod',
-    reason: 'options.ts declares a schema and knows zod only',
+    reason: 'options.ts declares a schema and knows zod and the schemas of transport only',
     broken: ({ path, found }) =>
       inRole(path) &&
       isOptions(path) &&
       found.specifier !== 'zod' &&
+      found.specifier !== '@proj/transport/schemas' &&
       !isOptionsNeighbour(found.specifier, found.typeOnly),
   },
   {

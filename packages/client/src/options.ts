@@ -1,38 +1,18 @@
 /** Option fields that mean the same to a client of any protocol: defaults, bounds, checks. */
-import type { CurveKeys, Transport } from '@proj/transport';
+import { curveOfClient, transportOfClient, endpointOf, milliseconds as duration } from '@proj/transport/schemas';
 import * as z from 'zod';
 
-const DAY_MS = 86_400_000;
-
 /** A time of 1 ms to a day. */
-const milliseconds = z.int().min(1).max(DAY_MS);
+const milliseconds = duration(1);
 
 /** A number of things, at least 1. */
 export const count = z.int().min(1);
 
 /** Where to connect. */
-export const endpoint = z.string().regex(/^[a-z]+:\/\/.+/, 'expected an endpoint such as tcp://127.0.0.1:5555');
+export const endpoint = endpointOf('expected an endpoint such as tcp://127.0.0.1:5555');
 
 /** 1 to 64 endpoints, in order of preference. */
 export const endpoints = z.array(endpoint).min(1).max(64);
-
-const isKey = (value: unknown): value is Uint8Array => value instanceof Uint8Array && value.length === 32;
-const isKeys = (value: unknown): value is CurveKeys => {
-  const { publicKey, secretKey } = (value ?? {}) as Partial<CurveKeys>;
-  return isKey(publicKey) && isKey(secretKey);
-};
-
-/** The option of everything that connects. */
-const curve = z
-  .strictObject({
-    /** Who we are to the server. Default: a pair made up now, for servers that let any key in. */
-    keys: z.custom<CurveKeys>(isKeys, { error: 'expected publicKey and secretKey of 32 bytes each' }).optional(),
-    /** The server's public key: 32 bytes, or their 40 characters of Z85. Required. */
-    serverKey: z.union([z.custom<Uint8Array>(isKey, { error: 'expected 32 bytes' }), z.string().length(40)], {
-      error: 'expected 32 bytes, or 40 characters of Z85',
-    }),
-  })
-  .optional();
 
 /** Fields of a client that have the same default everywhere. */
 export const clientFields = {
@@ -49,13 +29,9 @@ export const clientFields = {
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
   maxMessageBytes: z.int().min(1024).default(67_108_864),
   /** CURVE: encrypts, and proves who we are to a server that proves who it is. Default: neither. */
-  curve,
+  curve: curveOfClient.optional(),
   /** Where sockets and time come from. Default: ZeroMQ, loaded with the first call. */
-  transport: z
-    .custom<Transport>((value) => typeof value === 'object' && value !== null && 'dealer' in value, {
-      error: 'expected a Transport',
-    })
-    .optional(),
+  transport: transportOfClient.optional(),
 };
 
 const isAbortSignal = (value: unknown): value is AbortSignal =>

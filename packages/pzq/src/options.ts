@@ -1,5 +1,5 @@
 /** Options of the PZQ server: docs/protocols/pzq.md, section "Defaults". */
-import type { CurveKeys, Transport } from '@proj/transport';
+import { accessRules, endpointOf, milliseconds, curveOfServer, transportOfServer } from '@proj/transport/schemas';
 import * as z from 'zod';
 import type { QueueStore } from './store/store.js';
 
@@ -8,11 +8,8 @@ const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 const MANY = Number.MAX_SAFE_INTEGER;
 
-const endpoint = z
-  .string()
-  .regex(/^[a-z]+:\/\/.+/, 'must be a ZeroMQ endpoint such as tcp://127.0.0.1:11131 or ipc:///run/queue.sock');
+const endpoint = endpointOf('must be a ZeroMQ endpoint such as tcp://127.0.0.1:11131 or ipc:///run/queue.sock');
 const endpoints = z.union([endpoint, z.array(endpoint).min(1).max(16)], 'must be an endpoint, or a list of 1 to 16');
-const milliseconds = (min: number) => z.int().min(min).max(DAY_MS);
 /** A time that may be long, such as the life of a message: up to ten years. */
 const longMilliseconds = z
   .int()
@@ -27,51 +24,7 @@ const storeObject = z.custom<QueueStore>(
   (value) => typeof value === 'object' && value !== null && typeof (value as Partial<QueueStore>).commit === 'function',
   'must be a QueueStore',
 );
-const transport = z.custom<Transport>(
-  (value) => typeof value === 'object' && value !== null && typeof (value as Partial<Transport>).router === 'function',
-  'must be a Transport',
-);
-
-const isKeys = (value: unknown): value is CurveKeys => {
-  const { publicKey, secretKey } = (value ?? {}) as Partial<CurveKeys>;
-  return [publicKey, secretKey].every((key) => key instanceof Uint8Array && key.length === 32);
-};
-
-/** CURVE on every socket. `@proj/transport/curve` has keys, certificates and lists. */
-const curve = z.strictObject({
-  /** The pair of keys that clients know by its public key. */
-  keys: z.custom<CurveKeys>(isKeys, 'must be publicKey and secretKey of 32 bytes each'),
-  /** Whether the owner of this public key may come in; asked once per handshake. Default: everybody may. */
-  authorize: z
-    .custom<(publicKey: Uint8Array) => boolean>((value) => typeof value === 'function', 'must be a function')
-    .optional(),
-});
-
-const names = z.array(z.string().max(255, 'must be names of at most 255 characters')).max(10_000).readonly();
-const publicKey = z
-  .string()
-  .regex(/^[0-9a-zA-Z.\-:+=^!/*?&<>()[\]{}@%$#]{40}$/, 'must be a public key, 40 characters of Z85');
-
-/** Who may do what: rules of `Access` in `@proj/transport`. What no rule allows is refused. */
-const access = z
-  .array(
-    z.strictObject({
-      /** Public keys as Z85, or `*` for everybody, also without a key. */
-      keys: z.union(
-        [z.literal('*'), z.array(publicKey).max(100_000).readonly()],
-        'must be "*" or a list of public keys, each 40 characters of Z85',
-      ),
-      /** Names they may send to, exact or with `*` at the end. Default: none. */
-      request: names.optional(),
-      /** Names they may consume from, likewise. Default: none. */
-      serve: names.optional(),
-      /** For people. */
-      comment: z.string().optional(),
-    }),
-    'must be a list of rules such as [{ keys: "*", request: ["pzq"] }]',
-  )
-  .max(100_000)
-  .readonly();
+const access = accessRules('pzq');
 
 /** What `setAccess` takes. */
 export const pzqAccessOptions = z.strictObject({
@@ -154,9 +107,9 @@ export const pzqServerOptions = z
     /** Messages taken from a store that several servers share, at a time. Default 256. */
     takeMax: count(1, 10_000).default(256),
     /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
-    transport: transport.optional(),
+    transport: transportOfServer.optional(),
     /** CURVE: encrypts, and lets in by key. Default: neither. */
-    curve: curve.optional(),
+    curve: curveOfServer.optional(),
     /** What rules of access call the queue; its figures are `NAME.monitor`, its dead letters `NAME.dead`. 1 to 200 characters, default `pzq`. */
     name: z.string().min(1).max(200).default('pzq'),
     /** Who may push (`request`) and who may consume (`serve`): rule 39. Rules for single keys need a transport that tells keys, as `zmtpTransport()` of `@proj/zmtp`, and `curve`. Default: everybody may everything. */

@@ -1,17 +1,10 @@
 /** Options of the EventMQ scheduler: what may be set, defaults, bounds. Section 11 of docs/protocols/emqp.md. */
-import type { CurveKeys, RecordStore, Transport } from '@proj/transport';
+import type { RecordStore } from '@proj/transport';
+import { curveOfClient, transportOfClient, endpointOf, milliseconds as duration } from '@proj/transport/schemas';
 import * as z from 'zod';
 
-const DAY_MS = 86_400_000;
+const milliseconds = duration(1);
 
-const milliseconds = z.int().min(1).max(DAY_MS);
-
-const isTransport = (value: unknown): boolean => typeof value === 'object' && value !== null && 'dealer' in value;
-const isKey = (value: unknown): value is Uint8Array => value instanceof Uint8Array && value.length === 32;
-const isKeys = (value: unknown): value is CurveKeys => {
-  const { publicKey, secretKey } = (value ?? {}) as Partial<CurveKeys>;
-  return isKey(publicKey) && isKey(secretKey);
-};
 const isStore = (value: unknown): boolean => typeof value === 'object' && value !== null && 'commit' in value;
 
 /** Schema of {@link EmqpSchedulerOptions}. */
@@ -19,7 +12,7 @@ export const emqpSchedulerOptions = z
   .strictObject({
     /** Frontends of brokers, in order of preference; the next one is tried after each loss. 1 to 64; default `tcp://127.0.0.1:47291` (EventMQ). */
     endpoints: z
-      .array(z.string().regex(/^[a-z]+:\/\/.+/, 'expected an endpoint such as tcp://127.0.0.1:47291'))
+      .array(endpointOf('expected an endpoint such as tcp://127.0.0.1:47291'))
       .min(1)
       .max(64)
       .default(['tcp://127.0.0.1:47291']),
@@ -52,22 +45,13 @@ export const emqpSchedulerOptions = z
     /** How long `drain` waits for what is being written. 1 ms to a day; default 10,000. */
     drainMs: milliseconds.default(10_000),
     /** How long a connection that is left may take to hand over what was not sent yet. 0 to a day, in milliseconds; default 1000. */
-    lingerMs: z.int().min(0).max(DAY_MS).default(1000),
+    lingerMs: duration(0).default(1000),
     /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
     maxMessageBytes: z.int().min(1024).default(67_108_864),
     /** CURVE: encrypts, and proves who we are to a broker that proves who it is. Default: neither. */
-    curve: z
-      .strictObject({
-        /** Who we are to the broker. Default: a pair made up now, for brokers that let any key in. */
-        keys: z.custom<CurveKeys>(isKeys, { error: 'expected publicKey and secretKey of 32 bytes each' }).optional(),
-        /** The broker's public key: 32 bytes, or their 40 characters of Z85. Required. */
-        serverKey: z.union([z.custom<Uint8Array>(isKey, { error: 'expected 32 bytes' }), z.string().length(40)], {
-          error: 'expected 32 bytes, or 40 characters of Z85',
-        }),
-      })
-      .optional(),
+    curve: curveOfClient.optional(),
     /** Where sockets and time come from. Default: ZeroMQ, loaded by `start`. */
-    transport: z.custom<Transport>(isTransport, { error: 'expected a Transport' }).optional(),
+    transport: transportOfClient.optional(),
   })
   .refine(({ heartbeatIntervalMs, brokerExpiryMs }) => brokerExpiryMs > heartbeatIntervalMs, {
     path: ['brokerExpiryMs'],
