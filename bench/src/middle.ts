@@ -6,8 +6,6 @@ import { ratio, reportTable, sideBySide } from './samples.js';
 import type { Sample, Samples } from './samples.js';
 import type { Finding, Report } from './statistics.js';
 
-/** Each is started so many times, as one process may have luck with its memory and with how its code is compiled, for all its life. */
-const SETS = 3;
 const ROUNDS = 5;
 const REQUESTS = 20_000;
 const IN_FLIGHT = 200;
@@ -36,6 +34,8 @@ export interface Load {
   readonly workers: number;
   readonly requests: number;
   readonly inFlight: number;
+  /** Each is started so many times, as one process may have luck with its memory and with how its code is compiled, for all its life. */
+  readonly sets: number;
 }
 
 /** CPU of the process in the middle. */
@@ -46,7 +46,7 @@ export function brokerCpu({ cpuMicros }: Sample): number {
 /** Puts each in the middle of the same load, in turn. */
 export async function measureMiddles(middles: ReadonlyMap<string, Middle>, load: Load): Promise<Samples> {
   const all = new Map<string, Sample[]>();
-  for (let set = 0; set < SETS; set++) {
+  for (let set = 0; set < load.sets; set++) {
     for (const [name, samples] of await measureSet(middles, load))
       all.set(name, [...(all.get(name) ?? []), ...samples]);
   }
@@ -68,7 +68,7 @@ function compare({ protocol, name, ours, bare }: Contest, workers: number): Prom
     [name, ours],
     [BARE, bare],
   ]);
-  return measureMiddles(middles, { protocol, workers, requests: REQUESTS, inFlight: IN_FLIGHT });
+  return measureMiddles(middles, { protocol, workers, requests: REQUESTS, inFlight: IN_FLIGHT, sets: 3 });
 }
 
 /** What a request costs in ours, over the bare loop. */
