@@ -117,9 +117,9 @@ describe('serving', () => {
     await start();
     const deaf = network.transport().router({ highWaterMark: 1, lingerMs: 0 });
     deaf.connect(SEND);
-    await push(producer(), 'a', 'b', 'c', 'd');
+    await push(producer(), 'a', 'b', 'c', 'd', 'e');
     await after(1000);
-    expect(queue.stats()).toMatchObject({ inFlight: 2, ready: 2 });
+    expect(queue.stats()).toMatchObject({ inFlight: 3, ready: 2 });
     await deaf.close();
   });
 

@@ -15,6 +15,8 @@ const ENVELOPE_FRAMES = 64;
 const ANSWER_BYTES = 256;
 /** How many producers may leave as many answers unread as one may. */
 const STALLED_PRODUCERS = 10;
+/** What may wait at the connection of one consumer: with 1, libzmq's thread and ours would sleep in turn for every single message. */
+const CONSUMER_MARK = 2;
 /** One attempt to find a consumer with room may take so long; after it the message is encoded anew. */
 const SEND_WAIT_MS = 100;
 
@@ -57,7 +59,7 @@ export function sendPlan(outlet: PzqOutletName, endpoints: Endpoints, name: stri
     bind: listOf(endpoints),
     serves: outlet === 'queue' ? name : `${name}.dead`,
     port: {
-      highWaterMark: 1,
+      highWaterMark: CONSUMER_MARK,
       // Acknowledgements hold no message back, and a mark of 1 would cost several system calls for each.
       receiveHighWaterMark: 1000,
       peerQueueMax: 0,
