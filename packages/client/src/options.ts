@@ -3,7 +3,10 @@ import { curveOfClient, transportOfClient, endpointOf, milliseconds as duration 
 import * as z from 'zod';
 
 /** A time of 1 ms to a day. */
-const milliseconds = duration(1);
+export const milliseconds = duration(1);
+
+/** How long `close` may take to hand over what was not sent yet: at most a day. */
+export const linger = duration(0).default(1000);
 
 /** A number of things, at least 1. */
 export const count = z.int().min(1);

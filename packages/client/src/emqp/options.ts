@@ -1,11 +1,8 @@
 /** Options of the EventMQ client: what may be set, defaults, bounds. Section 9 of docs/protocols/emqp.md. */
 import * as z from 'zod';
-import { clientFields, count, endpoint, endpoints, requestFields } from '../options.js';
+import { clientFields, count, endpoint, endpoints, linger, milliseconds, requestFields } from '../options.js';
 
-const DAY_MS = 86_400_000;
 const NAME_MAX_BYTES = 255;
-
-const milliseconds = z.int().min(1).max(DAY_MS);
 
 /** Schema of {@link EmqpClientOptions}. */
 export const emqpClientOptions = z.strictObject({
@@ -22,7 +19,7 @@ export const emqpClientOptions = z.strictObject({
   /** Commands without outcome, awaited results included; more fail with `QUEUE_FULL`. 1 to 10,000,000; default 100,000. */
   openMax: count.max(10_000_000).default(100_000),
   /** How long `close` may take to hand over what was not sent yet. 0 to a day, in milliseconds; default 1000. */
-  lingerMs: z.int().min(0).max(DAY_MS).default(1000),
+  lingerMs: linger,
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
   maxMessageBytes: clientFields.maxMessageBytes,
   /** Where sockets and time come from. Default: ZeroMQ, loaded with the first call. */

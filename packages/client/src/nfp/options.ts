@@ -1,12 +1,10 @@
 /** Options of the NFP client: what may be set, defaults, bounds. Section "Client" of docs/protocols/nfp.md. */
 import type { RecordStore } from '@proj/transport';
 import * as z from 'zod';
-import { clientFields, count, endpoints, requestFields } from '../options.js';
+import { clientFields, count, endpoints, linger, milliseconds, requestFields } from '../options.js';
 
 const DAY_MS = 86_400_000;
 const NAME_MAX_BYTES = 255;
-
-const milliseconds = z.int().min(1).max(DAY_MS);
 
 const functionOf = <Type>(what: string) =>
   z.custom<Type>((value) => typeof value === 'function', { error: `expected a function: ${what}` });
@@ -87,7 +85,7 @@ export const nfpClientOptions = z.strictObject({
   /** Answers questions of running jobs. Default: nobody does, and the worker's own time for it runs out. */
   onInput: functionOf<NfpInputHandler>('(request) => value').optional(),
   /** How long `close` may take to hand over what was not sent yet. 0 to a day, in milliseconds; default 1000. */
-  lingerMs: z.int().min(0).max(DAY_MS).default(1000),
+  lingerMs: linger,
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 134,217,728. */
   maxMessageBytes: z.int().min(1024).default(134_217_728),
   /** As for every client. */

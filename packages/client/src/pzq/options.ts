@@ -1,12 +1,10 @@
 /** Options of the PZQ producer and consumer: what may be set, defaults, bounds. Rules 23 and 24 of docs/protocols/pzq.md. */
 import * as z from 'zod';
-import { clientFields, count, endpoints, requestFields } from '../options.js';
+import { clientFields, count, endpoints, milliseconds, requestFields } from '../options.js';
 
-const DAY_MS = 86_400_000;
 /** As `delayMs` and `ttlMs` of a message may be long. */
 const LONGEST_MS = 4_000_000_000_000;
 
-const milliseconds = z.int().min(1).max(DAY_MS);
 const sharedFields = {
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
   maxMessageBytes: clientFields.maxMessageBytes,
