@@ -3,22 +3,26 @@ import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { Link } from './linked-list.js';
 
-/** A registered worker. Idle without a request, busy with one. */
-export class Member<Request> {
+/** A registered worker. Idle without a request, busy with one. It is its own place in the pool of idle workers: what stands next is as near. */
+export class Member<Request> extends Link<unknown> {
   readonly peer: Peer;
   request: Request | undefined;
   /** When its last message came. A number from the start: a field that was `undefined` first gets a new object with each number. */
   lastSeen = 0;
   /** True once {@link Roster.heard} has given its hint. */
   hinted = false;
-  /** Place in the pool of idle workers. */
-  readonly idle = new Link<this>(this);
   readonly life = new Deadline<this>(this);
   readonly heartbeat = new Deadline<this>(this);
 
   constructor(peer: Peer, now: number) {
+    super();
     this.peer = peer;
     this.lastSeen = now;
+  }
+
+  /** Place in the pool of idle workers. */
+  get idle(): Link<this> {
+    return this as Link<unknown> as Link<this>;
   }
 }
 
