@@ -14,6 +14,11 @@ const SETS = 5;
 const ROUNDS = 4;
 const REQUESTS = 50_000;
 const FLAT = 1.2;
+/**
+ * All have a young generation of the size that it grows to where many objects live, in MB: Node's largest. One that has stayed small fits
+ * into the cache of a core, and a size of the curve would be compared with another heap instead of another size.
+ */
+const HEAP = ['--min-semi-space-size=16', '--max-semi-space-size=16'];
 
 /** Costs of each, round by round, all of them in each round. */
 async function measure(plans: readonly EnginePlan[]): Promise<number[][]> {
@@ -28,7 +33,7 @@ async function measure(plans: readonly EnginePlan[]): Promise<number[][]> {
 async function measureSet(plans: readonly EnginePlan[]): Promise<number[][]> {
   const children: ChildProcess[] = [];
   for (const plan of plans) {
-    const child = startChild('scale-engine', plan);
+    const child = startChild('scale-engine', plan, { node: HEAP });
     children.push(child);
     await nextMessage(child);
   }
