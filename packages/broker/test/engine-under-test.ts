@@ -1,4 +1,5 @@
 /** An engine of any broker, in words: effects are lines of text. */
+import { passTime } from '@proj/testkit';
 import type { Access, AccessRules, Engine, TimerEvent } from '@proj/transport';
 import { accessFor } from './keyed.js';
 
@@ -48,20 +49,12 @@ export abstract class EngineUnderTest<Event, Effect, Tested extends Machine<Even
 
   /** Lets time pass; each line says when. */
   advance(ms: number): string[] {
-    const until = this.now + ms;
-    const lines: string[] = [];
-    while (this.engine.deadline <= until) {
-      this.now = Math.max(this.now, this.engine.deadline);
-      lines.push(...this.step({ kind: 'timer', lateMs: 0 }).map((line) => `${this.now}ms: ${line}`));
-    }
-    this.now = until;
-    return lines;
+    return passTime(this, this.engine, ms).flatMap(([now, lines]) => lines.map((line) => `${now}ms: ${line}`));
   }
 
   /** Lets time pass without the engine being told: the process was busy. Then the timer comes, late. */
   stall(ms: number): string[] {
-    const due = this.engine.deadline;
     this.now += ms;
-    return due <= this.now ? this.step({ kind: 'timer', lateMs: this.now - due }) : [];
+    return passTime(this, this.engine, 0).flatMap(([, lines]) => lines);
   }
 }

@@ -8,6 +8,7 @@ import {
   type PzqDelivery,
   type PzqFromConsumer,
 } from '@proj/frames/pzq';
+import { passTime } from '@proj/testkit';
 import type { Entropy, Peer, TimerEvent } from '@proj/transport';
 import type { PzqEffect, PzqEvent, PzqOutletName } from '../src/effects.js';
 import { PzqEngine } from '../src/engine.js';
@@ -222,9 +223,8 @@ export class QueueUnderTest {
 
   /** The process was busy for so long; then its timer comes, late. */
   stall(ms: number): string[] {
-    const due = this.engine.deadline;
     this.now += ms;
-    return due <= this.now ? this.step({ kind: 'timer', lateMs: this.now - due }) : [];
+    return passTime(this, this.engine, 0).flatMap(([, lines]) => lines);
   }
 
   /** Killed and started again on the same store: what was asked of it and not answered is lost. */

@@ -1,28 +1,28 @@
 import { expect, it } from 'vitest';
 import { passTime } from './pass-time.js';
 
-/** Is due every 100 ms and returns when its timer came, and how late. */
+/** Is due every 100 ms and returns how late its timer came. */
 class Ticker {
   now = 0;
   deadline = 100;
 
   step({ lateMs }: { readonly lateMs: number }): string {
     this.deadline += 100;
-    return `${this.now} late ${lateMs}`;
+    return `late ${lateMs}`;
   }
 }
 
 it('delivers each deadline on the way, punctually or as late as it is told', () => {
   const ticker = new Ticker();
-  expect(passTime(ticker, ticker, 250)).toEqual(['100 late 0', '200 late 0']);
-  expect(passTime(ticker, ticker, 159, 10)).toEqual(['310 late 10']);
+  expect(passTime(ticker, ticker, 250).map(String)).toEqual(['100,late 0', '200,late 0']);
+  expect(passTime(ticker, ticker, 159, 10).map(String)).toEqual(['310,late 10']);
   expect(ticker.now).toBe(409);
 });
 
 it('what is overdue comes at once, with all its delay', () => {
   const ticker = new Ticker();
   ticker.now = 230;
-  expect(passTime(ticker, ticker, 0)).toEqual(['230 late 130', '230 late 30']);
+  expect(passTime(ticker, ticker, 0).map(String)).toEqual(['230,late 130', '230,late 30']);
 });
 
 it('refuses an engine that leaves its deadline where it was', () => {

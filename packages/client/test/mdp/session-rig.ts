@@ -81,6 +81,6 @@ export class SessionRig {
 
   /** Moves time by `ms`, delivering each deadline on its way, punctually. */
   advance(ms: number): string[] {
-    return passTime(this, this.session, ms).flat();
+    return passTime(this, this.session, ms).flatMap(([, lines]) => lines);
   }
 }

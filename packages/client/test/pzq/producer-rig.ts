@@ -61,6 +61,6 @@ export class ProducerRig {
 
   /** Moves time by `ms`, delivering each deadline on its way, punctually. */
   advance(ms: number): string[] {
-    return passTime(this, this.session, ms).flat();
+    return passTime(this, this.session, ms).flatMap(([, lines]) => lines);
   }
 }
