@@ -198,6 +198,12 @@ describe('proj-queue', () => {
       '--ack-timeout-ms = 1: must be milliseconds as a whole number, from 10',
     ],
     ['a store nobody knows', ['--store', 'redis://x'], 'option store = "redis://x": must be lmdb:FOLDER'],
+    [
+      'a store in a folder that cannot be made',
+      ['--store', 'lmdb:/proc/x'],
+      'the store in /proc/x cannot be opened (ENOENT): name a folder',
+    ],
+    ['a store in a file', ['--store', 'lmdb:/dev/null'], 'the store in /dev/null cannot be opened (it is no folder)'],
     ['an operand', ['start'], 'too many arguments'],
     [
       'options that do not fit together',

@@ -130,6 +130,18 @@ describe('proj-scheduler', () => {
     expect(stdout + stderr).toContain(value);
   });
 
+  it.each([
+    ['/proc/x', 'ENOENT'],
+    ['/dev/null', 'it is no folder'],
+  ])('refuses a store in %s with exit code 2 and one line', async (place, why) => {
+    const advice = 'name a folder that can be made, read and written to';
+    expect(await programs.run('scheduler', ['--store', `lmdb:${place}`])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `proj-scheduler: the store in ${place} cannot be opened (${why}): ${advice}\n`,
+    });
+  });
+
   it('has every flag in its README', async () => {
     expect(await undocumentedFlags('scheduler')).toEqual([]);
   });

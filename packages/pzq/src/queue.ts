@@ -118,9 +118,9 @@ export class PzqServer {
 
   /**
    * Opens the store, binds and serves. Resolves to the bound endpoints. Rejects with `ADDRESS_IN_USE`, `OPTIONS_INVALID` (an
-   * endpoint nobody can bind), `UNAVAILABLE` (no ZeroMQ or no database driver on this machine, a database that is away, a
-   * store that another process has), `CORRUPT` (a store that is damaged or of a newer version) or `CLOSED`; then nothing is
-   * left bound or open, and the store is as it was.
+   * endpoint nobody can bind, a folder that cannot be made, read or written to), `UNAVAILABLE` (no ZeroMQ or no database driver on
+   * this machine, a database that is away, a store that another process has), `CORRUPT` (a store that is damaged or of a newer
+   * version) or `CLOSED`; then nothing is left bound or open, and the store is as it was.
    */
   start(): Promise<PzqServerEndpoints> {
     return (this.#starting ??= this.#start());

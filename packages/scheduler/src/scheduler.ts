@@ -75,7 +75,7 @@ export class EmqpScheduler {
 
   /**
    * Opens the store and connects; resolves when that is done, whether or not a broker is there. Rejects with what the store says
-   * (`UNAVAILABLE`, `CORRUPT`, `WRITE_FAILED`), with `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`. Idempotent.
+   * (`OPTIONS_INVALID`, `UNAVAILABLE`, `CORRUPT`, `WRITE_FAILED`), with `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`. Idempotent.
    */
   start(): Promise<void> {
     return (this.#starting ??= this.#start());

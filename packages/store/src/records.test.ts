@@ -1,7 +1,9 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { Bundle, canLimitFiles, limitFiles, WriterProcess } from '@proj/testkit/stores';
 import { isProjError } from '@proj/transport';
 import type { RecordStore } from '@proj/transport';
@@ -12,9 +14,12 @@ import { lmdbRecords } from './index.js';
 const PACKAGE = fileURLToPath(new URL('../', import.meta.url));
 /** What the writer tells before it is killed. */
 const LINES = 60;
+/** Owns what a process without rights may use. */
+const NOBODY = process.getuid?.() === 0 ? 65_534 : (process.getuid?.() ?? 0);
 
 let bundle: Bundle;
 let script: string;
+let openingScript: string;
 const writers: WriterProcess[] = [];
 
 beforeAll(async () => {
@@ -29,6 +34,14 @@ beforeAll(async () => {
     import { lmdbRecords } from './store.mjs';
     await writeRecordsUntilKilled(lmdbRecords({ folder: process.argv[2] }), (line) => writeSync(1, line + '\\n'));`;
   script = await bundle.script('writer.mjs', text);
+  const openingText = `
+    import 'lmdb';
+    import { lmdbRecords } from './store.mjs';
+    if (process.getuid() === 0) process.setuid(${NOBODY});
+    const records = lmdbRecords({ folder: process.argv[2] });
+    await records.open().then(() => console.log('open'), ({ code, message }) => console.log(code + ' ' + message));
+    await records.close();`;
+  openingScript = await bundle.script('opening.mjs', openingText);
 });
 
 afterEach(async () => {
@@ -127,6 +140,63 @@ describe('the folder of records', () => {
     await writeFile(file, newer);
     await expect(storeIn(folder).open()).rejects.toThrow(/holds proj records 2 and not proj records 1/);
     expect((await readFile(file)).equals(newer)).toBe(true);
+  });
+
+  const ADVICE = 'name a folder that can be made, read and written to';
+
+  it.each<[string, (path: string) => string, string]>([
+    ['cannot be made', () => '/proc/x', 'ENOENT'],
+    ['is a file', (path) => join(path, 'file'), 'it is no folder'],
+    ['is below a file', (path) => join(path, 'file', 'below'), 'it is no folder'],
+    ['has a folder where its file should be', (path) => join(path, 'odd'), 'EISDIR'],
+  ])('is refused when it %s', async (_, pathIn, why) => {
+    await writeFile(join(folder, 'file'), '');
+    await mkdir(join(folder, 'odd', 'records.mdb'), { recursive: true });
+    const path = pathIn(folder);
+    await expect(storeIn(path).open()).rejects.toMatchObject({
+      code: 'OPTIONS_INVALID',
+      message: `the store in ${path} cannot be opened (${why}): ${ADVICE}`,
+    });
+  });
+
+  /** What a process without rights says when it opens the folder, whose parent it cannot list. */
+  async function opening(path: string): Promise<string> {
+    await chmod(folder, 0o311);
+    const { stdout } = await promisify(execFile)(process.execPath, [openingScript, path]);
+    await chmod(folder, 0o700);
+    return stdout.trim();
+  }
+
+  const refusal = (path: string) => `OPTIONS_INVALID the store in ${path} cannot be opened (EACCES): ${ADVICE}`;
+
+  it('is refused when we may not write to it, or make it', async () => {
+    const path = join(folder, 'store');
+    await mkdir(path, { mode: 0o555 });
+    expect(await opening(path)).toBe(refusal(path));
+    expect(await opening(join(path, 'below'))).toBe(refusal(join(path, 'below')));
+  });
+
+  it.each<[string, (path: string) => Promise<void>]>([
+    ['write to its file', (path) => chmod(join(path, 'records.mdb'), 0o444)],
+    ['write to the lock beside its file', (path) => chmod(join(path, 'records.mdb-lock'), 0o444)],
+    ['make the lock beside its file', (path) => rm(join(path, 'records.mdb-lock'))],
+  ])('is refused when we may not %s', async (_, change) => {
+    const path = join(folder, 'store');
+    const store = storeIn(path);
+    await store.open();
+    await store.close();
+    for (const name of await readdir(path)) await chown(join(path, name), NOBODY, -1);
+    await change(path);
+    await chmod(path, 0o555);
+    expect(await opening(path)).toBe(refusal(path));
+    await chmod(path, 0o755);
+  });
+
+  it('opens although we may not list what is beside it', async () => {
+    const path = join(folder, 'store');
+    await mkdir(path);
+    await chown(path, NOBODY, -1);
+    expect(await opening(path)).toBe('open');
   });
 
   it('when a commit is over its record is in the file, for whoever reads that', async () => {

@@ -21,8 +21,9 @@ export interface RecordBatch {
  */
 export interface RecordStore {
   /**
-   * Makes the records readable, as the last durable commit left them. Idempotent. Rejects with `UNAVAILABLE` (the database is not
-   * installed, cannot be read, or another process has it open) or `CORRUPT`; the message names the place and what to do.
+   * Makes the records readable, as the last durable commit left them. Idempotent. Rejects with `OPTIONS_INVALID` (its
+   * place cannot be made, read or written to), `UNAVAILABLE` (the database is not installed, or another process has it open) or
+   * `CORRUPT`; the message names the place and what to do.
    */
   open(): Promise<void>;
   /** The value of one record. Never written to. */

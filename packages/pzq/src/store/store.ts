@@ -112,7 +112,8 @@ export interface DueMessages {
 /**
  * A durable queue on one disk or in one database. Every rejection is a `ProjError`: `WRITE_FAILED` with
  * `details: { code }` (such as `ENOSPC`) and the store readable as before, `CORRUPT` for contents that are not ours,
- * `UNAVAILABLE` for a driver that is not installed or a database that is away, `CLOSED`.
+ * `UNAVAILABLE` for a driver that is not installed or a database that is away, `OPTIONS_INVALID` for a folder that cannot be made,
+ * read or written to, `CLOSED`.
  */
 export interface QueueStore {
   readonly name: 'memory' | 'lmdb' | 'postgres';

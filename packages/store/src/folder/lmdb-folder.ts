@@ -33,6 +33,8 @@ export interface LmdbNeed {
 }
 
 const HOLDER_KEY = 'holder';
+/** Errors of the system by which it is the folder that is wrong. */
+const UNFIT = new Set(['EACCES', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS']);
 
 /** What is open of a folder: another one after a repair. */
 interface Environment<Name extends string, Entered> {
@@ -57,22 +59,23 @@ export class LmdbFolder<Name extends string, Entered> {
   }
 
   /**
-   * Takes hold of the folder. Rejects with `UNAVAILABLE` (no driver, not readable, held by another process or another object of
-   * this one), `CORRUPT` (something else is in it) or `WRITE_FAILED` (the disk is full); it is left as it was then.
+   * Takes hold of the folder. Rejects with `OPTIONS_INVALID` (it cannot be made, read or written to), `UNAVAILABLE` (no driver, held
+   * by another process or another object of this one), `CORRUPT` (something else is in it) or `WRITE_FAILED` (the disk is full); it
+   * is left as it was then.
    */
   static async open<Name extends string, Entered>(
     plan: LmdbFolderPlan<Name, Entered>,
   ): Promise<LmdbFolder<Name, Entered>> {
-    await prepareFolder(plan.folder, plan.file).catch((error: unknown) => {
-      throw error instanceof ProjError ? error : failure(plan.folder, error);
-    });
     const holder = takeHold();
-    const environment = await openEnvironment(plan, holder).catch((error: unknown) => {
+    try {
+      await prepareFolder(plan.folder, plan.file);
+      const environment = await openEnvironment(plan, holder);
+      await syncFolder(plan.folder);
+      return new LmdbFolder(plan, holder, environment);
+    } catch (error) {
       letGo(holder);
-      throw error;
-    });
-    await syncFolder(plan.folder);
-    return new LmdbFolder(plan, holder, environment);
+      throw openFailure(plan.folder, error);
+    }
   }
 
   /** Other objects after {@link repair}. */
@@ -176,6 +179,15 @@ function takeOver(root: Root, holder: Holder, folder: string): void {
     throw new ProjError('UNAVAILABLE', text, { details: { pid: other.pid } });
   }
   root.putSync(HOLDER_KEY, encodeHolder(holder));
+}
+
+function openFailure(folder: string, error: unknown): unknown {
+  const isOurs = error instanceof ProjError;
+  const { code } = reasonOf(isOurs ? (error.details ?? {}) : error);
+  if (!UNFIT.has(code)) return isOurs ? error : failure(folder, error);
+  const why = code === 'ENOTDIR' ? 'it is no folder' : code;
+  const text = `the store in ${folder} cannot be opened (${why}): name a folder that can be made, read and written to`;
+  return new ProjError('OPTIONS_INVALID', text, { cause: error, details: { code } });
 }
 
 function failure(folder: string, cause: unknown): ProjError {

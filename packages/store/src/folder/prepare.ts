@@ -1,5 +1,5 @@
 /** What may be opened as a database: looked at before anything is written, since a mapped file that is cut short kills the process. */
-import { mkdir, open, readdir, stat, statfs, truncate } from 'node:fs/promises';
+import { access, constants, mkdir, open, readdir, stat, statfs, truncate } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ProjError } from '@proj/transport';
@@ -17,19 +17,17 @@ const DATA_VERSION = 2;
 
 /**
  * Makes sure of the folder and of its only file that matters; `-lock` beside it is made anew when it is missing. Rejects with
- * `CORRUPT` where the folder holds something else, and changes nothing then.
+ * `CORRUPT` where the folder holds something else, and changes nothing then; with the system's error where that refuses.
  */
 export async function prepareFolder(folder: string, file: string): Promise<void> {
-  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' || code === 'ENOTDIR') throw corrupt(`${folder} is no folder`, error);
-    throw new ProjError('UNAVAILABLE', `the folder ${folder} cannot be made (${code})`, {
-      cause: error,
-      details: { code },
-    });
-  });
+  await makeFolder(folder);
   const names = await readdir(folder);
-  if (names.includes(file)) return checkFile(join(folder, file));
+  if (names.includes(file)) {
+    const lock = `${file}-lock`;
+    // Where it can neither be written to nor made, lmdb-js 3.5.6 kills the process.
+    await access(names.includes(lock) ? join(folder, lock) : folder, constants.R_OK | constants.W_OK);
+    return checkFile(join(folder, file));
+  }
   const foreign = names.find((name) => !HARMLESS.test(name));
   if (foreign !== undefined) throw corrupt(`${folder} holds ${foreign} and no ${file}`);
   await requireRoom(folder);
@@ -38,11 +36,30 @@ export async function prepareFolder(folder: string, file: string): Promise<void>
 /** Makes a new file's name as durable as what will be in it. */
 export async function syncFolder(folder: string): Promise<void> {
   for (const path of [folder, dirname(folder)]) {
-    const handle = await open(path, 'r');
-    // Some file systems do not know it; then there is nothing to be done.
-    await handle.sync().catch(() => undefined);
-    await handle.close();
+    // Some file systems do not know it, and a parent may be closed to us; then there is nothing to be done.
+    const handle = await open(path, 'r').catch(() => undefined);
+    await handle?.sync().catch(() => undefined);
+    await handle?.close();
   }
+}
+
+/** What is missing of the path too. The `recursive` of Node asks for ever in a folder such as /proc, which says that it is not there. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await makeIn(folder);
+  } catch (error) {
+    const parent = dirname(folder);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || parent === folder) throw error;
+    await makeFolder(parent);
+    await makeIn(folder);
+  }
+}
+
+/** In a folder that is there. */
+async function makeIn(folder: string): Promise<void> {
+  await mkdir(folder).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  });
 }
 
 async function checkFile(path: string): Promise<void> {
@@ -101,6 +118,6 @@ async function readMeta(handle: FileHandle, at: number) {
   return { pageSize, lastPage, txn };
 }
 
-function corrupt(what: string, cause?: unknown): ProjError {
-  return new ProjError('CORRUPT', `${what}: give the store a folder of its own, or restore it from a copy`, { cause });
+function corrupt(what: string): ProjError {
+  return new ProjError('CORRUPT', `${what}: give the store a folder of its own, or restore it from a copy`);
 }

@@ -77,7 +77,7 @@ export class NfpWorker {
   /**
    * Opens the store, goes on with the jobs it holds, and says READY; resolves when that is done, whether or not a broker is
    * there. Rejects with `UNAVAILABLE` (no ZeroMQ or no database on this machine), `CORRUPT`, `OPTIONS_INVALID` (an endpoint the
-   * transport refuses) or `CLOSED`, and nothing is left open. Idempotent.
+   * transport refuses, a folder the store cannot use) or `CLOSED`, and nothing is left open. Idempotent.
    */
   start(): Promise<void> {
     return (this.#starting ??= this.#start());
