@@ -91,7 +91,7 @@ export async function runScript(folder: string, name: string, text: string, args
 /** Our environment without what package managers and the test runner put there. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
-    ([name]) => !/^(npm_|pnpm_|vitest|node_options|node_env)/i.test(name),
+    ([name]) => !/^(npm_|pnpm_|vitest|node_(options|env|path)$)/i.test(name),
   );
   return Object.fromEntries(kept);
 }
