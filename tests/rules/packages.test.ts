@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { MdpBroker } from '@proj/broker';
@@ -113,6 +113,21 @@ describe('@proj/client installed into an empty folder', () => {
         await client.close();
       })();`;
     expect(await runScript(alone.path, file, text, [endpoint])).toBe('hello');
+  });
+
+  it.each([
+    ['ESM', 'bare.mjs', "import { MdpClient } from '@proj/client';"],
+    ['CommonJS', 'bare.cjs', "const { MdpClient } = require('@proj/client');"],
+  ])('loads without zeromq from %s and misses it at the first request', async (_kind, file, load) => {
+    const [there, away] = [join(alone.path, 'node_modules/zeromq'), join(alone.path, 'zeromq')];
+    await rename(there, away);
+    try {
+      const text = `${load}
+        new MdpClient({ endpoints: ['tcp://127.0.0.1:1'] }).request('echo', ['']).catch(({ code }) => console.log(code));`;
+      expect(await runScript(alone.path, file, text)).toBe('UNAVAILABLE');
+    } finally {
+      await rename(away, there);
+    }
   });
 
   describe('with all its sisters beside it', () => {

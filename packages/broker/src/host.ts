@@ -2,6 +2,7 @@
 import { Access, EngineHost, parseOptions } from '@proj/transport';
 import type { AccessRules, Emitter, HandshakeRefusal, HostProgram, Transport } from '@proj/transport';
 import { serverCurve, type ServerCurve } from '@proj/transport/curve';
+import { loadTransport } from '@proj/transport/zmq';
 import { accessOptions } from './options.js';
 
 /** Options of every broker, validated. */
@@ -31,7 +32,7 @@ export function hostOf<Event, Effect>(
   settings: Settings,
   events: Pick<Emitter<Events>, 'emit'>,
   program: Program<Event | Common, Effect>,
-  transport = () => transportOf(settings),
+  transport = () => loadTransport(settings.transport),
 ): EngineHost<Event | Common, Effect> {
   return new EngineHost(
     {
@@ -49,11 +50,6 @@ export function hostOf<Event, Effect>(
     },
     transport,
   );
-}
-
-/** The given transport, or ZeroMQ, which is not loaded before somebody asks. */
-export async function transportOf({ transport }: Settings): Promise<Transport> {
-  return transport ?? (await import('@proj/transport/zmq')).zmqTransport();
 }
 
 /** These rules, compiled. Throws `OPTIONS_INVALID`, in the name of this class, for what are none. */

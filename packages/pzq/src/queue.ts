@@ -12,6 +12,7 @@ import {
 } from '@proj/transport';
 import type { AccessRules, HandshakeRefusal, RefusalCounts, Transport } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
+import { loadTransport } from '@proj/transport/zmq';
 import manifest from '../package.json' with { type: 'json' };
 import type {
   PzqDeadLetterNotice,
@@ -204,7 +205,7 @@ export class PzqServer {
 
   async #start(): Promise<PzqServerEndpoints> {
     this.#assertOpen();
-    const transport = await this.#loadTransport();
+    const transport = await loadTransport(this.#settings.transport);
     const opened = await this.#store.open();
     try {
       this.#assertOpen();
@@ -221,12 +222,6 @@ export class PzqServer {
       await this.#store.close();
       throw error;
     }
-  }
-
-  async #loadTransport(): Promise<Transport> {
-    const transport = this.#settings.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
-    await transport.load();
-    return transport;
   }
 
   /** The field changes while `start` awaits. */

@@ -5,6 +5,7 @@ import { decodeEmqpAtScheduler, encodeEmqp } from '@proj/frames/emqp';
 import { Dealers, Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import type { HandshakeRefusal, PortListener, PortOptions, RecordBatch, Transport } from '@proj/transport';
+import { loadTransport } from '@proj/transport/zmq';
 import type {
   EmqpSchedulerStats,
   ScheduleChange,
@@ -112,8 +113,7 @@ export class EmqpScheduler {
   async #start(): Promise<void> {
     if (this.#ending !== undefined) throw new ProjError('CLOSED', 'EmqpScheduler: start after close');
     const { store, timeZone } = this.#settings;
-    const transport = this.#settings.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
-    await transport.load();
+    const transport = await loadTransport(this.#settings.transport);
     await store.open();
     try {
       const records = await this.#load();

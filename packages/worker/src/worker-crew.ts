@@ -1,6 +1,7 @@
 /** A worker as its user sees it, whatever the protocol: some sessions under one handler, with one life, events and counters. */
 import { Emitter, ProjError } from '@proj/transport';
 import type { Engine, HandshakeRefusal, Transport } from '@proj/transport';
+import { loadTransport } from '@proj/transport/zmq';
 import type { FrameHandler } from './handler.js';
 import type { LossReason, WorkerEffect, WorkerEvent, WorkerNote } from './parts/contract.js';
 import { WorkerRunner } from './worker-runner.js';
@@ -110,9 +111,8 @@ export class WorkerCrew<Incoming, Outgoing, Drop extends string, Leave extends s
   }
 
   async #start(): Promise<void> {
-    const transport = this.#options.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
     this.#assertOpen();
-    await transport.load();
+    const transport = await loadTransport(this.#options.transport);
     this.#assertOpen();
     for (let session = 0; session < this.#options.concurrency; session++)
       this.#runners.push(this.#runner(session, transport));

@@ -17,7 +17,8 @@ import type {
   SocketPlan,
   Transport,
 } from '@proj/transport';
-import { compileAccess, hostOf, transportOf } from '../host.js';
+import { loadTransport } from '@proj/transport/zmq';
+import { compileAccess, hostOf } from '../host.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {
   EmqpBrokerEffect,
@@ -91,7 +92,7 @@ export class EmqpBroker {
         sockets: [peersPlan('frontend', settings), peersPlan('backend', settings), adminPlan(settings)],
         perform: this.#perform,
       },
-      async () => (this.#transport = await transportOf(settings)),
+      async () => (this.#transport = await loadTransport(settings.transport)),
     );
   }
 

@@ -10,3 +10,10 @@ let shared: Transport | undefined;
 export function zmqTransport(): Transport {
   return (shared ??= new ZmqTransport());
 }
+
+/** What a facade runs on: the given transport, else ZeroMQ, ready for sockets. Rejects with `UNAVAILABLE` where it cannot run. */
+export async function loadTransport(given: Transport | undefined): Promise<Transport> {
+  const transport = given ?? zmqTransport();
+  await transport.load();
+  return transport;
+}

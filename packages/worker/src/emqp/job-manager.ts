@@ -6,6 +6,7 @@ import { decodeEmqpAtBroker, decodeEmqpAtWorker, encodeEmqp } from '@proj/frames
 import { Dealers, Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
 import type { HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
+import { loadTransport } from '@proj/transport/zmq';
 import type { LossReason } from '../parts/contract.js';
 import type {
   EmqpJobManagerEffect,
@@ -125,9 +126,8 @@ export class EmqpJobManager {
   }
 
   async #start(): Promise<void> {
-    const transport = this.#settings.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
     this.#assertOpen();
-    await transport.load();
+    const transport = await loadTransport(this.#settings.transport);
     this.#assertOpen();
     const { driver, pool } = (this.#running = this.#assemble(transport));
     try {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Emitter, memoryRecords, parseOptions, ProjError } from '@proj/transport';
 import type { HandshakeRefusal, RecordStore, Transport } from '@proj/transport';
+import { loadTransport } from '@proj/transport/zmq';
 import type { LossReason } from '../parts/contract.js';
 import type { NfpWorkerNote } from './contract.js';
 import { NfpTotals } from './counts.js';
@@ -112,9 +113,8 @@ export class NfpWorker {
   }
 
   async #start(): Promise<void> {
-    const transport = this.#settings.transport ?? (await import('@proj/transport/zmq')).zmqTransport();
     this.#assertOpen();
-    await transport.load();
+    const transport = await loadTransport(this.#settings.transport);
     this.#assertOpen();
     this.#transport = transport;
     await this.#store.open();
