@@ -10,8 +10,8 @@ const SPARE_MAX_BYTES = 2 ** 26;
 
 const NOTHING = new Uint8Array(0);
 
-let block = new ArrayBuffer(BLOCK_BYTES);
-let used = 0;
+let block = new ArrayBuffer(0);
+let used = BLOCK_BYTES;
 const spares: ArrayBuffer[] = [];
 let spareBytes = 0;
 /** Long pieces as they were handed out: who has this very view has all of the memory. */
