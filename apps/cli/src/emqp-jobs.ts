@@ -1,6 +1,14 @@
 /** What `proj defer`, `schedule` and `unschedule` share: how a job is named, and how a broker that answers nothing is reached. */
-import { connectEndpoints, onOff, processTransport, text, transportOption, wholeNumber } from '@proj/appkit';
-import { EmqpClient, ProjError } from '@proj/client';
+import {
+  connectEndpoints,
+  onOff,
+  processCurve,
+  text,
+  transportOption,
+  unansweredTransport,
+  wholeNumber,
+} from '@proj/appkit';
+import { EmqpClient, isProjError, ProjError } from '@proj/client';
 import type { EmqpClientOptions, EmqpJob } from '@proj/client';
 
 /** How the job and its broker are named. */
@@ -64,19 +72,31 @@ export interface Recipient {
 }
 
 /**
- * Sends something that nobody answers, and waits until it has gone out. Rejects with `TIMEOUT` when nobody takes it for `timeoutMs`: the
- * transport, all that can be asked, needs that long to close then.
+ * Sends something that nobody answers, and waits until it has gone out. Rejects with `TIMEOUT` when nobody takes it for `timeoutMs`: libzmq
+ * has no connection for it then, ZMTP in TypeScript needs that long to close.
  */
 export async function sendUnanswered(
   { options, what, endpoint, timeoutMs, transport: kind }: Recipient,
   send: (client: EmqpClient) => Promise<void>,
 ): Promise<void> {
-  const transport = processTransport(kind);
-  await using client = new EmqpClient({ ...options, timeoutMs, lingerMs: timeoutMs, transport });
-  await send(client);
+  const transport = unansweredTransport(kind);
+  const client = new EmqpClient({ ...options, timeoutMs, lingerMs: timeoutMs, transport });
   const { clock } = transport;
+  const timedOut = () => {
+    const advice =
+      processCurve() === undefined
+        ? `is ${what} without encryption there?`
+        : `is ${what} there, is --server-key its key, and does it let ours in?`;
+    return new ProjError('TIMEOUT', `${endpoint}: nobody took it within ${timeoutMs} ms; ${advice}`);
+  };
+  try {
+    await send(client);
+  } catch (error) {
+    // Its time is over: what has found no connection by now may be dropped.
+    void client.close();
+    throw isProjError(error, 'TIMEOUT') ? timedOut() : error;
+  }
   const began = clock.now();
   await client.close();
-  if (clock.now() - began < timeoutMs * NEARLY) return;
-  throw new ProjError('TIMEOUT', `${endpoint}: nobody took it within ${timeoutMs} ms; is ${what} there?`);
+  if (clock.now() - began >= timeoutMs * NEARLY) throw timedOut();
 }

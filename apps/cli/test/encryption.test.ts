@@ -70,6 +70,29 @@ describe('an encrypted broker', () => {
     await broker.record('a handshake failed: the client expects a server of another key');
   });
 
+  it.each(['zmq', 'zmtp'])('over %s takes no schedule and no publication of those it refuses', async (transport) => {
+    await keygen('clients/bob');
+    await keygen('ada');
+    const { endpoints } = await startBroker('--only', 'emqp', '--authorized-keys', at('clients'));
+    const commands = [
+      ['schedule', 'default', 'my.job', '--interval', '60', '--connect', endpoints.emqpFrontend],
+      ['unschedule', 'default', 'my.job', '--connect', endpoints.emqpFrontend],
+      ['publish', 'topic', 'body', '--connect', endpoints.emqpPublish],
+    ].map((args) => [...args, '--transport', transport]);
+    const all = (...flags: readonly string[]) =>
+      Promise.all(commands.map((args) => programs.run('cli', [...args, ...flags])));
+
+    for (const { code } of await all(...toBroker('clients/bob'), '--timeout-ms', '60000')) expect(code).toBe(0);
+    for (const { code, stdout, stderr } of await all(...toBroker('ada'), '--timeout-ms', '1000')) {
+      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+      expect(stderr).toMatch(/nobody took it within 1000 ms; .* is --server-key its key, and does it let ours in\?\n$/);
+    }
+    for (const { code, stdout, stderr } of await all('--timeout-ms', '1000')) {
+      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+      expect(stderr).toMatch(/^proj: tcp:.*: nobody took it within 1000 ms; is an? .* without encryption there\?\n$/);
+    }
+  });
+
   it('refuses options that mean nothing alone, and files that are none', async () => {
     const missing = await programs.run('broker', ['--authorized-keys', at('clients')]);
     expect(missing).toMatchObject({ code: 2 });

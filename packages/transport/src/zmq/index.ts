@@ -1,14 +1,16 @@
 /** Sockets of libzmq through `zeromq`, for Node.js. */
 import type { Transport } from '../port.js';
 import { ZmqTransport } from './transport.js';
+import type { ZmqOptions } from './transport.js';
 
 export { systemEntropy } from './entropy.js';
+export type { ZmqOptions } from './transport.js';
 
 let shared: Transport | undefined;
 
-/** The transport of this process: one libzmq context for all its brokers, workers and clients. Loads nothing yet. */
-export function zmqTransport(): Transport {
-  return (shared ??= new ZmqTransport());
+/** The transport of this process: one libzmq context for all its brokers, workers and clients. With options one of its own. Loads nothing yet. */
+export function zmqTransport(options?: ZmqOptions): Transport {
+  return options === undefined ? (shared ??= new ZmqTransport()) : new ZmqTransport(undefined, options);
 }
 
 /** What a facade runs on: the given transport, else ZeroMQ, ready for sockets. Rejects with `UNAVAILABLE` where it cannot run. */

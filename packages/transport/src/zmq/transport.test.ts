@@ -1,7 +1,12 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as zmq from 'zeromq';
+import { ROUTER_PEER } from '../port.js';
 import type { SocketPort } from '../port.js';
 import { systemEntropy, zmqTransport } from './index.js';
+import { Journal } from './test/fake-socket.js';
 import { ZmqTransport } from './transport.js';
 
 const ports: SocketPort[] = [];
@@ -82,5 +87,32 @@ describe('systemEntropy', () => {
 
     expect(numbers.every((number) => number >= 0 && number < 1)).toBe(true);
     expect(new Set(numbers).size).toBeGreaterThan(990);
+  });
+});
+
+describe('with connectedOnly', () => {
+  /** A dealer that has sent a message to a server which accepts, hears the greeting and answers nothing. */
+  async function sendToMute(transport: ZmqTransport) {
+    await transport.load();
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const greeted = new Promise((resolve) => {
+      server.once('connection', (socket) => {
+        socket.on('error', resolve).once('data', resolve);
+      });
+    });
+    const port = transport.dealer({ lingerMs: 0 });
+    ports.push(port);
+    port.connect(`tcp://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    port.start(new Journal());
+    port.send(ROUTER_PEER, [Buffer.from('x')]);
+    await greeted;
+    server.close();
+    return port;
+  }
+
+  it('a dealer keeps its messages until the handshake is done, else until it connects', async () => {
+    expect((await sendToMute(new ZmqTransport(undefined, { connectedOnly: true }))).pending).toBe(1);
+    expect((await sendToMute(new ZmqTransport())).pending).toBe(0);
   });
 });

@@ -20,6 +20,15 @@ import { ZapHandler } from './zap-handler.js';
 /** libzmq's own limit is 1023; a process that plays many workers or clients needs one socket for each. */
 const SOCKETS_MAX = 16_384;
 
+/** Settings of a {@link ZmqTransport}. */
+export interface ZmqOptions {
+  /**
+   * Dealers hand a message over to a connection that stands, its handshake done, and to none that may come to nothing: `onSent` says so.
+   * Until then it waits in the port. Default false: an endpoint takes it, and libzmq drops it where the other side refuses us.
+   */
+  readonly connectedOnly?: boolean;
+}
+
 interface Loaded {
   readonly zmq: ZeroMq;
   readonly context: Context;
@@ -31,11 +40,13 @@ export class ZmqTransport implements Transport {
   readonly clock = systemClock;
   readonly entropy = systemEntropy;
   readonly #importer: (() => Promise<ZeroMq>) | undefined;
+  readonly #options: ZmqOptions;
   #loading: Promise<void> | undefined;
   #loaded: Loaded | undefined;
 
-  constructor(importer?: () => Promise<ZeroMq>) {
+  constructor(importer?: () => Promise<ZeroMq>, options: ZmqOptions = {}) {
     this.#importer = importer;
+    this.#options = options;
   }
 
   load(): Promise<void> {
@@ -80,6 +91,7 @@ export class ZmqTransport implements Transport {
     const resolved = resolvePortOptions(options);
     const { zmq, context } = this.#readyFor(resolved);
     const opened = open(zmq, context, resolved);
+    if (!routes) opened.socket.immediate = this.#options.connectedOnly ?? false;
     return new ZmqPort(opened, routes, resolved, this.clock, this.#guard(opened.socket, resolved));
   }
 
