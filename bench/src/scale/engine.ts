@@ -10,7 +10,7 @@ import type { Curve, Point } from './curve.js';
 import type { EnginePlan } from './engine-process.js';
 
 /** Each is started so many times, as one process may have luck with its memory for all its life. */
-const SETS = 5;
+const SETS = 9;
 const ROUNDS = 4;
 const REQUESTS = 50_000;
 const FLAT = 1.2;

@@ -57,7 +57,7 @@ function assertWorker(worker: Worker, running: Set<Job>): void {
   for (const seat of worker.seats) {
     check(seat.queue.seats.has(seat), 'a worker is known to its queues');
     check(seat.weight <= last, 'a worker’s queues are in the order of weights');
-    check(seat.free.linked === worker.slots > 0, 'a worker is offered where it has a slot, and only then');
+    check(seat.free.taken === worker.slots > 0, 'a worker is offered where it has a slot, and only then');
     check(worker.slots === 0 || seat.queue.waiting.size === 0, 'nobody waits while a worker has a slot');
     last = seat.weight;
   }
@@ -68,7 +68,7 @@ function assertOpen(open: OpenJobs, running: Set<Job>): void {
   let size = 0;
   for (const job of open.values()) {
     check(job.holder === open && !running.has(job), 'a job is at one worker');
-    check(job.attempts > 0 && !job.place.linked, 'a running job was dispatched and waits nowhere');
+    check(job.attempts > 0 && !job.place.taken, 'a running job was dispatched and waits nowhere');
     check(open.findLatest(job.id) !== undefined && open.find(job.id) !== undefined, 'an open job is found by its id');
     running.add(job);
     size++;

@@ -1,7 +1,7 @@
 /** EventMQ broker: jobs that are open, and who has them. Books only, no protocol decisions. */
 import type { EmqpReadHeaders, EmqpRequest } from '@proj/frames/emqp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
-import { Link, LinkedList } from '../parts/linked-list.js';
+import { Line, Place } from '../parts/line.js';
 import type { EmqpParty } from './effects.js';
 import type { Leaver } from './peers.js';
 import type { Queue } from './queues.js';
@@ -29,9 +29,9 @@ export class Job {
   waitingSince = 0;
   /** Where it is open; `undefined` while it waits. */
   holder: OpenJobs | undefined;
-  readonly place = new Link<Job>(this);
-  readonly open = new Link<Job>(this);
-  readonly plain = new Link<Job>(this);
+  readonly place = new Place<Job>(this);
+  readonly open = new Place<Job>(this);
+  readonly plain = new Place<Job>(this);
   /** Rule 10: until when the result finds its way. */
   readonly route = new Deadline<Job>(this);
   /** Rule 19: when a worker that does not answer is taken to have done it. */
@@ -95,8 +95,8 @@ export class JobsById {
 
 /** The jobs a worker has, in the order in which it got them. */
 export class OpenJobs {
-  readonly #all = new LinkedList<Job>();
-  readonly #plain = new LinkedList<Job>();
+  readonly #all = new Line<Job>();
+  readonly #plain = new Line<Job>();
   readonly #byId = new JobsById();
   /** READYs still to come for jobs that are no longer here. */
   readyOwed = 0;
@@ -129,8 +129,8 @@ export class OpenJobs {
 
   add(job: Job): void {
     job.holder = this;
-    this.#all.pushBack(job.open);
-    if (job.isPlain) this.#plain.pushBack(job.plain);
+    this.#all.push(job.open);
+    if (job.isPlain) this.#plain.push(job.plain);
     this.#byId.add(job);
   }
 

@@ -1,7 +1,7 @@
 /** EventMQ broker: named queues, and which worker is next in each (rules 13 to 15). Books only, no protocol decisions. */
 import { HeapDeadline } from '@proj/heartbeat';
 import { FairQueue } from '../parts/fair-queue.js';
-import { Link, LinkedList } from '../parts/linked-list.js';
+import { Line, Place } from '../parts/line.js';
 import type { Job } from './job.js';
 import type { Worker } from './peers.js';
 
@@ -29,7 +29,7 @@ export class Seat {
   readonly queue: Queue;
   readonly weight: number;
   /** Place among the queue's seats of this weight whose workers have a free slot. */
-  readonly free = new Link<Seat>(this);
+  readonly free = new Place<Seat>(this);
 
   constructor(worker: Worker, queue: Queue, weight: number) {
     this.worker = worker;
@@ -40,7 +40,7 @@ export class Seat {
 
 /** Seats whose workers have a free slot: the highest weight first, then who has not been used for longest. */
 class FreeSeats {
-  readonly #pools = new Map<number, LinkedList<Seat>>();
+  readonly #pools = new Map<number, Line<Seat>>();
   /** Weights of pools that are not empty, highest first. */
   readonly #weights: number[] = [];
 
@@ -53,12 +53,12 @@ class FreeSeats {
   add(seat: Seat): void {
     let pool = this.#pools.get(seat.weight);
     if (pool === undefined) {
-      pool = new LinkedList();
+      pool = new Line();
       this.#pools.set(seat.weight, pool);
       const at = this.#weights.findIndex((weight) => weight < seat.weight);
       this.#weights.splice(at < 0 ? this.#weights.length : at, 0, seat.weight);
     }
-    pool.pushBack(seat.free);
+    pool.push(seat.free);
   }
 
   remove(seat: Seat): void {

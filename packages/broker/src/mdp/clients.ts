@@ -1,7 +1,7 @@
 /** Majordomo broker: what it knows of a client. Books only, no protocol decisions. */
 import { Client } from '../parts/clients.js';
 import type { Lane } from '../parts/fair-queue.js';
-import { LinkedList } from '../parts/linked-list.js';
+import { Line } from '../parts/line.js';
 import type { Request } from './requests.js';
 
 /** A client with open requests. Which of them run is known to the workers. */
@@ -9,5 +9,5 @@ export class Asker extends Client {
   /** Its open requests, those that run included. */
   open = 0;
   /** Those that wait, in the queues of all services. */
-  readonly waiting = new LinkedList<Lane<Request>>();
+  readonly waiting = new Line<Lane<Request>>();
 }

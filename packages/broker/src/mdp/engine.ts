@@ -231,7 +231,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   #onReply(worker: Worker, command: MdpWorkerPartial | MdpWorkerFinal): void {
     const request = worker.request as Request;
     if (!equalBytes(command.client, request.client.peer.id)) this.#expel(worker);
-    else if (command.kind === 'worker-partial') this.#jobs.partial(request, command);
+    else if (command.kind === 'worker-partial') this.#jobs.partial(worker, request, command);
     else this.#jobs.final(worker, request, command);
   }
 

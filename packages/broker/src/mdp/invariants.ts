@@ -38,12 +38,14 @@ function assertWorkers(workers: Roster<Worker>, known: Set<Service>): Set<Reques
   const idle = idleWorkers(known);
   const perService = new Map<Service, number>();
   for (const worker of workers.values()) {
-    const { request, service } = worker;
+    const { request, service, parts } = worker;
     check(workers.find(worker.peer.key) === worker, 'a worker is found by its id');
     check(known.has(service), 'the service of a worker exists');
     check(idle.has(worker) === (request === undefined), 'a worker is idle or has a job');
     check(Number.isFinite(worker.life.at), 'a worker can expire');
     check(Number.isFinite(worker.heartbeat.at), 'a worker gets heartbeats');
+    check(parts === undefined || request !== undefined, 'nothing is kept of a job that is over');
+    check(parts === undefined || parts.tooLarge || parts.bytes === totalBytes(parts.frames), 'parts are counted');
     if (request !== undefined) {
       check(!running.has(request), 'a job is at one worker');
       check(request.service === service, 'a job is of its worker’s service');
@@ -80,7 +82,7 @@ function assertServices(known: Set<Service>, services: Services): Set<Request> {
     check(service.queue.size === 0 || service.idle.size === 0, 'nobody waits while a worker is idle');
     const before = waiting.size;
     for (const request of service.queue.values()) {
-      check(request.service === service && request.linked, 'a waiting request is in its own service’s queue');
+      check(request.service === service && request.taken, 'a waiting request is in its own service’s queue');
       waiting.add(request);
     }
     check(waiting.size - before === service.queue.size, 'a queue counts its requests');
@@ -89,20 +91,19 @@ function assertServices(known: Set<Service>, services: Services): Set<Request> {
 }
 
 /** Each open request is in one place, owed to one client, and paid for. */
-function assertRequests(running: Set<Request>, waiting: Set<Request>, { clients, bytes }: Books, open: number): void {
+function assertRequests(running: Set<Request>, waiting: Set<Request>, books: Books, open: number): void {
+  const { workers, clients, bytes } = books;
   check(running.size + waiting.size === open, 'every open request runs or waits');
   let cost = 0;
+  for (const { parts } of workers.values()) cost += parts?.cost ?? 0;
   const owed = new Map<Asker, number>();
   for (const request of [...running, ...waiting]) {
     check(!(running.has(request) && waiting.has(request)), 'a request runs or waits, not both');
     const { client } = request;
     if (!client.gone) owed.set(client, (owed.get(client) ?? 0) + 1);
-    check(request.cost === requestCost(request.body) + (request.collected?.cost ?? 0), 'a request costs what it holds');
-    const parts = request.collected;
-    check(parts === undefined || parts.tooLarge || parts.bytes === totalBytes(parts.frames), 'parts are counted');
     if (client.gone) check(running.has(request), 'nobody waits for a client that is gone');
     else check(clients.find(client.peer.key) === client, 'the client of an open request is known');
-    cost += request.cost;
+    cost += requestCost(request.body);
   }
   check(bytes.used === cost && cost <= bytes.max, 'the byte budget is what the open requests cost');
   let found = 0;

@@ -10,7 +10,7 @@ import type { MdpRefusal, MdpRequestLoss } from './effects.js';
 import { framingOf } from './framing.js';
 import type { MdpBrokerSettings } from './options.js';
 import type { Output } from './output.js';
-import { collect, discardCollected, joinCollected } from './partials.js';
+import { Parts } from './partials.js';
 import { type Request, Requests } from './requests.js';
 import type { Service } from './services.js';
 import type { Worker } from './workers.js';
@@ -47,7 +47,7 @@ export class Jobs {
     }
     const client = known.client ?? clients.add(peer);
     const service = known.service ?? services.add(command.version, command.service);
-    const request = this.#requests.open(client, service, framingOf(command), command.body, cost);
+    const request = this.#requests.open(client, service, framingOf(command), command.body);
     client.open++;
     this.#open++;
     this.#out.counters.requests++;
@@ -69,24 +69,25 @@ export class Jobs {
   }
 
   /** Rules 2 and 22: forwarded at once, or kept when the client can take one reply only. */
-  partial(request: Request, { body }: MdpWorkerPartial): void {
-    if (request.framing.version === '0.1') collect(request, body, this.#settings, this.#books.bytes);
+  partial(worker: Worker, request: Request, { body }: MdpWorkerPartial): void {
+    const parts = (worker.parts ??= new Parts());
+    if (request.framing.version === '0.1') parts.collect(body, this.#settings, this.#books.bytes);
     else {
-      if (this.#answer(request, 'client-partial', body)) request.partialForwarded = true;
+      if (this.#answer(request, 'client-partial', body)) parts.forwarded = true;
       this.#out.release(body);
     }
   }
 
   /** Rules 2 and 22: FINAL closes the request, whatever becomes of the reply, and frees the worker. */
   final(worker: Worker, request: Request, command: MdpWorkerFinal): void {
-    const body = joinCollected(request.collected, command.body, this.#settings);
+    const body = worker.parts === undefined ? command.body : worker.parts.join(command.body, this.#settings);
     if (body !== undefined) {
       this.#answer(request, 'client-final', body);
       this.#out.release(body);
     } else this.#out.dropReply('reply-too-large', request.client.peer, request.service.name);
     this.#out.counters.replies++;
     this.#close(request);
-    worker.request = undefined;
+    this.#relieve(worker);
     this.free(worker);
   }
 
@@ -94,11 +95,10 @@ export class Jobs {
   recover(lost: readonly Worker[]): void {
     for (const worker of lost) {
       this.#perhapsEmpty.push(worker.service);
-      const request = worker.request;
-      worker.request = undefined;
+      const { request, parts } = worker;
+      this.#relieve(worker);
       if (request === undefined) continue;
-      discardCollected(request, this.#books.bytes);
-      const loss = this.#lossOf(request);
+      const loss = this.#lossOf(request, parts);
       if (loss === undefined) this.#resend(request);
       else this.abandon(request, loss);
     }
@@ -177,9 +177,17 @@ export class Jobs {
     this.#out.send(worker.peer, { kind: 'worker-request', version, leadingEmpty, client, body: request.body });
   }
 
-  #lossOf(request: Request): MdpRequestLoss | undefined {
+  /** The worker has no job any more, and what it had answered of it goes with it: another one begins anew. */
+  #relieve(worker: Worker): void {
+    worker.request = undefined;
+    if (worker.parts === undefined) return;
+    this.#books.bytes.give(worker.parts.cost);
+    worker.parts = undefined;
+  }
+
+  #lossOf(request: Request, parts: Parts | undefined): MdpRequestLoss | undefined {
     if (request.client.gone) return 'client-gone';
-    if (request.partialForwarded && !this.#settings.resendAfterPartial) return 'lost-after-partial';
+    if (parts?.forwarded === true && !this.#settings.resendAfterPartial) return 'lost-after-partial';
     return request.attempts >= this.#settings.maxAttempts ? 'attempts-exhausted' : undefined;
   }
 
@@ -208,10 +216,11 @@ export class Jobs {
 
   /** The request has come to its end: nothing of it is kept. */
   #close(request: Request): void {
+    const { body, client } = request;
     this.#open--;
-    this.#books.bytes.give(request.cost);
-    if (--request.client.open === 0) this.#books.clients.rest(request.client);
-    this.#out.release(request.body);
+    this.#books.bytes.give(requestCost(body));
+    if (--client.open === 0) this.#books.clients.rest(client);
+    this.#out.release(body);
     this.#requests.close(request);
   }
 }

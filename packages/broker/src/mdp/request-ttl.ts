@@ -9,6 +9,11 @@ import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Request } from './requests.js';
 import type { Service } from './services.js';
 
+/** When a request will have waited too long, if its service is still in the situation in which it began to wait. */
+export class Patience extends Deadline<Request> {
+  situation = 0;
+}
+
 /** Deadlines of one situation. */
 interface Limit {
   readonly requests: DeadlineList<Request>;
@@ -39,9 +44,13 @@ export class RequestTtl {
 
   /** The request has joined its service's queue. */
   start(request: Request, now: number): void {
-    request.situation = request.service.situation;
     const limit = this.#limitOf(request.service);
-    if (limit !== undefined) limit.requests.renew((request.patience ??= new Deadline(request)), now);
+    if (limit === undefined) request.patience = undefined;
+    else {
+      request.patience ??= new Patience(request);
+      request.patience.situation = request.service.situation;
+      limit.requests.renew(request.patience, now);
+    }
   }
 
   /** The request has left the queue. */
@@ -68,11 +77,11 @@ export class RequestTtl {
     const expired: Request[] = [];
     for (const limit of this.#limits) {
       for (let request = limit.requests.takeDue(now); request !== undefined; request = limit.requests.takeDue(now)) {
-        if (request.situation === request.service.situation) expired.push(request);
+        if (request.patience?.situation === request.service.situation) expired.push(request);
       }
       for (let service = limit.services.takeDue(now); service !== undefined; service = limit.services.takeDue(now)) {
         for (const request of service.queue.values()) {
-          if (request.situation !== service.situation) expired.push(request);
+          if (request.patience?.situation !== service.situation) expired.push(request);
         }
       }
     }

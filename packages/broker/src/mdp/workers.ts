@@ -2,6 +2,7 @@
 import type { MdpFraming } from '@proj/frames/mdp';
 import type { Peer } from '@proj/transport';
 import { Member } from '../parts/roster.js';
+import type { Parts } from './partials.js';
 import type { Request } from './requests.js';
 import type { Service } from './services.js';
 
@@ -10,6 +11,8 @@ export class Worker extends Member<Request> {
   readonly service: Service;
   /** How it speaks, from its READY. */
   readonly framing: MdpFraming;
+  /** What it has answered of its job so far. */
+  parts: Parts | undefined;
 
   constructor(peer: Peer, service: Service, framing: MdpFraming, now: number) {
     super(peer, now);

@@ -2,7 +2,7 @@
 import { nfpNameOf } from '@proj/frames/nfp';
 import type { NfpCommandForm } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
-import { Link, LinkedList } from '../parts/linked-list.js';
+import { Line, Place } from '../parts/line.js';
 
 /** How long a client that says nothing is remembered. */
 const IDLE_MAX_MS = 3_600_000;
@@ -20,7 +20,7 @@ export class Client {
   /** POSTs. */
   jobs = 0;
   /** @internal Place among all clients, the one seen longest ago first. */
-  readonly recent = new Link<Client>(this);
+  readonly recent = new Place<Client>(this);
 
   constructor(peer: Peer, now: number) {
     this.peer = peer;
@@ -33,7 +33,7 @@ export class Client {
 /** The clients seen last, by routing id. Every operation but `values` is O(1), forgetting included. */
 export class Clients {
   readonly #byKey = new Map<string, Client>();
-  readonly #recent = new LinkedList<Client>();
+  readonly #recent = new Line<Client>();
   readonly #max: number;
 
   constructor(options: { readonly clientsMax: number }) {
@@ -51,7 +51,7 @@ export class Clients {
     client.lastSeen = now;
     client.received++;
     this.#recent.remove(client.recent);
-    this.#recent.pushBack(client.recent);
+    this.#recent.push(client.recent);
     const oldest = this.#recent.first as Client;
     if (this.size > this.#max || now - oldest.lastSeen > IDLE_MAX_MS) this.#forget(oldest);
     return client;

@@ -301,7 +301,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       const worker = new Worker(peer, service, form, terms.get(peer.key) ?? this.#terms, this.#out.now);
       terms.delete(peer.key);
       workers.add(worker);
-      service.workers.pushBack(worker.turn);
+      service.workers.push(worker.turn);
       this.#out.counters.workersReady++;
       this.#out.effects.push({ kind: 'worker-ready', peer, service: name });
       this.#calls.serve(service);

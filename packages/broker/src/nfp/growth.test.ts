@@ -4,7 +4,7 @@ import { encodeNfp } from '@proj/frames/nfp';
 import type { TimerEvent } from '@proj/transport';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { peerNamed } from '../../test/keyed.js';
-import { LinkedList } from '../parts/linked-list.js';
+import { Line } from '../parts/line.js';
 import { Clients } from './clients.js';
 import type { NfpBrokerEffect, NfpBrokerEvent } from './effects.js';
 import { NfpBrokerEngine } from './engine.js';
@@ -25,7 +25,7 @@ class Crowd {
   visited = 0;
 
   constructor(workers: number, services: number) {
-    for (const one of [LinkedList, Workers, Services, Jobs, Clients]) this.#count(one.prototype);
+    for (const one of [Line, Workers, Services, Jobs, Clients]) this.#count(one.prototype);
     for (let n = 0; n < workers; n++)
       this.message(`w${n}`, { kind: 'worker-ready', form: 'ascii', service: `s${n % services}` });
     this.visited = 0;

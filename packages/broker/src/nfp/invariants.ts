@@ -57,11 +57,11 @@ function assertJobs({ jobs, workers }: Books, settings: NfpBrokerSettings): void
   for (const job of jobs.values()) {
     check(jobs.find(job.uuid) === job, 'a job is found by its uuid');
     check(job.waitingAt === undefined || job.worker === undefined, 'a job waits or is with a worker');
-    check(job.recent.linked === (job.waitingAt === undefined), 'a job can be forgotten unless it waits');
+    check(job.recent.taken === (job.waitingAt === undefined), 'a job can be forgotten unless it waits');
     check(job.cost === (isKept(job) ? requestCost(job.body) + job.target.length : 0), 'a body is kept for a purpose');
     check(isKept(job) || job.target === '' || job.target === 'any', 'a target is kept for a purpose');
     check(job.worker === undefined || workers.find(job.worker.peer.key) === job.worker, 'who has a job is alive');
-    check((job.place?.linked ?? false) === isKept(job), 'a kept job is in one list');
+    check((job.place?.taken ?? false) === isKept(job), 'a kept job is in one list');
     check((job.patience !== undefined) === (job.waitingAt !== undefined), 'what waits can expire');
     cost += job.cost;
     if (job.waitingAt !== undefined) waiting++;

@@ -4,7 +4,7 @@ import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { Budget } from '../parts/budget.js';
 import { requestCost } from '../parts/cost.js';
-import { Link, LinkedList } from '../parts/linked-list.js';
+import { Line, Place } from '../parts/line.js';
 import type { Service } from './services.js';
 import type { Worker } from './workers.js';
 
@@ -33,11 +33,11 @@ export class Job {
   /** Who has it and has not said anything about it; for `any` alone. */
   worker: Worker | undefined;
   /** Place in the queue of its service or among what its worker has not answered; none once the broker has nothing to do for it. */
-  place: Link<Job> | undefined;
+  place: Place<Job> | undefined;
   /** When waiting has lasted too long; only while it waits. */
   patience: Deadline<Job> | undefined;
   /** Place among all jobs, the least recently used first; in none while it waits. */
-  readonly recent = new Link<Job>(this);
+  readonly recent = new Place<Job>(this);
 
   constructor(peer: Peer, call: NfpClientCall) {
     this.uuid = call.uuid;
@@ -52,7 +52,7 @@ export class Job {
 /** The jobs used last. Those that wait are bounded by themselves and never forgotten. */
 export class Jobs {
   readonly #byUuid = new Map<string, Job>();
-  readonly #recent = new LinkedList<Job>();
+  readonly #recent = new Line<Job>();
   readonly #bytes: Budget;
   readonly #patience: DeadlineList<Job>;
   readonly #max: number;
@@ -107,7 +107,7 @@ export class Jobs {
   /** Somebody asks for it. */
   touch(job: Job, asker: Peer): void {
     job.asker = asker;
-    if (this.#recent.remove(job.recent)) this.#recent.pushBack(job.recent);
+    if (this.#recent.remove(job.recent)) this.#recent.push(job.recent);
   }
 
   /** Keeps the body if the budget allows, and tells whether it does. */
@@ -130,7 +130,7 @@ export class Jobs {
   wait(job: Job, service: Service, now: number): boolean {
     if (this.#waiting >= this.#queueMax) return false;
     job.waitingAt = service;
-    service.queue.pushBack((job.place = new Link(job)));
+    service.queue.push((job.place = new Place(job)));
     this.#recent.remove(job.recent);
     this.#patience.renew((job.patience = new Deadline(job)), now);
     this.#waiting++;
@@ -146,7 +146,7 @@ export class Jobs {
   /** The worker has the job, and the broker answers for it until the worker has said something. */
   assign(job: Job, worker: Worker): void {
     job.worker = worker;
-    worker.unanswered.pushBack((job.place = new Link(job)));
+    worker.unanswered.push((job.place = new Place(job)));
   }
 
   /** The broker answers no longer for the job: its worker does, or is no more, or nobody wants it. */
@@ -189,7 +189,7 @@ export class Jobs {
   }
 
   #remember(job: Job): void {
-    this.#recent.pushBack(job.recent);
+    this.#recent.push(job.recent);
     if (this.#recent.size > this.#max) this.forget(this.#recent.first as Job);
   }
 }

@@ -1,5 +1,5 @@
 /** NFP broker: services by name (rules 9, 10, 12). Books only, no protocol decisions. */
-import { LinkedList } from '../parts/linked-list.js';
+import { Line } from '../parts/line.js';
 import type { Job } from './jobs.js';
 import type { Worker } from './workers.js';
 
@@ -7,9 +7,9 @@ import type { Worker } from './workers.js';
 export class Service {
   readonly name: string;
   /** Least recently used first. */
-  readonly workers = new LinkedList<Worker>();
+  readonly workers = new Line<Worker>();
   /** POSTs that wait for a first worker, in order of arrival. */
-  readonly queue = new LinkedList<Job>();
+  readonly queue = new Line<Job>();
 
   constructor(name: string) {
     this.name = name;

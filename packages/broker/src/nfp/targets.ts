@@ -27,7 +27,7 @@ export function markUsed(worker: Worker, count: number): void {
   worker.used = count;
   const { workers } = worker.service;
   workers.remove(worker.turn);
-  workers.pushBack(worker.turn);
+  workers.push(worker.turn);
 }
 
 function leastUsed(

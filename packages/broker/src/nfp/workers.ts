@@ -9,7 +9,7 @@ import { isNfpName, nfpNameOf, nfpRoutingId } from '@proj/frames/nfp';
 import type { NfpCommandForm } from '@proj/frames/nfp';
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
-import { Link, LinkedList } from '../parts/linked-list.js';
+import { Line, Place } from '../parts/line.js';
 import type { Job } from './jobs.js';
 import type { Service } from './services.js';
 
@@ -39,10 +39,10 @@ export class Worker {
   /** When a call last went to it, counted in calls. */
   used = 0;
   /** Place among the workers of its service, the least recently used first. */
-  readonly turn = new Link<Worker>(this);
+  readonly turn = new Place<Worker>(this);
   readonly attention = new HeapDeadline<Worker>(this);
   /** POSTs for `any` that it has not said anything about yet. */
-  readonly unanswered = new LinkedList<Job>();
+  readonly unanswered = new Line<Job>();
 
   constructor(peer: Peer, service: Service, form: NfpCommandForm, terms: Terms, now: number) {
     this.peer = peer;

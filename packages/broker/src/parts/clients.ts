@@ -1,6 +1,6 @@
 /** Who is owed replies. No protocol. */
 import type { Peer } from '@proj/transport';
-import { Link, LinkedList } from './linked-list.js';
+import { Line, Place } from './line.js';
 
 /** More than ask one thing at a time in turn; each occupies some 300 bytes. */
 const SPARE_MAX = 1024;
@@ -11,7 +11,7 @@ export class Client {
   /** True when its connection ended: running requests finish, their replies are dropped. */
   gone = false;
   /** @internal Place among those without any. */
-  readonly spare = new Link<this>(this);
+  readonly spare = new Place<this>(this);
 
   constructor(peer: Peer) {
     this.peer = peer;
@@ -25,7 +25,7 @@ export class Client {
 export class Clients<Known extends Client> {
   readonly #make: new (peer: Peer) => Known;
   readonly #clients = new Map<string, Known>();
-  readonly #spare = new LinkedList<Known>();
+  readonly #spare = new Line<Known>();
 
   constructor(make: new (peer: Peer) => Known) {
     this.#make = make;
@@ -38,7 +38,7 @@ export class Clients<Known extends Client> {
 
   find(key: string): Known | undefined {
     const client = this.#clients.get(key);
-    return client?.spare.linked === true ? undefined : client;
+    return client?.spare.taken === true ? undefined : client;
   }
 
   /** Remembers a peer that is not yet known. */
@@ -58,7 +58,7 @@ export class Clients<Known extends Client> {
   /** Forgets a client that has no open request left. */
   rest(client: Known): void {
     if (client.gone) return;
-    this.#spare.pushBack(client.spare);
+    this.#spare.push(client.spare);
     if (this.#spare.size <= SPARE_MAX) return;
     const longest = this.#spare.shift();
     if (longest !== undefined) this.#clients.delete(longest.peer.key);
@@ -71,6 +71,6 @@ export class Clients<Known extends Client> {
   }
 
   *values(): IterableIterator<Known> {
-    for (const client of this.#clients.values()) if (!client.spare.linked) yield client;
+    for (const client of this.#clients.values()) if (!client.spare.taken) yield client;
   }
 }

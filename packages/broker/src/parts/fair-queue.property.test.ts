@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { it } from 'vitest';
 import { FairQueue, type Lane } from './fair-queue.js';
-import { Link, LinkedList } from './linked-list.js';
+import { Line, Place } from './line.js';
 
 interface Entry {
   readonly client: string;
@@ -55,12 +55,12 @@ it('behaves as a queue per client, served in turn, behind a front', () => {
     fc.property(fc.array(action, { maxLength: 120 }), fc.integer({ min: 1, max: 12 }), (actions, max) => {
       const queue = new FairQueue<Entry>(max);
       const model = new Model();
-      const owned = new Map(CLIENTS.map((client) => [client, new LinkedList<Lane<Entry>>()]));
-      const places: Link<Entry>[] = [];
-      let last: Link<Entry> | undefined;
+      const owned = new Map(CLIENTS.map((client) => [client, new Line<Lane<Entry>>()]));
+      const places: Place<Entry>[] = [];
+      let last: Place<Entry> | undefined;
       for (const step of actions) {
         if (step.kind === 'push') {
-          const place = new Link<Entry>({ client: step.client, number: places.length });
+          const place = new Place<Entry>({ client: step.client, number: places.length });
           places.push(place);
           const room = model.size < max;
           if (queue.push(place, step.client, owned.get(step.client)) !== room) throw new Error('bound not kept');

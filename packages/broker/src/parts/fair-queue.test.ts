@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { FairQueue, type Lane } from './fair-queue.js';
-import { Link, LinkedList } from './linked-list.js';
+import { Line, Place } from './line.js';
 
 /** A queue of the given entries, written `client:value`; returns the places by value as well. */
-function queueOf(max: number, ...entries: string[]): { queue: FairQueue<string>; places: Map<string, Link<string>> } {
+function queueOf(max: number, ...entries: string[]): { queue: FairQueue<string>; places: Map<string, Place<string>> } {
   const queue = new FairQueue<string>(max);
-  const places = new Map<string, Link<string>>();
+  const places = new Map<string, Place<string>>();
   for (const entry of entries) {
     const [client = '', value = ''] = entry.split(':');
-    const place = new Link(value);
+    const place = new Place(value);
     places.set(value, place);
     queue.push(place, client);
   }
@@ -33,20 +33,20 @@ describe('FairQueue', () => {
   it('puts a client that comes back behind those that wait', () => {
     const { queue } = queueOf(9, 'x:1', 'y:a', 'z:A');
     expect(queue.shift()).toBe('1');
-    queue.push(new Link('2'), 'x');
+    queue.push(new Place('2'), 'x');
     expect(drain(queue)).toBe('aA2');
   });
 
   it('serves the front before all others, in the order it was filled', () => {
     const { queue } = queueOf(9, 'x:1', 'y:a');
-    queue.pushFront(new Link('R'));
-    queue.pushFront(new Link('S'));
+    queue.pushFront(new Place('R'));
+    queue.pushFront(new Place('S'));
     expect(drain(queue)).toBe('RS1a');
   });
 
   it('does not count a turn for what is served from the front', () => {
     const { queue } = queueOf(9, 'x:1', 'x:2', 'y:a');
-    queue.pushFront(new Link('R'));
+    queue.pushFront(new Place('R'));
     queue.shift();
     expect(queue.shift()).toBe('1');
   });
@@ -54,13 +54,13 @@ describe('FairQueue', () => {
   it('refuses what exceeds its bound', () => {
     const { queue } = queueOf(2, 'x:1', 'y:a');
     expect(queue.full).toBe(true);
-    expect(queue.push(new Link('2'), 'x')).toBe(false);
+    expect(queue.push(new Place('2'), 'x')).toBe(false);
     expect(drain(queue)).toBe('1a');
   });
 
   it('never refuses the front', () => {
     const { queue } = queueOf(1, 'x:1');
-    queue.pushFront(new Link('R'));
+    queue.pushFront(new Place('R'));
     expect(queue.size).toBe(2);
     queue.shift();
     expect(queue.full).toBe(true);
@@ -75,7 +75,7 @@ describe('FairQueue', () => {
 
   it('removes from the front', () => {
     const { queue } = queueOf(9, 'x:1');
-    const place = new Link('R');
+    const place = new Place('R');
     queue.pushFront(place);
     expect(queue.remove(place)).toBe(true);
     expect(drain(queue)).toBe('1');
@@ -97,12 +97,12 @@ describe('FairQueue', () => {
   });
 
   it('tells a client all that it has waiting, over several queues and at their fronts', () => {
-    const owned = new LinkedList<Lane<string>>();
+    const owned = new Line<Lane<string>>();
     const { queue } = queueOf(9, 'y:a');
     const other = new FairQueue<string>(9);
-    for (const value of ['1', '2']) queue.push(new Link(value), 'x', owned);
-    other.push(new Link('3'), 'x', owned);
-    other.pushFront(new Link('R'), owned);
+    for (const value of ['1', '2']) queue.push(new Place(value), 'x', owned);
+    other.push(new Place('3'), 'x', owned);
+    other.pushFront(new Place('R'), owned);
     const found = (): string => Array.from(owned.values(), (lane) => [...lane.values()].join('')).join(' ');
     expect(found()).toBe('12 3 R');
     drain(other);
@@ -122,7 +122,7 @@ describe('FairQueue', () => {
     const { queue, places } = queueOf(9, 'x:1');
     queue.shift();
     queue.pushFront(places.get('1')!);
-    expect(places.get('1')!.linked).toBe(true);
+    expect(places.get('1')!.taken).toBe(true);
     queue.shift();
     queue.push(places.get('1')!, 'x');
     expect(drain(queue)).toBe('1');
@@ -130,7 +130,7 @@ describe('FairQueue', () => {
 
   it('lists the front, then client by client', () => {
     const { queue } = queueOf(9, 'x:1', 'y:a', 'x:2');
-    queue.pushFront(new Link('R'));
+    queue.pushFront(new Place('R'));
     expect([...queue.values()].join('')).toBe('R12a');
   });
 

@@ -2,16 +2,16 @@
  * The queue of waiting requests: first in, first out for each client, client after client in turn when several wait, with
  * a front for what has waited before. No protocol.
  */
-import { Link, LinkedList } from './linked-list.js';
+import { Line, Place } from './line.js';
 
 /** What one client has waiting in a queue, or one value at the front. Exists only while it is not empty. */
-export class Lane<Value> extends LinkedList<Value> {
+export class Lane<Value> extends Line<Value> {
   /** `undefined` at the front. */
   readonly client: string | undefined;
   /** @internal Place among the lanes of the queue. */
-  readonly turn = new Link<Lane<Value>>(this);
+  readonly turn = new Place<Lane<Value>>(this);
   /** @internal Place among the lanes of its client, in whatever queues they are. */
-  readonly owned = new Link<Lane<Value>>(this);
+  readonly owned = new Place<Lane<Value>>(this);
 
   constructor(client?: string) {
     super();
@@ -28,9 +28,9 @@ export class Lane<Value> extends LinkedList<Value> {
  */
 export class FairQueue<Value> {
   readonly max: number;
-  readonly #front = new LinkedList<Lane<Value>>();
+  readonly #front = new Line<Lane<Value>>();
   readonly #lanes = new Map<string, Lane<Value>>();
-  readonly #turns = new LinkedList<Lane<Value>>();
+  readonly #turns = new Line<Lane<Value>>();
   #size = 0;
 
   constructor(max: number) {
@@ -53,26 +53,26 @@ export class FairQueue<Value> {
   }
 
   /** Puts the value behind everything else of that client, or returns false when the queue is full. */
-  push(link: Link<Value>, client: string, owned?: LinkedList<Lane<Value>>): boolean {
+  push(place: Place<Value>, client: string, owned?: Line<Lane<Value>>): boolean {
     if (this.full) return false;
     let lane = this.#lanes.get(client);
     if (lane === undefined) {
       lane = new Lane<Value>(client);
       this.#lanes.set(client, lane);
-      this.#turns.pushBack(lane.turn);
-      owned?.pushBack(lane.owned);
+      this.#turns.push(lane.turn);
+      owned?.push(lane.owned);
     }
-    lane.pushBack(link);
+    lane.push(place);
     this.#size++;
     return true;
   }
 
   /** Puts the value before everything but earlier calls of this method. Never refused. */
-  pushFront(link: Link<Value>, owned?: LinkedList<Lane<Value>>): void {
+  pushFront(place: Place<Value>, owned?: Line<Lane<Value>>): void {
     const lane = new Lane<Value>();
-    this.#front.pushBack(lane.turn);
-    owned?.pushBack(lane.owned);
-    lane.pushBack(link);
+    this.#front.push(lane.turn);
+    owned?.push(lane.owned);
+    lane.push(place);
     this.#size++;
   }
 
@@ -83,16 +83,16 @@ export class FairQueue<Value> {
     const value = lane.shift();
     this.#size--;
     if (lane.size === 0) this.#close(lane);
-    else if (this.#turns.size > 1 && this.#turns.remove(lane.turn)) this.#turns.pushBack(lane.turn);
+    else if (this.#turns.size > 1 && this.#turns.remove(lane.turn)) this.#turns.push(lane.turn);
     return value;
   }
 
   /** Takes a value out of the middle and tells whether it was here. */
-  remove(link: Link<Value>): boolean {
-    const lane = link.list instanceof Lane ? (link.list as Lane<Value>) : undefined;
-    const turns = lane?.turn.list;
+  remove(place: Place<Value>): boolean {
+    const lane = place.line instanceof Lane ? (place.line as Lane<Value>) : undefined;
+    const turns = lane?.turn.line;
     if (lane === undefined || (turns !== this.#turns && turns !== this.#front)) return false;
-    lane.remove(link);
+    lane.remove(place);
     this.#size--;
     if (lane.size === 0) this.#close(lane);
     return true;
@@ -105,8 +105,8 @@ export class FairQueue<Value> {
   }
 
   #close(lane: Lane<Value>): void {
-    lane.turn.list?.remove(lane.turn);
-    lane.owned.list?.remove(lane.owned);
+    lane.turn.line?.remove(lane.turn);
+    lane.owned.line?.remove(lane.owned);
     if (lane.client !== undefined) this.#lanes.delete(lane.client);
   }
 }

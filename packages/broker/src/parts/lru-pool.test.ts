@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Link } from './linked-list.js';
+import { Place } from './line.js';
 import { LruPool } from './lru-pool.js';
 
 describe('LruPool', () => {
-  const [a, b, c] = [new Link('a'), new Link('b'), new Link('c')];
+  const [a, b, c] = [new Place('a'), new Place('b'), new Place('c')];
 
   it('gives who has been idle longest', () => {
     const pool = new LruPool<string>();

@@ -1,12 +1,12 @@
 /** The pool of idle workers: whoever has been idle longest is taken next. No protocol. */
-import { type Link, LinkedList } from './linked-list.js';
+import { Line, type Place } from './line.js';
 
 /**
  * Idle values in the order in which they became idle. Taking the head spreads work evenly and gives each worker the
  * longest possible rest, which the zguide calls least recently used. All operations are O(1).
  */
 export class LruPool<Value> {
-  readonly #idle = new LinkedList<Value>();
+  readonly #idle = new Line<Value>();
 
   /** Number of idle values. */
   get size(): number {
@@ -14,8 +14,8 @@ export class LruPool<Value> {
   }
 
   /** Adds a value as the most recently used one. It must not be in a pool already. */
-  release(link: Link<Value>): void {
-    this.#idle.pushBack(link);
+  release(place: Place<Value>): void {
+    this.#idle.push(place);
   }
 
   /** Takes the least recently used value; `undefined` when none is idle. */
@@ -24,8 +24,8 @@ export class LruPool<Value> {
   }
 
   /** Takes out a value that is no longer available; does nothing when it is not in this pool. */
-  remove(link: Link<Value>): void {
-    this.#idle.remove(link);
+  remove(place: Place<Value>): void {
+    this.#idle.remove(place);
   }
 
   /** Idle values, least recently used first. */

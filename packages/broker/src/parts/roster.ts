@@ -1,10 +1,10 @@
 /** Registered workers: when each is due a heartbeat, and when its silence has lasted too long. No protocol. */
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
-import { Link } from './linked-list.js';
+import { Place } from './line.js';
 
 /** A registered worker. Idle without a request, busy with one. It is its own place in the pool of idle workers: what stands next is as near. */
-export class Member<Request> extends Link<unknown> {
+export class Member<Request> extends Place<unknown> {
   readonly peer: Peer;
   request: Request | undefined;
   /** When its last message came. A number from the start: a field that was `undefined` first gets a new object with each number. */
@@ -21,8 +21,8 @@ export class Member<Request> extends Link<unknown> {
   }
 
   /** Place in the pool of idle workers. */
-  get idle(): Link<this> {
-    return this as Link<unknown> as Link<this>;
+  get idle(): Place<this> {
+    return this as Place<unknown> as Place<this>;
   }
 }
 

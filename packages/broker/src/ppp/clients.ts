@@ -2,19 +2,19 @@
 import { Deadline } from '@proj/heartbeat';
 import type { PppClientRequest } from '@proj/frames/ppp';
 import { Client } from '../parts/clients.js';
-import { Link, LinkedList } from '../parts/linked-list.js';
+import { Line, Place } from '../parts/line.js';
 import { Request } from './requests.js';
 
 /** A client at the frontend. */
 export class Asker extends Client {
-  readonly requests = new LinkedList<ClientRequest>();
+  readonly requests = new Line<ClientRequest>();
 }
 
 /** A request that is owed to a client. */
 export class ClientRequest extends Request {
   readonly client: Asker;
   /** Place among the client's open requests. */
-  readonly owed = new Link<ClientRequest>(this);
+  readonly owed = new Place<ClientRequest>(this);
   /** When waiting has lasted too long. */
   readonly patience = new Deadline<ClientRequest>(this);
 

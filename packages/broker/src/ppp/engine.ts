@@ -100,7 +100,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   #onRequest(peer: Peer, command: PppClientRequest): void {
     const client = this.#clients.find(peer.key) ?? this.#clients.add(peer);
     const request = new ClientRequest(client, command);
-    client.requests.pushBack(request.owed);
+    client.requests.push(request.owed);
     if (this.#backend.jobs.accept(request)) return;
     this.#settle(request);
     this.#out.refuseRequest('queue-full', peer);

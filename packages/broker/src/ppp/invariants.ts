@@ -44,7 +44,7 @@ export function assertQueue(
   let orphans = 0;
   for (const request of [...running, ...waiting]) {
     const { client } = request;
-    check(request.owed.linked, 'an open request is owed to a client');
+    check(request.owed.taken, 'an open request is owed to a client');
     check(client.gone === (request.abandoned !== undefined), 'requests of clients that are gone are abandoned');
     if (client.gone) orphans++;
     else check(clients.find(client.peer.key) === client, 'the client of an open request is known');
@@ -107,7 +107,7 @@ function assertWaiting<Asked extends Request>({ queue, idle }: Books<Asked>): Se
   check(waiting.size === queue.size, 'the queue counts its requests');
   check(queue.size === 0 || idle.size === 0, 'nobody waits while a worker is idle');
   for (const request of waiting) {
-    check(request.place.linked, 'a waiting request knows that it waits');
+    check(request.place.taken, 'a waiting request knows that it waits');
     check(request.abandoned === undefined, 'nothing waits that nobody waits for');
   }
   return waiting;

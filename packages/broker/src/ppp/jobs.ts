@@ -80,7 +80,7 @@ export class Jobs<Asked extends Request> {
 
   /** Nobody waits for the reply any more. What waits is given up; what runs finishes, unheard. */
   abandon(request: Asked, reason: PppRequestLoss): void {
-    if (request.place.linked) this.giveUp(request, reason);
+    if (request.place.taken) this.giveUp(request, reason);
     else request.abandoned ??= reason;
   }
 

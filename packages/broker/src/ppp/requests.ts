@@ -1,7 +1,7 @@
 /** Paranoid Pirate: a request that is open. Books only, no protocol decisions. */
 import type { PppAddresses, PppContent, PppReply } from '@proj/frames/ppp';
 import { frameCost, requestCost } from '../parts/cost.js';
-import { Link } from '../parts/linked-list.js';
+import { Place } from '../parts/line.js';
 import type { PppRequestLoss } from './effects.js';
 
 /** An accepted request until it is answered or given up: waiting in the queue, or running at one worker. */
@@ -16,7 +16,7 @@ export class Request {
   /** Why nobody waits for its reply any more, while it still runs. */
   abandoned: PppRequestLoss | undefined;
   /** Place in the queue. */
-  readonly place = new Link<this>(this);
+  readonly place = new Place<this>(this);
 
   constructor(addresses: PppAddresses, content: PppContent) {
     this.addresses = addresses;

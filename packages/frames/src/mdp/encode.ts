@@ -48,40 +48,55 @@ export function encodeMdp(command: MdpCommand): Uint8Array[] {
   }
 }
 
-/** `opening service body` */
-function named(command: MdpClientRequest | MdpClientReply, code: number): Uint8Array[] {
-  const frames = clientOpening(command, code);
-  frames.push(writeServiceName(command.service));
-  return withBody(frames, command.body);
+/**
+ * `opening service body`. Here and below an array is made with the first body frame in it: pushed onto what is there, it would need
+ * an array of four times the size.
+ */
+function named(
+  { version, leadingEmpty, service, body }: MdpClientRequest | MdpClientReply,
+  code: number,
+): Uint8Array[] {
+  const header = HEADER_FRAME.client[version];
+  const command = COMMAND_FRAME[code] as Uint8Array;
+  const name = writeServiceName(service);
+  const first = firstOf(body);
+  // The client half of 0.1 has no command frame.
+  if (version === '0.1') return withRest([EMPTY_FRAME, header, name, first], body);
+  if (leadingEmpty === true) return withRest([EMPTY_FRAME, header, command, name, first], body);
+  return withRest([header, command, name, first], body);
 }
 
 /** `opening address empty body` */
-function addressed(command: MdpWorkerRequest | MdpWorkerReply, code: number): Uint8Array[] {
-  if (command.client.length === 0) throw new RangeError(`${command.kind}: the client address is empty`);
-  const frames = workerOpening(command, code);
-  frames.push(command.client, EMPTY_FRAME);
-  return withBody(frames, command.body);
-}
-
-/** `header command` in 0.2, `empty header` in 0.1, whose client half has no command frame. */
-function clientOpening(framing: MdpFraming, code: number): Uint8Array[] {
-  const header = HEADER_FRAME.client[framing.version];
-  if (framing.version === '0.1') return [EMPTY_FRAME, header];
+function addressed(message: MdpWorkerRequest | MdpWorkerReply, code: number): Uint8Array[] {
+  const { version, client, body } = message;
+  if (client.length === 0) throw new RangeError(`${message.kind}: the client address is empty`);
+  const header = HEADER_FRAME.worker[version];
   const command = COMMAND_FRAME[code] as Uint8Array;
-  return framing.leadingEmpty === true ? [EMPTY_FRAME, header, command] : [header, command];
+  const first = firstOf(body);
+  if (isBehindEmpty(message)) return withRest([EMPTY_FRAME, header, command, client, EMPTY_FRAME, first], body);
+  return withRest([header, command, client, EMPTY_FRAME, first], body);
 }
 
 /** `header command` in 0.2, `empty header command` in 0.1. */
 function workerOpening(framing: MdpFraming, code: number): Uint8Array[] {
   const header = HEADER_FRAME.worker[framing.version];
   const command = COMMAND_FRAME[code] as Uint8Array;
-  const behindEmpty = framing.version === '0.1' || framing.leadingEmpty === true;
-  return behindEmpty ? [EMPTY_FRAME, header, command] : [header, command];
+  return isBehindEmpty(framing) ? [EMPTY_FRAME, header, command] : [header, command];
 }
 
-function withBody(frames: Uint8Array[], body: MdpBody): Uint8Array[] {
-  if (body.length === 0) throw new RangeError('a message needs at least one body frame, an empty one if nothing else');
-  for (const frame of body) frames.push(frame);
+function isBehindEmpty({ version, leadingEmpty }: MdpFraming): boolean {
+  return version === '0.1' || leadingEmpty === true;
+}
+
+function firstOf(body: MdpBody): Uint8Array {
+  const [first] = body;
+  if (first === undefined)
+    throw new RangeError('a message needs at least one body frame, an empty one if nothing else');
+  return first;
+}
+
+function withRest(frames: Uint8Array[], body: MdpBody): Uint8Array[] {
+  for (let index = 1; index < body.length; index++) frames.push(body[index] as Uint8Array);
   return frames;
 }
 
