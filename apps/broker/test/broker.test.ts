@@ -179,6 +179,18 @@ describe('proj-broker', () => {
     await console.close();
   });
 
+  it('says with --emqp-xpub what somebody listens to', async () => {
+    const { broker, endpoints } = await programs.startBroker('--only', 'emqp', '--emqp-xpub');
+    const transport = zmqTransport();
+    await transport.load();
+    const subscriber = transport.subscriber();
+    subscriber.subscribe(Buffer.from('news.'));
+    subscriber.connect(endpoints.emqpSubscribe);
+    expect(await broker.record('subscribed')).toMatchObject({ level: 'info', protocol: 'emqp', prefix: 'news.' });
+    await subscriber.close();
+    expect(await broker.record('unsubscribed')).toMatchObject({ prefix: 'news.' });
+  });
+
   describe('Majordomo and NORFAB', () => {
     const SHUTDOWN = ['', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'u1', '{"task":"shutdown"}'];
 

@@ -1,11 +1,12 @@
 /** EventMQ in proj-broker: what emq-router is in EventMQ. */
-import { bindEndpoint, bytes, oneOf, onOff, wholeNumber } from '@proj/appkit';
+import { bindEndpoint, bytes, milliseconds, oneOf, onOff, wholeNumber } from '@proj/appkit';
 import { EmqpBroker, EmqpPubSub } from '@proj/broker';
 import type { EmqpBrokerOptions } from '@proj/broker';
 import * as z from 'zod';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents } from './log-events.js';
 
+const DAY_MS = 86_400_000;
 const REQUESTS_MAX = 10_000_000;
 
 /** Those of `EmqpBroker`, from which a setting of `heartbeat-ms` or `liveness` alone departs. */
@@ -24,6 +25,14 @@ const options = z.strictObject({
     .default('tcp://127.0.0.1:47298')
     .describe('ROUTER of the pub-sub device for publishers of EventMQ'),
   emqpSubscribe: bindEndpoint().default('tcp://127.0.0.1:47299').describe('its PUB for subscribers'),
+  emqpXpub: onOff()
+    .default(false)
+    .describe(
+      'log and count what subscribers listen to: the device has an XPUB for them, which looks the same to them',
+    ),
+  emqpSubscriberQueueMax: wholeNumber({ min: 1, max: REQUESTS_MAX })
+    .default(1000)
+    .describe('messages of the device that may wait for one subscriber; it misses what comes beyond'),
   emqpUnknownQueue: oneOf(['default', 'wait'])
     .default('default')
     .describe('requests for a queue that nobody serves: into queue default at once, or after --request-ttl-ms'),
@@ -39,6 +48,9 @@ const options = z.strictObject({
   emqpGuaranteeAttempts: wholeNumber({ min: 1, max: 100 })
     .default(10)
     .describe('workers that may be lost over one guaranteed job before it is given up'),
+  emqpResultRouteTtlMs: milliseconds({ min: 1, max: DAY_MS })
+    .default(3_600_000)
+    .describe('how long a job may take for its result to find its way to the client'),
   emqpByes: oneOf(['both', 'kbai', 'kbye'])
     .default('both')
     .describe('farewell: the word of the text, that of the product, or both'),
@@ -57,6 +69,8 @@ export const emqp: Protocol<typeof options> = {
     const pubSub = new EmqpPubSub({
       publish: emqpPublish,
       subscribe: emqpSubscribe,
+      xpub: settings.emqpXpub,
+      subscriberQueueMax: settings.emqpSubscriberQueueMax,
       maxMessageBytes,
       access,
       transport,
@@ -64,6 +78,10 @@ export const emqp: Protocol<typeof options> = {
     const broker = new EmqpBroker({ ...brokerOptions(settings), pubSub, access, transport });
     pubSub.on('broken', onBroken);
     logEvents(pubSub, [], log);
+    for (const event of ['subscribed', 'unsubscribed'] as const)
+      pubSub.on(event, ({ prefix }) => {
+        log.info({ prefix: Buffer.from(prefix).toString() }, event);
+      });
     broker.on('broken', onBroken);
     broker.on('drained', onEnded);
     logEvents(broker, ['peer-joined', 'peer-left'], log);
@@ -112,6 +130,7 @@ function brokerOptions(settings: Settings): EmqpBrokerOptions {
     defaultQueueMax: settings.emqpDefaultQueueMax,
     queueMaxBytes: settings.emqpQueueMaxBytes,
     guaranteeAttempts: settings.emqpGuaranteeAttempts,
+    resultRouteTtlMs: settings.emqpResultRouteTtlMs,
     byes: settings.emqpByes,
     allowClientDisconnect: settings.emqpAllowClientDisconnect,
     maxMessageBytes: settings.emqpMaxMessageBytes,

@@ -21,6 +21,9 @@ const INVENTORY_MS = 2000;
 const options = z.strictObject({
   nfp: bindEndpoint().optional().describe('ROUTER for clients and workers of NORFAB (default: that of --mdp, shared)'),
   nfpEvents: bindEndpoint().optional().describe('PUB of what workers report on their jobs, by service/uuid'),
+  nfpSubscriberQueueMax: wholeNumber({ min: 1, max: 10_000_000 })
+    .default(1000)
+    .describe('events that may wait for one subscriber; it misses what comes beyond'),
   nfpDialect: oneOf(['current', 'legacy'])
     .default('current')
     .describe('header of what is sent: current for NORFAB 0.15.0 and later, legacy for clients up to 0.14.0'),
@@ -142,6 +145,7 @@ function brokerOptions(settings: Settings): NfpBrokerOptions {
     ...(heartbeatMs === undefined ? {} : { keepaliveIntervalMs: within(heartbeatMs, INTERVAL_MS) }),
     ...(liveness === undefined ? {} : { keepaliveMultiplier: within(liveness, MULTIPLIER) }),
     requestTtlMs: settings.requestTtlMs,
+    subscriberQueueMax: settings.nfpSubscriberQueueMax,
     dialect: settings.nfpDialect,
     queueForService: settings.nfpQueueForService,
     redispatchAny: settings.nfpRedispatchAny,
