@@ -30,7 +30,7 @@ export class Place<Value> {
 
 /**
  * Values in the order in which they came. Every operation but `values` is O(1), making room now and then included. An array and not a
- * chain: who comes to his turn among a million is far away in memory, and the next one, whom a chain would have to touch, is as far.
+ * chain: what comes to its turn among a million is far away in memory, and its neighbour, which a chain would have to touch, is as far.
  */
 export class Line<Value> {
   /** From the head to the tail; what has left from between is an empty slot. */
@@ -101,7 +101,7 @@ export class Line<Value> {
     this.#size--;
   }
 
-  /** To the next one who is still here. */
+  /** To the next one that is still here. */
   #advance(): void {
     if (this.#size === 0) {
       this.#head = this.#tail;
@@ -112,7 +112,7 @@ export class Line<Value> {
     while (this.#at(this.#head) === undefined);
   }
 
-  /** At least twice as many slots as values: each of them pays for one move. Nobody is touched who keeps his position. */
+  /** At least twice as many slots as values: each of them pays for one move. No place is touched that keeps its position. */
   #makeRoom(): void {
     let room = ROOM_MIN;
     while (room < this.#size * 2) room *= 2;
