@@ -60,8 +60,12 @@ describe('PPP: a Python queue and our worker', () => {
     const held = new Held();
     const worker = await theater.worker({ endpoints: [backend], handler: held.handler });
     const client = theater.client({ endpoints: [frontend] });
-    const replies = [client.request('a'), client.request('b'), client.request('c')];
-    await queue.line('job', { held: 3 });
+    const replies: Promise<Buffer[]>[] = [];
+    // One after the other: each has a socket of its own, and sockets may overtake each other.
+    for (const [n, body] of ['a', 'b', 'c'].entries()) {
+      replies.push(client.request(body));
+      await queue.line('job', { held: n + 1 });
+    }
     for (const [n, reply] of replies.entries()) {
       await held.begun(n + 1);
       held.release(`reply ${n}`);
