@@ -11,6 +11,7 @@ const clients = await port.bind('tcp://127.0.0.1:*');
 port.start({
   onMessage: (_from, frames) => {
     port.send(sink, frames);
+    port.release?.(frames);
   },
   onPeerGone: () => undefined,
   onUndeliverable: () => undefined,
