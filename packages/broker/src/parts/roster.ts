@@ -3,7 +3,7 @@ import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { Place } from './line.js';
 
-/** A registered worker. Idle without a request, busy with one. It is its own place in the pool of idle workers: what stands next is as near. */
+/** A registered worker. Idle without a request, busy with one. It is its own place in the pool of idle workers: one object less to fetch. */
 export class Member<Request> extends Place<unknown> {
   readonly peer: Peer;
   request: Request | undefined;
