@@ -5,4 +5,5 @@ export { ManualClock, systemClock } from './clock.js';
 export type { Clock, Timer } from './clock.js';
 export { DeadlineHeap, HeapDeadline } from './deadline-heap.js';
 export { Deadline, DeadlineList } from './deadline-list.js';
+export { DeadlineTable } from './deadline-table.js';
 export { OncePer, oncePerMinute } from './once-per.js';

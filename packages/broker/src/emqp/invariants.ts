@@ -35,10 +35,7 @@ function assertPeers({ peers, assignments }: Books): Set<Job> {
   const schedulers = new Set<Scheduler>(assignments.values());
   for (const member of peers.values()) {
     check(peers.find(member) === member, 'a peer is found by its id');
-    check(
-      Number.isFinite(member.life.at) && Number.isFinite(member.heartbeat.at),
-      'a peer can die and gets heartbeats',
-    );
+    check(peers.dues(member).every(Number.isFinite), 'a peer can die and gets heartbeats');
     if (member.role === 'scheduler') check(schedulers.delete(member), 'a scheduler gets schedules');
     else assertWorker(member, running);
   }

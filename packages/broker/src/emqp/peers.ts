@@ -126,7 +126,7 @@ export class Peers {
   }
 
   find({ port, peer }: EmqpParty): Worker | Scheduler | undefined {
-    return port === 'admin' ? undefined : this.#rosters[port].find(peer.key);
+    return port === 'admin' ? undefined : this.#rosters[port].find(peer);
   }
 
   findLeaver({ port, peer }: EmqpParty): Leaver | undefined {
@@ -146,6 +146,11 @@ export class Peers {
   /** A sign of life; see `Roster.heard`. */
   heard(member: Worker | Scheduler, now: number): number | undefined {
     return this.#rosters[member.port].heard(member, now);
+  }
+
+  /** See `Roster.dues`. */
+  dues(member: Worker | Scheduler): readonly number[] {
+    return this.#rosters[member.port].dues(member);
   }
 
   /** The books of jobs that a worker takes along; those of an earlier leave are the same. */

@@ -145,7 +145,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
       // The same identity may be a worker, too, and what it says as a client costs it nothing there.
       this.#out.dropMessage(command.reason, peer);
     } else {
-      const worker = this.#books.workers.find(peer.key);
+      const worker = this.#books.workers.find(peer);
       if (worker === undefined) this.#fromStranger(peer, command);
       else this.#fromWorker(worker, peer, command);
     }
@@ -238,7 +238,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   /** Rule 9 and the limits of the socket: dropped; a registered worker pays with its registration. */
   #onInvalid(peer: Peer, reason: MdpMessageDrop): void {
     this.#out.dropMessage(reason, peer);
-    const worker = this.#books.workers.find(peer.key);
+    const worker = this.#books.workers.find(peer);
     if (worker === undefined) return;
     this.#out.disconnect(peer, worker.framing);
     this.#lose(worker, 'invalid');
@@ -291,7 +291,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
 
   /** Rule 16. */
   #onUndeliverable({ peer, command, reason }: MdpBrokerEvent & { kind: 'undeliverable' }): void {
-    const worker = this.#books.workers.find(peer.key);
+    const worker = this.#books.workers.find(peer);
     switch (command.kind) {
       case 'worker-request':
         // It never got there, so it was no attempt: the request is not to blame for a worker that was gone already.
@@ -313,7 +313,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
 
   /** Rule 16, told by the transport before any send: both roles of the identity are over. */
   #onPeerGone(peer: Peer): void {
-    const worker = this.#books.workers.find(peer.key);
+    const worker = this.#books.workers.find(peer);
     if (worker !== undefined) this.#lose(worker, 'gone');
     this.#jobs.clientGone(peer);
   }

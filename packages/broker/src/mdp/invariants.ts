@@ -39,11 +39,10 @@ function assertWorkers(workers: Roster<Worker>, known: Set<Service>): Set<Reques
   const perService = new Map<Service, number>();
   for (const worker of workers.values()) {
     const { request, service, parts } = worker;
-    check(workers.find(worker.peer.key) === worker, 'a worker is found by its id');
+    check(workers.find(worker.peer) === worker, 'a worker is found by its id');
     check(known.has(service), 'the service of a worker exists');
     check(idle.has(worker) === (request === undefined), 'a worker is idle or has a job');
-    check(Number.isFinite(worker.life.at), 'a worker can expire');
-    check(Number.isFinite(worker.heartbeat.at), 'a worker gets heartbeats');
+    check(workers.dues(worker).every(Number.isFinite), 'a worker can expire and gets heartbeats');
     check(parts === undefined || request !== undefined, 'nothing is kept of a job that is over');
     check(parts === undefined || parts.tooLarge || parts.bytes === totalBytes(parts.frames), 'parts are counted');
     if (request !== undefined) {
@@ -131,7 +130,7 @@ function waitingOf(client: Asker, waiting: Set<Request>): number {
 /** Nothing has a deadline that is not there, and the engine's deadline is the earliest of all, but for our own lateness. */
 function assertDeadlines({ workers, ttl }: Books, waiting: Set<Request>, known: Set<Service>, claims: Claims): void {
   let earliest = claims.drainUntil;
-  for (const worker of workers.values()) earliest = Math.min(earliest, worker.heartbeat.at, worker.life.at);
+  for (const worker of workers.values()) earliest = Math.min(earliest, ...workers.dues(worker));
   for (const deadline of ttl.values()) {
     const holder = deadline.value;
     check(holder instanceof Request ? waiting.has(holder) : known.has(holder), 'only what waits loses patience');

@@ -18,10 +18,12 @@ function first(members: Member<string>[]): Member<string> {
 describe('Roster', () => {
   it('finds workers by their ids until they are removed, and has nothing due for those that were', () => {
     const { roster, members } = rosterWith('a', 'b');
-    expect(roster.find('a')).toBe(first(members));
+    const { peer } = first(members);
+    expect(roster.find(peer)).toBe(first(members));
+    expect(roster.find({ ...peer })).toBe(first(members));
     expect(roster.size).toBe(2);
     for (const member of members) roster.remove(member);
-    expect(roster.find('a')).toBeUndefined();
+    expect(roster.find(peer)).toBeUndefined();
     expect(roster.deadline).toBe(Infinity);
   });
 
@@ -31,7 +33,8 @@ describe('Roster', () => {
       member.request = 'job';
       roster.renew(member, 0);
     }
-    const found = (): unknown[] => ['a', 'b', 'idle', 'nobody'].map((key) => roster.find(key));
+    const asked = [...members.map(({ peer }) => peer), { key: 'nobody', id: new Uint8Array(1) }];
+    const found = (): unknown[] => asked.map((peer) => roster.find(peer));
     expect(found()).toEqual([...members, undefined]);
     roster.remove(first(members));
     expect(found()).toEqual([undefined, ...members.slice(1), undefined]);

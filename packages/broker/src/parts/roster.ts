@@ -1,5 +1,5 @@
 /** Registered workers: when each is due a heartbeat, and when its silence has lasted too long. No protocol. */
-import { Deadline, DeadlineList } from '@proj/heartbeat';
+import { DeadlineTable } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { Place } from './line.js';
 
@@ -7,17 +7,19 @@ import { Place } from './line.js';
 export class Member<Request> extends Place<unknown> {
   readonly peer: Peer;
   request: Request | undefined;
-  /** When its last message came. A number from the start: a field that was `undefined` first gets a new object with each number. */
-  lastSeen = 0;
+  /** When its last message came, in whole milliseconds: a number with a fraction is an object of its own, and one more to fetch. */
+  lastSeen: number;
   /** True once {@link Roster.heard} has given its hint. */
   hinted = false;
-  readonly life = new Deadline<this>(this);
-  readonly heartbeat = new Deadline<this>(this);
+  /** @internal Its rows in its {@link Roster}; 0 while it is in none. */
+  life = 0;
+  /** @internal */
+  heartbeat = 0;
 
   constructor(peer: Peer, now: number) {
     super();
     this.peer = peer;
-    this.lastSeen = now;
+    this.lastSeen = Math.floor(now);
   }
 
   /** Place in the pool of idle workers. */
@@ -36,20 +38,24 @@ export interface RosterOptions {
 /** Heartbeats due within this share of an interval leave together: many workers, few wake-ups. */
 const TOGETHER = 1 / 32;
 
+/** Lists of {@link DeadlineTable}s: of lives, and the one of heartbeats. */
+const IDLE = 0;
+const BUSY = 1;
+const HEARTBEATS = 0;
+
 /** All registered workers, by routing id, with their deadlines. Every operation but `values` is O(1). */
 export class Roster<Worker extends Member<unknown>> {
   readonly #workers = new Map<string, Worker>();
-  readonly #heartbeats: DeadlineList<Worker>;
-  readonly #idleLives: DeadlineList<Worker>;
-  readonly #busyLives: DeadlineList<Worker>;
+  readonly #heartbeats: DeadlineTable<Worker>;
+  readonly #lives: DeadlineTable<Worker>;
   readonly #togetherMs: number;
   #lateUntil = -Infinity;
 
   constructor(options: RosterOptions) {
-    this.#heartbeats = new DeadlineList(options.heartbeatIntervalMs);
-    this.#togetherMs = options.heartbeatIntervalMs * TOGETHER;
-    this.#idleLives = new DeadlineList(options.heartbeatIntervalMs * options.liveness);
-    this.#busyLives = new DeadlineList(options.busyExpiryMs);
+    const { heartbeatIntervalMs, liveness, busyExpiryMs } = options;
+    this.#heartbeats = new DeadlineTable([heartbeatIntervalMs]);
+    this.#togetherMs = heartbeatIntervalMs * TOGETHER;
+    this.#lives = new DeadlineTable([heartbeatIntervalMs * liveness, busyExpiryMs]);
   }
 
   get size(): number {
@@ -58,7 +64,7 @@ export class Roster<Worker extends Member<unknown>> {
 
   /** When the next heartbeat is due or the next worker dies. */
   get deadline(): number {
-    return Math.min(this.#heartbeats.deadline, this.#idleLives.deadline, this.#busyLives.deadline);
+    return Math.min(this.#heartbeats.deadline, this.#lives.deadline);
   }
 
   /** Until when our own lateness may look like the workers' silence. */
@@ -67,32 +73,44 @@ export class Roster<Worker extends Member<unknown>> {
   }
 
   /** Most who speak answer, in the order in which they were asked: a look at the busy one heard of longest ago spares a large map. */
-  find(key: string): Worker | undefined {
-    const next = this.#busyLives.first;
-    return next?.peer.key === key ? next : this.#workers.get(key);
+  find(peer: Peer): Worker | undefined {
+    const next = this.#lives.first(BUSY);
+    if (next?.peer === peer || next?.peer.key === peer.key) return next;
+    return this.#workers.get(peer.key);
   }
 
-  /** Registers a worker; its first heartbeat is due one interval from now, so that not all workers get theirs at once. */
+  /**
+   * Registers a worker; its first heartbeat is due one interval from now, so that not all workers get theirs at once. It cannot die
+   * until it is first renewed.
+   */
   add(worker: Worker, now: number): void {
     this.#workers.set(worker.peer.key, worker);
-    this.#heartbeats.renew(worker.heartbeat, now);
+    worker.life = this.#lives.add(worker);
+    worker.heartbeat = this.#heartbeats.add(worker);
+    this.#heartbeats.renew(worker.heartbeat, HEARTBEATS, now);
   }
 
+  /** Forgets a worker. It must be registered. */
   remove(worker: Worker): void {
     this.#workers.delete(worker.peer.key);
+    this.#lives.remove(worker.life);
     this.#heartbeats.remove(worker.heartbeat);
-    this.#idleLives.remove(worker.life);
-    this.#busyLives.remove(worker.life);
+    worker.life = worker.heartbeat = 0;
   }
 
   /** Gives the worker its full time again, as idle or busy as it is now. */
   renew(worker: Worker, now: number): void {
-    this.#livesOf(worker).renew(worker.life, now);
+    this.#lives.renew(worker.life, stateOf(worker), now);
   }
 
   /** How long the worker may be silent in its present state. */
   expiryMs(worker: Worker): number {
-    return this.#livesOf(worker).delayMs;
+    return this.#lives.delaysMs[stateOf(worker)] as number;
+  }
+
+  /** When its silence has lasted too long, but for our own lateness, and when its next heartbeat is due. For invariants. */
+  dues(worker: Worker): readonly [number, number] {
+    return [this.#lives.at(worker.life), this.#heartbeats.at(worker.heartbeat)];
   }
 
   /**
@@ -101,8 +119,8 @@ export class Roster<Worker extends Member<unknown>> {
    */
   heard(worker: Worker, now: number): number | undefined {
     const expiryMs = this.expiryMs(worker);
-    const silentMs = expiryMs - (worker.life.at - now);
-    worker.lastSeen = now;
+    const silentMs = expiryMs - (this.#lives.at(worker.life) - now);
+    worker.lastSeen = Math.floor(now);
     this.renew(worker, now);
     if (silentMs <= expiryMs / 2 || worker.hinted || now < this.#lateUntil) return undefined;
     worker.hinted = true;
@@ -115,27 +133,26 @@ export class Roster<Worker extends Member<unknown>> {
    */
   takeHeartbeatDue(now: number): Worker | undefined {
     const worker = this.#heartbeats.takeDue(now + this.#togetherMs);
-    if (worker !== undefined) this.#heartbeats.renew(worker.heartbeat, now);
+    if (worker !== undefined) this.#heartbeats.renew(worker.heartbeat, HEARTBEATS, now);
     return worker;
   }
 
   /** The next worker that has been silent for too long; the caller removes it. Call until `undefined`. */
   takeExpired(now: number): Worker | undefined {
-    return this.#idleLives.takeDue(now) ?? this.#busyLives.takeDue(now);
+    return this.#lives.takeDue(now);
   }
 
   /** Lets nobody die before `now + ms`: we were too busy to listen for as long (ADR 4). */
   postponeExpiry(ms: number, now: number): void {
     this.#lateUntil = Math.max(this.#lateUntil, now + ms);
-    this.#idleLives.postpone(ms, now);
-    this.#busyLives.postpone(ms, now);
+    this.#lives.postpone(ms, now);
   }
 
   values(): IterableIterator<Worker> {
     return this.#workers.values();
   }
+}
 
-  #livesOf(worker: Worker): DeadlineList<Worker> {
-    return worker.request === undefined ? this.#idleLives : this.#busyLives;
-  }
+function stateOf(worker: Member<unknown>): number {
+  return worker.request === undefined ? IDLE : BUSY;
 }

@@ -73,7 +73,7 @@ export class Backend<Asked extends Request> {
       this.#out.dropMessage('not-allowed', 'backend', peer);
       return;
     }
-    const worker = this.books.workers.find(peer.key);
+    const worker = this.books.workers.find(peer);
     switch (event.kind) {
       case 'message':
         this.#onMessage(peer, worker, event.command);

@@ -85,10 +85,9 @@ function assertWorkers<Asked extends Request>({ workers, idle, jobs }: Books<Ask
   check(resting.size === idle.size, 'a worker rests once');
   for (const worker of workers.values()) {
     const { request } = worker;
-    check(workers.find(worker.peer.key) === worker, 'a worker is found by its id');
+    check(workers.find(worker.peer) === worker, 'a worker is found by its id');
     check(resting.delete(worker) === (request === undefined), 'a worker is idle or has a job');
-    check(Number.isFinite(worker.life.at), 'a worker can expire');
-    check(Number.isFinite(worker.heartbeat.at), 'a worker gets heartbeats');
+    check(workers.dues(worker).every(Number.isFinite), 'a worker can expire and gets heartbeats');
     if (timed !== undefined)
       check(timed.delete(worker) === (request !== undefined), 'jobs, and nothing else, are timed');
     if (request === undefined) continue;
@@ -131,9 +130,7 @@ function assertRequests({ running, waiting }: OpenRequests<Request>, bytes: Budg
 function assertDeadlines<Asked extends Request>(backend: Backend<Asked>, deadline: number, patience: number): void {
   const { workers } = backend.books;
   let earliest = Math.min(backend.drainUntil, patience);
-  for (const { heartbeat, life, patience: job } of workers.values()) {
-    earliest = Math.min(earliest, heartbeat.at, life.at, job.at);
-  }
+  for (const worker of workers.values()) earliest = Math.min(earliest, ...workers.dues(worker), worker.patience.at);
   check(deadline >= earliest, 'nothing is due before the earliest deadline');
   check(deadline <= Math.max(earliest, workers.lateUntil), 'the earliest deadline is not missed');
 }
