@@ -14,13 +14,42 @@ import { describe, holds } from './statistics.js';
 import type { Finding } from './statistics.js';
 import { markdownTable, tablesOf } from './tables.js';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, plots: { type: 'string' } },
-});
+const order = Object.keys(SECTIONS);
+const HELP = `npm run bench -- [--json] [--plots FOLDER] [NAME...]
+
+Measures side by side what is named, or everything (half an hour, on a machine that does nothing else).
+Exit code 1 when a limit is missed or something fails.
+
+  --json           prints the results as JSON instead of tables
+  --plots FOLDER   also keeps results and drawings there, beside those of other names
+  NAME             ${order.join(', ')},
+                   or a group of them: ${Object.keys(GROUPS).join(', ')}
+`;
+
+/** Ends the program when it is none. */
+function readCommandLine() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        help: { type: 'boolean', short: 'h', default: false },
+        json: { type: 'boolean', default: false },
+        plots: { type: 'string' },
+      },
+    });
+  } catch (error) {
+    console.error(`bench: ${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
+    process.exit(2);
+  }
+}
+
+const { values, positionals } = readCommandLine();
+if (values.help) {
+  console.log(HELP);
+  process.exit();
+}
 const say = values.json ? () => undefined : console.log;
 const archive = values.plots === undefined ? undefined : await Archive.open(values.plots);
-const order = Object.keys(SECTIONS);
 let results: Results = {};
 const failed: string[] = [];
 
