@@ -1,5 +1,6 @@
 /** A child process whose own CPU time can be asked for: the side of a benchmark that is being measured. */
 import type { ChildProcess } from 'node:child_process';
+import { growYoungGeneration } from '@proj/appkit/heap';
 import { ask, dismiss, nextMessage, startChild } from './children.js';
 import type { ChildOptions } from './children.js';
 
@@ -16,8 +17,12 @@ export interface CpuReport {
   readonly workers: number;
 }
 
-/** In the child: announces the bound endpoints, answers each `cpu` with the process's own figures, leaves on `exit`. */
+/**
+ * In the child: announces the bound endpoints, answers each `cpu` with the process's own figures, leaves on `exit`. Its heap is that
+ * of proj-broker, bare loops' too: what differs is not the garbage collector's luck.
+ */
 export function serveMeasurements(endpoints: Endpoints, workers: () => number, close: () => Promise<void>): void {
+  growYoungGeneration();
   process.on('message', (message) => {
     if (message === 'cpu') {
       const { user, system } = process.cpuUsage();

@@ -1,5 +1,6 @@
 /** proj-broker: serves the protocols of this project. */
 import { defineCommand, every, followAccess, processTransport, runProgram, untilStopped } from '@proj/appkit';
+import { growYoungGeneration } from '@proj/appkit/heap';
 import { accessOptions } from '@proj/broker';
 import { SharedRouters } from '@proj/transport';
 import manifest from '../package.json' with { type: 'json' };
@@ -73,6 +74,7 @@ const serve = defineCommand({
   },
 });
 
+growYoungGeneration();
 await runProgram({
   name: 'proj-broker',
   version: manifest.version,

@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -63,7 +63,31 @@ async function answerOf(endpoint: string, ...texts: string[]): Promise<string[]>
   return answer;
 }
 
+/** What a process says at its end, on standard error: how many MiB its young generation has after some work that makes it grow. */
+const TELLS_ITS_HEAP = `--import=data:text/javascript,${encodeURIComponent(`
+  import { writeSync } from 'node:fs';
+  import { getHeapSpaceStatistics } from 'node:v8';
+  process.on('exit', () => {
+    let kept = [];
+    for (let made = 0; made < 2e6; made++) {
+      const object = { made, list: [made] };
+      if (made % 100 === 0) kept.push(object);
+      if (kept.length > 5000) kept = [];
+    }
+    writeSync(2, String(getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size / 2 ** 20));
+  });
+`)}`;
+
 describe('proj-broker', () => {
+  it('lets its young generation grow to its full size at once', async () => {
+    const largest = spawnSync(process.execPath, ['--min-semi-space-size=16', TELLS_ITS_HEAP, '-e', ''], {
+      encoding: 'utf8',
+    });
+    const { stderr } = await programs.run('broker', ['--help'], undefined, { NODE_OPTIONS: TELLS_ITS_HEAP });
+    expect(stderr).toBe(largest.stderr);
+    expect(stderr).toMatch(/^\d+$/);
+  });
+
   it('says where it listens, in one line', async () => {
     const broker = programs.start('broker', ANY_PORT);
     expect(await broker.record('listening')).toMatchObject({
