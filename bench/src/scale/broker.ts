@@ -5,8 +5,8 @@ import { ask, dismiss, nextMessage, startChild } from '../children.js';
 import type { LoadRun } from '../load.js';
 import { ProcessUnderTest } from '../process-under-test.js';
 import { ratios, reportTable, sideBySide } from '../samples.js';
-import type { Sample, Samples } from '../samples.js';
-import { latencyOf, median } from '../statistics.js';
+import type { Sample } from '../samples.js';
+import { latencyOf } from '../statistics.js';
 import type { Report } from '../statistics.js';
 import { reportCurve } from './curve.js';
 import type { Curve, Point } from './curve.js';
@@ -14,7 +14,7 @@ import type { ScalePlan, ScaleRun } from './load.js';
 
 const OURS = 'MDP broker on zmtp';
 const BARE = 'bare loop on zmtp';
-const ROUNDS = 7;
+const ROUNDS = 15;
 const POLL_MS = 20;
 const REQUESTS = 5000;
 /** A worker of MDP has one request at a time: more than the fewest workers there are would wait in ours and not in the bare loop. */
@@ -97,11 +97,12 @@ class Pair {
     return new Pair(ours, bare);
   }
 
-  run(work: Work = {}): Promise<Samples> {
-    return sideBySide(ROUNDS, [
-      [BARE, () => this.#bare.run(work)],
-      [OURS, () => this.ours.run(work)],
-    ]);
+  /** Both with this work, named. */
+  runs(size: number, work: Work): (readonly [string, () => Promise<Sample>])[] {
+    return [
+      [rowOf(size, BARE), () => this.#bare.run(work)],
+      [rowOf(size, OURS), () => this.ours.run(work)],
+    ];
   }
 
   async stop(): Promise<void> {
@@ -109,22 +110,33 @@ class Pair {
   }
 }
 
-/** What was measured with so many of something. */
+/** So many of something: at this pair, or with this work. */
 interface Size {
   readonly size: number;
-  readonly samples: Samples;
+  readonly pair: Pair;
+  readonly work?: Work;
 }
 
-function curve(report: Report, of: string, sizes: readonly Size[], atMost?: number, inFlight = IN_FLIGHT): void {
-  const rows = sizes.flatMap(({ size, samples }) =>
-    Array.from(samples, ([name, rounds]) => [`${size.toLocaleString('en')}: ${name}`, rounds] as const),
-  );
-  reportTable(`broker by ${of}, ${inFlight} in flight`, new Map(rows), report);
+/** Runs all sizes in each round, so that all see the same machine, and tells what a request costs with each. */
+async function measureCurve(
+  report: Report,
+  of: string,
+  sizes: readonly Size[],
+  { atMost, inFlight = IN_FLIGHT }: { readonly atMost?: number; readonly inFlight?: number } = {},
+): Promise<void> {
+  const runs = sizes.flatMap(({ size, pair, work }) => pair.runs(size, { inFlight, ...work }));
+  const samples = await sideBySide(ROUNDS, runs);
+  reportTable(`broker by ${of}, ${inFlight} in flight`, samples, report);
   const what = `${OURS} over bare loop, ${inFlight} in flight`;
-  const about: Curve = { what, of, unit: 'x of the bare loop' };
-  // Not measured in the same rounds: medians are compared.
-  const points = sizes.map(({ size, samples }): Point => ({ size, costs: [median(ratios(samples, OURS, BARE, cpu))] }));
-  reportCurve(atMost === undefined ? about : { ...about, atMost }, points, report);
+  const about: Curve = { what, of, unit: 'x of the bare loop', ...(atMost !== undefined && { atMost }) };
+  const points = sizes.map(
+    ({ size }): Point => ({ size, costs: ratios(samples, rowOf(size, OURS), rowOf(size, BARE), cpu) }),
+  );
+  reportCurve(about, points, report);
+}
+
+function rowOf(size: number, name: string): string {
+  return `${size.toLocaleString('en')}: ${name}`;
 }
 
 function cpu({ cpuMicros }: Sample): number {
@@ -133,39 +145,40 @@ function cpu({ cpuMicros }: Sample): number {
 
 /** Measures the curves of workers and services: each size has processes of its own. */
 export async function measureBrokerCrowds(report: Report): Promise<void> {
-  const workers: Size[] = [];
-  const crowds: Size[] = [];
-  for (const size of [10, 1000, 10_000]) {
-    const pair = await Pair.start(size);
-    workers.push({ size, samples: await pair.run() });
-    if (size > CROWD_IN_FLIGHT) crowds.push({ size, samples: await pair.run({ inFlight: CROWD_IN_FLIGHT }) });
-    await pair.stop();
-  }
-  curve(report, 'workers', workers, FLAT);
-  curve(report, 'workers', crowds, undefined, CROWD_IN_FLIGHT);
+  const [few, many, most] = [await Pair.start(10), await Pair.start(1000), await Pair.start(10_000)];
+  const [thousand, crowd] = [
+    { size: 1000, pair: many },
+    { size: 10_000, pair: most },
+  ];
+  await measureCurve(report, 'workers', [{ size: 10, pair: few }, thousand, crowd], { atMost: FLAT });
+  await measureCurve(report, 'workers', [thousand, crowd], { inFlight: CROWD_IN_FLIGHT });
+  await few.stop();
+  await many.stop();
   const served = await Pair.start(10_000, 10_000);
-  const services = { size: 10_000, samples: await served.run() };
+  await measureCurve(report, 'services of 10,000 workers', [
+    { size: 1, pair: most },
+    { size: 10_000, pair: served },
+  ]);
+  await most.stop();
   await served.stop();
-  curve(report, 'services of 10,000 workers', [{ size: 1, samples: workers.at(-1)?.samples ?? new Map() }, services]);
 }
 
-/** Measures the curves of bodies and of waiting requests, in one pair of processes. */
+/** Measures the curves of bodies, at one pair of processes, and of waiting requests, of which each size has its own. */
 export async function measureBrokerLoads(report: Report): Promise<void> {
   const pair = await Pair.start(10);
-  const bodies: Size[] = [];
-  for (const bodyBytes of [10, 1000, 100_000, 10_000_000]) {
-    const requests = Math.min(REQUESTS, Math.ceil(ROUND_BYTES / bodyBytes));
-    const inFlight = bodyBytes > 10_000 ? 4 : IN_FLIGHT;
-    bodies.push({ size: bodyBytes, samples: await pair.run({ bodyBytes, requests, inFlight }) });
-  }
-  curve(report, 'bytes of body', bodies, FLAT);
-  const queues: Size[] = [];
-  let waiting = 0;
-  for (const size of [10, 100_000, 1_000_000]) {
-    await pair.ours.fill(size - waiting);
-    waiting = size;
-    queues.push({ size, samples: await pair.run() });
-  }
-  curve(report, 'requests waiting for another service', queues, FLAT);
+  const bodies = [10, 1000, 100_000, 10_000_000].map((size): Size => {
+    const requests = Math.min(REQUESTS, Math.ceil(ROUND_BYTES / size));
+    const inFlight = size > 10_000 ? 4 : IN_FLIGHT;
+    return { size, pair, work: { bodyBytes: size, requests, inFlight } };
+  });
+  await measureCurve(report, 'bytes of body', bodies, { atMost: FLAT });
   await pair.stop();
+  const queues: Size[] = [];
+  for (const size of [10, 100_000, 1_000_000]) {
+    const queue = { size, pair: await Pair.start(10) };
+    await queue.pair.ours.fill(size);
+    queues.push(queue);
+  }
+  await measureCurve(report, 'requests waiting for another service', queues, { atMost: FLAT });
+  for (const queue of queues) await queue.pair.stop();
 }
