@@ -129,9 +129,10 @@ async function measureCurve(
   reportTable(`broker by ${of}, ${inFlight} in flight`, samples, report);
   const what = `${OURS} over bare loop, ${inFlight} in flight`;
   const about: Curve = { what, of, unit: 'x of the bare loop', ...(atMost !== undefined && { atMost }) };
-  const points = sizes.map(
-    ({ size }): Point => ({ size, costs: ratios(samples, rowOf(size, OURS), rowOf(size, BARE), cpu) }),
-  );
+  const points = sizes.map(({ size }): Point => ({
+    size,
+    costs: ratios(samples, rowOf(size, OURS), rowOf(size, BARE), cpu),
+  }));
   reportCurve(about, points, report);
 }
 
