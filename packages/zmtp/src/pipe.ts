@@ -87,7 +87,7 @@ export class Pipe {
 
   /** The messages of the next write, up to about so many bytes; at least one, if any waits. They take up room until {@link landed}. */
   take(bytes: number): (readonly Uint8Array[])[] {
-    let batch: (readonly Uint8Array[])[] | undefined;
+    const batch: (readonly Uint8Array[])[] = [];
     while (this.#writingBytes < bytes) {
       const frames = this.#waiting.shift();
       if (frames === undefined) break;
@@ -95,11 +95,8 @@ export class Pipe {
         this.#writingBytes += frame.length;
         if (frame.length >= LONG_BYTES) this.#bodies.push(frame);
       }
-      // Most often it is one: what is pushed onto an empty array gets room for many.
-      if (batch === undefined) batch = [frames];
-      else batch.push(frames);
+      batch.push(frames);
     }
-    if (batch === undefined) return [];
     this.#writing += batch.length;
     return batch;
   }

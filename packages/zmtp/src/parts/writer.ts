@@ -29,9 +29,7 @@ export function encodeMessages(messages: readonly (readonly Uint8Array[])[], all
       } else at = copy(frame, buffer, at);
     }
   }
-  // An array of one: what is pushed onto an empty one gets room for many.
-  if (from === 0 && at > 0) return [buffer];
-  if (at > from) parts.push(buffer.subarray(from));
+  if (at > from) parts.push(from === 0 ? buffer : buffer.subarray(from));
   return parts;
 }
 
