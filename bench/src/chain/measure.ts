@@ -17,12 +17,22 @@ const LOADS = [
 
 /** A product in the comparison. Slow ones are sent a share of the requests of the others. */
 interface Entrant {
+  /** What its ends use, where it is not named so. */
+  readonly product?: string;
   readonly start: () => Promise<ChainServer | Missing>;
   readonly share: number;
 }
 
+/** Its broker sleeps until the next message comes. */
+const SLEEPS = 'mdp-zmtp that does not look';
+
 const ENTRANTS: Readonly<Record<string, Entrant>> = {
   'mdp-zmtp': { start: () => ourBroker('mdp-broker-zmtp'), share: 1 },
+  [SLEEPS]: {
+    product: 'mdp-zmtp',
+    start: () => ourBroker('mdp-broker-zmtp', { environment: { PROJ_BENCH_TRANSPORT: '{"pollUs":0}' } }),
+    share: 1,
+  },
   'mdp-zmq': { start: () => ourBroker('mdp-broker'), share: 1 },
   nats: { start: () => natsServer(), share: 1 },
   rabbitmq: { start: rabbitServer, share: 0.1 },
@@ -32,19 +42,20 @@ const ENTRANTS: Readonly<Record<string, Entrant>> = {
 /** Measures every chain whose server is there, round by round in turn. `skip` is told of the others. */
 export async function measureChains(report: Report, skip: Skip): Promise<void> {
   const chains = new Map<string, Chain>();
-  for (const [product, { start }] of Object.entries(ENTRANTS)) {
+  for (const [name, { start, product = name }] of Object.entries(ENTRANTS)) {
     const server = await start();
-    if ('missing' in server) skip(`chain of ${product}`, server.missing);
-    else chains.set(product, await Chain.start(product, server));
+    if ('missing' in server) skip(`chain of ${name}`, server.missing);
+    else chains.set(name, await Chain.start(product, server));
   }
   for (const { inFlight, requests } of LOADS) {
-    const runs = Array.from(chains, ([product, chain]) => {
-      const share = ENTRANTS[product]?.share ?? 1;
-      return [product, () => chain.run(requests * share, inFlight)] as const;
+    const runs = Array.from(chains, ([name, chain]) => {
+      const share = ENTRANTS[name]?.share ?? 1;
+      return [name, () => chain.run(requests * share, inFlight)] as const;
     });
     const samples = await sideBySide(ROUNDS, runs);
     reportTable(`chain of Node client, server and Node worker, ${inFlight} in flight`, samples, report);
     compareWithNats(inFlight, samples, report);
+    compareWithSleep(inFlight, samples, report);
   }
   await measureAwake(chains, report, skip);
   for (const chain of chains.values()) await chain.stop();
@@ -66,6 +77,13 @@ async function measureAwake(chains: ReadonlyMap<string, Chain>, report: Report, 
   reportTable(what, samples, report);
   const measured = ratio(samples, 'mdp-zmtp', 'nats', ({ latency }) => latency.p50);
   if (measured !== undefined) report({ what: `${what}, mdp-zmtp over nats: p50`, measured, unit: 'x' });
+}
+
+/** What looking before sleeping gains: docs/adr/0014-a-hub-looks-before-it-sleeps.md. */
+function compareWithSleep(inFlight: number, samples: Samples, report: Report): void {
+  const measured = ratio(samples, 'mdp-zmtp', SLEEPS, ({ latency }) => latency.p50);
+  if (measured !== undefined)
+    report({ what: `chain mdp-zmtp over ${SLEEPS}, ${inFlight} in flight: p50`, measured, unit: 'x' });
 }
 
 /** The limits of this project. */

@@ -5,13 +5,17 @@ const WINDOW_MS = 0.2;
 /** What a message takes when the core is awake, and what a core takes to wake. */
 const NEAR_MS = 0.05;
 const WAKING_MS = 0.03;
-/** A trial without, one with, and a term. */
+/** A trial without, one with, and the term of one that showed nothing. */
 const ROUND = 64 + 64 + 1024;
+/** The longest term. */
+const TERM_MAX = 16 * 1024;
 
 /** An event loop by hand: each look takes 2 us, and what is not looked for comes later by what waking takes. */
 class Machine {
   now = 1000;
   looks = 0;
+  /** Messages that were not looked for. */
+  slept = 0;
   armed: (() => void) | undefined;
   readonly poller: Poller;
 
@@ -40,7 +44,9 @@ class Machine {
   turn(afterMs: number, wakingMs: number, count = 1): void {
     const at = this.now + afterMs;
     this.look(at);
-    this.now = Math.max(this.now, at) + (this.armed === undefined ? wakingMs : 0);
+    const sleeps = this.armed === undefined;
+    if (sleeps) this.slept++;
+    this.now = Math.max(this.now, at) + (sleeps ? wakingMs : 0);
     this.poller.onTurn();
     this.poller.onTurnEnd(count);
   }
@@ -91,17 +97,53 @@ describe('a poller', () => {
     machine.turns(ROUND, NEAR_MS, 0);
     machine.turns(2 * ROUND, NEAR_MS);
     const before = machine.looks;
-    machine.turns(ROUND, NEAR_MS);
-    expect(machine.looks - before).toBeGreaterThan((ROUND - 64) * 20);
-    machine.turns(2 * ROUND, NEAR_MS, 0);
+    machine.turns(1000, NEAR_MS);
+    expect(machine.looks - before).toBeGreaterThan(900 * 20);
+    machine.turns(4 * ROUND, NEAR_MS, 0);
     const after = machine.looks;
     machine.turns(ROUND, NEAR_MS, 0);
     expect(machine.looks - after).toBeLessThan(64 * 30);
   });
 
-  it('does not even try where messages come later than it would look', () => {
+  it('tries the more rarely the longer it has paid', () => {
     const machine = serving();
-    machine.turns(5 * ROUND, 1);
+    // Terms of 2,048, 4,096, 8,192, 16,384 and 16,384; a trial before each and after the last.
+    machine.turns(6 * 128 + 46 * 1024, NEAR_MS);
+    expect(machine.slept).toBeGreaterThanOrEqual(6 * 64);
+    expect(machine.slept).toBeLessThanOrEqual(6 * 64 + 1);
+  });
+
+  it('begins with short terms again once it has not paid', () => {
+    const machine = serving();
+    machine.turns(64 * 1024, NEAR_MS);
+    machine.turns(TERM_MAX + ROUND, NEAR_MS, 0);
+    machine.turns(ROUND + 128, NEAR_MS);
+    expect(machine.armed).toBeDefined();
+    machine.turns(2048 + 128, NEAR_MS, 0);
+    const { looks } = machine;
+    machine.turns(ROUND, NEAR_MS, 0);
+    expect(machine.looks - looks).toBeLessThan(64 * 30);
+  });
+
+  it('is not misled by one pause', () => {
+    const machine = serving();
+    machine.turns(10, NEAR_MS, 0);
+    machine.turn(10_000, 0);
+    machine.turns(ROUND - 11, NEAR_MS, 0);
+    expect(machine.looks).toBeLessThan(64 * 30);
+  });
+
+  it('looks where waking alone takes longer than it would look', () => {
+    const machine = serving();
+    machine.turns(200, NEAR_MS, 2 * WINDOW_MS);
+    const { slept } = machine;
+    machine.turns(1000, NEAR_MS, 2 * WINDOW_MS);
+    expect(machine.slept - slept).toBe(0);
+  });
+
+  it('does not even try where messages come long after it would look', () => {
+    const machine = serving();
+    machine.turns(5 * ROUND, 6 * WINDOW_MS);
     expect(machine.looks).toBe(0);
   });
 
@@ -111,12 +153,19 @@ describe('a poller', () => {
     expect(machine.looks).toBe(0);
   });
 
-  it('ends when messages have become rare, after one trial at most', () => {
+  it('stops where waking is a small part of what messages take', () => {
+    const machine = serving();
+    for (let index = 0; index < 10 * ROUND; index++) machine.turn(index % 2 === 0 ? NEAR_MS : 3 * WINDOW_MS, WAKING_MS);
+    // Its trials alone.
+    expect(machine.slept).toBeGreaterThanOrEqual(10 * (ROUND - 64));
+  });
+
+  it('ends when messages have become rare, after its term', () => {
     const machine = serving();
     machine.turns(500, NEAR_MS);
-    machine.turns(2 * ROUND, 1000);
+    machine.turns(3 * ROUND, 1000);
     const { looks } = machine;
-    machine.turns(2 * ROUND, 1000);
+    machine.turns(3 * ROUND, 1000);
     expect(machine.looks).toBe(looks);
   });
 

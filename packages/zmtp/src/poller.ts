@@ -12,18 +12,23 @@ export interface Loop {
 const FEW = 2;
 /** So many gaps from one message to the next are compared, with looking and without. */
 const TRIAL = 64;
-/** For so many gaps a decision stands. */
-const TERM = 1024;
-/** In a trial no more gaps than this may be longer than the window: looking for those is in vain. */
-const LATE_MAX = TRIAL / 4;
 /** Gaps must become shorter by a tenth. */
 const GAIN = 0.9;
+/** For so many gaps it is not looked, where that does not pay. */
+const TERM = 1024;
+/** For at most so many it is, after one trial that showed so upon another. */
+const TERM_MAX = 16 * TERM;
+/** Gaps longer than so many windows are not compared: what makes them long is not the waking. */
+const FAR = 5;
+/** Where of those without looking more are, it is not even tried. */
+const FAR_MAX = TRIAL / 4;
 
 type Phase = 'without' | 'with' | 'decided';
 
 /**
  * Waking a core takes several times what a message does, unless others keep the cores awake; then who looks is in their way. So it is
- * tried again and again which makes the gaps between messages shorter. Nothing is armed while no messages come, or many at a time.
+ * tried again and again which makes the gaps between messages shorter; the longer looking has paid, the more rarely, since each trial
+ * lets the cores fall asleep. Nothing is armed while no messages come, or many at a time.
  */
 export class Poller {
   readonly #windowMs: number;
@@ -34,12 +39,15 @@ export class Poller {
   /** When the last turn ended; `Infinity` during one, and after one with many messages. */
   #idleSince = Infinity;
   #armed = false;
-  /** Of this phase. */
+  /** Gaps until this phase is over. */
   #left = TRIAL;
+  /** How many gaps of this phase were too long, and how long the others together. */
+  #far = 0;
   #gapsMs = 0;
-  #late = 0;
-  /** Of the trial without looking. */
+  /** As long was one without looking on average. */
   #withoutMs = 0;
+  /** So many gaps the last decision stood for. */
+  #term = TERM;
 
   /** Looks for at most `windowMs` after a message; 0 for never. */
   constructor(windowMs: number, loop: Loop) {
@@ -57,8 +65,8 @@ export class Poller {
     if (this.#idleSince === Infinity) return;
     const gap = this.#loop.now() - this.#idleSince;
     this.#idleSince = Infinity;
-    if (gap > this.#windowMs) this.#late++;
-    this.#gapsMs += Math.min(gap, this.#windowMs);
+    if (gap > FAR * this.#windowMs) this.#far++;
+    else this.#gapsMs += gap;
     if (--this.#left === 0) this.#decide();
   }
 
@@ -70,20 +78,26 @@ export class Poller {
   }
 
   #decide(): void {
-    const pays = this.#late <= LATE_MAX;
-    if (this.#phase === 'decided') this.#begin('without', false);
-    else if (this.#phase === 'with') this.#begin('decided', pays && this.#gapsMs < GAIN * this.#withoutMs);
+    const meanMs = this.#gapsMs / (TRIAL - this.#far);
+    if (this.#phase === 'decided') this.#begin('without', false, TRIAL);
+    else if (this.#phase === 'with') this.#settle(meanMs < GAIN * this.#withoutMs);
+    else if (this.#far > FAR_MAX) this.#settle(false);
     else {
-      this.#withoutMs = this.#gapsMs;
-      this.#begin(pays ? 'with' : 'decided', pays);
+      this.#withoutMs = meanMs;
+      this.#begin('with', true, TRIAL);
     }
   }
 
-  #begin(phase: Phase, looks: boolean): void {
+  #settle(looks: boolean): void {
+    this.#term = looks ? Math.min(2 * this.#term, TERM_MAX) : TERM;
+    this.#begin('decided', looks, this.#term);
+  }
+
+  #begin(phase: Phase, looks: boolean, gaps: number): void {
     this.#phase = phase;
     this.#looks = looks;
-    this.#left = phase === 'decided' ? TERM : TRIAL;
-    this.#gapsMs = this.#late = 0;
+    this.#left = gaps;
+    this.#far = this.#gapsMs = 0;
   }
 
   #arm(): void {

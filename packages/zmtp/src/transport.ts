@@ -45,7 +45,7 @@ export interface ZmtpOptions {
   readonly lanes?: boolean;
   /**
    * So long a transport that others connect to looks for the next message after a lone one, instead of sleeping until it comes: where
-   * messages follow each other so soon, and that is measured to bring them sooner. It costs CPU time that is left over, up to all of one
+   * messages follow each other closely, and that is measured to bring them sooner. It costs CPU time that is left over, up to all of one
    * core while lone requests follow each other. Microseconds, at most 10,000, 0 for never; default 200, with one core 0.
    */
   readonly pollUs?: number;
