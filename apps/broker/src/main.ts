@@ -25,7 +25,7 @@ const serve = defineCommand({
   async run({ settings, log, stop }) {
     const served = names.filter((each) => settings.only.includes(each));
     const access = settings.access === undefined ? undefined : await followAccess(settings.access, accessOptions, log);
-    const transport = processTransport(settings.transport);
+    const transport = processTransport(settings.transport, settings.pollUs);
     const shared = new SharedRouters(transport);
     const failure = new AbortController();
     const ended = new AbortController();

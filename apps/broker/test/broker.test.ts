@@ -126,6 +126,11 @@ describe('proj-broker', () => {
     ],
     ['an operand', ['start'], 'proj-broker: too many arguments'],
     [
+      'looking where it cannot',
+      [...ANY_PORT, '--poll-us', '0'],
+      'proj-broker: --poll-us: needs --transport zmtp; libzmq always sleeps',
+    ],
+    [
       'options that do not fit together',
       [...ANY_PORT, '--heartbeat-ms', '1000', '--mdp-busy-expiry-ms', '999'],
       'proj-broker: MdpBroker: option busyExpiryMs = 999: must be at least heartbeatIntervalMs',

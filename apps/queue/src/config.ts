@@ -5,6 +5,7 @@ import {
   bytes,
   milliseconds,
   onOff,
+  pollOption,
   text,
   transportOption,
   wholeNumber,
@@ -80,6 +81,7 @@ export const queueOptions = z.strictObject({
   name: text('NAME', '1 to 200 characters').default('pzq').describe('what rules of --access call the queue'),
   access: accessOption(),
   transport: transportOption(),
+  pollUs: pollOption(),
   statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
 });
 

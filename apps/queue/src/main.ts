@@ -28,7 +28,7 @@ const serve = defineCommand({
     const failure = new AbortController();
     const access =
       settings.access === undefined ? undefined : await followAccess(settings.access, pzqAccessOptions, log);
-    const transport = processTransport(settings.transport);
+    const transport = processTransport(settings.transport, settings.pollUs);
     const queue = new PzqServer({ ...serverOptions(settings), access: access?.rules, transport });
     queue.on('broken', (error) => {
       failure.abort(error);

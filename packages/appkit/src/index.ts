@@ -23,6 +23,6 @@ export type { Command, Context, Program } from './program.js';
 export { runProgram } from './run.js';
 export { digestService, textStatsService } from './sample-services.js';
 export { untilStopped } from './signals.js';
-export { processTransport, transportOption, unansweredTransport } from './transport.js';
+export { pollOption, processTransport, transportOption, unansweredTransport } from './transport.js';
 export { formatTable } from './table.js';
 export type { Column } from './table.js';
