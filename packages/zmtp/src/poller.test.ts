@@ -133,6 +133,25 @@ describe('a poller', () => {
     expect(machine.looks).toBeLessThan(64 * 30);
   });
 
+  it('is not misled by pauses while it looks', () => {
+    const machine = serving();
+    machine.turns(65, NEAR_MS, 0);
+    for (let index = 0; index < 16; index++) machine.turn(10_000, 0);
+    machine.turns(48, NEAR_MS, 0);
+    expect(machine.looks).toBeGreaterThan(0);
+    const { looks } = machine;
+    machine.turns(1000, NEAR_MS, 0);
+    expect(machine.looks - looks).toBeLessThan(30);
+  });
+
+  it('tries although there have been pauses since the last trial', () => {
+    const machine = serving();
+    machine.turns(200, NEAR_MS, 0);
+    for (let index = 0; index < 20; index++) machine.turn(10_000, 0);
+    machine.turns(2 * ROUND, NEAR_MS);
+    expect(machine.armed).toBeDefined();
+  });
+
   it('looks where waking alone takes longer than it would look', () => {
     const machine = serving();
     machine.turns(200, NEAR_MS, 2 * WINDOW_MS);
