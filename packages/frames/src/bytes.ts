@@ -22,7 +22,9 @@ export function latin1(bytes: Uint8Array): string {
   // One flat string: a map would have to put it together from its characters first. Long ones go beyond the stack.
   if (bytes.length <= FLAT_MAX) return String.fromCharCode.apply(null, bytes as unknown as number[]);
   let text = '';
-  for (let i = 0; i < bytes.length; i++) text += String.fromCharCode(bytes[i] as number);
+  for (let at = 0; at < bytes.length; at += FLAT_MAX) {
+    text += String.fromCharCode.apply(null, bytes.subarray(at, at + FLAT_MAX) as unknown as number[]);
+  }
   return text;
 }
 

@@ -45,6 +45,18 @@ const DROPPED: readonly Row[] = [
   ['DISCONNECT', ['', VERSION, 'DISCONNECT', 'm'], 'disconnect-refused'],
   ['PUBLISH of 5 frames', ['', VERSION, 'PUBLISH', 'm', 'topic'], 'frame-count'],
   ['PUBLISH of 8 frames', ['', VERSION, 'PUBLISH', 'm', 'topic', '', 'x', ''], 'frame-count'],
+  ['INFORM with 64 KiB of queues', ['', VERSION, 'INFORM', 'm', '['.repeat(65_537), 'worker'], 'queues-invalid'],
+  [
+    'SCHEDULE with an endless interval',
+    ['', VERSION, 'SCHEDULE', 'm', 'q', '', '1'.repeat(65), jobBody(), ''],
+    'interval-too-long',
+  ],
+  [
+    'SCHEDULE with an endless cron expression',
+    ['', VERSION, 'SCHEDULE', 'm', 'q', '', '-1', jobBody(), '*'.repeat(256)],
+    'cron-too-long',
+  ],
+  ['PUBLISH with an endless topic', ['', VERSION, 'PUBLISH', 'm', 't'.repeat(4097), 'x'], 'topic-too-long'],
   ['PUBLISH without topic', ['', VERSION, 'PUBLISH', 'm', '', 'x'], 'topic-empty'],
   ['PUBLISH where no device is', ['', VERSION, 'PUBLISH', 'm', 'topic', 'x'], 'publish-unserved'],
   ['a command of a broker', ['', VERSION, 'ACK', 'm', 'i'], 'wrong-direction'],

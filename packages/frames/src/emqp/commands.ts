@@ -95,7 +95,7 @@ export interface EmqpScheduling extends EmqpMessage {
 /** Publisher to pub-sub device: hand this to all subscribers. */
 export interface EmqpPublish extends EmqpMessage {
   readonly kind: 'publish';
-  /** Not empty. */
+  /** 1 to 4096 bytes. */
   readonly topic: Uint8Array;
   readonly body: Uint8Array;
 }
@@ -171,8 +171,14 @@ export type EmqpMalformedReason =
   | 'queue-invalid'
   /** SCHEDULE of seven frames without a header `interval:N`. */
   | 'no-interval'
+  /** SCHEDULE or UNSCHEDULE with an interval of more than 64 bytes. */
+  | 'interval-too-long'
+  /** SCHEDULE or UNSCHEDULE with a cron expression of more than 255 bytes. */
+  | 'cron-too-long'
   /** PUBLISH with an empty topic. */
   | 'topic-empty'
+  /** PUBLISH with a topic of more than 4096 bytes. */
+  | 'topic-too-long'
   /** An answer to an admin that is not UTF-8. */
   | 'text-invalid';
 

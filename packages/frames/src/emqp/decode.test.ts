@@ -89,6 +89,19 @@ const AT_BROKER: Row[] = [
   ['PUBLISH of 5 frames', ['', V, 'PUBLISH', 'm', 'topic'], 'frame-count'],
   ['PUBLISH of 8 frames', ['', V, 'PUBLISH', 'm', 'topic', '', 'body', ''], 'frame-count'],
   ['PUBLISH without topic', ['', V, 'PUBLISH', 'm', '', 'body'], 'topic-empty'],
+  ['PUBLISH with a topic of 4097 bytes', ['', V, 'PUBLISH', 'm', new Uint8Array(4097), 'body'], 'topic-too-long'],
+  ['queues of more than 64 KiB', inform(`[[1,"a"]${' '.repeat(65_528)}]`), 'queues-invalid'],
+  ['INFORM of a type of 10 bytes', inform('', 'schedulers'), 'inform-type'],
+  [
+    'SCHEDULE with an interval of 65 bytes',
+    ['', V, 'SCHEDULE', 'm', 'q', '', '1'.repeat(65), 'body', ''],
+    'interval-too-long',
+  ],
+  [
+    'SCHEDULE with a cron expression of 256 bytes',
+    ['', V, 'SCHEDULE', 'm', 'q', '', '-1', 'body', '*'.repeat(256)],
+    'cron-too-long',
+  ],
   ['ACK', ['', V, 'ACK', 'm', 'r'], 'wrong-direction'],
   ['STATUS', ['', V, 'STATUS', 'm'], 'wrong-direction'],
 ];
@@ -143,8 +156,8 @@ describe('decodeEmqpAtBroker', () => {
     });
   });
 
-  test('takes 1000 queues, and names of 255 bytes', () => {
-    const queues = Array.from({ length: 1000 }, (_, i) => [i, `${i}`.padStart(255, 'q')]);
+  test('takes 1000 queues, in 64 KiB, and names of 255 bytes', () => {
+    const queues = Array.from({ length: 1000 }, (_, i) => [i, `${i}`.padStart(i === 0 ? 255 : 50, 'q')]);
     const decoded = decodeEmqpAtBroker(framesOf(...inform(JSON.stringify(queues))));
     expect(decoded.kind === 'inform-worker' && decoded.queues?.length).toBe(1000);
   });

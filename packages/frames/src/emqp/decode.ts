@@ -26,9 +26,9 @@ import type {
   EmqpToWorker,
 } from './commands.js';
 import { takeInterval } from './headers.js';
-import { readQueues } from './queues.js';
+import { QUEUES_MAX_BYTES, readQueues } from './queues.js';
 import { readName, readText } from './text.js';
-import { isVersion, readId, readWord, type Word } from './wire.js';
+import { CRON_MAX_BYTES, INTERVAL_MAX_BYTES, isVersion, readId, readWord, TOPIC_MAX_BYTES, type Word } from './wire.js';
 
 type Frames = readonly Uint8Array[];
 
@@ -39,6 +39,12 @@ interface Opening {
 }
 
 const TIME_MAX_BYTES = 64;
+
+/** Longest of the types of INFORM, `scheduler`. */
+const TYPE_MAX_BYTES = 9;
+
+/** Longest answer to an admin: a row for every peer. */
+const ADMIN_REPLY_MAX_BYTES = 67_108_864;
 
 /** Decodes a message received by a broker's frontend or backend ROUTER, without the identity frame. Never throws. */
 export function decodeEmqpAtBroker(frames: Frames): EmqpToBroker {
@@ -155,7 +161,7 @@ export function decodeEmqpAtAdmin(frames: Frames): EmqpToAdmin {
   if (word !== 'REPLY') return malformed('wrong-direction');
   const frame = frames[4];
   if (frame === undefined || frames.length > 5) return malformed('frame-count');
-  const json = readText(frame);
+  const json = readText(frame, ADMIN_REPLY_MAX_BYTES);
   return json === undefined ? malformed('text-invalid') : { kind: 'admin-reply', id, json };
 }
 
@@ -192,11 +198,11 @@ function readOpening(frames: Frames): Opening | EmqpMalformed {
 function inform(id: string, frames: Frames): EmqpInformWorker | EmqpInformScheduler | EmqpMalformed {
   const [queuesFrame, typeFrame] = [frames[4], frames[5]];
   if (queuesFrame === undefined || typeFrame === undefined) return malformed('frame-count');
-  const type = readText(typeFrame);
+  const type = readText(typeFrame, TYPE_MAX_BYTES);
   if (type === 'scheduler') return { kind: 'inform-scheduler', id };
   if (type !== 'worker') return malformed('inform-type');
   if (queuesFrame.length === 0) return { kind: 'inform-worker', id, queues: undefined };
-  const text = readText(queuesFrame);
+  const text = readText(queuesFrame, QUEUES_MAX_BYTES);
   const queues = text === undefined ? undefined : readQueues(text);
   return queues === undefined ? malformed('queues-invalid') : { kind: 'inform-worker', id, queues };
 }
@@ -252,6 +258,8 @@ function scheduling(kind: EmqpScheduling['kind'], id: string, frames: Frames): E
   if (queue === undefined || (queue === '' && kind === 'schedule')) return malformed('queue-invalid');
   if (frames.length === 9) {
     const [interval, body, cron] = [frames[6], frames[7], frames[8]] as [Uint8Array, Uint8Array, Uint8Array];
+    if (interval.length > INTERVAL_MAX_BYTES) return malformed('interval-too-long');
+    if (cron.length > CRON_MAX_BYTES) return malformed('cron-too-long');
     return { kind, id, queue, headers, interval: latin1(interval), body, cron: latin1(cron) };
   }
   const taken = takeInterval(headers);
@@ -266,6 +274,7 @@ function publish(id: string, frames: Frames): EmqpPublish | EmqpMalformed {
   if (topic === undefined || body === undefined || frames.length < 6 || frames.length > 7) {
     return malformed('frame-count');
   }
+  if (topic.length > TOPIC_MAX_BYTES) return malformed('topic-too-long');
   return topic.length === 0 ? malformed('topic-empty') : { kind: 'publish', id, topic, body };
 }
 

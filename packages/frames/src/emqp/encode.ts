@@ -4,7 +4,15 @@ import { writeUtf8 } from '../slab.js';
 import type { EmqpCommand } from './commands.js';
 import { describeBadName, writeQueues } from './queues.js';
 import { writeName } from './text.js';
-import { COMMAND_FRAME, VERSION_FRAME, type Word, writeId } from './wire.js';
+import {
+  COMMAND_FRAME,
+  CRON_MAX_BYTES,
+  INTERVAL_MAX_BYTES,
+  TOPIC_MAX_BYTES,
+  VERSION_FRAME,
+  type Word,
+  writeId,
+} from './wire.js';
 
 const TYPE_FRAME = { worker: fromLatin1('worker'), scheduler: fromLatin1('scheduler') } as const;
 
@@ -20,7 +28,7 @@ const ADMIN_WORD = {
  * they are and constant frames are shared, so no frame may be written to.
  *
  * Throws a `RangeError` for what no decoder would accept and no peer can cause: an id of no or of more than 255 bytes, an
- * invalid queue, an empty topic.
+ * invalid queue, a topic of no or of more than 4096 bytes, an interval or cron expression that is too long.
  */
 export function encodeEmqp(command: EmqpCommand): Uint8Array[] {
   switch (command.kind) {
@@ -49,7 +57,15 @@ export function encodeEmqp(command: EmqpCommand): Uint8Array[] {
       const { id, headers, interval, body, cron } = command;
       const queue = command.kind === 'unschedule' && command.queue === '' ? EMPTY_FRAME : queueFrame(command.queue);
       const word = command.kind === 'schedule' ? 'SCHEDULE' : 'UNSCHEDULE';
-      return opened(word, id, queue, headers, fromLatin1(interval), body, fromLatin1(cron));
+      return opened(
+        word,
+        id,
+        queue,
+        headers,
+        field('interval', interval, INTERVAL_MAX_BYTES),
+        body,
+        field('cron', cron, CRON_MAX_BYTES),
+      );
     }
     case 'publish':
       return opened('PUBLISH', command.id, topicFrame(command.topic), command.body);
@@ -87,5 +103,12 @@ function queueFrame(name: string): Uint8Array {
 
 function topicFrame(topic: Uint8Array): Uint8Array {
   if (topic.length === 0) throw new RangeError('the topic of a PUBLISH is empty: subscribers could not tell it apart');
+  if (topic.length > TOPIC_MAX_BYTES)
+    throw new RangeError(`topic of ${topic.length} bytes: allowed are 1 to ${TOPIC_MAX_BYTES}`);
   return topic;
+}
+
+function field(what: string, text: string, maxBytes: number): Uint8Array {
+  if (text.length > maxBytes) throw new RangeError(`${what} of ${text.length} bytes: allowed are ${maxBytes}`);
+  return fromLatin1(text);
 }

@@ -68,7 +68,7 @@ export function decodeEmqpHeaders(frame: Uint8Array): EmqpReadHeaders {
       const number = range === undefined ? undefined : readNumber(value, range);
       if (number === undefined) invalid++;
       else numbers.set(name, number);
-    } else if (readText(fromLatin1(item)) === undefined) {
+    } else if (readText(fromLatin1(item), READ_MAX_BYTES) === undefined) {
       invalid++;
     }
   }

@@ -98,8 +98,11 @@ describe('no job', () => {
     expect(emqpJobText(Uint8Array.of(0xff))).toBeUndefined();
   });
 
-  test('in a body over 1 MiB, or nested too deeply for Python, or for anybody', () => {
-    expect(withArgs(`["${'x'.repeat(1_048_576)}"]`)).toBeUndefined();
+  test('in a body over 256 KiB or of more than 10,000 values, or nested too deeply for Python, or for anybody', () => {
+    expect(withArgs(`["${'x'.repeat(262_000)}"]`)).toBeDefined();
+    expect(withArgs(`["${'x'.repeat(262_144)}"]`)).toBeUndefined();
+    expect(withArgs(`[${'1,'.repeat(9_990)}1]`)).toBeDefined();
+    expect(withArgs(`[${'1,'.repeat(10_000)}1]`)).toBeUndefined();
     expect(withArgs(`${'['.repeat(800)}${']'.repeat(800)}`)).toBeDefined();
     expect(withArgs(`${'['.repeat(902)}${']'.repeat(902)}`)).toBeUndefined();
     expect(withArgs(`${'['.repeat(400_000)}${']'.repeat(400_000)}`)).toBeUndefined();

@@ -2,6 +2,7 @@
  * eMQP, which job a body stands for: `["run", {"callable": ..., "path": ..., "args": ...}]`. Schedulers name a job by the
  * SHA-1 of its canonical text, which is the one that Python prints: both products then name the same job alike.
  */
+import { hasMoreValues } from '../json.js';
 import { pythonString, readText } from './text.js';
 
 /** The parts of a job, sorted, and what stands for one that is missing. */
@@ -15,7 +16,10 @@ const PARTS = [
 ] as const;
 
 /** Larger bodies name no job. */
-const BODY_MAX_BYTES = 1_048_576;
+const BODY_MAX_BYTES = 262_144;
+
+/** Bodies of more values name no job: what takes them apart does it in one go. */
+const VALUES_MAX = 10_000;
 
 /** Python reads no deeper either. */
 const DEPTH_MAX = 900;
@@ -25,13 +29,14 @@ const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d
 /**
  * The canonical text of the job in a body; the lower-case hex of its SHA-1 is the job's identity. Two bodies name the same
  * job if their texts are equal: queue, headers and interval are not part of it. `undefined` for a body that is no JSON
- * `[word, object]`, lacks `callable` or `path`, is larger than 1 MiB or nested deeper than 900. Never throws.
+ * `[word, object]`, lacks `callable` or `path`, is larger than 256 KiB, has more than 10,000 values or keys or is nested deeper
+ * than 900. Never throws.
  *
  * Printable ASCII: keys sorted by code point, `", "` and `": "`, numbers as Python would print them.
  */
 export function emqpJobText(body: Uint8Array): string | undefined {
-  const text = body.length > BODY_MAX_BYTES ? undefined : readText(body);
-  if (text === undefined) return undefined;
+  const text = readText(body, BODY_MAX_BYTES);
+  if (text === undefined || hasMoreValues(body, VALUES_MAX)) return undefined;
   try {
     JSON.parse(text);
     // Numbers would lose their spelling, `1.0` or many digits: they become strings, marked as numbers, and strings as strings.
@@ -74,10 +79,12 @@ function isWord(value: unknown): value is string {
 
 /** JavaScript compares UTF-16 units, which puts characters beyond U+FFFF before some below it. */
 function compareCodePoints(a: string, b: string): number {
-  const [left, right] = [Array.from(a), Array.from(b)];
-  const at = left.findIndex((character, i) => character !== right[i]);
-  if (at < 0) return left.length - right.length;
-  return (left[at]?.codePointAt(0) ?? -1) - (right[at]?.codePointAt(0) ?? -1);
+  for (let i = 0; i < a.length && i < b.length; i++) {
+    const [left, right] = [a.codePointAt(i) as number, b.codePointAt(i) as number];
+    if (left !== right) return left - right;
+    if (left > 0xffff) i++;
+  }
+  return a.length - b.length;
 }
 
 /** Integers of any length stay as they are; everything else is a double, in the shortest form, as `repr` writes it. */

@@ -7,14 +7,13 @@ import { isName, pythonJson } from './text.js';
 
 const QUEUES_MAX = 1000;
 
-/** More than 1000 queues can need, however they are escaped. */
-const TEXT_MAX_LENGTH = 2_097_152;
+/** Longest field, in bytes: a worker of 1000 queues has 60 for each. */
+export const QUEUES_MAX_BYTES = 65_536;
 
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
 /** The queues that the text names, or `undefined` when it cannot be understood, names too many, or one that is no name. */
 export function readQueues(text: string): EmqpQueue[] | undefined {
-  if (text.length > TEXT_MAX_LENGTH) return undefined;
   return readQuoted(text) ?? (text.includes("'") ? readQuoted(text.replaceAll("'", '"')) : undefined);
 }
 
@@ -25,7 +24,10 @@ export function writeQueues(queues: readonly EmqpQueue[]): string {
     if (!Number.isFinite(weight)) throw new RangeError(`weight ${weight} of queue ${JSON.stringify(name)}: not finite`);
     if (!isName(name)) throw new RangeError(describeBadName(name));
   }
-  return pythonJson(queues.map(({ weight, name }) => [weight, name]));
+  const text = pythonJson(queues.map(({ weight, name }) => [weight, name]));
+  if (text.length > QUEUES_MAX_BYTES)
+    throw new RangeError(`queues of ${text.length} bytes: allowed are ${QUEUES_MAX_BYTES}; use fewer or shorter names`);
+  return text;
 }
 
 /** One sentence for a name that is none: the name, cut to a readable length, and what is allowed. */

@@ -10,8 +10,9 @@ const NAME_MAX_BYTES = 255;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const BEYOND_PRINTABLE_ASCII = /[\u007f-\uffff]/g;
 
-/** The text of a frame, or `undefined` when it is not UTF-8. */
-export function readText(frame: Uint8Array): string | undefined {
+/** The text of a frame, or `undefined` when it is longer than `maxBytes`, which is looked at first, or not UTF-8. */
+export function readText(frame: Uint8Array, maxBytes: number): string | undefined {
+  if (frame.length > maxBytes) return undefined;
   for (let i = 0; i < frame.length; i++) if ((frame[i] as number) > 0x7f) return decodeUtf8(frame);
   return latin1(frame);
 }
@@ -26,7 +27,7 @@ function decodeUtf8(frame: Uint8Array): string | undefined {
 
 /** The queue's name in a frame, possibly empty; `undefined` when it is too long or not UTF-8. */
 export function readName(frame: Uint8Array): string | undefined {
-  return frame.length > NAME_MAX_BYTES ? undefined : readText(frame);
+  return readText(frame, NAME_MAX_BYTES);
 }
 
 /** The frame of a queue's name; `undefined` for anything but 1 to 255 bytes that UTF-8 can express. */

@@ -24,7 +24,9 @@
  *     version = "eMQP/1.0"                     ; read: "eMQP/1." *OCTET
  *     id      = 1*255OCTET
  *     queue   = 1*255OCTET                     ; UTF-8
- *     topic   = 1*OCTET
+ *     topic   = 1*4096OCTET
+ *     interval = 0*64OCTET
+ *     cron    = 0*255OCTET
  *
  * Also understood: commands in lower case; more frames behind INFORM, READY, HEARTBEAT, DISCONNECT and the byes, which
  * are ignored; a trailing empty frame behind an admin's command; SCHEDULE and UNSCHEDULE of seven frames (queue, headers,
@@ -77,6 +79,15 @@ const LONGEST_WORD = Math.max(...WORDS.map((word) => word.length));
 const VERSION_PREFIX = fromLatin1('eMQP/1.');
 
 const ID_MAX_BYTES = 255;
+
+/** Longest topic of a PUBLISH, in bytes. */
+export const TOPIC_MAX_BYTES = 4096;
+
+/** Longest interval of a SCHEDULE, in bytes: digits, in whatever way they are written. */
+export const INTERVAL_MAX_BYTES = 64;
+
+/** Longest cron expression, in bytes. */
+export const CRON_MAX_BYTES = 255;
 
 /** True for the frame of any minor version of eMQP/1. */
 export function isVersion(frame: Uint8Array): boolean {

@@ -2,6 +2,7 @@
  * NFP bodies that a broker writes or reads: JSON in one frame of UTF-8. Everything else in a body is between a client and its
  * workers, and opaque. docs/protocols/nfp.md, section "Bodies".
  */
+import { hasMoreValues } from '../json.js';
 import { writeUtf8 } from '../slab.js';
 import type { NfpBody } from './commands.js';
 import { readUtf8 } from './text.js';
@@ -103,28 +104,6 @@ export function decodeNfpOpenInfo(body: NfpBody): NfpOpenInfo | undefined {
   if (typeof name !== 'string' || typeof version !== 'string') return undefined;
   if (typeof interval !== 'number' || typeof multiplier !== 'number') return undefined;
   return { name, version, keepalive: { interval, multiplier } };
-}
-
-/** A value takes a byte at least, so that only what is long has to be looked at, and long texts are passed over. */
-function hasMoreValues(json: Uint8Array, max: number): boolean {
-  if (json.length <= max) return false;
-  let count = 0;
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at];
-    if (byte === 0x22) at = endOfText(json, at);
-    else if ((byte === 0x2c || byte === 0x3a || byte === 0x5b || byte === 0x7b) && ++count > max) return true;
-  }
-  return false;
-}
-
-/** Where the quote is that ends the text which begins with the one at `start`: it has an even number of backslashes before it. */
-function endOfText(json: Uint8Array, start: number): number {
-  for (let at = json.indexOf(0x22, start + 1); at !== -1; at = json.indexOf(0x22, at + 1)) {
-    let before = at;
-    while (json[before - 1] === 0x5c) before--;
-    if ((at - before) % 2 === 0) return at;
-  }
-  return json.length;
 }
 
 const STATUSES = new Set<unknown>(['DISPATCHED', 'PENDING', 'CANCELLED', 'FAILED']);

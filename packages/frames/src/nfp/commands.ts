@@ -192,7 +192,7 @@ export type NfpMalformedReason =
   | 'direction'
   /** Fewer frames than the command has. */
   | 'short'
-  /** More frames than the command has, or an empty client address. */
+  /** More frames than the command has, or a client address of no or of more than 255 bytes. */
   | 'shape'
   /** The service is empty, too long or not printable. */
   | 'service'

@@ -13,7 +13,7 @@ import type {
   NfpToClient,
   NfpToWorker,
 } from './commands.js';
-import { describeCommand, readName, readNameLoosely, readTarget } from './text.js';
+import { describeCommand, NAME_MAX_BYTES, readName, readNameLoosely, readTarget } from './text.js';
 import { type Command, readCommand, readHeader, readStatus } from './wire.js';
 
 type Frames = readonly Uint8Array[];
@@ -153,7 +153,7 @@ function answerToBroker(name: NfpAnswer, { form }: Command, frames: Frames): Nfp
   const body = frames.slice(at + 2);
   const first = frames[REST] as Uint8Array;
   if (addressed) {
-    if (first.length === 0) return malformed('shape', 'worker');
+    if (!isRoutingId(first)) return malformed('shape', 'worker');
     return { kind: 'worker-answer', form, command: name, client: first, uuid, ...status, body };
   }
   const service = readName(first);
@@ -169,7 +169,7 @@ function callToWorker(name: NfpCall, header: NfpHeader, { form }: Command, frame
   if (uuid === undefined) return malformed('uuid', 'unknown');
   const body = frames.slice(REST + 3);
   if (second.length === 0) {
-    if (first.length === 0) return malformed('shape', 'unknown');
+    if (!isRoutingId(first)) return malformed('shape', 'unknown');
     return { kind: 'worker-call', form, header, command: name, client: first, uuid, body };
   }
   const service = readName(first);
@@ -211,6 +211,11 @@ function onlyService(frames: Frames, side: NfpMalformed['side']): string | NfpMa
   if (frames.length !== REST + 1) return malformed(frames.length < REST + 1 ? 'short' : 'shape', side);
   const service = readName(frames[REST] as Uint8Array);
   return service ?? malformed('service', side);
+}
+
+/** ZeroMQ knows no longer ones. */
+function isRoutingId(frame: Uint8Array): boolean {
+  return frame.length > 0 && frame.length <= NAME_MAX_BYTES;
 }
 
 function readNameOrEmpty(frame: Uint8Array): string | undefined {

@@ -1,0 +1,26 @@
+/** JSON from peers: what is looked at before it is parsed. */
+
+/**
+ * True when JSON has more than `max` commas, colons and opening brackets outside its texts: parsing costs by values, not by
+ * bytes, so this is looked at first. Linear, at a fraction of the cost of parsing; any bytes do.
+ */
+export function hasMoreValues(json: Uint8Array, max: number): boolean {
+  if (json.length <= max) return false;
+  let count = 0;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === 0x22) at = endOfText(json, at);
+    else if ((byte === 0x2c || byte === 0x3a || byte === 0x5b || byte === 0x7b) && ++count > max) return true;
+  }
+  return false;
+}
+
+/** Where the quote is that ends the text which begins with the one at `start`: it has an even number of backslashes before it. */
+function endOfText(json: Uint8Array, start: number): number {
+  for (let at = json.indexOf(0x22, start + 1); at !== -1; at = json.indexOf(0x22, at + 1)) {
+    let before = at;
+    while (json[before - 1] === 0x5c) before--;
+    if ((at - before) % 2 === 0) return at;
+  }
+  return json.length;
+}
