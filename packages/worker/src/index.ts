@@ -27,7 +27,7 @@ export type {
 export type { NfpFinalState, NfpJobState, NfpStoredJob } from './nfp/job.js';
 export { fileSharingTasks } from './nfp/file-sharing.js';
 export type { NfpFileSharingOptions } from './nfp/file-sharing.js';
-export { defineNfpTask } from './nfp/task.js';
+export { defineNfpTask, NfpTaskFailure } from './nfp/task.js';
 export type {
   NfpArgs,
   NfpEventOptions,

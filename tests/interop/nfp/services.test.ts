@@ -43,6 +43,30 @@ async function ask(asker: Asker, uuid: string, service: string, task: string, kw
   return [status, body];
 }
 
+it('rule 21: a client that asks for ten chunks at once, under one uuid, can write what comes one behind the other', async () => {
+  const files = await folder();
+  const chunk = 250_000;
+  const content = Buffer.from(Array.from({ length: 10 * chunk }, (_, i) => 0x61 + ((i * i + (i >> 8)) % 26)));
+  await writeFile(join(files, 'large.txt'), content);
+  const { endpoint } = await theater.broker({ dialect: 'legacy', files });
+  const asker = theater.client({ connect: endpoint, dialect: 'legacy' });
+  for (let file = 0; file < 5; file++) {
+    const uuid = `large-${file}`;
+    const offsets = Array.from({ length: 10 }, (_, i) => i * chunk);
+    for (const offset of offsets)
+      asker.tell({
+        do: 'GET',
+        uuid,
+        service: FSS,
+        body: JSON.stringify({ task: 'fetch_file', kwargs: { url: 'nf://large.txt', offset, chunk_size: chunk } }),
+      });
+    const written = [];
+    for (const [i] of offsets.entries()) written.push(String((await asker.answer(uuid, '200', i + 1))['body']));
+    const md5 = (data: string | Buffer) => createHash('md5').update(data).digest('hex');
+    expect(md5(written.join(''))).toBe(md5(content));
+  }
+});
+
 describe.each(['current', 'legacy'] as const)('dialect %s', (dialect) => {
   it('rule 20: a worker asks for its inventory', async () => {
     const { endpoint } = await theater.broker({ dialect, inventory: INVENTORY });

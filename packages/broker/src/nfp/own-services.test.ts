@@ -19,8 +19,15 @@ const INVENTORY: NfpInventory = {
 const SID = 'sid.service.broker';
 const FSS = 'fss.service.broker';
 
-function ask(broker: BrokerUnderTest, service: string, task: unknown, kwargs: unknown = {}, how: NfpCall = 'get') {
-  return broker.call('c1', how, 'u1', 'all', service, JSON.stringify({ task, kwargs, args: [] }));
+function ask(
+  broker: BrokerUnderTest,
+  service: string,
+  task: unknown,
+  kwargs: unknown = {},
+  how: NfpCall = 'get',
+  uuid = 'u1',
+) {
+  return broker.call('c1', how, uuid, 'all', service, JSON.stringify({ task, kwargs, args: [] }));
 }
 
 describe('the inventory service', () => {
@@ -91,13 +98,45 @@ describe('the file service', () => {
 
   it('rule 21: asks for what a task needs', () => {
     const broker = files();
-    expect(ask(broker, FSS, 'list_files', { url: 'nf://a' })).toEqual(['file-request 1 list_files nf://a']);
-    expect(ask(broker, FSS, 'file_details', { url: 'nf://a' })).toEqual(['file-request 2 file_details nf://a']);
-    expect(ask(broker, FSS, 'walk', { url: 'nf://' })).toEqual(['file-request 3 walk nf://']);
-    expect(ask(broker, FSS, 'fetch_file', { url: 'nf://a', offset: 7, chunk_size: 9 })).toEqual([
+    let asked = 0;
+    const wants = (task: string, kwargs: object) => ask(broker, FSS, task, kwargs, 'get', `u${++asked}`);
+    expect(wants('list_files', { url: 'nf://a' })).toEqual(['file-request 1 list_files nf://a']);
+    expect(wants('file_details', { url: 'nf://a' })).toEqual(['file-request 2 file_details nf://a']);
+    expect(wants('walk', { url: 'nf://' })).toEqual(['file-request 3 walk nf://']);
+    expect(wants('fetch_file', { url: 'nf://a', offset: 7, chunk_size: 9 })).toEqual([
       'file-request 4 fetch_file nf://a 7 9',
     ]);
-    expect(ask(broker, FSS, 'fetch_file', { url: 'nf://a' })).toEqual(['file-request 5 fetch_file nf://a 0 256000']);
+    expect(wants('fetch_file', { url: 'nf://a' })).toEqual(['file-request 5 fetch_file nf://a 0 256000']);
+  });
+
+  it('rule 21: calls of one client under one uuid are read and answered in their order, those of others meanwhile', () => {
+    const broker = files();
+    const chunk = (offset: number, uuid?: string) =>
+      ask(broker, FSS, 'fetch_file', { url: 'nf://a', offset, chunk_size: 1 }, 'get', uuid);
+    const bytes = (text: string): NfpFileOutcome => ({ kind: 'bytes', bytes: fromLatin1(text) });
+    expect(chunk(0)).toEqual(['file-request 1 fetch_file nf://a 0 1']);
+    expect(chunk(1)).toEqual([]);
+    expect(chunk(-1)).toEqual([]);
+    expect(chunk(2)).toEqual([]);
+    expect(chunk(3, 'u2')).toEqual(['file-request 2 fetch_file nf://a 3 1']);
+    expect(done(broker, bytes('d'), 2)).toEqual([`-> c1 RESPONSE ${FSS} u2 200 d`]);
+    expect(done(broker, bytes('a'), 1)).toEqual([...answered('a'), 'file-request 3 fetch_file nf://a 1 1']);
+    expect(done(broker, { kind: 'failed', error: 'EIO' }, 3)).toEqual([
+      `note call-refused files-failed c1 ${FSS}`,
+      `-> c1 RESPONSE ${FSS} u1 500 FAILED null ["EIO"]`,
+      ...answered("Unsupported offset '-1': must be a whole number of bytes from 0"),
+      'file-request 4 fetch_file nf://a 2 1',
+    ]);
+    expect(done(broker, bytes('c'), 4)).toEqual(answered('c'));
+    expect(chunk(4)).toEqual(['file-request 5 fetch_file nf://a 4 1']);
+  });
+
+  it('rule 21: what waits its turn counts, and is given up by closing', () => {
+    const broker = new BrokerUnderTest({ files: '/srv', fileRequestsMax: 2 });
+    ask(broker, FSS, 'walk', { url: 'nf://' });
+    ask(broker, FSS, 'fetch_file', {});
+    expect(ask(broker, FSS, 'walk', { url: 'nf://' }, 'get', 'u2')[0]).toBe(`note call-refused files-busy c1 ${FSS}`);
+    expect(broker.drain().filter((line) => line.includes('500'))).toHaveLength(2);
   });
 
   it.each<[task: string, outcome: NfpFileOutcome, body: string]>([

@@ -183,6 +183,27 @@ describe('a file of a worker', () => {
     expect(puts.every(({ call }) => call.target === '["fs-1"]')).toBe(true);
   });
 
+  it('rule 9: is asked for more only when its first chunk has come, since workers of NORFAB drop what comes before the job runs', async () => {
+    const stage = new Stage();
+    const worker = sharing();
+    let post: Asked | undefined;
+    const broker = await stage.broker((asked) => {
+      if (asked.kind !== 'post' || asked.body['task'] !== 'fetch_file') worker(asked);
+      else {
+        post = asked;
+        asked.dispatch('fs-1');
+        asked.say('fs-1', 201, 'ACCEPTED');
+      }
+    });
+    const fetching = run(stage, patient(stage).fetchFile('nf://a/f', { to: folder, worker: 'fs-1', chunkBytes: 100 }));
+    while (post === undefined) await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(broker.asked.filter(({ kind }) => kind === 'put')).toEqual([]);
+    worker(post);
+    expect(readFileSync((await fetching).path)).toEqual(FILE);
+    expect(broker.asked.filter(({ kind }) => kind === 'put')).toHaveLength(9);
+  });
+
   it('rule 9: other bytes than announced are refused', async () => {
     const stage = new Stage();
     await stage.broker(sharing(Buffer.alloc(1000)));

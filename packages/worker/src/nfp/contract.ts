@@ -48,8 +48,9 @@ export interface NfpQuestion {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** How a task ended: with a result as JSON text, or with errors. */
-export type NfpTaskOutcome = { readonly result: string } | { readonly errors: readonly string[] };
+/** How a task ended: with a result as JSON text, or with errors and perhaps what there is all the same, as JSON text. */
+export type NfpTaskOutcome =
+  { readonly result: string } | { readonly errors: readonly string[]; readonly failedResult?: string | undefined };
 
 /** What became of a question. */
 export type NfpInputOutcome =

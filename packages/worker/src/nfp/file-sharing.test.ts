@@ -85,7 +85,10 @@ describe('what a folder holds', () => {
     for (const url of ['nf://none', 'nf://../x']) {
       expect(await run('list_files', { url })).toEqual(['Directory Not Found']);
       expect(await run('walk', { url })).toEqual([]);
-      expect(await run('file_details', { url })).toEqual({ md5hash: null, size_bytes: null, exists: false });
+      await expect(run('file_details', { url })).rejects.toMatchObject({
+        message: `'${url}' file not found`,
+        result: { md5hash: null, size_bytes: null, exists: false },
+      });
       await expect(run('fetch_file', { url })).rejects.toMatchObject({ message: `Not Found '${url.slice(5)}'` });
     }
     expect(escapes).toEqual(Array(4).fill('c1 u1 nf://../x'));

@@ -4,6 +4,7 @@ import type { Found } from '@proj/files';
 import { systemClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
+import { NfpTaskFailure } from './task.js';
 import type { NfpPut, NfpTask, NfpTaskCall, NfpTaskContext } from './task.js';
 
 /** Bytes of a chunk unless the client says otherwise, and how long a client may take to ask for the next one, as NORFAB. */
@@ -85,7 +86,9 @@ export function fileSharingTasks(folder: string, options: NfpFileSharingOptions 
       handler: async (call) => {
         const url = urlOf(call);
         const details = found(await files.details(url), url, call);
-        return { md5hash: details?.md5 ?? null, size_bytes: details?.size ?? null, exists: details !== undefined };
+        if (details !== undefined) return { md5hash: details.md5, size_bytes: details.size, exists: true };
+        // Clients of NORFAB take the first worker that has not failed, and die of a file without a size.
+        throw new NfpTaskFailure(`'${url}' file not found`, { md5hash: null, size_bytes: null, exists: false });
       },
     },
     walk: {

@@ -13,7 +13,7 @@ import { decodeJob, JOB_PREFIX, jobKeys } from './job.js';
 import type { NfpStoredJob } from './job.js';
 import type { NfpWorkerSettings } from './options.js';
 import type { NfpWorkerSession } from './session.js';
-import { errorText } from './task-book.js';
+import { errorText, failedResult } from './task-book.js';
 import type { TaskBook } from './task-book.js';
 import { TaskRun } from './task-run.js';
 import type { TaskRunHost } from './task-run.js';
@@ -204,7 +204,7 @@ export class NfpWorkerHost {
       const call = run.call ?? (await this.#callOf(run.uuid));
       outcome = { result: await this.#program.tasks.run(this.#toCall(run, call), task) };
     } catch (error) {
-      outcome = { errors: [errorText(error)] };
+      outcome = { errors: [errorText(error)], failedResult: failedResult(error) };
       // Whatever a task throws once it was told to stop is its way of stopping.
       if (!task.isAborted) this.#program.onError(error, run.uuid);
     }

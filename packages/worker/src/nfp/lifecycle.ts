@@ -132,7 +132,7 @@ export class Lifecycle {
     slots.free(job);
     if (job.cancelling) this.finish(job, 'CANCELLED', 'null', ['cancelled']);
     else if ('result' in outcome) this.finish(job, 'COMPLETED', outcome.result, []);
-    else this.finish(job, 'FAILED', 'null', outcome.errors);
+    else this.finish(job, 'FAILED', outcome.failedResult ?? 'null', outcome.errors);
   }
 
   /** A job has its result, as JSON text; a result that no message could carry is none. `call` is answered when it is durable. */
@@ -143,7 +143,7 @@ export class Lifecycle {
     const outcome = { uuid, task, startedAt, endedAt, status: FINAL_STATUS[state], result, errors };
     const body = resultBody({ name: options.name, service: options.service }, outcome);
     const max = options.maxMessageBytes - ENVELOPE_BYTES;
-    if (body.length > max && state === 'COMPLETED') {
+    if (body.length > max && result !== 'null') {
       this.finish(job, 'FAILED', 'null', [`result of ${body.length} bytes: allowed are ${max}`]);
       return;
     }

@@ -1,6 +1,7 @@
 /** The tasks of an NFP worker: which there are, and how one is called. */
 import type { StandardSchema } from '@proj/frames/service';
 import { ProjError } from '@proj/transport';
+import { NfpTaskFailure } from './task.js';
 import type { NfpTask, NfpTaskCall, NfpTaskContext, NfpTaskHandler } from './task.js';
 
 /** Issues of a schema that are told to the client, and characters of an error. */
@@ -28,6 +29,16 @@ export class TaskBook {
     const args = (await checked('args', task.args, call.args)) as NfpTaskCall['args'];
     const kwargs = (await checked('kwargs', task.kwargs, call.kwargs)) as NfpTaskCall['kwargs'];
     return toJson(await task.handler({ ...call, args, kwargs }, context));
+  }
+}
+
+/** The result of a task that has failed and has one all the same, as JSON text. */
+export function failedResult(error: unknown): string | undefined {
+  if (!(error instanceof NfpTaskFailure)) return undefined;
+  try {
+    return toJson(error.result);
+  } catch {
+    return undefined;
   }
 }
 

@@ -95,6 +95,20 @@ export type NfpTaskHandler<Args = NfpArgs, Kwargs = NfpKwargs> = (
   context: NfpTaskContext,
 ) => unknown;
 
+/**
+ * Thrown by a task that has failed and still has something to return, such as what of many things was done: `failed` is true in what clients are
+ * told, `errors` holds the message, and `result` is told as well. What JSON cannot express is told as `null`.
+ */
+export class NfpTaskFailure extends Error {
+  override readonly name = 'NfpTaskFailure';
+  readonly result: unknown;
+
+  constructor(message: string, result: unknown) {
+    super(message);
+    this.result = result;
+  }
+}
+
 /** A task with what it expects. Schemas are Standard Schemas, such as those of zod: a job whose arguments they refuse fails. */
 export interface NfpTaskDefinition<
   ArgsSchema extends StandardSchema | undefined = undefined,

@@ -1,5 +1,5 @@
 import { fromLatin1, latin1 } from '@proj/frames';
-import { defineNfpTask } from '../index.js';
+import { defineNfpTask, NfpTaskFailure } from '../index.js';
 import type { Peer, RecordStore, SocketPort } from '@proj/transport';
 import { memoryRecords } from '@proj/transport';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -195,6 +195,16 @@ describe('a task', () => {
     broker.post('u1', 'task');
     expect(await broker.result('u1')).toMatchObject({ failed: true, errors: [expect.stringMatching(error) as string] });
     expect(errors).toEqual(['u1']);
+  });
+
+  it.each<[unknown, unknown]>([
+    [{ done: ['a'] }, { done: ['a'] }],
+    [1n, null],
+    [undefined, null],
+  ])('rule 9: that has failed may have a result (%#)', async (result, told) => {
+    await start({ t: () => Promise.reject(new NfpTaskFailure('b is gone', result)) });
+    broker.send(POST, 'u1', { task: 't' });
+    expect(await broker.result('u1')).toMatchObject({ failed: true, errors: ['b is gone'], result: told });
   });
 
   it('rule 9: that nobody knows has failed', async () => {

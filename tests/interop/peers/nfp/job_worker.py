@@ -1,7 +1,8 @@
 """An NFP worker that does jobs as NORFAB's do: task, args and kwargs in, an object by its name out; acceptance, events, GET, PUT, STREAM.
 
 Tasks: echo (returns args and kwargs), fail, ask (waits for input and returns it), stream (three chunks), and as service
-filesharing file_details and fetch_file of the file of service_broker.py.
+filesharing file_details and fetch_file of the file of service_broker.py. As with NORFAB's workers, a fetch_file begins a while
+after it was accepted, and a PUT that comes before is dropped.
 
 Lines: ready, call, disconnected.
 """
@@ -18,6 +19,7 @@ from nfp.wire import Wire, demand
 from speech import STDIN, Commands, say
 
 BEAT = 0.5
+FETCH_BEGINS = 0.2
 
 
 class Worker:
@@ -51,7 +53,12 @@ class Worker:
         commands = Commands()
         beat = time.monotonic() + BEAT
         while True:
-            ready = dict(self.poller.poll(max(0, beat - time.monotonic()) * 1000))
+            wake = min([beat, *(job["begins"] for job in self.jobs.values() if job["begins"] is not None)])
+            ready = dict(self.poller.poll(max(0, wake - time.monotonic()) * 1000))
+            for uuid, job in self.jobs.items():
+                if job["begins"] is not None and job["begins"] <= time.monotonic():
+                    job["begins"] = None
+                    self.chunk(uuid, job, 0)
             if STDIN in ready:
                 commands.read()
             if self.socket in ready:
@@ -89,7 +96,7 @@ class Worker:
         if uuid in self.jobs:
             return
         demand(set(call) == {"task", "kwargs", "args"}, "the body of POST", [json.dumps(call).encode()])
-        self.jobs[uuid] = job = {"call": call, "client": client, "result": None, "waits": call["task"] == "ask"}
+        self.jobs[uuid] = job = {"call": call, "client": client, "result": None, "waits": call["task"] == "ask", "begins": None}
         accepted = b"202" if self.options.dialect == "legacy" else b"201"
         self.say_of(client, uuid, accepted, "ACCEPTED")
         self.event(client, uuid, "starting")
@@ -99,7 +106,7 @@ class Worker:
                 self.answer("STREAM", client, uuid, b"200", chunk)
         if task == "fetch_file":
             job["waits"] = True
-            self.chunk(uuid, job, 0)
+            job["begins"] = time.monotonic() + FETCH_BEGINS
         elif task == "file_details":
             hashed = hashlib.md5(self.file).hexdigest()
             job["result"] = {"md5hash": hashed, "size_bytes": len(self.file), "exists": True}
@@ -121,6 +128,8 @@ class Worker:
 
     def on_put(self, client, uuid, said):
         job = self.jobs[uuid]
+        if job["begins"] is not None:
+            return
         if "offset" in said:
             self.chunk(uuid, job, said["offset"])
         else:
