@@ -1,5 +1,7 @@
 // Runs checks through turbo and ends with one line, alone: `N passed, N failed`.
-//   (no arguments)   every gate and every test; what turbo has cached counts as well
+//   (no arguments)   every gate, and every test but the long ones; what turbo has cached counts as well
+//   --all            the long ones, too
+//   --all --rest     only those
 //   --interop        peers in other languages; never cached
 //   PATTERN ...      only test files below that path, or whose path inside their package contains PATTERN; vitest's own
 //                    options work, such as -t TITLE. No gates
@@ -9,7 +11,13 @@ import { constants, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { countReport, countTask, failuresOf } from './counts.mjs';
 
-const EVERYTHING = ['types', 'lint', 'format', 'unused', 'rules', 'test', 'build'];
+const SHORT = ['types', 'lint', 'format', 'unused', 'rules', 'test', 'build'];
+const TASKS = {
+  '': SHORT,
+  '--all': [...SHORT, 'long'],
+  '--all --rest': ['long'],
+  '--interop': ['interop'],
+};
 const SUMMARIES = '.turbo/runs';
 const args = process.argv.slice(2);
 
@@ -102,5 +110,5 @@ function finish(counts, code) {
   return failed === 0 ? 0 : code || 1;
 }
 
-if (args[0] === '--interop') process.exitCode = await runTasks(['interop']);
-else process.exitCode = args.length === 0 ? await runTasks(EVERYTHING) : await runPattern();
+const tasks = TASKS[args.join(' ')];
+process.exitCode = tasks === undefined ? await runPattern() : await runTasks(tasks);

@@ -56,6 +56,13 @@ export function testFiles(): SourceFile[] {
   return folders.flatMap(filesBelow).filter(({ path }) => /\.test\.ts$|\/scenarios\/.+\.txt$/.test(path));
 }
 
+/** The test files of the whole workspace. */
+export function allTestFiles(): SourceFile[] {
+  const inPackages = PACKAGES.flatMap(({ dir }) => [`${dir}/src`, `${dir}/test`]);
+  const inTests = ['attack', 'chaos', 'interop', 'rules', 'simulation'].map((name) => `tests/${name}`);
+  return [...inPackages, ...inTests, 'bench/src'].flatMap(filesBelow).filter(({ path }) => path.endsWith('.test.ts'));
+}
+
 function filesBelow(folder: string): SourceFile[] {
   if (!existsSync(join(ROOT, folder))) return [];
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })

@@ -149,12 +149,18 @@ describe('the leak check', () => {
 
 describe('seeds', () => {
   it.each([
-    [{}, [0, 1, 2]],
     [{ SIM_SEED: '7' }, [7]],
     [{ SIM_SEEDS: '2' }, [0, 1]],
     [{ SIM_SEEDS: '5-6' }, [5, 6]],
   ])('come from the environment %j', (env, seeds) => {
     expect(seedsToRun(3, env)).toEqual(seeds);
+  });
+
+  it.each([0, 1, 40, 41, 200])('%i of them are shared by npm test and the task long, none twice', (count) => {
+    const all = Array.from({ length: count }, (_, seed) => seed);
+    const short = seedsToRun(count, {});
+    expect([...short, ...seedsToRun(count, { PROJ_LONG: '1' })]).toEqual(all);
+    expect(short.length).toBeLessThanOrEqual(40);
   });
 
   it('refuse what is no number', () => {

@@ -1,15 +1,18 @@
 /** Which seeds a test runs, and what it says about one that fails. */
 import { SimulationFailure } from './simulation.js';
 
+/** How many seeds `npm test` runs; those from here on are left to `npm run test:all`. */
+const SHORT = 40;
+
 /**
- * The seeds 0 to `count - 1`; with `SIM_SEED=n` in the environment that one alone, with `SIM_SEEDS=n` the first n, with
- * `SIM_SEEDS=from-to` those.
+ * The first of `count` seeds, from 0 on; in the task `long` the others. With `SIM_SEED=n` in the environment that one alone, with
+ * `SIM_SEEDS=n` the first n, with `SIM_SEEDS=from-to` those.
  */
 export function seedsToRun(count: number, env: Readonly<Record<string, string | undefined>> = process.env): number[] {
   const one = env['SIM_SEED'];
   if (one !== undefined) return [integer('SIM_SEED', one)];
   const [first = '', last] = (env['SIM_SEEDS'] ?? '').split('-');
-  if (first === '') return range(0, count);
+  if (first === '') return env['PROJ_LONG'] === '1' ? range(SHORT, count) : range(0, Math.min(SHORT, count));
   const from = integer('SIM_SEEDS', first);
   return last === undefined ? range(0, from) : range(from, integer('SIM_SEEDS', last) + 1);
 }

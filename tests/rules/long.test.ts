@@ -1,0 +1,36 @@
+/** What `npm test` leaves out, `npm run test:all` runs; nothing is forgotten, and nothing runs in both. */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { allTestFiles, ROOT } from './workspace.js';
+
+/** The scripts of the package that holds a file. */
+function scriptsBeside(path: string): Record<string, string> {
+  const manifest = join(ROOT, dirname(path), 'package.json');
+  if (!existsSync(manifest)) return scriptsBeside(dirname(path));
+  return (JSON.parse(readFileSync(manifest, 'utf8')) as { scripts: Record<string, string> }).scripts;
+}
+
+describe('long tests', () => {
+  const files = allTestFiles();
+  const long = files.filter(({ path }) => path.endsWith('.long.test.ts')).map(({ path }) => path);
+  // Their length is a number, of which the environment of the script takes the rest.
+  const shared = files.filter(({ text }) => /^const SEEDS = seedsToRun\(/m.test(text)).map(({ path }) => path);
+
+  it('there are some', () => {
+    expect(shared.length).toBeGreaterThan(4);
+  });
+
+  it.each(long)('npm test leaves out %s', (path) => {
+    const { test, rules } = scriptsBeside(path);
+    for (const script of [test, rules]) expect(script ?? '').toMatch(/^$|--exclude='\*\*\/\*\.long\.test\.ts'/);
+  });
+
+  it.each([...long, ...shared])('npm run test:all runs %s: the script long of its package selects it', (path) => {
+    const patterns =
+      scriptsBeside(path)
+        ['long']?.split(' ')
+        .filter((word) => word.endsWith('test')) ?? [];
+    expect(patterns.filter((pattern) => path.includes(pattern))).not.toEqual([]);
+  });
+});
