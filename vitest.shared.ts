@@ -1,7 +1,10 @@
 /** What the tests of every package have in common. */
 import { fileURLToPath } from 'node:url';
-import { defineProject } from 'vitest/config';
+import { configDefaults, defineProject } from 'vitest/config';
 import type { UserWorkspaceConfig } from 'vitest/config';
+
+/** `npm test` says PROJ_LONG=0; its long tests are a task of `npm run test:all`. */
+const LEFT_OUT = process.env['PROJ_LONG'] === '0' ? ['**/*.long.test.ts'] : [];
 
 /**
  * The configuration of a package's tests. `name` is how a run calls the package. With `isolate: false` test files share
@@ -14,6 +17,7 @@ export function project(name: string, { isolate = true } = {}): UserWorkspaceCon
     test: {
       name,
       environment: 'node',
+      exclude: [...configDefaults.exclude, ...LEFT_OUT],
       setupFiles: [fileURLToPath(new URL('./vitest.setup.ts', import.meta.url))],
       // A socket that is still receiving would abort a run in threads.
       pool: 'forks',
