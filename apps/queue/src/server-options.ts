@@ -1,12 +1,12 @@
 /** From the options of the program to those of the queue. */
-import { processCurve } from '@proj/appkit';
+import { processServerCurve } from '@proj/appkit';
 import type { PzqServerOptions } from '@proj/pzq';
 import type { QueueSettings } from './config.js';
 
 /** All but the program's own. */
 export function serverOptions(settings: QueueSettings): PzqServerOptions {
   const { deadLetterSend, nackDelayMaxMs } = settings;
-  const curve = processCurve();
+  const curve = processServerCurve();
   return {
     receive: settings.receive,
     send: settings.send,
@@ -39,6 +39,6 @@ export function serverOptions(settings: QueueSettings): PzqServerOptions {
     drainMs: settings.drainMs,
     name: settings.name,
     // Who may consume is looked at in the handshake, which is the server's to know of then.
-    ...(curve?.role === 'server' ? { curve: { keys: curve.keys, authorize: curve.authorize } } : {}),
+    ...(curve === undefined ? {} : { curve }),
   };
 }

@@ -1,5 +1,6 @@
 /** CURVE in the programs: the same options everywhere, and sockets that obey them without anybody else's doing. */
 import { oncePerMinute } from '@proj/heartbeat';
+import type { OncePer } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
 import type { CurveOptions, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import {
@@ -13,6 +14,7 @@ import {
   serverCurve,
   writeCertificate,
 } from '@proj/transport/curve';
+import type { ServerCurve } from '@proj/transport/curve';
 import type * as z from 'zod';
 import { text } from './fields.js';
 import type { Logger } from './logging.js';
@@ -47,6 +49,10 @@ interface EncryptionSettings {
 /** What the process knows when its command begins. */
 interface Encryption {
   readonly curve: CurveOptions | undefined;
+  /** The same of a server, as facades take it. */
+  readonly server: ServerCurve | undefined;
+  /** Refusals that were told lately, of all ports together. */
+  readonly refusals: OncePer;
   readonly log: Logger;
 }
 
@@ -63,13 +69,19 @@ export function encryptionOptions({ shape }: z.ZodObject): z.ZodRawShape {
  * mean nothing without another one.
  */
 export async function prepareEncryption(settings: EncryptionSettings, log: Logger): Promise<void> {
-  const { curve } = settings.serverKey === undefined ? await serverOf(settings, log) : await clientOf(settings, log);
-  current = { curve, log };
+  const server = settings.serverKey === undefined ? await serverOf(settings, log) : undefined;
+  const { curve } = settings.serverKey === undefined ? serverCurve(server) : await clientOf(settings, log);
+  current = { curve, server, refusals: oncePerMinute(), log };
 }
 
 /** CURVE of this process; `undefined` without. */
 export function processCurve(): CurveOptions | undefined {
   return current?.curve;
+}
+
+/** CURVE of this process as the facade of a server takes it; `undefined` without, and in a client. */
+export function processServerCurve(): ServerCurve | undefined {
+  return current?.server;
 }
 
 /** Makes a pair and writes its certificates, `<name>.key` and `<name>.key_secret`. Rejects with `OPTIONS_INVALID`. */
@@ -96,7 +108,7 @@ export async function followedKeys(path: string, log: Logger) {
 export function encrypted(transport: Transport): Transport {
   if (current === undefined) return transport;
   const { curve, log } = current;
-  const refusals = new RefusalLog(log, curve?.role ?? 'client', transport);
+  const refusals = new RefusalLog(current, transport);
   const exposure = new ExposureLog(log, curve);
   const options = (port: PortOptions = {}): PortOptions => (curve === undefined ? port : { curve, ...port });
   const listening = <Port extends { start(listener: PortListener): void }>(port: Port): Port => {
@@ -129,14 +141,17 @@ export function encrypted(transport: Transport): Transport {
   };
 }
 
-async function serverOf({ curveSecretKey, authorizedKeys: path }: EncryptionSettings, log: Logger) {
+async function serverOf(
+  { curveSecretKey, authorizedKeys: path }: EncryptionSettings,
+  log: Logger,
+): Promise<ServerCurve | undefined> {
   if (curveSecretKey === undefined) {
-    if (path === undefined) return {};
+    if (path === undefined) return undefined;
     throw new ProjError('OPTIONS_INVALID', `--authorized-keys = "${path}": needs --curve-secret-key`);
   }
   const keys = await readKeys(curveSecretKey, log);
   log.info({ publicKey: encodeZ85(keys.publicKey) }, 'encrypted');
-  return serverCurve({ keys, authorize: path === undefined ? undefined : (await followedKeys(path, log)).has });
+  return { keys, authorize: path === undefined ? undefined : await followedKeys(path, log) };
 }
 
 async function clientOf({ curveSecretKey, serverKey = '' }: EncryptionSettings, log: Logger) {
@@ -150,28 +165,39 @@ async function readKeys(path: string, log: Logger) {
   return keys;
 }
 
-/** Failed handshakes as log lines: the same key or address once a minute. */
+/** Failed handshakes as log lines: the same key and cause from the same host once a minute, whatever its port and ours. */
 class RefusalLog {
   readonly #log: Logger;
   readonly #side: CurveOptions['role'];
   readonly #clock: Transport['clock'];
-  readonly #limit = oncePerMinute();
+  readonly #limit: OncePer;
 
-  constructor(log: Logger, side: CurveOptions['role'], { clock }: Transport) {
+  constructor({ log, curve, refusals }: Encryption, { clock }: Transport) {
     this.#log = log;
-    this.#side = side;
+    this.#side = curve?.role ?? 'client';
     this.#clock = clock;
+    this.#limit = refusals;
   }
 
   before(listener: PortListener): (refusal: HandshakeRefusal) => void {
     return (refusal) => {
       const explained = explainRefusal(refusal, this.#side);
       const { reason, address } = refusal;
-      if (this.#limit.allow(`${explained} ${address ?? ''}`, this.#clock.now()))
+      if (
+        this.#limit.allow(
+          `${explained} ${this.#side === 'server' ? hostOf(address) : (address ?? '')}`,
+          this.#clock.now(),
+        )
+      )
         this.#log.warn({ reason, ...(address === undefined ? {} : { address }) }, explained);
       listener.onRefused?.(refusal);
     };
   }
+}
+
+/** Each attempt of a client comes from another port. */
+function hostOf(address = ''): string {
+  return address.replace(/:\d+$/, '');
 }
 
 const LOOPBACK = /^(ipc:|inproc:|tcp:\/\/(127\.[\d.]+|localhost|\[::1\]):)/;

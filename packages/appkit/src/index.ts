@@ -2,7 +2,7 @@
 export { accessOption, followAccess } from './access.js';
 export { ChildProgram } from './child.js';
 export type { Exit, LogRecord } from './child.js';
-export { followedKeys, processCurve, writeKeyPair } from './encryption.js';
+export { followedKeys, processCurve, processServerCurve, writeKeyPair } from './encryption.js';
 export {
   bindEndpoint,
   bytes,

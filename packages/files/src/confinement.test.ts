@@ -1,6 +1,18 @@
 /** Every trick to read outside of the folder, one row each; and those that need another process at the right moment. */
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, open, opendir, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  mkdir,
+  mkdtemp,
+  open,
+  opendir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -125,6 +137,7 @@ function systemThat(before: Partial<Record<keyof System, () => Promise<unknown>>
     stat: (path) => after('stat', () => stat(path, { bigint: true })),
     open: (path) => after('open', () => open(path, 'r')),
     opendir: (path) => after('opendir', () => opendir(path)),
+    pathOf: (handle) => readlink(`/proc/self/fd/${handle.fd}`),
   };
 }
 
@@ -163,6 +176,30 @@ describe('between the check and the opening', () => {
     );
     expect(await inside.open('sub/file')).toEqual({ kind: 'outside' });
   });
+
+  it.runIf(process.platform === 'linux')(
+    'a directory that leads out whenever it is used, and in whenever it is looked at, is seen by the path of the handle',
+    async () => {
+      const [path, away] = [join(base, 'sub'), join(base, 'away')];
+      let isOut = false;
+      const lead = (out: boolean) => async () => {
+        if (isOut === out) return;
+        isOut = out;
+        if (out) await rename(path, away);
+        else await rm(path);
+        await (out ? symlink(join(root, 'outer'), path) : rename(away, path));
+      };
+      const system = systemThat({
+        realpath: lead(false),
+        stat: lead(true),
+        open: lead(true),
+        opendir: lead(true),
+      });
+      const inside = new Confinement(base, system);
+      expect(await inside.open('sub/file')).toEqual({ kind: 'outside' });
+      expect(await inside.list('sub', 100)).toEqual({ kind: 'outside' });
+    },
+  );
 
   it('a file replaced by another one inside is opened again', async () => {
     let replaced = false;

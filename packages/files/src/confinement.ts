@@ -1,7 +1,7 @@
 /** A folder that nobody gets out of: paths are resolved with their symbolic links, and what was opened is looked at again. */
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import type { BigIntStats, Dir } from 'node:fs';
-import { open, opendir, realpath, stat } from 'node:fs/promises';
+import { open, opendir, readlink, realpath, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { ProjError } from '@proj/transport';
@@ -12,6 +12,8 @@ export interface System {
   stat(path: string): Promise<BigIntStats>;
   open(path: string): Promise<FileHandle>;
   opendir(path: string): Promise<Dir>;
+  /** The path of what a handle has opened, without symbolic links, as the kernel knows it. Absent where no kernel tells. */
+  pathOf?(handle: FileHandle): Promise<string>;
 }
 
 /** Not there, or not to be seen: the same to whoever asks, not to whoever counts. */
@@ -40,14 +42,20 @@ const OUTSIDE: Absent = { kind: 'outside' };
 /** A file that is replaced by another just then is opened again so often. */
 const ATTEMPTS = 3;
 
-/** Never a symbolic link, and never waiting for the writer of a FIFO. On Windows neither flag is defined, and counts as 0. */
-const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** macOS refuses symbolic links in any part of a path with it; Node.js has no name for it. */
+const O_NOFOLLOW_ANY = process.platform === 'darwin' ? 0x2000_0000 : 0;
+/** Never a symbolic link, and never waiting for the writer of a FIFO. On Windows none of the flags is defined, and counts as 0. */
+const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | O_NOFOLLOW_ANY;
+
+/** On Linux, what the process has opened: reading the link tells its path, and opening it opens that again. */
+const OPENED = '/proc/self/fd';
 
 const NODE: System = {
   realpath: (path) => realpath(path),
   stat: (path) => stat(path, { bigint: true }),
   open: (path) => open(path, READ_ONLY),
   opendir: (path) => opendir(path),
+  ...(existsSync(OPENED) ? { pathOf: (handle) => readlink(`${OPENED}/${handle.fd}`) } : {}),
 };
 
 /** What the system says when there is nothing that we may read. */
@@ -102,6 +110,10 @@ export class Confinement {
       .catch((error: unknown) => (codeOf(error) === 'ELOOP' ? OUTSIDE : absentOrThrow(error)));
     if ('kind' in handle) return handle;
     try {
+      if (!(await this.#holds(handle))) {
+        await handle.close();
+        return OUTSIDE;
+      }
       const stats = await handle.stat({ bigint: true });
       const again = await this.#locate(path);
       if (again.kind === 'inside' && stats.isFile() && isSame(stats, again.stats))
@@ -118,14 +130,29 @@ export class Confinement {
     try {
       const base = await this.#system.realpath(this.#folder);
       const real = await this.#system.realpath(join(base, path));
-      const isInside = real === base || real.startsWith(base.endsWith(sep) ? base : base + sep);
-      return isInside ? { kind: 'inside', path: real, stats: await this.#system.stat(real) } : OUTSIDE;
+      return isInside(base, real) ? { kind: 'inside', path: real, stats: await this.#system.stat(real) } : OUTSIDE;
     } catch (error) {
       return absentOrThrow(error);
     }
   }
 
-  async #entries(path: string, max: number): Promise<Listing['entries']> {
+  /** A part of the path may have been exchanged for a link while the handle was opened, and back before anybody looked again. */
+  async #holds(handle: FileHandle): Promise<boolean> {
+    if (this.#system.pathOf === undefined) return true;
+    return isInside(await this.#system.realpath(this.#folder), await this.#system.pathOf(handle));
+  }
+
+  async #entries(path: string, max: number): Promise<Listing['entries'] | Absent> {
+    if (this.#system.pathOf === undefined) return this.#read(path, max);
+    const handle = await this.#system.open(path);
+    try {
+      return (await this.#holds(handle)) ? await this.#read(`${OPENED}/${handle.fd}`, max) : OUTSIDE;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #read(path: string, max: number): Promise<Listing['entries']> {
     const entries: { name: string; type: 'file' | 'directory' | 'link' | 'other' }[] = [];
     for await (const entry of await this.#system.opendir(path)) {
       if (entries.length >= max)
@@ -141,6 +168,11 @@ export class Confinement {
     }
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
+}
+
+/** Both without symbolic links. */
+function isInside(base: string, path: string): boolean {
+  return path === base || path.startsWith(base.endsWith(sep) ? base : base + sep);
 }
 
 function isSame(a: BigIntStats, b: BigIntStats): boolean {

@@ -20,6 +20,7 @@ export type {
   CurveKeys,
   CurveOptions,
   HandshakeRefusal,
+  KeyList,
   Peer,
   PortListener,
   PortOptions,

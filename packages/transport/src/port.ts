@@ -31,6 +31,14 @@ export interface CurveKeys {
   readonly secretKey: Uint8Array;
 }
 
+/** Keys that may come in, and word of its changes: what `authorizedKeys` returns. */
+export interface KeyList {
+  /** Whether the owner of this key, 32 bytes, may come in. Never throws. */
+  has(publicKey: Uint8Array): boolean;
+  /** Calls `listener` whenever `has` may answer otherwise than before, until the returned function is called. */
+  onChange(listener: () => void): () => void;
+}
+
 /** CURVE on one socket: which end of RFC 26 it plays is independent of who binds. */
 export type CurveOptions =
   | {
@@ -38,6 +46,8 @@ export type CurveOptions =
       readonly keys: CurveKeys;
       /** Asked once per handshake whether the client of this key may come in. Absent: any key may. Never throws. */
       readonly authorize?: (publicKey: Uint8Array) => boolean;
+      /** Calls `listener` whenever `authorize` may answer otherwise than before, until the returned function is called. */
+      readonly onAuthorizeChange?: (listener: () => void) => () => void;
     }
   | {
       readonly role: 'client';

@@ -1,6 +1,6 @@
 /** Options that several roles take, as schemas of zod: what an endpoint, a time, CURVE and a rule of access may be. Below the roles nothing else knows zod. See docs/adr/0017. */
 import * as z from 'zod';
-import type { CurveKeys, Transport } from './port.js';
+import type { CurveKeys, KeyList, Transport } from './port.js';
 
 const DAY_MS = 86_400_000;
 
@@ -14,6 +14,11 @@ const isKey = (value: unknown): value is Uint8Array => value instanceof Uint8Arr
 const isKeys = (value: unknown): value is CurveKeys => {
   const { publicKey, secretKey } = (value ?? {}) as Partial<CurveKeys>;
   return isKey(publicKey) && isKey(secretKey);
+};
+
+const isKeyList = (value: unknown): value is KeyList => {
+  const { has, onChange } = (value ?? {}) as Partial<KeyList>;
+  return typeof has === 'function' && typeof onChange === 'function';
 };
 
 /** Sockets and time of whoever binds. */
@@ -32,9 +37,15 @@ export const transportOfClient = z.custom<Transport>(
 export const curveOfServer = z.strictObject({
   /** The pair of keys that clients know by its public key. */
   keys: z.custom<CurveKeys>(isKeys, 'must be publicKey and secretKey of 32 bytes each'),
-  /** Whether the owner of this public key may come in; asked once per handshake. Default: everybody may. */
+  /**
+   * Whether the owner of this public key may come in, asked once per handshake; or the list of `authorizedKeys()`, whose changes
+   * also end standing connections, where the transport can. Default: everybody may.
+   */
   authorize: z
-    .custom<(publicKey: Uint8Array) => boolean>((value) => typeof value === 'function', 'must be a function')
+    .custom<((publicKey: Uint8Array) => boolean) | KeyList>(
+      (value) => typeof value === 'function' || isKeyList(value),
+      'must be a function, or the list that authorizedKeys() returns',
+    )
     .optional(),
 });
 

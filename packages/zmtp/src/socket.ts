@@ -70,6 +70,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
   #setup: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
   #onEmpty: () => void = () => undefined;
+  readonly #endFollowing: (() => void) | undefined;
 
   constructor(world: World, options: ResolvedPortOptions, socketType: SocketType, identity?: Uint8Array) {
     this.world = world;
@@ -92,6 +93,10 @@ export abstract class ZmtpSocket implements ConnectorHost {
       allocate,
       reuse: { lend, reclaim },
     };
+    if (options.curve?.role === 'server')
+      this.#endFollowing = options.curve.onAuthorizeChange?.(() => {
+        this.recheck();
+      });
   }
 
   /** A pipe for an endpoint to connect to was made. */
@@ -288,6 +293,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
   }
 
   async #close(lingerMs: number, discards: boolean): Promise<void> {
+    this.#endFollowing?.();
     const deadline = this.world.clock.now() + lingerMs;
     const ending = this.onClosing(deadline, lingerMs === 0);
     await this.#setup;

@@ -165,7 +165,7 @@ async function managementCurve(
   if (path === undefined) return {};
   if (curve === undefined)
     throw new ProjError('OPTIONS_INVALID', `--nfp-management-authorized-keys = "${path}": needs --curve-secret-key`);
-  return { managementCurve: { keys: curve.keys, authorize: (await followedKeys(path, log)).has } };
+  return { managementCurve: { keys: curve.keys, authorize: await followedKeys(path, log) } };
 }
 
 function within(value: number, { min, max }: { readonly min: number; readonly max: number }): number {

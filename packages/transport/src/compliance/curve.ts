@@ -112,6 +112,37 @@ export const CURVE: readonly CurveCase[] = [
     },
   },
   {
+    name: 'curve: a client whose key is taken off the list is cut, and others are not, where the transport can',
+    run: async (rig, keys) => {
+      const removed = new Set<string>();
+      const listeners = new Set<() => void>();
+      const router = await rig.router({
+        curve: {
+          role: 'server',
+          keys: keys.server,
+          authorize: (key) => !removed.has(hex(key)),
+          onAuthorizeChange: (listener) => {
+            listeners.add(listener);
+            return () => {
+              listeners.delete(listener);
+            };
+          },
+        },
+      });
+      const { peer } = await rig.met(router, keys.calling());
+      const other = await rig.met(router, keys.calling(keys.stranger));
+      removed.add(hex(keys.client.publicKey));
+      for (const listener of listeners) listener();
+      if (router.port.recheck !== undefined)
+        await router.until(() => router.gone.some(({ id }) => hex(id) === hex(peer.id)));
+      router.port.send(other.peer, [new Uint8Array(1)]);
+      await other.dealer.received(1);
+      await router.port.close();
+
+      equal(listeners.size, 0, 'listeners of a port that is closed');
+    },
+  },
+  {
     name: 'curve: a client that expects another server never connects, and both sides are told',
     run: async (rig, keys) => {
       const asked: string[] = [];

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -59,6 +59,64 @@ describe('a folder', () => {
 
     expect(change.errors[0]).toContain('broken.key');
     expect(admitted(list)).toEqual([true, false]);
+  });
+});
+
+describe('what is followed is the path', () => {
+  const swapped: [how: string, swap: (path: string, next: string, turn: number) => Promise<void>][] = [
+    [
+      'a link that is swapped',
+      async (path, next) => {
+        await symlink(next, `${path}.new`);
+        await rename(`${path}.new`, path);
+      },
+    ],
+    [
+      'a folder that is moved away, twice',
+      async (path, next, turn) => {
+        await rename(path, `${path}.${turn}`);
+        await rename(next, path);
+      },
+    ],
+  ];
+
+  it.each(swapped)('%s: the keys that were there before are gone', async (_how, swap) => {
+    const path = join(folder, 'keys');
+    await mkdir(join(folder, 'first'));
+    await writeCertificate(join(folder, 'first', 'ada'), ADA);
+    if (_how.startsWith('a link')) await symlink('first', path);
+    else await rename(join(folder, 'first'), path);
+    const change = new Changes();
+    const list = await listOf(path, change.options);
+    const told: number[] = [];
+    list.onChange(() => told.push(list.size));
+    for (const [turn, keys] of [BOB, ADA].entries()) {
+      const next = join(folder, `next${turn}`);
+      await mkdir(next);
+      await writeCertificate(join(next, 'key'), keys);
+      await swap(path, next, turn);
+      await change.until(() => list.has(keys.publicKey) && list.size === 1);
+    }
+
+    expect(admitted(list)).toEqual([true, false]);
+    expect(told).toEqual([1, 1]);
+    expect(change.errors.filter((error) => !error.includes('ENOENT'))).toEqual([]);
+  });
+
+  it('a certificate that is a link to another file by now is read again', async () => {
+    await mkdir(join(folder, 'keys'));
+    await writeCertificate(join(folder, 'ada'), ADA);
+    await writeCertificate(join(folder, 'bob'), BOB);
+    await symlink('../ada.key', join(folder, 'keys', 'one.key'));
+    await symlink('link', join(folder, 'keys', 'two.key'));
+    await symlink('../ada.key', join(folder, 'keys', 'link'));
+    const change = new Changes();
+    const list = await listOf(join(folder, 'keys'), change.options);
+    expect(admitted(list)).toEqual([true, false]);
+    await rename(join(folder, 'bob.key'), join(folder, 'ada.key'));
+    await change.until(() => list.has(BOB.publicKey));
+
+    expect(admitted(list)).toEqual([false, true]);
   });
 });
 

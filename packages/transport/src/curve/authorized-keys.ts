@@ -38,6 +38,7 @@ export class AuthorizedKeys {
   readonly path: string;
   readonly #keysMax: number;
   readonly #followed: Followed;
+  readonly #listeners = new Set<() => void>();
   #keys: ReadonlySet<string> = new Set();
 
   constructor(path: string, options: AuthorizedKeysOptions) {
@@ -61,6 +62,14 @@ export class AuthorizedKeys {
   /** Whether the list has this key: fit to be `authorize` of a server. */
   readonly has = (publicKey: Uint8Array): boolean => this.#keys.has(nameOf(publicKey));
 
+  /** Calls `listener` whenever the list was read again, until the returned function is called. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
   /** Reads it again now. Rejects with `OPTIONS_INVALID`, and the list stays as it was. */
   reload(): Promise<void> {
     return this.#followed.reload();
@@ -81,6 +90,7 @@ export class AuthorizedKeys {
     if (keys.length > this.#keysMax)
       throw refused(this.path, `has ${keys.length} keys, and ${this.#keysMax} are the limit`);
     this.#keys = new Set(keys.map(nameOf));
+    for (const listener of this.#listeners) listener();
   }
 }
 

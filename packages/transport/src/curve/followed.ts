@@ -1,53 +1,78 @@
 /** A file or folder that is read again when it changes: what was read before stays in force when that fails. */
 import { watch } from 'node:fs';
-import type { FSWatcher } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import type { BigIntStats, FSWatcher } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+// Not the clock's: timers of files on a real disk, and none may keep the process alive.
+import { clearTimeout, setTimeout } from 'node:timers';
 import { systemClock } from '@proj/heartbeat';
-import type { Timer } from '@proj/heartbeat';
+import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '../errors.js';
 
 /** What happens to it. */
 export interface Following {
   readonly path: string;
-  /** What it is, for messages of errors. */
+  /** What it is, for error messages. */
   readonly what: string;
   /** Whether to read it again when it changes. */
   readonly watch: boolean;
+  /** Measures how long a look takes. Default: the system's. */
+  readonly clock?: Clock;
   /** Takes the contents over, or rejects and changes nothing. */
   read(isFolder: boolean): Promise<void>;
   /** It was read again because it had changed. */
   onReload(): void;
-  /** It could not be read again, or not be watched. */
+  /** It could not be read again, or not be watched: once for each state of the disk. */
   onError(error: Error): void;
 }
 
 /** One change of a file is several events. */
 const SETTLE_MS = 50;
 
-/** Follows it from the first `reload` on, until `close`. */
+/** The system tells only of changes in one folder, not of a link or parent that now leads elsewhere: so we look as well. */
+const LOOK_MS = 2_000;
+
+/** A look at a large folder is repeated less often: it may take this part of the time. */
+const LOOK_SHARE = 0.02;
+
+/** Files of a folder looked at together. */
+const LOOK_BATCH = 64;
+
+/**
+ * Follows a path from the first `reload` on, until `close`: whatever is there counts, however it got there (written in place,
+ * renamed, swapped by a link anywhere along the path). A change is noticed at once where the system tells of it, and within
+ * two seconds everywhere else. Neither keeps the process alive.
+ */
 export class Followed {
   readonly #following: Following;
+  readonly #clock: Clock;
   #watcher: FSWatcher | undefined;
   #watched: string | undefined;
-  #settling: Timer | undefined;
+  #settling: NodeJS.Timeout | undefined;
+  #looking: NodeJS.Timeout | undefined;
+  /** What was read last, or could not be read. */
   #stamp = '';
   #reading: Promise<unknown> = Promise.resolve();
   #closed = false;
 
   constructor(following: Following) {
     this.#following = following;
+    this.#clock = following.clock ?? systemClock;
   }
 
   /** Reads it now, after whatever reads are under way. Rejects with `OPTIONS_INVALID`, or with what `read` says. */
-  reload(): Promise<void> {
-    return this.#next(() => this.#read());
+  async reload(): Promise<void> {
+    await this.#next(async () => {
+      await this.#read(await this.#look());
+    });
+    if (this.#looking === undefined) this.#lookLater(LOOK_MS);
   }
 
-  /** Watches no more. Idempotent. */
+  /** Follows no more. Idempotent. */
   close(): void {
     this.#closed = true;
-    this.#settling?.cancel();
+    clearTimeout(this.#settling);
+    clearTimeout(this.#looking);
     this.#unwatch();
   }
 
@@ -58,37 +83,38 @@ export class Followed {
     return taken;
   }
 
-  async #read(): Promise<void> {
-    await this.#following.read(await this.#look());
+  /** The stamp is that of before the read, so that a change meanwhile is read again. */
+  async #read({ about, stamp }: Look): Promise<void> {
+    this.#stamp = stamp;
+    const { path, what } = this.#following;
+    if ('code' in about)
+      throw new ProjError('OPTIONS_INVALID', `${what} ${JSON.stringify(path)}: cannot be read: ${about.code}`);
+    await this.#following.read(about.isDirectory());
   }
 
-  /** Tells a folder from a file, and watches it from before it is read, so that no change is missed. */
-  async #look(): Promise<boolean> {
-    const { path, what } = this.#following;
-    try {
-      const about = await stat(path);
-      this.#stamp = stampOf(about);
-      this.#watch(about.isDirectory() ? path : dirname(path));
-      return about.isDirectory();
-    } catch (cause) {
-      const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
-      throw new ProjError('OPTIONS_INVALID', `${what} ${JSON.stringify(path)}: cannot be read: ${reason}`, { cause });
-    }
+  async #look(): Promise<Look> {
+    const { path } = this.#following;
+    const about = await aboutOf(path);
+    // Watched from before it is read, so that no change is missed.
+    if (!('code' in about)) this.#watch(about.isDirectory() ? path : dirname(path), about);
+    return { about, stamp: await stampOf(path, about) };
   }
 
   /** Of a file its folder is watched: who replaces it by another leaves a watcher of the file itself with the old one. */
-  #watch(folder: string): void {
-    if (!this.#following.watch || this.#closed || this.#watched === folder) return;
+  #watch(folder: string, { dev, ino }: BigIntStats): void {
+    const watched = `${folder} ${dev} ${ino}`;
+    if (!this.#following.watch || this.#closed || this.#watched === watched) return;
     this.#unwatch();
+    this.#watched = watched;
     try {
       this.#watcher = watch(folder, { persistent: false }, this.#onChange);
       this.#watcher.on('error', (error) => {
         this.#unwatch();
         this.#following.onError(error);
       });
-      this.#watched = folder;
-    } catch (error) {
-      this.#following.onError(error as Error);
+    } catch {
+      // Out of watches, or gone again: then the looks alone have to do.
+      this.#unwatch();
     }
   }
 
@@ -100,18 +126,32 @@ export class Followed {
 
   readonly #onChange = (): void => {
     if (this.#closed) return;
-    this.#settling ??= systemClock.at(systemClock.now() + SETTLE_MS, () => {
+    this.#settling ??= setTimeout(() => {
       this.#settling = undefined;
       void this.#follow();
-    });
+    }, SETTLE_MS).unref();
   };
+
+  #lookLater(ms: number): void {
+    if (!this.#following.watch || this.#closed) return;
+    this.#looking = setTimeout(() => {
+      void this.#lookAgain();
+    }, ms).unref();
+  }
+
+  async #lookAgain(): Promise<void> {
+    const from = this.#clock.now();
+    await this.#follow();
+    this.#lookLater(Math.max(LOOK_MS, (this.#clock.now() - from) / LOOK_SHARE));
+  }
 
   /** Never rejects. */
   async #follow(): Promise<void> {
     try {
       const isNew = await this.#next(async () => {
-        if (!(await this.#hasChanged())) return false;
-        await this.#read();
+        const look = await this.#look();
+        if (this.#closed || look.stamp === this.#stamp) return false;
+        await this.#read(look);
         return true;
       });
       if (isNew && !this.#closed) this.#following.onReload();
@@ -119,14 +159,36 @@ export class Followed {
       if (!this.#closed) this.#following.onError(error as Error);
     }
   }
-
-  /** Next to a file anything may change. */
-  async #hasChanged(): Promise<boolean> {
-    const about = await stat(this.#following.path).catch(() => undefined);
-    return about === undefined || about.isDirectory() || stampOf(about) !== this.#stamp;
-  }
 }
 
-function stampOf(about: { readonly ino: number; readonly size: number; readonly mtimeMs: number }): string {
-  return `${about.ino} ${about.size} ${about.mtimeMs}`;
+/** What stands at the end of a path, links followed; or why nothing could be seen there. */
+type About = BigIntStats | { readonly code: string };
+
+interface Look {
+  readonly about: About;
+  readonly stamp: string;
+}
+
+function aboutOf(path: string): Promise<About> {
+  return stat(path, { bigint: true }).catch((error: unknown) => ({
+    code: (error as NodeJS.ErrnoException).code ?? String(error),
+  }));
+}
+
+/** Tells one content from another without reading it; of a folder, the contents of its files. */
+async function stampOf(path: string, about: About): Promise<string> {
+  if ('code' in about || !about.isDirectory()) return signature(about);
+  const names = await readdir(path).catch((): string[] => []);
+  const stamps = [signature(about)];
+  for (let at = 0; at < names.length; at += LOOK_BATCH) {
+    const batch = names.slice(at, at + LOOK_BATCH);
+    const seen = await Promise.all(batch.map(async (name) => `${name} ${signature(await aboutOf(join(path, name)))}`));
+    stamps.push(...seen);
+  }
+  return stamps.join('\n');
+}
+
+function signature(about: About): string {
+  if ('code' in about) return about.code;
+  return `${about.dev} ${about.ino} ${about.size} ${about.mtimeNs} ${about.ctimeNs}`;
 }

@@ -1,14 +1,17 @@
 /** From what users say about CURVE to what a port is told. */
 import { ProjError } from '../errors.js';
-import type { CurveKeys, CurveOptions, HandshakeRefusal } from '../port.js';
+import type { CurveKeys, CurveOptions, HandshakeRefusal, KeyList } from '../port.js';
 import { generateCurveKeys } from './keys.js';
 import { decodeCurveKey, encodeZ85 } from './z85.js';
 
 /** CURVE of a broker or queue, as its users write it. */
 export interface ServerCurve {
   readonly keys: CurveKeys;
-  /** Asked once per handshake whether the client of this key, 32 bytes, may come in. Absent: any key may. */
-  readonly authorize?: ((publicKey: Uint8Array) => boolean) | undefined;
+  /**
+   * Asked once per handshake whether the client of this key, 32 bytes, may come in; or a list of keys that may, whose changes end
+   * the connections of keys that are no longer on it. Absent: any key may.
+   */
+  readonly authorize?: ((publicKey: Uint8Array) => boolean) | KeyList | undefined;
 }
 
 /** CURVE of a worker, client, producer or consumer, as its users write it. */
@@ -23,7 +26,16 @@ export interface ClientCurve {
 export function serverCurve(curve: ServerCurve | undefined): { readonly curve?: CurveOptions } {
   if (curve === undefined) return {};
   const { keys, authorize } = curve;
-  return { curve: { role: 'server', keys, ...(authorize === undefined ? {} : { authorize }) } };
+  if (authorize === undefined) return { curve: { role: 'server', keys } };
+  if (typeof authorize === 'function') return { curve: { role: 'server', keys, authorize } };
+  return {
+    curve: {
+      role: 'server',
+      keys,
+      authorize: (publicKey) => authorize.has(publicKey),
+      onAuthorizeChange: (listener) => authorize.onChange(listener),
+    },
+  };
 }
 
 /** What to spread into the options of a client's ports. Throws `OPTIONS_INVALID` for a text that is no key. */

@@ -67,6 +67,7 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
   abstract readonly socket: SocketKind;
   readonly #number: number;
   readonly #outboxHost: OutboxHost;
+  readonly #endFollowing: (() => void) | undefined;
   #listener: PortListener | undefined;
   #paused = false;
   #closing: Promise<void> | undefined;
@@ -84,6 +85,10 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
       },
     };
     this.outbox = new Outbox(this.options, this.#outboxHost);
+    if (options.curve?.role === 'server')
+      this.#endFollowing = options.curve.onAuthorizeChange?.(() => {
+        this.recheck();
+      });
     if (process.state !== 'dead') process.resources.add(this);
   }
 
@@ -229,6 +234,7 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
   }
 
   vanish(silent: boolean): void {
+    this.#endFollowing?.();
     this.#closing ??= Promise.resolve();
     this.outbox.stop();
     this.hub.unbind(this);
@@ -258,6 +264,7 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
   }
 
   async #leave(lingerMs: number): Promise<void> {
+    this.#endFollowing?.();
     this.hub.unbind(this);
     if (lingerMs === 0) this.outbox.stop();
     else {
