@@ -8,6 +8,9 @@ import type { Flags } from './programs.js';
 /** Heartbeats short enough to wait for some, and enough of them that a busy machine is not taken for a dead peer. */
 export const BEATS = { 'heartbeat-ms': 100, liveness: 40 } as const;
 
+/** How long a peer may be silent. */
+export const LIFE_MS = BEATS['heartbeat-ms'] * BEATS.liveness;
+
 /**
  * Why a worker is lost whose connection ends: because of that, or because a heartbeat that leaves before this is noticed finds
  * nobody.

@@ -25,6 +25,15 @@ export const BEAT_FLAGS = { 'heartbeat-ms': BEATS.heartbeatIntervalMs, liveness:
 /** How long requests wait in all tests: for ever, in comparison. The test's own limit ends what hangs. */
 export const PATIENCE_MS = 600_000;
 
+/** How long a peer may be silent. */
+export const LIFE_MS = BEATS.heartbeatIntervalMs * BEATS.liveness;
+
+/**
+ * Why a worker is lost whose connection ends: because of that, or because a heartbeat that leaves before this is noticed finds
+ * nobody.
+ */
+export const CONNECTION_LOST: readonly unknown[] = ['gone', 'unreachable'];
+
 /** More beats than a peer may miss. */
 export const LONGER_THAN_LIFE = BEATS.liveness + 5;
 

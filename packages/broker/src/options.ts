@@ -20,3 +20,34 @@ export const accessOptions = z.strictObject({
 
 /** A number of things, at least one. */
 export const count = (max: number) => z.int().min(1).max(max);
+
+/** How long a busy worker may be silent that was never heard at work. Longer than most jobs. */
+const MUTE_EXPIRY_MS = 300_000;
+
+/** When a silent worker is dead, as the options of a broker have it. */
+interface Silence {
+  readonly heartbeatIntervalMs: number;
+  readonly liveness: number;
+  readonly busyExpiryMs?: number | undefined;
+  readonly muteExpiryMs?: number | undefined;
+}
+
+/** Refuses limits by which every job outlives its worker, or mute workers die before those that beat at work. */
+export function checkSilence(silence: Silence, context: z.RefinementCtx): void {
+  const { heartbeatIntervalMs, muteExpiryMs } = silence;
+  const { busyExpiryMs } = withSilence(silence);
+  if (busyExpiryMs < heartbeatIntervalMs) {
+    const message = 'must be at least heartbeatIntervalMs, or every job outlives its worker';
+    context.addIssue({ code: 'custom', path: ['busyExpiryMs'], message });
+  }
+  if (muteExpiryMs !== undefined && muteExpiryMs < busyExpiryMs) {
+    const message = `must be at least ${busyExpiryMs.toString()}, the busyExpiryMs of workers that beat at work`;
+    context.addIssue({ code: 'custom', path: ['muteExpiryMs'], message });
+  }
+}
+
+/** The same with its defaults filled in. */
+export function withSilence<Options extends Silence>(options: Options) {
+  const { heartbeatIntervalMs, liveness, busyExpiryMs = heartbeatIntervalMs * liveness, muteExpiryMs } = options;
+  return { ...options, busyExpiryMs, muteExpiryMs: muteExpiryMs ?? Math.max(MUTE_EXPIRY_MS, busyExpiryMs) };
+}

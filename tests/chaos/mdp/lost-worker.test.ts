@@ -1,13 +1,14 @@
 // A worker is lost while it works: the request is answered by another one, and the client hears exactly one reply (rules 13 to 16).
 import { describe, expect, it } from 'vitest';
-import { CONNECTION_LOST, HOLD } from '../cast.js';
+import { CONNECTION_LOST, HOLD, LIFE_MS } from '../cast.js';
 import { stage } from './stage.js';
 
 const theater = stage();
 
 /** A request that one worker holds, while another stands by. */
 async function scene(protocol: 'mdp' | 'mdp01') {
-  const { broker, endpoint } = await theater.broker();
+  // It is stopped before it can be heard at work.
+  const { broker, endpoint } = await theater.broker({ 'mdp-mute-expiry-ms': LIFE_MS });
   const holder = await theater.worker(endpoint, { protocol, handler: HOLD });
   const client = await theater.client(endpoint, protocol === 'mdp' ? '0.2' : '0.1');
   client.ask('job');

@@ -3,7 +3,7 @@
 import type { LazyPirateClient } from '@proj/client';
 import type { PeerProcess } from '@proj/testkit';
 import { expect, it } from 'vitest';
-import { CONNECTION_LOST, HOLD } from '../cast.js';
+import { CONNECTION_LOST, HOLD, LIFE_MS } from '../cast.js';
 import type { Flags } from '../programs.js';
 import { script } from '../programs.js';
 import { lastCounters, stage } from './stage.js';
@@ -23,7 +23,8 @@ const mute: Hire = async (backend) => {
 
 /** A request that one worker holds, while another stands by. Calls take turns on one socket: a second reply would answer the fence. */
 async function scene(hire: Hire, flags?: Flags) {
-  const { queue, frontend, backend } = await theater.queue(flags);
+  // It is stopped before it can be heard at work.
+  const { queue, frontend, backend } = await theater.queue({ 'ppp-mute-expiry-ms': LIFE_MS, ...flags });
   const holder = await hire(backend);
   await queue.line('worker-ready');
   const client = theater.client(frontend, { sockets: 1 });

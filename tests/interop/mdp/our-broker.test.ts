@@ -1,7 +1,7 @@
 // Heartbeats, expiry and DISCONNECT between our broker and Python workers (sections 4 and 8 of docs/protocols/mdp.md).
 import { ownEndpoint } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
-import { LONGER_THAN_LIFE } from '../cast.js';
+import { CONNECTION_LOST, LIFE_MS, LONGER_THAN_LIFE } from '../cast.js';
 import { brokerEvent, stage, VERSIONS } from './stage.js';
 
 const theater = stage();
@@ -19,8 +19,8 @@ describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
     expect(broker.stats().counters).toMatchObject({ workersLost: 0, resends: 0, dispatches: 1 });
   });
 
-  it('rule 13: a worker that is silent while it works keeps its job under a raised busyExpiryMs', async () => {
-    const { broker, endpoint } = await theater.broker({ busyExpiryMs: 600_000 });
+  it('rule 13: a worker that is silent while it works keeps its job for longer than a life', async () => {
+    const { broker, endpoint } = await theater.broker();
     const witness = await theater.pythonWorker({ connect: endpoint, version, service: 'other' });
     const worker = await theater.pythonWorker({ connect: endpoint, version, job: 'silent' });
     const answer = theater.pythonClient({ connect: endpoint, version }).ask('echo', HELLO);
@@ -31,8 +31,8 @@ describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
     expect(broker.stats().counters).toMatchObject({ workersLost: 0, resends: 0, disconnectsSent: 0 });
   });
 
-  it('rules 13 to 15: without it the job goes to another worker, and the late reply earns a DISCONNECT', async () => {
-    const { broker, endpoint } = await theater.broker();
+  it('rules 13 to 15: after muteExpiryMs the job goes to another worker, and the late reply earns a DISCONNECT', async () => {
+    const { broker, endpoint } = await theater.broker({ muteExpiryMs: LIFE_MS });
     const silent = await theater.pythonWorker({ connect: endpoint, version, job: 'silent' });
     const client = theater.pythonClient({ connect: endpoint, version });
     const answer = client.ask('echo', HELLO);
@@ -59,6 +59,30 @@ describe.each(VERSIONS)('MDP %s: our broker and a Python worker', (version) => {
     const back = brokerEvent(broker, 'worker-ready');
     worker.kill('SIGCONT');
     await back;
+  });
+
+  it('rule 13: one that was heard to beat at work is given up over its job, too', async () => {
+    const { broker, endpoint } = await theater.broker();
+    const worker = await theater.pythonWorker({ connect: endpoint, version, job: 'hold' });
+    const answer = theater.pythonClient({ connect: endpoint, version }).ask('echo', HELLO);
+    await worker.line('heartbeat', { busy: true }, 10);
+    const lost = brokerEvent(broker, 'worker-lost');
+    worker.kill('SIGSTOP');
+    expect(await lost).toMatchObject({ reason: 'expired' });
+    await theater.worker({ endpoints: [endpoint], version });
+    expect((await answer).body.map(String)).toEqual(['hello']);
+  });
+
+  it('rule 16: a killed mute worker is given up at once, and its job goes to another', async () => {
+    const { broker, endpoint } = await theater.broker();
+    const silent = await theater.pythonWorker({ connect: endpoint, version, job: 'silent' });
+    const answer = theater.pythonClient({ connect: endpoint, version }).ask('echo', HELLO);
+    await silent.line('working');
+    const lost = brokerEvent(broker, 'worker-lost');
+    silent.kill('SIGKILL');
+    expect(CONNECTION_LOST).toContain((await lost).reason);
+    await theater.worker({ endpoints: [endpoint], version });
+    expect((await answer).body.map(String)).toEqual(['hello']);
   });
 
   it('rule 10: a worker that says DISCONNECT is forgotten at once, and its job goes to another', async () => {

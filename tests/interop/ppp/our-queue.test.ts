@@ -2,7 +2,7 @@
 import type { PppQueue, PppQueueEvents } from '@proj/broker';
 import { nextEvent, ownEndpoint } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
-import { LONGER_THAN_LIFE } from '../cast.js';
+import { CONNECTION_LOST, LIFE_MS, LONGER_THAN_LIFE } from '../cast.js';
 import { stage } from './stage.js';
 
 const theater = stage();
@@ -25,8 +25,8 @@ describe('PPP: our queue and a Python worker', () => {
     expect(queue.stats().counters).toMatchObject({ workersLost: 0, resends: 0, dispatches: 1 });
   });
 
-  it('rule 11: a worker that neither reads nor beats at work keeps its job under a raised busyExpiryMs', async () => {
-    const { queue, frontend, backend } = await theater.queue({ busyExpiryMs: 600_000 });
+  it('rule 11: a worker that neither reads nor beats at work keeps its job for longer than a life', async () => {
+    const { queue, frontend, backend } = await theater.queue();
     const worker = await theater.pythonWorker({ connect: backend, job: 'silent' });
     const reply = theater.pythonClient({ connect: frontend }).ask(HELLO);
     await worker.line('working');
@@ -37,8 +37,8 @@ describe('PPP: our queue and a Python worker', () => {
     expect(queue.stats().counters).toMatchObject({ workersLost: 0, resends: 0 });
   });
 
-  it('rules 1, 2 and 11 to 13: without it another one answers, the late reply reaches nobody, and it comes back by itself', async () => {
-    const { queue, frontend, backend } = await theater.queue();
+  it('rules 1, 2 and 11 to 13: after muteExpiryMs another one answers, the late reply reaches nobody, and it comes back by itself', async () => {
+    const { queue, frontend, backend } = await theater.queue({ muteExpiryMs: LIFE_MS });
     const silent = await theater.pythonWorker({ connect: backend, job: 'silent' });
     const lost = queueEvent(queue, 'worker-lost');
     const reply = theater.pythonClient({ connect: frontend }).ask(HELLO);
@@ -65,6 +65,30 @@ describe('PPP: our queue and a Python worker', () => {
     const back = queueEvent(queue, 'worker-ready');
     worker.kill('SIGCONT');
     await back;
+  });
+
+  it('rule 11: one that was heard to beat at work is given up over its job, too', async () => {
+    const { queue, frontend, backend } = await theater.queue();
+    const worker = await theater.pythonWorker({ connect: backend, job: 'hold' });
+    const reply = theater.pythonClient({ connect: frontend }).ask(HELLO);
+    await worker.line('heartbeat', { busy: true }, 10);
+    const lost = queueEvent(queue, 'worker-lost');
+    worker.kill('SIGSTOP');
+    expect(await lost).toMatchObject({ reason: 'expired' });
+    await theater.worker({ endpoints: [backend] });
+    expect((await reply).map(String)).toEqual(['hello']);
+  });
+
+  it('rule 12: a killed mute worker is given up at once, and its job goes to another', async () => {
+    const { queue, frontend, backend } = await theater.queue();
+    const silent = await theater.pythonWorker({ connect: backend, job: 'silent' });
+    const reply = theater.pythonClient({ connect: frontend }).ask(HELLO);
+    await silent.line('working');
+    const lost = queueEvent(queue, 'worker-lost');
+    silent.kill('SIGKILL');
+    expect(CONNECTION_LOST).toContain((await lost).reason);
+    await theater.worker({ endpoints: [backend] });
+    expect((await reply).map(String)).toEqual(['hello']);
   });
 
   it('rule 12: a killed worker is given up at once, and its job goes to another', async () => {

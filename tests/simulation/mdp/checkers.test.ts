@@ -123,7 +123,7 @@ describe('CalmChecker finds', () => {
 
 const clock = new ManualClock();
 const excuses = new Excuses();
-const manners = () => new MannersChecker({ heartbeatIntervalMs: 100, liveness: 3 }, excuses, clock);
+const manners = () => new MannersChecker({ heartbeatIntervalMs: 100, liveness: 3, muteExpiryMs: 1000 }, excuses, clock);
 const beats = (kind: 'sent' | 'received', w: string) => command(kind, w, { kind: 'heartbeat' });
 const ends = (w: string) => command('sent', w, { kind: 'disconnect' });
 
@@ -155,7 +155,7 @@ describe('MannersChecker finds', () => {
 describe('MannersChecker finds a worker given up', () => {
   const given = (asleepMs: number, silentMs: number): string => {
     const [time, pauses] = [new ManualClock(), new Excuses()];
-    const checker = new MannersChecker({ heartbeatIntervalMs: 100, liveness: 3 }, pauses, time);
+    const checker = new MannersChecker({ heartbeatIntervalMs: 100, liveness: 3, muteExpiryMs: 1000 }, pauses, time);
     checker.onSight(ready('w'));
     pauses.onEvent({ kind: 'paused', process: broker }, time.now());
     time.advance(asleepMs);

@@ -114,12 +114,13 @@ export class Cluster {
   }
 
   #broker(name: string): StartProgram {
-    const { heartbeatIntervalMs, liveness, bridge } = this.plan;
+    const { heartbeatIntervalMs, liveness, muteExpiryMs, bridge } = this.plan;
     return async (transport, random) => {
       const broker = new MdpBroker({
         endpoint: endpointOf(name),
         heartbeatIntervalMs,
         liveness,
+        muteExpiryMs,
         bridge,
         // Each fault may cost an attempt, and the promise under test is that none is one too many.
         maxAttempts: 100,

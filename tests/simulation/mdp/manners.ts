@@ -4,23 +4,24 @@
  */
 import type { Excuses } from '../kit/excuses.js';
 import { ROUNDING_MS } from '../kit/worker-patience.js';
-import type { Patience } from '../kit/worker-patience.js';
+import { WorkerLives } from '../kit/worker-lives.js';
+import type { BrokerPatience } from '../kit/worker-lives.js';
 import { peerOf } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
 /** Watches to whom brokers speak, and when. */
 export class MannersChecker implements Checker {
-  readonly #patience: Patience;
+  readonly #patience: BrokerPatience;
   readonly #clock: { now(): number };
-  /** When each registered worker was last heard of, or got its job. */
-  readonly #heardAt = new Map<string, number>();
+  readonly #lives: WorkerLives;
   readonly #disconnectedAt = new Map<string, number>();
   readonly #excuses: Excuses;
   /** A stranger that must be told DISCONNECT before the broker reads on. */
   #owed: string | undefined;
 
-  constructor(patience: Patience, excuses: Excuses, clock: { now(): number }) {
+  constructor(patience: BrokerPatience, excuses: Excuses, clock: { now(): number }) {
     this.#patience = patience;
+    this.#lives = new WorkerLives(patience);
     this.#excuses = excuses;
     this.#clock = clock;
   }
@@ -28,15 +29,15 @@ export class MannersChecker implements Checker {
   onSight(sight: Sight): void {
     switch (sight.kind) {
       case 'worker-ready':
-        this.#heardAt.set(peerOf(sight), this.#clock.now());
+        this.#lives.begin(peerOf(sight), this.#clock.now());
         break;
       case 'worker-lost':
         if (sight.reason === 'expired') this.#checkExpiry(sight.broker, peerOf(sight));
-        this.#heardAt.delete(peerOf(sight));
+        this.#lives.end(peerOf(sight));
         break;
       case 'crashed':
         this.#owed = undefined;
-        for (const peer of this.#heardAt.keys()) if (peer.startsWith(`${sight.broker}/`)) this.#heardAt.delete(peer);
+        this.#lives.endAll(`${sight.broker}/`);
         break;
       case 'received':
         this.#received(sight);
@@ -55,7 +56,7 @@ export class MannersChecker implements Checker {
     if (owed !== undefined) throw new Error('a stranger that took itself for a worker was not told DISCONNECT');
     const peer = peerOf(sight);
     const { kind } = sight.command;
-    if (this.#heardAt.has(peer)) this.#heardAt.set(peer, this.#clock.now());
+    if (this.#lives.has(peer)) this.#lives.heard(peer, meaningOf(kind), this.#clock.now());
     else if ((kind === 'heartbeat' || kind === 'worker-partial' || kind === 'worker-final') && !this.#wasTold(peer))
       this.#owed = peer;
   }
@@ -65,34 +66,32 @@ export class MannersChecker implements Checker {
     const { kind } = sight.command;
     if (kind === 'disconnect') {
       if (this.#owed === peer) this.#owed = undefined;
-      else if (!this.#heardAt.has(peer)) throw new Error('DISCONNECT to who has not asked for it');
+      else if (!this.#lives.has(peer)) throw new Error('DISCONNECT to who has not asked for it');
       this.#disconnectedAt.set(peer, this.#clock.now());
     } else if (kind === 'heartbeat' || kind === 'worker-request') {
       this.#checkLife(sight.broker, peer, kind);
-      // A busy worker's time begins with its job.
-      if (kind === 'worker-request') this.#heardAt.set(peer, this.#clock.now());
+      if (kind === 'worker-request') this.#lives.gotJob(peer, this.#clock.now());
     }
   }
 
   #checkLife(broker: string, peer: string, kind: string): void {
-    const heardAt = this.#heardAt.get(peer);
-    if (heardAt === undefined) throw new Error(`${kind} to a worker that is not registered`);
-    const limitMs = this.#patience.heartbeatIntervalMs * this.#patience.liveness;
+    if (!this.#lives.has(peer)) throw new Error(`${kind} to a worker that is not registered`);
     const now = this.#clock.now();
-    if (now - heardAt <= limitMs + ROUNDING_MS || this.#excuses.has(broker, limitMs, now)) return;
-    throw new Error(`${kind} to a worker that has been silent for ${(now - heardAt).toFixed(0)} ms`);
+    const [silentMs, limitMs] = [this.#lives.silentMs(peer, now), this.#lives.limitMs(peer)];
+    if (silentMs <= limitMs + ROUNDING_MS || this.#excuses.has(broker, limitMs, now)) return;
+    throw new Error(`${kind} to a worker that has been silent for ${silentMs.toFixed(0)} ms`);
   }
 
   /** Rule 13 and ADR 4: not before its time, and not because the broker itself was asleep. */
   #checkExpiry(broker: string, peer: string): void {
-    const { heartbeatIntervalMs, liveness } = this.#patience;
+    const { heartbeatIntervalMs } = this.#patience;
     const now = this.#clock.now();
-    const heardAt = this.#heardAt.get(peer) ?? -Infinity;
-    if (now - heardAt < heartbeatIntervalMs * liveness - ROUNDING_MS)
-      throw new Error(`a worker was given up after ${(now - heardAt).toFixed(0)} ms of silence`);
+    const silentMs = this.#lives.silentMs(peer, now);
+    if (silentMs < this.#lives.limitMs(peer) - ROUNDING_MS)
+      throw new Error(`a worker was given up after ${silentMs.toFixed(0)} ms of silence`);
     const pause = this.#excuses.lastPause(broker);
     // A heartbeat to the worker was due within the first interval of the pause: of all but that the broker knows.
-    if (pause === undefined || heardAt > pause.until || pause.lastedMs <= 2 * heartbeatIntervalMs) return;
+    if (pause === undefined || now - silentMs > pause.until || pause.lastedMs <= 2 * heartbeatIntervalMs) return;
     if (now < pause.until + pause.lastedMs - heartbeatIntervalMs - ROUNDING_MS)
       throw new Error(`a worker was given up ${(now - pause.until).toFixed(0)} ms after the broker woke up`);
   }
@@ -102,4 +101,10 @@ export class MannersChecker implements Checker {
     const at = this.#disconnectedAt.get(peer);
     return at !== undefined && this.#clock.now() - at < this.#patience.heartbeatIntervalMs;
   }
+}
+
+/** What a message of a worker says about its life. */
+function meaningOf(kind: string): 'beat' | 'answer' | 'other' {
+  if (kind === 'heartbeat') return 'beat';
+  return kind === 'worker-final' ? 'answer' : 'other';
 }

@@ -23,6 +23,8 @@ export interface ClusterPlan {
   readonly bridge: boolean;
   readonly heartbeatIntervalMs: number;
   readonly liveness: number;
+  /** Broker option of the same name. */
+  readonly muteExpiryMs: number;
   readonly services: readonly ServicePlan[];
   /** Worker options of the same names. */
   readonly preferFirst: boolean;
@@ -50,12 +52,16 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
   });
   // With two brokers a worker may move away from where its clients ask; only a client that tries again finds it.
   const brokers = faults === 'everything' && random.chance(0.4) ? ['broker-a', 'broker-b'] : ['broker-a'];
+  const heartbeatIntervalMs = 100 + random.below(500);
+  const liveness = 3 + random.below(2);
   return {
     faults,
     brokers,
     bridge: random.chance(0.2),
-    heartbeatIntervalMs: 100 + random.below(500),
-    liveness: 3 + random.below(2),
+    heartbeatIntervalMs,
+    liveness,
+    // From none more to twice the time of who beats at work.
+    muteExpiryMs: Math.round(heartbeatIntervalMs * liveness * random.between(1, 2)),
     services: random.chance(0.5) ? [service('alpha')] : [service('alpha'), service('beta')],
     preferFirst: brokers.length > 1 && random.chance(0.3),
     drainFinishes: random.chance(0.3),

@@ -49,7 +49,7 @@ const GOOD = [
   told('c', '1'),
 ];
 
-const PATIENCE = { heartbeatIntervalMs: 100, liveness: 3 };
+const PATIENCE = { heartbeatIntervalMs: 100, liveness: 3, muteExpiryMs: 1000 };
 const manners = (clock = new ManualClock(), excuses = new Excuses()) => new MannersChecker(PATIENCE, excuses, clock);
 
 function calm(handlersThrow = false): CalmChecker {
@@ -157,6 +157,29 @@ describe('MannersChecker finds', () => {
     excuses.onEvent({ kind: 'paused', process: broker }, clock.now());
     expect(check(checker, beats('sent', 'w'))).toBe('fine');
   });
+
+  it.each([
+    ['no beat', [], 999, 'after 999 ms of silence'],
+    ['no beat', [], 1000, 'fine'],
+    ['a beat that may have crossed with it', [49], 951, 'fine'],
+    ['a beat that may have crossed with it', [49], 300, 'after 349 ms of silence'],
+    ['a beat', [50], 299, 'after 299 ms of silence'],
+    ['a beat', [50], 300, 'fine'],
+    ['a second beat', [49, 100], 300, 'fine'],
+  ])(
+    'a worker given up over its job too early, with %s: %j and %i ms later: %s',
+    (_, beatsAfter, silentMs, verdict) => {
+      const clock = new ManualClock();
+      const checker = manners(clock);
+      check(checker, says('w'), ready('w'), put('w', 'c', '1'));
+      for (const ms of beatsAfter) {
+        clock.advance(ms);
+        check(checker, beats('received', 'w'));
+      }
+      clock.advance(silentMs);
+      expect(check(checker, lost('w'))).toContain(verdict);
+    },
+  );
 
   it.each([
     [0, 299, 'after 299 ms of silence'],

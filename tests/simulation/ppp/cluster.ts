@@ -159,8 +159,9 @@ export class Cluster {
   };
 
   #backendOptions(transport: VirtualTransport) {
-    const { heartbeatIntervalMs, liveness, jobTimeoutMs } = this.plan;
-    return { heartbeatIntervalMs, liveness, jobTimeoutMs, maxAttempts: MAX_ATTEMPTS, drainMs: DRAIN_MS, transport };
+    const { heartbeatIntervalMs, liveness, muteExpiryMs, jobTimeoutMs } = this.plan;
+    const limits = { heartbeatIntervalMs, liveness, muteExpiryMs, jobTimeoutMs, maxAttempts: MAX_ATTEMPTS };
+    return { ...limits, drainMs: DRAIN_MS, transport };
   }
 
   #tell(running: PppQueue | PppPool, broker: string): void {

@@ -4,24 +4,25 @@
  */
 import type { Excuses } from '../kit/excuses.js';
 import { ROUNDING_MS } from '../kit/worker-patience.js';
-import type { Patience } from '../kit/worker-patience.js';
+import { WorkerLives } from '../kit/worker-lives.js';
+import type { BrokerPatience } from '../kit/worker-lives.js';
 import { forgetBroker, peerOf } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
 /** Watches to whom brokers speak, and when. */
 export class MannersChecker implements Checker {
-  readonly #patience: Patience;
+  readonly #patience: BrokerPatience;
   readonly #clock: { now(): number };
   readonly #excuses: Excuses;
-  /** When each registered worker was last heard of, or got its job. */
-  readonly #heardAt = new Map<string, number>();
+  readonly #lives: WorkerLives;
   /** When each registered worker was last sent a heartbeat, or registered. */
   readonly #beatAt = new Map<string, number>();
   /** Who said READY last, until somebody says something else. */
   #opening: string | undefined;
 
-  constructor(patience: Patience, excuses: Excuses, clock: { now(): number }) {
+  constructor(patience: BrokerPatience, excuses: Excuses, clock: { now(): number }) {
     this.#patience = patience;
+    this.#lives = new WorkerLives(patience);
     this.#excuses = excuses;
     this.#clock = clock;
   }
@@ -30,16 +31,17 @@ export class MannersChecker implements Checker {
     switch (sight.kind) {
       case 'worker-ready':
         if (this.#opening !== peerOf(sight)) throw new Error('a worker was registered that did not say READY');
-        this.#heardAt.set(peerOf(sight), this.#clock.now());
+        this.#lives.begin(peerOf(sight), this.#clock.now());
         this.#beatAt.set(peerOf(sight), this.#clock.now());
         break;
       case 'worker-lost':
         if (sight.reason === 'expired') this.#checkExpiry(sight.broker, peerOf(sight));
-        this.#heardAt.delete(peerOf(sight));
+        this.#lives.end(peerOf(sight));
         this.#beatAt.delete(peerOf(sight));
         break;
       case 'crashed':
-        forgetBroker(sight.broker, this.#heardAt, this.#beatAt);
+        this.#lives.endAll(`${sight.broker}/`);
+        forgetBroker(sight.broker, this.#beatAt);
         break;
       case 'received':
         this.#received(sight);
@@ -57,7 +59,7 @@ export class MannersChecker implements Checker {
     const { kind } = sight.command;
     this.#opening = kind === 'ready' ? peer : undefined;
     // What comes to the frontend is no sign of life: a client may have a worker's routing id.
-    if (kind !== 'client-request' && this.#heardAt.has(peer)) this.#heardAt.set(peer, this.#clock.now());
+    if (kind !== 'client-request') this.#lives.heard(peer, meaningOf(kind), this.#clock.now());
   }
 
   #sent(sight: Sight & { kind: 'sent' }): void {
@@ -66,8 +68,7 @@ export class MannersChecker implements Checker {
     const peer = peerOf(sight);
     const now = this.#clock.now();
     this.#checkLife(sight.broker, peer, kind);
-    // A busy worker's time begins with its job.
-    if (kind === 'request') this.#heardAt.set(peer, now);
+    if (kind === 'request') this.#lives.gotJob(peer, now);
     else {
       const gap = now - (this.#beatAt.get(peer) ?? -Infinity);
       // Rule 7: up to 1/32 early, to leave with others.
@@ -78,25 +79,30 @@ export class MannersChecker implements Checker {
   }
 
   #checkLife(broker: string, peer: string, kind: string): void {
-    const heardAt = this.#heardAt.get(peer);
-    if (heardAt === undefined) throw new Error(`${kind} to a worker that is not registered`);
-    const limitMs = this.#patience.heartbeatIntervalMs * this.#patience.liveness;
+    if (!this.#lives.has(peer)) throw new Error(`${kind} to a worker that is not registered`);
     const now = this.#clock.now();
-    if (now - heardAt <= limitMs + ROUNDING_MS || this.#excuses.has(broker, limitMs, now)) return;
-    throw new Error(`${kind} to a worker that has been silent for ${(now - heardAt).toFixed(0)} ms`);
+    const [silentMs, limitMs] = [this.#lives.silentMs(peer, now), this.#lives.limitMs(peer)];
+    if (silentMs <= limitMs + ROUNDING_MS || this.#excuses.has(broker, limitMs, now)) return;
+    throw new Error(`${kind} to a worker that has been silent for ${silentMs.toFixed(0)} ms`);
   }
 
   /** Rule 11 and ADR 4: not before its time, and not because the broker itself was asleep. */
   #checkExpiry(broker: string, peer: string): void {
-    const { heartbeatIntervalMs, liveness } = this.#patience;
+    const { heartbeatIntervalMs } = this.#patience;
     const now = this.#clock.now();
-    const heardAt = this.#heardAt.get(peer) ?? -Infinity;
-    if (now - heardAt < heartbeatIntervalMs * liveness - ROUNDING_MS)
-      throw new Error(`a worker was given up after ${(now - heardAt).toFixed(0)} ms of silence`);
+    const silentMs = this.#lives.silentMs(peer, now);
+    if (silentMs < this.#lives.limitMs(peer) - ROUNDING_MS)
+      throw new Error(`a worker was given up after ${silentMs.toFixed(0)} ms of silence`);
     const pause = this.#excuses.lastPause(broker);
     // A heartbeat to the worker was due within the first interval of the pause: of all but that the broker knows.
-    if (pause === undefined || heardAt > pause.until || pause.lastedMs <= 2 * heartbeatIntervalMs) return;
+    if (pause === undefined || now - silentMs > pause.until || pause.lastedMs <= 2 * heartbeatIntervalMs) return;
     if (now < pause.until + pause.lastedMs - heartbeatIntervalMs - ROUNDING_MS)
       throw new Error(`a worker was given up ${(now - pause.until).toFixed(0)} ms after the broker woke up`);
   }
+}
+
+/** What a message of a worker says about its life. */
+function meaningOf(kind: string): 'beat' | 'answer' | 'other' {
+  if (kind === 'heartbeat') return 'beat';
+  return kind === 'reply' ? 'answer' : 'other';
 }

@@ -14,6 +14,8 @@ export interface ClusterPlan {
   readonly brokers: readonly string[];
   readonly heartbeatIntervalMs: number;
   readonly liveness: number;
+  /** Broker option of the same name. */
+  readonly muteExpiryMs: number;
   /** Queue and pool option of the same name; longer than any job. */
   readonly jobTimeoutMs: number;
   /** Hosts with a worker each. */
@@ -40,12 +42,16 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
   const faults = random.pick(['workers', 'everything'] as const);
   // With two queues a worker may move away from where its clients ask; only a client that tries again finds it.
   const two = kind === 'queue' && faults === 'everything' && random.chance(0.4);
+  const heartbeatIntervalMs = 100 + random.below(500);
+  const liveness = 3 + random.below(2);
   return {
     kind,
     faults,
     brokers: two ? ['broker-a', 'broker-b'] : ['broker-a'],
-    heartbeatIntervalMs: 100 + random.below(500),
-    liveness: 3 + random.below(2),
+    heartbeatIntervalMs,
+    liveness,
+    // From none more to twice the time of who beats at work.
+    muteExpiryMs: Math.round(heartbeatIntervalMs * liveness * random.between(1, 2)),
     jobTimeoutMs: random.pick([0, 8000]),
     workers: 1 + random.below(4),
     concurrency: 1 + random.below(2),

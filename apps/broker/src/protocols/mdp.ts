@@ -15,8 +15,11 @@ const options = z.strictObject({
     .describe('ROUTER for clients and workers of MDP 0.2 and 0.1, and for MMI'),
   mdpBusyExpiryMs: milliseconds({ min: 10, max: DAY_MS })
     .optional()
+    .describe('silence after which a worker is gone that beats while it works (default: heartbeat x liveness)'),
+  mdpMuteExpiryMs: milliseconds({ min: 10, max: DAY_MS })
+    .optional()
     .describe(
-      'silence after which a busy worker is gone, for workers that are mute while they work (default: heartbeat x liveness)',
+      'silence after which a worker is gone that was never heard while it worked (default: 300000, or the busy expiry if that is more)',
     ),
   mdpBusyTtlMs: milliseconds({ min: 0, max: DAY_MS })
     .default(0)
@@ -69,12 +72,13 @@ export const mdp: Protocol<typeof options> = {
 };
 
 function brokerOptions(settings: Settings): MdpBrokerOptions {
-  const { heartbeatMs, liveness, mdpBusyExpiryMs } = settings;
+  const { heartbeatMs, liveness, mdpBusyExpiryMs, mdpMuteExpiryMs } = settings;
   return {
     endpoint: settings.mdp,
     ...(heartbeatMs === undefined ? {} : { heartbeatIntervalMs: heartbeatMs }),
     ...(liveness === undefined ? {} : { liveness }),
     ...(mdpBusyExpiryMs === undefined ? {} : { busyExpiryMs: mdpBusyExpiryMs }),
+    ...(mdpMuteExpiryMs === undefined ? {} : { muteExpiryMs: mdpMuteExpiryMs }),
     requestTtlMs: settings.requestTtlMs,
     drainMs: settings.drainMs,
     busyTtlMs: settings.mdpBusyTtlMs,

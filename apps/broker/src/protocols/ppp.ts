@@ -15,8 +15,11 @@ const options = z.strictObject({
   pppBackend: bindEndpoint().default('tcp://127.0.0.1:5557').describe('ROUTER for its workers, which speak 6/PPP'),
   pppBusyExpiryMs: milliseconds({ min: 10, max: DAY_MS })
     .optional()
+    .describe('silence after which a worker is gone that beats while it works (default: heartbeat x liveness)'),
+  pppMuteExpiryMs: milliseconds({ min: 10, max: DAY_MS })
+    .optional()
     .describe(
-      'silence after which a busy worker is gone, for workers that are mute while they work (default: heartbeat x liveness)',
+      'silence after which a worker is gone that was never heard while it worked (default: 300000, or the busy expiry if that is more)',
     ),
   pppJobTimeoutMs: milliseconds({ min: 0, max: DAY_MS })
     .default(0)
@@ -54,13 +57,14 @@ export const ppp: Protocol<typeof options> = {
 };
 
 function queueOptions(settings: Settings): PppQueueOptions {
-  const { heartbeatMs, liveness, pppBusyExpiryMs } = settings;
+  const { heartbeatMs, liveness, pppBusyExpiryMs, pppMuteExpiryMs } = settings;
   return {
     frontend: settings.pppFrontend,
     backend: settings.pppBackend,
     ...(heartbeatMs === undefined ? {} : { heartbeatIntervalMs: heartbeatMs }),
     ...(liveness === undefined ? {} : { liveness }),
     ...(pppBusyExpiryMs === undefined ? {} : { busyExpiryMs: pppBusyExpiryMs }),
+    ...(pppMuteExpiryMs === undefined ? {} : { muteExpiryMs: pppMuteExpiryMs }),
     requestTtlMs: settings.requestTtlMs,
     drainMs: settings.drainMs,
     jobTimeoutMs: settings.pppJobTimeoutMs,

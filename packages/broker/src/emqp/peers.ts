@@ -108,7 +108,8 @@ export class Peers {
     readonly leaveGraceMs: number;
   }) {
     const { heartbeatIntervalMs, expiryMs } = options;
-    const timings = { heartbeatIntervalMs, liveness: expiryMs / heartbeatIntervalMs, busyExpiryMs: expiryMs };
+    const liveness = expiryMs / heartbeatIntervalMs;
+    const timings = { heartbeatIntervalMs, liveness, busyExpiryMs: expiryMs, muteExpiryMs: expiryMs };
     this.#rosters = { frontend: new Roster(timings), backend: new Roster(timings) };
     this.#grace = new DeadlineList(options.leaveGraceMs);
   }
@@ -145,7 +146,7 @@ export class Peers {
 
   /** A sign of life; see `Roster.heard`. */
   heard(member: Worker | Scheduler, now: number): number | undefined {
-    return this.#rosters[member.port].heard(member, now);
+    return this.#rosters[member.port].heard(member, now, false);
   }
 
   /** See `Roster.dues`. */

@@ -89,7 +89,7 @@ describe('rule 24: drain', () => {
   });
 
   it('rule 24: keeps heartbeats going while jobs run', () => {
-    broker = new BrokerUnderTest({ heartbeatIntervalMs: 100, drainMs: 250, busyExpiryMs: 1000 });
+    broker = new BrokerUnderTest({ heartbeatIntervalMs: 100, drainMs: 250, muteExpiryMs: 1000 });
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.drain();

@@ -17,6 +17,7 @@ const options: fc.Arbitrary<MdpBrokerOptions> = fc.record({
   heartbeatIntervalMs: fc.constant(INTERVAL_MS),
   liveness: fc.integer({ min: 2, max: 4 }),
   busyExpiryMs: fc.constantFrom(100, 300, 2000),
+  muteExpiryMs: fc.constantFrom(2000, 5000),
   maxAttempts: fc.integer({ min: 1, max: 3 }),
   resendAfterPartial: fc.boolean(),
   bridge: fc.boolean(),

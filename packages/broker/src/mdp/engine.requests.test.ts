@@ -117,6 +117,7 @@ describe('rule 14: the job of a lost worker', () => {
   });
 
   it('rule 14: is resent within the same step when a worker is idle', () => {
+    broker = new BrokerUnderTest({ muteExpiryMs: 7500 });
     broker.ready('w1');
     broker.ready('w2');
     broker.request('c1', 'hello');
@@ -184,7 +185,7 @@ describe('rule 17: patience', () => {
   });
 
   it('rule 17: waiting for busy workers has no limit by default', () => {
-    broker = new BrokerUnderTest({ busyExpiryMs: 10_000_000 });
+    broker = new BrokerUnderTest({ muteExpiryMs: 10_000_000 });
     broker.request('c1', 'first');
     broker.request('c2', 'second');
     broker.ready('w1');
@@ -192,7 +193,7 @@ describe('rule 17: patience', () => {
   });
 
   it('rule 17: the time without workers ends when one comes, for those that waited before it, too', () => {
-    broker = new BrokerUnderTest({ busyExpiryMs: 10_000_000 });
+    broker = new BrokerUnderTest({ muteExpiryMs: 10_000_000 });
     broker.ready('w1');
     broker.request('c1', 'first');
     broker.request('c2', 'second');
@@ -203,7 +204,7 @@ describe('rule 17: patience', () => {
   });
 
   it('rule 17: busyTtlMs limits the wait for busy workers', () => {
-    broker = new BrokerUnderTest({ busyExpiryMs: 10_000_000, busyTtlMs: 1000 });
+    broker = new BrokerUnderTest({ muteExpiryMs: 10_000_000, busyTtlMs: 1000 });
     broker.ready('w1');
     broker.request('c1', 'running');
     broker.request('c2', 'waiting');
@@ -211,7 +212,7 @@ describe('rule 17: patience', () => {
   });
 
   it('rule 17: busyTtlMs begins when the first worker comes', () => {
-    broker = new BrokerUnderTest({ busyExpiryMs: 10_000_000, busyTtlMs: 1000 });
+    broker = new BrokerUnderTest({ muteExpiryMs: 10_000_000, busyTtlMs: 1000 });
     broker.request('c1', 'first');
     broker.request('c2', 'second');
     broker.advance(20_000);
@@ -221,7 +222,7 @@ describe('rule 17: patience', () => {
   });
 
   it('rule 17: a dispatched request has no such limit', () => {
-    broker = new BrokerUnderTest({ busyExpiryMs: 10_000_000, requestTtlMs: 1000, busyTtlMs: 1000 });
+    broker = new BrokerUnderTest({ muteExpiryMs: 10_000_000, requestTtlMs: 1000, busyTtlMs: 1000 });
     broker.request('c1', 'first');
     broker.ready('w1');
     expect(broker.advance(100_000).filter((line) => line.includes('dropped'))).toEqual([]);

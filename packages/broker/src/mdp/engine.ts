@@ -191,7 +191,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     } else if (command.kind === 'disconnect') {
       this.#lose(worker, 'disconnected');
     } else {
-      this.#heard(worker);
+      this.#heard(worker, command.kind === 'heartbeat');
       if (command.kind === 'worker-final' || command.kind === 'worker-partial') this.#onReply(worker, command);
     }
   }
@@ -218,10 +218,10 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   }
 
   /** Rule 12: a sign of life. Rule 23: and a hint, once, when it was long in coming. */
-  #heard(worker: Worker): void {
+  #heard(worker: Worker, beat: boolean): void {
     const { workers } = this.#books;
     const expiryMs = workers.expiryMs(worker);
-    const silentMs = workers.heard(worker, this.#out.now);
+    const silentMs = workers.heard(worker, this.#out.now, beat);
     if (silentMs === undefined) return;
     const { peer, service } = worker;
     this.#out.effects.push({ kind: 'note', code: 'spacing-hint', peer, service: service.name, silentMs, expiryMs });

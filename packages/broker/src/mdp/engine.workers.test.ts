@@ -1,10 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../test/mdp/broker-under-test.js';
 
+/** Nobody is given more time than those who beat at work. */
+const NO_MUTE = { muteExpiryMs: 7500 };
+
 let broker: BrokerUnderTest;
 beforeEach(() => {
   broker = new BrokerUnderTest();
 });
+
+function lossesAfter(ms: number): string[] {
+  return broker.advance(ms).filter((line) => line.includes('worker-lost'));
+}
 
 describe('rule 7: a valid command at the wrong time ends the conversation', () => {
   it('rule 7: second READY of an idle worker', () => {
@@ -186,10 +193,6 @@ describe('rule 11: heartbeats', () => {
 });
 
 describe('rule 12: signs of life', () => {
-  function lossesAfter(ms: number): string[] {
-    return broker.advance(ms).filter((line) => line.includes('worker-lost'));
-  }
-
   it('rule 12: HEARTBEAT', () => {
     broker.ready('w1');
     broker.advance(7000);
@@ -199,6 +202,7 @@ describe('rule 12: signs of life', () => {
   });
 
   it('rule 12: PARTIAL keeps a busy worker', () => {
+    broker = new BrokerUnderTest(NO_MUTE);
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.advance(7000);
@@ -231,20 +235,83 @@ describe('rule 13: expiry', () => {
     expect(broker.advance(10_000)).toEqual(['1000ms: -> w1 HEARTBEAT', '2000ms: worker-lost w1 echo expired']);
   });
 
-  it('rule 13: a busy worker has busyExpiryMs', () => {
+  it('rule 13: a worker that beats at work has busyExpiryMs, counted from its last beat', () => {
     broker = new BrokerUnderTest({ heartbeatIntervalMs: 1000, liveness: 2, busyExpiryMs: 5000 });
     broker.ready('w1');
-    broker.advance(1500);
     broker.request('c1', 'hello');
-    const lost = broker.advance(20_000).filter((line) => line.includes('worker-lost'));
-    expect(lost).toEqual(['6500ms: worker-lost w1 echo expired']);
+    broker.advance(1000);
+    broker.heartbeat('w1');
+    expect(lossesAfter(20_000)).toEqual(['6000ms: worker-lost w1 echo expired']);
   });
 
   it('rule 13: busyExpiryMs is interval x liveness by default', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
-    const lost = broker.advance(20_000).filter((line) => line.includes('worker-lost'));
-    expect(lost).toEqual(['7500ms: worker-lost w1 echo expired']);
+    broker.advance(2500);
+    broker.heartbeat('w1');
+    expect(lossesAfter(20_000)).toEqual(['10000ms: worker-lost w1 echo expired']);
+  });
+
+  it('rule 13: a worker that was never heard at work has muteExpiryMs, five minutes by default', () => {
+    broker.ready('w1');
+    broker.request('c1', 'hello');
+    expect(lossesAfter(299_999)).toEqual([]);
+    expect(lossesAfter(1)).toEqual(['300000ms: worker-lost w1 echo expired']);
+  });
+
+  it('rule 13: a job of several liveness times goes to one mute worker once, and its reply to the client', () => {
+    broker.ready('w1');
+    broker.request('c1', 'hello');
+    broker.advance(60_000);
+    expect(broker.final('w1', 'c1', 'done')).toEqual(['-> c1 FINAL echo "done"']);
+    expect(broker.stats.counters).toMatchObject({ dispatches: 1, workersLost: 0, disconnectsSent: 0 });
+  });
+
+  it('rule 13: a beat that may have crossed with the request does not show that its worker beats at work', () => {
+    broker.ready('w1');
+    broker.request('c1', 'hello');
+    broker.advance(1249);
+    broker.heartbeat('w1');
+    expect(lossesAfter(20_000)).toEqual([]);
+  });
+
+  it('rule 13: half an interval after the request it does, whatever crossed before', () => {
+    broker.ready('w1');
+    broker.request('c1', 'hello');
+    broker.advance(500);
+    broker.heartbeat('w1');
+    broker.advance(750);
+    broker.heartbeat('w1');
+    expect(lossesAfter(20_000)).toEqual(['8750ms: worker-lost w1 echo expired']);
+  });
+
+  it('rule 13: a partial reply does not, for mute workers send such', () => {
+    broker.ready('w1');
+    broker.request('c1', 'hello');
+    broker.advance(5000);
+    broker.partial('w1', 'c1', 'half');
+    expect(lossesAfter(299_999)).toEqual([]);
+    expect(lossesAfter(1)).toEqual(['305000ms: worker-lost w1 echo expired']);
+  });
+
+  it('rule 13: who has once beaten at work is held to it in every later job', () => {
+    broker.ready('w1');
+    broker.request('c1', 'first');
+    broker.advance(2500);
+    broker.heartbeat('w1');
+    broker.final('w1', 'c1', 'done');
+    broker.request('c1', 'second');
+    expect(lossesAfter(20_000)).toEqual(['10000ms: worker-lost w1 echo expired']);
+  });
+
+  it('rule 13: and begins anew with its next READY', () => {
+    broker.ready('w1');
+    broker.request('c1', 'first');
+    broker.advance(2500);
+    broker.heartbeat('w1');
+    broker.disconnect('w1');
+    broker.ready('w1');
+    expect(lossesAfter(20_000)).toEqual([]);
   });
 
   it('rule 13: after its FINAL a worker is idle again, with the time of an idle one', () => {
@@ -258,6 +325,7 @@ describe('rule 13: expiry', () => {
   });
 
   it('rule 13: the job of an expired worker never goes to one that expires at the same moment', () => {
+    broker = new BrokerUnderTest(NO_MUTE);
     broker.ready('w1');
     broker.ready('w2');
     broker.ready('w3');
@@ -274,6 +342,7 @@ describe('rule 13: expiry', () => {
 
 describe('rule 13: several workers that expire at once', () => {
   it('rule 13: one job given up does not take the service from under the other', () => {
+    broker = new BrokerUnderTest(NO_MUTE);
     broker.ready('w1');
     broker.ready('w2');
     broker.request('c1', 'first');
@@ -298,6 +367,7 @@ describe('our own lateness (ADR 4)', () => {
   });
 
   it('puts the expiry of busy workers off, too', () => {
+    broker = new BrokerUnderTest(NO_MUTE);
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.stall(12_500);
@@ -333,6 +403,7 @@ describe('our own lateness (ADR 4)', () => {
 
 describe('rule 15: a late reply of a former worker', () => {
   it('rule 15: is answered with DISCONNECT and not forwarded', () => {
+    broker = new BrokerUnderTest(NO_MUTE);
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.advance(7500);
@@ -340,6 +411,7 @@ describe('rule 15: a late reply of a former worker', () => {
   });
 
   it('rule 15: leaves the resent request to its new worker', () => {
+    broker = new BrokerUnderTest(NO_MUTE);
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.advance(7500);
@@ -466,7 +538,7 @@ describe('rule 23: the spacing hint', () => {
   });
 
   it('rule 23: measures a busy worker by its own expiry', () => {
-    broker = new BrokerUnderTest({ busyExpiryMs: 60_000 });
+    broker = new BrokerUnderTest({ muteExpiryMs: 60_000 });
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.advance(30_000);

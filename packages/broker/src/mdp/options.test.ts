@@ -9,6 +9,7 @@ describe('MdpBroker options', () => {
       heartbeatIntervalMs: 2500,
       liveness: 3,
       busyExpiryMs: 7500,
+      muteExpiryMs: 300_000,
       maxAttempts: 3,
       resendAfterPartial: false,
       bridge: false,
@@ -33,6 +34,11 @@ describe('MdpBroker options', () => {
     expect(mdpBrokerOptions.parse({ heartbeatIntervalMs: 100, liveness: 5 }).busyExpiryMs).toBe(500);
   });
 
+  it('never give mute workers less time than those that beat at work', () => {
+    expect(mdpBrokerOptions.parse({ busyExpiryMs: 900_000 }).muteExpiryMs).toBe(900_000);
+    expect(mdpBrokerOptions.parse({ muteExpiryMs: 7500 }).muteExpiryMs).toBe(7500);
+  });
+
   it.each<[string, unknown, string]>([
     ['an unknown name', { heartbeat: 1 }, 'heartbeat'],
     ['a liveness below 2 (rule 23)', { liveness: 1 }, 'option liveness = 1'],
@@ -42,6 +48,11 @@ describe('MdpBroker options', () => {
     ['no endpoint', { endpoint: [] }, 'option endpoint'],
     ['an endpoint without transport', { endpoint: '127.0.0.1:5555' }, 'option endpoint = "127.0.0.1:5555"'],
     ['a busy expiry below the interval', { busyExpiryMs: 100 }, 'option busyExpiryMs = 100'],
+    [
+      'a mute expiry below the busy one',
+      { muteExpiryMs: 7499 },
+      'option muteExpiryMs = 7499: must be at least 7500, the busyExpiryMs of workers that beat at work',
+    ],
     ['queues smaller than a message', { requestQueueMaxBytes: 1 }, 'option requestQueueMaxBytes = 1'],
     ['a transport that is none', { transport: {} }, 'option transport = an object: must be a Transport'],
     ['no object', 'tcp://127.0.0.1:5555', 'MdpBroker'],

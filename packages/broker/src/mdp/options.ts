@@ -1,6 +1,6 @@
 /** Options of the Majordomo broker: docs/protocols/mdp.md, section "Defaults". */
 import * as z from 'zod';
-import { access, count, curve, endpoints, milliseconds, transport } from '../options.js';
+import { access, checkSilence, count, curve, endpoints, milliseconds, transport, withSilence } from '../options.js';
 
 /** Schema of {@link MdpBrokerOptions}. All fields are optional; unknown ones are refused. */
 export const mdpBrokerOptions = z
@@ -11,8 +11,10 @@ export const mdpBrokerOptions = z
     heartbeatIntervalMs: milliseconds(10).default(2500),
     /** Intervals of silence after which an idle worker is dead. 2 to 100, default 3 (18/MDP: "usually 3-5"). */
     liveness: z.int().min(2).max(100).default(3),
-    /** Milliseconds of silence after which a busy worker is dead: longer than the longest job of workers that are mute meanwhile. Default interval x liveness. */
+    /** Milliseconds of silence after which a busy worker is dead that is known to beat while it works. Default interval x liveness. */
     busyExpiryMs: milliseconds(10).optional(),
+    /** Milliseconds of silence after which any other busy worker is dead: one that was never heard at work, as the Guide's, or not yet. At least `busyExpiryMs`; default 300000, or `busyExpiryMs` when that is more. */
+    muteExpiryMs: milliseconds(10).optional(),
     /** How many workers may be given one request before it is dropped. 1 to 100, default 3: a request that kills its worker must not kill all. */
     maxAttempts: count(100).default(3),
     /** Resend a lost worker's request although the client has had a part of the reply. Default false: the client cannot tell duplicates. */
@@ -54,15 +56,12 @@ export const mdpBrokerOptions = z
     /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
     transport: transport.optional(),
   })
-  .refine((o) => o.busyExpiryMs === undefined || o.busyExpiryMs >= o.heartbeatIntervalMs, {
-    path: ['busyExpiryMs'],
-    error: 'must be at least heartbeatIntervalMs, or every job outlives its worker',
-  })
+  .superRefine(checkSilence)
   .refine((o) => o.requestQueueMaxBytes >= o.maxMessageBytes, {
     path: ['requestQueueMaxBytes'],
     error: 'must be at least maxMessageBytes, or a legal message could never be queued',
   })
-  .transform((o) => ({ ...o, busyExpiryMs: o.busyExpiryMs ?? o.heartbeatIntervalMs * o.liveness }));
+  .transform(withSilence);
 
 /** What a user passes to the broker; see the fields of {@link mdpBrokerOptions}. */
 export type MdpBrokerOptions = z.input<typeof mdpBrokerOptions>;

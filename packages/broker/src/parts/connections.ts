@@ -5,6 +5,6 @@ import type { PortOptions } from '@proj/transport';
 export const CONNECTIONS = {
   // A restarted peer with a fixed routing id must win over its dead connection.
   handover: true,
-  // Workers that vanish are found by the protocol's heartbeats. These only find clients, and cost as much per connection.
+  // Workers that vanish are found by the protocol's heartbeats. These find clients, and workers that are mute at work, and cost as much per connection.
   connectionHeartbeatMs: 10_000,
 } satisfies PortOptions;

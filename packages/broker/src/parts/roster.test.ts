@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { Member, Roster } from './roster.js';
 
 function rosterWith(...names: string[]): { roster: Roster<Member<string>>; members: Member<string>[] } {
-  const roster = new Roster<Member<string>>({ heartbeatIntervalMs: 100, liveness: 3, busyExpiryMs: 1000 });
+  const roster = new Roster<Member<string>>({
+    heartbeatIntervalMs: 100,
+    liveness: 3,
+    busyExpiryMs: 1000,
+    muteExpiryMs: 5000,
+  });
   const members = names.map((name) => new Member<string>({ key: name, id: new Uint8Array(1) }, 0));
   for (const member of members) {
     roster.add(member, 0);
@@ -33,6 +38,7 @@ describe('Roster', () => {
       member.request = 'job';
       roster.renew(member, 0);
     }
+    roster.heard(first(members), 99, true);
     const asked = [...members.map(({ peer }) => peer), { key: 'nobody', id: new Uint8Array(1) }];
     const found = (): unknown[] => asked.map((peer) => roster.find(peer));
     expect(found()).toEqual([...members, undefined]);
@@ -53,7 +59,12 @@ describe('Roster', () => {
   it('wakes 32 times per interval at most, whenever its workers came, and lets none wait for longer than an interval', () => {
     const heartbeatIntervalMs = 3200;
     const intervals = 10;
-    const roster = new Roster<Member<string>>({ heartbeatIntervalMs, liveness: 3, busyExpiryMs: 9600 });
+    const roster = new Roster<Member<string>>({
+      heartbeatIntervalMs,
+      liveness: 3,
+      busyExpiryMs: 9600,
+      muteExpiryMs: 9600,
+    });
     const beats = new Map<string, number[]>();
     for (let came = 0; came < heartbeatIntervalMs; came += 3) {
       const key = came.toString();
@@ -73,20 +84,28 @@ describe('Roster', () => {
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual((heartbeatIntervalMs * 31) / 32);
   });
 
-  it('lets an idle worker live for interval x liveness, a busy one for busyExpiryMs', () => {
-    const { roster, members } = rosterWith('idle', 'busy');
-    const busy = members[1] as Member<string>;
-    busy.request = 'job';
-    roster.renew(busy, 0);
+  it('lets an idle worker live for interval x liveness, a busy one for busyExpiryMs if it beats at work, or else muteExpiryMs', () => {
+    const { roster, members } = rosterWith('idle', 'busy', 'mute');
+    const [, busy, mute] = members as [Member<string>, Member<string>, Member<string>];
+    for (const member of [busy, mute]) {
+      member.request = 'job';
+      roster.renew(member, 0);
+    }
+    roster.heard(busy, 50, true);
+    roster.heard(mute, 49, true);
+    expect(members.map(({ beatsAtWork }) => beatsAtWork)).toEqual([false, true, false]);
+    expect(members.map((member) => roster.expiryMs(member))).toEqual([300, 1000, 5000]);
     expect(roster.takeExpired(299)).toBeUndefined();
     expect(roster.takeExpired(300)?.peer.key).toBe('idle');
-    expect(roster.takeExpired(999)).toBeUndefined();
-    expect(roster.takeExpired(1000)).toBe(busy);
+    expect(roster.takeExpired(1049)).toBeUndefined();
+    expect(roster.takeExpired(1050)).toBe(busy);
+    expect(roster.takeExpired(4999)).toBeUndefined();
+    expect(roster.takeExpired(5000)).toBe(mute);
   });
 
   it('gives a worker that was heard its full time again', () => {
     const { roster, members } = rosterWith('a');
-    roster.heard(first(members), 100);
+    roster.heard(first(members), 100, true);
     expect(first(members).lastSeen).toBe(100);
     expect(roster.takeExpired(399)).toBeUndefined();
     expect(roster.takeExpired(400)).toBe(first(members));
@@ -94,10 +113,10 @@ describe('Roster', () => {
 
   it('tells once per worker when it was silent for more than half its time', () => {
     const { roster, members } = rosterWith('a', 'b');
-    expect(members.map((member) => roster.heard(member, 150))).toEqual([undefined, undefined]);
-    expect(roster.heard(first(members), 301)).toBe(151);
-    expect(roster.heard(first(members), 500)).toBeUndefined();
-    expect(roster.heard(members[1] as Member<string>, 420)).toBe(270);
+    expect(members.map((member) => roster.heard(member, 150, true))).toEqual([undefined, undefined]);
+    expect(roster.heard(first(members), 301, true)).toBe(151);
+    expect(roster.heard(first(members), 500, true)).toBeUndefined();
+    expect(roster.heard(members[1] as Member<string>, 420, true)).toBe(270);
   });
 
   it('lets nobody die, and tells nothing, while our own lateness explains the silence', () => {
@@ -105,7 +124,7 @@ describe('Roster', () => {
     roster.postponeExpiry(200, 300);
     expect(roster.lateUntil).toBe(500);
     expect(roster.takeExpired(499)).toBeUndefined();
-    expect(roster.heard(first(members), 499)).toBeUndefined();
+    expect(roster.heard(first(members), 499, true)).toBeUndefined();
     expect(first(members).hinted).toBe(false);
   });
 

@@ -11,6 +11,8 @@ export class Member<Request> extends Place<unknown> {
   lastSeen: number;
   /** True once {@link Roster.heard} has given its hint. */
   hinted = false;
+  /** True once it was heard to beat while it had a request; until then it may be mute while it works. */
+  beatsAtWork = false;
   /** @internal Its rows in its {@link Roster}; 0 while it is in none. */
   life = 0;
   /** @internal */
@@ -32,15 +34,25 @@ export class Member<Request> extends Place<unknown> {
 export interface RosterOptions {
   readonly heartbeatIntervalMs: number;
   readonly liveness: number;
+  /** Silence that ends a busy worker that is known to beat while it works. */
   readonly busyExpiryMs: number;
+  /** Silence that ends any other busy worker. */
+  readonly muteExpiryMs: number;
 }
 
 /** Heartbeats due within this share of an interval leave together: many workers, few wake-ups. */
 const TOGETHER = 1 / 32;
 
+/**
+ * A beat in the first share of an interval after a request was given says nothing of how its worker works: it may have left
+ * before the request arrived. Those that follow do, for they are an interval apart.
+ */
+const CROSSING = 1 / 2;
+
 /** Lists of {@link DeadlineTable}s: of lives, and the one of heartbeats. */
 const IDLE = 0;
 const BUSY = 1;
+const MUTE = 2;
 const HEARTBEATS = 0;
 
 /** All registered workers, by routing id, with their deadlines. Every operation but `values` is O(1). */
@@ -49,13 +61,15 @@ export class Roster<Worker extends Member<unknown>> {
   readonly #heartbeats: DeadlineTable<Worker>;
   readonly #lives: DeadlineTable<Worker>;
   readonly #togetherMs: number;
+  readonly #crossingMs: number;
   #lateUntil = -Infinity;
 
   constructor(options: RosterOptions) {
-    const { heartbeatIntervalMs, liveness, busyExpiryMs } = options;
+    const { heartbeatIntervalMs, liveness, busyExpiryMs, muteExpiryMs } = options;
     this.#heartbeats = new DeadlineTable([heartbeatIntervalMs]);
     this.#togetherMs = heartbeatIntervalMs * TOGETHER;
-    this.#lives = new DeadlineTable([heartbeatIntervalMs * liveness, busyExpiryMs]);
+    this.#crossingMs = heartbeatIntervalMs * CROSSING;
+    this.#lives = new DeadlineTable([heartbeatIntervalMs * liveness, busyExpiryMs, muteExpiryMs]);
   }
 
   get size(): number {
@@ -72,10 +86,12 @@ export class Roster<Worker extends Member<unknown>> {
     return this.#lateUntil;
   }
 
-  /** Most who speak answer, in the order in which they were asked: a look at the busy one heard of longest ago spares a large map. */
+  /** Most who speak answer, in the order in which they were asked: a look at the busy ones heard of longest ago spares a large map. */
   find(peer: Peer): Worker | undefined {
-    const next = this.#lives.first(BUSY);
-    if (next?.peer === peer || next?.peer.key === peer.key) return next;
+    const mute = this.#lives.first(MUTE);
+    if (mute?.peer === peer || mute?.peer.key === peer.key) return mute;
+    const busy = this.#lives.first(BUSY);
+    if (busy?.peer === peer || busy?.peer.key === peer.key) return busy;
     return this.#workers.get(peer.key);
   }
 
@@ -114,13 +130,20 @@ export class Roster<Worker extends Member<unknown>> {
   }
 
   /**
-   * A sign of life. Returns how long the worker had been silent, once per worker, when that was more than half of what it
-   * may be: the intervals of the two sides may not fit. Otherwise `undefined`.
+   * A sign of life, `beat` when it is one that workers give by themselves: only from such is learned that they give it at work.
+   * Returns how long the worker had been silent, once per worker, when that was more than half of what it may be: the intervals
+   * of the two sides may not fit. Otherwise `undefined`.
    */
-  heard(worker: Worker, now: number): number | undefined {
-    const expiryMs = this.expiryMs(worker);
+  heard(worker: Worker, now: number, beat: boolean): number | undefined {
+    const state = stateOf(worker);
+    const expiryMs = this.#lives.delaysMs[state] as number;
     const silentMs = expiryMs - (this.#lives.at(worker.life) - now);
     worker.lastSeen = Math.floor(now);
+    if (beat && state === MUTE) {
+      // One that may have crossed with the request does not count, or all that follow would seem to have crossed, too.
+      if (silentMs < this.#crossingMs) return undefined;
+      worker.beatsAtWork = true;
+    }
     this.renew(worker, now);
     if (silentMs <= expiryMs / 2 || worker.hinted || now < this.#lateUntil) return undefined;
     worker.hinted = true;
@@ -154,5 +177,6 @@ export class Roster<Worker extends Member<unknown>> {
 }
 
 function stateOf(worker: Member<unknown>): number {
-  return worker.request === undefined ? IDLE : BUSY;
+  if (worker.request === undefined) return IDLE;
+  return worker.beatsAtWork ? BUSY : MUTE;
 }

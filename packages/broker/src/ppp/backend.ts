@@ -140,7 +140,7 @@ export class Backend<Asked extends Request> {
 
   #fromIdle(worker: Worker<Asked>, { kind }: WorkerCommand): void {
     const verdict = LEGALITY[kind].idle;
-    if (verdict === 'alive') this.#heard(worker);
+    if (verdict === 'alive') this.#heard(worker, kind === 'heartbeat');
     else this.#drop(worker.peer, worker, verdict);
   }
 
@@ -151,7 +151,7 @@ export class Backend<Asked extends Request> {
     } else if (command.kind === 'reply' && !isFor(request, command)) {
       this.#drop(worker.peer, worker, 'reply-address');
     } else {
-      this.#heard(worker);
+      this.#heard(worker, command.kind === 'heartbeat');
       if (command.kind === 'reply') this.jobs.reply(worker, request, command);
     }
   }
@@ -168,13 +168,13 @@ export class Backend<Asked extends Request> {
   /** Rules 1, 2 and 10: what is dropped is counted and never answered, but shows that its sender is alive. */
   #drop(peer: Peer, worker: Worker<Asked> | undefined, reason: PppMessageDrop): void {
     this.#out.dropMessage(reason, 'backend', peer);
-    if (worker !== undefined) this.#heard(worker);
+    if (worker !== undefined) this.#heard(worker, false);
   }
 
-  #heard(worker: Worker<Asked>): void {
+  #heard(worker: Worker<Asked>, beat: boolean): void {
     const { workers } = this.books;
     const expiryMs = workers.expiryMs(worker);
-    const silentMs = workers.heard(worker, this.#out.now);
+    const silentMs = workers.heard(worker, this.#out.now, beat);
     if (silentMs === undefined) return;
     this.#out.push({ kind: 'note', code: 'spacing-hint', socket: 'backend', peer: worker.peer, silentMs, expiryMs });
   }

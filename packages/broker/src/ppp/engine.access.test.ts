@@ -81,12 +81,13 @@ describe('rule 20: workers', () => {
     under.ready('w1@bob');
     under.request('c1@ada', 'hello');
     under.advance(2500);
+    under.heartbeat('w1@bob');
     const peer = { ...peerNamed('w1@bob'), publicKey: keyOf('eve') };
     const note = 'note message-dropped not-allowed backend w1@bob';
     expect(under.step({ kind: 'message', socket: 'backend', peer, command })).toEqual([note]);
     expect(under.step({ kind: 'rejected', socket: 'backend', peer, reason: 'too-large' })).toEqual([]);
     expect(under.stats).toMatchObject({ workers: 1, busy: 1 });
-    expect(under.advanceQuietly(500)).toContain('3000ms: worker-lost w1@bob expired');
+    expect(under.advanceQuietly(3000)).toContain('5500ms: worker-lost w1@bob expired');
   });
 });
 

@@ -58,7 +58,7 @@ describe('rule 19: drain', () => {
   });
 
   it('rule 19: keeps heartbeats going while jobs run', () => {
-    queue = new QueueUnderTest({ heartbeatIntervalMs: 100, drainMs: 250, busyExpiryMs: 1000 });
+    queue = new QueueUnderTest({ heartbeatIntervalMs: 100, drainMs: 250, muteExpiryMs: 1000 });
     queue.ready('w1');
     queue.request('c1', 'hello');
     queue.drain();

@@ -22,6 +22,7 @@ const shared: fc.Arbitrary<PppPoolOptions> = fc.record({
   heartbeatIntervalMs: fc.constant(INTERVAL_MS),
   liveness: fc.integer({ min: 2, max: 4 }),
   busyExpiryMs: fc.constantFrom(100, 300, 2000),
+  muteExpiryMs: fc.constantFrom(2000, 5000),
   jobTimeoutMs: fc.constantFrom(0, 150, 1000),
   maxAttempts: fc.integer({ min: 1, max: 3 }),
   requestQueueMax: fc.integer({ min: 1, max: 6 }),

@@ -66,6 +66,7 @@ describe('rule 9: which replies are forwarded', () => {
   });
 
   it('rule 9: the late reply of a worker that lost its job stays away; its successor’s counts', () => {
+    queue = new QueueUnderTest({ muteExpiryMs: 3000 });
     queue.ready('w1');
     queue.request('c1', 'hello');
     queue.advance(3000);
@@ -172,7 +173,7 @@ describe('rule 14: what waits', () => {
   });
 
   it('rule 14: time at a worker is no waiting; a resent request waits anew', () => {
-    queue = new QueueUnderTest({ requestTtlMs: 1000, busyExpiryMs: 10_000 });
+    queue = new QueueUnderTest({ requestTtlMs: 1000 });
     queue.ready('w1');
     queue.request('c1', 'hello');
     expect(queue.advanceQuietly(5000)).toEqual([]);

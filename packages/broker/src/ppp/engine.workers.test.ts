@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { QueueUnderTest } from '../../test/ppp/under-test.js';
 
+/** Nobody is given more time than those who beat at work. */
+const NO_MUTE = { muteExpiryMs: 3000 };
+
 let queue: QueueUnderTest;
 beforeEach(() => {
   queue = new QueueUnderTest();
@@ -24,6 +27,7 @@ describe('rule 1: READY is the only opening', () => {
   });
 
   it('rule 1: what comes after expiry is from a stranger', () => {
+    queue = new QueueUnderTest(NO_MUTE);
     queue.ready('w1');
     queue.request('c1', 'hello');
     queue.advance(3000);
@@ -198,18 +202,44 @@ describe('rule 11: expiry', () => {
     expect(queue.advance(10_000)).toEqual(['100ms: -> w1 HEARTBEAT', '200ms: worker-lost w1 expired']);
   });
 
-  it('rule 11: a busy worker has busyExpiryMs', () => {
+  it('rule 11: a worker that beats at work has busyExpiryMs, counted from its last beat', () => {
     queue = new QueueUnderTest({ busyExpiryMs: 10_000 });
     queue.ready('w1');
-    queue.advance(500);
     queue.request('c1', 'hello');
-    expect(queue.advanceQuietly(20_000)).toEqual(['10500ms: worker-lost w1 expired']);
+    queue.advance(1000);
+    queue.heartbeat('w1');
+    expect(queue.advanceQuietly(20_000)).toEqual(['11000ms: worker-lost w1 expired']);
   });
 
   it('rule 11: busyExpiryMs is interval x liveness by default', () => {
     queue.ready('w1');
     queue.request('c1', 'hello');
-    expect(queue.advanceQuietly(20_000)).toEqual(['3000ms: worker-lost w1 expired']);
+    queue.advance(1000);
+    queue.heartbeat('w1');
+    expect(queue.advanceQuietly(20_000)).toEqual(['4000ms: worker-lost w1 expired']);
+  });
+
+  it('rule 11: a worker that was never heard at work has muteExpiryMs, five minutes by default', () => {
+    queue.ready('w1');
+    queue.request('c1', 'hello');
+    expect(queue.advanceQuietly(299_999)).toEqual([]);
+    expect(queue.advanceQuietly(1)).toEqual(['300000ms: worker-lost w1 expired']);
+  });
+
+  it('rule 11: a beat that may have crossed with the request does not show that its worker beats at work', () => {
+    queue.ready('w1');
+    queue.request('c1', 'hello');
+    queue.advance(499);
+    queue.heartbeat('w1');
+    expect(queue.advanceQuietly(20_000)).toEqual([]);
+  });
+
+  it('rule 11: nor does what is no beat', () => {
+    queue.ready('w1');
+    queue.request('c1', 'hello');
+    queue.advance(1000);
+    queue.reply('w1', 'somebody', 'else');
+    expect(queue.advanceQuietly(20_000)).toEqual([]);
   });
 
   it('rule 11: after its reply a worker has the time of an idle one', () => {
@@ -222,6 +252,7 @@ describe('rule 11: expiry', () => {
   });
 
   it('rule 11: its job goes to a worker that is alive, in the same step', () => {
+    queue = new QueueUnderTest(NO_MUTE);
     queue.ready('w1');
     queue.request('c1', 'hello');
     queue.advance(1500);
@@ -230,6 +261,7 @@ describe('rule 11: expiry', () => {
   });
 
   it('rule 11: and never to one that expires at the same moment', () => {
+    queue = new QueueUnderTest(NO_MUTE);
     for (const worker of ['w1', 'w2', 'w3']) queue.ready(worker);
     queue.request('c1', 'hello');
     expect(queue.advanceQuietly(3000)).toEqual([
@@ -263,7 +295,7 @@ describe('our own lateness (ADR 4)', () => {
   });
 
   it('puts job time-outs off, too', () => {
-    queue = new QueueUnderTest({ jobTimeoutMs: 2000, busyExpiryMs: 60_000 });
+    queue = new QueueUnderTest({ jobTimeoutMs: 2000 });
     queue.ready('w1');
     queue.request('c1', 'hello');
     queue.stall(5000);

@@ -1,6 +1,6 @@
 /** Options of the Paranoid Pirate queue and pool: docs/protocols/ppp.md, section "Defaults". */
 import * as z from 'zod';
-import { access, count, curve, endpoints, milliseconds, transport } from '../options.js';
+import { access, checkSilence, count, curve, endpoints, milliseconds, transport, withSilence } from '../options.js';
 
 /** What both have: workers, and requests for them. */
 const backend = {
@@ -8,8 +8,10 @@ const backend = {
   heartbeatIntervalMs: milliseconds(10).default(1000),
   /** Intervals of silence after which an idle worker is dead. 2 to 100, default 3 (6/PPP: "usually 3-5"). */
   liveness: z.int().min(2).max(100).default(3),
-  /** Milliseconds of silence after which a busy worker is dead: longer than the longest job of workers that are mute meanwhile, such as the Guide's. Default interval x liveness. */
+  /** Milliseconds of silence after which a busy worker is dead that is known to beat while it works. Default interval x liveness. */
   busyExpiryMs: milliseconds(10).optional(),
+  /** Milliseconds of silence after which any other busy worker is dead: one that was never heard at work, as the Guide's, or not yet. At least `busyExpiryMs`; default 300000, or `busyExpiryMs` when that is more. */
+  muteExpiryMs: milliseconds(10).optional(),
   /** Milliseconds after which an unanswered job is taken from a worker however alive it is. 0, the default, sets no limit. */
   jobTimeoutMs: milliseconds(0).default(0),
   /** How many workers may be given one request before it is dropped. 1 to 100, default 3: a request that kills its worker must not kill all. */
@@ -37,28 +39,15 @@ const backend = {
 };
 
 interface Related {
-  readonly heartbeatIntervalMs: number;
-  readonly liveness: number;
-  readonly busyExpiryMs?: number | undefined;
   readonly requestQueueMaxBytes: number;
   readonly maxMessageBytes: number;
 }
 
-const busyExpiryFits = ({ busyExpiryMs, heartbeatIntervalMs }: Related) =>
-  busyExpiryMs === undefined || busyExpiryMs >= heartbeatIntervalMs;
-const busyExpiryFault = {
-  path: ['busyExpiryMs'],
-  error: 'must be at least heartbeatIntervalMs, or every job outlives its worker',
-};
 const queueFits = ({ requestQueueMaxBytes, maxMessageBytes }: Related) => requestQueueMaxBytes >= maxMessageBytes;
 const queueFault = {
   path: ['requestQueueMaxBytes'],
   error: 'must be at least maxMessageBytes, or a legal message could never be queued',
 };
-const withBusyExpiry = <Options extends Related>(options: Options) => ({
-  ...options,
-  busyExpiryMs: options.busyExpiryMs ?? options.heartbeatIntervalMs * options.liveness,
-});
 
 /** Schema of {@link PppQueueOptions}. All fields are optional; unknown ones are refused. */
 export const pppQueueOptions = z
@@ -71,9 +60,9 @@ export const pppQueueOptions = z
     requestTtlMs: milliseconds(1).default(30_000),
     ...backend,
   })
-  .refine(busyExpiryFits, busyExpiryFault)
+  .superRefine(checkSilence)
   .refine(queueFits, queueFault)
-  .transform(withBusyExpiry);
+  .transform(withSilence);
 
 /** Schema of {@link PppPoolOptions}. All fields are optional; unknown ones are refused. */
 export const pppPoolOptions = z
@@ -84,9 +73,9 @@ export const pppPoolOptions = z
     timeoutMs: milliseconds(1).default(30_000),
     ...backend,
   })
-  .refine(busyExpiryFits, busyExpiryFault)
+  .superRefine(checkSilence)
   .refine(queueFits, queueFault)
-  .transform(withBusyExpiry);
+  .transform(withSilence);
 
 const isAbortSignal = (value: unknown): value is AbortSignal =>
   typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
