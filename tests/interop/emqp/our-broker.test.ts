@@ -32,6 +32,23 @@ describe('jobs', () => {
     expect(served.broker.stats().counters).toMatchObject({ requests: 200, dispatches: 200, results: 200 });
   });
 
+  it('of two clients are done in turn: one job does not wait behind the 300 of another', async () => {
+    const served = await theater.broker();
+    const greedy = theater.client(served);
+    const ids = Array.from({ length: 300 }, (_, i) => `a${i}`);
+    for (const id of ids) greedy.request(id);
+    await greedy.accepted('a299');
+    const modest = theater.client(served);
+    modest.request('b');
+    await modest.accepted('b');
+    const worker = await theater.worker(served, { slots: 1 });
+    await modest.result('b');
+    await greedy.result('a299');
+    const order = worker.lines('request').map(({ id }) => id);
+    expect(order.indexOf('b')).toBe(1);
+    expect(order.filter((id) => id !== 'b')).toEqual(ids);
+  });
+
   it('that wait are accepted at once, and done when a worker comes', async () => {
     const served = await theater.broker();
     const client = theater.client(served);

@@ -50,6 +50,8 @@ export class Cluster {
   readonly #schedulerSights: SchedulerSights;
   readonly #table: TableChecker;
   readonly #planner: Planner;
+  /** Hosts whose line to the broker lost something without anybody being told. */
+  readonly #shortened = new Set<string>();
 
   /** Builds the hosts; nothing runs yet. */
   constructor(seed: number) {
@@ -71,6 +73,11 @@ export class Cluster {
     this.schedules = new SchedulesChecker(clock, !plan.fullDisk);
     const excuses = this.simulation.watch(new Excuses());
     this.#table = this.simulation.watch(new TableChecker());
+    this.simulation.watch({
+      onEvent: (event) => {
+        if (event.kind === 'lost' && !disconnectNotices) for (const host of event.between) this.#shortened.add(host);
+      },
+    });
     const manners = new MannersChecker(plan, 'broker', excuses, clock);
     const checkers = [new RepliesChecker(), this.jobs, new OrderChecker(plan, clock), manners, this.calm];
     this.#brokerSights = this.simulation.watch(new BrokerSights('broker', checkers, this.simulation));
@@ -96,6 +103,14 @@ export class Cluster {
   get victims(): readonly Host[] {
     if (this.plan.faults === 'workers') return this.managers;
     return this.plan.faults === 'scheduler' ? [this.scheduler] : this.simulation.hosts;
+  }
+
+  /**
+   * Where nobody hears of a lost connection, a slot whose REQUEST went down with it is lost until its job manager says INFORM again: the
+   * protocol has no word that would tell.
+   */
+  restartShortened(): void {
+    for (const manager of this.managers) if (this.#shortened.has(manager.name)) manager.restart();
   }
 
   /** From now on nothing goes wrong. */

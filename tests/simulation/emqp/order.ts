@@ -1,5 +1,5 @@
 /**
- * Checker of broker rules 13, 14, 16 and 17 of docs/protocols/emqp.md: who gets a job, of which queue, and which job of it. Exact for what was never
+ * Checker of broker rules 13, 14, 16 and 17 of docs/protocols/emqp.md: who gets a job, of which queue, and which job of whom. Exact for what was never
  * given to a worker; of a job that was, only the broker knows whether it waits again, so nothing need go behind it.
  */
 import { decodeEmqpHeaders } from '@proj/frames/emqp';
@@ -31,9 +31,11 @@ interface Worker {
 /** A job that waits for certain. */
 interface Waiting {
   readonly name: string;
+  /** Who asked. */
+  readonly client: string;
   /** The queues it may be in: two where only the broker knows. */
   readonly queues: Set<string>;
-  /** Lower is earlier; nobody knows of a job that was moved. */
+  /** Lower is earlier, below 0 what came back; nobody knows of a job that was moved. */
   turn: number | undefined;
   /** When it began to wait: not earlier and not later. */
   readonly since: Span;
@@ -57,8 +59,12 @@ export class OrderChecker implements BrokerChecker {
   readonly #waiting = new Map<string, Waiting>();
   /** Jobs that nobody has answered yet, and who was given them last. */
   readonly #given = new Map<string, { readonly worker: string; readonly request: EmqpRequest }>();
+  /** Who asked, also for what seems to be over. */
+  readonly #clients = new Map<string, string>();
   /** Jobs that are to go on, which the broker has not had the time to deal with, and the queues they may have got into. */
   readonly #returned = new Map<string, { readonly request: EmqpRequest; readonly queues: Set<string> }>();
+  /** When a client's job was last taken in its turn, by queue and client. */
+  readonly #turns = new Map<string, Span>();
   /** When a queue lost its last worker. */
   readonly #unservedSince = new Map<string, number>();
   #asked: EmqpRequest | undefined;
@@ -77,7 +83,7 @@ export class OrderChecker implements BrokerChecker {
     switch (sight.kind) {
       case 'crashed':
         for (const books of [this.#informed, this.#workers, this.#waiting, this.#given, this.#returned]) books.clear();
-        this.#unservedSince.clear();
+        for (const books of [this.#clients, this.#turns, this.#unservedSince]) books.clear();
         break;
       case 'joined':
         this.#onJoined(sight.peer);
@@ -94,7 +100,7 @@ export class OrderChecker implements BrokerChecker {
         if (sight.command.kind === 'request') this.#onReturned(sight.peer, sight.command);
         break;
       case 'sent':
-        if (sight.command.kind === 'accepted') this.#onAccepted(sight.command.of);
+        if (sight.command.kind === 'accepted') this.#onAccepted(sight.peer, sight.command.of);
         else if (sight.command.kind === 'request') this.#onDispatch(sight.peer, sight.command);
         else if (sight.command.kind === 'result') this.#onAnswered(sight.command.of);
         break;
@@ -110,7 +116,9 @@ export class OrderChecker implements BrokerChecker {
     for (const [id, { request, queues }] of this.#returned) {
       queues.add(this.#route(request.queue));
       const turn = FRONT + this.#turn;
-      this.#waiting.set(id, { name: jobName(request.body), queues, turn, since: [0, now], isDue: false });
+      const name = jobName(request.body);
+      const client = this.#clients.get(id) ?? '';
+      this.#waiting.set(id, { name, client, queues, turn, since: [0, now], isDue: false });
     }
     this.#returned.clear();
     for (const job of this.#waiting.values()) {
@@ -204,12 +212,14 @@ export class OrderChecker implements BrokerChecker {
     this.#freed = peer;
   }
 
-  #onAccepted(of: string): void {
+  #onAccepted(client: string, of: string): void {
     const request = this.#asked;
     if (request?.id !== of) return;
     const now = this.#clock.now();
     const queues = new Set([this.#route(request.queue)]);
-    this.#waiting.set(of, { name: jobName(request.body), queues, turn: this.#turn, since: [now, now], isDue: false });
+    this.#clients.set(of, client);
+    const name = jobName(request.body);
+    this.#waiting.set(of, { name, client, queues, turn: this.#turn, since: [now, now], isDue: false });
   }
 
   #onReturned(peer: string, request: EmqpRequest): void {
@@ -238,6 +248,7 @@ export class OrderChecker implements BrokerChecker {
     for (const queue of right) {
       const [from] = worker.servedAt.get(queue) ?? [0];
       worker.servedAt.set(queue, [right.length === 1 ? this.#turn : from, this.#turn]);
+      if (isDrain) this.#tookTurn(queue, this.#clients.get(id), job?.turn, right.length === 1);
     }
     worker.usedAt = this.#turn;
     worker.slots--;
@@ -270,10 +281,31 @@ export class OrderChecker implements BrokerChecker {
       if (rival > weight) return `of weight ${weight} went before ${other.name} of weight ${rival}`;
       const [, servedTo] = worker.servedAt.get(place) ?? [0, 0];
       if (place === queue) {
-        if ((other.turn ?? Infinity) < (job?.turn ?? -Infinity)) return `overtook ${other.name} in ${queue}`;
+        if (this.#goesBefore(other, job, queue)) return `overtook ${other.name} in ${queue}`;
       } else if (servedTo < servedFrom) return `went although ${place} was served less recently than ${queue}`;
     }
     return undefined;
+  }
+
+  /** Whether this one, which is in the queue for certain, goes before the job, which may be. */
+  #goesBefore(other: Waiting, job: Waiting | undefined, queue: string): boolean {
+    if (job?.turn === undefined || job.turn < 0 || (other.turn ?? 0) < 0 || job.client === other.client)
+      return (other.turn ?? Infinity) < (job?.turn ?? -Infinity);
+    const mine = (client: string) =>
+      [...this.#waiting.values()].filter((each) => each.client === client && each.queues.has(queue));
+    const [from] = this.#turns.get(`${queue} ${job.client}`) ?? [0, 0];
+    const [, to] = this.#turns.get(`${queue} ${other.client}`) ?? [0, 0];
+    const begun = Math.min(...mine(job.client).map(({ turn = 0 }) => turn));
+    // A client whose turn it was, or who came without having anything here, is behind all who wait.
+    return Math.max(to, other.turn ?? Infinity) < Math.max(from, begun);
+  }
+
+  /** What came back takes nobody's turn, unless it was moved. */
+  #tookTurn(queue: string, client: string | undefined, turn: number | undefined, certain: boolean): void {
+    if (client === undefined) return;
+    const key = `${queue} ${client}`;
+    const [from] = this.#turns.get(key) ?? [0];
+    this.#turns.set(key, [certain && (turn ?? -1) >= 0 ? this.#turn : from, this.#turn]);
   }
 
   /** Rule 14. */

@@ -33,6 +33,9 @@ export async function simulateEmqp(seed: number): Promise<Summary> {
     // Longer than two intervals of any regular job, and what its planner waits before it unschedules some.
     calmMs: 10_000,
     patienceMs: PATIENCE_MS,
+    onHealed: () => {
+      cluster.restartShortened();
+    },
     beginCalm: () => {
       cluster.beginCalm();
     },

@@ -21,7 +21,7 @@ interface ModelWorker {
 /** Workers, queues and a clock that counts. */
 class Model {
   readonly #workers: ModelWorker[] = [];
-  readonly #waiting = new Map<string, string[]>();
+  readonly #waiting = new Map<string, { readonly client: string; readonly id: string }[]>();
   #time = 0;
 
   inform(name: string, places: readonly (readonly [queue: string, weight: number])[]): void {
@@ -30,13 +30,13 @@ class Model {
     this.#workers.push({ name, places: seats, slots: 0, used: 0 });
   }
 
-  request(id: string, queue: string): string | undefined {
+  request(client: string, id: string, queue: string): string | undefined {
     const best = this.#workers
       .filter(({ slots }) => slots > 0)
       .flatMap((worker) => worker.places.filter((place) => place.queue === queue).map((place) => ({ worker, place })))
       .sort((a, b) => b.place.weight - a.place.weight || a.worker.used - b.worker.used)[0];
     if (best !== undefined) return this.#give(best.worker, best.place, id);
-    this.#waiting.set(queue, [...(this.#waiting.get(queue) ?? []), id]);
+    this.#waiting.set(queue, [...(this.#waiting.get(queue) ?? []), { client, id }]);
     return undefined;
   }
 
@@ -47,10 +47,18 @@ class Model {
     const place = worker.places
       .filter(({ queue }) => (this.#waiting.get(queue) ?? []).length > 0)
       .sort((a, b) => b.weight - a.weight || a.served - b.served)[0];
-    const id = place && this.#waiting.get(place.queue)?.shift();
+    const id = place && this.#next(place.queue);
     if (place !== undefined && id !== undefined) return this.#give(worker, place, id);
     if (worker.slots === 1) worker.used = this.#time++;
     return undefined;
+  }
+
+  /** The first job of the client whose turn it is; its others go behind what everybody else has waiting by now. */
+  #next(queue: string): string | undefined {
+    const [first, ...others] = this.#waiting.get(queue) ?? [];
+    const isMine = ({ client }: { readonly client: string }) => client === first?.client;
+    this.#waiting.set(queue, [...others.filter((each) => !isMine(each)), ...others.filter(isMine)]);
+    return first?.id;
   }
 
   #give(worker: ModelWorker, place: Place, id: string): string {
@@ -67,7 +75,8 @@ const crew = fc.array(fc.array(fc.tuple(queue, fc.constantFrom(1, 1, 2, 3)), { m
   minLength: 1,
   maxLength: NAMES.length,
 });
-const story = fc.array(fc.oneof(fc.record({ queue }), fc.record({ ready: fc.constantFrom(...NAMES) })), {
+const client = fc.constantFrom('c1', 'c2', 'c3');
+const story = fc.array(fc.oneof(fc.record({ queue, client }), fc.record({ ready: fc.constantFrom(...NAMES) })), {
   maxLength: 60,
   size: 'max',
 });
@@ -85,8 +94,8 @@ it('rule 13: jobs go to whom the model gives them, in the same order', () => {
       for (const [i, event] of events.entries()) {
         const isRequest = 'queue' in event;
         if (!isRequest && NAMES.indexOf(event.ready) >= workers.length) continue;
-        const expected = isRequest ? model.request(`m${i}`, event.queue) : model.ready(event.ready);
-        const said = isRequest ? broker.request('c1', `m${i}`, event.queue) : broker.ready(event.ready);
+        const expected = isRequest ? model.request(event.client, `m${i}`, event.queue) : model.ready(event.ready);
+        const said = isRequest ? broker.request(event.client, `m${i}`, event.queue) : broker.ready(event.ready);
         expect(said.filter((line) => line.includes(' REQUEST '))).toEqual(expected === undefined ? [] : [expected]);
       }
     }),

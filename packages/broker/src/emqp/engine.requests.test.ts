@@ -186,7 +186,7 @@ describe('dispatch', () => {
     expect(dispatched(broker.ready('w1', 5))).toEqual(['w1 a1', 'w1 b1', 'w1 a2', 'w1 b2', 'w1 a3']);
   });
 
-  it('rule 13: first in, first out within a queue, whoever asks', () => {
+  it('rule 13: clients take turns within a queue, the jobs of each in their order', () => {
     broker.inform('w1');
     for (const [client, id] of [
       ['c1', 'm1'],
@@ -195,7 +195,33 @@ describe('dispatch', () => {
       ['c1', 'm4'],
     ] as const)
       broker.request(client, id);
-    expect(dispatched(broker.ready('w1', 4))).toEqual(['w1 m1', 'w1 m2', 'w1 m3', 'w1 m4']);
+    expect(dispatched(broker.ready('w1', 4))).toEqual(['w1 m1', 'w1 m3', 'w1 m2', 'w1 m4']);
+  });
+
+  it('rule 13: with 300 jobs of one client waiting, that of another is the next but one', () => {
+    broker.inform('w1');
+    for (let i = 0; i < 300; i++) broker.request('c1', `a${i}`);
+    expect(dispatched(broker.ready('w1'))).toEqual(['w1 a0']);
+    broker.request('c2', 'b');
+    expect(dispatched(broker.ready('w1', 3))).toEqual(['w1 a1', 'w1 b', 'w1 a2']);
+  });
+
+  it('rule 13: what comes back takes nobody’s turn', () => {
+    broker.inform('w1');
+    for (const id of ['a1', 'a2']) broker.request('c1', id, 'default', 'guarantee');
+    broker.request('c2', 'b1');
+    expect(dispatched(broker.ready('w1'))).toEqual(['w1 a1']);
+    broker.gone('w1');
+    broker.inform('w2');
+    expect(dispatched(broker.ready('w2', 3))).toEqual(['w2 a1', 'w2 b1', 'w2 a2']);
+  });
+
+  it('rule 13: a client at the other port under the same routing id has turns of its own', () => {
+    broker.inform('w1');
+    broker.request('c1', 'm1');
+    broker.request('c1', 'm2');
+    broker.framesAt('backend', 'c1', '', 'eMQP/1.0', 'REQUEST', 'm3', 'default', '', jobBody());
+    expect(dispatched(broker.ready('w1', 3))).toEqual(['w1 m1', 'w1 m3', 'w1 m2']);
   });
 
   it('rule 13: a worker without a slot gets nothing', () => {

@@ -83,11 +83,15 @@ function assertQueues({ queues, patience }: Books, running: Set<Job>): Set<Job> 
     check(queue.seats.size > 0 || queue.waiting.size > 0 || queue.inFlight > 0, 'a queue has a purpose');
     check(queue.inFlight === (inFlight.get(queue) ?? 0), 'jobs in flight are counted');
     inFlight.delete(queue);
-    let last = -Infinity;
+    const { front } = queue.waiting;
+    let last = front?.waitingSince ?? -Infinity;
+    for (const job of queue.arrived()) {
+      check(job.place.taken && job.waitingSince >= last, 'who waits longest is first');
+      last = job.waitingSince;
+    }
     for (const job of queue.waiting.values()) {
       check(job.queue === queue && job.request !== undefined, 'what waits is in its queue and can be sent');
-      check(job.waitingSince >= last, 'who waits longest is first');
-      last = job.waitingSince;
+      check(job.waitingSince >= (queue.oldest?.waitingSince ?? Infinity), 'who waits longest is known');
       waiting.add(job);
     }
     for (const seat of queue.free.values()) check(queue.seats.has(seat), 'only who serves a queue is offered to it');

@@ -29,8 +29,10 @@ export class Job {
   waitingSince = 0;
   /** Where it is open; `undefined` while it waits. */
   holder: OpenJobs | undefined;
+  /** Where it waits. */
   readonly place = new Place<Job>(this);
-  readonly open = new Place<Job>(this);
+  /** Among those that wait in its queue, or are open at its worker, in the order in which they came. */
+  readonly order = new Place<Job>(this);
   readonly plain = new Place<Job>(this);
   /** Rule 10: until when the result finds its way. */
   readonly route = new Deadline<Job>(this);
@@ -56,6 +58,11 @@ export class Job {
     this.request = request;
     this.queue = queue;
     this.cost = cost;
+  }
+
+  /** Whose turn it takes in a queue: the same routing id at another port is another client. */
+  get asker(): string {
+    return `${this.client.port} ${this.client.peer.key}`;
   }
 
   /** True when no REPLY is due. */
@@ -129,14 +136,14 @@ export class OpenJobs {
 
   add(job: Job): void {
     job.holder = this;
-    this.#all.push(job.open);
+    this.#all.push(job.order);
     if (job.isPlain) this.#plain.push(job.plain);
     this.#byId.add(job);
   }
 
   remove(job: Job): void {
     job.holder = undefined;
-    this.#all.remove(job.open);
+    this.#all.remove(job.order);
     this.#plain.remove(job.plain);
     this.#byId.remove(job);
   }

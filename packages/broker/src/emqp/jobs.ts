@@ -230,9 +230,9 @@ export class Jobs {
 
   /** Lets the queue's first request wait for as long as it may. */
   #beginPatience(queue: Queue): void {
-    const { head } = queue;
-    if (queue.name === DEFAULT_QUEUE || head === undefined) return;
-    this.#books.patience.set(queue.patience, this.#movesAt(head, queue));
+    const { oldest } = queue;
+    if (queue.name === DEFAULT_QUEUE || oldest === undefined) return;
+    this.#books.patience.set(queue.patience, this.#movesAt(oldest, queue));
   }
 
   #movesAt(job: Job, queue: Queue): number {
@@ -241,9 +241,9 @@ export class Jobs {
 
   /** Rule 14: what has waited too long moves to queue `default`. */
   #moveOn(queue: Queue): void {
-    for (let job = queue.head; job !== undefined; job = queue.head) {
+    for (let job = queue.oldest; job !== undefined; job = queue.oldest) {
       if (this.#movesAt(job, queue) > this.#out.now) break;
-      queue.waiting.remove(job.place);
+      queue.withdraw(job);
       this.#out.counters.moved++;
       this.#place(job, this.#books.queues.open(DEFAULT_QUEUE, this.#out.now), 'back');
     }
@@ -261,7 +261,7 @@ export class Jobs {
   /** A worker has a slot where it had none: the next job, or a rest. */
   #offer(worker: Worker): void {
     for (const seat of worker.seats) {
-      const job = seat.queue.waiting.shift();
+      const job = seat.queue.next();
       if (job === undefined) continue;
       this.#dispatch(job, seat);
       return;
@@ -374,7 +374,7 @@ export class Jobs {
   /** The job has come to its end: nothing of it is kept. */
   #close(job: Job): void {
     this.#detach(job);
-    job.queue.waiting.remove(job.place);
+    job.queue.withdraw(job);
     this.#books.routes.remove(job.route);
     this.#books.guaranteed.remove(job);
     this.#discharge(job);

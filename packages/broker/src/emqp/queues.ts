@@ -8,9 +8,6 @@ import type { Worker } from './peers.js';
 /** The queue for everything nobody else takes. */
 export const DEFAULT_QUEUE = 'default';
 
-/** All requests are one client's to the queue: first in, first out. */
-const ONE_LANE = '';
-
 /** Names of queues that are gone, whose totals are remembered. */
 const RETIRED_MAX = 1000;
 
@@ -79,7 +76,10 @@ export class Queue {
   readonly name: string;
   /** How many may wait; what was accepted before is not refused for it. */
   readonly max: number;
+  /** Rule 13: each client's jobs in their order, client after client. Changed by this class alone. */
   readonly waiting = new FairQueue<Job>(Infinity);
+  /** What waits and has never been in front, longest first. */
+  readonly #arrived = new Line<Job>();
   readonly seats = new Set<Seat>();
   readonly free = new FreeSeats();
   readonly totals: QueueTotals;
@@ -102,19 +102,40 @@ export class Queue {
     return this.waiting.size >= this.max;
   }
 
-  /** What waits longest. */
-  get head(): Job | undefined {
-    const [head] = this.waiting.values() as Iterable<Job | undefined>;
-    return head;
+  /** What has waited longest. */
+  get oldest(): Job | undefined {
+    return this.waiting.front ?? this.#arrived.first;
   }
 
-  /** Puts the job at the end, or before all that has not been in front before. */
+  /** Puts the job behind what its client has here, or before all that has not been in front before. */
   enqueue(job: Job, where: 'front' | 'back', now: number): void {
     job.queue = this;
-    // In front of others it waits as long as they do, so that the first is always the one who has waited longest.
-    job.waitingSince = where === 'front' ? (this.head?.waitingSince ?? now) : now;
-    if (where === 'front') this.waiting.pushFront(job.place);
-    else this.waiting.push(job.place, ONE_LANE);
+    // In front of others it waits as long as they do, so that what is in front has always waited longest.
+    job.waitingSince = where === 'front' ? (this.oldest?.waitingSince ?? now) : now;
+    if (where === 'front') {
+      this.waiting.pushFront(job.place);
+    } else {
+      this.waiting.push(job.place, job.asker);
+      this.#arrived.push(job.order);
+    }
+  }
+
+  /** Takes out the job whose turn it is. */
+  next(): Job | undefined {
+    const job = this.waiting.shift();
+    if (job !== undefined) this.#arrived.remove(job.order);
+    return job;
+  }
+
+  /** Takes out this job, if it waits here. */
+  withdraw(job: Job): void {
+    this.waiting.remove(job.place);
+    this.#arrived.remove(job.order);
+  }
+
+  /** What has never been in front, in the order in which it came. For invariants. */
+  arrived(): IterableIterator<Job> {
+    return this.#arrived.values();
   }
 }
 

@@ -47,6 +47,11 @@ export class FairQueue<Value> {
     return this.#size >= this.max;
   }
 
+  /** The value at the front; `undefined` when what is next is a client's turn. */
+  get front(): Value | undefined {
+    return this.#front.first?.first;
+  }
+
   /** Number of clients with something waiting outside the front. */
   get clients(): number {
     return this.#turns.size;
