@@ -202,6 +202,8 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
 
   /** @internal Called by the watch. */
   onDeadline(now: number): void {
+    const until = this.#socket.stalledUntil;
+    if (until !== undefined) this.#connection.excuse(Math.min(until, now), until === Infinity);
     this.#connection.tick(now);
     if (!this.#closed) this.#host.watch.set(this.#deadline, this.#connection.deadline);
   }

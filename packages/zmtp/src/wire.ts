@@ -23,6 +23,11 @@ export interface Wire {
   destroySoon(): void;
   pause(): unknown;
   resume(): unknown;
+  /**
+   * Until when nothing was read because of others that share the connection, `Infinity` while that lasts; in the time of the watch.
+   * Absent where nobody does.
+   */
+  readonly stalledUntil?: number;
   setKeepAlive(enable: boolean, initialDelayMs: number): unknown;
   /** Where the other side is, as node:net tells. */
   readonly remoteAddress?: string | undefined;

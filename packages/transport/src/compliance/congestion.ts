@@ -1,4 +1,5 @@
 /** A peer that does not read: its messages wait, nobody else's do, and a full queue is reported. */
+import { ROUTER_PEER } from '../port.js';
 import type { PortOptions, SocketPort } from '../port.js';
 import { bytesOf, check, equal, numbered, textOf } from './rig.js';
 import type { Rig, Station } from './rig.js';
@@ -8,6 +9,10 @@ import type { CaseDefinition } from './suite.js';
 const MESSAGES = 400;
 const BODY = new Uint8Array(100_000);
 const SMALL_MARK = { highWaterMark: 10 };
+
+/** So that some of them pass within a test; and how long nobody reads: many times what silence may last. */
+const QUICK_HEARTBEATS = { connectionHeartbeatMs: 100, connectionTimeoutMs: 200 };
+const LONG_MS = 1_500;
 
 function heads(station: Station): string[] {
   return station.messages.map(({ frames }) => textOf(frames.slice(0, 1)));
@@ -41,6 +46,42 @@ export const CONGESTION: readonly CaseDefinition[] = [
       const station = await readAll(rig, slow, MESSAGES);
       equal(heads(station).slice(1), numbered(MESSAGES), 'messages');
       equal([router.port.pending, router.undeliverable.length, other.messages.length], [0, 0, 0], 'left over');
+    },
+  },
+  {
+    name: 'does not take a peer for silent that reads nothing for long, and loses nothing of what counted as sent',
+    async run(rig) {
+      const router = await rig.router({ ...SMALL_MARK, ...QUICK_HEARTBEATS });
+      const { port, peer } = await rig.deaf(router, 'slow', { ...SMALL_MARK, ...QUICK_HEARTBEATS });
+      for (const text of numbered(MESSAGES)) router.port.send(peer, [bytesOf(text), BODY]);
+      await rig.tried(router, peer);
+      await rig.pass(LONG_MS);
+      equal(heads(await readAll(rig, port, MESSAGES)).slice(1), numbered(MESSAGES), 'messages');
+      equal([router.gone.length, router.undeliverable.length], [0, 0], 'reports');
+    },
+  },
+  {
+    name: 'does not seem silent to its peers while it is paused for long, and takes none of them for silent',
+    async run(rig) {
+      const router = await rig.router(QUICK_HEARTBEATS);
+      const { dealer: busy } = await rig.met(router, QUICK_HEARTBEATS);
+      const { dealer: quiet } = await rig.met(router, QUICK_HEARTBEATS);
+      router.port.pause();
+      for (const text of numbered(MESSAGES)) busy.port.send(ROUTER_PEER, [bytesOf(text), BODY]);
+      await rig.pass(LONG_MS);
+      quiet.say(ROUTER_PEER, 'still here');
+      router.port.resume();
+      await router.received(MESSAGES + 1);
+      equal(
+        heads(router).filter((head) => head !== 'still here'),
+        numbered(MESSAGES),
+        'messages',
+      );
+      equal(
+        [router.gone.length, busy.gone.length, quiet.gone.length, busy.undeliverable.length],
+        [0, 0, 0, 0],
+        'reports',
+      );
     },
   },
   {

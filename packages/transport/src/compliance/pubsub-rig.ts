@@ -182,6 +182,11 @@ export class PubSubRig {
     );
   }
 
+  /** Lets so much of the transport's time pass. */
+  async pass(ms: number): Promise<void> {
+    await pause(await this.#transport(), ms);
+  }
+
   /** Acts again and again, some milliseconds apart, until the condition holds. */
   async repeat(action: () => void, condition: () => boolean): Promise<void> {
     const transport = await this.#transport();

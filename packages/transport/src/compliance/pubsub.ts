@@ -312,6 +312,21 @@ const CONGESTION: readonly PubSubCase[] = [
       equal(reader.texts, numbered(50), 'messages');
     },
   },
+  {
+    name: 'is not cut for a pause, however long, and keeps what came during it',
+    async run(rig) {
+      const quick = { connectionHeartbeatMs: 100, connectionTimeoutMs: 200 };
+      const publisher = await rig.publisher(quick);
+      const reader = await rig.subscriber([publisher], [''], quick);
+      await rig.known(publisher, reader, 'x');
+      reader.port.pause();
+      publisher.publish(...numbered(50));
+      await rig.pass(1_500);
+      reader.port.resume();
+      await rig.flushed(publisher, reader, 'x');
+      equal(reader.texts.slice(0, 50), numbered(50), 'messages');
+    },
+  },
 ];
 
 const LIMITS: readonly PubSubCase[] = [

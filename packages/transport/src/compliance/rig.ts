@@ -191,6 +191,11 @@ export class Rig {
     return start(port, '');
   }
 
+  /** Lets so much of the transport's time pass. */
+  async pass(ms: number): Promise<void> {
+    await pause(await this.#transport(), ms);
+  }
+
   /** Acts again and again, some milliseconds apart, until the condition holds: for what a transport does in its own time. */
   async repeat(action: () => void, condition: () => boolean): Promise<void> {
     const transport = await this.#transport();

@@ -17,7 +17,11 @@ const LANE_BYTES = 2 ** 18;
 const REFERENCE_BYTES = 8192;
 /** Less of a frame is not worth a read of its own. */
 const ROOM_BYTES = 2 ** 14;
-/** Bytes that wait to be read in all lanes together: beyond it nothing more is read from the connection until half of them are gone. */
+/**
+ * Bytes that wait to be read in all lanes together: beyond it nothing more is read from a connection that came to us until half of them
+ * are gone. Its lanes are those of one socket, which reads or does not. Who opened it has as many lanes as sockets of its own, which do
+ * not hold up each other.
+ */
 export const UNREAD_MAX_BYTES = 16 * 2 ** 20;
 /** Frames without payload that wait to be written; a peer that causes more and reads none is cut. */
 const CONTROLS_MAX = 100_000;
@@ -61,6 +65,8 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
   #lastLane = 0;
   readonly #deadline = deadlineOf(this);
   #unread = 0;
+  /** As {@link Wire.stalledUntil}. */
+  #stalledUntil = -Infinity;
   #scheduled = false;
   #writing = false;
   #done: ((error?: Error | null) => void)[] = [];
@@ -86,6 +92,10 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
 
   get remoteAddress(): string | undefined {
     return this.#socket.remoteAddress;
+  }
+
+  get stalledUntil(): number {
+    return this.#stalledUntil;
   }
 
   /** The opener's: one more lane. */
@@ -155,8 +165,15 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
   /** @internal */
   held(bytes: number): void {
     this.#unread += bytes;
-    if (this.#unread > UNREAD_MAX_BYTES) this.#socket.pause();
-    else if (this.#unread < UNREAD_MAX_BYTES / 2 && this.#socket.isPaused()) this.#socket.resume();
+    if (this.#opener) return;
+    const stalled = this.#stalledUntil === Infinity;
+    if (!stalled && this.#unread > UNREAD_MAX_BYTES) {
+      this.#stalledUntil = Infinity;
+      this.#socket.pause();
+    } else if (stalled && this.#unread < UNREAD_MAX_BYTES / 2) {
+      this.#stalledUntil = this.#host.watch.now();
+      this.#socket.resume();
+    }
   }
 
   /** @internal */

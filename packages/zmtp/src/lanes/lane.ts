@@ -11,6 +11,8 @@ export const WINDOW_BYTES = 2 ** 21;
 /** The connection that carries a lane. */
 export interface LaneCarrier {
   readonly remoteAddress: string | undefined;
+  /** As {@link Wire.stalledUntil}. */
+  readonly stalledUntil: number;
   /** The lane has something to write. */
   wake(lane: Lane): void;
   /** Sends a frame without payload, behind what was written before. */
@@ -57,6 +59,10 @@ export class Lane implements Wire {
 
   get remoteAddress(): string | undefined {
     return this.#carrier.remoteAddress;
+  }
+
+  get stalledUntil(): number {
+    return this.#carrier.stalledUntil;
   }
 
   get hasUnsent(): boolean {

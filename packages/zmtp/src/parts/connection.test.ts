@@ -274,13 +274,64 @@ describe('heartbeats', () => {
     const recorder = Recorder.met(HEARTBEATS);
     const { connection, story } = recorder;
     recorder.accepting = false;
-    recorder.receive(wire('x'));
-    expect(connection.deadline).toBe(Infinity);
+    recorder.receive(LIBZMQ.ping, wire('x'));
+    for (let now = 0; now < 10_000; now = connection.deadline) connection.tick(now);
+    expect(story).toEqual(['held']);
     recorder.accepting = true;
     connection.resume(10_000);
     connection.sent(10_000);
     connection.tick(10_000);
     expect([story, connection.deadline]).toEqual([['held', 'message x'], 10_200]);
+  });
+
+  it.each([
+    ['twice per interval', HEARTBEATS, '0000', 100],
+    ['every second where there is none', { heartbeatMs: 0 }, '0000', 1_000],
+    ['every second where it is long', { heartbeatMs: 60_000 }, '0000', 1_000],
+    ['six times within the time-to-live of the peer', { heartbeatMs: 0 }, '0003', 50],
+  ])('go on %s while nobody listens, for the other side must not take us for silent', (_, settings, ttl, everyMs) => {
+    const recorder = Recorder.met(settings);
+    const { connection } = recorder;
+    recorder.accepting = false;
+    recorder.receive(ping(ttl), wire('x'));
+    recorder.output();
+    const promise = settings.heartbeatMs === 200 ? PING : ping(settings.heartbeatMs === 0 ? '0000' : '025e');
+    for (let now = everyMs; now <= 20 * everyMs; now += everyMs) {
+      expect(connection.deadline).toBe(now);
+      connection.tick(now);
+      expect(recorder.output()).toBe(promise);
+    }
+  });
+
+  it('are not said to a peer of ZMTP 3.0 while nobody listens', () => {
+    const recorder = Recorder.met(HEARTBEATS, GREETING_3_0);
+    recorder.accepting = false;
+    recorder.receive(wire('x'));
+    expect(recorder.connection.deadline).toBe(Infinity);
+  });
+
+  it('do not pile up for a peer that does not read', () => {
+    const { connection, output } = withOutput(Recorder.met(HEARTBEATS));
+    for (let now = 200; now < 100_000; now += 200) {
+      connection.tick(now);
+      connection.receive(fromHex(PING), now);
+    }
+    expect(output()).toBe(`040504504f4e47${PING}`);
+  });
+
+  it('do not count while nothing can be heard, but are said, and count from when it can', () => {
+    const { connection, story, output } = withOutput(Recorder.met(HEARTBEATS));
+    connection.tick(200);
+    output();
+    connection.excuse(800, true);
+    for (let now = 800; now < 5_000; now = connection.deadline) connection.tick(now);
+    expect([story, output()]).toEqual([[], PING]);
+    connection.excuse(5_000, false);
+    connection.tick(5_200);
+    expect([story, output()]).toEqual([[], PING]);
+    connection.excuse(5_000, false);
+    connection.tick(5_800);
+    expect(story).toEqual(['failed silent']);
   });
 });
 

@@ -37,6 +37,11 @@ const COMPATIBLE: Readonly<Record<SocketType, readonly string[]>> = {
   SUB: ['PUB', 'XPUB'],
 };
 
+/** So often at least a connection that is not read says that it lives. Milliseconds. */
+const SIGN_MS = 1000;
+/** And so often within the time for which the peer hears out silence. */
+const SIGNS_PER_PATIENCE = 6;
+
 /** The same for all connections of a socket. */
 export interface ConnectionSettings extends ReaderLimits {
   readonly socketType: SocketType;
@@ -101,6 +106,8 @@ export class Connection {
   #restOfGreeting: Uint8Array | undefined;
   /** Answers the latest PING; an older one still unsent is superseded, so that a flood of PINGs cannot pile up. */
   #pong: Uint8Array | undefined;
+  /** The PING that is to go out; likewise, for a peer that does not read while we ask. */
+  #ping: Uint8Array | undefined;
   readonly #startedAt: number;
   #heardAt: number;
   #spokeAt: number;
@@ -108,6 +115,10 @@ export class Connection {
   #askedAt = Infinity;
   /** When the peer wants to be given up if nothing follows its PING. */
   #ttlEndsAt = Infinity;
+  /** For so long the peer last said that it hears out silence. */
+  #patienceMs = Infinity;
+  /** Nothing can be heard now, for a reason that is not the peer's. */
+  #deaf = false;
   #modern = false;
   #isOfferedLanes = false;
 
@@ -154,10 +165,11 @@ export class Connection {
 
   /** When {@link tick} must be called; `Infinity` when nothing depends on time. Moves later without notice. */
   get deadline(): number {
-    // Who does not listen must not conclude that the peer is silent.
-    if (this.#stage === 'failed' || this.#held !== undefined) return Infinity;
+    if (this.#stage === 'failed') return Infinity;
     if (this.#stage !== 'traffic') return this.#startedAt + this.#settings.handshakeMs;
-    return Math.min(this.#ttlEndsAt, this.#askedAt + this.#settings.timeoutMs, this.#nextPing());
+    // Who does not listen must not conclude that the peer is silent, nor fall silent itself.
+    if (this.#listens) return Math.min(this.#ttlEndsAt, this.#askedAt + this.#settings.timeoutMs, this.#nextPing());
+    return this.#nextSign();
   }
 
   /** As {@link Reader.room}: where to put the bytes that {@link receive} is given next. */
@@ -178,6 +190,12 @@ export class Connection {
   resume(now: number): void {
     this.#hear(now);
     this.#read();
+  }
+
+  /** Nothing could be heard until then, at most until now, and perhaps still cannot: silence up to there proves nothing. */
+  excuse(until: number, stillDeaf: boolean): void {
+    if (until > this.#heardAt) this.#hear(until);
+    this.#deaf = stillDeaf;
   }
 
   /** True while a message is held. */
@@ -211,7 +229,8 @@ export class Connection {
   takeOutput(): readonly Uint8Array[] {
     const output = this.#output;
     if (this.#pong !== undefined) output.push(this.#frame(this.#pong));
-    this.#pong = undefined;
+    if (this.#ping !== undefined) output.push(this.#frame(this.#ping));
+    this.#pong = this.#ping = undefined;
     if (output.length > 0) this.#output = [];
     return output;
   }
@@ -221,11 +240,17 @@ export class Connection {
     if (this.deadline > now) return;
     if (this.#stage !== 'traffic')
       this.#fail({ code: 'handshake-timeout', text: `no handshake within ${this.#settings.handshakeMs} ms` });
-    else if (this.#nextPing() <= now) this.#ping(now);
+    else if (!this.#listens) this.#sign(now);
+    else if (this.#nextPing() <= now) this.#ask(now);
     else this.#fail({ code: 'silent', text: `nothing was heard for ${Math.round(now - this.#heardAt)} ms` });
   }
 
+  get #listens(): boolean {
+    return this.#held === undefined && !this.#deaf;
+  }
+
   #hear(now: number): void {
+    this.#deaf = false;
     this.#heardAt = now;
     this.#askedAt = this.#ttlEndsAt = Infinity;
   }
@@ -235,12 +260,32 @@ export class Connection {
     return Math.min(this.#heardAt, this.#spokeAt) + this.#settings.heartbeatMs;
   }
 
-  /** We promise a word at least once per interval, and ask for as much patience beyond that as we have ourselves. */
-  #ping(now: number): void {
-    const { heartbeatMs, timeoutMs } = this.#settings;
-    this.#askedAt = now;
+  /**
+   * When to speak while we do not listen, and so cannot answer who asks: twice as often as anybody may expect. Also without heartbeats
+   * of our own, for the peer may have some.
+   */
+  #nextSign(): number {
+    if (!this.#modern) return Infinity;
+    const { heartbeatMs } = this.#settings;
+    const ownMs = heartbeatMs > 0 ? heartbeatMs / 2 : SIGN_MS;
+    return this.#spokeAt + Math.min(SIGN_MS, ownMs, this.#patienceMs / SIGNS_PER_PATIENCE);
+  }
+
+  #sign(now: number): void {
     this.#spokeAt = now;
-    this.#command(pingBody(heartbeatMs + timeoutMs));
+    this.#sayPing();
+  }
+
+  #ask(now: number): void {
+    this.#askedAt = now;
+    this.#sign(now);
+  }
+
+  /** We promise a word at least once per interval, and ask for as much patience beyond that as we have ourselves. */
+  #sayPing(): void {
+    const { heartbeatMs, timeoutMs } = this.#settings;
+    this.#ping = pingBody(heartbeatMs > 0 ? heartbeatMs + timeoutMs : 0);
+    this.#sink.onOutput();
   }
 
   /** The peer speaks: the rest of the greeting is to be sent, if there is any. */
@@ -325,7 +370,10 @@ export class Connection {
         this.#fail({ code: 'refused', text: `the peer refused: ${JSON.stringify(command.reason)}` });
         return;
       case 'ping':
-        if (command.ttlMs > 0) this.#ttlEndsAt = this.#heardAt + command.ttlMs;
+        if (command.ttlMs > 0) {
+          this.#patienceMs = command.ttlMs;
+          this.#ttlEndsAt = this.#heardAt + command.ttlMs;
+        }
         this.#pong = pongBody(command.context);
         this.#sink.onOutput();
         return;
