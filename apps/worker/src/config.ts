@@ -53,6 +53,14 @@ const fields = z.strictObject({
     .describe(
       'nfp: share the files of this folder, and nothing outside of it, in place of other tasks (default: none)',
     ),
+  fetchFiles: text('DIR', 'a folder')
+    .optional()
+    .describe(
+      'nfp: where files are kept that tasks fetch from the broker by nf:// urls (default: none, and none can be)',
+    ),
+  fetchMaxBytes: wholeNumber({ min: 1, max: 1_099_511_627_776 })
+    .default(1_073_741_824)
+    .describe('nfp: bytes of files in the folder of --fetch-files; those used longest ago leave'),
   name: text('NAME', '1 to 255 bytes')
     .optional()
     .describe('nfp: how clients address this worker, the same after a restart (default: SERVICE@HOST)'),

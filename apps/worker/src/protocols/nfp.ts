@@ -5,7 +5,6 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Logger } from '@proj/appkit';
 import { lmdbRecords } from '@proj/store';
-import { memoryRecords } from '@proj/transport';
 import type { RecordStore, Transport } from '@proj/transport';
 import { fileSharingTasks, NfpWorker, ProjError } from '@proj/worker';
 import type { NfpTask, NfpTaskHandler } from '@proj/worker';
@@ -17,7 +16,7 @@ import { measureText } from '../handlers/text-stats.js';
 /** Where brokers are unless told otherwise. */
 export const NFP_ENDPOINTS = ['tcp://127.0.0.1:5555'];
 
-type Tasks = Readonly<Record<string, NfpTaskHandler>>;
+type Tasks = Readonly<Record<string, NfpTask | NfpTaskHandler>>;
 
 const builtIn: Tasks = {
   echo: ({ args, kwargs }) => ({ args, kwargs }),
@@ -30,7 +29,7 @@ const builtIn: Tasks = {
 };
 
 /** Refused when the loaded module holds nothing to call. */
-const ALLOWED = `one of ${Object.keys(builtIn).join(', ')}, or a file that exports functions`;
+const ALLOWED = `one of ${Object.keys(builtIn).join(', ')}, or a file that exports functions or tasks`;
 
 /** A worker for the one service of the settings, which logs what happens to it; not started yet. Rejects with `OPTIONS_INVALID`. */
 export async function nfpWorker(settings: WorkerSettings, transport: Transport, log: Logger): Promise<NfpWorker> {
@@ -43,7 +42,9 @@ export async function nfpWorker(settings: WorkerSettings, transport: Transport, 
     name,
     tasks:
       settings.files === undefined ? await findTasks(settings.handler) : share(settings.files, settings.handler, log),
-    store: storeOf(settings.store ?? `lmdb:${encodeURIComponent(name)}.jobs`),
+    ...storeOf(settings.store ?? `lmdb:${encodeURIComponent(name)}.jobs`),
+    ...(settings.fetchFiles === undefined ? {} : { fetchFiles: settings.fetchFiles }),
+    fetchMaxBytes: settings.fetchMaxBytes,
     crashPolicy: settings.crashPolicy,
     resultTtlMs: settings.resultTtlMs,
     managementCommands: settings.managementCommands,
@@ -68,9 +69,10 @@ function textOf(args: readonly unknown[]): string {
   return text;
 }
 
-function storeOf(store: string): RecordStore {
-  if (store === 'memory:') return memoryRecords();
-  if (store.startsWith('lmdb:') && store.length > 5) return lmdbRecords({ folder: store.slice(5) });
+function storeOf(store: string): { readonly store?: RecordStore } {
+  // The worker says by itself that this is gone with the process.
+  if (store === 'memory:') return {};
+  if (store.startsWith('lmdb:') && store.length > 5) return { store: lmdbRecords({ folder: store.slice(5) }) };
   throw new ProjError('OPTIONS_INVALID', `--store = "${store}": must be lmdb:FOLDER or memory:`);
 }
 
@@ -111,14 +113,19 @@ async function load(handler: string, path: string): Promise<object> {
 }
 
 function tasksIn(handler: string, exports: object): Tasks {
-  const functions = Object.entries(exports).filter(
-    ([name, value]) => name !== 'default' && typeof value === 'function',
-  );
-  if (functions.length === 0) throw new ProjError('OPTIONS_INVALID', `--handler = "${handler}": must be ${ALLOWED}`);
-  return Object.fromEntries(functions);
+  const tasks = Object.entries(exports).filter(([name, value]) => name !== 'default' && isTask(value));
+  if (tasks.length === 0) throw new ProjError('OPTIONS_INVALID', `--handler = "${handler}": must be ${ALLOWED}`);
+  return Object.fromEntries(tasks);
 }
 
+/** A handler, or an object with one as `defineNfpTask` makes it. */
+function isTask(value: unknown): boolean {
+  return typeof value === 'function' || (typeof value === 'object' && value !== null && 'handler' in value);
+}
+
+const INFO = new Set(['ready', 'left', 'management', 'inventory-failed']);
+
 function levelOf(code: string): 'debug' | 'info' | 'warn' {
-  if (code === 'lost' || code === 'store-failed') return 'warn';
-  return code === 'ready' || code === 'left' || code === 'management' ? 'info' : 'debug';
+  if (code === 'lost' || code === 'store-failed' || code === 'volatile-store') return 'warn';
+  return INFO.has(code) ? 'info' : 'debug';
 }

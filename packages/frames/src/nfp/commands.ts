@@ -153,7 +153,7 @@ export interface NfpWorkerTableCall extends FromBroker {
   readonly body: NfpBody;
 }
 
-/** Broker to client: an answer, of a worker or of its own. */
+/** Broker to client, or to a worker that has asked as one: an answer, of a worker or of its own. */
 export interface NfpClientAnswer extends FromBroker, NfpStatus {
   readonly kind: 'client-answer';
   readonly command: NfpAnswer;
@@ -225,9 +225,15 @@ export interface NfpMalformed extends Malformed<NfpMalformedReason> {
 /** Everything a broker may receive. */
 export type NfpToBroker = NfpFromPeer | NfpMalformed;
 
-/** Everything a worker may receive. */
+/** Everything a worker may receive. Answers are to what it has asked the broker itself. */
 export type NfpToWorker =
-  NfpBrokerOpen | NfpBrokerKeepalive | NfpBrokerDisconnect | NfpWorkerCall | NfpWorkerTableCall | NfpMalformed;
+  | NfpBrokerOpen
+  | NfpBrokerKeepalive
+  | NfpBrokerDisconnect
+  | NfpWorkerCall
+  | NfpWorkerTableCall
+  | NfpClientAnswer
+  | NfpMalformed;
 
 /** Everything a client may receive. */
 export type NfpToClient = NfpBrokerOpen | NfpClientAnswer | NfpMalformed;

@@ -143,6 +143,27 @@ describe('at a worker', () => {
     });
   });
 
+  test.each(['0x05', '0x08', '0x09', '0x11'])(
+    'takes %s of a service of the broker for an answer to what it asked',
+    (command) => {
+      expect(decodeNfpAtWorker(framesOf(...B, command, 'sid.service.broker', 'u1', '200', '{}'))).toMatchObject({
+        kind: 'client-answer',
+        service: 'sid.service.broker',
+        uuid: 'u1',
+        status: 200,
+      });
+    },
+  );
+
+  test('takes MMI for a call where a client stands, whatever its name', () => {
+    expect(decodeNfpAtWorker(framesOf(...B, '0x11', 'sid.service.broker', '', 'u1', '{}'))).toMatchObject({
+      kind: 'worker-call',
+    });
+    expect(decodeNfpAtWorker(framesOf(...B, '0x11', 'mmi.service.worker', 'all', 'u1', '{}'))).toMatchObject({
+      kind: 'worker-table-call',
+    });
+  });
+
   test('takes DISCONNECT from a broker that does not know the service, in either order', () => {
     const disconnect = { kind: 'broker-disconnect', form: 'ascii', header: 'NFPB01', service: '', body: [] };
     expect(decodeNfpAtWorker(framesOf(...B, '0x03', ''))).toEqual(disconnect);

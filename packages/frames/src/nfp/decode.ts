@@ -6,6 +6,7 @@ import type {
   NfpAnswer,
   NfpBrokerOpen,
   NfpCall,
+  NfpClientAnswer,
   NfpHeader,
   NfpMalformed,
   NfpMalformedReason,
@@ -18,6 +19,9 @@ import { type Command, readCommand, readHeader, readStatus } from './wire.js';
 
 type Frames = readonly Uint8Array[];
 
+/** What a broker serves itself, and no worker may. */
+const OWN_SERVICES: ReadonlySet<string> = new Set(['mmi.service.broker', 'sid.service.broker', 'fss.service.broker']);
+
 /** Index of the first frame behind the command. */
 const REST = 3;
 
@@ -29,7 +33,10 @@ export function decodeNfpAtBroker(frames: Frames): NfpToBroker {
   return malformed('header', 'unknown');
 }
 
-/** Decodes a message received by a worker's DEALER, under any of the three headers. Never throws. */
+/**
+ * Decodes a message received by a worker's DEALER, under any of the three headers: calls, and answers to what it has itself asked
+ * as a client. Never throws.
+ */
 export function decodeNfpAtWorker(frames: Frames): NfpToWorker {
   const header = readOpening(frames);
   if (header === undefined) return malformed('header', 'unknown');
@@ -45,12 +52,19 @@ export function decodeNfpAtWorker(frames: Frames): NfpToWorker {
     }
     case 'disconnect':
       return disconnect(header, command, frames);
+    case 'mmi':
+      // A call is for a worker, so the name of a service of the broker is the beginning of an answer.
+      if (isOwnService(frames)) return answerToClient(name, header, command, frames);
+      return callToWorker(name, header, command, frames);
     case 'post':
     case 'get':
     case 'delete':
     case 'put':
-    case 'mmi':
       return callToWorker(name, header, command, frames);
+    case 'response':
+    case 'event':
+    case 'stream':
+      return answerToClient(name, header, command, frames);
     default:
       return malformed('direction', 'unknown');
   }
@@ -62,24 +76,15 @@ export function decodeNfpAtClient(frames: Frames): NfpToClient {
   if (header === undefined) return malformed('header', 'unknown');
   const command = readCommand(frames[2]);
   if (command === undefined) return malformed('command', 'unknown');
-  const { name, form } = command;
+  const { name } = command;
   switch (name) {
     case 'open':
       return open(header, command, frames);
     case 'response':
     case 'event':
     case 'stream':
-    case 'mmi': {
-      if (frames.length <= REST + 3) return malformed('short', 'unknown');
-      const service = readNameOrEmpty(frames[REST] as Uint8Array);
-      if (service === undefined) return malformed('service', 'unknown');
-      const uuid = readNameOrEmpty(frames[REST + 1] as Uint8Array);
-      if (uuid === undefined) return malformed('uuid', 'unknown');
-      const status = readStatus(frames[REST + 2] as Uint8Array);
-      if (status === undefined) return malformed('status', 'unknown');
-      const body = frames.slice(REST + 3);
-      return { kind: 'client-answer', form, header, command: name, service, uuid, ...status, body };
-    }
+    case 'mmi':
+      return answerToClient(name, header, command, frames);
     default:
       return malformed('direction', 'unknown');
   }
@@ -177,6 +182,28 @@ function callToWorker(name: NfpCall, header: NfpHeader, { form }: Command, frame
   const target = readTarget(second);
   if (target === undefined) return malformed('target', 'unknown');
   return { kind: 'worker-table-call', form, header, command: name, service, target, uuid, body };
+}
+
+/** `service uuid status body`; service and uuid may be empty in an answer to a call that had none. */
+function answerToClient(
+  name: NfpAnswer,
+  header: NfpHeader,
+  { form }: Command,
+  frames: Frames,
+): NfpClientAnswer | NfpMalformed {
+  if (frames.length <= REST + 3) return malformed('short', 'unknown');
+  const service = readNameOrEmpty(frames[REST] as Uint8Array);
+  if (service === undefined) return malformed('service', 'unknown');
+  const uuid = readNameOrEmpty(frames[REST + 1] as Uint8Array);
+  if (uuid === undefined) return malformed('uuid', 'unknown');
+  const status = readStatus(frames[REST + 2] as Uint8Array);
+  if (status === undefined) return malformed('status', 'unknown');
+  return { kind: 'client-answer', form, header, command: name, service, uuid, ...status, body: frames.slice(REST + 3) };
+}
+
+/** Whether a service of the broker's own stands where a call has a client or a worker's service. */
+function isOwnService(frames: Frames): boolean {
+  return OWN_SERVICES.has(readNameLoosely(frames[REST])) && frames[REST + 1]?.length !== 0;
 }
 
 /** `body` of one frame or more */

@@ -88,7 +88,9 @@ export const nfpFromWorker = fc.oneof(
 
 const nfpBrokerOpen = fc.record({ kind: kind('broker-open'), form, header, body: body() });
 
-/** What a worker receives. */
+const ownServices = ['mmi.service.broker', 'sid.service.broker', 'fss.service.broker'] as const;
+
+/** What a worker receives. An MMI is an answer where it names a service of the broker's own, and else a call. */
 export const nfpToWorker = fc.oneof(
   nfpBrokerOpen,
   fc.record({ kind: kind('broker-keepalive'), form, header, service: nfpName }),
@@ -113,11 +115,37 @@ export const nfpToWorker = fc.oneof(
     form,
     header,
     command: call,
-    service: nfpName,
+    service: nfpName.filter((name) => !ownServices.some((own) => own === name)),
     target: nfpTarget.filter((target) => target !== ''),
     uuid: nfpName,
     body: body(),
   }),
+  withText(
+    fc.record({
+      kind: kind('client-answer'),
+      form,
+      header,
+      command: fc.constantFrom('response' as const, 'event' as const, 'stream' as const),
+      service: fc.oneof(fc.constant(''), nfpName),
+      uuid: fc.oneof(fc.constant(''), nfpName),
+      ...status,
+      statusText,
+      body: body(),
+    }),
+  ),
+  withText(
+    fc.record({
+      kind: kind('client-answer'),
+      form,
+      header,
+      command: kind('mmi'),
+      service: fc.constantFrom(...ownServices),
+      uuid: nfpName,
+      ...status,
+      statusText,
+      body: body(),
+    }),
+  ),
 );
 
 /** What a client receives. */

@@ -41,6 +41,11 @@ export class Connection {
     return this.#link.isOpen;
   }
 
+  /** Counts conversations; 0 before the first one. */
+  get number(): number {
+    return this.#socket;
+  }
+
   /** True for the socket of this conversation. */
   isCurrent(socket: number): boolean {
     return this.#link.isOpen && socket === this.#socket;

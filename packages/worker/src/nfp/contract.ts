@@ -1,14 +1,41 @@
 /** What passes between an NFP worker session, which decides, and its host, which owns sockets, the store and the tasks. */
-import type { NfpToWorker, NfpWorkerAnswer, NfpWorkerDisconnect, NfpWorkerKeepalive } from '@proj/frames/nfp';
+import type { NfpBody, NfpClientCall, NfpToWorker, NfpWorkerAnswer } from '@proj/frames/nfp';
+import type { NfpWorkerDisconnect, NfpWorkerKeepalive } from '@proj/frames/nfp';
 import type { NfpMalformedReason, NfpWorkerOpen, NfpWorkerReady, NfpWorkerTableAnswer } from '@proj/frames/nfp';
 import type { RecordBatch, RejectReason } from '@proj/transport';
 import type { LossReason } from '../parts/contract.js';
 import type { NfpCallBody } from './call.js';
 import type { NfpFinalState, NfpReplyTo, NfpStoredJob } from './job.js';
 
-/** What a worker sends. */
+/** What a worker sends; calls are to services of the broker. */
 export type NfpFromWorker =
-  NfpWorkerOpen | NfpWorkerReady | NfpWorkerKeepalive | NfpWorkerDisconnect | NfpWorkerAnswer | NfpWorkerTableAnswer;
+  | NfpWorkerOpen
+  | NfpWorkerReady
+  | NfpWorkerKeepalive
+  | NfpWorkerDisconnect
+  | NfpWorkerAnswer
+  | NfpWorkerTableAnswer
+  | NfpClientCall;
+
+/** A question to a service of the broker. It may be asked more than once, so it must only read. */
+export interface NfpBrokerQuestion {
+  /** Not that of another open question. */
+  readonly uuid: string;
+  readonly service: string;
+  readonly task: string;
+  readonly kwargs: Readonly<Record<string, unknown>>;
+  /** At least 1. */
+  readonly timeoutMs: number;
+}
+
+/** What became of a question to the broker. */
+export type NfpBrokerReply =
+  | { readonly kind: 'answered'; readonly body: NfpBody }
+  /** In the broker's words. */
+  | { readonly kind: 'refused'; readonly error: string }
+  | { readonly kind: 'timeout' }
+  /** The worker has ended. */
+  | { readonly kind: 'closed' };
 
 /** What the host tells the session. `timer` events come besides, from the driver. Sockets, commits, loads and runs go by numbers that are never used again. */
 export type NfpWorkerEvent =
@@ -32,6 +59,8 @@ export type NfpWorkerEvent =
   | { readonly kind: 'stream'; readonly run: number; readonly chunk: Uint8Array }
   /** A task asks its client something; answered by the effect `input`. At most one question of a run at a time. */
   | { readonly kind: 'ask'; readonly run: number; readonly question: NfpQuestion }
+  /** Somebody wants to know something of the broker; answered by the effect `reply`. */
+  | { readonly kind: 'question'; readonly question: NfpBrokerQuestion }
   /** The task has come to an end: once per `run`, aborted or not. */
   | { readonly kind: 'done'; readonly run: number; readonly outcome: NfpTaskOutcome }
   /** Finish what runs, then end. */
@@ -90,12 +119,14 @@ export type NfpWorkerEffect =
   | { readonly kind: 'abort'; readonly run: number; readonly reason: NfpAbortReason }
   | { readonly kind: 'put'; readonly run: number; readonly body: readonly Uint8Array[] }
   | { readonly kind: 'input'; readonly run: number; readonly id: string; readonly outcome: NfpInputOutcome }
+  /** Once per question. */
+  | { readonly kind: 'reply'; readonly uuid: string; readonly reply: NfpBrokerReply }
   | { readonly kind: 'note'; readonly note: NfpWorkerNote }
   /** Nothing follows; events from now on change nothing. */
   | { readonly kind: 'ended' };
 
-/** Why a message was dropped: the decoder's reason, the port's, or that there is no such run. */
-export type NfpWorkerDropReason = NfpMalformedReason | RejectReason | 'put';
+/** Why a message was dropped: the decoder's reason, the port's, or that there is no such run (`put`) or question (`answer`). */
+export type NfpWorkerDropReason = NfpMalformedReason | RejectReason | 'put' | 'answer';
 
 /** Why a job was not accepted; the client is told. */
 export type NfpRefusalReason =
@@ -136,5 +167,9 @@ export type NfpWorkerNote =
   | { readonly code: 'results-removed'; readonly count: number }
   /** Nothing of a batch was kept; changes of accepted jobs are tried again every second. */
   | { readonly code: 'store-failed'; readonly message: string }
+  /** The broker did not say what its inventory knows of this worker; tasks that ask ask again. */
+  | { readonly code: 'inventory-failed'; readonly message: string }
+  /** Without a store: jobs and results are gone with the process. Once. */
+  | { readonly code: 'volatile-store' }
   /** A management command was obeyed. */
   | { readonly code: 'management'; readonly task: 'restart' | 'shutdown' | 'disconnect' };

@@ -100,6 +100,8 @@ export class NfpTotals {
         this.#counts.storeFailures++;
         break;
       case 'left':
+      case 'inventory-failed':
+      case 'volatile-store':
       case 'management':
         break;
     }

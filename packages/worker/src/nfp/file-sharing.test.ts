@@ -45,7 +45,17 @@ class Run {
       return Promise.resolve();
     };
     const { signal } = this.#abort;
-    const context = { signal, puts: this.puts, stream, progress: unused, event: unused, requestInput: unused };
+    const puts = this.puts;
+    const context = {
+      signal,
+      puts,
+      stream,
+      progress: unused,
+      event: unused,
+      requestInput: unused,
+      inventory: unused,
+      fetch: unused,
+    };
     const names = { uuid: 'u1', client: 'c1', service: 'filesharing', timeoutMs: 1000, run: 1 };
     const call = { task, args, kwargs: { ...kwargs }, ...names };
     this.result = Promise.resolve().then(() => tasks[task]?.handler(call, context));

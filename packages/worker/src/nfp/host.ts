@@ -1,10 +1,11 @@
 /** The half of an NFP worker that has sockets, a store and tasks; which of them when is the session's business. */
 import { decodeNfpAtWorker, encodeNfp, nfpNameOf, nfpRoutingId } from '@proj/frames/nfp';
-import { Dealers, Driver, ProjError } from '@proj/transport';
+import { Dealers, Driver, isProjError, ProjError } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import type { HandshakeRefusal, PortListener, PortOptions, RecordBatch, RecordStore, Transport } from '@proj/transport';
 import type { LossReason } from '../parts/contract.js';
 import { untilRoom } from '../room.js';
+import { BrokerServices } from './broker-services.js';
 import { readCall } from './call.js';
 import type { NfpCallBody } from './call.js';
 import type { NfpAbortReason, NfpRun, NfpTaskOutcome, NfpWorkerEffect, NfpWorkerEvent } from './contract.js';
@@ -42,6 +43,7 @@ export class NfpWorkerHost {
   readonly #driver: Driver<NfpWorkerEvent, NfpWorkerEffect>;
   readonly #dealers = new Dealers();
   readonly #runs = new Map<number, TaskRun>();
+  readonly #services: BrokerServices;
   readonly #over: Promise<void>;
   #end: () => void = () => undefined;
   #refused: unknown;
@@ -51,6 +53,13 @@ export class NfpWorkerHost {
     this.#program = program;
     this.#transport = transport;
     this.#driver = new Driver(program.session, transport, this.#perform);
+    this.#services = new BrokerServices({
+      ...program.settings,
+      newId: this.#newId,
+      dispatch: (question) => {
+        this.#driver.dispatch({ kind: 'question', question });
+      },
+    });
     const ended = new Promise<void>((resolve) => {
       this.#end = resolve;
     });
@@ -67,6 +76,7 @@ export class NfpWorkerHost {
     const jobs = await this.#storedJobs();
     this.#driver.dispatch({ kind: 'start', jobs });
     if (this.#refused !== undefined) throw this.#refused as Error;
+    if (this.#program.settings.fetchInventory) void this.#refreshInventory();
   }
 
   /** Ends the session, after its work or at once. May be repeated. */
@@ -86,7 +96,17 @@ export class NfpWorkerHost {
     return jobs;
   }
 
+  /** Never rejects: tasks ask again. */
+  async #refreshInventory(): Promise<void> {
+    await this.#services.refresh().catch((error: unknown) => {
+      if (!isProjError(error, 'CLOSED')) this.#program.onNote({ code: 'inventory-failed', message: errorText(error) });
+    });
+  }
+
+  readonly #newId = (): string => this.#transport.entropy.uuid().replaceAll('-', '');
+
   async #closed(): Promise<void> {
+    this.#services.close();
     await this.#dealers.over();
     await this.#program.store.close();
   }
@@ -119,6 +139,9 @@ export class NfpWorkerHost {
         break;
       case 'input':
         this.#runs.get(effect.run)?.settle(effect.id, effect.outcome);
+        break;
+      case 'reply':
+        this.#services.settle(effect.uuid, effect.reply);
         break;
       case 'note':
         this.#program.onNote(effect.note);
@@ -235,7 +258,9 @@ export class NfpWorkerHost {
       putQueueMax,
       maxMessageBytes,
       wallMs: () => Math.floor(entropy.wallMicros() / 1000),
-      newId: () => entropy.uuid().replaceAll('-', ''),
+      newId: this.#newId,
+      inventory: () => this.#services.inventory(),
+      fetch: (url) => this.#services.fetch(url),
       sendEvent: (body) => {
         this.#driver.dispatch({ kind: 'event', run, body });
       },

@@ -23,7 +23,7 @@ type Act =
   | { readonly act: 'done' | 'failed' | 'ask' | 'event'; readonly ago: number }
   /** What becomes of the commit that is under way. */
   | { readonly act: 'written' | 'unwritten' }
-  | { readonly act: 'lost' | 'load-failed' | 'crash' | 'drain' | 'close' };
+  | { readonly act: 'question' | 'lost' | 'load-failed' | 'crash' | 'drain' | 'close' };
 
 const uuid = fc.constantFrom('u1', 'u2', 'u3', 'u4', 'u5', 'u6');
 const ago = fc.integer({ min: 0, max: 2 });
@@ -32,6 +32,16 @@ const command: fc.Arbitrary<NfpToWorker> = fc.oneof(
   fc.constant({ kind: 'broker-keepalive', form: 'ascii', header: 'NFPB01', service: 'math' } as const),
   fc.constant({ kind: 'broker-disconnect', form: 'ascii', header: 'NFPB01', service: '', body: [] } as const),
   arbitraries.message().map((frames) => decodeNfpAtWorker(frames)),
+  fc.record({
+    kind: fc.constant('client-answer' as const),
+    form: fc.constant('ascii' as const),
+    header: fc.constant('NFPB01' as const),
+    command: fc.constantFrom('response' as const, 'mmi' as const, 'event' as const),
+    service: fc.constant('sid.service.broker'),
+    uuid: fc.constantFrom('q1', 'q2', 'q3'),
+    status: fc.constantFrom(200, 202, 400, 500),
+    body: fc.constant([Buffer.from('{}')]),
+  }),
 );
 const act: fc.Arbitrary<Act> = fc.oneof(
   {
@@ -52,6 +62,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 40, arbitrary: fc.record({ act: fc.constantFrom('done', 'done', 'failed', 'ask', 'event'), ago }) },
   { weight: 60, arbitrary: fc.record({ act: fc.constant('written') }) },
   { weight: 6, arbitrary: fc.record({ act: fc.constantFrom('unwritten', 'lost', 'load-failed') }) },
+  { weight: 10, arbitrary: fc.record({ act: fc.constant('question') }) },
   { weight: 2, arbitrary: fc.record({ act: fc.constant('crash') }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constantFrom('drain', 'close') }) },
 );
@@ -106,6 +117,9 @@ class Story {
         this.#onRun(act.ago, (run) => ({ kind: 'ask', run, question }));
         break;
       }
+      case 'question':
+        this.#ask();
+        break;
       case 'event':
         this.#onRun(act.ago, (run) => ({ kind: 'event', run, body: [Buffer.from('{}')] }));
         break;
@@ -146,15 +160,17 @@ class Story {
       expect(this.#records.has(`call/${each}`)).toBe(false);
     }
     const { jobs, running } = this.#session.counters();
-    expect([jobs.PENDING, jobs.STARTED, running]).toEqual([0, 0, 0]);
+    expect([jobs.PENDING, jobs.STARTED, running, this.#questions.size]).toEqual([0, 0, 0, 0]);
   }
 
   #isLeaving = false;
+  readonly #questions = new Set<string>();
 
   #crash(): void {
     this.#commit = undefined;
     this.#loads = [];
     this.#runs = [];
+    this.#questions.clear();
     this.#ended = this.#isLeaving = false;
     this.#session = this.#begin();
     this.#start();
@@ -162,6 +178,14 @@ class Story {
 
   #message(message: NfpToWorker): void {
     this.step({ kind: 'message', socket: this.#socket, command: message });
+  }
+
+  #ask(): void {
+    const uuid = ['q1', 'q2', 'q3'].find((each) => !this.#questions.has(each));
+    if (this.#ended || uuid === undefined) return;
+    this.#questions.add(uuid);
+    const asked = { uuid, service: 'sid.service.broker', task: 'get_inventory', kwargs: {}, timeoutMs: 700 };
+    this.step({ kind: 'question', question: asked });
   }
 
   #onRun(back: number, event: (run: number) => NfpWorkerEvent, last = false): void {
@@ -228,7 +252,10 @@ class Story {
         break;
       case 'ended':
         this.#ended = true;
-        expect([this.#runs, this.#commit]).toEqual([[], undefined]);
+        expect([this.#runs, this.#commit, this.#questions.size]).toEqual([[], undefined, 0]);
+        break;
+      case 'reply':
+        expect(this.#questions.delete(effect.uuid)).toBe(true);
         break;
       case 'close':
       case 'abort':

@@ -12,6 +12,7 @@ import { NfpJobs } from './jobs.js';
 import { Lifecycle } from './lifecycle.js';
 import { Management } from './management.js';
 import { Output } from './output.js';
+import { Questions } from './questions.js';
 import { ResultReads } from './result-reads.js';
 import { Retention } from './retention.js';
 import type { NfpWorkerCounters, NfpWorkerSessionOptions, NfpWorkerWorld } from './session-options.js';
@@ -28,6 +29,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
   readonly #connection: Connection;
   readonly #answers: Answers;
   readonly #inputs: Inputs;
+  readonly #questions: Questions;
   readonly #jobs: NfpJobs;
   readonly #slots: Slots;
   readonly #changes = new Changes(this.#output);
@@ -61,6 +63,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     this.#connection = connection;
     this.#answers = answers;
     this.#inputs = inputs;
+    this.#questions = new Questions(options, connection, output);
     this.#jobs = jobs;
     this.#slots = slots;
     this.#retention = retention;
@@ -76,6 +79,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
       this.#connection.deadline,
       this.#drainAt,
       this.#inputs.deadline,
+      this.#questions.deadline,
       this.#changes.deadline,
       this.#lifecycle.isStaying ? this.#retention.deadline : Infinity,
     );
@@ -106,6 +110,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     check(on || this.deadline === Infinity, 'something is due before the start or after the end');
     this.#slots.assertInvariants();
     this.#changes.assertInvariants();
+    this.#questions.assertInvariants();
     assertNfpJobs(this.#jobs, this.#slots.running, this.#slots.taken, !this.#lifecycle.isStaying);
   }
 
@@ -140,6 +145,9 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
       case 'ask':
         this.#onTask(event, now);
         break;
+      case 'question':
+        this.#questions.ask(event.question, now);
+        break;
       case 'done':
         this.#lifecycle.done(event.run, event.outcome);
         break;
@@ -160,6 +168,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     if (this.#phase !== 'on') return;
     this.#lifecycle.fill(now);
     this.#changes.flush(now);
+    this.#questions.proceed(now);
     for (let read = this.#reads.take(); read !== undefined; read = this.#reads.take())
       this.#output.push({ kind: 'load', ...read });
     const isIdle = this.#slots.taken === 0 && this.#changes.isIdle && this.#reads.isIdle;
@@ -186,6 +195,9 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
         break;
       case 'broker-disconnect':
         this.#connection.lose('disconnected', now);
+        break;
+      case 'client-answer':
+        this.#questions.answer(command, now);
         break;
       case 'worker-call':
       case 'worker-table-call':
@@ -217,6 +229,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     if (this.#drainAt <= now) this.#leaveAtOnce('drain-timeout', now);
     this.#changes.recover(now);
     this.#inputs.expire(now);
+    this.#questions.expire(now);
     if (this.#lifecycle.isStaying) this.#retention.sweep(now);
     this.#connection.act(now);
   }
@@ -242,10 +255,12 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     this.#lifecycle.leave(reason);
     this.#settlement.abandon(now);
     this.#lifecycle.abort(reason);
+    this.#questions.close();
     this.#connection.stop(reason);
   }
 
   #end(): void {
+    this.#questions.close();
     this.#connection.stop('drained');
     this.#phase = 'ended';
     this.#output.push({ kind: 'ended' });

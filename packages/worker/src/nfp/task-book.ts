@@ -1,4 +1,5 @@
 /** The tasks of an NFP worker: which there are, and how one is called. */
+import { isFileUrl } from '@proj/files';
 import type { StandardSchema } from '@proj/frames/service';
 import { ProjError } from '@proj/transport';
 import { NfpTaskFailure } from './task.js';
@@ -28,7 +29,9 @@ export class TaskBook {
     if (task === undefined) throw new ProjError('REJECTED', `unknown task ${JSON.stringify(call.task.slice(0, 255))}`);
     const args = (await checked('args', task.args, call.args)) as NfpTaskCall['args'];
     const kwargs = (await checked('kwargs', task.kwargs, call.kwargs)) as NfpTaskCall['kwargs'];
-    return toJson(await task.handler({ ...call, args, kwargs }, context));
+    const given =
+      task.fetch === undefined ? { args, kwargs } : await withFiles(task.fetch, args, kwargs, context.fetch);
+    return toJson(await task.handler({ ...call, ...given }, context));
   }
 }
 
@@ -57,6 +60,31 @@ async function checked(what: string, schema: StandardSchema | undefined, value: 
     return `${[what, ...keys].join('.')}: ${message}`;
   });
   throw new ProjError('REJECTED', issues.join('; '), { details: result.issues });
+}
+
+/** The arguments with paths in place of urls; those of the caller stay as they are. */
+async function withFiles(
+  names: readonly (string | number)[],
+  args: NfpTaskCall['args'],
+  kwargs: NfpTaskCall['kwargs'],
+  fetch: NfpTaskContext['fetch'],
+): Promise<Pick<NfpTaskCall, 'args' | 'kwargs'>> {
+  const [positional, named] = [[...args], { ...kwargs }];
+  for (const name of names) {
+    const from: Record<string | number, unknown> =
+      typeof name === 'number' ? (Object(positional) as typeof named) : named;
+    if (Object.hasOwn(from, name)) from[name] = await localised(from[name], fetch);
+  }
+  return { args: positional, kwargs: named };
+}
+
+async function localised(value: unknown, fetch: NfpTaskContext['fetch']): Promise<unknown> {
+  if (typeof value === 'string') return isFileUrl(value) ? fetch(value) : value;
+  if (!Array.isArray(value)) return value;
+  const paths: unknown[] = [];
+  for (const each of value as unknown[])
+    paths.push(typeof each === 'string' && isFileUrl(each) ? await fetch(each) : each);
+  return paths;
 }
 
 function toJson(value: unknown): string {

@@ -1,11 +1,12 @@
 /** One run of an NFP task, seen from both sides: the context it is given, and what its host does to it. */
 import { decodeNfpJson } from '@proj/frames/nfp';
+import type { HeldFile } from '@proj/files';
 import { ProjError, toBuffers } from '@proj/transport';
 import { eventBody } from './bodies.js';
 import type { NfpSpeaker } from './bodies.js';
 import type { NfpInputOutcome, NfpQuestion } from './contract.js';
 import { PutQueue } from './put-queue.js';
-import type { NfpEventOptions, NfpInputOptions, NfpTaskContext } from './task.js';
+import type { NfpEventOptions, NfpInputOptions, NfpKwargs, NfpTaskContext } from './task.js';
 
 const DAY_MS = 86_400_000;
 const INPUT_TIMEOUT_MS = 60_000;
@@ -29,6 +30,9 @@ export interface TaskRunHost {
   /** Resolves when the next chunk may follow. */
   sendChunk(chunk: Uint8Array, isOver: () => boolean): Promise<void>;
   ask(question: NfpQuestion): void;
+  inventory(): Promise<NfpKwargs>;
+  /** The file stays until it is released. */
+  fetch(url: string): Promise<HeldFile>;
 }
 
 interface Asked {
@@ -49,6 +53,9 @@ export class TaskRun implements NfpTaskContext {
   #isOver = false;
   #asked: Asked | undefined;
   #questions: Promise<unknown> = Promise.resolve();
+  readonly #files: HeldFile[] = [];
+  /** Each ends one wait for a file. */
+  readonly #stops = new Set<(reason: Error) => void>();
 
   constructor(uuid: string, task: string, host: TaskRunHost) {
     this.#uuid = uuid;
@@ -96,6 +103,14 @@ export class TaskRun implements NfpTaskContext {
     return answer;
   };
 
+  readonly inventory: NfpTaskContext['inventory'] = () => this.#host.inventory();
+
+  readonly fetch: NfpTaskContext['fetch'] = async (url) => {
+    this.#throwIfAborted();
+    const file = await this.#unlessAborted(this.#host.fetch(url));
+    return file.path;
+  };
+
   /** What a client sent. False when it was dropped. */
   put(body: readonly Uint8Array[]): boolean {
     return this.puts.push({ value: decodeNfpJson(body), body: toBuffers(body) });
@@ -116,6 +131,7 @@ export class TaskRun implements NfpTaskContext {
   abort(reason: Error): void {
     this.#aborted = reason;
     this.#controller?.abort(reason);
+    for (const stop of this.#stops) stop(reason);
     this.#puts?.end();
     this.#asked?.reject(reason);
     this.#asked = undefined;
@@ -127,6 +143,26 @@ export class TaskRun implements NfpTaskContext {
     this.#puts?.end();
     this.#asked?.reject(new ProjError('CLOSED', 'input: the task has ended'));
     this.#asked = undefined;
+    for (const file of this.#files.splice(0)) file.release();
+  }
+
+  /** Holds the file until the end of the task; does not wait for it once that was told to stop. */
+  async #unlessAborted(fetching: Promise<HeldFile>): Promise<HeldFile> {
+    const held = fetching.then((file) => {
+      if (this.#isOver) file.release();
+      else this.#files.push(file);
+      return file;
+    });
+    let stop: (reason: Error) => void = () => undefined;
+    const stopped = new Promise<never>((_, reject) => {
+      stop = reject;
+    });
+    this.#stops.add(stop);
+    try {
+      return await Promise.race([held, stopped]);
+    } finally {
+      this.#stops.delete(stop);
+    }
   }
 
   #newQueue(): PutQueue {

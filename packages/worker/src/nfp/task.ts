@@ -84,6 +84,17 @@ export interface NfpTaskContext {
    * when the client refuses to answer, and with the signal's reason. Questions of one job are put one after the other.
    */
   readonly requestInput: (question: string, options?: NfpInputOptions) => Promise<unknown>;
+  /**
+   * What the broker's inventory says of this worker, `{}` when nothing. It was asked for when the worker began, and is asked for again after
+   * `restart`; in between it is remembered. Rejects with `REJECTED` (the broker has no inventory), `TIMEOUT` or `CLOSED`.
+   */
+  readonly inventory: () => Promise<NfpKwargs>;
+  /**
+   * The file behind an `nf://` url of the broker, as a path on this disk where it stays until the task ends. It is kept in the folder of the option `fetchFiles`, and
+   * comes over the wire only when it is not there yet, or the broker has another. Rejects with `REJECTED` (no such file), `QUEUE_FULL` (no room beside the files
+   * that running tasks need), `PROTOCOL_REMOTE` (not the bytes that were announced), `OPTIONS_INVALID`, `TIMEOUT` or the signal's reason.
+   */
+  readonly fetch: (url: string) => Promise<string>;
 }
 
 /**
@@ -116,6 +127,11 @@ export interface NfpTaskDefinition<
 > {
   readonly args?: ArgsSchema;
   readonly kwargs?: KwargsSchema;
+  /**
+   * Names of keyword arguments, and numbers of positional ones, whose `nf://` urls are fetched first: the handler finds the paths of
+   * {@link NfpTaskContext.fetch} in their places. A text, or a list of texts; what is no such url stays. The schemas see the urls.
+   */
+  readonly fetch?: readonly (string | number)[];
   /** Shown by the management command `show_workers`. At most 1024 characters. */
   readonly description?: string;
   readonly handler: NfpTaskHandler<
@@ -128,6 +144,7 @@ export interface NfpTaskDefinition<
 export interface NfpTask {
   readonly args?: StandardSchema | undefined;
   readonly kwargs?: StandardSchema | undefined;
+  readonly fetch?: readonly (string | number)[] | undefined;
   readonly description?: string | undefined;
   readonly handler: NfpTaskHandler;
 }

@@ -1,9 +1,9 @@
-import { fromLatin1, latin1 } from '@proj/frames';
 import { defineNfpTask, NfpTaskFailure } from '../index.js';
-import type { Peer, RecordStore, SocketPort } from '@proj/transport';
+import type { RecordStore } from '@proj/transport';
 import { memoryRecords } from '@proj/transport';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { Broker, DELETE, GET, POST, PUT } from '../../test/nfp/broker.js';
 import { VirtualWorld } from '../../test/world.js';
 import type { NfpTaskHandler } from './task.js';
 import type { NfpWorkerOptions } from './options.js';
@@ -14,118 +14,13 @@ let broker: Broker;
 
 beforeEach(async () => {
   world = new VirtualWorld();
-  broker = world.closeAtEnd(new Broker());
+  broker = world.closeAtEnd(new Broker(world));
   await broker.start();
 });
 afterEach(async () => {
   await world.end();
   expect(world.network.clock.armed).toBe(0);
 });
-
-const POST = '0x04';
-const GET = '0x06';
-const DELETE = '0x07';
-const PUT = '0x10';
-const NAMES: Readonly<Record<string, string>> = {
-  '0x05': 'response',
-  '0x08': 'event',
-  '0x09': 'stream',
-  '0x11': 'mmi',
-};
-
-/** What a worker says about a job. */
-interface Said {
-  readonly kind: string;
-  readonly uuid: string;
-  readonly status: number;
-  readonly text: string;
-}
-
-/** A broker that says what the test says, for one client, and keeps what it hears. */
-class Broker {
-  readonly endpoint = world.endpoint();
-  /** Commands that are no answers. */
-  readonly commands: string[] = [];
-  readonly said: Said[] = [];
-  readonly #port: SocketPort = world.peerTransport().router({ lingerMs: 0, handover: true });
-  readonly #waiting = new Set<() => void>();
-  #worker: Peer | undefined;
-
-  async start(): Promise<void> {
-    await this.#port.bind(this.endpoint);
-    this.#port.start({
-      onMessage: (peer, frames) => {
-        this.#worker = peer;
-        this.#hear(frames.map(latin1));
-      },
-      onPeerGone: () => {},
-      onUndeliverable: () => {},
-      onRejected: () => {},
-      onBroken: () => {},
-    });
-  }
-
-  close(): Promise<void> {
-    return this.#port.close();
-  }
-
-  send(command: string, uuid: string, body: object | string = {}): void {
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
-    this.#port.send(this.#worker!, ['', 'NFPB01', command, 'c1', '', uuid, text].map(fromLatin1));
-  }
-
-  post(uuid: string, task: string, more: object = {}): void {
-    this.send(POST, uuid, { task, ...more });
-  }
-
-  /** Resolves to the first thing said that fits. */
-  hears(kind: string, fits: (said: Said) => boolean = () => true): Promise<Said> {
-    return world.settle(this.#until(() => this.said.find((one) => one.kind === kind && fits(one))));
-  }
-
-  /** Resolves with the next READY. */
-  hearsReady(): Promise<unknown> {
-    const before = this.#readies();
-    return world.settle(this.#until(() => (this.#readies() > before ? true : undefined)));
-  }
-
-  /** Resolves when the worker has said DISCONNECT. */
-  hearsDisconnect(): Promise<unknown> {
-    return world.settle(this.#until(() => (this.commands.includes('0x03') ? true : undefined)));
-  }
-
-  #readies(): number {
-    return this.commands.filter((command) => command === '0x01').length;
-  }
-
-  /** The result of a job, once it has completed. */
-  async result(uuid: string): Promise<Record<string, unknown>> {
-    await this.hears('event', (said) => said.uuid === uuid && said.text.includes('"message":"completed"'));
-    this.send(GET, uuid);
-    const { text } = await this.hears('response', (said) => said.uuid === uuid && said.text.startsWith('{"math-1"'));
-    return (JSON.parse(text) as Record<string, Record<string, unknown>>)['math-1']!;
-  }
-
-  #hear([, , command = '', , , uuid = '', status = '', text = '']: string[]): void {
-    const kind = NAMES[command];
-    if (kind === undefined) this.commands.push(command);
-    else this.said.push({ kind, uuid, status: Number(status), text });
-    for (const look of this.#waiting) look();
-  }
-
-  #until<Value>(find: () => Value | undefined): Promise<Value> {
-    return new Promise((resolve) => {
-      const look = (): void => {
-        const value = find();
-        if (value === undefined) return;
-        this.#waiting.delete(look);
-        resolve(value);
-      };
-      this.#waiting.add(look);
-      look();
-    });
-  }
-}
 
 /** A worker that has said READY. */
 async function start(tasks: NfpWorkerOptions['tasks'], options: Partial<NfpWorkerOptions> = {}): Promise<NfpWorker> {

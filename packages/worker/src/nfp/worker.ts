@@ -121,6 +121,7 @@ export class NfpWorker {
     const host = this.#newHost(transport);
     try {
       this.#assertOpen();
+      if (this.#settings.store === undefined) this.#onNote({ code: 'volatile-store' });
       await host.start();
       this.#assertOpen();
       this.#host = host;

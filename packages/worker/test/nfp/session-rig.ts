@@ -1,6 +1,7 @@
 /** An NFP worker session under test: events in, effects kept, and a store that writes when the test says so. */
 import { fromLatin1, latin1 } from '@proj/frames';
-import type { NfpCall } from '@proj/frames/nfp';
+import { encodeNfpJson } from '@proj/frames/nfp';
+import type { NfpAnswer, NfpCall } from '@proj/frames/nfp';
 import type { RecordBatch, TimerEvent } from '@proj/transport';
 import { decodeJob } from '../../src/nfp/job.js';
 import { NfpWorkerSession } from '../../src/nfp/session.js';
@@ -142,6 +143,37 @@ export class Rig {
 
   post(uuid: string, body: object = { task: 'add', args: [1, 2] }, client = 'c1'): this {
     return this.say('post', uuid, body, client);
+  }
+
+  /** Somebody wants to know something of the broker. */
+  ask(uuid: string, timeoutMs = 10_000): this {
+    const question = {
+      uuid,
+      service: 'sid.service.broker',
+      task: 'get_inventory',
+      kwargs: { name: 'math-1' },
+      timeoutMs,
+    };
+    return this.on({ kind: 'question', question });
+  }
+
+  /** The broker answers it. */
+  answer(uuid: string, status: number, body: unknown, command: NfpAnswer = 'response'): this {
+    const said = { status, service: 'sid.service.broker', uuid, body: encodeNfpJson(body) };
+    const answer = { kind: 'client-answer', form: 'ascii', header: 'NFPB01', command, ...said } as const;
+    return this.on({ kind: 'message', socket: this.socket, command: answer });
+  }
+
+  /** What became of questions. */
+  get replies(): unknown[] {
+    return this.all('reply').map(({ uuid, reply }) => [uuid, reply]);
+  }
+
+  /** Uuids and commands of the questions that went out. */
+  get asked(): string[] {
+    return this.all('send').flatMap(({ command }) =>
+      command.kind === 'client-call' ? [`${command.command} ${command.uuid}`] : [],
+    );
   }
 
   /** The run of a job ends. */

@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { Broker, DELETE } from '../../test/nfp/broker.js';
+import type { Question, Reply } from '../../test/nfp/broker.js';
+import { ZmqWorld } from '../../test/world.js';
+import { defineNfpTask } from './task.js';
+import type { NfpTaskHandler } from './task.js';
+import type { NfpWorkerOptions } from './options.js';
+import { NfpWorker } from './worker.js';
+
+let world: ZmqWorld;
+let broker: Broker;
+let folder: string;
+const notes: string[] = [];
+
+beforeEach(async () => {
+  world = new ZmqWorld();
+  await world.transport.load();
+  broker = world.closeAtEnd(new Broker(world, await world.ownEndpoint()));
+  await broker.start();
+  folder = await mkdtemp(join(tmpdir(), 'fetched-'));
+  notes.length = 0;
+});
+afterEach(async () => {
+  await world.end();
+  await rm(folder, { recursive: true });
+});
+
+async function start(tasks: NfpWorkerOptions['tasks'], options: Partial<NfpWorkerOptions> = {}): Promise<NfpWorker> {
+  const names = { endpoints: [broker.endpoint], service: 'math', name: 'math-1' };
+  const worker = world.closeAtEnd(new NfpWorker({ ...names, tasks, transport: world.transport, ...options }));
+  worker.on('note', ({ code }) => notes.push(code));
+  const ready = broker.hearsReady();
+  await worker.start();
+  await ready;
+  return worker;
+}
+
+const inventory: NfpTaskHandler = (_, context) => context.inventory();
+
+describe('rule 17: the inventory', () => {
+  it('is asked for once, at the start, and remembered', async () => {
+    broker.reply = () => '{"token":"t"}';
+    await start({ inventory });
+    await broker.hearsQuestions(1);
+    expect(broker.questions).toMatchObject([
+      { service: 'sid.service.broker', task: 'get_inventory', kwargs: { name: 'math-1' } },
+    ]);
+    broker.post('u1', 'inventory');
+    broker.post('u2', 'inventory');
+    expect(await broker.result('u1')).toMatchObject({ failed: false, result: { token: 't' } });
+    expect(await broker.result('u2')).toMatchObject({ failed: false, result: { token: 't' } });
+    expect(broker.questions).toHaveLength(1);
+  });
+
+  it('is empty when the broker has nothing to say', async () => {
+    broker.reply = () => 'null';
+    await start({ inventory });
+    broker.post('u1', 'inventory');
+    expect(await broker.result('u1')).toMatchObject({ result: {} });
+  });
+
+  it('is asked for again when it failed, in the words of the broker', async () => {
+    broker.reply = () => ({
+      status: 400,
+      text: '{"workers":null,"uuid":"u","target":"all","status":"FAILED","service":"s","errors":["no inventory here"]}',
+    });
+    await start({ inventory });
+    await broker.hearsQuestions(1);
+    broker.post('u1', 'inventory');
+    expect(await broker.result('u1')).toMatchObject({
+      failed: true,
+      errors: ['get_inventory of sid.service.broker: no inventory here'],
+    });
+    expect(notes).toContain('inventory-failed');
+    broker.reply = () => '{"a":1}';
+    broker.post('u2', 'inventory');
+    expect(await broker.result('u2')).toMatchObject({ result: { a: 1 } });
+  });
+
+  it.each(['[1]', '"x"', 'no JSON'])('is no %s', async (text) => {
+    broker.reply = () => text;
+    await start({ inventory });
+    broker.post('u1', 'inventory');
+    expect(await broker.result('u1')).toMatchObject({
+      failed: true,
+      errors: [expect.stringContaining('answer is no')],
+    });
+  });
+
+  it('is asked for on demand only, where the options say so', async () => {
+    broker.reply = () => '{}';
+    await start({ inventory }, { fetchInventory: false });
+    broker.post('u1', 'inventory');
+    await broker.result('u1');
+    expect(broker.questions).toHaveLength(1);
+  });
+});
+
+/** A file service over one file. */
+function serve(content: Buffer): (question: Question) => Reply | undefined {
+  const md5 = createHash('md5').update(content).digest('hex');
+  return ({ task, kwargs }) => {
+    if (kwargs['url'] !== 'nf://a/b.bin') return '{"md5hash":null,"size_bytes":null,"exists":false}';
+    if (task === 'file_details') return JSON.stringify({ md5hash: md5, size_bytes: content.length, exists: true });
+    const offset = kwargs['offset'] as number;
+    return content.subarray(offset, offset + (kwargs['chunk_size'] as number)).toString('latin1');
+  };
+}
+
+const path: NfpTaskHandler = ({ args }, { fetch }) => fetch(String(args[0]));
+
+describe('rule 17: files', () => {
+  it('come in chunks, compared with their hash, into the folder of the worker', async () => {
+    const content = Buffer.from(Array.from({ length: 50_000 }, (_, at) => at % 251));
+    broker.reply = serve(content);
+    await start({ path }, { fetchFiles: folder, fetchInventory: false, maxMessageBytes: 8192 });
+    broker.post('u1', 'path', { args: ['nf://a/b.bin'] });
+    expect(await broker.result('u1')).toMatchObject({ failed: false, result: join(folder, 'a/b.bin') });
+    expect(await readFile(join(folder, 'a/b.bin'))).toEqual(content);
+    const chunks = broker.questions.filter(({ task }) => task === 'fetch_file');
+    expect(chunks.map(({ kwargs }) => kwargs['offset'])).toEqual([0, 1, 2, 3, 4, 5, 6].map((index) => index * 7168));
+    broker.post('u2', 'path', { args: ['nf://a/b.bin'] });
+    await broker.result('u2');
+    expect(broker.questions.filter(({ task }) => task === 'fetch_file')).toHaveLength(chunks.length);
+  });
+
+  it.each([
+    ['the broker does not have', 'nf://x', 'has none of this name'],
+    ['lead out of the folder', 'nf://../x', 'must be nf://'],
+  ])('that %s fail the task', async (_, url, error) => {
+    broker.reply = serve(Buffer.from('x'));
+    await start({ path }, { fetchFiles: folder });
+    broker.post('u1', 'path', { args: [url] });
+    expect(await broker.result('u1')).toMatchObject({ failed: true, errors: [expect.stringContaining(error)] });
+  });
+
+  it('are not fetched where no folder is set', async () => {
+    await start({ path });
+    broker.post('u1', 'path', { args: ['nf://a/b.bin'] });
+    expect(await broker.result('u1')).toMatchObject({ errors: [expect.stringContaining('set the option fetchFiles')] });
+  });
+
+  it('take the places of their urls in arguments, where the definition says so', async () => {
+    broker.reply = serve(Buffer.from('content'));
+    const seen: unknown[] = [];
+    const handler: NfpTaskHandler = ({ args, kwargs }) => void seen.push(args, kwargs);
+    const deploy = defineNfpTask({
+      kwargs: z.looseObject({ template: z.string().startsWith('nf://') }),
+      fetch: ['template', 'more', 'absent', 1, 7],
+      handler: handler,
+    });
+    await start({ deploy }, { fetchFiles: folder });
+    const kwargs = { template: 'nf://a/b.bin', more: ['nf://a/b.bin', 'text', 3], other: 'nf://a/b.bin' };
+    broker.post('u1', 'deploy', { args: ['nf://a/b.bin', 'nf://a/b.bin'], kwargs });
+    expect(await broker.result('u1')).toMatchObject({ failed: false });
+    const local = join(folder, 'a/b.bin');
+    expect(seen).toEqual([
+      ['nf://a/b.bin', local],
+      { template: local, more: [local, 'text', 3], other: 'nf://a/b.bin' },
+    ]);
+    expect(await readFile(local, 'utf8')).toBe('content');
+  });
+
+  it('stay while a task needs them, and no longer', async () => {
+    broker.reply = serve(Buffer.from('1234567890'));
+    let open: (value: unknown) => void = () => {};
+    const gate = new Promise((resolve) => (open = resolve));
+    const keeps: NfpTaskHandler = async (_, { fetch, progress }) => {
+      const file = await fetch('nf://a/b.bin');
+      progress('has it');
+      await gate;
+      return existsSync(file);
+    };
+    const worker = await start({ keeps, path }, { fetchFiles: folder, fetchMaxBytes: 15 });
+    broker.post('u1', 'keeps');
+    await broker.hears('event', ({ text }) => text.includes('has it'));
+    const serveOther = serve(Buffer.from('other file'));
+    const other = (question: Question) =>
+      serveOther({ ...question, kwargs: { ...question.kwargs, url: 'nf://a/b.bin' } });
+    broker.reply = other;
+    broker.post('u2', 'path', { args: ['nf://c'] });
+    expect(await broker.result('u2')).toMatchObject({ errors: [expect.stringContaining('no room')] });
+    open(undefined);
+    expect(await broker.result('u1')).toMatchObject({ result: true });
+    broker.post('u3', 'path', { args: ['nf://c'] });
+    expect(await broker.result('u3')).toMatchObject({ failed: false });
+    expect(existsSync(join(folder, 'a/b.bin'))).toBe(false);
+    await worker.close();
+  });
+
+  it('are not waited for by a task that is told to stop', async () => {
+    await start({ path }, { fetchFiles: folder, fetchInventory: false });
+    broker.post('u1', 'path', { args: ['nf://a/b.bin'] });
+    await broker.hearsQuestions(1);
+    broker.send(DELETE, 'u1');
+    expect(await broker.result('u1')).toMatchObject({ status: 'cancelled' });
+  });
+});
+
+it('rule 17: a worker without a store says so, once', async () => {
+  await start({ path });
+  expect(notes.filter((code) => code === 'volatile-store')).toHaveLength(1);
+});
