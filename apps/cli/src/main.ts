@@ -12,6 +12,7 @@ import { monitor } from './monitor.js';
 import { publish } from './publish.js';
 import { pull } from './pull.js';
 import { push } from './push.js';
+import { queue } from './queue.js';
 import { schedule, unschedule } from './schedule.js';
 import { status } from './status.js';
 import { subscribe } from './subscribe.js';
@@ -35,6 +36,7 @@ await runProgram({
     push,
     pull,
     monitor,
+    queue,
     publish,
     subscribe,
     defer,

@@ -2,13 +2,16 @@
 import type { Logger } from '@proj/appkit';
 import type { PzqServer } from '@proj/pzq';
 
-/** Logs a store that fails as an error, messages that are given up and notes as warnings. */
+/** Logs a store that fails or is damaged as an error, messages that are given up and notes as warnings. */
 export function logEvents(queue: PzqServer, log: Logger): void {
   queue.on('refusing', ({ code }) => {
     log.error({ code }, 'refusing');
   });
   queue.on('resumed', () => {
     log.info('resumed');
+  });
+  queue.on('corrupt', ({ what }) => {
+    log.error({ what }, 'corrupt');
   });
   queue.on('dead-letter', ({ kind, ...fields }) => {
     log.warn(fields, kind);

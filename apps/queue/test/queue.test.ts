@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -277,7 +277,7 @@ describe('proj-queue', () => {
   it.each<[string, (file: Buffer) => Buffer, string]>([
     ['is no database', () => Buffer.from('x'.repeat(100_000)), 'is no database'],
     ['is cut short', (file) => file.subarray(0, 5000), 'cut short'],
-    ['was written by a newer version', newer, 'has format 2, this version reads 1'],
+    ['was written by a newer version', newer, 'has format 3, this version reads 2'],
   ])('exits 1 with one line for a store that %s, and leaves it as it is', async (_, change, words) => {
     const { queue, endpoints } = await start();
     // Enough that a half of the file is missed.
@@ -293,6 +293,50 @@ describe('proj-queue', () => {
     expect(stderr).toContain(folder);
     expect(stderr).toContain(words);
     expect(readFileSync(file).equals(changed)).toBe(true);
+  });
+
+  it('exits 1 with one line for a store that was damaged while nobody had it, and says what to do', async () => {
+    const { queue, endpoints } = await start();
+    await push(endpoints.receive, 'x'.repeat(5000), 'other');
+    queue.kill('SIGTERM');
+    await queue.exit;
+    const file = join(folder, 'queue.mdb');
+    const bytes = readFileSync(file);
+    bytes[bytes.indexOf('x'.repeat(5000)) + 9] = 0;
+    writeFileSync(file, bytes);
+    const { code, stdout, stderr } = await programs.run('queue', [...ANY_PORT, '--store', `lmdb:${folder}`]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^proj-queue: the store in [^\n]+ is damaged \(page \d+ of table bodies [^\n]+\n$/);
+    expect(stderr).toContain(`'proj queue check ${folder}'`);
+  });
+
+  it('refuses, and says that it is corrupt, when its store is damaged under it', async () => {
+    const { queue, endpoints } = await start('--stats-ms', '5', '--log-level', 'debug');
+    // More than it holds in memory: the last one is read from the disk when its turn comes.
+    const large = 'x'.repeat(40_000_000);
+    await push(endpoints.receive, `1${large}`, `2${large}`, `3${large}`);
+    const file = openSync(join(folder, 'queue.mdb'), 'r+');
+    const bytes = readFileSync(join(folder, 'queue.mdb'));
+    writeSync(file, '?', bytes.indexOf(`3${large}`) + 1_000_000);
+    closeSync(file);
+    const taker = consumer(endpoints.send);
+    for (const text of ['1', '2']) {
+      const delivery = await taker.next();
+      expect(delivery.text[0]).toBe(text);
+      await taker.answer(delivery, '1');
+    }
+    expect(await queue.record('corrupt')).toMatchObject({
+      level: 'error',
+      what: `message 3 of the store in ${folder} is not what was written: see 'proj queue check ${folder}'`,
+    });
+    const producer = dealer(endpoints.receive);
+    await producer.send(['id', '', 'more']);
+    expect((await producer.receive()).map(String)).toEqual(['id', '0', '', 'Store is unavailable: CORRUPT']);
+    const watcher = dealer(endpoints.monitor);
+    await watcher.send(['', 'MONITOR']);
+    expect(String((await watcher.receive())[1])).toContain('\nstore_state: corrupt\n');
+    queue.kill('SIGTERM');
+    expect(await queue.exit).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('drains when its parent at the other end of an IPC channel goes away', async () => {
@@ -324,7 +368,7 @@ describe('proj-queue', () => {
 function newer(file: Buffer): Buffer {
   const changed = Buffer.from(file);
   for (let at = changed.indexOf('PZQ\n'); at >= 0; at = changed.indexOf('PZQ\n', at + 1))
-    changed.writeUInt32BE(2, at + 4);
+    changed.writeUInt32BE(3, at + 4);
   return changed;
 }
 

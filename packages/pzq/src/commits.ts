@@ -3,11 +3,15 @@
  * which producers are refused until a write succeeds again. Rules 2 and 7 to 9 of docs/protocols/pzq.md.
  */
 import { type Changes, type TakenChanges } from './changes.js';
+import type { PzqStoreFailure } from './effects.js';
 import { type Entry, type Intake, isPut, type Put } from './intake.js';
 import type { Output } from './output.js';
 import { type Refusal, storeUnavailable } from './refusals.js';
 import type { PzqSettings } from './settings.js';
 import type { Committed, StoreCounts, StoredMessage } from './store/store.js';
+
+/** The code of a store that is damaged. */
+export const CORRUPT = 'CORRUPT';
 
 /** What follows from a commit for the messages in memory. */
 export interface CommitOwner {
@@ -34,6 +38,9 @@ export class Commits {
   #counts: StoreCounts;
   #underWay: UnderWay | 'probe' | undefined;
   #refusing: string | undefined;
+  /** It was told that the store refuses, and not yet that it takes messages again. */
+  #isTold = false;
+  #isCorrupt = false;
   #probeAt = Infinity;
 
   constructor(
@@ -62,14 +69,19 @@ export class Commits {
     return this.#refusing;
   }
 
-  /** When the failed store is tried again. */
-  get deadline(): number {
-    return this.#underWay === undefined ? this.#probeAt : Infinity;
+  /** The store is damaged, and not to be used any more. */
+  get corrupt(): boolean {
+    return this.#isCorrupt;
   }
 
-  /** Nothing waits for the store, nothing is there to be written. */
+  /** When the failed store is tried again. */
+  get deadline(): number {
+    return this.#underWay === undefined && !this.#isCorrupt ? this.#probeAt : Infinity;
+  }
+
+  /** Nothing waits for the store, nothing is there that could be written. */
   get idle(): boolean {
-    return this.#underWay === undefined && this.#intake.queued === 0 && this.#changes.empty;
+    return this.#underWay === undefined && this.#intake.queued === 0 && (this.#isCorrupt || this.#changes.empty);
   }
 
   /** Changes in the commit under way. */
@@ -90,6 +102,10 @@ export class Commits {
   /** Begins the next commit if there is anything to write and the store is free. */
   pump(): void {
     if (this.#underWay !== undefined || this.#out.now < this.#tryAt) return;
+    if (this.#isCorrupt) {
+      this.#refuseAll();
+      return;
+    }
     this.#intake.answerHead();
     if (this.#intake.queued > 0 || !this.#changes.empty) this.#commit();
     else if (this.#refusing !== undefined) this.#probe();
@@ -106,34 +122,44 @@ export class Commits {
     }
     this.#owner.onChanged(done.changes, result);
     // Rule 9: that something could be removed does not say that something can be stored.
-    if (this.#refusing !== undefined) this.#probe();
+    if (this.#refusing !== undefined && !this.#isCorrupt) this.#probe();
   }
 
-  failed(code: string): void {
+  failed(failure: PzqStoreFailure): void {
     const { entries, changes } = this.#finish();
     this.#out.counters.commitsFailed++;
-    this.#refuse(code);
-    const refusal = storeUnavailable(code);
+    this.#refuse(failure);
+    const refusal = storeUnavailable(failure.code);
     for (const entry of entries) this.#intake.refused(entry, refusal);
     this.#intake.refuseAll(refusal);
     this.#changes.restore(changes);
-    this.#owner.onUnchanged(changes, code);
+    this.#owner.onUnchanged(changes, failure.code);
   }
 
   probed(): void {
     this.#underWay = undefined;
+    if (this.#isCorrupt) return;
     this.#refusing = undefined;
     this.#probeAt = Infinity;
-    this.#out.push({ kind: 'resumed' });
+    if (this.#isTold) this.#out.push({ kind: 'resumed' });
+    this.#isTold = false;
   }
 
-  probeFailed(code: string): void {
+  probeFailed(failure: PzqStoreFailure): void {
     this.#underWay = undefined;
-    this.#refuse(code);
+    this.#refuse(failure);
+  }
+
+  /** The store was found damaged: from here on nothing is asked of it. */
+  damaged(what: string): void {
+    if (this.#isCorrupt) return;
+    this.#isCorrupt = true;
+    this.#refusing = CORRUPT;
+    this.#out.push({ kind: 'corrupt', what });
   }
 
   get #tryAt(): number {
-    return this.#refusing === undefined ? -Infinity : this.#probeAt;
+    return this.#refusing === undefined || this.#isCorrupt ? -Infinity : this.#probeAt;
   }
 
   #commit(): void {
@@ -162,10 +188,21 @@ export class Commits {
     this.#owner.onStored(message, readyMicros > 0);
   }
 
-  #refuse(code: string): void {
-    if (this.#refusing === undefined) this.#out.push({ kind: 'refusing', code });
+  #refuse({ code, what = code }: PzqStoreFailure): void {
+    if (code === CORRUPT) this.damaged(what);
+    if (this.#isCorrupt) return;
+    if (!this.#isTold && this.#out.mayTellRefusing()) {
+      this.#isTold = true;
+      this.#out.push({ kind: 'refusing', code });
+    }
     this.#refusing = code;
     this.#probeAt = this.#out.now + this.#settings.probeIntervalMs;
+  }
+
+  #refuseAll(): void {
+    this.#intake.refuseAll(storeUnavailable(CORRUPT));
+    const changes = this.#changes.take(0);
+    if (changes.requests.length > 0) this.#owner.onUnchanged(changes, CORRUPT);
   }
 
   #finish(): UnderWay {

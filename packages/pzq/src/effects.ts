@@ -33,11 +33,19 @@ export interface PzqStoreInfo extends OpenedStore, Pick<QueueStore, 'name'> {
   readonly shared: boolean;
 }
 
+/** How the store has failed. */
+export interface PzqStoreFailure {
+  readonly code: string;
+  /** In the store's words. */
+  readonly what?: string;
+}
+
 /**
  * A fact reported to the engine. Timer events come from the driver.
  *
  * Each effect that asks for something is answered by exactly one event: `commit` by `committed` or `commit-failed`, `deliver`
- * by `delivered` or `blocked`, and so on. `code` is that of the store's error, such as `ENOSPC`.
+ * by `delivered` or `blocked`, and so on. `code` is that of the store's error, such as `ENOSPC`; `CORRUPT` means that the store is not
+ * to be used any more, and `what` says why.
  */
 export type PzqEvent =
   /** The sockets are up. Once, first. */
@@ -55,19 +63,19 @@ export type PzqEvent =
   /** No consumer had room for it within the socket's patience, or there is none. */
   | { readonly kind: 'blocked'; readonly outlet: PzqOutletName }
   | { readonly kind: 'committed'; readonly result: Committed }
-  | { readonly kind: 'commit-failed'; readonly code: string }
+  | ({ readonly kind: 'commit-failed' } & PzqStoreFailure)
   | {
       readonly kind: 'loaded';
       readonly outlet: PzqOutletName;
       readonly messages: readonly (StoredMessage | DeadMessage)[];
     }
-  | { readonly kind: 'load-failed'; readonly outlet: PzqOutletName; readonly code: string }
+  | ({ readonly kind: 'load-failed'; readonly outlet: PzqOutletName } & PzqStoreFailure)
   | { readonly kind: 'due'; readonly messages: DueMessages }
-  | { readonly kind: 'due-failed'; readonly code: string }
+  | ({ readonly kind: 'due-failed' } & PzqStoreFailure)
   | { readonly kind: 'taken'; readonly messages: readonly StoredMessage[] }
-  | { readonly kind: 'take-failed'; readonly code: string }
+  | ({ readonly kind: 'take-failed' } & PzqStoreFailure)
   | { readonly kind: 'probed' }
-  | { readonly kind: 'probe-failed'; readonly code: string }
+  | ({ readonly kind: 'probe-failed' } & PzqStoreFailure)
   | { readonly kind: 'monitor'; readonly peer: Peer; readonly command: PzqFromMonitor }
   /** Dead letters back to the queue; answered by `done` with this id. */
   | { readonly kind: 'revive'; readonly id: number; readonly seqs: readonly number[] }
@@ -134,7 +142,10 @@ export type PzqNote =
   /** This process could not keep up; leases were put off by as much. */
   | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
 
-/** The store does not take messages: producers are refused until it does. Rule 9. */
+/**
+ * The store does not take messages: producers are refused until it does. Of a store that fails and works in turn at most once a
+ * minute, with the `resumed` that belongs to it. Rule 9.
+ */
 export interface PzqRefusingNotice {
   readonly kind: 'refusing';
   readonly code: string;
@@ -143,6 +154,13 @@ export interface PzqRefusingNotice {
 /** The store takes messages again. */
 export interface PzqResumedNotice {
   readonly kind: 'resumed';
+}
+
+/** The store is damaged: it is not read or written to any more, and producers are refused. Once. Rule 9. */
+export interface PzqCorruptNotice {
+  readonly kind: 'corrupt';
+  /** What was found, and what to do. */
+  readonly what: string;
 }
 
 /** A message is among the dead letters now. */
@@ -180,6 +198,7 @@ export type PzqEffect =
   | { readonly kind: 'done'; readonly id: number; readonly code?: string }
   | PzqRefusingNotice
   | PzqResumedNotice
+  | PzqCorruptNotice
   | PzqDeadLetterNotice
   | PzqNote
   /** Nothing more will be asked or sent; further events are ignored. What is queued for producers still goes out. */

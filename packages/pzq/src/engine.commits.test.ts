@@ -168,3 +168,105 @@ describe('rule 9: a store that fails', () => {
     expect(queue.delivered.length).toBeGreaterThan(10);
   });
 });
+
+describe('rule 9: a store that fails and works in turn', () => {
+  /** The disk is full and has room again; what is said of it. */
+  function flap(): string[] {
+    queue.store.failing = 'ENOSPC';
+    const full = queue.produce('p', 'a', 'x').filter((line) => line.startsWith('refusing'));
+    queue.store.failing = undefined;
+    return [...full, ...queue.advance(300).filter((line) => line.endsWith('resumed'))];
+  }
+
+  it('rule 9: says so once a minute', () => {
+    expect(flap()).toEqual(['refusing ENOSPC', '300ms: resumed']);
+    for (let time = 0; time < 50; time++) expect(flap()).toEqual([]);
+    expect(queue.stats.counters.commitsFailed).toBe(51);
+    queue.advance(60_000);
+    expect(flap()).toHaveLength(2);
+  });
+
+  it('rule 9: says at last that it refuses, when it goes on to', () => {
+    flap();
+    queue.store.failing = 'ENOSPC';
+    expect(queue.produce('p', 'a', 'x')).toEqual(['-> p "a" 0 Store is unavailable: ENOSPC']);
+    expect(queue.stats.storeState).toBe('refusing');
+    expect(queue.advance(70_000)).toEqual(['60000ms: refusing ENOSPC']);
+  });
+});
+
+describe('rule 9: a store that is damaged', () => {
+  const REFUSED = '-> p "new" 0 Store is unavailable: CORRUPT';
+
+  /** Everything it would be asked or told from now on is nothing, whatever happens. */
+  function expectRefusing(what: string, said: readonly string[]): void {
+    expect(said).toContain(`corrupt ${what}`);
+    expect(queue.stats.storeState).toBe('corrupt');
+    queue.storeHeld = true;
+    expect(answers(queue.produce('p', 'new', 'x'))).toEqual([REFUSED]);
+    queue.room = 10;
+    queue.advance(120_000);
+    expect(queue.asked).toEqual([]);
+    expect(queue.engine.deadline).toBe(Infinity);
+  }
+
+  it('rule 9: refuses from the read on that found it, and delivers nothing more', () => {
+    queue = new QueueUnderTest({ windowMax: 2 });
+    for (const id of ['a', 'b', 'c', 'd']) queue.produce('p', id, id);
+    queue.storeHeld = true;
+    queue.accept(2);
+    queue.takeAsked('load');
+    const said = queue.step({ kind: 'load-failed', outlet: 'queue', code: 'CORRUPT', what: 'message 3 is odd' });
+    expectRefusing('message 3 is odd', said);
+    expect(queue.delivered).toEqual(['a', 'b']);
+  });
+
+  it.each(['commit', 'probe'] as const)(
+    'rule 9: refuses from the %s on that found it, and writes nothing more',
+    (kind) => {
+      queue.produce('p', 'kept', 'x');
+      queue.accept(1);
+      if (kind === 'probe') {
+        queue.store.failing = 'EIO';
+        queue.produce('p', 'a', 'x');
+      }
+      queue.store.failing = 'CORRUPT';
+      const said = kind === 'probe' ? queue.advance(300) : queue.produce('p', 'b', 'x');
+      expectRefusing(
+        'CORRUPT',
+        said.map((line) => line.replace(/^\d+ms: /, '')),
+      );
+      queue.ack(1);
+      expect([queue.asked, queue.store.rows.size]).toEqual([[], 1]);
+    },
+  );
+
+  it('rule 9: what is being written while it is found is answered by its own outcome', () => {
+    queue = new QueueUnderTest({ windowMax: 1 });
+    for (const id of ['a', 'b', 'c']) queue.produce('p', id, id);
+    queue.storeHeld = true;
+    queue.accept(1);
+    queue.takeAsked('load');
+    queue.produce('p', 'd', 'd');
+    queue.produce('p', 'e', 'e');
+    const said = queue.step({ kind: 'load-failed', outlet: 'queue', code: 'CORRUPT' });
+    expect(said).toEqual(['corrupt CORRUPT']);
+    expect(answers(queue.answerStore())).toEqual(['-> p "d" 1', '-> p "e" 0 Store is unavailable: CORRUPT']);
+  });
+
+  it('rule 9: one that shows fewer messages than it says it holds is damaged', () => {
+    queue = new QueueUnderTest({ windowMax: 2 });
+    for (const id of ['a', 'b', 'c', 'd']) queue.produce('p', id, id);
+    const { counts } = queue.store;
+    queue.store.rows.delete(4);
+    Object.defineProperty(queue.store, 'counts', { get: () => counts });
+    expectRefusing("the store says that 4 messages are ready and shows 3: see 'proj queue check'", queue.accept(2));
+  });
+
+  it('rule 9: requests for dead letters fail, and a drain ends at once', () => {
+    queue.store.failing = 'CORRUPT';
+    queue.produce('p', 'a', 'x');
+    expect(queue.step({ kind: 'revive', id: 7, seqs: [1] })).toEqual(['done 7 CORRUPT']);
+    expect(queue.step({ kind: 'drain' })).toEqual(['drained']);
+  });
+});

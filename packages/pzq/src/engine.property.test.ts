@@ -106,6 +106,7 @@ class World {
 
   see(lines: readonly string[]): void {
     this.observer.observe(lines, this.#orderly && !this.#revived);
+    expect(this.queue.stats.storeState).not.toBe('corrupt');
   }
 
   perform(act: Action): void {

@@ -22,8 +22,8 @@ import {
 } from '@proj/frames/pzq';
 import type { Access, Engine, Entropy, Peer, TimerEvent } from '@proj/transport';
 import { Changes, type Request } from './changes.js';
-import { type CommitOwner, Commits } from './commits.js';
-import type { PzqEffect, PzqEvent, PzqOutletName, PzqStoreInfo } from './effects.js';
+import { type CommitOwner, Commits, CORRUPT } from './commits.js';
+import type { PzqEffect, PzqEvent, PzqOutletName, PzqStoreFailure, PzqStoreInfo } from './effects.js';
 import { Intake } from './intake.js';
 import { assertBooks } from './invariants.js';
 import { InFlight, type Message } from './message.js';
@@ -112,6 +112,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     if (this.#state === 'drained') return this.#out.effects;
     this.#handle(event);
     if (this.#state !== 'new') this.#commits.pump();
+    this.#compareBooks();
     // A commit that has begun makes room for deliveries, and those may give up messages, which is again to be written.
     if (this.#state === 'serving') {
       this.#supply();
@@ -145,7 +146,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
       window: this.#queue.outlet.ready,
       producerAcksPending: this.#intake.waiting,
       store: this.#store.name,
-      storeState: this.#commits.refusing === undefined ? 'ok' : 'refusing',
+      storeState: this.#commits.corrupt ? 'corrupt' : this.#commits.refusing === undefined ? 'ok' : 'refusing',
     };
   }
 
@@ -184,13 +185,13 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
         this.#commits.committed(event.result);
         break;
       case 'commit-failed':
-        this.#commits.failed(event.code);
+        this.#commits.failed(event);
         break;
       case 'probed':
         this.#commits.probed();
         break;
       case 'probe-failed':
-        this.#commits.probeFailed(event.code);
+        this.#commits.probeFailed(event);
         break;
       case 'timer':
         this.#onTimer(event.lateMs);
@@ -199,14 +200,14 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
         this.#way(event.outlet).shelf.loaded(event.messages);
         break;
       case 'load-failed':
-        this.#out.readFailed(event.code);
+        this.#onReadFailed(event);
         this.#way(event.outlet).shelf.loadFailed();
         break;
       case 'due':
         this.#onDue(event.messages);
         break;
       case 'due-failed':
-        this.#out.readFailed(event.code);
+        this.#onReadFailed(event);
         this.#queue.shelf.endRead();
         this.#moments.answered(false);
         break;
@@ -214,7 +215,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
         this.#onTaken(event.messages);
         break;
       case 'take-failed':
-        this.#out.readFailed(event.code);
+        this.#onReadFailed(event);
         this.#queue.shelf.endRead();
         this.#taker?.stalled();
         break;
@@ -399,6 +400,25 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     this.#taker?.taken(messages.length);
   }
 
+  #onReadFailed({ code, what = code }: PzqStoreFailure): void {
+    if (code === CORRUPT) this.#commits.damaged(what);
+    else this.#out.readFailed(code);
+  }
+
+  /**
+   * A store that shows fewer messages than it says it holds has lost some: a damage that no reading meets. Known once everything
+   * is in memory and nothing is on its way.
+   */
+  #compareBooks(): void {
+    const { shelf, outlet } = this.#queue;
+    if (this.#taker !== undefined || shelf.reading || shelf.cursor < shelf.top || !this.#commits.idle) return;
+    const { messages, delayed } = this.#commits.counts;
+    if (outlet.size >= messages - delayed) return;
+    this.#commits.damaged(
+      `the store says that ${messages - delayed} messages are ready and shows ${outlet.size}: see 'proj queue check'`,
+    );
+  }
+
   /** Dead letters that are to leave must not be delivered meanwhile. */
   #onRequest(seqs: readonly number[]): void {
     if (this.#dead === undefined) return;
@@ -435,11 +455,12 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   }
 
   get #delivers(): boolean {
-    return this.#state === 'serving' && !this.#unflushedFull;
+    return this.#state === 'serving' && !this.#unflushedFull && !this.#commits.corrupt;
   }
 
   /** Offers what is in memory and fetches more. */
   #supply(): void {
+    if (this.#commits.corrupt) return;
     if (this.#delivers) {
       if (this.#taker !== undefined && (this.#taker.overheld || this.#inFlight.room === 0)) this.#releaseReady();
       this.#queue.outlet.offer();
@@ -454,6 +475,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
 
   /** When {@link PzqEngine.#supply} has something to do that no event brings up. */
   get #supplyDeadline(): number {
+    if (this.#commits.corrupt) return Infinity;
     const dead = this.#dead?.shelf.deadline ?? Infinity;
     if (this.#taker !== undefined) return Math.min(dead, this.#wantsToTake ? this.#taker.notBefore : Infinity);
     const moments = this.#queue.shelf.reading || this.#momentsRoom <= 0 ? Infinity : this.#moments.deadline;

@@ -59,6 +59,11 @@ export class Outlet {
     this.#leases = new DeadlineList(settings.ackTimeoutMs);
   }
 
+  /** Messages in memory, wherever they are. */
+  get size(): number {
+    return this.#messages.size;
+  }
+
   /** Messages that wait for a consumer. */
   get ready(): number {
     return this.#ready.size;

@@ -55,6 +55,11 @@ export class Output {
     this.#note(`${reason} ${peer.key}`, { kind: 'note', code: 'ack-undeliverable', reason, peer });
   }
 
+  /** Whether it may be told once more that the store refuses. */
+  mayTellRefusing(): boolean {
+    return this.#notes.allow('refusing', this.now);
+  }
+
   readFailed(reason: string): void {
     this.#note(`read-failed ${reason}`, { kind: 'note', code: 'read-failed', reason });
   }

@@ -15,6 +15,7 @@ import { serverCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/transport/zmq';
 import manifest from '../package.json' with { type: 'json' };
 import type {
+  PzqCorruptNotice,
   PzqDeadLetterNotice,
   PzqEffect,
   PzqEvent,
@@ -22,6 +23,7 @@ import type {
   PzqOutletName,
   PzqRefusingNotice,
   PzqResumedNotice,
+  PzqStoreFailure,
 } from './effects.js';
 import { PzqEngine } from './engine.js';
 import { pzqAccessOptions, pzqServerOptions } from './options.js';
@@ -38,6 +40,8 @@ export interface PzqServerEvents {
   /** The store takes no messages: producers are refused, everything else goes on, until `resumed`. */
   refusing: PzqRefusingNotice;
   resumed: PzqResumedNotice;
+  /** The store is damaged: producers are refused, nothing is delivered any more, and nothing written. */
+  corrupt: PzqCorruptNotice;
   'dead-letter': PzqDeadLetterNotice;
   /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
   refused: HandshakeRefusal;
@@ -299,6 +303,7 @@ export class PzqServer {
         break;
       case 'refusing':
       case 'resumed':
+      case 'corrupt':
       case 'dead-letter':
       case 'note':
         this.#events.emit(effect.kind, effect);
@@ -318,7 +323,7 @@ export class PzqServer {
       host,
       () => this.#store[read](after, limit, maxBytes),
       (messages) => ({ kind: 'loaded', outlet, messages }),
-      (code) => ({ kind: 'load-failed', outlet, code }),
+      (failure) => ({ kind: 'load-failed', outlet, ...failure }),
     );
   }
 
@@ -359,6 +364,7 @@ export class PzqServer {
     this.#requests.delete(id);
     if (code === undefined) request?.resolve();
     else if (code === 'CLOSED') request?.reject(closed());
+    else if (code === 'CORRUPT') request?.reject(new ProjError('CORRUPT', 'the store is damaged: nothing was changed'));
     else
       request?.reject(new ProjError('WRITE_FAILED', `the store cannot be written to: ${code}`, { details: { code } }));
   }
@@ -380,20 +386,20 @@ export class PzqServer {
 const READERS = { queue: 'scan', 'dead-letters': 'dead' } as const satisfies Record<PzqOutletName, keyof QueueStore>;
 
 const committed = (result: Awaited<ReturnType<QueueStore['commit']>>): PzqEvent => ({ kind: 'committed', result });
-const commitFailed = (code: string): PzqEvent => ({ kind: 'commit-failed', code });
+const commitFailed = (failure: PzqStoreFailure): PzqEvent => ({ kind: 'commit-failed', ...failure });
 const due = (messages: Awaited<ReturnType<QueueStore['due']>>): PzqEvent => ({ kind: 'due', messages });
-const dueFailed = (code: string): PzqEvent => ({ kind: 'due-failed', code });
+const dueFailed = (failure: PzqStoreFailure): PzqEvent => ({ kind: 'due-failed', ...failure });
 const taken = (messages: Awaited<ReturnType<QueueStore['scan']>>): PzqEvent => ({ kind: 'taken', messages });
-const takeFailed = (code: string): PzqEvent => ({ kind: 'take-failed', code });
+const takeFailed = (failure: PzqStoreFailure): PzqEvent => ({ kind: 'take-failed', ...failure });
 const probed = (): PzqEvent => ({ kind: 'probed' });
-const probeFailed = (code: string): PzqEvent => ({ kind: 'probe-failed', code });
+const probeFailed = (failure: PzqStoreFailure): PzqEvent => ({ kind: 'probe-failed', ...failure });
 
 /** Asks the store, and tells the engine what came of it; also of a store that throws where it should reject. */
 function tell<Value>(
   host: EngineHost<PzqEvent, PzqEffect>,
   ask: () => Promise<Value>,
   answered: (value: Value) => PzqEvent,
-  failed: (code: string) => PzqEvent,
+  failed: (failure: PzqStoreFailure) => PzqEvent,
 ): void {
   const answer = async () => ask();
   void answer().then(
@@ -401,7 +407,7 @@ function tell<Value>(
       host.dispatch(answered(value));
     },
     (error: unknown) => {
-      host.dispatch(failed(codeOf(error)));
+      host.dispatch(failed({ code: codeOf(error), what: error instanceof Error ? error.message : String(error) }));
     },
   );
 }

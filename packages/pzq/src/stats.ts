@@ -23,5 +23,6 @@ export interface PzqStats {
   /** Producers' messages that wait for a commit and their answer. */
   readonly producerAcksPending: number;
   readonly store: 'memory' | 'lmdb' | 'postgres';
-  readonly storeState: 'ok' | 'refusing';
+  /** `refusing`: it takes no messages now; `corrupt`: it is damaged, and not used any more. */
+  readonly storeState: 'ok' | 'refusing' | 'corrupt';
 }

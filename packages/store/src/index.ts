@@ -1,3 +1,5 @@
 /** Records on disk, for whatever takes a `RecordStore` of `@proj/transport`. */
 export { lmdbRecords } from './records.js';
 export type { LmdbRecordsOptions } from './records.js';
+export { checkRecords, salvageRecords } from './salvage.js';
+export type { StoreCheck } from './folder/index.js';

@@ -135,10 +135,10 @@ describe('the folder of records', () => {
     await store.close();
     const file = join(folder, 'records.mdb');
     const text = await readFile(file, 'latin1');
-    expect(text).toContain('proj records 1');
-    const newer = Buffer.from(text.replaceAll('proj records 1', 'proj records 2'), 'latin1');
+    expect(text).toContain('proj records 2');
+    const newer = Buffer.from(text.replaceAll('proj records 2', 'proj records 3'), 'latin1');
     await writeFile(file, newer);
-    await expect(storeIn(folder).open()).rejects.toThrow(/holds proj records 2 and not proj records 1/);
+    await expect(storeIn(folder).open()).rejects.toThrow(/holds proj records 3 and not proj records 2/);
     expect((await readFile(file)).equals(newer)).toBe(true);
   });
 

@@ -1,8 +1,11 @@
-/** Records on one disk, in LMDB: one table, keys as they are. */
+/**
+ * Records on one disk, in LMDB: one table, keys as they are, values with a checksum behind them. What a version without checksums
+ * wrote lies in a table of its own until it is written again.
+ */
 import { checkRecords, isRecordKey, ProjError } from '@proj/transport';
 import type { RecordBatch, RecordStore } from '@proj/transport';
-import { isEmpty, LmdbFolder } from './folder/index.js';
-import type { LmdbNeed, Root, Table } from './folder/index.js';
+import { isEmpty, LmdbFolder, sealed, unsealed } from './folder/index.js';
+import type { Inspect, LmdbNeed, Root, Table } from './folder/index.js';
 
 /** How {@link lmdbRecords} is made. */
 export interface LmdbRecordsOptions {
@@ -10,7 +13,8 @@ export interface LmdbRecordsOptions {
   readonly folder: string;
 }
 
-type Folder = LmdbFolder<'records', undefined>;
+type Folder = LmdbFolder<keyof typeof TABLES, undefined>;
+type Tables = Folder['tables'];
 
 interface Pending {
   readonly batch: RecordBatch;
@@ -21,9 +25,13 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-const FILE = 'records.mdb';
+/** The only file of a store that matters. */
+export const FILE = 'records.mdb';
+/** Their names in the file: `plain` has what a version without checksums wrote. */
+export const TABLES = { sealed: 'sealed', plain: 'records' } as const;
 const FORMAT_KEY = 'format';
-const FORMAT = 'proj records 1';
+const FORMAT = 'proj records 2';
+const PLAIN_FORMAT = 'proj records 1';
 /** Pages above the leaves, of all tables, and the list of free ones. */
 const TREE_PAGES = 64;
 /** What is written together at most, beyond the first batch. */
@@ -61,8 +69,10 @@ class LmdbRecords implements RecordStore {
   }
 
   async get(key: string): Promise<Uint8Array | undefined> {
-    const { tables } = this.#opened();
-    return Promise.resolve(isRecordKey(key) ? tables.records.getBinary(Buffer.from(key)) : undefined);
+    const folder = this.#opened();
+    return Promise.resolve(
+      isRecordKey(key) ? folder.read((tables) => this.#value(tables, Buffer.from(key))) : undefined,
+    );
   }
 
   async *entries(prefix = ''): AsyncIterable<readonly [key: string, value: Uint8Array]> {
@@ -70,9 +80,11 @@ class LmdbRecords implements RecordStore {
     if (prefix !== '' && !isRecordKey(prefix)) return;
     // Window by window: a reader that takes its time must not keep LMDB from reusing pages.
     for (let start: Buffer | undefined = first; start !== undefined;) {
-      const window = readWindow(this.#opened().tables.records, start, first);
-      for (const [key, value] of window) yield [key.toString(), value];
-      const last: Buffer | undefined = window.at(-1)?.[0];
+      const from: Buffer = start;
+      const window = this.#opened().read((tables) => readWindow(tables, from, first));
+      for (const { key, value, isSealed } of window)
+        yield [key.toString(), isSealed ? this.#unsealed(key, value) : value];
+      const last: Buffer | undefined = window.at(-1)?.key;
       start = last === undefined ? undefined : Buffer.concat([last, AFTER]);
       // What is only read from memory would not let anything else happen.
       await Promise.resolve();
@@ -99,10 +111,8 @@ class LmdbRecords implements RecordStore {
   }
 
   async #enter(): Promise<void> {
-    const folder = this.#where;
-    const enter = (root: Root): undefined => enterStore(root, folder);
     try {
-      this.#folder = await LmdbFolder.open({ folder, file: FILE, tables: { records: 'records' }, enter });
+      this.#folder = await LmdbFolder.open(recordsPlan(this.#where));
     } catch (error) {
       this.#opening = undefined;
       throw error;
@@ -115,6 +125,18 @@ class LmdbRecords implements RecordStore {
     this.#folder = this.#opening = undefined;
     await this.#writing;
     await folder?.close();
+  }
+
+  #value({ sealed: table, plain }: Tables, key: Buffer): Uint8Array | undefined {
+    const value = table.getBinary(key);
+    return value === undefined ? plain.getBinary(key) : this.#unsealed(key, value);
+  }
+
+  #unsealed(key: Buffer, value: Buffer): Uint8Array {
+    const content = unsealed(key, value);
+    if (content !== undefined) return content;
+    const text = `record ${JSON.stringify(key.toString())} of the store in ${this.#where} is not what was written`;
+    throw new ProjError('CORRUPT', `${text}: see 'proj queue check ${this.#where}'`);
   }
 
   #opened(): Folder {
@@ -143,7 +165,7 @@ async function writeGroup(folder: Folder, group: readonly Pending[]): Promise<vo
     await folder.repair();
     await folder.makeRoom(needOf(group, folder.pageSize));
     await folder.flush(() => {
-      for (const { batch } of group) perform(folder.tables.records, batch);
+      for (const { batch } of group) perform(folder.tables, batch);
     });
   } catch (error) {
     const [first, ...others] = group;
@@ -155,9 +177,17 @@ async function writeGroup(folder: Folder, group: readonly Pending[]): Promise<vo
   for (const { resolve } of group) resolve();
 }
 
-function perform(table: Table, { puts = [], removes = [] }: RecordBatch): void {
-  for (const key of removes) void table.remove(Buffer.from(key));
-  for (const [key, value] of puts) void table.put(Buffer.from(key), bufferOf(value));
+function perform({ sealed: table, plain }: Tables, { puts = [], removes = [] }: RecordBatch): void {
+  for (const name of removes) {
+    const key = Buffer.from(name);
+    void table.remove(key);
+    void plain.remove(key);
+  }
+  for (const [name, value] of puts) {
+    const key = Buffer.from(name);
+    void table.put(key, sealed(key, value));
+    void plain.remove(key);
+  }
 }
 
 /** Each record may cost a page of the tree, and its own bytes. */
@@ -165,35 +195,72 @@ function needOf(group: readonly Pending[], pageSize: number): LmdbNeed {
   let [total, pieceBytes] = [TREE_PAGES * pageSize, 0];
   let grows = false;
   for (const { batch, writes, bytes } of group) {
-    total += 2 * bytes + writes * pageSize;
+    total += 2 * bytes + 2 * writes * pageSize;
     for (const [, { length }] of batch.puts ?? []) if (length > pageSize / 4) pieceBytes += length + pageSize;
     grows ||= (batch.puts?.length ?? 0) > 0;
   }
   return { bytes: total, pieceBytes, grows };
 }
 
-function readWindow(table: Table, start: Buffer, prefix: Buffer): (readonly [Buffer, Buffer])[] {
-  const window: (readonly [Buffer, Buffer])[] = [];
+interface Entry {
+  readonly key: Buffer;
+  readonly value: Buffer;
+  readonly isSealed: boolean;
+}
+
+/** Of both tables in order, as far as both of them were read. */
+function readWindow({ sealed: table, plain }: Tables, start: Buffer, prefix: Buffer): readonly Entry[] {
+  const windows = [readTable(table, start, prefix, true), readTable(plain, start, prefix, false)];
+  const ends = windows.flatMap(({ entries, isCut }) => (isCut ? entries.slice(-1).map(({ key }) => key) : []));
+  const [end] = ends.sort((one, other) => one.compare(other));
+  return windows
+    .flatMap(({ entries }) => entries)
+    .filter(({ key }) => end === undefined || key.compare(end) <= 0)
+    .sort((one, other) => one.key.compare(other.key));
+}
+
+function readTable(table: Table, start: Buffer, prefix: Buffer, isSealed: boolean) {
+  const entries: Entry[] = [];
   let bytes = 0;
   for (const { key, value } of table.getRange({ start })) {
     if (!key.subarray(0, prefix.length).equals(prefix)) break;
-    window.push([key, value]);
+    if (entries.length >= WINDOW_RECORDS || bytes >= WINDOW_BYTES) return { entries, isCut: true };
+    entries.push({ key, value, isSealed });
     bytes += value.length;
-    if (window.length >= WINDOW_RECORDS || bytes >= WINDOW_BYTES) break;
   }
-  return window;
+  return { entries, isCut: false };
 }
 
-function bufferOf(value: Uint8Array): Buffer {
-  return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+/** What a store of records is, for whoever opens one. */
+export function recordsPlan(folder: string) {
+  return {
+    folder,
+    file: FILE,
+    tables: TABLES,
+    enter: (root: Root) => enterStore(root, folder),
+    inspect: inspectRecords,
+  };
 }
 
+/** Checksums of a store of this version. */
+export function inspectRecords(): Inspect {
+  let isOurs = false;
+  return (table, key, value) => {
+    if (table === '' && key.toString() === FORMAT_KEY) isOurs = isKnown(value.toString());
+    return !isOurs || table !== TABLES.sealed || unsealed(key, value) !== undefined;
+  };
+}
+
+function isKnown(format: string | undefined): boolean {
+  return format === FORMAT || format === PLAIN_FORMAT;
+}
+
+/** From here on it is of this version, which older ones do not take. */
 function enterStore(root: Root, where: string): undefined {
   const format = root.getBinary(FORMAT_KEY)?.toString();
-  if (format === FORMAT) return;
-  if (format !== undefined || !isEmpty(root)) {
+  if (!isKnown(format) && (format !== undefined || !isEmpty(root))) {
     const text = `${where} holds ${format ?? 'something else'} and not ${FORMAT}: use the version that wrote it, or another folder`;
     throw new ProjError('CORRUPT', text);
   }
-  root.putSync(FORMAT_KEY, Buffer.from(FORMAT));
+  if (format !== FORMAT) root.putSync(FORMAT_KEY, Buffer.from(FORMAT));
 }

@@ -177,14 +177,14 @@ describe('the folder of the store in LMDB', () => {
     const bytes = await readFile(file);
     const ledger = encodeLedger(emptyLedger(0n)).subarray(0, 8);
     const newer = Buffer.from(ledger);
-    newer.writeUInt32BE(2, 4);
+    newer.writeUInt32BE(3, 4);
     for (let at = bytes.indexOf(ledger); at >= 0; at = bytes.indexOf(ledger, at + 1)) newer.copy(bytes, at);
     await writeFile(file, bytes);
     const error: unknown = await storeIn(folder)
       .open()
       .catch((reason: unknown) => reason);
     expect(isProjError(error, 'CORRUPT'), String(error)).toBe(true);
-    expect((error as Error).message).toMatch(/format 2, this version reads 1/);
+    expect((error as Error).message).toMatch(/format 3, this version reads 2/);
     expect((await readFile(file)).equals(bytes)).toBe(true);
   });
 

@@ -5,14 +5,16 @@ import type { Root, Table } from '@proj/store/lmdb-folder';
 import { ProjError } from '@proj/transport';
 import { unpackBody } from './body.js';
 import { drawEpoch } from './epoch.js';
-import { Draft, LEDGER_KEY } from './lmdb/draft.js';
+import { Draft } from './lmdb/draft.js';
+import { inspectQueue } from './lmdb/inspect.js';
 import { readMomentKey, readSeqKey, seqKey } from './lmdb/keys.js';
-import { decodeLedger, emptyLedger, encodeLedger } from './lmdb/ledger.js';
+import { decodeLedger, emptyLedger, encodeLedger, LEDGER_KEY } from './lmdb/ledger.js';
 import type { Ledger } from './lmdb/ledger.js';
-import { decodeHead } from './lmdb/record.js';
+import { contentOf, decodeHead, readBody } from './lmdb/record.js';
 import type { Head } from './lmdb/record.js';
 import { FILE, TABLES } from './lmdb/tables.js';
 import type { Tables } from './lmdb/tables.js';
+import { decodeCount, isNothing } from './lmdb/values.js';
 import type {
   Batch,
   Committed,
@@ -53,7 +55,8 @@ export class LmdbStore implements QueueStore {
   async open(): Promise<OpenedStore> {
     const where = this.#folder;
     const enter = (root: Root): Ledger => enterStore(root, where);
-    const folder = await LmdbFolder.open({ folder: where, file: FILE, tables: TABLES, enter });
+    const plan = { folder: where, file: FILE, tables: TABLES, enter, inspect: inspectQueue };
+    const folder = await LmdbFolder.open(plan);
     const state = (this.#state = stateOf(folder));
     const { epoch, lastSeq } = state.ledger;
     return { epoch, lastSeq, counts: this.#counts(state) };
@@ -74,11 +77,12 @@ export class LmdbStore implements QueueStore {
       const { tables } = state;
       const ready: StoredMessage[] = [];
       const expired: Removal[] = [];
-      for (const key of tables.moments.getKeys({ end: seqKey(nowMicros + 1) })) {
+      for (const { key, value } of tables.moments.getRange({ end: seqKey(nowMicros + 1) })) {
         if (ready.length + expired.length >= limit) break;
         const { seq, what } = readMomentKey(key);
+        if (!isNothing(key, value)) throw this.#unreadable(seq);
         const record = tables.delayed.getBinary(seqKey(seq)) ?? tables.messages.getBinary(seqKey(seq));
-        if (what === 'expired') expired.push({ seq, storedMicros: this.#head(seq, record).storedMicros });
+        if (what === 'expired') expired.push({ seq, storedMicros: this.#head(seq, record).head.storedMicros });
         else {
           const message = this.#message(state, seq, record);
           if (message.expiresMicros === 0 || message.expiresMicros > nowMicros) ready.push(message);
@@ -120,14 +124,15 @@ export class LmdbStore implements QueueStore {
   /** LMDB reads from memory and at once; what it throws is a rejection all the same. */
   #read<T>(look: (state: OpenState) => T): Promise<T> {
     return new Promise((resolve) => {
-      resolve(look(this.#opened()));
+      const state = this.#opened();
+      resolve(state.folder.read(() => look(state)));
     });
   }
 
   async #commit(batch: Batch): Promise<Committed> {
     const state = this.#opened();
     const { folder, tables, ledger } = state;
-    const draft = new Draft(tables, ledger, batch);
+    const draft = folder.read(() => new Draft(tables, ledger, batch));
     if (!draft.isEmpty) {
       const { pageSize } = folder;
       const need = {
@@ -170,25 +175,27 @@ export class LmdbStore implements QueueStore {
 
   #message({ tables, ledger }: OpenState, seq: number, record: Buffer | undefined): StoredMessage | DeadMessage {
     const key = seqKey(seq);
-    const { storedMicros, expiresMicros, bytes, death, bodyAt } = this.#head(seq, record);
-    const packed = bodyAt === undefined ? tables.bodies.getBinary(key) : record;
-    const body = packed === undefined ? undefined : unpackBody(packed, bodyAt ?? 0);
-    if (body === undefined) throw this.#unreadable(seq);
+    const { head, content } = this.#head(seq, record);
+    const { storedMicros, expiresMicros, bytes, death, bodyAt } = head;
+    const apart = bodyAt === undefined ? tables.bodies.getBinary(key) : undefined;
+    const body = bodyAt === undefined ? apart && readBody(key, apart) : unpackBody(content, bodyAt);
     const counted = ledger.counted > 0 ? tables.deliveries.getBinary(key) : undefined;
-    const deliveries = death?.deliveries ?? counted?.readUInt32BE() ?? 0;
+    const deliveries = death?.deliveries ?? (counted === undefined ? 0 : decodeCount(key, counted));
+    if (body === undefined || deliveries === undefined) throw this.#unreadable(seq);
     const message = { seq, storedMicros, body, bytes, deliveries, expiresMicros };
     return death === undefined ? message : { ...message, reason: death.reason, diedMicros: death.diedMicros };
   }
 
-  #head(seq: number, record: Buffer | undefined): Head {
-    const head = record === undefined ? undefined : decodeHead(record);
-    if (head === undefined) throw this.#unreadable(seq);
-    return head;
+  #head(seq: number, record: Buffer | undefined): { readonly head: Head; readonly content: Buffer } {
+    const content = record && contentOf(seqKey(seq), record);
+    const head = content && decodeHead(content);
+    if (content === undefined || head === undefined) throw this.#unreadable(seq);
+    return { head, content };
   }
 
   #unreadable(seq: number): ProjError {
-    const text = `message ${seq} of the store in ${this.#folder} cannot be read: restore the store from a copy`;
-    return new ProjError('CORRUPT', text);
+    const text = `message ${seq} of the store in ${this.#folder} is not what was written`;
+    return new ProjError('CORRUPT', `${text}: see 'proj queue check ${this.#folder}'`);
   }
 }
 

@@ -5,8 +5,13 @@ import { causeOf, freeBytesOf, openRoot, openTable, reasonOf, usageOf } from './
 import type { Root, Table } from './environment.js';
 import { decodeHolder, encodeHolder, isHolding, letGo, takeHold } from './holder.js';
 import type { Holder } from './holder.js';
+import { writeMarker } from './marker.js';
+import type { MarkerState } from './marker.js';
 import { prepareFolder, syncFolder } from './prepare.js';
+import type { Prepared } from './prepare.js';
 import { RESERVE_BYTES, Room } from './room.js';
+import { txnOf, walkFile } from './walk.js';
+import type { Damage } from './walk.js';
 
 /** What a store says of itself. */
 export interface LmdbFolderPlan<Name extends string, Entered> {
@@ -21,7 +26,15 @@ export interface LmdbFolderPlan<Name extends string, Entered> {
    * it throws undoes that, and the file stays as it was.
    */
   readonly enter: (root: Root) => Entered;
+  /**
+   * Begins to look through a store: says of each entry whether its checksum agrees, false where not. Tables come by their names
+   * in the file, first the root, `''`. Of a store that `enter` will not take it denies nothing.
+   */
+  readonly inspect: () => Inspect;
 }
+
+/** False for an entry that its checksum denies. */
+export type Inspect = (table: string, key: Buffer, value: Buffer) => boolean;
 
 /** What a commit takes of the disk, at most. */
 export interface LmdbNeed {
@@ -32,7 +45,12 @@ export interface LmdbNeed {
   readonly grows: boolean;
 }
 
-const HOLDER_KEY = 'holder';
+/** Where the holder lies in the root. */
+export const HOLDER_KEY = 'holder';
+/** A store of up to so many bytes is looked through at every start: that takes less than a tenth of a second. */
+const SMALL_BYTES = 64 * 2 ** 20;
+/** Errors of a disk that is full. */
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 /** Errors of the system by which it is the folder that is wrong. */
 const UNFIT = new Set(['EACCES', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS']);
 
@@ -60,17 +78,24 @@ export class LmdbFolder<Name extends string, Entered> {
 
   /**
    * Takes hold of the folder. Rejects with `OPTIONS_INVALID` (it cannot be made, read or written to), `UNAVAILABLE` (no driver, held
-   * by another process or another object of this one), `CORRUPT` (something else is in it) or `WRITE_FAILED` (the disk is full); it
-   * is left as it was then.
+   * by another process or another object of this one), `CORRUPT` (something else is in it, it is damaged or lost) or `WRITE_FAILED`
+   * (the disk is full); it is left as it was then. A store that nobody has closed, or a small one, is looked through before LMDB
+   * touches it.
    */
   static async open<Name extends string, Entered>(
     plan: LmdbFolderPlan<Name, Entered>,
   ): Promise<LmdbFolder<Name, Entered>> {
     const holder = takeHold();
     try {
-      await prepareFolder(plan.folder, plan.file);
+      const path = join(plan.folder, plan.file);
+      const prepared = await prepareFolder(plan.folder, plan.file);
+      await lookThrough(plan, prepared);
+      const isNew = prepared.usedBytes === 0;
+      // What happens inside of the library from here on is told to the next one by this.
+      await mark(path, isNew ? 'making' : 'open', holder);
       const environment = await openEnvironment(plan, holder);
       await syncFolder(plan.folder);
+      if (isNew) await mark(path, 'open', holder);
       return new LmdbFolder(plan, holder, environment);
     } catch (error) {
       letGo(holder);
@@ -115,7 +140,18 @@ export class LmdbFolder<Name extends string, Entered> {
     }
   }
 
-  /** One transaction; resolves when it is on the disk. Rejects with `WRITE_FAILED`, and nothing of it was kept. */
+  /** Reads: LMDB does so from memory and at once. What it throws is `CORRUPT`: there is nothing else that can fail. */
+  read<T>(look: (tables: Readonly<Record<Name, Table>>) => T): T {
+    try {
+      return look(this.tables);
+    } catch (error) {
+      throw error instanceof ProjError
+        ? error
+        : damaged(this.#plan.folder, `reading failed (${reasonOf(error).code})`, error);
+    }
+  }
+
+  /** One transaction; resolves when it is on the disk. Rejects with `WRITE_FAILED` or `CORRUPT`, and nothing of it was kept. */
   async flush(write: (root: Root) => void): Promise<void> {
     const { root } = this.#environment;
     try {
@@ -141,6 +177,7 @@ export class LmdbFolder<Name extends string, Entered> {
     // A holder that cannot be erased, as on a full disk, is found dead by the next one.
     await this.#environment.root.remove(HOLDER_KEY).catch((error: unknown) => causeOf(error));
     await closeEnvironment(this.#environment);
+    await mark(join(this.#plan.folder, this.#plan.file), 'closed', this.#holder);
     letGo(this.#holder);
   }
 }
@@ -190,8 +227,46 @@ function openFailure(folder: string, error: unknown): unknown {
   return new ProjError('OPTIONS_INVALID', text, { cause: error, details: { code } });
 }
 
+/** Throws `CORRUPT` for a store that is damaged, where that is to be feared. */
+async function lookThrough(
+  { folder, file, inspect }: Pick<LmdbFolderPlan<string, unknown>, 'folder' | 'file' | 'inspect'>,
+  { usedBytes, marker }: Prepared,
+): Promise<void> {
+  if (usedBytes === 0 || (marker?.state === 'closed' && usedBytes > SMALL_BYTES)) return;
+  const path = join(folder, file);
+  if (marker?.holder !== undefined && isHolding(marker.holder)) return;
+  const damages: Damage[] = [];
+  const walked = await walkFile(path, { entry: inspect(), damage: (damage) => void damages.push(damage) });
+  const [first] = damages;
+  // Pages that somebody writes to meanwhile are no damage: who that is will be told.
+  if (first === undefined || walked === undefined || txnOf(path) !== walked.txn) return;
+  throw damaged(
+    folder,
+    `${damages.length === 1 ? '' : `${damages.length} places, the first: `}${describeDamage(first)}`,
+  );
+}
+
+/** A disk that is full is no reason not to open: what is not marked is looked through the next time. */
+async function mark(path: string, state: MarkerState, holder: Holder): Promise<void> {
+  await writeMarker(path, state, holder).catch((error: unknown) => {
+    if (!FULL.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  });
+}
+
+/** Such as "page 17 of table messages is no leaf". */
+export function describeDamage({ table, page, what }: Damage): string {
+  return `page ${page} of ${table === '' ? 'the list of tables' : `table ${table}`} ${what}`;
+}
+
+/** The store is not to be used any more. */
+function damaged(folder: string, what: string, cause?: unknown): ProjError {
+  const advice = `restore it from a copy, or see 'proj queue check ${folder}' and carry over what is readable with 'proj queue salvage ${folder} NEWFOLDER'`;
+  return new ProjError('CORRUPT', `the store in ${folder} is damaged (${what}): ${advice}`, { cause });
+}
+
 function failure(folder: string, cause: unknown): ProjError {
-  const { code } = reasonOf(cause);
+  const { code, isCorrupt } = reasonOf(cause);
+  if (isCorrupt) return damaged(folder, `writing failed (${code})`, cause);
   return new ProjError('WRITE_FAILED', `the store in ${folder} cannot be written to: ${code}`, {
     cause,
     details: { code },

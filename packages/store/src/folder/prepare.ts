@@ -1,8 +1,10 @@
 /** What may be opened as a database: looked at before anything is written, since a mapped file that is cut short kills the process. */
 import { access, constants, mkdir, open, readdir, stat, statfs, truncate } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ProjError } from '@proj/transport';
+import { markerOf, readMarker } from './marker.js';
+import type { Marker } from './marker.js';
+import { readHeads } from './pages.js';
 import { RESERVE_BYTES, Room } from './room.js';
 
 /** What a file system or a person may have put there. */
@@ -11,26 +13,36 @@ const HARMLESS = /^(lost\+found|\..*)$/;
 const TAIL_MAX_BYTES = 2 ** 20;
 /** The holder, what the store says of itself, and the names of the tables. */
 const OPENING_BYTES = 2 ** 18;
-const META = { magic: 24, version: 28, pageSize: 48, lastPage: 144, txn: 152, end: 160 };
-const MAGIC = 0xbeefc0de;
-const DATA_VERSION = 2;
+
+/** What is there before a store is opened. */
+export interface Prepared {
+  /** There is a database, of so many bytes in use; 0 where it is still to be made. */
+  readonly usedBytes: number;
+  readonly marker: Marker | undefined;
+}
 
 /**
  * Makes sure of the folder and of its only file that matters; `-lock` beside it is made anew when it is missing. Rejects with
- * `CORRUPT` where the folder holds something else, and changes nothing then; with the system's error where that refuses.
+ * `CORRUPT` where the folder holds something else, or has lost its store, and changes nothing then; with the system's error where
+ * that refuses.
  */
-export async function prepareFolder(folder: string, file: string): Promise<void> {
+export async function prepareFolder(folder: string, file: string): Promise<Prepared> {
   await makeFolder(folder);
   const names = await readdir(folder);
+  const path = join(folder, file);
+  const marker = await readMarker(path);
   if (names.includes(file)) {
     const lock = `${file}-lock`;
     // Where it can neither be written to nor made, lmdb-js 3.5.6 kills the process.
     await access(names.includes(lock) ? join(folder, lock) : folder, constants.R_OK | constants.W_OK);
-    return checkFile(join(folder, file));
+    return { usedBytes: await checkFile(path, marker), marker };
   }
-  const foreign = names.find((name) => !HARMLESS.test(name));
+  if (hasStore(marker)) throw lost(path, 'is gone');
+  const own = basename(markerOf(path));
+  const foreign = names.find((name) => !HARMLESS.test(name) && name !== own);
   if (foreign !== undefined) throw corrupt(`${folder} holds ${foreign} and no ${file}`);
   await requireRoom(folder);
+  return { usedBytes: 0, marker };
 }
 
 /** Makes a new file's name as durable as what will be in it. */
@@ -62,23 +74,25 @@ async function makeIn(folder: string): Promise<void> {
   });
 }
 
-async function checkFile(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    const { size: before } = await handle.stat();
-    if (before === 0) {
-      await requireRoom(dirname(path));
-      return;
-    }
-    const bytes = await expectedBytes(handle, path);
-    // The size comes last: another process may be writing.
-    const { size } = await stat(path);
-    if (size + TAIL_MAX_BYTES < bytes) throw corrupt(`${path} is cut short: ${size} of ${bytes} bytes`);
-    if (size < bytes) await truncate(path, bytes);
-    await reserve(path, bytes);
-  } finally {
-    await handle.close();
+/** The bytes in use of the file; 0 where it is to be filled. */
+async function checkFile(path: string, marker: Marker | undefined): Promise<number> {
+  const { size: before } = await stat(path);
+  if (before === 0) {
+    if (hasStore(marker)) throw lost(path, 'is empty');
+    await requireRoom(dirname(path));
+    return 0;
   }
+  const bytes = await expectedBytes(path);
+  // The size comes last: another process may be writing.
+  const { size } = await stat(path);
+  if (size + TAIL_MAX_BYTES < bytes) throw corrupt(`${path} is cut short: ${size} of ${bytes} bytes`);
+  if (size < bytes) await truncate(path, bytes);
+  await reserve(path, bytes);
+  return bytes;
+}
+
+function hasStore(marker: Marker | undefined): boolean {
+  return marker !== undefined && marker.state !== 'making';
 }
 
 /** Opening writes a few pages: see {@link Room}. */
@@ -98,24 +112,22 @@ async function requireRoom(folder: string): Promise<void> {
     throw new ProjError('WRITE_FAILED', `the disk of ${folder} is full`, { details: { code: 'ENOSPC' } });
 }
 
-/** What the newer one of the two meta pages promises. */
-async function expectedBytes(handle: FileHandle, path: string): Promise<number> {
-  const first = await readMeta(handle, 0);
-  const second = first === undefined ? undefined : await readMeta(handle, first.pageSize);
-  if (first === undefined || second === undefined) throw corrupt(`${path} is no database`);
-  const { lastPage, pageSize } = second.txn > first.txn ? second : first;
-  return (lastPage + 1) * pageSize;
+/** What the newer one of the two heads promises. */
+async function expectedBytes(path: string): Promise<number> {
+  const handle = await open(path, 'r');
+  try {
+    const { newest, damaged } = readHeads(handle.fd);
+    if (newest === undefined || damaged.length > 0) throw corrupt(`${path} is no database`);
+    return (newest.lastPage + 1) * newest.pageSize;
+  } finally {
+    await handle.close();
+  }
 }
 
-async function readMeta(handle: FileHandle, at: number) {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(META.end), 0, META.end, at);
-  if (bytesRead < META.end || buffer.readUInt32LE(META.magic) !== MAGIC) return undefined;
-  // The flags of the version beyond its number say how the pages are made.
-  if ((buffer.readUInt32LE(META.version) & 0xffff) !== DATA_VERSION) return undefined;
-  const pageSize = buffer.readUInt32LE(META.pageSize);
-  const [lastPage, txn] = [buffer.readBigUInt64LE(META.lastPage), buffer.readBigUInt64LE(META.txn)].map(Number);
-  if (pageSize < 512 || pageSize > 65_536 || lastPage === undefined || txn === undefined) return undefined;
-  return { pageSize, lastPage, txn };
+function lost(path: string, what: string): ProjError {
+  const text = `there was a store in ${dirname(path)}, and its file ${basename(path)} ${what}`;
+  const advice = `restore it from a copy, or remove ${markerOf(path)} as well to begin with nothing`;
+  return new ProjError('CORRUPT', `${text}: ${advice}`);
 }
 
 function corrupt(what: string): ProjError {

@@ -6,13 +6,11 @@ import type { Batch, NewMessage, Removal } from '../store.js';
 import { idTimeKey, momentKey, seqKey } from './keys.js';
 import type { Moment } from './keys.js';
 import type { Ledger } from './ledger.js';
-import { encodeLedger } from './ledger.js';
-import { decodeHead, encodeRecord, RecordWriter } from './record.js';
+import { encodeLedger, LEDGER_KEY } from './ledger.js';
+import { contentOf, decodeHead, encodeRecord, RecordWriter } from './record.js';
 import type { Death, Head } from './record.js';
 import type { Tables } from './tables.js';
-
-/** Where the ledger lies in the root. */
-export const LEDGER_KEY = 'ledger';
+import { decodeCount, decodeTime, encodeCount, encodeNothing, encodeTime } from './values.js';
 
 /** A table of records, of which the ledger knows the size. */
 type Place = 'messages' | 'delayed' | 'dead';
@@ -20,7 +18,7 @@ type Place = 'messages' | 'delayed' | 'dead';
 interface Found {
   readonly place: Place;
   readonly head: Head;
-  readonly record: Buffer;
+  readonly content: Buffer;
 }
 
 interface Write {
@@ -30,7 +28,6 @@ interface Write {
   readonly value: Buffer | undefined;
 }
 
-const NOTHING = Buffer.alloc(1);
 /** Pages above the leaves, of all tables, and the list of free ones. */
 const TREE_PAGES = 64;
 /** Ids are forgotten in passing, this many for each one that is remembered: faster than they come. */
@@ -94,18 +91,18 @@ export class Draft {
     const { dedupe, storedMicros, readyMicros, expiresMicros } = put;
     if (dedupe !== undefined && !this.#isNew(dedupe.id, dedupe.untilMicros, storedMicros)) return 0;
     const seq = ++this.ledger.lastSeq;
-    const { record, apart, bytes } = writer.write(put);
+    const key = seqKey(seq);
+    const { record, apart, bytes } = writer.write(put, key);
     const isDelayed = readyMicros > 0;
     this.ledger.messages++;
     this.ledger.bytes += bytes;
-    const key = seqKey(seq);
     this.#writes.push({ table: this.#tables[isDelayed ? 'delayed' : 'messages'], key, value: record });
     if (apart !== undefined) this.#writes.push({ table: this.#tables.bodies, key, value: apart });
     if (isDelayed) {
       this.ledger.delayed++;
-      this.#setMoment({ micros: readyMicros, seq, what: 'ready' }, NOTHING);
+      this.#setMoment({ micros: readyMicros, seq, what: 'ready' }, true);
     }
-    if (expiresMicros > 0) this.#setMoment({ micros: expiresMicros, seq, what: 'expired' }, NOTHING);
+    if (expiresMicros > 0) this.#setMoment({ micros: expiresMicros, seq, what: 'expired' }, true);
     return seq;
   }
 
@@ -121,9 +118,7 @@ export class Draft {
     const found = this.#find(seq);
     if (found === undefined || found.place === 'dead') return;
     if (this.#deliveriesOf(seq) === 0) this.ledger.counted++;
-    const value = Buffer.allocUnsafeSlow(4);
-    value.writeUInt32BE(deliveries);
-    this.#set(this.#tables.deliveries, seq, value);
+    this.#set(this.#tables.deliveries, seq, encodeCount(seqKey(seq), deliveries));
   }
 
   #bury(seq: number, cause: Pick<Death, 'reason' | 'diedMicros'>): void {
@@ -133,7 +128,7 @@ export class Draft {
     this.#unlist(seq, found);
     this.ledger.dead++;
     const head = { ...found.head, readyMicros: 0, death: { ...cause, deliveries } };
-    this.#set(this.#tables.dead, seq, encodeRecord(head, found.record));
+    this.#set(this.#tables.dead, seq, encodeRecord(head, found.content, seqKey(seq)));
   }
 
   #revive(seq: number): void {
@@ -143,7 +138,7 @@ export class Draft {
     this.ledger.messages++;
     this.ledger.bytes += found.head.bytes;
     const head = { ...found.head, expiresMicros: 0, death: undefined };
-    this.#set(this.#tables.messages, seq, encodeRecord(head, found.record));
+    this.#set(this.#tables.messages, seq, encodeRecord(head, found.content, seqKey(seq)));
   }
 
   #pass(seq: number): void {
@@ -153,9 +148,13 @@ export class Draft {
     if (found.place === 'delayed') {
       this.ledger.delayed--;
       this.#set(this.#tables.delayed, seq, undefined);
-      this.#setMoment({ micros: readyMicros, seq, what: 'ready' }, undefined);
-      this.#set(this.#tables.messages, seq, encodeRecord({ ...found.head, readyMicros: 0 }, found.record));
-    } else if (expiresMicros > 0) this.#setMoment({ micros: expiresMicros, seq, what: 'expired' }, undefined);
+      this.#setMoment({ micros: readyMicros, seq, what: 'ready' }, false);
+      this.#set(
+        this.#tables.messages,
+        seq,
+        encodeRecord({ ...found.head, readyMicros: 0 }, found.content, seqKey(seq)),
+      );
+    } else if (expiresMicros > 0) this.#setMoment({ micros: expiresMicros, seq, what: 'expired' }, false);
   }
 
   #find(seq: number): Found | undefined {
@@ -169,9 +168,10 @@ export class Draft {
   #findIn(place: Place, seq: number): Found | undefined {
     const record = this.#get(this.#tables[place], seq);
     if (record === undefined) return undefined;
-    const head = decodeHead(record);
-    if (head === undefined) throw new ProjError('CORRUPT', `message ${seq} cannot be read: restore the store`);
-    return { place, head, record };
+    const content = contentOf(seqKey(seq), record);
+    const head = content && decodeHead(content);
+    if (content === undefined || head === undefined) throw unreadable(`message ${seq}`);
+    return { place, head, content };
   }
 
   /** Takes the record out, and all that depends on where it is. */
@@ -189,14 +189,18 @@ export class Draft {
     }
     if (place === 'delayed') {
       this.ledger.delayed--;
-      this.#setMoment({ micros: head.readyMicros, seq, what: 'ready' }, undefined);
+      this.#setMoment({ micros: head.readyMicros, seq, what: 'ready' }, false);
     }
-    if (head.expiresMicros > 0) this.#setMoment({ micros: head.expiresMicros, seq, what: 'expired' }, undefined);
+    if (head.expiresMicros > 0) this.#setMoment({ micros: head.expiresMicros, seq, what: 'expired' }, false);
   }
 
   #deliveriesOf(seq: number): number {
     if (this.ledger.counted === 0) return 0;
-    return this.#get(this.#tables.deliveries, seq)?.readUInt32BE() ?? 0;
+    const value = this.#get(this.#tables.deliveries, seq);
+    if (value === undefined) return 0;
+    const count = decodeCount(seqKey(seq), value);
+    if (count === undefined) throw unreadable(`the number of deliveries of message ${seq}`);
+    return count;
   }
 
   #get(table: Table, seq: number): Buffer | undefined {
@@ -210,8 +214,9 @@ export class Draft {
     this.#writes.push({ table, key: seqKey(seq), value });
   }
 
-  #setMoment(moment: Moment, value: Buffer | undefined): void {
-    this.#writes.push({ table: this.#tables.moments, key: momentKey(moment), value });
+  #setMoment(moment: Moment, isSet: boolean): void {
+    const key = momentKey(moment);
+    this.#writes.push({ table: this.#tables.moments, key, value: isSet ? encodeNothing(key) : undefined });
   }
 
   #isNew(id: Uint8Array, untilMicros: number, nowMicros: number): boolean {
@@ -219,12 +224,16 @@ export class Draft {
     const key = hash('sha256', id, 'buffer');
     const name = key.toString('latin1');
     const { ids, idTimes } = this.#tables;
-    const stored = ids.getBinary(key)?.readDoubleBE() ?? 0;
+    const known = ids.getBinary(key);
+    const stored = known === undefined ? 0 : decodeTime(key, known);
+    if (stored === undefined) throw unreadable("a producer's id");
     if (Math.max(stored, this.#ids.get(name) ?? 0) > nowMicros) return false;
     if (stored > 0) this.#writes.push({ table: idTimes, key: idTimeKey(stored, key), value: undefined });
-    const value = Buffer.allocUnsafeSlow(8);
-    value.writeDoubleBE(untilMicros);
-    this.#writes.push({ table: ids, key, value }, { table: idTimes, key: idTimeKey(untilMicros, key), value: NOTHING });
+    const timeKey = idTimeKey(untilMicros, key);
+    this.#writes.push(
+      { table: ids, key, value: encodeTime(key, untilMicros) },
+      { table: idTimes, key: timeKey, value: encodeNothing(timeKey) },
+    );
     this.#ids.set(name, untilMicros);
     return true;
   }
@@ -240,4 +249,8 @@ export class Draft {
       this.#writes.push({ table: ids, key: key.subarray(8), value: undefined });
     }
   }
+}
+
+function unreadable(what: string): ProjError {
+  return new ProjError('CORRUPT', `${what} is not what was written: see 'proj queue check'`);
 }

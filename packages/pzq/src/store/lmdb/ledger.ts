@@ -1,4 +1,5 @@
 /** The one record that sums a store up, written with every commit: whose it is, and what is in it without counting. */
+import { sealed, unsealed } from '@proj/store/lmdb-folder';
 import { ProjError } from '@proj/transport';
 
 /** What a store knows of itself. */
@@ -13,8 +14,14 @@ export interface Ledger {
   readonly counted: number;
 }
 
+/** Where the ledger lies in the root. */
+export const LEDGER_KEY = 'ledger';
+
 const MAGIC = 'PZQ\n';
-const FORMAT = 1;
+const FORMAT = 2;
+/** Without checksums. */
+const PLAIN_FORMAT = 1;
+const KEY = Buffer.from(LEDGER_KEY);
 const NUMBERS = ['lastSeq', 'messages', 'bytes', 'delayed', 'dead', 'counted'] as const;
 const HEADER_BYTES = 16;
 
@@ -30,7 +37,14 @@ export function encodeLedger(ledger: Ledger): Buffer {
   record.writeUInt32BE(FORMAT, 4);
   record.writeBigUInt64BE(ledger.epoch, 8);
   for (const [index, name] of NUMBERS.entries()) record.writeDoubleBE(ledger[name], HEADER_BYTES + 8 * index);
-  return record;
+  return sealed(KEY, record);
+}
+
+/** True for a store that this version can read, whatever else its ledger says. */
+export function isOurFormat(record: Uint8Array): boolean {
+  const memory = Buffer.from(record.buffer, record.byteOffset, record.length);
+  if (memory.length < HEADER_BYTES || memory.toString('latin1', 0, 4) !== MAGIC) return false;
+  return [FORMAT, PLAIN_FORMAT].includes(memory.readUInt32BE(4));
 }
 
 /** Reads the record. Throws `CORRUPT` for bytes that are none, or of a format that is not ours. */
@@ -39,10 +53,12 @@ export function decodeLedger(record: Uint8Array, where: string): Ledger {
   if (memory.length < HEADER_BYTES || memory.toString('latin1', 0, 4) !== MAGIC)
     throw new ProjError('CORRUPT', `${where} is no message store: give the queue a folder of its own`);
   const format = memory.readUInt32BE(4);
-  if (format !== FORMAT) {
+  if (!isOurFormat(memory)) {
     const text = `${where} has format ${format}, this version reads ${FORMAT}: use the version that wrote it`;
     throw new ProjError('CORRUPT', text);
   }
+  if (format === FORMAT && unsealed(KEY, memory) === undefined)
+    throw new ProjError('CORRUPT', `${where} has a ledger that is not what was written: restore it from a copy`);
   const values = NUMBERS.map((name, index) => [name, number(memory, HEADER_BYTES + 8 * index)] as const);
   if (values.some(([, value]) => !Number.isSafeInteger(value) || value < 0))
     throw new ProjError('CORRUPT', `${where} contradicts itself: restore it from a copy`);

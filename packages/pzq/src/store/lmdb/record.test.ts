@@ -2,8 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bytesOfBody, unpackBody } from '../body.js';
 import type { NewMessage } from '../store.js';
-import { decodeHead, encodeRecord, INLINE_MAX, RecordWriter } from './record.js';
+import { seqKey } from './keys.js';
+import { contentOf, decodeHead, encodeRecord, INLINE_MAX, readBody, RecordWriter } from './record.js';
 
+const KEY = seqKey(1);
+const OTHER_KEY = seqKey(2);
 const micros = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 2 ** 52 - 1 }));
 const frame = fc.oneof(
   fc.uint8Array({ maxLength: 40 }),
@@ -26,14 +29,16 @@ describe('records', () => {
     fc.assert(
       fc.property(fc.array(put, { minLength: 1, maxLength: 4 }), (puts) => {
         const writer = new RecordWriter(puts);
-        const written = puts.map((one) => writer.write(one));
+        const written = puts.map((one) => writer.write(one, KEY));
         for (const [index, { record, apart, bytes }] of written.entries()) {
           const { storedMicros, readyMicros, expiresMicros, body } = puts[index] as NewMessage;
-          const head = decodeHead(record);
+          const content = contentOf(KEY, record)!;
+          const head = decodeHead(content);
           expect(head).toMatchObject({ storedMicros, readyMicros, expiresMicros, bytes, death: undefined });
           expect(bytes).toBe(bytesOfBody(body));
           expect(apart === undefined).toBe(bytes <= INLINE_MAX);
-          expect(unpackBody(apart ?? record, head?.bodyAt ?? 0)?.map((one) => Uint8Array.from(one))).toEqual(body);
+          const read = apart === undefined ? unpackBody(content, head?.bodyAt ?? 0) : readBody(KEY, apart);
+          expect(read?.map((one) => Uint8Array.from(one))).toEqual(body);
         }
       }),
     );
@@ -42,13 +47,49 @@ describe('records', () => {
   it('change their heads and keep their bodies', () => {
     fc.assert(
       fc.property(put, micros, fc.option(death, { nil: undefined }), (one, readyMicros, died) => {
-        const { record } = new RecordWriter([one]).write(one);
-        const before = decodeHead(record)!;
-        const changed = encodeRecord({ ...before, readyMicros, death: died }, record);
+        const { record } = new RecordWriter([one]).write(one, KEY);
+        const content = contentOf(KEY, record)!;
+        const before = decodeHead(content)!;
+        const changed = contentOf(
+          OTHER_KEY,
+          encodeRecord({ ...before, readyMicros, death: died }, content, OTHER_KEY),
+        )!;
         const after = decodeHead(changed)!;
         expect({ ...after, bodyAt: 0 }).toEqual({ ...before, readyMicros, death: died, bodyAt: 0 });
         if (before.bodyAt !== undefined)
-          expect(unpackBody(changed, after.bodyAt!)).toEqual(unpackBody(record, before.bodyAt));
+          expect(unpackBody(changed, after.bodyAt!)).toEqual(unpackBody(content, before.bodyAt));
+      }),
+    );
+  });
+
+  it('of a version without checksums come back as they were written', () => {
+    // Version 1, stored at 2 micros, one frame; the second with its body apart.
+    const inline = Buffer.from('01400000000000000000000001000000026869', 'hex');
+    expect(decodeHead(contentOf(KEY, inline)!)).toMatchObject({ storedMicros: 2, bytes: 2, bodyAt: 9 });
+    expect(unpackBody(inline, 9)?.map(String)).toEqual(['hi']);
+    const apart = Buffer.from('81400000000000000000000002', 'hex');
+    expect(decodeHead(contentOf(KEY, apart)!)).toMatchObject({ storedMicros: 2, bytes: 2, bodyAt: undefined });
+    expect(readBody(KEY, Buffer.from('00000001000000026869', 'hex'))?.map(String)).toEqual(['hi']);
+  });
+
+  it('are denied with any bit changed, and under another key', () => {
+    const bit = fc.record({ at: fc.nat(), bit: fc.integer({ min: 0, max: 7 }) });
+    fc.assert(
+      fc.property(put, bit, (one, { at, bit: which }) => {
+        const { record, apart } = new RecordWriter([one]).write(one, KEY);
+        const isRead = (part: Buffer, key = KEY): boolean => {
+          const content = part === record ? contentOf(key, part) : undefined;
+          return part === record
+            ? content !== undefined && decodeHead(content) !== undefined
+            : readBody(key, part) !== undefined;
+        };
+        for (const part of apart === undefined ? [record] : [record, apart]) {
+          expect(isRead(part, OTHER_KEY)).toBe(false);
+          part[at % part.length] = part[at % part.length]! ^ (1 << which);
+          expect(isRead(part)).toBe(false);
+          part[at % part.length] = part[at % part.length]! ^ (1 << which);
+          expect(isRead(part)).toBe(true);
+        }
       }),
     );
   });
@@ -57,7 +98,7 @@ describe('records', () => {
     const damage = fc.record({ at: fc.nat(), byte: fc.integer({ min: 0, max: 255 }), cut: fc.nat() });
     fc.assert(
       fc.property(put, damage, (one, { at, byte, cut }) => {
-        const record = Buffer.from(new RecordWriter([one]).write(one).record);
+        const record = Buffer.from(new RecordWriter([one]).write(one, KEY).record);
         record[at % record.length] = byte;
         const part = record.subarray(0, cut % (record.length + 1));
         for (const bytes of [record, part]) {
@@ -69,6 +110,8 @@ describe('records', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat({ max: 120 }), (bytes, from) => {
         decodeHead(Buffer.from(bytes));
+        contentOf(KEY, Buffer.from(bytes));
+        readBody(KEY, Buffer.from(bytes));
         unpackBody(Buffer.from(bytes), from);
       }),
     );

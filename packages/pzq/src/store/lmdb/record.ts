@@ -1,6 +1,10 @@
-/** How a message lies in the database: layout of docs/protocols/pzq.md, version 1. Big-endian throughout. */
-import { bytesOfBody, packBody, packedBytes, packedSize } from '../body.js';
-import type { DeathReason, NewMessage } from '../store.js';
+/**
+ * How a message lies in the database: layout of docs/protocols/pzq.md, version 2, which ends with a checksum. Version 1, without,
+ * is read as well. Big-endian throughout.
+ */
+import { seal, SEAL_BYTES, unsealed } from '@proj/store/lmdb-folder';
+import { bytesOfBody, packBody, packedBytes, packedSize, unpackBody } from '../body.js';
+import type { Body, DeathReason, NewMessage } from '../store.js';
 
 /** What a record says apart from the body. */
 export interface Head {
@@ -26,7 +30,11 @@ export interface Death {
 /** Bodies over this have an entry of their own: removing or moving the message does not read them. */
 export const INLINE_MAX = 1024;
 
-const VERSION = 1;
+const VERSION = 2;
+/** Without a checksum. */
+const PLAIN_VERSION = 1;
+/** Begins a body that ends with a checksum; without one it begins with its number of frames, whose first byte is 0. */
+const SEALED_BODY = 0xff;
 const REASONS: readonly DeathReason[] = ['max-deliveries', 'expired'];
 const DELAYED = 0x10;
 const EXPIRES = 0x20;
@@ -49,38 +57,57 @@ export class RecordWriter {
   #at = 0;
 
   constructor(puts: readonly NewMessage[]) {
-    this.#memory = Buffer.allocUnsafeSlow(puts.reduce((sum, { body }) => sum + largestHead() + packedSize(body), 0));
+    const room = (body: Body) => largestHead() + packedSize(body) + 1 + 2 * SEAL_BYTES;
+    this.#memory = Buffer.allocUnsafeSlow(puts.reduce((sum, { body }) => sum + room(body), 0));
   }
 
-  /** Writes a new message. */
-  write({ storedMicros, readyMicros, expiresMicros, body }: NewMessage): WrittenMessage {
+  /** Writes a new message, to lie under this key. */
+  write({ storedMicros, readyMicros, expiresMicros, body }: NewMessage, key: Uint8Array): WrittenMessage {
     const bytes = bytesOfBody(body);
     const isApart = bytes > INLINE_MAX;
     const from = this.#at;
     const head = { storedMicros, readyMicros, expiresMicros, death: undefined, bytes, bodyAt: undefined };
-    this.#at = writeHead(this.#memory, from, head, isApart);
-    const behindHead = this.#at;
-    this.#at = packBody(this.#memory, behindHead, body);
-    return isApart
-      ? { bytes, record: this.#memory.subarray(from, behindHead), apart: this.#memory.subarray(behindHead, this.#at) }
-      : { bytes, record: this.#memory.subarray(from, this.#at), apart: undefined };
+    const memory = this.#memory;
+    const behindHead = writeHead(memory, from, head, isApart);
+    if (!isApart) {
+      this.#at = seal(memory, from, packBody(memory, behindHead, body), key);
+      return { bytes, record: memory.subarray(from, this.#at), apart: undefined };
+    }
+    const bodyFrom = seal(memory, from, behindHead, key);
+    this.#at = seal(memory, bodyFrom, packBody(memory, memory.writeUInt8(SEALED_BODY, bodyFrom), body), key);
+    return { bytes, record: memory.subarray(from, bodyFrom), apart: memory.subarray(bodyFrom, this.#at) };
   }
 }
 
-/** A record again, with another head and the same body. */
-export function encodeRecord(head: Head, record: Buffer): Buffer {
-  const inline = head.bodyAt === undefined ? undefined : record.subarray(head.bodyAt);
-  const memory = Buffer.allocUnsafeSlow(largestHead() + (inline?.length ?? 0));
+/** A record again, with another head and the same body, to lie under this key. */
+export function encodeRecord(head: Head, content: Buffer, key: Uint8Array): Buffer {
+  const inline = head.bodyAt === undefined ? undefined : content.subarray(head.bodyAt);
+  const memory = Buffer.allocUnsafeSlow(largestHead() + (inline?.length ?? 0) + SEAL_BYTES);
   const end = writeHead(memory, 0, head, inline === undefined);
   inline?.copy(memory, end);
-  return memory.subarray(0, end + (inline?.length ?? 0));
+  return memory.subarray(0, seal(memory, 0, end + (inline?.length ?? 0), key));
 }
 
-/** The head of a record; `undefined` for bytes that are none. */
+/** A record without its checksum; `undefined` where that denies it, or for bytes that are none. */
+export function contentOf(key: Uint8Array, record: Buffer): Buffer | undefined {
+  const version = (record[0] ?? 0) & VERSION_MASK;
+  if (version === PLAIN_VERSION) return record;
+  return version === VERSION ? unsealed(key, record) : undefined;
+}
+
+/** The frames of a body that lies apart; `undefined` as for {@link contentOf}. */
+export function readBody(key: Uint8Array, value: Buffer): Body | undefined {
+  if (value[0] !== SEALED_BODY) return unpackBody(value, 0);
+  const content = unsealed(key, value);
+  return content && unpackBody(content, 1);
+}
+
+/** The head of a record, of which this is the content; `undefined` for bytes that are none. */
 export function decodeHead(record: Buffer): Head | undefined {
   const flags = record[0] ?? 0;
   const size = headSize(flags);
-  if ((flags & VERSION_MASK) !== VERSION || record.length < size) return undefined;
+  const version = flags & VERSION_MASK;
+  if ((version !== VERSION && version !== PLAIN_VERSION) || record.length < size) return undefined;
   let at = 1;
   const number = (): number => record.readDoubleBE((at += 8) - 8);
   const storedMicros = number();
@@ -91,7 +118,7 @@ export function decodeHead(record: Buffer): Head | undefined {
   if (flags & DEAD && death === undefined) return undefined;
   const isApart = (flags & APART) !== 0;
   const bytes = isApart ? record.readUInt32BE(size - 4) : packedBytes(record, size);
-  if (bytes === undefined) return undefined;
+  if (bytes === undefined || (isApart && record.length > size)) return undefined;
   return { storedMicros, readyMicros, expiresMicros, death, bytes, bodyAt: isApart ? undefined : size };
 }
 

@@ -1,0 +1,57 @@
+/** The file beside a database that says that one was made there, and how it was left: an empty store is told from a lost one. */
+import { open, readFile } from 'node:fs/promises';
+import { decodeHolder, encodeHolder } from './holder.js';
+import type { Holder } from './holder.js';
+
+/**
+ * `making`: nothing was ever promised. `open`: somebody has it, or died with it. `closed`: it was left in order.
+ */
+export type MarkerState = 'making' | 'open' | 'closed';
+
+/** What the file says. */
+export interface Marker {
+  readonly state: MarkerState;
+  /** Who wrote that; unreadable is nobody. */
+  readonly holder: Holder | undefined;
+}
+
+/** Always as long: writing over it needs no room on a disk that is full, and one block is written at once. */
+const BYTES = 512;
+const STATES: readonly MarkerState[] = ['making', 'open', 'closed'];
+
+/** Where the marker of a database lies. */
+export function markerOf(path: string): string {
+  return `${path}-state`;
+}
+
+/** `undefined` where there is none. One that cannot be read counts as `open`: the store will be looked at. */
+export async function readMarker(path: string): Promise<Marker | undefined> {
+  const text = await readFile(markerOf(path), 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (text === undefined) return undefined;
+  const [word, holder = ''] = text.split('\n');
+  return { state: STATES.find((state) => state === word) ?? 'open', holder: decodeHolder(Buffer.from(holder)) };
+}
+
+/** Writes it, durably. */
+export async function writeMarker(path: string, state: MarkerState, holder: Holder): Promise<void> {
+  const text = Buffer.concat([Buffer.from(`${state}\n`), encodeHolder(holder), Buffer.from('\n')]);
+  const file = await openMarker(markerOf(path));
+  try {
+    await file.write(Buffer.concat([text, Buffer.alloc(Math.max(BYTES - text.length, 0), ' ')]), 0, undefined, 0);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function openMarker(path: string) {
+  try {
+    return await open(path, 'r+');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return open(path, 'w');
+  }
+}

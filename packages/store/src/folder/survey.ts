@@ -1,0 +1,79 @@
+/** What is left of a store, for whoever looks after one that is damaged: nothing is written, and LMDB is not asked. */
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProjError } from '@proj/transport';
+import { decodeHolder, isHolding } from './holder.js';
+import { describeDamage, HOLDER_KEY } from './lmdb-folder.js';
+import { walkFile } from './walk.js';
+import type { Walker } from './walk.js';
+
+/** What can be read of a store, and what cannot. */
+export interface StoreCheck {
+  /** How many of each kind are readable, such as messages. */
+  readonly readable: Readonly<Record<string, number>>;
+  /** How many places are damaged. */
+  readonly damaged: number;
+  /** The first hundred of them, in words. */
+  readonly damages: readonly string[];
+}
+
+/** Of what is damaged so many places are described. */
+const DESCRIBED_MAX = 100;
+
+/** Collects damages, in words. */
+export class Damages {
+  readonly #texts: string[] = [];
+  #count = 0;
+
+  add(text: string): void {
+    if (this.#count++ < DESCRIBED_MAX) this.#texts.push(text);
+  }
+
+  /** Together with what is readable. */
+  check(readable: Readonly<Record<string, number>>): StoreCheck {
+    return { readable, damaged: this.#count, damages: [...this.#texts] };
+  }
+}
+
+/**
+ * Tells every entry that can be read of a store that nobody has. Rejects with `OPTIONS_INVALID` where there is none, `UNAVAILABLE`
+ * while a process has it, and `CORRUPT` where nothing can be read.
+ */
+export async function survey(
+  folder: string,
+  file: string,
+  damages: Damages,
+  walker: Pick<Walker, 'entry' | 'rest'>,
+): Promise<void> {
+  const path = join(folder, file);
+  await access(path).catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ProjError('OPTIONS_INVALID', `${folder} has no ${file} to read (${code ?? 'unknown'})`, { cause: error });
+  });
+  const walked = await walkFile(path, {
+    ...walker,
+    entry: (table, key, value) => {
+      const holder = table === '' && key.toString() === HOLDER_KEY ? decodeHolder(value) : undefined;
+      if (holder !== undefined && isHolding(holder))
+        throw new ProjError(
+          'UNAVAILABLE',
+          `the store in ${folder} is held by process ${holder.pid}: end that one first`,
+        );
+      return walker.entry(table, key, value);
+    },
+    damage: (damage) => {
+      damages.add(describeDamage(damage));
+    },
+  });
+  if (walked === undefined)
+    throw new ProjError('CORRUPT', `${path} is no database, or both of its heads are damaged: restore it from a copy`);
+}
+
+/** Rejects with `OPTIONS_INVALID` where there is a store already. */
+export async function assertNoStore(folder: string, file: string): Promise<void> {
+  const isThere = await access(join(folder, file)).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) throw new ProjError('OPTIONS_INVALID', `${folder} has a ${file} already: name a new folder`);
+}

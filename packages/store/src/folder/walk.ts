@@ -1,0 +1,196 @@
+/** Every entry of a file of LMDB, and every place where it is damaged, whatever was done to it. */
+import { closeSync, openSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import { ELSEWHERE, IS_TABLE, readFreePages, readHeads, readPage, readPlace, readTree, readValue } from './pages.js';
+import type { Meta, Node, Place, Tree } from './pages.js';
+
+/** A place that cannot be read; what lies below it cannot be either. */
+export interface Damage {
+  /** The name of the table in the file; `''` holds the names of the others, `free pages` the list of those. */
+  readonly table: string;
+  readonly page: number;
+  /** Continues "page 17 of table messages ...". */
+  readonly what: string;
+}
+
+/** What a walk meets. Keys and values may be kept. */
+export interface Walker {
+  /** An entry of a table, in the order of the keys. False for one that its checksum denies. */
+  entry(table: string, key: Buffer, value: Buffer): boolean;
+  damage(damage: Damage): void;
+  /** Called now and then: while it waits, nothing more is told. */
+  rest?(): Promise<void> | undefined;
+}
+
+/** What was walked over. */
+export interface Walked {
+  /** The transaction it showed; another one afterwards means that somebody wrote meanwhile. */
+  readonly txn: number;
+  /** Of the file, those that LMDB has made use of. */
+  readonly usedBytes: number;
+}
+
+type Compare = (one: Buffer, other: Buffer) => number;
+
+/** Its entries are not told. */
+const FREE_PAGES = 'free pages';
+/** After so many pages something else may happen. */
+const PAGES_PER_TURN = 1000;
+
+/** Walks over a file; `undefined` where neither of its heads can be read, so that nothing is known of it. */
+export async function walkFile(path: string, walker: Walker): Promise<Walked | undefined> {
+  const fd = openSync(path, 'r');
+  try {
+    const { newest, damaged } = readHeads(fd);
+    if (newest === undefined) return undefined;
+    for (const page of damaged) walker.damage({ table: '', page, what: 'is no head of a database' });
+    await new Walk(fd, newest, walker).run();
+    return { txn: newest.txn, usedBytes: (newest.lastPage + 1) * newest.pageSize };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The transaction that a file shows now. */
+export function txnOf(path: string): number | undefined {
+  const fd = openSync(path, 'r');
+  try {
+    return readHeads(fd).newest?.txn;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A page to look at, and the keys it may hold: `from` on, less than `to`. */
+interface Step {
+  readonly page: number;
+  readonly level: number;
+  readonly from: Buffer | undefined;
+  readonly to: Buffer | undefined;
+}
+
+class Walk {
+  readonly #fd: number;
+  readonly #meta: Meta;
+  readonly #walker: Walker;
+  /** A bit for each page that something lies in. */
+  readonly #used: Uint8Array;
+  readonly #tables: (readonly [name: string, tree: Tree])[] = [];
+  #seen = 0;
+
+  constructor(fd: number, meta: Meta, walker: Walker) {
+    this.#fd = fd;
+    this.#meta = meta;
+    this.#walker = walker;
+    this.#used = new Uint8Array((meta.lastPage >> 3) + 1);
+    this.#use({ page: 0, pages: 2 });
+  }
+
+  async run(): Promise<void> {
+    await this.#tree('', this.#meta.main);
+    for (const [name, tree] of this.#tables) await this.#tree(name, tree);
+    await this.#tree(FREE_PAGES, this.#meta.free);
+  }
+
+  async #tree(table: string, { depth, pages, entries, root }: Tree): Promise<void> {
+    const compare: Compare = table === FREE_PAGES ? compareNumbers : compareBytes;
+    const steps: Step[] = depth === 0 ? [] : [{ page: root, level: depth, from: undefined, to: undefined }];
+    const seen = { pages: 0, entries: 0, damages: 0 };
+    for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+      if (this.#seen++ % PAGES_PER_TURN === 0) await setImmediate();
+      const rest = this.#walker.rest?.();
+      if (rest !== undefined) await rest;
+      seen.pages++;
+      const nodes = this.#nodes(step, compare);
+      if (typeof nodes === 'string') {
+        seen.damages++;
+        this.#walker.damage({ table, page: step.page, what: nodes });
+      } else if (step.level > 1) {
+        const { level, from, to } = step;
+        for (let at = nodes.length - 1; at >= 0; at--)
+          steps.push({
+            page: nodes[at]?.child ?? 0,
+            level: level - 1,
+            from: at === 0 ? from : nodes[at]?.key,
+            to: nodes[at + 1]?.key ?? to,
+          });
+      } else
+        for (const node of nodes) {
+          seen.entries++;
+          const read = this.#entry(table, node);
+          seen.pages += read.pages;
+          if (read.what === undefined) continue;
+          seen.damages++;
+          this.#walker.damage({ table, page: step.page, what: read.what });
+        }
+    }
+    const isWhole = seen.entries === entries && seen.pages === pages;
+    if (!isWhole && seen.damages === 0)
+      this.#walker.damage({ table, page: root, what: `has ${seen.entries} entries below it, not ${entries}` });
+  }
+
+  /** What a page of a table holds, in order and within its bounds; or what is wrong. */
+  #nodes({ page, level, from, to }: Step, compare: Compare): readonly Node[] | string {
+    if (!this.#use({ page, pages: 1 })) return 'is in use elsewhere, or beyond the last page';
+    const nodes = readPage(this.#fd, this.#meta, page, level);
+    if (typeof nodes === 'string') return nodes;
+    const keys = (level === 1 ? nodes : nodes.slice(1)).map(({ key }) => key);
+    const isOrdered = keys.every((key, at) => at === 0 || compare(keys[at - 1] as Buffer, key) < 0);
+    const [first, last] = [keys[0], keys.at(-1)];
+    const isWithin =
+      (from === undefined || first === undefined || compare(from, first) <= 0) &&
+      (to === undefined || last === undefined || compare(last, to) < 0);
+    return isOrdered && isWithin ? nodes : 'has keys out of order';
+  }
+
+  #entry(table: string, node: Node): { readonly pages: number; readonly what?: string } {
+    let value = node.data;
+    let pages = 0;
+    if (node.flags === ELSEWHERE) {
+      const place = readPlace(node, this.#meta);
+      if (place === undefined || !this.#use(place)) return { pages, what: 'has a value in pages that are not its own' };
+      const read = readValue(this.#fd, this.#meta, place, node.size);
+      if (typeof read === 'string') return { pages, what: `has a value whose page ${place.page} ${read}` };
+      value = read;
+      ({ pages } = place);
+    }
+    return { pages, ...this.#told(table, node, value) };
+  }
+
+  /** Tells an entry; or what is wrong with it. */
+  #told(table: string, { key, flags }: Node, value: Buffer): { readonly what?: string } {
+    if (table === FREE_PAGES) {
+      const isFree = readFreePages(value)?.every((place) => this.#use(place)) === true;
+      return isFree ? {} : { what: 'calls pages free that are not' };
+    }
+    if (flags === IS_TABLE) {
+      const tree = table === '' ? readTree(value) : undefined;
+      if (tree === undefined) return { what: 'has an entry that is no table' };
+      // LMDB ends names with a zero.
+      this.#tables.push([key.toString('latin1').replace(/\0$/, ''), tree]);
+      return {};
+    }
+    return this.#walker.entry(table, key, value) ? {} : { what: `has an entry that is not what was written` };
+  }
+
+  /** Takes pages; false where one of them is taken already, or not there. */
+  #use({ page, pages }: Place): boolean {
+    if (page + pages > this.#meta.lastPage + 1) return false;
+    for (let one = page; one < page + pages; one++) {
+      const bit = 1 << (one & 7);
+      const at = Math.floor(one / 8);
+      if (((this.#used[at] as number) & bit) !== 0) return false;
+      this.#used[at] = (this.#used[at] as number) | bit;
+    }
+    return true;
+  }
+}
+
+function compareBytes(one: Buffer, other: Buffer): number {
+  return one.compare(other);
+}
+
+function compareNumbers(one: Buffer, other: Buffer): number {
+  if (one.length !== 8 || other.length !== 8) return 0;
+  return Number(one.readBigUInt64LE() - other.readBigUInt64LE());
+}
