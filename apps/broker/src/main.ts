@@ -22,7 +22,7 @@ const serve = defineCommand({
     },
     { what: 'options from a file, the endpoint from the environment', line: '--config broker.yaml' },
   ],
-  async run({ settings, log, stop }) {
+  async run({ settings, log, stop, onEndedAtOnce, onReload }) {
     const served = names.filter((each) => settings.only.includes(each));
     const access = settings.access === undefined ? undefined : await followAccess(settings.access, accessOptions, log);
     const transport = processTransport(settings.transport, settings.pollUs);
@@ -31,6 +31,11 @@ const serve = defineCommand({
     const ended = new AbortController();
     const servers = new Map<string, Server>();
     const drainAll = () => Promise.all([...servers.values()].map((server) => server.drain()));
+    onEndedAtOnce(() => Object.fromEntries([...servers].map(([name, server]) => [name, figuresOf(server.stats())])));
+    onReload(async () => {
+      await access?.reload();
+      return [];
+    });
     try {
       for (const name of served) {
         const { claim } = protocols[name];
@@ -73,6 +78,11 @@ const serve = defineCommand({
     return 0;
   },
 });
+
+/** What is a number in statistics: what is open now, beside counters that are objects. */
+function figuresOf(stats: object): object {
+  return Object.fromEntries(Object.entries(stats).filter(([, value]) => typeof value === 'number'));
+}
 
 growYoungGeneration();
 await runProgram({

@@ -1,4 +1,5 @@
 /** What the queue tells, as log lines. */
+import { logOfPeer } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
 import type { PzqServer } from '@proj/pzq';
 
@@ -14,11 +15,12 @@ export function logEvents(queue: PzqServer, log: Logger): void {
     log.error({ what }, 'corrupt');
   });
   queue.on('dead-letter', ({ kind, ...fields }) => {
-    log.warn(fields, kind);
+    logOfPeer(log, 'warn', fields, kind, undefined);
   });
   queue.on('note', ({ kind: _kind, code, ...rest }) => {
     const { peer, ...fields } = 'peer' in rest ? rest : { ...rest, peer: undefined };
     // Routing ids are any bytes; hex is what the rest of the tools shows as well.
-    log.warn(peer === undefined ? fields : { peer: Buffer.from(peer.id).toString('hex'), ...fields }, code);
+    const shown = peer === undefined ? fields : { peer: Buffer.from(peer.id).toString('hex'), ...fields };
+    logOfPeer(log, 'warn', shown, code, undefined);
   });
 }

@@ -24,7 +24,7 @@ const serve = defineCommand({
     },
     { what: 'options from a file', line: '--config queue.yaml' },
   ],
-  async run({ settings, log, stop }) {
+  async run({ settings, log, stop, onEndedAtOnce, onReload }) {
     const failure = new AbortController();
     const access =
       settings.access === undefined ? undefined : await followAccess(settings.access, pzqAccessOptions, log);
@@ -34,6 +34,14 @@ const serve = defineCommand({
       failure.abort(error);
     });
     logEvents(queue, log);
+    onEndedAtOnce(() => {
+      const { messages: kept, inFlight } = queue.stats();
+      return { messages: kept, inFlight, durable: queue.durable };
+    });
+    onReload(async () => {
+      await access?.reload();
+      return [];
+    });
     const endpoints = await queue.start();
     access?.add(queue);
     const { store, messages, bytes, dead } = queue.stats();

@@ -35,10 +35,12 @@ const serve = defineCommand({
       line: '--connect tcp://a:47291,tcp://b:47291 --store lmdb:/var/lib/schedules --time-zone Europe/Berlin',
     },
   ],
-  async run({ settings, log, stop }) {
+  async run({ settings, log, stop, onEndedAtOnce, onReload }) {
     const { connect, store, statsMs } = settings;
     const scheduler = new EmqpScheduler(optionsFrom(settings));
     logNotes(scheduler, log);
+    onEndedAtOnce(() => ({ jobs: scheduler.stats()?.jobs }));
+    onReload(() => Promise.resolve([]));
     const ended = new Promise<void>((resolve) => {
       scheduler.on('ended', resolve);
     });

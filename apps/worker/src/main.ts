@@ -35,7 +35,8 @@ const serve = defineCommand({
       line: '--service reverse --handler ./reverse.mjs',
     },
   ],
-  async run({ settings, log, stop }) {
+  async run({ settings, log, stop, onReload }) {
+    onReload(() => Promise.resolve([]));
     const transport = processTransport(settings.transport);
     if (settings.protocol === 'emqp') return await serveJobs(settings, transport, log, stop);
     if (settings.protocol === 'nfp') return await serveTasks(settings, transport, log, stop);

@@ -25,6 +25,8 @@ interface FollowedAccess {
   readonly rules: AccessRules;
   /** Tells the server these rules, and others whenever the file changes. */
   add(server: Server): void;
+  /** Reads the file again now. Rejects with `OPTIONS_INVALID`, and the rules stay as they were. */
+  reload(): Promise<void>;
   /** Follows the file no more. Idempotent. */
   close(): void;
 }
@@ -60,6 +62,7 @@ export async function followAccess(
       servers.add(server);
       server.setAccess(rules);
     },
+    reload: () => file.reload(),
     close: () => {
       file.close();
     },

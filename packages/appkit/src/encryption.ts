@@ -1,6 +1,4 @@
 /** CURVE in the programs: the same options everywhere, and sockets that obey them without anybody else's doing. */
-import { oncePerMinute } from '@proj/heartbeat';
-import type { OncePer } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
 import type { CurveOptions, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import {
@@ -14,9 +12,10 @@ import {
   serverCurve,
   writeCertificate,
 } from '@proj/transport/curve';
-import type { ServerCurve } from '@proj/transport/curve';
+import type { AuthorizedKeys, ServerCurve } from '@proj/transport/curve';
 import type * as z from 'zod';
 import { text } from './fields.js';
+import { logOfPeer } from './logging.js';
 import type { Logger } from './logging.js';
 
 const secretKey = () => text('FILE', 'a certificate with a secret key, NAME.key_secret').optional();
@@ -51,12 +50,12 @@ interface Encryption {
   readonly curve: CurveOptions | undefined;
   /** The same of a server, as facades take it. */
   readonly server: ServerCurve | undefined;
-  /** Refusals that were told lately, of all ports together. */
-  readonly refusals: OncePer;
   readonly log: Logger;
 }
 
 let current: Encryption | undefined;
+/** Lists that are followed as long as the process runs. */
+const lists = new Set<AuthorizedKeys>();
 
 /** The options to add to a command with these: none where it has no sockets; whoever has `connect` is a client. */
 export function encryptionOptions({ shape }: z.ZodObject): z.ZodRawShape {
@@ -71,7 +70,7 @@ export function encryptionOptions({ shape }: z.ZodObject): z.ZodRawShape {
 export async function prepareEncryption(settings: EncryptionSettings, log: Logger): Promise<void> {
   const server = settings.serverKey === undefined ? await serverOf(settings, log) : undefined;
   const { curve } = settings.serverKey === undefined ? serverCurve(server) : await clientOf(settings, log);
-  current = { curve, server, refusals: oncePerMinute(), log };
+  current = { curve, server, log };
 }
 
 /** CURVE of this process; `undefined` without. */
@@ -101,14 +100,20 @@ export async function followedKeys(path: string, log: Logger) {
     },
   });
   log.info({ path, keys: list.size }, 'authorized keys');
+  lists.add(list);
   return list;
+}
+
+/** Reads the lists of authorized keys again now. Rejects with `OPTIONS_INVALID`; they stay as they were then. */
+export async function reloadEncryption(): Promise<void> {
+  await Promise.all([...lists].map((list) => list.reload()));
 }
 
 /** The transport with the encryption of this process on all its sockets, and log lines about who did not get in. */
 export function encrypted(transport: Transport): Transport {
   if (current === undefined) return transport;
   const { curve, log } = current;
-  const refusals = new RefusalLog(current, transport);
+  const refusals = new RefusalLog(current);
   const exposure = new ExposureLog(log, curve);
   const options = (port: PortOptions = {}): PortOptions => (curve === undefined ? port : { curve, ...port });
   const listening = <Port extends { start(listener: PortListener): void }>(port: Port): Port => {
@@ -169,27 +174,18 @@ async function readKeys(path: string, log: Logger) {
 class RefusalLog {
   readonly #log: Logger;
   readonly #side: CurveOptions['role'];
-  readonly #clock: Transport['clock'];
-  readonly #limit: OncePer;
 
-  constructor({ log, curve, refusals }: Encryption, { clock }: Transport) {
+  constructor({ log, curve }: Encryption) {
     this.#log = log;
     this.#side = curve?.role ?? 'client';
-    this.#clock = clock;
-    this.#limit = refusals;
   }
 
   before(listener: PortListener): (refusal: HandshakeRefusal) => void {
     return (refusal) => {
       const explained = explainRefusal(refusal, this.#side);
       const { reason, address } = refusal;
-      if (
-        this.#limit.allow(
-          `${explained} ${this.#side === 'server' ? hostOf(address) : (address ?? '')}`,
-          this.#clock.now(),
-        )
-      )
-        this.#log.warn({ reason, ...(address === undefined ? {} : { address }) }, explained);
+      const key = `${explained} ${this.#side === 'server' ? hostOf(address) : (address ?? '')}`;
+      logOfPeer(this.#log, 'warn', { reason, ...(address === undefined ? {} : { address }) }, explained, key);
       listener.onRefused?.(refusal);
     };
   }

@@ -16,6 +16,7 @@ export {
   weightedQueues,
   wholeNumber,
 } from './fields.js';
+export { logOfPeer } from './logging.js';
 export type { Logger } from './logging.js';
 export { every } from './periodic.js';
 export { defineCommand } from './program.js';

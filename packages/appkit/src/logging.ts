@@ -1,8 +1,10 @@
 /** Logs as JSON lines for machines, or as short lines for people. */
-import { destination, pino, stdTimeFunctions } from 'pino';
+import { pino, stdTimeFunctions } from 'pino';
 import type { Logger } from 'pino';
 import type * as z from 'zod';
 import { oneOf } from './fields.js';
+import { LogBudget } from './log-budget.js';
+import { LogSink } from './log-sink.js';
 
 export type { Logger } from 'pino';
 
@@ -23,23 +25,71 @@ export interface LoggingDefaults {
   readonly level: 'info' | 'warn';
 }
 
-/** A logger for the program `name`. Lines are written before the call returns, so none is lost at exit. */
+/** A logger whose level can be changed, for all loggers made from it. */
+export interface ProgramLog {
+  readonly log: Logger;
+  readonly setLevel: (level: string | undefined) => void;
+}
+
+/**
+ * A logger for the program `name`. Lines are written before the call returns, so none is lost at exit; what cannot be written at
+ * once is dropped and counted ({@link LogSink}).
+ */
 export function createLogger(
   name: string,
   options: { readonly logLevel?: string | undefined; readonly logFormat?: string | undefined },
   defaults: LoggingDefaults,
-): Logger {
+): ProgramLog {
   const terminal = (defaults.fd === 1 ? process.stdout : process.stderr).isTTY;
   const format = options.logFormat ?? (terminal ? 'pretty' : 'json');
-  const target = destination({ dest: defaults.fd, sync: true });
+  const dress = format === 'json' ? (line: string) => line : prettyLine;
+  const sink = new LogSink(defaults.fd, (dropped) => {
+    // As pino begins and ends its lines: the sink must not be written to through it now.
+    const time = stdTimeFunctions.isoTime();
+    const fields = `"name":${JSON.stringify(name)},"pid":${process.pid},"dropped":${dropped}`;
+    return dress(`{"level":"warn"${time},${fields},"msg":"log lines dropped: nobody read them"}\n`);
+  });
+  const loggers: Logger[] = [];
   const config = {
     base: { name, pid: process.pid },
     level: options.logLevel ?? defaults.level,
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    // Made at the start, one for each protocol or service.
+    onChild: (child: Logger) => void loggers.push(child),
   };
-  if (format === 'json') return pino(config, target);
-  return pino(config, { write: (line: string) => target.write(prettyLine(line)) });
+  const log = pino(config, {
+    write: (line: string) => {
+      sink.write(dress(line));
+    },
+  });
+  loggers.push(log);
+  return {
+    log,
+    setLevel: (level = defaults.level) => {
+      for (const logger of loggers) logger.level = level;
+    },
+  };
+}
+
+const ofPeers = new LogBudget();
+
+/**
+ * A line that a peer has caused, within the {@link LogBudget} of the process. `key` is its reason and peer; without one, whoever
+ * calls has looked at those.
+ */
+export function logOfPeer(
+  log: Logger,
+  level: 'info' | 'warn',
+  fields: object,
+  message: string,
+  key: string | undefined,
+): void {
+  if (!ofPeers.allow(key)) return;
+  const withheld = ofPeers.takeWithheld();
+  if (withheld > 0)
+    log.warn({ withheld }, 'log lines withheld: peers caused more than one a minute each, or 100 a second');
+  log[level](fields, message);
 }
 
 /** A JSON log line as one line for people: time of day, level, message, then the other fields as `name=value`. */

@@ -23,6 +23,14 @@ export interface Context<Settings> {
   readonly log: Logger;
   /** Aborted when the program is to finish its work and leave. */
   readonly stop: AbortSignal;
+  /** Calls `listener` before a second SIGTERM or SIGINT ends the process at once; what it returns is logged as dropped. */
+  readonly onEndedAtOnce: (listener: () => object) => void;
+  /**
+   * Makes SIGHUP read the settings again: `apply` is given them, when they are valid, and resolves to the options (as in the schema)
+   * that hold from now on; the program says which others have changed and wait for a restart. The level of the log needs no doing.
+   * Until this is called SIGHUP ends the process.
+   */
+  readonly onReload: (apply: (settings: Settings) => Promise<readonly string[]>) => void;
   /** Writes a line of results to standard output. */
   readonly print: (line: string) => void;
 }

@@ -50,7 +50,7 @@ async function outcome(program: Program, args: string[], env: Record<string, str
   const code = await execute(program, {
     args,
     env,
-    stop: stop ?? new AbortController().signal,
+    signals: { stop: stop ?? new AbortController().signal, onEndedAtOnce: () => undefined, onHangup: () => undefined },
     writeOut: (text) => (out += text),
     writeError: (text) => (err += text),
   });

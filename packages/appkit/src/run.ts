@@ -3,17 +3,20 @@ import { isProjError } from '@proj/transport';
 import { parseCommandLine, type Invocation } from './command-line.js';
 import { encryptionOptions, prepareEncryption } from './encryption.js';
 import { fieldsOf } from './fields.js';
+import type { Field } from './fields.js';
 import { createLogger, loggingOptions } from './logging.js';
 import type { Command, Program } from './program.js';
 import { readConfigFile, resolveSettings, strayVariables, variableOf } from './settings.js';
-import { Stopped, stopOnSignals } from './signals.js';
+import { Reload } from './reload.js';
+import { processSignals, Stopped } from './signals.js';
+import type { Signals } from './signals.js';
 
 /** What a program sees of the process it runs in. */
 export interface World {
   /** Arguments without node and script. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stop: AbortSignal;
+  readonly signals: Signals;
   writeOut(text: string): void;
   writeError(text: string): void;
 }
@@ -25,7 +28,7 @@ export async function runProgram(program: Program): Promise<never> {
   const exitCode = await execute(program, {
     args: process.argv.slice(2),
     env: process.env,
-    stop: stopOnSignals(),
+    signals: processSignals(),
     writeOut: (text) => void process.stdout.write(text),
     writeError: (text) => void process.stderr.write(text),
   });
@@ -43,7 +46,7 @@ export async function execute(program: Program, world: World): Promise<number> {
     world.writeOut(invocation.text);
     return 0;
   } catch (error) {
-    if (error instanceof Stopped && error === world.stop.reason) return error.exitCode;
+    if (error instanceof Stopped && error === world.signals.stop.reason) return error.exitCode;
     world.writeError(`${program.name}: ${describe(error)}\n`);
     return exitCodeOf(error);
   }
@@ -51,25 +54,42 @@ export async function execute(program: Program, world: World): Promise<number> {
 
 async function runCommand(program: Program, invocation: Invocation, world: World): Promise<number> {
   const { command, operands, configPath, flags } = invocation;
-  const { env, stop } = world;
+  const { env, signals } = world;
   const { envPrefix } = program;
   const fields = program.commands.flatMap((member) => fieldsOf(member.options));
   const configVariable = `${envPrefix}CONFIG`;
   const path = configPath ?? env[configVariable] ?? '';
-  const file = path === '' ? undefined : readConfigFile(path, new Set(fields.map((field) => field.flag)));
-  const settings = resolveSettings(command.options, { flags, env, envPrefix, file });
-  const log = createLogger(program.name, settings, program.logging);
+  const read = () => {
+    const file = path === '' ? undefined : readConfigFile(path, new Set(fields.map((field) => field.flag)));
+    return resolveSettings(command.options, { flags, env, envPrefix, file });
+  };
+  const settings = read();
+  const { log, setLevel } = createLogger(program.name, settings, program.logging);
   const known = new Set([configVariable, ...fields.map((field) => variableOf(field, envPrefix))]);
   for (const variable of strayVariables({ env, envPrefix }, known)) log.warn({ variable }, 'no such option, ignored');
   await prepareEncryption(settings, log);
   const print = (line: string) => world.writeOut(`${line}\n`);
-  return (await command.run({ settings, operands, log, stop, print })) ?? 0;
+  const onEndedAtOnce = (listener: () => object) => {
+    signals.onEndedAtOnce((signal) => {
+      log.warn({ signal, ...listener() }, 'ended at once: what is counted here was dropped');
+    });
+  };
+  const onReload = (apply: (changed: typeof settings) => Promise<readonly string[]>) => {
+    const reload = new Reload({ log, setLevel, read, apply, settings, flagOf: (key) => flagOf(fields, key) });
+    signals.onHangup(() => void reload.run());
+  };
+  const { stop } = signals;
+  return (await command.run({ settings, operands, log, stop, onEndedAtOnce, onReload, print })) ?? 0;
 }
 
 /** What every program has, as far as it has any use for it. */
 function addShared(command: Command): Command {
   const shared = { ...encryptionOptions(command.options), ...loggingOptions };
   return { ...command, options: command.options.safeExtend(shared) };
+}
+
+function flagOf(fields: readonly Field[], key: string): string {
+  return fields.find((field) => field.key === key)?.flag ?? key;
 }
 
 /** The message alone, on one line. Only an error without a code, which is a bug of ours, shows where it happened. */

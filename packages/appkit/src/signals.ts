@@ -1,4 +1,4 @@
-/** How a program is told to stop: once to finish its work, twice to leave at once. */
+/** How a program is told to stop: once to finish its work, twice to leave at once. And to read its settings again. */
 import { constants } from 'node:os';
 
 /** The reason of an aborted stop signal. */
@@ -13,21 +13,37 @@ export class Stopped extends Error {
   }
 }
 
-/**
- * Aborts on the first SIGTERM or SIGINT, or when the parent at the other end of an IPC channel is gone. The second signal
- * ends the process at once with 128 and the signal's number.
- */
-export function stopOnSignals(): AbortSignal {
+/** What the signals of this process mean to its program. */
+export interface Signals {
+  /** Aborted by the first SIGTERM or SIGINT, or when the parent at the other end of an IPC channel is gone. */
+  readonly stop: AbortSignal;
+  /** Calls `listener` before a second SIGTERM or SIGINT ends the process at once: to say what is dropped. */
+  onEndedAtOnce(listener: (signal: string) => void): void;
+  /** Calls `listener` on each SIGHUP, which from then on does not end the process. */
+  onHangup(listener: () => void): void;
+}
+
+/** Listens to the signals of this process. The second SIGTERM or SIGINT ends it at once with 128 and the signal's number. */
+export function processSignals(): Signals {
   const controller = new AbortController();
+  const lastWords = new Set<(signal: string) => void>();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const exitCode = 128 + constants.signals[signal];
     process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(exitCode);
-      controller.abort(new Stopped(signal, exitCode));
+      if (!controller.signal.aborted) {
+        controller.abort(new Stopped(signal, exitCode));
+        return;
+      }
+      for (const say of lastWords) say(signal);
+      process.exit(exitCode);
     });
   }
   if (process.connected) process.once('disconnect', () => controller.abort(new Stopped('the end of its parent', 1)));
-  return controller.signal;
+  return {
+    stop: controller.signal,
+    onEndedAtOnce: (listener) => void lastWords.add(listener),
+    onHangup: (listener) => void process.on('SIGHUP', listener),
+  };
 }
 
 /** Resolves once `stop` is aborted. */

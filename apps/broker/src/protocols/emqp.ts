@@ -1,5 +1,5 @@
 /** EventMQ in proj-broker: what emq-router is in EventMQ. */
-import { bindEndpoint, bytes, milliseconds, oneOf, onOff, wholeNumber } from '@proj/appkit';
+import { bindEndpoint, bytes, logOfPeer, milliseconds, oneOf, onOff, wholeNumber } from '@proj/appkit';
 import { EmqpBroker, EmqpPubSub } from '@proj/broker';
 import type { EmqpBrokerOptions } from '@proj/broker';
 import * as z from 'zod';
@@ -12,6 +12,9 @@ const REQUESTS_MAX = 10_000_000;
 /** Those of `EmqpBroker`, from which a setting of `heartbeat-ms` or `liveness` alone departs. */
 const HEARTBEAT_MS = 3000;
 const LIVENESS = 3;
+
+/** A log line shows no more of a prefix; it may have 64 KiB. */
+const PREFIX_SHOWN_BYTES = 255;
 
 const options = z.strictObject({
   emqpFrontend: bindEndpoint()
@@ -80,7 +83,13 @@ export const emqp: Protocol<typeof options> = {
     logEvents(pubSub, [], log);
     for (const event of ['subscribed', 'unsubscribed'] as const)
       pubSub.on(event, ({ prefix }) => {
-        log.info({ prefix: Buffer.from(prefix).toString() }, event);
+        logOfPeer(
+          log,
+          'info',
+          { prefix: Buffer.from(prefix).toString('utf8', 0, PREFIX_SHOWN_BYTES) },
+          event,
+          undefined,
+        );
       });
     broker.on('broken', onBroken);
     broker.on('drained', onEnded);

@@ -1,4 +1,5 @@
 /** What a broker tells, as log lines: the same for every protocol with workers. */
+import { logOfPeer } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
 import type { Peer } from '@proj/transport';
 
@@ -29,11 +30,13 @@ export function logEvents<Notice extends string>(
   log: Logger,
 ): void {
   const logNotice = ({ kind, peer, ...fields }: PeerNotice) => {
-    log.info({ ...fieldsOf(peer), ...fields }, kind);
+    const named = fieldsOf(peer);
+    logOfPeer(log, 'info', { ...named, ...fields }, kind, `${kind} ${named.peer}`);
   };
   for (const notice of notices) broker.on(notice, logNotice);
   broker.on('note', ({ kind: _kind, code, peer, ...fields }) => {
-    log.warn(peer === undefined ? fields : { ...fieldsOf(peer), ...fields }, code);
+    // The engine has looked at reason and peer.
+    logOfPeer(log, 'warn', peer === undefined ? fields : { ...fieldsOf(peer), ...fields }, code, undefined);
   });
 }
 

@@ -17,6 +17,8 @@ export interface AccessFileOptions {
 export interface AccessFile {
   /** What stood in it when it was opened, as JSON has it: whoever uses it checks it. */
   readonly rules: unknown;
+  /** Reads it again now, as when it has changed. Rejects with `OPTIONS_INVALID`, and nothing is told to `onReload`. */
+  reload(): Promise<void>;
   /** Follows it no more. Idempotent. */
   close(): void;
 }
@@ -45,6 +47,10 @@ export async function accessFile(path: string, options: AccessFileOptions = {}):
   }
   return {
     rules,
+    reload: async () => {
+      await followed.reload();
+      options.onReload?.(rules);
+    },
     close: () => {
       followed.close();
     },

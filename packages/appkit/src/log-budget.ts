@@ -1,0 +1,45 @@
+/** How many log lines peers may cause. */
+import { OncePer, systemClock } from '@proj/heartbeat';
+import type { Clock } from '@proj/heartbeat';
+
+const MINUTE_MS = 60_000;
+const KEYS_MAX = 4096;
+const LINES_PER_SECOND = 100;
+
+/**
+ * A limit on lines that peers cause, whatever they do: one a minute for the same key, which is a reason and a peer, and a hundred a
+ * second in all. The rest is counted, in memory that does not grow with the number of peers.
+ */
+export class LogBudget {
+  readonly #clock: Clock;
+  readonly #once = new OncePer(MINUTE_MS, KEYS_MAX);
+  #second = -Infinity;
+  #lines = 0;
+  #withheld = 0;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
+
+  /** Whether there may be a line for this key now; if not it is counted. Without a key only the lines of a second count. */
+  allow(key?: string): boolean {
+    const now = this.#clock.now();
+    if (now - this.#second >= 1000) {
+      this.#second = now;
+      this.#lines = 0;
+    }
+    if (this.#lines < LINES_PER_SECOND && (key === undefined || this.#once.allow(key, now))) {
+      this.#lines++;
+      return true;
+    }
+    this.#withheld++;
+    return false;
+  }
+
+  /** Lines withheld since this was last called. */
+  takeWithheld(): number {
+    const withheld = this.#withheld;
+    this.#withheld = 0;
+    return withheld;
+  }
+}
