@@ -1,24 +1,22 @@
-// 10,000 requests while every hundredth costs a worker its life: none is lost, none is answered twice, and no client sends again.
-import { expect, it } from 'vitest';
+/** Requests while every hundredth costs a worker its life: none is lost, none is answered twice, and no client sends again. */
+import { expect } from 'vitest';
 import { Crew } from '../crew.js';
-import { stage } from './stage.js';
+import type { Stage } from './stage.js';
 
-const REQUESTS = 10_000;
 const PER_KILL = 100;
 const WORKERS = 6;
 /** Registered workers without which nobody is killed: one must remain. */
 const ALIVE_MIN = 2;
 
-const theater = stage();
-
-it('0 of 10,000 requests are lost with a worker killed every 100', { timeout: 600_000 }, async () => {
+/** Sends so many requests, a multiple of 100, and kills a worker for each hundred. */
+export async function costALife(theater: Stage, requests: number): Promise<void> {
   const { broker, endpoint } = await theater.broker({ 'log-level': 'debug', 'stats-ms': 86_400_000 });
   const crew = new Crew(WORKERS, (flags) => theater.worker(endpoint, flags));
   const client = await theater.client(endpoint);
   const received = (total: number) => Promise.race([client.received(total), broker.lost()]);
 
   let killed = 0;
-  for (let asked = 0; asked < REQUESTS;) {
+  for (let asked = 0; asked < requests;) {
     await broker.line('worker-ready', {}, killed + ALIVE_MIN);
     // Every second one is frozen before the broker gives it a request, so that it dies with one in hand.
     const frozen = killed % 2 === 1 ? await crew.takeVictim() : undefined;
@@ -31,16 +29,16 @@ it('0 of 10,000 requests are lost with a worker killed every 100', { timeout: 60
     killed++;
     crew.hire();
   }
-  await received(REQUESTS);
+  await received(requests);
   client.ask('fence');
-  await received(REQUESTS + 1);
+  await received(requests + 1);
 
-  expect(killed).toBe(REQUESTS / PER_KILL);
-  expect(client.answers.size).toBe(REQUESTS + 1);
-  expect(client.total).toBe(REQUESTS + 1);
+  expect(killed).toBe(requests / PER_KILL);
+  expect(client.answers.size).toBe(requests + 1);
+  expect(client.total).toBe(requests + 1);
   broker.kill('SIGTERM');
   const { counters } = await broker.line('stats');
-  expect(counters).toMatchObject({ requests: REQUESTS + 1, replies: REQUESTS + 1 });
+  expect(counters).toMatchObject({ requests: requests + 1, replies: requests + 1 });
   // Otherwise the workers died idle, and nothing has been proved.
   expect((counters as { readonly resends: number }).resends).toBeGreaterThan(killed / 4);
-});
+}

@@ -1,11 +1,11 @@
-// 10,000 requests while every hundredth costs a worker its life: none is lost, none is answered twice, and no client asks again.
+/** Requests while every hundredth costs a worker its life: none is lost, none is answered twice, and no client asks again. */
 import { ProjError } from '@proj/transport';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { Crew } from '../crew.js';
 import { Tally } from '../tally.js';
-import { lastCounters, stage } from './stage.js';
+import type { Stage } from './stage.js';
+import { lastCounters } from './stage.js';
 
-const REQUESTS = 10_000;
 const PER_KILL = 100;
 const WORKERS = 6;
 /** Registered workers without which nobody is killed: one must remain. */
@@ -13,9 +13,8 @@ const ALIVE_MIN = 2;
 /** More than there are workers, so that requests wait as well. */
 const SOCKETS = 50;
 
-const theater = stage();
-
-it('0 of 10,000 requests are lost with a worker killed every 100', { timeout: 600_000 }, async () => {
+/** Sends so many requests, a multiple of 100, and kills a worker for each hundred. */
+export async function costALife(theater: Stage, requests: number): Promise<void> {
   const { queue, frontend, backend } = await theater.queue();
   const crew = new Crew(WORKERS, (flags) => theater.worker(backend, flags));
   const client = theater.client(frontend, { sockets: SOCKETS });
@@ -26,7 +25,7 @@ it('0 of 10,000 requests are lost with a worker killed every 100', { timeout: 60
   };
 
   let killed = 0;
-  for (let asked = 0; asked < REQUESTS;) {
+  for (let asked = 0; asked < requests;) {
     await queue.line('worker-ready', {}, killed + ALIVE_MIN);
     // Every second one is frozen before the queue gives it a request, so that it dies with one in hand.
     const frozen = killed % 2 === 1 ? await crew.takeVictim() : undefined;
@@ -39,15 +38,15 @@ it('0 of 10,000 requests are lost with a worker killed every 100', { timeout: 60
     killed++;
     crew.hire();
   }
-  await tally.received(REQUESTS);
+  await tally.received(requests);
 
-  expect(killed).toBe(REQUESTS / PER_KILL);
-  const expected = Array.from({ length: REQUESTS }, (_, number) => `request ${number}`);
+  expect(killed).toBe(requests / PER_KILL);
+  const expected = Array.from({ length: requests }, (_, number) => `request ${number}`);
   expect(expected.filter((text) => tally.answers.get(text) !== 1)).toEqual([]);
-  expect(tally.answers.size).toBe(REQUESTS);
-  expect(client.stats()).toMatchObject({ calls: REQUESTS, sends: REQUESTS, finals: REQUESTS, dropped: {} });
+  expect(tally.answers.size).toBe(requests);
+  expect(client.stats()).toMatchObject({ calls: requests, sends: requests, finals: requests, dropped: {} });
   const counters = await lastCounters(queue);
-  expect(counters).toMatchObject({ requests: REQUESTS, replies: REQUESTS });
+  expect(counters).toMatchObject({ requests, replies: requests });
   // Otherwise the workers died idle, and nothing has been proved.
   expect(counters.resends).toBeGreaterThan(killed / 4);
-});
+}
