@@ -472,7 +472,12 @@ export class EmqpClient {
     const transport = await loadTransport(this.#settings.transport);
     if (subscription.over) return;
     const { maxMessageBytes } = this.#settings;
-    const port = transport.subscriber({ maxMessageFrames: MESSAGE_FRAMES, maxMessageBytes });
+    const { curve } = this.#port;
+    const port = transport.subscriber({
+      maxMessageFrames: MESSAGE_FRAMES,
+      maxMessageBytes,
+      ...(curve === undefined ? {} : { curve }),
+    });
     this.#subscriptions.set(subscription, port);
     const unreadable = () => {
       this.#received.unreadable++;
@@ -491,6 +496,9 @@ export class EmqpClient {
         subscription.deliver(topic, body);
       },
       onRejected: unreadable,
+      onRefused: (refusal) => {
+        this.#events.emit('refused', refusal);
+      },
       onBroken: (cause) => {
         const text = `subscribe at ${this.#settings.subscribeEndpoint}: the socket failed; subscribe again`;
         subscription.end({ error: new ProjError('PEER_LOST', text, { cause }) });

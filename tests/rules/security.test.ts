@@ -1,0 +1,238 @@
+// Every socket of every facade has the security options that its user gave: a facade or socket that is new is missed here first.
+import * as brokers from '@proj/broker';
+import * as clients from '@proj/client';
+import * as queues from '@proj/pzq';
+import * as schedulers from '@proj/scheduler';
+import { memoryRecords } from '@proj/transport';
+import type { CurveOptions, PortOptions, Transport } from '@proj/transport';
+import { generateCurveKeys } from '@proj/transport/curve';
+import { AutoClock, VirtualNetwork } from '@proj/transport/virtual';
+import * as workers from '@proj/worker';
+import { describe, expect, it } from 'vitest';
+
+const ours = generateCurveKeys();
+const theirs = generateCurveKeys();
+const asServer = { keys: ours };
+const asClient = { keys: ours, serverKey: theirs.publicKey };
+const ANY = 'tcp://sim:*';
+const NOBODY = 'tcp://sim:1';
+const KINDS = ['router', 'dealer', 'publisher', 'subscriber'] as const;
+
+type Kind = (typeof KINDS)[number];
+
+/** A transport in memory that notes which sockets are made, and how they are secured. */
+class Notes {
+  readonly made: { readonly kind: Kind; readonly curve: CurveOptions | undefined }[] = [];
+  readonly transport: Transport;
+  readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+
+  constructor() {
+    const transport = new VirtualNetwork({ clock: new AutoClock() }).transport();
+    for (const kind of KINDS) {
+      const make = transport[kind].bind(transport) as (options?: PortOptions) => never;
+      transport[kind] = (options?: PortOptions): never => {
+        this.made.push({ kind, curve: options?.curve });
+        for (const { count, resolve } of this.#waiting) if (this.made.length >= count) resolve();
+        return make(options);
+      };
+    }
+    this.transport = transport;
+  }
+
+  /** Resolves once so many sockets were made. */
+  count(count: number): Promise<void> {
+    if (this.made.length >= count) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push({ count, resolve }));
+  }
+}
+
+interface Closeable {
+  close(): Promise<unknown>;
+}
+
+/** How to have a facade open all its sockets, and which these are. */
+interface Recipe {
+  readonly sockets: readonly Kind[];
+  readonly open: (transport: Transport) => Closeable;
+}
+
+/** Starts it in the background. */
+function started<Facade extends Closeable & { start(): Promise<unknown> }>(facade: Facade): Facade {
+  facade.start().catch(() => undefined);
+  return facade;
+}
+
+/** What nobody waits for, as nobody answers. */
+function ignored(answer: Promise<unknown>): void {
+  answer.catch(() => undefined);
+}
+
+const handler = (): Uint8Array[] => [];
+const [server, client] = [{ curve: asServer }, { curve: asClient }];
+const nobody = { endpoints: [NOBODY] };
+
+const RECIPES: Readonly<Record<string, Recipe>> = {
+  MdpBroker: {
+    sockets: ['router'],
+    open: (transport) => started(new brokers.MdpBroker({ transport, endpoint: ANY, ...server })),
+  },
+  NfpBroker: {
+    sockets: ['router', 'router', 'publisher'],
+    open: (transport) =>
+      started(new brokers.NfpBroker({ transport, endpoint: ANY, publish: ANY, managementEndpoint: ANY, ...server })),
+  },
+  PppQueue: {
+    sockets: ['router', 'router'],
+    open: (transport) => started(new brokers.PppQueue({ transport, frontend: ANY, backend: ANY, ...server })),
+  },
+  PppPool: {
+    sockets: ['router'],
+    open: (transport) => started(new brokers.PppPool({ transport, endpoint: ANY, ...server })),
+  },
+  EmqpBroker: {
+    sockets: ['router', 'router', 'router'],
+    open: (transport) =>
+      started(new brokers.EmqpBroker({ transport, frontend: ANY, backend: ANY, admin: ANY, ...server })),
+  },
+  EmqpPubSub: {
+    sockets: ['router', 'publisher'],
+    open: (transport) => started(new brokers.EmqpPubSub({ transport, publish: ANY, subscribe: ANY, ...server })),
+  },
+  MdpClient: {
+    sockets: ['dealer'],
+    open(transport) {
+      const facade = new clients.MdpClient({ transport, ...nobody, ...client });
+      ignored(facade.request('echo', 'x'));
+      return facade;
+    },
+  },
+  LazyPirateClient: {
+    sockets: ['dealer'],
+    open(transport) {
+      const facade = new clients.LazyPirateClient({ transport, ...nobody, ...client });
+      ignored(facade.request('x'));
+      return facade;
+    },
+  },
+  NfpClient: {
+    sockets: ['dealer'],
+    open(transport) {
+      const facade = new clients.NfpClient({ transport, ...nobody, ...client });
+      ignored(facade.showServices());
+      return facade;
+    },
+  },
+  EmqpClient: {
+    sockets: ['dealer', 'dealer', 'subscriber'],
+    open(transport) {
+      const endpoints = { publishEndpoint: NOBODY, subscribeEndpoint: NOBODY };
+      const facade = new clients.EmqpClient({ transport, ...nobody, ...endpoints, ...client });
+      ignored(facade.defer('queue', 'x', { replyRequested: true }));
+      ignored(facade.publish('topic', 'x'));
+      facade.subscribe('topic');
+      return facade;
+    },
+  },
+  PzqProducer: {
+    sockets: ['dealer'],
+    open(transport) {
+      const facade = new clients.PzqProducer({ transport, ...nobody, ...client });
+      ignored(facade.send(['x']));
+      return facade;
+    },
+  },
+  PzqConsumer: {
+    sockets: ['router'],
+    open(transport) {
+      const facade = new clients.PzqConsumer({ transport, ...nobody, ...client });
+      ignored(facade.run(() => undefined));
+      return facade;
+    },
+  },
+  MdpWorker: {
+    sockets: ['dealer'],
+    open: (transport) => started(new workers.MdpWorker({ transport, service: 'echo', handler, ...nobody, ...client })),
+  },
+  PppWorker: {
+    sockets: ['dealer'],
+    open: (transport) => started(new workers.PppWorker({ transport, handler, ...nobody, ...client })),
+  },
+  NfpWorker: {
+    sockets: ['dealer'],
+    open: (transport) =>
+      started(
+        new workers.NfpWorker({
+          transport,
+          service: 'echo',
+          name: 'echo-1',
+          tasks: { echo: () => null },
+          ...nobody,
+          ...client,
+        }),
+      ),
+  },
+  EmqpJobManager: {
+    sockets: ['dealer'],
+    open: (transport) =>
+      started(
+        new workers.EmqpJobManager({
+          transport,
+          directory: import.meta.dirname,
+          concurrency: 1,
+          pool: 'threads',
+          ...nobody,
+          ...client,
+        }),
+      ),
+  },
+  PzqServer: {
+    sockets: ['router', 'router', 'dealer', 'dealer'],
+    open: (transport) =>
+      started(
+        new queues.PzqServer({
+          transport,
+          store: new queues.MemoryStore(),
+          receive: ANY,
+          send: ANY,
+          monitor: ANY,
+          deadLetterSend: ANY,
+          ...server,
+        }),
+      ),
+  },
+  EmqpScheduler: {
+    sockets: ['dealer'],
+    open: (transport) =>
+      started(new schedulers.EmqpScheduler({ transport, store: memoryRecords(), ...nobody, ...client })),
+  },
+};
+
+/** Exported classes that are no facades: engines, sessions, stores, errors. */
+const OTHERS = /(?:Engine|Session|Store|Error|Failure)$/;
+
+/** What the packages export that has a life of its own. */
+const FACADES = [brokers, clients, workers, queues, schedulers]
+  .flatMap((exported) => Object.entries(exported as Record<string, unknown>))
+  .filter(([name, value]) => /^[A-Z]/.test(name) && typeof value === 'function' && !OTHERS.test(name))
+  .map(([name]) => name);
+
+describe('security options', () => {
+  it.each(FACADES)('of %s hold for each of its sockets', async (name) => {
+    const recipe = RECIPES[name];
+    if (recipe === undefined)
+      throw new Error(`${name} is a facade without a recipe here: say how it opens its sockets`);
+    const notes = new Notes();
+    const facade = recipe.open(notes.transport);
+    await notes.count(recipe.sockets.length);
+    await facade.close();
+    expect(notes.made.map(({ kind }) => kind).sort()).toEqual([...recipe.sockets].sort());
+    for (const { kind, curve } of notes.made) {
+      expect([kind, curve?.keys]).toEqual([kind, ours]);
+      expect(curve?.role === 'client' ? curve.serverKey : theirs.publicKey).toEqual(theirs.publicKey);
+    }
+  });
+
+  it('are walked for all facades there are', () => {
+    expect([...FACADES].sort()).toEqual(Object.keys(RECIPES).sort());
+  });
+});
