@@ -127,7 +127,10 @@ export interface PortOptions {
   readonly connectionHeartbeatMs?: number;
   /** How long such a heartbeat may stay unanswered before the connection is cut. Milliseconds; default 6000. */
   readonly connectionTimeoutMs?: number;
-  /** Routers that bind: a second connection with a known routing id takes it over (true) or stays mute (false). Default false. */
+  /**
+   * Routers that bind: a second connection with a known routing id may take it over (true): at once on libzmq, whether the first lives or
+   * not; on ZMTP when the first is found to be silent. Otherwise (false) it stays mute until the first ends, on libzmq for good. Default false.
+   */
   readonly handover?: boolean;
   /** Dealers: the routing id to announce to routers, 1 to 255 bytes, not starting with 0x00. Default: the router picks one. */
   readonly routingId?: Uint8Array;

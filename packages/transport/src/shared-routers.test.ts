@@ -12,7 +12,7 @@ describe('a socket that nobody shares', () => {
   const subject = {
     transport: () => new SharedRouters(network.transport()).member(() => true),
     endpoint: 'tcp://sim:*',
-    capabilities: { peerGone: true, routerGone: true },
+    capabilities: { peerGone: true, routerGone: true, keepsHolder: false },
     generateKeys: generateCurveKeys,
   };
   for (const { name, applies, run } of portCompliance(subject)) it.runIf(applies)(name, run);

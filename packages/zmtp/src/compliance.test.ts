@@ -20,7 +20,7 @@ describe.each([
     transport: () => transport,
     endpoint,
     ...own,
-    capabilities: { peerGone: true, routerGone: true },
+    capabilities: { peerGone: true, routerGone: true, keepsHolder: true },
   };
   for (const { name, applies, run } of [...portCompliance(subject), ...pubSubCompliance(subject)])
     it.runIf(applies && !(transport === encrypted && name === HEAVY))(name, run);
@@ -31,7 +31,7 @@ describe('the port with CURVE', () => {
     transport: () => plain,
     endpoint: 'tcp://127.0.0.1:*',
     ownEndpoint,
-    capabilities: { peerGone: true, routerGone: true },
+    capabilities: { peerGone: true, routerGone: true, keepsHolder: true },
     generateKeys: newKeys,
   };
   for (const { name, applies, run } of curveCompliance(subject)) it.runIf(applies)(name, run);

@@ -215,21 +215,24 @@ describe('connections', () => {
     expect(fresh.texts[0]).toBe('two');
   });
 
-  it('of a known name are handed over to a new DEALER of libzmq', async () => {
-    const port = router({ handover: true });
-    const endpoint = await port.bind(TCP);
+  it('of a known name stay with a DEALER of libzmq that lives, and go to a new one once it is gone', async () => {
+    const port = router({ handover: true, connectionHeartbeatMs: 50 });
+    const relay = kept(await Relay.to(await port.bind(TCP)));
     const ours = new Station(port);
     const [first, second] = [1, 2].map(() => kept(new zmq.Dealer({ linger: 0, routingId: 'twin' }))) as [
       zmq.Dealer,
       zmq.Dealer,
     ];
-    first.connect(endpoint);
+    first.connect(relay.endpoint);
     await first.send('first');
     await ours.received(1);
-    second.connect(endpoint);
+    second.connect(relay.endpoint);
     await second.send('second');
-    await ours.until(() => ours.texts.includes('second'));
-    expect(ours.gone[0]).toBe('twin');
+    await relay.says('there', 'PONG', 6);
+    expect([ours.texts, ours.gone]).toEqual([['first'], []]);
+    first.close();
+    await ours.received(2);
+    expect([ours.texts, ours.gone]).toEqual([['first', 'second'], ['twin']]);
   });
 });
 

@@ -1,4 +1,5 @@
 /** One network connection: Node's socket on one side, the ZMTP machine on the other, one write per turn of the event loop. */
+import type { Peer } from '@proj/transport';
 import type { Connector } from './connector.js';
 import { Inlet } from './inlet.js';
 import type { Taker } from './inlet.js';
@@ -28,7 +29,7 @@ export interface LinkHost {
   readonly listening: boolean;
   /** The link has a message that may not be delivered yet; to be told by {@link Link.listen}. */
   onHeld(link: Link): void;
-  /** The handshake is complete; the host gives the link a pipe, or leaves it mute. */
+  /** The handshake is complete; the host gives the link a pipe, or has it wait for one. */
   onReady(link: Link, identity: Uint8Array, publicKey: Uint8Array | undefined): void;
   onMessage(link: Link, frames: Uint8Array[]): void;
   onRejected(link: Link, reason: 'too-many-frames' | 'too-large'): void;
@@ -42,18 +43,23 @@ export interface LinkHost {
   onClosed(link: Link, failure: Failure | undefined): void;
 }
 
+/** A routing id that a connection wants, and who has it. */
+export interface Claim {
+  readonly holder: Pipe;
+  readonly peer: Peer;
+}
+
 /** A connection from its first byte to its end. */
 export class Link implements ConnectionSink, Taker, Watched, Turning {
   /** Who made it; `undefined` for one that came to us. */
   readonly connector: Connector | undefined;
-  /** The pipe whose routing id it announced: while that one has it, this one is mute. */
-  rivalOf: Pipe | undefined;
   readonly #host: LinkHost;
   readonly #socket: Wire;
   readonly #connection: Connection;
   readonly #deadline = deadlineOf(this);
   readonly #address: string | undefined;
   #pipe: Pipe | undefined;
+  #claim: Claim | undefined;
   #failure: Failure | undefined;
   #scheduled = false;
   #writing = false;
@@ -82,9 +88,14 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
     this.wake();
   }
 
-  /** Where its messages come from; `undefined` before the handshake and for a mute one. */
+  /** Where its messages come from; `undefined` before the handshake and while it waits for a routing id. */
   get pipe(): Pipe | undefined {
     return this.#pipe;
+  }
+
+  /** The routing id it waits for: until it has it, its messages are not read. */
+  get claim(): Claim | undefined {
+    return this.#claim;
   }
 
   /** True for one that is over and whose handshake began and did not succeed. */
@@ -99,8 +110,29 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
 
   /** Connects it with the messages that are to go out. */
   join(pipe: Pipe): void {
+    this.abandon();
     this.#pipe = pipe;
     pipe.attach(this);
+    this.listen();
+  }
+
+  /** Has it wait for a routing id that somebody has. */
+  wait(claim: Claim): void {
+    this.abandon();
+    this.#claim = claim;
+    claim.holder.rivals.add(this);
+  }
+
+  /** It waits for no routing id any more. */
+  abandon(): void {
+    this.#claim?.holder.rivals.delete(this);
+    this.#claim = undefined;
+  }
+
+  /** Asks the peer for a sign of life, as `Connection.probe`. */
+  probe(): void {
+    this.#connection.probe(this.#host.watch.now());
+    this.#renewDeadline();
   }
 
   /** True while something is being written. */
@@ -125,7 +157,7 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
 
   /** @internal Asked by the connection. */
   get accepting(): boolean {
-    return this.#finishing || (this.#host.listening && !this.#resting);
+    return this.#finishing || (this.#host.listening && !this.#resting && this.#claim === undefined);
   }
 
   /** @internal Called by the connection. */

@@ -22,7 +22,7 @@ export class Pipe {
   peer: Peer | undefined;
   /** True when it outlives its connections. */
   readonly lasting: boolean;
-  /** Connections that announced the routing id of this one and are mute for that; cut when this one ends, to come again. */
+  /** Connections that announced the routing id of this one, in the order in which they came: they wait until it is free. */
   readonly rivals = new Set<Link>();
   /** The dealer's: its place among those with room; -1 for none. */
   place = -1;

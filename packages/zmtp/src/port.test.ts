@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ZmtpTransport } from './index.js';
 import type { ConnectionFailure, ZmtpOptions } from './index.js';
 import { fromHex, LIBZMQ, wire } from './test/recorder.js';
+import { Relay } from './test/relay.js';
 import { Station } from './test/station.js';
 
 const TCP = 'tcp://127.0.0.1:*';
@@ -275,42 +276,89 @@ describe('messages of one turn', () => {
 });
 
 describe('a routing id that is taken', () => {
-  it('becomes free when its holder leaves: the mute one is cut, and heard when it comes again', async () => {
+  it('becomes free when its holder leaves: who waits for it has it then, and what it said is heard', async () => {
     const { router, dealer } = observed();
     const port = router();
     const endpoint = await port.bind(TCP);
     const station = new Station(port);
-    const id = { routingId: Buffer.from('worker-7') };
-    const first = dealer(id);
+    const first = dealer({ routingId: Buffer.from('worker-7') });
     first.connect(endpoint);
     new Station(first).tell('first');
     await station.received(1);
-    const { socket, closed } = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('unheard'), PING);
+    const { socket } = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, PING, wire('second'));
     await hears(socket, 'PONG');
+    expect([station.texts, station.gone]).toEqual([['first'], []]);
     await first.close();
-    await closed;
-    expect(station.gone).toEqual(['worker-7']);
-    const again = dealer(id);
-    again.connect(endpoint);
-    new Station(again).tell('heard');
     await station.received(2);
-    expect(station.texts).toEqual(['first', 'heard']);
+    expect([station.texts, station.gone]).toEqual([['first', 'second'], ['worker-7']]);
+    station.say(station.messages[1]!.peer, 'for the second');
+    await hears(socket, 'for the second');
   });
 
-  it('is taken over with handover, and the end of the first is told before the second is heard', async () => {
-    const { router, dealer } = observed({ reconnectMinMs: 60_000, reconnectMaxMs: 60_000 });
-    const port = router({ handover: true });
+  it.each([true, false])('is asked for by many in turn, with handover: %s', async (handover) => {
+    const { router } = observed();
+    const port = router({ handover });
     const endpoint = await port.bind(TCP);
     const station = new Station(port);
-    const story: string[] = [];
-    station.onEach = () => story.push(`${station.gone.length} gone, ${station.texts.at(-1)!}`);
-    for (const text of ['first', 'second']) {
-      const twin = dealer({ routingId: Buffer.from('twin') });
-      twin.connect(endpoint);
-      new Station(twin).tell(text);
-      await station.until(() => station.texts.includes(text));
+    const twins = [];
+    for (const name of ['1', '2', '3']) {
+      const twin = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, PING, wire(name));
+      await hears(twin.socket, 'PONG');
+      twins.push(twin);
     }
-    expect(story).toEqual(['0 gone, first', '1 gone, second']);
+    for (const [index, { socket }] of twins.entries()) {
+      await station.received(index + 1);
+      socket.destroy();
+    }
+    await station.until(() => station.gone.length === 3);
+    expect(station.texts).toEqual(['1', '2', '3']);
+  });
+
+  it('stays with a holder that lives, whoever asks for it, with handover as well', async () => {
+    const { router, dealer, failures } = observed();
+    const quick = { connectionHeartbeatMs: 100, connectionTimeoutMs: 100 };
+    const port = router({ ...quick, handover: true });
+    const relay = kept(await Relay.to(await port.bind(TCP)));
+    const station = new Station(port);
+    const id = { ...quick, connectionHeartbeatMs: 10_000, routingId: Buffer.from('twin') };
+    const [holder, newcomer] = [dealer(id), dealer(id)];
+    holder.connect(relay.endpoint);
+    const first = new Station(holder);
+    first.tell('first');
+    await station.received(1);
+    newcomer.connect(relay.endpoint);
+    const second = new Station(newcomer);
+    second.tell('second');
+    // Silence would have been noticed twice by now.
+    await relay.says('there', 'PONG', 4);
+    first.tell('still here');
+    await station.received(2);
+    expect([station.texts, station.gone, failures]).toEqual([['first', 'still here'], [], []]);
+    await holder.close();
+    await station.received(3);
+    expect([station.texts[2], station.gone]).toEqual(['second', ['twin']]);
+  });
+
+  it('is taken over with handover from a holder that is silent, and its end is told before the newcomer is heard', async () => {
+    const { router, failures } = observed();
+    const port = router({ handover: true, connectionHeartbeatMs: 60_000 });
+    const silent = router({ handover: true, connectionHeartbeatMs: 100, connectionTimeoutMs: 60_000 });
+    for (const [one, takesOver] of [
+      [port, false],
+      [silent, true],
+    ] as const) {
+      const endpoint = await one.bind(TCP);
+      const station = new Station(one);
+      const story: string[] = [];
+      station.onEach = () => story.push(`${station.gone.length} gone, ${station.texts.at(-1)!}`);
+      stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('first'));
+      await station.received(1);
+      const { socket } = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, PING, wire('second'));
+      await hears(socket, 'PONG');
+      if (takesOver) await station.received(2);
+      expect(story).toEqual(takesOver ? ['0 gone, first', '1 gone, second'] : ['0 gone, first']);
+    }
+    expect(failures.map(({ code }) => code)).toEqual(['silent']);
   });
 });
 

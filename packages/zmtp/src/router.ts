@@ -29,17 +29,7 @@ export class RouterPort extends ZmtpPort {
       link.join(pipe);
       return;
     }
-    const peer = withKey(identity.length === 0 ? this.#automatic() : peerOf(identity), publicKey);
-    const holder = this.#pipes.get(peer.key);
-    if (holder !== undefined && !this.#handOver(holder, peer)) {
-      link.rivalOf = holder;
-      holder.rivals.add(link);
-      return;
-    }
-    const pipe = connector?.pipe ?? new Pipe(false, this.options);
-    pipe.peer = peer;
-    this.#pipes.set(peer.key, pipe);
-    link.join(pipe);
+    this.#admit(link, withKey(identity.length === 0 ? this.#automatic() : peerOf(identity), publicKey));
   }
 
   protected onPipe(): void {
@@ -67,23 +57,28 @@ export class RouterPort extends ZmtpPort {
     else if (pipe.peer !== undefined) this.#forget(pipe, pipe.peer);
   }
 
-  /**
-   * True when the newcomer takes the routing id over. What the socket connected to itself cannot be taken away, nor what
-   * belongs to somebody with another key.
-   */
-  #handOver(holder: Pipe, peer: Peer): boolean {
-    if (holder.lasting || !this.options.handover || !sameKey(holder.peer, peer)) return false;
-    const { link } = holder;
-    holder.detach();
-    link?.destroy();
-    this.#forget(holder, peer);
-    return true;
+  /** Gives the connection the routing id it asks for, or has it wait for that. */
+  #admit(link: Link, peer: Peer): void {
+    const holder = this.#pipes.get(peer.key);
+    if (holder !== undefined) {
+      link.wait({ holder, peer });
+      // What the socket connected to itself cannot be taken away, nor what belongs to somebody with another key.
+      if (this.options.handover && !holder.lasting && sameKey(holder.peer, peer)) holder.link?.probe();
+      return;
+    }
+    const pipe = link.connector?.pipe ?? new Pipe(false, this.options);
+    pipe.peer = peer;
+    this.#pipes.set(peer.key, pipe);
+    link.join(pipe);
   }
 
+  /** The routing id is free: who waits for it has it next, those with the key of the last holder first. */
   #forget(pipe: Pipe, peer: Peer): void {
     this.#pipes.delete(peer.key);
     this.reportGone(peer);
-    for (const rival of pipe.rivals) rival.destroy();
+    const rivals = [...pipe.rivals].map((link) => ({ link, claim: link.claim?.peer ?? peer }));
+    const [same, others] = [true, false].map((is) => rivals.filter(({ claim }) => sameKey(peer, claim) === is));
+    for (const { link, claim } of [...(same ?? []), ...(others ?? [])]) this.#admit(link, claim);
   }
 
   /** 0x00 and four bytes, as libzmq makes them. */

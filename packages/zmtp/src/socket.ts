@@ -157,7 +157,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
     const { curve } = this.options;
     if (curve?.role !== 'server' || curve.authorize === undefined) return;
     for (const link of [...this.#links.keys()]) {
-      const publicKey = link.pipe?.peer?.publicKey;
+      const publicKey = (link.claim?.peer ?? link.pipe?.peer)?.publicKey;
       if (publicKey !== undefined && !curve.authorize(publicKey)) link.destroy();
     }
   }
@@ -207,7 +207,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
     this.#links.delete(link);
     this.#held.delete(link);
     const { pipe, connector } = link;
-    link.rivalOf?.rivals.delete(link);
+    link.abandon();
     if (pipe?.link === link) {
       pipe.detach();
       this.onLost(pipe);

@@ -175,18 +175,40 @@ const PEERS: readonly CaseDefinition[] = [
     },
   },
   {
-    name: 'lets a known routing id be taken over with handover',
+    name: 'lets a known routing id be taken over with handover, once its holder is gone',
     async run(rig) {
       const router = await rig.router({ handover: true });
       const id = { routingId: bytesOf('twin') };
       const first = await rig.met(router, id);
+      await first.dealer.port.close({ lingerMs: 0 });
       const second = await rig.met(router, id);
       equal([first.peer.key, second.peer.key], ['twin', 'twin'], 'keys');
-      // It would connect again and take its name back.
-      await first.dealer.port.close({ lingerMs: 0 });
       router.say(second.peer, 'for the second');
       await second.dealer.received(1);
       equal([first.dealer.texts, second.dealer.texts], [[], ['for the second']], 'messages');
+    },
+  },
+  {
+    name: 'keeps a routing id for the living connection that has it, and hears the newcomer once that ends',
+    needs: 'keepsHolder',
+    async run(rig) {
+      for (const handover of [true, false]) {
+        const router = await rig.router({ handover, connectionHeartbeatMs: 100 });
+        const id = { routingId: bytesOf('twin'), connectionHeartbeatMs: 100 };
+        const first = await rig.met(router, id);
+        const second = await rig.dealer(router, id);
+        second.say(ROUTER_PEER, 'from the second');
+        await rig.pass(500);
+        router.say(first.peer, 'for the first');
+        await first.dealer.received(1);
+        equal([first.dealer.texts, second.texts, router.texts], [['for the first'], [], []], 'messages');
+        equal([router.gone.length, first.dealer.gone.length], [0, 0], 'reports');
+        await first.dealer.port.close();
+        await router.received(1);
+        router.say(first.peer, 'for the second');
+        await second.received(1);
+        equal([router.texts, second.texts], [['from the second'], ['for the second']], 'messages');
+      }
     },
   },
   {

@@ -32,6 +32,8 @@ export interface PortCapabilities {
   readonly peerGone: boolean;
   /** Dealers hear that the connection to their router ended. */
   readonly routerGone: boolean;
+  /** Routers leave a routing id to a living connection, and give it to one that waits for it when that ends. */
+  readonly keepsHolder: boolean;
 }
 
 interface Waiter {

@@ -7,7 +7,7 @@ describe('the port in memory', () => {
   const subject = {
     transport: () => network.transport(),
     endpoint: 'tcp://sim:*',
-    capabilities: { peerGone: true, routerGone: true },
+    capabilities: { peerGone: true, routerGone: true, keepsHolder: false },
   };
   for (const { name, applies, run } of portCompliance(subject)) it.runIf(applies)(name, run);
 });

@@ -8,7 +8,7 @@ describe('CURVE in memory', () => {
   const subject = {
     transport: () => network.transport(),
     endpoint: 'tcp://sim:*',
-    capabilities: { peerGone: true, routerGone: true },
+    capabilities: { peerGone: true, routerGone: true, keepsHolder: false },
     generateKeys: generateCurveKeys,
   };
   for (const { name, applies, run } of curveCompliance(subject)) it.runIf(applies)(name, run);

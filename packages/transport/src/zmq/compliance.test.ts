@@ -11,7 +11,7 @@ describe('the port over libzmq', () => {
     transport: zmqTransport,
     endpoint: 'tcp://127.0.0.1:*',
     ownEndpoint,
-    capabilities: { peerGone: told, routerGone: told },
+    capabilities: { peerGone: told, routerGone: told, keepsHolder: false },
   };
   for (const { name, applies, run } of portCompliance(subject)) it.runIf(applies)(name, run);
 });

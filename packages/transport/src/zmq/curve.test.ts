@@ -12,7 +12,7 @@ describe('CURVE over libzmq', () => {
     transport: zmqTransport,
     endpoint: 'tcp://127.0.0.1:*',
     ownEndpoint,
-    capabilities: { peerGone: told, routerGone: told },
+    capabilities: { peerGone: told, routerGone: told, keepsHolder: false },
     generateKeys: generateCurveKeys,
   };
   for (const { name, applies, run } of curveCompliance(subject)) it.runIf(applies)(name, run);

@@ -310,6 +310,33 @@ describe('heartbeats', () => {
     expect(recorder.connection.deadline).toBe(Infinity);
   });
 
+  it.each([
+    ['their interval', HEARTBEATS, 250],
+    ['their timeout, without an interval', { heartbeatMs: 0, timeoutMs: 600 }, 650],
+  ])('give up a peer that is probed after %s, unless it is heard', (_, settings, end) => {
+    const { connection, story } = Recorder.met(settings);
+    connection.probe(10);
+    connection.receive(fromHex(wire('x')), 20);
+    connection.probe(50);
+    connection.probe(100);
+    connection.tick(end - 1);
+    expect(story).toEqual(['message x']);
+    connection.tick(end);
+    expect(story).toEqual(['message x', 'failed silent']);
+  });
+
+  it('are not probed where the peer does not know them, nor judged while nobody listens', () => {
+    const old = Recorder.met(HEARTBEATS, GREETING_3_0).connection;
+    old.probe(0);
+    expect(old.deadline).toBe(Infinity);
+    const recorder = Recorder.met(HEARTBEATS);
+    recorder.accepting = false;
+    recorder.receive(wire('x'));
+    recorder.connection.probe(0);
+    for (let now = 0; now < 10_000; now = recorder.connection.deadline) recorder.connection.tick(now);
+    expect(recorder.story).toEqual(['held']);
+  });
+
   it('do not pile up for a peer that does not read', () => {
     const { connection, output } = withOutput(Recorder.met(HEARTBEATS));
     for (let now = 200; now < 100_000; now += 200) {

@@ -113,6 +113,8 @@ export class Connection {
   #spokeAt: number;
   /** When the PING was made that nothing has been heard since; `Infinity` when there is none. */
   #askedAt = Infinity;
+  /** When somebody wanted to know whether the peer lives, and nothing has been heard since; `Infinity` when nobody does. */
+  #probedAt = Infinity;
   /** When the peer wants to be given up if nothing follows its PING. */
   #ttlEndsAt = Infinity;
   /** For so long the peer last said that it hears out silence. */
@@ -168,8 +170,7 @@ export class Connection {
     if (this.#stage === 'failed') return Infinity;
     if (this.#stage !== 'traffic') return this.#startedAt + this.#settings.handshakeMs;
     // Who does not listen must not conclude that the peer is silent, nor fall silent itself.
-    if (this.#listens) return Math.min(this.#ttlEndsAt, this.#askedAt + this.#settings.timeoutMs, this.#nextPing());
-    return this.#nextSign();
+    return this.#listens ? Math.min(this.#silentAt(), this.#nextPing()) : this.#nextSign();
   }
 
   /** As {@link Reader.room}: where to put the bytes that {@link receive} is given next. */
@@ -196,6 +197,13 @@ export class Connection {
   excuse(until: number, stillDeaf: boolean): void {
     if (until > this.#heardAt) this.#hear(until);
     this.#deaf = stillDeaf;
+  }
+
+  /** Asks for a sign of life: the connection fails when none comes within the interval of heartbeats, or without them their timeout. */
+  probe(now: number): void {
+    if (this.#stage !== 'traffic' || !this.#modern || this.#probedAt !== Infinity) return;
+    this.#probedAt = now;
+    this.#sign(now);
   }
 
   /** True while a message is held. */
@@ -241,7 +249,7 @@ export class Connection {
     if (this.#stage !== 'traffic')
       this.#fail({ code: 'handshake-timeout', text: `no handshake within ${this.#settings.handshakeMs} ms` });
     else if (!this.#listens) this.#sign(now);
-    else if (this.#nextPing() <= now) this.#ask(now);
+    else if (this.#silentAt() > now) this.#ask(now);
     else this.#fail({ code: 'silent', text: `nothing was heard for ${Math.round(now - this.#heardAt)} ms` });
   }
 
@@ -252,7 +260,13 @@ export class Connection {
   #hear(now: number): void {
     this.#deaf = false;
     this.#heardAt = now;
-    this.#askedAt = this.#ttlEndsAt = Infinity;
+    this.#askedAt = this.#probedAt = this.#ttlEndsAt = Infinity;
+  }
+
+  /** When the peer is silent for too long. */
+  #silentAt(): number {
+    const { heartbeatMs, timeoutMs } = this.#settings;
+    return Math.min(this.#ttlEndsAt, this.#askedAt + timeoutMs, this.#probedAt + (heartbeatMs || timeoutMs));
   }
 
   #nextPing(): number {
