@@ -1,5 +1,5 @@
 // A job manager is killed with guaranteed jobs in hand: another one does them, and the client hears of each exactly once
-// (docs/protocols/emqp.md, rule 17 of the broker).
+// (docs/protocols/emqp.md, rules 17 and 20 of the broker).
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,6 +34,26 @@ it('killed: another one does its jobs, each result comes once, and no process of
   expect(runs.filter((name) => name !== 'a').sort()).toEqual(['b', 'b', 'c', 'c', 'd', 'd']);
   const pids = NAMES.map((name) => Number(readFileSync(join(folder, name), 'utf8')));
   while (pids.some(isRunning)) await new Promise((resolve) => setTimeout(resolve, 5));
+  rmSync(folder, { recursive: true });
+});
+
+it('killed: jobs with retry-count are done by another, of the others every client is told, and none twice', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'proj-chaos-'));
+  const served = await theater.broker();
+  const first = await theater.manager(served, { concurrency: NAMES.length });
+  const client = theater.client(served);
+  const results = NAMES.map(async (name, i) => {
+    const job = { path: 'chaos', callable: 'again', args: [folder, name] };
+    return (await client.defer('default', job, { replyRequested: true, retryCount: i % 2 })).result;
+  });
+  await first.line('job-started', {}, NAMES.length);
+  while (readdirSync(folder).length < NAMES.length) await new Promise((resolve) => setTimeout(resolve, 5));
+  await theater.manager(served, { concurrency: NAMES.length });
+  first.kill('SIGKILL');
+
+  const lost = 'job lost with its worker';
+  expect(await Promise.all(results)).toEqual([lost, 'b', lost, 'd']);
+  expect(client.stats()).toMatchObject({ taken: 4, results: 4, lateReplies: 0 });
   rmSync(folder, { recursive: true });
 });
 

@@ -75,6 +75,22 @@ describe('losses', () => {
     expect(client.replies('m1')).toHaveLength(2);
   });
 
+  it('a job with retry-count of a killed worker is done by another, one without is lost, and each client hears so once', async () => {
+    const served = await theater.broker();
+    const first = await theater.worker(served, { slots: 2 });
+    const client = theater.client(served);
+    client.request('m1', { headers: 'reply-requested,retry-count:1', callable: 'hold' });
+    client.request('m2', { headers: 'reply-requested', callable: 'hold' });
+    await first.line('request', { id: 'm2' });
+    const second = await theater.worker(served, { slots: 1 });
+    await first[Symbol.asyncDispose]();
+    await client.peer.line('reply', { of: 'm2', result: '{"value": "job lost with its worker"}' });
+    await second.line('request', { id: 'm1' });
+    second.tell({ do: 'finish', id: 'm1' });
+    await client.result('m1');
+    for (const id of ['m1', 'm2']) expect(client.replies(id)).toHaveLength(2);
+  });
+
   it('a worker that falls silent is given up, and its guaranteed job goes on', async () => {
     const served = await theater.broker({ expiryMs: 5000 });
     const client = theater.client(served);

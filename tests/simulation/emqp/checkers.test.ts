@@ -70,7 +70,7 @@ describe('RepliesChecker', () => {
   });
 });
 
-const GIVEN_UP = 'guaranteed job lost with 1 workers';
+const GIVEN_UP = '{"value": "guaranteed job lost with its worker"}';
 
 describe('JobsChecker', () => {
   it.each<[string, readonly BrokerSight[]]>([

@@ -1,7 +1,7 @@
 /**
  * Checker of broker rules 10, 12, 16 to 18 and 20 of docs/protocols/emqp.md: a job is at one registered worker at a time, goes to another only
- * when it came back or is guaranteed and its worker is gone, and its client is told what a worker of it has answered, byte by byte, or
- * that it was given up after so many workers.
+ * when it came back or may have another and its worker is gone, and its client is told what a worker of it has answered, byte by byte, or
+ * that it was lost with so many workers.
  */
 import { latin1 } from '@proj/frames';
 import { decodeEmqpHeaders } from '@proj/frames/emqp';
@@ -12,6 +12,8 @@ import type { BrokerChecker, BrokerSight } from './sight.js';
 interface Job {
   readonly name: string;
   readonly guarantee: boolean;
+  /** How many workers may lose it; 1 when it may not go to another. */
+  readonly attemptsMax: number;
   readonly wantsResult: boolean;
   /** All that must be passed on as it came. */
   readonly text: string;
@@ -22,6 +24,9 @@ interface Job {
   readonly answers: string[];
   isOver: boolean;
 }
+
+/** What clients hear of all that is left when the broker stops in good order. */
+const STOPPED = '{"value": "job lost: the broker has stopped"}';
 
 /** Keeps books of its own of who works on what. */
 export class JobsChecker implements BrokerChecker {
@@ -83,12 +88,13 @@ export class JobsChecker implements BrokerChecker {
   }
 
   #onAccepted({ id, queue, headers, body }: EmqpRequest): void {
-    const { guarantee, replyRequested: wantsResult } = decodeEmqpHeaders(headers);
+    const { guarantee, retryCount, replyRequested: wantsResult } = decodeEmqpHeaders(headers);
     const name = jobName(body);
     const text = textOf({ queue, headers, body });
     this.#jobs.set(id, {
       name,
       guarantee,
+      attemptsMax: guarantee ? this.#attemptsMax : retryCount + 1,
       wantsResult,
       text,
       holder: undefined,
@@ -101,7 +107,7 @@ export class JobsChecker implements BrokerChecker {
   #onResult(worker: string, { of, result }: EmqpResult): void {
     const job = of === undefined ? undefined : this.#jobs.get(of);
     // What nobody has asked for, and what another worker has answered before.
-    if (job === undefined || job.isOver || (job.holder !== worker && !(job.guarantee && job.attempts > 0))) return;
+    if (job === undefined || job.isOver || (job.holder !== worker && !(isKept(job) && job.attempts > 0))) return;
     job.answers.push(latin1(result));
     // A worker that has left is heard for a while, which only the broker knows.
     if (!this.#workers.has(worker)) return;
@@ -112,7 +118,8 @@ export class JobsChecker implements BrokerChecker {
   #onLeft(worker: string, reason: string): void {
     this.#workers.delete(worker);
     if (reason !== 'expired' && reason !== 'gone') return;
-    for (const job of this.#jobs.values()) if (job.holder === worker && !job.guarantee) job.isOver = true;
+    for (const job of this.#jobs.values())
+      if (job.holder === worker && !isKept(job) && !job.wantsResult) job.isOver = true;
   }
 
   #onReturned(worker: string, { id }: EmqpRequest): void {
@@ -137,9 +144,9 @@ export class JobsChecker implements BrokerChecker {
     if (job.isOver) throw new Error(`${name} is over and went to a worker`);
     if (job.holder !== undefined) {
       if (this.#workers.has(job.holder)) throw new Error(`${name} went to a second worker while the first has it`);
-      if (!job.guarantee) throw new Error(`${name} is not guaranteed and went to a second worker`);
+      if (!isKept(job)) throw new Error(`${name} is not guaranteed and went to a second worker`);
     }
-    if (job.attempts >= this.#attemptsMax) throw new Error(`${name} went to worker number ${job.attempts + 1}`);
+    if (job.attempts >= job.attemptsMax) throw new Error(`${name} went to worker number ${job.attempts + 1}`);
     job.holder = worker;
     job.attempts++;
     this.dispatches.set(name, (this.dispatches.get(name) ?? 0) + 1);
@@ -153,8 +160,12 @@ export class JobsChecker implements BrokerChecker {
       job.isOver = true;
       return;
     }
-    const isNotice = latin1(result).includes(`guaranteed job lost with ${this.#attemptsMax} workers`);
-    if (!isNotice) throw new Error(`${job.name} was answered with what no worker of it has said`);
+    if (latin1(result) === STOPPED) {
+      job.isOver = true;
+      return;
+    }
+    if (latin1(result) !== noticeOf(job))
+      throw new Error(`${job.name} was answered with what no worker of it has said`);
     if (job.isOver || !this.#mayBeGivenUp(job)) throw new Error(`${job.name} was given up too early`);
     job.isOver = true;
     this.givenUp.add(job.name);
@@ -166,9 +177,20 @@ export class JobsChecker implements BrokerChecker {
   }
 
   /** So many workers have had it, and the last of them is gone. */
-  #mayBeGivenUp({ holder, attempts, guarantee }: Job): boolean {
-    return guarantee && attempts >= this.#attemptsMax && holder !== undefined && !this.#workers.has(holder);
+  #mayBeGivenUp({ holder, attempts, attemptsMax }: Job): boolean {
+    return attempts >= attemptsMax && holder !== undefined && !this.#workers.has(holder);
   }
+}
+
+/** May go to another worker. */
+function isKept({ guarantee, attemptsMax }: Job): boolean {
+  return guarantee || attemptsMax > 1;
+}
+
+/** What the client hears of a job that is lost. */
+function noticeOf({ guarantee, attemptsMax }: Job): string {
+  const workers = attemptsMax === 1 ? 'its worker' : `${attemptsMax} workers`;
+  return `{"value": "${guarantee ? 'guaranteed job' : 'job'} lost with ${workers}"}`;
 }
 
 /** What a worker gets must be this. */

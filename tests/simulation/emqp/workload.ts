@@ -25,6 +25,9 @@ interface Call {
   runs: number;
 }
 
+/** What a client is told of a job that its broker did not end. */
+const STOPPED = 'job lost: the broker has stopped';
+
 /** Failures that a client may report while there are faults. */
 const EXCUSABLE = ['TIMEOUT', 'PEER_LOST'] as const;
 
@@ -135,8 +138,9 @@ export class Workload implements RunObserver {
       call.accepted = true;
       if (result === undefined) call.outcome = 'accepted';
       else {
-        this.#verify(call, await result);
-        call.outcome = 'answered';
+        const value = await result;
+        this.#verify(call, value);
+        call.outcome = value === STOPPED ? 'given up waiting' : 'answered';
       }
     } catch (error) {
       const code = EXCUSABLE.find((excuse) => isProjError(error, excuse));
@@ -155,8 +159,7 @@ export class Workload implements RunObserver {
   #patience(call: Call): { readonly signal: AbortSignal; readonly release: () => void } {
     const controller = new AbortController();
     const { transport } = call;
-    if (call.calm || (call.guarantee && this.#plan.faults !== 'everything'))
-      return { signal: controller.signal, release: () => undefined };
+    if (call.calm || this.#plan.faults !== 'everything') return { signal: controller.signal, release: () => undefined };
     const timer = transport.clock.at(transport.clock.now() + WAIT_MS, () => {
       controller.abort(GAVE_UP);
     });
@@ -168,26 +171,27 @@ export class Workload implements RunObserver {
     };
   }
 
-  /** Without faults at broker and clients all is accepted, and what is guaranteed answered. */
-  #mayFail({ calm, guarantee, accepted }: Call): boolean {
-    if (calm) return false;
-    return this.#plan.faults === 'everything' || (accepted && !guarantee);
+  /** Without faults at broker and clients all is accepted and answered: with the result, or with what became of the job. */
+  #mayFail({ calm }: Call): boolean {
+    return !calm && this.#plan.faults === 'everything';
   }
 
-  #verify({ name, task, retries, guarantee }: Call, result: unknown): void {
+  #verify(call: Call, result: unknown): void {
+    const { name, task, retries } = call;
     const text = String(result);
-    if (task.end === 'hangs') this.#expect(name, text, ['TimeoutError'], guarantee);
-    else if (task.end === 'dies') this.#expect(name, text, ['the process ended with code 7'], guarantee);
-    else this.#expect(name, text, [task.failing > retries ? 'in vain' : `${name} done`], guarantee);
+    if (task.end === 'hangs') this.#expect(call, text, 'TimeoutError');
+    else if (task.end === 'dies') this.#expect(call, text, 'the process ended with code 7');
+    else this.#expect(call, text, task.failing > retries ? 'in vain' : `${name} done`);
   }
 
-  #expect(name: string, text: string, expected: readonly string[], guarantee: boolean): void {
+  #expect({ name, guarantee, retries }: Call, text: string, expected: string): void {
     const { guaranteeAttempts } = this.#plan;
-    // What a job manager or a broker says in the place of a job that did not end.
-    const instead = guarantee
-      ? `guaranteed job lost with ${guaranteeAttempts} workers`
-      : 'the job manager stopped before the job had ended';
-    if (![...expected, instead].includes(text))
+    const lostWith = (workers: number) => `job lost with ${workers === 1 ? 'its worker' : `${workers} workers`}`;
+    // What a broker or a job manager says in the place of a job that did not end.
+    const instead = guarantee ? [`guaranteed ${lostWith(guaranteeAttempts)}`] : [lostWith(retries + 1)];
+    if (!guarantee && retries === 0) instead.push('the job manager stopped before the job had ended');
+    if (this.#plan.faults === 'everything') instead.push(STOPPED);
+    if (![expected, ...instead].includes(text))
       this.#simulation.fail(`${name} got ${JSON.stringify(text)}, expected ${JSON.stringify(expected)}`);
   }
 }

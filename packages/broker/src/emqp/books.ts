@@ -7,8 +7,8 @@ import { Peers, type Worker } from './peers.js';
 import { type Queue, Queues } from './queues.js';
 import { Assignments } from './schedulers.js';
 
-/** Rule 19: after so long the slots of a worker are known, since its processes run. */
-const SETTLING_MS = 10_000;
+/** Rules 19 and 20: after so long the slots of a worker are known, since its processes run. */
+export const SETTLING_MS = 10_000;
 
 /** The broker's state between two steps. */
 export interface Books {
@@ -18,11 +18,11 @@ export interface Books {
   readonly bytes: Budget;
   /** Rule 10: jobs whose results are awaited. */
   readonly routes: DeadlineList<Job>;
-  /** Rule 17: guaranteed jobs that have been given to a worker, wherever they are now. */
-  readonly guaranteed: JobsById;
+  /** Rule 17: jobs that are kept and have been given to a worker, wherever they are now. */
+  readonly kept: JobsById;
   /** Rule 14: queues without workers in which something waits. */
   readonly patience: DeadlineHeap<Queue>;
-  /** Rule 19: guaranteed jobs for which no REPLY may come. */
+  /** Rule 19: jobs that are kept and for which no REPLY may come. */
   readonly releases: DeadlineHeap<Job>;
   /** Rule 19: workers that are new. */
   readonly settling: DeadlineList<Worker>;
@@ -36,7 +36,7 @@ export function newBooks(settings: EmqpBrokerSettings): Books {
     queues: new Queues(settings),
     bytes: new Budget(settings.queueMaxBytes),
     routes: new DeadlineList(settings.resultRouteTtlMs),
-    guaranteed: new JobsById(),
+    kept: new JobsById(),
     patience: new DeadlineHeap(),
     releases: new DeadlineHeap(),
     settling: new DeadlineList(SETTLING_MS),

@@ -108,7 +108,7 @@ export type EmqpRefusal = 'draining' | 'not-allowed' | 'queue-full';
 
 /** Why a request that was taken will not be done, or not for certain. */
 export type EmqpRequestLoss =
-  /** Its worker died; it was not guaranteed. */
+  /** Its worker died, or its process; it was not guaranteed, and `retry-count` is used up. */
   | 'jobs-lost'
   /** It was lost with `guaranteeAttempts` workers. */
   | 'guarantee-exhausted'

@@ -176,7 +176,10 @@ describe('a worker that leaves', () => {
     workers('w1');
     broker.request('c1', 'm1', 'default', 'reply-requested');
     broker.bye('w1');
-    expect(broker.advance(5000)).toEqual(['5000ms: note request-dropped jobs-lost c1 default']);
+    expect(broker.advance(5000)).toEqual([
+      '5000ms: -> c1 RESULT m1 {"value": "job lost with its worker"}',
+      '5000ms: note request-dropped jobs-lost c1 default',
+    ]);
   });
 });
 
@@ -242,7 +245,7 @@ describe('a worker that never answers guaranteed jobs', () => {
 });
 
 describe('a job without guarantee', () => {
-  it('rule 20: is lost with its worker, and counted', () => {
+  it('rule 20: is lost with its worker, and counted; who asked for the result is told in its place', () => {
     broker.inform('w1');
     broker.ready('w1', 2);
     broker.request('c1', 'm1');
@@ -250,6 +253,7 @@ describe('a job without guarantee', () => {
     expect(broker.gone('w1')).toEqual([
       'left w1 gone',
       'note request-dropped jobs-lost c1 default',
+      '-> c2 RESULT m2 {"value": "job lost with its worker"}',
       'note request-dropped jobs-lost c2 default',
     ]);
     expect(broker.dropped).toEqual({ 'jobs-lost': 2 });
@@ -271,5 +275,117 @@ describe('a job without guarantee', () => {
     broker.reply('w1', 'm2');
     broker.ready('w1');
     expect(broker.gone('w1')).toContain('note request-dropped jobs-lost c1 default');
+  });
+});
+
+describe('a job with retry-count', () => {
+  it('rule 17: goes to the next worker when it is lost with its own, as often as it says', () => {
+    workers('w1', 'w2', 'w3', 'w4');
+    broker.request('c1', 'm1', 'default', 'reply-requested,retry-count:2');
+    expect(broker.gone('w1')).toEqual(['left w1 gone', '-> w2 REQUEST m1 default']);
+    expect(broker.gone('w2')).toEqual(['left w2 gone', '-> w3 REQUEST m1 default']);
+    expect(broker.gone('w3')).toEqual([
+      'left w3 gone',
+      '-> c1 RESULT m1 {"value": "job lost with 3 workers"}',
+      'note request-dropped jobs-lost c1 default',
+    ]);
+    expect(broker.stats).toMatchObject({ openRequests: 0, openBytes: 0, counters: { dispatches: 3 } });
+  });
+
+  it('rule 17: waits in front without another worker, and is answered once', () => {
+    workers('w1');
+    broker.request('c1', 'm1', 'default', 'reply-requested,retry-count:1');
+    broker.request('c1', 'm2');
+    broker.gone('w1');
+    broker.inform('w2');
+    expect(broker.ready('w2', 2)).toEqual(['-> w2 REQUEST m1 default', '-> w2 REQUEST m2 default']);
+    expect(broker.reply('w2', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
+    expect(broker.reply('w2', 'm1')).toEqual(['note message-dropped reply-unknown w2']);
+  });
+
+  it('rule 17: may be answered by the worker that was given up, come back under another name', () => {
+    workers('w1', 'w2');
+    broker.request('c1', 'm1', 'default', 'reply-requested,retry-count:1');
+    broker.gone('w1');
+    broker.inform('w3');
+    expect(broker.reply('w3', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
+  });
+
+  it('rule 16: a dispatch that came back is none of them', () => {
+    workers('w1', 'w2', 'w3');
+    broker.request('c1', 'm1', 'default', 'reply-requested,retry-count:1');
+    expect(broker.undeliverable('w1')).toContain('-> w2 REQUEST m1 default');
+    expect(broker.gone('w2')).toContain('-> w3 REQUEST m1 default');
+  });
+
+  it('rule 19: is released at a worker that never answers such jobs', () => {
+    workers('w1');
+    broker.live(10_000, 'w1');
+    broker.request('c1', 'm1', 'default', 'retry-count:1');
+    broker.ready('w1');
+    expect(broker.stats).toMatchObject({ openRequests: 0, counters: { unconfirmed: 1 } });
+  });
+});
+
+describe('a job whose process was replaced', () => {
+  /** Worker w1 with so many slots, all known. */
+  function settled(slots: number): void {
+    broker.inform('w1');
+    broker.ready('w1', slots);
+    broker.live(10_000, 'w1');
+  }
+  const asked = (id: string, headers = 'reply-requested') => broker.request('c1', id, 'default', headers);
+  const lost = (id: string) => [
+    `-> c1 RESULT ${id} {"value": "job lost with its worker"}`,
+    'note request-dropped jobs-lost c1 default',
+  ];
+
+  it('rule 20: is lost, as READY tells that no REPLY went before, and its client hears so', () => {
+    settled(1);
+    asked('m1');
+    expect(broker.ready('w1')).toEqual(lost('m1'));
+    expect(broker.stats).toMatchObject({ openRequests: 0, slots: 1 });
+  });
+
+  it('rule 20: is run again by whoever is free, as often as retry-count says', () => {
+    settled(1);
+    asked('m1', 'reply-requested,retry-count:1');
+    expect(broker.ready('w1')).toEqual(['-> w1 REQUEST m1 default']);
+    expect(broker.ready('w1')).toEqual([
+      '-> c1 RESULT m1 {"value": "job lost with 2 workers"}',
+      'note request-dropped jobs-lost c1 default',
+    ]);
+  });
+
+  it('rule 20: is known among several when the others have been answered', () => {
+    settled(3);
+    for (const id of ['m1', 'm2', 'm3']) asked(id);
+    expect(broker.ready('w1')).toEqual([]);
+    asked('m4');
+    broker.reply('w1', 'm1');
+    expect(broker.ready('w1')).toEqual([]);
+    expect(broker.reply('w1', 'm3')).toEqual(['-> c1 RESULT m3 {"value": 5}', ...lost('m2')]);
+    expect(broker.stats.openRequests).toBe(1);
+    expect(broker.reply('w1', 'm4')).toEqual(['-> c1 RESULT m4 {"value": 5}']);
+  });
+
+  it('rule 20: is not supposed while processes start, nor for 10 s after the last new slot', () => {
+    broker.inform('w1');
+    broker.ready('w1');
+    asked('m1');
+    broker.ready('w1', 3);
+    broker.live(9000, 'w1');
+    expect(broker.ready('w1')).toEqual([]);
+    broker.live(9000, 'w1');
+    expect(broker.ready('w1')).toEqual([]);
+    expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
+  });
+
+  it('rule 20: is not supposed where another job may have ended in silence', () => {
+    settled(2);
+    asked('m1');
+    asked('m2', 'guarantee');
+    expect(broker.ready('w1')).toEqual([]);
+    expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
   });
 });

@@ -61,6 +61,7 @@ const action = fc.oneof(
       queue,
       replyRequested: fc.boolean(),
       guarantee: fc.boolean(),
+      retryCount: fc.constantFrom(0, 0, 2),
       timeoutSeconds: fc.constantFrom(0, 1),
     }),
   },

@@ -404,7 +404,10 @@ describe('a worker that cannot be reached', () => {
     for (const id of ['m1', 'm2', 'm3']) broker.request('c1', id, 'default', 'reply-requested');
     broker.undeliverable('w1', 'congested', 'm3');
     expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
-    expect(broker.advance(5000)).toEqual(['5000ms: note request-dropped jobs-lost c1 default']);
+    expect(broker.advance(5000)).toEqual([
+      '5000ms: -> c1 RESULT m2 {"value": "job lost with its worker"}',
+      '5000ms: note request-dropped jobs-lost c1 default',
+    ]);
     expect(broker.stats).toMatchObject({ leaving: 0, openRequests: 1 });
   });
 

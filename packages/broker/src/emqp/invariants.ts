@@ -71,6 +71,8 @@ function assertOpen(open: OpenJobs, running: Set<Job>): void {
     size++;
   }
   check(size === open.size, 'open jobs are counted');
+  for (const job of open.suspects) check(job.holder === open, 'only an open job is suspected to be lost');
+  check(open.missing === 0 || open.missing < open.suspects.size, 'what is known to be lost is told');
 }
 
 /** No queue without purpose; what waits is in order, can be sent, and does not wait for nobody for ever. */
@@ -105,21 +107,21 @@ function assertQueues({ queues, patience }: Books, running: Set<Job>): Set<Job> 
   return waiting;
 }
 
-/** Each open job is in one place and paid for; guaranteed ones that were started are known by their ids. */
+/** Each open job is in one place and paid for; those that are kept and were started are known by their ids. */
 function assertJobs(books: Books, running: Set<Job>, waiting: Set<Job>, open: number): void {
   check(running.size + waiting.size === open, 'every open request runs or waits');
   let cost = 0;
   for (const job of [...running, ...waiting]) {
     check(!(running.has(job) && waiting.has(job)), 'a job runs or waits, not both');
     check(
-      (job.request !== undefined) === (waiting.has(job) || job.guarantee),
+      (job.request !== undefined) === (waiting.has(job) || job.kept),
       'a request is kept as long as it may be sent',
     );
     check(job.cost === 0 || job.request !== undefined, 'only what is kept is paid for');
-    const started = books.guaranteed.get(job.id).includes(job);
+    const started = books.kept.get(job.id).includes(job);
     check(
-      started === (job.guarantee && (job.attempts > 0 || running.has(job))),
-      'a started guaranteed job is known by its id',
+      started === (job.kept && (job.attempts > 0 || running.has(job))),
+      'a job that is kept and was started is known by its id',
     );
     check(job.awaited || !Number.isFinite(job.route.at), 'only what is awaited has a way back');
     check(!Number.isFinite(job.release.at) || (job.isSilent && running.has(job)), 'only silent jobs are released');

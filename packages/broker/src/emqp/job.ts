@@ -13,12 +13,14 @@ export class Job {
   /** Name of the queue the client wrote; the job may be in queue `default` for it. */
   readonly name: string;
   readonly guarantee: boolean;
+  /** How many more workers it may be given to when it is lost with one. */
+  readonly retryCount: number;
   readonly replyRequested: boolean;
   readonly timeoutSeconds: number;
   readonly acceptedAt: number;
   /** True while the client is to get the result. */
   awaited: boolean;
-  /** What to send; not kept of a job that runs and is not guaranteed. */
+  /** What to send; not there of a job that runs and is not {@link kept}. */
   request: EmqpRequest | undefined;
   /** Bytes taken from the budget for `request`. */
   cost: number;
@@ -51,6 +53,7 @@ export class Job {
     this.id = request.id;
     this.name = request.queue;
     this.guarantee = headers.guarantee;
+    this.retryCount = headers.retryCount;
     this.replyRequested = headers.replyRequested;
     this.awaited = headers.replyRequested;
     this.timeoutSeconds = headers.timeoutSeconds;
@@ -65,14 +68,19 @@ export class Job {
     return `${this.client.port} ${this.client.peer.key}`;
   }
 
-  /** True when no REPLY is due. */
-  get isPlain(): boolean {
-    return !this.guarantee && !this.replyRequested;
+  /** True when it may go to another worker: it is kept until somebody answers it (rule 17). */
+  get kept(): boolean {
+    return this.guarantee || this.retryCount > 0;
   }
 
-  /** True when a real job manager sends no REPLY although the job is guaranteed (rule 19). */
+  /** True when no REPLY is due. */
+  get isPlain(): boolean {
+    return !this.kept && !this.replyRequested;
+  }
+
+  /** True when a real job manager sends no REPLY although one is due (rule 19). */
   get isSilent(): boolean {
-    return this.guarantee && !this.replyRequested;
+    return this.kept && !this.replyRequested;
   }
 }
 
@@ -105,6 +113,10 @@ export class OpenJobs {
   readonly #all = new Line<Job>();
   readonly #plain = new Line<Job>();
   readonly #byId = new JobsById();
+  #silent = 0;
+  /** Rule 20: jobs of which some are lost with their process, and how many. */
+  readonly suspects = new Set<Job>();
+  missing = 0;
   /** READYs still to come for jobs that are no longer here. */
   readyOwed = 0;
   /** Set when these are the jobs of a worker that has left. */
@@ -116,6 +128,11 @@ export class OpenJobs {
 
   get size(): number {
     return this.#all.size;
+  }
+
+  /** True while a job is here that may end without REPLY, at some workers (rule 19). */
+  get hasSilent(): boolean {
+    return this.#silent > 0;
   }
 
   /** The oldest job that ends with READY. */
@@ -138,6 +155,7 @@ export class OpenJobs {
     job.holder = this;
     this.#all.push(job.order);
     if (job.isPlain) this.#plain.push(job.plain);
+    if (job.isSilent) this.#silent++;
     this.#byId.add(job);
   }
 
@@ -145,6 +163,8 @@ export class OpenJobs {
     job.holder = undefined;
     this.#all.remove(job.order);
     this.#plain.remove(job.plain);
+    if (job.isSilent) this.#silent--;
+    this.suspects.delete(job);
     this.#byId.remove(job);
   }
 

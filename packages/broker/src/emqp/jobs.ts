@@ -4,6 +4,7 @@
 import { fromLatin1 } from '@proj/frames';
 import { decodeEmqpHeaders, encodeEmqpJson, type EmqpRequest, type EmqpResult } from '@proj/frames/emqp';
 import { requestCost } from '../parts/cost.js';
+import { SETTLING_MS } from './books.js';
 import type { Books } from './books.js';
 import type { EmqpParty, EmqpRequestLoss } from './effects.js';
 import { Job, type OpenJobs } from './job.js';
@@ -18,7 +19,7 @@ const SLOTS_MAX = 100_000;
 const NO_TIMEOUT_SECONDS = 300;
 const RELEASE_AFTER_MS = 60_000;
 
-/** Accepts requests, finds each a worker, and sees to it that nobody is answered twice and no guaranteed one is forgotten. */
+/** Accepts requests, finds each a worker, and sees to it that nobody is answered twice and none is forgotten in silence. */
 export class Jobs {
   readonly #settings: EmqpBrokerSettings;
   readonly #books: Books;
@@ -70,9 +71,12 @@ export class Jobs {
       open.readyOwed--;
     } else if (open.oldestPlain !== undefined) {
       this.#processed(open.oldestPlain, worker);
+    } else {
+      this.#suspect(worker);
     }
     worker.slots++;
     if (worker.slots === 1) this.#offer(worker);
+    this.#loseMissing(worker);
     this.releaseSilent(worker);
   }
 
@@ -87,7 +91,7 @@ export class Jobs {
     mayServe: (queue: string) => boolean,
   ): boolean {
     const own = worker?.open.find(result.of) ?? leaver?.open.find(result.of);
-    const job = own ?? this.#findGuaranteed(result.of);
+    const job = own ?? this.#findKept(result.of);
     if (job === undefined || (own === undefined && !mayServe(job.queue.name))) return false;
     if (job.holder !== undefined) job.holder.readyOwed++;
     if (job.isSilent && worker !== undefined) worker.answersAll = true;
@@ -98,14 +102,15 @@ export class Jobs {
     job.queue.totals.latencyMs = Math.round(this.#out.now - job.acceptedAt);
     job.queue.totals.maxLatencyMs = Math.max(job.queue.totals.maxLatencyMs, job.queue.totals.latencyMs);
     this.#processed(job, worker);
+    if (own !== undefined && worker !== undefined) this.#loseMissing(worker);
     return true;
   }
 
-  /** Rules 17 and 20: the worker, which is in no book any more, is dead: guaranteed jobs go on, others are lost. */
+  /** Rules 17 and 20: the worker, which is in no book any more, is dead: jobs that are kept go on, others are lost. */
   recover(open: OpenJobs): void {
     const again: Job[] = [];
     for (const job of open.values()) {
-      if (!job.guarantee) this.#lose(job, 'jobs-lost');
+      if (!job.kept) this.#lose(job, 'jobs-lost');
       else again.push(job);
     }
     for (const job of again) this.#resend(job);
@@ -123,7 +128,7 @@ export class Jobs {
 
   /**
    * Rules 16 and 17: a message to the worker, which is registered no more, came back. Guaranteed jobs go on at once. Of the
-   * others nobody knows yet: those that did not go out either come back one by one, the rest is lost after a while.
+   * others nobody knows yet: those that did not go out come back one by one, the rest counts as lost after a while.
    */
   strand(worker: Worker): void {
     const again: Job[] = [];
@@ -139,7 +144,7 @@ export class Jobs {
     if (job === undefined) return undefined;
     this.#detach(job);
     job.attempts--;
-    if (job.attempts === 0) this.#books.guaranteed.remove(job);
+    if (job.attempts === 0) this.#books.kept.remove(job);
     job.request = request;
     if (job.cost === 0) this.#charge(job, request);
     return job;
@@ -287,14 +292,14 @@ export class Jobs {
     queue.inFlight++;
     this.#out.counters.dispatches++;
     this.#out.send(worker, request);
-    if (job.guarantee) this.#hold(job, worker);
+    if (job.kept) this.#hold(job, worker);
     else this.#discharge(job);
     if (job.awaited) this.#await(job);
   }
 
   /** Rules 17 and 19: kept until somebody answers it, or nobody will. */
   #hold(job: Job, worker: Worker): void {
-    if (job.attempts === 1) this.#books.guaranteed.add(job);
+    if (job.attempts === 1) this.#books.kept.add(job);
     if (!job.isSilent || worker.answersAll) return;
     const seconds = job.timeoutSeconds === 0 ? NO_TIMEOUT_SECONDS : job.timeoutSeconds;
     this.#books.releases.set(job.release, this.#out.now + seconds * 1000 + RELEASE_AFTER_MS);
@@ -314,34 +319,49 @@ export class Jobs {
   #noLongerAwaited(job: Job, reason: 'result-expired' | 'result-evicted'): void {
     job.awaited = false;
     this.#out.dropReply(reason, job.client);
-    if (job.guarantee) return;
+    if (job.kept) return;
     if (job.holder !== undefined) job.holder.readyOwed++;
     this.#unconfirmed(job);
   }
 
-  /** Rule 17: the only guaranteed job of that id, wherever it is now: a worker that was given up has done it after all. */
-  #findGuaranteed(id: string | undefined): Job | undefined {
-    const jobs = id === undefined ? [] : this.#books.guaranteed.get(id);
+  /** Rule 17: the only job of that id that is kept, wherever it is now: a worker that was given up has done it after all. */
+  #findKept(id: string | undefined): Job | undefined {
+    const jobs = id === undefined ? [] : this.#books.kept.get(id);
     return jobs.length === 1 ? jobs[0] : undefined;
   }
 
   /** Rule 17: to the next worker at once, or to the front; or given up. */
   #resend(job: Job): void {
     this.#detach(job);
-    if (job.attempts < this.#settings.guaranteeAttempts) {
-      this.again(job);
+    const attemptsMax = job.guarantee ? this.#settings.guaranteeAttempts : job.retryCount + 1;
+    if (job.attempts < attemptsMax) this.again(job);
+    else this.#lose(job, job.guarantee ? 'guarantee-exhausted' : 'jobs-lost');
+  }
+
+  /**
+   * Rule 20: a slot is free that no job has left. It is a new one, while processes start; later a process was replaced, and a
+   * job was lost with the old one. Where jobs may end in silence nobody can tell.
+   */
+  #suspect(worker: Worker): void {
+    const { open } = worker;
+    if (open.hasSilent && !worker.answersAll) return;
+    if (open.size === 0 || this.#out.now - worker.grownAt < SETTLING_MS) {
+      worker.grownAt = this.#out.now;
       return;
     }
-    if (job.awaited) {
-      const value = `guaranteed job lost with ${job.attempts} workers`;
-      this.#out.send(job.client, {
-        kind: 'result',
-        id: this.#out.newId(),
-        result: fromLatin1(encodeEmqpJson({ value })),
-        of: job.id,
-      });
+    for (const job of open.values()) open.suspects.add(job);
+    open.missing++;
+  }
+
+  /** Rule 20: once the others have been answered, it is known which ones were lost. */
+  #loseMissing({ open }: Worker): void {
+    const { suspects } = open;
+    if (suspects.size > open.missing) return;
+    open.missing = 0;
+    for (const job of [...suspects]) {
+      if (job.kept) this.#resend(job);
+      else this.#lose(job, 'jobs-lost');
     }
-    this.#lose(job, 'guarantee-exhausted');
   }
 
   /** Leaves these jobs of a worker that is registered no more to itself for a while. */
@@ -366,7 +386,12 @@ export class Jobs {
     this.#close(job);
   }
 
+  /** Rule 20: whoever waits for the result is told in its place. */
   #lose(job: Job, reason: EmqpRequestLoss): void {
+    if (job.awaited) {
+      const result = fromLatin1(encodeEmqpJson({ value: lossOf(job, reason) }));
+      this.#out.send(job.client, { kind: 'result', id: this.#out.newId(), result, of: job.id });
+    }
     this.#out.dropRequest(reason, job.client, job.name);
     this.#close(job);
   }
@@ -376,7 +401,7 @@ export class Jobs {
     this.#detach(job);
     job.queue.withdraw(job);
     this.#books.routes.remove(job.route);
-    this.#books.guaranteed.remove(job);
+    this.#books.kept.remove(job);
     this.#discharge(job);
     this.#open--;
   }
@@ -403,6 +428,13 @@ export class Jobs {
     job.cost = 0;
     job.request = undefined;
   }
+}
+
+/** What a client is told in the place of a result. */
+function lossOf({ guarantee, attempts }: Job, reason: EmqpRequestLoss): string {
+  if (reason === 'drained') return 'job lost: the broker has stopped';
+  const workers = attempts === 1 ? 'its worker' : `${attempts} workers`;
+  return `${guarantee ? 'guaranteed job' : 'job'} lost with ${workers}`;
 }
 
 function costOf({ headers, body }: EmqpRequest): number {

@@ -24,6 +24,8 @@ export class Worker extends Member<never> implements EmqpParty {
   processed = 0;
   /** True once it has answered a guaranteed job that asked for no reply (rule 19). */
   answersAll = false;
+  /** When it last showed a slot that was not known before (rule 20). */
+  grownAt: number;
   /** True when it has been here for so long that its slots are known (rule 19). */
   settled = false;
   readonly settling = new Deadline<Worker>(this);
@@ -31,6 +33,7 @@ export class Worker extends Member<never> implements EmqpParty {
   constructor(port: EmqpPort, peer: Peer, now: number) {
     super(peer, now);
     this.port = port;
+    this.grownAt = now;
   }
 
   /** What it serves. */

@@ -7,6 +7,7 @@ import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpParty } from '../../src/emq
 interface Asked {
   readonly client: string;
   readonly guarantee: boolean;
+  readonly retryCount: number;
   readonly replyRequested: boolean;
   accepted: boolean;
   /** Dispatches that did not come back. */
@@ -54,9 +55,9 @@ export class Observer {
   #hear({ port, peer, command }: EmqpBrokerEvent & { kind: 'message' }): void {
     const key = keyOf({ port, peer });
     if (command.kind === 'request') {
-      const { guarantee, replyRequested } = decodeEmqpHeaders(command.headers);
+      const { guarantee, retryCount, replyRequested } = decodeEmqpHeaders(command.headers);
       const fresh = { accepted: false, started: 0, answered: false, done: false };
-      this.#asked.set(command.id, { client: key, guarantee, replyRequested, ...fresh });
+      this.#asked.set(command.id, { client: key, guarantee, retryCount, replyRequested, ...fresh });
     } else if (command.kind === 'ready') {
       const worker = this.#peers.get(key);
       if (worker?.role === 'worker') worker.slots++;
@@ -131,7 +132,8 @@ export class Observer {
     const job = this.#asked.get(id);
     if (job?.accepted !== true) throw new Error('a job that was never accepted');
     if (job.done) throw new Error('a job that is done');
-    if (job.started > 0 && !job.guarantee) throw new Error('a second run of a job without guarantee (rule 20)');
+    if (job.started > job.retryCount && !job.guarantee)
+      throw new Error('a run too many of a job without guarantee (rule 20)');
     if (worker.slots === 0) throw new Error('a job for a worker without a slot');
     worker.slots--;
     job.started++;
@@ -142,7 +144,7 @@ export class Observer {
     const job = this.#asked.get(id ?? '');
     if (job?.client !== key || !job.replyRequested) throw new Error('a result for somebody who did not ask');
     if (job.answered) throw new Error('a second result (rule 10)');
-    if (text !== id && !text.includes('guaranteed job lost')) throw new Error('the result of another job');
+    if (text !== id && !text.includes('job lost')) throw new Error('the result of another job');
     job.answered = true;
     job.done = true;
   }

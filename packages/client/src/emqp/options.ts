@@ -64,7 +64,7 @@ export type EmqpJob = z.input<typeof emqpJob>;
 const headerFields = {
   /** The job must be done, twice if need be: a broker of ours gives it to another worker when its own dies. */
   guarantee: z.boolean(),
-  /** How often a worker of ours runs a job again that failed. 0 to 1000, default 0. */
+  /** How often a worker of ours runs a job again that failed, and a broker of ours one whose worker died. 0 to 1000, default 0. */
   retryCount: z.int().min(0).max(1000).default(0),
   /** Seconds after which the worker kills the job. 0 to 604,800; 0, the default, for the worker's own limit. */
   timeoutSeconds: z.int().min(0).max(604_800).default(0),

@@ -88,6 +88,7 @@ describe('jobs', () => {
   it.each([
     ['reply-requested', REPLY, true],
     ['guarantee', GUARANTEE, true],
+    ['retry-count', { retryCount: 1 }, true],
     ['neither', {}, false],
   ])('rule 4: with %s are answered before READY, or not at all', (_, headers, isAnswered) => {
     const rig = SessionRig.registered();
@@ -494,7 +495,7 @@ describe('the end', () => {
     expect(rig.receive(1, request('late'))).toEqual(['note request-dropped leaving late']);
   });
 
-  it('rule 11: goes on beating while guaranteed jobs run, and only then', () => {
+  it('rule 11: goes on beating while jobs run that are to be answered, and only then', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('a', GUARANTEE), request('b'));
     rig.play({ kind: 'drain' });
@@ -510,8 +511,17 @@ describe('the end', () => {
     rig.receive(1, request('a', REPLY));
     rig.play({ kind: 'drain' });
     rig.take();
-    expect(rig.advance(2000)).toEqual([]);
+    expect(rig.advance(2000).filter((line) => !line.includes('HEARTBEAT'))).toEqual([]);
+    rig.take();
     expect(rig.ran(1, 1)).toEqual(['send 1 REPLY a ok', 'close 1 flush', 'ended']);
+  });
+
+  it('rule 11: a job that is to be run again elsewhere is not answered when it is killed', () => {
+    const rig = SessionRig.registered();
+    rig.receive(1, request('a', { ...REPLY, retryCount: 1 }));
+    rig.play({ kind: 'close' });
+    rig.take();
+    expect(rig.gone(1)).toEqual(['note job-abandoned a', 'close 1 flush', 'ended']);
   });
 
   it('rule 11: after killGraceMs what runs is killed; a guaranteed job is left to the broker', () => {

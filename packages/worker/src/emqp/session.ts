@@ -270,11 +270,11 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
     this.#settled(job, wantsReply(job) ? this.#fitting(result) : undefined);
   }
 
-  /** A job with `guarantee` is left to the broker, who gives it to another worker. */
+  /** A job with `guarantee` or `retry-count` is left to the broker, who gives it to another worker. */
   #abandoned(job: Job): void {
-    const { replyRequested, guarantee } = job.headers;
+    const { replyRequested, guarantee, retryCount } = job.headers;
     const text = 'the job manager stopped before the job had ended';
-    this.#settled(job, replyRequested && !guarantee ? toResult(text) : undefined);
+    this.#settled(job, replyRequested && !guarantee && retryCount === 0 ? toResult(text) : undefined);
   }
 
   #settled({ socket, id }: Job, result: Uint8Array | undefined): void {
@@ -393,9 +393,9 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
     }
   }
 
-  /** After our farewell it tells that guaranteed jobs are still to be expected. */
+  /** After our farewell it tells that REPLYs are still to be expected. */
   #beat(): void {
-    if (!this.#isRegistered || (this.#hasSaidBye && !this.#slots.hasGuaranteed)) return;
+    if (!this.#isRegistered || (this.#hasSaidBye && !this.#slots.owesReply)) return;
     this.#send({ kind: 'heartbeat', id: this.#entropy.uuid(), time: emqpTime(this.#entropy.wallMicros()) });
   }
 

@@ -88,7 +88,7 @@ export class Slots {
   readonly #waiting: Job[] = [];
   readonly #deadlines = new DeadlineHeap<Slot>();
   #running = 0;
-  #guaranteed = 0;
+  #owed = 0;
   #isEnding = false;
 
   constructor(options: SlotsOptions, owner: SlotsOwner) {
@@ -116,9 +116,9 @@ export class Slots {
     return this.#running + this.#waiting.length;
   }
 
-  /** True while a job with `guarantee` is in hand. */
-  get hasGuaranteed(): boolean {
-    return this.#guaranteed > 0;
+  /** True while a job that is to be answered is in hand. */
+  get owesReply(): boolean {
+    return this.#owed > 0;
   }
 
   get deadline(): number {
@@ -128,7 +128,7 @@ export class Slots {
   /** Takes a request over from `socket`. */
   take({ id, queue, body }: EmqpRequest, headers: EmqpReadHeaders, socket: number, now: number): void {
     const job: Job = { number: ++this.counts.jobs, id, queue, body, headers, socket, run: 0 };
-    if (headers.guarantee) this.#guaranteed++;
+    if (wantsReply(job)) this.#owed++;
     this.#waiting.push(job);
     this.#fill(now);
   }
@@ -196,7 +196,7 @@ export class Slots {
   end(): void {
     this.#isEnding = true;
     for (const job of this.#waiting.splice(0)) {
-      if (job.headers.guarantee) this.#guaranteed--;
+      if (wantsReply(job)) this.#owed--;
       this.#abandon(job);
     }
     for (const slot of this.#slots) {
@@ -214,8 +214,8 @@ export class Slots {
     const jobs = this.#slots.flatMap(({ job }) => (job === undefined ? [] : [job]));
     check(jobs.length === this.#running, 'a job is in no slot');
     check(
-      this.#guaranteed === [...jobs, ...this.#waiting].filter(({ headers }) => headers.guarantee).length,
-      'guaranteed jobs are miscounted',
+      this.#owed === [...jobs, ...this.#waiting].filter(wantsReply).length,
+      'jobs that are to be answered are miscounted',
     );
     check(this.#waiting.length === 0 || this.#idle.length === 0, 'a job waits beside a free slot');
     for (const slot of this.#slots) {
@@ -316,7 +316,7 @@ export class Slots {
     slot.job = undefined;
     slot.phase = 'idle';
     this.#running--;
-    if (job.headers.guarantee) this.#guaranteed--;
+    if (wantsReply(job)) this.#owed--;
     if (slot.isUp) this.#idle.push(slot);
     return job;
   }
@@ -324,5 +324,5 @@ export class Slots {
 
 /** Worker rule 4: the client wants to know, or the broker has to. */
 export function wantsReply({ headers }: Job): boolean {
-  return headers.replyRequested || headers.guarantee;
+  return headers.replyRequested || headers.guarantee || headers.retryCount > 0;
 }
