@@ -279,6 +279,26 @@ describe('rule 18: bounded queues', () => {
     expect(broker.request('c1', 'x', 'two')).toEqual([]);
   });
 
+  it('rule 18: a client asks for no more than a tenth of them, and others go on', () => {
+    broker = new BrokerUnderTest({ servicesMax: 200 });
+    for (let name = 0; name < 20; name++) expect(broker.request('c1', 'x', `name${name}`)).toEqual([]);
+    expect(broker.request('c1', 'x', 'more')).toEqual(['note request-dropped services-limit c1 more']);
+    expect(broker.request('c1', 'x', 'name0')).toEqual([]);
+    expect(broker.request('c2', 'x', 'more')).toEqual([]);
+    expect(broker.request('c1', 'x', 'more')).toEqual([]);
+  });
+
+  it('rule 18: names that are only asked for keep no worker out', () => {
+    broker = new BrokerUnderTest({ servicesMax: 2 });
+    broker.request('c1', 'x', 'one');
+    broker.request('c1', 'x', 'two');
+    expect(broker.ready('w1', 'three')).toEqual(['worker-ready w1 three']);
+    expect(broker.ready('w2', 'one')).toContain('worker-ready w2 one');
+    expect(broker.ready('w3', 'two')).toEqual(['note message-dropped services-limit w3', '-> w3 DISCONNECT']);
+    broker.disconnect('w1');
+    expect(broker.ready('w4', 'two')).toContain('worker-ready w4 two');
+  });
+
   it('rule 18: servicesMax bounds the names registered; the worker is told to go', () => {
     broker = new BrokerUnderTest({ servicesMax: 1 });
     broker.ready('w1', 'one');

@@ -203,7 +203,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     if (command.service.length > this.#settings.serviceNameMaxBytes) this.#out.dropMessage('service-invalid', peer);
     else if (isReserved(command.service)) this.#refuse(peer, framing, 'reserved-service');
     else if (this.#rights.forbid(peer, 'serve', command.service)) this.#refuse(peer, framing, 'not-allowed');
-    else if (known === undefined && services.full) this.#refuse(peer, framing, 'services-limit');
+    else if (!services.mayServe(known)) this.#refuse(peer, framing, 'services-limit');
     else if (workers.size >= this.#settings.workersMax) this.#refuse(peer, framing, 'workers-limit');
     else this.#register(peer, framing, known ?? services.add(command.version, command.service));
   }
@@ -211,7 +211,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   #register(peer: Peer, framing: MdpFraming, service: Service): void {
     const worker = new Worker(peer, service, framing, this.#out.now);
     this.#books.workers.add(worker, this.#out.now);
-    if (service.workers++ === 0) this.#books.ttl.change(service, this.#out.now);
+    if (this.#books.services.join(service)) this.#books.ttl.change(service, this.#out.now);
     this.#out.counters.workersReady++;
     this.#out.effects.push({ kind: 'worker-ready', peer, service: service.name, version: framing.version });
     this.#jobs.free(worker);
@@ -284,7 +284,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     const { peer, service, framing } = worker;
     this.#books.workers.remove(worker);
     service.idle.remove(worker.idle);
-    if (--service.workers === 0) this.#books.ttl.change(service, this.#out.now);
+    if (this.#books.services.leave(service)) this.#books.ttl.change(service, this.#out.now);
     this.#out.counters.workersLost++;
     this.#out.effects.push({ kind: 'worker-lost', peer, service: service.name, version: framing.version, reason });
   }

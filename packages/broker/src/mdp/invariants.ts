@@ -76,6 +76,7 @@ function idleWorkers(services: Iterable<Service>): Set<Worker> {
 function assertServices(known: Set<Service>, services: Services): Set<Request> {
   const waiting = new Set<Request>();
   check(services.size === known.size, 'services are counted');
+  check(services.served === [...known].filter(({ workers }) => workers > 0).length, 'those with workers are counted');
   for (const service of known) {
     check(service.workers > 0 || service.queue.size > 0, 'a service has workers or requests');
     check(service.queue.size === 0 || service.idle.size === 0, 'nobody waits while a worker is idle');

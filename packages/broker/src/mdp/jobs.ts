@@ -8,6 +8,7 @@ import { requestCost } from '../parts/cost.js';
 import type { Books } from './books.js';
 import type { MdpRefusal, MdpRequestLoss } from './effects.js';
 import { framingOf } from './framing.js';
+import type { Asker } from './clients.js';
 import type { MdpBrokerSettings } from './options.js';
 import type { Output } from './output.js';
 import { Parts } from './partials.js';
@@ -40,7 +41,7 @@ export class Jobs {
     const { clients, services } = this.#books;
     const known = { client: clients.find(peer.key), service: services.find(command.version, command.service) };
     const cost = requestCost(command.body);
-    const refusal = this.#refusal(command, known.client?.open ?? 0, known.service, cost);
+    const refusal = this.#refusal(command, known.client, known.service, cost);
     if (refusal !== undefined) {
       this.#out.dropRequest(refusal, peer, command.service);
       return;
@@ -148,13 +149,13 @@ export class Jobs {
   /** Why the request is not taken. When it is, its cost has been taken from the byte budget. */
   #refusal(
     command: MdpClientRequest,
-    openOfClient: number,
+    client: Asker | undefined,
     service: Service | undefined,
     cost: number,
   ): MdpRefusal | undefined {
     if (command.service.length > this.#settings.serviceNameMaxBytes) return 'service-invalid';
-    if (openOfClient >= this.#settings.clientRequestsMax) return 'client-limit';
-    if (service === undefined && this.#books.services.full) return 'services-limit';
+    if ((client?.open ?? 0) >= this.#settings.clientRequestsMax) return 'client-limit';
+    if (service === undefined && !this.#books.services.mayAsk(client?.waiting.size ?? 0)) return 'services-limit';
     if (service?.queue.full === true) return 'queue-full';
     return this.#books.bytes.take(cost) ? undefined : 'queue-full';
   }

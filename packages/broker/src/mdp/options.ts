@@ -35,7 +35,10 @@ export const mdpBrokerOptions = z
     clientRequestsMax: count(10_000_000).default(150_000),
     /** Longest service name in bytes. 1 to 255, default 255. */
     serviceNameMaxBytes: count(255).default(255),
-    /** Service names that may exist at a time, by registration or by waiting requests. Default 10000. */
+    /**
+     * Service names with workers at a time, and besides, as many that are only asked for; a client that waits in the queues of a tenth
+     * of it (16 at least) asks for no further name. Default 10000.
+     */
     servicesMax: count(1_000_000).default(10_000),
     /** Workers that may be registered at a time. Default 100000. */
     workersMax: count(1_000_000).default(100_000),

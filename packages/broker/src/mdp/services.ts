@@ -33,13 +33,21 @@ export class Service {
   }
 }
 
-/** All services. With `bridge` both versions share them. */
+/** A client may wait in so many queues, or in this part of `servicesMax`, before it may ask for one more name that nobody serves. */
+const SHARE_MIN = 16;
+const SHARE = 0.1;
+
+/**
+ * All services. With `bridge` both versions share them. Names that are served and names that are only asked for have a bound each,
+ * so that no client can keep workers out.
+ */
 export class Services {
   readonly #byVersion: Readonly<Record<MdpVersion, Map<string, Service>>>;
   readonly #bridge: boolean;
   readonly #max: number;
   readonly #queueMax: number;
   #size = 0;
+  #served = 0;
 
   constructor(options: { readonly bridge: boolean; readonly servicesMax: number; readonly requestQueueMax: number }) {
     const joined = new Map<string, Service>();
@@ -54,9 +62,33 @@ export class Services {
     return this.#size;
   }
 
-  /** True when no further name may be added. */
-  get full(): boolean {
-    return this.#size >= this.#max;
+  /** Number of services with workers, over both versions. */
+  get served(): number {
+    return this.#served;
+  }
+
+  /** True when a worker of this service, if there is one already, may register. */
+  mayServe(service: Service | undefined): boolean {
+    return (service?.workers ?? 0) > 0 || this.#served < this.#max;
+  }
+
+  /** True when a client that waits in so many queues may ask for a name that nobody serves or has asked for. */
+  mayAsk(queues: number): boolean {
+    return this.#size - this.#served < this.#max && queues < Math.max(SHARE_MIN, this.#max * SHARE);
+  }
+
+  /** One worker more; true for the first. */
+  join(service: Service): boolean {
+    if (service.workers++ > 0) return false;
+    this.#served++;
+    return true;
+  }
+
+  /** One worker less; true for the last. */
+  leave(service: Service): boolean {
+    if (--service.workers > 0) return false;
+    this.#served--;
+    return true;
   }
 
   find(version: MdpVersion, name: string): Service | undefined {
