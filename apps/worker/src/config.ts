@@ -53,6 +53,16 @@ const fields = z.strictObject({
     .describe(
       'nfp: share the files of this folder, and nothing outside of it, in place of other tasks (default: none)',
     ),
+  baseTasks: onOff()
+    .default(true)
+    .describe(
+      'nfp: have the tasks that all workers of NORFAB have: list_tasks, get_inventory, job_list, get_logs, echo, ...',
+    ),
+  shellCommands: onOff()
+    .default(false)
+    .describe(
+      'nfp: have the task run_shell_cmd, too. DANGEROUS: whoever may give jobs runs commands as this process does',
+    ),
   fetchFiles: text('DIR', 'a folder')
     .optional()
     .describe(

@@ -8,6 +8,7 @@ import { lmdbRecords } from '@proj/store';
 import type { RecordStore, Transport } from '@proj/transport';
 import { fileSharingTasks, NfpWorker, ProjError } from '@proj/worker';
 import type { NfpTask, NfpTaskHandler } from '@proj/worker';
+import manifest from '../../package.json' with { type: 'json' };
 import type { WorkerSettings } from '../config.js';
 import { sha256 } from '../handlers/digest.js';
 import { sleep } from '../handlers/sleep.js';
@@ -19,7 +20,6 @@ export const NFP_ENDPOINTS = ['tcp://127.0.0.1:5555'];
 type Tasks = Readonly<Record<string, NfpTask | NfpTaskHandler>>;
 
 const builtIn: Tasks = {
-  echo: ({ args, kwargs }) => ({ args, kwargs }),
   sha256: ({ args }) => sha256(Buffer.from(textOf(args))),
   'text-stats': ({ args }) => measureText(Buffer.from(textOf(args))),
   sleep: ({ args }, { signal }) => sleep(String(args[0]), signal),
@@ -29,7 +29,7 @@ const builtIn: Tasks = {
 };
 
 /** Refused when the loaded module holds nothing to call. */
-const ALLOWED = `one of ${Object.keys(builtIn).join(', ')}, or a file that exports functions or tasks`;
+const ALLOWED = `one of echo, ${Object.keys(builtIn).join(', ')}, or a file that exports functions or tasks`;
 
 /** A worker for the one service of the settings, which logs what happens to it; not started yet. Rejects with `OPTIONS_INVALID`. */
 export async function nfpWorker(settings: WorkerSettings, transport: Transport, log: Logger): Promise<NfpWorker> {
@@ -45,6 +45,9 @@ export async function nfpWorker(settings: WorkerSettings, transport: Transport, 
     ...storeOf(settings.store ?? `lmdb:${encodeURIComponent(name)}.jobs`),
     ...(settings.fetchFiles === undefined ? {} : { fetchFiles: settings.fetchFiles }),
     fetchMaxBytes: settings.fetchMaxBytes,
+    baseTasks: settings.baseTasks,
+    shellCommands: settings.shellCommands,
+    versions: { 'proj-worker': manifest.version },
     crashPolicy: settings.crashPolicy,
     resultTtlMs: settings.resultTtlMs,
     managementCommands: settings.managementCommands,
@@ -94,6 +97,8 @@ function share(folder: string, handler: string | undefined, log: Logger): Readon
 
 async function findTasks(handler: string | undefined): Promise<Tasks> {
   if (handler === undefined) return builtIn;
+  // All workers have that one.
+  if (handler === 'echo') return {};
   const task = builtIn[handler];
   if (task !== undefined) return { [handler]: task };
   const path = resolve(handler);

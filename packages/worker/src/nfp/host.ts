@@ -43,7 +43,8 @@ export class NfpWorkerHost {
   readonly #driver: Driver<NfpWorkerEvent, NfpWorkerEffect>;
   readonly #dealers = new Dealers();
   readonly #runs = new Map<number, TaskRun>();
-  readonly #services: BrokerServices;
+  /** What the broker has besides jobs. */
+  readonly services: BrokerServices;
   readonly #over: Promise<void>;
   #end: () => void = () => undefined;
   #refused: unknown;
@@ -53,7 +54,7 @@ export class NfpWorkerHost {
     this.#program = program;
     this.#transport = transport;
     this.#driver = new Driver(program.session, transport, this.#perform);
-    this.#services = new BrokerServices({
+    this.services = new BrokerServices({
       ...program.settings,
       newId: this.#newId,
       dispatch: (question) => {
@@ -98,7 +99,7 @@ export class NfpWorkerHost {
 
   /** Never rejects: tasks ask again. */
   async #refreshInventory(): Promise<void> {
-    await this.#services.refresh().catch((error: unknown) => {
+    await this.services.refresh().catch((error: unknown) => {
       if (!isProjError(error, 'CLOSED')) this.#program.onNote({ code: 'inventory-failed', message: errorText(error) });
     });
   }
@@ -106,7 +107,7 @@ export class NfpWorkerHost {
   readonly #newId = (): string => this.#transport.entropy.uuid().replaceAll('-', '');
 
   async #closed(): Promise<void> {
-    this.#services.close();
+    this.services.close();
     await this.#dealers.over();
     await this.#program.store.close();
   }
@@ -141,7 +142,7 @@ export class NfpWorkerHost {
         this.#runs.get(effect.run)?.settle(effect.id, effect.outcome);
         break;
       case 'reply':
-        this.#services.settle(effect.uuid, effect.reply);
+        this.services.settle(effect.uuid, effect.reply);
         break;
       case 'note':
         this.#program.onNote(effect.note);
@@ -259,8 +260,8 @@ export class NfpWorkerHost {
       maxMessageBytes,
       wallMs: () => Math.floor(entropy.wallMicros() / 1000),
       newId: this.#newId,
-      inventory: () => this.#services.inventory(),
-      fetch: (url) => this.#services.fetch(url),
+      inventory: () => this.services.inventory(),
+      fetch: (url) => this.services.fetch(url),
       sendEvent: (body) => {
         this.#driver.dispatch({ kind: 'event', run, body });
       },

@@ -33,7 +33,8 @@ export interface NfpStoredJob {
   readonly runs: number;
   /** It was deleted while it ran. */
   readonly cancelling: boolean;
-  /** Wall clock, in milliseconds since 1970; 0 when that is still to come. */
+  /** Wall clock, in milliseconds since 1970; 0 when that is still to come, or was not noted yet by an earlier release. */
+  readonly receivedAt: number;
   readonly startedAt: number;
   readonly endedAt: number;
 }
@@ -49,6 +50,7 @@ export class NfpJob implements NfpStoredJob {
   state: NfpStoredJob['state'];
   runs: number;
   cancelling: boolean;
+  readonly receivedAt: number;
   startedAt: number;
   endedAt: number;
   /** The change that is on its way to the disk. What asks for another one meanwhile waits in {@link parked}. */
@@ -77,6 +79,7 @@ export class NfpJob implements NfpStoredJob {
     this.state = stored.state;
     this.runs = stored.runs;
     this.cancelling = stored.cancelling;
+    this.receivedAt = stored.receivedAt;
     this.startedAt = stored.startedAt;
     this.endedAt = stored.endedAt;
   }
@@ -108,12 +111,25 @@ const fromUtf8 = new TextDecoder();
 
 /** The record of a job, as it is to be from now on. */
 export function encodeJob(job: NfpStoredJob, changes: Partial<NfpStoredJob> = {}): Uint8Array {
-  const { replyTo, uuid, seq, task, digest, timeoutMs, state, runs, cancelling, startedAt, endedAt } = {
+  const { replyTo, uuid, seq, task, digest, timeoutMs, state, runs, cancelling, receivedAt, startedAt, endedAt } = {
     ...fieldsOf(job),
     ...changes,
   };
   const client = replyTo === undefined ? null : latin1(replyTo);
-  const fields = { uuid, seq, task, digest, timeoutMs, client, state, runs, cancelling, startedAt, endedAt };
+  const fields = {
+    uuid,
+    seq,
+    task,
+    digest,
+    timeoutMs,
+    client,
+    state,
+    runs,
+    cancelling,
+    receivedAt,
+    startedAt,
+    endedAt,
+  };
   return toUtf8.encode(JSON.stringify({ v: 1, ...fields }));
 }
 
@@ -130,5 +146,7 @@ export function decodeJob(record: Uint8Array): NfpStoredJob | undefined {
 
 function fieldsOf(job: NfpStoredJob): NfpStoredJob {
   const { uuid, seq, task, digest, timeoutMs, replyTo, state, runs, cancelling, startedAt, endedAt } = job;
-  return { uuid, seq, task, digest, timeoutMs, replyTo, state, runs, cancelling, startedAt, endedAt };
+  // An earlier release has not written it.
+  const { receivedAt = 0 } = job as Partial<NfpStoredJob>;
+  return { uuid, seq, task, digest, timeoutMs, replyTo, state, runs, cancelling, receivedAt, startedAt, endedAt };
 }

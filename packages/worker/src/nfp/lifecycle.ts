@@ -84,6 +84,7 @@ export class Lifecycle {
       state: 'PENDING',
       runs: 0,
       cancelling: false,
+      receivedAt: wallMs(),
       startedAt: 0,
       endedAt: 0,
     });

@@ -11,7 +11,7 @@ it.each<[string, object, string]>([
   ['a service of the broker', { ...valid, service: 'mmi.service.worker' }, 'this name belongs to the broker'],
   ['no name', { ...valid, name: '' }, 'option name = ""'],
   ['a name of 256 bytes', { ...valid, name: 'é'.repeat(128) }, 'expected 1 to 255 bytes'],
-  ['no tasks', { ...valid, tasks: {} }, 'expected at least one task'],
+  ['no tasks', { ...valid, tasks: {}, baseTasks: false }, 'expected at least one task'],
   ['a task that is none', { ...valid, tasks: { add: 7 } }, 'expected a function, or an object with a handler'],
   ['a store that is none', { ...valid, store: {} }, 'expected a RecordStore'],
   ['a back-off that shrinks', { ...valid, reconnectMinMs: 500, reconnectMaxMs: 100 }, 'at least reconnectMinMs'],

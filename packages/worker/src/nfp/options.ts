@@ -34,13 +34,17 @@ export const nfpWorkerOptions = z
     service: name,
     /** How clients address this worker: its routing id, unique at the broker and the same after a restart. 1 to 255 bytes. Required. */
     name,
-    /** What clients may call, by name: functions, or objects with a handler, a description and schemas. At least one. Required. */
-    tasks: z
-      .record(
-        name,
-        z.custom<NfpTask | NfpTaskHandler>(isTask, { error: 'expected a function, or an object with a handler' }),
-      )
-      .refine((tasks) => Object.keys(tasks).length > 0, { error: 'expected at least one task' }),
+    /** What clients may call, by name: functions, or objects with a handler, a description and schemas. At least one, unless there are `baseTasks`. Required. */
+    tasks: z.record(
+      name,
+      z.custom<NfpTask | NfpTaskHandler>(isTask, { error: 'expected a function, or an object with a handler' }),
+    ),
+    /** Have the tasks that all workers of NORFAB have, such as `list_tasks` and `job_list`; one of `tasks` goes before one of the same name. Default true. */
+    baseTasks: z.boolean().default(true),
+    /** Have the task `run_shell_cmd`, too. Dangerous: whoever may give jobs to this worker then runs commands as this process does. Default false. */
+    shellCommands: z.boolean().default(false),
+    /** What the task `get_version` shows besides this package and Node. Default: nothing. */
+    versions: z.record(z.string(), z.string()).default({}),
     /** Jobs that run at the same time. 1 to 1000; default 5 (NORFAB). */
     concurrency: z.int().min(1).max(1000).default(5),
     /** Accepted jobs that wait; more are refused with 500, and their clients try again later. 1 to 10,000,000; default 10,000. */
@@ -104,6 +108,8 @@ export const nfpWorkerOptions = z
   })
   .superRefine((options, context) => {
     if (RESERVED.has(options.service)) refuse(context, 'service', 'this name belongs to the broker');
+    if (Object.keys(options.tasks).length === 0 && !options.baseTasks)
+      refuse(context, 'tasks', 'expected at least one task');
     checkReconnect(options, context);
   });
 

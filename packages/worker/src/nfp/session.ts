@@ -8,6 +8,8 @@ import { Connection } from './connection.js';
 import type { NfpWorkerEffect, NfpWorkerEvent } from './contract.js';
 import { Inputs } from './inputs.js';
 import { assertNfpJobs } from './invariants.js';
+import { jobRows } from './job-rows.js';
+import type { NfpJobFilter, NfpJobRow } from './job-rows.js';
 import { NfpJobs } from './jobs.js';
 import { Lifecycle } from './lifecycle.js';
 import { Management } from './management.js';
@@ -88,6 +90,17 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
   /** Sizes now; the cost does not depend on them. */
   counters(): NfpWorkerCounters {
     return { jobs: this.#jobs.counts, running: this.#slots.running.size };
+  }
+
+  /** Jobs as they are now; the cost is linear in their number. */
+  jobs(filter: NfpJobFilter): NfpJobRow[] {
+    return jobRows(this.#jobs, filter);
+  }
+
+  /** What a job that has no result yet has told so far, each event a JSON text; `undefined` when there is no such job. */
+  eventsOf(uuid: string): readonly Uint8Array[] | undefined {
+    const job = this.#jobs.get(uuid);
+    return job?.isFinal === false ? job.log : undefined;
   }
 
   /** See {@link Engine.step}. */

@@ -18,6 +18,11 @@ export class TaskBook {
     this.#tasks = new Map(all.map(([name, task]) => [name, typeof task === 'function' ? { handler: task } : task]));
   }
 
+  /** Names and tasks. */
+  entries(): IterableIterator<[string, NfpTask]> {
+    return this.#tasks.entries();
+  }
+
   /** For listings. */
   get list(): { readonly name: string; readonly description: string }[] {
     return [...this.#tasks].map(([name, { description = '' }]) => ({ name, description }));

@@ -3,16 +3,24 @@ import { createHash } from 'node:crypto';
 import { Emitter, memoryRecords, parseOptions, ProjError } from '@proj/transport';
 import type { HandshakeRefusal, RecordStore, Transport } from '@proj/transport';
 import { loadTransport } from '@proj/transport/zmq';
+import manifest from '../../package.json' with { type: 'json' };
 import type { LossReason } from '../parts/contract.js';
+import { taskRow } from './base/catalogue.js';
+import { LogBook } from './base/log-book.js';
+import type { LogLevel } from './base/log-book.js';
+import { baseTasks } from './base/tasks.js';
+import type { BaseTasksHost } from './base/tasks.js';
 import type { NfpWorkerNote } from './contract.js';
 import { NfpTotals } from './counts.js';
 import type { NfpWorkerTotals } from './counts.js';
+import { joinJson } from './bodies.js';
 import { NfpWorkerHost } from './host.js';
+import { jobKeys } from './job.js';
 import { nfpWorkerOptions } from './options.js';
 import type { NfpWorkerOptions, NfpWorkerSettings } from './options.js';
 import { NfpWorkerSession } from './session.js';
 import type { NfpWorkerCounters } from './session-options.js';
-import { TaskBook } from './task-book.js';
+import { errorText, TaskBook } from './task-book.js';
 
 /** Events of an {@link NfpWorker}. */
 export interface NfpWorkerEvents {
@@ -36,6 +44,17 @@ export interface NfpWorkerStats extends NfpWorkerCounters, NfpWorkerTotals {}
 /** Characters of a digest: 132 bits, so that no two calls are taken for the same. */
 const DIGEST_LENGTH = 22;
 
+/** How notes are shown by `get_logs`; all others as DEBUG. */
+const LEVELS: Readonly<Partial<Record<NfpWorkerNote['code'], LogLevel>>> = {
+  ready: 'INFO',
+  left: 'INFO',
+  management: 'INFO',
+  lost: 'WARNING',
+  'store-failed': 'WARNING',
+  'inventory-failed': 'WARNING',
+  'volatile-store': 'WARNING',
+};
+
 /**
  * Serves one service of a NORFAB broker: accepts a job when it is in the store, runs `concurrency` of them at a time in the
  * order of acceptance, and keeps results for whoever asks.
@@ -54,22 +73,26 @@ export class NfpWorker {
   readonly #session: NfpWorkerSession;
   readonly #events = new Emitter<NfpWorkerEvents>();
   readonly #totals = new NfpTotals();
+  readonly #logs: LogBook;
   #transport: Transport | undefined;
   #host: NfpWorkerHost | undefined;
   #starting: Promise<void> | undefined;
   #isEnding = false;
+  #startedAt = 0;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: NfpWorkerOptions) {
     const settings = parseOptions('NfpWorker', nfpWorkerOptions, options);
     this.#settings = settings;
     this.#store = settings.store ?? memoryRecords();
-    this.#tasks = new TaskBook(settings.tasks);
+    this.#logs = new LogBook(settings.name);
+    const base = settings.baseTasks ? baseTasks(this.#baseTasksHost()) : {};
+    this.#tasks = new TaskBook({ ...base, ...settings.tasks });
     this.#session = new NfpWorkerSession(
       { ...settings, taskList: this.#tasks.list },
       {
-        random: () => this.#entropy().random(),
-        wallMicros: () => this.#entropy().wallMicros(),
+        random: () => this.#loaded().entropy.random(),
+        wallMicros: () => this.#loaded().entropy.wallMicros(),
         digest: (text) => createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_LENGTH),
       },
     );
@@ -118,13 +141,14 @@ export class NfpWorker {
     this.#assertOpen();
     this.#transport = transport;
     await this.#store.open();
+    this.#startedAt = transport.clock.now();
     const host = this.#newHost(transport);
+    this.#host = host;
     try {
       this.#assertOpen();
       if (this.#settings.store === undefined) this.#onNote({ code: 'volatile-store' });
       await host.start();
       this.#assertOpen();
-      this.#host = host;
     } catch (error) {
       await host.finish('close');
       throw error;
@@ -147,6 +171,7 @@ export class NfpWorker {
         tasks: this.#tasks,
         onNote: this.#onNote,
         onError: (error, uuid) => {
+          this.#log('ERROR', errorText(error), uuid === undefined ? {} : { uuid });
           this.#events.emit('error', uuid === undefined ? { error } : { error, uuid });
         },
         onPutDropped: () => {
@@ -160,8 +185,43 @@ export class NfpWorker {
     );
   }
 
+  /** Whoever calls a base task has a host by then. */
+  #baseTasksHost(): BaseTasksHost {
+    const { name, service, versions, shellCommands } = this.#settings;
+    return {
+      ...{ name, service, shellCommands, logs: this.#logs },
+      versions: {
+        '@proj/worker': manifest.version,
+        node: process.versions.node,
+        platform: process.platform,
+        ...versions,
+      },
+      clock: () => this.#loaded().clock,
+      uptimeMs: () => this.#loaded().clock.now() - this.#startedAt,
+      inventoryState: () => (this.#host as NfpWorkerHost).services.inventoryState,
+      wallMs: () => Math.floor(this.#loaded().entropy.wallMicros() / 1000),
+      catalogue: () => [...this.#tasks.entries()].map(([task, definition]) => taskRow(task, definition)),
+      jobs: (filter) => this.#session.jobs(filter),
+      record: (kind, uuid) => this.#record(kind, uuid),
+      deleteFetched: (pattern) => (this.#host as NfpWorkerHost).services.deleteFetched(pattern),
+    };
+  }
+
+  /** JSON of a record of a job. Events of one that has not ended are in memory. */
+  async #record(kind: 'call' | 'result' | 'events', uuid: string): Promise<unknown> {
+    const told = kind === 'events' ? this.#session.eventsOf(uuid) : undefined;
+    const record = told === undefined ? await this.#store.get(jobKeys[kind](uuid)) : joinJson(told);
+    return record === undefined ? undefined : (JSON.parse(Buffer.from(record).toString()) as unknown);
+  }
+
+  #log(level: LogLevel, message: string, fields: object): void {
+    this.#logs.add(Math.floor(this.#loaded().entropy.wallMicros() / 1000), level, message, fields);
+  }
+
   readonly #onNote = (note: NfpWorkerNote): void => {
     this.#totals.add(note);
+    const { code: message, ...fields } = note;
+    this.#log(LEVELS[message] ?? 'DEBUG', message, fields);
     if (note.code === 'ready' || note.code === 'lost' || note.code === 'management') {
       const { code, ...event } = note;
       this.#events.emit(code, event);
@@ -174,9 +234,9 @@ export class NfpWorker {
       throw new ProjError('CLOSED', `NfpWorker ${JSON.stringify(this.#settings.name)}: it was closed`);
   }
 
-  /** The session asks from its first event on, which comes when the transport is there. */
-  #entropy(): Transport['entropy'] {
+  /** Nobody asks before the first event of the session, which comes when the transport is there. */
+  #loaded(): Transport {
     if (this.#transport === undefined) throw new Error('NfpWorker: not started');
-    return this.#transport.entropy;
+    return this.#transport;
   }
 }

@@ -1,0 +1,75 @@
+/** Jobs of an NFP worker as lists show them. */
+import { nfpNameOf } from '@proj/frames/nfp';
+import { cTime } from './bodies.js';
+import type { NfpJob, NfpJobState } from './job.js';
+import type { NfpJobs } from './jobs.js';
+
+/** Rows of one list. */
+const ROWS_MAX = 10_000;
+
+/** A job. Keys and times as NORFAB writes them; `null` for what is still to come, or not known. */
+export interface NfpJobRow {
+  readonly uuid: string;
+  readonly client_address: string;
+  readonly task: string;
+  readonly state: NfpJobState;
+  readonly received_timestamp: string | null;
+  readonly started_timestamp: string | null;
+  readonly completed_timestamp: string | null;
+  /** Seconds. */
+  readonly timeout: number;
+}
+
+/** Which jobs are wanted; those of this `uuid` whatever else is said. */
+export interface NfpJobFilter {
+  /** Jobs without a result. Default true. */
+  readonly pending?: boolean | undefined;
+  /** Jobs with a result. Default true. */
+  readonly completed?: boolean | undefined;
+  readonly task?: string | undefined;
+  readonly client?: string | undefined;
+  /** The newest so many; 10,000 at most. */
+  readonly last?: number | undefined;
+  readonly uuid?: string | undefined;
+}
+
+/** The newest first. The cost is linear in the number of jobs there are. */
+export function jobRows(jobs: NfpJobs, filter: NfpJobFilter): NfpJobRow[] {
+  const { pending = true, completed = true, task, client, last = ROWS_MAX, uuid } = filter;
+  if (uuid !== undefined) {
+    const job = jobs.get(uuid);
+    return job === undefined ? [] : [rowOf(job)];
+  }
+  const max = Math.min(last, ROWS_MAX);
+  const rows: NfpJobRow[] = [];
+  // In the order of acceptance.
+  const all = [...jobs.values()];
+  for (let index = all.length - 1; index >= 0 && rows.length < max; index--) {
+    const job = all[index] as NfpJob;
+    if (!(job.isFinal ? completed : pending) || (task !== undefined && job.task !== task)) continue;
+    if (client === undefined || client === clientOf(job)) rows.push(rowOf(job));
+  }
+  return rows;
+}
+
+function rowOf(job: NfpJob): NfpJobRow {
+  const { uuid, task, shownState: state, isFinal, receivedAt, startedAt, endedAt, timeoutMs } = job;
+  return {
+    uuid,
+    client_address: clientOf(job),
+    task,
+    state,
+    received_timestamp: timeOf(receivedAt),
+    started_timestamp: timeOf(startedAt),
+    completed_timestamp: isFinal ? cTime(endedAt) : null,
+    timeout: timeoutMs / 1000,
+  };
+}
+
+function clientOf({ replyTo }: NfpJob): string {
+  return replyTo === undefined ? '' : nfpNameOf(replyTo);
+}
+
+function timeOf(wallMs: number): string | null {
+  return wallMs === 0 ? null : cTime(wallMs);
+}
