@@ -9,6 +9,10 @@ if (status !== 0) {
   console.error(`interop: ${python} with Debian's package python3-zmq is missing: ${remedy}`);
   process.exitCode = 1;
 }
+if (spawnSync('strace', ['--version'], { stdio: 'ignore' }).status !== 0) {
+  console.error('interop: the program strace is missing: apt-get install strace');
+  process.exitCode = 1;
+}
 if (postgresFolder() === undefined) {
   const remedy = 'apt-get install postgresql (or set PROJ_POSTGRES to a folder with initdb and postgres)';
   console.error(`interop: the programs of PostgreSQL are missing: ${remedy}`);

@@ -65,7 +65,7 @@ describe('rules 2 and 3: answers', () => {
     queue.produceFrames('p', ['e', '']);
     const answers = () => queue.answerStore().filter((line) => line.startsWith('->'));
     expect(answers()).toEqual(['-> p "a" 1', '-> p "b" 0 Trying to save empty message']);
-    expect(answers()).toEqual(['-> q "c" 1', '-> p "d" 1', '-> p "e" 0 Trying to save empty message']);
+    expect(answers()).toEqual(['-> p "d" 1', '-> p "e" 0 Trying to save empty message', '-> q "c" 1']);
   });
 
   it('rule 3: a refusal waits for nobody else’s commit', () => {
@@ -214,6 +214,63 @@ describe('rule 6: deduplication', () => {
       '-> p "a" 0 Store is unavailable: ENOSPC',
       '-> p "a" 0 Store is unavailable: ENOSPC',
     ]);
+  });
+});
+
+describe('rule 7: producers take turns', () => {
+  const stored = (lines: readonly string[]) => lines.filter((line) => line.endsWith(' 1'));
+
+  it('rule 7: one that has many messages waiting delays another by one commit', () => {
+    queue.storeHeld = true;
+    for (let n = 0; n < 40; n++) queue.produce('flood', `${n}`, 'x');
+    queue.produce('p', 'first', 'x');
+    queue.produce('p', 'second', 'x');
+    queue.answerStore(1);
+    expect(stored(queue.answerStore(1))).toEqual([
+      '-> flood "1" 1',
+      '-> p "first" 1',
+      '-> flood "2" 1',
+      '-> p "second" 1',
+      ...[3, 4, 5, 6, 7, 8].map((n) => `-> flood "${n}" 1`),
+    ]);
+  });
+
+  it('rule 7: the turn that a commit had no room for is the first of the next', () => {
+    queue = new QueueUnderTest({ batchMax: 1 });
+    queue.storeHeld = true;
+    for (const id of ['a', 'b', 'c']) queue.produce('p', id, 'x');
+    for (const id of ['d', 'e']) queue.produce('q', id, 'x');
+    const order = Array.from({ length: 5 }, () => stored(queue.answerStore(1))[0]?.split('"')[1]);
+    expect(order).toEqual(['a', 'b', 'd', 'c', 'e']);
+  });
+
+  it('rule 18: whoever has as many waiting as there is room left is refused, and others are not', () => {
+    queue = new QueueUnderTest({ intakeMax: 40 });
+    queue.storeHeld = true;
+    for (let n = 0; n < 30; n++) queue.produce('flood', `${n}`, 'x');
+    for (let n = 0; n < 20; n++) queue.produce('second', `${n}`, 'x');
+    queue.produce('p', 'a', 'x');
+    queue.answerStore();
+    expect([queue.dropped, queue.stats.counters.stored]).toEqual([{ 'queue-full-messages': 20 }, 31]);
+  });
+
+  it('rule 18: bytes likewise', () => {
+    queue = new QueueUnderTest({ intakeMaxBytes: 1000 });
+    queue.storeHeld = true;
+    for (let n = 0; n < 10; n++) queue.produce('flood', `${n}`, 'x'.repeat(100));
+    queue.produce('p', 'a', 'x'.repeat(400));
+    queue.answerStore();
+    expect([queue.dropped, queue.stats.counters.stored]).toEqual([{ 'queue-full-bytes': 5 }, 6]);
+  });
+
+  it('rule 4: answers that wait are shared likewise', () => {
+    queue = new QueueUnderTest({ intakeMax: 20, producerAckMax: 1000 });
+    queue.storeHeld = true;
+    queue.produce('flood', 'first', 'x');
+    for (let n = 0; n < 60; n++) queue.produceFrames('flood', [`${n}`, '']);
+    expect(queue.dropped).toEqual({ 'producer-stalled': 41 });
+    queue.produce('p', 'a', 'x');
+    expect([queue.dropped, queue.stats.producerAcksPending]).toEqual([{ 'producer-stalled': 41 }, 21]);
   });
 });
 

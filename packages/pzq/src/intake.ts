@@ -1,6 +1,6 @@
 /**
- * PZQ: the way in. Producers' messages wait for a group commit, and every producer gets its answers in the order of its messages,
- * refusals included. Rules 1 to 7 and 18 of docs/protocols/pzq.md.
+ * PZQ: the way in. Producers' messages wait for a group commit, for which producers take turns, and every producer gets its answers in
+ * the order of its messages, refusals included. Rules 1 to 7 and 18 of docs/protocols/pzq.md.
  */
 import { decodePzqHeaders, type PzqProduce, type PzqUnusable, type PzqWishes } from '@proj/frames/pzq';
 import type { Entropy, Peer } from '@proj/transport';
@@ -16,6 +16,12 @@ interface Producer {
   waiting: number;
   /** Bytes of the ids in them. */
   idBytes: number;
+  /** Of them, to be stored, and the bytes of those. */
+  puts: number;
+  putBytes: number;
+  /** Its messages that are in no commit yet. */
+  head: Entry | undefined;
+  tail: Entry | undefined;
 }
 
 /** One message of a producer on its way: to be stored, or refused when its turn to be answered comes. */
@@ -24,6 +30,8 @@ export interface Entry {
   readonly id: Uint8Array;
   readonly bytes: number;
   readonly content: NewMessage | Refusal;
+  /** Behind it, of the same producer. */
+  next: Entry | undefined;
 }
 
 /** An entry that is to be stored. */
@@ -44,7 +52,11 @@ export class Intake {
   readonly #entropy: Entropy;
   readonly #out: Output;
   readonly #producers = new Map<string, Producer>();
-  #queue: Entry[] = [];
+  /** Those with messages in no commit yet, in the order of their turns. */
+  readonly #turns = new Set<Producer>();
+  /** Those whose next message is a refusal, which waits for nothing but the commit under way. */
+  readonly #answerable = new Set<Producer>();
+  #queued = 0;
   /** To be stored, in the queue or in the commit under way. */
   #puts = 0;
   #putBytes = 0;
@@ -63,7 +75,7 @@ export class Intake {
 
   /** Entries that are not in a commit yet. */
   get queued(): number {
-    return this.#queue.length;
+    return this.#queued;
   }
 
   /** For invariants. */
@@ -86,16 +98,18 @@ export class Intake {
     counts: StoreCounts,
     closed: Refusal | undefined,
   ): void {
-    const producer = this.#producers.get(peer.key) ?? { peer, waiting: 0, idBytes: 0 };
+    const producer = this.#producers.get(peer.key) ?? newProducer(peer);
     if (this.#isStalled(producer, command.id, acksWaiting)) {
       this.#out.drop('producer-stalled', 'receive', peer);
       return;
     }
-    const { content, bytes } = this.#judge(command, counts, closed);
-    const entry = { producer, id: command.id, bytes, content };
+    const { content, bytes } = this.#judge(producer, command, counts, closed);
+    const entry = { producer, id: command.id, bytes, content, next: undefined };
     if (isPut(entry)) {
       this.#puts++;
       this.#putBytes += bytes;
+      producer.puts++;
+      producer.putBytes += bytes;
     } else if (producer.waiting === 0) {
       this.#out.refuse(peer, command.id, entry.content as Refusal);
       return;
@@ -104,23 +118,31 @@ export class Intake {
     producer.waiting++;
     producer.idBytes += command.id.length;
     this.#entries++;
-    this.#queue.push(entry);
+    this.#append(producer, entry);
   }
 
-  /** Takes out what the next commit is to hold, in order, refusals between them included. */
+  /**
+   * Takes out what the next commit is to hold: of each producer in turn one message to be stored, with the refusals behind it, as
+   * long as there is room.
+   */
   takeBatch(): readonly Entry[] {
+    const { batchMax, batchMaxBytes } = this.#settings;
+    const batch: Entry[] = [];
     let puts = 0;
     let bytes = 0;
-    let count = 0;
-    for (const entry of this.#queue) {
-      if (isPut(entry)) {
-        if (puts === this.#settings.batchMax || (puts > 0 && bytes + entry.bytes > this.#settings.batchMaxBytes)) break;
-        puts++;
-        bytes += entry.bytes;
-      }
-      count++;
+    for (const producer of this.#turns) {
+      const entry = producer.head as Entry;
+      if (puts === batchMax || (puts > 0 && bytes + entry.bytes > batchMaxBytes)) break;
+      puts++;
+      bytes += entry.bytes;
+      batch.push(this.#shift(producer, entry));
+      for (let { head } = producer; head !== undefined && !isPut(head); { head } = producer)
+        batch.push(this.#shift(producer, head));
+      // Behind all others, whom this loop therefore meets first.
+      this.#turns.delete(producer);
+      if (producer.head !== undefined) this.#turns.add(producer);
     }
-    return this.#queue.splice(0, count);
+    return batch;
   }
 
   /** Answers `1`: stored now or before. */
@@ -137,20 +159,39 @@ export class Intake {
 
   /** Refuses everything that is not in a commit. */
   refuseAll(refusal: Refusal): void {
-    const queue = this.#queue;
-    this.#queue = [];
-    for (const entry of queue) this.refused(entry, refusal);
+    for (const producer of this.#turns)
+      for (let { head } = producer; head !== undefined; { head } = producer)
+        this.refused(this.#shift(producer, head), refusal);
+    this.#turns.clear();
+    this.#answerable.clear();
   }
 
-  /** Answers the refusals at the head, which wait for nothing any more. Only while no commit is under way. */
+  /** Answers the refusals that wait for nothing any more. Only while no commit is under way. */
   answerHead(): void {
-    let count = 0;
-    for (const entry of this.#queue) {
-      if (isPut(entry)) break;
-      this.refused(entry, entry.content as Refusal);
-      count++;
+    for (const producer of this.#answerable) {
+      for (let { head } = producer; head !== undefined && !isPut(head); { head } = producer)
+        this.refused(this.#shift(producer, head), head.content as Refusal);
+      if (producer.head === undefined) this.#turns.delete(producer);
     }
-    if (count > 0) this.#queue.splice(0, count);
+    this.#answerable.clear();
+  }
+
+  #append(producer: Producer, entry: Entry): void {
+    this.#queued++;
+    if (producer.tail === undefined) {
+      producer.head = entry;
+      this.#turns.add(producer);
+      if (!isPut(entry)) this.#answerable.add(producer);
+    } else producer.tail.next = entry;
+    producer.tail = entry;
+  }
+
+  /** Takes the first one out. */
+  #shift(producer: Producer, head: Entry): Entry {
+    this.#queued--;
+    producer.head = head.next;
+    if (head.next === undefined) producer.tail = undefined;
+    return head;
   }
 
   #settle(entry: Entry): void {
@@ -159,6 +200,8 @@ export class Intake {
     if (isPut(entry)) {
       this.#puts--;
       this.#putBytes -= entry.bytes;
+      producer.puts--;
+      producer.putBytes -= entry.bytes;
     }
     producer.idBytes -= entry.id.length;
     if (--producer.waiting === 0) this.#producers.delete(producer.peer.key);
@@ -167,18 +210,19 @@ export class Intake {
   /** Rule 4. The socket does not say how many bytes wait there: taken as if all ids were as long as this one. */
   #isStalled({ waiting, idBytes }: Producer, id: Uint8Array, acksWaiting: number): boolean {
     const { producerAckMax, producerAckMaxBytes, intakeMax } = this.#settings;
-    if (waiting + acksWaiting >= producerAckMax || this.#entries >= 2 * intakeMax) return true;
+    if (waiting + acksWaiting >= producerAckMax || exceedsShare(waiting, this.#entries, 2 * intakeMax)) return true;
     return waiting + acksWaiting > 0 && idBytes + (acksWaiting + 1) * id.length > producerAckMaxBytes;
   }
 
   #judge(
+    producer: Producer,
     command: PzqProduce | PzqUnusable,
     counts: StoreCounts,
     closed: Refusal | undefined,
   ): { readonly content: NewMessage | Refusal; readonly bytes: number } {
     if (command.kind === 'unusable') return { content: REFUSALS[command.reason], bytes: 0 };
     const bytes = command.body.reduce((sum, frame) => sum + frame.length, 0);
-    const refusal = closed ?? this.#tooMuch(command, bytes, counts);
+    const refusal = closed ?? this.#tooMuch(producer, command, bytes, counts);
     if (refusal !== undefined) return { content: refusal, bytes };
     const { headers } = this.#settings;
     const wishes = headers && command.headers.length > 0 ? decodePzqHeaders(command.headers) : {};
@@ -188,14 +232,20 @@ export class Intake {
   }
 
   /** Rule 18, and the bound of what may wait for a commit. */
-  #tooMuch({ body }: PzqProduce, bytes: number, { messages, bytes: stored }: StoreCounts): Refusal | undefined {
+  #tooMuch(
+    producer: Producer,
+    { body }: PzqProduce,
+    bytes: number,
+    { messages, bytes: stored }: StoreCounts,
+  ): Refusal | undefined {
     const { maxMessages, maxBytes, maxMessageBytes, maxParts, intakeMax, intakeMaxBytes } = this.#settings;
     if (body.length > maxParts) return REFUSALS['too-many-parts'];
     if (bytes > maxMessageBytes) return REFUSALS['too-large'];
     if (maxMessages > 0 && messages + this.#puts >= maxMessages) return REFUSALS['queue-full-messages'];
     if (maxBytes > 0 && stored + this.#putBytes + bytes > maxBytes) return REFUSALS['queue-full-bytes'];
-    if (this.#puts >= intakeMax) return REFUSALS['queue-full-messages'];
-    if (this.#puts > 0 && this.#putBytes + bytes > intakeMaxBytes) return REFUSALS['queue-full-bytes'];
+    if (exceedsShare(producer.puts, this.#puts, intakeMax)) return REFUSALS['queue-full-messages'];
+    if (this.#puts > 0 && producer.putBytes + this.#putBytes + bytes > intakeMaxBytes)
+      return REFUSALS['queue-full-bytes'];
     return undefined;
   }
 
@@ -212,4 +262,16 @@ export class Intake {
     if (dedupeWindowMs === 0 || id.length === 0) return message;
     return { ...message, dedupe: { id, untilMicros: storedMicros + dedupeWindowMs * MICROS } };
   }
+}
+
+/**
+ * Of what all share, one may hold as much as it leaves free: whoever comes new finds room, however many fill it, and who holds most
+ * is the first to be refused.
+ */
+function exceedsShare(own: number, all: number, max: number): boolean {
+  return all >= max || own >= max - all;
+}
+
+function newProducer(peer: Peer): Producer {
+  return { peer, waiting: 0, idBytes: 0, puts: 0, putBytes: 0, head: undefined, tail: undefined };
 }

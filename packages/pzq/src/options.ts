@@ -68,9 +68,9 @@ export const pzqServerOptions = z
     batchMax: count(1, 100_000).default(512),
     /** Bytes of one group commit; one message may be larger. Default 8 MiB. */
     batchMaxBytes: count(1, MANY).default(8 * MIB),
-    /** Messages that may wait for a commit before producers are refused. Default 100,000. */
+    /** Messages that may wait for a commit before producers are refused, one of them when it has as many as there is room left. Default 100,000. */
     intakeMax: count(1, 10_000_000).default(100_000),
-    /** Bytes of them. Default 256 MiB. */
+    /** Bytes of them, shared likewise. Default 256 MiB. */
     intakeMaxBytes: count(1024, MANY).default(256 * MIB),
     /** Acknowledgements that one producer may leave unread before its messages are dropped. Default 100,000. */
     producerAckMax: count(1, 10_000_000).default(100_000),
