@@ -2,8 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import { nextEvent } from '@proj/testkit';
 import type { PppQueueEvents } from '@proj/broker';
-import { toHex } from '../cast.js';
+import { PppWorker } from '@proj/worker';
+import { BEAT_FLAGS, BEATS, toHex } from '../cast.js';
 import type { Maker } from '../cast.js';
+import { pythonPeer } from '../python.js';
+import { transport } from '../../transport.js';
 import { stage } from './stage.js';
 
 const theater = stage();
@@ -49,6 +52,39 @@ describe.each(MAKERS)('a %s worker behind our queue', (maker) => {
     await theater.workerBy(maker, backend);
     const client = theater.pythonClient({ connect: frontend, identity });
     expect((await client.ask([Buffer.from('x')])).map(String)).toEqual(['x']);
+  });
+});
+
+describe.each(MAKERS)('a %s worker behind our queue, for clients without address stack', (maker) => {
+  it('rule 4: serves one that writes content alone, and answers it in that form', async () => {
+    const { frontend, backend } = await theater.queue();
+    await theater.workerBy(maker, backend);
+    const bare = theater.pythonClient({ connect: frontend, socket: 'bare' });
+    expect((await bare.ask([Buffer.from('one frame')])).map(String)).toEqual(['one frame']);
+    expect((await bare.ask([Buffer.from('two'), Buffer.from('frames')])).map(String)).toEqual(['two', 'frames']);
+    expect((await theater.pythonClient({ connect: frontend }).ask([Buffer.from('x')])).map(String)).toEqual(['x']);
+  });
+});
+
+describe('our worker and an application that is the client itself', () => {
+  it.each<[string, string[] | null]>([
+    ['no stack', null],
+    ['an empty stack', []],
+    ['one address', ['6331']],
+    ['several addresses', ['6331', 'ff00', 'fe'.repeat(255)]],
+  ])('rule 3: %s: answers in the form in which it was asked', async (_, addresses) => {
+    const application = theater.launch(pythonPeer('ppp', 'application', BEAT_FLAGS));
+    const { endpoint } = await application.line('listening');
+    await theater
+      .keep(new PppWorker({ transport, ...BEATS, endpoints: [endpoint as string], handler: ({ body }) => body }))
+      .start();
+    await application.line('worker');
+    const content = toHex([Buffer.from('x'), Buffer.from('y')]);
+    for (const frames of [content, content.slice(0, 1)]) {
+      const replied = application.next('reply');
+      application.tell({ do: 'request', addresses, content: frames });
+      expect(await replied).toMatchObject({ addresses, content: frames });
+    }
   });
 });
 

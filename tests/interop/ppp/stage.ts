@@ -28,7 +28,7 @@ type WorkerOptions = Partial<PppWorkerOptions> & { readonly endpoints: readonly 
 type Connected = Flags & { readonly connect: string };
 
 /** Starts players that end with their test. */
-export interface Stage extends Pick<Cast, 'keep'> {
+export interface Stage extends Pick<Cast, 'keep' | 'launch'> {
   /** Our queue, and where it listens. */
   queue(options?: PppQueueOptions): Promise<Ports & { readonly queue: PppQueue }>;
   /** Our pool, and where it listens. */
@@ -57,6 +57,7 @@ export function stage(): Stage {
   const registrations = new Registrations();
   const self: Stage = {
     keep,
+    launch,
     async queue(options) {
       const ports = { frontend: 'tcp://127.0.0.1:*', backend: 'tcp://127.0.0.1:*' };
       const queue = keep(

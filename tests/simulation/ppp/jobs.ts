@@ -63,7 +63,7 @@ export class JobsChecker implements Checker {
     const { broker, command } = sight;
     const peer = peerOf(sight);
     if (command.kind === 'request') {
-      const job = { requester: requesterOf(command.addresses), id: requestId(command.content) };
+      const job = { requester: requesterOf(command.addresses ?? []), id: requestId(command.content) };
       this.#checkChoice(broker, peer, job.id);
       this.#workers.set(peer, job);
       this.#wake(broker, peer);

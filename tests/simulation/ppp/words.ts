@@ -17,7 +17,7 @@ export function describeMessage({ kind, socket, frames }: MessageEvent): string 
     : (toBroker ? decodePppAtQueue : decodePppAtWorker)(frames);
   if (command.kind === 'malformed') return `malformed (${command.reason})`;
   const words: string[] = [command.kind];
-  if ('addresses' in command) words.push(...command.addresses.map((address) => printable(address)));
+  if ('addresses' in command) words.push(...(command.addresses ?? []).map((address) => printable(address)));
   if ('content' in command) words.push(...command.content.map((frame) => printable(frame, 40)));
   return words.join(' ');
 }

@@ -3,7 +3,7 @@
  * Rules 1 to 3, 6 to 13, 16 and 20 of docs/protocols/ppp.md, section "Queue". What becomes of requests is `jobs.ts`.
  */
 import { equalBytes } from '@proj/frames';
-import type { PppReply, PppToQueue } from '@proj/frames/ppp';
+import type { PppAddressedReply, PppToQueue } from '@proj/frames/ppp';
 import type { Access, Peer, RejectReason } from '@proj/transport';
 import { Rights } from '../parts/rights.js';
 import { type Books, newBooks } from './books.js';
@@ -244,7 +244,7 @@ export class Backend<Asked extends Request> {
 }
 
 /** Rule 9: a reply counts when it goes to whom the job is from. Rule 18: ids are compared as bytes. */
-function isFor(request: Request, { addresses: [address] }: PppReply): boolean {
+function isFor(request: Request, { addresses: [address] }: PppAddressedReply): boolean {
   const [asked] = request.addresses;
   return asked !== undefined && address !== undefined && equalBytes(asked, address);
 }

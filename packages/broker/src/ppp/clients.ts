@@ -13,13 +13,16 @@ export class Asker extends Client {
 /** A request that is owed to a client. */
 export class ClientRequest extends Request {
   readonly client: Asker;
+  /** True when it came without address stack, and its reply goes back without one. */
+  readonly bare: boolean;
   /** Place among the client's open requests. */
   readonly owed = new Place<ClientRequest>(this);
   /** When waiting has lasted too long. */
   readonly patience = new Deadline<ClientRequest>(this);
 
   constructor(client: Asker, { hops, content }: PppClientRequest) {
-    super([client.peer.id, ...hops], content);
+    super([client.peer.id, ...(hops ?? [])], content);
     this.client = client;
+    this.bare = hops === undefined;
   }
 }

@@ -28,7 +28,6 @@ const NONE_DROPPED: Readonly<Record<PppDropReason, 0>> = {
   'control-unexpected': 0,
   'request-malformed': 0,
   'reply-malformed': 0,
-  'request-no-delimiter': 0,
   'request-no-content': 0,
   'too-large': 0,
   unregistered: 0,

@@ -77,12 +77,11 @@ describe('at the backend', () => {
 
 describe('at the frontend', () => {
   it.each<Row>([
-    ['no frame at all', [], 'request-no-delimiter'],
-    ['no empty frame', ['noenv'], 'request-no-delimiter'],
-    ['several frames, none empty', ['a', 'b', 'c'], 'request-no-delimiter'],
+    ['no frame at all', [], 'no-frames'],
     ['an empty frame and nothing behind it', [''], 'request-no-content'],
     ['hops, an empty frame and nothing behind it', ['hop', ''], 'request-no-content'],
-    ['what a worker would say', ['\x01'], 'request-no-delimiter'],
+    ['READY of a worker at the wrong socket', ['\x01'], 'control-unexpected'],
+    ['its HEARTBEAT', ['\x02'], 'control-unexpected'],
   ])('%s is dropped and counted', (_row, frames, reason) => {
     const queue = atWork();
     expect(queue.frontend('c2', ...frames)).toEqual([`note message-dropped ${reason} frontend c2`]);

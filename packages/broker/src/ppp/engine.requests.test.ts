@@ -24,9 +24,25 @@ describe('rule 4: what a request is', () => {
     expect(queue.backend('w1', 'c1', 'hop1', 'hop2', '', 'x')).toEqual(['-> c1 REPLY hop1 hop2 "x"']);
   });
 
-  it('rule 4: without empty frame or content it is dropped, counted, and never reaches a worker', () => {
+  it('rule 4: without empty frame all of it is content, and so is its reply', () => {
     queue.ready('w1');
-    expect(queue.frontend('c1', 'noenv')).toEqual(['note message-dropped request-no-delimiter frontend c1']);
+    expect(queue.frontend('c1', 'noenv', 'x')).toEqual(['-> w1 REQUEST c1 "noenv" "x"']);
+    expect(queue.backend('w1', 'c1', '', 'done', '')).toEqual(['-> c1 REPLY bare "done" ""']);
+    expect(queue.frontend('c1', '', 'y')).toEqual(['-> w1 REQUEST c1 "y"']);
+    expect(queue.reply('w1', 'c1', 'done')).toEqual(['-> c1 REPLY "done"']);
+  });
+
+  it('rule 4: a request that loses its worker is answered in its form all the same', () => {
+    queue.ready('w1');
+    queue.frontend('c1', 'x');
+    queue.workerGone('w1');
+    expect(queue.ready('w2')).toContain('-> w2 REQUEST c1 "x"');
+    expect(queue.reply('w2', 'c1', 'done')).toEqual(['-> c1 REPLY bare "done"']);
+  });
+
+  it('rule 4: without content it is dropped, counted, and never reaches a worker', () => {
+    queue.ready('w1');
+    expect(queue.frontend('c1', '\x01')).toEqual(['note message-dropped control-unexpected frontend c1']);
     expect(queue.frontend('c1', '')).toEqual(['note message-dropped request-no-content frontend c1']);
     expect(queue.stats).toMatchObject({ busy: 0, openRequests: 0, clients: 0 });
   });

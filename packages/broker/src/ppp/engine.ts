@@ -14,7 +14,7 @@
  * | 19 drain | `backend.ts` |
  * | 20 access | `../parts/rights.ts`, `backend.ts`; here `#onMessage` |
  */
-import type { PppClientRequest, PppReply, PppToFrontend } from '@proj/frames/ppp';
+import type { PppClientRequest, PppAddressedReply, PppToFrontend } from '@proj/frames/ppp';
 import { DeadlineList } from '@proj/heartbeat';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
 import { Clients } from '../parts/clients.js';
@@ -142,13 +142,14 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
     onWaited: (request) => {
       this.#patience.remove(request.patience);
     },
-    onReply: (request, { addresses, content }: PppReply) => {
-      const { peer, gone } = request.client;
+    onReply: (request, { addresses, content }: PppAddressedReply) => {
+      const { client, bare } = request;
+      const { peer, gone } = client;
       this.#settle(request);
       if (gone) this.#out.dropReply(peer);
       else {
-        // Rule 9: without the client's own address, which the socket puts back, the worker's frames as they came.
-        const command = { kind: 'client-reply', hops: addresses.slice(1), content } as const;
+        // Rules 4 and 9: without the client's own address, which the socket puts back, the worker's frames as they came.
+        const command = { kind: 'client-reply', hops: bare ? undefined : addresses.slice(1), content } as const;
         this.#out.push({ kind: 'send', socket: 'frontend', peer, command });
       }
     },

@@ -2,7 +2,7 @@
  * Paranoid Pirate, the workers' side: a request's way from acceptance to its one end, answered or given up. Rules 8, 9, 13,
  * 14 and 16; which worker may say what is `backend.ts`.
  */
-import type { PppReply } from '@proj/frames/ppp';
+import type { PppAddressedReply } from '@proj/frames/ppp';
 import type { Books } from './books.js';
 import type { PppRequestLoss } from './effects.js';
 import type { PppBackendSettings } from './options.js';
@@ -58,7 +58,7 @@ export class Jobs<Asked extends Request> {
   }
 
   /** Rule 9: the reply of the worker that has the job closes the request, whatever becomes of it, and frees the worker. */
-  reply(worker: Worker<Asked>, request: Asked, reply: PppReply): void {
+  reply(worker: Worker<Asked>, request: Asked, reply: PppAddressedReply): void {
     this.#unburden(worker);
     this.#out.counters.replies++;
     this.#close(request);

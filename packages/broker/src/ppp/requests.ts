@@ -1,5 +1,5 @@
 /** Paranoid Pirate: a request that is open. Books only, no protocol decisions. */
-import type { PppAddresses, PppContent, PppReply } from '@proj/frames/ppp';
+import type { PppAddresses, PppContent, PppAddressedReply } from '@proj/frames/ppp';
 import { frameCost, requestCost } from '../parts/cost.js';
 import { Place } from '../parts/line.js';
 import type { PppRequestLoss } from './effects.js';
@@ -35,7 +35,7 @@ export interface Requester<Asked extends Request> {
   /** It waits no more: it runs, or is about to be given up. */
   onWaited(request: Asked): void;
   /** Its one end: the reply of the worker that had it. It may be `abandoned` by now. */
-  onReply(request: Asked, reply: PppReply): void;
+  onReply(request: Asked, reply: PppAddressedReply): void;
   /** Its one end: there will be no reply. This has been counted. */
   onLost(request: Asked, reason: PppRequestLoss): void;
 }

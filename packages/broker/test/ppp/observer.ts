@@ -106,7 +106,7 @@ export class Observer {
       worker.lastHeartbeat = now;
       return;
     }
-    const job = { addresses: command.addresses, body: bodyOf(command.content) };
+    const job = { addresses: command.addresses ?? [], body: bodyOf(command.content) };
     if (worker.job !== undefined) throw new Error('two jobs for one worker (rule 8)');
     if (this.#idle[0] !== peer) throw new Error('not the one that has been idle longest (rule 8)');
     if (!this.#asked.has(job.body)) throw new Error('a request that nobody made');

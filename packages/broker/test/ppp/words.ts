@@ -29,9 +29,9 @@ function describeCommand(command: PppCommand): string {
   switch (command.kind) {
     case 'request':
     case 'reply':
-      return [command.kind.toUpperCase(), ...command.addresses.map(address), quoted(command.content)].join(' ');
+      return [command.kind.toUpperCase(), ...(command.addresses ?? []).map(address), quoted(command.content)].join(' ');
     case 'client-reply':
-      return ['REPLY', ...command.hops.map(address), quoted(command.content)].join(' ');
+      return ['REPLY', ...(command.hops?.map(address) ?? ['bare']), quoted(command.content)].join(' ');
     default:
       return command.kind.toUpperCase();
   }

@@ -44,7 +44,7 @@ export class ScriptedQueue extends ScriptedServer<Asked> {
   /** Only what a REQ socket says is a request. */
   protected read(port: SocketPort, peer: Peer, frames: Uint8Array[]): Asked | undefined {
     const request = decodePppAtFrontend(frames);
-    return request.kind === 'client-request' && request.hops.length === 0 ? new Asked(port, peer, request) : undefined;
+    return request.kind === 'client-request' && request.hops?.length === 0 ? new Asked(port, peer, request) : undefined;
   }
 }
 

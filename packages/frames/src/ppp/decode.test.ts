@@ -73,12 +73,30 @@ describe('decodePppAtQueue', () => {
 });
 
 describe('decodePppAtWorker', () => {
-  test.each<Row>([...CONTROL, ['READY', [1], 'control-unexpected']])('refuses %s', (_, parts, reason) => {
+  test.each<Row>([
+    ['no frame', [], 'no-frames'],
+    ['one empty frame', [''], 'control-empty'],
+    ['READY', [1], 'control-unexpected'],
+    ['an address with nothing behind the empty frame', ['CLI', ''], 'request-malformed'],
+    ['two hops with nothing behind the empty frame', ['CLI', 'hop', ''], 'request-malformed'],
+  ])('refuses %s', (_, parts, reason) => {
     expect(decodePppAtWorker(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason });
   });
 
-  test.each(NO_ENVELOPE)('refuses a request with %s', (_, parts) => {
-    expect(decodePppAtWorker(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason: 'request-malformed' });
+  test.each<[what: string, parts: Parts, addresses: Parts | undefined, content: Parts]>([
+    ['no stack, one frame', ['hello'], undefined, ['hello']],
+    ['no stack, one byte that means nothing', [7], undefined, [7]],
+    ['no stack, what begins like READY', [Uint8Array.of(1, 0)], undefined, [Uint8Array.of(1, 0)]],
+    ['no stack, several frames', ['a', 1, 'c'], undefined, ['a', 1, 'c']],
+    ['an empty stack', ['', 'x'], [], ['x']],
+    ['an empty stack, content that is control elsewhere', ['', 2], [], [2]],
+    ['an empty stack, empty content', ['', ''], [], ['']],
+  ])('takes a request of %s', (_, parts, addresses, content) => {
+    expect(decodePppAtWorker(framesOf(...parts))).toStrictEqual({
+      kind: 'request',
+      addresses: addresses && framesOf(...addresses),
+      content: framesOf(...content),
+    });
   });
 
   test('takes HEARTBEAT, and requests of any depth and any number of content frames', () => {
@@ -93,16 +111,18 @@ describe('decodePppAtWorker', () => {
 
 describe('decodePppAtFrontend', () => {
   test.each<Row>([
-    ['no frame', [], 'request-no-delimiter'],
-    ['content without empty frame', ['noenv'], 'request-no-delimiter'],
-    ['many frames, none empty', ['a', 'b', 'c'], 'request-no-delimiter'],
+    ['no frame', [], 'no-frames'],
+    ['READY', [1], 'control-unexpected'],
+    ['HEARTBEAT', [2], 'control-unexpected'],
     ['the empty frame alone', [''], 'request-no-content'],
     ['the empty frame last', ['hop', ''], 'request-no-content'],
   ])('refuses %s', (_, parts, reason) => {
     expect(decodePppAtFrontend(framesOf(...parts))).toStrictEqual({ kind: 'malformed', reason });
   });
 
-  test.each<[what: string, parts: Parts, hops: Parts, content: Parts]>([
+  test.each<[what: string, parts: Parts, hops: Parts | undefined, content: Parts]>([
+    ['a DEALER that writes content alone', ['42'], undefined, ['42']],
+    ['the same, several parts', ['a', 1, 'c'], undefined, ['a', 1, 'c']],
     ['a REQ socket', ['', '42'], [], ['42']],
     ['a DEALER, several parts', ['', 'multi', 'part'], [], ['multi', 'part']],
     ['a DEALER, empty content', ['', ''], [], ['']],
@@ -110,7 +130,7 @@ describe('decodePppAtFrontend', () => {
   ])('takes a request of %s', (_, parts, hops, content) => {
     expect(decodePppAtFrontend(framesOf(...parts))).toStrictEqual({
       kind: 'client-request',
-      hops: framesOf(...hops),
+      hops: hops && framesOf(...hops),
       content: framesOf(...content),
     });
   });

@@ -3,8 +3,6 @@
  * and copies neither addresses nor content. `wire.ts` holds the grammar.
  */
 import type {
-  PppAddresses,
-  PppContent,
   PppMalformed,
   PppMalformedReason,
   PppToClient,
@@ -20,26 +18,36 @@ type Frames = readonly Uint8Array[];
 export function decodePppAtQueue(frames: Frames): PppToQueue {
   const [first] = frames;
   if (first === undefined) return malformed('no-frames');
-  if (frames.length > 1) return enveloped('reply', frames, 'reply-malformed');
-  const fault = controlFault(first);
-  if (fault !== undefined) return malformed(fault);
-  return { kind: first[0] === CONTROL.ready ? 'ready' : 'heartbeat' };
+  if (frames.length === 1) {
+    const fault = controlFault(first);
+    if (fault !== undefined) return malformed(fault);
+    return { kind: first[0] === CONTROL.ready ? 'ready' : 'heartbeat' };
+  }
+  const end = frames.findIndex(isEmpty);
+  if (end < 1 || frames.length === end + 1) return malformed('reply-malformed');
+  return { kind: 'reply', addresses: frames.slice(0, end), content: frames.slice(end + 1) };
 }
 
-/** Decodes a message received by a worker's DEALER. Never throws. */
+/** Decodes a message received by a worker's DEALER. One frame that is no control is content. Never throws. */
 export function decodePppAtWorker(frames: Frames): PppToWorker {
   const [first] = frames;
   if (first === undefined) return malformed('no-frames');
-  if (frames.length > 1) return enveloped('request', frames, 'request-malformed');
-  const fault = controlFault(first);
-  if (fault !== undefined) return malformed(fault);
-  return first[0] === CONTROL.heartbeat ? { kind: 'heartbeat' } : malformed('control-unexpected');
+  if (frames.length === 1 && first.length === 0) return malformed('control-empty');
+  if (frames.length === 1 && controlFault(first) === undefined)
+    return first[0] === CONTROL.heartbeat ? { kind: 'heartbeat' } : malformed('control-unexpected');
+  const end = frames.findIndex(isEmpty);
+  if (end === -1) return { kind: 'request', addresses: undefined, content: frames };
+  if (frames.length === end + 1) return malformed('request-malformed');
+  return { kind: 'request', addresses: frames.slice(0, end), content: frames.slice(end + 1) };
 }
 
-/** Decodes a message received by a queue's frontend ROUTER, without the identity frame. Never throws. */
+/** Decodes a message received by a queue's frontend ROUTER, without the identity frame. Control is no request: a worker took the wrong socket. Never throws. */
 export function decodePppAtFrontend(frames: Frames): PppToFrontend {
+  const [first] = frames;
+  if (first === undefined) return malformed('no-frames');
+  if (frames.length === 1 && controlFault(first) === undefined) return malformed('control-unexpected');
   const end = frames.findIndex(isEmpty);
-  if (end === -1) return malformed('request-no-delimiter');
+  if (end === -1) return { kind: 'client-request', hops: undefined, content: frames };
   if (frames.length === end + 1) return malformed('request-no-content');
   return { kind: 'client-request', hops: frames.slice(0, end), content: frames.slice(end + 1) };
 }
@@ -58,17 +66,6 @@ function controlFault(frame: Uint8Array): PppMalformedReason | undefined {
   if (frame.length === 0) return 'control-empty';
   if (frame.length > 1) return 'control-length';
   return frame[0] === CONTROL.ready || frame[0] === CONTROL.heartbeat ? undefined : 'control-unknown';
-}
-
-/** `1*address empty content` */
-function enveloped<Kind extends 'request' | 'reply'>(
-  kind: Kind,
-  frames: Frames,
-  otherwise: PppMalformedReason,
-): { kind: Kind; addresses: PppAddresses; content: PppContent } | PppMalformed {
-  const end = frames.findIndex(isEmpty);
-  if (end < 1 || frames.length === end + 1) return malformed(otherwise);
-  return { kind, addresses: frames.slice(0, end), content: frames.slice(end + 1) };
 }
 
 function isEmpty(frame: Uint8Array): boolean {

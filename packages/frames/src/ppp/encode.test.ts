@@ -15,6 +15,18 @@ describe('encodePpp', () => {
     [{ kind: 'heartbeat' }, [2]],
     [{ kind: 'request', addresses, content }, ['CLI', 'hop', '', 'a', '']],
     [{ kind: 'reply', addresses, content }, ['CLI', 'hop', '', 'a', '']],
+    [{ kind: 'request', addresses: [], content }, ['', 'a', '']],
+    [{ kind: 'reply', addresses: [], content }, ['', 'a', '']],
+    [{ kind: 'request', addresses: undefined, content: framesOf('a', 'b') }, ['a', 'b']],
+    [{ kind: 'reply', addresses: undefined, content: framesOf('a', 'b') }, ['a', 'b']],
+    [{ kind: 'reply', addresses: undefined, content: framesOf(7) }, [7]],
+    // Without the empty frame in front they would mean something else.
+    [{ kind: 'reply', addresses: undefined, content: framesOf(2) }, ['', 2]],
+    [{ kind: 'reply', addresses: undefined, content: framesOf(1) }, ['', 1]],
+    [{ kind: 'reply', addresses: undefined, content: framesOf('') }, ['', '']],
+    [{ kind: 'reply', addresses: undefined, content }, ['', 'a', '']],
+    [{ kind: 'client-request', hops: undefined, content: framesOf('a', 'b') }, ['a', 'b']],
+    [{ kind: 'client-reply', hops: undefined, content }, ['a', '']],
     [{ kind: 'client-request', hops: [], content }, ['', 'a', '']],
     [{ kind: 'client-request', hops: addresses, content }, ['CLI', 'hop', '', 'a', '']],
     [{ kind: 'client-reply', hops: [], content }, ['', 'a', '']],
@@ -31,8 +43,10 @@ describe('encodePpp', () => {
   });
 
   test.each<PppCommand>([
-    { kind: 'request', addresses: [], content },
-    { kind: 'reply', addresses: [], content },
+    { kind: 'request', addresses: undefined, content },
+    { kind: 'request', addresses: undefined, content: framesOf(2) },
+    { kind: 'client-request', hops: undefined, content },
+    { kind: 'reply', addresses: undefined, content: [] },
     { kind: 'request', addresses, content: [] },
     { kind: 'reply', addresses: framesOf('CLI', ''), content },
     { kind: 'client-request', hops: [], content: [] },

@@ -1,14 +1,15 @@
 /** 6/PPP and the frontend of a queue, sending: the frames of every command. `wire.ts` holds the grammar. */
 import { EMPTY_FRAME } from '../bytes.js';
-import type { PppAddresses, PppCommand, PppContent } from './commands.js';
-import { CONTROL_FRAME } from './wire.js';
+import type { PppCommand, PppContent, PppStack } from './commands.js';
+import { CONTROL, CONTROL_FRAME } from './wire.js';
 
 /**
  * The frames of a command, without the router's identity frame. The array is the caller's; addresses and content are
  * handed on as they are and constant frames are shared, so no frame may be written to.
  *
- * Throws a `RangeError` for what no decoder would accept and no peer can cause: content without frames, an empty address,
- * a request or reply of the backend without any.
+ * A reply without stack that would be read as something else (a frame of it is empty, or it is one frame that means control) leaves
+ * behind an empty stack. Throws a `RangeError` for what no decoder would accept and no peer can cause: content without frames, an
+ * empty address, a request without stack that would be read as something else.
  */
 export function encodePpp(command: PppCommand): Uint8Array[] {
   switch (command.kind) {
@@ -16,24 +17,47 @@ export function encodePpp(command: PppCommand): Uint8Array[] {
     case 'heartbeat':
       return [CONTROL_FRAME[command.kind]];
     case 'request':
-    case 'reply':
-      if (command.addresses.length === 0) throw new RangeError(`${command.kind}: there is no address`);
+      if (command.addresses === undefined && isAmbiguous(command.content)) throw ambiguous();
       return enveloped(command.addresses, command.content);
+    case 'reply':
+      return enveloped(command.addresses ?? (isAmbiguous(command.content) ? [] : undefined), command.content);
     case 'client-request':
+      if (command.hops === undefined && command.content.some(isEmpty)) throw ambiguous();
+      return enveloped(command.hops, command.content);
     case 'client-reply':
+      // Whoever asks without stack takes what comes as it is.
       return enveloped(command.hops, command.content);
   }
 }
 
-/** `*address empty content` */
-function enveloped(addresses: PppAddresses, content: PppContent): Uint8Array[] {
+/** `[*address empty] content` */
+function enveloped(stack: PppStack, content: PppContent): Uint8Array[] {
   if (content.length === 0) throw new RangeError('a message needs at least one content frame, an empty one if need be');
+  if (stack === undefined) return [...content];
   const frames: Uint8Array[] = [];
-  for (const address of addresses) {
-    if (address.length === 0) throw new RangeError('an address is empty and would end the address stack');
+  for (const address of stack) {
+    if (isEmpty(address)) throw new RangeError('an address is empty and would end the address stack');
     frames.push(address);
   }
   frames.push(EMPTY_FRAME);
   for (const frame of content) frames.push(frame);
   return frames;
+}
+
+/** True for content of the backend that says what it is only behind a stack. */
+function isAmbiguous(content: PppContent): boolean {
+  const [first] = content;
+  const isControl =
+    content.length === 1 && first?.length === 1 && (first[0] === CONTROL.ready || first[0] === CONTROL.heartbeat);
+  return isControl || content.some(isEmpty);
+}
+
+function isEmpty(frame: Uint8Array): boolean {
+  return frame.length === 0;
+}
+
+function ambiguous(): RangeError {
+  return new RangeError(
+    'content without address stack has an empty frame, or is control: it would be read as something else',
+  );
 }

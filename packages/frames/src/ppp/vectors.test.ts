@@ -15,8 +15,8 @@ const EXPECTED: Record<string, PppCommand | PppMalformed> = {
     addresses: framesOf('DLR1', 'hop1', 'hop2'),
     content: framesOf('x'),
   },
-  // The Guide's queue forwards it all the same; a reply to it could not find its way back.
-  ppp_request_no_null_frame_at_worker: { kind: 'malformed', reason: 'request-malformed' },
+  // The Guide's queue puts the client's address in front and no empty frame behind it: by the text that is content.
+  ppp_request_no_null_frame_at_worker: { kind: 'request', addresses: undefined, content: framesOf('DLR1', 'noenv') },
   ppp_reply: { kind: 'reply', addresses: framesOf('\0CLI1'), content: framesOf('42') },
   ppp_reply_at_req_client: { kind: 'client-reply', hops: [], content: framesOf('42') },
   ppp_reply_two_extra_hops_at_client: { kind: 'client-reply', hops: framesOf('hop1', 'hop2'), content: framesOf('x') },

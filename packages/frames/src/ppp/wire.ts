@@ -2,15 +2,15 @@
  * 6/PPP "Command Specifications" and plain ZeroMQ request-reply: every byte that is fixed, written down once. One word per
  * frame, the router's identity frame left out:
  *
- *     ; backend: frame count decides, one frame is control
+ *     ; backend
  *     W>Q ready     = %x01
  *     W=Q heartbeat = %x02
- *     Q>W request   = 1*address empty content
- *     W>Q reply     = 1*address empty content   ; the addresses of the request
+ *     Q>W request   = [*address empty] content  ; 1*address from a queue or dispatcher of ours
+ *     W>Q reply     = [*address empty] content  ; in the form of the request: to ours one frame is control
  *
  *     ; frontend: no command of 6/PPP
- *     C>Q request   = *address empty content    ; a REQ socket writes the empty frame by itself
- *     Q>C reply     = *address empty content
+ *     C>Q request   = [*address empty] content  ; a REQ socket writes the empty frame by itself
+ *     Q>C reply     = [*address empty] content  ; in the form of the request
  *
  *     address     = 1*OCTET
  *     correlation = 8OCTET                      ; a dispatcher's address: a number, big-endian

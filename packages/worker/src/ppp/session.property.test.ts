@@ -1,5 +1,5 @@
 import { decodePppAtWorker, encodePpp } from '@proj/frames/ppp';
-import type { PppToWorker } from '@proj/frames/ppp';
+import type { PppStack, PppToWorker } from '@proj/frames/ppp';
 import { arbitraries, passTime } from '@proj/testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -54,7 +54,7 @@ class Witness {
   #said = 0;
   #beatAt = -Infinity;
   /** Requests of the open connection that nobody has answered or dropped, in the order they came. */
-  readonly #owed: (readonly Uint8Array[])[] = [];
+  readonly #owed: { readonly addresses: PppStack }[] = [];
   /** The running handler works for the open connection, on the first request of those. */
   #wanted = false;
   lastSocket = 0;
@@ -64,7 +64,7 @@ class Witness {
 
   event(event: PppWorkerEvent): void {
     if (event.kind === 'message' && event.socket === this.#open && event.command.kind === 'request')
-      this.#owed.push(event.command.addresses);
+      this.#owed.push(event.command);
     if ((event.kind !== 'final' && event.kind !== 'failed') || event.job !== this.running) return;
     if (event.kind === 'failed' && this.#wanted) this.#owed.shift();
     this.running = undefined;
@@ -117,8 +117,11 @@ class Witness {
       expect(now - this.#beatAt).toBeGreaterThanOrEqual(OPTIONS.heartbeatIntervalMs);
       this.#beatAt = now;
     }
+    if (command.kind !== 'reply') return;
     // In the order of the requests, under their very addresses.
-    if (command.kind === 'reply') expect(command.addresses).toBe(this.#owed.shift());
+    const owed = this.#owed.shift();
+    expect(owed).toBeDefined();
+    expect(command.addresses).toBe(owed?.addresses);
   }
 }
 

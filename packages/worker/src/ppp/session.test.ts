@@ -1,4 +1,4 @@
-import type { PppMalformedReason, PppToWorker } from '@proj/frames/ppp';
+import type { PppMalformedReason, PppStack, PppToWorker } from '@proj/frames/ppp';
 import { describe, expect, it } from 'vitest';
 import { frame, HEARTBEAT, SessionRig } from '../../test/ppp/session-rig.js';
 
@@ -424,6 +424,23 @@ describe('PppWorkerSession', () => {
     rig.take();
     rig.final(1, 'late');
     expect(rig.play({ kind: 'start' }, { kind: 'close' }, { kind: 'drain' })).toEqual([]);
+  });
+
+  describe('rule 3: the form of a request is that of its reply', () => {
+    const ask = (addresses: PppStack) => {
+      const rig = SessionRig.started();
+      rig.receive(1, { kind: 'request', addresses, content: [frame('x')] });
+      rig.take();
+      return rig.final(1, 'done');
+    };
+    it.each<[string, PppStack, string]>([
+      ['no stack', undefined, 'bare'],
+      ['an empty stack', [], ''],
+      ['one address', [frame('c1')], 'c1'],
+      ['several', [frame('c1'), frame('hop')], 'c1/hop'],
+    ])('rule 3: %s', (_, addresses, form) => {
+      expect(ask(addresses)).toEqual([`send 1 REPLY ${form} done`]);
+    });
   });
 
   describe('bad input', () => {

@@ -164,7 +164,8 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
 
   #run(job: Job<PppRequest> | undefined): void {
     if (job === undefined) return;
-    const { addresses, content } = job.request;
+    const { addresses = [], content } = job.request;
+    // Without stack, too: what would be read as something else leaves behind an empty one.
     const envelope = { frames: addresses.length + 1, bytes: totalBytes(addresses) };
     this.#effects.push({ kind: 'run', job: job.id, body: content, envelope });
   }

@@ -59,5 +59,5 @@ export class SessionRig extends Rig<PppToWorker, PppWorkerEvent, PppWorkerEffect
 
 function describeCommand(command: PppFromWorker): string {
   if (command.kind !== 'reply') return command.kind.toUpperCase();
-  return `REPLY ${text(command.addresses, '/')} ${text(command.content)}`;
+  return `REPLY ${command.addresses === undefined ? 'bare' : text(command.addresses, '/')} ${text(command.content)}`;
 }

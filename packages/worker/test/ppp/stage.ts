@@ -45,7 +45,7 @@ export class Stage<W extends World = World> {
         resolve();
       });
     });
-    queue.send(peer, [Uint8Array.of(7)]);
+    queue.send(peer, [Uint8Array.of(1)]);
     await this.settle(noticed);
   }
 

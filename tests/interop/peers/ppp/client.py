@@ -5,7 +5,8 @@ Commands:
     {"do": "pipeline", "contents": [["30"], ...]}    -> {"msg": "replies", "contents": [...]}, in order of arrival
 
 A REQ socket is a Lazy Pirate: after --timeout-ms of silence it is closed and a new one sends again, --tries times in all. A
-DEALER writes the empty frame itself, and in front of it the --hops of whoever stands behind it.
+DEALER writes the empty frame itself, and in front of it the --hops of whoever stands behind it; a bare one writes content and
+nothing else, and takes what comes for content.
 """
 
 import argparse
@@ -20,6 +21,7 @@ class Client:
     def __init__(self, options):
         self.options = options
         self.is_req = options.socket == "req"
+        self.is_plain = options.socket != "dealer"
         self.hops = frames_of(options.hops.split(",")) if options.hops else []
         self.socket = None
         self.open()
@@ -52,11 +54,11 @@ class Client:
         say("replies", contents=[self.receive() for _ in contents])
 
     def send(self, content):
-        self.socket.send_multipart(content if self.is_req else envelope(self.hops, content))
+        self.socket.send_multipart(content if self.is_plain else envelope(self.hops, content))
 
     def receive(self):
         frames = self.socket.recv_multipart()
-        if self.is_req:
+        if self.is_plain:
             return frames
         hops, content = open_envelope(frames)
         demand(hops == self.hops, "the reply of somebody else", frames)
@@ -66,7 +68,7 @@ class Client:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--connect", required=True)
-    parser.add_argument("--socket", choices=["req", "dealer"], default="req")
+    parser.add_argument("--socket", choices=["req", "dealer", "bare"], default="req")
     parser.add_argument("--hops", help="addresses in front of the empty frame, as hex, separated by commas")
     parser.add_argument("--identity", help="routing id as hex")
     parser.add_argument("--timeout-ms", type=int, default=600_000)
