@@ -21,7 +21,9 @@ export type ProjErrorCode =
   | 'CORRUPT'
   // protocol: we were asked to send something illegal; the peer sent something illegal
   | 'PROTOCOL_LOCAL'
-  | 'PROTOCOL_REMOTE';
+  | 'PROTOCOL_REMOTE'
+  // what came in place of an answer is none to the question (417 of NFP)
+  | 'UNEXPECTED_ANSWER';
 
 /** What a {@link ProjError} carries besides code and message. */
 export interface ProjErrorOptions {

@@ -13,6 +13,8 @@ export interface Peer {
   readonly id: Uint8Array;
   /** The CURVE key it proved to have, 32 bytes. Absent without CURVE, and where the transport cannot tell (libzmq). */
   readonly publicKey?: Uint8Array;
+  /** Whether its socket is a REQ, which takes one reply to each request and nothing else. Absent where the transport cannot tell (libzmq). */
+  readonly isReq?: boolean;
 }
 
 /** Why a message that was accepted for sending did not go out. */

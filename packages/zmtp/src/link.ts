@@ -108,6 +108,11 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
     return this.#address;
   }
 
+  /** True when the other side is a REQ; known once the handshake is complete. */
+  get isReq(): boolean {
+    return this.#connection.isReq;
+  }
+
   /** Connects it with the messages that are to go out. */
   join(pipe: Pipe): void {
     this.abandon();

@@ -25,11 +25,12 @@ export class RouterPort extends ZmtpPort {
     connector?.up();
     if (connector?.pipe.peer !== undefined) {
       const { pipe } = connector;
-      pipe.peer = withKey(connector.pipe.peer, publicKey);
+      pipe.peer = { ...withKey(connector.pipe.peer, publicKey), isReq: link.isReq };
       link.join(pipe);
       return;
     }
-    this.#admit(link, withKey(identity.length === 0 ? this.#automatic() : peerOf(identity), publicKey));
+    const named = identity.length === 0 ? this.#automatic() : peerOf(identity);
+    this.#admit(link, { ...withKey(named, publicKey), isReq: link.isReq });
   }
 
   protected onPipe(): void {

@@ -1,10 +1,10 @@
 /**
  * Checker of rules 9 to 13 of docs/protocols/nfp.md: every call is answered at once; a 202 names live workers, those that the target means, and
  * each of them gets the call once; `any` means the worker that has been left alone longest, or one that was started again and had the job;
- * nobody else gets anything.
+ * nobody else gets anything. GET and DELETE of clients in one-byte form have no 202, and `any` is all there (rule 24).
  */
 import { parseNfpTarget } from '@proj/frames/nfp';
-import type { NfpClientAnswer, NfpDispatch, NfpToBroker, NfpWorkerCall } from '@proj/frames/nfp';
+import type { NfpClientAnswer, NfpClientCall, NfpDispatch, NfpToBroker, NfpWorkerCall } from '@proj/frames/nfp';
 import { BROKER, dispatchIn } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
@@ -17,7 +17,7 @@ export class DispatchChecker implements Checker {
   /** Workers that a 202 has named, which must get the call before the broker reads on. */
   #owed: { readonly worker: string; readonly uuid: string }[] = [];
   /** The call that must be answered before the broker reads on. */
-  #asked: { readonly client: string; readonly uuid: string } | undefined;
+  #asked: { readonly client: string; readonly call: NfpClientCall } | undefined;
   /** Whose word the broker is at, if that is a READY of somebody who is registered. */
   #restarted: string | undefined;
   /** Whom each job was last sent to. */
@@ -59,19 +59,18 @@ export class DispatchChecker implements Checker {
   }
 
   #received(client: string, command: NfpToBroker): void {
-    const { uuid } = this.#asked ?? {};
-    if (uuid !== undefined) throw new Error(`a call about ${uuid} was not answered`);
+    if (this.#asked !== undefined) throw new Error(`a call about ${this.#asked.call.uuid} was not answered`);
     this.#requireRelayed();
     this.#restarted = command.kind === 'worker-ready' && this.#services.has(client) ? client : undefined;
     if (command.kind !== 'client-call' || command.service.endsWith('.broker')) return;
     if (command.command === 'post' || command.command === 'get' || command.command === 'delete')
-      this.#asked = { client, uuid: command.uuid };
+      this.#asked = { client, call: command };
   }
 
   #answered(client: string, { command, uuid, status, body }: NfpClientAnswer): void {
     const said = command === 'response' ? dispatchIn(body) : undefined;
     if (said === undefined) return;
-    if (this.#asked?.client === client && this.#asked.uuid === uuid) this.#asked = undefined;
+    if (this.#asked?.client === client && this.#asked.call.uuid === uuid) this.#asked = undefined;
     this.#requireRelayed();
     if (status !== 202) return;
     const { workers } = said;
@@ -82,7 +81,7 @@ export class DispatchChecker implements Checker {
     this.#owed = workers.map((worker) => ({ worker, uuid }));
   }
 
-  #meant({ target: text, service, uuid }: NfpDispatch): readonly string[] {
+  #meant({ target: text, service, uuid }: Pick<NfpDispatch, 'target' | 'service' | 'uuid'>): readonly string[] {
     const target = parseNfpTarget(text);
     if (target?.kind === 'any' && this.#restarted !== undefined) {
       if (this.#holders.get(uuid) !== this.#restarted) throw new Error(`${this.#restarted} did not have ${uuid}`);
@@ -90,7 +89,7 @@ export class DispatchChecker implements Checker {
     }
     const turns = this.#turnsOf(service);
     if (target === undefined) return [];
-    if (target.kind === 'names') return turns.filter((name) => target.names.includes(name));
+    if (target.kind === 'names') return target.names.filter((name) => turns.includes(name));
     return target.kind === 'any' ? turns.slice(0, 1) : turns;
   }
 
@@ -99,6 +98,12 @@ export class DispatchChecker implements Checker {
     if (command === 'post') this.#holders.set(uuid, worker);
     if (service === undefined) throw new Error(`${command} of ${uuid} to ${worker}, which is not registered`);
     if (command !== 'put' && command !== 'mmi') {
+      if (this.#asked?.call.uuid === uuid && this.#asked.call.form === 'byte' && command !== 'post') {
+        const { target, service: name } = this.#asked.call;
+        const meant = this.#meant({ target: target === 'any' ? 'all' : target, service: name, uuid });
+        this.#asked = undefined;
+        this.#owed = meant.map((each) => ({ worker: each, uuid }));
+      }
       const due = this.#owed.shift();
       if (due?.worker !== worker || due.uuid !== uuid)
         throw new Error(`${command} of ${uuid} went to ${worker}, due was ${due?.uuid ?? 'nothing'}`);

@@ -6,6 +6,7 @@ import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpBody, NfpClientCall, NfpTarget } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { Books } from './books.js';
+import type { Gathers } from './gathers.js';
 import type { Job } from './jobs.js';
 import { BROKER_FSS, BROKER_SID, isReserved, WORKER_MMI } from './names.js';
 import type { NfpBrokerSettings } from './options.js';
@@ -25,18 +26,23 @@ const UNSERVED: ReadonlyMap<string, string> = new Map([
 ]);
 const BAD_TARGET = 'target: begins as a JSON array and is none of names';
 const TOO_MUCH = 'too much waits for services without workers';
+const TOO_MUCH_OPEN = 'too much is asked of workers at a time: ask again later';
+
+const ALL: NfpTarget = { kind: 'all' };
 
 /** Relays calls, lets POSTs wait, and sends those again whose worker was lost. */
 export class Calls {
   readonly #settings: NfpBrokerSettings;
   readonly #books: Books;
   readonly #out: Output;
+  readonly #gathers: Gathers;
   #used = 0;
 
-  constructor(settings: NfpBrokerSettings, books: Books, out: Output) {
+  constructor(settings: NfpBrokerSettings, books: Books, out: Output, gathers: Gathers) {
     this.#settings = settings;
     this.#books = books;
     this.#out = out;
+    this.#gathers = gathers;
   }
 
   /** Rules 9 to 12: answers and relays, or lets wait, or refuses. */
@@ -53,13 +59,17 @@ export class Calls {
         return;
       }
     }
-    const target = parseNfpTarget(call.target);
-    if (target === undefined) {
+    const named = parseNfpTarget(call.target);
+    if (named === undefined) {
       this.#out.refuse('target', peer, call, BAD_TARGET);
       return;
     }
+    const isGathered = this.#isGathered(peer, call);
+    // Rule 24: one answer must come from whoever has the job, and that need not be the one whose turn it is.
+    const target = isGathered && named.kind === 'any' ? ALL : named;
     const workers = chooseWorkers(target, call.service, this.#books);
     if (workers.length === 0) this.#onNobody(peer, call);
+    else if (isGathered) this.#gather(peer, call, target, workers);
     else if (call.command === 'post') this.#post(jobs.add(peer, call), call.body, target, workers);
     else this.#relay(peer, call, target, workers);
   }
@@ -120,7 +130,13 @@ export class Calls {
   }
 
   /** Rule 9: what is no POST is relayed and forgotten; PUT and MMI have no 202. */
-  #relay(peer: Peer, call: NfpClientCall, target: NfpTarget, workers: readonly Worker[]): void {
+  #relay(
+    peer: Peer,
+    call: NfpClientCall,
+    target: NfpTarget,
+    workers: readonly Worker[],
+    dispatches = call.command !== 'put' && call.command !== 'mmi',
+  ): void {
     const { jobs } = this.#books;
     const { command, uuid, service } = call;
     const job = jobs.find(uuid);
@@ -130,8 +146,21 @@ export class Calls {
     else if (job !== undefined) jobs.touch(job, peer);
     // Rule 13: nobody wants to have it done any more.
     if (command === 'delete' && job?.worker !== undefined && workers.includes(job.worker)) jobs.settle(job);
-    if (command !== 'put' && command !== 'mmi') this.#dispatched(peer, call, workers);
+    if (dispatches) this.#dispatched(peer, call, workers);
     this.#send(peer, call, target, workers);
+  }
+
+  /** Rule 24: GET and DELETE of a job; the management of workers for those alone who take no second answer, since its answers are not signed. */
+  #isGathered(peer: Peer, { form, command, service }: NfpClientCall): boolean {
+    if (form !== 'byte' || command === 'put') return false;
+    if (service === WORKER_MMI) return this.#books.clients.find(peer.key)?.takesOne === true;
+    return command === 'get' || command === 'delete';
+  }
+
+  /** Rule 24. */
+  #gather(peer: Peer, call: NfpClientCall, target: NfpTarget, workers: readonly Worker[]): void {
+    if (!this.#gathers.open(peer, call, workers)) this.#out.refuse('queue-full', peer, call, TOO_MUCH_OPEN, 500);
+    else this.#relay(peer, call, target, workers, false);
   }
 
   #send(

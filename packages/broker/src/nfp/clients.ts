@@ -1,4 +1,4 @@
-/** NFP broker: what it remembers of clients, which is their command form and what `show_clients` tells (rules 2, 18). */
+/** NFP broker: what it remembers of clients, which is their command form and what `show_clients` tells (rules 2, 17, 24). */
 import { nfpNameOf } from '@proj/frames/nfp';
 import type { NfpCommandForm } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
@@ -14,6 +14,8 @@ export class Client {
   readonly name: string;
   readonly since: number;
   form: NfpCommandForm = 'ascii';
+  /** Rule 24: it has a REQ socket, as far as can be told, and so takes one reply to each call and nothing else. */
+  takesOne = false;
   lastSeen = 0;
   received = 0;
   sent = 0;
@@ -28,6 +30,11 @@ export class Client {
     this.since = now;
     this.lastSeen = now;
   }
+}
+
+/** A routing id that the ROUTER made, as it does for a socket that has none of its own, such as most REQs: 0x00 and four bytes. */
+function isAutomatic(id: Uint8Array): boolean {
+  return id.length === 5 && id[0] === 0;
 }
 
 /** The clients seen last, by routing id. Every operation but `values` is O(1), forgetting included. */
@@ -48,6 +55,7 @@ export class Clients {
   heard(peer: Peer, form: NfpCommandForm, now: number): Client {
     const client = this.#byKey.get(peer.key) ?? this.#add(peer, now);
     client.form = form;
+    client.takesOne = form === 'byte' && (peer.isReq ?? isAutomatic(peer.id));
     client.lastSeen = now;
     client.received++;
     this.#recent.remove(client.recent);

@@ -16,6 +16,8 @@ export interface NfpBrokerCounters {
   queued: number;
   /** Answers of workers passed on to clients, by command. */
   readonly answers: Record<NfpAnswer, number>;
+  /** Rule 24: what workers said unasked, and not told to clients that take one answer to each call. */
+  withheld: number;
   /** EVENTs handed to the PUB socket, whoever listens. */
   eventsPublished: number;
   workersReady: number;
@@ -77,6 +79,7 @@ export function newCounters(): NfpBrokerCounters {
     redispatches: 0,
     queued: 0,
     answers: { response: 0, event: 0, stream: 0, mmi: 0 },
+    withheld: 0,
     eventsPublished: 0,
     workersReady: 0,
     workersLost: 0,

@@ -18,6 +18,7 @@
  * | 20 inventory | `own-services.ts`, `inventory.ts` |
  * | 21 files | `file-calls.ts` |
  * | 23 access | `../parts/rights.ts`, `#onAccess` |
+ * | 24 one answer to each call | `gathers.ts`, `statuses.ts`, `Output.tellUnasked` |
  */
 import { latin1 } from '@proj/frames';
 import { decodeNfpJson, decodeNfpOpenInfo, encodeNfpJson } from '@proj/frames/nfp';
@@ -38,6 +39,7 @@ import { Rights } from '../parts/rights.js';
 import { type Books, newBooks, TERMS_MAX } from './books.js';
 import { Calls } from './calls.js';
 import type { NfpBrokerEffect, NfpBrokerEvent, NfpMessageDrop, NfpWorkerLoss } from './effects.js';
+import { Gathers } from './gathers.js';
 import { assertBooks } from './invariants.js';
 import type { NfpBrokerAbout } from './mmi.js';
 import { BROKER_MMI, isReserved, WORKER_MMI } from './names.js';
@@ -74,6 +76,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   readonly #terms: Terms;
   readonly #books: Books;
   readonly #out: Output;
+  readonly #gathers: Gathers;
   readonly #calls: Calls;
   readonly #own: OwnServices;
   readonly #rights = new Rights();
@@ -84,12 +87,13 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     this.#terms = { intervalMs: settings.keepaliveIntervalMs, multiplier: settings.keepaliveMultiplier };
     this.#books = newBooks(settings);
     this.#out = new Output(settings, this.#books.clients);
-    this.#calls = new Calls(settings, this.#books, this.#out);
+    this.#gathers = new Gathers(settings, this.#out);
+    this.#calls = new Calls(settings, this.#books, this.#out, this.#gathers);
     this.#own = new OwnServices(settings, this.#books, this.#out, about, this.#obey);
   }
 
   get deadline(): number {
-    return Math.min(this.#books.workers.deadline, this.#books.jobs.deadline);
+    return Math.min(this.#books.workers.deadline, this.#books.jobs.deadline, this.#gathers.deadline);
   }
 
   step(event: NfpBrokerEvent | TimerEvent, now: number): readonly NfpBrokerEffect[] {
@@ -105,6 +109,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
 
   assertInvariants(): void {
     assertBooks(this.#books, this.#settings);
+    this.#gathers.assertInvariants();
   }
 
   #handle(event: NfpBrokerEvent | TimerEvent): void {
@@ -123,6 +128,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
         const worker = this.#books.workers.find(event.peer.key);
         if (worker !== undefined) this.#lose([worker], 'gone');
         this.#books.terms.delete(event.peer.key);
+        this.#gathers.leave(event.peer);
         break;
       }
       case 'rejected':
@@ -324,7 +330,9 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     this.#publish(worker, answer);
     const job = jobs.find(answer.uuid);
     if (job?.worker === worker) jobs.settle(job);
-    this.#pass({ key: latin1(answer.client), id: answer.client }, worker, answer);
+    const client = { key: latin1(answer.client), id: answer.client };
+    if (this.#gathers.answer(worker, client.key, answer)) this.#out.counters.answers[answer.command]++;
+    else this.#pass(client, worker, answer);
   }
 
   /** Rule 15: to the client that asked, as far as it is remembered. */
@@ -334,6 +342,11 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     const job = jobs.find(uuid);
     const isOwn = service === worker.service.name || (service === WORKER_MMI && command === 'mmi');
     const isPublished = isOwn && this.#publish(worker, answer);
+    if (isOwn && this.#gathers.answer(worker, undefined, answer)) {
+      if (job?.worker === worker) jobs.settle(job);
+      this.#out.counters.answers[command]++;
+      return;
+    }
     if (job === undefined || !isOwn || !(job.service === service || isReserved(job.service))) {
       // An EVENT whose uuid is no job of ours is for subscribers only.
       if (isPublished && job === undefined) return;
@@ -358,7 +371,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     const { command, uuid, body } = answer;
     this.#out.counters.answers[command]++;
     if (command !== 'mmi') {
-      this.#out.answer(peer, command, { service: worker.service.name, uuid }, answer, body);
+      this.#out.tellUnasked(peer, command, { service: worker.service.name, uuid }, answer, body);
       return;
     }
     const job = this.#books.jobs.find(uuid);
@@ -378,7 +391,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       this.#books.clients.heard(peer, answer.form, this.#out.now);
       const complaint = COMPLAINTS[reason];
       const isCommand = reason === 'command' || reason === 'direction';
-      this.#out.fail(peer, { ...answer, target: '' }, isCommand ? `${complaint} '${answer.command}'` : complaint);
+      this.#out.fail(peer, answer, isCommand ? `${complaint} '${answer.command}'` : complaint);
     }
     if (worker !== undefined && !FORGIVEN.has(reason)) this.#expel(worker, 'invalid');
   }
@@ -433,6 +446,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       workers.remove(worker);
       service.workers.remove(worker.turn);
       services.tidy(service);
+      this.#gathers.lose(worker);
       this.#out.counters.workersLost++;
       this.#out.effects.push({ kind: 'worker-lost', peer, service: service.name, reason });
     }
@@ -466,6 +480,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     if (lateMs > this.#settings.keepaliveIntervalMs) {
       workers.postponeExpiry(lateMs, now);
       jobs.postpone(lateMs, now);
+      this.#gathers.postpone(lateMs);
       this.#out.effects.push({ kind: 'note', code: 'running-late', lateMs });
     }
     const silent: Worker[] = [];
@@ -479,11 +494,13 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     }
     if (silent.length > 0) this.#lose(silent, 'expired');
     this.#calls.expire();
+    this.#gathers.expire();
   }
 
   /** Rule 14. The broker itself works at nothing, so there is nothing to wait for. */
   #finish(): void {
     this.#calls.abandonWaiting();
+    this.#gathers.abandon();
     this.#own.abandon();
     const all = [...this.#books.workers.values()];
     for (const { peer, form, service } of all) this.#out.farewell(peer, form, service.name);

@@ -15,6 +15,7 @@ import type { Peer } from '@proj/transport';
 import type { Clients } from './clients.js';
 import { newCounters } from './counters.js';
 import type { NfpAnswerLoss, NfpBrokerEffect, NfpBrokerNote, NfpMessageDrop, NfpRefusal } from './effects.js';
+import { statusOfText } from './statuses.js';
 import type { Worker } from './workers.js';
 
 /** Rule 8: a stranger gets one DISCONNECT a second; strangers remembered. */
@@ -65,7 +66,14 @@ export class Output {
     const client = this.#clients.find(peer.key);
     const form = client?.form ?? written;
     if (client !== undefined) client.sent++;
-    this.#send(peer, { kind: 'client-answer', form, header, command, service, uuid, status, statusText, body });
+    const told = form === 'byte' ? statusOfText(status) : status;
+    this.#send(peer, { kind: 'client-answer', form, header, command, service, uuid, status: told, statusText, body });
+  }
+
+  /** What a worker says unasked, or besides the answer that counts. Who takes one answer to each call (rule 24) is not told. */
+  tellUnasked(peer: Peer, command: NfpAnswer, asked: Omit<Asked, 'target'>, status: NfpStatus, body: NfpBody): void {
+    if (this.#clients.find(peer.key)?.takesOne === true) this.counters.withheld++;
+    else this.answer(peer, command, asked, status, body);
   }
 
   /** Rule 17: an answer of a management interface; who asked by MMI is answered twice, as by releases of the current dialect. */
@@ -77,7 +85,7 @@ export class Output {
     body: NfpBody,
   ): void {
     this.answer(peer, 'response', asked, status, body);
-    if (byMmi && this.dialect === 'current') this.answer(peer, 'mmi', asked, status, body);
+    if (byMmi && this.dialect === 'current') this.tellUnasked(peer, 'mmi', asked, status, body);
   }
 
   /** 200 of a service of the broker. */

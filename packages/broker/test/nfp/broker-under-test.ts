@@ -23,8 +23,10 @@ export class BrokerUnderTest extends EngineUnderTest<NfpBrokerEvent, NfpBrokerEf
     return this.message(name, decodeNfpAtBroker(frames.map(fromLatin1)));
   }
 
+  /** A name that begins with `req` is that of a REQ socket. */
   message(name: string, command: NfpToBroker): string[] {
-    return this.step({ kind: 'message', peer: peerNamed(name), command });
+    const peer = name.startsWith('req') ? { ...peerNamed(name), isReq: true } : peerNamed(name);
+    return this.step({ kind: 'message', peer, command });
   }
 
   ready(worker: string, service = 'sample'): string[] {

@@ -1,9 +1,11 @@
 /** Watches an NFP broker engine from outside and holds it to what a peer could notice. Knows nothing of its insides. */
 import { latin1 } from '@proj/frames';
-import type { NfpClientAnswer, NfpWorkerCall } from '@proj/frames/nfp';
+import type { NfpClientAnswer, NfpClientCall, NfpFromBroker, NfpWorkerCall } from '@proj/frames/nfp';
 import type { TimerEvent } from '@proj/transport';
 import type { NfpBrokerEffect, NfpBrokerEvent } from '../../src/nfp/effects.js';
 import type { NfpBrokerSettings } from '../../src/nfp/options.js';
+
+const FILES = 'fss.service.broker';
 
 /** Settings that a peer can notice. */
 type Rules = Pick<NfpBrokerSettings, 'managementCommands' | 'files' | 'fileRequestsMax' | 'publish'>;
@@ -20,8 +22,12 @@ export class Observer {
   readonly #settled = new Set<string>();
   /** Who waits for files, by request. */
   readonly #reading = new Map<number, { readonly client: string; readonly uuid: string }>();
+  /** Calls for files without an answer, by client and uuid. */
+  readonly #filesAsked = new Map<string, number>();
   readonly #settings: Rules;
   #lastRequest = 0;
+  /** Whose files have come in this step. */
+  #lastRead: { readonly client: string; readonly uuid: string } | undefined;
   #drained = false;
 
   constructor(settings: Rules) {
@@ -41,7 +47,7 @@ export class Observer {
     for (const effect of effects) this.#check(effect, event, now);
     if (event.kind === 'drain' && this.#reading.size > 0) this.#checkDrained(effects);
     if (event.kind === 'message' && event.command.kind === 'client-call' && !this.#drained)
-      this.#checkAnswered(event.peer.key, event.command.command, event.command.uuid, effects);
+      this.#checkAnswered(event.peer.key, event.command, effects);
   }
 
   #hear(event: NfpBrokerEvent | TimerEvent): void {
@@ -58,23 +64,38 @@ export class Observer {
     }
   }
 
-  /** Every call but PUT and one to a worker's MMI has an answer of the broker in the same step (rules 9, 11, 12, 17). */
-  #checkAnswered(client: string, command: string, uuid: string, effects: readonly NfpBrokerEffect[]): void {
-    if (command === 'put' || effects.some(({ kind }) => kind === 'file-request')) return;
+  /**
+   * Every call but PUT and one to a worker's MMI has an answer of the broker in the same step (rules 9, 11, 12, 17), but for files that are read, or wait
+   * their turn (rule 21), and what workers answer together (rule 24).
+   */
+  #checkAnswered(client: string, call: NfpClientCall, effects: readonly NfpBrokerEffect[]): void {
+    const { command, uuid } = call;
+    const key = `${client} ${uuid}`;
     const answers = effects.filter((effect): effect is NfpBrokerEffect & { command: NfpClientAnswer } =>
       isAnswer(effect, client, uuid),
     );
+    const waits = effects.some(({ kind }) => kind === 'file-request') || this.#filesAsked.has(key);
+    if (call.service === FILES && answers.length === 0 && waits) {
+      this.#filesAsked.set(key, (this.#filesAsked.get(key) ?? 0) + 1);
+      return;
+    }
+    if (command === 'put') return;
     const relays = effects.filter((effect) => effect.kind === 'send' && effect.command.kind === 'worker-call');
-    if (command === 'mmi' ? answers.length === 0 && relays.length === 0 : answers.length === 0)
-      throw new Error(`${command} of ${client} has no answer`);
-    if (relays.length > 0 && command !== 'mmi' && effects[0] !== answers[0])
-      throw new Error('202 comes first (rule 9)');
+    const isGathered =
+      call.form === 'byte' && (command === 'get' || command === 'delete') && call.service !== 'mmi.service.worker';
+    if (relays.length > 0 && (isGathered || command === 'mmi')) {
+      if (isGathered && answers.length > 0) throw new Error('a second answer (rule 24)');
+      return;
+    }
+    if (answers.length === 0) throw new Error(`${command} of ${client} has no answer`);
+    if (relays.length > 0 && effects[0] !== answers[0]) throw new Error('202 comes first (rule 9)');
   }
 
   /** Rule 21: who waits for files has one answer, two at most where MMI is answered twice; nobody else has any. */
   #checkRead(id: number, effects: readonly NfpBrokerEffect[]): void {
     const waits = this.#reading.get(id);
     this.#reading.delete(id);
+    this.#lastRead = waits;
     if (waits === undefined) {
       if (effects.length > 0) throw new Error('an answer to a request for files that nobody made');
       return;
@@ -82,16 +103,24 @@ export class Observer {
     const sent = effects.filter(({ kind }) => kind === 'send');
     if (sent.length === 0 || !sent.every((effect) => isAnswer(effect, waits.client, waits.uuid)))
       throw new Error('who waits for files has no answer');
+    const key = `${waits.client} ${waits.uuid}`;
+    const answered = sent.filter((effect) => effect.kind === 'send' && isResponse(effect.command)).length;
+    const left = (this.#filesAsked.get(key) ?? 0) - answered;
+    if (left < 0) throw new Error('more answers than calls for files');
+    if (left === 0) this.#filesAsked.delete(key);
+    else this.#filesAsked.set(key, left);
+    if (left > 0 !== effects.some(({ kind }) => kind === 'file-request'))
+      throw new Error('the next call for files waits for nothing');
   }
 
   /** Rule 21, and what rule 19 says of it. */
   #checkRequest(id: number, event: NfpBrokerEvent | TimerEvent): void {
-    if (event.kind !== 'message' || event.command.kind !== 'client-call')
-      throw new Error('files that nobody asked for');
+    const asker = askerOf(event) ?? this.#lastRead;
+    if (asker === undefined) throw new Error('files that nobody asked for');
     if (this.#settings.files === undefined) throw new Error('a request for files without a folder');
     if (id <= this.#lastRequest) throw new Error('a number of a request that was used before');
     this.#lastRequest = id;
-    this.#reading.set(id, { client: event.peer.key, uuid: event.command.uuid });
+    this.#reading.set(id, asker);
     if (this.#reading.size > this.#settings.fileRequestsMax) throw new Error('too many requests for files');
   }
 
@@ -99,6 +128,16 @@ export class Observer {
   #checkDrained(effects: readonly NfpBrokerEffect[]): void {
     for (const { client, uuid } of this.#reading.values())
       if (!effects.some((effect) => isAnswer(effect, client, uuid))) throw new Error('files that nobody waits for');
+    for (const [key, calls] of this.#filesAsked) {
+      const answered = effects.filter(
+        (effect) =>
+          effect.kind === 'send' &&
+          isResponse(effect.command) &&
+          `${effect.peer.key} ${effect.command.uuid}` === key &&
+          effect.command.service === FILES,
+      );
+      if (answered.length < calls) throw new Error('a call for files that waits its turn is forgotten');
+    }
     this.#reading.clear();
   }
 
@@ -170,6 +209,15 @@ function isEvent(event: NfpBrokerEvent | TimerEvent): boolean {
   if (event.kind !== 'message') return false;
   const { command } = event;
   return (command.kind === 'worker-answer' || command.kind === 'worker-table-answer') && command.command === 'event';
+}
+
+function askerOf(event: NfpBrokerEvent | TimerEvent): { readonly client: string; readonly uuid: string } | undefined {
+  if (event.kind !== 'message' || event.command.kind !== 'client-call') return undefined;
+  return { client: event.peer.key, uuid: event.command.uuid };
+}
+
+function isResponse(command: NfpFromBroker): command is NfpClientAnswer {
+  return command.kind === 'client-answer' && command.command === 'response';
 }
 
 function isAnswer(effect: NfpBrokerEffect, client: string, uuid: string): boolean {

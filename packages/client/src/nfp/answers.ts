@@ -35,6 +35,32 @@ export function readSaid(body: NfpBody): NfpSaid {
   return entries.length > 0 && entries.every(isRecord) ? { by: 'results', value } : { by: 'nobody', value };
 }
 
+/** What releases say where the text has fewer statuses, and where a broker has joined the answers of workers: the word tells. */
+const STATUS_OF_WORD: Readonly<Record<string, number>> = {
+  ACCEPTED: 201,
+  PENDING: 300,
+  STARTED: 300,
+  WAITING_CLIENT_INPUT: 102,
+  'JOB NOT FOUND': 404,
+  CANCELLED: 200,
+  CANCELLING: 200,
+  DELETED: 200,
+};
+
+/** The status of what a worker has signed. To peers in one-byte form brokers say 300 for 102, and 400 for 404. */
+export function statusOf(status: number, { status: word }: Readonly<Record<string, unknown>>): number {
+  const meant = typeof word === 'string' ? STATUS_OF_WORD[word] : undefined;
+  if (meant === 102) return status === 300 ? meant : status;
+  return meant === 404 && status === 400 ? meant : status;
+}
+
+/** The status of what stands under a worker's name: its word about the job, or else a result, which is `undefined`. 408: the broker speaks for it. */
+export function statusWithin(worker: string, value: unknown): number | undefined {
+  if (!isRecord(value) || value['worker'] !== worker || 'result' in value) return undefined;
+  const { status: word } = value;
+  return typeof word === 'string' ? (STATUS_OF_WORD[word] ?? 408) : undefined;
+}
+
 /** The texts in `errors`; the body itself where it is text, as old brokers have it. */
 export function errorsOf(said: NfpSaid, body: NfpBody): readonly string[] {
   if (said.by === 'broker') return said.dispatch.errors ?? [];

@@ -29,16 +29,16 @@ export function questionOf(task: string): Uint8Array[] {
   return encodeNfpJson({ task, kwargs: {}, args: [] });
 }
 
-/** The JSON in an answer. Throws `PROTOCOL_REMOTE` where there is none. */
+/** The JSON in an answer. Throws `UNEXPECTED_ANSWER` where there is none. */
 export function parseAnswer(subject: string, body: readonly Uint8Array[]): unknown {
   const [frame] = toBuffers(body);
   try {
     return JSON.parse(frame?.toString() ?? '');
   } catch (cause) {
     throw new ProjError(
-      'PROTOCOL_REMOTE',
-      `${subject}: the answer is no JSON: ${frame?.toString('utf8', 0, 200) ?? ''}`,
-      { cause },
+      'UNEXPECTED_ANSWER',
+      `${subject}: 417: the answer is no JSON: ${frame?.toString('utf8', 0, 200) ?? ''}`,
+      { cause, details: { status: 417 } },
     );
   }
 }

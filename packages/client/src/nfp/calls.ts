@@ -102,6 +102,7 @@ export class Calls<Ticket> {
     const { socket } = this.#link;
     if (socket === undefined) return;
     this.#output.push({ kind: 'send', socket, command });
-    if (command.command !== 'put') this.#link.owed(now);
+    const { command: name, form } = command;
+    if (name !== 'put') this.#link.owed(form === 'byte' && (name === 'get' || name === 'delete'), now);
   }
 }

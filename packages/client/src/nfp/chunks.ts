@@ -68,10 +68,11 @@ export class StreamedChunks {
     const wanted = [...chunksOf(total, chunkBytes)];
     let asked = 1;
     for (const [index, { bytes }] of wanted.entries()) {
-      // Workers of NORFAB drop what is asked before the job runs, and the first chunk says that it does.
-      const most = index === 0 ? 1 : Math.min(wanted.length, index + inTransit);
-      for (; asked < most; asked++) job.put((wanted[asked] as { offset: number }).offset);
-      yield checked(url, await this.#next(), bytes);
+      const frames = await this.#next();
+      // Not before the first one has come: workers of NORFAB drop what is asked before the job runs.
+      for (const most = Math.min(wanted.length, index + 1 + inTransit); asked < most; asked++)
+        job.put((wanted[asked] as { offset: number }).offset);
+      yield checked(url, frames, bytes);
     }
   }
 

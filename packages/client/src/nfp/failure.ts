@@ -16,8 +16,12 @@ export function failure(
   errors: readonly string[] = [],
   cause?: unknown,
 ): ProjError {
-  const text = `${subject}: ${errors.join(', ') || explain(code, settings, cause)}`;
-  const details = errors.length === 0 ? {} : { details: { errors } };
+  const said = errors.join(', ');
+  const why = said === '' ? explain(code, settings, cause) : code === 'UNEXPECTED_ANSWER' ? unexpected(said) : said;
+  const text = `${subject}: ${why}`;
+  const isUnexpected = code === 'UNEXPECTED_ANSWER';
+  const particulars = { ...(errors.length === 0 ? {} : { errors }), ...(isUnexpected ? { status: 417 } : {}) };
+  const details = Object.keys(particulars).length === 0 ? {} : { details: particulars };
   return new ProjError(code === 'BUSY' ? 'REJECTED' : code, text, {
     ...details,
     ...(cause === undefined ? {} : { cause }),
@@ -43,5 +47,11 @@ function explain(code: NfpClientFailure, settings: NfpClientSettings, cause: unk
       return 'the uuid is in use by an open call of this client';
     case 'CLOSED':
       return 'the client is closed';
+    case 'UNEXPECTED_ANSWER':
+      return unexpected('nothing that can be read');
   }
+}
+
+function unexpected(said: string): string {
+  return `417: what came is no answer to it: ${said}; is a broker of NFP there?`;
 }

@@ -49,7 +49,8 @@ const sharing = (bytes = FILE) => {
     asked.dispatch('fs-1');
     if (asked.kind === 'post') asked.say('fs-1', 201, 'ACCEPTED');
     else if (task === 'file_details') asked.result('fs-1', details);
-    else asked.result('fs-1', sent === bytes.length ? true : null);
+    else if (sent === bytes.length) asked.result('fs-1', true);
+    else asked.say('fs-1', 300, 'STARTED');
   };
 };
 
@@ -187,18 +188,20 @@ describe('a file of a worker', () => {
     const stage = new Stage();
     const worker = sharing();
     let post: Asked | undefined;
+    let runs = false;
     const broker = await stage.broker((asked) => {
-      if (asked.kind !== 'post' || asked.body['task'] !== 'fetch_file') worker(asked);
+      if (runs || asked.body['task'] !== 'fetch_file') worker(asked);
       else {
-        post = asked;
         asked.dispatch('fs-1');
-        asked.say('fs-1', 201, 'ACCEPTED');
+        asked.say('fs-1', asked.kind === 'post' ? 201 : 300, asked.kind === 'post' ? 'ACCEPTED' : 'PENDING');
+        if (asked.kind === 'post') post = asked;
       }
     });
     const fetching = run(stage, patient(stage).fetchFile('nf://a/f', { to: folder, worker: 'fs-1', chunkBytes: 100 }));
     while (post === undefined) await new Promise((resolve) => setImmediate(resolve));
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     expect(broker.asked.filter(({ kind }) => kind === 'put')).toEqual([]);
+    runs = true;
     worker(post);
     expect(readFileSync((await fetching).path)).toEqual(FILE);
     expect(broker.asked.filter(({ kind }) => kind === 'put')).toHaveLength(9);

@@ -1,12 +1,12 @@
 /** NFP client: what answers mean for a job: who has it, who is done with it, when it is over. Client rules 3 and 4 of docs/protocols/nfp.md. */
 import type { NfpClientAnswer, NfpDispatch } from '@proj/frames/nfp';
-import { errorsOf, isRecord, isTurn, readJson } from './answers.js';
+import { errorsOf, isRecord, isTurn, readJson, statusOf, statusWithin } from './answers.js';
 import type { NfpSaid } from './answers.js';
 import type { Calls } from './calls.js';
 import type { Link } from './link.js';
 import type { OpenOrders } from './open-orders.js';
 import type { Job, Member } from './orders.js';
-import { GONE, LATE } from './output.js';
+import { GONE, LATE, UNEXPECTED } from './output.js';
 import type { Output, Word } from './output.js';
 
 /** POSTs of one job after no worker knew it any more. */
@@ -19,8 +19,11 @@ export class JobAnswers<Ticket> {
   readonly #orders: OpenOrders<Ticket>;
   readonly #calls: Calls<Ticket>;
   readonly #output: Output<Ticket>;
+  readonly #joins: boolean;
 
-  constructor(link: Link, orders: OpenOrders<Ticket>, calls: Calls<Ticket>, output: Output<Ticket>) {
+  /** `joins`: brokers join the answers of workers to a GET into one, without a 202 that says whose they are. */
+  constructor(link: Link, orders: OpenOrders<Ticket>, calls: Calls<Ticket>, output: Output<Ticket>, joins: boolean) {
+    this.#joins = joins;
     this.#link = link;
     this.#orders = orders;
     this.#calls = calls;
@@ -47,34 +50,62 @@ export class JobAnswers<Ticket> {
   }
 
   /** An answer about a job, from whomever. */
-  answer(job: Job<Ticket>, { status, body }: NfpClientAnswer, said: NfpSaid, now: number): void {
+  answer(job: Job<Ticket>, { status: told, body }: NfpClientAnswer, said: NfpSaid, now: number): void {
     job.asking = false;
     if (said.by === 'broker') {
       this.#onDispatch(job, said.dispatch, now);
       return;
     }
-    if (status === 400 && job.phase === 'posting') {
-      this.#orders.fail(job, 'REJECTED', errorsOf(said, body));
-      return;
+    const status = said.by === 'worker' ? statusOf(told, said.value) : told;
+    if (job.phase === 'posting') {
+      if (status === 400) this.#orders.fail(job, 'REJECTED', errorsOf(said, body));
+      // A POST is answered by the broker, or refused in words of whatever form.
+      else if (said.by === 'nobody' && status < 400) this.#orders.fail(job, 'UNEXPECTED_ANSWER', errorsOf(said, body));
+      if (status === 400 || said.by === 'nobody') return;
     }
-    if (said.by === 'results' && status === OK) {
-      for (const [worker, value] of Object.entries(said.value))
-        this.#onLastWord(job, worker, { status, value, body }, now);
+    if (said.by === 'results' && (status === OK || this.#joins)) {
+      this.#onResults(job, said.value, body, now);
       return;
     }
     const worker = said.by === 'worker' ? said.worker : job.onlyMember;
-    if (worker === undefined) this.#output.drop('answer', this.#link.endpoint, now);
-    else this.#onWord(job, worker, said.by === 'worker', { status, value: said.value, body }, now);
+    if (worker === undefined) {
+      job.unexpected = true;
+      this.#output.drop('answer', this.#link.endpoint, now);
+      return;
+    }
+    this.#learn(job, [worker]);
+    this.#onWord(job, worker, said.by === 'worker', { status, value: said.value, body }, now);
   }
 
-  /** Rule 3: what nobody said in time is 408, of those who are known to have it. */
+  /** Results by worker, and, where they are joined, the words of those that have none. */
+  #onResults(job: Job<Ticket>, values: Readonly<Record<string, unknown>>, body: Word['body'], now: number): void {
+    const all = Object.entries(values);
+    this.#learn(
+      job,
+      all.map(([worker]) => worker),
+    );
+    for (const [worker, value] of all) {
+      const status = statusWithin(worker, value);
+      if (status === undefined) this.#onLastWord(job, worker, { status: OK, value, body }, now);
+      else this.#onWord(job, worker, true, { status, value, body }, now);
+    }
+  }
+
+  /** Rule 4: whoever answers for the first time a GET without a 202 are all that have been asked. */
+  #learn(job: Job<Ticket>, workers: readonly string[]): void {
+    if (!this.#joins || job.phase !== 'probing' || job.members.size > 0) return;
+    job.learnt = true;
+    for (const worker of workers) job.add(worker);
+  }
+
+  /** Rule 3: what nobody said in time is 408, of those who are known to have it; 417 where something else has come. */
   timeout(job: Job<Ticket>): void {
     if (job.phase !== 'running') {
-      this.#orders.fail(job, 'TIMEOUT');
+      this.#orders.fail(job, job.unexpected ? 'UNEXPECTED_ANSWER' : 'TIMEOUT');
       return;
     }
     for (const [name, { accepted }] of [...job.members.entries()])
-      if (accepted || !job.learnt) this.#finish(job, name, LATE);
+      if (accepted || !job.learnt) this.#finish(job, name, job.unexpected ? UNEXPECTED : LATE);
     this.#conclude(job);
   }
 
@@ -96,6 +127,9 @@ export class JobAnswers<Ticket> {
         break;
       case 404:
         this.#onMissing(job, worker, word, now);
+        break;
+      // The broker says that the worker is away for now.
+      case 408:
         break;
       default: {
         const member = job.members.get(worker);

@@ -10,6 +10,9 @@ type LinkOptions = Pick<
 /** A connection that has lasted so long does not make the next one wait. */
 const MIN_UPTIME_MS = 2000;
 
+/** How long a broker may wait for its workers before it answers for them: as our own does unless told otherwise. */
+const JOINED_MS = 30_000;
+
 /**
  * At most one socket at a time. A broker answers everything a client sends but PUT at once, so silence after something was sent means
  * that the broker, or the way to it, is gone.
@@ -80,9 +83,10 @@ export class Link {
     return true;
   }
 
-  /** Something that is answered at once was sent. */
-  owed(now: number): void {
-    if (this.#owedUntil === Infinity) this.#owedUntil = now + this.#options.answerTimeoutMs;
+  /** Something that is answered at once was sent, or in one-byte form something that the broker answers when its workers have. */
+  owed(waits: boolean, now: number): void {
+    const { answerTimeoutMs } = this.#options;
+    this.#owedUntil = Math.min(this.#owedUntil, now + (waits ? answerTimeoutMs + JOINED_MS : answerTimeoutMs));
   }
 
   /** Ends the waiting for OPEN when its time is over. */

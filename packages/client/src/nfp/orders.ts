@@ -45,6 +45,8 @@ export class Job<Ticket> {
   missing = 0;
   /** A GET is without any answer. */
   asking = false;
+  /** Something came that is no answer about it. */
+  unexpected = false;
   reposts = 0;
 
   constructor(order: NfpJobOrder<Ticket>) {

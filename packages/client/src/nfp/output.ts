@@ -11,8 +11,9 @@ import type {
 /** The last word of a worker. */
 export type Word = Pick<Extract<NfpClientEffect<unknown>, { kind: 'result' }>, 'status' | 'value' | 'body'>;
 
-/** What is said for a worker that says nothing in time, and for one that has forgotten the job. */
+/** What is said for a worker that says nothing in time, for one when something else has come than what it was asked, and for one that has forgotten the job. */
 export const LATE: Word = { status: 408, value: undefined, body: [] };
+export const UNEXPECTED: Word = { status: 417, value: undefined, body: [] };
 export const GONE: Word = { status: 404, value: undefined, body: [] };
 
 /** Where every part of the session puts its effects, in order. */
@@ -29,7 +30,16 @@ export class Output<Ticket> {
     lateAnswers: 0,
   };
   effects: NfpClientEffect<Ticket>[] = [];
-  readonly #failures = { TIMEOUT: 0, QUEUE_FULL: 0, PEER_LOST: 0, UNREACHABLE: 0, REJECTED: 0, BUSY: 0, CLOSED: 0 };
+  readonly #failures = {
+    TIMEOUT: 0,
+    QUEUE_FULL: 0,
+    PEER_LOST: 0,
+    UNREACHABLE: 0,
+    REJECTED: 0,
+    BUSY: 0,
+    CLOSED: 0,
+    UNEXPECTED_ANSWER: 0,
+  };
   readonly #dropped = new Map<NfpClientDropReason, number>();
   readonly #noted = oncePerMinute();
 

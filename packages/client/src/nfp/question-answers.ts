@@ -1,6 +1,6 @@
 /** NFP client: what answers mean for a question: who is to answer, and who has. Client rule 6 of docs/protocols/nfp.md. */
-import type { NfpClientAnswer, NfpClientCall } from '@proj/frames/nfp';
-import { errorsOf, isRecord, readSaid } from './answers.js';
+import type { NfpCall, NfpClientAnswer, NfpClientCall } from '@proj/frames/nfp';
+import { errorsOf, isRecord, readSaid, statusOf, statusWithin } from './answers.js';
 import type { NfpSaid } from './answers.js';
 import type { OpenOrders } from './open-orders.js';
 import type { Question } from './orders.js';
@@ -14,14 +14,21 @@ const OK = 200;
 export class QuestionAnswers<Ticket> {
   readonly #orders: OpenOrders<Ticket>;
   readonly #output: Output<Ticket>;
+  readonly #joins: boolean;
 
-  constructor(orders: OpenOrders<Ticket>, output: Output<Ticket>) {
+  /** `joins`: as in `JobAnswers`. */
+  constructor(orders: OpenOrders<Ticket>, output: Output<Ticket>, joins: boolean) {
+    this.#joins = joins;
     this.#orders = orders;
     this.#output = output;
   }
 
-  /** An answer to a question for the broker: the first one is all. */
-  fromBroker(question: Question<Ticket>, { status, body }: NfpClientAnswer): void {
+  /** An answer to a question for the broker: the first one is all. What another service says is none. */
+  fromBroker(question: Question<Ticket>, { service, status, body }: NfpClientAnswer): void {
+    if (service !== '' && service !== question.order.call.service) {
+      this.#orders.fail(question, 'UNEXPECTED_ANSWER', [`an answer of service ${JSON.stringify(service)}`]);
+      return;
+    }
     if (status === 202 || status === 300) return;
     if (status === 400) this.#orders.fail(question, 'REJECTED', errorsOf(readSaid(body), body));
     else this.#answered(question, { worker: undefined, status, body, value: undefined });
@@ -36,11 +43,13 @@ export class QuestionAnswers<Ticket> {
     // The acceptance of a POST of ours under this uuid.
     if (status === 201 || status === 202) return;
     const { awaited } = question;
+    const { command, service } = question.order.call;
     if (awaited === undefined) {
-      if (status === 400) this.#orders.fail(question, 'REJECTED', errorsOf(said, body));
+      if (this.#joins && said.by !== 'nobody' && service !== WORKER_SERVICE)
+        this.#onJoined(question, command, { status, body }, said);
+      else if (status === 400) this.#orders.fail(question, 'REJECTED', errorsOf(said, body));
       return;
     }
-    const { command, service } = question.order.call;
     // GET and DELETE of one uuid may be open at a time, and a DELETE of an aborted job: signed is what answers a DELETE.
     if (status === OK && command === 'get' && said.by === 'worker' && service !== WORKER_SERVICE) return;
     if (status === OK && command === 'delete' && said.by === 'results') return;
@@ -50,6 +59,24 @@ export class QuestionAnswers<Ticket> {
     if (worker !== undefined && !awaited.delete(worker)) return;
     question.replies.push({ worker, status, body, value: said.value });
     if (--question.missing <= 0) this.#answered(question);
+  }
+
+  /** All workers at once. What may be about another call of this uuid is left to that: pending is no answer to DELETE, a result neither. */
+  #onJoined(
+    question: Question<Ticket>,
+    command: NfpCall,
+    { status, body }: Pick<NfpClientAnswer, 'status' | 'body'>,
+    said: Extract<NfpSaid, { by: 'worker' | 'results' }>,
+  ): void {
+    const all = said.by === 'worker' ? [[said.worker, said.value] as const] : Object.entries(said.value);
+    const replies = all.map(([worker, value]) => {
+      const within = said.by === 'worker' ? statusOf(status, said.value) : (statusWithin(worker, value) ?? OK);
+      return { worker, status: within, body, value };
+    });
+    const isSettled = replies.every(
+      ({ worker, status: each, value }) => each >= 400 || (each === OK && statusWithin(worker, value) === OK),
+    );
+    if (command === 'get' || isSettled) this.#answered(question, ...replies);
   }
 
   /** Who has not answered in time is 408. */

@@ -7,7 +7,7 @@ import type { NfpReply } from './session-events.js';
 /** What one worker says about a job. */
 export interface NfpJobResult {
   readonly worker: string;
-  /** 200 done; 300 not yet; 102 waits for input; 400 refused; 404 unknown to it; 408 nothing in time; others as the worker says. */
+  /** 200 done; 300 not yet; 102 waits for input; 400 refused; 404 unknown to it; 408 nothing in time; 417 nothing but what is no answer; others as the worker says. */
   readonly status: number;
   /** The task failed, or there is no result. */
   readonly failed: boolean;
@@ -84,6 +84,8 @@ function explain(status: number): string {
       return 'the worker does not know the job';
     case 408:
       return 'no result in time';
+    case 417:
+      return 'no result in time, and something that is none has come';
     default:
       return `status ${status}`;
   }

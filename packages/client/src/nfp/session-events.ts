@@ -100,8 +100,12 @@ export type NfpClientEvent<Ticket> =
   | { readonly kind: 'refused'; readonly socket: number; readonly cause: unknown }
   | { readonly kind: 'close' };
 
-/** Why an order has no good outcome. `REJECTED`: the broker said so. `BUSY`: the uuid is asked about already. */
-export type NfpClientFailure = 'TIMEOUT' | 'QUEUE_FULL' | 'PEER_LOST' | 'UNREACHABLE' | 'REJECTED' | 'BUSY' | 'CLOSED';
+/**
+ * Why an order has no good outcome. `REJECTED`: the broker said so. `BUSY`: the uuid is asked about already. `UNEXPECTED_ANSWER`: what came is no
+ * answer to it, 417 in the specification.
+ */
+export type NfpClientFailure =
+  'TIMEOUT' | 'QUEUE_FULL' | 'PEER_LOST' | 'UNREACHABLE' | 'REJECTED' | 'BUSY' | 'CLOSED' | 'UNEXPECTED_ANSWER';
 
 /** Why something a broker sent was dropped. `answer`: its body does not say who says it, or is none. */
 export type NfpClientDropReason = NfpMalformedReason | RejectReason | 'answer';

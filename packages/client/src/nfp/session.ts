@@ -41,8 +41,9 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     this.#link = new Link(options);
     this.#orders = new OpenOrders(options, this.#output);
     this.#calls = new Calls(options, this.#link, this.#orders, this.#output);
-    this.#jobAnswers = new JobAnswers(this.#link, this.#orders, this.#calls, this.#output);
-    this.#questionAnswers = new QuestionAnswers(this.#orders, this.#output);
+    const joins = options.commandForm === 'byte';
+    this.#jobAnswers = new JobAnswers(this.#link, this.#orders, this.#calls, this.#output, joins);
+    this.#questionAnswers = new QuestionAnswers(this.#orders, this.#output, joins);
   }
 
   /** See {@link Engine.deadline}. */

@@ -210,6 +210,8 @@ export interface NfpReturnAddress {
   readonly command: string;
   /** Empty when it could not be read. */
   readonly service: string;
+  /** Empty when it could not be read. */
+  readonly target: string;
   /** Cut to 255 bytes; empty when it could not be read. */
   readonly uuid: string;
 }

@@ -92,7 +92,8 @@ export function decodeNfpAtClient(frames: Frames): NfpToClient {
 
 function clientToBroker(frames: Frames): NfpToBroker {
   const command = readCommand(frames[2]);
-  if (command === undefined) return refused('command', 'ascii', frames);
+  // Whatever is one byte long is meant as a command in that form.
+  if (command === undefined) return refused('command', frames[2]?.length === 1 ? 'byte' : 'ascii', frames);
   const { name, form } = command;
   switch (name) {
     case 'open':
@@ -257,6 +258,8 @@ function malformed(reason: NfpMalformedReason, side: NfpMalformed['side']): NfpM
 function refused(reason: NfpMalformedReason, form: Command['form'], frames: Frames): NfpMalformed {
   if (frames.length <= REST + 2) return malformed(reason, 'client');
   const command = describeCommand(frames[2] as Uint8Array);
-  const answer = { form, command, service: readNameLoosely(frames[REST]), uuid: readNameLoosely(frames[REST + 2]) };
+  const target = readTarget(frames[REST + 1] as Uint8Array) ?? '';
+  const service = readNameLoosely(frames[REST]);
+  const answer = { form, command, service, target, uuid: readNameLoosely(frames[REST + 2]) };
   return { kind: 'malformed', reason, side: 'client', answer };
 }

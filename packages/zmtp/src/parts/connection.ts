@@ -123,6 +123,7 @@ export class Connection {
   #deaf = false;
   #modern = false;
   #isOfferedLanes = false;
+  #isReq = false;
 
   /**
    * The greeting is there as output. A server of a mechanism says the signature alone at first, as libzmq does: libzmq ends a connection whose
@@ -153,6 +154,11 @@ export class Connection {
   /** True when the peer, once it is {@link ready}, takes lanes. */
   get isOfferedLanes(): boolean {
     return this.#isOfferedLanes;
+  }
+
+  /** True when the other side said that it is a REQ. */
+  get isReq(): boolean {
+    return this.#isReq;
   }
 
   /** True once anything of a greeting has come. */
@@ -429,6 +435,7 @@ export class Connection {
     this.#cipher = this.#reader.cipher = met.cipher;
     this.#reader.commandsOnly = false;
     this.#isOfferedLanes = properties.offersLanes;
+    this.#isReq = properties.socketType === 'REQ';
     this.#sink.onReady(properties.identity, met.publicKey);
   }
 

@@ -100,7 +100,7 @@ class Worker:
             self.on_call(command, rest[0], rest[2], rest[3:])
 
     def on_call(self, command, client, uuid, body):
-        say("call", command=command, client=client.decode(), uuid=uuid.decode(), body=b"|".join(body).decode())
+        say("call", command=command, client=client.decode(errors="backslashreplace"), uuid=uuid.decode(), body=b"|".join(body).decode())
         if command == "POST" and body != [b"hold"]:
             self.results[uuid] = body
             self.answer("RESPONSE", client, uuid, self.options.accept.encode(), b"accepted")
