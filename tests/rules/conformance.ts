@@ -8,6 +8,8 @@ export interface Row {
   readonly subject: string;
   /** What the last column names: `title`, `file.test.ts › title` or `story.txt`. */
   readonly proofs: readonly string[];
+  /** Why a clause has no test, a sentence behind `reason:`. */
+  readonly reason?: string;
 }
 
 const TITLED_CALLS = new Set(['it', 'test', 'describe']);
@@ -21,9 +23,14 @@ export function rowsOf(markdown: string): Row[] {
     const last = cells.at(-2) ?? '';
     if (!line.startsWith('|')) inTable = false;
     else if (last === 'tests') inTable = true;
-    else if (inTable && !/^-+$/.test(last)) rows.push({ subject: cells[1] ?? '', proofs: codeSpans(last) });
+    else if (inTable && !/^-+$/.test(last)) rows.push({ subject: cells[1] ?? '', ...proofOf(last) });
   }
   return rows;
+}
+
+function proofOf(cell: string): Omit<Row, 'subject'> {
+  const [, reason] = /^reason: (.+)$/.exec(cell) ?? [];
+  return reason === undefined ? { proofs: codeSpans(cell) } : { proofs: [], reason };
 }
 
 function codeSpans(cell: string): string[] {

@@ -52,7 +52,12 @@ export function sourceFiles(dir: string): SourceFile[] {
 
 /** All test files and scenarios of the repository. */
 export function testFiles(): SourceFile[] {
-  const folders = [...PACKAGES.map(({ dir }) => `${dir}/src`), 'tests/simulation', 'tests/interop', 'tests/chaos'];
+  const folders = [
+    ...PACKAGES.flatMap(({ dir }) => [`${dir}/src`, `${dir}/test`]),
+    'tests/simulation',
+    'tests/interop',
+    'tests/chaos',
+  ];
   return folders.flatMap(filesBelow).filter(({ path }) => /\.test\.ts$|\/scenarios\/.+\.txt$/.test(path));
 }
 
