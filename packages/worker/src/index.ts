@@ -34,6 +34,7 @@ export type {
   NfpInputOptions,
   NfpKwargs,
   NfpPut,
+  NfpRestartHook,
   NfpTask,
   NfpTaskCall,
   NfpTaskContext,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { Broker, DELETE } from '../../test/nfp/broker.js';
+import { Broker, DELETE, GET } from '../../test/nfp/broker.js';
 import type { Question, Reply } from '../../test/nfp/broker.js';
 import { ZmqWorld } from '../../test/world.js';
 import { defineNfpTask } from './task.js';
@@ -91,6 +91,45 @@ describe('rule 17: the inventory', () => {
       failed: true,
       errors: [expect.stringContaining('answer is no')],
     });
+  });
+
+  it('is asked for again on restart, before the hook of the application, and jobs wait until that has resolved', async () => {
+    broker.reply = () => '{"version":1}';
+    const order: unknown[] = [];
+    const onRestart: NfpWorkerOptions['onRestart'] = async ({ inventory: ask }) => {
+      order.push(await ask());
+      broker.post('u1', 'inventory');
+      await broker.hears('response', ({ uuid }) => uuid === 'u1');
+      order.push(broker.said.filter(({ kind }) => kind === 'event').length);
+      throw new Error('hook');
+    };
+    const worker = await start({ inventory }, { managementCommands: true, onRestart });
+    worker.on('error', ({ error }) => order.push(String(error)));
+    await broker.hearsQuestions(1);
+    broker.reply = () => '{"version":2}';
+    const ready = broker.hearsReady();
+    broker.send('0x11', 'm1', { task: 'restart' });
+    await ready;
+    // What it told when it had completed had no connection to go out on.
+    broker.send(GET, 'u1');
+    const { text } = await broker.hears('response', (said) => said.text.startsWith('{"math-1"'));
+    expect(JSON.parse(text)).toMatchObject({ 'math-1': { result: { version: 2 } } });
+    expect(order).toEqual([{ version: 2 }, 0, 'Error: hook']);
+    expect(notes).toContain('restarted');
+  });
+
+  it.each([true, false])('is another one after restart, asked for at once: %s', async (fetchInventory) => {
+    broker.reply = () => '{"version":1}';
+    await start({ inventory }, { managementCommands: true, fetchInventory });
+    broker.post('u1', 'inventory');
+    expect(await broker.result('u1')).toMatchObject({ result: { version: 1 } });
+    broker.reply = () => '{"version":2}';
+    const ready = broker.hearsReady();
+    broker.send('0x11', 'm1', { task: 'restart' });
+    await ready;
+    expect(broker.questions).toHaveLength(fetchInventory ? 2 : 1);
+    broker.post('u2', 'inventory');
+    expect(await broker.result('u2')).toMatchObject({ result: { version: 2 } });
   });
 
   it('is asked for on demand only, where the options say so', async () => {

@@ -77,6 +77,11 @@ export class BrokerServices {
     }
   }
 
+  /** It is asked for when somebody wants it next. */
+  forgetInventory(): void {
+    this.#inventory = undefined;
+  }
+
   /** The file of an `nf://` url on this disk, for as long as it is held. Rejects as {@link FileCache.fetch}, too. */
   async fetch(url: string): Promise<HeldFile> {
     if (this.#cache === undefined)

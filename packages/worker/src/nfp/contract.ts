@@ -63,6 +63,8 @@ export type NfpWorkerEvent =
   | { readonly kind: 'question'; readonly question: NfpBrokerQuestion }
   /** The task has come to an end: once per `run`, aborted or not. */
   | { readonly kind: 'done'; readonly run: number; readonly outcome: NfpTaskOutcome }
+  /** What the effect `restart` asked for is done. */
+  | { readonly kind: 'restarted' }
   /** Finish what runs, then end. */
   | { readonly kind: 'drain' }
   /** End as soon as tasks have stopped. */
@@ -89,7 +91,7 @@ export type NfpInputOutcome =
   | { readonly kind: 'timeout' };
 
 /** Why a task is told to stop. */
-export type NfpAbortReason = 'deleted' | 'drain-timeout' | 'closed';
+export type NfpAbortReason = 'deleted' | 'drain-timeout' | 'closed' | 'restart';
 
 /** A run of a task. */
 export interface NfpRun {
@@ -119,6 +121,8 @@ export type NfpWorkerEffect =
   | { readonly kind: 'abort'; readonly run: number; readonly reason: NfpAbortReason }
   | { readonly kind: 'put'; readonly run: number; readonly body: readonly Uint8Array[] }
   | { readonly kind: 'input'; readonly run: number; readonly id: string; readonly outcome: NfpInputOutcome }
+  /** Nothing runs, and nothing begins before `restarted`: the inventory is to be asked for anew, and whatever else an application renews. */
+  | { readonly kind: 'restart' }
   /** Once per question. */
   | { readonly kind: 'reply'; readonly uuid: string; readonly reply: NfpBrokerReply }
   | { readonly kind: 'note'; readonly note: NfpWorkerNote }
@@ -161,7 +165,7 @@ export type NfpWorkerNote =
   | { readonly code: 'job-started'; readonly uuid: string; readonly task: string; readonly attempt: number }
   /** Its result is durable. */
   | { readonly code: 'job-finished'; readonly uuid: string; readonly task: string; readonly state: NfpFinalState }
-  /** The worker ends while it runs: what becomes of it is decided at the next start. */
+  /** The worker ends or restarts while it runs: what becomes of it is decided at the next start, or right after. */
   | { readonly code: 'job-interrupted'; readonly uuid: string; readonly task: string }
   /** Finished jobs have left, by age or because there were too many. */
   | { readonly code: 'results-removed'; readonly count: number }
@@ -171,5 +175,7 @@ export type NfpWorkerNote =
   | { readonly code: 'inventory-failed'; readonly message: string }
   /** Without a store: jobs and results are gone with the process. Once. */
   | { readonly code: 'volatile-store' }
+  /** After the command `restart`: the worker serves again. */
+  | { readonly code: 'restarted' }
   /** A management command was obeyed. */
   | { readonly code: 'management'; readonly task: 'restart' | 'shutdown' | 'disconnect' };

@@ -102,6 +102,7 @@ export class NfpTotals {
       case 'left':
       case 'inventory-failed':
       case 'volatile-store':
+      case 'restarted':
       case 'management':
         break;
     }

@@ -104,6 +104,19 @@ export class NfpWorkerHost {
     });
   }
 
+  /** Never rejects: whatever goes wrong, the worker serves again. */
+  async #restart(): Promise<void> {
+    const { fetchInventory, onRestart } = this.#program.settings;
+    if (fetchInventory) await this.#refreshInventory();
+    else this.services.forgetInventory();
+    try {
+      await onRestart?.({ inventory: () => this.services.inventory() });
+    } catch (error) {
+      this.#program.onError(error);
+    }
+    this.#driver.dispatch({ kind: 'restarted' });
+  }
+
   readonly #newId = (): string => this.#transport.entropy.uuid().replaceAll('-', '');
 
   async #closed(): Promise<void> {
@@ -140,6 +153,9 @@ export class NfpWorkerHost {
         break;
       case 'input':
         this.#runs.get(effect.run)?.settle(effect.id, effect.outcome);
+        break;
+      case 'restart':
+        void this.#restart();
         break;
       case 'reply':
         this.services.settle(effect.uuid, effect.reply);
@@ -278,5 +294,6 @@ export class NfpWorkerHost {
 
 function abortion(reason: NfpAbortReason): ProjError {
   if (reason === 'deleted') return new ProjError('REJECTED', 'job: its client has deleted it');
+  if (reason === 'restart') return new ProjError('CLOSED', 'job: interrupted, the worker restarts; it is run again');
   return new ProjError('CLOSED', `job: interrupted, the worker is closing (${reason})`);
 }

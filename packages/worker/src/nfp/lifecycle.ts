@@ -10,6 +10,7 @@ import { NfpJob } from './job.js';
 import type { NfpFinalState, NfpIncomingCall, NfpStoredJob } from './job.js';
 import type { NfpJobs } from './jobs.js';
 import type { Output } from './output.js';
+import type { Restart } from './restart.js';
 import type { Retention } from './retention.js';
 import type { NfpWorkerSessionOptions } from './session-options.js';
 import type { Slots } from './slots.js';
@@ -27,6 +28,7 @@ export interface LifecycleParts {
   readonly slots: Slots;
   readonly changes: Changes;
   readonly retention: Retention;
+  readonly restart: Restart;
   /** The wall clock, in milliseconds since 1970. */
   readonly wallMs: () => number;
 }
@@ -35,6 +37,8 @@ export interface LifecycleParts {
 export class Lifecycle {
   readonly #parts: LifecycleParts;
   #leaving: 'no' | 'draining' | NfpWorkerLeaveReason = 'no';
+  /** Runs that were told to stop for a restart, and have not ended yet. */
+  readonly #stopped = new Set<number>();
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts;
@@ -73,7 +77,7 @@ export class Lifecycle {
 
   /** A new job, which begins when it is durable if there is a slot for it. */
   accept(call: NfpIncomingCall, body: NfpCallBody, digest: string): void {
-    const { jobs, slots, changes, wallMs } = this.#parts;
+    const { jobs, slots, changes, restart, wallMs } = this.#parts;
     const job = new NfpJob({
       uuid: call.uuid,
       seq: jobs.lastSeq + 1,
@@ -89,15 +93,15 @@ export class Lifecycle {
       endedAt: 0,
     });
     jobs.add(job);
-    const atOnce = jobs.waiting + changes.joining === 0 && slots.isFree;
+    const atOnce = jobs.waiting + changes.joining === 0 && slots.isFree && !restart.isUnderWay;
     if (atOnce) slots.take(job, wallMs());
     changes.accept(job, call, atOnce ? body : undefined);
   }
 
   /** Free slots go to the jobs that wait longest. */
   fill(now: number): void {
-    const { jobs, slots, changes, wallMs } = this.#parts;
-    while (this.isStaying && !changes.isStalled(now) && slots.isFree) {
+    const { jobs, slots, changes, restart, wallMs } = this.#parts;
+    while (this.isStaying && !restart.isUnderWay && !changes.isStalled(now) && slots.isFree) {
       const job = jobs.dequeue();
       if (job === undefined) return;
       slots.take(job, wallMs());
@@ -126,6 +130,11 @@ export class Lifecycle {
     const job = slots.end(run);
     if (job === undefined) return;
     inputs.forget(job);
+    const wasStopped = this.#stopped.delete(run) && !job.cancelling && !('result' in outcome);
+    if (wasStopped && this.isStaying) {
+      this.#again(job);
+      return;
+    }
     if (!job.cancelling && !('result' in outcome) && this.isGone) {
       this.#interrupt(job);
       return;
@@ -153,17 +162,33 @@ export class Lifecycle {
   }
 
   /** Tells all tasks to stop. */
-  abort(reason: 'closed' | 'drain-timeout'): void {
+  abort(reason: 'closed' | 'drain-timeout' | 'restart'): void {
     const { slots, output } = this.#parts;
-    for (const run of slots.running.keys()) output.push({ kind: 'abort', run, reason });
+    for (const run of slots.running.keys()) {
+      output.push({ kind: 'abort', run, reason });
+      if (reason === 'restart') this.#stopped.add(run);
+    }
+  }
+
+  /** A restart has stopped it: as after a crash, but before all that wait. */
+  #again(job: NfpJob): void {
+    this.#interrupt(job);
+    if (this.#mayNotRun(job)) this.finish(job, 'FAILED', 'null', ['interrupted']);
+    else {
+      this.#parts.jobs.setState(job, 'PENDING');
+      this.#parts.jobs.putBack(job);
+    }
+  }
+
+  #mayNotRun({ runs }: NfpJob): boolean {
+    const { crashPolicy, maxRuns } = this.#parts.options;
+    return crashPolicy === 'fail' || runs >= maxRuns;
   }
 
   #resume(job: NfpJob): void {
     const wasRunning = job.state === 'STARTED';
-    const { crashPolicy, maxRuns } = this.#parts.options;
     if (wasRunning && job.cancelling) this.finish(job, 'CANCELLED', 'null', ['cancelled']);
-    else if (wasRunning && (crashPolicy === 'fail' || job.runs >= maxRuns))
-      this.finish(job, 'FAILED', 'null', ['interrupted']);
+    else if (wasRunning && this.#mayNotRun(job)) this.finish(job, 'FAILED', 'null', ['interrupted']);
     else {
       this.#parts.jobs.setState(job, 'PENDING');
       this.#parts.jobs.enqueue(job);

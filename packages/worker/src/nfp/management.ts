@@ -38,6 +38,10 @@ export interface ManagementParts {
   readonly reads: ResultReads;
   /** The worker was told to shut down. */
   readonly onShutdown: (now: number) => void;
+  /** It was told to restart. */
+  readonly onRestart: (now: number) => void;
+  /** Nothing begins, since it restarts. */
+  readonly isRestarting: () => boolean;
 }
 
 /** Shows what the worker is and does, and obeys where it may. */
@@ -74,9 +78,10 @@ export class Management {
   }
 
   #describe(): object {
-    const { options, slots, jobs } = this.#parts;
+    const { options, slots, jobs, isRestarting } = this.#parts;
     const { name, service, concurrency, taskList: tasks } = options;
-    return { name, service, status: 'alive', concurrency, running: slots.running.size, jobs: jobs.counts, tasks };
+    const status = isRestarting() ? 'restarting' : 'alive';
+    return { name, service, status, concurrency, running: slots.running.size, jobs: jobs.counts, tasks };
   }
 
   /** What a job has told so far: of one that has ended, from the disk. */
@@ -90,9 +95,10 @@ export class Management {
   }
 
   #obey(task: NfpManagementCommand, now: number): void {
-    const { output, connection, onShutdown } = this.#parts;
+    const { output, connection, onShutdown, onRestart } = this.#parts;
     output.note({ code: 'management', task });
     if (task === 'shutdown') onShutdown(now);
+    else if (task === 'restart') onRestart(now);
     else connection.renew(now);
   }
 }

@@ -2,7 +2,7 @@
 import type { RecordStore } from '@proj/transport';
 import * as z from 'zod';
 import { checkReconnect, endpoints, milliseconds, refuse, workerFields } from '../options.js';
-import type { NfpTask, NfpTaskHandler } from './task.js';
+import type { NfpRestartHook, NfpTask, NfpTaskHandler } from './task.js';
 
 const DAY_MS = 86_400_000;
 const TEN_YEARS_MS = 3650 * DAY_MS;
@@ -79,6 +79,10 @@ export const nfpWorkerOptions = z
     keepaliveMultiplier: z.int().min(2).max(20).default(6),
     /** Obey `restart`, `shutdown` and `disconnect` at `mmi.service.worker`, from anybody. Default false. */
     managementCommands: z.boolean().default(false),
+    /** Called on `restart`, when no task runs and the inventory was asked for anew; jobs wait until it has resolved. Default: none. */
+    onRestart: z
+      .custom<NfpRestartHook>((value) => typeof value === 'function', { error: 'expected a function' })
+      .optional(),
     /** Ask the broker at the start, and after `restart`, what its inventory says of this worker. Default true; tasks can ask in any case. */
     fetchInventory: z.boolean().default(true),
     /** A folder, of this worker alone, for the files that tasks fetch from the broker. Default: none, and none can be fetched. */
@@ -93,7 +97,7 @@ export const nfpWorkerOptions = z
     reconnectMaxMs: milliseconds.default(5000),
     /** How long a broker must have answered before the delay starts again at `reconnectMinMs`. 0 to a day; default 10,000. */
     minUptimeMs: workerFields.minUptimeMs,
-    /** How long `drain()` waits for running tasks before it aborts them. 1 ms to a day; default 10,000. */
+    /** How long `drain()`, or a `restart`, waits for running tasks before it aborts them. 1 ms to a day; default 10,000. */
     drainMs: workerFields.drainMs,
     /** PUTs that may wait for one running task, besides a bound of 16 MiB; more are dropped. 1 to 10,000; default 64. */
     putQueueMax: z.int().min(1).max(10_000).default(64),

@@ -23,11 +23,19 @@ type Act =
   | { readonly act: 'done' | 'failed' | 'ask' | 'event'; readonly ago: number }
   /** What becomes of the commit that is under way. */
   | { readonly act: 'written' | 'unwritten' }
-  | { readonly act: 'question' | 'lost' | 'load-failed' | 'crash' | 'drain' | 'close' };
+  | { readonly act: 'question' | 'restarted' | 'lost' | 'load-failed' | 'crash' | 'drain' | 'close' };
 
 const uuid = fc.constantFrom('u1', 'u2', 'u3', 'u4', 'u5', 'u6');
 const ago = fc.integer({ min: 0, max: 2 });
-const body = fc.constantFrom('{"task":"a"}', '{"task":"a"}', '{"task":"b"}', '{}', '{"input_id":"q"}', '[');
+const body = fc.constantFrom(
+  '{"task":"a"}',
+  '{"task":"a"}',
+  '{"task":"b"}',
+  '{}',
+  '{"input_id":"q"}',
+  '{"task":"restart"}',
+  '[',
+);
 const command: fc.Arbitrary<NfpToWorker> = fc.oneof(
   fc.constant({ kind: 'broker-keepalive', form: 'ascii', header: 'NFPB01', service: 'math' } as const),
   fc.constant({ kind: 'broker-disconnect', form: 'ascii', header: 'NFPB01', service: '', body: [] } as const),
@@ -62,7 +70,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 40, arbitrary: fc.record({ act: fc.constantFrom('done', 'done', 'failed', 'ask', 'event'), ago }) },
   { weight: 60, arbitrary: fc.record({ act: fc.constant('written') }) },
   { weight: 6, arbitrary: fc.record({ act: fc.constantFrom('unwritten', 'lost', 'load-failed') }) },
-  { weight: 10, arbitrary: fc.record({ act: fc.constant('question') }) },
+  { weight: 10, arbitrary: fc.record({ act: fc.constantFrom('question', 'restarted') }) },
   { weight: 2, arbitrary: fc.record({ act: fc.constant('crash') }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constantFrom('drain', 'close') }) },
 );
@@ -117,6 +125,9 @@ class Story {
         this.#onRun(act.ago, (run) => ({ kind: 'ask', run, question }));
         break;
       }
+      case 'restarted':
+        this.#endRestart();
+        break;
       case 'question':
         this.#ask();
         break;
@@ -151,6 +162,7 @@ class Story {
     if (this.#ended || this.#isLeaving) this.#crash();
     for (let round = 0; round < 10; round++) {
       while (this.#commit !== undefined || this.#loads.length > 0) this.#settle(true);
+      this.#endRestart();
       for (const run of this.#runs.splice(0)) this.step({ kind: 'done', run, outcome: { result: '1' } });
       this.#wait(1000, false);
     }
@@ -165,12 +177,14 @@ class Story {
 
   #isLeaving = false;
   readonly #questions = new Set<string>();
+  #restarts = 0;
 
   #crash(): void {
     this.#commit = undefined;
     this.#loads = [];
     this.#runs = [];
     this.#questions.clear();
+    this.#restarts = 0;
     this.#ended = this.#isLeaving = false;
     this.#session = this.#begin();
     this.#start();
@@ -178,6 +192,12 @@ class Story {
 
   #message(message: NfpToWorker): void {
     this.step({ kind: 'message', socket: this.#socket, command: message });
+  }
+
+  #endRestart(): void {
+    if (this.#restarts === 0) return;
+    this.#restarts = 0;
+    this.step({ kind: 'restarted' });
   }
 
   #ask(): void {
@@ -253,6 +273,9 @@ class Story {
       case 'ended':
         this.#ended = true;
         expect([this.#runs, this.#commit, this.#questions.size]).toEqual([[], undefined, 0]);
+        break;
+      case 'restart':
+        this.#restarts++;
         break;
       case 'reply':
         expect(this.#questions.delete(effect.uuid)).toBe(true);

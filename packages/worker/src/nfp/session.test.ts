@@ -624,6 +624,66 @@ describe('mmi.service.worker', () => {
     expect(rig.wait(100).sent.slice(-2)).toEqual(['worker-open', 'worker-ready']);
   });
 
+  const restarting = (options: object = {}) => {
+    const rig = new Rig({ managementCommands: true, concurrency: 1, ...options });
+    rig.restarts = false;
+    return rig.start().post('u1').say('mmi', 'm1', { task: 'restart' });
+  };
+
+  it('rule 15: restart accepts and begins nothing until what runs has ended, inventory and hook are renewed, and it is back', () => {
+    const rig = restarting().post('u2');
+    expect(rig.answers('u2')).toEqual(['201 ACCEPTED']);
+    expect(ask(rig, 'show_workers')).toMatchObject({ body: [{ status: 'restarting', running: 1 }] });
+    ask(rig, 'restart');
+    expect(rig.all('restart')).toEqual([]);
+    rig.done('u1');
+    expect(rig.all('restart')).toHaveLength(1);
+    expect(rig.result('u1')).toMatchObject({ failed: false });
+    expect([rig.all('run').length, rig.all('close').length]).toEqual([1, 0]);
+    rig.on({ kind: 'restarted' });
+    expect(rig.notes('restarted')).toHaveLength(1);
+    expect(rig.all('close')).toHaveLength(1);
+    expect(rig.all('run').map(({ uuid }) => uuid)).toEqual(['u1', 'u2']);
+    rig.done('u2').on({ kind: 'restarted' }).wait(100);
+    expect([rig.all('close').length, rig.all('open').length, rig.all('restart').length]).toEqual([1, 2, 1]);
+  });
+
+  it('rule 15: restart tells tasks to stop after drainMs, and runs them again before all that wait', () => {
+    const rig = restarting({ keepaliveMultiplier: 20 }).post('u2').wait(5000);
+    expect(rig.all('abort')).toMatchObject([{ reason: 'restart' }]);
+    rig.failed('u1').on({ kind: 'restarted' });
+    expect(rig.all('run')).toMatchObject([
+      { uuid: 'u1', attempt: 1 },
+      { uuid: 'u1', attempt: 2 },
+    ]);
+    expect(rig.done('u1').result('u1')).toMatchObject({ failed: false });
+  });
+
+  it.each([{ crashPolicy: 'fail' }, { maxRuns: 1 }])(
+    'rule 15: with %j what restart had to stop has failed',
+    (options) => {
+      const rig = restarting({ keepaliveMultiplier: 20, ...options })
+        .wait(5000)
+        .failed('u1');
+      expect(rig.result('u1')).toMatchObject({ failed: true, errors: ['interrupted'] });
+    },
+  );
+
+  it('rule 15: restart does not wait for ever for a task that does not stop, whatever comes of that later', () => {
+    const rig = restarting({ keepaliveMultiplier: 20, concurrency: 2 }).wait(9999);
+    expect(rig.all('restart')).toEqual([]);
+    expect(rig.wait(1).all('restart')).toHaveLength(1);
+    rig.on({ kind: 'restarted' }).wait(100).post('u2');
+    expect(rig.done('u2').result('u2')).toMatchObject({ failed: false });
+    rig.failed('u1');
+    expect(rig.all('run').map(({ uuid }) => uuid)).toEqual(['u1', 'u2', 'u1']);
+  });
+
+  it('rule 15: a worker that is to leave does not restart any more', () => {
+    const rig = restarting().on({ kind: 'drain' }).done('u1');
+    expect([rig.all('restart').length, rig.all('ended').length]).toEqual([0, 1]);
+  });
+
   it('rule 15: shutdown drains', () => {
     const rig = new Rig({ managementCommands: true }).start().post('u1');
     expect(ask(rig, 'shutdown')).toMatchObject({ body: 'shutting down' });

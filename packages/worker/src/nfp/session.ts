@@ -16,6 +16,7 @@ import { Management } from './management.js';
 import { Output } from './output.js';
 import { Questions } from './questions.js';
 import { ResultReads } from './result-reads.js';
+import { Restart } from './restart.js';
 import { Retention } from './retention.js';
 import type { NfpWorkerCounters, NfpWorkerSessionOptions, NfpWorkerWorld } from './session-options.js';
 import { Settlement } from './settlement.js';
@@ -40,6 +41,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
   readonly #settlement: Settlement;
   readonly #calls: Calls;
   readonly #reads = new ResultReads();
+  readonly #restart: Restart;
   #phase: 'new' | 'on' | 'ended' = 'new';
   #drainAt = Infinity;
 
@@ -53,11 +55,14 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     const jobs = new NfpJobs(options.resultTtlMs === 0 ? Infinity : options.resultTtlMs);
     const slots = new Slots(options.concurrency);
     const retention = new Retention(options.resultsMax, jobs, changes, output);
-    const parts = { options, output, connection, answers, inputs, jobs, slots, changes, retention, wallMs };
+    const restart = new Restart(options.drainMs);
+    const parts = { options, output, connection, answers, inputs, jobs, slots, changes, retention, restart, wallMs };
     const lifecycle = new Lifecycle(parts);
     const onShutdown = this.#drain.bind(this);
     const reads = this.#reads;
-    const management = new Management({ ...parts, reads, onShutdown });
+    const onRestart = restart.begin.bind(restart);
+    const isRestarting = (): boolean => restart.isUnderWay;
+    const management = new Management({ ...parts, reads, onShutdown, onRestart, isRestarting });
     const digest = world.digest.bind(world);
     const calls = new Calls({ ...parts, lifecycle, management, reads, digest });
     const onSettled = calls.unpark.bind(calls);
@@ -69,6 +74,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     this.#jobs = jobs;
     this.#slots = slots;
     this.#retention = retention;
+    this.#restart = restart;
     this.#lifecycle = lifecycle;
     this.#settlement = new Settlement({ ...parts, lifecycle, onSettled });
     this.#calls = calls;
@@ -80,6 +86,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     return Math.min(
       this.#connection.deadline,
       this.#drainAt,
+      this.#restart.deadline,
       this.#inputs.deadline,
       this.#questions.deadline,
       this.#changes.deadline,
@@ -164,6 +171,9 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
       case 'done':
         this.#lifecycle.done(event.run, event.outcome);
         break;
+      case 'restarted':
+        this.#onRestarted(now);
+        break;
       case 'drain':
         this.#drain(now);
         break;
@@ -179,6 +189,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
   /** What follows from any event: free slots are filled, changes are written, results are read, and a worker with nothing left to do ends. */
   #proceed(now: number): void {
     if (this.#phase !== 'on') return;
+    if (this.#restart.takeRenewal(this.#slots.taken === 0, now)) this.#output.push({ kind: 'restart' });
     this.#lifecycle.fill(now);
     this.#changes.flush(now);
     this.#questions.proceed(now);
@@ -240,11 +251,19 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
   #onTimer(lateMs: number, now: number): void {
     this.#connection.credit(lateMs, now);
     if (this.#drainAt <= now) this.#leaveAtOnce('drain-timeout', now);
+    if (this.#restart.takeStop(now)) this.#lifecycle.abort('restart');
     this.#changes.recover(now);
     this.#inputs.expire(now);
     this.#questions.expire(now);
     if (this.#lifecycle.isStaying) this.#retention.sweep(now);
     this.#connection.act(now);
+  }
+
+  /** Serves again, in a new conversation where there is one. */
+  #onRestarted(now: number): void {
+    if (!this.#restart.end()) return;
+    this.#output.note({ code: 'restarted' });
+    if (this.#connection.isOpen) this.#connection.renew(now);
   }
 
   #drain(now: number): void {
@@ -253,6 +272,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
       this.#end();
       return;
     }
+    this.#restart.cancel();
     this.#drainAt = now + this.#options.drainMs;
     this.#lifecycle.leave('draining');
     this.#settlement.abandon(now);
@@ -264,6 +284,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
       this.#end();
       return;
     }
+    this.#restart.cancel();
     this.#drainAt = Infinity;
     this.#lifecycle.leave(reason);
     this.#settlement.abandon(now);

@@ -97,6 +97,9 @@ export interface NfpTaskContext {
   readonly fetch: (url: string) => Promise<string>;
 }
 
+/** Renews what an application has, such as what it has made of its inventory; see the option `onRestart`. What it throws is told as an error, and the worker serves again. */
+export type NfpRestartHook = (services: Pick<NfpTaskContext, 'inventory'>) => unknown;
+
 /**
  * Does a job. What it returns is the result, as JSON (`undefined` becomes `null`); when it throws the job has failed, and the
  * message is the error. May run again for the same job after a crash: tasks are idempotent.

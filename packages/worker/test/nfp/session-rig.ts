@@ -63,6 +63,8 @@ export class Rig {
   now = 0;
   /** False: commits wait until the test says what becomes of them. */
   commits = true;
+  /** False: a restart waits until the test says that it is done. */
+  restarts = true;
   /** False for stories of so many jobs that looking at all of them after each step takes too long. */
   checks = true;
 
@@ -89,6 +91,7 @@ export class Rig {
     for (const effect of effects) {
       if (effect.kind === 'run') this.#runs.set(effect.uuid, effect.run);
       else if (effect.kind === 'commit' && this.commits) this.write(effect);
+      else if (effect.kind === 'restart' && this.restarts) this.on({ kind: 'restarted' });
       else if (effect.kind === 'load')
         this.on({ kind: 'loaded', load: effect.load, value: this.records.get(effect.key) });
     }
