@@ -250,6 +250,7 @@ describe('rule 7: producers take turns', () => {
     for (let n = 0; n < 30; n++) queue.produce('flood', `${n}`, 'x');
     for (let n = 0; n < 20; n++) queue.produce('second', `${n}`, 'x');
     queue.produce('p', 'a', 'x');
+    queue.storeHeld = false;
     queue.answerStore();
     expect([queue.dropped, queue.stats.counters.stored]).toEqual([{ 'queue-full-messages': 20 }, 31]);
   });
@@ -259,6 +260,7 @@ describe('rule 7: producers take turns', () => {
     queue.storeHeld = true;
     for (let n = 0; n < 10; n++) queue.produce('flood', `${n}`, 'x'.repeat(100));
     queue.produce('p', 'a', 'x'.repeat(400));
+    queue.storeHeld = false;
     queue.answerStore();
     expect([queue.dropped, queue.stats.counters.stored]).toEqual([{ 'queue-full-bytes': 5 }, 6]);
   });
