@@ -295,6 +295,27 @@ describe('proj-queue', () => {
     expect(readFileSync(file).equals(changed)).toBe(true);
   });
 
+  it('rule 16: a consumer that never acknowledges has its share, and another gets the rest', async () => {
+    const { endpoints } = await start('--transport', 'zmtp', '--max-in-flight', '8');
+    const shaken = async (socket: Dealer | Router) =>
+      new Promise<void>((resolve) => {
+        socket.events.on('handshake', () => resolve());
+      });
+    const [mute, honest] = [consumer(endpoints.send), consumer(endpoints.send)];
+    await Promise.all(sockets.map(shaken));
+    const texts = Array.from({ length: 40 }, (_, index) => String(index));
+    await push(endpoints.receive, ...texts);
+    const taken: string[] = [];
+    while (taken.length < texts.length - 4) {
+      const delivery = await honest.next();
+      taken.push(delivery.text);
+      await honest.answer(delivery, '1');
+    }
+    const left: Delivery[] = [];
+    while (left.length < 4) left.push(await mute.next());
+    expect(new Set([...taken, ...left.map(({ text }) => text)]).size).toBe(texts.length);
+  });
+
   it('exits 1 with one line for a store that was damaged while nobody had it, and says what to do', async () => {
     const { queue, endpoints } = await start();
     await push(endpoints.receive, 'x'.repeat(5000), 'other');

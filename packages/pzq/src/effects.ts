@@ -58,8 +58,10 @@ export type PzqEvent =
   | { readonly kind: 'consumer'; readonly outlet: PzqOutletName; readonly command: PzqFromConsumer }
   /** A message over a socket's limits was dropped undecoded. */
   | { readonly kind: 'rejected'; readonly socket: PzqSocket; readonly peer: Peer; readonly reason: RejectReason }
-  /** The socket has taken the delivery over: its lease begins. */
-  | { readonly kind: 'delivered'; readonly outlet: PzqOutletName }
+  /** The socket has taken the delivery over: its lease begins. `peer`: whom it is for, where the transport tells. */
+  | { readonly kind: 'delivered'; readonly outlet: PzqOutletName; readonly peer?: Peer }
+  /** A consumer has connected, or its connection has ended, where the transport tells them apart. */
+  | { readonly kind: 'consumer-came' | 'consumer-gone'; readonly outlet: PzqOutletName; readonly peer: Peer }
   /** No consumer had room for it within the socket's patience, or there is none. */
   | { readonly kind: 'blocked'; readonly outlet: PzqOutletName }
   | { readonly kind: 'committed'; readonly result: Committed }
@@ -176,6 +178,8 @@ export type PzqEffect =
   | { readonly kind: 'send-ack'; readonly peer: Peer; readonly command: PzqProducerAck }
   /** Offer it to the consumers, once; one at a time per outlet. */
   | { readonly kind: 'deliver'; readonly outlet: PzqOutletName; readonly command: PzqDelivery }
+  /** This consumer is to get nothing while it is held: others take its turns. No answer. */
+  | { readonly kind: 'hold'; readonly outlet: PzqOutletName; readonly peer: Peer; readonly held: boolean }
   /** One at a time. */
   | { readonly kind: 'commit'; readonly batch: Batch }
   /** `scan`, or `dead` for the outlet of dead letters; one at a time per outlet. */

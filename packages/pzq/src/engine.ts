@@ -5,7 +5,7 @@
  * | --- | --- |
  * | 1 to 6, 18 producers, their answers, limits | `intake.ts`, `refusals.ts` |
  * | 2, 7 to 9 group commit, a store that fails | `commits.ts`, `changes.ts` |
- * | 10 to 12, 16, 17 order, offers, leases | `outlet.ts`, `message.ts` |
+ * | 10 to 12, 16, 17 order, offers, leases | `outlet.ts`, `message.ts`, `consumers.ts` |
  * | 10, 20, 25 what is in memory | `shelf.ts` |
  * | 13 to 15 consumers' answers | `#onConsumer` |
  * | 19 drain | `#onDrain`, `#finish` |
@@ -175,8 +175,14 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
         this.#onConsumer(event.outlet, event.command);
         break;
       case 'delivered':
-        this.#way(event.outlet).outlet.delivered();
+        this.#way(event.outlet).outlet.delivered(event.peer);
         if (event.outlet === 'queue') this.#taker?.delivered();
+        break;
+      case 'consumer-came':
+        this.#way(event.outlet).outlet.consumers.came(event.peer);
+        break;
+      case 'consumer-gone':
+        this.#way(event.outlet).outlet.consumers.gone(event.peer);
         break;
       case 'blocked':
         this.#onBlocked(event.outlet);
@@ -558,9 +564,10 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   }
 
   #newWay(name: PzqOutletName, owner: OutletOwner, empty: boolean): Way {
-    const { ackTimeoutMs } = this.#settings;
+    const { ackTimeoutMs, maxInFlight, maxInFlightBytes } = this.#settings;
     const { epoch, lastSeq } = this.#store;
-    const outlet = new Outlet({ name, epoch, ackTimeoutMs }, this.#entropy, this.#inFlight, this.#out, owner);
+    const settings = { name, epoch, ackTimeoutMs, maxInFlight, maxInFlightBytes };
+    const outlet = new Outlet(settings, this.#entropy, this.#inFlight, this.#out, owner);
     return { outlet, shelf: new Shelf(this.#settings, lastSeq, empty, outlet, this.#out) };
   }
 

@@ -1,5 +1,6 @@
 /** PZQ: a message in the engine's memory, and how much of the consumers' attention is taken. */
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
+import type { Consumer } from './consumers.js';
 import type { StoredMessage } from './store/store.js';
 
 /** Where a message is. `returned`: only while its owner decides; `gone`: settled, given up or given back to the store. */
@@ -14,6 +15,8 @@ export class Message {
   returned = false;
   /** Given back while the outcome of its offer was still unknown. */
   givenBack = false;
+  /** Who has it, while it is in flight, as far as that is known. */
+  holder: Consumer | undefined;
   /** @internal Its place among the ready ones, by rank, or among the resting ones, by time. */
   readonly place = new HeapDeadline<Message>(this);
   /** @internal */

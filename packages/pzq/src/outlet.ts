@@ -5,7 +5,8 @@
  */
 import { encodePzqKey } from '@proj/frames/pzq';
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
-import type { Entropy } from '@proj/transport';
+import type { Entropy, Peer } from '@proj/transport';
+import { Consumers } from './consumers.js';
 import type { PzqOutletName } from './effects.js';
 import { type InFlight, Message } from './message.js';
 import type { Output } from './output.js';
@@ -29,11 +30,15 @@ export interface OutletSettings {
   readonly name: PzqOutletName;
   readonly epoch: bigint;
   readonly ackTimeoutMs: number;
+  /** Of which each consumer has its share. */
+  readonly maxInFlight: number;
+  readonly maxInFlightBytes: number;
 }
 
 /** Every operation is O(log n) in the messages in memory or better. */
 export class Outlet {
   readonly name: PzqOutletName;
+  readonly consumers: Consumers;
   readonly #settings: OutletSettings;
   readonly #entropy: Entropy;
   readonly #inFlight: InFlight;
@@ -51,6 +56,7 @@ export class Outlet {
 
   constructor(settings: OutletSettings, entropy: Entropy, inFlight: InFlight, out: Output, owner: OutletOwner) {
     this.name = settings.name;
+    this.consumers = new Consumers(settings.name, settings.maxInFlight, settings.maxInFlightBytes, out);
     this.#settings = settings;
     this.#entropy = entropy;
     this.#inFlight = inFlight;
@@ -126,8 +132,8 @@ export class Outlet {
     }
   }
 
-  /** The socket has taken the offer over: rule 12, the lease begins. */
-  delivered(): void {
+  /** The socket has taken the offer over, for this consumer if it knows: rule 12, the lease begins. */
+  delivered(peer?: Peer): void {
     const message = this.#takeOffer();
     this.#notBefore = -Infinity;
     if (message === undefined) return;
@@ -135,6 +141,7 @@ export class Outlet {
     if (message.deliveries++ > 0) this.#out.counters.redelivered++;
     if (message.where === 'gone') return;
     message.where = 'in-flight';
+    message.holder = peer && this.consumers.took(peer, message.bytes);
     this.#inFlightBytes += message.bytes;
     this.#leases.renew(message.lease, this.#out.now);
     if (message.givenBack) this.giveBack(message);
@@ -264,6 +271,8 @@ export class Outlet {
   /** The message is with nobody any more, and its owner decides what becomes of it. */
   #endLease(message: Message): void {
     message.where = 'returned';
+    if (message.holder !== undefined) this.consumers.returned(message.holder, message.bytes);
+    message.holder = undefined;
     this.#inFlightBytes -= message.bytes;
     this.#leases.remove(message.lease);
   }

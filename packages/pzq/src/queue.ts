@@ -274,6 +274,9 @@ export class PzqServer {
       case 'deliver':
         host.send(SOCKETS[effect.outlet], ROUTER_PEER, encodePzq(effect.command));
         break;
+      case 'hold':
+        host.hold(SOCKETS[effect.outlet], effect.peer, effect.held);
+        break;
       case 'monitor-reply':
         host.send(SOCKETS.monitor, effect.peer, encodePzq(effect.command));
         break;

@@ -64,13 +64,15 @@ export function sendPlan(outlet: PzqOutletName, endpoints: Endpoints, name: stri
       receiveHighWaterMark: 1000,
       peerQueueMax: 0,
       sendWaitMs: SEND_WAIT_MS,
+      tellsPeers: true,
       maxMessageBytes: 64 * KIB,
       // Whatever has not left is in the store.
       lingerMs: 0,
     },
     onMessage: (_peer, frames) => ({ kind: 'consumer', outlet, command: decodePzqAtSend(frames) }),
-    onPeerGone: ignore,
-    onSent: () => ({ kind: 'delivered', outlet }),
+    onPeerCame: (peer) => ({ kind: 'consumer-came', outlet, peer }),
+    onPeerGone: (peer) => ({ kind: 'consumer-gone', outlet, peer }),
+    onSent: (peer) => ({ kind: 'delivered', outlet, peer }),
     onUndeliverable: () => ({ kind: 'blocked', outlet }),
     onRejected: (peer, reason) => ({ kind: 'rejected', socket: outlet, peer, reason }),
   };

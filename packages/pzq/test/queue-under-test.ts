@@ -334,6 +334,8 @@ export class QueueUnderTest {
         return `done ${effect.id}${effect.code === undefined ? '' : ` ${effect.code}`}`;
       case 'refusing':
         return `refusing ${effect.code}`;
+      case 'hold':
+        return `${effect.held ? 'hold' : 'let go'} ${effect.peer.key}`;
       case 'corrupt':
         return `corrupt ${effect.what}`;
       case 'dead-letter':

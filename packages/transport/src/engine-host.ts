@@ -33,6 +33,8 @@ export interface SocketPlan<Event> {
   onPeerGone(peer: Peer): Event | undefined;
   onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): Event | undefined;
   onRejected(peer: Peer, reason: RejectReason): Event | undefined;
+  /** Of a dealer whose port `tellsPeers`. */
+  onPeerCame?(peer: Peer): Event | undefined;
   /** Absent, nothing is asked of the port. */
   onSent?(peer: Peer, frames: readonly Uint8Array[]): Event | undefined;
 }
@@ -142,6 +144,11 @@ export class EngineHost<Event, Effect> {
   /** Queues a message at a socket, by its place in the program; does nothing while not running. */
   send(socket: number, peer: Peer, frames: readonly Uint8Array[]): void {
     this.#running?.ports[socket]?.send(peer, frames);
+  }
+
+  /** As {@link SocketPort.hold}, at a socket by its place in the program. */
+  hold(socket: number, peer: Peer, held: boolean): void {
+    this.#running?.ports[socket]?.hold?.(peer, held);
   }
 
   /** As {@link SocketPort.release}, at a socket by its place in the program. */
@@ -297,6 +304,10 @@ export class EngineHost<Event, Effect> {
         this.#program.onBroken(error);
       },
     };
+    if (plan.onPeerCame !== undefined)
+      listener.onPeerCame = (peer) => {
+        tell(plan.onPeerCame?.(peer));
+      };
     if (plan.onSent !== undefined)
       listener.onSent = (peer, frames) => {
         tell(plan.onSent?.(peer, frames));

@@ -6,7 +6,10 @@ import type { CurveOptions, PortOptions } from './port.js';
 export type ResolvedPortOptions = Required<Omit<PortOptions, 'routingId' | 'curve'>> &
   Pick<PortOptions, 'routingId' | 'curve'>;
 
-type NumericOption = Exclude<keyof PortOptions, 'handover' | 'tellsSubscriptions' | 'routingId' | 'curve'>;
+type NumericOption = Exclude<
+  keyof PortOptions,
+  'handover' | 'tellsPeers' | 'tellsSubscriptions' | 'routingId' | 'curve'
+>;
 
 const MIB = 2 ** 20;
 /** libzmq keeps times and counts in 32 bits with sign. */
@@ -55,6 +58,7 @@ export function resolvePortOptions(options: PortOptions = {}): ResolvedPortOptio
     connectionHeartbeatMs: number('connectionHeartbeatMs'),
     connectionTimeoutMs: number('connectionTimeoutMs'),
     handover: options.handover ?? false,
+    tellsPeers: options.tellsPeers ?? false,
     tellsSubscriptions: options.tellsSubscriptions ?? false,
     ...(options.routingId === undefined ? {} : { routingId: checkRoutingId(options.routingId) }),
     ...(options.curve === undefined ? {} : { curve: checkCurve(options.curve) }),

@@ -96,6 +96,8 @@ export interface PortListener {
   onRejected(peer: Peer, reason: RejectReason): void;
   /** A peer did not get through the handshake of CURVE. Absent: nobody is told. */
   onRefused?(refusal: HandshakeRefusal): void;
+  /** A peer has connected. Dealers with `tellsPeers`, where the transport can; others never say so. */
+  onPeerCame?(peer: Peer): void;
   /** The socket failed for good (not a peer's doing); nothing more will be received. */
   onBroken(error: Error): void;
 }
@@ -136,6 +138,11 @@ export interface PortOptions {
   readonly handover?: boolean;
   /** Dealers: the routing id to announce to routers, 1 to 255 bytes, not starting with 0x00. Default: the router picks one. */
   readonly routingId?: Uint8Array;
+  /**
+   * Dealers that bind: each connection is a peer of its own, which comes, sends, takes messages (`onSent`) and goes, and can be held
+   * with {@link SocketPort.hold}. Default false; ignored where the transport cannot.
+   */
+  readonly tellsPeers?: boolean;
   /** Publishers: be an XPUB, which tells what is subscribed to: `PublisherListener.onSubscription`. Default false. */
   readonly tellsSubscriptions?: boolean;
   /** Encrypts and authenticates every connection of this socket. Default: none, the mechanism NULL. */
@@ -181,6 +188,11 @@ export interface SocketPort {
    * where the transport cannot: then a peer that was let in stays.
    */
   recheck?(): void;
+  /**
+   * Dealers with `tellsPeers`: hands no message to this peer while it is held, whose turn others get; nothing of a peer that is gone.
+   * Absent where the transport cannot.
+   */
+  hold?(peer: Peer, held: boolean): void;
   /** Messages accepted by `send` and not yet taken over by the transport. */
   readonly pending: number;
   /** Those of them that wait for this peer, which is congested. */

@@ -1,8 +1,8 @@
 /** The DEALER of 28/REQREP: deals its messages out to the peers that have room, in turn, and hears all of them. */
 import type { Timer } from '@proj/heartbeat';
 import { ROUTER_PEER } from '@proj/transport';
-import type { Peer } from '@proj/transport';
-import type { ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
+import type { Peer, PortListener } from '@proj/transport';
+import type { OutboxHost, ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
 import type { Link } from './link.js';
 import { Pipe } from './pipe.js';
 import { withKey, ZmtpPort } from './port.js';
@@ -20,6 +20,12 @@ export class DealerPort extends ZmtpPort {
   readonly #open: Pipe[] = [];
   #turn = 0;
   #attempt: Attempt | undefined;
+  /** With `tellsPeers`: those that connected to us, and of them those that are to get nothing. */
+  readonly #told = new Map<string, Pipe>();
+  readonly #held = new Set<Pipe>();
+  #lastPeer = 0;
+  /** Who got the last message. */
+  #taker: Peer = ROUTER_PEER;
 
   constructor(world: World, options: ResolvedPortOptions) {
     super(world, options, 'DEALER', options.routingId);
@@ -37,14 +43,35 @@ export class DealerPort extends ZmtpPort {
     const { connector } = link;
     connector?.up();
     const pipe = connector?.pipe ?? new Pipe(false, this.options);
-    if (connector === undefined) this.onPipe(pipe);
-    pipe.peer = withKey(ROUTER_PEER, publicKey);
+    const isTold = connector === undefined && this.options.tellsPeers;
+    pipe.peer = withKey(isTold ? this.#newPeer(pipe) : ROUTER_PEER, publicKey);
+    if (isTold) this.reportCame(pipe.peer);
+    if (connector === undefined) this.onRoom(pipe);
     link.join(pipe);
   }
 
   protected onPipe(pipe: Pipe): void {
     pipe.peer = ROUTER_PEER;
     this.onRoom(pipe);
+  }
+
+  hold({ key }: Peer, held: boolean): void {
+    const pipe = this.#told.get(key);
+    if (pipe === undefined || this.#held.has(pipe) === held) return;
+    if (held) {
+      this.#held.add(pipe);
+      if (pipe.place >= 0) this.#close(pipe);
+    } else {
+      this.#held.delete(pipe);
+      this.onRoom(pipe);
+    }
+  }
+
+  protected override sentTo(listener: PortListener): OutboxHost['onSent'] {
+    if (!this.options.tellsPeers || listener.onSent === undefined) return super.sentTo(listener);
+    return (_peer, frames) => {
+      listener.onSent?.(this.#taker, frames);
+    };
   }
 
   protected transmit(_peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined {
@@ -65,7 +92,7 @@ export class DealerPort extends ZmtpPort {
   }
 
   protected onRoom(pipe: Pipe): void {
-    if (pipe.place < 0 && pipe.hasRoom) pipe.place = this.#open.push(pipe) - 1;
+    if (pipe.place < 0 && pipe.hasRoom && !this.#held.has(pipe)) pipe.place = this.#open.push(pipe) - 1;
     if (pipe.place < 0) return;
     const attempt = this.#attempt;
     if (attempt !== undefined) {
@@ -85,7 +112,12 @@ export class DealerPort extends ZmtpPort {
     if (pipe.lasting) {
       this.reportGone(ROUTER_PEER);
       this.onRoom(pipe);
-    } else if (pipe.place >= 0) this.#close(pipe);
+      return;
+    }
+    if (pipe.place >= 0) this.#close(pipe);
+    if (pipe.peer === undefined || !this.#told.delete(pipe.peer.key)) return;
+    this.#held.delete(pipe);
+    this.reportGone(pipe.peer);
   }
 
   #next(): Pipe | undefined {
@@ -94,9 +126,16 @@ export class DealerPort extends ZmtpPort {
   }
 
   #hand(pipe: Pipe, frames: readonly Uint8Array[]): void {
+    this.#taker = pipe.peer ?? ROUTER_PEER;
     pipe.push(frames);
     if (pipe.hasRoom) this.#turn++;
     else this.#close(pipe);
+  }
+
+  #newPeer(pipe: Pipe): Peer {
+    const key = `${++this.#lastPeer}`;
+    this.#told.set(key, pipe);
+    return { key, id: Buffer.from(key) };
   }
 
   /** The last one takes its place, so that it costs the same however many there are. */

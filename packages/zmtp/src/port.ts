@@ -42,7 +42,7 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
   start(listener: PortListener): void {
     if (this.#listener !== undefined) throw new Error('start: the port was started before');
     this.#listener = listener;
-    this.#outboxHost.onSent = listener.onSent?.bind(listener);
+    this.#outboxHost.onSent = this.sentTo(listener);
     this.begin();
   }
 
@@ -76,6 +76,16 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
     if (now) this.outbox.stop();
     await this.outbox.close(deadline);
     this.onSendingEnds();
+  }
+
+  /** How the listener hears what was sent. */
+  protected sentTo(listener: PortListener): OutboxHost['onSent'] {
+    return listener.onSent?.bind(listener);
+  }
+
+  /** Tells the listener that a peer has connected. */
+  protected reportCame(peer: Peer): void {
+    this.#hearing()?.onPeerCame?.(peer);
   }
 
   /** Tells the listener that a peer is gone, after what was parked for it. */
