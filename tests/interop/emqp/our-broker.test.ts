@@ -135,6 +135,45 @@ describe('losses', () => {
   });
 });
 
+it('a scheduler that a new broker does not know comes back, also with a job every 100 ms', async () => {
+  const endpoints = { frontend: await ownEndpoint(), backend: await ownEndpoint() };
+  const first = await theater.broker(endpoints);
+  const scheduler = await theater.scheduler(first, { liveness: 10, body: jobBody('tick') });
+  await scheduler.line('reply');
+  await first.broker.close();
+  const second = await theater.broker(endpoints);
+  expect(await second.joined).toMatchObject({ role: 'scheduler' });
+  expect(scheduler.lines('broker-lost')).toHaveLength(1);
+});
+
+it('a client hears the farewell of a broker that an admin stops, after all it gets', async () => {
+  const served = await theater.broker({ drainMs: 0 });
+  const client = theater.client(served);
+  client.request('m1');
+  await client.accepted('m1');
+  theater.admin(served).say('DISCONNECT', 'd');
+  await client.peer.line('reply', { of: 'm1', result: '{"value": "job lost: the broker has stopped"}' });
+  await client.peer.line('bye', { word: 'KBAI' });
+});
+
+it('a client that says KBAI hears nothing more', async () => {
+  const served = await theater.broker();
+  const worker = await theater.worker(served);
+  const client = theater.client(served);
+  client.request('m1', { callable: 'hold' });
+  await worker.line('request', { id: 'm1' });
+  client.say('KBAI', 'b');
+  client.say('STATUS', 'still there?');
+  const dropped = brokerEvent(served.broker, 'note');
+  expect(await dropped).toMatchObject({ reason: 'wrong-direction' });
+  worker.tell({ do: 'finish', id: 'm1' });
+  await worker.line('finished');
+  theater.client(served).request('m2');
+  await worker.line('finished', { id: 'm2' });
+  expect(client.replies('m1')).toHaveLength(1);
+  expect(served.broker.stats().counters.dropped['reply-undeliverable']).toBe(1);
+});
+
 describe('schedules', () => {
   it('go to the scheduler in nine frames, whatever the client sends, and what it fires is answered', async () => {
     const served = await theater.broker();

@@ -11,6 +11,7 @@ import type { BrokerChecker, BrokerSight } from './sight.js';
 
 interface Job {
   readonly name: string;
+  readonly client: string;
   readonly guarantee: boolean;
   /** How many workers may lose it; 1 when it may not go to another. */
   readonly attemptsMax: number;
@@ -35,8 +36,11 @@ export class JobsChecker implements BrokerChecker {
   readonly #workers = new Set<string>();
   /** The job whose result must be forwarded before the broker reads on. */
   #owed: Job | undefined;
-  /** The last REQUEST: it counts when it is accepted. */
-  #asked: EmqpRequest | undefined;
+  /** REQUESTs that were not accepted, perhaps because their client is told nothing (rule 6). */
+  readonly #asked = new Map<string, EmqpRequest & { readonly client: string }>();
+  readonly #members = new Set<string>();
+  /** Who has said farewell, or beats and is not registered: it need not be told anything (rules 6 and 8). */
+  readonly #silenced = new Set<string>();
   /** How often jobs were given to workers, whatever became of it. */
   readonly dispatches = new Map<string, number>();
   /** Jobs that were given up. */
@@ -56,10 +60,13 @@ export class JobsChecker implements BrokerChecker {
     switch (sight.kind) {
       case 'crashed':
         this.#jobs.clear();
+        for (const books of [this.#asked, this.#members, this.#silenced]) books.clear();
         this.#workers.clear();
         this.#owed = undefined;
         break;
       case 'joined':
+        this.#members.add(sight.peer);
+        this.#silenced.delete(sight.peer);
         if (sight.role === 'worker') this.#workers.add(sight.peer);
         break;
       case 'left':
@@ -83,16 +90,26 @@ export class JobsChecker implements BrokerChecker {
     const owed = this.#owed;
     this.#owed = undefined;
     if (owed !== undefined) throw new Error(`the result of ${owed.name} was not forwarded`);
-    if (command.kind === 'request') this.#asked = command;
+    if (command.kind === 'request') this.#asked.set(command.id, { ...command, client: peer });
+    else if (command.kind === 'bye' || (command.kind === 'heartbeat' && !this.#members.has(peer)))
+      this.#silenced.add(peer);
     else if (command.kind === 'result') this.#onResult(peer, command);
   }
 
-  #onAccepted({ id, queue, headers, body }: EmqpRequest): void {
+  /** It was accepted, or given to a worker without a word. */
+  #onTaken(id: string): void {
+    const request = this.#asked.get(id);
+    if (request !== undefined) this.#onAccepted(request);
+    this.#asked.delete(id);
+  }
+
+  #onAccepted({ id, queue, headers, body, client }: EmqpRequest & { readonly client: string }): void {
     const { guarantee, retryCount, replyRequested: wantsResult } = decodeEmqpHeaders(headers);
     const name = jobName(body);
     const text = textOf({ queue, headers, body });
     this.#jobs.set(id, {
       name,
+      client,
       guarantee,
       attemptsMax: guarantee ? this.#attemptsMax : retryCount + 1,
       wantsResult,
@@ -112,10 +129,11 @@ export class JobsChecker implements BrokerChecker {
     // A worker that has left is heard for a while, which only the broker knows.
     if (!this.#workers.has(worker)) return;
     job.isOver = true;
-    if (job.wantsResult) this.#owed = job;
+    if (job.wantsResult && !this.#silenced.has(job.client)) this.#owed = job;
   }
 
   #onLeft(worker: string, reason: string): void {
+    this.#members.delete(worker);
     this.#workers.delete(worker);
     if (reason !== 'expired' && reason !== 'gone') return;
     for (const job of this.#jobs.values())
@@ -132,12 +150,13 @@ export class JobsChecker implements BrokerChecker {
   #onSent({ peer, command }: BrokerSight & { kind: 'sent' }): void {
     if (command.kind === 'request') this.#onDispatch(peer, command);
     else if (command.kind === 'result') this.#onAnswer(command);
-    else if (command.kind === 'accepted' && command.of === this.#asked?.id) this.#onAccepted(this.#asked);
+    else if (command.kind === 'accepted') this.#onTaken(command.of);
   }
 
   #onDispatch(worker: string, request: EmqpRequest): void {
     const name = jobName(request.body);
     if (!this.#workers.has(worker)) throw new Error(`${name} went to a worker that is not registered`);
+    this.#onTaken(request.id);
     const job = this.#jobs.get(request.id);
     if (job === undefined) throw new Error(`${name} went to a worker and nobody has asked for it`);
     if (textOf(request) !== job.text) throw new Error(`${name} was changed on its way`);

@@ -37,6 +37,8 @@ export class MannersChecker implements BrokerChecker {
   readonly #excuses: Excuses;
   readonly #clock: { now(): number };
   readonly #members = new Map<string, Member>();
+  /** Who has asked for something, or believes itself registered: it may hear a farewell. */
+  readonly #guests = new Set<string>();
   /** INFORMs without ACK: by id, whose. */
   readonly #informs = new Map<string, string>();
 
@@ -52,6 +54,7 @@ export class MannersChecker implements BrokerChecker {
     switch (sight.kind) {
       case 'crashed':
         this.#members.clear();
+        this.#guests.clear();
         this.#informs.clear();
         break;
       case 'joined':
@@ -75,6 +78,7 @@ export class MannersChecker implements BrokerChecker {
   #onReceived({ peer, command }: BrokerSight & { kind: 'received' }): void {
     const { kind } = command;
     if (kind === 'inform-worker' || kind === 'inform-scheduler') this.#informs.set(command.id, peer);
+    if (kind === 'request' || kind === 'heartbeat') this.#guests.add(peer);
     const member = this.#members.get(peer);
     if (member === undefined) return;
     // Heard, it must have been beaten for as far as that was due.
@@ -86,6 +90,7 @@ export class MannersChecker implements BrokerChecker {
     const { kind } = command;
     if (!FOR_MEMBERS.has(kind)) return;
     const member = this.#members.get(peer);
+    if (kind === 'bye' && member === undefined && this.#guests.has(peer)) return;
     if (member === undefined) throw new Error(`${kind} to who is not registered`);
     const now = this.#clock.now();
     if (command.kind === 'ack') {

@@ -162,6 +162,7 @@ export class OrderChecker implements BrokerChecker {
         break;
       case 'request':
         this.#asked = command;
+        this.#clients.set(command.id, peer);
         break;
       case 'result':
         // Whether that ends the job, only the broker knows.
@@ -217,7 +218,6 @@ export class OrderChecker implements BrokerChecker {
     if (request?.id !== of) return;
     const now = this.#clock.now();
     const queues = new Set([this.#route(request.queue)]);
-    this.#clients.set(of, client);
     const name = jobName(request.body);
     this.#waiting.set(of, { name, client, queues, turn: this.#turn, since: [now, now], isDue: false });
   }

@@ -21,13 +21,23 @@ export class RepliesChecker implements BrokerChecker {
   /** The REQUEST that must be acknowledged before the broker reads on. */
   #owed: Asked | undefined;
   #isDraining = false;
+  readonly #members = new Set<string>();
+  /** Who beats and is not registered: it need not be told anything (rule 6). */
+  readonly #former = new Set<string>();
 
   onSight(sight: BrokerSight): void {
     switch (sight.kind) {
       case 'crashed':
-        this.#asked.clear();
+        for (const books of [this.#asked, this.#members, this.#former]) books.clear();
         this.#owed = undefined;
         this.#isDraining = false;
+        break;
+      case 'joined':
+        this.#members.add(sight.peer);
+        this.#former.delete(sight.peer);
+        break;
+      case 'left':
+        this.#members.delete(sight.peer);
         break;
       case 'draining':
         this.#isDraining = true;
@@ -48,13 +58,14 @@ export class RepliesChecker implements BrokerChecker {
     this.#owed = undefined;
     if (owed !== undefined) throw new Error(`${owed.name} was not accepted`);
     if (command.kind === 'request') this.#onRequest(peer, command);
+    else if (command.kind === 'heartbeat' && !this.#members.has(peer)) this.#former.add(peer);
   }
 
   #onRequest(client: string, { id, headers, body }: EmqpRequest): void {
     const { replyRequested: wantsResult } = decodeEmqpHeaders(headers);
     const asked: Asked = { client, name: jobName(body), wantsResult, accepted: false, answered: false };
     this.#asked.set(id, asked);
-    if (!this.#isDraining) this.#owed = asked;
+    if (!this.#isDraining && !this.#former.has(client)) this.#owed = asked;
   }
 
   #onSent({ peer, command }: BrokerSight & { kind: 'sent' }): void {
@@ -70,7 +81,7 @@ export class RepliesChecker implements BrokerChecker {
       if (this.#owed === asked) this.#owed = undefined;
       return;
     }
-    if (!asked.accepted) throw new Error(`${name} was answered and never accepted`);
+    if (!asked.accepted && !this.#former.has(client)) throw new Error(`${name} was answered and never accepted`);
     if (!asked.wantsResult) throw new Error(`${name} was answered and nobody asked`);
     if (asked.answered) throw new Error(`${name} was answered twice`);
     asked.answered = true;

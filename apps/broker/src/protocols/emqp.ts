@@ -54,6 +54,9 @@ const options = z.strictObject({
   emqpResultRouteTtlMs: milliseconds({ min: 1, max: DAY_MS })
     .default(3_600_000)
     .describe('how long a job may take for its result to find its way to the client'),
+  emqpAcceptance: oneOf(['reply', 'ack', 'both'])
+    .default('reply')
+    .describe('what tells a client that its request is taken: the REPLY of EventMQ, ACK, or both'),
   emqpByes: oneOf(['both', 'kbai', 'kbye'])
     .default('both')
     .describe('farewell: the word of the text, that of the product, or both'),
@@ -140,6 +143,7 @@ function brokerOptions(settings: Settings): EmqpBrokerOptions {
     queueMaxBytes: settings.emqpQueueMaxBytes,
     guaranteeAttempts: settings.emqpGuaranteeAttempts,
     resultRouteTtlMs: settings.emqpResultRouteTtlMs,
+    acceptance: settings.emqpAcceptance,
     byes: settings.emqpByes,
     allowClientDisconnect: settings.emqpAllowClientDisconnect,
     maxMessageBytes: settings.emqpMaxMessageBytes,

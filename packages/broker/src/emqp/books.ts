@@ -6,6 +6,7 @@ import type { EmqpBrokerSettings } from './options.js';
 import { Peers, type Worker } from './peers.js';
 import { type Queue, Queues } from './queues.js';
 import { Assignments } from './schedulers.js';
+import { Silenced } from './silenced.js';
 
 /** Rules 19 and 20: after so long the slots of a worker are known, since its processes run. */
 export const SETTLING_MS = 10_000;
@@ -27,6 +28,8 @@ export interface Books {
   /** Rule 19: workers that are new. */
   readonly settling: DeadlineList<Worker>;
   readonly assignments: Assignments;
+  /** Rules 6 and 8: who is told nothing. */
+  readonly silenced: Silenced;
 }
 
 /** Empty books. */
@@ -41,5 +44,6 @@ export function newBooks(settings: EmqpBrokerSettings): Books {
     releases: new DeadlineHeap(),
     settling: new DeadlineList(SETTLING_MS),
     assignments: new Assignments(),
+    silenced: new Silenced(),
   };
 }

@@ -64,7 +64,6 @@ const DROPPED: readonly Row[] = [
 
 const FROM_STRANGERS: readonly Row[] = [
   ['READY', ['', VERSION, 'READY', 'm'], 'unknown-peer'],
-  ['HEARTBEAT', ['', VERSION, 'HEARTBEAT', 'm', '1795199684.5'], 'unknown-peer'],
   ['REPLY', ['', VERSION, 'REPLY', 'm', '{"value": 5}', 'm1'], 'unknown-peer'],
 ];
 

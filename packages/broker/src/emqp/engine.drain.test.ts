@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../test/emqp/broker-under-test.js';
 
 const BYES = ['-> w1 KBAI', '-> w1 KBYE', 'left w1 drained'];
+const TO_CLIENT = ['-> c1 KBAI', '-> c1 KBYE'];
 
 let broker: BrokerUnderTest;
 beforeEach(() => {
@@ -43,7 +44,28 @@ describe('rule 27: a broker that stops', () => {
     ]);
     expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
     expect(broker.ready('w1')).toEqual([]);
-    expect(broker.ready('w1')).toEqual([...BYES, 'drained']);
+    expect(broker.ready('w1')).toEqual([...BYES, ...TO_CLIENT, 'drained']);
+  });
+
+  it('rule 27: says farewell to clients that waited for something, once, when nothing more will come', () => {
+    broker.ready('w1', 2);
+    broker.scheduler('s1');
+    for (const [client, id] of [
+      ['c1', 'm1'],
+      ['c1', 'm2'],
+      ['s1', 'm3'],
+    ] as const)
+      broker.request(client, id, 'default', 'reply-requested');
+    broker.request('c2', 'm4');
+    expect(broker.drain().filter((line) => line.startsWith('-> c'))).toEqual([]);
+    broker.reply('w1', 'm1');
+    expect(broker.live(10_000, 'w1').filter((line) => / c\d /.test(line))).toEqual([
+      '10000ms: -> c1 RESULT m2 {"value": "job lost: the broker has stopped"}',
+      '10000ms: note request-dropped drained c1 default',
+      '10000ms: note request-dropped drained c2 default',
+      '10000ms: -> c1 KBAI',
+      '10000ms: -> c1 KBYE',
+    ]);
   });
 
   it('rule 27: READY, not REPLY, ends a job', () => {
@@ -52,7 +74,7 @@ describe('rule 27: a broker that stops', () => {
     broker.drain();
     expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
     expect(broker.stats.workers).toBe(1);
-    expect(broker.ready('w1')).toEqual([...BYES, 'drained']);
+    expect(broker.ready('w1')).toEqual([...BYES, ...TO_CLIENT, 'drained']);
   });
 
   it('rule 27: nor does the READY of a process that has just begun, while a reply is due', () => {
@@ -60,7 +82,7 @@ describe('rule 27: a broker that stops', () => {
     broker.request('c1', 'm1', 'default', 'reply-requested');
     broker.ready('w1');
     expect(broker.drain()).toEqual([]);
-    expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}', ...BYES, 'drained']);
+    expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}', ...BYES, ...TO_CLIENT, 'drained']);
   });
 
   it('rule 27: gives what waits to slots that become free', () => {
@@ -101,7 +123,7 @@ describe('rule 27: a broker that stops', () => {
     broker.request('c1', 'm1', 'default', 'reply-requested');
     broker.bye('w1');
     expect(broker.drain()).toEqual([]);
-    expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}', 'drained']);
+    expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}', ...TO_CLIENT, 'drained']);
   });
 
   it('rule 27: releases the guaranteed jobs that a worker does not answer, with the worker', () => {

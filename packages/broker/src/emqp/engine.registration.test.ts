@@ -159,8 +159,25 @@ describe('life', () => {
   it('rule 6: who has expired must say INFORM again', () => {
     broker.inform('w1');
     broker.advance(9000);
-    expect(broker.heartbeat('w1')).toEqual(['note message-dropped unknown-peer w1']);
+    expect(broker.heartbeat('w1')).toEqual(['note message-dropped unknown-peer w1', '-> w1 KBAI', '-> w1 KBYE']);
     expect(broker.inform('w1')).toContain('-> w1 ACK i-w1');
+  });
+
+  it('rule 6: who says HEARTBEAT and is not known hears our farewell, once, and nothing more until it says INFORM', () => {
+    broker.inform('w1');
+    broker.ready('w1', 9);
+    expect(broker.heartbeat('s1')).toEqual(['note message-dropped unknown-peer s1', '-> s1 KBAI', '-> s1 KBYE']);
+    expect(broker.heartbeat('s1')).toEqual([]);
+    expect(broker.request('s1', 'm1', 'default', 'reply-requested')).toEqual(['-> w1 REQUEST m1 default']);
+    expect(broker.reply('w1', 'm1')).toEqual(['note reply-dropped reply-undeliverable s1']);
+    broker.scheduler('s1');
+    expect(broker.request('s1', 'm2')).toEqual(['-> s1 ACCEPTED m2', '-> w1 REQUEST m2 default']);
+  });
+
+  it('rule 6: a connection that ended takes with it that its routing id was told', () => {
+    broker.heartbeat('s1');
+    broker.gone('s1');
+    expect(broker.heartbeat('s1')).toEqual(['-> s1 KBAI', '-> s1 KBYE']);
   });
 
   it('rule 6: a process that was too busy to listen takes nobody for dead', () => {
@@ -211,6 +228,24 @@ describe('byes', () => {
     expect(broker.bye('s1', word)).toEqual(['left s1 bye']);
     expect(broker.request('c1', 'm1')).toEqual(['-> c1 ACCEPTED m1']);
     expect(broker.advance(60_000)).toEqual([]);
+  });
+
+  it('rule 8: of a client is the last it hears: neither acceptance nor result nor the broker’s own farewell', () => {
+    broker.inform('w1');
+    broker.ready('w1', 9);
+    broker.request('c1', 'm1', 'default', 'reply-requested');
+    broker.bye('c1', 'KBAI');
+    expect(broker.reply('w1', 'm1')).toEqual(['note reply-dropped reply-undeliverable c1']);
+    broker.request('c1', 'm2', 'default', 'reply-requested');
+    broker.bye('c1', 'KBAI');
+    expect(broker.drain().filter((line) => line.includes('c1'))).toEqual([]);
+  });
+
+  it('rule 8: of a client is over when it asks again', () => {
+    broker.inform('w1');
+    broker.ready('w1', 9);
+    broker.bye('c1', 'KBAI');
+    expect(broker.request('c1', 'm1')).toContain('-> c1 ACCEPTED m1');
   });
 
   it('rule 8: in any order, repeated, and from strangers are taken in silence', () => {

@@ -45,6 +45,15 @@ describe('the acceptance', () => {
     expect(broker.say('c1', 'REQUEST', 'm3', 'default', '')).toEqual(['note message-dropped frame-count c1']);
   });
 
+  it.each([
+    ['reply', ['-> c1 ACCEPTED m1']],
+    ['ack', ['-> c1 ACK m1']],
+    ['both', ['-> c1 ACCEPTED m1', '-> c1 ACK m1']],
+  ] as const)('rule 9: is said as acceptance %s says', (acceptance, expected) => {
+    broker = new BrokerUnderTest({ acceptance });
+    expect(broker.request('c1', 'm1')).toEqual(expected);
+  });
+
   it('rule 9: goes to a scheduler that asks as to any client', () => {
     broker.scheduler('s1');
     expect(broker.request('s1', 'm1', 'default', 'reply-requested')).toEqual(['-> s1 ACCEPTED m1']);

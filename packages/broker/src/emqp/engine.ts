@@ -63,6 +63,8 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   readonly #rights = new Rights();
   #state: 'serving' | 'draining' | 'drained' = 'serving';
   #drainUntil = Infinity;
+  /** Rule 27: clients that wait for something while we stop, by port and routing id. */
+  readonly #awaiters = new Map<string, EmqpParty>();
 
   constructor(settings: EmqpBrokerSettings, entropy: Entropy) {
     this.#settings = settings;
@@ -161,7 +163,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
         if (this.#state !== 'serving') this.#out.dropRequest('draining', from, command.queue);
         else if (this.#rights.forbid(from.peer, 'request', command.queue))
           this.#out.dropRequest('not-allowed', from, command.queue);
-        else this.#jobs.accept({ port: from.port, peer: from.peer }, command);
+        else this.#onRequest({ port: from.port, peer: from.peer }, command);
         break;
       case 'ready':
         this.#onReady(from);
@@ -170,7 +172,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
         this.#onResult(from, command);
         break;
       case 'heartbeat':
-        if (!this.#isKnown(from)) this.#out.dropMessage('unknown-peer', from);
+        if (!this.#isKnown(from)) this.#onFormer(from);
         break;
       case 'inform-worker':
       case 'inform-scheduler':
@@ -209,6 +211,24 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     this.#out.effects.push({ kind: 'note', code: 'spacing-hint', port, peer, silentMs, expiryMs });
   }
 
+  /** Who has said farewell and asks again begins anew. */
+  #onRequest(client: EmqpParty, request: EmqpRequest): void {
+    if (this.#books.silenced.why(client) === 'left') this.#books.silenced.remove(client);
+    this.#jobs.accept(client, request);
+  }
+
+  /**
+   * Rule 6: it believes itself registered. Our farewell brings one that understands it back at once; it comes once, and then
+   * nothing, since any word of ours would be a sign of life to the others.
+   */
+  #onFormer(from: EmqpParty): void {
+    this.#out.dropMessage('unknown-peer', from);
+    const { silenced } = this.#books;
+    if (this.#state !== 'serving' || silenced.why(from) !== undefined) return;
+    silenced.add({ port: from.port, peer: from.peer }, 'former');
+    this.#out.bye(from);
+  }
+
   #isKnown(from: EmqpParty): boolean {
     return this.#books.peers.find(from) !== undefined || this.#books.peers.findLeaver(from) !== undefined;
   }
@@ -223,6 +243,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
       return;
     }
     if (known !== undefined) this.#leave(known, 'informed-again');
+    this.#books.silenced.remove(from);
     const member = this.#register(from, command);
     this.#out.counters.peersJoined++;
     this.#out.effects.push({ kind: 'peer-joined', role: member.role, port: from.port, peer: from.peer });
@@ -292,8 +313,9 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     }
   }
 
-  /** Rule 8: the first farewell is the last word, to a stranger none at all. */
+  /** Rule 8: the first farewell is the last word, whoever says it. */
   #onBye(from: EmqpParty): void {
+    this.#books.silenced.add({ port: from.port, peer: from.peer }, 'left');
     const member = this.#books.peers.find(from);
     if (member !== undefined) this.#leave(member, 'bye');
   }
@@ -443,7 +465,8 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
 
   /** Rules 16 and 18, told by the transport before any send. */
   #onPeerGone(party: EmqpParty): void {
-    const { peers } = this.#books;
+    const { peers, silenced } = this.#books;
+    silenced.remove(party);
     const member = peers.find(party);
     if (member !== undefined) this.#lose(member, 'gone');
     const leaver = peers.findLeaver(party);
@@ -509,6 +532,8 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     if (this.#state !== 'serving') return;
     this.#state = 'draining';
     this.#drainUntil = this.#out.now + this.#settings.drainMs;
+    for (const client of this.#jobs.awaiters())
+      if (this.#books.peers.find(client) === undefined) this.#awaiters.set(`${client.port} ${client.peer.key}`, client);
     for (const member of [...this.#books.peers.values()]) this.#perhapsSendHome(member);
   }
 
@@ -531,6 +556,8 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     this.#jobs.abandonAll();
     for (const member of [...this.#books.peers.values()]) this.#sendHome(member);
     for (const leaver of [...this.#books.peers.leavers()]) this.#books.peers.forget(leaver);
+    for (const client of this.#awaiters.values())
+      if (this.#books.silenced.why(client) === undefined) this.#out.bye(client);
     this.#out.effects.push({ kind: 'drained' });
   }
 }

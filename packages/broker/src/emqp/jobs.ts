@@ -15,6 +15,9 @@ import { DEFAULT_QUEUE, type Queue, type Seat } from './queues.js';
 
 const SLOTS_MAX = 100_000;
 
+/** Rule 9. */
+const ACCEPTANCES = { reply: ['accepted'], ack: ['ack'], both: ['accepted', 'ack'] } as const;
+
 /** Rule 19: how long a job without timeout may take, and what is waited beyond any timeout. */
 const NO_TIMEOUT_SECONDS = 300;
 const RELEASE_AFTER_MS = 60_000;
@@ -54,7 +57,7 @@ export class Jobs {
     const job = new Job(client, request, headers, queue, cost, this.#out.now);
     this.#open++;
     this.#out.counters.requests++;
-    this.#out.send(client, { kind: 'accepted', id: this.#out.newId(), of: request.id });
+    this.#confirm(client, request.id);
     if (seat === undefined) this.#wait(job, queue, 'back');
     else this.#dispatch(job, seat);
   }
@@ -97,7 +100,7 @@ export class Jobs {
     if (job.isSilent && worker !== undefined) worker.answersAll = true;
     if (job.awaited) {
       this.#out.counters.results++;
-      this.#out.send(job.client, { kind: 'result', id: result.id, result: result.result, of: job.id });
+      this.#answer(job, result.id, result.result);
     }
     job.queue.totals.latencyMs = Math.round(this.#out.now - job.acceptedAt);
     job.queue.totals.maxLatencyMs = Math.max(job.queue.totals.maxLatencyMs, job.queue.totals.latencyMs);
@@ -216,6 +219,28 @@ export class Jobs {
       this.#books.queues.tidy(queue);
     }
     this.#perhapsEmpty.clear();
+  }
+
+  /** Rule 9: in the product's word, in the text's, or in both. */
+  #confirm(client: EmqpParty, of: string): void {
+    if (this.#books.silenced.why(client) !== undefined) return;
+    for (const kind of ACCEPTANCES[this.#settings.acceptance])
+      this.#out.send(client, { kind, id: this.#out.newId(), of });
+  }
+
+  /** Rule 8: to who has said farewell nothing is sent, nor to who must find out that nobody knows it. */
+  #answer({ client, id: of }: Job, id: string, result: Uint8Array): void {
+    if (this.#books.silenced.why(client) === undefined) this.#out.send(client, { kind: 'result', id, result, of });
+    else this.#out.dropReply('reply-undeliverable', client);
+  }
+
+  /** Clients that wait for a result. */
+  *awaiters(): IterableIterator<EmqpParty> {
+    const { peers, queues } = this.#books;
+    for (const { open } of [...peers.workers(), ...peers.leavers()])
+      for (const { awaited, client } of open.values()) if (awaited) yield client;
+    for (const { waiting } of queues.values())
+      for (const { awaited, client } of waiting.values()) if (awaited) yield client;
   }
 
   /** Rule 14: the queue of that name if somebody serves it, else where such requests wait. */
@@ -389,8 +414,7 @@ export class Jobs {
   /** Rule 20: whoever waits for the result is told in its place. */
   #lose(job: Job, reason: EmqpRequestLoss): void {
     if (job.awaited) {
-      const result = fromLatin1(encodeEmqpJson({ value: lossOf(job, reason) }));
-      this.#out.send(job.client, { kind: 'result', id: this.#out.newId(), result, of: job.id });
+      this.#answer(job, this.#out.newId(), fromLatin1(encodeEmqpJson({ value: lossOf(job, reason) })));
     }
     this.#out.dropRequest(reason, job.client, job.name);
     this.#close(job);

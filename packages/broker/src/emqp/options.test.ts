@@ -24,6 +24,7 @@ describe('options of the EventMQ broker', () => {
       resultRouteMax: 1_000_000,
       guaranteeAttempts: 10,
       leaveGraceMs: 5000,
+      acceptance: 'reply',
       byes: 'both',
       allowClientDisconnect: false,
       maxMessageFrames: 64,

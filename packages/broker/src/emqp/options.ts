@@ -49,6 +49,8 @@ export const emqpBrokerOptions = z
     guaranteeAttempts: count(100).default(10),
     /** Milliseconds of silence after which a worker that has left loses the jobs it wanted to finish. Default 5000. */
     leaveGraceMs: milliseconds(10).default(5000),
+    /** What tells a client that its request is taken: the product's REPLY, ACK, or both. Default `reply` (EventMQ). */
+    acceptance: z.enum(['reply', 'ack', 'both']).default('reply'),
     /** What is said at the end: the text's KBAI, the product's KBYE, or both. Default `both`. */
     byes: z.enum(['both', 'kbai', 'kbye']).default('both'),
     /** Obey DISCONNECT on frontend and backend as EventMQ does. Default false: any client could stop the broker. */

@@ -30,6 +30,8 @@ export class Observer {
   /** What workers have been given and not answered, whether they are registered or not. */
   readonly #held = new Map<string, string[]>();
   readonly #asked = new Map<string, Asked>();
+  /** Who has said HEARTBEAT. */
+  readonly #beaten = new Set<string>();
 
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
@@ -58,6 +60,8 @@ export class Observer {
       const { guarantee, retryCount, replyRequested } = decodeEmqpHeaders(command.headers);
       const fresh = { accepted: false, started: 0, answered: false, done: false };
       this.#asked.set(command.id, { client: key, guarantee, retryCount, replyRequested, ...fresh });
+    } else if (command.kind === 'heartbeat') {
+      this.#beaten.add(key);
     } else if (command.kind === 'ready') {
       const worker = this.#peers.get(key);
       if (worker?.role === 'worker') worker.slots++;
@@ -121,16 +125,23 @@ export class Observer {
         if (registered?.role !== 'scheduler') throw new Error('a schedule for somebody who is no scheduler');
         break;
       case 'bye':
-        if (registered === undefined) throw new Error('a farewell for somebody who is not registered');
+        if (registered === undefined && !this.#mayHearBye(key))
+          throw new Error('a farewell for somebody who is neither registered nor waits nor says HEARTBEAT');
         break;
       case 'ack':
       case 'admin-reply':
     }
   }
 
+  #mayHearBye(key: string): boolean {
+    return this.#beaten.has(key) || [...this.#asked.values()].some(({ client }) => client === key);
+  }
+
   #checkDispatch(key: string, id: string, worker: Registered): void {
     const job = this.#asked.get(id);
-    if (job?.accepted !== true) throw new Error('a job that was never accepted');
+    // Who beats and is not registered is told nothing (rule 6).
+    if (job === undefined || !(job.accepted || this.#beaten.has(job.client)))
+      throw new Error('a job that was never accepted');
     if (job.done) throw new Error('a job that is done');
     if (job.started > job.retryCount && !job.guarantee)
       throw new Error('a run too many of a job without guarantee (rule 20)');

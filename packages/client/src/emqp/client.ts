@@ -380,6 +380,11 @@ export class EmqpClient {
       case 'send':
         this.#dealers.send(effect.socket, encodeEmqp(effect.command));
         break;
+      case 'bye': {
+        const id = (this.#transport as Transport).entropy.uuid();
+        this.#dealers.send(effect.socket, encodeEmqp({ kind: 'bye', id, word: 'KBAI' }));
+        break;
+      }
       case 'taken':
         this.#onTaken(effect.ticket);
         break;

@@ -123,3 +123,45 @@ it('after the close nothing is open and nothing is begun', () => {
   expect(rig.request('3')).toEqual(['failed 3 CLOSED']);
   expect(rig.session.deadline).toBe(Infinity);
 });
+
+it.each(['KBAI', 'KBYE'] as const)('%s ends what is open there; new commands go to the next endpoint', (word) => {
+  const rig = new SessionRig();
+  rig.request('1', true);
+  rig.accept(1, '1');
+  expect(rig.step({ kind: 'message', socket: 1, message: { kind: 'bye', id: 'b', word } })).toEqual([
+    'note broker-left a 1 false',
+    'close 1',
+    'failed 1 PEER_LOST',
+  ]);
+  expect(rig.request('2')).toEqual(['open 2 b', 'send 2 2']);
+});
+
+it('DISCONNECT sends new commands to the next endpoint; KBAI follows the last result', () => {
+  const rig = new SessionRig();
+  rig.request('1', true);
+  rig.accept(1, '1');
+  const told = { kind: 'message', socket: 1, message: { kind: 'disconnect', id: 'd' } } as const;
+  expect(rig.step(told)).toEqual(['note broker-left a 1 true']);
+  expect(rig.step(told)).toEqual([]);
+  expect(rig.request('2')).toEqual(['open 2 b', 'send 2 2']);
+  expect(rig.result(1, '1')).toEqual(['result 1', 'bye 1', 'close 1 lingering']);
+});
+
+it('DISCONNECT where nothing is open is answered with KBAI at once', () => {
+  const rig = new SessionRig();
+  rig.request('1');
+  rig.accept(1, '1');
+  expect(rig.step({ kind: 'message', socket: 1, message: { kind: 'disconnect', id: 'd' } })).toEqual([
+    'note broker-left a 0 true',
+    'bye 1',
+    'close 1 lingering',
+  ]);
+});
+
+it('ACK is an acceptance, too, and both are one', () => {
+  const rig = new SessionRig();
+  rig.request('1', true);
+  expect(rig.step({ kind: 'message', socket: 1, message: { kind: 'ack', id: 'x', of: '1' } })).toEqual(['taken 1']);
+  expect(rig.accept(1, '1')).toEqual([]);
+  expect(rig.result(1, '1')).toEqual(['result 1']);
+});

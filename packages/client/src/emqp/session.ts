@@ -52,6 +52,8 @@ export type EmqpClientDropReason = EmqpMalformedReason | RejectReason;
 export type EmqpClientNote =
   /** The connection ended, and with it so many commands without outcome. */
   | { readonly code: 'connection-lost'; readonly endpoint: string; readonly commands: number }
+  /** The broker said farewell, and with it went so many commands; or it told us to disconnect, and they go on. New ones go to the next endpoint. */
+  | { readonly code: 'broker-left'; readonly endpoint: string; readonly commands: number; readonly told: boolean }
   /** It brought nothing for `timeoutMs`: new commands go to the next endpoint. */
   | { readonly code: 'connection-silent'; readonly endpoint: string }
   /** What a broker sent is no answer. Once per reason and minute. */
@@ -63,6 +65,8 @@ export type EmqpClientEffect<Ticket> =
   /** `linger`: what was given to it may still go out, else not. */
   | { readonly kind: 'close'; readonly socket: number; readonly linger: boolean }
   | { readonly kind: 'send'; readonly socket: number; readonly command: EmqpRequest | EmqpScheduling }
+  /** Say KBAI there. */
+  | { readonly kind: 'bye'; readonly socket: number }
   /** The REQUEST was accepted, or the transport has SCHEDULE or UNSCHEDULE. */
   | { readonly kind: 'taken'; readonly ticket: Ticket }
   /** Always behind `taken`. */
@@ -96,6 +100,8 @@ interface Connection {
   heardAt: number;
   /** Commands that end with it. */
   open: number;
+  /** It said DISCONNECT: our farewell follows the last of them. */
+  isTold: boolean;
 }
 
 /** A command without outcome. */
@@ -230,7 +236,7 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
   #connect(now: number): Connection {
     const socket = ++this.#counts.connections;
     const endpoint = this.#options.endpoints[this.#endpoint] as string;
-    const connection = { socket, endpoint, heardAt: now, open: 0 };
+    const connection = { socket, endpoint, heardAt: now, open: 0, isTold: false };
     this.#connections.set(socket, connection);
     this.#effects.push({ kind: 'open', socket, endpoint });
     return connection;
@@ -250,11 +256,40 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     }
     connection.heardAt = now;
     this.#excused = false;
+    if (message.kind === 'bye') {
+      this.#noteLeft(connection, false);
+      this.#end(connection, 'PEER_LOST');
+      return;
+    }
+    if (message.kind === 'disconnect') {
+      this.#onTold(connection);
+      return;
+    }
     const command = message.of === undefined ? undefined : this.#commands.get(message.of);
     if (command?.connection !== connection || command.order.command.kind !== 'request') this.#counts.lateReplies++;
     else if (message.kind === 'result') this.#onResult(command, message, now);
     else if (this.#isTaken(command)) this.#counts.lateReplies++;
     else this.#onTaken(command, now);
+  }
+
+  /** DISCONNECT: nothing new goes there, and what is open may end. */
+  #onTold(connection: Connection): void {
+    if (connection.isTold) return;
+    this.#noteLeft(connection, true);
+    connection.isTold = true;
+    this.#leave(connection);
+    if (connection.open === 0) this.#dismiss(connection);
+  }
+
+  #noteLeft({ endpoint, open: commands }: Connection, told: boolean): void {
+    this.#note({ code: 'broker-left', endpoint, commands, told });
+  }
+
+  /** Nobody needs the connection any more. What it has not sent yet is over: it must not go out, but for our farewell. */
+  #dismiss({ socket, isTold }: Connection): void {
+    if (!this.#connections.delete(socket)) return;
+    if (isTold) this.#effects.push({ kind: 'bye', socket });
+    this.#effects.push({ kind: 'close', socket, linger: isTold });
   }
 
   #isTaken(command: Command<Ticket>): boolean {
@@ -335,9 +370,7 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     end.list?.remove(end);
     connection.open--;
     if (connection === this.#current || connection.open > 0 || this.#closed) return;
-    if (!this.#connections.delete(connection.socket)) return;
-    // What it has not sent yet is over: it must not go out any more.
-    this.#effects.push({ kind: 'close', socket: connection.socket, linger: false });
+    this.#dismiss(connection);
   }
 
   #fail(command: Command<Ticket>, code: EmqpClientFailure, cause?: unknown): void {

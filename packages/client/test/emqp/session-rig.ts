@@ -13,6 +13,8 @@ function line(effect: EmqpClientEffect<string>): string {
       return `close ${effect.socket}${effect.linger ? ' lingering' : ''}`;
     case 'send':
       return `send ${effect.socket} ${effect.command.id}`;
+    case 'bye':
+      return `bye ${effect.socket}`;
     case 'taken':
     case 'result':
       return `${effect.kind} ${effect.ticket}`;

@@ -210,7 +210,7 @@ export type EmqpToScheduler =
   EmqpAck | EmqpHeartbeat | EmqpAccepted | EmqpResult | EmqpScheduling | EmqpDisconnect | EmqpBye | EmqpMalformed;
 
 /** Everything a client may receive. */
-export type EmqpToClient = EmqpAccepted | EmqpResult | EmqpMalformed;
+export type EmqpToClient = EmqpAccepted | EmqpResult | EmqpAck | EmqpDisconnect | EmqpBye | EmqpMalformed;
 
 /** Everything an admin may receive. */
 export type EmqpToAdmin = EmqpAck | EmqpAdminReply | EmqpMalformed;

@@ -145,11 +145,23 @@ export function decodeEmqpAtScheduler(frames: Frames): EmqpToScheduler {
   }
 }
 
-/** Decodes a message received by a client's DEALER: an acceptance of five frames or a result of six. Never throws. */
+/** Decodes a message received by a client's DEALER: an acceptance of five frames, a result of six, ACK, or the end. Never throws. */
 export function decodeEmqpAtClient(frames: Frames): EmqpToClient {
   const opening = readOpening(frames);
   if ('kind' in opening) return opening;
-  return opening.word === 'REPLY' ? toAsker(opening.id, frames) : malformed('wrong-direction');
+  const { word, id } = opening;
+  switch (word) {
+    case 'REPLY':
+      return toAsker(id, frames);
+    case 'ACK':
+      return acknowledgement('ack', id, frames);
+    case 'DISCONNECT':
+    case 'KBYE':
+    case 'KBAI':
+      return farewell(word, id);
+    default:
+      return malformed('wrong-direction');
+  }
 }
 
 /** Decodes a message received by an admin's DEALER. Never throws. */

@@ -28,11 +28,16 @@ describe('decodeEmqpHeaders', () => {
     [' timeout : 9 ', { timeoutSeconds: 9 }],
     ['timeout:1,timeout:2,timeout:x', { timeoutSeconds: 2, invalid: 1 }],
     ['{"reply-requested": true, "timeout": 9, "guarantee": false}', { replyRequested: true, timeoutSeconds: 9 }],
+    ['{"Reply-Requested": "True", "retry-count": "2"}', { replyRequested: true, retryCount: 2 }],
+    ['reply-requested:True', { replyRequested: true }],
+    ['guarantee:true,nohaste: TRUE', { guarantee: true, nohaste: true }],
+    ['reply-requested:False,guarantee,guarantee:false', {}],
+    ['Guarantee,RETRY-COUNT:2,Timeout:3', { guarantee: true, retryCount: 2, timeoutSeconds: 3 }],
   ])('%j', (text, expected) => {
     expect(read(text)).toStrictEqual({ ...NONE, ...expected });
   });
 
-  test.each(['guaranteed', 'Guarantee', 'no-guarantee', 'x:1', 'constructor', '{}', '{', '{"\\u20ac": 1}'])(
+  test.each(['guaranteed', 'no-guarantee', 'x:1', 'constructor', '{}', '{', '{"\\u20ac": 1}'])(
     'an item nobody knows is ignored: %j',
     (text) => {
       expect(read(text)).toStrictEqual(NONE);

@@ -1,6 +1,6 @@
 /**
- * eMQP, the headers of REQUEST, SCHEDULE and UNSCHEDULE: items between commas, `guarantee,timeout:9`. The text's
- * "dictionary" is understood too: `{"guarantee": true, "timeout": 9}`.
+ * eMQP, the headers of REQUEST, SCHEDULE and UNSCHEDULE: items between commas, `guarantee,timeout:9`, names and truth values in any
+ * case. The text's values (`guarantee:True`) and its "dictionary" are understood too: `{"guarantee": true, "timeout": 9}`.
  */
 import { fromLatin1, latin1 } from '../bytes.js';
 import { readText } from './text.js';
@@ -43,6 +43,13 @@ const ASCII = /^[ -~]+$/;
 
 const FLAGS: ReadonlySet<string> = new Set(['reply-requested', 'guarantee', 'nohaste']);
 
+/** What the text's table of headers writes, and Python prints. */
+const TRUTH: ReadonlyMap<string | undefined, boolean> = new Map([
+  [undefined, true],
+  ['true', true],
+  ['false', false],
+]);
+
 const NO_HEADERS: EmqpReadHeaders = {
   replyRequested: false,
   guarantee: false,
@@ -62,8 +69,11 @@ export function decodeEmqpHeaders(frame: Uint8Array): EmqpReadHeaders {
   for (const item of itemsOf(frame)) {
     const [name, value] = split(item);
     const range = RANGES.get(name);
-    if (FLAGS.has(name) && value === undefined) {
+    const truth = FLAGS.has(name) ? TRUTH.get(value?.toLowerCase()) : undefined;
+    if (truth === true) {
       flags.add(name);
+    } else if (truth === false) {
+      flags.delete(name);
     } else if (range !== undefined || FLAGS.has(name)) {
       const number = range === undefined ? undefined : readNumber(value, range);
       if (number === undefined) invalid++;
@@ -121,17 +131,23 @@ function dictionaryItems(text: string): string[] | undefined {
   try {
     const entries = Object.entries(JSON.parse(text) as Record<string, unknown>);
     return entries
-      .filter(([name, value]) => ASCII.test(name) && (value === true || typeof value === 'number'))
+      .filter(([name, value]) => ASCII.test(name) && isPlain(value))
       .map(([name, value]) => (value === true ? name : `${name}:${String(value)}`));
   } catch {
     return undefined;
   }
 }
 
-/** `name:value`, or a name alone. */
+/** Text must be what could stand between commas. */
+function isPlain(value: unknown): boolean {
+  return ['boolean', 'number'].includes(typeof value) || (typeof value === 'string' && ASCII.test(value));
+}
+
+/** `name:value`, or a name alone; names in lower case. */
 function split(item: string): [name: string, value: string | undefined] {
   const colon = item.indexOf(':');
-  return colon < 0 ? [item, undefined] : [item.slice(0, colon).trim(), item.slice(colon + 1).trim()];
+  const name = (colon < 0 ? item : item.slice(0, colon)).trim().toLowerCase();
+  return [name, colon < 0 ? undefined : item.slice(colon + 1).trim()];
 }
 
 function readNumber(value: string | undefined, [min, max]: Range): number | undefined {

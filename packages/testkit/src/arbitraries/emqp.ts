@@ -115,7 +115,7 @@ export const emqpToWorker = fc.oneof(ack, heartbeat, emqpRequest, disconnect, by
 export const emqpToScheduler = fc.oneof(ack, heartbeat, accepted, emqpResult, emqpScheduling, disconnect, bye);
 
 /** What a client receives. */
-export const emqpToClient = fc.oneof(accepted, emqpResult);
+export const emqpToClient = fc.oneof(accepted, emqpResult, ack, disconnect, bye);
 
 /** What an admin receives. */
 export const emqpToAdmin = fc.oneof(ack, fc.record({ kind: kind('admin-reply'), id, json: fc.json() }));

@@ -1,6 +1,6 @@
 """A client or an admin. It sends what it is told to, and says every answer that comes. Its routing id is libzmq's own: no text.
 
-Lines: listening; reply, an acceptance or a result; ack; answer.
+Lines: listening; reply, an acceptance or a result; ack; answer; bye (KBAI or KBYE).
 Commands: {"do": "say", "word": "REQUEST", "id": "m1", "rest": ["default", "", "..."]}, or frames as hex: {"do": "send", "frames": ["", "ff"]}.
 """
 
@@ -17,6 +17,8 @@ def on_message(role, frames):
     texts = [frame.decode() for frame in rest]
     if command == "ACK":
         say("ack", of=texts[0])
+    elif command in ("KBAI", "KBYE"):
+        say("bye", word=command)
     elif role == "admin":
         say("answer", text=texts[0])
     else:

@@ -31,7 +31,7 @@ RECEIVED = {
         "KBAI": (0,),
         "KBYE": (0,),
     },
-    "client": {"REPLY": (1, 2)},
+    "client": {"REPLY": (1, 2), "KBAI": (0,), "KBYE": (0,)},
     "admin": {"ACK": (1,), "REPLY": (1,)},
 }
 
