@@ -2,7 +2,7 @@
 import { NfpBroker } from '@proj/broker';
 import { serveMeasurements } from './process-under-test.js';
 
-const broker = new NfpBroker({ endpoint: 'tcp://127.0.0.1:*' });
+const broker = new NfpBroker({ endpoint: 'tcp://127.0.0.1:*', settleMs: 0 });
 const [endpoint = ''] = await broker.start();
 serveMeasurements(
   { clients: endpoint, workers: endpoint },

@@ -28,7 +28,9 @@ function keep<One extends { close(): Promise<void> }>(one: One): One {
 }
 
 async function startBroker(process: string): Promise<NfpBroker> {
-  const broker = keep(new NfpBroker({ endpoint: ENDPOINT, transport: network.transport(process), lingerMs: 0 }));
+  const broker = keep(
+    new NfpBroker({ endpoint: ENDPOINT, transport: network.transport(process), settleMs: 0, lingerMs: 0 }),
+  );
   await settle(network.clock, broker.start());
   return broker;
 }

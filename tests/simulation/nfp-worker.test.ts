@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 async function startBroker(): Promise<void> {
-  broker = new NfpBroker({ endpoint: ENDPOINT, transport: network.transport('broker'), lingerMs: 0 });
+  broker = new NfpBroker({ endpoint: ENDPOINT, transport: network.transport('broker'), settleMs: 0, lingerMs: 0 });
   open.push(broker);
   await settle(network.clock, broker.start());
 }

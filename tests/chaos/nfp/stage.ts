@@ -60,6 +60,7 @@ export function stage(): Stage {
           endpoint: 'tcp://127.0.0.1:*',
           keepaliveIntervalMs: KEEPALIVE_MS,
           keepaliveMultiplier: 20,
+          settleMs: 0,
         }),
       );
       const [endpoint = ''] = await broker.start();

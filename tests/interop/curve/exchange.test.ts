@@ -86,6 +86,7 @@ describe('our broker and peers of pyzmq', () => {
         endpoint: ANYWHERE,
         keepaliveIntervalMs: 500,
         keepaliveMultiplier: 20,
+        settleMs: 0,
         lingerMs: 0,
         curve,
       }),

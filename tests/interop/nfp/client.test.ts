@@ -59,6 +59,7 @@ async function startBroker({ broker, dialect }: Make): Promise<string> {
       dialect,
       keepaliveIntervalMs: 1000,
       keepaliveMultiplier: 20,
+      settleMs: 0,
     }),
   );
   const [endpoint = ''] = await own.start();

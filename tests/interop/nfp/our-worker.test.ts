@@ -59,7 +59,7 @@ async function startBroker({ broker, dialect }: Make): Promise<string> {
     registrations.openPeer(endpoint, peer);
     return endpoint;
   }
-  const own = keep(new NfpBroker({ transport, endpoint: 'tcp://127.0.0.1:*', dialect, ...KEEPALIVES }));
+  const own = keep(new NfpBroker({ transport, endpoint: 'tcp://127.0.0.1:*', dialect, settleMs: 0, ...KEEPALIVES }));
   const [endpoint = ''] = await own.start();
   own.on('worker-ready', registrations.open(endpoint));
   return endpoint;

@@ -58,7 +58,9 @@ export function stage(): Stage {
   const registrations = new Registrations();
   return {
     async broker(options = {}) {
-      const broker = keep(new NfpBroker({ transport, endpoint: 'tcp://127.0.0.1:*', ...KEEPALIVES, ...options }));
+      const broker = keep(
+        new NfpBroker({ transport, endpoint: 'tcp://127.0.0.1:*', settleMs: 0, ...KEEPALIVES, ...options }),
+      );
       const ready = brokerEvent(broker, 'worker-ready');
       const [endpoint = ''] = await broker.start();
       broker.on('worker-ready', registrations.open(endpoint));

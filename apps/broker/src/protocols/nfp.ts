@@ -1,5 +1,15 @@
 /** NFP, the protocol of NORFAB, in proj-broker. */
-import { bindEndpoint, bytes, followedKeys, oneOf, onOff, processCurve, text, wholeNumber } from '@proj/appkit';
+import {
+  bindEndpoint,
+  bytes,
+  followedKeys,
+  milliseconds,
+  oneOf,
+  onOff,
+  processCurve,
+  text,
+  wholeNumber,
+} from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
 import { NfpBroker } from '@proj/broker';
 import type { NfpBrokerOptions } from '@proj/broker';
@@ -14,6 +24,9 @@ import { logEvents, WORKER_NOTICES } from './log-events.js';
 /** What the two sides may agree on: the shared options allow more. */
 const INTERVAL_MS = { min: 100, max: 600_000 };
 const MULTIPLIER = { min: 2, max: 20 };
+const DAY_MS = 86_400_000;
+
+const QUEUES = { known: 'known', on: true, off: false } as const;
 
 /** How often the files of an inventory are looked at. */
 const INVENTORY_MS = 2000;
@@ -27,12 +40,23 @@ const options = z.strictObject({
   nfpDialect: oneOf(['current', 'legacy'])
     .default('current')
     .describe('header of what is sent: current for NORFAB 0.15.0 and later, legacy for clients up to 0.14.0'),
-  nfpQueueForService: onOff()
-    .default(false)
-    .describe('let a job wait for a service without workers, for --request-ttl-ms'),
+  nfpQueueForService: oneOf(['known', 'on', 'off'])
+    .default('known')
+    .describe(
+      'let jobs wait, for --request-ttl-ms: for services and workers there lately (known), or of any name (on)',
+    ),
+  nfpSettleMs: milliseconds({ min: 0, max: DAY_MS })
+    .optional()
+    .describe('after the start, a job for all workers waits for those on the way back (default: 2 x --heartbeat-ms)'),
+  nfpReturnMs: milliseconds({ min: 0, max: DAY_MS })
+    .default(10_000)
+    .describe('how long jobs wait for a worker that was lost, before another one has them or clients hear of it'),
+  nfpMaxAttempts: wholeNumber({ min: 0, max: 1000 })
+    .default(3)
+    .describe('times that a job for any worker is given to another one because its own was lost'),
   nfpRedispatchAny: onOff()
     .default(true)
-    .describe('send a job for any worker again when its worker is lost before it has accepted'),
+    .describe('give a job for any worker to another one when its own is lost and does not come back'),
   nfpManagementCommands: onOff()
     .default(false)
     .describe('let anybody restart and stop this broker, and send workers away'),
@@ -147,7 +171,10 @@ function brokerOptions(settings: Settings): NfpBrokerOptions {
     requestTtlMs: settings.requestTtlMs,
     subscriberQueueMax: settings.nfpSubscriberQueueMax,
     dialect: settings.nfpDialect,
-    queueForService: settings.nfpQueueForService,
+    queueForService: QUEUES[settings.nfpQueueForService],
+    ...(settings.nfpSettleMs === undefined ? {} : { settleMs: settings.nfpSettleMs }),
+    returnMs: settings.nfpReturnMs,
+    maxAttempts: settings.nfpMaxAttempts,
     redispatchAny: settings.nfpRedispatchAny,
     managementCommands: settings.nfpManagementCommands,
     requestQueueMax: settings.nfpRequestQueueMax,

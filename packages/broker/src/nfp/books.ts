@@ -1,5 +1,6 @@
-/** NFP broker: everything it remembers, in one place. Who may change it: `engine.ts`, `calls.ts` and `own-services.ts`. */
+/** NFP broker: everything it remembers, in one place. Who may change it: the engine and its policies. */
 import { Clients } from './clients.js';
+import { Holders } from './holders.js';
 import type { NfpInventory } from './inventory.js';
 import { Jobs } from './jobs.js';
 import type { NfpBrokerSettings } from './options.js';
@@ -12,6 +13,8 @@ export interface Books {
   readonly services: Services;
   readonly clients: Clients;
   readonly jobs: Jobs;
+  /** Names of workers, there or not. */
+  readonly holders: Holders;
   /** What peers have agreed by OPEN that have not said READY yet, by routing id. */
   readonly terms: Map<string, Terms>;
   /** What workers are told about themselves. */
@@ -23,11 +26,13 @@ export const TERMS_MAX = 10_000;
 
 /** Empty books. */
 export function newBooks(settings: NfpBrokerSettings): Books {
+  const holders = new Holders(settings);
   return {
     workers: new Workers(),
     services: new Services(settings),
     clients: new Clients(settings),
-    jobs: new Jobs(settings),
+    jobs: new Jobs(settings, holders),
+    holders,
     terms: new Map(),
     inventory: settings.inventory,
   };

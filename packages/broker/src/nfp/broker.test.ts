@@ -117,6 +117,7 @@ describe('losing peers', () => {
     network.crash(host);
     expect(await next(second)).toEqual(['', 'NFPB01', '0x04', 'c1', '', 'u1', '{}']);
     expect((await next(client)).at(5)).toBe('202');
+    expect((await next(client)).at(-1)).toContain('"status":"redispatched"');
     expect((await next(client)).at(-1)).toContain('"workers":["w2"]');
   });
 

@@ -87,6 +87,7 @@ export class NfpBroker {
       engine: this.#engine,
       sockets: socketPlans(settings),
       publishers: publisherPlans(settings),
+      started: { kind: 'started' },
       perform: this.#perform,
     });
     this.#settings = settings;

@@ -1,57 +1,61 @@
 /**
- * NFP broker: a client's call on its way to workers, and the broker's own word about it. Rules 9 to 13; which peer may say
- * what is `engine.ts`.
+ * NFP broker: what a client's call comes to. Rules 9 to 12; which peer may say what is `engine.ts`, who may wait `waiting.ts`, what follows a loss
+ * `returns.ts`.
  */
 import { parseNfpTarget } from '@proj/frames/nfp';
-import type { NfpBody, NfpClientCall, NfpTarget } from '@proj/frames/nfp';
+import type { NfpClientCall, NfpTarget } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { Books } from './books.js';
+import type { Dispatch } from './dispatch.js';
 import type { Gathers } from './gathers.js';
+import type { Part } from './holders.js';
 import type { Job } from './jobs.js';
-import { BROKER_FSS, BROKER_SID, isReserved, WORKER_MMI } from './names.js';
-import type { NfpBrokerSettings } from './options.js';
-import type { Asked, Output } from './output.js';
-import type { Service } from './services.js';
-import { chooseWorkers, markUsed } from './targets.js';
+import { BROKER_FSS, BROKER_SID, WORKER_MMI } from './names.js';
+import type { Output } from './output.js';
+import { chooseWorkers, namesOf } from './targets.js';
+import { NOBODY, type Waiting } from './waiting.js';
 import type { Worker } from './workers.js';
 
-/** Rule 13: a POST for `any` is sent to so many workers after the first one. */
-const REDISPATCH_MAX = 3;
-
-const NOBODY = 'no worker of the service is meant by the target';
 /** Services of the broker that it offers only where it has what they are about. */
 const UNSERVED: ReadonlyMap<string, string> = new Map([
   [BROKER_SID, 'the broker has no inventory'],
   [BROKER_FSS, 'the broker has no files'],
 ]);
-const BAD_TARGET = 'target: begins as a JSON array and is none of names';
-const TOO_MUCH = 'too much waits for services without workers';
+const STRANGER = 'no worker of the service, and has not been one lately';
 const TOO_MUCH_OPEN = 'too much is asked of workers at a time: ask again later';
+const BAD_TARGET = 'target: begins as a JSON array and is none of names';
 
 const ALL: NfpTarget = { kind: 'all' };
 
-/** Relays calls, lets POSTs wait, and sends those again whose worker was lost. */
+/** Whom a call about a job is for: those who can be asked, and those whose answer has to wait. */
+interface Asked {
+  readonly present: readonly Worker[];
+  /** By name. */
+  readonly absent: readonly string[];
+}
+
+/** Relays calls, lets POSTs wait, or refuses. */
 export class Calls {
-  readonly #settings: NfpBrokerSettings;
   readonly #books: Books;
   readonly #out: Output;
+  readonly #dispatch: Dispatch;
+  readonly #waiting: Waiting;
   readonly #gathers: Gathers;
-  #used = 0;
 
-  constructor(settings: NfpBrokerSettings, books: Books, out: Output, gathers: Gathers) {
-    this.#settings = settings;
+  constructor(books: Books, out: Output, dispatch: Dispatch, waiting: Waiting, gathers: Gathers) {
     this.#books = books;
     this.#out = out;
+    this.#dispatch = dispatch;
+    this.#waiting = waiting;
     this.#gathers = gathers;
   }
 
-  /** Rules 9 to 12: answers and relays, or lets wait, or refuses. */
+  /** Answers and relays, or lets wait, or refuses. */
   accept(peer: Peer, call: NfpClientCall): void {
-    const { jobs } = this.#books;
-    const job = jobs.find(call.uuid);
+    const job = this.#books.jobs.find(call.uuid);
     if (job?.waitingAt !== undefined) {
       if (job.service === call.service) {
-        this.#onWaiting(job, job.waitingAt, peer, call);
+        if (!this.#waiting.takes(job, job.waitingAt, peer, call)) this.#refuse(peer, call);
         return;
       }
       if (call.command === 'post') {
@@ -59,95 +63,81 @@ export class Calls {
         return;
       }
     }
-    const named = parseNfpTarget(call.target);
-    if (named === undefined) {
-      this.#out.refuse('target', peer, call, BAD_TARGET);
+    const target = parseNfpTarget(call.target);
+    if (target === undefined) this.#out.refuse('target', peer, call, BAD_TARGET);
+    else if (call.command === 'post' && call.service !== WORKER_MMI) this.#post(peer, call, target, job);
+    else this.#relay(peer, call, target, job);
+  }
+
+  #post(peer: Peer, call: NfpClientCall, target: NfpTarget, before: Job | undefined): void {
+    if (target.kind === 'any' && before?.current !== undefined && before.service === call.service) {
+      this.#repost(peer, call, before, before.current);
       return;
     }
-    const isGathered = this.#isGathered(peer, call);
-    // Rule 24: one answer must come from whoever has the job, and that need not be the one whose turn it is.
-    const target = isGathered && named.kind === 'any' ? ALL : named;
-    const workers = chooseWorkers(target, call.service, this.#books);
-    if (workers.length === 0) this.#onNobody(peer, call);
-    else if (isGathered) this.#gather(peer, call, target, workers);
-    else if (call.command === 'post') this.#post(jobs.add(peer, call), call.body, target, workers);
-    else this.#relay(peer, call, target, workers);
-  }
-
-  /** Rule 12: the first worker of a service takes what has waited for it, in order. */
-  serve(service: Service): void {
-    for (const job of service.queue.values()) {
-      const { body } = job;
-      this.#books.jobs.leave(job);
-      this.#books.jobs.release(job);
-      this.#again(job, body);
-    }
-  }
-
-  /** Rule 13: what lost workers had for `any` and said nothing about goes to the next one, or the client is told. */
-  recover(lost: readonly Worker[]): void {
-    for (const worker of lost) this.#resend(worker);
-  }
-
-  /** Rule 13: what a worker that was started again had for `any` and said nothing about goes to it once more. */
-  repeat(worker: Worker): void {
-    this.#resend(worker, [worker]);
-  }
-
-  /** The broker answers no longer for what these workers have. */
-  letGo(workers: readonly Worker[]): void {
-    for (const worker of workers) {
-      for (const job of worker.unanswered.values()) this.#books.jobs.settle(job);
-    }
-  }
-
-  /** Rule 12: gives up what has waited for too long. */
-  expire(): void {
     const { jobs } = this.#books;
-    const error = `expired after ${this.#settings.requestTtlMs} ms`;
-    for (let job = jobs.takeExpired(this.#out.now); job !== undefined; job = jobs.takeExpired(this.#out.now))
-      this.#giveUp('expired', job, error);
+    const { service, form, body } = call;
+    const isForAll = target.kind === 'all';
+    const { present, away, missing } = chooseWorkers(target, service, this.#books, this.#out.now);
+    const absent: string[] = [];
+    const errors: string[] = [];
+    for (const name of missing)
+      if (this.#waiting.mayWaitForName(name, service, form)) absent.push(name);
+      else errors.push(`${name}: ${STRANGER}`);
+    // A broker that has just started does not know yet who all are.
+    const isEarly = isForAll && this.#waiting.isSettling;
+    if (present.length + away.length + absent.length > 0 && !isEarly)
+      this.#dispatch.post(jobs.add(peer, call), body, { present, away, absent, errors, isForAll });
+    else if (target.kind !== 'names' && this.#waiting.mayWaitFor(service, form))
+      this.#waiting.wait(jobs.add(peer, call), body);
+    else this.#refuse(peer, call);
   }
 
-  /** Rule 14: gives up all that waits. */
-  abandonWaiting(): void {
-    for (const service of this.#books.services.values())
-      for (const job of service.queue.values()) this.#giveUp('drained', job, 'the broker is closing');
-  }
-
-  /** Rule 9: the 202, then the POST to each. */
-  #post(job: Job, body: NfpBody, target: NfpTarget, workers: readonly Worker[]): void {
-    const { jobs } = this.#books;
-    const [worker] = workers;
-    job.attempts++;
-    // The broker answers for it as long as the body is kept: a full budget costs the second try, not the job.
-    if (target.kind === 'any' && this.#settings.redispatchAny && worker !== undefined && jobs.keep(job, body))
-      jobs.assign(job, worker);
-    this.#dispatched(job.poster, job, workers);
-    const { service, uuid } = job;
-    if (job.worker === undefined) job.target = '';
-    this.#send(job.poster, { command: 'post', service, uuid, body }, target, workers);
+  /** Whoever has the job gets it once more: workers know by the uuid what they have. */
+  #repost(peer: Peer, call: NfpClientCall, job: Job, { holder }: Part): void {
+    job.poster = peer;
+    this.#books.jobs.touch(job, peer);
+    this.#dispatch.dispatched(peer, call, [holder.name]);
+    if (holder.worker !== undefined) this.#dispatch.relay(peer, call, [holder.worker]);
   }
 
   /** Rule 9: what is no POST is relayed and forgotten; PUT and MMI have no 202. */
-  #relay(
-    peer: Peer,
-    call: NfpClientCall,
-    target: NfpTarget,
-    workers: readonly Worker[],
-    dispatches = call.command !== 'put' && call.command !== 'mmi',
-  ): void {
+  #relay(peer: Peer, call: NfpClientCall, target: NfpTarget, job: Job | undefined): void {
     const { jobs } = this.#books;
-    const { command, uuid, service } = call;
-    const job = jobs.find(uuid);
+    const { command, service } = call;
+    const isManagement = command === 'mmi' || service === WORKER_MMI;
+    const isGathered = this.#isGathered(peer, call);
+    const { present, absent } = isManagement
+      ? {
+          ...chooseWorkers(isGathered && target.kind === 'any' ? ALL : target, service, this.#books, this.#out.now),
+          absent: [],
+        }
+      : this.#whomToAsk(target, call, job, isGathered);
+    // What all is, nobody knows yet: who asks everybody asks again.
+    const isEarly = !isManagement && target.kind === 'all' && this.#waiting.isSettling;
+    const isNobody = present.length + absent.length === 0;
+    if (isNobody && !(isEarly && command !== 'put')) {
+      this.#refuse(peer, call);
+      return;
+    }
+    // Rule 24: who waits for one answer of all asks again as long as one cannot be asked.
+    const isPending = present.length === 0 || isEarly || (isGathered && command === 'get' && absent.length > 0);
+    if (isGathered && !isPending && !this.#gathers.open(peer, call, present)) {
+      this.#out.refuse('queue-full', peer, call, TOO_MUCH_OPEN, 500);
+      return;
+    }
     // Rule 17: how it was called decides how the answer is framed.
-    const isNews = command === 'mmi' || service === WORKER_MMI;
-    if (isNews && job?.waitingAt === undefined) jobs.add(peer, { ...call, target: '' });
+    if (isManagement && job?.waitingAt === undefined) jobs.add(peer, { ...call, target: '' });
     else if (job !== undefined) jobs.touch(job, peer);
-    // Rule 13: nobody wants to have it done any more.
-    if (command === 'delete' && job?.worker !== undefined && workers.includes(job.worker)) jobs.settle(job);
-    if (dispatches) this.#dispatched(peer, call, workers);
-    this.#send(peer, call, target, workers);
+    const isDropped = command === 'delete' && job !== undefined && this.#drop(job, present, absent);
+    if (isPending) {
+      if (command === 'put') this.#out.dropMessage('put-unserved', peer);
+      else if (isDropped) this.#out.dispatch(peer, call, 200, { workers: absent, status: 'CANCELLED' });
+      else this.#dispatch.notYet(peer, call);
+      return;
+    }
+    if (command !== 'put' && command !== 'mmi' && !isGathered)
+      this.#dispatch.dispatched(peer, call, [...present.map(nameOf), ...absent]);
+    this.#dispatch.relay(peer, call, present, target.kind === 'all');
   }
 
   /** Rule 24: GET and DELETE of a job; the management of workers for those alone who take no second answer, since its answers are not signed. */
@@ -157,116 +147,58 @@ export class Calls {
     return command === 'get' || command === 'delete';
   }
 
-  /** Rule 24. */
-  #gather(peer: Peer, call: NfpClientCall, target: NfpTarget, workers: readonly Worker[]): void {
-    if (!this.#gathers.open(peer, call, workers)) this.#out.refuse('queue-full', peer, call, TOO_MUCH_OPEN, 500);
-    else this.#relay(peer, call, target, workers, false);
+  /** Who has the job now, in place of who had it; and of those that are not there whoever is expected back. */
+  #whomToAsk(target: NfpTarget, { service, uuid }: NfpClientCall, job: Job | undefined, isGathered: boolean): Asked {
+    const { holders } = this.#books;
+    const { now } = this.#out;
+    const current = job?.service === service ? job.current?.holder : undefined;
+    if (target.kind !== 'names') {
+      if (target.kind === 'any' && current !== undefined)
+        return current.worker === undefined
+          ? { present: [], absent: [current.name] }
+          : { present: [current.worker], absent: [] };
+      // Rule 24: one answer must come from whoever has the job, and that need not be the one whose turn it is.
+      const { present, away } = chooseWorkers(isGathered ? ALL : target, service, this.#books, now);
+      return { present, absent: away.map(nameOf) };
+    }
+    const names = new Set<string>();
+    for (const name of namesOf(target, this.#books, now)) {
+      const isMoved = holders.named(name)?.parts.get(uuid)?.state === 'moved';
+      names.add(isMoved && current !== undefined ? current.name : name);
+    }
+    const { present, away, missing } = chooseWorkers({ kind: 'names', names: [...names] }, service, this.#books, now);
+    const isExpected = (name: string): boolean =>
+      (job?.service === service && holders.named(name)?.parts.has(uuid) === true) ||
+      this.#waiting.mayBeBack(name, service);
+    return { present, absent: [...away.map(nameOf), ...missing.filter(isExpected)] };
   }
 
-  #send(
-    client: Peer,
-    call: Pick<NfpClientCall, 'command' | 'service' | 'uuid' | 'body'>,
-    target: NfpTarget,
-    workers: readonly Worker[],
-  ): void {
-    const command = call.service === WORKER_MMI ? 'mmi' : call.command;
-    if (target.kind !== 'all') for (const worker of workers) markUsed(worker, ++this.#used);
-    this.#out.relay(workers, command, client, call.uuid, call.body);
+  /** Nobody wants it done any more, there. True when some of it was the broker's alone. */
+  #drop(job: Job, present: readonly Worker[], absent: readonly string[]): boolean {
+    const { jobs, holders } = this.#books;
+    let isOurs = false;
+    for (const { holder } of present) {
+      const part = holder.parts.get(job.uuid);
+      if (part?.job === job && part.state !== 'moved') jobs.settle(part);
+    }
+    for (const name of absent) {
+      const part = holders.named(name)?.parts.get(job.uuid);
+      if (part?.job !== job || part.state === 'moved') continue;
+      isOurs = true;
+      if (part.state === 'held') jobs.settle(part);
+      else jobs.move(part);
+    }
+    jobs.review(job);
+    return isOurs;
   }
 
-  /** Rules 11 and 12: POST may wait, PUT has no answer, everything else is refused. */
-  #onNobody(peer: Peer, call: NfpClientCall): void {
+  /** Rule 11: PUT has no answer, everything else is refused. */
+  #refuse(peer: Peer, call: NfpClientCall): void {
     if (call.command === 'put') this.#out.dropMessage('put-unserved', peer);
-    else if (call.command === 'post' && this.#mayWait(call.service))
-      this.#wait(this.#books.jobs.add(peer, call), call.body);
     else this.#out.refuse('no-worker', peer, call, UNSERVED.get(call.service) ?? NOBODY);
   }
+}
 
-  #mayWait(service: string): boolean {
-    if (!this.#settings.queueForService || isReserved(service)) return false;
-    return (this.#books.services.find(service)?.workers.size ?? 0) === 0;
-  }
-
-  #wait(job: Job, body: NfpBody): void {
-    const { services, jobs } = this.#books;
-    const known = services.find(job.service);
-    if (known === undefined && services.full) {
-      this.#giveUp('queue-full', job, 'too many services');
-      return;
-    }
-    const service = known ?? services.add(job.service);
-    if (jobs.keep(job, body) && jobs.wait(job, service, this.#out.now)) {
-      this.#out.counters.queued++;
-      this.#pending(job.poster, job);
-    } else {
-      this.#giveUp('queue-full', job, TOO_MUCH);
-      services.tidy(service);
-    }
-  }
-
-  /** Rule 12: a job that waits is the broker's to answer for. */
-  #onWaiting(job: Job, service: Service, peer: Peer, call: NfpClientCall): void {
-    const { jobs, services } = this.#books;
-    switch (call.command) {
-      case 'post':
-        job.poster = peer;
-        jobs.touch(job, peer);
-        this.#pending(peer, call);
-        break;
-      case 'get':
-        jobs.touch(job, peer);
-        this.#pending(peer, call);
-        break;
-      case 'delete':
-        jobs.forget(job);
-        services.tidy(service);
-        this.#out.dispatch(peer, call, 200, { workers: [], status: 'CANCELLED' });
-        break;
-      case 'put':
-      case 'mmi':
-        this.#onNobody(peer, call);
-    }
-  }
-
-  /** What the worker has not answered goes to another one, or to `heirs`. */
-  #resend(worker: Worker, heirs?: readonly Worker[]): void {
-    // A snapshot: the heir may be the worker itself.
-    for (const job of [...worker.unanswered.values()]) {
-      const { body } = job;
-      this.#books.jobs.settle(job);
-      if (job.attempts > REDISPATCH_MAX) this.#giveUp('worker-lost', job, `${job.attempts} workers with it were lost`);
-      else this.#again(job, body, heirs);
-    }
-  }
-
-  /** A job of old goes to those its target means now, or to `heirs`. */
-  #again(job: Job, body: NfpBody, heirs?: readonly Worker[]): void {
-    const target = parseNfpTarget(job.target);
-    const workers = target === undefined ? [] : (heirs ?? chooseWorkers(target, job.service, this.#books));
-    if (target !== undefined && workers.length > 0) {
-      if (job.attempts > 0) this.#out.counters.redispatches++;
-      this.#post(job, body, target, workers);
-    } else if (job.attempts > 0 && this.#mayWait(job.service)) {
-      this.#wait(job, body);
-    } else if (job.attempts > 0) {
-      this.#giveUp('worker-lost', job, 'its worker was lost, and the service has no other');
-    } else {
-      this.#giveUp('no-worker', job, NOBODY);
-    }
-  }
-
-  #giveUp(reason: 'expired' | 'worker-lost' | 'no-worker' | 'queue-full' | 'drained', job: Job, error: string): void {
-    const { waitingAt } = job;
-    this.#books.jobs.forget(job);
-    if (waitingAt !== undefined) this.#books.services.tidy(waitingAt);
-    this.#out.refuse(reason, job.poster, job, error);
-  }
-
-  #dispatched(peer: Peer, asked: Asked, workers: readonly Worker[]): void {
-    this.#out.dispatch(peer, asked, 202, { workers: workers.map(({ name }) => name), status: 'DISPATCHED' });
-  }
-
-  #pending(peer: Peer, asked: Asked): void {
-    this.#out.dispatch(peer, asked, 300, { workers: [], status: 'PENDING' });
-  }
+function nameOf({ name }: { readonly name: string }): string {
+  return name;
 }

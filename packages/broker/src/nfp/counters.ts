@@ -10,14 +10,16 @@ export interface NfpBrokerCounters {
   mmi: number;
   /** Calls sent to workers, one for each of a call's targets. */
   relays: number;
-  /** Of those, POSTs sent again because their worker was lost. */
+  /** Of those, POSTs sent again because their worker was lost, to another one or to the same. */
   redispatches: number;
-  /** POSTs that had to wait for a service. */
+  /** POSTs that had to wait for a service or a worker. */
   queued: number;
   /** Answers of workers passed on to clients, by command. */
   readonly answers: Record<NfpAnswer, number>;
   /** Rule 24: what workers said unasked, and not told to clients that take one answer to each call. */
   withheld: number;
+  /** EVENTs of the broker's own about lost workers and what became of their jobs. */
+  ownEvents: number;
   /** EVENTs handed to the PUB socket, whoever listens. */
   eventsPublished: number;
   workersReady: number;
@@ -68,6 +70,7 @@ const NONE_DROPPED: Readonly<Record<NfpDropReason, 0>> = {
   drained: 0,
   'no-owner': 0,
   unroutable: 0,
+  superseded: 0,
 };
 
 /** Counters at zero. */
@@ -80,6 +83,7 @@ export function newCounters(): NfpBrokerCounters {
     queued: 0,
     answers: { response: 0, event: 0, stream: 0, mmi: 0 },
     withheld: 0,
+    ownEvents: 0,
     eventsPublished: 0,
     workersReady: 0,
     workersLost: 0,

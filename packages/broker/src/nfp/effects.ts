@@ -5,6 +5,8 @@ import type { NfpInventory } from './inventory.js';
 
 /** A fact reported to the engine. Timer events come from the driver. */
 export type NfpBrokerEvent =
+  /** The first event of a broker that listens to the world from now on: rule 12. */
+  | { readonly kind: 'started' }
   | {
       readonly kind: 'message';
       readonly peer: Peer;
@@ -80,13 +82,13 @@ export type NfpRefusal =
   | 'target'
   /** No live worker of the service is meant by the target. */
   | 'no-worker'
-  /** `queueForService`: another job of that uuid waits already. */
+  /** Another job of that uuid waits already. */
   | 'duplicate'
-  /** `queueForService`: too many POSTs wait, or too many bytes. */
+  /** Too many POSTs wait, or too many bytes. */
   | 'queue-full'
-  /** `queueForService`: no worker came for `requestTtlMs`. */
+  /** No worker came for `requestTtlMs`; 408 where others of the target did. */
   | 'expired'
-  /** Its worker was lost, and nobody could take it over. */
+  /** Its worker was lost, and nobody could take it over; 408 for one of several workers. */
   | 'worker-lost'
   /** A call to a service of the broker that is no task. */
   | 'task'
@@ -106,7 +108,9 @@ export type NfpAnswerLoss =
   /** It names no client, and the broker does not know who asked. */
   | 'no-owner'
   /** The client is gone, or reads too slowly. */
-  | 'unroutable';
+  | 'unroutable'
+  /** It is about a job that another worker has by now. */
+  | 'superseded';
 
 /** Why a message was dropped. */
 export type NfpMessageDrop =

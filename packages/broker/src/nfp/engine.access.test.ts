@@ -122,6 +122,7 @@ describe('rule 23: workers', () => {
       '-> w2@eve DISCONNECT sample',
       'worker-lost w1@eve sample not-allowed',
       'worker-lost w2@eve sample not-allowed',
+      '-> c1@ada EVENT sample u1 200 redispatched w1@eve',
       '-> c1@ada RESPONSE sample u1 202 DISPATCHED ["w3@bob"]',
       '-> w3@bob POST c1@ada u1 {}',
     ]);

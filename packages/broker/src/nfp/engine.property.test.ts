@@ -17,7 +17,10 @@ const options: fc.Arbitrary<NfpBrokerOptions> = fc.record({
   keepaliveIntervalMs: fc.constantFrom(100, 300),
   keepaliveMultiplier: fc.integer({ min: 2, max: 4 }),
   dialect: fc.constantFrom('current' as const, 'legacy' as const),
-  queueForService: fc.boolean(),
+  queueForService: fc.constantFrom('known' as const, 'known' as const, true, false),
+  settleMs: fc.constantFrom(0, 300),
+  returnMs: fc.constantFrom(0, 100, 1000),
+  maxAttempts: fc.integer({ min: 0, max: 2 }),
   requestTtlMs: fc.constantFrom(50, 500, 5000),
   requestQueueMax: fc.integer({ min: 1, max: 4 }),
   requestQueueMaxBytes: fc.constantFrom(700, 2000, 1_000_000),
@@ -209,6 +212,7 @@ type Action =
   | { readonly do: 'manage'; readonly what: readonly [string, NfpToBroker] }
   /** The end of the request for files that many after the oldest one under way, or once more of the last one. */
   | { readonly do: 'read'; readonly index: number; readonly outcome: NfpFileOutcome }
+  | { readonly do: 'start' }
   | { readonly do: 'load'; readonly inventory: NfpInventory }
   | { readonly do: 'fail'; readonly who: string; readonly how: 'gone' | 'unreachable' | 'congested' | 'too-large' }
   | { readonly do: 'wait'; readonly ms: number; readonly late: boolean }
@@ -250,6 +254,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('read' as const), index: fc.integer({ min: 0, max: 3 }), outcome }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('load' as const), inventory }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('start' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('drain' as const) }) },
 );
 
@@ -299,6 +304,9 @@ class World {
         this.step({ kind: 'file-answer', id, outcome: action.outcome });
         break;
       }
+      case 'start':
+        this.step({ kind: 'started' });
+        break;
       case 'load':
         this.step({ kind: 'inventory', inventory: action.inventory });
         break;

@@ -10,7 +10,9 @@
  * | 4, 6, 7 READY, signs of life, DISCONNECT | `#fromWorker`, `#onReady` |
  * | 5 KEEPALIVE and expiry | `#onTimer`, `workers.ts` |
  * | 8 unknown workers | `#fromStranger`, `output.ts` |
- * | 9 to 13 calls, targets, waiting, sending again | `calls.ts`, `targets.ts`, `jobs.ts` |
+ * | 9 to 11 calls, targets | `calls.ts`, `targets.ts`, `dispatch.ts` |
+ * | 12 waiting | `waiting.ts` |
+ * | 13 lost workers | `returns.ts` |
  * | 14 closing | `#finish` |
  * | 15 answers | `#onAnswer`, `#onTableAnswer` |
  * | 16 bad input | `#onMalformed` |
@@ -38,6 +40,7 @@ import type { Access, Engine, Peer, TimerEvent } from '@proj/transport';
 import { Rights } from '../parts/rights.js';
 import { type Books, newBooks, TERMS_MAX } from './books.js';
 import { Calls } from './calls.js';
+import { Dispatch } from './dispatch.js';
 import type { NfpBrokerEffect, NfpBrokerEvent, NfpMessageDrop, NfpWorkerLoss } from './effects.js';
 import { Gathers } from './gathers.js';
 import { assertBooks } from './invariants.js';
@@ -46,7 +49,9 @@ import { BROKER_MMI, isReserved, WORKER_MMI } from './names.js';
 import type { NfpBrokerSettings } from './options.js';
 import { Output } from './output.js';
 import { type Obey, OwnServices } from './own-services.js';
+import { Returns } from './returns.js';
 import { type NfpBrokerStats, statsOf } from './stats.js';
+import { Waiting } from './waiting.js';
 import { type Terms, Worker } from './workers.js';
 
 type FromWorker = Exclude<NfpToBroker, NfpClientCall | NfpClientOpen | NfpMalformed>;
@@ -78,6 +83,8 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   readonly #out: Output;
   readonly #gathers: Gathers;
   readonly #calls: Calls;
+  readonly #waiting: Waiting;
+  readonly #returns: Returns;
   readonly #own: OwnServices;
   readonly #rights = new Rights();
   #drained = false;
@@ -88,12 +95,19 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     this.#books = newBooks(settings);
     this.#out = new Output(settings, this.#books.clients);
     this.#gathers = new Gathers(settings, this.#out);
-    this.#calls = new Calls(settings, this.#books, this.#out, this.#gathers);
+    const dispatch = new Dispatch(settings, this.#books, this.#out);
+    this.#waiting = new Waiting(settings, this.#books, this.#out, dispatch);
+    this.#returns = new Returns(settings, this.#books, this.#out, dispatch, this.#waiting);
+    this.#calls = new Calls(this.#books, this.#out, dispatch, this.#waiting, this.#gathers);
     this.#own = new OwnServices(settings, this.#books, this.#out, about, this.#obey);
   }
 
   get deadline(): number {
-    return Math.min(this.#books.workers.deadline, this.#books.jobs.deadline, this.#gathers.deadline);
+    if (this.#drained) return Infinity;
+    const { workers, jobs, holders } = this.#books;
+    return Math.min(
+      ...[workers.deadline, jobs.deadline, holders.deadline, this.#waiting.deadline, this.#gathers.deadline],
+    );
   }
 
   step(event: NfpBrokerEvent | TimerEvent, now: number): readonly NfpBrokerEffect[] {
@@ -114,6 +128,9 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
 
   #handle(event: NfpBrokerEvent | TimerEvent): void {
     switch (event.kind) {
+      case 'started':
+        this.#waiting.begin();
+        break;
       case 'message':
         if (event.at === 'management') this.#onManagement(event.peer, event.command);
         else this.#onMessage(event.peer, event.command);
@@ -162,7 +179,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
         this.#onMalformed(peer, command);
         break;
       default: {
-        const worker = this.#books.workers.find(peer.key);
+        const worker = this.#books.workers.find(peer.key) ?? this.#reconnected(peer, command);
         if (worker === undefined) this.#fromStranger(peer, command);
         else this.#fromWorker(worker, peer, command);
       }
@@ -208,6 +225,17 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     }
   }
 
+  /** Rule 4: the worker of a registration whose connection had ended speaks again. READY begins a new one, DISCONNECT ends it. */
+  #reconnected(peer: Peer, command: FromWorker): Worker | undefined {
+    const holder = this.#books.holders.find(peer.key);
+    const away = holder?.away;
+    if (away === undefined || away.until <= this.#out.now) return undefined;
+    const { service, terms } = away.worker;
+    const isEnd = command.kind === 'worker-disconnect';
+    if (isEnd || command.kind === 'worker-ready' || this.#rights.forbid(peer, 'serve', service.name)) return undefined;
+    return this.#register(peer, command.form, service.name, terms);
+  }
+
   /** Rules 3, 4, 7 and 8, before READY. */
   #fromStranger(peer: Peer, command: FromWorker): void {
     switch (command.kind) {
@@ -219,6 +247,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
         break;
       case 'worker-disconnect':
         this.#books.terms.delete(peer.key);
+        this.#books.holders.find(peer.key)?.end();
         break;
       case 'worker-answer':
         this.#refuse(peer, command, '', 'unknown-worker');
@@ -292,33 +321,45 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
 
   /** Rule 4. */
   #onReady(peer: Peer, { form, service: name }: NfpWorkerReady): void {
-    const { workers, services, terms } = this.#books;
-    const known = services.find(name);
+    const { terms } = this.#books;
     if (isReserved(name)) {
       this.#refuse(peer, { form }, name, 'reserved-service');
     } else if (this.#rights.forbid(peer, 'serve', name)) {
       this.#refuse(peer, { form }, name, 'not-allowed');
-    } else if (known === undefined && services.full) {
+    } else {
+      this.#register(peer, form, name, terms.get(peer.key) ?? this.#terms);
+    }
+  }
+
+  /** Rules 4 and 19. What the worker may not have got, or should not do any more, follows at once (rule 13). */
+  #register(peer: Peer, form: Worker['form'], name: string, terms: Terms): Worker | undefined {
+    const { workers, services, holders } = this.#books;
+    const known = services.find(name);
+    if (known === undefined && services.full) {
       this.#refuse(peer, { form }, name, 'services-limit');
     } else if (workers.size >= this.#settings.workersMax) {
       this.#refuse(peer, { form }, name, 'workers-limit');
     } else {
       const service = known ?? services.add(name);
-      const worker = new Worker(peer, service, form, terms.get(peer.key) ?? this.#terms, this.#out.now);
-      terms.delete(peer.key);
+      const worker = new Worker(peer, service, form, terms, this.#out.now);
+      const wasLost = holders.find(peer.key) !== undefined;
+      this.#books.terms.delete(peer.key);
       workers.add(worker);
+      worker.holder = holders.arrive(worker);
       service.workers.push(worker.turn);
       this.#out.counters.workersReady++;
       this.#out.effects.push({ kind: 'worker-ready', peer, service: name });
-      this.#calls.serve(service);
+      this.#returns.returned(worker, wasLost);
+      return worker;
     }
+    return undefined;
   }
 
   /** Rule 4. Whoever says READY twice was started again in between, and may have lost what it was sent (rule 13). */
   #onReadyAgain(worker: Worker, { service }: NfpWorkerReady): void {
     if (service === worker.service.name) {
       this.#out.counters.repeatedReadies++;
-      this.#calls.repeat(worker);
+      this.#returns.returned(worker, false);
     } else {
       this.#expel(worker, 'unexpected');
     }
@@ -326,24 +367,21 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
 
   /** Rule 15: to the client whose address it bears. */
   #onAnswer(worker: Worker, answer: NfpWorkerAnswer): void {
-    const { jobs } = this.#books;
-    this.#publish(worker, answer);
-    const job = jobs.find(answer.uuid);
-    if (job?.worker === worker) jobs.settle(job);
     const client = { key: latin1(answer.client), id: answer.client };
+    if (!this.#hears(worker, client.key, answer)) return;
+    this.#publish(worker, answer);
     if (this.#gathers.answer(worker, client.key, answer)) this.#out.counters.answers[answer.command]++;
     else this.#pass(client, worker, answer);
   }
 
   /** Rule 15: to the client that asked, as far as it is remembered. */
   #onTableAnswer(worker: Worker, answer: NfpWorkerTableAnswer): void {
-    const { jobs } = this.#books;
     const { command, service, uuid } = answer;
-    const job = jobs.find(uuid);
+    const job = this.#books.jobs.find(uuid);
     const isOwn = service === worker.service.name || (service === WORKER_MMI && command === 'mmi');
+    if (isOwn && !this.#hears(worker, undefined, answer)) return;
     const isPublished = isOwn && this.#publish(worker, answer);
     if (isOwn && this.#gathers.answer(worker, undefined, answer)) {
-      if (job?.worker === worker) jobs.settle(job);
       this.#out.counters.answers[command]++;
       return;
     }
@@ -353,8 +391,16 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       this.#out.dropAnswer('no-owner', worker.peer, service);
       return;
     }
-    if (job.worker === worker) jobs.settle(job);
     this.#pass(command === 'event' || command === 'stream' ? job.poster : job.asker, worker, answer);
+  }
+
+  /** Rule 13. Who is owed one answer for it all the same is told to ask again. */
+  #hears(worker: Worker, client: string | undefined, answer: NfpWorkerAnswer | NfpWorkerTableAnswer): boolean {
+    const { uuid, command, status } = answer;
+    if (this.#returns.hears(worker, uuid, command, status)) return true;
+    this.#gathers.answer(worker, client, { ...answer, status: 300 });
+    this.#out.dropAnswer('superseded', worker.peer, worker.service.name);
+    return false;
   }
 
   /** Rule 22: every EVENT goes to subscribers too; false when there cannot be any, or it is none. */
@@ -440,19 +486,22 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
 
   /** Workers are no more; all are forgotten before what they had goes to others. Nothing is sent to them from here on. */
   #lose(lost: readonly Worker[], reason: NfpWorkerLoss): void {
-    const { workers, services } = this.#books;
+    const { workers, services, holders } = this.#books;
+    const { now } = this.#out;
+    // They are expected back soon: their registration goes on until they have been silent for too long.
+    const isAway = reason === 'gone' || reason === 'unreachable' || reason === 'dismissed';
     for (const worker of lost) {
       const { peer, service } = worker;
       workers.remove(worker);
       service.workers.remove(worker.turn);
       services.tidy(service);
       this.#gathers.lose(worker);
+      holders.leave(worker.holder, isAway ? workers.lifeOf(worker) : undefined, now);
       this.#out.counters.workersLost++;
       this.#out.effects.push({ kind: 'worker-lost', peer, service: service.name, reason });
     }
-    // Whom the broker sent away itself still has what it had.
-    if (reason === 'drained' || reason === 'dismissed') this.#calls.letGo(lost);
-    else this.#calls.recover(lost);
+    if (reason === 'drained') this.#returns.letGo();
+    else this.#returns.lost(lost, reason === 'dismissed');
   }
 
   /** What did not get there: a worker is lost by it, a client only its answer. */
@@ -475,11 +524,12 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
 
   /** Rule 5. All that are due go before the first job is sent again, or it would be given to one that goes next. */
   #onTimer(lateMs: number): void {
-    const { workers, jobs } = this.#books;
+    const { workers, jobs, holders } = this.#books;
     const { now } = this.#out;
     if (lateMs > this.#settings.keepaliveIntervalMs) {
       workers.postponeExpiry(lateMs, now);
       jobs.postpone(lateMs, now);
+      holders.postpone(lateMs, now);
       this.#gathers.postpone(lateMs);
       this.#out.effects.push({ kind: 'note', code: 'running-late', lateMs });
     }
@@ -493,13 +543,15 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       }
     }
     if (silent.length > 0) this.#lose(silent, 'expired');
-    this.#calls.expire();
+    this.#returns.expire();
+    this.#waiting.settle();
+    this.#waiting.expire();
     this.#gathers.expire();
   }
 
   /** Rule 14. The broker itself works at nothing, so there is nothing to wait for. */
   #finish(): void {
-    this.#calls.abandonWaiting();
+    this.#waiting.abandon();
     this.#gathers.abandon();
     this.#own.abandon();
     const all = [...this.#books.workers.values()];

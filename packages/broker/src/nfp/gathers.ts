@@ -20,6 +20,8 @@ const WAITING_COST = 256;
 /** Longest reply of a worker that is read, to be joined with others; a longer one is joined as if it had failed. */
 const JOINED_MAX_BYTES = 67_108_864;
 
+const PENDING = 300;
+
 const decoder = new TextDecoder();
 
 /** What a worker says to a call, as far as a client needs it. */
@@ -120,7 +122,11 @@ export class Gathers {
     const mine = this.#byWorker.get(worker.peer.key);
     if (mine === undefined) return;
     const open = [...mine.values()].flatMap((ofJob) => [...ofJob.values()].flat());
-    for (const gather of open) this.#fail(gather, worker, REQUEST_TIMEOUT, 'the worker was lost');
+    for (const gather of open) {
+      // Rule 13: the job may yet be done, by this one or another.
+      const goesOn = worker.holder.parts.has(gather.asked.uuid);
+      this.#fail(gather, worker, goesOn ? PENDING : REQUEST_TIMEOUT, 'the worker was lost');
+    }
   }
 
   /** The client is no more: nobody waits for its answers. */
@@ -165,10 +171,11 @@ export class Gathers {
     if (open !== this.size || cost !== this.#bytes.used) throw new Error('open calls are not counted as they are');
   }
 
-  #fail(gather: Gather, worker: Worker, status: 408 | 500, error: string): void {
+  #fail(gather: Gather, worker: Worker, status: 300 | 408 | 500, error: string): void {
     const { name, service } = worker;
     const { uuid } = gather.asked;
-    const body = encodeNfpJson({ worker: name, uuid, status: 'FAILED', service: service.name, errors: [error] });
+    const word = status === PENDING ? 'PENDING' : 'FAILED';
+    const body = encodeNfpJson({ worker: name, uuid, status: word, service: service.name, errors: [error] });
     this.#settle(gather, worker, { worker: name, status, unknown: false, body });
   }
 
@@ -220,7 +227,7 @@ function joined(all: readonly Said[]): Said {
   const [first] = said;
   if (first !== undefined && said.length === 1) return first;
   const bodies = Object.fromEntries(said.map(({ worker, body }) => [worker, valueOf(worker, body)]));
-  const status = [300, 200, 500, REQUEST_TIMEOUT].find((each) => said.some((one) => one.status === each)) ?? 400;
+  const status = [PENDING, 200, 500, REQUEST_TIMEOUT].find((each) => said.some((one) => one.status === each)) ?? 400;
   return { worker: '', status, unknown: false, body: encodeNfpJson(bodies) };
 }
 

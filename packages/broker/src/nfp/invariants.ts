@@ -3,7 +3,7 @@ import { check } from '../parts/check.js';
 import { requestCost } from '../parts/cost.js';
 import { type Books, TERMS_MAX } from './books.js';
 import type { Job } from './jobs.js';
-import { isReserved } from './names.js';
+import { EVERY_SERVICE, isReserved } from './names.js';
 import type { NfpBrokerSettings } from './options.js';
 import type { Worker } from './workers.js';
 
@@ -12,6 +12,7 @@ export function assertBooks(books: Books, settings: NfpBrokerSettings): void {
   const members = assertServices(books, settings);
   assertWorkers(books, members, settings);
   assertJobs(books, settings);
+  assertHolders(books, settings);
   check(books.terms.size <= TERMS_MAX, 'terms are bounded');
   check(
     [...books.terms.keys()].every((key) => books.workers.find(key) === undefined),
@@ -25,9 +26,12 @@ function assertServices({ services }: Books, { servicesMax }: NfpBrokerSettings)
   const members = new Set<Worker>();
   check(services.size <= servicesMax, 'services are bounded');
   for (const service of services.values()) {
-    check(services.find(service.name) === service && !isReserved(service.name), 'a service is found by its name');
-    check(service.workers.size > 0 || service.queue.size > 0, 'a service has workers or waiting jobs');
-    check(service.workers.size === 0 || service.queue.size === 0, 'nobody waits for a service with workers');
+    const { name, workers, queue } = service;
+    check(services.find(name) === service, 'a service is found by its name');
+    check(!isReserved(name) || (name === EVERY_SERVICE && workers.size === 0), 'nobody serves what is the broker’s');
+    check(workers.size > 0 || queue.size > 0, 'a service has workers or waiting jobs');
+    for (const { target } of queue.values())
+      check(workers.size === 0 || target !== 'any', 'nobody waits for any worker of a service that has some');
     let used = -Infinity;
     for (const worker of service.workers.values()) {
       check(worker.service === service, 'a worker is in the list of its own service');
@@ -50,27 +54,54 @@ function assertWorkers({ workers }: Books, members: Set<Worker>, { workersMax }:
   }
 }
 
-/** Each kept body is paid for and has a purpose: its job waits, or is with one worker that has said nothing. */
-function assertJobs({ jobs, workers }: Books, settings: NfpBrokerSettings): void {
+/** Each kept body is paid for and has a purpose: its job waits, or a worker has said nothing about it, or another one may have to do it. */
+function assertJobs(books: Books, settings: NfpBrokerSettings): void {
+  const { jobs } = books;
   let cost = 0;
   let waiting = 0;
   for (const job of jobs.values()) {
     check(jobs.find(job.uuid) === job, 'a job is found by its uuid');
-    check(job.waitingAt === undefined || job.worker === undefined, 'a job waits or is with a worker');
-    check(job.recent.taken === (job.waitingAt === undefined), 'a job can be forgotten unless it waits');
-    check(job.cost === (isKept(job) ? requestCost(job.body) + job.target.length : 0), 'a body is kept for a purpose');
-    check(isKept(job) || job.target === '' || job.target === 'any', 'a target is kept for a purpose');
-    check(job.worker === undefined || workers.find(job.worker.peer.key) === job.worker, 'who has a job is alive');
-    check((job.place?.taken ?? false) === isKept(job), 'a kept job is in one list');
-    check((job.patience !== undefined) === (job.waitingAt !== undefined), 'what waits can expire');
+    assertParts(job, books);
+    const isWaiting = job.waitingAt !== undefined || job.held > 0;
+    const isKept = job.waitingAt !== undefined || job.unsaid > 0 || job.current !== undefined;
+    check(job.recent.taken === !isWaiting, 'a job can be forgotten unless it waits');
+    check((job.patience !== undefined) === isWaiting, 'what waits can expire');
+    check(isKept || job.cost === 0, 'a body is kept for a purpose');
+    check(!isWaiting || job.cost > 0, 'the body of what waits is kept');
+    check(job.cost === 0 || job.cost === requestCost(job.body) + job.target.length, 'a body is paid for');
+    check((job.place?.taken ?? false) === (job.place !== undefined), 'a job leaves every list it was in');
     cost += job.cost;
-    if (job.waitingAt !== undefined) waiting++;
+    if (isWaiting) waiting++;
   }
   check(jobs.bytes === cost && cost <= settings.requestQueueMaxBytes, 'the byte budget is what kept bodies cost');
   check(jobs.waiting === waiting && waiting <= settings.requestQueueMax, 'waiting jobs are counted and bounded');
   check(jobs.size - waiting <= settings.jobsMax, 'jobs are bounded');
 }
 
-function isKept({ waitingAt, worker }: Job): boolean {
-  return waitingAt !== undefined || worker !== undefined;
+function assertParts(job: Job, { holders }: Books): void {
+  let held = 0;
+  let unsaid = 0;
+  for (const part of job.parts) {
+    const { holder, state } = part;
+    check(part.job === job && holder.parts.get(job.uuid) === part, 'a part is found at its worker');
+    check(holders.find(holder.key) === holder, 'who has a job is remembered');
+    if (state === 'held') held++;
+    if (state === 'held' || state === 'sent') unsaid++;
+  }
+  check(job.held === held && job.unsaid === unsaid, 'what waits of a job is counted');
+  const { current } = job;
+  check(current === undefined || (job.parts.has(current) && current.state !== 'moved'), 'a job is where it is');
+}
+
+function assertHolders({ holders, workers, jobs }: Books, { workersMax }: NfpBrokerSettings): void {
+  let absent = 0;
+  for (const holder of holders.values()) {
+    const { key, worker, parts } = holder;
+    check(holders.find(key) === holder && workers.find(key) === worker, 'a name is that of its worker');
+    check(worker?.holder === undefined || worker.holder === holder, 'a worker has its name');
+    check(worker !== undefined || parts.size > 0 || holder.memory.list !== undefined, 'a name is kept for a purpose');
+    if (worker === undefined) absent++;
+    for (const [uuid, { job }] of parts) check(jobs.find(uuid) === job, 'a worker has jobs that exist');
+  }
+  check(holders.absent === absent && absent <= workersMax, 'names that are away are counted and bounded');
 }

@@ -5,10 +5,13 @@ import type { Peer } from '@proj/transport';
 import { Budget } from '../parts/budget.js';
 import { requestCost } from '../parts/cost.js';
 import { Line, Place } from '../parts/line.js';
+import { type Holder, type Holders, Part } from './holders.js';
 import type { Service } from './services.js';
-import type { Worker } from './workers.js';
 
 const NO_BODY: NfpBody = [];
+
+/** Workers that jobs may be with, for each job that may be remembered: a few broadcasts to many must not push out everything else. */
+const PARTS_PER_JOB = 4;
 
 /** A job somebody asked for. What becomes of it is between its client and its workers. */
 export class Job {
@@ -26,15 +29,21 @@ export class Job {
   body: NfpBody = NO_BODY;
   /** Bytes taken from the budget for it. */
   cost = 0;
-  /** Times it was sent to workers. */
+  /** Times it was sent, to all it is for together. */
   attempts = 0;
   /** Where it waits for a first worker. */
   waitingAt: Service | undefined;
-  /** Who has it and has not said anything about it; for `any` alone. */
-  worker: Worker | undefined;
-  /** Place in the queue of its service or among what its worker has not answered; none once the broker has nothing to do for it. */
+  /** Whom it is with or waits for, and who is to drop it. */
+  readonly parts = new Set<Part>();
+  /** Of a job for any worker that may go to another one: whose it is now. */
+  current: Part | undefined;
+  /** Parts that wait for their worker. */
+  held = 0;
+  /** Those, and parts of whose worker nothing has been heard about it. */
+  unsaid = 0;
+  /** Place in the queue of its service, or among those whose body is kept although a worker has the job. */
   place: Place<Job> | undefined;
-  /** When waiting has lasted too long; only while it waits. */
+  /** When waiting has lasted too long; only while it, or a part of it, waits. */
   patience: Deadline<Job> | undefined;
   /** Place among all jobs, the least recently used first; in none while it waits. */
   readonly recent = new Place<Job>(this);
@@ -53,29 +62,37 @@ export class Job {
 export class Jobs {
   readonly #byUuid = new Map<string, Job>();
   readonly #recent = new Line<Job>();
+  /** Kept only to be done by another worker, should theirs be lost: the oldest gives way when the budget is used up. */
+  readonly #spare = new Line<Job>();
   readonly #bytes: Budget;
   readonly #patience: DeadlineList<Job>;
+  readonly #holders: Holders;
   readonly #max: number;
   readonly #queueMax: number;
+  #parts = 0;
   #waiting = 0;
 
-  constructor(options: {
-    readonly jobsMax: number;
-    readonly requestQueueMax: number;
-    readonly requestQueueMaxBytes: number;
-    readonly requestTtlMs: number;
-  }) {
+  constructor(
+    options: {
+      readonly jobsMax: number;
+      readonly requestQueueMax: number;
+      readonly requestQueueMaxBytes: number;
+      readonly requestTtlMs: number;
+    },
+    holders: Holders,
+  ) {
     this.#max = options.jobsMax;
     this.#queueMax = options.requestQueueMax;
     this.#bytes = new Budget(options.requestQueueMaxBytes);
     this.#patience = new DeadlineList(options.requestTtlMs);
+    this.#holders = holders;
   }
 
   get size(): number {
     return this.#byUuid.size;
   }
 
-  /** Jobs that wait for a service. */
+  /** Jobs that wait for a service or a worker. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -110,63 +127,124 @@ export class Jobs {
     if (this.#recent.remove(job.recent)) this.#recent.push(job.recent);
   }
 
-  /** Keeps the body if the budget allows, and tells whether it does. */
+  /** Keeps the body if the budget allows, and tells whether it does. Spare ones give way. */
   keep(job: Job, body: NfpBody): boolean {
     const cost = requestCost(body) + job.target.length;
-    if (!this.#bytes.take(cost)) return false;
+    if (cost > this.#bytes.max) return false;
+    while (!this.#bytes.take(cost)) {
+      const spare = this.#spare.shift();
+      if (spare === undefined) return false;
+      spare.place = undefined;
+      this.#release(spare);
+    }
     job.body = body;
     job.cost = cost;
     return true;
   }
 
-  /** The body is not needed any more. */
-  release(job: Job): void {
-    this.#bytes.give(job.cost);
-    job.body = NO_BODY;
-    job.cost = 0;
-  }
-
   /** Lets a job whose body is kept wait for the service; false when too many do. */
   wait(job: Job, service: Service, now: number): boolean {
-    if (this.#waiting >= this.#queueMax) return false;
+    if (!this.#beginWaiting(job, now)) return false;
     job.waitingAt = service;
     service.queue.push((job.place = new Place(job)));
-    this.#recent.remove(job.recent);
-    this.#patience.renew((job.patience = new Deadline(job)), now);
-    this.#waiting++;
     return true;
   }
 
-  /** The job waits no more; its body is still kept. */
+  /** The job waits for no service any more; its body is still kept. */
   leave(job: Job): void {
-    this.#stopWaiting(job);
-    this.#remember(job);
+    if (job.waitingAt === undefined || job.place === undefined) return;
+    job.waitingAt.queue.remove(job.place);
+    job.waitingAt = job.place = undefined;
+    this.#endWaiting(job);
   }
 
-  /** The worker has the job, and the broker answers for it until the worker has said something. */
-  assign(job: Job, worker: Worker): void {
-    job.worker = worker;
-    worker.unanswered.push((job.place = new Place(job)));
+  /** Lets a job whose body is kept wait for a worker; false when too many wait. */
+  hold(job: Job, holder: Holder, now: number): boolean {
+    if (holder.parts.has(job.uuid) || !this.#beginWaiting(job, now)) return false;
+    this.#addPart(new Part(job, holder, 'held'));
+    job.held++;
+    job.unsaid++;
+    return true;
   }
 
-  /** The broker answers no longer for the job: its worker does, or is no more, or nobody wants it. */
-  settle(job: Job): void {
-    if (job.worker !== undefined && job.place !== undefined) {
-      job.worker.unanswered.remove(job.place);
-      job.worker = job.place = undefined;
+  /** The job is sent to the worker, for the first time or again. */
+  give(job: Job, holder: Holder): Part {
+    let part = holder.parts.get(job.uuid);
+    if (part === undefined) this.#addPart((part = new Part(job, holder, 'moved')));
+    if (part.state === 'held') job.held--;
+    else if (part.state !== 'sent') job.unsaid++;
+    part.state = 'sent';
+    this.#endWaiting(job);
+    this.#spareNot(job);
+    return part;
+  }
+
+  /** The worker has said something about the job: it has it. */
+  take(part: Part): void {
+    const { job } = part;
+    if (part.state !== 'sent') return;
+    part.state = 'taken';
+    part.drops = 0;
+    job.unsaid--;
+    this.review(job);
+  }
+
+  /** The worker is to drop it, whatever it has said. */
+  move(part: Part): void {
+    const { job } = part;
+    this.#unsay(part);
+    part.state = 'moved';
+    if (job.current === part) job.current = undefined;
+    this.#spareNot(job);
+  }
+
+  /** The broker has nothing more to do about the job at that worker: it is done there, refused, deleted or given up. */
+  settle(part: Part): void {
+    const { job, holder } = part;
+    this.#unsay(part);
+    if (job.current === part) job.current = undefined;
+    job.parts.delete(part);
+    holder.parts.delete(job.uuid);
+    this.#parts--;
+    this.#holders.tidy(holder);
+    this.#endWaiting(job);
+    this.review(job);
+  }
+
+  /** Keeps the body only for what it may be needed for. */
+  review(job: Job): void {
+    if (job.waitingAt !== undefined || job.unsaid > 0) return;
+    if (job.current === undefined) {
+      this.#spareNot(job);
+      this.#release(job);
+      job.target = '';
+    } else if (job.cost > 0 && job.place === undefined) {
+      this.#spare.push((job.place = new Place(job)));
     }
-    this.release(job);
   }
 
   /** Nothing of the job is kept, wherever it is. */
   forget(job: Job): void {
+    if (job.waitingAt !== undefined && job.place !== undefined) {
+      job.waitingAt.queue.remove(job.place);
+      job.waitingAt = job.place = undefined;
+    }
+    job.current = undefined;
+    for (const part of job.parts) {
+      part.holder.parts.delete(job.uuid);
+      this.#holders.tidy(part.holder);
+    }
+    this.#parts -= job.parts.size;
+    job.parts.clear();
+    job.held = job.unsaid = 0;
     this.#stopWaiting(job);
-    this.settle(job);
+    this.#spareNot(job);
+    this.#release(job);
     this.#recent.remove(job.recent);
     this.#byUuid.delete(job.uuid);
   }
 
-  /** The next job that has waited for too long; the caller forgets it. Call until `undefined`. */
+  /** The next job that has waited for too long; the caller gives up what waits of it. Call until `undefined`. */
   takeExpired(now: number): Job | undefined {
     return this.#patience.takeDue(now);
   }
@@ -180,12 +258,53 @@ export class Jobs {
     return this.#byUuid.values();
   }
 
+  /** What a part waited for is over. */
+  #unsay({ job, state }: Part): void {
+    if (state === 'held') job.held--;
+    if (state === 'held' || state === 'sent') job.unsaid--;
+  }
+
+  #addPart(part: Part): void {
+    const { job, holder } = part;
+    job.parts.add(part);
+    holder.parts.set(job.uuid, part);
+    this.#parts++;
+    for (let oldest = this.#recent.first; this.#parts > this.#max * PARTS_PER_JOB; oldest = this.#recent.first) {
+      if (oldest === undefined || oldest === job) return;
+      this.forget(oldest);
+    }
+  }
+
+  #beginWaiting(job: Job, now: number): boolean {
+    if (job.patience !== undefined) return true;
+    if (this.#waiting >= this.#queueMax) return false;
+    this.#recent.remove(job.recent);
+    this.#patience.renew((job.patience = new Deadline(job)), now);
+    this.#waiting++;
+    return true;
+  }
+
+  #endWaiting(job: Job): void {
+    if (job.patience === undefined || job.waitingAt !== undefined || job.held > 0) return;
+    this.#stopWaiting(job);
+    this.#remember(job);
+  }
+
   #stopWaiting(job: Job): void {
-    if (job.waitingAt === undefined || job.place === undefined || job.patience === undefined) return;
-    job.waitingAt.queue.remove(job.place);
+    if (job.patience === undefined) return;
     this.#patience.remove(job.patience);
-    job.waitingAt = job.place = job.patience = undefined;
+    job.patience = undefined;
     this.#waiting--;
+  }
+
+  #spareNot(job: Job): void {
+    if (job.place !== undefined && this.#spare.remove(job.place)) job.place = undefined;
+  }
+
+  #release(job: Job): void {
+    this.#bytes.give(job.cost);
+    job.body = NO_BODY;
+    job.cost = 0;
   }
 
   #remember(job: Job): void {

@@ -13,17 +13,26 @@ export const nfpBrokerOptions = z.strictObject({
   keepaliveMultiplier: z.int().min(2).max(20).default(6),
   /** Header of what the broker sends: `current` for NORFAB 0.15.0 and later, `legacy` for clients up to 0.14.0. Default `current`. */
   dialect: z.enum(['current', 'legacy']).default('current'),
-  /** Keep a POST for a service that has no worker at all. Default false, as NORFAB, whose clients take the answer 300 for progress. */
-  queueForService: z.boolean().default(false),
-  /** Milliseconds a POST waits for a service that has no worker. Up to a day, default 30000. */
+  /**
+   * Whether a POST waits for a service, or a worker it names, that is not there: `known`, when it was there within the last ten minutes or this broker has
+   * just started (`settleMs`); true, whatever its name; false, never, as NORFAB. Clients in one-byte form have it as with true, but for false. Default `known`.
+   */
+  queueForService: z.union([z.boolean(), z.literal('known')]).default('known'),
+  /** Milliseconds a POST waits for a service or a worker that is not there. Up to a day, default 30000. */
   requestTtlMs: milliseconds(1).default(30_000),
-  /** POSTs that may wait for all services together. Default 10000. */
+  /** Milliseconds after the start during which a POST for `all` waits for workers that are still on their way back. Up to a day; default two keepalive intervals. */
+  settleMs: milliseconds(0).optional(),
+  /** Milliseconds that jobs wait for a worker that was lost: then another one gets those for `any`, and clients hear 408 of all others. Up to a day, default 10000. */
+  returnMs: milliseconds(0).default(10_000),
+  /** Times that a job for `any` is given to another worker because its own was lost. Up to 1000, default 3. */
+  maxAttempts: z.int().min(0).max(1000).default(3),
+  /** POSTs that may wait, for all services and workers together. Default 10000. */
   requestQueueMax: count(10_000_000).default(10_000),
   /** Bytes of all bodies the broker keeps, of POSTs that wait or may have to be sent again. Default 64 MiB. */
   requestQueueMaxBytes: count(Number.MAX_SAFE_INTEGER).default(67_108_864),
-  /** Send a POST for `any` worker to the next one when its worker is lost before it said anything, three times at most. Default true: workers are idempotent. */
+  /** Give a job for `any` to another worker when its own is lost and does not come back. Default true: workers are idempotent. */
   redispatchAny: z.boolean().default(true),
-  /** Jobs remembered, to find the client of an answer that names none; the least recently used leave first. Default 100000. */
+  /** Jobs remembered, to tell their clients what becomes of their workers; the least recently used leave first. Default 100000. */
   jobsMax: count(10_000_000).default(100_000),
   /** Service names that may exist at a time, by registration or by waiting POSTs. Default 10000. */
   servicesMax: count(1_000_000).default(10_000),

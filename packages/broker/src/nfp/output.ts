@@ -1,5 +1,5 @@
 /** NFP broker: the effects of the step under way, the totals, and the limits on what is said (rules 1, 2, 8; notes). */
-import { encodeNfpJson, nfpBrokerHeader } from '@proj/frames/nfp';
+import { encodeNfpJson, nfpBrokerHeader, nfpRoutingId } from '@proj/frames/nfp';
 import type {
   NfpAnswer,
   NfpBody,
@@ -29,6 +29,16 @@ export interface Asked {
   readonly service: string;
   readonly uuid: string;
   readonly target: string;
+  /** Its call has had its answer: who takes one to each call (rule 24) is not told. */
+  readonly isUnasked?: boolean;
+}
+
+/** What an EVENT of the broker tells about a worker. */
+export interface Happening {
+  readonly name: string;
+  readonly status: 'worker-lost' | 'worker-back' | 'redispatched';
+  /** For people. */
+  readonly message: string;
 }
 
 /** Where every part of the engine puts its effects. */
@@ -42,9 +52,11 @@ export class Output {
   readonly #disconnects = new OncePer(DISCONNECT_PERIOD_MS, DISCONNECT_MEMORY);
   readonly #notes = oncePerMinute();
   readonly #clients: Clients;
+  readonly #publishes: boolean;
 
-  constructor(options: { readonly dialect: NfpDialect }, clients: Clients) {
+  constructor(options: { readonly dialect: NfpDialect; readonly publish?: unknown }, clients: Clients) {
     this.dialect = options.dialect;
+    this.#publishes = options.publish !== undefined;
     this.#clients = clients;
   }
 
@@ -52,6 +64,11 @@ export class Output {
   begin(now: number): void {
     this.now = now;
     this.effects = [];
+  }
+
+  /** The form in which a client is answered: that of its last message, or of every release when it is not remembered. */
+  formOf(peer: Peer): NfpCommandForm {
+    return this.#clients.find(peer.key)?.form ?? 'ascii';
   }
 
   /** An answer to a client, in the form it uses: when it is not remembered that of its call, or else that of every release. */
@@ -98,20 +115,67 @@ export class Output {
   dispatch(peer: Peer, asked: Asked, status: number, said: Pick<NfpDispatch, 'workers' | 'status' | 'errors'>): void {
     const { workers, status: word, errors } = said;
     const { uuid, target, service } = asked;
-    const body: NfpDispatch = { workers, uuid, target, status: word, service, errors };
-    this.answer(peer, 'response', asked, { status }, encodeNfpJson(body));
+    const body = encodeNfpJson({ workers, uuid, target, status: word, service, errors } satisfies NfpDispatch);
+    if (asked.isUnasked === true) this.tellUnasked(peer, 'response', asked, { status }, body);
+    else this.answer(peer, 'response', asked, { status }, body);
   }
 
   /** 400, or 500 where asking again may help, with a reason for people. */
-  fail(peer: Peer, asked: Asked, error: string, status: 400 | 500 = 400): void {
-    this.dispatch(peer, asked, status, { workers: null, status: 'FAILED', errors: [error] });
+  fail(peer: Peer, asked: Asked, error: string | readonly string[], status: 400 | 500 = 400): void {
+    this.dispatch(peer, asked, status, { workers: null, status: 'FAILED', errors: [error].flat() });
   }
 
   /** 400 or 500 to a well-formed call. */
-  refuse(reason: NfpRefusal, peer: Peer, asked: Asked, error: string, status: 400 | 500 = 400): void {
+  refuse(
+    reason: NfpRefusal,
+    peer: Peer,
+    asked: Asked,
+    error: string | readonly string[],
+    status: 400 | 500 = 400,
+  ): void {
     this.counters.dropped[reason]++;
     this.#note({ kind: 'note', code: 'call-refused', reason, peer, service: asked.service });
     this.fail(peer, asked, error, status);
+  }
+
+  /** 408, what a worker that is lost or has never come would have had to say last. */
+  late(
+    reason: 'worker-lost' | 'expired',
+    peer: Peer,
+    asked: Omit<Asked, 'target'>,
+    worker: string,
+    error: string,
+  ): void {
+    this.counters.dropped[reason]++;
+    this.#note({ kind: 'note', code: 'call-refused', reason, peer, service: asked.service });
+    const { service, uuid } = asked;
+    this.tellUnasked(
+      peer,
+      'response',
+      asked,
+      { status: 408 },
+      encodeNfpJson({ worker, uuid, status: 'FAILED', service, errors: [error] }),
+    );
+  }
+
+  /** An EVENT of the broker's own: what has become of a job's worker. */
+  event(peer: Peer, { service, uuid }: Pick<Asked, 'service' | 'uuid'>, { name, status, message }: Happening): void {
+    const severity = status === 'worker-back' ? 'INFO' : 'WARNING';
+    const body = encodeNfpJson({
+      worker: name,
+      service,
+      uuid,
+      event_type: 'progress',
+      message,
+      status,
+      resource: [],
+      severity,
+    });
+    this.counters.ownEvents++;
+    this.tellUnasked(peer, 'event', { service, uuid }, { status: 200 }, body);
+    if (!this.#publishes) return;
+    this.counters.eventsPublished++;
+    this.effects.push({ kind: 'publish', event: { service, worker: nfpRoutingId(name), uuid, status: 200, body } });
   }
 
   /** A client's call, on its way to workers: all that write commands alike share one. */

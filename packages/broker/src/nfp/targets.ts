@@ -1,25 +1,55 @@
-/** NFP broker, rules 9 and 10: which workers a target means. */
+/** NFP broker, rules 9 and 10: which workers a target means, those that are there and those that are not. */
 import type { NfpTarget } from '@proj/frames/nfp';
 import type { Books } from './books.js';
+import type { Holder } from './holders.js';
 import { EVERY_SERVICE, WORKER_MMI } from './names.js';
 import type { Worker } from './workers.js';
 
-/** The live workers of the service that the target means, each once; those of other services never. */
-export function chooseWorkers(target: NfpTarget, service: string, { workers, services }: Books): readonly Worker[] {
-  const everywhere = service === EVERY_SERVICE || service === WORKER_MMI;
+/** Whom a target means. Each worker is in it once. */
+export interface Meant {
+  readonly present: readonly Worker[];
+  /** Registered ones without a connection. */
+  readonly away: readonly Holder[];
+  /** Names in the target that are neither. */
+  readonly missing: readonly string[];
+}
+
+/** The workers of the service that the target means; those of other services never. */
+export function chooseWorkers(target: NfpTarget, service: string, books: Books, now: number): Meant {
+  const { services, holders } = books;
+  const everywhere = isEverywhere(service);
   const record = services.find(service);
-  const isMeant = (worker: Worker | undefined): worker is Worker =>
-    worker !== undefined && (everywhere || worker.service === record);
   switch (target.kind) {
-    case 'all':
-      return [...(everywhere ? workers.values() : (record?.workers.values() ?? []))];
-    case 'any':
-      return [everywhere ? leastUsed(services.values()) : record?.workers.first].filter(isMeant);
-    case 'names': {
-      const exact = target.exact === undefined ? undefined : workers.named(target.exact);
-      return isMeant(exact) ? [exact] : target.names.map((name) => workers.named(name)).filter(isMeant);
+    case 'all': {
+      const present = everywhere ? books.workers.values() : (record?.workers.values() ?? []);
+      return { present: [...present], away: holders.awayFrom(everywhere ? EVERY_SERVICE : service, now), missing: [] };
     }
+    case 'any': {
+      const first = everywhere ? leastUsed(services.values()) : record?.workers.first;
+      return { present: first === undefined ? [] : [first], away: [], missing: [] };
+    }
+    case 'names':
+      return chooseNamed(namesOf(target, books, now), service, books, now);
   }
+}
+
+/** A worker for a job, one that has not had it if there is any. */
+export function chooseOther(uuid: string, service: string, { services }: Books): Worker | undefined {
+  const everywhere = isEverywhere(service);
+  const records = everywhere ? services.values() : [services.find(service)];
+  for (const record of records)
+    for (const worker of record?.workers.values() ?? []) if (!worker.holder.parts.has(uuid)) return worker;
+  return everywhere ? leastUsed(services.values()) : services.find(service)?.workers.first;
+}
+
+/** The names in a target: one alone where a worker has the whole of it as its name, commas or not. */
+export function namesOf(
+  { names, exact }: NfpTarget & { readonly kind: 'names' },
+  { holders }: Books,
+  now: number,
+): readonly string[] {
+  const holder = exact === undefined ? undefined : holders.named(exact);
+  return exact !== undefined && holder !== undefined && isRegistered(holder, now) ? [exact] : names;
 }
 
 /** The worker will be the last that `any` means. */
@@ -28,6 +58,28 @@ export function markUsed(worker: Worker, count: number): void {
   const { workers } = worker.service;
   workers.remove(worker.turn);
   workers.push(worker.turn);
+}
+
+function chooseNamed(names: readonly string[], service: string, { holders }: Books, now: number): Meant {
+  const present: Worker[] = [];
+  const away: Holder[] = [];
+  const missing: string[] = [];
+  for (const name of names) {
+    const holder = holders.named(name);
+    if (holder === undefined || !(isEverywhere(service) || holder.service === service)) missing.push(name);
+    else if (holder.worker !== undefined) present.push(holder.worker);
+    else if (isRegistered(holder, now)) away.push(holder);
+    else missing.push(name);
+  }
+  return { present, away, missing };
+}
+
+function isRegistered({ worker, away }: Holder, now: number): boolean {
+  return worker !== undefined || (away !== undefined && away.until > now);
+}
+
+function isEverywhere(service: string): boolean {
+  return service === EVERY_SERVICE || service === WORKER_MMI;
 }
 
 function leastUsed(

@@ -9,8 +9,8 @@ import { isNfpName, nfpNameOf, nfpRoutingId } from '@proj/frames/nfp';
 import type { NfpCommandForm } from '@proj/frames/nfp';
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
-import { Line, Place } from '../parts/line.js';
-import type { Job } from './jobs.js';
+import { Place } from '../parts/line.js';
+import type { Holder } from './holders.js';
 import type { Service } from './services.js';
 
 /** KEEPALIVEs of one interval leave at multiples of this share of it: many workers, few wake-ups. */
@@ -41,8 +41,8 @@ export class Worker {
   /** Place among the workers of its service, the least recently used first. */
   readonly turn = new Place<Worker>(this);
   readonly attention = new HeapDeadline<Worker>(this);
-  /** POSTs for `any` that it has not said anything about yet. */
-  readonly unanswered = new Line<Job>();
+  /** What is with its name: set when it is registered. */
+  holder!: Holder;
 
   constructor(peer: Peer, service: Service, form: NfpCommandForm, terms: Terms, now: number) {
     this.peer = peer;
@@ -105,7 +105,7 @@ export class Workers {
   /** The next worker whose silence has lasted too long or whose KEEPALIVE is due. The caller removes or beats it. */
   takeDue(now: number): { worker: Worker; silent: boolean } | undefined {
     for (let worker = this.#attention.takeDue(now); worker !== undefined; worker = this.#attention.takeDue(now)) {
-      const silent = this.#lifeOf(worker) <= now;
+      const silent = this.lifeOf(worker) <= now;
       if (silent || worker.keepaliveAt <= now) return { worker, silent };
       this.#rearm(worker);
     }
@@ -117,6 +117,11 @@ export class Workers {
     worker.keepalivesSent++;
     worker.keepaliveAt = nextKeepalive(worker.terms, now);
     this.#rearm(worker);
+  }
+
+  /** Until when the worker may be silent. */
+  lifeOf(worker: Worker): number {
+    return Math.max(worker.lastSeen + worker.holdMs, this.#lateUntil);
   }
 
   /** Lets nobody die before `now + ms`: we were too busy to listen for as long (ADR 4). */
@@ -136,12 +141,8 @@ export class Workers {
       if (worker.attention.at > this.#attentionOf(worker)) throw new Error(`${worker.name} is looked at too late`);
   }
 
-  #lifeOf(worker: Worker): number {
-    return Math.max(worker.lastSeen + worker.holdMs, this.#lateUntil);
-  }
-
   #attentionOf(worker: Worker): number {
-    return Math.min(worker.keepaliveAt, this.#lifeOf(worker));
+    return Math.min(worker.keepaliveAt, this.lifeOf(worker));
   }
 
   #rearm(worker: Worker): void {

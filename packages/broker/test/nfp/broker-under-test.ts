@@ -52,6 +52,12 @@ export class BrokerUnderTest extends EngineUnderTest<NfpBrokerEvent, NfpBrokerEf
     return this.message(client, { ...call, body: [fromLatin1(body)] });
   }
 
+  /** A call in the form of the text. */
+  byteCall(client: string, command: NfpCall, uuid: string, target = 'all', service = 'sample'): string[] {
+    const call = { kind: 'client-call', form: 'byte', command, service, target, uuid } as const;
+    return this.message(client, { ...call, body: [fromLatin1('{}')] });
+  }
+
   post(client: string, uuid: string, target = 'all', service = 'sample'): string[] {
     return this.call(client, 'post', uuid, target, service);
   }
@@ -70,6 +76,11 @@ export class BrokerUnderTest extends EngineUnderTest<NfpBrokerEvent, NfpBrokerEf
   tableAnswer(worker: string, command: NfpAnswer, uuid: string, status: number, service = 'sample'): string[] {
     const answer = { kind: 'worker-table-answer', form: 'ascii', command, service, uuid, status } as const;
     return this.message(worker, { ...answer, body: [fromLatin1('{}')] });
+  }
+
+  /** It begins to listen. */
+  started(): string[] {
+    return this.step({ kind: 'started' });
   }
 
   gone(name: string): string[] {
@@ -155,5 +166,10 @@ function describeNote(note: NfpBrokerEffect & { kind: 'note' }): string {
 function textOf(body: readonly Uint8Array[]): string {
   const text = body.map((frame) => latin1(frame)).join(' | ');
   const said = /^\{"workers":(.*),"uuid":.*,"status":"([A-Z]+)","service":.*?(?:"errors":(.*))?\}$/.exec(text);
+  const event =
+    /^\{"worker":"([^"]*)",.*"event_type":"progress","message":".*","status":"([a-z-]+)","resource":\[\]/.exec(text);
+  if (event !== null) return `${event[2]} ${event[1]}`;
+  const late = /^\{"worker":"([^"]*)",.*"status":"FAILED","service":.*,"errors":(.*)\}$/.exec(text);
+  if (late !== null) return `FAILED ${late[1]} ${late[2]}`;
   return said === null ? text : [said[2], said[1], said[3]].filter((part) => part !== undefined).join(' ');
 }

@@ -8,7 +8,10 @@ import type { NfpBrokerSettings } from '../../src/nfp/options.js';
 const FILES = 'fss.service.broker';
 
 /** Settings that a peer can notice. */
-type Rules = Pick<NfpBrokerSettings, 'managementCommands' | 'files' | 'fileRequestsMax' | 'publish'>;
+type Rules = Pick<
+  NfpBrokerSettings,
+  'managementCommands' | 'files' | 'fileRequestsMax' | 'publish' | 'queueForService'
+>;
 
 /** Throws at the first thing that no broker may do. */
 export class Observer {
@@ -16,10 +19,14 @@ export class Observer {
   /** Who posted or asked, by command, client and uuid. */
   readonly #asked = new Set<string>();
   readonly #dismissed = new Map<string, number>();
-  /** Who was given a job last, by uuid. */
+  /** Jobs for any worker: whom they were given to last. */
   readonly #holders = new Map<string, string>();
-  /** Jobs their holders have said something about, by uuid. */
-  readonly #settled = new Set<string>();
+  /** Those that were given to another worker because theirs was lost, with who has them no more: job and worker. */
+  readonly #former = new Set<string>();
+  /** What was sent to whom: job and worker. */
+  readonly #given = new Set<string>();
+  /** What workers that have never been lost since have answered for: job and worker. */
+  readonly #taken = new Set<string>();
   /** Who waits for files, by request. */
   readonly #reading = new Map<number, { readonly client: string; readonly uuid: string }>();
   /** Calls for files without an answer, by client and uuid. */
@@ -42,7 +49,7 @@ export class Observer {
   /** To be called with each step's event and effects. */
   observe(event: NfpBrokerEvent | TimerEvent, effects: readonly NfpBrokerEffect[], now: number): void {
     if (this.#drained && effects.length > 0) throw new Error('something after the end (rule 14)');
-    this.#hear(event);
+    this.#hear(event, effects);
     if (event.kind === 'file-answer') this.#checkRead(event.id, effects);
     for (const effect of effects) this.#check(effect, event, now);
     if (event.kind === 'drain' && this.#reading.size > 0) this.#checkDrained(effects);
@@ -50,23 +57,34 @@ export class Observer {
       this.#checkAnswered(event.peer.key, event.command, effects);
   }
 
-  #hear(event: NfpBrokerEvent | TimerEvent): void {
+  #hear(event: NfpBrokerEvent | TimerEvent, effects: readonly NfpBrokerEffect[]): void {
     if (event.kind !== 'message') return;
     const { peer, command } = event;
     if (command.kind === 'client-call') {
       this.#asked.add(`${command.command} ${peer.key} ${command.uuid}`);
-      if (command.command !== 'post') return;
-      // Whoever has the job of old does not speak about this one.
-      this.#settled.delete(command.uuid);
-      this.#holders.delete(command.uuid);
+      if (command.command !== 'post' || event.at === 'management' || command.service.endsWith('.broker')) return;
+      if (effects.some((effect) => isAnswer(effect, peer.key, command.uuid, 400))) return;
+      // A job of its own, or the old one once more: either way nobody is known to have it.
+      this.#forget(command.uuid);
+      if (command.target === 'any') this.#holders.set(command.uuid, '');
+    } else if (command.kind === 'worker-ready') {
+      for (const taken of this.#taken) if (taken.endsWith(` ${peer.key}`)) this.#taken.delete(taken);
     } else if (command.kind === 'worker-answer' && this.#workers.has(peer.key)) {
-      if (this.#holders.get(command.uuid) === peer.key) this.#settled.add(command.uuid);
+      const which = `${command.uuid} ${peer.key}`;
+      if (command.command === 'response' && command.status === 404) this.#taken.delete(which);
+      else if (this.#given.has(which)) this.#taken.add(which);
     }
   }
 
+  #forget(uuid: string): void {
+    this.#holders.delete(uuid);
+    for (const set of [this.#former, this.#given, this.#taken])
+      for (const which of set) if (which.startsWith(`${uuid} `)) set.delete(which);
+  }
+
   /**
-   * Every call but PUT and one to a worker's MMI has an answer of the broker in the same step (rules 9, 11, 12, 17), but for files that are read, or wait
-   * their turn (rule 21), and what workers answer together (rule 24).
+   * Every call but PUT, one to a worker's MMI and a POST that waits has an answer of the broker in the same step (rules 9, 11, 12, 17), but for files that
+   * are read, or wait their turn (rule 21), and what workers answer together (rule 24).
    */
   #checkAnswered(client: string, call: NfpClientCall, effects: readonly NfpBrokerEffect[]): void {
     const { command, uuid } = call;
@@ -87,7 +105,8 @@ export class Observer {
       if (isGathered && answers.length > 0) throw new Error('a second answer (rule 24)');
       return;
     }
-    if (answers.length === 0) throw new Error(`${command} of ${client} has no answer`);
+    const mayWait = command === 'post' && relays.length === 0 && this.#settings.queueForService !== false;
+    if (answers.length === 0 && !mayWait) throw new Error(`${command} of ${client} has no answer`);
     if (relays.length > 0 && effects[0] !== answers[0]) throw new Error('202 comes first (rule 9)');
   }
 
@@ -149,7 +168,7 @@ export class Observer {
         break;
       case 'worker-lost':
         if (!this.#workers.delete(effect.peer.key)) throw new Error('lost, but never registered');
-        for (const [uuid, holder] of this.#holders) if (holder === effect.peer.key) this.#holders.delete(uuid);
+        for (const taken of this.#taken) if (taken.endsWith(` ${effect.peer.key}`)) this.#taken.delete(taken);
         break;
       case 'send':
         this.#checkSend(effect, now);
@@ -166,7 +185,8 @@ export class Observer {
         this.#checkRequest(effect.id, event);
         break;
       case 'publish':
-        if (this.#settings.publish === undefined || !isEvent(event)) throw new Error('no event was told (rule 22)');
+        if (this.#settings.publish === undefined) throw new Error('nobody wants to hear events (rule 22)');
+        if (!isEvent(event) && !isOwnEvent(effect.event.body)) throw new Error('no event was told (rule 22)');
         break;
       case 'note':
     }
@@ -197,12 +217,27 @@ export class Observer {
   #checkCall(worker: string, { command, client, uuid }: NfpWorkerCall): void {
     if (!this.#workers.has(worker)) throw new Error('a call for somebody who is not registered');
     const asked = command === 'mmi' ? ['mmi', 'post', 'get', 'delete', 'put'] : [command];
-    if (!asked.some((each) => this.#asked.has(`${each} ${latin1(client)} ${uuid}`)))
+    const isAsked = asked.some((each) => this.#asked.has(`${each} ${latin1(client)} ${uuid}`));
+    const which = `${uuid} ${worker}`;
+    if (!isAsked && !(command === 'delete' && (this.#former.has(which) || this.#isFormer(uuid, worker))))
       throw new Error('a call that this client did not make');
     if (command !== 'post') return;
-    if (this.#settled.has(uuid)) throw new Error('sent again after an answer (rule 13)');
+    if (this.#taken.has(which)) throw new Error('sent again after an answer (rule 13)');
+    this.#given.add(which);
+    const before = this.#holders.get(uuid);
+    if (before === undefined) return;
+    if (before !== '' && before !== worker) this.#former.add(`${uuid} ${before}`);
     this.#holders.set(uuid, worker);
   }
+
+  /** It had the job, and another worker was to have it since. */
+  #isFormer(uuid: string, worker: string): boolean {
+    return this.#holders.has(uuid) && this.#holders.get(uuid) === worker;
+  }
+}
+
+function isOwnEvent(body: readonly Uint8Array[]): boolean {
+  return /"status":"(worker-lost|worker-back|redispatched)"/.test(body.map(latin1).join(''));
 }
 
 function isEvent(event: NfpBrokerEvent | TimerEvent): boolean {
@@ -220,7 +255,8 @@ function isResponse(command: NfpFromBroker): command is NfpClientAnswer {
   return command.kind === 'client-answer' && command.command === 'response';
 }
 
-function isAnswer(effect: NfpBrokerEffect, client: string, uuid: string): boolean {
+function isAnswer(effect: NfpBrokerEffect, client: string, uuid: string, status?: number): boolean {
   if (effect.kind !== 'send' || effect.command.kind !== 'client-answer') return false;
+  if (status !== undefined && effect.command.status !== status) return false;
   return effect.peer.key === client && effect.command.uuid === uuid;
 }

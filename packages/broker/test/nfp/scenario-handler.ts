@@ -58,6 +58,8 @@ export function nfpScenario(): ScenarioHandler {
       case 'broker':
         broker = new BrokerUnderTest(optionWords(args));
         return [];
+      case 'started':
+        return broker.started();
       case 'worker':
         return worker(args);
       case 'client':

@@ -46,8 +46,8 @@ export class Calls<Ticket> {
       job.asking = false;
       return;
     }
-    if (job.phase === 'posting') {
-      if (!job.sent) this.post(job, now);
+    if (job.phase === 'posting' && !job.sent) {
+      this.post(job, now);
       return;
     }
     const { target, body, question } = job.order;
@@ -61,7 +61,9 @@ export class Calls<Ticket> {
       }
     }
     if (ask.length === 0 && job.members.size > 0) return;
-    const unknown = job.phase === 'probing' && target === 'any' ? 'all' : target;
+    // A broker that says nothing to a POST may keep it for a worker that is to come: it says so to who asks.
+    const isUnplaced = job.phase === 'probing' || job.phase === 'posting';
+    const unknown = isUnplaced && target === 'any' ? 'all' : target;
     this.#output.counts.polls++;
     job.asking = true;
     this.#call(job, 'get', ask.length > 0 ? targetOf(ask) : unknown, question, now);

@@ -412,6 +412,64 @@ describe('a connection', () => {
     expect(broker.heard).toEqual(['post any', 'get ["w2"]']);
   });
 
+  it('rule 4: also when its worker had accepted it, and whoever asks for it where it was is told', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      if (asked.kind === 'post') {
+        asked.dispatch('w1');
+        asked.say('w1', 201, 'ACCEPTED');
+      } else if (broker.asked.length === 2) asked.dispatch('w2');
+      else doing('w1', 'w2')(asked);
+    });
+    const results = await stage.settle(stage.client().run('sample', 't', { target: 'any' }));
+    expect(Object.keys(results)).toEqual(['w2']);
+    expect(broker.heard).toEqual(['post any', 'get ["w1"]', 'get ["w2"]']);
+  });
+
+  it('rule 3: 408 of a worker that the broker has lost is its last word', async () => {
+    const stage = new Stage();
+    await stage.broker((asked) => {
+      if (asked.kind === 'post') asked.dispatch('w1', 'w2');
+      else asked.result('w1', 'done');
+      if (asked.kind === 'post') asked.say('w2', 408, 'FAILED', { errors: ['w2 was lost'] });
+    });
+    const job = await stage.settle(stage.client().post('sample', 't'));
+    const results = await stage.settle(job.done());
+    expect(results).toMatchObject({ w1: { status: 200 }, w2: { status: 408, failed: true, errors: ['w2 was lost'] } });
+    expect(stage.network.clock.now()).toBeLessThan(2000);
+  });
+
+  it('rule 3: of a list, those that the broker knows nothing of are 400, in its words', async () => {
+    const stage = new Stage();
+    await stage.broker((asked) => {
+      const { uuid, target, service } = asked.call;
+      const errors = ['w9: never heard of it'];
+      if (asked.kind === 'post')
+        asked.answer(202, { workers: ['w1'], uuid, target, status: 'DISPATCHED', service, errors });
+      else doing('w1')(asked);
+    });
+    const job = await stage.settle(stage.client().post('sample', 't', { target: ['w1', 'w9'] }));
+    expect(await stage.settle(job.done())).toMatchObject({
+      w1: { status: 200 },
+      w9: { status: 400, failed: true, errors: ['w9: never heard of it'] },
+    });
+  });
+
+  it('rule 2: a POST about which nothing is said is asked about, and 300 means that it waits', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      const { uuid, service } = asked.call;
+      const said = { workers: [], uuid, target: asked.call.target, status: 'PENDING', service };
+      if (asked.kind === 'get' && broker.asked.length < 5) asked.answer(300, said);
+      else if (asked.kind === 'get' && asked.call.target === 'any') asked.dispatch('w1');
+      else if (asked.kind === 'get') doing('w1')(asked);
+    });
+    const client = stage.client();
+    expect(Object.keys(await stage.settle(client.run('sample', 't', { target: 'any' })))).toEqual(['w1']);
+    expect(broker.heard).toEqual(['post any', 'get all', 'get any', 'get any', 'get any', 'get ["w1"]']);
+    expect(client.stats().connections).toBe(1);
+  });
+
   it('rule 1: with sendOpen nothing is sent before the broker’s OPEN', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {

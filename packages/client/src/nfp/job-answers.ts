@@ -1,4 +1,5 @@
 /** NFP client: what answers mean for a job: who has it, who is done with it, when it is over. Client rules 3 and 4 of docs/protocols/nfp.md. */
+import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientAnswer, NfpDispatch } from '@proj/frames/nfp';
 import { errorsOf, isRecord, isTurn, readJson, statusOf, statusWithin } from './answers.js';
 import type { NfpSaid } from './answers.js';
@@ -128,8 +129,9 @@ export class JobAnswers<Ticket> {
       case 404:
         this.#onMissing(job, worker, word, now);
         break;
-      // The broker says that the worker is away for now.
       case 408:
+        // The broker has given the worker up; where answers are joined, it says only that the worker is away for now.
+        if (signed && !this.#joins) this.#onLastWord(job, worker, word, now);
         break;
       default: {
         const member = job.members.get(worker);
@@ -140,20 +142,24 @@ export class JobAnswers<Ticket> {
     }
   }
 
-  #onDispatch(job: Job<Ticket>, { status, workers, target, errors = [] }: NfpDispatch, now: number): void {
+  #onDispatch(job: Job<Ticket>, dispatch: NfpDispatch, now: number): void {
+    const { status, target, errors = [] } = dispatch;
     const aboutPost = target === job.order.target;
+    // What is for any worker is asked for at all of them as long as nobody is known to have it.
+    const aboutGet = target === 'all' && !aboutPost;
     switch (status) {
       case 'DISPATCHED':
-        this.#onWorkers(job, workers ?? [], aboutPost);
+        if (job.phase !== 'posting' || !aboutGet) this.#onWorkers(job, dispatch);
         break;
       case 'PENDING':
-        if (job.phase === 'posting' || job.phase === 'probing') job.phase = 'queued';
+        if (job.phase === 'posting') job.phase = 'queued';
         break;
       case 'CANCELLED':
         this.#orders.fail(job, 'REJECTED', ['the job was cancelled before any worker had it']);
         break;
       case 'FAILED':
         // Of a GET it says that the workers are away for now; of a POST it is the last word.
+        if (job.phase === 'posting' && aboutGet) break;
         if (job.phase === 'posting' || (aboutPost && (job.phase === 'queued' || job.order.target === 'any')))
           this.#orders.fail(job, 'REJECTED', errors);
         else if (job.phase === 'queued') {
@@ -164,18 +170,37 @@ export class JobAnswers<Ticket> {
     }
   }
 
-  #onWorkers(job: Job<Ticket>, workers: readonly string[], aboutPost: boolean): void {
-    const again = aboutPost && job.order.target === 'any' && !job.known && job.phase === 'running';
-    if (workers.length === 0 || (job.phase === 'running' && !again)) return;
+  #onWorkers(job: Job<Ticket>, { workers, errors = [] }: NfpDispatch): void {
+    const names = workers ?? [];
+    if (names.length === 0 || (job.phase === 'running' && !this.#isMove(job, names))) return;
+    const isFirst = job.phase === 'posting' || job.phase === 'queued';
     if (job.phase === 'probing') {
       if (job.members.size > 0) return;
       job.learnt = true;
     } else {
       job.phase = 'running';
+      job.known = false;
       job.clear();
     }
-    for (const name of workers) job.add(name);
+    for (const name of names) job.add(name);
     if (!job.learnt) this.#tell(job);
+    if (isFirst && errors.length > 0) this.#finishStrangers(job, new Set(names), errors);
+  }
+
+  /** Rule 4: a job for any worker was lost with its worker, and is another one's now. */
+  #isMove({ order, members, done }: Job<Ticket>, [name = '', ...others]: readonly string[]): boolean {
+    return order.target === 'any' && others.length === 0 && !members.has(name) && !done.has(name);
+  }
+
+  /** Rule 3: those of a list that the broker knows nothing of. */
+  #finishStrangers(job: Job<Ticket>, served: ReadonlySet<string>, errors: readonly string[]): void {
+    const target = parseNfpTarget(job.order.target);
+    if (target?.kind !== 'names') return;
+    for (const name of target.names) {
+      const own = errors.filter((error) => error.startsWith(`${name}: `));
+      if (served.has(name) || own.length === 0) continue;
+      this.#finish(job, name, { status: 400, value: { worker: name, status: 'FAILED', errors: own }, body: [] });
+    }
   }
 
   #tell(job: Job<Ticket>): void {
