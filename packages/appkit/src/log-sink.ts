@@ -84,7 +84,8 @@ function nonBlocking(fd: 1 | 2): number {
       return fd;
     }
   }
-  const stats = fstatSync(fd);
+  // In numbers, what it finds stays behind in Node.js 20, whose module loader takes a pipe there for the end of a path: no import works.
+  const stats = fstatSync(fd, { bigint: true });
   if (!stats.isFIFO() && !stats.isSocket()) return fd;
   // Making the stream is what makes the descriptor so; a reader that has gone is no failure of ours.
   (fd === 1 ? process.stdout : process.stderr).on('error', () => undefined);
