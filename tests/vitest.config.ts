@@ -1,3 +1,3 @@
 import { project } from '../vitest.shared.js';
 
-export default project('tests');
+export default project('tests', { isolate: false });

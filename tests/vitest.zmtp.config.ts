@@ -2,7 +2,7 @@
 import { mergeConfig } from 'vitest/config';
 import { project } from '../vitest.shared.js';
 
-export default mergeConfig(project('tests on zmtp'), {
+export default mergeConfig(project('tests on zmtp', { isolate: false }), {
   test: {
     env: { PROJ_TRANSPORT: 'zmtp' },
     include: ['{chaos,interop}/**/*.test.ts'],
