@@ -1,5 +1,6 @@
 import { connect, Socket } from 'node:net';
-import { ManualClock } from '@proj/heartbeat';
+import { ManualClock, systemClock } from '@proj/heartbeat';
+import type { Clock } from '@proj/heartbeat';
 import { ROUTER_PEER } from '@proj/transport';
 import type { PortOptions } from '@proj/transport';
 import { zmqTransport } from '@proj/transport/zmq';
@@ -99,6 +100,31 @@ function pretender(endpoint: string, ...parts: readonly Uint8Array[]) {
       }),
   };
 }
+
+describe('floods', () => {
+  it('of frames that open and end lanes let others have their turn', async () => {
+    let now = 0;
+    // Each look takes time: a turn ends after so many of them.
+    const clock: Clock = { now: () => (now += 0.25), at: (time, callback) => systemClock.at(time, callback) };
+    const port = kept(new ZmtpTransport({ clock, pollUs: 0 }).router(QUIET));
+    const endpoint = await port.bind(TCP);
+    let turns = 0;
+    let running = true;
+    const count = () => {
+      turns++;
+      if (running) setImmediate(count);
+    };
+    count();
+    const lanes = Array.from({ length: 2_000 }, (_, index) => [
+      frame(KIND.open, [index + 1, 0]),
+      frame(KIND.reset, [index + 1, 0]),
+    ]);
+    await pretender(endpoint, ...lanes.flat(), frame(0, [0, 0])).closed;
+    running = false;
+    // Two lanes per look, 8 looks per turn, while frames come and when what is left is read.
+    expect(turns).toBeGreaterThan(2_000 / (2 * 8 * 2));
+  });
+});
 
 describe('sockets that connect to one endpoint', () => {
   it('share a connection there, once the first has learned that they may', async () => {

@@ -17,8 +17,15 @@ import type { Wire } from './wire.js';
 const BATCH_BYTES = 2 ** 20;
 /** The same where each byte costs time: some milliseconds of encryption. */
 const SEALED_BATCH_BYTES = 2 ** 18;
-/** A chunk may hold thousands of messages: after so many it is looked at the clock. */
-const MESSAGES_PER_LOOK = 16;
+/** A chunk may hold thousands of messages: after so much work it is looked at the clock. A message or command is one. */
+const WORK_PER_LOOK = 16;
+/** While others wait a connection has done its share of a turn after so much work. */
+const WORK_PER_TURN = 64;
+/** So many frames are as much work as a message, and so many bytes. */
+const FRAMES_PER_WORK = 16;
+const BYTES_PER_WORK = 4096;
+/** Who has done less than its share within this time has its turn before those that keep us busy. Milliseconds. */
+const SPARSE_MS = 100;
 
 /** The socket that a link belongs to. */
 export interface LinkHost {
@@ -65,7 +72,14 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
   #writing = false;
   /** Lets others have their turn. */
   #resting = false;
-  #handled = 0;
+  /** Work since it was last looked at the clock. */
+  #work = 0;
+  /** Work in the turn of this number. */
+  #turn = 0;
+  #turnWork = 0;
+  /** Work since this time. */
+  #since = 0;
+  #recentWork = 0;
   #finishing = false;
   #met = false;
   /** Nothing has come yet. */
@@ -161,6 +175,11 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
   }
 
   /** @internal Asked by the connection. */
+  get obeying(): boolean {
+    return this.#finishing || !this.#resting;
+  }
+
+  /** @internal Asked by the connection. */
   get accepting(): boolean {
     return this.#finishing || (this.#host.listening && !this.#resting && this.#claim === undefined);
   }
@@ -206,21 +225,25 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
 
   /** @internal Called by the connection. */
   onMessage(frames: Uint8Array[]): void {
-    if (this.#pipe === undefined) return;
-    this.#host.onMessage(this, frames);
-    if (++this.#handled < MESSAGES_PER_LOOK) return;
-    this.#handled = 0;
-    if (this.#host.turns.isOver(this.#host.watch.now())) this.#rest();
+    if (this.#pipe !== undefined) this.#host.onMessage(this, frames);
+    this.#spend(1 + Math.floor(frames.length / FRAMES_PER_WORK));
+  }
+
+  /** @internal Called by the connection. */
+  onObeyed(work: number): void {
+    this.#spend(work);
   }
 
   /** @internal Called by the connection. */
   onRejected(reason: 'too-many-frames' | 'too-large'): void {
     if (this.#pipe !== undefined) this.#host.onRejected(this, reason);
+    this.#spend(1);
   }
 
   /** @internal Called by the connection. */
   onSubscription(prefix: Uint8Array, wanted: boolean): void {
     if (this.#pipe !== undefined) this.#host.onSubscription(this, prefix, wanted);
+    this.#spend(1);
   }
 
   /** @internal Called by the connection. */
@@ -254,7 +277,10 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
   /** @internal Called when it is its turn. */
   onRead(now: number): void {
     this.#resting = false;
-    if (this.#connection.holding && !this.#closed) this.#goOn(now);
+    if (this.#closed) return;
+    this.#turnWork = 0;
+    if (this.#connection.holding) this.#goOn(now);
+    else this.#socket.resume();
   }
 
   readonly #onEnd = (): void => {
@@ -280,6 +306,9 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
     const now = this.#host.watch.now();
     if (this.#host.turns.isOver(now)) this.#rest();
     this.#connection.receive(chunk, now);
+    this.#spend(Math.floor(chunk.length / BYTES_PER_WORK));
+    // What is left to come of a long message waits as well.
+    if (this.#resting && !this.#ended) this.#socket.pause();
     this.#renewDeadline();
   }
 
@@ -320,11 +349,34 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
     this.#host.turns.writeLater(this);
   }
 
+  /** Work was done: enough of it ends our share of this turn. */
+  #spend(work: number): void {
+    this.#work += work;
+    if (this.#work < WORK_PER_LOOK || this.#resting) return;
+    const { turns, watch } = this.#host;
+    const now = watch.now();
+    if (this.#turn !== turns.number) {
+      this.#turn = turns.number;
+      this.#turnWork = 0;
+    }
+    if (now - this.#since > SPARSE_MS) {
+      this.#since = now;
+      this.#recentWork = 0;
+    }
+    this.#turnWork += this.#work;
+    this.#recentWork += this.#work;
+    this.#work = 0;
+    const isOver = turns.isOver(now);
+    if (isOver || (this.#turnWork >= WORK_PER_TURN && turns.isContended)) this.#rest();
+  }
+
   /** Nothing more is delivered until it is its turn again. */
   #rest(): void {
     if (this.#resting) return;
     this.#resting = true;
-    this.#host.turns.readLater(this);
+    const { turns, watch } = this.#host;
+    const isSparse = this.#recentWork < WORK_PER_TURN || watch.now() - this.#since > SPARSE_MS;
+    turns.readLater(this, isSparse);
   }
 
   /** Delivers what was held. */

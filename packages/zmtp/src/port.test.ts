@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { connect, createServer, Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { ManualClock } from '@proj/heartbeat';
+import { ManualClock, systemClock } from '@proj/heartbeat';
+import type { Clock } from '@proj/heartbeat';
 import { ownEndpoint } from '@proj/testkit';
 import type { PortOptions } from '@proj/transport';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -246,6 +247,34 @@ describe('messages of one turn', () => {
       for (const { peer } of station.messages.slice(0, 2)) station.say(peer, 'x');
     await Promise.all(dealers.map((one) => one.received(100)));
     expect(write.mock.calls.map(([bytes]) => (bytes as Uint8Array).length)).toEqual([300, 300]);
+  });
+
+  it.each([
+    ['PINGs', PING],
+    ['PONGs', '040504504f4e47'],
+    ['commands that nobody knows', '04040248454c'],
+    ['messages that are rejected', wire('1', '2')],
+  ])('let others have their turn in a flood of %s', async (_, hex) => {
+    let now = 0;
+    // Each look takes time: a turn ends after so many of them.
+    const clock: Clock = { now: () => (now += 0.25), at: (time, callback) => systemClock.at(time, callback) };
+    const { router } = observed({ clock, pollUs: 0 });
+    const port = router({ maxMessageFrames: 1, connectionHeartbeatMs: 0 });
+    const endpoint = await port.bind(TCP);
+    const station = new Station(port);
+    let turns = 0;
+    let running = true;
+    const count = () => {
+      turns++;
+      if (running) setImmediate(count);
+    };
+    count();
+    for (const name of ['1', '2'])
+      stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready.replace(/37$/, `3${name}`), hex.repeat(10_000), wire('end'));
+    await station.received(2);
+    running = false;
+    // 16 of them per look, 8 looks per turn, while messages come and when who waited reads on.
+    expect(turns).toBeGreaterThan(20_000 / (16 * 8 * 2));
   });
 
   it('that are many let others have their turn', async () => {

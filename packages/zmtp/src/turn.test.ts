@@ -60,4 +60,31 @@ describe('turns', () => {
     await setImmediate();
     expect(poller.heard).toEqual([]);
   });
+
+  it('let those read on first that rarely want something, but each fourth time one that keeps us busy', async () => {
+    const turns = new Turns(() => 0, new Noted());
+    const order: string[] = [];
+    const reader = (name: string) => ({ onWrite: () => undefined, onRead: () => void order.push(name) });
+    for (const name of ['b1', 'b2', 'b3']) turns.readLater(reader(name), false);
+    for (const name of ['s1', 's2', 's3', 's4']) turns.readLater(reader(name), true);
+    expect(turns.isContended).toBe(true);
+    await setImmediate();
+    expect([order, turns.isContended]).toEqual([['s1', 's2', 's3', 'b1', 's4', 'b2', 'b3'], false]);
+  });
+
+  it('are counted, and end for those who read on as for messages that come', async () => {
+    let now = 0;
+    const turns = new Turns(() => now, new Noted());
+    const ended: number[] = [];
+    const reader = {
+      onWrite: () => undefined,
+      onRead: () => {
+        ended.push(turns.number);
+        now += 1;
+      },
+    };
+    for (let count = 0; count < 6; count++) turns.readLater(reader, false);
+    while (ended.length < 6) await setImmediate();
+    expect(ended.map((number) => number - ended[0]!)).toEqual([0, 0, 1, 1, 2, 2]);
+  });
 });

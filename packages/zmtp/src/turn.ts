@@ -22,6 +22,8 @@ export const EVENT_LOOP: Loop = {
   next: (callback) => void setImmediate(callback),
 };
 
+/** Of so many that read on, at least one is of those that keep us busy. */
+const BUSY_SHARE = 4;
 /** So long messages are delivered within a turn; then timers and other sockets are next. */
 const MS_PER_TURN = 2;
 
@@ -35,7 +37,11 @@ export class Turns {
   readonly #poller: Poller;
   #writers: Turning[] = [];
   #flushers: Flushing[] = [];
-  readonly #readers = new Fifo<Turning>();
+  /** Those that keep us busy, and those that rarely want something: these go first. */
+  readonly #busy = new Fifo<Turning>();
+  readonly #sparse = new Fifo<Turning>();
+  #served = 0;
+  #number = 0;
   #armed = false;
   #endsAt = Infinity;
   /** What came in this turn: messages, at least of different connections. */
@@ -71,9 +77,19 @@ export class Turns {
     });
   }
 
-  /** Calls `onRead` when it is its turn, behind all that asked before. Not to be asked again until then. */
-  readLater(turning: Turning): void {
-    this.#readers.push(turning);
+  /** Counts the turns. */
+  get number(): number {
+    return this.#number;
+  }
+
+  /** True while somebody waits to read on. */
+  get isContended(): boolean {
+    return this.#busy.length + this.#sparse.length > 0;
+  }
+
+  /** Calls `onRead` when it is its turn, behind those of its kind that asked before. Not to be asked again until then. */
+  readLater(turning: Turning, isSparse: boolean): void {
+    (isSparse ? this.#sparse : this.#busy).push(turning);
     this.#arm();
   }
 
@@ -95,6 +111,7 @@ export class Turns {
   readonly #run = (): void => {
     this.#armed = false;
     this.#endsAt = Infinity;
+    this.#number++;
     const writers = this.#writers;
     this.#writers = [];
     const now = this.#now();
@@ -109,13 +126,19 @@ export class Turns {
   };
 
   #read(): void {
-    for (let left = this.#readers.length; left > 0; left--) {
+    for (let left = this.#busy.length + this.#sparse.length; left > 0; left--) {
       const now = this.#now();
       if (this.isOver(now)) {
         this.#arm();
         return;
       }
-      this.#readers.shift()?.onRead(now);
+      this.#next()?.onRead(now);
     }
+  }
+
+  /** However many there are that rarely want something, those that keep us busy are served too. */
+  #next(): Turning | undefined {
+    const [first, second] = ++this.#served % BUSY_SHARE === 0 ? [this.#busy, this.#sparse] : [this.#sparse, this.#busy];
+    return first.shift() ?? second.shift();
   }
 }

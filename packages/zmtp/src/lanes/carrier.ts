@@ -4,7 +4,7 @@ import { allocate } from '../memory.js';
 import { GREETING_BYTES } from '../parts/greeting.js';
 import { HEADER_BYTES, KIND, LaneFrameReader, PREAMBLE, writeLaneHeader } from '../parts/lane-frames.js';
 import type { ControlKind, LaneFrameSink } from '../parts/lane-frames.js';
-import type { Flushing, Turns } from '../turn.js';
+import type { Flushing, Turning, Turns } from '../turn.js';
 import { deadlineOf } from '../watch.js';
 import type { Watch, Watched } from '../watch.js';
 import { Lane } from './lane.js';
@@ -25,6 +25,12 @@ const ROOM_BYTES = 2 ** 14;
 export const UNREAD_MAX_BYTES = 16 * 2 ** 20;
 /** Frames without payload that wait to be written; a peer that causes more and reads none is cut. */
 const CONTROLS_MAX = 100_000;
+
+/** What a frame costs, in messages: one that opens a lane as much as a connection. */
+const OPEN_WORK = 32;
+const FRAME_WORK = 1;
+/** After so much work it is looked at the clock. */
+const WORK_PER_LOOK = 64;
 
 /** What a carrier is made with, and tells. */
 export interface CarrierHost {
@@ -49,7 +55,7 @@ interface Item {
 }
 
 /** One end of it. The opener has connected for the sake of lanes; the acceptor was an ordinary connection until the preamble came. */
-export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Watched {
+export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Turning, Watched {
   readonly #socket: Inlet;
   readonly #opener: boolean;
   readonly #host: CarrierHost;
@@ -64,6 +70,9 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
   #ready = false;
   #lastLane = 0;
   readonly #deadline = deadlineOf(this);
+  /** Frames that were too many for one turn. */
+  #rest: Uint8Array | undefined;
+  #work = 0;
   #unread = 0;
   /** As {@link Wire.stalledUntil}. */
   #stalledUntil = -Infinity;
@@ -87,7 +96,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
       this.#onClose();
     });
     socket.write(PREAMBLE);
-    this.#rest();
+    this.#beIdle();
   }
 
   get remoteAddress(): string | undefined {
@@ -146,7 +155,19 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
       this.#ready = true;
       this.#schedule();
     }
-    this.#reader.push(at === 0 ? chunk : chunk.subarray(at));
+    this.#read(at === 0 ? chunk : chunk.subarray(at));
+  }
+
+  /** @internal At the end of a turn; it has written before. */
+  onWrite(): void {}
+
+  /** @internal When it is its turn. */
+  onRead(): void {
+    const rest = this.#rest;
+    this.#rest = undefined;
+    if (this.#ended || rest === undefined) return;
+    this.#read(rest);
+    if (this.#mayRead) this.#socket.resume();
   }
 
   /** @internal */
@@ -172,7 +193,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
       this.#socket.pause();
     } else if (stalled && this.#unread < UNREAD_MAX_BYTES / 2) {
       this.#stalledUntil = this.#host.watch.now();
-      this.#socket.resume();
+      if (this.#mayRead) this.#socket.resume();
     }
   }
 
@@ -181,11 +202,12 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
     this.#dirty.delete(lane);
     if (!this.#lanes.delete(lane.number) || this.#lanes.size > 0 || this.#ended) return;
     if (this.#opener) this.finish();
-    else this.#rest();
+    else this.#beIdle();
   }
 
   /** @internal */
   onControl(kind: ControlKind, number: number, size: number): void {
+    this.#spend(kind === KIND.open ? OPEN_WORK : FRAME_WORK);
     if (kind === KIND.open) {
       this.#accept(number);
       return;
@@ -197,6 +219,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
 
   /** @internal */
   onData(number: number, bytes: Uint8Array): void {
+    this.#spend(FRAME_WORK);
     if (this.#find(number)?.receive(bytes) === false) this.onFault(`more in lane ${number} than was allowed`);
   }
 
@@ -211,6 +234,25 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
   onFlush(): void {
     this.#scheduled = false;
     this.#flush();
+  }
+
+  get #mayRead(): boolean {
+    return this.#rest === undefined && this.#stalledUntil !== Infinity;
+  }
+
+  #read(bytes: Uint8Array): void {
+    const read = this.#reader.push(bytes);
+    if (read === bytes.length || this.#socket.destroyed) return;
+    this.#rest = bytes.subarray(read);
+    this.#socket.pause();
+    this.#host.turns.readLater(this, false);
+  }
+
+  #spend(work: number): void {
+    this.#work += work;
+    if (this.#work < WORK_PER_LOOK) return;
+    this.#work = 0;
+    if (this.#host.turns.isOver(this.#host.watch.now())) this.#reader.halt();
   }
 
   #accept(number: number): void {
@@ -288,7 +330,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Wat
     if (this.#dirty.size > 0 || this.#controls.length > 0) this.#schedule();
   };
 
-  #rest(): void {
+  #beIdle(): void {
     const { watch, idleMs } = this.#host;
     watch.set(this.#deadline, watch.now() + idleMs);
   }

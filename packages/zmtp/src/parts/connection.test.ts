@@ -187,6 +187,25 @@ describe('traffic', () => {
   });
 });
 
+describe('commands', () => {
+  it('wait while none are obeyed, in their order, and go on where they stopped', () => {
+    const recorder = Recorder.met();
+    recorder.obeying = false;
+    recorder.receive(ping('0000', '01'), ping('0000', '02'), wire('1'));
+    expect([recorder.story, recorder.output(), recorder.connection.holding]).toEqual([['held'], '', true]);
+    recorder.obeying = true;
+    recorder.connection.resume(0);
+    expect([recorder.story, recorder.output()]).toEqual([['held', 'message 1'], '040604504f4e4702']);
+  });
+
+  it('are work, whatever they say, and a handshake with cryptography is more', () => {
+    const recorder = Recorder.met();
+    expect(recorder.work).toBe(1);
+    recorder.receive(ping('0000'), '040504504f4e47', '04040248454c');
+    expect(recorder.work).toBe(4);
+  });
+});
+
 describe('heartbeats', () => {
   const HEARTBEATS = { heartbeatMs: 200, timeoutMs: 600 };
   const PING = ping('0008');

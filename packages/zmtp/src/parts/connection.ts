@@ -42,6 +42,9 @@ const SIGN_MS = 1000;
 /** And so often within the time for which the peer hears out silence. */
 const SIGNS_PER_PATIENCE = 6;
 
+/** What a step of a handshake with cryptography costs, in messages. */
+const HANDSHAKE_WORK = 64;
+
 /** The same for all connections of a socket. */
 export interface ConnectionSettings extends ReaderLimits {
   readonly socketType: SocketType;
@@ -64,11 +67,15 @@ export interface ConnectionSettings extends ReaderLimits {
 
 /** What a connection calls, from inside `receive`, `resume` and `tick`. Nothing comes after `onFailure`. */
 export interface ConnectionSink {
-  /** Whether messages may come now; asked before each. Commands are obeyed in any case. */
+  /** Whether messages may come now; asked before each. */
   readonly accepting: boolean;
+  /** Whether commands may be obeyed now; asked before each. Usually also while no message is accepted. */
+  readonly obeying: boolean;
+  /** A command was obeyed: so much work as these messages. */
+  onObeyed(work: number): void;
   /** The handshake is complete. The identity is empty when the peer announced none; the key is there with CURVE. */
   onReady(identity: Uint8Array, publicKey: Uint8Array | undefined): void;
-  /** A message waits for {@link Connection.resume}, and so does all that comes after it: nothing more is to be received until then. */
+  /** A message or command waits for {@link Connection.resume}, and so does all that comes after it: nothing more is to be received until then. */
   onHeld(): void;
   /** A message, which is the sink's. */
   onMessage(frames: Uint8Array[]): void;
@@ -99,7 +106,7 @@ export class Connection {
   /** From the greeting until the handshake is complete. */
   #mechanism: Mechanism | undefined;
   #cipher: Cipher | undefined;
-  /** A message that the sink does not accept yet. */
+  /** A message or command that is not the sink's yet. */
   #held: ReadItem | undefined;
   #output: Uint8Array[];
   /** What is still to be said of the greeting. */
@@ -212,7 +219,7 @@ export class Connection {
     this.#sign(now);
   }
 
-  /** True while a message is held. */
+  /** True while a message or command is held. */
   get holding(): boolean {
     return this.#held !== undefined;
   }
@@ -343,17 +350,18 @@ export class Connection {
         if (this.#reader.fault !== undefined) this.#fail(this.#reader.fault);
         return;
       }
-      if (item === 'command') this.#obey(splitCommand(this.#reader.command));
-      else if (this.#sink.accepting) this.#give(item);
-      else {
+      const isCommand = item === 'command';
+      if (isCommand ? !this.#sink.obeying : !this.#sink.accepting) {
         this.#hold(item);
         return;
       }
+      this.#held = undefined;
+      if (isCommand) this.#obey(splitCommand(this.#reader.command));
+      else this.#give(item);
     }
   }
 
   #give(item: Exclude<ReadItem, 'command'>): void {
-    this.#held = undefined;
     if (item !== 'message') this.#sink.onRejected(item);
     else {
       const frames = this.#reader.takeFrames();
@@ -376,6 +384,7 @@ export class Connection {
   }
 
   #obey(command: NamedCommand | undefined): void {
+    this.#sink.onObeyed(this.#mechanism === undefined || this.#security.name === 'NULL' ? 1 : HANDSHAKE_WORK);
     if (command === undefined) this.#failMalformed('a command whose name is empty or incomplete');
     else if (this.#mechanism !== undefined) this.#shake(this.#mechanism, command);
     else this.#act(decodeCommand(command));

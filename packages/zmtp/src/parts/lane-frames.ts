@@ -69,6 +69,7 @@ export class LaneFrameReader {
   #lane = 0;
   #left = 0;
   #broken = false;
+  #halted = false;
 
   constructor(sink: LaneFrameSink) {
     this.#sink = sink;
@@ -83,10 +84,10 @@ export class LaneFrameReader {
     return this.#broken ? 0 : this.#left;
   }
 
-  /** Takes the next bytes. The sink may end the reading by {@link stop}. */
-  push(chunk: Uint8Array): void {
+  /** Takes the next bytes, and returns how many it has read: all, unless the sink calls {@link halt} or {@link stop}. */
+  push(chunk: Uint8Array): number {
     let at = 0;
-    while (at < chunk.length && !this.#broken) {
+    while (at < chunk.length && !this.#broken && !this.#halted) {
       if (this.#left > 0) {
         const end = Math.min(chunk.length, at + this.#left);
         this.#left -= end - at;
@@ -102,6 +103,13 @@ export class LaneFrameReader {
         this.#take(this.#header, 0);
       }
     }
+    this.#halted = false;
+    return at;
+  }
+
+  /** Reads no further frame of these bytes. */
+  halt(): void {
+    this.#halted = true;
   }
 
   /** Reads nothing more. */

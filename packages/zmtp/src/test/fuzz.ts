@@ -35,6 +35,7 @@ class Listener implements ConnectionSink {
   readonly connection: Connection;
   readonly events: string[] = [];
   accepting = true;
+  readonly obeying = true;
   failures = 0;
   allocated = 0;
   /** Frames, and what was in them when they came. */
@@ -54,6 +55,8 @@ class Listener implements ConnectionSink {
   onReady(): void {
     this.#note('ready');
   }
+
+  onObeyed(): void {}
 
   onMessage(frames: Uint8Array[]): void {
     const bytes = frames.reduce((sum, { length }) => sum + length, 0);

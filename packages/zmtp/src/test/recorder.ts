@@ -49,6 +49,9 @@ export class Recorder implements ConnectionSink {
   failure: string | undefined;
   publicKey: Uint8Array | undefined;
   accepting = true;
+  obeying = true;
+  /** What commands have cost. */
+  work = 0;
   pauseOnMessage = false;
   outputs = 0;
 
@@ -88,6 +91,10 @@ export class Recorder implements ConnectionSink {
 
   onSubscription(prefix: Uint8Array, wanted: boolean): void {
     this.story.push(`${wanted ? 'subscribe' : 'cancel'} ${Buffer.from(prefix).toString('latin1')}`);
+  }
+
+  onObeyed(work: number): void {
+    this.work += work;
   }
 
   onHeld(): void {
