@@ -1,6 +1,7 @@
 // Who asked: REQ and DEALER sockets, routing ids that are no text, hops in between (docs/protocols/ppp.md, section 1).
 import { describe, expect, it } from 'vitest';
-import { nextEvent } from '@proj/testkit';
+import { nextEvent, ownEndpoint } from '@proj/testkit';
+import { PppQueue } from '@proj/broker';
 import type { PppQueueEvents } from '@proj/broker';
 import { PppWorker } from '@proj/worker';
 import { BEAT_FLAGS, BEATS, toHex } from '../cast.js';
@@ -94,6 +95,45 @@ describe('our client behind a Python queue and three routers', () => {
     await theater.worker({ endpoints: [backend] });
     const connect = await theater.hop(await theater.hop(await theater.hop(frontend)));
     expect(String(await theater.client({ endpoints: [connect] }).request('x'))).toBe('x');
+  });
+});
+
+describe('our queue connects', () => {
+  it('rule 5: to clients that bind, and to workers that do, one or several', async () => {
+    const hop = theater.launch(pythonPeer('ppp', 'hop', {}));
+    const { endpoint, behind } = await hop.line('listening');
+    const binds = [await ownEndpoint(), await ownEndpoint()];
+    const workers = binds.map((bind) => theater.launch(pythonPeer('ppp', 'worker', { bind, ...BEAT_FLAGS })));
+    const options = { transport, ...BEATS, frontendConnect: behind as string, backendConnect: binds };
+    const queue = theater.keep(new PppQueue(options));
+    const known = new Promise<void>((resolve) => {
+      queue.on('worker-ready', () => {
+        if (queue.stats().workers === workers.length) resolve();
+      });
+    });
+    expect(await queue.start()).toEqual({ frontend: [], backend: [] });
+    await known;
+    const client = theater.pythonClient({ connect: endpoint as string });
+    for (const text of ['first', 'second', 'third'])
+      expect((await client.ask([Buffer.from(text)])).map(String)).toEqual([text]);
+    expect(queue.stats().counters).toMatchObject({ replies: 3, resends: 0, workersLost: 0 });
+  });
+
+  it('rule 6: a worker that binds and is killed at work is back at its next READY, and has the job again', async () => {
+    const bind = await ownEndpoint();
+    const flags = { bind, ...BEAT_FLAGS };
+    const first = theater.launch(pythonPeer('ppp', 'worker', { ...flags, job: 'hold' }));
+    const queue = theater.keep(
+      new PppQueue({ transport, ...BEATS, frontend: 'tcp://127.0.0.1:*', backendConnect: bind }),
+    );
+    const { frontend } = await queue.start();
+    const reply = theater.pythonClient({ connect: frontend[0] }).ask([Buffer.from('x')]);
+    await first.line('working');
+    first.kill('SIGKILL');
+    await first.exit;
+    theater.launch(pythonPeer('ppp', 'worker', flags));
+    expect((await reply).map(String)).toEqual(['x']);
+    expect(queue.stats().counters).toMatchObject({ replies: 1, resends: 1 });
   });
 });
 

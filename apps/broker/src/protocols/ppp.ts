@@ -1,5 +1,5 @@
 /** Paranoid Pirate in proj-broker: a queue between plain clients and workers. */
-import { bindEndpoint, bytes, milliseconds, wholeNumber } from '@proj/appkit';
+import { bindEndpoint, bytes, connectEndpoints, milliseconds, wholeNumber } from '@proj/appkit';
 import { PppQueue } from '@proj/broker';
 import type { PppQueueOptions } from '@proj/broker';
 import * as z from 'zod';
@@ -10,9 +10,17 @@ const DAY_MS = 86_400_000;
 
 const options = z.strictObject({
   pppFrontend: bindEndpoint()
-    .default('tcp://127.0.0.1:5556')
-    .describe('ROUTER for clients of the Paranoid Pirate queue: REQ, or DEALER with an empty frame'),
-  pppBackend: bindEndpoint().default('tcp://127.0.0.1:5557').describe('ROUTER for its workers, which speak 6/PPP'),
+    .optional()
+    .describe(
+      'ROUTER for clients of the Paranoid Pirate queue (default: tcp://127.0.0.1:5556, or none with --ppp-frontend-connect)',
+    ),
+  pppFrontendConnect: connectEndpoints().optional().describe('clients that bind, for the same ROUTER (default: none)'),
+  pppBackend: bindEndpoint()
+    .optional()
+    .describe(
+      'ROUTER for its workers, which speak 6/PPP (default: tcp://127.0.0.1:5557, or none with --ppp-backend-connect)',
+    ),
+  pppBackendConnect: connectEndpoints().optional().describe('workers that bind, for the same ROUTER (default: none)'),
   pppBusyExpiryMs: milliseconds({ min: 10, max: DAY_MS })
     .optional()
     .describe('silence after which a worker is gone that beats while it works (default: heartbeat x liveness)'),
@@ -44,8 +52,8 @@ export const ppp: Protocol<typeof options> = {
     const { frontend, backend } = await queue.start();
     return {
       endpoints: {
-        pppFrontend: frontend[0] ?? settings.pppFrontend,
-        pppBackend: backend[0] ?? settings.pppBackend,
+        ...(frontend[0] === undefined ? {} : { pppFrontend: frontend[0] }),
+        ...(backend[0] === undefined ? {} : { pppBackend: backend[0] }),
       },
       stats: () => queue.stats(),
       setAccess: (rules) => {
@@ -58,9 +66,12 @@ export const ppp: Protocol<typeof options> = {
 
 function queueOptions(settings: Settings): PppQueueOptions {
   const { heartbeatMs, liveness, pppBusyExpiryMs, pppMuteExpiryMs } = settings;
+  const { pppFrontend, pppFrontendConnect, pppBackend, pppBackendConnect } = settings;
   return {
-    frontend: settings.pppFrontend,
-    backend: settings.pppBackend,
+    ...(pppFrontend === undefined ? {} : { frontend: pppFrontend }),
+    ...(pppFrontendConnect === undefined ? {} : { frontendConnect: pppFrontendConnect }),
+    ...(pppBackend === undefined ? {} : { backend: pppBackend }),
+    ...(pppBackendConnect === undefined ? {} : { backendConnect: pppBackendConnect }),
     ...(heartbeatMs === undefined ? {} : { heartbeatIntervalMs: heartbeatMs }),
     ...(liveness === undefined ? {} : { liveness }),
     ...(pppBusyExpiryMs === undefined ? {} : { busyExpiryMs: pppBusyExpiryMs }),

@@ -21,15 +21,13 @@ const SHARED = {
 
 it('options of PppQueue have the defaults of docs/protocols/ppp.md', () => {
   expect(pppQueueOptions.parse({})).toEqual({
-    frontend: 'tcp://127.0.0.1:5556',
-    backend: 'tcp://127.0.0.1:5557',
     requestTtlMs: 30_000,
     ...SHARED,
   });
 });
 
 it('options of PppPool have the defaults of docs/protocols/ppp.md', () => {
-  expect(pppPoolOptions.parse({})).toEqual({ endpoint: 'tcp://127.0.0.1:5557', timeoutMs: 30_000, ...SHARED });
+  expect(pppPoolOptions.parse({})).toEqual({ timeoutMs: 30_000, ...SHARED });
 });
 
 it.each([pppQueueOptions, pppPoolOptions])('busyExpiryMs comes from the interval and the liveness', (schema) => {

@@ -52,10 +52,14 @@ const queueFault = {
 /** Schema of {@link PppQueueOptions}. All fields are optional; unknown ones are refused. */
 export const pppQueueOptions = z
   .strictObject({
-    /** Where clients come: one endpoint, or several for the same ROUTER. Port `*` allowed. Default tcp://127.0.0.1:5556. */
-    frontend: endpoints.default('tcp://127.0.0.1:5556'),
-    /** Where workers come, likewise. Default tcp://127.0.0.1:5557; the Guide's 5555 and 5556 would be in the way of Majordomo. */
-    backend: endpoints.default('tcp://127.0.0.1:5557'),
+    /** Where clients come: one endpoint, or several for the same ROUTER. Port `*` allowed. Default tcp://127.0.0.1:5556, or none with `frontendConnect`. */
+    frontend: endpoints.optional(),
+    /** Where clients are that bind: endpoints to which the same ROUTER connects. Default: none. */
+    frontendConnect: endpoints.optional(),
+    /** Where workers come, likewise. Default tcp://127.0.0.1:5557, or none with `backendConnect`; the Guide's 5555 and 5556 would be in the way of Majordomo. */
+    backend: endpoints.optional(),
+    /** Where workers are that bind, likewise. That one is gone is told by its silence alone, or by its next READY: see rule 5. */
+    backendConnect: endpoints.optional(),
     /** Milliseconds a request waits for a worker. Up to a day, default 30000: longer than a Lazy Pirate's patience. */
     requestTtlMs: milliseconds(1).default(30_000),
     ...backend,
@@ -67,8 +71,10 @@ export const pppQueueOptions = z
 /** Schema of {@link PppPoolOptions}. All fields are optional; unknown ones are refused. */
 export const pppPoolOptions = z
   .strictObject({
-    /** Where workers come: one endpoint, or several for the same ROUTER. Port `*` allowed. Default tcp://127.0.0.1:5557. */
-    endpoint: endpoints.default('tcp://127.0.0.1:5557'),
+    /** Where workers come: one endpoint, or several for the same ROUTER. Port `*` allowed. Default tcp://127.0.0.1:5557, or none with `connect`. */
+    endpoint: endpoints.optional(),
+    /** Where workers are that bind, likewise: see rule 5 of the queue. */
+    connect: endpoints.optional(),
     /** Milliseconds a request may take in all, waiting included. Up to a day, default 30000. */
     timeoutMs: milliseconds(1).default(30_000),
     ...backend,
@@ -104,4 +110,7 @@ export type PppPoolSettings = z.output<typeof pppPoolOptions>;
 export type PppRequestOptions = z.input<typeof pppRequestOptions>;
 
 /** The settings that the workers' side needs: those that queue and pool share. */
-export type PppBackendSettings = Omit<PppQueueSettings, 'frontend' | 'backend' | 'requestTtlMs'>;
+export type PppBackendSettings = Omit<
+  PppQueueSettings,
+  'frontend' | 'frontendConnect' | 'backend' | 'backendConnect' | 'requestTtlMs'
+>;

@@ -71,13 +71,13 @@ export class PppPool {
     this.#host = hostOf<PppPoolEvent, PppPoolEffect>(settings, this.#events, {
       name: 'PppPool',
       engine: this.#engine,
-      sockets: [backendPlan(settings.endpoint, settings)],
+      sockets: [backendPlan({ bind: settings.endpoint, connect: settings.connect }, settings)],
       perform: this.#perform,
     });
   }
 
   /**
-   * Binds and takes in workers. Resolves to the bound endpoints, wildcard ports filled in. Rejects with `ADDRESS_IN_USE`,
+   * Binds or connects, and takes in workers. Resolves to the bound endpoints, wildcard ports filled in. Rejects with `ADDRESS_IN_USE`,
    * `OPTIONS_INVALID` (an endpoint nobody can bind), `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`, and nothing is
    * left bound.
    */

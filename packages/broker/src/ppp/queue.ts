@@ -22,7 +22,7 @@ export interface PppQueueEvents {
   broken: Error;
 }
 
-/** Where a {@link PppQueue} is bound, wildcard ports filled in. */
+/** Where a {@link PppQueue} is bound, wildcard ports filled in; none of a socket that connects only. */
 export interface PppQueueEndpoints {
   /** For clients. */
   readonly frontend: string[];
@@ -55,13 +55,16 @@ export class PppQueue {
     this.#host = hostOf<PppQueueEvent, PppQueueEffect>(settings, this.#events, {
       name: 'PppQueue',
       engine: this.#engine,
-      sockets: [frontendPlan(settings.frontend, settings), backendPlan(settings.backend, settings)],
+      sockets: [
+        frontendPlan({ bind: settings.frontend, connect: settings.frontendConnect }, settings),
+        backendPlan({ bind: settings.backend, connect: settings.backendConnect }, settings),
+      ],
       perform: this.#perform,
     });
   }
 
   /**
-   * Binds and serves. Resolves to the bound endpoints. Rejects with `ADDRESS_IN_USE`, `OPTIONS_INVALID` (an endpoint nobody
+   * Binds, connects and serves. Resolves to the bound endpoints. Rejects with `ADDRESS_IN_USE`, `OPTIONS_INVALID` (an endpoint nobody
    * can bind), `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`, and nothing is left bound.
    */
   start(): Promise<PppQueueEndpoints> {

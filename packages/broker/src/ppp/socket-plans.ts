@@ -5,14 +5,26 @@ import { CONNECTIONS } from '../parts/connections.js';
 import type { PppBackendEvent, PppFrontendEvent } from './effects.js';
 import type { PppBackendSettings } from './options.js';
 
-type Endpoints = string | readonly string[];
+/** Where sockets bind by default: options.ts. */
+const FRONTEND = 'tcp://127.0.0.1:5556';
+const BACKEND = 'tcp://127.0.0.1:5557';
+
+type Endpoints = string | readonly string[] | undefined;
+
+/** Where one of the sockets listens, and whom it goes to. */
+interface Ends {
+  readonly bind: Endpoints;
+  readonly connect: Endpoints;
+  /** Where it binds when neither is said. */
+  readonly otherwise: string;
+}
 
 /** The ROUTER that workers come to. */
-export function backendPlan(endpoints: Endpoints, settings: PppBackendSettings): SocketPlan<PppBackendEvent> {
+export function backendPlan(ends: Omit<Ends, 'otherwise'>, settings: PppBackendSettings): SocketPlan<PppBackendEvent> {
   const socket = 'backend';
   return {
     kind: 'router',
-    bind: listOf(endpoints),
+    ...endsOf({ ...ends, otherwise: BACKEND }),
     port: portOptions(settings),
     onMessage: (peer, frames) => ({ kind: 'message', socket, peer, command: decodePppAtQueue(frames) }),
     onPeerGone: (peer) => ({ kind: 'peer-gone', socket, peer }),
@@ -24,11 +36,14 @@ export function backendPlan(endpoints: Endpoints, settings: PppBackendSettings):
 }
 
 /** The ROUTER that clients come to. */
-export function frontendPlan(endpoints: Endpoints, settings: PppBackendSettings): SocketPlan<PppFrontendEvent> {
+export function frontendPlan(
+  ends: Omit<Ends, 'otherwise'>,
+  settings: PppBackendSettings,
+): SocketPlan<PppFrontendEvent> {
   const socket = 'frontend';
   return {
     kind: 'router',
-    bind: listOf(endpoints),
+    ...endsOf({ ...ends, otherwise: FRONTEND }),
     // A client may send as many requests before it reads the first reply. Bytes are bounded by the defaults.
     port: { ...portOptions(settings), peerQueueMax: settings.requestQueueMax, queueMax: settings.requestQueueMax },
     onMessage: (peer, frames) => ({ kind: 'message', socket, peer, command: decodePppAtFrontend(frames) }),
@@ -42,6 +57,11 @@ function portOptions({ maxMessageFrames, maxMessageBytes, lingerMs }: PppBackend
   return { maxMessageFrames, maxMessageBytes, lingerMs, ...CONNECTIONS };
 }
 
-function listOf(endpoints: Endpoints): readonly string[] {
+/** Who is told whom to go to is not meant to listen as well, unless that is said, too. */
+function endsOf({ bind, connect, otherwise }: Ends): Pick<SocketPlan<never>, 'bind' | 'connect'> {
+  return { bind: listOf(bind ?? (connect === undefined ? otherwise : [])), connect: listOf(connect ?? []) };
+}
+
+function listOf(endpoints: string | readonly string[]): readonly string[] {
   return typeof endpoints === 'string' ? [endpoints] : endpoints;
 }

@@ -43,7 +43,10 @@ class Worker:
         self.socket.sndhwm = self.socket.rcvhwm = 0
         if self.options.identity:
             self.socket.routing_id = bytes.fromhex(self.options.identity)
-        self.socket.connect(self.options.connect)
+        if self.options.bind:
+            self.socket.bind(self.options.bind)
+        else:
+            self.socket.connect(self.options.connect)
         self.poller.register(self.socket, zmq.POLLIN)
         self.socket.send(READY)
         now = time.monotonic()
@@ -118,7 +121,9 @@ class Worker:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--connect", required=True)
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--connect")
+    where.add_argument("--bind", help="be connected to, by one queue")
     parser.add_argument("--job", choices=["echo", "guide", "hold", "silent"], default="echo")
     parser.add_argument("--identity", help="routing id as hex")
     parser.add_argument("--heartbeat-ms", type=int, default=1000)
