@@ -4,6 +4,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { call } from './call.js';
 import { decode } from './decode.js';
 import { defer } from './defer.js';
+import { events } from './events.js';
 import { fetch } from './fetch.js';
 import { deleteJob, get, post } from './jobs.js';
 import { keygen } from './keygen.js';
@@ -33,6 +34,7 @@ await runProgram({
     get,
     deleteJob,
     fetch,
+    events,
     push,
     pull,
     monitor,

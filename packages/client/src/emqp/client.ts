@@ -13,6 +13,7 @@ import type { Frame, HandshakeRefusal, PortListener, PortOptions, SubscriberPort
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/transport/zmq';
 import { onAbort } from '../on-abort.js';
+import { Subscription } from '../parts/subscription.js';
 import { bodyOf, readResult } from './job.js';
 import { idOf } from './message-id.js';
 import {
@@ -43,7 +44,7 @@ import type {
   EmqpClientNote,
   EmqpClientStats,
 } from './session.js';
-import { EmqpSubscription } from './subscription.js';
+import type { EmqpMessage, EmqpSubscription } from './subscription.js';
 
 /** Events of an {@link EmqpClient}. */
 export interface EmqpClientEvents {
@@ -251,7 +252,7 @@ export class EmqpClient {
     const prefixes = toFrames('subscribe', topics);
     if (this.#closing !== undefined) throw new ProjError('CLOSED', 'subscribe: the client is closed');
     let release = ignore;
-    const subscription = new EmqpSubscription(limits, {
+    const subscription = new Subscription<EmqpMessage>(limits, {
       onMissed: (first) => {
         this.#received.missed++;
         if (first) this.#events.emit('missed', subscription);
@@ -498,7 +499,7 @@ export class EmqpClient {
         }
         this.#received.received++;
         const [topic, body] = toBuffers([message.topic, message.body]) as [Buffer, Buffer];
-        subscription.deliver(topic, body);
+        subscription.deliver({ topic, body }, topic.length + body.length);
       },
       onRejected: unreadable,
       onRefused: (refusal) => {

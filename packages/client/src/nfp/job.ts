@@ -230,7 +230,8 @@ export class OpenJob implements NfpJob {
   }
 }
 
-function eventOf(body: NfpBody, value: unknown): NfpJobEvent {
+/** Reads an event of a worker; whatever it does not say is `undefined`. Never throws. */
+export function eventOf(body: NfpBody, value: unknown): NfpJobEvent {
   const of = isRecord(value) ? value : {};
   const text = (name: string): string | undefined => (typeof of[name] === 'string' ? of[name] : undefined);
   return {

@@ -1,0 +1,89 @@
+/** `proj events`: what workers of NORFAB tell about their jobs, as a broker publishes it. */
+import {
+  connectEndpoints,
+  defineCommand,
+  milliseconds,
+  onOff,
+  processTransport,
+  text,
+  transportOption,
+  wholeNumber,
+} from '@proj/appkit';
+import { NfpSubscriber, ProjError } from '@proj/client';
+import type { NfpPublication, NfpSubscription } from '@proj/client';
+import * as z from 'zod';
+import { lineOfEvent } from './protocols/nfp.js';
+import { frameForJson } from './render.js';
+
+const DAY_MS = 86_400_000;
+
+const options = z.strictObject({
+  connect: connectEndpoints()
+    .default(['tcp://127.0.0.1:5556'])
+    .describe('where brokers publish, their --nfp-events; all are listened to'),
+  uuid: text('TEXT', 'a text of 1 to 255 bytes').optional().describe('events of this job alone; needs the service'),
+  count: wholeNumber({ min: 0 }).default(0).describe('events to wait for; 0 goes on until it is interrupted'),
+  timeoutMs: milliseconds({ min: 0, max: DAY_MS })
+    .default(0)
+    .describe('how long to wait for each event; 0 is for ever'),
+  transport: transportOption(),
+  json: onOff().default(false).describe('print JSON, one event per line'),
+});
+
+type Settings = z.output<typeof options>;
+
+/** Prints events. */
+export const events = defineCommand({
+  name: 'events',
+  summary: 'Print what workers of NORFAB tell about their jobs, as a broker publishes it, a line per event.',
+  options,
+  operands: [{ syntax: '[service]', help: 'the service whose workers are listened to; none is all of them' }],
+  examples: [
+    { what: 'everything, until it is interrupted', line: '' },
+    { what: 'the next event of service sample, for a program', line: 'sample --count 1 --json' },
+    { what: 'one job', line: 'sample --uuid 4c38f1a6d2f64d3b8d6a1f0a5a3f6e11' },
+  ],
+  async run({ settings, operands, stop, log, print }) {
+    const { connect, count, json, uuid, transport } = settings;
+    const [service] = operands;
+    if (uuid !== undefined && service === undefined)
+      throw new ProjError(
+        'OPTIONS_INVALID',
+        `option --uuid = ${uuid}: needs the service; name it: proj events SERVICE`,
+      );
+    await using subscriber = new NfpSubscriber({ endpoints: connect, transport: processTransport(transport) });
+    const subscription = subscriber.subscribe({ service, uuid, signal: stop });
+    for (let heard = 0; count === 0 || heard < count; heard++) {
+      const event = await next(subscription, settings, heard);
+      if (event === undefined) break;
+      if (event.missed > 0)
+        log.warn({ missed: event.missed }, 'events were dropped: they came faster than they could be printed');
+      print(json ? jsonOf(event) : `${event.service} ${event.uuid} ${lineOfEvent(event, false)}`);
+    }
+    return 0;
+  },
+});
+
+function jsonOf({ service, worker, uuid, value, body, missed }: NfpPublication & { readonly missed: number }): string {
+  return JSON.stringify({ service, worker, uuid, event: value ?? body.map(frameForJson), missed });
+}
+
+/** The next event; rejects with `TIMEOUT` when there is none for too long. */
+async function next(
+  subscription: NfpSubscription,
+  { connect, timeoutMs }: Settings,
+  heard: number,
+): Promise<(NfpPublication & { readonly missed: number }) | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_resolve, reject) => {
+    if (timeoutMs === 0) return;
+    timer = setTimeout(() => {
+      reject(new ProjError('TIMEOUT', `no event within ${timeoutMs} ms, after ${heard}, at ${connect.join(', ')}`));
+    }, timeoutMs);
+  });
+  try {
+    return (await Promise.race([subscription.next(), limit])).value;
+  } finally {
+    clearTimeout(timer);
+  }
+}
