@@ -99,6 +99,11 @@ export class Outbox {
     return this.#pending;
   }
 
+  /** Bytes of messages that wait here, parked ones included. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
   /** Number of peers whose messages are parked: while it is 0, {@link resume} has nothing to do. */
   get congestedPeers(): number {
     return this.#parked.size;

@@ -195,6 +195,11 @@ export interface SocketPort {
   hold?(peer: Peer, held: boolean): void;
   /** Messages accepted by `send` and not yet taken over by the transport. */
   readonly pending: number;
+  /**
+   * Bytes that the port holds: of messages that are on their way out, and of what came and was not delivered. Cheap to ask. Absent
+   * where the transport does not tell.
+   */
+  readonly heldBytes?: number;
   /** Those of them that wait for this peer, which is congested. */
   pendingFor(peer: Peer): number;
   /**
@@ -231,6 +236,8 @@ export interface PublisherPort {
    * not tell keys it is asked once, about somebody without one, for all. Never throws.
    */
   publish(frames: readonly Uint8Array[], mayHear?: (peer: Pick<Peer, 'publicKey'>) => boolean): void;
+  /** As {@link SocketPort.heldBytes}. */
+  readonly heldBytes?: number;
   /** As {@link SocketPort.close}. */
   close(options?: { readonly lingerMs?: number }): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /** One network connection: Node's socket on one side, the ZMTP machine on the other, one write per turn of the event loop. */
 import type { Peer } from '@proj/transport';
 import type { Connector } from './connector.js';
+import type { Incoming, Receiving } from './incoming.js';
 import { Inlet } from './inlet.js';
 import type { Taker } from './inlet.js';
 import { Connection } from './parts/connection.js';
@@ -31,11 +32,14 @@ const SPARSE_MS = 100;
 export interface LinkHost {
   readonly watch: Watch;
   readonly turns: Turns;
+  readonly incoming: Incoming;
   readonly settings: ConnectionSettings;
   /** Whether messages may be delivered now. */
   readonly listening: boolean;
   /** The link has a message that may not be delivered yet; to be told by {@link Link.listen}. */
   onHeld(link: Link): void;
+  /** The handshake is complete, before {@link onReady}. */
+  onMet(link: Link): void;
   /** The handshake is complete; the host gives the link a pipe, or has it wait for one. */
   onReady(link: Link, identity: Uint8Array, publicKey: Uint8Array | undefined): void;
   onMessage(link: Link, frames: Uint8Array[]): void;
@@ -57,7 +61,7 @@ export interface Claim {
 }
 
 /** A connection from its first byte to its end. */
-export class Link implements ConnectionSink, Taker, Watched, Turning {
+export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning {
   /** Who made it; `undefined` for one that came to us. */
   readonly connector: Connector | undefined;
   readonly #host: LinkHost;
@@ -72,6 +76,8 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
   #writing = false;
   /** Lets others have their turn. */
   #resting = false;
+  /** As `Incoming` knows it: of a message that is not complete. */
+  #unfinished = 0;
   /** Work since it was last looked at the clock. */
   #work = 0;
   /** Work in the turn of this number. */
@@ -115,6 +121,11 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
   /** True for one that is over and whose handshake began and did not succeed. */
   get refused(): boolean {
     return !this.#met && this.#connection.greeted;
+  }
+
+  /** Bytes that came and wait for a listener. */
+  get waitingBytes(): number {
+    return this.#connection.waitingBytes;
   }
 
   /** Where it came from or goes to; known with CURVE. */
@@ -209,12 +220,14 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
   /** Cuts the connection for what the peer did. */
   cut(failure: Failure): void {
     this.#failure ??= failure;
+    this.#account(0);
     this.#socket.destroy();
   }
 
   /** @internal Called by the connection. */
   onReady(identity: Uint8Array, publicKey: Uint8Array | undefined): void {
     this.#met = true;
+    this.#host.onMet(this);
     this.connector?.met(this.#connection.isOfferedLanes);
     // Who does not know PING is left to TCP, which finds out when its machine is gone.
     const { heartbeatMs } = this.#host.settings;
@@ -306,6 +319,7 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
     const now = this.#host.watch.now();
     if (this.#host.turns.isOver(now)) this.#rest();
     this.#connection.receive(chunk, now);
+    this.#account(this.#connection.unfinishedBytes);
     this.#spend(Math.floor(chunk.length / BYTES_PER_WORK));
     // What is left to come of a long message waits as well.
     if (this.#resting && !this.#ended) this.#socket.pause();
@@ -382,6 +396,7 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
   /** Delivers what was held. */
   #goOn(now: number): void {
     this.#connection.resume(now);
+    this.#account(this.#connection.unfinishedBytes);
     if (this.#connection.holding) {
       if (!this.#resting) this.#host.onHeld(this);
     } else if (this.#ended) this.#close();
@@ -391,9 +406,16 @@ export class Link implements ConnectionSink, Taker, Watched, Turning {
     }
   }
 
+  #account(bytes: number): void {
+    const before = this.#unfinished;
+    this.#unfinished = bytes;
+    if (bytes > 0 || before > 0) this.#host.incoming.onHeard(this, bytes, before);
+  }
+
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#account(0);
     this.#host.watch.set(this.#deadline, Infinity);
     this.#host.onClosed(this, this.#failure);
   }

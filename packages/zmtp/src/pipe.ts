@@ -5,12 +5,20 @@ import { beginWrite, endWrite } from './bodies.js';
 import type { Link } from './link.js';
 import { LONG_BYTES } from './memory.js';
 
+/** What is on its way out through all pipes of a socket. */
+export interface Outgoing {
+  bytes: number;
+  readonly maxBytes: number;
+}
+
 /** How much may be on its way out at a time. */
 export interface PipeLimits {
   /** Messages, waiting and being written. */
   readonly highWaterMark: number;
   /** Bytes, likewise; a single message of any size fits. */
   readonly peerQueueMaxBytes: number;
+  /** Shared with other pipes: one may hold as much as there is room left for others. Absent: each has its own bound alone. */
+  readonly outgoing?: Outgoing;
 }
 
 /**
@@ -27,7 +35,7 @@ export class Pipe {
   /** The dealer's: its place among those with room; -1 for none. */
   place = -1;
   readonly #limits: PipeLimits;
-  readonly #waiting = new Fifo<readonly Uint8Array[]>();
+  #waiting = new Fifo<readonly Uint8Array[]>();
   #link: Link | undefined;
   #bytes = 0;
   #writing = 0;
@@ -47,8 +55,11 @@ export class Pipe {
   }
 
   get hasRoom(): boolean {
+    const { highWaterMark, peerQueueMaxBytes, outgoing } = this.#limits;
     const messages = this.#waiting.length + this.#writing;
-    return messages < this.#limits.highWaterMark && (messages === 0 || this.#bytes < this.#limits.peerQueueMaxBytes);
+    if (messages >= highWaterMark) return false;
+    const left = outgoing === undefined ? Infinity : outgoing.maxBytes - outgoing.bytes;
+    return messages === 0 ? left > 0 : this.#bytes < Math.min(peerQueueMaxBytes, left);
   }
 
   /** True when nothing waits and nothing is being written. */
@@ -73,14 +84,20 @@ export class Pipe {
     // Perhaps the system still reads them.
     this.#bodies = [];
     this.landed();
+    if (this.lasting) return;
+    // What waits is never sent.
+    this.#waiting = new Fifo();
+    this.#count(-this.#bytes);
   }
 
   /** Takes a message over. Only while {@link hasRoom}. */
   push(frames: readonly Uint8Array[]): void {
+    let bytes = 0;
     for (const frame of frames) {
-      this.#bytes += frame.length;
+      bytes += frame.length;
       if (frame.length >= LONG_BYTES) beginWrite(frame);
     }
+    this.#count(bytes);
     this.#waiting.push(frames);
     this.#link?.wake();
   }
@@ -103,8 +120,14 @@ export class Pipe {
 
   /** What was taken has been written, or is lost: its room is free. */
   landed(): void {
-    this.#bytes -= this.#writingBytes;
+    this.#count(-this.#writingBytes);
     this.#writing = this.#writingBytes = 0;
     for (let body = this.#bodies.pop(); body !== undefined; body = this.#bodies.pop()) endWrite(body);
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    const { outgoing } = this.#limits;
+    if (outgoing !== undefined) outgoing.bytes += bytes;
   }
 }

@@ -35,6 +35,10 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
     return this.outbox.pending;
   }
 
+  override get heldBytes(): number {
+    return super.heldBytes + this.outbox.waitingBytes;
+  }
+
   pendingFor(peer: Peer): number {
     return this.outbox.pendingFor(peer);
   }

@@ -58,7 +58,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
   }
 
   onReady(link: Link, _identity: Uint8Array, publicKey: Uint8Array | undefined): void {
-    const pipe = new Pipe(false, this.options);
+    const pipe = new Pipe(false, this.pipeLimits);
     this.#subscribers.set(pipe, new Subscriber(pipe, publicKey));
     link.join(pipe);
   }

@@ -67,7 +67,7 @@ export class RouterPort extends ZmtpPort {
       if (this.options.handover && !holder.lasting && sameKey(holder.peer, peer)) holder.link?.probe();
       return;
     }
-    const pipe = link.connector?.pipe ?? new Pipe(false, this.options);
+    const pipe = link.connector?.pipe ?? new Pipe(false, this.pipeLimits);
     pipe.peer = peer;
     this.#pipes.set(peer.key, pipe);
     link.join(pipe);

@@ -5,9 +5,11 @@ import type { BackoffOptions, Clock } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
 import type { Entropy, HandshakeRefusal, RejectReason } from '@proj/transport';
 import type { ResolvedPortOptions } from '@proj/transport/adapter';
+import { Addresses } from './addresses.js';
 import { Connector } from './connector.js';
 import type { ConnectorHost } from './connector.js';
 import { endpointError, endpointOf, listenOptions, parseEndpoint, removeStalePath } from './endpoint.js';
+import { Incoming } from './incoming.js';
 import { Inlet } from './inlet.js';
 import { Carrier } from './lanes/carrier.js';
 import type { Dialer } from './lanes/dialer.js';
@@ -18,6 +20,7 @@ import type { SocketType } from './parts/commands.js';
 import type { ConnectionSettings } from './parts/connection.js';
 import type { Failure } from './parts/failure.js';
 import { Pipe } from './pipe.js';
+import type { Outgoing, PipeLimits } from './pipe.js';
 import { securityOf } from './security.js';
 import type { PlainOptions } from './parts/plain.js';
 import type { Turns } from './turn.js';
@@ -40,6 +43,14 @@ export interface World {
   readonly handshakeMs: number;
   /** Connections that one bound endpoint serves at a time. */
   readonly connectionsMax: number;
+  /** And of them from one address. */
+  readonly connectionsPerAddressMax: number;
+  /** Connections that came to a socket and have not completed their handshake. */
+  readonly handshakesMax: number;
+  /** Bytes of messages that are not complete, in all connections of a socket. */
+  readonly unfinishedMaxBytes: number;
+  /** Bytes on their way out through all connections of a router or publisher. */
+  readonly unreadMaxBytes: number;
   /** Bytes of subscriptions that one connection may hold. */
   readonly subscriptionBytesMax: number;
   /** For sockets without CURVE. */
@@ -55,14 +66,20 @@ export abstract class ZmtpSocket implements ConnectorHost {
   readonly settings: ConnectionSettings;
   readonly backoff: BackoffOptions;
   readonly dialer: Dialer;
+  readonly incoming: Incoming;
   protected readonly world: World;
   protected readonly options: ResolvedPortOptions;
+  /** Of pipes whose peers may all be slow, or mean to be. */
+  protected readonly pipeLimits: PipeLimits & { readonly outgoing: Outgoing };
   readonly #servers: Server[] = [];
   readonly #connectors: Connector[] = [];
   /** Each connection and the endpoint of ours it belongs to. */
   readonly #links = new Map<Link, string>();
   /** Connections under lanes that came to us. */
   readonly #carriers = new Set<Carrier>();
+  /** Those that came to us and have not completed their handshake, the oldest first. */
+  readonly #shaking = new Set<Link>();
+  readonly #addresses = new Addresses();
   /** Those that have a message for a listener who does not listen. */
   readonly #held = new Set<Link>();
   #started = false;
@@ -79,6 +96,10 @@ export abstract class ZmtpSocket implements ConnectorHost {
     this.backoff = world.backoff;
     this.dialer = world.dialer;
     this.options = options;
+    const { highWaterMark, peerQueueMaxBytes, maxMessageBytes } = options;
+    this.pipeLimits = { highWaterMark, peerQueueMaxBytes, outgoing: { bytes: 0, maxBytes: world.unreadMaxBytes } };
+    // A single message of any size that is allowed fits.
+    this.incoming = new Incoming(Math.max(world.unfinishedMaxBytes, 2 * maxMessageBytes));
     this.settings = {
       socketType,
       identity,
@@ -114,6 +135,13 @@ export abstract class ZmtpSocket implements ConnectorHost {
 
   get listening(): boolean {
     return this.#started && !this.#paused;
+  }
+
+  /** As `SocketPort.heldBytes`; what waits in connections that are not read is counted when it is asked for. */
+  get heldBytes(): number {
+    let bytes = this.incoming.bytes + this.pipeLimits.outgoing.bytes;
+    for (const link of this.#held) bytes += link.waitingBytes;
+    return bytes;
   }
 
   /** True from the call of `close` on. */
@@ -177,6 +205,11 @@ export abstract class ZmtpSocket implements ConnectorHost {
   }
 
   /** @internal Called by links. */
+  onMet(link: Link): void {
+    this.#shaking.delete(link);
+  }
+
+  /** @internal Called by links. */
   onHeld(link: Link): void {
     this.#held.add(link);
   }
@@ -195,6 +228,8 @@ export abstract class ZmtpSocket implements ConnectorHost {
   onCarrier(link: Link, socket: Inlet, chunk: Uint8Array): void {
     const endpoint = this.#links.get(link) ?? '';
     this.#links.delete(link);
+    this.#shaking.delete(link);
+    this.#addresses.remove(link);
     if (this.world.lanes && this.#closing === undefined) this.#carry(socket, endpoint).onBytes(chunk);
     else socket.destroy();
     this.#checkEmpty();
@@ -205,6 +240,8 @@ export abstract class ZmtpSocket implements ConnectorHost {
     if (failure !== undefined) this.world.onFailure(this.#links.get(link) ?? '', failure);
     this.#checkRefused(link, failure);
     this.#links.delete(link);
+    this.#shaking.delete(link);
+    this.#addresses.remove(link);
     this.#held.delete(link);
     const { pipe, connector } = link;
     link.abandon();
@@ -283,8 +320,33 @@ export abstract class ZmtpSocket implements ConnectorHost {
   }
 
   #accept(socket: Wire, endpoint: string): void {
-    if (this.#closing !== undefined) socket.destroy();
-    else this.#links.set(new Link(this, socket), endpoint);
+    const { connectionsPerAddressMax, handshakesMax } = this.world;
+    const address = socket.remoteAddress;
+    if (this.#closing !== undefined) {
+      socket.destroy();
+      return;
+    }
+    if (this.#addresses.count(address) >= connectionsPerAddressMax) {
+      socket.destroy();
+      const text = `${address} has ${connectionsPerAddressMax} connections, as many as one address may have`;
+      this.world.onFailure(endpoint, { code: 'too-many', text });
+      return;
+    }
+    if (this.#shaking.size >= handshakesMax) this.#cutOldest();
+    const link = new Link(this, socket);
+    this.#links.set(link, endpoint);
+    this.#shaking.add(link);
+    this.#addresses.add(link, address);
+  }
+
+  #cutOldest(): void {
+    const [oldest] = this.#shaking;
+    if (oldest === undefined) return;
+    this.#shaking.delete(oldest);
+    oldest.cut({
+      code: 'too-many',
+      text: `${this.world.handshakesMax} handshakes are under way, and it is the oldest`,
+    });
   }
 
   #assertOpen(endpoint: string): void {

@@ -34,6 +34,20 @@ export interface ZmtpOptions {
   readonly reconnectMaxMs?: number;
   /** Connections that one bound endpoint serves at a time; others are closed at once. Default 65,536. */
   readonly connectionsMax?: number;
+  /** And of them from one address; others are closed at once. Default: `connectionsMax`. */
+  readonly connectionsPerAddressMax?: number;
+  /** Connections that came to one socket and have not completed their handshake; one more, and the oldest is cut. Default 4096. */
+  readonly handshakesMax?: number;
+  /**
+   * What messages that are not complete may hold in all connections of one socket; at least twice the largest message. Beyond it the
+   * connection is cut of whose message nothing came for the longest time. Bytes; default 512 MiB.
+   */
+  readonly unfinishedMaxBytes?: number;
+  /**
+   * What may be on its way out through all connections of one router or publisher: each may hold as much as there is room left, so that who
+   * does not read leaves some to others. What finds no room waits in the port's queue, or is lost by a publisher. Bytes; default 512 MiB.
+   */
+  readonly unreadMaxBytes?: number;
   /** What subscriptions one connection to a publisher may hold: their bytes and 64 for each. More ends it. Default 4 MiB. */
   readonly subscriptionBytesMax?: number;
   /** PLAIN, on all sockets that have no CURVE: names and passwords in clear, for networks you trust. Default: NULL, which asks nobody. */
@@ -76,6 +90,7 @@ export class ZmtpTransport implements Transport {
     const minMs = integer('reconnectMinMs', options.reconnectMinMs, 100, 1);
     const watch = new Watch(clock);
     const pollUs = integer('pollUs', options.pollUs, POLL_US, 0, POLL_US_MAX);
+    const connectionsMax = integer('connectionsMax', options.connectionsMax, 65_536, 1);
     const turns = new Turns(() => watch.now(), new Poller(pollUs / 1000, EVENT_LOOP));
     this.clock = clock;
     this.entropy = entropy;
@@ -88,7 +103,22 @@ export class ZmtpTransport implements Transport {
       lanes,
       backoff: { minMs, maxMs: integer('reconnectMaxMs', options.reconnectMaxMs, 2000, minMs), minUptimeMs: PROVEN_MS },
       handshakeMs: integer('handshakeTimeoutMs', options.handshakeTimeoutMs, 10_000, 1),
-      connectionsMax: integer('connectionsMax', options.connectionsMax, 65_536, 1),
+      connectionsMax,
+      connectionsPerAddressMax: integer(
+        'connectionsPerAddressMax',
+        options.connectionsPerAddressMax,
+        connectionsMax,
+        1,
+      ),
+      handshakesMax: integer('handshakesMax', options.handshakesMax, 4096, 1),
+      unfinishedMaxBytes: integer(
+        'unfinishedMaxBytes',
+        options.unfinishedMaxBytes,
+        2 ** 29,
+        1,
+        Number.MAX_SAFE_INTEGER,
+      ),
+      unreadMaxBytes: integer('unreadMaxBytes', options.unreadMaxBytes, 2 ** 29, 1, Number.MAX_SAFE_INTEGER),
       subscriptionBytesMax: integer('subscriptionBytesMax', options.subscriptionBytesMax, 2 ** 22, 1),
       plain: options.plain && checkPlain(options.plain),
       onFailure: (endpoint, failure) => onConnectionFailed?.({ endpoint, ...failure }),

@@ -191,6 +191,16 @@ export class Connection {
     return this.#held === undefined ? this.#reader.room : undefined;
   }
 
+  /** As {@link Reader.unfinishedBytes}. */
+  get unfinishedBytes(): number {
+    return this.#reader.unfinishedBytes;
+  }
+
+  /** As {@link Reader.waitingBytes}: those behind what is held. */
+  get waitingBytes(): number {
+    return this.#held === undefined ? 0 : this.#reader.waitingBytes;
+  }
+
   /** Takes received bytes, which must not change afterwards. Not to be called while {@link holding}. */
   receive(chunk: Uint8Array, now: number): void {
     this.#hear(now);

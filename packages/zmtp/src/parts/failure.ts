@@ -12,6 +12,8 @@ export type FailureCode =
   | 'malformed'
   /** A frame or command far over the limit. */
   | 'too-large'
+  /** One connection or handshake more than may be at a time. */
+  | 'too-many'
   /** Its socket type cannot talk to ours: 37/ZMTP, "The Socket-Type Property". */
   | 'socket-type'
   /** It sent an ERROR command. */

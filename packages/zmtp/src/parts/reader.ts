@@ -93,6 +93,20 @@ export class Reader {
     return body.subarray(this.#bodyBytes);
   }
 
+  /** Memory of the message that is not complete: what has come of it, and what was made for the rest. */
+  get unfinishedBytes(): number {
+    const body = this.#body;
+    // What a frame announces counts as of its message before it has come, unless it is sealed.
+    const announced =
+      body !== undefined && this.cipher === undefined && (this.#flags & COMMAND) === 0 ? this.#length : 0;
+    return (this.#rejected ? 0 : this.#messageBytes - announced) + (body?.length ?? 0);
+  }
+
+  /** Bytes of the chunk that were not looked at. */
+  get waitingBytes(): number {
+    return this.#chunk.length - this.#at;
+  }
+
   /** The next item; `undefined` when more bytes are needed or a {@link fault} was found. */
   next(): ReadItem | undefined {
     const item = this.#scan();

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { Incoming } from './incoming.js';
+
+const LARGE = 2 ** 16;
+
+/** Connections that are told apart, and which of them were cut. */
+function connections(incoming: Incoming, count: number) {
+  const cut: number[] = [];
+  const ones = Array.from({ length: count }, (_, index) => {
+    let held = 0;
+    const one = {
+      cut: () => {
+        cut.push(index);
+        one.holds(0);
+      },
+      holds: (bytes: number) => {
+        incoming.onHeard(one, bytes, held);
+        held = bytes;
+      },
+    };
+    return one;
+  });
+  return { cut, ones };
+}
+
+it('beyond the bound the connection is cut of which nothing came for the longest time', () => {
+  const incoming = new Incoming(4 * LARGE);
+  const { cut, ones } = connections(incoming, 5);
+  for (const one of ones.slice(0, 4)) one.holds(LARGE);
+  expect([cut, incoming.bytes]).toEqual([[], 4 * LARGE]);
+  ones[0]!.holds(LARGE);
+  ones[4]!.holds(2 * LARGE);
+  expect([cut, incoming.bytes]).toEqual([[1, 2], 4 * LARGE]);
+});
+
+it('who holds little is not cut, and neither is who has just been heard', () => {
+  const incoming = new Incoming(LARGE);
+  const { cut, ones } = connections(incoming, 5);
+  for (const one of ones.slice(0, 4)) one.holds(LARGE - 1);
+  ones[4]!.holds(8 * LARGE);
+  expect(cut).toEqual([]);
+  for (const one of ones) one.holds(0);
+  expect(incoming.bytes).toBe(0);
+});
