@@ -6,7 +6,7 @@ import type { NfpJob, NfpJobResult } from '@proj/client';
 import type * as z from 'zod';
 import { askService } from './ask.js';
 import { jobOptions, postOptions } from './nfp-options.js';
-import { exitCodeOf, lineOfEvent, lineOfResult, parseJson, withNfpClient } from './protocols/nfp.js';
+import { exitCodeOf, lineOfEvent, lineOfResult, parseJson, unlessStopped, withNfpClient } from './protocols/nfp.js';
 
 /** Posts a job and prints what each worker returns. */
 export const post = defineCommand({
@@ -24,11 +24,12 @@ export const post = defineCommand({
     { what: 'named arguments', line: `nornir cli --kwargs '{"commands": ["show clock"]}'` },
     { what: 'two workers, and what they tell meanwhile', line: `sample deploy --target '["w1", "w2"]' --events` },
     { what: 'what the broker knows of its clients', line: 'mmi.service.broker show_clients' },
+    { what: 'on record, so that proj jobs goes on with it after an interrupt', line: 'sample long-one --store ./jobs' },
     { what: 'without waiting: prints the uuid for proj get and proj delete', line: 'sample long-one --no-wait' },
   ],
-  async run({ settings, operands, stop, print }) {
+  async run({ settings, operands, stop, print, log }) {
     const [service = '', task = '', ...words] = operands;
-    const { target, uuid, wait, json, timeoutMs } = settings;
+    const { target, uuid, wait, json, timeoutMs, store } = settings;
     const kwargs = kwargsOf(settings.kwargs);
     const args = words.map(argumentOf);
     return withNfpClient(settings, async (client) => {
@@ -38,9 +39,15 @@ export const post = defineCommand({
         return asked.exitCode;
       }
       const named = uuid === undefined ? {} : { uuid };
-      const job = await client.post(service, task, { args, kwargs, target, timeoutMs, signal: stop, ...named });
-      if (wait) return follow(job, settings, print);
-      const workers = await job.accepted;
+      // What is on record goes on without us.
+      const signal = store === undefined ? { signal: stop } : {};
+      const job = await client.post(service, task, { args, kwargs, target, timeoutMs, ...signal, ...named });
+      if (store !== undefined)
+        stop.addEventListener('abort', () => {
+          log.warn({ uuid: job.uuid, store }, 'the job goes on: see proj jobs');
+        });
+      if (wait) return unlessStopped(follow(job, settings, print), stop);
+      const workers = await unlessStopped(job.accepted, stop);
       const refused = job.said.filter(({ failed }) => failed);
       if (workers.length > 0) print(json ? JSON.stringify({ uuid: job.uuid, workers }) : job.uuid);
       for (const result of refused) print(lineOfResult(result, json));

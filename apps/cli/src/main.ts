@@ -13,6 +13,7 @@ import { monitor } from './monitor.js';
 import { publish } from './publish.js';
 import { pull } from './pull.js';
 import { push } from './push.js';
+import { jobs } from './recorded-jobs.js';
 import { queue } from './queue.js';
 import { schedule, unschedule } from './schedule.js';
 import { status } from './status.js';
@@ -33,6 +34,7 @@ await runProgram({
     post,
     get,
     deleteJob,
+    jobs,
     fetch,
     events,
     push,

@@ -15,8 +15,15 @@ export const nfpConnectionOptions = z.strictObject({
   json: onOff().default(false).describe('print JSON, one value per line'),
 });
 
+const store = text('FOLDER', 'a folder');
+
 /** Options of `proj post`. */
 export const postOptions = nfpConnectionOptions.extend({
+  store: store
+    .optional()
+    .describe(
+      'keep the job on record there, so that proj jobs goes on with it when this process has ended (default: nowhere)',
+    ),
   target: text('WORKERS', 'all, any, the name of a worker, or a JSON array of names')
     .default('all')
     .describe('all workers of the service, any of them, one by name, or several as a JSON array'),
@@ -27,6 +34,15 @@ export const postOptions = nfpConnectionOptions.extend({
     .describe('wait for the results; without it the uuid is printed once the workers have the job'),
   events: onOff().default(false).describe('print what workers tell while they are at it'),
   timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(60_000).describe('how long the job may take'),
+});
+
+/** Options of `proj jobs`. */
+export const jobsOptions = nfpConnectionOptions.extend({
+  store: store.optional().describe('the folder that proj post --store was given; it must be there'),
+  wait: onOff()
+    .default(true)
+    .describe('go on with jobs that have no outcome yet, and wait for them; without it they are listed as they are'),
+  timeoutMs: milliseconds({ min: 1, max: DAY_MS }).default(60_000).describe('how long to wait for them'),
 });
 
 /** Options of `proj get` and `proj delete`. */

@@ -14,6 +14,10 @@ const programs = new Programs();
 const workers: Port[] = [];
 let folder: string;
 let endpoint: string;
+/** Whether jobs of the task `gate` may end. */
+let isOpen = false;
+/** Called with the uuid of each job that a worker has taken. */
+let onTaken: (uuid: string) => void = () => {};
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'cli-nfp-'));
@@ -22,6 +26,8 @@ beforeAll(async () => {
   const { endpoints, registered } = await programs.startBroker(
     '--heartbeat-ms',
     '60000',
+    '--nfp-settle-ms',
+    '0',
     '--files',
     join(folder, 'served'),
   );
@@ -35,7 +41,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** A worker of service `sample`: `echo` returns its arguments, `fail` fails, `never` does not end. */
+/** A worker of service `sample`: `echo` returns its arguments, `fail` fails, `never` does not end, `gate` when it may. */
 async function startWorker(name: string): Promise<Port> {
   const transport = processTransport('zmq');
   await transport.load();
@@ -56,10 +62,11 @@ async function startWorker(name: string): Promise<Port> {
     else if (call.command === 'post') {
       tasks.set(uuid, JSON.parse(Buffer.from(call.body[0]!).toString()) as { task: string });
       send(call, 201, { ...own, status: 'ACCEPTED' });
+      onTaken(uuid);
       send(call, 200, { ...own, message: 'completed', status: 'completed', severity: 'INFO' }, 'event');
     } else if (job === undefined) send(call, 404, { ...own, status: 'JOB NOT FOUND' });
     else if (call.command === 'delete') send(call, 200, { ...own, status: 'DELETED' });
-    else if (job.task === 'never') send(call, 300, { ...own, status: 'STARTED' });
+    else if (job.task === 'never' || (job.task === 'gate' && !isOpen)) send(call, 300, { ...own, status: 'STARTED' });
     else {
       const failed = job.task === 'fail';
       const { args, kwargs } = job;
@@ -88,6 +95,56 @@ function proj(...args: string[]) {
 }
 
 const sorted = (text: string): string[] => text.trim().split('\n').sort();
+
+describe('proj post --store and proj jobs', () => {
+  const store = () => join(folder, 'jobs');
+  const lines = (text: string) =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  it.each(['SIGKILL', 'SIGINT'] as const)(
+    'after %s the job goes on, and the next process has its result',
+    async (signal) => {
+      isOpen = false;
+      const taken = new Promise<string>((resolve) => (onTaken = resolve));
+      const args = ['post', 'sample', 'gate', '--target', 'w1', '--store', store()];
+      const posting = programs.start('cli', args, { PROJ_CLI_CONNECT: endpoint });
+      const uuid = await taken;
+      posting.kill(signal);
+      expect(await posting.exit).toMatchObject(signal === 'SIGKILL' ? { signal } : { code: 130 });
+      const waiting = await proj('jobs', '--store', store(), '--no-wait', '--json');
+      expect(waiting.code).toBe(0);
+      expect(lines(waiting.stdout)).toContainEqual(expect.objectContaining({ uuid, task: 'gate', results: [] }));
+      isOpen = true;
+      const { code, stdout } = await proj('jobs', '--store', store());
+      expect(code).toBe(0);
+      expect(stdout).toContain(`${uuid} COMPLETED sample gate\n  w1: {"args":[],"kwargs":{}}\n`);
+      const done = await proj('jobs', '--store', store(), '--json');
+      expect(lines(done.stdout).find((job) => job['uuid'] === uuid)).toMatchObject({
+        ...{ state: 'COMPLETED', service: 'sample', target: 'w1' },
+        results: [{ worker: 'w1', status: 200, failed: false }],
+      });
+    },
+  );
+
+  it('waits no longer than it is told to, and needs the folder of such jobs', async () => {
+    isOpen = false;
+    const given = await proj('post', 'sample', 'gate', '--target', 'w1', '--store', store(), '--no-wait');
+    expect(given.code).toBe(0);
+    const late = await proj('jobs', '--store', store(), '--timeout-ms', '1000');
+    expect(late.code).toBe(3);
+    expect(late.stdout).toContain(`${given.stdout.trim()} DISPATCHED sample gate\n`);
+    isOpen = true;
+    expect(await proj('jobs', '--store', store())).toMatchObject({ code: 0 });
+    for (const flags of [[], ['--store', join(folder, 'none')]]) {
+      const { code, stderr } = await proj('jobs', ...flags);
+      expect(code).toBe(2);
+      expect(stderr).toContain('must be the folder of proj post --store');
+    }
+  });
+});
 
 describe('proj post', () => {
   it('prints what each worker returns, and what they tell when that is wanted', async () => {

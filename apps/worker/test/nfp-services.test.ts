@@ -21,7 +21,16 @@ export const render = { fetch: ['template'], handler: ({ kwargs }) => kwargs.tem
 async function start(...flags: string[]) {
   writeFileSync(join(folder, 'inventory.yaml'), 'workers:\n  w-*:\n    - token: t-1\n');
   const files = ['--inventory', join(folder, 'inventory.yaml'), '--files', join(folder, 'files')];
-  const broker = programs.start('broker', ['--only', 'nfp', '--nfp', 'tcp://127.0.0.1:*', ...files, ...BEATS]);
+  const broker = programs.start('broker', [
+    '--only',
+    'nfp',
+    '--nfp',
+    'tcp://127.0.0.1:*',
+    '--nfp-settle-ms',
+    '0',
+    ...files,
+    ...BEATS,
+  ]);
   const { nfp } = (await broker.record('listening'))['endpoints'] as { nfp: string };
   const identity = ['--protocol', 'nfp', '--service', 'sample', '--name', 'w-1', '--store', 'memory:'];
   const worker = programs.start('worker', [...identity, ...flags, '--connect', nfp, ...BEATS]);

@@ -2,6 +2,7 @@
 import { processTransport } from '@proj/appkit';
 import { isProjError, NfpClient, ProjError } from '@proj/client';
 import type { NfpJobEvent, NfpJobResult } from '@proj/client';
+import { lmdbRecords } from '@proj/store';
 import { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker } from '@proj/frames/nfp';
 import { frameForJson, frameForPeople } from '../render.js';
 
@@ -11,11 +12,13 @@ export interface NfpConnection {
   readonly dialect?: 'current' | 'legacy';
   readonly timeoutMs: number;
   readonly transport: 'zmq' | 'zmtp';
+  /** A folder for jobs on record. */
+  readonly store?: string | undefined;
 }
 
 /** Runs `action` with a client and closes it. */
 export async function withNfpClient<Result>(
-  { connect, dialect = 'current', timeoutMs, transport }: NfpConnection,
+  { connect, dialect = 'current', timeoutMs, transport, store }: NfpConnection,
   action: (client: NfpClient) => Promise<Result>,
 ): Promise<Result> {
   await using client = new NfpClient({
@@ -23,8 +26,27 @@ export async function withNfpClient<Result>(
     dialect,
     askTimeoutMs: timeoutMs,
     transport: processTransport(transport),
+    ...(store === undefined ? {} : { store: lmdbRecords({ folder: store }) }),
   });
   return await action(client);
+}
+
+/** The promise's outcome, unless the signal aborts before: then it rejects with the reason, and nobody hears of the outcome. */
+export async function unlessStopped<Result>(promise: Promise<Result>, stop: AbortSignal): Promise<Result> {
+  promise.catch(() => undefined);
+  stop.throwIfAborted();
+  let abort: () => void = () => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    abort = () => {
+      reject(stop.reason as Error);
+    };
+    stop.addEventListener('abort', abort);
+  });
+  try {
+    return await Promise.race([promise, stopped]);
+  } finally {
+    stop.removeEventListener('abort', abort);
+  }
 }
 
 /** What a worker says, as a line. */

@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { latin1 } from '@proj/frames';
+import { memoryRecords } from '@proj/transport';
 import { describe, expect, it } from 'vitest';
 import { doing, silence, Stage } from '../../test/nfp/stage.js';
 import type { Asked } from '../../test/nfp/stage.js';
@@ -135,6 +136,46 @@ describe('run', () => {
     broker.answer = (asked) => asked.refuse('no worker of the service');
     const nowhere = await stage.settle(client.post('sample', 't'));
     await expect(stage.settle(nowhere.accepted)).rejects.toThrow('no worker of the service');
+  });
+
+  it('rule 4: posts a job for anybody again that its worker has forgotten, three times at most', async () => {
+    const stage = new Stage();
+    let posts = 0;
+    let helps = true;
+    await stage.broker((asked) => {
+      if (asked.kind === 'post') posts++;
+      const worker = `w${posts}`;
+      asked.dispatch(worker);
+      if (asked.kind === 'post') asked.say(worker, 201, 'ACCEPTED');
+      else if (posts === 3 && helps) asked.result(worker, 5);
+      else asked.say(worker, 404, 'JOB NOT FOUND');
+    });
+    const client = stage.client();
+    const job = await stage.settle(client.post('sample', 't', { target: 'any' }));
+    expect(await stage.settle(job.done())).toMatchObject({ w3: { status: 200, result: 5 } });
+    expect(client.stats()).toMatchObject({ posts: 3, reposts: 2 });
+    [posts, helps] = [0, false];
+    const given = await stage.settle(client.run('sample', 't', { target: 'any' }));
+    expect(given).toMatchObject({ w4: { status: 404, failed: true } });
+    expect(posts).toBe(4);
+  });
+
+  it('rule 8: says once that without a store jobs are gone with the process', async () => {
+    const stage = new Stage();
+    await stage.broker((asked) => {
+      asked.dispatch('w1');
+      asked.result('w1', 1);
+    });
+    const client = stage.client();
+    const notes: string[] = [];
+    client.on('note', ({ code }) => notes.push(code));
+    await stage.settle(client.run('sample', 't'));
+    await stage.settle(client.run('sample', 't'));
+    expect(notes).toEqual(['volatile-store']);
+    const durable = stage.client({ store: memoryRecords() });
+    durable.on('note', ({ code }) => notes.push(code));
+    await stage.settle(durable.run('sample', 't'));
+    expect(notes).toHaveLength(1);
   });
 
   it.each([201, 202])('rule 3: takes %i of a worker for its acceptance', async (status) => {

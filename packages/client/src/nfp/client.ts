@@ -80,6 +80,7 @@ export class NfpClient {
   readonly #questions: Questions;
   #starting: Promise<readonly NfpJob[]> | undefined;
   #early = 0;
+  #hasWarned = false;
   #closing: Promise<void> | undefined;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
@@ -255,6 +256,10 @@ export class NfpClient {
   async #start(): Promise<readonly NfpJob[]> {
     if (this.#closing !== undefined) throw failure(this.#settings, 'NfpClient', 'CLOSED');
     await this.#runner.load();
+    if (this.#book === undefined && !this.#hasWarned) {
+      this.#hasWarned = true;
+      this.#events.emit('note', { code: 'volatile-store' });
+    }
     const records = (await this.#book?.open()) ?? [];
     return records.map((record) => this.#jobs.resume(record));
   }

@@ -253,13 +253,20 @@ export class JobAnswers<Ticket> {
     this.#output.push({ kind: 'result', ticket: job.order.ticket, worker, ...word });
   }
 
-  /** 404: gone, if the worker had it; else it never came, or was meant for others. */
+  /** 404: gone, if the worker had it; else it never came, or was meant for others. What was for anybody is posted again. */
   #onMissing(job: Job<Ticket>, worker: string, word: Word, now: number): void {
     const member = job.members.get(worker);
     if (member === undefined || job.phase === 'posting') return;
-    if (member.accepted) this.#finish(job, worker, word);
+    const hasForgotten = member.accepted;
+    if (hasForgotten && job.order.target !== 'any') {
+      this.#finish(job, worker, word);
+      this.#settle(job, now);
+      return;
+    }
+    // A job for anybody may be done by another; #settle posts it again.
+    if (hasForgotten) job.known = false;
     // Who was too busy for it was asked before it was offered the job again: it has not missed it.
-    else job.note(member, member.busy ? 'refused' : 'missing');
+    job.note(member, member.busy && !hasForgotten ? 'refused' : 'missing');
     this.#settle(job, now);
   }
 

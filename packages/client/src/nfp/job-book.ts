@@ -94,11 +94,13 @@ export class JobBook {
     return unfinished;
   }
 
-  /** All jobs on record, in the order of their uuids. */
+  /** All jobs on record, in the order of their uuids, as they are by now. */
   async *all(): AsyncIterableIterator<NfpJobRecord> {
     for await (const [, value] of this.#store.entries(PREFIX)) {
       const record = read(value);
-      if (record !== undefined) yield record;
+      if (record === undefined) continue;
+      const { uuid } = record;
+      yield this.#open.get(uuid) ?? this.#writing.get(uuid)?.latest ?? record;
     }
   }
 

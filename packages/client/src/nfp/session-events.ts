@@ -115,7 +115,9 @@ export type NfpClientNote =
   | { readonly code: 'connection-lost'; readonly endpoint: string }
   /** It owed an answer for `answerTimeoutMs`; another connection is opened. */
   | { readonly code: 'connection-silent'; readonly endpoint: string }
-  /** No worker knows a job that was posted; it is posted again, under its uuid. */
+  /** Without a store: jobs are gone with the process. Once. */
+  | { readonly code: 'volatile-store' }
+  /** No worker knows a job that was posted, any more; it is posted again, under its uuid. */
   | { readonly code: 'job-reposted'; readonly uuid: string }
   /** What a broker sent is no answer. Once per reason and minute. */
   | { readonly code: 'message-dropped'; readonly reason: NfpClientDropReason; readonly endpoint: string };
