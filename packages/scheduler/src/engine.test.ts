@@ -29,6 +29,18 @@ describe('a connection', () => {
     expect(rig.opened.at(-1)!.endpoint).toBe('tcp://b:1');
   });
 
+  it('rule 1: is made by the acknowledgement of our INFORM, and of nothing else, and only once', () => {
+    const rig = new Rig();
+    rig.brokerIsThere = false;
+    rig.start();
+    rig.hear({ kind: 'ack', id: 'a', of: 'another message' });
+    expect([rig.engine.stats.registered, rig.engine.stats.conversations]).toEqual([false, 0]);
+    rig.ack();
+    rig.ack();
+    expect([rig.engine.stats.registered, rig.engine.stats.conversations]).toEqual([true, 1]);
+    expect(rig.notesOf('registered')).toHaveLength(1);
+  });
+
   it('rule 1: that is silent is given up, and one that says farewell', () => {
     const rig = new Rig().start();
     rig.now += 15 * SECOND;
@@ -474,6 +486,19 @@ describe('the end', () => {
     rig.finishWrite();
     expect(rig.fired()).toEqual(['q:f']);
     expect(rig.ended).toBe(true);
+  });
+
+  it('rule 8: a second wish to end does not give the disk more time, nor another reason', () => {
+    const rig = new Rig({ drainMs: 2000 }).start();
+    rig.diskIsFast = false;
+    rig.schedule({ interval: '10' });
+    rig.do({ kind: 'drain' });
+    rig.now += 1500;
+    rig.do({ kind: 'drain' });
+    rig.hear({ kind: 'disconnect', id: 'd' });
+    rig.now += 500;
+    rig.do({ kind: 'timer', lateMs: 0 });
+    expect([rig.ended, rig.notesOf('left').map(({ reason }) => reason)]).toEqual([true, ['drained']]);
   });
 
   it('rule 8: a disk that hangs does not hold it up', () => {
