@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { EMPTY_FRAME, equalBytes, fromLatin1, latin1, printable, totalBytes } from './bytes.js';
+import { compact, EMPTY_FRAME, equalBytes, fromLatin1, latin1, printable, totalBytes } from './bytes.js';
 
 describe('latin1', () => {
   test('is a lossless key: one character per byte', () => {
@@ -41,6 +41,16 @@ describe('printable', () => {
     expect(printable(fromLatin1('abcdef'), 3)).toBe('"abc"...');
     expect(printable(fromLatin1('\0\0\0'), 2)).toBe('0x0000...');
   });
+});
+
+test('compact copies a frame out of memory that is more than twice as large, and no other', () => {
+  const memory = Uint8Array.from({ length: 8 }, (_, index) => index);
+  const half = memory.subarray(2, 6);
+  expect(compact(half)).toBe(half);
+  const less = compact(memory.subarray(2, 5));
+  expect([[...less], less.buffer.byteLength]).toEqual([[2, 3, 4], 3]);
+  expect(compact(memory.subarray(3, 3))).toBe(EMPTY_FRAME);
+  expect(compact(memory)).toBe(memory);
 });
 
 test('totalBytes adds the lengths', () => {

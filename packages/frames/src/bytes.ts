@@ -52,6 +52,19 @@ export function printable(bytes: Uint8Array, max = 64): string {
   return `0x${Array.from(head, (byte) => byte.toString(16).padStart(2, '0')).join('')}${tail}`;
 }
 
+/**
+ * The frame for whoever keeps it: itself, or a copy when the memory that it is a part of is more than twice as large. What is passed on
+ * at once is better left where it came.
+ */
+export function compact(frame: Uint8Array): Uint8Array {
+  const { length } = frame;
+  if (frame.buffer.byteLength <= 2 * length) return frame;
+  if (length === 0) return EMPTY_FRAME;
+  const copy = new Uint8Array(length);
+  copy.set(frame);
+  return copy;
+}
+
 /** Sum of the frame lengths, in bytes. */
 export function totalBytes(frames: readonly Uint8Array[]): number {
   let total = 0;

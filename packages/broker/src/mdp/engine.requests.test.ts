@@ -37,6 +37,45 @@ describe('rules 4 and 5: names and bodies', () => {
   });
 });
 
+describe('memory of requests that wait', () => {
+  /** What a worker is sent of requests that came before it, each a small part of the memory it came in. */
+  function waited(count: number): readonly (readonly Uint8Array[])[] {
+    broker = new BrokerUnderTest({ requestQueueMaxBytes: 1_000_000, maxMessageBytes: 1_000_000 });
+    const peer = { key: 'c1', id: Uint8Array.of(99, 49) };
+    for (let index = 0; index < count; index++) {
+      const body = [new Uint8Array(8192).fill(index).subarray(0, 100), new Uint8Array(8192).subarray(5, 5)];
+      const command = { kind: 'client-request', version: '0.2', service: 'echo', body } as const;
+      broker.engine.step({ kind: 'message', peer, command }, 0);
+    }
+    const bodies: (readonly Uint8Array[])[] = [];
+    for (let index = 0; index < count; index++) {
+      const worker = { key: `w${index}`, id: Uint8Array.of(119, index) };
+      const ready = { kind: 'worker-ready', version: '0.2', service: 'echo' } as const;
+      const framed = { ...ready, leadingEmpty: true };
+      for (const effect of broker.engine.step({ kind: 'message', peer: worker, command: framed }, 0))
+        if (effect.kind === 'send' && effect.command.kind === 'worker-request') bodies.push(effect.command.body);
+    }
+    return bodies;
+  }
+
+  it('rule 18: is what they take and not what they came in, once many wait', () => {
+    const bodies = waited(100);
+    expect(bodies.map(([head]) => [...new Set(head)])).toEqual(Array.from({ length: 100 }, (_, index) => [index]));
+    expect(bodies.map(([head, tail]) => [head?.length, tail?.length])).toEqual(bodies.map(() => [100, 0]));
+    const held = bodies.flat().map(({ buffer }) => buffer.byteLength);
+    expect(held.filter((bytes) => bytes > 200).length).toBeLessThan(50);
+    expect(held.slice(-100)).toEqual(Array.from({ length: 50 }, () => [100, 0]).flat());
+  });
+
+  it('rule 18: is left as it came while few wait', () => {
+    expect(
+      waited(3)
+        .flat()
+        .map(({ buffer }) => buffer.byteLength),
+    ).toEqual(Array.from({ length: 6 }, () => 8192));
+  });
+});
+
 describe('objects of requests that ended', () => {
   it('serve others, and change nothing of what came in and went out before', () => {
     const bodies: Uint8Array[][] = [[Uint8Array.of(1)], [Uint8Array.of(2), Uint8Array.of(3)], [Uint8Array.of(4)]];

@@ -16,6 +16,9 @@ import { type Request, Requests } from './requests.js';
 import type { Service } from './services.js';
 import type { Worker } from './workers.js';
 
+/** Up to this part of the byte budget what waits is left in the memory it came in: a short queue is gone in a moment. */
+const LOOSE_PART = 1 / 64;
+
 /** Accepts requests, finds each a worker, and sees to it that none is lost or answered twice. */
 export class Jobs {
   readonly #settings: MdpBrokerSettings;
@@ -163,6 +166,8 @@ export class Jobs {
   #wait(request: Request, where: 'front' | 'back'): void {
     const { queue } = request.service;
     const { peer, waiting } = request.client;
+    const { bytes } = this.#books;
+    if (bytes.used > LOOSE_PART * bytes.max) request.compact();
     if (where === 'front') queue.pushFront(request, waiting);
     else queue.push(request, peer.key, waiting);
     this.#books.ttl.start(request, this.#out.now);

@@ -1,4 +1,5 @@
 /** Majordomo broker: requests that are open (rules 14, 18, 19). Books only, no protocol decisions. */
+import { compact } from '@proj/frames';
 import type { MdpBody, MdpFraming } from '@proj/frames/mdp';
 import { Place } from '../parts/line.js';
 import type { Asker } from './clients.js';
@@ -36,6 +37,11 @@ export class Request extends Place<Request> {
 
   get body(): MdpBody {
     return this.content instanceof Uint8Array ? [this.content] : this.content;
+  }
+
+  /** From now on it holds no more memory than its body takes. */
+  compact(): void {
+    this.content = this.content instanceof Uint8Array ? compact(this.content) : this.content.map(compact);
   }
 }
 
