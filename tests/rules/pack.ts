@@ -16,12 +16,14 @@ export async function temporaryFolder(): Promise<{ path: string; remove: () => P
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Packs a built package into `folder` and resolves to the tarball's path. */
-export async function pack({ dir }: Package, folder: string): Promise<string> {
+/** Packs built packages into `folder` and resolves to the paths of the tarballs, by name. */
+export async function pack(packages: readonly Package[], folder: string): Promise<Map<string, string>> {
   const pnpm = join(ROOT, 'node_modules/pnpm/bin/pnpm.cjs');
-  const args = [pnpm, 'pack', '--json', '--pack-destination', folder];
-  const { stdout } = await run(process.execPath, args, { cwd: join(ROOT, dir), env: plainEnvironment() });
-  return (JSON.parse(stdout) as { filename: string }).filename;
+  const filters = packages.map(({ manifest }) => `--filter=${manifest.name}`);
+  const args = [pnpm, ...filters, '--recursive', 'pack', '--json', '--pack-destination', folder];
+  const { stdout } = await run(process.execPath, args, { cwd: ROOT, env: plainEnvironment() });
+  const packed = JSON.parse(stdout) as readonly { readonly name: string; readonly filename: string }[];
+  return new Map(packed.map(({ name, filename }) => [name, filename]));
 }
 
 /** The package and the project's packages that come with it. */
