@@ -1,5 +1,5 @@
 /** proj-broker: serves the protocols of this project. */
-import { defineCommand, every, followAccess, processTransport, runProgram, untilStopped } from '@proj/appkit';
+import { defineCommand, every, followAccess, processTransport, runProgram, traced, untilStopped } from '@proj/appkit';
 import { growYoungGeneration } from '@proj/appkit/heap';
 import { accessOptions } from '@proj/broker';
 import { SharedRouters } from '@proj/transport';
@@ -48,7 +48,7 @@ const serve = defineCommand({
           ended.abort();
         };
         const server = await protocols[name].serve(settings, {
-          transport: claim === undefined ? transport : shared.member(claim),
+          transport: traced(claim === undefined ? transport : shared.member(claim), child, name),
           log: child,
           access: access?.rules,
           onBroken,

@@ -18,6 +18,7 @@ import { queue } from './queue.js';
 import { schedule, unschedule } from './schedule.js';
 import { status } from './status.js';
 import { subscribe } from './subscribe.js';
+import { trace } from './trace.js';
 
 await runProgram({
   name: 'proj',
@@ -47,6 +48,7 @@ await runProgram({
     schedule,
     unschedule,
     decode,
+    trace,
     keygen,
   ],
 });

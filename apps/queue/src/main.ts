@@ -1,5 +1,5 @@
 /** proj-queue: a durable queue on disk, PZQ. */
-import { defineCommand, every, followAccess, processTransport, runProgram, untilStopped } from '@proj/appkit';
+import { defineCommand, every, followAccess, processTransport, runProgram, traced, untilStopped } from '@proj/appkit';
 import { pzqAccessOptions, PzqServer } from '@proj/pzq';
 import type { PzqServerEndpoints } from '@proj/pzq';
 import manifest from '../package.json' with { type: 'json' };
@@ -28,7 +28,11 @@ const serve = defineCommand({
     const failure = new AbortController();
     const access =
       settings.access === undefined ? undefined : await followAccess(settings.access, pzqAccessOptions, log);
-    const transport = processTransport(settings.transport, settings.pollUs);
+    const transport = traced(
+      processTransport(settings.transport, settings.pollUs),
+      log.child({ protocol: 'pzq' }),
+      'pzq',
+    );
     const queue = new PzqServer({ ...serverOptions(settings), access: access?.rules, transport });
     queue.on('broken', (error) => {
       failure.abort(error);

@@ -27,3 +27,4 @@ export { untilStopped } from './signals.js';
 export { pollOption, processTransport, transportOption, unansweredTransport } from './transport.js';
 export { formatTable } from './table.js';
 export type { Column } from './table.js';
+export { traced } from './trace.js';
