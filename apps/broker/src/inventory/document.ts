@@ -24,11 +24,12 @@ export interface InventoryDocument {
   refuse(keys: readonly (string | number)[], must: string): ProjError;
 }
 
-/** Reads the text of a file as YAML 1.1, the version NORFAB reads. Throws `CORRUPT` naming file, line and key. */
+/** Reads the text of a file as YAML 1.1, the version NORFAB reads; `warnsOfTemplates` where nobody has rendered it. Throws `CORRUPT` naming file, line and key. */
 export function readDocument(
   path: string,
   text: string,
   env: Readonly<Record<string, string | undefined>>,
+  warnsOfTemplates: boolean,
 ): InventoryDocument {
   const lines = new LineCounter();
   const refuse = (offset: number, what: string) =>
@@ -53,7 +54,7 @@ export function readDocument(
   measure(path, value);
   return {
     value,
-    warnings: jinjaWarnings(path, text),
+    warnings: warnsOfTemplates ? jinjaWarnings(path, text) : [],
     refuse: (keys, must) => refuse(offsetOf(document, keys), `${keys.join('.')}: ${must}`),
   };
 }
@@ -138,7 +139,7 @@ function offsetOf(document: Document.Parsed, keys: readonly (string | number)[])
   return 0;
 }
 
-/** Releases of NORFAB render inventories by Jinja2; here that is text, which a line should say. */
+/** NORFAB renders inventories by Jinja2; where that is off it is text, which a line should say. */
 function jinjaWarnings(path: string, text: string): string[] {
   let line = 1;
   let isBlock = false;

@@ -8,6 +8,8 @@ export interface Following {
   /** As given to `loadInventory`. */
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** As given to `loadInventory`. */
+  readonly templates?: boolean | undefined;
   /** As the last `loadInventory` left it. */
   readonly seen: Seen;
   /** How often the files are looked at, in milliseconds. */
@@ -19,7 +21,7 @@ export interface Following {
 
 /** Begins; the function it returns ends it. */
 export function followInventory(following: Following): () => void {
-  const { path, env, intervalMs } = following;
+  const { path, env, templates, intervalMs } = following;
   const over = new AbortController();
   let known = following.seen;
   let isLooking = false;
@@ -27,7 +29,7 @@ export function followInventory(following: Following): () => void {
     const same = await Promise.all([...known].map(async ([file, before]) => (await signatureOf(file)) === before));
     if (same.every(Boolean)) return;
     known = new Map();
-    const result = await loadInventory(path, env, known).catch((error: unknown) => ({ error }));
+    const result = await loadInventory(path, env, known, templates).catch((error: unknown) => ({ error }));
     if (over.signal.aborted) return;
     if ('error' in result) following.onFailed(result.error);
     else following.onLoaded(result);

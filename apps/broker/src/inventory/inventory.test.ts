@@ -17,12 +17,16 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-async function load(files: Record<string, string>, env: Record<string, string> = {}): Promise<LoadedInventory> {
+async function load(
+  files: Record<string, string>,
+  env: Record<string, string> = {},
+  templates = true,
+): Promise<LoadedInventory> {
   for (const [name, text] of Object.entries(files)) {
     await mkdir(join(folder, name, '..'), { recursive: true });
     await writeFile(join(folder, name), text);
   }
-  return loadInventory(main, env, new Map());
+  return loadInventory(main, env, new Map(), templates);
 }
 
 /** The message of the refusal, without the folder. */
@@ -123,19 +127,19 @@ describe('variables', () => {
   });
 });
 
-describe('Jinja2', () => {
+describe('Jinja2, where it is switched off', () => {
   it.each([
     ['value: "{{ env.HOST }}"\n', 1],
     ['a: 1\n\nvalue: x {% if y %}\n', 3],
     ['a: |\n  first\n  {{ second }}\n', 3],
     ['a: |\n  # {{ no comment }}\n', 2],
   ])('%j is read as plain YAML, with a warning', async (text, line) => {
-    const { warnings } = await load({ 'inventory.yaml': 'workers: {a: [x.yaml]}', 'x.yaml': text });
+    const { warnings } = await load({ 'inventory.yaml': 'workers: {a: [x.yaml]}', 'x.yaml': text }, {}, false);
     expect(warnings).toEqual([`${folder}/x.yaml:${line}: looks like a Jinja2 template; it is read as plain YAML`]);
   });
 
   it.each(['# {{ comment }}\na: 1\n', 'a: 1 # {% comment %}\n', 'a: {b: {c: 1}}\n'])('%j is none', async (text) => {
-    const { warnings } = await load({ 'inventory.yaml': 'workers: {a: [x.yaml]}', 'x.yaml': text });
+    const { warnings } = await load({ 'inventory.yaml': 'workers: {a: [x.yaml]}', 'x.yaml': text }, {}, false);
     expect(warnings).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 /** NORFAB's `inventory.yaml` with all files it names, as the broker takes it. docs/protocols/nfp.md, rule 20. */
+import { statSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -6,6 +7,7 @@ import type { NfpInventory, NfpInventoryEntry } from '@proj/broker';
 import { ProjError } from '@proj/transport';
 import { readDocument } from './document.js';
 import type { InventoryDocument } from './document.js';
+import { renderTemplate } from './template.js';
 
 /** Bounds: bytes of one file, files of one inventory. */
 const FILE_MAX_BYTES = 1_048_576;
@@ -33,10 +35,15 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /**
  * Loads an inventory. Paths in it are relative to its folder. Rejects with `CORRUPT` naming file, line and key; `seen` is
- * complete up to there, so that whoever follows the files knows which to look at.
+ * complete up to there, so that whoever follows the files knows which to look at. `templates`: files are rendered as Jinja2 first, as NORFAB does.
  */
-export async function loadInventory(path: string, env: Env, seen: Seen): Promise<LoadedInventory> {
-  const main = readDocument(path, await readText(path, seen), env);
+export async function loadInventory(path: string, env: Env, seen: Seen, templates = true): Promise<LoadedInventory> {
+  const read = (file: string, text: string): InventoryDocument => {
+    if (!templates) return readDocument(file, text, env, true);
+    const onInclude = (included: string) => seen.set(included, signatureNow(included));
+    return readDocument(file, renderTemplate(file, text, { root: dirname(path), env, onInclude }), env, false);
+  };
+  const main = read(path, await readText(path, seen));
   const warnings = [...main.warnings];
   const sections = mappingOf(main, main.value, []);
   const ignored = Object.keys(sections).filter((name) => !SECTIONS.has(name));
@@ -62,7 +69,7 @@ export async function loadInventory(path: string, env: Env, seen: Seen): Promise
         const text = await readText(file, seen).catch((error: unknown) => {
           throw main.refuse(keys, error instanceof Error ? error.message : String(error));
         });
-        document = readDocument(file, text, env);
+        document = read(file, text);
         files.set(file, document);
         warnings.push(...document.warnings);
       }
@@ -76,6 +83,11 @@ export async function loadInventory(path: string, env: Env, seen: Seen): Promise
 /** What tells one content of a file from another, without reading it. */
 export async function signatureOf(path: string): Promise<string> {
   return stat(path, { bigint: true }).then(signature, () => 'none');
+}
+
+function signatureNow(path: string): string {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? 'none' : signature(stats);
 }
 
 function signature({ ino, size, mtimeNs }: BigIntStats): string {

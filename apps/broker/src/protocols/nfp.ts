@@ -71,6 +71,9 @@ const options = z.strictObject({
   inventory: text('FILE', 'a file name')
     .optional()
     .describe("NORFAB's inventory.yaml, for workers that ask for theirs; read again when it changes (default: none)"),
+  inventoryTemplates: onOff()
+    .default(true)
+    .describe('render the inventory and the files it names as Jinja2, sandboxed, as NORFAB does'),
   files: text('DIR', 'a folder')
     .optional()
     .describe('folder whose files anybody may fetch by nf:// urls, and nothing outside of it (default: none)'),
@@ -94,7 +97,9 @@ export const nfp: Protocol<typeof options> = {
   async serve(settings, { transport, log, access, onBroken, onEnded, mdpEndpoint }) {
     const seen: Seen = new Map();
     const loaded =
-      settings.inventory === undefined ? undefined : await loadInventory(settings.inventory, process.env, seen);
+      settings.inventory === undefined
+        ? undefined
+        : await loadInventory(settings.inventory, process.env, seen, settings.inventoryTemplates);
     if (loaded !== undefined) logWarnings(loaded, log);
     const { nfp: wanted = loaded?.endpoint ?? mdpEndpoint } = settings;
     const inventory = loaded === undefined ? {} : { inventory: loaded.inventory };
@@ -116,7 +121,9 @@ export const nfp: Protocol<typeof options> = {
     const [management] = broker.managementEndpoints;
     const [events] = broker.publishEndpoints;
     const endFollowing =
-      settings.inventory === undefined ? () => undefined : follow(settings.inventory, seen, broker, log);
+      settings.inventory === undefined
+        ? () => undefined
+        : follow(settings.inventory, settings.inventoryTemplates, seen, broker, log);
     return {
       endpoints: {
         nfp: endpoint,
@@ -139,10 +146,11 @@ export const nfp: Protocol<typeof options> = {
 };
 
 /** An inventory that cannot be read any more leaves the one before in force. */
-function follow(path: string, seen: Seen, broker: NfpBroker, log: Logger): () => void {
+function follow(path: string, templates: boolean, seen: Seen, broker: NfpBroker, log: Logger): () => void {
   return followInventory({
     path,
     env: process.env,
+    templates,
     seen,
     intervalMs: INVENTORY_MS,
     onLoaded: (loaded) => {
