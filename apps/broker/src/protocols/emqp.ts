@@ -1,7 +1,10 @@
 /** EventMQ in proj-broker: what emq-router is in EventMQ. */
-import { bindEndpoint, bytes, logOfPeer, milliseconds, oneOf, onOff, wholeNumber } from '@proj/appkit';
+import { bindEndpoint, bytes, logOfPeer, milliseconds, oneOf, onOff, text, wholeNumber } from '@proj/appkit';
 import { EmqpBroker, EmqpPubSub } from '@proj/broker';
 import type { EmqpBrokerOptions } from '@proj/broker';
+import { lmdbRecords } from '@proj/store';
+import { ProjError } from '@proj/transport';
+import type { RecordStore } from '@proj/transport';
 import * as z from 'zod';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents } from './log-events.js';
@@ -54,6 +57,11 @@ const options = z.strictObject({
   emqpResultRouteTtlMs: milliseconds({ min: 1, max: DAY_MS })
     .default(3_600_000)
     .describe('how long a job may take for its result to find its way to the client'),
+  emqpStore: text('STORE', 'lmdb:FOLDER or memory:')
+    .default('memory:')
+    .describe(
+      'guaranteed jobs end with this program unless this is lmdb:FOLDER, on a disk of this machine: then one is accepted when it is on the disk',
+    ),
   emqpAcceptance: oneOf(['reply', 'ack', 'both'])
     .default('reply')
     .describe('what tells a client that its request is taken: the REPLY of EventMQ, ACK, or both'),
@@ -70,7 +78,8 @@ type Settings = SharedSettings & z.output<typeof options>;
 export const emqp: Protocol<typeof options> = {
   options,
   async serve(settings, { transport, log, access, onBroken, onEnded }) {
-    const { maxMessageBytes } = brokerOptions(settings);
+    const options = brokerOptions(settings);
+    const { maxMessageBytes } = options;
     const { emqpPublish, emqpSubscribe } = settings;
     const pubSub = new EmqpPubSub({
       publish: emqpPublish,
@@ -81,7 +90,7 @@ export const emqp: Protocol<typeof options> = {
       access,
       transport,
     });
-    const broker = new EmqpBroker({ ...brokerOptions(settings), pubSub, access, transport });
+    const broker = new EmqpBroker({ ...options, pubSub, access, transport });
     pubSub.on('broken', onBroken);
     logEvents(pubSub, [], log);
     for (const event of ['subscribed', 'unsubscribed'] as const)
@@ -143,9 +152,18 @@ function brokerOptions(settings: Settings): EmqpBrokerOptions {
     queueMaxBytes: settings.emqpQueueMaxBytes,
     guaranteeAttempts: settings.emqpGuaranteeAttempts,
     resultRouteTtlMs: settings.emqpResultRouteTtlMs,
+    store: storeOf(settings.emqpStore),
     acceptance: settings.emqpAcceptance,
     byes: settings.emqpByes,
     allowClientDisconnect: settings.emqpAllowClientDisconnect,
     maxMessageBytes: settings.emqpMaxMessageBytes,
   };
+}
+
+/** Without a store, jobs are where the broker has them: in memory. */
+function storeOf(address: string): RecordStore | undefined {
+  if (address === 'memory:') return undefined;
+  const folder = /^lmdb:(.+)$/.exec(address)?.[1];
+  if (folder !== undefined) return lmdbRecords({ folder });
+  throw new ProjError('OPTIONS_INVALID', `--emqp-store "${address}": must be lmdb:FOLDER or memory:`);
 }

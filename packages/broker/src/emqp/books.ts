@@ -3,6 +3,7 @@ import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import { Budget } from '../parts/budget.js';
 import { type Job, JobsById } from './job.js';
 import type { EmqpBrokerSettings } from './options.js';
+import { Keeper } from './keeper.js';
 import { Peers, type Worker } from './peers.js';
 import { type Queue, Queues } from './queues.js';
 import { Assignments } from './schedulers.js';
@@ -28,6 +29,8 @@ export interface Books {
   /** Rule 19: workers that are new. */
   readonly settling: DeadlineList<Worker>;
   readonly assignments: Assignments;
+  /** Rule 35. */
+  readonly keeper: Keeper;
   /** Rules 6 and 8: who is told nothing. */
   readonly silenced: Silenced;
 }
@@ -44,6 +47,7 @@ export function newBooks(settings: EmqpBrokerSettings): Books {
     releases: new DeadlineHeap(),
     settling: new DeadlineList(SETTLING_MS),
     assignments: new Assignments(),
+    keeper: new Keeper(),
     silenced: new Silenced(),
   };
 }

@@ -6,13 +6,14 @@ import {
   decodeEmqpAtWorker,
   encodeEmqp,
 } from '@proj/frames/emqp';
-import { Emitter, parseOptions } from '@proj/transport';
+import { Emitter, parseOptions, ProjError } from '@proj/transport';
 import type {
   AccessRules,
   EngineHost,
   Entropy,
   HandshakeRefusal,
   PortOptions,
+  RecordStore,
   RefusalCounts,
   SocketPlan,
   Transport,
@@ -28,10 +29,13 @@ import type {
   EmqpPeerJoinedNotice,
   EmqpPeerLeftNotice,
   EmqpPort,
+  EmqpStoreEffect,
 } from './effects.js';
 import { EmqpBrokerEngine } from './engine.js';
 import { emqpBrokerOptions } from './options.js';
 import type { EmqpBrokerOptions, EmqpBrokerSettings, EmqpPublisher } from './options.js';
+import { bodyKey, readRecord, RECORDS_PREFIX } from './records.js';
+import type { EmqpKeptJob } from './records.js';
 import type { EmqpBrokerStats } from './stats.js';
 
 /** Events of an {@link EmqpBroker}. */
@@ -77,11 +81,14 @@ export class EmqpBroker {
   readonly #pubSub: EmqpPublisher | undefined;
   #transport: Transport | undefined;
   #starting: Promise<EmqpBrokerEndpoints> | undefined;
+  #closing: Promise<void> | undefined;
+  readonly #store: RecordStore | undefined;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: EmqpBrokerOptions = {}) {
     const settings = parseOptions('EmqpBroker', emqpBrokerOptions, options);
     this.#pubSub = settings.pubSub;
+    this.#store = settings.store;
     this.#engine = new EmqpBrokerEngine(settings, this.#entropy());
     this.#host = hostOf<EmqpBrokerEvent, EmqpBrokerEffect>(
       settings,
@@ -98,25 +105,24 @@ export class EmqpBroker {
 
   /**
    * Binds and serves. Resolves to the bound endpoints. Rejects with `ADDRESS_IN_USE`, `OPTIONS_INVALID` (an endpoint nobody
-   * can bind), `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`, and nothing is left bound.
+   * can bind), `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`, or with what the store says, and nothing is left bound or open.
    */
   start(): Promise<EmqpBrokerEndpoints> {
-    return (this.#starting ??= this.#host
-      .start()
-      .then(([frontend = [], backend = [], admin = []]) => ({ frontend, backend, admin })));
+    return (this.#starting ??= this.#start());
   }
 
   /**
    * Comes to an end in order: no new requests, running jobs may finish for `drainMs`, farewells to every worker and
    * scheduler, then `close`. Idempotent.
    */
-  drain(): Promise<void> {
-    return this.#host.drain();
+  async drain(): Promise<void> {
+    await this.#host.drain();
+    await this.close();
   }
 
   /** Stops at once: waiting and running requests are dropped, peers find out by themselves. Idempotent. */
   close(): Promise<void> {
-    return this.#host.close();
+    return (this.#closing ??= this.#close());
   }
 
   /** As {@link EmqpBroker.close}. */
@@ -145,6 +151,49 @@ export class EmqpBroker {
     return { ...this.#engine.stats(), ...this.#host.refusals };
   }
 
+  async #start(): Promise<EmqpBrokerEndpoints> {
+    try {
+      const jobs = await this.#load();
+      const [frontend = [], backend = [], admin = []] = await this.#host.start();
+      if (jobs.length > 0) this.#host.dispatch({ kind: 'restore', jobs });
+      return { frontend, backend, admin };
+    } catch (error) {
+      await this.#store?.close();
+      throw error;
+    }
+  }
+
+  /** Rule 35. */
+  async #load(): Promise<EmqpKeptJob[]> {
+    const store = this.#store;
+    if (store === undefined) return [];
+    await store.open();
+    const jobs: EmqpKeptJob[] = [];
+    let head: readonly [key: string, value: Uint8Array] | undefined;
+    for await (const [key, value] of store.entries(RECORDS_PREFIX)) {
+      const job = head !== undefined && key === bodyKey(head[0]) ? readRecord(...head, value) : undefined;
+      if (job !== undefined) jobs.push(job);
+      if ((head === undefined) !== (job === undefined)) throw corrupt(key);
+      head = head === undefined ? [key, value] : undefined;
+    }
+    if (head !== undefined) throw corrupt(head[0]);
+    return jobs;
+  }
+
+  async #write({ write, puts, removes }: EmqpStoreEffect): Promise<void> {
+    const error = await this.#store?.commit({ puts, removes }).then(
+      () => undefined,
+      (cause: unknown) => (cause instanceof Error ? cause.message : String(cause)),
+    );
+    this.#host.dispatch({ kind: 'stored', write, error });
+  }
+
+  async #close(): Promise<void> {
+    await this.#host.close();
+    await this.#starting?.catch(() => undefined);
+    await this.#store?.close();
+  }
+
   /** That of the transport, which is there before the engine's first step. */
   #entropy(): Entropy {
     const world = () => (this.#transport as Transport).entropy;
@@ -159,7 +208,7 @@ export class EmqpBroker {
       case 'drained':
         this.#host.drained();
         // An admin may have asked for it, then nobody else closes.
-        void this.#host.close();
+        void this.close();
         this.#events.emit('drained', undefined);
         break;
       case 'note':
@@ -167,11 +216,21 @@ export class EmqpBroker {
       case 'peer-left':
         this.#events.emit(effect.kind, effect);
         break;
+      case 'store':
+        void this.#write(effect);
+        break;
       case 'publish':
         this.#pubSub?.publish(effect.topic, effect.body);
         break;
     }
   };
+}
+
+function corrupt(key: string): ProjError {
+  return new ProjError(
+    'CORRUPT',
+    `EmqpBroker: record ${key} of the store is no job of this version: use the version that wrote it, or restore the store from a copy`,
+  );
 }
 
 function peersPlan(port: EmqpPort, settings: EmqpBrokerSettings): SocketPlan<EmqpBrokerEvent> {

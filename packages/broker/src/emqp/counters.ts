@@ -5,6 +5,10 @@ import type { EmqpDropReason } from './effects.js';
 export interface EmqpBrokerCounters {
   /** Requests accepted: dispatched or queued. Refused ones are in `dropped`. */
   requests: number;
+  /** Guaranteed jobs of an earlier life, taken from the store. */
+  restored: number;
+  /** Guaranteed jobs left in the store when the broker stopped. */
+  leftInStore: number;
   /** REQUESTs sent to workers, repeated ones included. */
   dispatches: number;
   /** Requests that went back into a queue, or to the next worker. */
@@ -69,6 +73,7 @@ const NONE_DROPPED: Readonly<Record<EmqpDropReason, 0>> = {
   'publish-unserved': 0,
   draining: 0,
   'queue-full': 0,
+  'store-failed': 0,
   'jobs-lost': 0,
   'guarantee-exhausted': 0,
   drained: 0,
@@ -81,6 +86,8 @@ const NONE_DROPPED: Readonly<Record<EmqpDropReason, 0>> = {
 export function newCounters(): EmqpBrokerCounters {
   return {
     requests: 0,
+    restored: 0,
+    leftInStore: 0,
     dispatches: 0,
     resends: 0,
     processed: 0,

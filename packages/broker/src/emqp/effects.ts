@@ -12,6 +12,7 @@ import type {
   EmqpToAdminPort,
   EmqpToBroker,
 } from '@proj/frames/emqp';
+import type { EmqpKeptJob } from './records.js';
 import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
 
 /** The ports that understand the same: clients and schedulers usually use the one, workers the other. */
@@ -46,6 +47,10 @@ export type EmqpBrokerEvent =
     }
   /** Who may do what from now on: see rule 33. */
   | { readonly kind: 'access'; readonly access: Access }
+  /** Guaranteed jobs of an earlier life, in their order: see rule 35. */
+  | { readonly kind: 'restore'; readonly jobs: readonly EmqpKeptJob[] }
+  /** The write of an earlier `store` has ended. `error`: nothing of it was kept, and why. */
+  | { readonly kind: 'stored'; readonly write: number; readonly error: string | undefined }
   /** Come to an end: see rule 27. */
   | { readonly kind: 'drain' };
 
@@ -104,7 +109,12 @@ export type EmqpMessageDrop =
   | 'publish-unserved';
 
 /** Why a request was not taken. */
-export type EmqpRefusal = 'draining' | 'not-allowed' | 'queue-full';
+export type EmqpRefusal =
+  | 'draining'
+  | 'not-allowed'
+  | 'queue-full'
+  /** It is guaranteed, and the store could not take it. */
+  | 'store-failed';
 
 /** Why a request that was taken will not be done, or not for certain. */
 export type EmqpRequestLoss =
@@ -147,6 +157,10 @@ export type EmqpBrokerNote =
       readonly silentMs: number;
       readonly expiryMs: number;
     })
+  /** Guaranteed jobs of an earlier life were found in the store. */
+  | { readonly kind: 'note'; readonly code: 'jobs-restored'; readonly jobs: number }
+  /** A write to the store failed; what was new is refused, the rest is written again. */
+  | { readonly kind: 'note'; readonly code: 'store-failed'; readonly error: string }
   /** This process could not keep up for longer than a heartbeat interval; expiry was put off by as much. */
   | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
 
@@ -163,12 +177,21 @@ export interface EmqpPeerLeftNotice extends EmqpParty {
   readonly reason: EmqpPeerLoss;
 }
 
+/** Writes to the store, all of it or nothing; answered by `stored`. One at a time. */
+export interface EmqpStoreEffect {
+  readonly kind: 'store';
+  readonly write: number;
+  readonly puts: readonly (readonly [key: string, value: Uint8Array])[];
+  readonly removes: readonly string[];
+}
+
 /** What the world is to do, or to know, after a step. */
 export type EmqpBrokerEffect =
   | (EmqpParty & { readonly kind: 'send'; readonly command: EmqpFromBroker })
   | EmqpPeerJoinedNotice
   | EmqpPeerLeftNotice
   | EmqpBrokerNote
+  | EmqpStoreEffect
   /** For the pub-sub device. */
   | { readonly kind: 'publish'; readonly topic: Uint8Array; readonly body: Uint8Array }
   /** Nothing more will be sent; further events are ignored. */

@@ -14,6 +14,7 @@
  * | 26 DISCONNECT | `#onDisconnect` |
  * | 27 stop | `#onDrain`, `#perhapsSendHome`, `#finish` |
  * | 28 to 30 administration | `#onAdmin`, `admin.ts` |
+ * | 35 the store | `jobs.ts`, `keeper.ts`, `records.ts` |
  * | 33 access | `../parts/rights.ts`, `#isForeign`, `#onAccess` |
  * | 32 PUBLISH | `#onPublish`; the device itself: `pubsub-engine.ts` |
  */
@@ -75,16 +76,18 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   }
 
   get deadline(): number {
-    const { peers, routes, patience, releases, settling } = this.#books;
-    const jobs = Math.min(routes.deadline, patience.deadline, releases.deadline, settling.deadline);
+    const { peers, routes, patience, releases, settling, keeper } = this.#books;
+    const jobs = Math.min(routes.deadline, patience.deadline, releases.deadline, settling.deadline, keeper.deadline);
     return Math.min(peers.deadline, jobs, this.#drainUntil);
   }
 
   step(event: EmqpBrokerEvent | TimerEvent, now: number): readonly EmqpBrokerEffect[] {
     this.#out.begin(now);
     if (this.#state !== 'drained') this.#handle(event);
-    if (this.#state === 'draining' && this.#books.peers.size + this.#books.peers.leaving === 0) this.#finish();
+    const { peers, keeper } = this.#books;
+    if (this.#state === 'draining' && peers.size + peers.leaving === 0 && !keeper.isBusy) this.#finish();
     this.#jobs.tidy();
+    if (this.#state !== 'drained') this.#store();
     return this.#out.effects;
   }
 
@@ -124,6 +127,12 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
         break;
       case 'access':
         this.#onAccess(event.access);
+        break;
+      case 'restore':
+        this.#jobs.restore(event.jobs);
+        break;
+      case 'stored':
+        this.#jobs.stored(event.write, event.error);
         break;
       case 'drain':
         this.#onDrain();
@@ -549,6 +558,12 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     this.#leave(member, 'drained');
   }
 
+  /** Rule 35: what has changed goes to the store, as soon as that has taken what it was given before. */
+  #store(): void {
+    const write = this.#books.keeper.flush(this.#out.now);
+    if (write !== undefined) this.#out.effects.push(write);
+  }
+
   /** Rule 27: farewell to all who are left, then nothing more. */
   #finish(): void {
     this.#state = 'drained';
@@ -558,6 +573,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     for (const leaver of [...this.#books.peers.leavers()]) this.#books.peers.forget(leaver);
     for (const client of this.#awaiters.values())
       if (this.#books.silenced.why(client) === undefined) this.#out.bye(client);
+    this.#store();
     this.#out.effects.push({ kind: 'drained' });
   }
 }

@@ -24,7 +24,8 @@ export function assertBooks(books: Books, { open, counters, settings }: Claims):
   check(books.peers.size <= settings.peersMax, 'peers are bounded');
   const lost = counters.dropped['jobs-lost'] + counters.dropped['guarantee-exhausted'] + counters.dropped.drained;
   check(
-    counters.requests === counters.processed + counters.unconfirmed + lost + open,
+    counters.requests + counters.restored ===
+      counters.processed + counters.unconfirmed + lost + counters.leftInStore + open,
     'accepted requests are done, lost or open',
   );
 }
@@ -82,7 +83,8 @@ function assertQueues({ queues, patience }: Books, running: Set<Job>): Set<Job> 
   for (const job of running) inFlight.set(job.queue, (inFlight.get(job.queue) ?? 0) + 1);
   let impatient = 0;
   for (const queue of queues.values()) {
-    check(queue.seats.size > 0 || queue.waiting.size > 0 || queue.inFlight > 0, 'a queue has a purpose');
+    const isUsed = queue.seats.size > 0 || queue.waiting.size > 0 || queue.arriving > 0 || queue.inFlight > 0;
+    check(isUsed, 'a queue has a purpose');
     check(queue.inFlight === (inFlight.get(queue) ?? 0), 'jobs in flight are counted');
     inFlight.delete(queue);
     const { front } = queue.waiting;
@@ -127,6 +129,7 @@ function assertJobs(books: Books, running: Set<Job>, waiting: Set<Job>, open: nu
     check(!Number.isFinite(job.release.at) || (job.isSilent && running.has(job)), 'only silent jobs are released');
     cost += job.cost;
   }
+  for (const job of books.keeper.arriving()) cost += job.cost;
   check(books.bytes.used === cost && cost <= books.bytes.max, 'the byte budget is what the kept requests cost');
   for (const job of books.routes.values()) check(running.has(job) || waiting.has(job), 'nobody awaits what is over');
   books.releases.assertInvariants();

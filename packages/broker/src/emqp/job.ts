@@ -27,6 +27,8 @@ export class Job {
   /** Workers it was given to, the present one included. */
   attempts = 0;
   queue: Queue;
+  /** Its number in the store (rule 35); `undefined` when it is not kept there. */
+  record: number | undefined;
   /** When it began to wait. */
   waitingSince = 0;
   /** Where it is open; `undefined` while it waits. */

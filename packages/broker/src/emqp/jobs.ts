@@ -11,6 +11,7 @@ import { Job, type OpenJobs } from './job.js';
 import type { EmqpBrokerSettings } from './options.js';
 import type { Output } from './output.js';
 import type { Leaver, Worker } from './peers.js';
+import type { EmqpKeptJob } from './records.js';
 import { DEFAULT_QUEUE, type Queue, type Seat } from './queues.js';
 
 const SLOTS_MAX = 100_000;
@@ -46,20 +47,65 @@ export class Jobs {
     const { bytes } = this.#books;
     const headers = decodeEmqpHeaders(request.headers);
     this.#out.counters.headersIgnored += headers.invalid;
-    const queue = this.#route(request.queue);
+    const isStored = headers.guarantee && this.#settings.store !== undefined;
+    const queue = this.#route(request.queue, isStored);
     const cost = costOf(request);
-    const seat = queue.free.first;
+    // What is to be stored may find the slot taken by then.
+    const seat = isStored ? undefined : queue.free.first;
     if ((seat === undefined && queue.full) || !bytes.take(cost)) {
       this.#out.dropRequest('queue-full', client, request.queue);
       this.#perhapsEmpty.add(queue);
       return;
     }
     const job = new Job(client, request, headers, queue, cost, this.#out.now);
-    this.#open++;
-    this.#out.counters.requests++;
-    this.#confirm(client, request.id);
+    if (isStored) {
+      this.#books.keeper.add(job);
+      queue.arriving++;
+      return;
+    }
+    this.#taken(job);
     if (seat === undefined) this.#wait(job, queue, 'back');
     else this.#dispatch(job, seat);
+  }
+
+  /** Rules 9 and 35: these guaranteed jobs are on the disk, or `error` says why not. */
+  stored(write: number, error: string | undefined): void {
+    const { keeper } = this.#books;
+    if (error !== undefined) this.#out.effects.push({ kind: 'note', code: 'store-failed', error });
+    for (const job of keeper.stored(write, error !== undefined, this.#out.now)) {
+      job.queue.arriving--;
+      this.#perhapsEmpty.add(job.queue);
+      if (error === undefined) {
+        this.#taken(job);
+        this.#place(job, this.#route(job.name, true), 'back');
+      } else {
+        this.#out.dropRequest('store-failed', job.client, job.name);
+        this.#discharge(job);
+      }
+    }
+  }
+
+  /** Rule 35: what an earlier life has promised. */
+  restore(jobs: readonly EmqpKeptJob[]): void {
+    if (jobs.length > 0) this.#out.effects.push({ kind: 'note', code: 'jobs-restored', jobs: jobs.length });
+    for (const { record, client, request, attempts } of jobs) {
+      const headers = decodeEmqpHeaders(request.headers);
+      const queue = this.#route(request.queue, true);
+      const job = new Job(client, request, headers, queue, 0, this.#out.now);
+      job.attempts = attempts;
+      if (attempts > 0) this.#books.kept.add(job);
+      this.#charge(job, request);
+      this.#books.keeper.restore(job, record);
+      this.#open++;
+      this.#out.counters.restored++;
+      this.#place(job, queue, 'back');
+    }
+  }
+
+  #taken(job: Job): void {
+    this.#open++;
+    this.#out.counters.requests++;
+    this.#confirm(job.client, job.id);
   }
 
   /** READY: a job has ended, a slot is free, and the next job comes from the worker's best queue (rule 13). */
@@ -157,7 +203,7 @@ export class Jobs {
   again(job: Job): void {
     this.#out.counters.resends++;
     this.#books.routes.remove(job.route);
-    this.#place(job, this.#route(job.name), 'front');
+    this.#place(job, this.#route(job.name, job.record !== undefined), 'front');
   }
 
   /** Rule 14: the worker’s queues are served. What waited in them for a worker need not move. */
@@ -205,10 +251,10 @@ export class Jobs {
   abandonAll(): void {
     const { peers, queues } = this.#books;
     for (const { open } of [...peers.workers(), ...peers.leavers()]) {
-      for (const job of open.values()) this.#lose(job, 'drained');
+      for (const job of open.values()) this.#abandon(job);
     }
     for (const queue of queues.values()) {
-      for (const job of queue.waiting.values()) this.#lose(job, 'drained');
+      for (const job of queue.waiting.values()) this.#abandon(job);
     }
   }
 
@@ -244,12 +290,13 @@ export class Jobs {
   }
 
   /** Rule 14: the queue of that name if somebody serves it, else where such requests wait. */
-  #route(name: string): Queue {
+  #route(name: string, isStored = false): Queue {
     const { queues } = this.#books;
     const { now } = this.#out;
     const known = queues.find(name);
     if (known !== undefined && known.seats.size > 0) return known;
-    const waits = this.#settings.unknownQueue === 'wait' && queues.hasRoomFor([name]);
+    // What is stored may be here before its workers are.
+    const waits = (isStored || this.#settings.unknownQueue === 'wait') && queues.hasRoomFor([name]);
     return queues.open(waits ? name : DEFAULT_QUEUE, now);
   }
 
@@ -359,8 +406,12 @@ export class Jobs {
   #resend(job: Job): void {
     this.#detach(job);
     const attemptsMax = job.guarantee ? this.#settings.guaranteeAttempts : job.retryCount + 1;
-    if (job.attempts < attemptsMax) this.again(job);
-    else this.#lose(job, job.guarantee ? 'guarantee-exhausted' : 'jobs-lost');
+    if (job.attempts < attemptsMax) {
+      if (job.record !== undefined) this.#books.keeper.change(job);
+      this.again(job);
+    } else {
+      this.#lose(job, job.guarantee ? 'guarantee-exhausted' : 'jobs-lost');
+    }
   }
 
   /**
@@ -420,8 +471,20 @@ export class Jobs {
     this.#close(job);
   }
 
+  /** Rule 27, and rule 35: what is in the store is for the next broker. */
+  #abandon(job: Job): void {
+    if (job.record === undefined) {
+      this.#lose(job, 'drained');
+      return;
+    }
+    job.record = undefined;
+    this.#out.counters.leftInStore++;
+    this.#close(job);
+  }
+
   /** The job has come to its end: nothing of it is kept. */
   #close(job: Job): void {
+    this.#books.keeper.remove(job);
     this.#detach(job);
     job.queue.withdraw(job);
     this.#books.routes.remove(job.route);

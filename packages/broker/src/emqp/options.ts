@@ -1,4 +1,5 @@
 /** Options of the EventMQ broker and of its pub-sub device: docs/protocols/emqp.md, section "Defaults". */
+import type { RecordStore } from '@proj/transport';
 import * as z from 'zod';
 import { access, count, curve, endpoints, milliseconds, transport } from '../options.js';
 
@@ -49,6 +50,12 @@ export const emqpBrokerOptions = z
     guaranteeAttempts: count(100).default(10),
     /** Milliseconds of silence after which a worker that has left loses the jobs it wanted to finish. Default 5000. */
     leaveGraceMs: milliseconds(10).default(5000),
+    /**
+     * Where guaranteed jobs are kept. By default in memory alone: they end with this process, whatever was promised. With a store, such as
+     * `lmdbRecords` of `@proj/store`, one is accepted when it is on the disk, and the next broker with that store goes on with it. Opened and closed by the
+     * broker, which is its only owner. Rule 35.
+     */
+    store: z.custom<RecordStore>(isStore, 'expected a RecordStore, such as lmdbRecords({ folder })').optional(),
     /** What tells a client that its request is taken: the product's REPLY, ACK, or both. Default `reply` (EventMQ). */
     acceptance: z.enum(['reply', 'ack', 'both']).default('reply'),
     /** What is said at the end: the text's KBAI, the product's KBYE, or both. Default `both`. */
@@ -119,4 +126,10 @@ export type EmqpPubSubSettings = z.output<typeof emqpPubSubOptions>;
 
 function isPublisher(value: unknown): boolean {
   return typeof value === 'object' && value !== null && typeof (value as Partial<EmqpPublisher>).publish === 'function';
+}
+
+function isStore(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && ['open', 'commit', 'entries', 'close'].every((each) => each in value)
+  );
 }

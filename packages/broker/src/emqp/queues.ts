@@ -83,6 +83,8 @@ export class Queue {
   readonly seats = new Set<Seat>();
   readonly free = new FreeSeats();
   readonly totals: QueueTotals;
+  /** Jobs that are on their way to the store. */
+  arriving = 0;
   /** Jobs of this queue that are open at workers. */
   inFlight = 0;
   /** Since when nobody has served it. */
@@ -99,7 +101,7 @@ export class Queue {
 
   /** True when no further request may be accepted to wait. */
   get full(): boolean {
-    return this.waiting.size >= this.max;
+    return this.waiting.size + this.arriving >= this.max;
   }
 
   /** What has waited longest. */
@@ -178,7 +180,7 @@ export class Queues {
 
   /** Forgets a queue that nobody serves, nothing waits in and no job runs for; its totals are kept for a while. */
   tidy(queue: Queue): void {
-    if (queue.seats.size > 0 || queue.waiting.size > 0 || queue.inFlight > 0) return;
+    if (queue.seats.size > 0 || queue.waiting.size > 0 || queue.arriving > 0 || queue.inFlight > 0) return;
     if (this.#queues.get(queue.name) !== queue) return;
     this.#queues.delete(queue.name);
     if (queue.totals.processed === 0) return;

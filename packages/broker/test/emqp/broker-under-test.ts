@@ -2,9 +2,17 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtAdminPort, decodeEmqpAtBroker, encodeEmqp } from '@proj/frames/emqp';
 import type { Entropy, RejectReason, UndeliverableReason } from '@proj/transport';
-import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpFromBroker, EmqpParty, EmqpPort } from '../../src/emqp/effects.js';
+import type {
+  EmqpBrokerEffect,
+  EmqpBrokerEvent,
+  EmqpFromBroker,
+  EmqpParty,
+  EmqpPort,
+  EmqpStoreEffect,
+} from '../../src/emqp/effects.js';
 import { EmqpBrokerEngine } from '../../src/emqp/engine.js';
 import { emqpBrokerOptions, type EmqpBrokerOptions } from '../../src/emqp/options.js';
+import { bodyKey, readRecord, type EmqpKeptJob } from '../../src/emqp/records.js';
 import { EngineUnderTest } from '../engine-under-test.js';
 import { peerNamed } from '../keyed.js';
 
@@ -29,6 +37,9 @@ function homeOf(name: string): EmqpPort {
 /** A broker. */
 export class BrokerUnderTest extends EngineUnderTest<EmqpBrokerEvent, EmqpBrokerEffect, EmqpBrokerEngine> {
   readonly #lastSent = new Map<string, EmqpFromBroker>();
+  readonly #writes = new Map<number, EmqpStoreEffect>();
+  /** What a store would hold by now. */
+  readonly records = new Map<string, Uint8Array>();
 
   constructor(options: EmqpBrokerOptions = {}) {
     super(new EmqpBrokerEngine(emqpBrokerOptions.parse(options), countingEntropy()));
@@ -122,6 +133,26 @@ export class BrokerUnderTest extends EngineUnderTest<EmqpBrokerEvent, EmqpBroker
     return lines.filter((line) => !line.endsWith(' HEARTBEAT'));
   }
 
+  /** The write has ended, or failed. */
+  stored(write: number, error?: string): string[] {
+    const { puts = [], removes = [] } = this.#writes.get(write) ?? {};
+    if (error === undefined) {
+      for (const key of removes) this.records.delete(key);
+      for (const [key, value] of puts) this.records.set(key, value);
+    }
+    return this.step({ kind: 'stored', write, error });
+  }
+
+  /** It starts with these records. */
+  restore(records: ReadonlyMap<string, Uint8Array>): string[] {
+    for (const [key, value] of records) this.records.set(key, value);
+    const jobs = [...records].flatMap(([key, head]) => {
+      const body = records.get(bodyKey(key));
+      return body === undefined ? [] : [readRecord(key, head, body) as EmqpKeptJob];
+    });
+    return this.step({ kind: 'restore', jobs });
+  }
+
   protected override describe(effect: EmqpBrokerEffect): string {
     switch (effect.kind) {
       case 'send':
@@ -129,6 +160,11 @@ export class BrokerUnderTest extends EngineUnderTest<EmqpBrokerEvent, EmqpBroker
         this.#lastSent.set(effect.peer.key, effect.command);
         this.#lastSent.set(`${effect.peer.key} ${effect.command.id}`, effect.command);
         return `-> ${nameOf(effect)} ${describeCommand(effect.command)}`;
+      case 'store': {
+        this.#writes.set(effect.write, effect);
+        const jobs = effect.puts.filter(([key]) => !key.endsWith('/body')).length;
+        return `store ${effect.write}: +${jobs} -${effect.removes.length / 2}`;
+      }
       case 'publish':
         return `publish ${latin1(effect.topic)} ${latin1(effect.body)}`;
       case 'peer-joined':
@@ -179,6 +215,10 @@ function describeNote(note: EmqpBrokerEffect & { kind: 'note' }): string {
       return `note ${note.code} ${note.reason} ${nameOf(note)} ${note.queue}`;
     case 'spacing-hint':
       return `note ${note.code} ${nameOf(note)} ${note.silentMs}ms of ${note.expiryMs}ms`;
+    case 'jobs-restored':
+      return `note ${note.code} ${note.jobs}`;
+    case 'store-failed':
+      return `note ${note.code} ${note.error}`;
     case 'running-late':
       return `note ${note.code} ${note.lateMs}ms`;
   }

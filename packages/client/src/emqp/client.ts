@@ -103,6 +103,7 @@ interface Call {
   readonly subject: string;
   readonly draft: Draft;
   readonly wantsResult: boolean;
+  readonly mayRepeat: boolean;
   readonly taken: (deferred: EmqpDeferred) => void;
   /** Rejects what the caller waits for now: the acceptance, then the result. */
   fail: (error: unknown) => void;
@@ -181,7 +182,7 @@ export class EmqpClient {
       const subject = subjectOf('job for', queue);
       const body = bodyOf(subject, job, this.#bodyMax);
       const draft: Draft = { kind: 'request', queue, headers: encodeEmqpHeaders(wishes), body };
-      return { subject, draft, wantsResult: wishes.replyRequested, signal };
+      return { subject, draft, wantsResult: wishes.replyRequested, mayRepeat: wishes.guarantee, signal };
     });
   }
 
@@ -201,7 +202,7 @@ export class EmqpClient {
       const interval = intervalSeconds === undefined ? NO_INTERVAL : String(intervalSeconds);
       const body = this.#namedJob(subject, job);
       const draft: Draft = { kind: 'schedule', queue, headers, interval, body, cron: cron ?? '' };
-      return { subject, draft, wantsResult: false, signal };
+      return { subject, draft, wantsResult: false, mayRepeat: false, signal };
     });
   }
 
@@ -216,7 +217,7 @@ export class EmqpClient {
       const body = this.#namedJob(subject, job);
       // The header says nothing here; EventMQ's own client sends it.
       const draft: Draft = { kind: 'unschedule', queue, headers: GUARANTEE, interval: NO_INTERVAL, body, cron: '' };
-      return { subject, draft, wantsResult: false, signal };
+      return { subject, draft, wantsResult: false, mayRepeat: false, signal };
     });
   }
 
@@ -317,7 +318,7 @@ export class EmqpClient {
   }
 
   #call(
-    prepare: () => Pick<Call, 'subject' | 'draft' | 'wantsResult'> & { signal: AbortSignal | undefined },
+    prepare: () => Pick<Call, 'subject' | 'draft' | 'wantsResult' | 'mayRepeat'> & { signal: AbortSignal | undefined },
   ): Promise<EmqpDeferred> {
     return new Promise((resolve, reject) => {
       // What is thrown in here rejects the promise.
@@ -350,8 +351,9 @@ export class EmqpClient {
 
   #order(call: Call, { entropy }: Transport): void {
     const id = (call.id = entropy.uuid());
-    const { draft, wantsResult } = call;
-    this.#driver?.dispatch({ kind: 'order', order: { ticket: call, command: { ...draft, id }, wantsResult } });
+    const { draft, wantsResult, mayRepeat } = call;
+    const command = { ...draft, id };
+    this.#driver?.dispatch({ kind: 'order', order: { ticket: call, command, wantsResult, mayRepeat } });
   }
 
   /** Never rejects. */

@@ -31,7 +31,7 @@ class World {
     if (wantsResult) this.wantsResult.add(id);
     const rest = { id, queue: 'q', headers: EMPTY, body: EMPTY };
     const command = kind === 'request' ? { kind, ...rest } : { kind, ...rest, interval: '1', cron: '' };
-    this.step({ kind: 'order', order: { ticket: id, command, wantsResult } });
+    this.step({ kind: 'order', order: { ticket: id, command, wantsResult, mayRepeat: false } });
   }
 
   anyId(pick: number): string {
@@ -86,6 +86,7 @@ class World {
       case 'failed':
         expect(this.open.delete(effect.ticket)).toBe(true);
         break;
+      case 'bye':
       case 'note':
         break;
     }

@@ -165,3 +165,22 @@ it('ACK is an acceptance, too, and both are one', () => {
   expect(rig.accept(1, '1')).toEqual([]);
   expect(rig.result(1, '1')).toEqual(['result 1']);
 });
+
+it('what may run twice and was not accepted goes out again when its connection ends, in the time it had', () => {
+  const rig = new SessionRig();
+  rig.request('1', true, true);
+  rig.accept(1, '1');
+  rig.request('2', false, true);
+  rig.request('3');
+  rig.advance(4000);
+  expect(rig.step({ kind: 'lost', socket: 1 })).toEqual([
+    'note connection-lost a 3',
+    'close 1',
+    'failed 1 PEER_LOST',
+    'failed 3 PEER_LOST',
+    'open 2 b',
+    'send 2 2',
+  ]);
+  expect(rig.advance(999)).toEqual([]);
+  expect(rig.accept(2, '2')).toEqual(['taken 2']);
+});

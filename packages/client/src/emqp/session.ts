@@ -22,6 +22,8 @@ export interface EmqpOrder<Ticket> {
   readonly command: EmqpRequest | EmqpScheduling;
   /** Whether a result follows the acceptance. Only of a REQUEST. */
   readonly wantsResult: boolean;
+  /** Whether it may be sent again when nobody knows whether it arrived. Only of a REQUEST. */
+  readonly mayRepeat: boolean;
 }
 
 /** A fact reported to a client's session. Events of a socket that was closed are ignored. */
@@ -107,7 +109,7 @@ interface Connection {
 /** A command without outcome. */
 class Command<Ticket> {
   readonly order: EmqpOrder<Ticket>;
-  readonly connection: Connection;
+  connection: Connection;
   /** In the list of the untaken, then in that of the results. */
   readonly end = new Deadline<Command<Ticket>>(this);
 
@@ -118,7 +120,7 @@ class Command<Ticket> {
 }
 
 /**
- * The engine of a client. No command is sent twice: a broker takes a second REQUEST for a second job.
+ * The engine of a client. No command is sent twice, since a broker takes a second REQUEST for a second job, but those that may be.
  *
  * New commands go to one connection, the current one. When a command on it times out and nothing at all has come from it for
  * `timeoutMs`, the next command opens one to the next endpoint; the silent one is kept as long as somebody waits for its
@@ -210,7 +212,7 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
       }
       case 'lost':
         this.#note({ code: 'connection-lost', endpoint: connection.endpoint, commands: connection.open });
-        this.#end(connection, 'PEER_LOST');
+        this.#onLost(connection, now);
         break;
       case 'refused':
         this.#end(connection, 'UNREACHABLE', event.cause);
@@ -353,6 +355,25 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     if (connection !== this.#current) return;
     this.#current = undefined;
     this.#endpoint = (this.#endpoint + 1) % this.#options.endpoints.length;
+  }
+
+  /** What was not accepted and may run twice goes out again elsewhere; it has the time it had. */
+  #onLost(connection: Connection, now: number): void {
+    const again = [...this.#commands.values()].filter(
+      (command) => command.connection === connection && command.order.mayRepeat && !this.#isTaken(command),
+    );
+    for (const command of again) {
+      this.#commands.delete(command.order.command.id);
+      connection.open--;
+    }
+    this.#end(connection, 'PEER_LOST');
+    for (const command of again) {
+      const next = (this.#current ??= this.#connect(now));
+      command.connection = next;
+      next.open++;
+      this.#commands.set(command.order.command.id, command);
+      this.#effects.push({ kind: 'send', socket: next.socket, command: command.order.command });
+    }
   }
 
   /** Closes the connection and fails what is open there. */

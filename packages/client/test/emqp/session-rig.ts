@@ -43,16 +43,16 @@ export class SessionRig {
   }
 
   /** A request whose ticket is its id. */
-  request(id: string, wantsResult = false): string[] {
+  request(id: string, wantsResult = false, mayRepeat = false): string[] {
     const empty = fromLatin1('');
     const command = { kind: 'request', id, queue: 'q', headers: empty, body: empty } as const;
-    return this.step({ kind: 'order', order: { ticket: id, command, wantsResult } });
+    return this.step({ kind: 'order', order: { ticket: id, command, wantsResult, mayRepeat } });
   }
 
   schedule(id: string): string[] {
     const empty = fromLatin1('');
     const command = { kind: 'schedule', id, queue: 'q', headers: empty, interval: '1', body: empty, cron: '' } as const;
-    return this.step({ kind: 'order', order: { ticket: id, command, wantsResult: false } });
+    return this.step({ kind: 'order', order: { ticket: id, command, wantsResult: false, mayRepeat: false } });
   }
 
   accept(socket: number, of: string): string[] {
