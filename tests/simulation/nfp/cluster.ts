@@ -134,7 +134,7 @@ export class Cluster {
   }
 
   #broker(): StartProgram {
-    const { keepaliveIntervalMs, keepaliveMultiplier, dialect, queueForService } = this.plan;
+    const { keepaliveIntervalMs, keepaliveMultiplier, dialect, queueForService, returnMs, settleMs } = this.plan;
     return async (transport, random) => {
       const broker = new NfpBroker({
         endpoint: ENDPOINT,
@@ -142,6 +142,9 @@ export class Cluster {
         keepaliveMultiplier,
         dialect,
         queueForService,
+        returnMs,
+        settleMs,
+        requestTtlMs: 5000,
         transport,
       });
       broker.on('worker-ready', ({ peer, service }) => {
@@ -151,8 +154,8 @@ export class Cluster {
         this.#sights.show({ kind: 'worker-lost', peer, service, reason });
       });
       this.#idle.set(BROKER, () => {
-        const { waiting, keptBytes } = broker.stats();
-        return waiting + keptBytes === 0;
+        // What is kept for another worker, should its own be lost, stays for as long as nobody asks for the result.
+        return broker.stats().waiting === 0;
       });
       await broker.start();
       const close = () => {
@@ -248,6 +251,8 @@ export class Cluster {
         commandForm,
         dialect,
         pollIntervalMs,
+        // A worker that is away may be asked something and not come back: that ends before the calm does.
+        askTimeoutMs: 5000,
         reconnectMinMs: 50,
         reconnectMaxMs: 1000,
         onInput: this.workload.input,

@@ -1,7 +1,8 @@
 /**
- * Checker of rules 9 to 13 of docs/protocols/nfp.md: every call is answered at once; a 202 names live workers, those that the target means, and
- * each of them gets the call once; `any` means the worker that has been left alone longest, or one that was started again and had the job;
- * nobody else gets anything. GET and DELETE of clients in one-byte form have no 202, and `any` is all there (rule 24).
+ * Checker of rules 9 to 13 of docs/protocols/nfp.md: every call is answered at once, but a POST for which nobody is there, or one for all when the broker is
+ * new; a 202 names the live workers that the target means, each of which gets the call once, and beside them those alone that are not there; `any` means the
+ * worker that has been left alone longest, or one that has or had the job; nobody else gets anything but what waited for it, or what it is to drop. GET and
+ * DELETE of clients in one-byte form have no 202, and `any` is all there (rule 24).
  */
 import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientAnswer, NfpClientCall, NfpDispatch, NfpToBroker, NfpWorkerCall } from '@proj/frames/nfp';
@@ -18,10 +19,12 @@ export class DispatchChecker implements Checker {
   #owed: { readonly worker: string; readonly uuid: string }[] = [];
   /** The call that must be answered before the broker reads on. */
   #asked: { readonly client: string; readonly call: NfpClientCall } | undefined;
-  /** Whose word the broker is at, if that is a READY of somebody who is registered. */
-  #restarted: string | undefined;
-  /** Whom each job was last sent to. */
-  readonly #holders = new Map<string, string>();
+  /** Whose word the broker is at. */
+  #speaker = '';
+  /** Jobs for any worker. */
+  readonly #forAny = new Set<string>();
+  /** Whom each job was sent to, the last one at the end. */
+  readonly #holders = new Map<string, string[]>();
 
   onSight(sight: Sight): void {
     switch (sight.kind) {
@@ -31,7 +34,6 @@ export class DispatchChecker implements Checker {
         break;
       case 'worker-lost':
         this.#services.delete(sight.peer.key);
-        this.#restarted = undefined;
         this.#turns.set(
           sight.service,
           this.#turnsOf(sight.service).filter((name) => name !== sight.peer.key),
@@ -45,6 +47,7 @@ export class DispatchChecker implements Checker {
         if (sight.kind === 'closing') break;
         this.#services.clear();
         this.#turns.clear();
+        this.#holders.clear();
         break;
       case 'received':
         this.#received(sight.peer.key, sight.command);
@@ -59,10 +62,14 @@ export class DispatchChecker implements Checker {
   }
 
   #received(client: string, command: NfpToBroker): void {
-    if (this.#asked !== undefined) throw new Error(`a call about ${this.#asked.call.uuid} was not answered`);
+    if (this.#asked !== undefined && !this.#mayWait(this.#asked.call))
+      throw new Error(`a call about ${this.#asked.call.uuid} was not answered`);
+    this.#asked = undefined;
     this.#requireRelayed();
-    this.#restarted = command.kind === 'worker-ready' && this.#services.has(client) ? client : undefined;
+    this.#speaker = client;
     if (command.kind !== 'client-call' || command.service.endsWith('.broker')) return;
+    if (command.command === 'post' && command.target === 'any') this.#forAny.add(command.uuid);
+    else if (command.command === 'post') this.#forAny.delete(command.uuid);
     if (command.command === 'post' || command.command === 'get' || command.command === 'delete')
       this.#asked = { client, call: command };
   }
@@ -75,40 +82,66 @@ export class DispatchChecker implements Checker {
     if (status !== 202) return;
     const { workers } = said;
     if (workers === null || workers.length === 0) throw new Error(`${uuid} was dispatched to nobody`);
-    const meant = this.#meant(said);
-    if (JSON.stringify([...workers].sort()) !== JSON.stringify([...meant].sort()))
-      throw new Error(`${uuid} for ${said.target} was dispatched to ${workers.join()}, meant was ${meant.join()}`);
-    this.#owed = workers.map((worker) => ({ worker, uuid }));
+    const live = workers.filter((worker) => this.#services.get(worker) === said.service);
+    const meant = this.#meant(said, live);
+    if (JSON.stringify([...live].sort()) !== JSON.stringify([...meant].sort()))
+      throw new Error(`${uuid} for ${said.target} was dispatched to ${live.join()}, meant was ${meant.join()}`);
+    this.#owed = live.map((worker) => ({ worker, uuid }));
   }
 
-  #meant({ target: text, service, uuid }: Pick<NfpDispatch, 'target' | 'service' | 'uuid'>): readonly string[] {
+  /** Nobody is there for it, or nobody knows yet who all are. */
+  #mayWait({ command, target, service, uuid }: NfpClientCall): boolean {
+    return command === 'post' && (target === 'all' || this.#meant({ target, service, uuid }, []).length === 0);
+  }
+
+  /** Of a job that was lost with its worker, or may be, any worker may be the one that has it now. */
+  #meant(
+    { target: text, service, uuid }: Pick<NfpDispatch, 'target' | 'service' | 'uuid'>,
+    named: readonly string[],
+  ): readonly string[] {
     const target = parseNfpTarget(text);
-    if (target?.kind === 'any' && this.#restarted !== undefined) {
-      if (this.#holders.get(uuid) !== this.#restarted) throw new Error(`${this.#restarted} did not have ${uuid}`);
-      return [this.#restarted];
-    }
     const turns = this.#turnsOf(service);
+    const holders = this.#holders.get(uuid) ?? [];
+    const isHeld = holders.length > 0 && named.length === 1;
     if (target === undefined) return [];
-    if (target.kind === 'names') return target.names.filter((name) => turns.includes(name));
-    return target.kind === 'any' ? turns.slice(0, 1) : turns;
+    // Who had it before is not asked for it.
+    if (target.kind === 'all')
+      return turns.filter(
+        (name) => named.includes(name) || !this.#forAny.has(uuid) || holders.at(-1) === name || !holders.includes(name),
+      );
+    if (target.kind === 'any') return isHeld ? named : turns.slice(0, 1);
+    const [heir = ''] = isHeld ? named : [];
+    const isMoved = heir === holders.at(-1) && !target.names.includes(heir);
+    return isMoved && target.names.some((name) => holders.includes(name))
+      ? named
+      : target.names.filter((name) => turns.includes(name));
   }
 
   #relayed(worker: string, { command, uuid }: NfpWorkerCall): void {
     const service = this.#services.get(worker);
-    if (command === 'post') this.#holders.set(uuid, worker);
+    const holders = this.#holders.get(uuid) ?? [];
     if (service === undefined) throw new Error(`${command} of ${uuid} to ${worker}, which is not registered`);
-    if (command !== 'put' && command !== 'mmi') {
+    if (command === 'post') this.#holders.set(uuid, [...holders, worker]);
+    const [next] = this.#owed;
+    // What waited for it, or what it is to drop, while it was not there.
+    const isLate =
+      this.#asked?.call.uuid !== uuid &&
+      ((command === 'post' && this.#speaker === worker) || (command === 'delete' && holders.includes(worker)));
+    if (command !== 'put' && command !== 'mmi' && !(isLate && next?.uuid !== uuid)) {
       if (this.#asked?.call.uuid === uuid && this.#asked.call.form === 'byte' && command !== 'post') {
         const { target, service: name } = this.#asked.call;
-        const meant = this.#meant({ target: target === 'any' ? 'all' : target, service: name, uuid });
+        const meant = this.#meant({ target: target === 'any' ? 'all' : target, service: name, uuid }, [worker]);
+        const isOne = target === 'any' && holders.at(-1) === worker;
         this.#asked = undefined;
-        this.#owed = meant.map((each) => ({ worker: each, uuid }));
+        this.#owed = isOne ? [{ worker, uuid }] : meant.map((each) => ({ worker: each, uuid }));
       }
       const due = this.#owed.shift();
       if (due?.worker !== worker || due.uuid !== uuid)
         throw new Error(`${command} of ${uuid} went to ${worker}, due was ${due?.uuid ?? 'nothing'}`);
     }
-    this.#turns.set(service, [...this.#turnsOf(service).filter((name) => name !== worker), worker]);
+    // The broker's own DELETE is nobody's turn.
+    if (command !== 'delete' || !isLate || next?.uuid === uuid)
+      this.#turns.set(service, [...this.#turnsOf(service).filter((name) => name !== worker), worker]);
   }
 
   #requireRelayed(): void {

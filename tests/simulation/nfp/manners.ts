@@ -45,6 +45,8 @@ export class MannersChecker implements Checker {
     switch (sight.kind) {
       case 'worker-ready':
         this.#workers.set(sight.peer.key, { heard: now, beaten: now });
+        // Its registration had outlived its connection.
+        if (this.#owed === sight.peer.key) this.#owed = undefined;
         break;
       case 'worker-lost':
         this.#lost(sight.peer.key, sight.reason);
@@ -75,7 +77,9 @@ export class MannersChecker implements Checker {
     if (owed !== undefined)
       throw new Error(`${owed}, a stranger that took itself for a worker, was not told DISCONNECT`);
     const times = this.#workers.get(key);
-    if (times !== undefined) times.heard = this.#clock.now();
+    // A worker calls services of the broker under its own routing id: that is no sign of life.
+    if (times !== undefined && !kind.startsWith('client-')) times.heard = this.#clock.now();
+    else if (times !== undefined) return;
     else if ((kind === 'worker-keepalive' || kind === 'worker-answer') && !this.#wasTold(key)) this.#owed = key;
   }
 

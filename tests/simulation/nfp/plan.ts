@@ -17,7 +17,9 @@ export interface ClusterPlan {
   readonly keepaliveIntervalMs: number;
   readonly keepaliveMultiplier: number;
   readonly dialect: 'current' | 'legacy';
-  readonly queueForService: boolean;
+  readonly queueForService: boolean | 'known';
+  readonly returnMs: number;
+  readonly settleMs: number;
   readonly workersOpen: boolean;
   readonly clientsOpen: boolean;
   readonly commandForm: 'ascii' | 'byte';
@@ -51,7 +53,9 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
     keepaliveIntervalMs: 100 + random.below(500),
     keepaliveMultiplier: 3 + random.below(4),
     dialect: random.chance(0.15) ? 'legacy' : 'current',
-    queueForService: random.chance(0.5),
+    queueForService: random.pick(['known', 'known', true, false] as const),
+    returnMs: random.pick([0, 300, 2000]),
+    settleMs: random.pick([0, 500, 2000]),
     workersOpen: random.chance(0.7),
     clientsOpen: random.chance(0.3),
     commandForm: random.chance(0.3) ? 'byte' : 'ascii',

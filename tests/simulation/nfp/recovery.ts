@@ -1,10 +1,10 @@
 /**
  * Checker of rule 13 of docs/protocols/nfp.md: of a job for `any` that went down with its worker, or with the last process of its worker,
- * the client hears at once, where it is now or that it is given up; unless the worker had said something about it, or it was deleted there.
+ * the client hears at once, where it is now, that its worker is waited for, or that it is given up; unless it was deleted there.
  * A client that asks again would hide what is lost here.
  */
 import type { NfpToBroker } from '@proj/frames/nfp';
-import { BROKER, dispatchIn } from './sight.js';
+import { BROKER, dispatchIn, isFate } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
 /** Keeps its own books of who has said nothing about what. */
@@ -12,8 +12,10 @@ export class RecoveryChecker implements Checker {
   readonly #workers = new Set<string>();
   /** Jobs whose last POST was for `any`. */
   readonly #forAny = new Set<string>();
-  /** Who has each of them and has not said anything about it. */
+  /** Who has each of them and has not said the last word about it. */
   readonly #holders = new Map<string, string>();
+  /** Those about which its worker has said something. */
+  readonly #taken = new Set<string>();
   readonly #deleted = new Set<string>();
   /** Jobs that a client must hear of before the broker reads on. */
   readonly #owed = new Set<string>();
@@ -50,18 +52,27 @@ export class RecoveryChecker implements Checker {
     if (lost !== undefined) throw new Error(`${lost} was lost with its worker, and nobody was told`);
     if (command.kind === 'client-call' && command.command === 'post') {
       this.#deleted.delete(command.uuid);
-      if (command.target === 'any') this.#forAny.add(command.uuid);
+      // Who takes one answer to each call hears nothing unasked.
+      if (command.target === 'any' && command.form === 'ascii') this.#forAny.add(command.uuid);
       else this.#forAny.delete(command.uuid);
     } else if (command.kind === 'worker-answer') {
-      if (this.#holders.get(command.uuid) === peer) this.#holders.delete(command.uuid);
-    } else if (command.kind === 'worker-ready' && this.#workers.has(peer)) this.#bereave(peer);
+      if (this.#holders.get(command.uuid) !== peer) return;
+      this.#taken.add(command.uuid);
+      if (command.command === 'response' && (command.status === 200 || command.status >= 400))
+        this.#holders.delete(command.uuid);
+    } else if (command.kind === 'worker-ready' && this.#workers.has(peer)) this.#bereave(peer, true);
   }
 
   #sent({ peer: { key }, command }: Sight & { kind: 'sent' }): void {
     if (command.kind === 'client-answer') {
-      if (command.command === 'response' && dispatchIn(command.body) !== undefined) this.#owed.delete(command.uuid);
+      const { command: what, status, body } = command;
+      if (what === 'response' ? dispatchIn(body) !== undefined : isFate(what, status, body))
+        this.#owed.delete(command.uuid);
+      const end = what === 'response' ? dispatchIn(body)?.status : undefined;
+      if (end === 'FAILED' || end === 'CANCELLED') this.#holders.delete(command.uuid);
     } else if (command.kind === 'worker-call' && command.command === 'post') {
       if (this.#deleted.has(command.uuid)) throw new Error(`${command.uuid} was deleted, and ${key} gets it`);
+      if (this.#holders.get(command.uuid) !== key) this.#taken.delete(command.uuid);
       if (this.#forAny.has(command.uuid)) this.#holders.set(command.uuid, key);
       else this.#holders.delete(command.uuid);
     } else if (
@@ -74,10 +85,10 @@ export class RecoveryChecker implements Checker {
     }
   }
 
-  #bereave(worker: string): void {
+  /** `again`: it is there, and has what it had accepted. */
+  #bereave(worker: string, again = false): void {
     for (const [uuid, holder] of this.#holders) {
-      if (holder !== worker) continue;
-      this.#holders.delete(uuid);
+      if (holder !== worker || (again && this.#taken.has(uuid))) continue;
       this.#owed.add(uuid);
     }
   }

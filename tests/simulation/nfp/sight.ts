@@ -1,4 +1,5 @@
 /** What a broker and its workers see and do, as typed facts: the one place where checkers get theirs from. */
+import { latin1 } from '@proj/frames';
 import { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker, decodeNfpDispatch } from '@proj/frames/nfp';
 import type { NfpBody, NfpDispatch, NfpToBroker, NfpToClient, NfpToWorker } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
@@ -91,6 +92,15 @@ let last: { readonly body: NfpBody; readonly said: NfpDispatch | undefined } | u
 export function dispatchIn(body: NfpBody): NfpDispatch | undefined {
   if (last?.body !== body) last = { body, said: decodeNfpDispatch(body) };
   return last.said;
+}
+
+/** What has become of a worker, in an EVENT or a 408 of the broker's own. */
+const FATE = /"status":"(worker-lost|worker-back|redispatched|FAILED|PENDING)"/;
+
+/** Whether the broker, not a worker, tells this about a job. */
+export function isFate(command: string, status: number, body: NfpBody): boolean {
+  const isNews = command === 'event' && status === 200;
+  return (isNews || (command === 'response' && status === 408)) && FATE.test(body.map(latin1).join(''));
 }
 
 /** A message of the broker, to a worker or to a client. */

@@ -1,8 +1,8 @@
 /**
- * Checker of rule 12 of docs/protocols/nfp.md: a job waits only where its service has no worker; the first worker of the service gets all that
- * waits, or their clients a refusal, in the order in which they began to wait; one that waits is given up from the front.
+ * Checker of rule 12 of docs/protocols/nfp.md: a job for any worker waits only where its service has none; the first worker of the service gets all that
+ * wait, or their clients a refusal, in the order in which they began to wait; one that waits is given up from the front.
  */
-import type { NfpDispatch } from '@proj/frames/nfp';
+import type { NfpClientCall, NfpDispatch } from '@proj/frames/nfp';
 import { BROKER, dispatchIn } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
@@ -14,6 +14,8 @@ export class WaitingChecker implements Checker {
   readonly #waiting = new Map<string, Set<string>>();
   /** What a worker that has just come must take before the broker reads on. */
   #due: string[] = [];
+  /** A POST for any worker about which nothing has been said yet: it waits, if the broker reads on. */
+  #asked: { readonly uuid: string; readonly service: string } | undefined;
 
   onSight(sight: Sight): void {
     switch (sight.kind) {
@@ -29,16 +31,21 @@ export class WaitingChecker implements Checker {
       case 'closing':
         this.#waiting.clear();
         this.#due = [];
+        this.#asked = undefined;
         break;
       case 'crashed':
         if (sight.process !== BROKER) break;
         this.#waiting.clear();
         this.#workers.clear();
         this.#due = [];
+        this.#asked = undefined;
         break;
       case 'received': {
         const [left] = this.#due;
         if (left !== undefined) throw new Error(`${left} still waits, and its service has a worker`);
+        this.#begin();
+        const { command } = sight;
+        if (command.kind === 'client-call' && command.command === 'post') this.#posted(command);
         break;
       }
       case 'sent': {
@@ -52,14 +59,27 @@ export class WaitingChecker implements Checker {
     }
   }
 
+  #posted({ uuid, service, target }: NfpClientCall): void {
+    const waiting = this.#of(this.#waiting, service);
+    if (target === 'any' && !waiting.has(uuid)) this.#asked = { uuid, service };
+  }
+
+  #begin(): void {
+    if (this.#asked === undefined) return;
+    const { uuid, service } = this.#asked;
+    this.#asked = undefined;
+    const workers = [...this.#of(this.#workers, service)];
+    if (workers.length > 0) throw new Error(`${uuid} waits for ${service}, which has ${workers.join()}`);
+    this.#of(this.#waiting, service).add(uuid);
+  }
+
   #told({ uuid, service, status }: NfpDispatch): void {
     const waiting = this.#of(this.#waiting, service);
     if (status === 'PENDING') {
-      const workers = [...this.#of(this.#workers, service)];
-      if (workers.length > 0) throw new Error(`${uuid} waits for ${service}, which has ${workers.join()}`);
-      waiting.add(uuid);
+      if (this.#asked?.uuid === uuid) this.#begin();
       return;
     }
+    if (this.#asked?.uuid === uuid) this.#asked = undefined;
     if (!waiting.has(uuid)) return;
     if (this.#due.length > 0) {
       const next = this.#due.shift();

@@ -8,7 +8,7 @@ import type { Peer } from '@proj/transport';
 import type { Books } from './books.js';
 import type { Dispatch } from './dispatch.js';
 import type { Gathers } from './gathers.js';
-import type { Part } from './holders.js';
+import type { Holder, Part } from './holders.js';
 import type { Job } from './jobs.js';
 import { BROKER_FSS, BROKER_SID, WORKER_MMI } from './names.js';
 import type { Output } from './output.js';
@@ -159,7 +159,9 @@ export class Calls {
           : { present: [current.worker], absent: [] };
       // Rule 24: one answer must come from whoever has the job, and that need not be the one whose turn it is.
       const { present, away } = chooseWorkers(isGathered ? ALL : target, service, this.#books, now);
-      return { present, absent: away.map(nameOf) };
+      // Rule 13: who had it before is not listened to.
+      const isAsked = ({ parts }: Holder): boolean => parts.get(uuid)?.state !== 'moved';
+      return { present: present.filter(({ holder }) => isAsked(holder)), absent: away.filter(isAsked).map(nameOf) };
     }
     const names = new Set<string>();
     for (const name of namesOf(target, this.#books, now)) {

@@ -106,7 +106,6 @@ export class Dispatch {
   /** Tells a worker to drop a job that another one has. */
   drop(part: Part, worker: Worker): void {
     const { job } = part;
-    part.drops++;
     part.isTold = true;
     this.#out.relay([worker], 'delete', job.poster, job.uuid, NOTHING);
   }
@@ -136,9 +135,6 @@ export class Dispatch {
   }
 
   #give(job: Job, worker: Worker): void {
-    const before = worker.holder.parts.get(job.uuid);
-    // What it has of the job by now would be taken for the answer.
-    if (before?.state === 'moved' && before.isTold) this.drop(before, worker);
     const part = this.#books.jobs.give(job, worker.holder);
     if (job.target === 'any' && this.#settings.redispatchAny) job.current = part;
   }

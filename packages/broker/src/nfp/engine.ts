@@ -231,8 +231,10 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     const away = holder?.away;
     if (away === undefined || away.until <= this.#out.now) return undefined;
     const { service, terms } = away.worker;
-    const isEnd = command.kind === 'worker-disconnect';
-    if (isEnd || command.kind === 'worker-ready' || this.#rights.forbid(peer, 'serve', service.name)) return undefined;
+    // OPEN comes before READY.
+    if (command.kind === 'worker-open' || command.kind === 'worker-ready' || command.kind === 'worker-disconnect')
+      return undefined;
+    if (this.#rights.forbid(peer, 'serve', service.name)) return undefined;
     return this.#register(peer, command.form, service.name, terms);
   }
 

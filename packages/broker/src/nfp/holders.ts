@@ -23,10 +23,10 @@ export class Part {
   readonly job: Job;
   readonly holder: Holder;
   state: PartState;
-  /** DELETEs by which the worker was told to drop it, and whose answers are nobody's. */
-  drops = 0;
-  /** It was told so at least once. */
+  /** The worker was told to drop it. */
   isTold = false;
+  /** It has answered that it does not have it any more, or not for long. */
+  hasDropped = false;
 
   constructor(job: Job, holder: Holder, state: PartState) {
     this.job = job;

@@ -184,7 +184,6 @@ export class Jobs {
     const { job } = part;
     if (part.state !== 'sent') return;
     part.state = 'taken';
-    part.drops = 0;
     job.unsaid--;
     this.review(job);
   }

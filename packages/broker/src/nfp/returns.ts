@@ -71,10 +71,8 @@ export class Returns {
       else if (part.state === 'taken' && wasLost) this.#tell(part, 'worker-back', `${holder.name} is back`);
     }
     this.#waiting.serve(worker.service);
-    for (const part of parts) {
-      const hasDropped = part.isTold && part.drops === 0;
-      if (isStill(part) && part.state === 'moved' && !hasDropped) this.#dispatch.drop(part, worker);
-    }
+    for (const part of parts)
+      if (isStill(part) && part.state === 'moved' && !part.hasDropped) this.#dispatch.drop(part, worker);
   }
 
   /** Workers that have not come back in time. */
@@ -90,11 +88,10 @@ export class Returns {
     const part = holder.parts.get(uuid);
     if (part === undefined || command === 'mmi') return true;
     const isResponse = command === 'response';
-    if (isResponse && part.drops > 0 && (status === OK || status === UNKNOWN_JOB)) {
-      part.drops--;
+    if (part.state === 'moved') {
+      if (isResponse && part.isTold && (status === OK || status === UNKNOWN_JOB)) part.hasDropped = true;
       return false;
     }
-    if (part.state === 'moved') return false;
     const isMine = part.job.current === part;
     if (isResponse && status === UNKNOWN_JOB && isMine && part.state === 'taken') {
       this.#handOver(part, 'does not know the job any more');

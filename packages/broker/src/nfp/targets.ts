@@ -33,13 +33,20 @@ export function chooseWorkers(target: NfpTarget, service: string, books: Books, 
   }
 }
 
-/** A worker for a job, one that has not had it if there is any. */
+/**
+ * A worker for a job for any: one that has not had it, if there is any; never one that was told to drop it, whose answer could be that it was cancelled. The
+ * least recently used first, but for service `all`.
+ */
 export function chooseOther(uuid: string, service: string, { services }: Books): Worker | undefined {
-  const everywhere = isEverywhere(service);
-  const records = everywhere ? services.values() : [services.find(service)];
+  const records = isEverywhere(service) ? services.values() : [services.find(service)];
+  let second: Worker | undefined;
   for (const record of records)
-    for (const worker of record?.workers.values() ?? []) if (!worker.holder.parts.has(uuid)) return worker;
-  return everywhere ? leastUsed(services.values()) : services.find(service)?.workers.first;
+    for (const worker of record?.workers.values() ?? []) {
+      const part = worker.holder.parts.get(uuid);
+      if (part === undefined) return worker;
+      if (!part.isTold) second ??= worker;
+    }
+  return second;
 }
 
 /** The names in a target: one alone where a worker has the whole of it as its name, commas or not. */
