@@ -194,3 +194,31 @@ describe('rule 20: reading what lies on disk', () => {
     expect(queue.asked.map(({ kind }) => kind)).toEqual(['load']);
   });
 });
+
+describe('producers whose messages wait', () => {
+  it('rule 5: a refusal in a commit that fails keeps its own reason', () => {
+    queue.storeHeld = true;
+    queue.produce('p', 'a', 'x');
+    queue.produce('p', 'b', 'x');
+    queue.produceFrames('p', ['c', '']);
+    queue.answerStore(1);
+    queue.store.failing = 'EIO';
+    expect(queue.answerStore(1).filter((line) => line.startsWith('->'))).toEqual([
+      '-> p "b" 0 Store is unavailable: EIO',
+      '-> p "c" 0 Trying to save empty message',
+    ]);
+  });
+
+  it('rule 18: one that always has a message waiting is not refused for those that were stored', () => {
+    queue = new QueueUnderTest({ intakeMax: 8 });
+    queue.storeHeld = true;
+    queue.produce('p', 'first', 'x');
+    for (let n = 0; n < 30; n++) {
+      queue.produce('p', `${n}`, 'x');
+      queue.answerStore(1);
+    }
+    queue.storeHeld = false;
+    queue.answerStore();
+    expect([queue.dropped, queue.stats.counters.stored]).toEqual([{}, 31]);
+  });
+});
