@@ -122,6 +122,14 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
       return facade;
     },
   },
+  NfpSubscriber: {
+    sockets: ['subscriber'],
+    open(transport) {
+      const facade = new clients.NfpSubscriber({ transport, ...nobody, ...client });
+      facade.subscribe();
+      return facade;
+    },
+  },
   EmqpClient: {
     sockets: ['dealer', 'dealer', 'subscriber'],
     open(transport) {
