@@ -1,6 +1,7 @@
 /** EventMQ end to end: client, broker, job manager and a process per slot, over real sockets. */
 import { setTimeout } from 'node:timers/promises';
 import { EmqpClient } from '@proj/client';
+import { zmqTransport } from '@proj/transport/zmq';
 import { ProcessUnderTest } from './process-under-test.js';
 import { median } from './statistics.js';
 import type { Finding } from './statistics.js';
@@ -19,7 +20,7 @@ export async function measureEmqpRates(report: (finding: Finding) => void): Prom
   const broker = await ProcessUnderTest.start('emqp-broker');
   const { clients, workers } = broker.endpoints;
   const manager = await ProcessUnderTest.start('emqp-manager', { environment: { PROJ_BENCH_BACKEND: workers } });
-  const client = new EmqpClient({ endpoints: [clients] });
+  const client = new EmqpClient({ transport: zmqTransport(), endpoints: [clients] });
   try {
     while ((await manager.measure()).workers < SLOTS) await setTimeout(POLL_MS);
     await many(client, JOBS);

@@ -1,8 +1,9 @@
 /** Our broker as a measured process: the product facade with the settings users get. */
 import { NfpBroker } from '@proj/broker';
+import { zmqTransport } from '@proj/transport/zmq';
 import { serveMeasurements } from './process-under-test.js';
 
-const broker = new NfpBroker({ endpoint: 'tcp://127.0.0.1:*', settleMs: 0 });
+const broker = new NfpBroker({ transport: zmqTransport(), endpoint: 'tcp://127.0.0.1:*', settleMs: 0 });
 const [endpoint = ''] = await broker.start();
 serveMeasurements(
   { clients: endpoint, workers: endpoint },

@@ -1,8 +1,9 @@
 /** Our Paranoid Pirate queue as a measured process: the product facade with the settings users get. */
 import { PppQueue } from '@proj/broker';
+import { zmqTransport } from '@proj/transport/zmq';
 import { serveMeasurements } from './process-under-test.js';
 
-const queue = new PppQueue({ frontend: 'tcp://127.0.0.1:*', backend: 'tcp://127.0.0.1:*' });
+const queue = new PppQueue({ transport: zmqTransport(), frontend: 'tcp://127.0.0.1:*', backend: 'tcp://127.0.0.1:*' });
 const {
   frontend: [clients = ''],
   backend: [workers = ''],

@@ -150,12 +150,12 @@ const RULES: readonly Rule[] = [
   {
     name: 'facades-no-other-packages',
     reason:
-      'role packages know frames, heartbeat, transport and node:*, those that share files files; zod stays in options.ts',
+      'role packages know frames, heartbeat, transport, zmtp and node:*, those that share files files; zod stays in options.ts',
     broken: ({ path, found: { specifier } }) => {
       if (!inRole(path) || isOptions(path) || isStore(path) || isRelative(specifier) || isNode(specifier)) return false;
       if (specifier === '@proj/files') return !SHARES_FILES.test(path);
       if (path === CRON && specifier === 'croner') return false;
-      return !/^@proj\/(frames|heartbeat|transport)(\/|$)/.test(specifier);
+      return !/^@proj\/(frames|heartbeat|transport|zmtp)(\/|$)/.test(specifier);
     },
   },
 ];

@@ -127,8 +127,13 @@ describe('proj-broker', () => {
     ['an operand', ['start'], 'proj-broker: too many arguments'],
     [
       'looking where it cannot',
-      [...ANY_PORT, '--poll-us', '0'],
+      [...ANY_PORT, '--transport', 'zmq', '--poll-us', '0'],
       'proj-broker: --poll-us: needs --transport zmtp; libzmq always sleeps',
+    ],
+    [
+      'libzmq where others can reach it',
+      ['--only', 'mdp', '--mdp', 'tcp://*:*', '--transport', 'zmq'],
+      'proj-broker: --transport zmq at "tcp://*:*": libzmq cannot bound what strangers send; use --transport zmtp, or admit known keys',
     ],
     [
       'options that do not fit together',
@@ -391,7 +396,7 @@ describe('proj-broker', () => {
       put(adaMay('echo'));
       const { secretFile } = await writeCertificate(join(folder, 'server'), server);
       const flags = ['--only', 'mdp', '--mdp', FREE, '--access', file, '--curve-secret-key', secretFile];
-      const { code, stderr } = await programs.run('broker', flags);
+      const { code, stderr } = await programs.run('broker', [...flags, '--transport', 'zmq']);
       expect({ code, stderr }).toMatchObject({
         code: 2,
         stderr: expect.stringContaining('--transport zmtp') as string,

@@ -14,7 +14,7 @@ import {
 } from '@proj/transport/curve';
 import type { AuthorizedKeys, ServerCurve } from '@proj/transport/curve';
 import type * as z from 'zod';
-import { text } from './fields.js';
+import { onOff, text } from './fields.js';
 import { logOfPeer } from './logging.js';
 import type { Logger } from './logging.js';
 
@@ -27,6 +27,11 @@ const serverOptions = {
     .optional()
     .describe(
       'who may come in: a folder of .key files, or a file with a key per line; followed when it changes (default: any key)',
+    ),
+  zmqTrustedNetwork: onOff()
+    .default(false)
+    .describe(
+      'with --transport zmq, bind where others can reach it without --authorized-keys: whoever reaches it can end this program (SECURITY.md)',
     ),
 } satisfies z.ZodRawShape;
 
@@ -42,6 +47,7 @@ const clientOptions = {
 interface EncryptionSettings {
   readonly curveSecretKey?: string | undefined;
   readonly authorizedKeys?: string | undefined;
+  readonly zmqTrustedNetwork?: boolean | undefined;
   readonly serverKey?: string | undefined;
 }
 
@@ -50,6 +56,8 @@ interface Encryption {
   readonly curve: CurveOptions | undefined;
   /** The same of a server, as facades take it. */
   readonly server: ServerCurve | undefined;
+  /** What libzmq binds may be reached by others. */
+  readonly zmqMayBeReached: boolean;
   readonly log: Logger;
 }
 
@@ -70,7 +78,8 @@ export function encryptionOptions({ shape }: z.ZodObject): z.ZodRawShape {
 export async function prepareEncryption(settings: EncryptionSettings, log: Logger): Promise<void> {
   const server = settings.serverKey === undefined ? await serverOf(settings, log) : undefined;
   const { curve } = settings.serverKey === undefined ? serverCurve(server) : await clientOf(settings, log);
-  current = { curve, server, log };
+  const zmqMayBeReached = settings.zmqTrustedNetwork === true || server?.authorize !== undefined;
+  current = { curve, server, zmqMayBeReached, log };
 }
 
 /** CURVE of this process; `undefined` without. */
@@ -110,9 +119,9 @@ export async function reloadEncryption(): Promise<void> {
 }
 
 /** The transport with the encryption of this process on all its sockets, and log lines about who did not get in. */
-export function encrypted(transport: Transport): Transport {
+export function encrypted(transport: Transport, kind: 'zmtp' | 'zmq'): Transport {
   if (current === undefined) return transport;
-  const { curve, log } = current;
+  const { curve, log, zmqMayBeReached } = current;
   const refusals = new RefusalLog(current);
   const exposure = new ExposureLog(log, curve);
   const options = (port: PortOptions = {}): PortOptions => (curve === undefined ? port : { curve, ...port });
@@ -126,6 +135,7 @@ export function encrypted(transport: Transport): Transport {
   const binding = <Port extends { bind(endpoint: string): Promise<string> }>(port: Port): Port => {
     const bind = port.bind.bind(port);
     port.bind = async (endpoint) => {
+      if (kind === 'zmq' && !zmqMayBeReached && !LOOPBACK.test(endpoint)) throw reachable(endpoint);
       const bound = await bind(endpoint);
       exposure.look(bound);
       return bound;
@@ -189,6 +199,13 @@ class RefusalLog {
       listener.onRefused?.(refusal);
     };
   }
+}
+
+function reachable(endpoint: string): ProjError {
+  return new ProjError(
+    'OPTIONS_INVALID',
+    `--transport zmq at "${endpoint}": libzmq cannot bound what strangers send; use --transport zmtp, or admit known keys by --curve-secret-key and --authorized-keys, or say --zmq-trusted-network`,
+  );
 }
 
 /** Each attempt of a client comes from another port. */

@@ -10,9 +10,9 @@ const TRANSPORTS = { zmq: zmqTransport, zmtp: zmtpTransport };
 
 /** The option `--transport` of a program. Peers notice no difference. */
 export function transportOption() {
-  return oneOf(['zmq', 'zmtp'])
-    .default('zmq')
-    .describe('what the sockets are made of: libzmq, or ZMTP in TypeScript, which needs less CPU');
+  return oneOf(['zmtp', 'zmq'])
+    .default('zmtp')
+    .describe('what the sockets are made of: ZMTP in TypeScript, or libzmq, which bounds less of what peers may do');
 }
 
 /** The option `--poll-us` of a program that peers connect to. See docs/adr/0014-a-hub-looks-before-it-sleeps.md. */
@@ -28,13 +28,13 @@ export function pollOption() {
  * The sockets, clock and randomness of this process, encrypted if its command says so. Throws `OPTIONS_INVALID` where there is a
  * {@link pollOption} for libzmq.
  */
-export function processTransport(kind: keyof typeof TRANSPORTS = 'zmq', pollUs?: number): Transport {
-  if (pollUs === undefined) return encrypted(TRANSPORTS[kind]());
+export function processTransport(kind: keyof typeof TRANSPORTS = 'zmtp', pollUs?: number): Transport {
+  if (pollUs === undefined) return encrypted(TRANSPORTS[kind](), kind);
   if (kind === 'zmq') throw new ProjError('OPTIONS_INVALID', '--poll-us: needs --transport zmtp; libzmq always sleeps');
-  return encrypted(new ZmtpTransport({ pollUs }));
+  return encrypted(new ZmtpTransport({ pollUs }), kind);
 }
 
 /** The same for what nobody answers: a message that found no connection by which to go counts as not sent, or holds up `close`. */
 export function unansweredTransport(kind: keyof typeof TRANSPORTS): Transport {
-  return encrypted(kind === 'zmq' ? zmqTransport({ connectedOnly: true }) : zmtpTransport());
+  return encrypted(kind === 'zmq' ? zmqTransport({ connectedOnly: true }) : zmtpTransport(), kind);
 }

@@ -2,7 +2,7 @@
 import { Access, EngineHost, parseOptions } from '@proj/transport';
 import type { AccessRules, Emitter, HandshakeRefusal, HostProgram, Transport } from '@proj/transport';
 import { serverCurve, type ServerCurve } from '@proj/transport/curve';
-import { loadTransport } from '@proj/transport/zmq';
+import { loadTransport } from '@proj/zmtp';
 import { accessOptions } from './options.js';
 
 /** Options of every broker, validated. */

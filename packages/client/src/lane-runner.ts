@@ -1,7 +1,7 @@
 /** The half of a client that has sockets, promises and signals; which of them when is the engine's business. No protocol. */
 import { Dealers, Driver, ProjError, toBuffers } from '@proj/transport';
 import type { Engine, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
-import { loadTransport } from '@proj/transport/zmq';
+import { loadTransport } from '@proj/zmtp';
 import { onAbort } from './on-abort.js';
 import type { LaneAttempts, LaneCall, LaneEffect, LaneEvent, LaneFailure, LaneNote } from './parts/lane-events.js';
 import { ReplyBuffer } from './reply-buffer.js';

@@ -12,7 +12,7 @@ import {
 } from '@proj/transport';
 import type { AccessRules, HandshakeRefusal, RefusalCounts, Transport } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
-import { loadTransport } from '@proj/transport/zmq';
+import { loadTransport } from '@proj/zmtp';
 import manifest from '../package.json' with { type: 'json' };
 import type {
   PzqCorruptNotice,

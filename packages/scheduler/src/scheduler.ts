@@ -5,7 +5,7 @@ import { decodeEmqpAtScheduler, encodeEmqp } from '@proj/frames/emqp';
 import { Dealers, Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import type { HandshakeRefusal, PortListener, PortOptions, RecordBatch, Transport } from '@proj/transport';
-import { loadTransport } from '@proj/transport/zmq';
+import { loadTransport } from '@proj/zmtp';
 import type {
   EmqpSchedulerStats,
   ScheduleChange,

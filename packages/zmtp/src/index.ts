@@ -13,3 +13,10 @@ let shared: Transport | undefined;
 export function zmtpTransport(): Transport {
   return (shared ??= new ZmtpTransport());
 }
+
+/** What a facade runs on: the given transport, else {@link zmtpTransport}, ready for sockets. Rejects with `UNAVAILABLE` where it cannot run. */
+export async function loadTransport(given: Transport | undefined): Promise<Transport> {
+  const transport = given ?? zmtpTransport();
+  await transport.load();
+  return transport;
+}

@@ -18,7 +18,7 @@ import type {
   SocketPlan,
   Transport,
 } from '@proj/transport';
-import { loadTransport } from '@proj/transport/zmq';
+import { loadTransport } from '@proj/zmtp';
 import { compileAccess, hostOf } from '../host.js';
 import { CONNECTIONS } from '../parts/connections.js';
 import type {

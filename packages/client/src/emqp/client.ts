@@ -11,7 +11,7 @@ import type { EmqpRequest, EmqpScheduling } from '@proj/frames/emqp';
 import { Dealers, Departures, Driver, Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
 import type { Frame, HandshakeRefusal, PortListener, PortOptions, SubscriberPort, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { loadTransport } from '@proj/transport/zmq';
+import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
 import { Subscription } from '../parts/subscription.js';
 import { bodyOf, readResult } from './job.js';

@@ -4,7 +4,7 @@ import { decodeNfpAtClient, encodeNfp, nfpNameOf, nfpRoutingId } from '@proj/fra
 import { Dealers, Driver } from '@proj/transport';
 import type { HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { loadTransport } from '@proj/transport/zmq';
+import { loadTransport } from '@proj/zmtp';
 import type { NfpClientSettings } from './options.js';
 import type { NfpClientEffect, NfpClientEvent } from './session-events.js';
 import type { NfpClientSession } from './session.js';

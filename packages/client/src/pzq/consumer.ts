@@ -3,7 +3,7 @@ import { decodePzqAtConsumer, encodePzq } from '@proj/frames/pzq';
 import { Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
 import type { HandshakeRefusal, SocketPort, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { loadTransport } from '@proj/transport/zmq';
+import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
 import { PzqMessage } from './message.js';
 import type { PzqMessageOwner } from './message.js';

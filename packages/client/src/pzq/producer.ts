@@ -4,7 +4,7 @@ import { decodePzqAtProducer, encodePzq, encodePzqHeaders } from '@proj/frames/p
 import { Dealers, Driver, Emitter, parseOptions, ProjError, toFrames } from '@proj/transport';
 import type { BodyInput, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { loadTransport } from '@proj/transport/zmq';
+import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
 import { pzqProducerOptions, pzqSendOptions } from './options.js';
 import type { PzqProducerOptions, PzqProducerSettings, PzqSendOptions } from './options.js';

@@ -12,10 +12,3 @@ let shared: Transport | undefined;
 export function zmqTransport(options?: ZmqOptions): Transport {
   return options === undefined ? (shared ??= new ZmqTransport()) : new ZmqTransport(undefined, options);
 }
-
-/** What a facade runs on: the given transport, else ZeroMQ, ready for sockets. Rejects with `UNAVAILABLE` where it cannot run. */
-export async function loadTransport(given: Transport | undefined): Promise<Transport> {
-  const transport = given ?? zmqTransport();
-  await transport.load();
-  return transport;
-}

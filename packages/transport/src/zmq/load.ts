@@ -7,7 +7,7 @@ export type ZeroMq = typeof zeromq;
 
 const importZeroMq = (): Promise<ZeroMq> => import('zeromq');
 
-/** Loads the addon. Rejects with `UNAVAILABLE` in one sentence that names platform, ABI, libc and remedy. */
+/** Loads the addon. Rejects with `UNAVAILABLE` in one sentence: how to install it, or platform, ABI, libc and remedy. */
 export async function loadZeroMq(importer: () => Promise<ZeroMq> = importZeroMq): Promise<ZeroMq> {
   try {
     return await importer();
@@ -17,6 +17,8 @@ export async function loadZeroMq(importer: () => Promise<ZeroMq> = importZeroMq)
 }
 
 function explain(cause: unknown): string {
+  if (isMissing(cause))
+    return 'the package zeromq is not installed: npm i zeromq, or leave the transport out to have ZMTP in TypeScript, which needs no add-on';
   const reason = (cause instanceof Error ? cause.message : String(cause)).split('\n', 1)[0] ?? '';
   const machine = `${process.platform} ${process.arch}, Node.js ${process.version} with ABI ${process.versions.modules}, ${libc()}`;
   return (
@@ -24,6 +26,12 @@ function explain(cause: unknown): string {
     'install zeromq again on this machine (npm rebuild zeromq compiles it where no prebuilt binary fits; ' +
     'they exist for Linux with glibc or musl, macOS and Windows on x64 and arm64)'
   );
+}
+
+/** The package itself, not something that it needs. */
+function isMissing(cause: unknown): boolean {
+  const { code, message = '' } = cause as { readonly code?: string; readonly message?: string };
+  return (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') && /['"]zeromq['"]/.test(message);
 }
 
 function libc(): string {

@@ -6,7 +6,7 @@ import { decodeEmqpAtBroker, decodeEmqpAtWorker, encodeEmqp } from '@proj/frames
 import { Dealers, Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
 import type { HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { loadTransport } from '@proj/transport/zmq';
+import { loadTransport } from '@proj/zmtp';
 import type { LossReason } from '../parts/contract.js';
 import type {
   EmqpJobManagerEffect,

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Emitter, memoryRecords, parseOptions, ProjError } from '@proj/transport';
 import type { HandshakeRefusal, RecordStore, Transport } from '@proj/transport';
-import { loadTransport } from '@proj/transport/zmq';
+import { loadTransport } from '@proj/zmtp';
 import manifest from '../../package.json' with { type: 'json' };
 import type { LossReason } from '../parts/contract.js';
 import { taskRow } from './base/catalogue.js';

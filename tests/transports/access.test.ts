@@ -5,7 +5,7 @@ import { encodeZ85, generateCurveKeys } from '@proj/transport/curve';
 import { zmqTransport } from '@proj/transport/zmq';
 import { MdpWorker, PppWorker } from '@proj/worker';
 import { expect, it } from 'vitest';
-import { zmtpTransport } from './index.js';
+import { zmtpTransport } from '@proj/zmtp';
 
 const [server, bob, ada, eve] = [generateCurveKeys(), generateCurveKeys(), generateCurveKeys(), generateCurveKeys()];
 const textOf = ({ publicKey }: typeof ada) => encodeZ85(publicKey);

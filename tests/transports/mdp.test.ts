@@ -4,7 +4,7 @@ import { MdpClient } from '@proj/client';
 import { zmqTransport } from '@proj/transport/zmq';
 import { MdpWorker } from '@proj/worker';
 import { describe, expect, it } from 'vitest';
-import { ZmtpTransport } from './index.js';
+import { ZmtpTransport } from '@proj/zmtp';
 
 const MIB = 2 ** 20;
 const zmtp = new ZmtpTransport();
