@@ -269,6 +269,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
     const { address } = link;
     this.onRefused({
       reason: failure?.code === 'denied' ? 'key' : 'handshake',
+      ...causeOf(failure),
       ...(failure?.publicKey && { publicKey: failure.publicKey }),
       ...(address !== undefined && { address }),
     });
@@ -396,4 +397,9 @@ export abstract class ZmtpSocket implements ConnectorHost {
     if (this.#closing !== undefined) for (const carrier of this.#carriers) carrier.finish();
     this.#onEmpty();
   }
+}
+
+function causeOf(failure: Failure | undefined): Pick<HandshakeRefusal, 'cause'> {
+  if (failure?.expectsOther === true) return { cause: 'server-key' };
+  return failure?.code === 'mechanism' ? { cause: 'mechanism' } : {};
 }

@@ -18,7 +18,7 @@ import {
 import type { Command, NamedCommand, SocketType } from './commands.js';
 import type { Failure } from './failure.js';
 import { encodeGreeting, GREETING_BYTES, greetingFault, SIGNATURE_BYTES, speaks31 } from './greeting.js';
-import { SEALED_COMMAND } from './mechanism.js';
+import { REFUSED, SEALED_COMMAND } from './mechanism.js';
 import type { Cipher, Mechanism, Security, Step } from './mechanism.js';
 import { NULL } from './null.js';
 import { Reader } from './reader.js';
@@ -406,7 +406,10 @@ export class Connection {
         this.#failMalformed(command.reason);
         return;
       case 'error':
-        this.#fail({ code: 'refused', text: `the peer refused: ${JSON.stringify(command.reason)}` });
+        this.#fail({
+          code: this.#mechanism !== undefined && command.reason === REFUSED ? 'denied' : 'refused',
+          text: `the peer refused: ${JSON.stringify(command.reason)}`,
+        });
         return;
       case 'ping':
         if (command.ttlMs > 0) {

@@ -183,7 +183,7 @@ describe('the handshake of CURVE', () => {
     const asked: string[] = [];
     const [dealer, router] = [client(), server((key) => asked.push(toHex(key)) < 0)];
     meet(dealer, router);
-    expect([router.story, dealer.story]).toEqual([['failed denied'], ['failed refused']]);
+    expect([router.story, dealer.story]).toEqual([['failed denied'], ['failed denied']]);
     expect([asked, dealer.failure]).toEqual([[toHex(CLIENT.publicKey)], 'the peer refused: "400"']);
   });
 

@@ -3,7 +3,7 @@ import { bytesOf, concat } from './bytes.js';
 import type { Allocate } from './bytes.js';
 import { encodeCommand, encodeError } from './commands.js';
 import { CurveCipher, Nonces, PeerNonces } from './curve-cipher.js';
-import { broken, unexpected } from './mechanism.js';
+import { broken, REFUSED, unexpected } from './mechanism.js';
 import type { Mechanism, Security, Step } from './mechanism.js';
 import { KEY_BYTES, SCRATCH_BYTES, TAG_BYTES } from './primitives.js';
 import type { KeyPair, Primitives } from './primitives.js';
@@ -53,8 +53,6 @@ const INITIATE_BOX_AT = COOKIE_BYTES + SHORT_NONCE_BYTES;
 const VOUCH_NONCE_AT = KEY_BYTES;
 const VOUCH_AT = VOUCH_NONCE_AT + LONG_NONCE_BYTES;
 const PROPERTIES_AT = VOUCH_AT + TAG_BYTES + 2 * KEY_BYTES;
-/** What libzmq answers a client whose key it does not want. */
-const REFUSED = '400';
 
 const PREFIX = {
   hello: bytesOf('CurveZMQHELLO---'),
@@ -176,7 +174,7 @@ class CurveServer implements Mechanism {
     const nonce = this.#peerNonces.take(PREFIX.hello, data.subarray(HELLO_NONCE_AT));
     const zeros = key && nonce && primitives.open(key, nonce, data.subarray(HELLO_BOX_AT));
     if (key === undefined || zeros === undefined || !primitives.equal(zeros, HELLO_ZEROS))
-      return broken('a HELLO that was not sealed for our key');
+      return { failure: { code: 'security', text: 'a HELLO that was not sealed for our key', expectsOther: true } };
     const transient = primitives.newPair();
     const cookie = primitives.random(COOKIE_BYTES);
     this.#greeted = { clientTransient, transient, cookie };

@@ -20,7 +20,7 @@ export type FailureCode =
   | 'refused'
   /** It could not prove what its security mechanism asks for, or sent what nobody with the right keys sends. */
   | 'security'
-  /** It proved who it is, and is not let in. */
+  /** It proved who it is, and is not let in; or it says so of us (status 400, as libzmq does). */
   | 'denied'
   /** It did not complete the handshake in time. */
   | 'handshake-timeout'
@@ -34,6 +34,8 @@ export interface Failure {
   readonly code: FailureCode;
   /** One sentence with the offending value. */
   readonly text: string;
+  /** Of `security`: the peer expects a server of another key. */
+  readonly expectsOther?: boolean;
   /** The CURVE key of the peer, where it got that far. */
   readonly publicKey?: Uint8Array;
 }

@@ -48,6 +48,9 @@ export interface Cipher {
   open(body: Uint8Array): Uint8Array | undefined;
 }
 
+/** What a server answers whom it does not let in, as libzmq does. */
+export const REFUSED = '400';
+
 /** Flags inside of a sealed frame, which are not those of ZMTP: more frames follow. */
 export const SEALED_MORE = 0x01;
 /** The sealed frame is a command. */

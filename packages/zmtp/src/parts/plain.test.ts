@@ -39,7 +39,7 @@ describe('the handshake of PLAIN', () => {
     router.receive('04100548454c4c4f046e616d650470617374');
     expect([router.story, router.output()]).toEqual([['failed denied'], '040a054552524f5203343030']);
     const dealer = client().receive(GREETING('01'), '040a054552524f5203343030');
-    expect(dealer.story).toEqual(['failed refused']);
+    expect(dealer.story).toEqual(['failed denied']);
   });
 
   it('fails for the ERROR of libzmq 4.3.4, whose name is damaged', () => {

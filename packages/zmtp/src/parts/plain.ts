@@ -2,11 +2,8 @@
 import { bytesOf, concat, latin1 } from './bytes.js';
 import { encodeCommand, encodeError } from './commands.js';
 import { SHORT_MAX } from './flags.js';
-import { broken, unexpected } from './mechanism.js';
+import { broken, REFUSED, unexpected } from './mechanism.js';
 import type { Mechanism, Security, Step } from './mechanism.js';
-
-/** What libzmq answers whom it does not let in. */
-const REFUSED = '400';
 
 /** One side of PLAIN; texts are Latin-1 of at most 255 characters. */
 export type PlainOptions =
