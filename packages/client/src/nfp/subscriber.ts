@@ -4,7 +4,7 @@ import { decodeNfpPublishedEvent, nfpNameOf } from '@proj/frames/nfp';
 import { Departures, Emitter, parseOptions, ProjError } from '@proj/transport';
 import type { HandshakeRefusal, SubscriberPort } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { loadTransport } from '@proj/transport/zmq';
+import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
 import { Subscription } from '../parts/subscription.js';
 import { readJson } from './answers.js';
