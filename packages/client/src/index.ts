@@ -74,7 +74,7 @@ export type {
 } from './nfp/session-events.js';
 export { NfpSubscriber } from './nfp/subscriber.js';
 export type { NfpPublication, NfpSubscriberEvents, NfpSubscriberStats, NfpSubscription } from './nfp/subscriber.js';
-export type { NfpSubscribeOptions, NfpSubscriberOptions } from './nfp/subscriber-options.js';
+export type { NfpSubscribeOptions, NfpSubscriberOptions } from './nfp/options.js';
 export { PzqConsumer } from './pzq/consumer.js';
 export type { PzqConsumerEvents, PzqHandler } from './pzq/consumer.js';
 export type { PzqMessage } from './pzq/message.js';

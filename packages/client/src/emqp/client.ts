@@ -13,7 +13,7 @@ import type { Frame, HandshakeRefusal, PortListener, PortOptions, SubscriberPort
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
-import { Subscription } from '../parts/subscription.js';
+import { Subscription } from '../subscription.js';
 import { bodyOf, readResult } from './job.js';
 import { idOf } from './message-id.js';
 import {

@@ -1,5 +1,5 @@
 /** What is heard of the pub-sub device of EventMQ. */
-import type { Heard, Subscription } from '../parts/subscription.js';
+import type { Heard, Subscription } from '../subscription.js';
 
 /** A message as it was published. */
 export interface EmqpMessage {

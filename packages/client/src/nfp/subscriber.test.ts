@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { World } from '../../test/world.js';
 import { NfpSubscriber } from './subscriber.js';
 import type { NfpSubscription } from './subscriber.js';
-import type { NfpSubscriberOptions } from './subscriber-options.js';
+import type { NfpSubscriberOptions } from './options.js';
 
 const EVENTS = 'tcp://broker:5556';
 

@@ -6,12 +6,12 @@ import type { HandshakeRefusal, SubscriberPort } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
-import { Subscription } from '../parts/subscription.js';
+import { Subscription } from '../subscription.js';
 import { readJson } from './answers.js';
 import { eventOf } from './job.js';
 import type { NfpJobEvent } from './job.js';
-import { nfpSubscribeOptions, nfpSubscriberOptions } from './subscriber-options.js';
-import type { NfpSubscribeOptions, NfpSubscriberOptions, NfpSubscriberSettings } from './subscriber-options.js';
+import { nfpSubscribeOptions, nfpSubscriberOptions } from './options.js';
+import type { NfpSubscribeOptions, NfpSubscriberOptions, NfpSubscriberSettings } from './options.js';
 
 /** An event of a worker, as a broker publishes it. */
 export interface NfpPublication extends NfpJobEvent {
