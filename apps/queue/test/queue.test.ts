@@ -205,7 +205,11 @@ describe('proj-queue', () => {
     ],
     ['a store in a file', ['--store', 'lmdb:/dev/null'], 'the store in /dev/null cannot be opened (it is no folder)'],
     ['an operand', ['start'], 'too many arguments'],
-    ['looking where it cannot', ['--transport', 'zmq', '--poll-us', '0'], '--poll-us: needs --transport zmtp; libzmq always sleeps'],
+    [
+      'looking where it cannot',
+      ['--transport', 'zmq', '--poll-us', '0'],
+      '--poll-us: needs --transport zmtp; libzmq always sleeps',
+    ],
     [
       'options that do not fit together',
       ['--max-bytes', '1024'],
