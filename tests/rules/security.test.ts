@@ -149,14 +149,6 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
       return facade;
     },
   },
-  NfpSubscriber: {
-    sockets: ['subscriber'],
-    open: (transport) => {
-      const facade = new clients.NfpSubscriber({ transport, ...nobody, ...client });
-      facade.subscribe();
-      return facade;
-    },
-  },
   PzqConsumer: {
     sockets: ['router'],
     open(transport) {

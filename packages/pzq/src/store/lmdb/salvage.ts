@@ -2,16 +2,18 @@
 import { randomBytes } from 'node:crypto';
 import { assertNoStore, Damages, LmdbFolder, survey } from '@proj/store/lmdb-folder';
 import type { StoreCheck } from '@proj/store/lmdb-folder';
-import { drawEpoch } from './store/epoch.js';
-import { inspectQueue, isIntact } from './store/lmdb/inspect.js';
-import { idTimeKey, momentKey, readSeqKey } from './store/lmdb/keys.js';
-import { decodeLedger, emptyLedger, encodeLedger, LEDGER_KEY } from './store/lmdb/ledger.js';
-import type { Ledger } from './store/lmdb/ledger.js';
-import { contentOf, decodeHead, encodeRecord } from './store/lmdb/record.js';
-import type { Head } from './store/lmdb/record.js';
-import { FILE, TABLES } from './store/lmdb/tables.js';
-import type { Tables } from './store/lmdb/tables.js';
-import { decodeTime, encodeNothing } from './store/lmdb/values.js';
+import { drawEpoch } from '../epoch.js';
+import { inspectQueue, isIntact } from './inspect.js';
+import { idTimeKey, momentKey, readSeqKey } from './keys.js';
+import { decodeLedger, emptyLedger, encodeLedger, LEDGER_KEY } from './ledger.js';
+import type { Ledger } from './ledger.js';
+import { contentOf, decodeHead, encodeRecord } from './record.js';
+import type { Head } from './record.js';
+import { FILE, TABLES } from './tables.js';
+import type { Tables } from './tables.js';
+import { decodeTime, encodeNothing } from './values.js';
+
+export type { StoreCheck } from '@proj/store/lmdb-folder';
 
 type Place = 'messages' | 'delayed' | 'dead';
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { open as openLmdb } from 'lmdb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkQueue, salvageQueue } from './salvage.js';
-import { LmdbStore } from './store/lmdb.js';
-import type { Batch, NewMessage, StoredMessage } from './store/store.js';
+import { LmdbStore } from '../lmdb.js';
+import type { Batch, NewMessage, StoredMessage } from '../store.js';
 
 const EMPTY: Batch = { puts: [], removes: [], deliveries: [], buries: [], revives: [], passed: [] };
 const FAR = 4e15;
