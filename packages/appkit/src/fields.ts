@@ -48,22 +48,27 @@ export function connectEndpoints() {
   );
 }
 
+interface Bounds {
+  readonly min: number;
+  readonly max?: number;
+}
+
 /** A whole number within bounds. */
-export function wholeNumber(bounds: { readonly min: number; readonly max?: number }) {
+export function wholeNumber(bounds: Bounds) {
   return bounded('N', 'a whole number', bounds);
 }
 
 /** A duration in milliseconds within bounds. */
-export function milliseconds(bounds: { readonly min: number; readonly max?: number }) {
+export function milliseconds(bounds: Bounds) {
   return bounded('MS', 'milliseconds as a whole number', bounds);
 }
 
 /** A size in bytes within bounds. */
-export function bytes(bounds: { readonly min: number; readonly max?: number }) {
+export function bytes(bounds: Bounds) {
   return bounded('BYTES', 'bytes as a whole number', bounds);
 }
 
-function bounded(placeholder: string, what: string, { min, max }: { readonly min: number; readonly max?: number }) {
+function bounded(placeholder: string, what: string, { min, max }: Bounds) {
   const schema = max === undefined ? z.int().min(min) : z.int().min(min).max(max);
   const range = max === undefined ? `at least ${min.toString()}` : `from ${min.toString()} to ${max.toString()}`;
   return noted(schema, 'number', placeholder, `${what}, ${range}`);
@@ -110,6 +115,31 @@ export function weightedQueues() {
 /** On or off: `--name` and `--no-name` as flags, `true` and `false` elsewhere. */
 export function onOff() {
   return noted(z.boolean(), 'switch', '', 'true or false');
+}
+
+/** A number or a switch in the schema of a package. */
+type Setting = z.ZodInt | z.ZodBoolean;
+
+/**
+ * An option of a package as an option of a program, with the same bounds and the same default, if it has one. `kind` is
+ * `wholeNumber`, `milliseconds`, `bytes` or, for a switch, `onOff`.
+ */
+export function fromSchema<
+  Inner extends Setting,
+  Member extends z.ZodDefault<NoInfer<Inner>> | z.ZodOptional<NoInfer<Inner>>,
+>(member: Member, kind: (bounds: Bounds) => Inner): Member {
+  const inner = member.unwrap();
+  const note = notes.get(kind(boundsOf(inner)));
+  if (note !== undefined) notes.add(inner, note);
+  return member;
+}
+
+/** Those of a number. That a whole number must be a safe one is no bound worth a word. */
+function boundsOf(schema: Setting): Bounds {
+  if (schema instanceof z.ZodBoolean) return { min: 0, max: 1 };
+  const { minValue, maxValue } = schema;
+  const min = minValue ?? Number.MIN_SAFE_INTEGER;
+  return maxValue === null || maxValue >= Number.MAX_SAFE_INTEGER ? { min } : { min, max: maxValue };
 }
 
 /** One option of a program, as its help, its sources and its refusals need it. */

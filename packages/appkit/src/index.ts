@@ -7,6 +7,7 @@ export {
   bindEndpoint,
   bytes,
   connectEndpoints,
+  fromSchema,
   milliseconds,
   oneOf,
   onOff,

@@ -1,12 +1,13 @@
 /** Paranoid Pirate in proj-broker: a queue between plain clients and workers. */
-import { bindEndpoint, bytes, connectEndpoints, milliseconds, wholeNumber } from '@proj/appkit';
-import { PppQueue } from '@proj/broker';
+import { bindEndpoint, bytes, connectEndpoints, fromSchema, milliseconds, wholeNumber } from '@proj/appkit';
+import { PppQueue, pppQueueOptions } from '@proj/broker';
 import type { PppQueueOptions } from '@proj/broker';
 import * as z from 'zod';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
 
-const DAY_MS = 86_400_000;
+/** What the queue itself allows and takes by default. */
+const { shape } = pppQueueOptions.in;
 
 const options = z.strictObject({
   pppFrontend: bindEndpoint()
@@ -21,23 +22,21 @@ const options = z.strictObject({
       'ROUTER for its workers, which speak 6/PPP (default: tcp://127.0.0.1:5557, or none with --ppp-backend-connect)',
     ),
   pppBackendConnect: connectEndpoints().optional().describe('workers that bind, for the same ROUTER (default: none)'),
-  pppBusyExpiryMs: milliseconds({ min: 10, max: DAY_MS })
-    .optional()
-    .describe('silence after which a worker is gone that beats while it works (default: heartbeat x liveness)'),
-  pppMuteExpiryMs: milliseconds({ min: 10, max: DAY_MS })
-    .optional()
-    .describe(
-      'silence after which a worker is gone that was never heard while it worked (default: 300000, or the busy expiry if that is more)',
-    ),
-  pppJobTimeoutMs: milliseconds({ min: 0, max: DAY_MS })
-    .default(0)
-    .describe('how long a worker may keep a request however alive it is; 0 is for ever'),
-  pppMaxAttempts: wholeNumber({ min: 1, max: 100 })
-    .default(3)
-    .describe('workers that may be lost over one request before it is dropped'),
-  pppRequestQueueMax: wholeNumber({ min: 1, max: 10_000_000 }).default(100_000).describe('requests that may wait'),
-  pppRequestQueueMaxBytes: bytes({ min: 1024 }).default(268_435_456).describe('what all open requests may occupy'),
-  pppMaxMessageBytes: bytes({ min: 1024 }).default(67_108_864).describe('largest message'),
+  pppBusyExpiryMs: fromSchema(shape.busyExpiryMs, milliseconds).describe(
+    'silence after which a worker is gone that beats while it works (default: heartbeat x liveness)',
+  ),
+  pppMuteExpiryMs: fromSchema(shape.muteExpiryMs, milliseconds).describe(
+    'silence after which a worker is gone that was never heard while it worked (default: 300000, or the busy expiry if that is more)',
+  ),
+  pppJobTimeoutMs: fromSchema(shape.jobTimeoutMs, milliseconds).describe(
+    'how long a worker may keep a request however alive it is; 0 is for ever',
+  ),
+  pppMaxAttempts: fromSchema(shape.maxAttempts, wholeNumber).describe(
+    'workers that may be lost over one request before it is dropped',
+  ),
+  pppRequestQueueMax: fromSchema(shape.requestQueueMax, wholeNumber).describe('requests that may wait'),
+  pppRequestQueueMaxBytes: fromSchema(shape.requestQueueMaxBytes, bytes).describe('what all open requests may occupy'),
+  pppMaxMessageBytes: fromSchema(shape.maxMessageBytes, bytes).describe('largest message'),
 });
 
 type Settings = SharedSettings & z.output<typeof options>;
