@@ -1,0 +1,55 @@
+/** Jobs that keep coming while the broker is killed and started again. */
+import { isDeepStrictEqual } from 'node:util';
+import { NfpClient } from '@proj/client';
+import type { NfpJobResult } from '@proj/client';
+import { ownEndpoint } from '@proj/testkit';
+import { expect } from 'vitest';
+import { program } from '../programs.js';
+import type { Flags } from '../programs.js';
+import { leastPosts, throughRestarts } from '../restarts.js';
+import type { RestartPlan } from '../restarts.js';
+import { transport } from '../../transport.js';
+import type { Stage } from './stage.js';
+
+interface EchoedCall {
+  readonly args: readonly unknown[];
+}
+
+const WORKERS = ['sample-1', 'sample-2', 'sample-3'];
+
+/**
+ * Every job for any worker is done by one of them in the end, none is rejected. `flags` are those of the broker besides its endpoint, `beats`
+ * those of broker and workers.
+ */
+export async function postThroughRestarts(
+  theater: Stage,
+  plan: RestartPlan,
+  flags: Flags = {},
+  beats: Flags = {},
+): Promise<void> {
+  const endpoint = await ownEndpoint();
+  const start = async () => {
+    const broker = theater.launch(program('broker', { only: 'nfp', nfp: endpoint, ...beats, ...flags }));
+    await broker.line('listening');
+    return broker;
+  };
+  const broker = await start();
+  for (const name of WORKERS) {
+    const names = { protocol: 'nfp', service: 'sample', name, connect: endpoint, store: 'memory:' };
+    theater.launch(program('worker', { ...names, ...beats }));
+    await broker.line('worker-ready', {}, WORKERS.indexOf(name) + 1);
+  }
+  const client = theater.keep(new NfpClient({ transport, endpoints: [endpoint] }));
+  const { answers, rejected } = await throughRestarts(plan, broker, start, (n) =>
+    client.run('sample', 'echo', { args: [n], target: 'any' }),
+  );
+  expect(rejected).toEqual([]);
+  // The task gives back what it was called with.
+  const wrong = answers.filter((answer, n) => {
+    const results = Object.values(answer);
+    const isOwn = ({ failed, result }: NfpJobResult) => !failed && isDeepStrictEqual((result as EchoedCall).args, [n]);
+    return results.length !== 1 || !results.every(isOwn);
+  });
+  expect(wrong).toEqual([]);
+  expect(answers.length).toBeGreaterThan(leastPosts(plan));
+}
