@@ -367,6 +367,9 @@ describe('proj-broker', () => {
       const answer = ['MDPC02', '\x03', 'mmi.service', '404'];
       expect(await dealer.ask(...MMI)).toEqual(answer);
       expect((await dealer.ask(...SHOW))[5]).toBe('200');
+      expect((await dealer.ask(...SHOW.slice(0, -1), '{"task":"show_broker"}')).at(-1)).toContain(
+        '"mechanism":"CURVE"',
+      );
       put('[{"keys":"nobody"}]');
       expect(await broker.record('access rules stay as they were')).toMatchObject({
         level: 'error',

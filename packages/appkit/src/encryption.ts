@@ -147,6 +147,7 @@ export function encrypted(transport: Transport, kind: 'zmtp' | 'zmq'): Transport
     clock,
     entropy,
     tellsKeys,
+    encrypts: curve !== undefined,
     load: () => transport.load(),
     router: (port) => binding(listening(transport.router(options(port)))),
     dealer: (port) => binding(listening(transport.dealer(options(port)))),

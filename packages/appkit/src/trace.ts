@@ -138,11 +138,12 @@ export function traced(transport: Transport, log: Logger, protocol: TracedProtoc
       log.trace(traceFields(words, direction, peer, frames), direction);
     };
   };
-  const { clock, entropy, tellsKeys = false, probe } = transport;
+  const { clock, entropy, tellsKeys = false, encrypts = false, probe } = transport;
   return {
     clock,
     entropy,
     tellsKeys,
+    encrypts,
     load: () => transport.load(),
     router: (options) => tracedPort(transport.router(options), sayer()),
     dealer: (options) => tracedPort(transport.dealer(options), sayer()),

@@ -65,10 +65,11 @@ export type {
 } from './nfp/effects.js';
 export { NfpBrokerEngine } from './nfp/engine.js';
 export type { NfpInventory, NfpInventoryEntry } from './nfp/inventory.js';
-export type { NfpBrokerAbout } from './nfp/mmi.js';
+export type { NfpBrokerAbout, NfpMechanism } from './nfp/mmi.js';
 export { nfpBrokerOptions } from './nfp/options.js';
 export type { NfpBrokerOptions, NfpBrokerSettings } from './nfp/options.js';
 export type { NfpBrokerStats, NfpServiceStats } from './nfp/stats.js';
+export type { NfpTraffic } from './nfp/traffic.js';
 export type { PppCounters } from './ppp/counters.js';
 export type {
   PppDropReason,

@@ -291,6 +291,8 @@ export interface Transport {
   subscriber(options?: PortOptions): SubscriberPort;
   /** Whether messages tell the CURVE key of their peer, where there is one: see `Peer.publicKey`. Absent: they do not. */
   readonly tellsKeys?: boolean;
+  /** Whether its sockets use CURVE without the option `curve` of a port. Default: no. */
+  readonly encrypts?: boolean;
   /** Called by the driver with the engine after each step: how tests and the simulator check invariants. Absent in production. */
   readonly probe?: (engine: Engine<never, unknown>) => void;
 }

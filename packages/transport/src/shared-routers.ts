@@ -36,12 +36,13 @@ export class SharedRouters {
 
   /** The transport for one protocol: its routers may share sockets with those of other members, never with one another. */
   member(claim: Claim): Transport {
-    const { clock, entropy, probe, tellsKeys = false } = this.#transport;
+    const { clock, entropy, probe, tellsKeys = false, encrypts = false } = this.#transport;
     const own = new Set<MemberPort>();
     return {
       clock,
       entropy,
       tellsKeys,
+      encrypts,
       load: () => this.#transport.load(),
       router: (options) => {
         const port = new MemberPort(this.#transport.router(options), options?.curve, claim, this.#shared, own);

@@ -1,4 +1,5 @@
 /** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+import { generateCurveKeys } from '@proj/transport/curve';
 import { advance, settle, VirtualNetwork, type VirtualTransport } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RawPeer } from '../../test/raw-peer.js';
@@ -7,6 +8,8 @@ import { NfpBroker, type NfpBrokerEvents } from './broker.js';
 import type { NfpBrokerOptions } from './options.js';
 
 const ENDPOINT = 'tcp://sim:5555';
+const KEYS = generateCurveKeys();
+const CURVE = { keys: KEYS };
 
 let network: VirtualNetwork;
 let broker: NfpBroker;
@@ -274,6 +277,68 @@ describe('life', () => {
   it('rule 21: start rejects for a folder that is none', async () => {
     broker = new NfpBroker({ endpoint: ENDPOINT, transport: network.transport('broker'), files: '/nowhere/at/all' });
     await expect(broker.start()).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
+  });
+
+  it('rule 17: show_broker tells what came and went at both endpoints, malformed messages too', async () => {
+    await start({ managementEndpoint: 'tcp://sim:5556' });
+    const [client, console] = [peer('c1'), RawPeer.connect(network.transport('m1'), 'tcp://sim:5556', {})];
+    peers.push(console);
+    const question = ['', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'm', '{"task":"show_broker"}'];
+    const traffic = (answer: readonly string[]) => (JSON.parse(answer.at(-1) ?? '') as { traffic: unknown }).traffic;
+    const size = (...messages: (readonly string[])[]) => messages.flat().join('').length;
+    client.send(...question);
+    const response = await next(client);
+    expect(traffic(response)).toEqual({
+      'messages in': 1,
+      'bytes in': size(question),
+      'messages out': 0,
+      'bytes out': 0,
+    });
+    const noise = ['', 'no protocol'];
+    client.send(...noise);
+    await told('note');
+    console.send(...question);
+    expect(traffic(await next(console))).toEqual({
+      'messages in': 3,
+      'bytes in': size(question, noise, question),
+      'messages out': 1,
+      'bytes out': size(response),
+    });
+  });
+
+  it.each<[string, NfpBrokerOptions, object]>([
+    ['nothing', {}, { 'zmq-auth': false, mechanism: 'NULL' }],
+    ['keys', { curve: CURVE }, { 'zmq-auth': true, mechanism: 'CURVE' }],
+    [
+      'keys, also for management',
+      { curve: CURVE, managementEndpoint: 'tcp://sim:5556' },
+      { 'zmq-auth': true, mechanism: 'CURVE', 'management-mechanism': 'CURVE' },
+    ],
+    [
+      'keys for management alone',
+      { managementCurve: CURVE, managementEndpoint: 'tcp://sim:5556' },
+      { 'zmq-auth': false, mechanism: 'NULL', 'management-mechanism': 'CURVE' },
+    ],
+  ])('rule 17: show_broker tells the security of a broker with %s, and no key', async (_, options, security) => {
+    await start(options);
+    const transport = network.transport('c1');
+    const keys = options.curve && { curve: { role: 'client', keys: generateCurveKeys(), serverKey: KEYS.publicKey } };
+    const client = RawPeer.connect(transport, ENDPOINT, { ...(keys as object) });
+    peers.push(client);
+    client.send('', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'm', '{"task":"show_broker"}');
+    const shown = JSON.parse((await next(client)).at(-1) ?? '') as { security: unknown };
+    expect(shown.security).toEqual({
+      'broker-private-key-file': null,
+      'broker-public-key-file': null,
+      ...security,
+    });
+  });
+
+  it('rule 17: show_broker tells that the transport encrypts', async () => {
+    await start({ transport: Object.assign(network.transport('broker'), { encrypts: true }) });
+    const client = peer('c1');
+    client.send('', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'm', '{"task":"show_broker"}');
+    expect((await next(client)).at(-1)).toContain('"zmq-auth":true,"mechanism":"CURVE"');
   });
 
   it('show_broker_version names what the broker runs on', async () => {

@@ -36,10 +36,11 @@ import type {
 import { NfpBrokerEngine } from './engine.js';
 import { readFiles } from './file-desk.js';
 import type { NfpInventory } from './inventory.js';
-import type { NfpBrokerAbout } from './mmi.js';
+import type { NfpBrokerAbout, NfpMechanism } from './mmi.js';
 import { nfpBrokerOptions } from './options.js';
 import type { NfpBrokerOptions, NfpBrokerSettings } from './options.js';
 import type { NfpBrokerStats } from './stats.js';
+import { Traffic } from './traffic.js';
 
 /** Before the keys of peers at the endpoint for management. Keys are latin1, so none begins with it: routing ids of two sockets may be equal. */
 const MANAGER = '\u0100';
@@ -73,6 +74,7 @@ export class NfpBroker {
   readonly #events = new Emitter<NfpBrokerEvents>();
   readonly #settings: NfpBrokerSettings;
   readonly #folder: string | undefined;
+  readonly #traffic = new Traffic();
   #files: Files | undefined;
   #managementEndpoints: readonly string[] = [];
   #publishEndpoints: readonly string[] = [];
@@ -81,11 +83,11 @@ export class NfpBroker {
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: NfpBrokerOptions = {}) {
     const settings = parseOptions('NfpBroker', nfpBrokerOptions, options);
-    this.#engine = new NfpBrokerEngine(settings, aboutOf(settings));
+    this.#engine = new NfpBrokerEngine(settings, { ...aboutOf(settings), traffic: this.#traffic });
     this.#host = hostOf<NfpBrokerEvent, NfpBrokerEffect>(settings, this.#events, {
       name: 'NfpBroker',
       engine: this.#engine,
-      sockets: socketPlans(settings),
+      sockets: socketPlans(settings).map((plan) => counted(plan, this.#traffic)),
       publishers: publisherPlans(settings),
       started: { kind: 'started' },
       perform: this.#perform,
@@ -167,6 +169,7 @@ export class NfpBroker {
   }
 
   #send(peer: Peer, frames: Uint8Array[]): void {
+    this.#traffic.sent(frames);
     if (!peer.key.startsWith(MANAGER)) this.#host.send(0, peer, frames);
     else this.#host.send(1, { ...peer, key: peer.key.slice(MANAGER.length) }, frames);
   }
@@ -204,13 +207,20 @@ export class NfpBroker {
   };
 }
 
-function aboutOf({ endpoint, files }: NfpBrokerSettings): NfpBrokerAbout {
+function aboutOf(settings: NfpBrokerSettings): NfpBrokerAbout {
+  const { endpoint, files, curve, managementEndpoint, managementCurve = curve, transport } = settings;
   const { node } = process.versions;
   return {
     versions: { node, platform: `${process.platform} ${process.arch}` },
     endpoint: typeof endpoint === 'string' ? endpoint : endpoint.join(', '),
     ...(files === undefined ? {} : { folder: basename(files) }),
+    mechanism: mechanismOf(curve, transport),
+    ...(managementEndpoint === undefined ? {} : { managementMechanism: mechanismOf(managementCurve, transport) }),
   };
+}
+
+function mechanismOf(curve: unknown, transport: NfpBrokerSettings['transport']): NfpMechanism {
+  return curve !== undefined || transport?.encrypts === true ? 'CURVE' : 'NULL';
 }
 
 /** The endpoint for all, and the one for management: each has keys of its own, should there be any. */
@@ -222,6 +232,17 @@ function socketPlans(settings: NfpBrokerSettings): SocketPlan<NfpBrokerEvent>[] 
     plans.push({ ...plan, port: { ...plan.port, ...serverCurve(managementCurve) } });
   }
   return plans;
+}
+
+/** The same; what comes is counted before it is looked at. */
+function counted(plan: SocketPlan<NfpBrokerEvent>, traffic: Traffic): SocketPlan<NfpBrokerEvent> {
+  return {
+    ...plan,
+    onMessage: (peer, frames) => {
+      traffic.received(frames);
+      return plan.onMessage(peer, frames);
+    },
+  };
 }
 
 function publisherPlans({ publish, subscriberQueueMax, lingerMs }: NfpBrokerSettings): PublisherPlan<NfpBrokerEvent>[] {

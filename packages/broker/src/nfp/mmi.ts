@@ -4,6 +4,10 @@ import type { Books } from './books.js';
 import { outlineOf } from './inventory.js';
 import { EVERY_SERVICE } from './names.js';
 import type { NfpBrokerSettings } from './options.js';
+import type { NfpTraffic } from './traffic.js';
+
+/** Security mechanism of a ZMTP connection. */
+export type NfpMechanism = 'NULL' | 'CURVE';
 
 /** What the broker cannot know but is asked about itself. */
 export interface NfpBrokerAbout {
@@ -13,6 +17,12 @@ export interface NfpBrokerAbout {
   readonly endpoint: string;
   /** Name of the folder of files, without the path to it. Default: none is served. */
   readonly folder?: string;
+  /** Security of the endpoint for all. Default: NULL. */
+  readonly mechanism?: NfpMechanism;
+  /** The same of the endpoint for management. Default: there is none. */
+  readonly managementMechanism?: NfpMechanism;
+  /** Read whenever somebody asks. Default: not told. */
+  readonly traffic?: NfpTraffic;
 }
 
 /** Tasks that act on the broker; `engine.ts` performs them. */
@@ -47,7 +57,7 @@ export function show(
 function showBroker(
   { workers, services }: Books,
   settings: NfpBrokerSettings,
-  { endpoint, folder = null }: Omit<NfpBrokerAbout, 'folder'> & { readonly folder?: string | null },
+  { endpoint, folder, mechanism = 'NULL', managementMechanism, traffic }: NfpBrokerAbout,
 ): unknown {
   const { keepaliveIntervalMs: interval, keepaliveMultiplier: multiplier } = settings;
   return {
@@ -56,9 +66,20 @@ function showBroker(
     keepalives: { interval, multiplier },
     'workers count': workers.size,
     'services count': services.size,
-    directories: { 'base-dir': folder, 'private-keys-dir': null, 'public-keys-dir': null },
-    security: { 'broker-private-key-file': null, 'broker-public-key-file': null, 'zmq-auth': false },
+    directories: { 'base-dir': folder ?? null, 'private-keys-dir': null, 'public-keys-dir': null },
+    security: {
+      'broker-private-key-file': null,
+      'broker-public-key-file': null,
+      'zmq-auth': mechanism === 'CURVE',
+      mechanism,
+      ...(managementMechanism === undefined ? {} : { 'management-mechanism': managementMechanism }),
+    },
+    ...(traffic === undefined ? {} : { traffic: showTraffic(traffic) }),
   };
+}
+
+function showTraffic({ messagesIn, bytesIn, messagesOut, bytesOut }: NfpTraffic): unknown {
+  return { 'messages in': messagesIn, 'bytes in': bytesIn, 'messages out': messagesOut, 'bytes out': bytesOut };
 }
 
 function showWorkers({ service, status }: NfpTask['kwargs'], { workers }: Books, now: number): unknown {
