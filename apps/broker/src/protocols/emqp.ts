@@ -1,6 +1,16 @@
 /** EventMQ in proj-broker: what emq-router is in EventMQ. */
-import { bindEndpoint, bytes, logOfPeer, milliseconds, oneOf, onOff, text, wholeNumber } from '@proj/appkit';
-import { EmqpBroker, EmqpPubSub } from '@proj/broker';
+import {
+  bindEndpoint,
+  bytes,
+  fromSchema,
+  logOfPeer,
+  milliseconds,
+  oneOf,
+  onOff,
+  text,
+  wholeNumber,
+} from '@proj/appkit';
+import { EmqpBroker, EmqpPubSub, emqpBrokerOptions, emqpPubSubOptions } from '@proj/broker';
 import type { EmqpBrokerOptions } from '@proj/broker';
 import { lmdbRecords } from '@proj/store';
 import { ProjError } from '@proj/transport';
@@ -9,12 +19,13 @@ import * as z from 'zod';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents } from './log-events.js';
 
-const DAY_MS = 86_400_000;
-const REQUESTS_MAX = 10_000_000;
+/** What broker and device themselves allow and take by default. */
+const { shape } = emqpBrokerOptions;
+const { shape: pubSubShape } = emqpPubSubOptions;
 
 /** Those of `EmqpBroker`, from which a setting of `heartbeat-ms` or `liveness` alone departs. */
-const HEARTBEAT_MS = 3000;
-const LIVENESS = 3;
+const HEARTBEAT_MS = shape.heartbeatIntervalMs.def.defaultValue;
+const LIVENESS = shape.expiryMs.def.defaultValue / HEARTBEAT_MS;
 
 /** A log line shows no more of a prefix; it may have 64 KiB. */
 const PREFIX_SHOWN_BYTES = 255;
@@ -31,32 +42,28 @@ const options = z.strictObject({
     .default('tcp://127.0.0.1:47298')
     .describe('ROUTER of the pub-sub device for publishers of EventMQ'),
   emqpSubscribe: bindEndpoint().default('tcp://127.0.0.1:47299').describe('its PUB for subscribers'),
-  emqpXpub: onOff()
-    .default(false)
-    .describe(
-      'log and count what subscribers listen to: the device has an XPUB for them, which looks the same to them',
-    ),
-  emqpSubscriberQueueMax: wholeNumber({ min: 1, max: REQUESTS_MAX })
-    .default(1000)
-    .describe('messages of the device that may wait for one subscriber; it misses what comes beyond'),
+  emqpXpub: fromSchema(pubSubShape.xpub, onOff).describe(
+    'log and count what subscribers listen to: the device has an XPUB for them, which looks the same to them',
+  ),
+  emqpSubscriberQueueMax: fromSchema(pubSubShape.subscriberQueueMax, wholeNumber).describe(
+    'messages of the device that may wait for one subscriber; it misses what comes beyond',
+  ),
   emqpUnknownQueue: oneOf(['default', 'wait'])
     .default('default')
     .describe('requests for a queue that nobody serves: into queue default at once, or after --request-ttl-ms'),
-  emqpQueueMax: wholeNumber({ min: 1, max: REQUESTS_MAX })
-    .default(10_000)
-    .describe('requests that may wait in a named queue'),
-  emqpDefaultQueueMax: wholeNumber({ min: 1, max: REQUESTS_MAX })
-    .default(1_000_000)
-    .describe('requests that may wait in queue default'),
-  emqpQueueMaxBytes: bytes({ min: 1024 })
-    .default(536_870_912)
-    .describe('what requests that wait or are guaranteed may occupy'),
-  emqpGuaranteeAttempts: wholeNumber({ min: 1, max: 100 })
-    .default(10)
-    .describe('workers that may be lost over one guaranteed job before it is given up'),
-  emqpResultRouteTtlMs: milliseconds({ min: 1, max: DAY_MS })
-    .default(3_600_000)
-    .describe('how long a job may take for its result to find its way to the client'),
+  emqpQueueMax: fromSchema(shape.queueMax, wholeNumber).describe('requests that may wait in a named queue'),
+  emqpDefaultQueueMax: fromSchema(shape.defaultQueueMax, wholeNumber).describe(
+    'requests that may wait in queue default',
+  ),
+  emqpQueueMaxBytes: fromSchema(shape.queueMaxBytes, bytes).describe(
+    'what requests that wait or are guaranteed may occupy',
+  ),
+  emqpGuaranteeAttempts: fromSchema(shape.guaranteeAttempts, wholeNumber).describe(
+    'workers that may be lost over one guaranteed job before it is given up',
+  ),
+  emqpResultRouteTtlMs: fromSchema(shape.resultRouteTtlMs, milliseconds).describe(
+    'how long a job may take for its result to find its way to the client',
+  ),
   emqpStore: text('STORE', 'lmdb:FOLDER or memory:')
     .default('memory:')
     .describe(
@@ -68,8 +75,10 @@ const options = z.strictObject({
   emqpByes: oneOf(['both', 'kbai', 'kbye'])
     .default('both')
     .describe('farewell: the word of the text, that of the product, or both'),
-  emqpAllowClientDisconnect: onOff().default(false).describe('let any client stop this program, as EventMQ does'),
-  emqpMaxMessageBytes: bytes({ min: 1024 }).default(67_108_864).describe('largest message'),
+  emqpAllowClientDisconnect: fromSchema(shape.allowClientDisconnect, onOff).describe(
+    'let any client stop this program, as EventMQ does',
+  ),
+  emqpMaxMessageBytes: fromSchema(shape.maxMessageBytes, bytes).describe('largest message'),
 });
 
 type Settings = SharedSettings & z.output<typeof options>;

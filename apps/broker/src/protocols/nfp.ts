@@ -3,6 +3,7 @@ import {
   bindEndpoint,
   bytes,
   followedKeys,
+  fromSchema,
   milliseconds,
   oneOf,
   onOff,
@@ -11,7 +12,7 @@ import {
   wholeNumber,
 } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
-import { NfpBroker } from '@proj/broker';
+import { NfpBroker, nfpBrokerOptions } from '@proj/broker';
 import type { NfpBrokerOptions } from '@proj/broker';
 import { ProjError } from '@proj/transport';
 import * as z from 'zod';
@@ -24,7 +25,9 @@ import { logEvents, WORKER_NOTICES } from './log-events.js';
 /** What the two sides may agree on: the shared options allow more. */
 const INTERVAL_MS = { min: 100, max: 600_000 };
 const MULTIPLIER = { min: 2, max: 20 };
-const DAY_MS = 86_400_000;
+
+/** What the broker itself allows and takes by default. */
+const { shape } = nfpBrokerOptions;
 
 const QUEUES = { known: 'known', on: true, off: false } as const;
 
@@ -34,9 +37,9 @@ const INVENTORY_MS = 2000;
 const options = z.strictObject({
   nfp: bindEndpoint().optional().describe('ROUTER for clients and workers of NORFAB (default: that of --mdp, shared)'),
   nfpEvents: bindEndpoint().optional().describe('PUB of what workers report on their jobs, by service/uuid'),
-  nfpSubscriberQueueMax: wholeNumber({ min: 1, max: 10_000_000 })
-    .default(1000)
-    .describe('events that may wait for one subscriber; it misses what comes beyond'),
+  nfpSubscriberQueueMax: fromSchema(shape.subscriberQueueMax, wholeNumber).describe(
+    'events that may wait for one subscriber; it misses what comes beyond',
+  ),
   nfpDialect: oneOf(['current', 'legacy'])
     .default('current')
     .describe('header of what is sent: current for NORFAB 0.15.0 and later, legacy for clients up to 0.14.0'),
@@ -45,21 +48,21 @@ const options = z.strictObject({
     .describe(
       'let jobs wait, for --request-ttl-ms: for services and workers there lately (known), or of any name (on)',
     ),
-  nfpSettleMs: milliseconds({ min: 0, max: DAY_MS })
-    .optional()
-    .describe('after the start, a job for all workers waits for those on the way back (default: 2 x --heartbeat-ms)'),
-  nfpReturnMs: milliseconds({ min: 0, max: DAY_MS })
-    .default(10_000)
-    .describe('how long jobs wait for a worker that was lost, before another one has them or clients hear of it'),
-  nfpMaxAttempts: wholeNumber({ min: 0, max: 1000 })
-    .default(3)
-    .describe('times that a job for any worker is given to another one because its own was lost'),
-  nfpRedispatchAny: onOff()
-    .default(true)
-    .describe('give a job for any worker to another one when its own is lost and does not come back'),
-  nfpManagementCommands: onOff()
-    .default(false)
-    .describe('let anybody restart and stop this broker, and send workers away'),
+  nfpSettleMs: fromSchema(shape.settleMs, milliseconds).describe(
+    'after the start, a job for all workers waits for those on the way back (default: 2 x --heartbeat-ms)',
+  ),
+  nfpReturnMs: fromSchema(shape.returnMs, milliseconds).describe(
+    'how long jobs wait for a worker that was lost, before another one has them or clients hear of it',
+  ),
+  nfpMaxAttempts: fromSchema(shape.maxAttempts, wholeNumber).describe(
+    'times that a job for any worker is given to another one because its own was lost',
+  ),
+  nfpRedispatchAny: fromSchema(shape.redispatchAny, onOff).describe(
+    'give a job for any worker to another one when its own is lost and does not come back',
+  ),
+  nfpManagementCommands: fromSchema(shape.managementCommands, onOff).describe(
+    'let anybody restart and stop this broker, and send workers away',
+  ),
   nfpManagementAuthorizedKeys: text('PATH', 'a folder of .key files or a file of keys')
     .optional()
     .describe('who may come in at --nfp-management, with --curve-secret-key (default: as --authorized-keys)'),
@@ -77,13 +80,13 @@ const options = z.strictObject({
   files: text('DIR', 'a folder')
     .optional()
     .describe('folder whose files anybody may fetch by nf:// urls, and nothing outside of it (default: none)'),
-  nfpRequestQueueMax: wholeNumber({ min: 1, max: 10_000_000 }).default(10_000).describe('jobs that may wait'),
-  nfpRequestQueueMaxBytes: bytes({ min: 1024 })
-    .default(67_108_864)
-    .describe('what jobs that wait or may have to be sent again may occupy'),
-  nfpMaxMessageBytes: bytes({ min: 1024 })
-    .default(134_217_728)
-    .describe('largest message; at an endpoint shared with --mdp, --mdp-max-message-bytes counts'),
+  nfpRequestQueueMax: fromSchema(shape.requestQueueMax, wholeNumber).describe('jobs that may wait'),
+  nfpRequestQueueMaxBytes: fromSchema(shape.requestQueueMaxBytes, bytes).describe(
+    'what jobs that wait or may have to be sent again may occupy',
+  ),
+  nfpMaxMessageBytes: fromSchema(shape.maxMessageBytes, bytes).describe(
+    'largest message; at an endpoint shared with --mdp, --mdp-max-message-bytes counts',
+  ),
 });
 
 type Settings = SharedSettings & z.output<typeof options>;
