@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 const ENTRIES: Record<string, { names: string[]; load: () => Promise<object> }> = {
   '.': {
-    names: ['EMPTY_FRAME', 'equalBytes', 'fromLatin1', 'isServiceName', 'latin1', 'printable', 'totalBytes'],
+    names: ['EMPTY_FRAME', 'compact', 'equalBytes', 'fromLatin1', 'isServiceName', 'latin1', 'printable', 'totalBytes'],
     load: () => import('./index.js'),
   },
   './emqp': {

@@ -19,6 +19,7 @@ describe('resolvePortOptions', () => {
       connectionHeartbeatMs: 2000,
       connectionTimeoutMs: 6000,
       handover: false,
+      tellsPeers: false,
       tellsSubscriptions: false,
     });
   });
@@ -38,6 +39,7 @@ describe('resolvePortOptions', () => {
       connectionHeartbeatMs: 0,
       connectionTimeoutMs: 1,
       handover: true,
+      tellsPeers: true,
       tellsSubscriptions: true,
       routingId: Buffer.from([1, 0]),
     };
