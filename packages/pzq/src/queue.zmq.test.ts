@@ -3,10 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zmqTransport } from '@proj/transport/zmq';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RawConsumer, RawDealer } from '../test/raw-peers.js';
 import type { PzqServerOptions } from './options.js';
 import { PzqServer } from './queue.js';
+
+// Peers of libzmq, while the facade under test has the default transport.
+beforeAll(() => zmqTransport().load());
 
 const FREE = 'tcp://127.0.0.1:*';
 const transport = zmqTransport();

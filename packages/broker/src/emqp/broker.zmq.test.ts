@@ -1,10 +1,13 @@
 /** The facade over libzmq: what only real sockets can show. */
 import { zmqTransport } from '@proj/transport/zmq';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { jobBody, VERSION } from '../../test/emqp/broker-under-test.js';
 import { RawPeer } from '../../test/raw-peer.js';
 import { EmqpBroker } from './broker.js';
 import type { EmqpBrokerOptions } from './options.js';
+
+// Peers of libzmq, while the facade under test has the default transport.
+beforeAll(() => zmqTransport().load());
 
 const open: { close(): Promise<void> }[] = [];
 

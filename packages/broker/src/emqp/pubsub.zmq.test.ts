@@ -1,10 +1,13 @@
 /** The device over libzmq: what only real sockets can show. */
 import { zmqTransport } from '@proj/transport/zmq';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { VERSION } from '../../test/emqp/broker-under-test.js';
 import { RawPeer } from '../../test/raw-peer.js';
 import { RawSubscriber } from '../../test/raw-subscriber.js';
 import { EmqpPubSub } from './pubsub.js';
+
+// Peers of libzmq, while the facade under test has the default transport.
+beforeAll(() => zmqTransport().load());
 
 const FREE = 'tcp://127.0.0.1:*';
 const open: { close(): Promise<void> }[] = [];

@@ -3,10 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zmqTransport } from '@proj/transport/zmq';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { RawPeer } from '../../test/raw-peer.js';
 import { NfpBroker } from './broker.js';
 import type { NfpBrokerOptions } from './options.js';
+
+// Peers of libzmq, while the facade under test has the default transport.
+beforeAll(() => zmqTransport().load());
 
 const open: { close(): Promise<void> }[] = [];
 

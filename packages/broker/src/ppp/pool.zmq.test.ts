@@ -1,8 +1,11 @@
 /** The facade over libzmq: what only real sockets can show. */
 import { zmqTransport } from '@proj/transport/zmq';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { RawPeer } from '../../test/raw-peer.js';
 import { PppPool } from './pool.js';
+
+// Peers of libzmq, while the facade under test has the default transport.
+beforeAll(() => zmqTransport().load());
 
 const open: { close(): Promise<void> }[] = [];
 

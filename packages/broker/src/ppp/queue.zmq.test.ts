@@ -1,9 +1,12 @@
 /** The facade over libzmq: what only real sockets can show. */
 import { zmqTransport } from '@proj/transport/zmq';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { RawPeer } from '../../test/raw-peer.js';
 import type { PppQueueOptions } from './options.js';
 import { PppQueue } from './queue.js';
+
+// Peers of libzmq, while the facade under test has the default transport.
+beforeAll(() => zmqTransport().load());
 
 const open: { close(): Promise<void> }[] = [];
 
@@ -88,7 +91,7 @@ describe('over real sockets', () => {
   });
 
   it('rule 17: a restarted worker with a fixed routing id takes over from its dead connection, job and all', async () => {
-    const started = await start();
+    const started = await start({ transport: zmqTransport() });
     const before = await ready(started, 'fixed');
     const client = peer(started.frontend);
     client.send('', 'hello');
@@ -102,7 +105,7 @@ describe('over real sockets', () => {
   });
 
   it('rule 17: a restarted client with a fixed routing id gets the reply to what it asked', async () => {
-    const started = await start();
+    const started = await start({ transport: zmqTransport() });
     const worker = await ready(started);
     peer(started.frontend, 'fixed').send('', 'before');
     const [address = ''] = await worker.next();

@@ -11,8 +11,8 @@ const BODY = new Uint8Array(100_000);
 const SMALL_MARK = { highWaterMark: 10 };
 
 /** So that some of them pass within a test; and how long nobody reads: many times what silence may last. */
-const QUICK_HEARTBEATS = { connectionHeartbeatMs: 100, connectionTimeoutMs: 200 };
-const LONG_MS = 1_500;
+const QUICK_HEARTBEATS = { connectionHeartbeatMs: 300, connectionTimeoutMs: 700 };
+const LONG_MS = 2_500;
 
 function heads(station: Station): string[] {
   return station.messages.map(({ frames }) => textOf(frames.slice(0, 1)));
