@@ -42,6 +42,27 @@ describe('dealers', () => {
     expect(heard.lines).toEqual(['gone']);
   });
 
+  it('bind once the one before has left, and speak to whoever comes', async () => {
+    const heard = new Recorder();
+    const bind = (socket: number) =>
+      dealers.bind(socket, network.transport('dealers'), { endpoint: ENDPOINT, options: OPTIONS, listener: heard });
+    expect(await bind(1)).toBeUndefined();
+    dealers.close(1, false);
+    const second = bind(2);
+    await advance(network.clock, 100);
+    expect(await second).toBeUndefined();
+    expect(await bind(3)).toMatchObject({ code: 'ADDRESS_IN_USE' });
+    dealers.send(3, frames('nobody'));
+    const left = bind(4);
+    dealers.close(4, true);
+    expect(await left).toBeUndefined();
+    dealers.send(2, frames('hello'));
+    expect(dealers.pending).toBe(1);
+    dealers.close(2, false);
+    await advance(network.clock, 100);
+    expect(await isOver()).toBe(true);
+  });
+
   it('hand over at the end what waits, if they are told to flush', async () => {
     expect([open(1), open(2)]).toEqual([undefined, undefined]);
     dealers.send(1, frames('flushed'));

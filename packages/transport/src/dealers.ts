@@ -42,6 +42,24 @@ export class Dealers {
     }
   }
 
+  /**
+   * Binds a new one, once those that are leaving have given their endpoints back; send to it from then on. Resolves to what the
+   * transport has against it, `undefined` for nothing, also if it was closed meanwhile; then none is left open.
+   */
+  async bind(socket: number, transport: Transport, { endpoint, options, listener }: DealerPlan): Promise<unknown> {
+    try {
+      const port = transport.dealer(options);
+      this.#ports.set(socket, port);
+      await this.#departures.over();
+      if (this.#ports.get(socket) === port) await port.bind(endpoint);
+      if (this.#ports.get(socket) === port) port.start(listener);
+      return undefined;
+    } catch (error) {
+      this.close(socket, false);
+      return error;
+    }
+  }
+
   /** Sends to whoever it is connected to. Does nothing for one that is not open. */
   send(socket: number, frames: readonly Uint8Array[]): void {
     this.#ports.get(socket)?.send(ROUTER_PEER, frames);

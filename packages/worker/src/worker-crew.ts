@@ -47,8 +47,8 @@ export interface CrewProgram<Incoming, Outgoing, Note> extends Pick<
 > {
   /** What error messages call the worker. */
   readonly name: string;
-  /** A new session. `random` returns a number in [0, 1). */
-  session(random: () => number): Engine<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
+  /** A new session. `random` returns a number in [0, 1), `index` counts from 0 to `concurrency` - 1. */
+  session(random: () => number, index: number): Engine<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
   /** The handler of one session; `report` takes errors that did not keep it from replying. */
   handle(report: (error: unknown) => void): FrameHandler;
 }
@@ -118,6 +118,7 @@ export class WorkerCrew<Incoming, Outgoing, Drop extends string, Leave extends s
       this.#runners.push(this.#runner(session, transport));
     try {
       for (const runner of this.#runners) runner.start();
+      if (this.#options.binds) await Promise.all(this.#runners.map((runner) => runner.bound()));
     } catch (error) {
       await this.finish('close');
       throw error;
@@ -134,7 +135,7 @@ export class WorkerCrew<Incoming, Outgoing, Drop extends string, Leave extends s
     };
     const { encode, decode, onFailure } = this.#program;
     const program: WorkerProgram<Incoming, Outgoing, WorkerNote<Drop, Leave>> = {
-      session: this.#program.session(() => transport.entropy.random()),
+      session: this.#program.session(() => transport.entropy.random(), session),
       encode,
       decode,
       handle: this.#program.handle(onError),

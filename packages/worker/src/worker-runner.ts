@@ -1,6 +1,6 @@
 /** The half of a worker that has sockets, timers and handlers; which of them when is the session's business. No protocol. */
 import { Dealers, Driver, ProjError } from '@proj/transport';
-import type { Engine, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
+import type { DealerPlan, Engine, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import type { BodyInput, FrameHandler } from './handler.js';
 import { Job } from './job.js';
 import { untilRoom } from './room.js';
@@ -26,6 +26,8 @@ export interface WorkerRunnerOptions {
   readonly port: PortOptions & { readonly maxMessageFrames: number; readonly maxMessageBytes: number };
   /** False where the protocol has no partial replies: their frames go out with the last one. */
   readonly partials: boolean;
+  /** True where the endpoints are ours, and the other side connects to them. Default false. */
+  readonly binds?: boolean;
 }
 
 /** What a runner has counted. */
@@ -51,6 +53,7 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
   #end: () => void = () => undefined;
   #job: Job | undefined;
   #running: Promise<void> | undefined;
+  #binding: Promise<void> | undefined;
   #refused: unknown;
 
   /** The transport must be loaded. */
@@ -69,9 +72,19 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
     return this.#job !== undefined;
   }
 
-  /** Opens the first socket. Throws what the transport has against its endpoint. */
+  /** Opens the first socket. Throws what the transport has against its endpoint; of one that binds, {@link bound} tells. */
   start(): void {
     this.#driver.dispatch({ kind: 'start' });
+    this.#check();
+  }
+
+  /** Resolves when the first socket is bound, where sockets are. Rejects with what the transport has against its endpoint. */
+  async bound(): Promise<void> {
+    await this.#binding;
+    this.#check();
+  }
+
+  #check(): void {
     if (this.#refused !== undefined) throw this.#refused as Error;
   }
 
@@ -112,7 +125,17 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
 
   #open(socket: number, endpoint: string): void {
     const plan = { endpoint, options: this.#options.port, listener: this.#listenerOf(socket) };
-    const error = this.#dealers.open(socket, this.#transport, plan);
+    if (this.#options.binds) this.#binding = this.#bind(socket, plan);
+    else this.#refuse(socket, this.#dealers.open(socket, this.#transport, plan));
+  }
+
+  async #bind(socket: number, plan: DealerPlan): Promise<void> {
+    const error = await this.#dealers.bind(socket, this.#transport, plan);
+    if (error === undefined) this.#driver.dispatch({ kind: 'bound', socket });
+    else this.#refuse(socket, error);
+  }
+
+  #refuse(socket: number, error: unknown): void {
     if (error === undefined) return;
     this.#refused = error;
     this.#lost(socket, 'socket-failed');
@@ -127,6 +150,13 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
       onRejected: (_peer, reason) => {
         this.#driver.dispatch({ kind: 'rejected', socket, reason });
       },
+      ...(this.#options.binds
+        ? {
+            onSent: () => {
+              this.#driver.dispatch({ kind: 'sent', socket });
+            },
+          }
+        : {}),
       onRefused: (refusal) => {
         this.#program.onRefused(refusal);
       },

@@ -132,6 +132,9 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
       case 'lost':
         if (this.#isCurrent(event.socket)) this.#lose(event.reason, now);
         break;
+      case 'bound':
+      case 'sent':
+        break;
       case 'partial':
         this.#partial(event.job, event.body);
         break;

@@ -34,6 +34,10 @@ export type WorkerEvent<Command> =
   /** A message was dropped before decoding. */
   | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
   | { readonly kind: 'lost'; readonly socket: number; readonly reason: LossReason }
+  /** The socket is bound and may be sent to. Only where workers bind. */
+  | { readonly kind: 'bound'; readonly socket: number }
+  /** A connection of a bound socket has taken a message. */
+  | { readonly kind: 'sent'; readonly socket: number }
   /** One of several replies. Only where the protocol has them; elsewhere the host joins them into `final`. */
   | { readonly kind: 'partial'; readonly job: number; readonly body: Frames }
   /** The handler is done and this is its last reply. `final` or `failed` comes exactly once per `run`, cancelled or not. */

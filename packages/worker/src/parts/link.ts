@@ -31,6 +31,7 @@ export class Link {
   readonly #backoff: Backoff;
   #index = 0;
   #isOpen = false;
+  #isAwaited = false;
   #openAt = Infinity;
   #heartbeatAt = Infinity;
   #silentAt = Infinity;
@@ -59,14 +60,26 @@ export class Link {
     return this.#isOpen;
   }
 
+  /** True between {@link await} and {@link open}, or the end of that conversation. */
+  get isAwaited(): boolean {
+    return this.#isAwaited;
+  }
+
   /** When {@link takeDue} next has something; `Infinity` when nothing is planned. */
   get deadline(): number {
     return Math.min(this.#openAt, this.#heartbeatAt, this.#silentAt);
   }
 
+  /** We listen, and our opening goes out once the other side comes: until {@link open} nothing is due. */
+  await(): void {
+    this.#isOpen = this.#isAwaited = true;
+    this.#openAt = Infinity;
+  }
+
   /** A conversation begins: our opening goes out now, the first heartbeat one interval later. */
   open(now: number): void {
     this.#isOpen = true;
+    this.#isAwaited = false;
     this.#openAt = Infinity;
     this.agree(this.#options.heartbeatIntervalMs, this.#options.liveness, now);
   }
@@ -81,6 +94,7 @@ export class Link {
 
   /** The other side gave a sign of life. */
   heard(now: number): void {
+    if (this.#isAwaited) return;
     this.#silentAt = now + this.#patienceMs;
     this.#backoff.up(now);
   }
@@ -116,7 +130,7 @@ export class Link {
    * that long from now to be heard, at most as long as its usual patience.
    */
   credit(lateMs: number, now: number): void {
-    if (!this.#isOpen || lateMs <= this.#intervalMs) return;
+    if (!this.#isOpen || this.#isAwaited || lateMs <= this.#intervalMs) return;
     this.#silentAt = Math.max(this.#silentAt, now + Math.min(lateMs, this.#patienceMs));
   }
 
@@ -141,12 +155,13 @@ export class Link {
   assertInvariants(resting: boolean): void {
     const beating = this.#heartbeatAt < Infinity && this.#silentAt < Infinity;
     const waiting = this.#openAt < Infinity;
-    if (beating !== this.#isOpen) throw new Error(`link: open ${this.#isOpen}, but heartbeat and liveness ${beating}`);
+    if (beating !== (this.#isOpen && !this.#isAwaited))
+      throw new Error(`link: open ${this.#isOpen}, but heartbeat and liveness ${beating}`);
     if (waiting === (this.#isOpen || resting)) throw new Error(`link: open ${this.#isOpen}, but waiting ${waiting}`);
   }
 
   #close(openAt: number): void {
-    this.#isOpen = false;
+    this.#isOpen = this.#isAwaited = false;
     this.#openAt = openAt;
     this.#heartbeatAt = this.#silentAt = Infinity;
   }

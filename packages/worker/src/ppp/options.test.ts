@@ -27,6 +27,22 @@ it.each<[string, object, string]>([
     { ...valid, endpoints: ['127.0.0.1:5557'] },
     'option endpoints.0 = "127.0.0.1:5557": expected an endpoint',
   ],
+  [
+    'endpoints of both kinds',
+    { ...valid, endpoints: ['tcp://a:1'], bind: ['tcp://b:1'] },
+    'option bind = an array: expected either bind or endpoints, not both',
+  ],
+  [
+    'an endpoint to bind for two sessions',
+    { ...valid, bind: ['tcp://b:1'], concurrency: 2 },
+    'expected as many endpoints as concurrency, 2, not 1',
+  ],
+  [
+    'one endpoint to bind twice',
+    { ...valid, bind: ['tcp://b:1', 'tcp://b:1'], concurrency: 2 },
+    'expected endpoints that differ',
+  ],
+  ['a wildcard to bind', { ...valid, bind: ['tcp://b:*'] }, 'expected ports, no wildcard'],
   ['concurrency 0', { ...valid, concurrency: 0 }, 'option concurrency = 0'],
   ['liveness 1', { ...valid, liveness: 1 }, 'option liveness = 1'],
   ['no heartbeats', { ...valid, heartbeatIntervalMs: 0 }, 'option heartbeatIntervalMs = 0'],

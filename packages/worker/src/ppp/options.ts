@@ -8,8 +8,13 @@ import { callback, checkReconnect, endpoints, isService, milliseconds, refuse, w
 export const pppWorkerOptions = z
   .strictObject({
     ...workerFields,
-    /** Queues, in order of preference; the next one is tried after each loss. 1 to 64; default `tcp://127.0.0.1:5557`. */
-    endpoints: endpoints.default(['tcp://127.0.0.1:5557']),
+    /** Queues, in order of preference; the next one is tried after each loss. 1 to 64; default `tcp://127.0.0.1:5557`, or none with `bind`. */
+    endpoints: endpoints.optional(),
+    /**
+     * Endpoints of our own, to which a queue connects (`backendConnect`), in place of `endpoints`: one for each unit of `concurrency`,
+     * none with a wildcard, since each is bound again after a loss. 1 to 64; default none.
+     */
+    bind: endpoints.optional(),
     /**
      * A typed service, whose schemas check what comes in and goes out. 6/PPP has no service names, so a bare name is none:
      * whoever asks this queue asks for this service. Default: none, the handler deals in frames.
@@ -35,7 +40,33 @@ export const pppWorkerOptions = z
     if (options.service?.partial !== undefined)
       refuse(context, 'service', 'a service with partial replies needs a protocol that has them');
     checkReconnect(options, context);
-  });
+    checkBind(options, context);
+  })
+  .transform(({ endpoints: connect = ['tcp://127.0.0.1:5557'], bind, ...rest }) => ({
+    ...rest,
+    endpoints: bind ?? connect,
+    binds: bind !== undefined,
+  }));
+
+/** What {@link checkBind} looks at. */
+interface Bindable {
+  readonly bind?: readonly string[] | undefined;
+  readonly endpoints?: readonly string[] | undefined;
+  readonly concurrency: number;
+}
+
+function checkBind({ bind, endpoints: connect, concurrency }: Bindable, context: z.RefinementCtx): void {
+  if (bind === undefined) return;
+  if (connect !== undefined) refuse(context, 'bind', 'expected either bind or endpoints, not both');
+  if (bind.length !== concurrency)
+    refuse(context, 'bind', `expected as many endpoints as concurrency, ${concurrency}, not ${bind.length}`);
+  if (new Set(bind).size < bind.length) refuse(context, 'bind', 'expected endpoints that differ');
+  if (bind.some((endpoint) => /:[*0]$/.test(endpoint)))
+    refuse(context, 'bind', 'expected ports, no wildcard: a queue could not find us again');
+}
+
+/** Validated options with every default filled in. */
+export type PppWorkerSettings = z.output<typeof pppWorkerOptions>;
 
 /** A request as a handler sees it. */
 export interface PppWorkerRequest {

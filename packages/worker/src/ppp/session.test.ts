@@ -23,6 +23,46 @@ describe('PppWorkerSession', () => {
     expect(SessionRig.started().request(1, 'c1', 'hello')).toEqual(['run 1 hello']);
   });
 
+  describe('bound', () => {
+    const binds = () => new SessionRig({ binds: true });
+
+    it('rule 11: says READY to whoever comes, and waits for that without beats or limit', () => {
+      const rig = binds();
+      expect(rig.play({ kind: 'start' })).toEqual([`open 1 ${A}`]);
+      rig.take();
+      expect(rig.play({ kind: 'bound', socket: 1 })).toEqual(['send 1 READY']);
+      rig.take();
+      expect(rig.session.deadline).toBe(Infinity);
+      expect(rig.play({ kind: 'sent', socket: 1 })).toEqual([`note ready ${A}`]);
+      expect(rig.advance(100)).toEqual([`note ready ${A}`, 'send 1 HEARTBEAT']);
+    });
+
+    it('rule 11: begins anew after silence, and waits again', () => {
+      const rig = binds();
+      rig.play({ kind: 'start' }, { kind: 'bound', socket: 1 }, { kind: 'sent', socket: 1 });
+      rig.advance(299);
+      rig.take();
+      expect(rig.advance(1)).toContain('close 1');
+      rig.take();
+      expect(rig.advance(50)).toEqual([`open 2 ${A}`]);
+      rig.take();
+      expect(rig.play({ kind: 'bound', socket: 1 }, { kind: 'sent', socket: 1 })).toEqual([]);
+      expect(rig.play({ kind: 'bound', socket: 2 })).toEqual(['send 2 READY']);
+      expect(rig.session.deadline).toBe(Infinity);
+      rig.take();
+      expect(rig.play({ kind: 'sent', socket: 2 })).toEqual([`note ready ${A}`]);
+      rig.take();
+      expect(rig.play({ kind: 'sent', socket: 2 })).toEqual([]);
+    });
+
+    it('rule 11: leaves nothing behind for a queue that never came', () => {
+      const rig = binds();
+      rig.play({ kind: 'start' }, { kind: 'bound', socket: 1 });
+      rig.take();
+      expect(rig.play({ kind: 'drain' })).toEqual(['close 1', `note left ${A} drained`, 'ended']);
+    });
+  });
+
   describe('heartbeats', () => {
     it('rule 2: leave every interval while nothing is to do', () => {
       const rig = SessionRig.started();

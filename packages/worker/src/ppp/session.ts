@@ -19,6 +19,8 @@ const QUEUE_MAX = 16;
 export interface PppWorkerSessionOptions extends LinkOptions {
   /** How long a drain waits for the jobs in hand. Milliseconds. */
   readonly drainMs: number;
+  /** The endpoints are ours, and the queue connects to them. Default false. */
+  readonly binds?: boolean;
 }
 
 /** What a worker sends. */
@@ -46,6 +48,7 @@ const TOLD: ReadonlySet<LossReason> = new Set(['peer-gone', 'unreadable']);
  */
 export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect> {
   readonly #drainMs: number;
+  readonly #binds: boolean;
   readonly #link: Link;
   readonly #slot = new JobSlot<PppRequest>(QUEUE_MAX);
   #effects: PppWorkerEffect[] = [];
@@ -58,6 +61,7 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
   /** `random` returns a number in [0, 1) and spreads the back-off. */
   constructor(options: PppWorkerSessionOptions, random: () => number) {
     this.#drainMs = options.drainMs;
+    this.#binds = options.binds ?? false;
     this.#link = new Link(options, random);
   }
 
@@ -105,6 +109,12 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
       case 'lost':
         if (this.#isCurrent(event.socket)) this.#lose(event.reason, now);
         break;
+      case 'bound':
+        if (this.#isCurrent(event.socket)) this.#send(READY);
+        break;
+      case 'sent':
+        if (this.#isCurrent(event.socket) && this.#link.isAwaited) this.#met(now);
+        break;
       case 'partial':
         break;
       case 'final':
@@ -126,9 +136,16 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
   }
 
   #open(now: number): void {
-    this.#link.open(now);
+    if (this.#binds) this.#link.await();
+    else this.#link.open(now);
     this.#effects.push({ kind: 'open', socket: ++this.#socket, endpoint: this.#link.endpoint });
-    this.#ready();
+    if (!this.#binds) this.#ready();
+  }
+
+  /** A queue has connected and got our READY. */
+  #met(now: number): void {
+    this.#link.open(now);
+    this.#note({ code: 'ready', endpoint: this.#link.endpoint });
   }
 
   #ready(): void {
@@ -230,7 +247,7 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
   #leave(reason: EndReason): void {
     const { endpoint } = this.#link;
     for (let left = this.#slot.waiting; left > 0; left--) this.#note({ code: 'request-dropped', reason: 'leaving' });
-    this.#leaveConversation(true, reason === 'drain-timeout' ? reason : 'closed');
+    this.#leaveConversation(!this.#link.isAwaited, reason === 'drain-timeout' ? reason : 'closed');
     this.#note({ code: 'left', endpoint, reason });
     this.#end();
   }

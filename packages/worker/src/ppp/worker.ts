@@ -9,7 +9,7 @@ import { WorkerCrew } from '../worker-crew.js';
 import type { WorkerEvents, WorkerStats } from '../worker-crew.js';
 import type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './notes.js';
 import { pppWorkerOptions } from './options.js';
-import type { PppWorkerOptions, PppWorkerRequest } from './options.js';
+import type { PppWorkerOptions, PppWorkerRequest, PppWorkerSettings } from './options.js';
 import { PppWorkerSession } from './session.js';
 import type { PppFromWorker } from './session.js';
 
@@ -43,7 +43,7 @@ export class PppWorker<S extends Service | undefined = undefined> {
     this.#crew = new WorkerCrew<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>(
       {
         name: 'PppWorker',
-        session: (random) => new PppWorkerSession(settings, random),
+        session: (random, index) => new PppWorkerSession(sessionSettings(settings, index), random),
         encode: encodePpp,
         decode: decodePppAtWorker,
         handle: toFrameHandler(service, handler, toRequest),
@@ -52,6 +52,7 @@ export class PppWorker<S extends Service | undefined = undefined> {
       {
         port: { maxMessageFrames, maxMessageBytes, ...clientCurve(settings.curve) },
         partials: false,
+        binds: settings.binds,
         concurrency,
         transport,
       },
@@ -59,8 +60,9 @@ export class PppWorker<S extends Service | undefined = undefined> {
   }
 
   /**
-   * Opens the sockets and sends READY on each; resolves when that is done, whether or not a queue is there. Rejects with
-   * `UNAVAILABLE` (no ZeroMQ on this machine), `OPTIONS_INVALID` (an endpoint the transport refuses) or `CLOSED`. Idempotent.
+   * Opens the sockets and sends READY on each, with `bind` as soon as a queue comes; resolves when they are open, whether or not a
+   * queue is there. Rejects with `UNAVAILABLE` (no ZeroMQ on this machine), `OPTIONS_INVALID` (an endpoint the transport refuses),
+   * `ADDRESS_IN_USE` or `CLOSED`. Idempotent.
    */
   start(): Promise<void> {
     return this.#crew.start();
@@ -93,4 +95,9 @@ export class PppWorker<S extends Service | undefined = undefined> {
   stats(): PppWorkerStats {
     return this.#crew.stats();
   }
+}
+
+/** Each session that binds has an endpoint of its own. */
+function sessionSettings(settings: PppWorkerSettings, index: number): PppWorkerSettings {
+  return settings.binds ? { ...settings, endpoints: settings.endpoints.slice(index, index + 1) } : settings;
 }
