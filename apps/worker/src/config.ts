@@ -1,5 +1,6 @@
 /** The options of proj-worker. */
 import {
+  bindEndpoints,
   connectEndpoints,
   milliseconds,
   onOff,
@@ -22,6 +23,11 @@ const fields = z.strictObject({
     .optional()
     .describe(
       'brokers or queues, in order of preference (default: tcp://127.0.0.1:5555, with ppp tcp://127.0.0.1:5557, with emqp tcp://127.0.0.1:47290)',
+    ),
+  bind: bindEndpoints()
+    .optional()
+    .describe(
+      'ppp: endpoints of our own in place of --connect, one for each of --concurrency, for a queue that connects',
     ),
   service: serviceNames()
     .default(['echo'])
@@ -101,7 +107,11 @@ const fields = z.strictObject({
 });
 
 /** {@link fields}, with what they demand of each other. */
-export const workerOptions = fields.superRefine(({ protocol, service }, context) => {
+export const workerOptions = fields.superRefine(({ protocol, service, bind, connect }, context) => {
+  if (bind !== undefined && protocol !== 'ppp')
+    context.addIssue({ code: 'custom', path: ['bind'], message: 'needs --protocol ppp: other workers connect' });
+  if (bind !== undefined && connect !== undefined)
+    context.addIssue({ code: 'custom', path: ['bind'], message: 'must not be given together with --connect' });
   if ((protocol !== 'ppp' && protocol !== 'nfp') || service.length === 1) return;
   const message =
     protocol === 'ppp'

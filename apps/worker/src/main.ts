@@ -50,7 +50,10 @@ const serve = defineCommand({
     });
     const members = await Promise.all(offers);
     await Promise.all(members.map(({ worker }) => worker.start()));
-    log.info({ endpoints: settings.connect ?? protocol.endpoints, services: settings.service }, 'listening');
+    log.info(
+      { endpoints: settings.bind ?? settings.connect ?? protocol.endpoints, services: settings.service },
+      'listening',
+    );
     const logStats = () => {
       for (const member of members) member.log.debug(member.worker.stats(), 'stats');
     };

@@ -73,6 +73,16 @@ describe('proj-worker', () => {
       'proj-worker: --service = ["echo","sha256"]: must be a single name with --protocol ppp, which knows no services',
     ],
     [
+      'to bind for another protocol',
+      ['--bind', 'tcp://127.0.0.1:9'],
+      'proj-worker: --bind = "tcp://127.0.0.1:9": needs --protocol ppp',
+    ],
+    [
+      'to bind and connect',
+      ['--protocol', 'ppp', '--bind', 'tcp://127.0.0.1:9', '--connect', 'tcp://127.0.0.1:9'],
+      'proj-worker: --bind = "tcp://127.0.0.1:9": must not be given together with --connect',
+    ],
+    [
       'a handler file that is not there',
       ['--handler', './none.mjs'],
       'proj-worker: --handler = "./none.mjs": must be one of',
@@ -121,6 +131,21 @@ describe('proj-worker', () => {
   it('speaks PPP, where the service chooses the handler', async () => {
     const { client } = await pppStage();
     expect(await client.request(['a', '', 'b'])).toEqual([Buffer.from('a'), Buffer.alloc(0), Buffer.from('b')]);
+  });
+
+  it('binds over PPP, for a queue that connects', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'worker-'));
+    try {
+      const bind = `ipc://${join(folder, 'worker')}`;
+      const worker = programs.start('worker', ['--protocol', 'ppp', '--bind', bind, ...BEATS]);
+      expect(await worker.record('listening')).toMatchObject({ endpoints: [bind] });
+      const { endpoints } = await programs.startBroker('--only', 'ppp', '--ppp-backend-connect', bind, ...BEATS);
+      const client = new LazyPirateClient({ endpoints: [endpoints.pppFrontend], timeoutMs: 30_000 });
+      clients.push(client);
+      expect(String(await client.request('x'))).toBe('x');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('has its typed services over PPP, too', async () => {

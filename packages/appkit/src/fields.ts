@@ -38,6 +38,16 @@ export function bindEndpoint() {
   );
 }
 
+/** One or more endpoints to listen on, as {@link bindEndpoint}. */
+export function bindEndpoints() {
+  return noted(
+    z.array(z.string().regex(BIND_ENDPOINT)).min(1),
+    'list',
+    'ENDPOINT',
+    'endpoints such as tcp://127.0.0.1:5555, tcp://*:5555 or ipc:///run/worker',
+  );
+}
+
 /** One or more endpoints to connect to, the first one preferred. */
 export function connectEndpoints() {
   return noted(

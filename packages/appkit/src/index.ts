@@ -6,6 +6,7 @@ export { followedKeys, processCurve, processServerCurve, writeKeyPair } from './
 export {
   bindEndpoint,
   bytes,
+  bindEndpoints,
   connectEndpoints,
   fromSchema,
   milliseconds,

@@ -12,7 +12,9 @@ export const ppp: Protocol = {
   worker(service, implementation, settings, { transport, log }) {
     const worker = construct(service, implementation, {
       ...commonOptions(settings),
-      endpoints: settings.connect ?? [...ppp.endpoints],
+      ...(settings.bind === undefined
+        ? { endpoints: settings.connect ?? [...ppp.endpoints] }
+        : { bind: settings.bind }),
       transport,
     });
     const { note, error } = loggingTo(log);
