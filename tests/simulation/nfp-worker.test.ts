@@ -150,7 +150,9 @@ describe('NfpWorker with NfpBroker', () => {
     const client = new Client('c1');
     client.say(MMI, 'm1', { task: 'show_workers' }, 'mmi.service.worker');
     const { body } = await client.answer({ uuid: 'm1', command: MMI });
-    expect(body).toMatchObject([{ name: 'math-1', service: 'math', concurrency: 5, tasks: [{ name: 'add' }] }]);
+    expect(body).toMatchObject([{ name: 'math-1', service: 'math', concurrency: 5 }]);
+    const [{ tasks } = { tasks: [] }] = body as unknown as { tasks: { name: string }[] }[];
+    expect(tasks.map(({ name }) => name)).toContain('add');
   });
 
   it('jobs outlive the broker: a worker that lost it is back, and its results with it', async () => {

@@ -266,7 +266,7 @@ describe('proj-broker', () => {
 
     it('--inventory, --files and --nfp-management serve what they name', async () => {
       const inventory = join(folder, 'inventory.yaml');
-      writeFileSync(inventory, "workers:\n  'w*':\n    - user: ${NFP_USER}\n    - note: '{{ x }}'\nlogging: {}\n");
+      writeFileSync(inventory, "workers:\n  'w*':\n    - user: ${NFP_USER}\n    - note: '{{ 1 + 1 }}'\nlogging: {}\n");
       const flags = [
         '--only',
         'nfp',
@@ -284,7 +284,7 @@ describe('proj-broker', () => {
       const ask = async (endpoint: string, service: string, body: object) =>
         (await answerOf(endpoint, '', 'NFPC01', '0x06', service, 'all', 'u1', JSON.stringify(body))).slice(5);
       expect(await ask(endpoints.nfp, 'sid.service.broker', { task: 'get_inventory', kwargs: { name: 'w1' } })).toEqual(
-        [...['200', '{"user":"admin","note":"{{ x }}"}']],
+        [...['200', '{"user":"admin","note":"2"}']],
       );
       expect(await ask(endpoints.nfp, 'fss.service.broker', { task: 'walk', kwargs: { url: 'nf://' } })).toEqual([
         ...['200', '["nf://inventory.yaml"]'],

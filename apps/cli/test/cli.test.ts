@@ -231,7 +231,7 @@ describe('proj decode', () => {
 
   it.each([
     ['what is no hex', ['0g'], 2, 'proj: frame "0g": must be hex, two digits per byte\n'],
-    ['what no protocol has', ['00'], 1, 'proj: no protocol has this message (mdp at broker: unknown-header, '],
+    ['what no protocol has', [''], 1, 'proj: no protocol has this message (mdp at broker: no-header, '],
   ])('refuses %s', async (_, frames, code, line) => {
     const outcome = await proj(['decode', ...frames]);
     expect(outcome.code).toBe(code);
@@ -267,7 +267,7 @@ describe('proj', () => {
     [
       'no command',
       [],
-      'proj: command missing: must be one of call, services, workers, status, post, get, delete, fetch, push,',
+      'proj: command missing: must be one of call, services, workers, status, post, get, delete, jobs, fetch, events, push,',
     ],
     ['an unknown command', ['cal'], "proj: unknown command 'cal' (Did you mean call?): must be one of"],
     ['no service', ['call'], "proj: missing required argument 'service'"],

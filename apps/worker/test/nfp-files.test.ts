@@ -26,7 +26,15 @@ it('rule 16: --files serves the files of a folder in chunks, and nothing outside
   const content = Buffer.alloc(700_000, 'chunk ');
   writeFileSync(join(folder, 'files/big'), content);
   writeFileSync(join(folder, 'secret'), 'SECRET');
-  const broker = programs.start('broker', ['--only', 'nfp', '--nfp', 'tcp://127.0.0.1:*', ...BEATS]);
+  const broker = programs.start('broker', [
+    '--only',
+    'nfp',
+    '--nfp',
+    'tcp://127.0.0.1:*',
+    '--nfp-settle-ms',
+    '0',
+    ...BEATS,
+  ]);
   const { nfp } = (await broker.record('listening'))['endpoints'] as { nfp: string };
   const flags = ['--protocol', 'nfp', '--service', 'filesharing', '--name', 'files-1', '--store', 'memory:'];
   const worker = programs.start('worker', [...flags, '--files', join(folder, 'files'), '--connect', nfp, ...BEATS]);
