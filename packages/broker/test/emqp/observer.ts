@@ -92,6 +92,7 @@ export class Observer {
         this.#checkSend(effect, now);
         break;
       case 'publish':
+      case 'store':
       case 'note':
       case 'drained':
     }
