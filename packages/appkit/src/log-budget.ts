@@ -1,9 +1,7 @@
 /** How many log lines peers may cause. */
-import { OncePer, systemClock } from '@proj/heartbeat';
+import { oncePerMinute, systemClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 
-const MINUTE_MS = 60_000;
-const KEYS_MAX = 4096;
 const LINES_PER_SECOND = 100;
 
 /**
@@ -12,7 +10,7 @@ const LINES_PER_SECOND = 100;
  */
 export class LogBudget {
   readonly #clock: Clock;
-  readonly #once = new OncePer(MINUTE_MS, KEYS_MAX);
+  readonly #once = oncePerMinute();
   #second = -Infinity;
   #lines = 0;
   #withheld = 0;
