@@ -1,10 +1,14 @@
 /** What a protocol brings to proj-broker: its own options, and how it is served. One file per protocol in `protocols/`. */
-import { milliseconds, wholeNumber } from '@proj/appkit';
+import { fromSchema, milliseconds, wholeNumber } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
+import { mdpBrokerOptions } from '@proj/broker';
 import type { AccessRules, Claim, Transport } from '@proj/transport';
 import * as z from 'zod';
 
 const DAY_MS = 86_400_000;
+
+/** All protocols have the same of these. */
+const { shape } = mdpBrokerOptions.in;
 
 /** Options that mean the same in every protocol. Unset, each protocol keeps to its reference. */
 export const sharedOptions = z.strictObject({
@@ -18,12 +22,10 @@ export const sharedOptions = z.strictObject({
     .describe(
       'silent intervals after which a peer is gone (default: as the reference of each protocol; nfp: 6, others: 3)',
     ),
-  requestTtlMs: milliseconds({ min: 1, max: DAY_MS })
-    .default(30_000)
-    .describe('how long a request waits for a service that has no worker'),
-  drainMs: milliseconds({ min: 0, max: DAY_MS })
-    .default(10_000)
-    .describe('how long running jobs may go on after SIGTERM'),
+  requestTtlMs: fromSchema(shape.requestTtlMs, milliseconds).describe(
+    'how long a request waits for a service that has no worker',
+  ),
+  drainMs: fromSchema(shape.drainMs, milliseconds).describe('how long running jobs may go on after SIGTERM'),
 });
 
 /** Values of the {@link sharedOptions}. */

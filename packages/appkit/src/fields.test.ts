@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { bytes, fieldsOf, fromSchema, milliseconds, onOff, wholeNumber } from './fields.js';
+import {
+  bindEndpoint,
+  bytes,
+  endpointFromSchema,
+  fieldsOf,
+  fromSchema,
+  milliseconds,
+  oneOf,
+  onOff,
+  wholeNumber,
+  withinSchema,
+  wordFromSchema,
+} from './fields.js';
 
 /** As the schemas of the packages are written. */
 const { shape } = z.strictObject({
@@ -8,6 +20,8 @@ const { shape } = z.strictObject({
   ttlMs: z.int().min(10).max(1000).optional(),
   sizeMax: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(4096),
   bridge: z.boolean().default(true),
+  dialect: z.enum(['new', 'old']).default('new'),
+  endpoint: z.union([z.string(), z.array(z.string())]).default('tcp://127.0.0.1:5555'),
 });
 
 const options = z.strictObject({
@@ -15,6 +29,8 @@ const options = z.strictObject({
   appTtlMs: fromSchema(shape.ttlMs, milliseconds).describe('patience'),
   appSizeMax: fromSchema(shape.sizeMax, bytes),
   appBridge: fromSchema(shape.bridge, onOff),
+  appDialect: wordFromSchema(shape.dialect),
+  appEndpoint: endpointFromSchema(shape.endpoint),
 });
 
 describe('fromSchema', () => {
@@ -26,6 +42,8 @@ describe('fromSchema', () => {
           appTtlMs: milliseconds({ min: 10, max: 1000 }).optional().describe('patience'),
           appSizeMax: bytes({ min: 1024 }).default(4096),
           appBridge: onOff().default(true),
+          appDialect: oneOf(['new', 'old']).default('new'),
+          appEndpoint: bindEndpoint().default('tcp://127.0.0.1:5555'),
         }),
       ),
     );
@@ -37,8 +55,20 @@ describe('fromSchema', () => {
       appTtlMs: 1000,
       appSizeMax: 4096,
       appBridge: true,
+      appDialect: 'new',
+      appEndpoint: 'tcp://127.0.0.1:5555',
     });
-    for (const refused of [{ appAttempts: 101 }, { appTtlMs: 9 }, { appSizeMax: 1023 }, { appBridge: 1 }])
+    for (const refused of [
+      { appAttempts: 101 },
+      { appTtlMs: 9 },
+      { appSizeMax: 1023 },
+      { appBridge: 1 },
+      { appDialect: 'x' },
+    ])
       expect(options.safeParse(refused).success).toBe(false);
+  });
+
+  it('brings a number into the bounds of the schema', () => {
+    expect([0, 50, 101].map((value) => withinSchema(value, shape.attempts))).toEqual([1, 50, 100]);
   });
 });

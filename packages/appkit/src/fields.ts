@@ -144,6 +144,28 @@ export function fromSchema<
   return member;
 }
 
+/** An option of a package that is one of a few words, as an option of a program. */
+export function wordFromSchema<Words extends Record<string, string>>(
+  member: z.ZodDefault<z.ZodEnum<Words>>,
+): z.ZodDefault<z.ZodEnum<Words>> {
+  const inner = member.unwrap();
+  const words = inner.options;
+  noted(inner, 'text', words.join('|'), `one of ${words.join(', ')}`);
+  return member;
+}
+
+/** An option of a package that is an endpoint to listen on, or several, as an option of a program that has one, with its default. */
+export function endpointFromSchema(member: z.ZodDefault<z.ZodType<string | string[]>>) {
+  const [first = ''] = [member.def.defaultValue].flat();
+  return bindEndpoint().default(first);
+}
+
+/** The value within the bounds of an option of a package that is a number. */
+export function withinSchema(value: number, member: z.ZodDefault<z.ZodInt>): number {
+  const { min, max = value } = boundsOf(member.unwrap());
+  return Math.min(Math.max(value, min), max);
+}
+
 /** Those of a number. That a whole number must be a safe one is no bound worth a word. */
 function boundsOf(schema: Setting): Bounds {
   if (schema instanceof z.ZodBoolean) return { min: 0, max: 1 };

@@ -8,6 +8,7 @@ export {
   bytes,
   bindEndpoints,
   connectEndpoints,
+  endpointFromSchema,
   fromSchema,
   milliseconds,
   oneOf,
@@ -17,6 +18,8 @@ export {
   text,
   weightedQueues,
   wholeNumber,
+  withinSchema,
+  wordFromSchema,
 } from './fields.js';
 export { logOfPeer } from './logging.js';
 export type { Logger } from './logging.js';

@@ -1,14 +1,14 @@
 /** EventMQ in proj-broker: what emq-router is in EventMQ. */
 import {
-  bindEndpoint,
   bytes,
+  endpointFromSchema,
   fromSchema,
   logOfPeer,
   milliseconds,
-  oneOf,
   onOff,
   text,
   wholeNumber,
+  wordFromSchema,
 } from '@proj/appkit';
 import { EmqpBroker, EmqpPubSub, emqpBrokerOptions, emqpPubSubOptions } from '@proj/broker';
 import type { EmqpBrokerOptions } from '@proj/broker';
@@ -31,26 +31,24 @@ const LIVENESS = shape.expiryMs.def.defaultValue / HEARTBEAT_MS;
 const PREFIX_SHOWN_BYTES = 255;
 
 const options = z.strictObject({
-  emqpFrontend: bindEndpoint()
-    .default('tcp://127.0.0.1:47291')
-    .describe('ROUTER for clients and schedulers of EventMQ'),
-  emqpBackend: bindEndpoint().default('tcp://127.0.0.1:47290').describe('ROUTER for its job managers'),
-  emqpAdmin: bindEndpoint()
-    .default('tcp://127.0.0.1:47293')
-    .describe('ROUTER for its consoles: whoever reaches it may stop this program'),
-  emqpPublish: bindEndpoint()
-    .default('tcp://127.0.0.1:47298')
-    .describe('ROUTER of the pub-sub device for publishers of EventMQ'),
-  emqpSubscribe: bindEndpoint().default('tcp://127.0.0.1:47299').describe('its PUB for subscribers'),
+  emqpFrontend: endpointFromSchema(shape.frontend).describe('ROUTER for clients and schedulers of EventMQ'),
+  emqpBackend: endpointFromSchema(shape.backend).describe('ROUTER for its job managers'),
+  emqpAdmin: endpointFromSchema(shape.admin).describe(
+    'ROUTER for its consoles: whoever reaches it may stop this program',
+  ),
+  emqpPublish: endpointFromSchema(pubSubShape.publish).describe(
+    'ROUTER of the pub-sub device for publishers of EventMQ',
+  ),
+  emqpSubscribe: endpointFromSchema(pubSubShape.subscribe).describe('its PUB for subscribers'),
   emqpXpub: fromSchema(pubSubShape.xpub, onOff).describe(
     'log and count what subscribers listen to: the device has an XPUB for them, which looks the same to them',
   ),
   emqpSubscriberQueueMax: fromSchema(pubSubShape.subscriberQueueMax, wholeNumber).describe(
     'messages of the device that may wait for one subscriber; it misses what comes beyond',
   ),
-  emqpUnknownQueue: oneOf(['default', 'wait'])
-    .default('default')
-    .describe('requests for a queue that nobody serves: into queue default at once, or after --request-ttl-ms'),
+  emqpUnknownQueue: wordFromSchema(shape.unknownQueue).describe(
+    'requests for a queue that nobody serves: into queue default at once, or after --request-ttl-ms',
+  ),
   emqpQueueMax: fromSchema(shape.queueMax, wholeNumber).describe('requests that may wait in a named queue'),
   emqpDefaultQueueMax: fromSchema(shape.defaultQueueMax, wholeNumber).describe(
     'requests that may wait in queue default',
@@ -69,12 +67,10 @@ const options = z.strictObject({
     .describe(
       'guaranteed jobs end with this program unless this is lmdb:FOLDER, on a disk of this machine: then one is accepted when it is on the disk',
     ),
-  emqpAcceptance: oneOf(['reply', 'ack', 'both'])
-    .default('reply')
-    .describe('what tells a client that its request is taken: the REPLY of EventMQ, ACK, or both'),
-  emqpByes: oneOf(['both', 'kbai', 'kbye'])
-    .default('both')
-    .describe('farewell: the word of the text, that of the product, or both'),
+  emqpAcceptance: wordFromSchema(shape.acceptance).describe(
+    'what tells a client that its request is taken: the REPLY of EventMQ, ACK, or both',
+  ),
+  emqpByes: wordFromSchema(shape.byes).describe('farewell: the word of the text, that of the product, or both'),
   emqpAllowClientDisconnect: fromSchema(shape.allowClientDisconnect, onOff).describe(
     'let any client stop this program, as EventMQ does',
   ),

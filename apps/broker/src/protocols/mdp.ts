@@ -1,5 +1,5 @@
 /** Majordomo 0.2 and 0.1 with MMI in proj-broker. */
-import { bindEndpoint, bytes, fromSchema, milliseconds, onOff, wholeNumber } from '@proj/appkit';
+import { bytes, endpointFromSchema, fromSchema, milliseconds, onOff, wholeNumber } from '@proj/appkit';
 import { MdpBroker, mdpBrokerOptions } from '@proj/broker';
 import type { MdpBrokerOptions } from '@proj/broker';
 import * as z from 'zod';
@@ -10,9 +10,7 @@ import { logEvents, WORKER_NOTICES } from './log-events.js';
 const { shape } = mdpBrokerOptions.in;
 
 const options = z.strictObject({
-  mdp: bindEndpoint()
-    .default('tcp://127.0.0.1:5555')
-    .describe('ROUTER for clients and workers of MDP 0.2 and 0.1, and for MMI'),
+  mdp: endpointFromSchema(shape.endpoint).describe('ROUTER for clients and workers of MDP 0.2 and 0.1, and for MMI'),
   mdpBusyExpiryMs: fromSchema(shape.busyExpiryMs, milliseconds).describe(
     'silence after which a worker is gone that beats while it works (default: heartbeat x liveness)',
   ),

@@ -10,6 +10,8 @@ import {
   processCurve,
   text,
   wholeNumber,
+  withinSchema,
+  wordFromSchema,
 } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
 import { NfpBroker, nfpBrokerOptions } from '@proj/broker';
@@ -21,10 +23,6 @@ import { loadInventory } from '../inventory/load.js';
 import type { LoadedInventory, Seen } from '../inventory/load.js';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
-
-/** What the two sides may agree on: the shared options allow more. */
-const INTERVAL_MS = { min: 100, max: 600_000 };
-const MULTIPLIER = { min: 2, max: 20 };
 
 /** What the broker itself allows and takes by default. */
 const { shape } = nfpBrokerOptions;
@@ -40,9 +38,9 @@ const options = z.strictObject({
   nfpSubscriberQueueMax: fromSchema(shape.subscriberQueueMax, wholeNumber).describe(
     'events that may wait for one subscriber; it misses what comes beyond',
   ),
-  nfpDialect: oneOf(['current', 'legacy'])
-    .default('current')
-    .describe('header of what is sent: current for NORFAB 0.15.0 and later, legacy for clients up to 0.14.0'),
+  nfpDialect: wordFromSchema(shape.dialect).describe(
+    'header of what is sent: current for NORFAB 0.15.0 and later, legacy for clients up to 0.14.0',
+  ),
   nfpQueueForService: oneOf(['known', 'on', 'off'])
     .default('known')
     .describe(
@@ -177,8 +175,8 @@ function brokerOptions(settings: Settings): NfpBrokerOptions {
     ...(files === undefined ? {} : { files }),
     ...(managementEndpoint === undefined ? {} : { managementEndpoint }),
     ...(publish === undefined ? {} : { publish }),
-    ...(heartbeatMs === undefined ? {} : { keepaliveIntervalMs: within(heartbeatMs, INTERVAL_MS) }),
-    ...(liveness === undefined ? {} : { keepaliveMultiplier: within(liveness, MULTIPLIER) }),
+    ...(heartbeatMs === undefined ? {} : { keepaliveIntervalMs: withinSchema(heartbeatMs, shape.keepaliveIntervalMs) }),
+    ...(liveness === undefined ? {} : { keepaliveMultiplier: withinSchema(liveness, shape.keepaliveMultiplier) }),
     requestTtlMs: settings.requestTtlMs,
     subscriberQueueMax: settings.nfpSubscriberQueueMax,
     dialect: settings.nfpDialect,
@@ -204,8 +202,4 @@ async function managementCurve(
   if (curve === undefined)
     throw new ProjError('OPTIONS_INVALID', `--nfp-management-authorized-keys = "${path}": needs --curve-secret-key`);
   return { managementCurve: { keys: curve.keys, authorize: await followedKeys(path, log) } };
-}
-
-function within(value: number, { min, max }: { readonly min: number; readonly max: number }): number {
-  return Math.min(Math.max(value, min), max);
 }
