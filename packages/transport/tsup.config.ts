@@ -8,6 +8,7 @@ export default defineConfig({
     'compliance/index': 'src/compliance/index.ts',
     'adapter/index': 'src/adapter/index.ts',
     'curve/index': 'src/curve/index.ts',
+    'service/index': 'src/service/index.ts',
     schemas: 'src/schemas.ts',
   },
   format: ['esm', 'cjs'],

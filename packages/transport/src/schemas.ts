@@ -1,4 +1,5 @@
 /** Options that several roles take, as schemas of zod: what an endpoint, a time, CURVE and a rule of access may be. Below the roles nothing else knows zod. See docs/adr/0017. */
+import type { Service } from '@proj/frames/service';
 import * as z from 'zod';
 import type { CurveKeys, KeyList, Transport } from './port.js';
 
@@ -9,6 +10,15 @@ export const milliseconds = (min: number) => z.int().min(min).max(DAY_MS);
 
 /** Where to bind or connect; `error` says what is expected. */
 export const endpointOf = (error: string) => z.string().regex(/^[a-z]+:\/\/.+/, error);
+
+/** A function of the user's; what it takes and gives is a matter of types. */
+export const callback = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', {
+  error: 'expected a function',
+});
+
+/** True for what `defineService` makes. */
+export const isService = (value: unknown): value is Service =>
+  typeof value === 'object' && value !== null && 'name' in value && 'decodeRequest' in value;
 
 const isKey = (value: unknown): value is Uint8Array => value instanceof Uint8Array && value.length === 32;
 const isKeys = (value: unknown): value is CurveKeys => {

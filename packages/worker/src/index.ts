@@ -67,7 +67,8 @@ export type {
   EmqpRun,
   EmqpRunOutcome,
 } from './emqp/effects.js';
-export type { BodyInput, Frame, FrameReply, Handler, HandlerContext } from './handler.js';
+export type { BodyInput, Frame } from '@proj/transport';
+export type { FrameReply, Handler, HandlerContext } from '@proj/transport/service';
 export type { LossReason } from './parts/contract.js';
 export { isProjError, ProjError } from '@proj/transport';
 export type { ProjErrorCode } from '@proj/transport';

@@ -1,6 +1,11 @@
 /** Option fields that mean the same to a worker of any protocol: defaults, bounds, checks. */
-import type { Service } from '@proj/frames/service';
-import { curveOfClient, transportOfClient, endpointOf, milliseconds as duration } from '@proj/transport/schemas';
+import {
+  callback,
+  curveOfClient,
+  transportOfClient,
+  endpointOf,
+  milliseconds as duration,
+} from '@proj/transport/schemas';
 import * as z from 'zod';
 
 /** A time of 1 ms to a day. */
@@ -8,15 +13,6 @@ export const milliseconds = duration(1);
 
 /** 1 to 64 endpoints, in order of preference. */
 export const endpoints = z.array(endpointOf('expected an endpoint such as tcp://127.0.0.1:5555')).min(1).max(64);
-
-/** A function of the user's; what it takes and gives is a matter of types. */
-export const callback = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', {
-  error: 'expected a function',
-});
-
-/** True for what `defineService` makes. */
-export const isService = (value: unknown): value is Service =>
-  typeof value === 'object' && value !== null && 'name' in value && 'decodeRequest' in value;
 
 /** Fields that have the same default everywhere. */
 export const workerFields = {

@@ -1,8 +1,8 @@
 /** A worker as its user sees it, whatever the protocol: some sessions under one handler, with one life, events and counters. */
 import { Emitter, ProjError } from '@proj/transport';
 import type { Engine, HandshakeRefusal, Transport } from '@proj/transport';
+import type { FrameHandler } from '@proj/transport/service';
 import { loadTransport } from '@proj/zmtp';
-import type { FrameHandler } from './handler.js';
 import type { LossReason, WorkerEffect, WorkerEvent, WorkerNote } from './parts/contract.js';
 import { WorkerRunner } from './worker-runner.js';
 import type { WorkerCounts, WorkerProgram, WorkerRunnerOptions } from './worker-runner.js';

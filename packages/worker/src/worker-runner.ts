@@ -1,9 +1,16 @@
 /** The half of a worker that has sockets, timers and handlers; which of them when is the session's business. No protocol. */
 import { Dealers, Driver, ProjError } from '@proj/transport';
-import type { DealerPlan, Engine, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
-import type { BodyInput, FrameHandler } from './handler.js';
-import { Job } from './job.js';
-import { untilRoom } from './room.js';
+import type {
+  BodyInput,
+  DealerPlan,
+  Engine,
+  HandshakeRefusal,
+  PortListener,
+  PortOptions,
+  Transport,
+} from '@proj/transport';
+import { Job, untilRoom } from '@proj/transport/service';
+import type { FrameHandler } from '@proj/transport/service';
 import type { CancelReason, Envelope, Frames, LossReason, WorkerEffect, WorkerEvent } from './parts/contract.js';
 
 /** What a worker of one protocol plugs in. */

@@ -1,5 +1,5 @@
 /** A handler whose end is in the test's hands. */
-import type { HandlerContext } from '../src/handler.js';
+import type { HandlerContext } from '@proj/transport/service';
 
 /** One call of the handler. */
 export interface HeldCall<Request> {

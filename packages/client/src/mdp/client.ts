@@ -14,11 +14,11 @@ import type { Service, ServicePartial, ServiceReply, ServiceRequestInput } from 
 import { Emitter, isProjError, parseOptions, ProjError, toFrames } from '@proj/transport';
 import type { BodyInput, HandshakeRefusal } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
+import { fromPartialBody, fromReplyBody, toRequestBody } from '@proj/transport/service';
 import { LaneRunner } from '../lane-runner.js';
 import { callLimits } from '../options.js';
 import type { CallLimits } from '../options.js';
 import type { LaneStats } from '../parts/lane-events.js';
-import { fromPartialBody, fromReplyBody, toRequestBody } from '../typed.js';
 import { mdpClientOptions, mdpRequestOptions } from './options.js';
 import type { MdpClientOptions, MdpClientSettings, MdpRequestOptions } from './options.js';
 import { MdpClientSession } from './session.js';

@@ -5,10 +5,10 @@ import type { Service, ServiceReply, ServiceRequestInput } from '@proj/frames/se
 import { Emitter, parseOptions, toBuffers, toFrames } from '@proj/transport';
 import type { BodyInput, HandshakeRefusal } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
+import { fromReplyBody, toRequestBody } from '@proj/transport/service';
 import { LaneRunner } from '../lane-runner.js';
 import { callLimits } from '../options.js';
 import type { LaneStats } from '../parts/lane-events.js';
-import { fromReplyBody, toRequestBody } from '../typed.js';
 import { lazyPirateOptions, lazyPirateRequestOptions } from './options.js';
 import type { LazyPirateOptions, LazyPirateRequestOptions, LazyPirateSettings } from './options.js';
 import { LazyPirateSession } from './session.js';

@@ -1,8 +1,8 @@
+import type { HandlerContext } from '@proj/transport/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Held } from '../../test/held.js';
 import { Stage } from '../../test/mdp/stage.js';
 import { VirtualWorld, ZmqWorld } from '../../test/world.js';
-import type { HandlerContext } from '../handler.js';
 import type { MdpRequest } from './options.js';
 
 describe.each<[string, () => Stage]>([

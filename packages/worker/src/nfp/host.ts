@@ -3,8 +3,8 @@ import { decodeNfpAtWorker, encodeNfp, nfpNameOf, nfpRoutingId } from '@proj/fra
 import { Dealers, Driver, isProjError, ProjError } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import type { HandshakeRefusal, PortListener, PortOptions, RecordBatch, RecordStore, Transport } from '@proj/transport';
+import { untilRoom } from '@proj/transport/service';
 import type { LossReason } from '../parts/contract.js';
-import { untilRoom } from '../room.js';
 import { BrokerServices } from './broker-services.js';
 import { readCall } from './call.js';
 import type { NfpCallBody } from './call.js';

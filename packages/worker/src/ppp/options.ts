@@ -1,8 +1,10 @@
 /** Options of the Paranoid Pirate worker: what may be set, defaults, bounds. Section 7 of docs/protocols/ppp.md. */
 import type { Service, ServicePartialInput, ServiceReplyInput, ServiceRequest } from '@proj/frames/service';
+import type { BodyInput } from '@proj/transport';
+import { callback, isService } from '@proj/transport/schemas';
+import type { FrameReply, Handler } from '@proj/transport/service';
 import * as z from 'zod';
-import type { BodyInput, FrameReply, Handler } from '../handler.js';
-import { callback, checkReconnect, endpoints, isService, milliseconds, refuse, workerFields } from '../options.js';
+import { checkReconnect, endpoints, milliseconds, refuse, workerFields } from '../options.js';
 
 /** Schema of {@link PppWorkerOptions}. */
 export const pppWorkerOptions = z

@@ -4,7 +4,7 @@ import type { PppToWorker } from '@proj/frames/ppp';
 import type { Service } from '@proj/frames/service';
 import { parseOptions, toBuffers } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { toFrameHandler } from '../typed.js';
+import { toFrameHandler } from '@proj/transport/service';
 import { WorkerCrew } from '../worker-crew.js';
 import type { WorkerEvents, WorkerStats } from '../worker-crew.js';
 import type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './notes.js';

@@ -1,6 +1,5 @@
 /** Back-pressure for what a handler sends before its last word. */
 import type { Clock } from '@proj/heartbeat';
-import type { Dealers } from '@proj/transport';
 
 /** Messages that may wait in a socket before a handler has to wait too. */
 const PENDING_MAX = 64;
@@ -9,8 +8,12 @@ const PENDING_MAX = 64;
 const ROOM_CHECK_MS = 5;
 
 /** Resolves when there is room for one more message, or the handler's work is over. */
-export async function untilRoom(dealers: Dealers, clock: Clock, isOver: () => boolean): Promise<void> {
-  while (!isOver() && dealers.pending >= PENDING_MAX)
+export async function untilRoom(
+  sockets: { readonly pending: number },
+  clock: Clock,
+  isOver: () => boolean,
+): Promise<void> {
+  while (!isOver() && sockets.pending >= PENDING_MAX)
     await new Promise<void>((resolve) => {
       clock.at(clock.now() + ROOM_CHECK_MS, resolve);
     });

@@ -1,8 +1,9 @@
 /** One run of a handler, seen from both sides: the context it is given, and the limits and end that its runner gives it. */
 import { EMPTY_FRAME, totalBytes } from '@proj/frames';
-import { ProjError } from '@proj/transport';
+import type { BodyInput } from '../body.js';
+import { ProjError } from '../errors.js';
 import { settle, toFrames } from './handler.js';
-import type { BodyInput, FrameHandler, HandlerContext } from './handler.js';
+import type { FrameHandler, HandlerContext } from './handler.js';
 
 /** The largest reply that a broker can be expected to take, without its envelope. */
 export interface ReplyLimits {

@@ -7,7 +7,7 @@ import type {
   ServiceRequestInput,
   ServiceResult,
 } from '@proj/frames/service';
-import { ProjError } from '@proj/transport';
+import { ProjError } from '../errors.js';
 
 /** The body of a request. Rejects with `REJECTED` for a value that the service's schema refuses: nothing was sent then. */
 export async function toRequestBody<S extends Service>(

@@ -1,4 +1,4 @@
-/** Typed services at the worker: values in, values out, refusals as error replies. The words are those of `@proj/frames/service`. */
+/** Typed services at whoever serves them: values in, values out, refusals as error replies. The words are those of `@proj/frames/service`. */
 import { encodeFault } from '@proj/frames/service';
 import type {
   Service,
@@ -9,9 +9,10 @@ import type {
   ServiceReplyInput,
   ServiceRequest,
 } from '@proj/frames/service';
-import { isProjError, ProjError } from '@proj/transport';
+import type { BodyInput } from '../body.js';
+import { isProjError, ProjError } from '../errors.js';
 import { settle } from './handler.js';
-import type { BodyInput, FrameHandler, FrameReply, Handler } from './handler.js';
+import type { FrameHandler, FrameReply, Handler } from './handler.js';
 
 /** A handler of a typed service, without the envelope of any protocol. */
 type TypedHandler<S extends Service> = (

@@ -1,15 +1,11 @@
 /** What an application writes, for every protocol: a function from a request to its replies. */
-
-/** One frame: text is sent as UTF-8, bytes as they are. Bytes that were handed over must not be changed any more. */
-export type Frame = string | Uint8Array;
-
-/** A body: one frame, or several. */
-export type BodyInput = Frame | readonly Frame[];
+import type { BodyInput } from '../body.js';
 
 /** What a handler has besides the request. The fields may be taken apart: `({ body }, { signal, partial }) => ...`. */
 export interface HandlerContext<Partial = BodyInput> {
   /**
-   * Aborts when nobody waits for the result any more: the conversation with the broker is lost, or the worker is closing.
+   * Aborts when nobody waits for the result any more: the conversation with the broker is lost, or the worker is closing; in a
+   * broker, the client is gone, or the broker is closing.
    * The reason is a `ProjError` (`PEER_LOST`, `CLOSED`). The next request waits until the handler has ended, so heed it.
    */
   readonly signal: AbortSignal;
