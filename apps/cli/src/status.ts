@@ -37,7 +37,10 @@ const answers = z.looseObject({
   ),
   connected_queues: z.record(z.string(), z.array(z.unknown())),
   connected_schedulers: z.record(z.string(), z.unknown()),
+  not_shown: byName,
 });
+
+const partOfAnswers = z.looseObject({ not_shown: byName });
 
 type Answers = z.output<typeof answers>;
 
@@ -67,7 +70,9 @@ export const status = defineCommand({
 
 function readAnswers(endpoint: string, texts: readonly string[]): Answers {
   try {
-    return answers.parse(Object.assign({}, ...texts.map((text) => JSON.parse(text) as object)));
+    const parts = texts.map((text) => partOfAnswers.parse(JSON.parse(text)));
+    const not_shown = Object.fromEntries(parts.flatMap((part) => Object.entries(part.not_shown)));
+    return answers.parse(Object.assign({}, ...parts, { not_shown }));
   } catch (cause) {
     throw new ProjError('PROTOCOL_REMOTE', `${endpoint}: its answers are not those of an EventMQ broker`, { cause });
   }
@@ -100,5 +105,6 @@ function tablesOf(said: Answers): string[] {
     ...formatTable(workerColumns, workers),
     '',
     ...formatTable([{ heading: 'SCHEDULER', cell: (id: string) => id }], Object.keys(said.connected_schedulers)),
+    ...Object.entries(said.not_shown).map(([key, more]) => `not shown: ${more} more of ${key}`),
   ];
 }

@@ -1,57 +1,119 @@
-/** EventMQ broker, what an admin is told (rules 29 and 30): the product's JSON, spaced as Python does. Reads the books, changes nothing. */
+/** EventMQ broker: what an admin is told (rules 29 and 30), the product's JSON, spaced as Python does. Reads the books, changes nothing. */
 import { encodeEmqpJson } from '@proj/frames/emqp';
 import type { Peer } from '@proj/transport';
+import { list, LISTED_MAX, type Listing, Listings } from '../parts/listings.js';
 import type { Books } from './books.js';
-import type { Queue } from './queues.js';
+import type { Queue, QueueTotals } from './queues.js';
 
 const fromUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const UNPRINTABLE = /\p{C}/u;
 
-/** Answer to STATUS. */
-export function statusAsJson({ queues, peers }: Books): string {
-  const open = [...queues.values()];
-  const ended = [...queues.totals()].filter(([, { processed }]) => processed > 0);
+/** Which answer an admin asks for, and what makes it. */
+const ANSWERS = { status, 'show-workers': showWorkers, 'show-schedulers': showSchedulers } as const;
+
+/** What an admin may ask for. */
+export type AdminQuestion = keyof typeof ANSWERS;
+
+/** The answers to admins, of which a long one is kept for a moment. */
+export class AdminDesk {
+  readonly #books: Books;
+  readonly #listings = new Listings<string>();
+
+  constructor(books: Books) {
+    this.#books = books;
+  }
+
+  answer(question: AdminQuestion, now: number): string {
+    const { queues, peers } = this.#books;
+    // Totals of names that are gone are few.
+    const lines = queues.size + peers.size;
+    return this.#listings.answer(question, lines, now, () => encodeEmqpJson(ANSWERS[question](this.#books)));
+  }
+}
+
+/** The keys of the product; what is too much for an answer is counted by key in `not_shown`, which is there only then. */
+function answerOf(parts: Readonly<Record<string, Listing<readonly [string, unknown]>>>): object {
+  const all = Object.entries(parts);
+  const cut = all.filter(([, { more }]) => more > 0).map(([key, { more }]): [string, number] => [key, more]);
+  const shown = all.map(([key, { lines }]): [string, unknown] => [key, Object.fromEntries(lines)]);
+  return Object.fromEntries(cut.length > 0 ? [...shown, ['not_shown', Object.fromEntries(cut)]] : shown);
+}
+
+function status({ queues, peers }: Books): object {
   const counted = (count: (queue: Queue) => number) =>
-    fromEntries(open.map((queue): [string, number] => [queue.name, count(queue)]).filter(([, number]) => number > 0));
-  return encodeEmqpJson({
-    inflight_messages_by_queue: counted((queue) => queue.inFlight),
-    latency_messages_by_queue: fromEntries(ended.map(([name, { latencyMs }]) => [name, latencyMs])),
-    max_latency_messages_by_queue: fromEntries(ended.map(([name, { maxLatencyMs }]) => [name, maxLatencyMs])),
-    waiting_messages_by_queue: counted((queue) => queue.waiting.size),
-    processed_messages_by_queue: fromEntries(ended.map(([name, { processed }]) => [name, processed])),
-    processed_messages_by_worker: fromEntries(
-      Array.from(peers.workers(), ({ peer, processed }): [string, number] => [idOf(peer), processed]).filter(
-        ([, processed]) => processed > 0,
-      ),
+    list(
+      queues.values(),
+      (queue): [string, number] => [queue.name, count(queue)],
+      (queue) => count(queue) > 0,
+    );
+  const ended = (figure: (totals: QueueTotals) => number) =>
+    list(
+      queues.totals(),
+      ([name, totals]): [string, number] => [name, figure(totals)],
+      ([, { processed }]) => processed > 0,
+    );
+  return answerOf({
+    inflight_messages_by_queue: counted(({ inFlight }) => inFlight),
+    latency_messages_by_queue: ended(({ latencyMs }) => latencyMs),
+    max_latency_messages_by_queue: ended(({ maxLatencyMs }) => maxLatencyMs),
+    waiting_messages_by_queue: counted(({ waiting }) => waiting.size),
+    processed_messages_by_queue: ended(({ processed }) => processed),
+    processed_messages_by_worker: list(
+      peers.workers(),
+      ({ peer, processed }): [string, number] => [idOf(peer), processed],
+      ({ processed }) => processed > 0,
     ),
   });
 }
 
-/** Answer to ROUTER_SHOW_WORKERS. */
-export function workersAsJson({ queues, peers }: Books): string {
-  const workers = Array.from(peers.workers(), (worker): [string, unknown] => [
-    idOf(worker.peer),
-    {
-      queues: worker.seats.map(({ weight, queue }) => [weight, queue.name]),
-      hb: worker.lastSeen / 1000,
-      available_slots: worker.slots,
-    },
-  ]);
-  const served = [...queues.values()].filter(({ seats }) => seats.size > 0);
-  return encodeEmqpJson({
-    connected_workers: fromEntries(workers),
-    connected_queues: fromEntries(
-      served.map(({ name, seats }) => [name, Array.from(seats, ({ weight, worker }) => [weight, idOf(worker.peer)])]),
+function showWorkers({ queues, peers }: Books): object {
+  return answerOf({
+    connected_workers: upTo(
+      peers.workers(),
+      ({ seats }) => seats.length,
+      (worker) => [
+        idOf(worker.peer),
+        {
+          queues: worker.seats.map(({ weight, queue }) => [weight, queue.name]),
+          hb: worker.lastSeen / 1000,
+          available_slots: worker.slots,
+        },
+      ],
+    ),
+    connected_queues: upTo(
+      [...queues.values()].filter(({ seats }) => seats.size > 0),
+      ({ seats }) => seats.size,
+      ({ name, seats }) => [name, list(seats, ({ weight, worker }) => [weight, idOf(worker.peer)]).lines],
     ),
   });
 }
 
-/** Answer to ROUTER_SHOW_SCHEDULERS. */
-export function schedulersAsJson({ assignments }: Books): string {
-  return encodeEmqpJson({
-    connected_schedulers: fromEntries(
-      Array.from(assignments.values(), ({ peer, lastSeen }) => [idOf(peer), { hb: lastSeen / 1000 }]),
-    ),
+/** As {@link list}, where an entry may be long: ends behind the one with which there are as many parts as a listing may have lines. */
+function upTo<Item>(
+  items: Iterable<Item>,
+  partsOf: (item: Item) => number,
+  entryOf: (item: Item) => readonly [string, unknown],
+): Listing<readonly [string, unknown]> {
+  let parts = 0;
+  let more = 0;
+  const lines: (readonly [string, unknown])[] = [];
+  for (const item of items) {
+    if (parts >= LISTED_MAX) {
+      more++;
+      continue;
+    }
+    parts += Math.max(1, partsOf(item));
+    lines.push(entryOf(item));
+  }
+  return { lines, more };
+}
+
+function showSchedulers({ assignments }: Books): object {
+  return answerOf({
+    connected_schedulers: list(assignments.values(), ({ peer, lastSeen }): [string, unknown] => [
+      idOf(peer),
+      { hb: lastSeen / 1000 },
+    ]),
   });
 }
 
@@ -64,9 +126,4 @@ function idOf({ id }: Peer): string {
     // Not UTF-8.
   }
   return `hex:${Array.from(id, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
-}
-
-/** An object with these keys, whatever names peers choose. */
-function fromEntries(entries: Iterable<readonly [string, unknown]>): object {
-  return Object.fromEntries(entries);
 }

@@ -141,6 +141,23 @@ describe('administration', () => {
     ]);
   });
 
+  it('rule 30: says what is too much for one answer, which is kept for a moment', () => {
+    for (let index = 0; index < 11; index++)
+      broker.inform(`w${index}`, ...Array.from({ length: 500 }, (_, queue) => `q${index}-${queue}:1`));
+    const shown = () =>
+      JSON.parse(broker.admin('a1', 'ROUTER_SHOW_WORKERS')[0]?.slice(6) ?? '') as Record<
+        string,
+        Record<string, unknown>
+      >;
+    const { connected_workers: workers = {}, connected_queues: queues = {}, not_shown: rest } = shown();
+    expect([Object.keys(workers).length, Object.keys(queues).length]).toEqual([10, 5000]);
+    expect(rest).toEqual({ connected_workers: 1, connected_queues: 500 });
+    broker.inform('w11', 'q:1');
+    expect(shown()['not_shown']).toEqual(rest);
+    broker.now += 250;
+    expect(shown()['not_shown']).toEqual({ connected_workers: 2, connected_queues: 501 });
+  });
+
   it('rule 30: ROUTER_SHOW_SCHEDULERS tells the last sign of life', () => {
     broker.now = 500;
     broker.scheduler('s1');

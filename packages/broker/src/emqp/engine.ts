@@ -31,7 +31,7 @@ import type {
 } from '@proj/frames/emqp';
 import type { Access, Engine, Entropy, Peer, TimerEvent, UndeliverableReason } from '@proj/transport';
 import { Rights } from '../parts/rights.js';
-import { schedulersAsJson, statusAsJson, workersAsJson } from './admin.js';
+import { AdminDesk } from './admin.js';
 import { type Books, newBooks } from './books.js';
 import type {
   EmqpBrokerEffect,
@@ -59,6 +59,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   readonly #settings: EmqpBrokerSettings;
   readonly #defaultQueues: readonly EmqpQueue[];
   readonly #books: Books;
+  readonly #admins: AdminDesk;
   readonly #out: Output;
   readonly #jobs: Jobs;
   readonly #rights = new Rights();
@@ -71,6 +72,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     this.#settings = settings;
     this.#defaultQueues = settings.defaultQueues.map(([weight, name]) => ({ weight, name }));
     this.#books = newBooks(settings);
+    this.#admins = new AdminDesk(this.#books);
     this.#out = new Output(settings, entropy);
     this.#jobs = new Jobs(settings, this.#books, this.#out);
   }
@@ -351,14 +353,12 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     }
     switch (command.kind) {
       case 'status':
-        this.#answer(from, statusAsJson(this.#books));
-        break;
       case 'show-workers':
-        this.#answer(from, workersAsJson(this.#books));
+      case 'show-schedulers': {
+        const json = this.#admins.answer(command.kind, this.#out.now);
+        this.#out.send(from, { kind: 'admin-reply', id: this.#out.newId(), json });
         break;
-      case 'show-schedulers':
-        this.#answer(from, schedulersAsJson(this.#books));
-        break;
+      }
       case 'disconnect':
         this.#onDisconnect(from, command.id);
         break;
@@ -368,10 +368,6 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
       case 'hello':
       // A console says so when it opens, and takes whatever comes for the answer to its next command.
     }
-  }
-
-  #answer(from: EmqpParty, json: string): void {
-    this.#out.send(from, { kind: 'admin-reply', id: this.#out.newId(), json });
   }
 
   /** Rules 4 and 18: gone in order, with jobs it may still finish. Nothing is sent to it from here on. */

@@ -1,6 +1,7 @@
 /** Majordomo broker: everything it remembers, in one place. Who may change it: `engine.ts` and `jobs.ts`. */
 import { Budget } from '../parts/budget.js';
 import { Clients } from '../parts/clients.js';
+import { Listings } from '../parts/listings.js';
 import { Roster } from '../parts/roster.js';
 import { Asker } from './clients.js';
 import type { MdpBrokerSettings } from './options.js';
@@ -16,6 +17,8 @@ export interface Books {
   /** Rule 18: bytes of all open requests. */
   readonly bytes: Budget;
   readonly ttl: RequestTtl;
+  /** Rule 26: answers of MMI that are kept for a moment. */
+  readonly listings: Listings<Uint8Array[]>;
 }
 
 /** Empty books. */
@@ -26,5 +29,6 @@ export function newBooks(settings: MdpBrokerSettings): Books {
     clients: new Clients(Asker),
     bytes: new Budget(settings.requestQueueMaxBytes),
     ttl: new RequestTtl(settings),
+    listings: new Listings(),
   };
 }

@@ -127,6 +127,26 @@ describe('rule 26: other names under mmi.', () => {
     expect(ask('mmi.workers', 'x'.repeat(300))).toEqual(['404']);
   });
 
+  it('rule 26: a long listing comes in parts, and is kept for a moment', () => {
+    for (let index = 0; index < 5002; index++) {
+      const command = { kind: 'worker-ready', version: '0.2', service: `s${index}` } as const;
+      broker.engine.step({ kind: 'message', peer: peerNamed(`w${index}`), command }, broker.now);
+    }
+    const [, first = '', more] = ask('mmi.services', '');
+    expect([(JSON.parse(first) as unknown[]).length, more]).toEqual([5000, '2']);
+    expect(JSON.parse(ask('mmi.services', ['', '5000'])[1] ?? '')).toMatchObject([
+      { name: 's5000' },
+      { name: 's5001' },
+    ]);
+    expect(ask('mmi.services', ['', '5002'])).toEqual(['200', '[]']);
+    expect(ask('mmi.workers', ['s7', '0'])).toHaveLength(2);
+    broker.gone('w0');
+    expect(ask('mmi.services', '')[2]).toBe('2');
+    broker.advance(250);
+    expect(ask('mmi.services', '')[2]).toBe('1');
+    expect(ask('mmi.workers', '')[2]).toBe('1');
+  });
+
   it('rule 26: the additions are 501 without mmiAdditions', () => {
     broker = new BrokerUnderTest({ mmiAdditions: false });
     expect([ask('mmi.services', ''), ask('mmi.workers', '')]).toEqual([['501'], ['501']]);

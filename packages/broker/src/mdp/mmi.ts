@@ -1,6 +1,7 @@
 /** 8/MMI inside the broker and the two documented additions (rules 25 to 27). Reads the books, changes nothing. */
 import { latin1 } from '@proj/frames';
 import {
+  decodeMmiCount,
   encodeMmiReply,
   MMI,
   type MdpClientRequest,
@@ -8,6 +9,7 @@ import {
   type MmiServiceEntry,
   type MmiWorkerEntry,
 } from '@proj/frames/mdp';
+import { list, type Listings } from '../parts/listings.js';
 import type { Roster } from '../parts/roster.js';
 import type { Service, Services } from './services.js';
 import type { Worker } from './workers.js';
@@ -19,6 +21,7 @@ const LONGEST_NAME_BYTES = 255;
 export interface MmiBooks {
   readonly services: Services;
   readonly workers: Roster<Worker>;
+  readonly listings: Listings<Uint8Array[]>;
 }
 
 /** True for names that only the broker may serve. */
@@ -26,13 +29,29 @@ export function isReserved(service: string): boolean {
   return service.startsWith(MMI.prefix);
 }
 
-/** Body of the answer to a request under `mmi.`. The argument is the first body frame; others are ignored. */
+/**
+ * Body of the answer to a request under `mmi.`. The argument is the first body frame; listings take from the second one how many
+ * entries to skip.
+ */
 export function answerMmi(request: MdpClientRequest, books: MmiBooks, additions: boolean, now: number): Uint8Array[] {
+  const { version, service } = request;
   const argument = nameIn(request.body[0]);
-  if (request.service === MMI.service) return lookUp(request.version, argument, books);
-  if (additions && request.service === MMI.services) return encodeMmiReply('200', listServices(request.version, books));
-  if (additions && request.service === MMI.workers) return listWorkers(argument, books, now);
-  return encodeMmiReply('501');
+  if (service === MMI.service) return lookUp(version, argument, books);
+  if (!additions) return encodeMmiReply('501');
+  const skip = decodeMmiCount(request.body[1]);
+  switch (service) {
+    case MMI.services: {
+      const make = () => listServices(version, books, skip);
+      return books.listings.answer(`services ${version} ${skip}`, books.services.size, now, make);
+    }
+    case MMI.workers: {
+      if (argument === undefined || (argument !== '' && !hasWorkers(argument, books))) return encodeMmiReply('404');
+      const make = () => listWorkers(argument, books, now, skip);
+      return books.listings.answer(`workers ${argument} ${skip}`, books.workers.size, now, make);
+    }
+    default:
+      return encodeMmiReply('501');
+  }
 }
 
 /** The name in a frame; a frame too long for any name is not converted, whatever its size, and names nothing. */
@@ -47,23 +66,29 @@ function lookUp(version: MdpVersion, name: string | undefined, { services }: Mmi
 }
 
 /** All services of both versions. One that `bridge` has joined is listed once, in the asker's version. */
-function listServices(version: MdpVersion, { services }: MmiBooks): MmiServiceEntry[] {
-  return Array.from(services.values(), (service: Service) => ({
+function listServices(version: MdpVersion, { services }: MmiBooks, skip: number): Uint8Array[] {
+  const lineOf = (service: Service): MmiServiceEntry => ({
     name: service.name,
     version: service.version === 'both' ? version : service.version,
     workers: service.workers,
     busy: service.busy,
     waiting: service.queue.size,
-  }));
+  });
+  const { lines, more } = list(services.values(), lineOf, undefined, skip);
+  return encodeMmiReply('200', lines, more);
+}
+
+/** In any version. */
+function hasWorkers(name: string, { services }: MmiBooks): boolean {
+  return (['0.1', '0.2'] as const).some((version) => (services.find(version, name)?.workers ?? 0) > 0);
 }
 
 /** Workers of the service in both versions, or of all services when the name is empty. */
-function listWorkers(name: string | undefined, { workers }: MmiBooks, now: number): Uint8Array[] {
-  const entries: MmiWorkerEntry[] = [];
-  for (const worker of workers.values()) {
-    if (name === '' || worker.service.name === name) entries.push(describe(worker, now));
-  }
-  return name !== '' && entries.length === 0 ? encodeMmiReply('404') : encodeMmiReply('200', entries);
+function listWorkers(name: string, { workers }: MmiBooks, now: number, skip: number): Uint8Array[] {
+  const lineOf = (worker: Worker) => describe(worker, now);
+  const matches = (worker: Worker) => name === '' || worker.service.name === name;
+  const { lines, more } = list(workers.values(), lineOf, matches, skip);
+  return encodeMmiReply('200', lines, more);
 }
 
 function describe(worker: Worker, now: number): MmiWorkerEntry {

@@ -486,6 +486,26 @@ describe('bad input', () => {
     });
   });
 
+  it('rule 17: a long list comes in parts, and is kept for a moment', () => {
+    const broker = new BrokerUnderTest();
+    for (let index = 0; index < 5001; index++) {
+      const command = { kind: 'worker-ready', form: 'ascii', service: 'sample' } as const;
+      broker.engine.step({ kind: 'message', peer: peerNamed(`w${index}`), command }, broker.now);
+    }
+    const show = (kwargs: object = {}) => {
+      const line = broker.mmi('c1', 'show_workers', kwargs)[0] ?? '';
+      return JSON.parse(line.slice(line.indexOf('[{'))) as { name: string; more?: number }[];
+    };
+    const rows = show();
+    expect([rows.length, rows.at(-1)]).toEqual([5001, { name: '', service: '', status: '', more: 1 }]);
+    expect(show({ skip: 5000 })).toMatchObject([{ name: 'w5000' }]);
+    expect(show({ skip: 'x' })).toHaveLength(5001);
+    broker.ready('w5001');
+    expect(show().at(-1)?.more).toBe(1);
+    broker.advance(250);
+    expect(show().at(-1)?.more).toBe(2);
+  });
+
   it('rule 17: show_workers and show_services have a row of nothing for nobody', () => {
     const broker = new BrokerUnderTest();
     expect(broker.mmi('c1', 'show_workers')[0]).toContain('[{"name":"","service":"","status":""}]');

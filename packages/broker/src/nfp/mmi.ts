@@ -1,10 +1,14 @@
 /** NFP "Broker Management Interface": what `mmi.service.broker` tells (rule 17). Reads the books, changes nothing. */
 import type { NfpTask } from '@proj/frames/nfp';
+import { list } from '../parts/listings.js';
 import type { Books } from './books.js';
+import type { Client } from './clients.js';
 import { outlineOf } from './inventory.js';
 import { EVERY_SERVICE } from './names.js';
 import type { NfpBrokerSettings } from './options.js';
+import type { Service } from './services.js';
 import type { NfpTraffic } from './traffic.js';
+import type { Worker } from './workers.js';
 
 /** Security mechanism of a ZMTP connection. */
 export type NfpMechanism = 'NULL' | 'CURVE';
@@ -28,6 +32,20 @@ export interface NfpBrokerAbout {
 /** Tasks that act on the broker; `engine.ts` performs them. */
 export const MANAGEMENT = ['restart', 'shutdown', 'disconnect'] as const;
 
+/** How many peers or services are looked at for what a task shows. */
+export function linesOf({ task }: NfpTask, { workers, clients, services }: Books): number {
+  switch (task) {
+    case 'show_workers':
+      return workers.size;
+    case 'show_clients':
+      return clients.size;
+    case 'show_services':
+      return services.size;
+    default:
+      return 0;
+  }
+}
+
 /** The result of a task that shows something; a text for any other, as real brokers have it. */
 export function show(
   { task, kwargs }: NfpTask,
@@ -42,9 +60,9 @@ export function show(
     case 'show_workers':
       return showWorkers(kwargs, books, now);
     case 'show_clients':
-      return showClients(books, now);
+      return showClients(kwargs, books, now);
     case 'show_services':
-      return showServices(books);
+      return showServices(kwargs, books);
     case 'show_broker_version':
       return { norfab: '', ...about.versions };
     case 'show_broker_inventory':
@@ -82,43 +100,63 @@ function showTraffic({ messagesIn, bytesIn, messagesOut, bytesOut }: NfpTraffic)
   return { 'messages in': messagesIn, 'bytes in': bytesIn, 'messages out': messagesOut, 'bytes out': bytesOut };
 }
 
-function showWorkers({ service, status }: NfpTask['kwargs'], { workers }: Books, now: number): unknown {
-  const rows = [];
-  for (const worker of workers.values()) {
-    if (typeof service === 'string' && service !== EVERY_SERVICE && worker.service.name !== service) continue;
-    // The dead are not kept.
-    if (status === 'dead') continue;
-    rows.push({
-      name: worker.name,
-      service: worker.service.name,
-      status: 'alive',
-      holdtime: (Math.max(0, worker.lastSeen + worker.holdMs - now) / 1000).toFixed(1),
-      'keepalives tx/rx': `${worker.keepalivesSent} / ${worker.keepalivesReceived}`,
-      'alive (s)': seconds(now - worker.since),
-    });
-  }
-  return rows.length > 0 ? rows : [{ name: '', service: '', status: '' }];
+function showWorkers({ service, status, skip }: NfpTask['kwargs'], { workers }: Books, now: number): unknown {
+  const isMeant = (worker: Worker) =>
+    typeof service !== 'string' || service === EVERY_SERVICE || worker.service.name === service;
+  const rowOf = (worker: Worker) => ({
+    name: worker.name,
+    service: worker.service.name,
+    status: 'alive',
+    holdtime: (Math.max(0, worker.lastSeen + worker.holdMs - now) / 1000).toFixed(1),
+    'keepalives tx/rx': `${worker.keepalivesSent} / ${worker.keepalivesReceived}`,
+    'alive (s)': seconds(now - worker.since),
+  });
+  // The dead are not kept.
+  return rows(status === 'dead' ? [] : workers.values(), {
+    rowOf,
+    nothing: { service: '', status: '' },
+    skip,
+    isMeant,
+  });
 }
 
-function showClients({ clients }: Books, now: number): unknown {
-  const rows = Array.from(clients.values(), ({ name, since, lastSeen, sent, received, jobs }) => ({
+/** What is shown of a list. */
+interface Shown<Item> {
+  readonly rowOf: (item: Item) => object;
+  /** A row without a name, but with all columns. */
+  readonly nothing: object;
+  readonly skip: unknown;
+  readonly isMeant?: (item: Item) => boolean;
+}
+
+/** One row for each; one without a name for nobody, and another that counts in `more` what is too much for one answer. */
+function rows<Item>(items: Iterable<Item>, { rowOf, nothing, skip, isMeant }: Shown<Item>): object[] {
+  const { lines, more } = list(items, rowOf, isMeant, typeof skip === 'number' && skip > 0 ? skip : 0);
+  if (more > 0) return [...lines, { name: '', ...nothing, more }];
+  return lines.length > 0 ? lines : [{ name: '', ...nothing }];
+}
+
+function showClients({ skip }: NfpTask['kwargs'], { clients }: Books, now: number): unknown {
+  const rowOf = ({ name, since, lastSeen, sent, received, jobs }: Client) => ({
     name,
     'alive (s)': seconds(now - since),
     'idle (s)': seconds(now - lastSeen),
     'messages tx/rx': `${sent} / ${received}`,
     jobs,
-  }));
-  return rows.length > 0 ? rows : [{ name: '', 'alive (s)': '', 'idle (s)': '', 'messages tx/rx': '', jobs: 0 }];
+  });
+  const nothing = { 'alive (s)': '', 'idle (s)': '', 'messages tx/rx': '', jobs: 0 };
+  return rows(clients.values(), { rowOf, nothing, skip });
 }
 
-function showServices({ services }: Books): unknown {
-  const rows = Array.from(services.values(), ({ name, workers, queue }) => ({
+function showServices({ skip }: NfpTask['kwargs'], { services }: Books): unknown {
+  const rowOf = ({ name, workers, queue }: Service) => ({
     name,
     workers: workers.size,
     'workers alive': workers.size,
     queued: queue.size,
-  }));
-  return rows.length > 0 ? rows : [{ name: '', workers: 0, 'workers alive': 0, queued: 0 }];
+  });
+  const nothing = { workers: 0, 'workers alive': 0, queued: 0 };
+  return rows(services.values(), { rowOf, nothing, skip });
 }
 
 function seconds(ms: number): string {

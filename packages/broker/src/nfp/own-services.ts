@@ -2,11 +2,12 @@
 import { decodeNfpTask, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpBody, NfpClientCall, NfpTask } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
+import { Listings } from '../parts/listings.js';
 import type { Books } from './books.js';
 import type { NfpFileOutcome, NfpManagementNotice } from './effects.js';
 import { FileCalls } from './file-calls.js';
 import { inventoryOf } from './inventory.js';
-import { type NfpBrokerAbout, MANAGEMENT, show } from './mmi.js';
+import { type NfpBrokerAbout, linesOf, MANAGEMENT, show } from './mmi.js';
 import { BROKER_FSS, BROKER_MMI, BROKER_SID } from './names.js';
 import type { NfpBrokerSettings } from './options.js';
 import type { Output } from './output.js';
@@ -22,6 +23,7 @@ export class OwnServices {
   readonly #about: NfpBrokerAbout;
   readonly #obey: Obey;
   readonly #files: FileCalls;
+  readonly #listings = new Listings<NfpBody>();
 
   constructor(settings: NfpBrokerSettings, books: Books, out: Output, about: NfpBrokerAbout, obey: Obey) {
     this.#settings = settings;
@@ -56,8 +58,7 @@ export class OwnServices {
 
   /** Answers with 200. */
   tell(peer: Peer, call: NfpClientCall, result: unknown): void {
-    const body: NfpBody = encodeNfpJson(result);
-    this.#out.tell(peer, call, body);
+    this.#out.tell(peer, call, encodeNfpJson(result));
   }
 
   #serves(service: string): boolean {
@@ -76,9 +77,21 @@ export class OwnServices {
   /** Rules 17 and 18. */
   #manage(peer: Peer, call: NfpClientCall, task: NfpTask, mayManage: boolean): void {
     const order = MANAGEMENT.find((name) => name === task.task);
-    if (order === undefined) this.tell(peer, call, show(task, this.#books, this.#settings, this.#about, this.#out.now));
+    if (order === undefined) this.#out.tell(peer, call, this.#show(task));
     else if (mayManage || this.#settings.managementCommands) this.#obey(order, task, peer, call);
     else this.#out.refuse('management', peer, call, `management command '${order}' is not enabled`);
+  }
+
+  #show(task: NfpTask): NfpBody {
+    const { now } = this.#out;
+    const { service, status, skip } = task.kwargs;
+    const make = () => encodeNfpJson(show(task, this.#books, this.#settings, this.#about, now));
+    return this.#listings.answer(
+      JSON.stringify([task.task, service, status, skip]),
+      linesOf(task, this.#books),
+      now,
+      make,
+    );
   }
 
   /** Rule 20. */

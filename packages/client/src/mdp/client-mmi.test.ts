@@ -106,6 +106,15 @@ describe('listings', () => {
     expect(broker.asked.map((asked) => asked.text)).toEqual(['', 'echo']);
   });
 
+  it('asks on until a long listing has ended', async () => {
+    const stage = new Stage();
+    await stage.broker((asked) => {
+      if (asked.text === '') asked.final('200', JSON.stringify([service, service]), '1');
+      else if (asked.text === '|2') asked.final('200', JSON.stringify([service]));
+    });
+    expect(await stage.settle(stage.client().services())).toEqual([service, service, service]);
+  });
+
   it('workers() of a service that has none is empty', async () => {
     const stage = new Stage();
     await stage.broker(withMmi({ 'mmi.workers': ['404'] }));

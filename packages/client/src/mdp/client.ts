@@ -1,6 +1,6 @@
 /** Majordomo client, the facade: 18/MDP (0.2), 7/MDP (0.1) and 8/MMI. Rules: session.ts and docs/protocols/mdp.md section 6. */
 import { isServiceName } from '@proj/frames';
-import { decodeMdpAtClient, decodeMmiReply, encodeMdp, MMI } from '@proj/frames/mdp';
+import { decodeMdpAtClient, decodeMmiReply, encodeMdp, encodeMmiListing, MMI } from '@proj/frames/mdp';
 import type {
   MdpClientReply,
   MdpClientRequest,
@@ -38,6 +38,9 @@ export type MdpServicePresence = 'available' | 'absent' | 'unknown';
 interface CallPlan extends CallLimits {
   readonly failFast: boolean;
 }
+
+/** No broker of ours has more services or workers. */
+const LISTED_MAX = 2_000_000;
 
 /** Frames that a request has besides its body: empty or header, header or command, service. */
 const ENVELOPE_FRAMES = 3;
@@ -247,16 +250,23 @@ export class MdpClient {
     argument: string,
     options: MdpRequestOptions | undefined,
   ): Promise<readonly MmiListings[Name][]> {
-    const answer = await this.#ask(name, argument, this.#plan(options));
-    if (answer === undefined) throw new ProjError('PROTOCOL_REMOTE', `${describe(name)}: the answer is no listing`);
-    if (answer.code === '501')
-      throw new ProjError('SERVICE_UNKNOWN', `${describe(name)}: this broker has no such listing`);
-    return answer.entries;
+    const plan = this.#plan(options);
+    const listed: MmiListings[Name][] = [];
+    // A long listing comes in parts.
+    for (;;) {
+      const answer = await this.#ask(name, encodeMmiListing(argument, listed.length), plan);
+      if (answer === undefined || listed.length > LISTED_MAX)
+        throw new ProjError('PROTOCOL_REMOTE', `${describe(name)}: the answer is no listing`);
+      if (answer.code === '501')
+        throw new ProjError('SERVICE_UNKNOWN', `${describe(name)}: this broker has no such listing`);
+      for (const entry of answer.entries) listed.push(entry);
+      if (answer.more === undefined || answer.entries.length === 0) return listed;
+    }
   }
 
   async #ask<Name extends keyof MmiListings>(
     name: Name,
-    argument: string,
+    argument: BodyInput,
     plan: CallPlan,
   ): Promise<MmiReply<MmiListings[Name]> | undefined> {
     return decodeMmiReply(name, await this.#request(name, argument, plan));

@@ -32,6 +32,9 @@ export interface QuestionsHost {
   uuid(): string;
 }
 
+/** No broker of ours has more workers, clients or services. */
+const ROWS_MAX = 2_000_000;
+
 /** Tasks that must not reach a second broker when the answer of the first is lost. */
 const ACTS = new Set(['restart', 'shutdown', 'disconnect']);
 
@@ -55,11 +58,18 @@ export class Questions {
 
   /** The rows of a list of the broker's management. Rejects with `PROTOCOL_REMOTE` where the broker has no such list. */
   async list(task: string, options: NfpCallOptions): Promise<readonly NfpRow[]> {
-    const rows = await this.askBroker(BROKER_SERVICE, task, options);
-    if (!Array.isArray(rows) || !rows.every(isRecord))
-      throw new ProjError('PROTOCOL_REMOTE', `${task}: the answer is no list: ${JSON.stringify(rows)}`);
-    // An empty list is one row without a name.
-    return rows.filter(({ name }) => name !== '');
+    const named: NfpRow[] = [];
+    // A long list comes in parts.
+    for (;;) {
+      const own = named.length === 0 ? options : { ...options, kwargs: { ...options.kwargs, skip: named.length } };
+      const rows = await this.askBroker(BROKER_SERVICE, task, own);
+      if (!Array.isArray(rows) || !rows.every(isRecord) || named.length > ROWS_MAX)
+        throw new ProjError('PROTOCOL_REMOTE', `${task}: the answer is no list: ${JSON.stringify(rows)}`);
+      // A row without a name stands for nobody, or for those that are still to come.
+      const part = rows.filter(({ name }) => name !== '');
+      for (const row of part) named.push(row);
+      if (part.length === 0 || !rows.some(({ more }) => typeof more === 'number' && more > 0)) return named;
+    }
   }
 
   /** A call of a service of the broker; the JSON of the answer. */

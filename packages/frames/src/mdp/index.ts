@@ -6,5 +6,5 @@ export type * from './commands.js';
 export { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker } from './decode.js';
 export type { MdpDecodeOptions } from './decode.js';
 export { encodeMdp } from './encode.js';
-export { decodeMmiReply, encodeMmiReply, MMI } from './mmi.js';
+export { decodeMmiCount, decodeMmiReply, encodeMmiListing, encodeMmiReply, MMI } from './mmi.js';
 export type { MmiCode, MmiListings, MmiReply, MmiServiceEntry, MmiWorkerEntry } from './mmi.js';

@@ -1,6 +1,6 @@
 import { framesOf, toHex } from '@proj/testkit';
 import { describe, expect, test } from 'vitest';
-import { decodeMmiReply, encodeMmiReply, MMI } from './index.js';
+import { decodeMmiCount, decodeMmiReply, encodeMmiListing, encodeMmiReply, MMI } from './index.js';
 import type { MmiServiceEntry, MmiWorkerEntry } from './index.js';
 
 const SERVICE: MmiServiceEntry = { name: 'echo "1"', version: '0.2', workers: 3, busy: 1, waiting: 0 };
@@ -18,6 +18,18 @@ describe('encodeMmiReply', () => {
   });
 });
 
+describe('encodeMmiListing', () => {
+  test('is the argument, and how many entries to skip', () => {
+    expect(toHex(encodeMmiListing('echo'))).toEqual(toHex(framesOf('echo')));
+    expect(toHex(encodeMmiListing('', 5000))).toEqual(toHex(framesOf('', '5000')));
+    expect(decodeMmiCount(encodeMmiListing('', 5000)[1])).toBe(5000);
+  });
+
+  test.each(['', '-1', '1e3', '123456789', 'x'])('is read as 0 to skip from %j', (text) => {
+    expect(decodeMmiCount(framesOf(text)[0])).toBe(0);
+  });
+});
+
 describe('decodeMmiReply', () => {
   test.each(['200', '404', '501'])('reads %s of mmi.service', (code) => {
     expect(decodeMmiReply(MMI.service, framesOf(code))).toStrictEqual({ code, entries: [] });
@@ -31,6 +43,15 @@ describe('decodeMmiReply', () => {
   test('gives back the listings that encodeMmiReply wrote', () => {
     expect(decodeMmiReply(MMI.services, encodeMmiReply('200', [SERVICE]))?.entries).toEqual([SERVICE]);
     expect(decodeMmiReply(MMI.workers, encodeMmiReply('200', [WORKER, WORKER]))?.entries).toEqual([WORKER, WORKER]);
+  });
+
+  test('says how many entries are behind those of the answer', () => {
+    expect(decodeMmiReply(MMI.services, encodeMmiReply('200', [SERVICE], 7))).toEqual({
+      code: '200',
+      entries: [SERVICE],
+      more: 7,
+    });
+    expect(decodeMmiReply(MMI.services, [...json([SERVICE]), ...framesOf('many')])?.more).toBeUndefined();
   });
 
   test.each([

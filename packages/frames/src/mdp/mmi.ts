@@ -13,11 +13,14 @@ export const MMI = {
   prefix: 'mmi.',
   /** Is this service registered? Argument: its name, the first body frame. */
   service: 'mmi.service',
-  /** Addition: every service the broker knows. The argument is ignored. */
+  /** Addition: every service the broker knows. The argument is ignored; the frame behind it says how many to skip. */
   services: 'mmi.services',
-  /** Addition: workers of the service named by the argument, of all when it is empty. */
+  /** Addition: workers of the service named by the argument, of all when it is empty; the frame behind it, how many to skip. */
   workers: 'mmi.workers',
 } as const;
+
+/** Nobody has a hundred million services. */
+const COUNT_DIGITS_MAX = 8;
 
 /** `200` found, `404` not found, `501` no such `mmi.` service here. */
 export type MmiCode = '200' | '404' | '501';
@@ -55,15 +58,34 @@ export interface MmiListings {
 export interface MmiReply<Entry> {
   readonly code: MmiCode;
   readonly entries: readonly Entry[];
+  /** Entries behind these, which a request gets that skips those that are known. Absent at the end of the listing. */
+  readonly more?: number;
 }
 
-/** Body of an answer: the code, then the listing as a JSON array if there is one. */
+/** Body of an answer: the code, then the listing as a JSON array if there is one, then the number of entries behind it if there are any. */
 export function encodeMmiReply(
   code: MmiCode,
   listing?: readonly MmiServiceEntry[] | readonly MmiWorkerEntry[],
+  more = 0,
 ): Uint8Array[] {
+  const body = [fromLatin1(code)];
   // Names are printable ASCII and ids are hex, so the JSON needs no UTF-8.
-  return listing === undefined ? [fromLatin1(code)] : [fromLatin1(code), fromLatin1(JSON.stringify(listing))];
+  if (listing !== undefined) body.push(fromLatin1(JSON.stringify(listing)));
+  if (more > 0) body.push(fromLatin1(more.toString()));
+  return body;
+}
+
+/** Body of a request for a listing, from the entry after the first `skip` on. */
+export function encodeMmiListing(argument: string, skip = 0): Uint8Array[] {
+  const body = [fromLatin1(argument)];
+  return skip > 0 ? [...body, fromLatin1(skip.toString())] : body;
+}
+
+/** A number of entries in a request or an answer; 0 when there is none. */
+export function decodeMmiCount(frame: Uint8Array | undefined): number {
+  if (frame === undefined || frame.length > COUNT_DIGITS_MAX) return 0;
+  const text = latin1(frame);
+  return /^\d+$/.test(text) ? Number(text) : 0;
 }
 
 /**
@@ -80,7 +102,8 @@ export function decodeMmiReply<Name extends keyof MmiListings>(
   const isEntry = service === MMI.services ? isServiceEntry : isWorkerEntry;
   const entries = parseArray(body[1]);
   if (entries?.every(isEntry) !== true) return undefined;
-  return { code, entries: entries as unknown as MmiListings[Name][] };
+  const more = decodeMmiCount(body[2]);
+  return { code, entries: entries as unknown as MmiListings[Name][], ...(more > 0 ? { more } : {}) };
 }
 
 function readCode(frame: Uint8Array | undefined): MmiCode | undefined {

@@ -1,0 +1,60 @@
+/** Long answers about the books: cut where making them would keep others waiting, kept for a moment when they are long. No protocol. */
+
+/** Lines of one listing. So many are made in a few milliseconds, whatever names peers choose. */
+export const LISTED_MAX = 5000;
+
+/** Whoever asks while an answer is kept that took this many lines to look through, or more, gets the same bytes. */
+const KEPT_FROM_LINES = 500;
+const KEPT_MS = 250;
+/** Questions, such as one for each service, whose answers are kept at a time. */
+const KEPT_MAX = 8;
+
+/** A listing that ends where it would be too long. */
+export interface Listing<Line> {
+  readonly lines: Line[];
+  /** How many more there are behind them. */
+  readonly more: number;
+}
+
+/** The lines of those items that match, without the first ones. */
+export function list<Item, Line>(
+  items: Iterable<Item>,
+  lineOf: (item: Item) => Line,
+  matches: (item: Item) => boolean = () => true,
+  skip = 0,
+): Listing<Line> {
+  const lines: Line[] = [];
+  let matching = 0;
+  for (const item of items) {
+    if (!matches(item)) continue;
+    if (matching >= skip && lines.length < LISTED_MAX) lines.push(lineOf(item));
+    matching++;
+  }
+  return { lines, more: Math.max(0, matching - skip - lines.length) };
+}
+
+interface Kept<Answer> {
+  readonly answer: Answer;
+  readonly until: number;
+}
+
+/** Long answers of one broker, for {@link KEPT_MS}. Short ones are made anew each time. */
+export class Listings<Answer> {
+  readonly #kept = new Map<string, Kept<Answer>>();
+
+  /** The answer to a question; `lines` is how many items it takes to make it. */
+  answer(question: string, lines: number, now: number, make: () => Answer): Answer {
+    const kept = this.#kept.get(question);
+    if (kept !== undefined && now < kept.until) return kept.answer;
+    this.#kept.delete(question);
+    const answer = make();
+    if (lines >= KEPT_FROM_LINES) this.#keep(question, { answer, until: now + KEPT_MS });
+    return answer;
+  }
+
+  #keep(question: string, kept: Kept<Answer>): void {
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined && this.#kept.size >= KEPT_MAX) this.#kept.delete(oldest);
+    this.#kept.set(question, kept);
+  }
+}
