@@ -4,7 +4,7 @@ import { zmqTransport } from '@proj/transport/zmq';
 import { zmtpTransport } from '@proj/zmtp';
 
 /** As the option `--transport` of the programs has it; the project `tests on zmtp` sets the variable. */
-export const TRANSPORT = process.env['PROJ_TRANSPORT'] === 'zmtp' ? 'zmtp' : 'zmq';
+export const TRANSPORT: 'zmtp' | 'zmq' = process.env['PROJ_TRANSPORT'] === 'zmtp' ? 'zmtp' : 'zmq';
 
 /** As the option `transport` of the facades has it. */
 export const transport: Transport = TRANSPORT === 'zmtp' ? zmtpTransport() : zmqTransport();

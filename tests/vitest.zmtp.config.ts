@@ -5,7 +5,12 @@ import { project } from '../vitest.shared.js';
 export default mergeConfig(project('tests on zmtp', { isolate: false }), {
   test: {
     env: { PROJ_TRANSPORT: 'zmtp' },
-    include: ['{chaos,interop}/**/*.test.ts'],
-    exclude: ['interop/zmtp/**', 'interop/pzq/postgres*.test.ts', 'chaos/pzq/{folder,full-disk}.test.ts'],
+    include: ['{attack,chaos,interop}/**/*.test.ts'],
+    exclude: [
+      'attack/judge.test.ts',
+      'interop/zmtp/**',
+      'interop/pzq/postgres*.test.ts',
+      'chaos/pzq/{folder,full-disk}.test.ts',
+    ],
   },
 });

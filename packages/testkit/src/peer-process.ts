@@ -91,6 +91,11 @@ export class PeerProcess {
     return this.#process.pid ?? 0;
   }
 
+  /** How many lines it has said so far. */
+  get linesSaid(): number {
+    return this.#lines.length;
+  }
+
   /**
    * The first line with this `msg` and these fields, or the `nth`, said already or still to come. Rejects when the process
    * ends without it, with what it wrote to standard error.

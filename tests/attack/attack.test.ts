@@ -1,0 +1,71 @@
+/** Every attack in its small size, one after the other, on programs that live through all of them: `npm run attack` has the full size. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TRANSPORT } from '../transport.js';
+import { protocolOf } from './attack.js';
+import type { Flags, Protocol } from './attack.js';
+import { ATTACKS } from './attacks.js';
+import { bundle } from './bundle.mjs';
+import { APPS, Attacker, Others, Target } from './cast.js';
+
+const MIB = 2 ** 20;
+const EVERY_MS = 50;
+/** What all small attacks together may add to an idle program, libzmq's buffers included. */
+const GROWTH_MAX = 300 * MIB;
+
+describe.each<{ program: string; protocols: readonly Protocol[] }>([
+  { program: 'proj-broker', protocols: ['mdp', 'nfp', 'emqp', 'ppp'] },
+  { program: 'proj-queue', protocols: ['pzq'] },
+])('$program under attack', ({ protocols }) => {
+  const attacks = ATTACKS.filter(
+    (attack) => protocols.includes(protocolOf(attack)) && (TRANSPORT === 'zmtp' || attack.onZmq === undefined),
+  );
+  const flags = Object.assign({}, ...attacks.map((attack) => attack.flags)) as Flags;
+  const ends: (() => PromiseLike<unknown>)[] = [];
+  const keep = <T extends AsyncDisposable>(one: T): T => {
+    ends.push(() => one[Symbol.asyncDispose]());
+    return one;
+  };
+  let target: Target;
+  let others: Others;
+  let attacker: Attacker;
+  let idleBytes: number;
+
+  beforeAll(async () => {
+    const programs = await bundle(['attacker', 'honest']);
+    ends.push(() => programs.remove());
+    target = keep(await Target.start(APPS, protocols[0]!, TRANSPORT, flags));
+    idleBytes = target.memory()?.now ?? 0;
+    const plan = { protocols, endpoints: target.endpoints, transport: TRANSPORT, everyMs: EVERY_MS };
+    others = keep(new Others(programs.folder, plan));
+    attacker = keep(new Attacker(programs.folder));
+    await others.ready();
+  });
+  afterAll(async () => {
+    for (const end of ends.reverse()) await end();
+  });
+
+  /** Resolves when everybody has been answered again, with what was lost since the last time. */
+  async function lost(): Promise<readonly string[]> {
+    const why: string[] = [];
+    const silent = new Set(protocols);
+    while (silent.size > 0) {
+      for (const [protocol, notes] of Object.entries(await others.notes())) {
+        if (notes.answered > 0) silent.delete(protocol as Protocol);
+        if (notes.lost > 0) why.push(`${protocol}: ${notes.lost} lost: ${notes.why.join('; ')}`);
+      }
+    }
+    return why;
+  }
+
+  it.each(attacks.map(({ name, does }) => [name, does] as const))('%s: %s', async (name) => {
+    const alive = <T>(promise: Promise<T>): Promise<T> => Promise.race([promise, target.process.lost()]);
+    const facts = await alive(attacker.run(name, target.endpoints));
+    expect([...facts, ...(await alive(lost()))]).toEqual([]);
+  });
+
+  it('after all of them memory is where it may be, and the program ends as it should', async () => {
+    expect((target.memory()?.peak ?? 0) - idleBytes).toBeLessThan(GROWTH_MAX);
+    target.process.kill('SIGTERM');
+    expect(await target.process.exit).toMatchObject({ code: 0 });
+  });
+});

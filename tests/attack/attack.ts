@@ -1,0 +1,61 @@
+/** What an attack is, and what it has to hand. */
+import type { RawPeer, RawPeerOptions } from './raw-peer.js';
+
+/** Who is served meanwhile, and by which program. */
+export type Protocol = 'mdp' | 'nfp' | 'emqp' | 'ppp' | 'pzq';
+
+/** An endpoint by the name that the program's line `listening` has for it. */
+export type Port =
+  | 'mdp'
+  | 'nfp'
+  | 'nfpEvents'
+  | 'emqpFrontend'
+  | 'emqpBackend'
+  | 'emqpAdmin'
+  | 'emqpPublish'
+  | 'emqpSubscribe'
+  | 'pppFrontend'
+  | 'pppBackend'
+  | 'receive'
+  | 'send'
+  | 'monitor';
+
+/** Options of a program; true is a switch. */
+export type Flags = Readonly<Record<string, string | number | true>>;
+
+/** One way to hurt others. */
+export interface Attack {
+  /** Such as `mdp/ready-and-disconnect`: the protocol of those who are served meanwhile, and a few words. */
+  readonly name: `${Protocol}/${string}`;
+  /** What the attacker does, for the table. */
+  readonly does: string;
+  /** Flags of the program beside its ports, which are its defaults otherwise. */
+  readonly flags?: Flags;
+  /** Why libzmq does not hold it, if it does not: then it is run on it only when asked for by its name. */
+  readonly onZmq?: string;
+  run(stage: Stage): Promise<void>;
+}
+
+/** One run of an attack. Its connections end with it. */
+export interface Stage {
+  /** The first of two sizes in `npm test`, the second in `npm run attack`. */
+  size(small: number, full: number): number;
+  /** True from when the attack must end: connections are gone, and what is begun is not gone on with. */
+  readonly isOver: boolean;
+  /** Rounds of an attack: in `npm test` so many, in `npm run attack` as many as there is time for. Others have their turn in between. */
+  rounds(small: number): AsyncGenerator<number>;
+  /** Keeps up what has been built, in `npm run attack` for as long as there is time. */
+  hold(): Promise<void>;
+  endpoint(port: Port): string;
+  /** Every endpoint of the program. */
+  readonly ports: readonly Port[];
+  open(port: Port, options?: RawPeerOptions): Promise<RawPeer>;
+  openMany(count: number, port: Port, options?: RawPeerOptions): Promise<RawPeer[]>;
+  /** Says that a promise was broken, other than to those who are served. */
+  broken(fact: string): void;
+}
+
+/** Those who are served meanwhile. */
+export function protocolOf({ name }: Pick<Attack, 'name'>): Protocol {
+  return name.slice(0, name.indexOf('/')) as Protocol;
+}

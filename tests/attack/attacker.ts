@@ -1,0 +1,35 @@
+/** A process that attacks: one attack after the other, as it is told on standard input. */
+import { setPriority } from 'node:os';
+import { createInterface } from 'node:readline';
+import type { Port } from './attack.js';
+import { ATTACKS } from './attacks.js';
+import { RealStage } from './staging.js';
+
+/** Commands of a line each. */
+interface Order {
+  readonly attack: string;
+  readonly endpoints: Readonly<Partial<Record<Port, string>>>;
+  /** None: the small size. */
+  readonly fullMs?: number;
+}
+
+/** The attacker's own hunger for a core is not what is measured. */
+const NICE = 10;
+
+const say = (msg: string, fields: object): void => {
+  console.log(JSON.stringify({ msg, ...fields }));
+};
+
+async function obey({ attack: name, endpoints, fullMs }: Order): Promise<void> {
+  const attack = ATTACKS.find((one) => one.name === name);
+  if (attack === undefined) throw new Error(`no attack ${name}`);
+  const stage = new RealStage({ endpoints, fullMs });
+  await stage.play((given) => attack.run(given));
+  say('attacked', { attack: name, facts: [...stage.facts] });
+}
+
+setPriority(NICE);
+say('ready', {});
+for await (const line of createInterface(process.stdin)) await obey(JSON.parse(line) as Order);
+// What an attack has left behind must not keep us.
+process.exit();

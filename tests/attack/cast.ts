@@ -1,0 +1,141 @@
+/** The three of an attack as processes: the program, those who are served by it, and the attacker. */
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PeerProcess } from '@proj/testkit/peer-process';
+import type { Flags, Port, Protocol } from './attack.js';
+import type { AllNotes, HonestPlan } from './honest.js';
+
+export type Endpoints = Readonly<Partial<Record<Port, string>>>;
+export type TransportName = 'zmtp' | 'zmq';
+
+const BROKER_PORTS = [
+  'mdp',
+  'nfp-events',
+  'emqp-frontend',
+  'emqp-backend',
+  'emqp-admin',
+  'emqp-publish',
+  'emqp-subscribe',
+  'ppp-frontend',
+  'ppp-backend',
+] as const;
+const QUEUE_PORTS = ['receive', 'send', 'monitor'] as const;
+/** Where the programs are, seen from these sources. */
+export const APPS = new URL('../../apps/', import.meta.url);
+const KIB = 1024;
+
+/** Resident memory of a process in bytes: now, and the most it ever had. */
+export interface Memory {
+  readonly now: number;
+  readonly peak: number;
+}
+
+/** A program under attack, with a folder of its own: what it shares in `shared`, and beside it what it must not. */
+export class Target implements AsyncDisposable {
+  readonly endpoints: Endpoints;
+  readonly process: PeerProcess;
+  readonly #folder: string;
+
+  private constructor(process: PeerProcess, endpoints: Endpoints, folder: string) {
+    this.process = process;
+    this.endpoints = endpoints;
+    this.#folder = folder;
+  }
+
+  /** Starts the program of a protocol with its defaults, but at free ports. Resolves when it listens. `apps` is their folder. */
+  static async start(apps: URL, protocol: Protocol, transport: TransportName, flags: Flags = {}): Promise<Target> {
+    const folder = await mkdtemp(join(tmpdir(), 'attack-'));
+    const shared = join(folder, 'shared');
+    await mkdir(shared);
+    await writeFile(join(shared, 'open.txt'), 'anybody may read this');
+    await writeFile(join(folder, 'secret.txt'), 'nobody may read this');
+    const app = protocol === 'pzq' ? 'queue' : 'broker';
+    const ports = app === 'queue' ? QUEUE_PORTS : BROKER_PORTS;
+    const own = app === 'queue' ? { store: `lmdb:${join(folder, 'queue')}` } : { files: shared };
+    const given: Flags = { transport, 'log-format': 'json', ...own, ...flags };
+    const process_ = new PeerProcess({
+      name: `proj-${app}`,
+      command: process.execPath,
+      args: [
+        fileURLToPath(new URL(`${app}/dist/main.js`, apps)),
+        ...ports.flatMap((name) => [`--${name}`, 'tcp://127.0.0.1:*']),
+        ...Object.entries(given).flatMap(([name, value]) =>
+          value === true ? [`--${name}`] : [`--${name}`, String(value)],
+        ),
+      ],
+      cwd: folder,
+    });
+    const { endpoints } = (await process_.line('listening')) as unknown as { readonly endpoints: Endpoints };
+    return new Target(process_, endpoints, folder);
+  }
+
+  /** What the system says of it; `undefined` when it is gone. */
+  memory(): Memory | undefined {
+    try {
+      const status = readFileSync(`/proc/${this.process.pid}/status`, 'utf8');
+      const field = (name: string): number =>
+        Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * KIB;
+      return status.includes('VmRSS') ? { now: field('VmRSS'), peak: field('VmHWM') } : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.process[Symbol.asyncDispose]();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Those who are served: asks them what they have noted. */
+export class Others implements AsyncDisposable {
+  readonly process: PeerProcess;
+
+  /** `programs` is the folder of the bundled ones. */
+  constructor(programs: string, plan: HonestPlan) {
+    this.process = node(programs, 'honest', [JSON.stringify(plan)]);
+  }
+
+  /** Resolves when everybody has been served once. */
+  async ready(): Promise<void> {
+    await this.process.line('ready');
+  }
+
+  /** What was noted since the last time; with `end` nobody asks any more, and everything is answered or lost before. */
+  async notes(end = false): Promise<AllNotes> {
+    const said = this.process.next('notes');
+    this.process.tell({ end });
+    return (await said)['notes'] as AllNotes;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.process[Symbol.asyncDispose]();
+  }
+}
+
+/** The attacker. */
+export class Attacker implements AsyncDisposable {
+  readonly process: PeerProcess;
+
+  constructor(programs: string) {
+    this.process = node(programs, 'attacker', []);
+  }
+
+  /** Runs an attack to its end: for so long, or in its small size. Resolves with the promises that it saw broken. */
+  async run(attack: string, endpoints: Endpoints, fullMs?: number): Promise<readonly string[]> {
+    const said = this.process.next('attacked', { attack });
+    this.process.tell({ attack, endpoints, fullMs });
+    return (await said)['facts'] as readonly string[];
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.process[Symbol.asyncDispose]();
+  }
+}
+
+function node(programs: string, name: string, args: readonly string[]): PeerProcess {
+  return new PeerProcess({ name, command: process.execPath, args: [join(programs, `${name}.mjs`), ...args] });
+}

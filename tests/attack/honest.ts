@@ -1,0 +1,47 @@
+/** A process of those who are served. Its plan is its argument; each line on standard input asks what was noted since the last one. */
+import { createInterface } from 'node:readline';
+import { zmqTransport } from '@proj/transport/zmq';
+import { zmtpTransport } from '@proj/zmtp';
+import type { Port, Protocol } from './attack.js';
+import { emqp } from './honest/emqp.js';
+import { mdp } from './honest/mdp.js';
+import { nfp } from './honest/nfp.js';
+import { ppp } from './honest/ppp.js';
+import { Prober } from './honest/probe.js';
+import type { Honest, Notes } from './honest/probe.js';
+import { pzq } from './honest/pzq.js';
+
+/** Who is to be served, where, over what, and how often each of them asks. */
+export interface HonestPlan {
+  readonly protocols: readonly Protocol[];
+  readonly endpoints: Readonly<Partial<Record<Port, string>>>;
+  readonly transport: 'zmtp' | 'zmq';
+  readonly everyMs: number;
+}
+
+/** What each protocol's people have noted. */
+export type AllNotes = Readonly<Partial<Record<Protocol, Notes>>>;
+
+const KINDS: Readonly<Record<Protocol, () => Honest>> = { mdp, nfp, emqp, ppp, pzq };
+
+const plan = JSON.parse(process.argv[2] ?? '') as HonestPlan;
+const transport = plan.transport === 'zmtp' ? zmtpTransport() : zmqTransport();
+await transport.load();
+const probers = await Promise.all(
+  plan.protocols.map(async (protocol) => {
+    const honest = KINDS[protocol]();
+    await honest.start(plan.endpoints, transport);
+    return [protocol, new Prober(honest, plan.everyMs)] as const;
+  }),
+);
+const tell = (msg: string): void => {
+  const notes = Object.fromEntries(probers.map(([protocol, prober]) => [protocol, prober.look()]));
+  console.log(JSON.stringify({ msg, notes }));
+};
+console.log(JSON.stringify({ msg: 'ready' }));
+for await (const line of createInterface(process.stdin)) {
+  if ((JSON.parse(line) as { readonly end?: boolean }).end === true)
+    await Promise.all(probers.map(([, prober]) => prober.end()));
+  tell('notes');
+}
+process.exit();

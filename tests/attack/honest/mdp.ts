@@ -1,0 +1,47 @@
+/** Majordomo: a client and a worker, and a worker of a name that nobody had before, now and then. */
+import { MdpClient } from '@proj/client';
+import { MdpWorker } from '@proj/worker';
+import type { Transport } from '@proj/transport';
+import { check, PATIENCE_MS } from './probe.js';
+import type { Honest } from './probe.js';
+
+const SERVICE = 'honest';
+/** Of so many questions one is for a newcomer. */
+const NEWCOMER_EVERY = 100;
+
+/** Who is served by a Majordomo broker. */
+export function mdp(): Honest {
+  let losses = 0;
+  let newcomers = 0;
+  let asked = 0;
+  let endpoints: string[] = [];
+  let client: MdpClient;
+  let transport: Transport;
+  const worker = async (service: string): Promise<MdpWorker> => {
+    const one = new MdpWorker({ transport, endpoints, service, handler: ({ body }) => body });
+    one.on('lost', () => losses++);
+    await one.start();
+    return one;
+  };
+  return {
+    async start(at, given) {
+      transport = given;
+      endpoints = [at.mdp!];
+      client = new MdpClient({ transport, endpoints, timeoutMs: PATIENCE_MS, tries: 1, sockets: 100 });
+      await worker(SERVICE);
+      check('registered', String(await client.request(SERVICE, 'registered')));
+    },
+    async ask(text) {
+      if (++asked % NEWCOMER_EVERY > 0) {
+        check(text, String(await client.request(SERVICE, text)));
+        return;
+      }
+      const service = `newcomer-${newcomers++}`;
+      const newcomer = await worker(service);
+      // It may take a moment until it is known, which is what is asked for.
+      check(text, String(await client.request(service, text)));
+      await newcomer.close();
+    },
+    losses: () => losses,
+  };
+}

@@ -1,0 +1,33 @@
+/** NORFAB: a client and a worker whose jobs live in memory. */
+import { NfpClient } from '@proj/client';
+import { NfpWorker } from '@proj/worker';
+import type { NfpTaskCall } from '@proj/worker';
+import { check, PATIENCE_MS } from './probe.js';
+import type { Honest } from './probe.js';
+
+const SERVICE = 'honest';
+/** As often as it may be. */
+const POLL_MS = 10;
+
+/** Who is served by a broker of NORFAB. */
+export function nfp(): Honest {
+  let losses = 0;
+  let client: NfpClient;
+  const run = async (text: string): Promise<void> => {
+    const results = await client.run(SERVICE, 'repeat', { args: [text], timeoutMs: PATIENCE_MS });
+    check(text, String(Object.values(results)[0]?.result));
+  };
+  return {
+    async start(at, transport) {
+      const endpoints = [at.nfp!];
+      const tasks = { repeat: ({ args }: NfpTaskCall) => args[0] };
+      const worker = new NfpWorker({ transport, endpoints, service: SERVICE, name: 'honest-1', tasks });
+      worker.on('lost', () => losses++);
+      await worker.start();
+      client = new NfpClient({ transport, endpoints, name: 'honest-client', pollIntervalMs: POLL_MS });
+      await run('registered');
+    },
+    ask: run,
+    losses: () => losses,
+  };
+}

@@ -1,0 +1,96 @@
+/** Those who are served, protocol by protocol: each asks for something again and again, and notes whether and when it came. */
+import type { Transport } from '@proj/transport';
+import type { Port } from '../attack.js';
+
+/** Somebody with a client and whoever serves it. */
+export interface Honest {
+  /** Begins; `at` are the endpoints of the program. Resolves when everybody is known. */
+  start(at: Readonly<Partial<Record<Port, string>>>, transport: Transport): Promise<void>;
+  /** Asks once. Rejects when no answer came, or a wrong one. */
+  ask(text: string): Promise<void>;
+  /** How often somebody who serves was thrown out so far. */
+  losses(): number;
+}
+
+/** How long an answer may take before it counts as lost. */
+export const PATIENCE_MS = 30_000;
+
+/** Throws if an answer is not that to this question. */
+export function check(question: string, answer: string | undefined): void {
+  if (answer !== question) throw new Error(`"${String(answer).slice(0, 100)}" is no answer to "${question}"`);
+}
+
+/** What was noted between two looks. */
+export interface Notes {
+  readonly asked: number;
+  readonly answered: number;
+  /** Not answered, or wrongly, and those who were thrown out. */
+  readonly lost: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** Of what was lost. */
+  readonly why: readonly string[];
+}
+
+const WHY_MAX = 5;
+
+/** Asks at a steady pace, whether answers come or not: who waits for an answer before it asks again does not see how long others wait. */
+export class Prober {
+  readonly #honest: Honest;
+  readonly #timer: NodeJS.Timeout;
+  readonly #open = new Set<number>();
+  #times: number[] = [];
+  #why: string[] = [];
+  #asked = 0;
+  #lost = 0;
+  #losses: number;
+  #count = 0;
+
+  constructor(honest: Honest, everyMs: number) {
+    this.#honest = honest;
+    this.#losses = honest.losses();
+    this.#timer = setInterval(() => void this.#ask(), everyMs);
+  }
+
+  /** What happened since the last look. What is open counts with its age, if that is more than others took. */
+  look(): Notes {
+    const now = performance.now();
+    const losses = this.#honest.losses();
+    const times = [...this.#times, ...[...this.#open].map((begun) => now - begun).filter((age) => age > 1000)].sort(
+      (one, other) => one - other,
+    );
+    const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? 0;
+    const notes = {
+      asked: this.#asked,
+      answered: this.#times.length,
+      lost: this.#lost + losses - this.#losses,
+      p50Ms: at(0.5),
+      p99Ms: at(0.99),
+      maxMs: at(1),
+      why: losses > this.#losses ? [...this.#why, `${losses - this.#losses} thrown out`] : this.#why,
+    };
+    [this.#times, this.#why, this.#asked, this.#lost, this.#losses] = [[], [], 0, 0, losses];
+    return notes;
+  }
+
+  /** Asks no more; resolves when everything has been answered or is lost. */
+  async end(): Promise<void> {
+    clearInterval(this.#timer);
+    while (this.#open.size > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+
+  async #ask(): Promise<void> {
+    const begun = performance.now();
+    this.#open.add(begun);
+    this.#asked++;
+    try {
+      await this.#honest.ask(`question ${this.#count++}`);
+      this.#times.push(performance.now() - begun);
+    } catch (error) {
+      this.#lost++;
+      if (this.#why.length < WHY_MAX) this.#why.push(error instanceof Error ? error.message : String(error));
+    }
+    this.#open.delete(begun);
+  }
+}

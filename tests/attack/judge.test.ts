@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { missed } from './judge.js';
+import type { Result } from './judge.js';
+
+const GOOD: Result = {
+  attack: 'mdp/nothing',
+  transport: 'zmtp',
+  seconds: 10,
+  rss: { idle: 60, before: 100, peak: 190, after: 150 },
+  quietP99Ms: 5,
+  p99Ms: 35,
+  maxMs: 100,
+  asked: 1000,
+  lost: 0,
+  why: [],
+  facts: [],
+  logLines: 1100,
+  exit: 0,
+  exitMs: 3000,
+};
+
+it('an attack that stays within all bounds misses none', () => {
+  expect(missed(GOOD, { memoryMax: 100 })).toEqual([]);
+});
+
+it.each<[string, Partial<Result>]>([
+  ['lost', { lost: 1 }],
+  ['p99', { p99Ms: 35.1 }],
+  ['peak', { rss: { ...GOOD.rss, peak: 191 } }],
+  ['after', { rss: { ...GOOD.rss, after: 151 } }],
+  ['log', { logLines: 1101 }],
+  ['exit', { exit: 1 }],
+  ['exit', { exit: 'SIGABRT' }],
+  ['exit', { exitMs: 3001 }],
+  ['it read a secret', { facts: ['it read a secret'] }],
+])('a bound that is missed is named: %s, %o', (name, bad) => {
+  expect(missed({ ...GOOD, ...bad }, { memoryMax: 100 })).toEqual([name]);
+});
+
+it.each(['before', 'peak', 'after'] as const)('memory that could not be measured is a miss: %s', (moment) => {
+  expect(missed({ ...GOOD, rss: { ...GOOD.rss, [moment]: Number.NaN } }, { memoryMax: 100 })).not.toEqual([]);
+});

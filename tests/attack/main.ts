@@ -1,0 +1,126 @@
+/** `npm run attack`: the command line. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Attack } from './attack.js';
+import { ATTACKS } from './attacks.js';
+import type { TransportName } from './cast.js';
+import { missed } from './judge.js';
+import type { Bounds, Result } from './judge.js';
+import { HEADING, page, rowOf } from './page.js';
+import { siege } from './siege.js';
+
+const HELP = `npm run attack -- [options] [NAME...]
+
+Attacks the built programs as peers without a key can, in full size, and prints what becomes of memory, of others who are
+served meanwhile, and of the program. Exit code 1 when a bound is missed. Linux only; about half a minute for each attack.
+
+  NAME               an attack, or the beginning of its name, such as mdp; default: all
+  --transport NAME   zmtp or zmq; default: both. What libzmq does not hold runs on it only when named in full
+  --seconds N        how long an attack lasts; default 10
+  --after N          seconds in which memory has time to come back; default 30
+  --memory-max N     bytes: given to the programs, and the bound of their memory
+  --list             only tells the names, and what each does
+  --json             prints the results as JSON instead of a table
+  --write            also writes docs/ATTACKS.md; rows that were not run stay as they are
+`;
+
+/** What is asked for, or what is wrong with it. */
+function parse(args: readonly string[]) {
+  return parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      help: { type: 'boolean', short: 'h', default: false },
+      list: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      write: { type: 'boolean', default: false },
+      transport: { type: 'string' },
+      seconds: { type: 'string', default: '10' },
+      after: { type: 'string', default: '30' },
+      'memory-max': { type: 'string' },
+    },
+  });
+}
+
+function numberOf(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`--${name} ${text} is no number above 0`);
+  return value;
+}
+
+/** Attacks by the beginnings of their names, on one transport. */
+function chosen(names: readonly string[], transport: TransportName): Attack[] {
+  return ATTACKS.filter(
+    ({ name, onZmq }) =>
+      names.includes(name) ||
+      ((names.length === 0 || names.some((word) => name.startsWith(word))) &&
+        (transport === 'zmtp' || onZmq === undefined)),
+  );
+}
+
+/** Runs the command line; resolves with the exit code. `programs` is the folder of this bundle. */
+export async function main(args: readonly string[], programs: string): Promise<number> {
+  const root = join(dirname(programs), '../..');
+  try {
+    const { values, positionals: names } = parse(args);
+    if (values.help) return (console.log(HELP), 0);
+    if (values.list) return (ATTACKS.forEach(({ name, does }) => console.log(`${name}: ${does}`)), 0);
+    const unknown = names.find((word) => !ATTACKS.some(({ name }) => name.startsWith(word)));
+    if (unknown !== undefined) throw new Error(`no attack begins with ${unknown}; --list tells their names`);
+    const memoryMax = values['memory-max'] === undefined ? undefined : numberOf('memory-max', values['memory-max']);
+    const plan = {
+      apps: pathToFileURL(`${root}/apps/`),
+      programs,
+      quietMs: 4000,
+      attackMs: 1000 * numberOf('seconds', values.seconds),
+      afterMs: 1000 * numberOf('after', values.after),
+      flags: memoryMax === undefined ? {} : { 'memory-max': memoryMax },
+    };
+    if (!existsSync('/proc/self/status')) throw new Error('resident memory is read from /proc, which is not here');
+    const results = await attackAll(transportsOf(values.transport), names, plan, { memoryMax }, values.json);
+    if (values.json) console.log(JSON.stringify(results, undefined, 2));
+    if (values.write) {
+      const path = join(root, 'docs/ATTACKS.md');
+      const was = existsSync(path) ? readFileSync(path, 'utf8') : '';
+      writeFileSync(path, page(results, { memoryMax }, was, about()));
+    }
+    return results.every((result) => missed(result, { memoryMax }).length === 0) ? 0 : 1;
+  } catch (error) {
+    console.error(`attack: ${error instanceof Error ? error.message : String(error)}`);
+    return 2;
+  }
+}
+
+function transportsOf(name: string | undefined): readonly TransportName[] {
+  if (name === undefined) return ['zmtp', 'zmq'];
+  if (name !== 'zmtp' && name !== 'zmq') throw new Error(`--transport ${name} is neither zmtp nor zmq`);
+  return [name];
+}
+
+async function attackAll(
+  transports: readonly TransportName[],
+  names: readonly string[],
+  plan: Omit<Parameters<typeof siege>[1], 'transport'>,
+  bounds: Bounds,
+  quiet: boolean,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const say = (text: string): void => (quiet ? console.error(text) : console.log(text));
+  for (const transport of transports) {
+    say([`\n${transport}\n`, ...HEADING].join('\n'));
+    for (const attack of chosen(names, transport)) {
+      const result = await siege(attack, { ...plan, transport });
+      results.push(result);
+      say(rowOf(result, bounds));
+      for (const why of result.why.slice(0, 3)) console.error(`  ${attack.name}: ${why}`);
+    }
+  }
+  return results;
+}
+
+function about(): string {
+  return `Measured on ${cpus().length} cores of ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}.`;
+}

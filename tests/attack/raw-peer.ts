@@ -1,0 +1,110 @@
+/** One TCP connection of an attacker: writes whatever it is told to, reads if it is told to, minds nothing. */
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { GREETING, message, Reader, ready } from './wire.js';
+
+/** What a connection says of itself before anything else. */
+export interface RawPeerOptions {
+  /** Default `DEALER`; `none` says nothing at all. */
+  readonly type?: 'DEALER' | 'ROUTER' | 'SUB' | 'none';
+  readonly identity?: Uint8Array | string;
+  /** Default true. Who does not read lets its side of the connection fill up. */
+  readonly reads?: boolean;
+}
+
+/** A connection that is open, or was. */
+export class RawPeer {
+  readonly #socket: Socket;
+  readonly #reader = new Reader();
+  readonly #waiting = new Set<() => void>();
+  #received: Buffer[][] = [];
+  /** Messages that came and nobody asked for are forgotten beyond this many. */
+  static readonly #KEPT = 10_000;
+  isClosed = false;
+  /** Messages that have come. */
+  heard = 0;
+
+  private constructor(socket: Socket, reads: boolean) {
+    this.#socket = socket;
+    socket.on('error', () => undefined);
+    const wake = (): void => {
+      for (const look of this.#waiting) look();
+    };
+    socket.on('close', () => {
+      this.isClosed = true;
+      wake();
+    });
+    socket.on('drain', wake);
+    if (!reads) socket.pause();
+    else
+      socket.on('data', (bytes) => {
+        for (const frames of this.#reader.read(bytes)) {
+          this.heard++;
+          if (this.#received.length < RawPeer.#KEPT) this.#received.push(frames);
+        }
+        wake();
+      });
+  }
+
+  /** Resolves when the connection stands, or could not be had: then it is closed. */
+  static async open(endpoint: string, options: RawPeerOptions = {}): Promise<RawPeer> {
+    const { type = 'DEALER', identity = '', reads = true } = options;
+    const { hostname, port } = new URL(endpoint);
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    const peer = new RawPeer(socket, reads);
+    await new Promise<void>((resolve) => {
+      socket.once('connect', resolve);
+      socket.once('close', () => resolve());
+    });
+    if (type !== 'none') await peer.write(GREETING, ready(type, identity));
+    return peer;
+  }
+
+  /** Resolves when the kernel has taken these bytes, or the connection is gone. */
+  async write(...pieces: readonly Uint8Array[]): Promise<void> {
+    if (this.isClosed) return;
+    let flows = true;
+    this.#socket.cork();
+    for (const bytes of pieces) flows = this.#socket.write(bytes);
+    this.#socket.uncork();
+    if (!flows) await this.#until(() => this.isClosed || !this.#socket.writableNeedDrain);
+  }
+
+  /** As {@link RawPeer.write}, one message. */
+  send(...frames: readonly (Uint8Array | string)[]): Promise<void> {
+    return this.write(message(frames));
+  }
+
+  /** The next message; none when the connection is gone. */
+  async next(): Promise<Buffer[] | undefined> {
+    await this.#until(() => this.isClosed || this.#received.length > 0);
+    return this.#received.shift();
+  }
+
+  /** All messages that have come and were not taken. */
+  take(): Buffer[][] {
+    return this.#received.splice(0);
+  }
+
+  /** Resolves when the other side has ended the connection. */
+  closed(): Promise<void> {
+    return this.#until(() => this.isClosed);
+  }
+
+  /** Ends the connection at once, and leaves no trace in the tables of the kernel. */
+  destroy(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  #until(holds: () => boolean): Promise<void> {
+    if (holds()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!holds()) return;
+        this.#waiting.delete(look);
+        resolve();
+      };
+      this.#waiting.add(look);
+    });
+  }
+}

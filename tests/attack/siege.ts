@@ -1,0 +1,97 @@
+/** One attack in full size on a program of its own, with others who are served before, meanwhile and after it. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { protocolOf } from './attack.js';
+import type { Attack, Flags } from './attack.js';
+import { Attacker, Others, Target } from './cast.js';
+import type { TransportName } from './cast.js';
+import type { Notes } from './honest/probe.js';
+import { isGivenBack } from './judge.js';
+import type { Result } from './judge.js';
+
+/** Where the programs are, and how long everything takes, in milliseconds. */
+export interface SiegePlan {
+  readonly apps: URL;
+  /** Folder of the bundled ones of the attack. */
+  readonly programs: string;
+  readonly transport: TransportName;
+  readonly flags: Flags;
+  readonly quietMs: number;
+  readonly attackMs: number;
+  /** How long memory has time to come back. */
+  readonly afterMs: number;
+}
+
+const EVERY_MS = 10;
+const WARM_UP_MS = 2000;
+const LOOK_MS = 500;
+/** What is served meanwhile must be seen to be served after it, too. */
+const AFTER_MIN_MS = 2000;
+/** A program that does not end by itself. */
+const EXIT_MAX_MS = 20_000;
+
+/** Runs an attack. Rejects only when nothing could be measured, such as when the program does not start. */
+export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
+  const protocol = protocolOf(attack);
+  const { transport, programs } = plan;
+  await using target = await Target.start(plan.apps, protocol, transport, { ...attack.flags, ...plan.flags });
+  await using others = new Others(programs, {
+    protocols: [protocol],
+    endpoints: target.endpoints,
+    transport,
+    everyMs: EVERY_MS,
+  });
+  await using attacker = new Attacker(programs);
+  const look = async (end?: boolean): Promise<Notes> => (await others.notes(end))[protocol]!;
+  const idle = rssOf(target);
+  await others.ready();
+  await wait(WARM_UP_MS);
+  await look();
+  await wait(plan.quietMs);
+  const quiet = await look();
+  const before = rssOf(target);
+
+  const dead = target.process.exit.then((): readonly string[] => ['dead']);
+  const [begun, linesBefore] = [performance.now(), target.process.linesSaid];
+  const facts = await Promise.race([attacker.run(attack.name, target.endpoints, plan.attackMs), dead]);
+  const during = await look();
+  const seconds = (performance.now() - begun) / 1000;
+  const logLines = target.process.linesSaid - linesBefore;
+
+  const after = await settle(target, before, plan.afterMs);
+  const peak = target.memory()?.peak ?? Number.NaN;
+  // Who is dead answers nobody.
+  const late = await look(!Number.isNaN(after));
+  const said = performance.now();
+  target.process.kill('SIGTERM');
+  const exit = await Promise.race([target.process.exit, wait(EXIT_MAX_MS).then(() => undefined)]);
+  return {
+    attack: attack.name,
+    transport,
+    seconds,
+    rss: { idle, before, peak, after },
+    quietP99Ms: quiet.p99Ms,
+    p99Ms: during.p99Ms,
+    maxMs: Math.max(during.maxMs, late.maxMs),
+    asked: during.asked + late.asked,
+    lost: quiet.lost + during.lost + late.lost,
+    why: [...quiet.why, ...during.why, ...late.why],
+    facts,
+    logLines,
+    exit: exit === undefined ? 'hangs' : (exit.signal ?? exit.code),
+    exitMs: performance.now() - said,
+  };
+}
+
+function rssOf(target: Target): number {
+  return target.memory()?.now ?? Number.NaN;
+}
+
+/** Resident memory once it is back where it was, or when there is no more time for that. */
+async function settle(target: Target, before: number, afterMs: number): Promise<number> {
+  const begun = performance.now();
+  for (;;) {
+    await wait(LOOK_MS);
+    const [now, age] = [rssOf(target), performance.now() - begun];
+    if (Number.isNaN(now) || age > afterMs || (age > AFTER_MIN_MS && isGivenBack(before, now))) return now;
+  }
+}

@@ -1,0 +1,105 @@
+/** The stage of an attack over real connections. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Port, Stage } from './attack.js';
+import { RawPeer } from './raw-peer.js';
+import type { RawPeerOptions } from './raw-peer.js';
+
+/** How long, and where. */
+export interface StagePlan {
+  readonly endpoints: Readonly<Partial<Record<Port, string>>>;
+  /** Time of a full attack; a small one has none, and ends when it has done its share. */
+  readonly fullMs: number | undefined;
+}
+
+const AT_A_TIME = 64;
+/** A small attack that waits for what does not come ends all the same. */
+const SMALL_MS = 20_000;
+
+/** See {@link Stage}. */
+export class RealStage implements Stage {
+  readonly #plan: StagePlan;
+  readonly #peers = new Set<RawPeer>();
+  readonly #end = new AbortController();
+  readonly facts = new Set<string>();
+
+  constructor(plan: StagePlan) {
+    this.#plan = plan;
+  }
+
+  /** Runs an attack to its end, and ends its connections. */
+  async play(run: (stage: Stage) => Promise<void>): Promise<void> {
+    const timer = setTimeout(() => this.#close(), this.#plan.fullMs ?? SMALL_MS);
+    try {
+      await Promise.race([run(this), this.#over()]);
+    } finally {
+      clearTimeout(timer);
+      this.#close();
+    }
+  }
+
+  get isOver(): boolean {
+    return this.#end.signal.aborted;
+  }
+
+  get ports(): readonly Port[] {
+    return Object.keys(this.#plan.endpoints) as Port[];
+  }
+
+  size(small: number, full: number): number {
+    return this.#plan.fullMs === undefined ? small : full;
+  }
+
+  async *rounds(small: number): AsyncGenerator<number> {
+    const last = this.size(small, Infinity);
+    for (let round = 0; round < last && !this.isOver; round++) {
+      yield round;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  async hold(): Promise<void> {
+    if (this.#plan.fullMs === undefined) return;
+    await this.#over();
+  }
+
+  endpoint(port: Port): string {
+    const endpoint = this.#plan.endpoints[port];
+    if (endpoint === undefined) throw new Error(`the program has no endpoint ${port}`);
+    return endpoint;
+  }
+
+  async open(port: Port, options?: RawPeerOptions): Promise<RawPeer> {
+    const peer = await RawPeer.open(this.endpoint(port), options);
+    // Those that came and went are not kept for ever.
+    for (const old of this.#peers) {
+      if (!old.isClosed) break;
+      this.#peers.delete(old);
+    }
+    this.#peers.add(peer);
+    if (this.isOver) peer.destroy();
+    return peer;
+  }
+
+  async openMany(count: number, port: Port, options?: RawPeerOptions): Promise<RawPeer[]> {
+    const peers: RawPeer[] = [];
+    while (peers.length < count && !this.isOver) {
+      const some = Math.min(AT_A_TIME, count - peers.length);
+      peers.push(...(await Promise.all(Array.from({ length: some }, () => this.open(port, options)))));
+    }
+    return peers;
+  }
+
+  broken(fact: string): void {
+    this.facts.add(fact);
+  }
+
+  async #over(): Promise<void> {
+    await wait(2 ** 31 - 1, undefined, { signal: this.#end.signal }).catch(() => undefined);
+  }
+
+  #close(): void {
+    this.#end.abort();
+    for (const peer of this.#peers) peer.destroy();
+    this.#peers.clear();
+  }
+}
