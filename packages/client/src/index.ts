@@ -22,7 +22,7 @@ export type {
   EmqpClientSessionOptions,
   EmqpClientStats,
   EmqpOrder,
-} from './emqp/session.js';
+} from './emqp/effects.js';
 export { MdpClient } from './mdp/client.js';
 export type { MdpClientEvents, MdpServicePresence } from './mdp/client.js';
 export type { MdpClientOptions, MdpRequestOptions } from './mdp/options.js';

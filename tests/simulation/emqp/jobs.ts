@@ -1,5 +1,5 @@
 /**
- * Checker of broker rules 10, 12, 16 to 18 and 20 of docs/protocols/emqp.md: a job is at one registered worker at a time, goes to another only
+ * Checker of broker rules 10, 12, 16 to 18, 20 and 36 of docs/protocols/emqp.md: a job is at one registered worker at a time, goes to another only
  * when it came back or may have another and its worker is gone, and its client is told what a worker of it has answered, byte by byte, or
  * that it was lost with so many workers.
  */
@@ -11,7 +11,7 @@ import type { BrokerChecker, BrokerSight } from './sight.js';
 
 interface Job {
   readonly name: string;
-  readonly client: string;
+  client: string;
   readonly guarantee: boolean;
   /** How many workers may lose it; 1 when it may not go to another. */
   readonly attemptsMax: number;
@@ -24,6 +24,8 @@ interface Job {
   /** What workers have answered: the client may be told. */
   readonly answers: string[];
   isOver: boolean;
+  /** It was asked for again when only the broker knew whether it was over: it may have begun anew. */
+  mayBeNew: boolean;
 }
 
 /** What clients hear of all that is left when the broker stops in good order. */
@@ -107,6 +109,12 @@ export class JobsChecker implements BrokerChecker {
     const { guarantee, retryCount, replyRequested: wantsResult } = decodeEmqpHeaders(headers);
     const name = jobName(body);
     const text = textOf({ queue, headers, body });
+    const known = this.#jobs.get(id);
+    if (known !== undefined && known.text === text && guarantee && !known.isOver) {
+      known.client = client;
+      known.mayBeNew ||= this.#mayBeOver(known);
+      return;
+    }
     this.#jobs.set(id, {
       name,
       client,
@@ -118,6 +126,7 @@ export class JobsChecker implements BrokerChecker {
       attempts: 0,
       answers: [],
       isOver: false,
+      mayBeNew: false,
     });
   }
 
@@ -161,6 +170,14 @@ export class JobsChecker implements BrokerChecker {
     if (job === undefined) throw new Error(`${name} went to a worker and nobody has asked for it`);
     if (textOf(request) !== job.text) throw new Error(`${name} was changed on its way`);
     if (job.isOver) throw new Error(`${name} is over and went to a worker`);
+    if (
+      job.mayBeNew &&
+      (job.holder === undefined || this.#workers.has(job.holder) || job.attempts >= job.attemptsMax)
+    ) {
+      job.attempts = 0;
+      job.holder = undefined;
+    }
+    job.mayBeNew = false;
     if (job.holder !== undefined) {
       if (this.#workers.has(job.holder)) throw new Error(`${name} went to a second worker while the first has it`);
       if (!isKept(job)) throw new Error(`${name} is not guaranteed and went to a second worker`);

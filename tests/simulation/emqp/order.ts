@@ -1,6 +1,7 @@
 /**
  * Checker of broker rules 13, 14, 16 and 17 of docs/protocols/emqp.md: who gets a job, of which queue, and which job of whom. Exact for what was never
- * given to a worker; of a job that was, only the broker knows whether it waits again, so nothing need go behind it.
+ * given to a worker; of a job that was, only the broker knows whether it waits again, so nothing need go behind it. Nor behind one that was asked for
+ * again, unless it waits.
  */
 import { decodeEmqpHeaders } from '@proj/frames/emqp';
 import type { EmqpRequest } from '@proj/frames/emqp';
@@ -59,8 +60,8 @@ export class OrderChecker implements BrokerChecker {
   readonly #waiting = new Map<string, Waiting>();
   /** Jobs that nobody has answered yet, and who was given them last. */
   readonly #given = new Map<string, { readonly worker: string; readonly request: EmqpRequest }>();
-  /** Who asked, also for what seems to be over. */
-  readonly #clients = new Map<string, string>();
+  /** Who asked, also for what seems to be over: several for what was asked for again. */
+  readonly #clients = new Map<string, readonly string[]>();
   /** Jobs that are to go on, which the broker has not had the time to deal with, and the queues they may have got into. */
   readonly #returned = new Map<string, { readonly request: EmqpRequest; readonly queues: Set<string> }>();
   /** When a client's job was last taken in its turn, by queue and client. */
@@ -117,7 +118,7 @@ export class OrderChecker implements BrokerChecker {
       queues.add(this.#route(request.queue));
       const turn = FRONT + this.#turn;
       const name = jobName(request.body);
-      const client = this.#clients.get(id) ?? '';
+      const [client = ''] = this.#clients.get(id) ?? [];
       this.#waiting.set(id, { name, client, queues, turn, since: [0, now], isDue: false });
     }
     this.#returned.clear();
@@ -161,8 +162,8 @@ export class OrderChecker implements BrokerChecker {
         this.#onReady(peer);
         break;
       case 'request':
-        this.#asked = command;
-        this.#clients.set(command.id, peer);
+        this.#asked = this.#clients.has(command.id) ? undefined : command;
+        this.#clients.set(command.id, [...(this.#clients.get(command.id) ?? []), peer]);
         break;
       case 'result':
         // Whether that ends the job, only the broker knows.
@@ -248,7 +249,9 @@ export class OrderChecker implements BrokerChecker {
     for (const queue of right) {
       const [from] = worker.servedAt.get(queue) ?? [0];
       worker.servedAt.set(queue, [right.length === 1 ? this.#turn : from, this.#turn]);
-      if (isDrain) this.#tookTurn(queue, this.#clients.get(id), job?.turn, right.length === 1);
+      const clients = this.#clients.get(id) ?? [];
+      const isCertain = right.length === 1 && clients.length === 1;
+      if (isDrain) for (const client of clients) this.#tookTurn(queue, client, job?.turn, isCertain);
     }
     worker.usedAt = this.#turn;
     worker.slots--;
@@ -301,8 +304,7 @@ export class OrderChecker implements BrokerChecker {
   }
 
   /** What came back takes nobody's turn, unless it was moved. */
-  #tookTurn(queue: string, client: string | undefined, turn: number | undefined, certain: boolean): void {
-    if (client === undefined) return;
+  #tookTurn(queue: string, client: string, turn: number | undefined, certain: boolean): void {
     const key = `${queue} ${client}`;
     const [from] = this.#turns.get(key) ?? [0];
     this.#turns.set(key, [certain && (turn ?? -1) >= 0 ? this.#turn : from, this.#turn]);

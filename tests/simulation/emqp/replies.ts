@@ -11,6 +11,8 @@ interface Asked {
   readonly client: string;
   readonly name: string;
   readonly wantsResult: boolean;
+  /** The same id was asked for before: a broker that stops may accept it, too. */
+  readonly isRepeat: boolean;
   accepted: boolean;
   answered: boolean;
 }
@@ -63,7 +65,9 @@ export class RepliesChecker implements BrokerChecker {
 
   #onRequest(client: string, { id, headers, body }: EmqpRequest): void {
     const { replyRequested: wantsResult } = decodeEmqpHeaders(headers);
-    const asked: Asked = { client, name: jobName(body), wantsResult, accepted: false, answered: false };
+    const name = jobName(body);
+    const isRepeat = this.#asked.has(id);
+    const asked: Asked = { client, name, wantsResult, isRepeat, accepted: false, answered: false };
     this.#asked.set(id, asked);
     if (!this.#isDraining && !this.#former.has(client)) this.#owed = asked;
   }
@@ -76,12 +80,13 @@ export class RepliesChecker implements BrokerChecker {
     if (client !== peer) throw new Error(`${command.kind} for ${name} went to somebody else`);
     if (command.kind === 'accepted') {
       if (asked.accepted) throw new Error(`${name} was accepted twice`);
-      if (this.#isDraining) throw new Error(`${name} was accepted by a broker that stops`);
+      if (this.#isDraining && !asked.isRepeat) throw new Error(`${name} was accepted by a broker that stops`);
       asked.accepted = true;
       if (this.#owed === asked) this.#owed = undefined;
       return;
     }
-    if (!asked.accepted && !this.#former.has(client)) throw new Error(`${name} was answered and never accepted`);
+    if (!asked.accepted && !asked.isRepeat && !this.#former.has(client))
+      throw new Error(`${name} was answered and never accepted`);
     if (!asked.wantsResult) throw new Error(`${name} was answered and nobody asked`);
     if (asked.answered) throw new Error(`${name} was answered twice`);
     asked.answered = true;

@@ -6,6 +6,7 @@ import type { EmqpBrokerSettings } from './options.js';
 import { Keeper } from './keeper.js';
 import { Peers, type Worker } from './peers.js';
 import { type Queue, Queues } from './queues.js';
+import { Repeats } from './repeats.js';
 import { Assignments } from './schedulers.js';
 import { Silenced } from './silenced.js';
 
@@ -31,6 +32,8 @@ export interface Books {
   readonly assignments: Assignments;
   /** Rule 35. */
   readonly keeper: Keeper;
+  /** Rule 36. */
+  readonly repeats: Repeats;
   /** Rules 6 and 8: who is told nothing. */
   readonly silenced: Silenced;
 }
@@ -48,6 +51,7 @@ export function newBooks(settings: EmqpBrokerSettings): Books {
     settling: new DeadlineList(SETTLING_MS),
     assignments: new Assignments(),
     keeper: new Keeper(),
+    repeats: new Repeats(),
     silenced: new Silenced(),
   };
 }

@@ -5,6 +5,8 @@ import type { EmqpDropReason } from './effects.js';
 export interface EmqpBrokerCounters {
   /** Requests accepted: dispatched or queued. Refused ones are in `dropped`. */
   requests: number;
+  /** REQUESTs for guaranteed jobs that were open already (rule 36). */
+  repeats: number;
   /** Guaranteed jobs of an earlier life, taken from the store. */
   restored: number;
   /** Guaranteed jobs left in the store when the broker stopped. */
@@ -86,6 +88,7 @@ const NONE_DROPPED: Readonly<Record<EmqpDropReason, 0>> = {
 export function newCounters(): EmqpBrokerCounters {
   return {
     requests: 0,
+    repeats: 0,
     restored: 0,
     leftInStore: 0,
     dispatches: 0,

@@ -270,10 +270,15 @@ it('survives any frames from anybody', () => {
     ...['', 'eMQP/1.0', 'INFORM', 'READY', 'REQUEST', 'REPLY', 'SCHEDULE', 'KBYE', 'm', 'worker', 'scheduler'],
     ...['[[10, "a"]]', 'default', 'guarantee', jobBody(), '2'],
   );
+  const id = 'dcdc6435-72a1-4c2b-97a1-a383ef355ca2';
+  const guaranteed = fc
+    .constantFrom('guarantee', 'guarantee,reply-requested')
+    .map((headers) => framesOf('', 'eMQP/1.0', 'REQUEST', id, 'default', headers, jobBody()));
   const opened = arbitraries.messageOf(words).map((rest) => [...framesOf('', 'eMQP/1.0'), ...rest]);
   const frames = fc.oneof(
     arbitraries.message(),
     opened,
+    guaranteed,
     arbitraries.emqpToBroker.map(encodeEmqp),
     arbitraries.mutated(arbitraries.emqpToBroker.map(encodeEmqp)),
   );

@@ -15,6 +15,7 @@
  * | 27 stop | `#onDrain`, `#perhapsSendHome`, `#finish` |
  * | 28 to 30 administration | `#onAdmin`, `admin.ts` |
  * | 35 the store | `jobs.ts`, `keeper.ts`, `records.ts` |
+ * | 36 guaranteed jobs that are asked for again | `jobs.ts`, `repeats.ts` |
  * | 33 access | `../parts/rights.ts`, `#isForeign`, `#onAccess` |
  * | 32 PUBLISH | `#onPublish`; the device itself: `pubsub-engine.ts` |
  */
@@ -171,8 +172,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   #obey(from: EmqpParty & { port: EmqpPort }, command: EmqpToBroker): void {
     switch (command.kind) {
       case 'request':
-        if (this.#state !== 'serving') this.#out.dropRequest('draining', from, command.queue);
-        else if (this.#rights.forbid(from.peer, 'request', command.queue))
+        if (this.#rights.forbid(from.peer, 'request', command.queue))
           this.#out.dropRequest('not-allowed', from, command.queue);
         else this.#onRequest({ port: from.port, peer: from.peer }, command);
         break;
@@ -225,7 +225,16 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   /** Who has said farewell and asks again begins anew. */
   #onRequest(client: EmqpParty, request: EmqpRequest): void {
     if (this.#books.silenced.why(client) === 'left') this.#books.silenced.remove(client);
-    this.#jobs.accept(client, request);
+    const isRepeat = this.#jobs.repeat(client, request);
+    if (this.#state === 'serving') {
+      if (!isRepeat) this.#jobs.accept(client, request);
+    } else if (isRepeat) this.#await(client);
+    else this.#out.dropRequest('draining', client, request.queue);
+  }
+
+  /** Rule 27: it hears our farewell when nothing more will come. */
+  #await(client: EmqpParty): void {
+    if (this.#books.peers.find(client) === undefined) this.#awaiters.set(`${client.port} ${client.peer.key}`, client);
   }
 
   /**
@@ -537,8 +546,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     if (this.#state !== 'serving') return;
     this.#state = 'draining';
     this.#drainUntil = this.#out.now + this.#settings.drainMs;
-    for (const client of this.#jobs.awaiters())
-      if (this.#books.peers.find(client) === undefined) this.#awaiters.set(`${client.port} ${client.peer.key}`, client);
+    for (const client of this.#jobs.awaiters()) this.#await(client);
     for (const member of [...this.#books.peers.values()]) this.#perhapsSendHome(member);
   }
 

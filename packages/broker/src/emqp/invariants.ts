@@ -22,12 +22,22 @@ export function assertBooks(books: Books, { open, counters, settings }: Claims):
   assertJobs(books, running, waiting, open);
   check(books.routes.size <= settings.resultRouteMax, 'awaited results are bounded');
   check(books.peers.size <= settings.peersMax, 'peers are bounded');
+  assertRepeats(books, new Set([...running, ...waiting]));
   const lost = counters.dropped['jobs-lost'] + counters.dropped['guarantee-exhausted'] + counters.dropped.drained;
   check(
     counters.requests + counters.restored ===
       counters.processed + counters.unconfirmed + lost + counters.leftInStore + open,
     'accepted requests are done, lost or open',
   );
+}
+
+/** Of jobs that may be asked for again each is open, or on its way to the store. */
+function assertRepeats({ repeats, keeper }: Books, open: ReadonlySet<Job>): void {
+  const arriving = new Set(keeper.arriving());
+  for (const job of repeats.values()) {
+    check(repeats.has(job) && job.guarantee, 'what may be asked for again is guaranteed');
+    check(job.isAccepted ? open.has(job) : arriving.has(job), 'what is over cannot be asked for again');
+  }
 }
 
 /** Everybody can be found, can die, gets heartbeats; schedulers are those that jobs are assigned to. */

@@ -8,7 +8,8 @@ import type { Queue } from './queues.js';
 
 /** An accepted request until it is done or lost: waiting in a queue, or open at one worker. */
 export class Job {
-  readonly client: EmqpParty;
+  /** Who asked last (rule 36). */
+  client: EmqpParty;
   readonly id: string;
   /** Name of the queue the client wrote; the job may be in queue `default` for it. */
   readonly name: string;
@@ -27,6 +28,8 @@ export class Job {
   /** Workers it was given to, the present one included. */
   attempts = 0;
   queue: Queue;
+  /** False while it is on its way to the store: its client was told nothing yet. */
+  isAccepted = false;
   /** Its number in the store (rule 35); `undefined` when it is not kept there. */
   record: number | undefined;
   /** When it began to wait. */

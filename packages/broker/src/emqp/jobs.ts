@@ -42,6 +42,21 @@ export class Jobs {
     return this.#open;
   }
 
+  /** Rule 36: true for a job that is open, which goes on as it is; what its client hears goes to where it is now. */
+  repeat(client: EmqpParty, request: EmqpRequest): boolean {
+    const job = this.#books.repeats.find(client, request);
+    if (job === undefined) return false;
+    this.#out.counters.repeats++;
+    job.client = client;
+    // On its way to the store it has yet to be accepted.
+    if (!job.isAccepted) return true;
+    if (job.record !== undefined) this.#books.keeper.change(job);
+    job.awaited = job.replyRequested;
+    if (job.awaited && job.holder !== undefined) this.#await(job);
+    this.#confirm(client, job.id);
+    return true;
+  }
+
   /** Rules 9, 13, 14 and 15: takes the request to a worker or into a queue and says so, or refuses it. */
   accept(client: EmqpParty, request: EmqpRequest): void {
     const { bytes } = this.#books;
@@ -58,6 +73,7 @@ export class Jobs {
       return;
     }
     const job = new Job(client, request, headers, queue, cost, this.#out.now);
+    this.#books.repeats.add(job);
     if (isStored) {
       this.#books.keeper.add(job);
       queue.arriving++;
@@ -80,6 +96,7 @@ export class Jobs {
         this.#place(job, this.#route(job.name, true), 'back');
       } else {
         this.#out.dropRequest('store-failed', job.client, job.name);
+        this.#books.repeats.remove(job);
         this.#discharge(job);
       }
     }
@@ -96,6 +113,8 @@ export class Jobs {
       if (attempts > 0) this.#books.kept.add(job);
       this.#charge(job, request);
       this.#books.keeper.restore(job, record);
+      this.#books.repeats.add(job);
+      job.isAccepted = true;
       this.#open++;
       this.#out.counters.restored++;
       this.#place(job, queue, 'back');
@@ -105,6 +124,7 @@ export class Jobs {
   #taken(job: Job): void {
     this.#open++;
     this.#out.counters.requests++;
+    job.isAccepted = true;
     this.#confirm(job.client, job.id);
   }
 
@@ -489,6 +509,7 @@ export class Jobs {
     job.queue.withdraw(job);
     this.#books.routes.remove(job.route);
     this.#books.kept.remove(job);
+    this.#books.repeats.remove(job);
     this.#discharge(job);
     this.#open--;
   }

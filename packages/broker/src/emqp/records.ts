@@ -27,6 +27,8 @@ interface Head {
   readonly port: string;
   /** The routing id of the client, one character per byte. */
   readonly client: string;
+  /** Its public key, likewise; not there without CURVE. */
+  readonly key?: string;
   readonly id: string;
   readonly queue: string;
   readonly headers: string;
@@ -54,7 +56,8 @@ export function bodyKey(key: string): string {
 export function recordOf({ record = 0, client, request, attempts }: Job): [head: Put, body: Put] {
   const { id, queue, headers, body } = request as EmqpRequest;
   const { port, peer } = client;
-  const head: Head = { format: FORMAT, port, client: peer.key, id, queue, headers: latin1(headers), attempts };
+  const key = peer.publicKey === undefined ? {} : { key: latin1(peer.publicKey) };
+  const head: Head = { format: FORMAT, port, client: peer.key, ...key, id, queue, headers: latin1(headers), attempts };
   return [
     [keyOf(record), new TextEncoder().encode(JSON.stringify(head))],
     [bodyKeyOf(record), body],
@@ -65,15 +68,16 @@ export function recordOf({ record = 0, client, request, attempts }: Job): [head:
 export function readRecord(key: string, value: Uint8Array, body: Uint8Array): EmqpKeptJob | undefined {
   try {
     const head = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(value)) as Partial<Head>;
-    const { format, port, client, id, queue, headers, attempts } = head;
+    const { format, port, client, key: publicKey = '', id, queue, headers, attempts } = head;
     const record = Number(key.slice(RECORDS_PREFIX.length));
-    const texts = [client, id, queue, headers].every((text) => typeof text === 'string');
+    const texts = [client, publicKey, id, queue, headers].every((text) => typeof text === 'string');
     const numbers = [record, attempts].every((number) => Number.isSafeInteger(number) && (number as number) >= 0);
     if (format !== FORMAT || (port !== 'frontend' && port !== 'backend') || !texts || !numbers) return undefined;
+    const keyed = publicKey === '' ? {} : { publicKey: fromLatin1(publicKey) };
     const { client: peerKey, ...request } = { client, id, queue, headers } as Head;
     return {
       record,
-      client: { port, peer: { key: peerKey, id: fromLatin1(peerKey) } },
+      client: { port, peer: { key: peerKey, id: fromLatin1(peerKey), ...keyed } },
       request: { kind: 'request', id: request.id, queue: request.queue, headers: fromLatin1(request.headers), body },
       attempts: attempts as number,
     };

@@ -14,6 +14,13 @@ import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
 import { Subscription } from '../subscription.js';
+import type {
+  EmqpClientEffect,
+  EmqpClientEvent,
+  EmqpClientFailure,
+  EmqpClientNote,
+  EmqpClientStats,
+} from './effects.js';
 import { bodyOf, readResult } from './job.js';
 import { idOf } from './message-id.js';
 import {
@@ -37,13 +44,6 @@ import type {
 } from './options.js';
 import { EmqpPublishing } from './publishing.js';
 import { EmqpClientSession } from './session.js';
-import type {
-  EmqpClientEffect,
-  EmqpClientEvent,
-  EmqpClientFailure,
-  EmqpClientNote,
-  EmqpClientStats,
-} from './session.js';
 import type { EmqpMessage, EmqpSubscription } from './subscription.js';
 
 /** Events of an {@link EmqpClient}. */
@@ -125,7 +125,8 @@ interface Call {
  * console.log(await result);
  * ```
  *
- * Nothing is sent twice: a broker would run the job twice. A call that fails rejects with a `ProjError`: `TIMEOUT` (not accepted in
+ * Nothing is sent twice, as a broker would run the job twice, but guaranteed jobs: when their connection ends they go out again until they
+ * are accepted and, where a result is asked for, until that is here; our broker knows one again that it still has. A call that fails rejects with a `ProjError`: `TIMEOUT` (not accepted in
  * `timeoutMs`, no result in `resultTimeoutMs`), `PEER_LOST` (the connection ended first), `QUEUE_FULL` (`openMax` calls are open, or the
  * transport has no room), `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `PROTOCOL_REMOTE` (a
  * result that is none), `PROTOCOL_LOCAL` (a job that is none, or is too large), `OPTIONS_INVALID` or `CLOSED`. An aborted one rejects

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SessionRig } from '../../test/emqp/session-rig.js';
 
 it('sends all commands on one connection, each once', () => {
@@ -166,21 +166,78 @@ it('ACK is an acceptance, too, and both are one', () => {
   expect(rig.result(1, '1')).toEqual(['result 1']);
 });
 
-it('what may run twice and was not accepted goes out again when its connection ends, in the time it had', () => {
-  const rig = new SessionRig();
-  rig.request('1', true, true);
-  rig.accept(1, '1');
-  rig.request('2', false, true);
-  rig.request('3');
-  rig.advance(4000);
-  expect(rig.step({ kind: 'lost', socket: 1 })).toEqual([
-    'note connection-lost a 3',
-    'close 1',
-    'failed 1 PEER_LOST',
-    'failed 3 PEER_LOST',
-    'open 2 b',
-    'send 2 2',
-  ]);
-  expect(rig.advance(999)).toEqual([]);
-  expect(rig.accept(2, '2')).toEqual(['taken 2']);
+describe('what may run twice', () => {
+  /** Job 1 was accepted and its result is awaited, 2 and 3 were not accepted; 3 may not run twice. */
+  function lose(afterMs: number): { rig: SessionRig; lines: string[] } {
+    const rig = new SessionRig();
+    rig.request('1', true, true);
+    rig.accept(1, '1');
+    rig.request('2', false, true);
+    rig.request('3');
+    rig.advance(afterMs);
+    return { rig, lines: rig.step({ kind: 'lost', socket: 1 }) };
+  }
+
+  it('goes out again when its connection ends, in the time it had, accepted or not', () => {
+    const { rig, lines } = lose(4000);
+    expect(lines).toEqual([
+      'note connection-lost a 3',
+      'close 1',
+      'failed 3 PEER_LOST',
+      'open 2 b',
+      'send 2 1',
+      'send 2 2',
+    ]);
+    expect(rig.advance(999)).toEqual([]);
+    expect(rig.accept(2, '2')).toEqual(['taken 2']);
+    expect(rig.accept(2, '1')).toEqual([]);
+    expect(rig.result(2, '1')).toEqual(['result 1']);
+    expect(rig.session.stats).toMatchObject({ repeats: 2, lateReplies: 0, awaitingResult: 0 });
+  });
+
+  it('goes out again after a farewell, too', () => {
+    const rig = new SessionRig();
+    rig.request('1', true, true);
+    rig.advance(1000);
+    expect(rig.step({ kind: 'message', socket: 1, message: { kind: 'bye', id: 'b', word: 'KBAI' } })).toEqual([
+      'note broker-left a 1 false',
+      'close 1',
+      'open 2 b',
+      'send 2 1',
+    ]);
+  });
+
+  it('does not go out twice within half a second, whatever ends', () => {
+    const { rig, lines } = lose(100);
+    expect(lines).toEqual(['note connection-lost a 3', 'close 1', 'failed 3 PEER_LOST']);
+    expect(rig.advance(399)).toEqual([]);
+    expect(rig.advance(1)).toEqual(['open 2 b', 'send 2 1', 'send 2 2']);
+  });
+
+  it('that was accepted goes out again until that is accepted, too, and on elsewhere where nothing is heard', () => {
+    const { rig } = lose(1000);
+    rig.accept(2, '2');
+    rig.advance(4000);
+    expect(rig.request('4')).toEqual(['send 2 4']);
+    rig.accept(2, '4');
+    expect(rig.advance(1000)).toEqual(['send 2 1']);
+    expect(rig.advance(5000)).toEqual(['note connection-silent b', 'close 2', 'open 3 a', 'send 3 1']);
+    expect(rig.accept(3, '1')).toEqual([]);
+    expect(rig.advance(48_999)).toEqual([]);
+    expect(rig.advance(1)).toContain('failed 1 TIMEOUT');
+    expect(rig.session.deadline).toBe(Infinity);
+  });
+
+  it('that was accepted does not fail for a transport without room', () => {
+    const { rig } = lose(1000);
+    expect(rig.step({ kind: 'unsent', socket: 2, id: '1' })).toEqual([]);
+    expect(rig.step({ kind: 'unsent', socket: 2, id: '2' })).toEqual(['failed 2 QUEUE_FULL']);
+  });
+
+  it('is over when it is aborted, or the client closed, while it waits to go out again', () => {
+    const { rig } = lose(100);
+    expect(rig.step({ kind: 'abort', id: '1' })).toEqual([]);
+    expect(rig.step({ kind: 'close' })).toEqual(['failed 2 CLOSED']);
+    expect(rig.session.deadline).toBe(Infinity);
+  });
 });

@@ -1,130 +1,29 @@
-/** EventMQ client, the engine: each command is sent once, and ends once. Section 9 of docs/protocols/emqp.md. */
-import type { EmqpMalformedReason, EmqpRequest, EmqpResult, EmqpScheduling, EmqpToClient } from '@proj/frames/emqp';
-import { Deadline, DeadlineList, oncePerMinute } from '@proj/heartbeat';
-import type { Engine, RejectReason, TimerEvent } from '@proj/transport';
+/** EventMQ client, the engine: each command ends once, and is sent once unless it may run twice. Section 9 of docs/protocols/emqp.md. */
+import type { EmqpResult, EmqpToClient } from '@proj/frames/emqp';
+import { DeadlineList, oncePerMinute } from '@proj/heartbeat';
+import type { Engine, TimerEvent } from '@proj/transport';
+import { Command, type Connection } from './command.js';
+import type {
+  EmqpClientDropReason,
+  EmqpClientEffect,
+  EmqpClientEvent,
+  EmqpClientFailure,
+  EmqpClientNote,
+  EmqpClientSessionOptions,
+  EmqpClientStats,
+  EmqpOrder,
+} from './effects.js';
 
-/** Settings of an {@link EmqpClientSession}. */
-export interface EmqpClientSessionOptions {
-  /** Brokers, in order of preference; at least one. */
-  readonly endpoints: readonly string[];
-  /** Most commands without outcome, awaited results included. At least 1. */
-  readonly openMax: number;
-  /** How long a command may be untaken: milliseconds, at least 1. */
-  readonly timeoutMs: number;
-  /** How long the result of an accepted job may take: milliseconds, at least 1. */
-  readonly resultTimeoutMs: number;
-}
-
-/** A command to send, and whose it is: `Ticket` comes back with the outcome. */
-export interface EmqpOrder<Ticket> {
-  readonly ticket: Ticket;
-  /** Its id is not that of another command that has no outcome yet. */
-  readonly command: EmqpRequest | EmqpScheduling;
-  /** Whether a result follows the acceptance. Only of a REQUEST. */
-  readonly wantsResult: boolean;
-  /** Whether it may be sent again when nobody knows whether it arrived. Only of a REQUEST. */
-  readonly mayRepeat: boolean;
-}
-
-/** A fact reported to a client's session. Events of a socket that was closed are ignored. */
-export type EmqpClientEvent<Ticket> =
-  | { readonly kind: 'order'; readonly order: EmqpOrder<Ticket> }
-  /** The caller has lost interest. The job may run all the same. */
-  | { readonly kind: 'abort'; readonly id: string }
-  | { readonly kind: 'message'; readonly socket: number; readonly message: EmqpToClient }
-  /** A message over the limits of the socket was dropped. */
-  | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
-  /** The transport has taken the command with this id over. */
-  | { readonly kind: 'sent'; readonly socket: number; readonly id: string }
-  /** The command with this id did not go out. */
-  | { readonly kind: 'unsent'; readonly socket: number; readonly id: string }
-  /** Its connection ended, or it broke. */
-  | { readonly kind: 'lost'; readonly socket: number }
-  /** It could not be opened. */
-  | { readonly kind: 'refused'; readonly socket: number; readonly cause: unknown }
-  | { readonly kind: 'close' };
-
-/** Why a command has no good outcome, as far as we know. `QUEUE_FULL` alone tells that it was not sent. */
-export type EmqpClientFailure = 'TIMEOUT' | 'QUEUE_FULL' | 'PEER_LOST' | 'UNREACHABLE' | 'CLOSED';
-
-/** Why something a broker sent was dropped. */
-export type EmqpClientDropReason = EmqpMalformedReason | RejectReason;
-
-/** Something worth a log line. */
-export type EmqpClientNote =
-  /** The connection ended, and with it so many commands without outcome. */
-  | { readonly code: 'connection-lost'; readonly endpoint: string; readonly commands: number }
-  /** The broker said farewell, and with it went so many commands; or it told us to disconnect, and they go on. New ones go to the next endpoint. */
-  | { readonly code: 'broker-left'; readonly endpoint: string; readonly commands: number; readonly told: boolean }
-  /** It brought nothing for `timeoutMs`: new commands go to the next endpoint. */
-  | { readonly code: 'connection-silent'; readonly endpoint: string }
-  /** What a broker sent is no answer. Once per reason and minute. */
-  | { readonly code: 'message-dropped'; readonly reason: EmqpClientDropReason; readonly endpoint: string };
-
-/** What a session wants done. */
-export type EmqpClientEffect<Ticket> =
-  | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string }
-  /** `linger`: what was given to it may still go out, else not. */
-  | { readonly kind: 'close'; readonly socket: number; readonly linger: boolean }
-  | { readonly kind: 'send'; readonly socket: number; readonly command: EmqpRequest | EmqpScheduling }
-  /** Say KBAI there. */
-  | { readonly kind: 'bye'; readonly socket: number }
-  /** The REQUEST was accepted, or the transport has SCHEDULE or UNSCHEDULE. */
-  | { readonly kind: 'taken'; readonly ticket: Ticket }
-  /** Always behind `taken`. */
-  | { readonly kind: 'result'; readonly ticket: Ticket; readonly result: Uint8Array }
-  /** Instead of `taken`, or behind it instead of `result`. */
-  | { readonly kind: 'failed'; readonly ticket: Ticket; readonly code: EmqpClientFailure; readonly cause: unknown }
-  | { readonly kind: 'note'; readonly note: EmqpClientNote };
-
-/** Counters since construction and gauges of now. */
-export interface EmqpClientStats {
-  /** Gauge: commands that were not taken yet. */
-  readonly untaken: number;
-  /** Gauge: accepted jobs whose result is awaited. */
-  readonly awaitingResult: number;
-  /** Commands the broker accepted, or the transport took where no acceptance exists. */
-  readonly taken: number;
-  readonly results: number;
-  readonly aborts: number;
-  /** Connections opened. */
-  readonly connections: number;
-  /** Answers to commands that are over or unknown. */
-  readonly lateReplies: number;
-  readonly failures: Readonly<Record<EmqpClientFailure, number>>;
-  readonly dropped: Readonly<Partial<Record<EmqpClientDropReason, number>>>;
-}
-
-interface Connection {
-  readonly socket: number;
-  readonly endpoint: string;
-  /** When it brought a reply last; before that, when it was opened. */
-  heardAt: number;
-  /** Commands that end with it. */
-  open: number;
-  /** It said DISCONNECT: our farewell follows the last of them. */
-  isTold: boolean;
-}
-
-/** A command without outcome. */
-class Command<Ticket> {
-  readonly order: EmqpOrder<Ticket>;
-  connection: Connection;
-  /** In the list of the untaken, then in that of the results. */
-  readonly end = new Deadline<Command<Ticket>>(this);
-
-  constructor(order: EmqpOrder<Ticket>, connection: Connection) {
-    this.order = order;
-    this.connection = connection;
-  }
-}
+/** A connection that ended before is replaced no sooner, where only commands that go out again need one. */
+const REST_MS = 500;
 
 /**
- * The engine of a client. No command is sent twice, since a broker takes a second REQUEST for a second job, but those that may be.
+ * The engine of a client. No command is sent twice, since a broker takes a second REQUEST for a second job, but those that may run
+ * twice: they go out again when their connection ends, and, until the result is here, when the next broker does not accept them.
  *
  * New commands go to one connection, the current one. When a command on it times out and nothing at all has come from it for
  * `timeoutMs`, the next command opens one to the next endpoint; the silent one is kept as long as somebody waits for its
- * replies. A connection that ends takes its commands with it: their replies would go to a routing id that is gone. A step
+ * replies. A connection that ends takes the other commands with it: their replies would go to a routing id that is gone. A step
  * costs O(1), but for a connection that ends, which costs O(commands).
  */
 export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>, EmqpClientEffect<Ticket>> {
@@ -133,9 +32,14 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
   readonly #commands = new Map<string, Command<Ticket>>();
   readonly #untaken: DeadlineList<Command<Ticket>>;
   readonly #results: DeadlineList<Command<Ticket>>;
+  /** Accepted jobs that have gone out again and were not accepted again. */
+  readonly #repeated: DeadlineList<Command<Ticket>>;
+  /** What goes out again at `#restUntil`. */
+  readonly #resting = new Set<Command<Ticket>>();
+  #restUntil = Infinity;
   readonly #connections = new Map<number, Connection>();
   readonly #noted = oncePerMinute();
-  readonly #counts = { taken: 0, results: 0, aborts: 0, connections: 0, lateReplies: 0 };
+  readonly #counts = { taken: 0, results: 0, aborts: 0, connections: 0, repeats: 0, lateReplies: 0 };
   readonly #failures = { TIMEOUT: 0, QUEUE_FULL: 0, PEER_LOST: 0, UNREACHABLE: 0, CLOSED: 0 };
   readonly #dropped = new Map<EmqpClientDropReason, number>();
   #effects: EmqpClientEffect<Ticket>[] = [];
@@ -149,11 +53,12 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     this.#options = options;
     this.#untaken = new DeadlineList(options.timeoutMs);
     this.#results = new DeadlineList(options.resultTimeoutMs);
+    this.#repeated = new DeadlineList(options.timeoutMs);
   }
 
   /** See {@link Engine.deadline}. */
   get deadline(): number {
-    return Math.min(this.#untaken.deadline, this.#results.deadline);
+    return Math.min(this.#untaken.deadline, this.#results.deadline, this.#repeated.deadline, this.#restUntil);
   }
 
   /** Counters and gauges, as a copy. */
@@ -207,7 +112,8 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
       }
       case 'unsent': {
         const command = this.#commands.get(event.id);
-        if (command !== undefined) this.#fail(command, 'QUEUE_FULL');
+        // An accepted job has time to go out again.
+        if (command?.connection === connection && !this.#isTaken(command)) this.#fail(command, 'QUEUE_FULL');
         break;
       }
       case 'lost':
@@ -226,19 +132,25 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     if (this.#closed) this.#refuse(order, 'CLOSED');
     else if (this.#commands.size >= this.#options.openMax) this.#refuse(order, 'QUEUE_FULL');
     else {
-      const connection = (this.#current ??= this.#connect(now));
-      const command = new Command(order, connection);
-      connection.open++;
+      const command = new Command(order);
       this.#commands.set(id, command);
       this.#untaken.renew(command.end, now);
-      this.#effects.push({ kind: 'send', socket: connection.socket, command: order.command });
+      this.#send(command, now);
     }
+  }
+
+  /** Over the current connection. */
+  #send(command: Command<Ticket>, now: number): void {
+    const connection = (this.#current ??= this.#connect(now));
+    command.connection = connection;
+    connection.open++;
+    this.#effects.push({ kind: 'send', socket: connection.socket, command: command.order.command });
   }
 
   #connect(now: number): Connection {
     const socket = ++this.#counts.connections;
     const endpoint = this.#options.endpoints[this.#endpoint] as string;
-    const connection = { socket, endpoint, heardAt: now, open: 0, isTold: false };
+    const connection = { socket, endpoint, openedAt: now, heardAt: now, open: 0, isTold: false };
     this.#connections.set(socket, connection);
     this.#effects.push({ kind: 'open', socket, endpoint });
     return connection;
@@ -260,7 +172,7 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     this.#excused = false;
     if (message.kind === 'bye') {
       this.#noteLeft(connection, false);
-      this.#end(connection, 'PEER_LOST');
+      this.#onLost(connection, now);
       return;
     }
     if (message.kind === 'disconnect') {
@@ -270,8 +182,14 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     const command = message.of === undefined ? undefined : this.#commands.get(message.of);
     if (command?.connection !== connection || command.order.command.kind !== 'request') this.#counts.lateReplies++;
     else if (message.kind === 'result') this.#onResult(command, message, now);
-    else if (this.#isTaken(command)) this.#counts.lateReplies++;
-    else this.#onTaken(command, now);
+    else if (!this.#isTaken(command)) this.#onTaken(command, now);
+    else if (!this.#isAcceptedAgain(command)) this.#counts.lateReplies++;
+  }
+
+  #isAcceptedAgain({ again }: Command<Ticket>): boolean {
+    const isDue = again.list !== undefined;
+    again.list?.remove(again);
+    return isDue;
   }
 
   /** DISCONNECT: nothing new goes there, and what is open may end. */
@@ -326,6 +244,7 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     // What needs no answer has its good outcome already: it must go out.
     for (const { socket } of this.#connections.values()) this.#effects.push({ kind: 'close', socket, linger: true });
     this.#connections.clear();
+    this.#restUntil = Infinity;
   }
 
   #onTimer(lateMs: number, now: number): void {
@@ -334,20 +253,31 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
       this.#excused = true;
       const { timeoutMs, resultTimeoutMs } = this.#options;
       this.#untaken.postpone(Math.min(lateMs, timeoutMs), now);
+      this.#repeated.postpone(Math.min(lateMs, timeoutMs), now);
       this.#results.postpone(Math.min(lateMs, resultTimeoutMs), now);
     }
     for (const list of [this.#untaken, this.#results])
       for (let command = list.takeDue(now); command !== undefined; command = list.takeDue(now))
         this.#onTimeout(command, now);
+    for (let command = this.#repeated.takeDue(now); command !== undefined; command = this.#repeated.takeDue(now)) {
+      this.#leaveSilent(command.connection, now);
+      this.#detach(command);
+      this.#repeat(command, now);
+    }
+    if (now >= this.#restUntil) this.#wake(now);
   }
 
   #onTimeout(command: Command<Ticket>, now: number): void {
-    const { connection } = command;
-    if (connection === this.#current && now - connection.heardAt >= this.#options.timeoutMs) {
-      this.#leave(connection);
-      this.#note({ code: 'connection-silent', endpoint: connection.endpoint });
-    }
+    this.#leaveSilent(command.connection, now);
     this.#fail(command, 'TIMEOUT');
+  }
+
+  /** New commands go to the next endpoint if nothing at all has come from this one. */
+  #leaveSilent(connection: Connection | undefined, now: number): void {
+    if (connection === undefined || connection !== this.#current) return;
+    if (now - connection.heardAt < this.#options.timeoutMs) return;
+    this.#leave(connection);
+    this.#note({ code: 'connection-silent', endpoint: connection.endpoint });
   }
 
   /** New commands go to the next endpoint. */
@@ -357,38 +287,57 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
     this.#endpoint = (this.#endpoint + 1) % this.#options.endpoints.length;
   }
 
-  /** What was not accepted and may run twice goes out again elsewhere; it has the time it had. */
+  /** What may run twice goes out again elsewhere, accepted or not; it has the time it had. */
   #onLost(connection: Connection, now: number): void {
     const again = [...this.#commands.values()].filter(
-      (command) => command.connection === connection && command.order.mayRepeat && !this.#isTaken(command),
+      (command) => command.connection === connection && command.order.mayRepeat,
     );
-    for (const command of again) {
-      this.#commands.delete(command.order.command.id);
-      connection.open--;
-    }
-    this.#end(connection, 'PEER_LOST');
-    for (const command of again) {
-      const next = (this.#current ??= this.#connect(now));
-      command.connection = next;
-      next.open++;
-      this.#commands.set(command.order.command.id, command);
-      this.#effects.push({ kind: 'send', socket: next.socket, command: command.order.command });
-    }
+    this.#end(connection, 'PEER_LOST', undefined, again);
+    const isShort = now - connection.openedAt < REST_MS;
+    if (isShort && again.length > 0) this.#restUntil = Math.min(this.#restUntil, connection.openedAt + REST_MS);
+    for (const command of again)
+      if (isShort) this.#resting.add(command);
+      else this.#repeat(command, now);
   }
 
-  /** Closes the connection and fails what is open there. */
-  #end(connection: Connection, code: EmqpClientFailure, cause?: unknown): void {
+  #wake(now: number): void {
+    this.#restUntil = Infinity;
+    for (const command of this.#resting) this.#repeat(command, now);
+    this.#resting.clear();
+  }
+
+  /** Sends what is nowhere once more. */
+  #repeat(command: Command<Ticket>, now: number): void {
+    this.#counts.repeats++;
+    if (this.#isTaken(command)) this.#repeated.renew(command.again, now);
+    this.#send(command, now);
+  }
+
+  /** Closes the connection, detaches those of its commands that are to go out again, and fails the others. */
+  #end(connection: Connection, code: EmqpClientFailure, cause?: unknown, again: readonly Command<Ticket>[] = []): void {
     this.#leave(connection);
     this.#connections.delete(connection.socket);
     this.#effects.push({ kind: 'close', socket: connection.socket, linger: false });
+    for (const command of again) this.#detach(command);
     for (const command of this.#commands.values())
       if (command.connection === connection) this.#fail(command, code, cause);
   }
 
-  /** Strikes the command off the books, and with the last one a connection that is not the current one. */
-  #forget({ order, connection, end }: Command<Ticket>): void {
+  /** Strikes the command off the books. */
+  #forget(command: Command<Ticket>): void {
+    const { order, end } = command;
     this.#commands.delete(order.command.id);
     end.list?.remove(end);
+    if (this.#resting.delete(command) && this.#resting.size === 0) this.#restUntil = Infinity;
+    this.#detach(command);
+  }
+
+  /** Takes the command from its connection; with the last one a connection goes that is not the current one. */
+  #detach(command: Command<Ticket>): void {
+    const { connection, again } = command;
+    again.list?.remove(again);
+    if (connection === undefined) return;
+    command.connection = undefined;
     connection.open--;
     if (connection === this.#current || connection.open > 0 || this.#closed) return;
     this.#dismiss(connection);
@@ -411,7 +360,13 @@ export class EmqpClientSession<Ticket> implements Engine<EmqpClientEvent<Ticket>
   /** See {@link Engine.assertInvariants}. */
   assertInvariants(): void {
     const open = new Map<Connection, number>();
-    for (const { connection } of this.#commands.values()) open.set(connection, (open.get(connection) ?? 0) + 1);
+    for (const command of this.#commands.values()) {
+      const { connection } = command;
+      if ((connection === undefined) !== this.#resting.has(command)) throw new Error('a command is nowhere, or twice');
+      if (connection !== undefined) open.set(connection, (open.get(connection) ?? 0) + 1);
+    }
+    if (this.#resting.size > 0 !== this.#restUntil < Infinity)
+      throw new Error('what rests never wakes, or nothing does');
     for (const [connection, count] of open)
       if (this.#connections.get(connection.socket) !== connection || count !== connection.open)
         throw new Error(`socket ${connection.socket} has ${count} commands`);
