@@ -21,7 +21,7 @@ interface Tick {
   writes: number;
   /** The last two runs, newest first. */
   ranAt: number[];
-  /** The next run may be that of the SCHEDULE itself, which comes when that is on the disk. */
+  /** The next run may be that of the SCHEDULE itself, which comes when that is on the disk, or one that was written before a pause. */
   isNew: boolean;
   /** From when on the next run is waited for; with what had gone wrong until then. */
   waitsSince: number;
@@ -84,6 +84,9 @@ export class SchedulesChecker implements SchedulerChecker {
         break;
       case 'offline':
         this.#offlineSince ??= now;
+        break;
+      case 'woken':
+        for (const tick of this.#ticks.values()) tick.isNew = true;
         break;
       case 'restarted':
         this.#onRestart(now);

@@ -34,6 +34,8 @@ export type SchedulerSight =
   | { readonly kind: 'written' | 'erased'; readonly tick: string }
   /** It has a broker and can listen to it, or not. */
   | { readonly kind: 'online' | 'offline' }
+  /** It was stopped for a while, and goes on. */
+  | { readonly kind: 'woken' }
   /** It is another process from now on. */
   | { readonly kind: 'restarted' };
 
@@ -111,8 +113,10 @@ export class SchedulerSights implements Watcher, RecordObserver {
       this.#hasBroker = false;
       this.show({ kind: 'restarted' });
     } else if (event.kind === 'paused') this.show({ kind: 'offline' });
-    else if (event.kind === 'resumed' && this.#hasBroker) this.show({ kind: 'online' });
-    else if (event.kind === 'sent') {
+    else if (event.kind === 'resumed') {
+      this.show({ kind: 'woken' });
+      if (this.#hasBroker) this.show({ kind: 'online' });
+    } else if (event.kind === 'sent') {
       const command = decodeEmqpAtBroker(event.frames);
       if (command.kind === 'request') this.show({ kind: 'ran', tick: jobName(command.body) });
     } else if (event.kind === 'delivered') {
