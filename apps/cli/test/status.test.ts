@@ -105,3 +105,34 @@ it.each([
   router.close();
   await served;
 });
+
+it('says what the broker had no room for', async () => {
+  const router = new Router({ linger: 0 });
+  sockets.push(router);
+  await router.bind('tcp://127.0.0.1:*');
+  const answers: Readonly<Record<string, object>> = {
+    STATUS: { not_shown: { waiting_messages_by_queue: 7 } },
+    ROUTER_SHOW_WORKERS: { connected_workers: {}, connected_queues: {}, not_shown: { connected_workers: 2 } },
+    ROUTER_SHOW_SCHEDULERS: { connected_schedulers: {} },
+  };
+  const served = (async () => {
+    for await (const [id = '', , , command] of router) {
+      const answer = answers[String(command)];
+      if (answer !== undefined) await router.send([id, '', 'eMQP/1.0', 'REPLY', 'm', JSON.stringify(answer)]);
+    }
+  })();
+  const { stdout } = await programs.run('cli', [
+    'status',
+    '--connect',
+    router.lastEndpoint ?? '',
+    '--protocol',
+    'emqp',
+  ]);
+  expect(stdout.split('\n').slice(-3)).toEqual([
+    'not shown: 7 more of waiting_messages_by_queue',
+    'not shown: 2 more of connected_workers',
+    '',
+  ]);
+  router.close();
+  await served;
+});
