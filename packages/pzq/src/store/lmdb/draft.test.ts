@@ -5,6 +5,7 @@ import { walkFile } from '@proj/store/lmdb-folder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LmdbStore } from '../lmdb.js';
 import type { Batch, NewMessage } from '../store.js';
+import { decodeLedger, LEDGER_KEY } from './ledger.js';
 
 const EMPTY: Batch = { puts: [], removes: [], deliveries: [], buries: [], revives: [], passed: [] };
 
@@ -26,11 +27,12 @@ function put(bytes: number, more: Partial<NewMessage> = {}): NewMessage {
   return { storedMicros: 7, body: [Buffer.alloc(bytes)], readyMicros: 0, expiresMicros: 0, ...more };
 }
 
-/** How many entries each table has. */
+/** How many entries each table has; and, as `counted`, how many counts of deliveries the ledger believes there are. */
 async function sizes(): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   await walkFile(join(folder, 'queue.mdb'), {
-    entry: (table) => {
+    entry: (table, key, value) => {
+      if (table === '' && key.toString() === LEDGER_KEY) counts['counted'] = decodeLedger(value, folder).counted;
       counts[table] = (counts[table] ?? 0) + 1;
       return true;
     },
@@ -45,10 +47,10 @@ describe('what a commit leaves in the tables', () => {
   it('of a removed message is nothing: no body, no count of deliveries', async () => {
     await store.commit({ ...EMPTY, puts: [put(5000), put(10)] });
     await store.commit({ ...EMPTY, deliveries: [{ seq: 1, deliveries: 2 }] });
-    expect(await sizes()).toMatchObject({ messages: 2, bodies: 1, deliveries: 1 });
+    expect(await sizes()).toMatchObject({ messages: 2, bodies: 1, deliveries: 1, counted: 1 });
     await store.commit({ ...EMPTY, removes: [{ seq: 1, storedMicros: 7 }] });
-    const { messages, bodies = 0, deliveries = 0 } = await sizes();
-    expect({ messages, bodies, deliveries }).toEqual({ messages: 1, bodies: 0, deliveries: 0 });
+    const { messages, bodies = 0, deliveries = 0, counted } = await sizes();
+    expect({ messages, bodies, deliveries, counted }).toEqual({ messages: 1, bodies: 0, deliveries: 0, counted: 0 });
   });
 
   it('of a dead letter is no count of deliveries, whoever tells one', async () => {
@@ -65,6 +67,15 @@ describe('what a commit leaves in the tables', () => {
     await store.commit({ ...EMPTY, puts: [known('a', 1100)] });
     expect(await sizes()).toMatchObject({ ids: 1, 'id-times': 1 });
     await store.commit({ ...EMPTY, puts: [known('b', 2000)] });
+    expect(await sizes()).toMatchObject({ ids: 1, 'id-times': 1 });
+  });
+
+  it('of an id that comes again, when more are forgotten than one commit takes, is its last time alone', async () => {
+    const known = (id: string, storedMicros: number) =>
+      put(1, { storedMicros, dedupe: { id: Buffer.from(id), untilMicros: storedMicros + 100 } });
+    await store.commit({ ...EMPTY, puts: ['a', 'b', 'c'].map((id, index) => known(id, 1000 + index)) });
+    // Two are forgotten with each that comes, the earliest first: `c` is known still, and its time is over.
+    await store.commit({ ...EMPTY, puts: [known('c', 2000)] });
     expect(await sizes()).toMatchObject({ ids: 1, 'id-times': 1 });
   });
 });
