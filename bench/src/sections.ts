@@ -13,6 +13,7 @@ import { measureBrokerCrowds, measureBrokerLoads } from './scale/broker.js';
 import { measureEngineScale } from './scale/engine.js';
 import type { Report, Skip } from './statistics.js';
 import { measureZmtpBodies } from './zmtp-bodies.js';
+import { measureZmtpBoxes } from './zmtp-boxes.js';
 import { measureZmtpIdle } from './zmtp-idle.js';
 
 /** Takes a drawing that is no plot of findings, and a name for its file. */
@@ -29,6 +30,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   'scale-engine': measureEngineScale,
   'scale-crowds': measureBrokerCrowds,
   'scale-loads': measureBrokerLoads,
+  'zmtp-boxes': measureZmtpBoxes,
   zmtp: async (report) => {
     await measureZmtpBodies(report);
     await measureZmtpIdle(report);

@@ -93,10 +93,13 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'zmtp-without-addons',
-    reason: 'zmtp knows heartbeat, transport and node:*; its ciphers are those of primitives.ts',
+    reason: 'zmtp knows heartbeat, transport and node:*; its ciphers are those of primitives.ts and boxes',
     broken: ({ path, found: { specifier } }) =>
       path.startsWith('packages/zmtp/') &&
-      !(path === 'packages/zmtp/src/primitives.ts' && specifier.startsWith('@noble/ciphers/')) &&
+      !(
+        /^packages\/zmtp\/src\/(primitives\.ts$|boxes\/)/.test(path) &&
+        /^(@noble\/ciphers\/|libsodium-sumo$)/.test(specifier)
+      ) &&
       !isRelative(specifier) &&
       !isNode(specifier) &&
       !/^@proj\/(heartbeat|transport)(\/|$)/.test(specifier),

@@ -9,6 +9,7 @@ import type { ConnectionSettings, ConnectionSink } from './parts/connection.js';
 import type { Failure } from './parts/failure.js';
 import { PREAMBLE } from './parts/lane-frames.js';
 import type { Pipe } from './pipe.js';
+import { Sealer } from './sealer.js';
 import type { Turning, Turns } from './turn.js';
 import { deadlineOf } from './watch.js';
 import type { Watch, Watched } from './watch.js';
@@ -92,6 +93,8 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
   #isFirst = true;
   #ended = false;
   #closed = false;
+  /** Of one whose traffic is encrypted, once it has sent something. */
+  #sealer: Sealer | undefined;
 
   constructor(host: LinkHost, socket: Wire, connector?: Connector) {
     this.connector = connector;
@@ -415,6 +418,7 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#sealer?.stop();
     this.#account(0);
     this.#host.watch.set(this.#deadline, Infinity);
     this.#host.onClosed(this, this.#failure);
@@ -429,10 +433,33 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
   #flush(now: number): void {
     if (this.#closed || this.#writing || this.#ended || this.#failure !== undefined) return;
     const batch = this.#pipe?.take(this.#connection.sealed ? SEALED_BATCH_BYTES : BATCH_BYTES) ?? [];
+    if (batch.length > 0 && this.#connection.sealed) {
+      this.#seal(batch);
+      return;
+    }
     const parts = this.#connection.take(batch);
     if (parts.length === 0) return;
     this.#connection.sent(now);
     this.#write(parts);
+  }
+
+  /** Nothing else is written until it is done, for it would be sealed for a later place. */
+  #seal(batch: readonly (readonly Uint8Array[])[]): void {
+    const output = this.#connection.takeOutput();
+    const sealing = this.#connection.seal(batch);
+    if (sealing === undefined) return;
+    this.#writing = true;
+    this.#sealer ??= new Sealer(this.#host.turns, (parts) => {
+      this.#onSealed(parts);
+    });
+    if (!this.#sealer.seal(sealing, output)) this.#pipe?.charge();
+  }
+
+  #onSealed(parts: readonly Uint8Array[]): void {
+    if (this.#closed || this.#ended || this.#failure !== undefined) return;
+    this.#connection.sent(this.#host.watch.now());
+    if (parts.length > 0) this.#write(parts);
+    else this.#onWritten();
   }
 
   #write(parts: readonly Uint8Array[]): void {

@@ -118,6 +118,13 @@ export class Pipe {
     return batch;
   }
 
+  /** There is a second copy of what was taken, until {@link landed}. */
+  charge(): void {
+    const bytes = this.#writingBytes;
+    this.#writingBytes += bytes;
+    this.#count(bytes);
+  }
+
   /** What was taken has been written, or is lost: its room is free. */
   landed(): void {
     this.#count(-this.#writingBytes);

@@ -1,4 +1,4 @@
-/** {@link Primitives} of this machine: Curve25519 and randomness of OpenSSL through `node:crypto`, XSalsa20-Poly1305 of `@noble/ciphers`. */
+/** {@link Primitives} of this machine: Curve25519 and randomness of OpenSSL through `node:crypto`, XSalsa20-Poly1305 of libsodium or `@noble/ciphers`. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -8,8 +8,10 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { hsalsa, xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
+import { hsalsa } from '@noble/ciphers/salsa.js';
 import type { CurveKeys } from '@proj/transport';
+import { nobleBoxes } from './boxes/noble.js';
+import { loadSodium } from './boxes/sodium.js';
 import { KEY_BYTES } from './parts/primitives.js';
 import type { KeyPair, Primitives } from './parts/primitives.js';
 
@@ -18,10 +20,16 @@ const PKCS8 = Buffer.from('302e020100300506032b656e04220420', 'hex');
 /** "expand 32-byte k" */
 const SIGMA = new Uint32Array(new Uint8Array(Buffer.from('expand 32-byte k', 'latin1')).buffer);
 const NO_INPUT = new Uint32Array(4);
-/** What opening needs beside the box. */
-const OPEN_SCRATCH_BYTES = 32;
-/** What stands in front of the opened text. */
-const OPENED_AT = 48;
+
+let boxes = nobleBoxes;
+let loading: Promise<void> | undefined;
+
+/** Has boxes made by libsodium as soon as it is loaded, and until then by `@noble/ciphers`, as for good where there is no WebAssembly. */
+export function loadBoxes(): Promise<void> {
+  return (loading ??= loadSodium().then((loaded) => {
+    if (loaded !== undefined) boxes = loaded;
+  }));
+}
 
 /** The pair of these raw keys. Throws what OpenSSL throws for keys that are none. */
 export function pairOf({ publicKey, secretKey }: CurveKeys): KeyPair {
@@ -38,18 +46,11 @@ export const nodePrimitives: Primitives = {
     const { publicKey, privateKey } = generateKeyPairSync('x25519');
     return pair(Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url'), privateKey);
   },
-  seal(key, nonce, space) {
-    xsalsa20poly1305(key, nonce).encrypt(space.subarray(OPEN_SCRATCH_BYTES), space);
+  seal: (key, nonce, space) => {
+    boxes.seal(key, nonce, space);
   },
-  open(key, nonce, box) {
-    const space = Buffer.allocUnsafe(box.length + OPEN_SCRATCH_BYTES);
-    try {
-      xsalsa20poly1305(key, nonce).decrypt(box, space);
-    } catch {
-      return undefined;
-    }
-    return space.subarray(OPENED_AT);
-  },
+  open: (key, nonce, box) => boxes.open(key, nonce, box),
+  slices: (key, nonce, way) => boxes.slices(key, nonce, way),
   equal: (one, other) => one.length === other.length && timingSafeEqual(one, other),
 };
 

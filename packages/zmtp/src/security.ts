@@ -5,7 +5,7 @@ import { curve } from './parts/curve.js';
 import type { Security } from './parts/mechanism.js';
 import { plain } from './parts/plain.js';
 import type { PlainOptions } from './parts/plain.js';
-import { nodePrimitives, pairOf } from './primitives.js';
+import { loadBoxes, nodePrimitives, pairOf } from './primitives.js';
 
 /** CURVE where the socket has it, else PLAIN where the transport has it, else `undefined` for NULL. */
 export function securityOf(
@@ -15,6 +15,7 @@ export function securityOf(
 ): Security | undefined {
   if (options === undefined) return fallback && plain(fallback);
   const { role } = options;
+  void loadBoxes();
   return curve({
     primitives: nodePrimitives,
     allocate,

@@ -24,7 +24,8 @@ import { NULL } from './null.js';
 import { Reader } from './reader.js';
 import type { ReaderLimits, ReadItem } from './reader.js';
 import { isSubscription, subscriptionMessage } from './subscription.js';
-import { encodeMessages, sealMessages } from './writer.js';
+import { Sealing } from './sealing.js';
+import { encodeMessages } from './writer.js';
 
 /** Who may talk to whom: 37/ZMTP, "The Socket-Type Property". */
 const COMPATIBLE: Readonly<Record<SocketType, readonly string[]>> = {
@@ -256,6 +257,11 @@ export class Connection {
     return output.length === 0 ? encoded : [...output, ...encoded];
   }
 
+  /** These messages where traffic is {@link sealed}, sealed step by step. Nothing is to be asked for as output until all is, for its place is behind them. */
+  seal(messages: readonly (readonly Uint8Array[])[]): Sealing | undefined {
+    return this.#cipher && new Sealing(messages, this.#cipher, this.#settings.allocate);
+  }
+
   /** The greeting and commands that are to be sent now, in order; often none. */
   takeOutput(): readonly Uint8Array[] {
     const output = this.#output;
@@ -462,10 +468,10 @@ export class Connection {
   }
 
   #encode(messages: readonly (readonly Uint8Array[])[]): readonly Uint8Array[] {
-    const { allocate } = this.#settings;
-    return this.#cipher === undefined
-      ? encodeMessages(messages, allocate)
-      : sealMessages(messages, this.#cipher, allocate);
+    const sealing = this.seal(messages);
+    if (sealing === undefined) return encodeMessages(messages, this.#settings.allocate);
+    sealing.step(Infinity);
+    return sealing.parts;
   }
 
   #frame(body: Uint8Array): Uint8Array {

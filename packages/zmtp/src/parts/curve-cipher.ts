@@ -2,9 +2,9 @@
 import type { Allocate } from './bytes.js';
 import { bytesOf } from './bytes.js';
 import { LONG_HEADER, SHORT_HEADER, SHORT_MAX, writeHeader } from './flags.js';
-import type { Cipher } from './mechanism.js';
-import { NONCE_BYTES, SCRATCH_BYTES, TAG_BYTES } from './primitives.js';
-import type { Primitives } from './primitives.js';
+import type { Cipher, OpeningFrame, SealingFrame } from './mechanism.js';
+import { BLOCK_BYTES, NONCE_BYTES, SCRATCH_BYTES, TAG_BYTES } from './primitives.js';
+import type { Primitives, SlicedBox } from './primitives.js';
 
 /** The name with its length, 8 bytes. */
 const MESSAGE = bytesOf('\x07MESSAGE');
@@ -16,6 +16,9 @@ const FLAGS_BYTES = 1;
 const OVERHEAD = BOX_AT + TAG_BYTES + FLAGS_BYTES;
 /** Where a box begins in the memory of a frame: room for the longest header, and a multiple of four behind the scratch space. */
 const TAG_AT = 28;
+const BODY_AT = TAG_AT + TAG_BYTES + FLAGS_BYTES;
+/** What stands in front of the body in the space of a box. In a frame the name, nonce and authenticator take up its free bytes. */
+const FRONT_BYTES = SCRATCH_BYTES + TAG_BYTES + FLAGS_BYTES;
 const TWO_TO_32 = 2 ** 32;
 
 /** Nonces of one direction for sending: a prefix of 16 bytes and a count from 1. */
@@ -83,26 +86,125 @@ export class CurveCipher implements Cipher {
   }
 
   seal(flags: number, body: Uint8Array): Uint8Array {
-    const { primitives, allocate, key, nonces } = this.#traffic;
-    const frame = allocate(TAG_AT + TAG_BYTES + FLAGS_BYTES + body.length);
-    frame[TAG_AT + TAG_BYTES] = flags;
-    frame.set(body, TAG_AT + TAG_BYTES + FLAGS_BYTES);
-    const nonce = nonces.next(this.#ours);
-    primitives.seal(key, nonce, frame.subarray(TAG_AT - SCRATCH_BYTES));
+    const { primitives, key } = this.#traffic;
+    const { frame, space, nonce } = this.#blank(flags, body.length);
+    frame.set(body, BODY_AT);
+    primitives.seal(key, nonce, space);
+    return this.#headed(frame, nonce, body.length);
+  }
+
+  sealing(flags: number, body: Uint8Array): SealingFrame {
+    const { primitives, key } = this.#traffic;
+    const { frame, space, nonce } = this.#blank(flags, body.length);
+    const box = primitives.slices(key, nonce, 'seal');
+    return new CurveSealing(box, space, body, this.#headed(frame, nonce, body.length));
+  }
+
+  open(body: Uint8Array): Uint8Array | undefined {
+    const { primitives, key } = this.#traffic;
+    const nonce = this.#nonceOf(body);
+    return nonce === undefined ? undefined : primitives.open(key, nonce, body.subarray(BOX_AT));
+  }
+
+  opening(body: Uint8Array): OpeningFrame | undefined {
+    const { primitives, key } = this.#traffic;
+    const nonce = this.#nonceOf(body);
+    if (nonce === undefined) return undefined;
+    const tag = Uint8Array.from(body.subarray(BOX_AT, BOX_AT + TAG_BYTES));
+    return new CurveOpening(primitives, primitives.slices(key, nonce, 'open'), tag);
+  }
+
+  /** Memory for a frame, with its flags and all that is to be enciphered but the body. */
+  #blank(flags: number, bytes: number): { frame: Uint8Array; space: Uint8Array; nonce: Uint8Array } {
+    const { allocate, nonces } = this.#traffic;
+    const frame = allocate(BODY_AT + bytes);
+    frame[BODY_AT - FLAGS_BYTES] = flags;
+    return { frame, space: frame.subarray(TAG_AT - SCRATCH_BYTES), nonce: nonces.next(this.#ours) };
+  }
+
+  /** The frame of a body of so many bytes, with all that stands in front of the box. */
+  #headed(frame: Uint8Array, nonce: Uint8Array, bytes: number): Uint8Array {
     const messageAt = TAG_AT - BOX_AT;
     frame.set(MESSAGE, messageAt);
     frame.set(nonce.subarray(PREFIX_BYTES), messageAt + MESSAGE.length);
-    const length = OVERHEAD + body.length;
+    const length = OVERHEAD + bytes;
     const start = messageAt - (length > SHORT_MAX ? LONG_HEADER : SHORT_HEADER);
     writeHeader(frame, start, 0, length);
     return frame.subarray(start);
   }
 
-  open(body: Uint8Array): Uint8Array | undefined {
+  /** The nonce of a frame of which at least so much has come; `undefined` when it is none, or not new. */
+  #nonceOf(body: Uint8Array): Uint8Array | undefined {
     if (body.length < OVERHEAD) return undefined;
     for (let index = 0; index < MESSAGE.length; index++) if (body[index] !== MESSAGE[index]) return undefined;
-    const { primitives, key, peerNonces } = this.#traffic;
-    const nonce = peerNonces.take(this.#theirs, body.subarray(MESSAGE.length, BOX_AT));
-    return nonce === undefined ? undefined : primitives.open(key, nonce, body.subarray(BOX_AT));
+    return this.#traffic.peerNonces.take(this.#theirs, body.subarray(MESSAGE.length, BOX_AT));
   }
+}
+
+class CurveSealing implements SealingFrame {
+  readonly frame: Uint8Array;
+  readonly #box: SlicedBox;
+  readonly #space: Uint8Array;
+  readonly #body: Uint8Array;
+  #at = 0;
+
+  constructor(box: SlicedBox, space: Uint8Array, body: Uint8Array, frame: Uint8Array) {
+    this.#box = box;
+    this.#space = space;
+    this.#body = body;
+    this.frame = frame;
+  }
+
+  step(bytes: number): number {
+    const space = this.#space;
+    const from = this.#at;
+    const left = space.length - from;
+    if (left === 0) return 0;
+    const to = from + Math.min(left, Math.max(blocks(Math.min(bytes, left + BLOCK_BYTES)), BLOCK_BYTES));
+    // Those in front of the body are in their place.
+    const copied = Math.max(from, FRONT_BYTES);
+    if (to > copied) space.set(this.#body.subarray(copied - FRONT_BYTES, to - FRONT_BYTES), copied);
+    if (from === 0) this.#first(space.subarray(0, to));
+    else this.#box.next(space.subarray(from, to));
+    this.#at = to;
+    if (to === space.length) space.set(this.#box.tag(), SCRATCH_BYTES);
+    return to - from;
+  }
+
+  /** What stands in front of the box shares the memory of its free bytes. */
+  #first(slice: Uint8Array): void {
+    const header = Uint8Array.from(slice.subarray(0, SCRATCH_BYTES));
+    this.#box.next(slice);
+    slice.set(header);
+  }
+}
+
+class CurveOpening implements OpeningFrame {
+  readonly #primitives: Primitives;
+  readonly #box: SlicedBox;
+  readonly #tag: Uint8Array;
+  #at = 0;
+
+  constructor(primitives: Primitives, box: SlicedBox, tag: Uint8Array) {
+    this.#primitives = primitives;
+    this.#box = box;
+    this.#tag = tag;
+  }
+
+  advance(body: Uint8Array, filled: number): void {
+    const to = blocks(filled);
+    if (to <= this.#at) return;
+    this.#box.next(body.subarray(this.#at, to));
+    this.#at = to;
+  }
+
+  finish(body: Uint8Array): Uint8Array | undefined {
+    if (this.#at < body.length) this.#box.next(body.subarray(this.#at));
+    return this.#primitives.equal(this.#box.tag(), this.#tag) ? body.subarray(BOX_AT + TAG_BYTES) : undefined;
+  }
+}
+
+/** So many bytes as whole blocks. */
+function blocks(bytes: number): number {
+  return bytes - (bytes % BLOCK_BYTES);
 }

@@ -1,10 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { nodePrimitives, pairOf } from '../primitives.js';
 import { newKeys } from '../test/keys.js';
-import { LIBZMQ, Recorder, toHex } from '../test/recorder.js';
+import { fromHex, LIBZMQ, Recorder, toHex } from '../test/recorder.js';
 import type { ConnectionSettings } from './connection.js';
 import { PeerNonces } from './curve-cipher.js';
 import { curve } from './curve.js';
+import { OPENED_AT_ONCE_BYTES } from './reader.js';
 
 const allocate = (bytes: number) => Buffer.allocUnsafe(bytes);
 const CLIENT = newKeys();
@@ -253,6 +255,54 @@ describe('traffic with CURVE', () => {
     (back ? dealer : router).receive(change(sealed(dealer, frames('hello'))));
     const { story } = back ? dealer : router;
     expect(story.at(-1)).toMatch(/^failed (security|malformed)$/);
+  });
+
+  it.each([
+    ['all at once', Infinity],
+    ['in pieces', 50_001],
+    ['in small pieces', 1_000],
+  ])('opens a long frame that comes %s, limits and what is around it included', (_, bytes) => {
+    const limits = { maxMessageBytes: 150_000, maxFrameBytes: 160_000 };
+    const { dealer, router } = met(limits);
+    const bodies = [[3, 150_000 - 3], [65_536], [65_537], [155_000], [1]].map((sizes) =>
+      sizes.map((size) => randomBytes(size)),
+    );
+    const said = Buffer.from(sealed(dealer, ...bodies), 'hex');
+    for (let at = 0; at < said.length; at += bytes)
+      router.connection.receive(Uint8Array.from(said.subarray(at, at + bytes)), 0);
+    expect(router.story.filter((line) => !line.startsWith('message'))).toEqual(['ready ', 'rejected too-large']);
+    const taken = bodies.filter(([first]) => first!.length !== 155_000);
+    expect(router.frames.map((frames) => Buffer.concat(frames).equals(Buffer.concat(taken.shift()!)))).toEqual(
+      Array.from({ length: 4 }, () => true),
+    );
+  });
+
+  it.each([
+    ['name', 12],
+    ['nonce', 9 + 8],
+    ['authenticator', 9 + 16],
+    ['first bytes', 9 + 40],
+    ['last byte', -1],
+  ])('gives nothing of a long frame with another bit in its %s', (_, at) => {
+    const { dealer, router } = met({ maxMessageBytes: 150_000, maxFrameBytes: 160_000 });
+    const said = fromHex(damaged(sealed(dealer, [Buffer.alloc(150_000, 'abc')]), at));
+    for (let from = 0; from < said.length && router.failure === undefined; from += 40_000)
+      router.connection.receive(said.subarray(from, from + 40_000), 0);
+    expect(router.story.slice(1)).toEqual(['failed security']);
+  });
+
+  it('reads no more of a long sealed frame at a time than it opens in a turn', () => {
+    const { dealer, router } = met({ maxMessageBytes: 2_000_000, maxFrameBytes: 2_000_000 });
+    const said = fromHex(sealed(dealer, [Buffer.alloc(2_000_000)]));
+    const rooms: number[] = [];
+    for (let at = 0; at < said.length;) {
+      const bytes = router.connection.room?.length ?? 1_000;
+      rooms.push(bytes);
+      router.connection.receive(said.slice(at, at + bytes), 0);
+      at += bytes;
+    }
+    expect(Math.max(...rooms)).toBe(OPENED_AT_ONCE_BYTES);
+    expect(router.frames[0]![0]!.length).toBe(2_000_000);
   });
 
   it('takes what other libraries send with the flag of a command', () => {

@@ -38,6 +38,22 @@ export interface Security {
   handshake(properties: Uint8Array): Mechanism;
 }
 
+/** A frame that is sealed slice by slice. */
+export interface SealingFrame {
+  /** Seals about so many bytes more; returns how many, 0 when all is sealed. */
+  step(bytes: number): number;
+  /** On the wire, once all is sealed. */
+  readonly frame: Uint8Array;
+}
+
+/** A frame that is opened while it comes, in the place where it is put together. */
+export interface OpeningFrame {
+  /** So many bytes of the frame have come, in this memory, where those before are as they were left. */
+  advance(body: Uint8Array, filled: number): void;
+  /** All of it, once that has come: as {@link Cipher.open}, but in the same memory. */
+  finish(body: Uint8Array): Uint8Array | undefined;
+}
+
 /** Traffic of one connection, encrypted. */
 export interface Cipher {
   /** Bytes that a sealed body has more than the plain one. */
@@ -46,6 +62,10 @@ export interface Cipher {
   seal(flags: number, body: Uint8Array): Uint8Array;
   /** The body of a frame from the wire as flags and plain body behind them, new memory; `undefined` when it is forged, old or cut. */
   open(body: Uint8Array): Uint8Array | undefined;
+  /** As {@link seal}, in slices. Nothing else is to be sealed before it is complete, for it is to be sent first. The body must not change until then. */
+  sealing(flags: number, body: Uint8Array): SealingFrame;
+  /** As {@link open}, in slices: of a frame whose first {@link overhead} bytes have come; `undefined` as there. Lasts until it is finished. */
+  opening(body: Uint8Array): OpeningFrame | undefined;
 }
 
 /** What a server answers whom it does not let in, as libzmq does. */

@@ -3,7 +3,7 @@ import type { Allocate, Reuse } from './bytes.js';
 import type { Failure, FailureCode } from './failure.js';
 import { COMMAND, LONG, LONG_HEADER, MORE, readLongSize, RESERVED, SHORT_HEADER } from './flags.js';
 import { SEALED_COMMAND, SEALED_MORE } from './mechanism.js';
-import type { Cipher } from './mechanism.js';
+import type { Cipher, OpeningFrame } from './mechanism.js';
 
 /** What a reader accepts. */
 export interface ReaderLimits {
@@ -27,6 +27,12 @@ const FIRST_BYTES = 2 ** 20;
 const GROWTH = 16;
 /** Less of a body is not worth a read of its own. */
 const ROOM_BYTES = 2 ** 14;
+/** Shorter sealed frames are opened when all of them has come, others while they come. */
+const SEALED_LONG_BYTES = 2 ** 16;
+/** So much of a long sealed frame is read at a time: what has been read is opened at once. */
+export const OPENED_AT_ONCE_BYTES = 2 ** 18;
+
+const FORGED = 'a frame is not sealed, or was sealed by somebody else';
 
 /**
  * Takes chunks of any size and gives one item at a time. Frames are views of the chunk they came in; small frames of a large
@@ -65,6 +71,8 @@ export class Reader {
   #skips = false;
   #body: Uint8Array | undefined;
   #bodyBytes = 0;
+  /** Of a long sealed one. */
+  #opening: OpeningFrame | undefined;
   /** The message whose frames are being read. */
   #parts: Uint8Array[] = [];
   #messageBytes = 0;
@@ -90,7 +98,9 @@ export class Reader {
   get room(): Uint8Array | undefined {
     const body = this.#body;
     if (body === undefined || body.length - this.#bodyBytes < ROOM_BYTES) return undefined;
-    return body.subarray(this.#bodyBytes);
+    return this.#isLongSealed
+      ? body.subarray(this.#bodyBytes, this.#bodyBytes + OPENED_AT_ONCE_BYTES)
+      : body.subarray(this.#bodyBytes);
   }
 
   /** Memory of the message that is not complete: what has come of it, and what was made for the rest. */
@@ -159,9 +169,10 @@ export class Reader {
   }
 
   #unseal(cipher: Cipher, body: Uint8Array): ReadItem | undefined {
-    const opened = cipher.open(body);
+    const opened = this.#opening === undefined ? cipher.open(body) : this.#opening.finish(body);
+    this.#opening = undefined;
     if (opened === undefined) {
-      this.#fail('security', 'a frame is not sealed, or was sealed by somebody else');
+      this.#fail('security', FORGED);
       return undefined;
     }
     const flags = opened[0] as number;
@@ -265,11 +276,30 @@ export class Reader {
   #readBody(): Uint8Array | undefined {
     const left = this.#chunk.length - this.#at;
     if (this.#body === undefined) {
-      if (left >= this.#length) return this.#view(this.#length);
+      if (left >= this.#length && !this.#isLongSealed) return this.#view(this.#length);
       this.#body = this.#lend(Math.min(this.#length, FIRST_BYTES));
       this.#bodyBytes = 0;
     }
-    return this.#collect(Math.min(left, this.#length - this.#bodyBytes));
+    const body = this.#collect(Math.min(left, this.#length - this.#bodyBytes));
+    return this.#isLongSealed && !this.#open(body) ? undefined : body;
+  }
+
+  get #isLongSealed(): boolean {
+    return this.cipher !== undefined && this.#length > SEALED_LONG_BYTES;
+  }
+
+  /** Opens what has come of a long sealed frame, which may be all; false when it is forged. */
+  #open(whole: Uint8Array | undefined): boolean {
+    const body = whole ?? this.#body;
+    const { cipher } = this;
+    if (body === undefined || cipher === undefined || this.#bodyBytes < cipher.overhead) return true;
+    this.#opening ??= cipher.opening(body.subarray(0, this.#bodyBytes));
+    if (this.#opening === undefined) {
+      this.#fail('security', FORGED);
+      return false;
+    }
+    if (whole === undefined) this.#opening.advance(body, this.#bodyBytes);
+    return true;
   }
 
   #collect(bytes: number): Uint8Array | undefined {

@@ -1,11 +1,9 @@
 /** Messages as bytes of a connection: small frames side by side in one buffer, large ones by reference. */
 import type { Allocate } from './bytes.js';
 import { LONG_HEADER, MORE, SHORT_HEADER, SHORT_MAX, writeHeader } from './flags.js';
-import { SEALED_MORE } from './mechanism.js';
-import type { Cipher } from './mechanism.js';
 
 /** Bodies from this size on are passed on as they are: a copy would cost more than another part of the same write. */
-const REFERENCE_BYTES = 8192;
+export const REFERENCE_BYTES = 8192;
 /** Below this a loop is quicker than a call. */
 const LOOP_BYTES = 24;
 
@@ -31,44 +29,6 @@ export function encodeMessages(messages: readonly (readonly Uint8Array[])[], all
   }
   if (at > from) parts.push(from === 0 ? buffer : buffer.subarray(from));
   return parts;
-}
-
-/** The same, encrypted: every body is copied once, small frames twice. */
-export function sealMessages(
-  messages: readonly (readonly Uint8Array[])[],
-  cipher: Cipher,
-  allocate: Allocate,
-): Uint8Array[] {
-  const parts: Uint8Array[] = [];
-  let small: Uint8Array[] = [];
-  for (const frames of messages) {
-    const last = frames.length - 1;
-    for (let index = 0; index <= last; index++) {
-      const sealed = cipher.seal(index < last ? SEALED_MORE : 0, frames[index] as Uint8Array);
-      if (sealed.length < REFERENCE_BYTES) small.push(sealed);
-      else {
-        if (small.length > 0) parts.push(joined(small, allocate));
-        small = [];
-        parts.push(sealed);
-      }
-    }
-  }
-  if (small.length > 0) parts.push(joined(small, allocate));
-  return parts;
-}
-
-function joined(frames: readonly Uint8Array[], allocate: Allocate): Uint8Array {
-  const [only] = frames;
-  if (only !== undefined && frames.length === 1) return only;
-  let length = 0;
-  for (const frame of frames) length += frame.length;
-  const whole = allocate(length);
-  let at = 0;
-  for (const frame of frames) {
-    whole.set(frame, at);
-    at += frame.length;
-  }
-  return whole;
 }
 
 function copiedBytes(messages: readonly (readonly Uint8Array[])[]): number {

@@ -1,0 +1,151 @@
+/** Long bodies over CURVE, on real sockets: sealed in slices, while others are served. */
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ZmtpTransport } from './index.js';
+import { nodePrimitives } from './primitives.js';
+import { OPENED_AT_ONCE_BYTES } from './parts/reader.js';
+import type { SlicedBox } from './parts/primitives.js';
+import { newKeys } from './test/keys.js';
+import { Station } from './test/station.js';
+
+const SERVER = newKeys();
+const SLICE_BYTES = 2 ** 18;
+const LONG = Buffer.alloc(2 ** 24, 'abcdefghijk');
+
+let opened: { close(options: { lingerMs: number }): Promise<void> }[] = [];
+let stopped: () => void = () => undefined;
+afterEach(async () => {
+  stopped();
+  vi.restoreAllMocks();
+  await Promise.all(opened.map((one) => one.close({ lingerMs: 0 })));
+  opened = [];
+});
+
+/** What is sealed, and what is opened at a time, in slices: bytes in each turn of the event loop, by box. */
+class Work {
+  readonly sealed: number[] = [];
+  readonly opened: number[] = [];
+  #turn = 0;
+  #going = true;
+
+  constructor() {
+    const slices = nodePrimitives.slices.bind(nodePrimitives);
+    vi.spyOn(nodePrimitives, 'slices').mockImplementation((key, nonce, way) => {
+      const box = slices(key, nonce, way);
+      return way === 'open' ? this.#opening(box) : this.#sealing(box);
+    });
+    stopped = () => (this.#going = false);
+    void this.#count();
+  }
+
+  #opening(box: SlicedBox): SlicedBox {
+    return {
+      tag: () => box.tag(),
+      next: (slice) => {
+        this.opened.push(slice.length);
+        box.next(slice);
+      },
+    };
+  }
+
+  #sealing(box: SlicedBox): SlicedBox {
+    let last = -1;
+    return {
+      tag: () => box.tag(),
+      next: (slice) => {
+        if (last !== this.#turn) this.sealed.push(0);
+        last = this.#turn;
+        this.sealed[this.sealed.length - 1]! += slice.length;
+        box.next(slice);
+      },
+    };
+  }
+
+  async #count(): Promise<void> {
+    for (; this.#going; this.#turn++) await setImmediate();
+  }
+}
+
+/** A router and those who have said their names to it. */
+async function met(...names: readonly string[]): Promise<{ router: Station; peers: Station[] }> {
+  const transport = new ZmtpTransport();
+  const port = transport.router({ curve: { role: 'server', keys: SERVER } });
+  opened.push(port);
+  const endpoint = await port.bind('tcp://127.0.0.1:*');
+  const router = new Station(port);
+  const peers = names.map((name) => {
+    const curve = { role: 'client', keys: newKeys(), serverKey: SERVER.publicKey } as const;
+    const dealer = transport.dealer({ routingId: Buffer.from(name), curve });
+    opened.push(dealer);
+    dealer.connect(endpoint);
+    const station = new Station(dealer);
+    station.tell(name);
+    return station;
+  });
+  await router.received(names.length);
+  return { router, peers };
+}
+
+const peer = (key: string) => ({ key, id: Buffer.from(key) });
+
+describe('a long body over CURVE', () => {
+  it('is sealed and opened a slice at a time, and others are answered meanwhile', async () => {
+    const { router, peers } = await met('long', 'quick');
+    const [long, quick] = peers as [Station, Station];
+    const work = new Work();
+    router.onEach = (from, frames) => {
+      router.port.send(from, frames);
+    };
+    quick.onEach = () => {
+      if (long.messages.length === 0) quick.tell('again');
+    };
+    quick.tell('first');
+    await quick.received(1);
+    router.port.send(peer('long'), [LONG]);
+    await long.received(1);
+    expect(long.messages[0]!.frames[0]!.length).toBe(LONG.length);
+    expect(Buffer.compare(long.messages[0]!.frames[0]!, LONG)).toBe(0);
+    expect(work.sealed.length).toBeGreaterThanOrEqual(LONG.length / SLICE_BYTES);
+    expect(Math.max(...work.sealed)).toBeLessThanOrEqual(SLICE_BYTES);
+    expect(Math.max(...work.opened)).toBeLessThan(OPENED_AT_ONCE_BYTES + 64);
+    expect(quick.messages.length).toBeGreaterThan(5);
+  });
+
+  it('keeps its place among others, and is counted twice until it is written', async () => {
+    const { router, peers } = await met('peer');
+    router.say(peer('peer'), 'before');
+    router.port.send(peer('peer'), [Buffer.from('a'), LONG, Buffer.from('b')]);
+    router.say(peer('peer'), 'behind');
+    await setImmediate();
+    await setImmediate();
+    expect(router.port.heldBytes).toBeGreaterThan(2 * LONG.length);
+    await peers[0]!.received(3);
+    expect(peers[0]!.messages.map(({ frames }) => frames.map(({ length }) => length))).toEqual([
+      [6],
+      [1, LONG.length, 1],
+      [6],
+    ]);
+    await router.port.close({ lingerMs: 0 });
+    expect(router.port.heldBytes).toBe(0);
+  });
+
+  it('is sent by a port that is closed while it is sealed', async () => {
+    const { router, peers } = await met('peer');
+    router.port.send(peer('peer'), [LONG]);
+    await setImmediate();
+    await router.port.close({ lingerMs: 60_000 });
+    await peers[0]!.received(1);
+    expect(peers[0]!.messages[0]!.frames[0]!.length).toBe(LONG.length);
+  });
+
+  it('is sealed no further once its connection is cut', async () => {
+    const { router } = await met('peer');
+    const work = new Work();
+    router.port.send(peer('peer'), [LONG]);
+    await setImmediate();
+    await router.port.close({ lingerMs: 0 });
+    const sealed = work.sealed.length;
+    for (let turn = 0; turn < 5; turn++) await setImmediate();
+    expect([sealed > 0, sealed < 10, work.sealed.length]).toEqual([true, true, sealed]);
+  });
+});
