@@ -1,10 +1,13 @@
-// A disk that is full refuses, and nothing else happens: what is stored is delivered, and room makes the queue go on.
+// A disk that is full refuses, and nothing else happens: what is stored is delivered, and room makes the queue go on. One that takes no
+// writes at all is told at the start.
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PzqConsumer, PzqProducer } from '@proj/client';
 import { isProjError } from '@proj/transport';
 import { expect, it } from 'vitest';
 import { transport } from '../../transport.js';
 import { smallDisk } from './small-disk.js';
+import { program } from '../programs.js';
 import { stage, stop } from './stage.js';
 
 const BODY = Buffer.alloc(10_000, 7);
@@ -100,3 +103,23 @@ it(
   },
   PATIENCE_MS,
 );
+
+it('rule 21: a folder on a disk that takes no writes is told in one line', async ({ skip }) => {
+  const disk = smallDisk();
+  if (disk === undefined) {
+    console.warn(`skipped: ${NO_DISK}`);
+    return skip(NO_DISK);
+  }
+  theater.keep(disk);
+  const folder = join(disk.folder, 'queue');
+  await mkdir(folder);
+  await disk.seal();
+  for (const store of [folder, join(disk.folder, 'new')]) {
+    const queue = theater.launch(program('queue', { ...(await theater.endpoints()), store: `lmdb:${store}` }));
+    const { code, stderr } = await queue.exit;
+    expect([code, stderr]).toEqual([
+      2,
+      `proj-queue: the store in ${store} cannot be opened (EROFS): name a folder that can be made, read and written to`,
+    ]);
+  }
+});

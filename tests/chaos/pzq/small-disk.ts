@@ -13,6 +13,8 @@ export interface SmallDisk extends AsyncDisposable {
   readonly folder: string;
   /** Gives more. */
   grow(): Promise<void>;
+  /** Takes no more writes; nobody may have a file open to write. */
+  seal(): Promise<void>;
 }
 
 /** Makes one; `undefined` where it is not allowed, as to others than root. */
@@ -28,6 +30,9 @@ export function smallDisk(): SmallDisk | undefined {
     folder,
     grow: async () => {
       await promisify(execFile)('mount', ['-o', `remount,size=${LARGE}`, folder]);
+    },
+    seal: async () => {
+      await promisify(execFile)('mount', ['-o', 'remount,ro', folder]);
     },
     async [Symbol.asyncDispose]() {
       await promisify(execFile)('umount', ['-l', folder]);

@@ -318,7 +318,7 @@ export class PzqConsumer {
 
 function clockSkew(byMs: number): ProjError {
   const text =
-    `PzqConsumer: the first deliveries all look expired, by their time they were sent ${byMs} ms ago: ` +
-    'the clocks of queue and consumer disagree; set them, or switch option dropExpired off';
+    `PzqConsumer: delivery after delivery looks expired, by its time the last one was sent ${byMs} ms ago: ` +
+    'the clocks of queue and consumer disagree, and expired ones are no longer told from others; set the clocks';
   return new ProjError('EXPIRED', text);
 }

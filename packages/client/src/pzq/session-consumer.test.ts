@@ -220,19 +220,60 @@ describe('deliveries that are too old', () => {
     expect(rig.demand()).toEqual(['note message-dropped expired', 'resume']);
   });
 
-  it('rule 24: if the first 20 all are, the clocks are suspected, once', () => {
-    const rig = new ConsumerRig();
+  it('rule 24: if 20 in a row are, the clocks are suspected, once, and nobody starves', () => {
+    const rig = new ConsumerRig({ prefetch: 99 });
     rig.skewMs = 60_000;
-    rig.demand();
-    const lines = Array.from({ length: 45 }, (_, i) => rig.deliver(`k${i}`)).flat();
-    expect(lines).toEqual(['note message-dropped expired', 'clock-skew 60000']);
+    rig.demand(3);
+    const lines = Array.from({ length: 22 }, (_, i) => rig.deliver(`k${i}`)).flat();
+    expect(lines).toEqual(['note message-dropped expired', 'clock-skew 60000', 'hand k19', 'hand k20', 'hand k21']);
   });
 
-  it('rule 24: a single good one among the first 20 clears the clocks', () => {
+  it('rule 24: while the clocks are suspected, a delivery is as old as it has been here', () => {
+    const rig = new ConsumerRig({ prefetch: 99 });
+    rig.skewMs = 60_000;
+    rig.demand();
+    for (let i = 0; i < 20; i++) rig.deliver(`k${i}`);
+    // The last of them was handed out.
+    rig.deliver('x');
+    rig.now = 4000;
+    rig.deliver('y');
+    rig.now = 5001;
+    expect(rig.demand()).toEqual(['hand y']);
+    expect(rig.session.stats).toMatchObject({ handedOut: 2, dropped: { expired: 20 } });
+  });
+
+  it('rule 24: one that looks right ends the suspicion, and 20 in a row raise it anew', () => {
+    const rig = new ConsumerRig({ prefetch: 99 });
+    const day = { agoMs: 86_400_000 };
+    rig.demand(99);
+    const skews = (prefix: string) =>
+      Array.from({ length: 20 }, (_, i) => rig.deliver(`${prefix}${i}`, day))
+        .flat()
+        .filter((line) => line.startsWith('clock-skew'));
+    expect(skews('a')).toEqual(['clock-skew 86400000']);
+    expect(rig.deliver('good')).toEqual(['hand good']);
+    expect(rig.deliver('late', day)).toEqual([]);
+    expect(skews('b')).toEqual(['clock-skew 86400000']);
+  });
+
+  it('rule 24: what may have lain in the connection while nothing was read says nothing about the clocks', () => {
+    const rig = new ConsumerRig({ prefetch: 1 });
+    rig.demand();
+    rig.deliver('x');
+    rig.now = 6000;
+    rig.settle('x', 'ack');
+    rig.demand();
+    const lines = Array.from({ length: 50 }, (_, i) => rig.deliver(`k${i}`, { agoMs: 6000 })).flat();
+    expect(lines).toEqual(['note message-dropped expired']);
+  });
+
+  it('rule 24: a good one among any 20 clears the clocks', () => {
     const rig = new ConsumerRig();
     rig.demand(99);
     for (let i = 0; i < 50; i++)
-      expect(rig.deliver(`k${i}`, { agoMs: i === 19 ? 0 : 9000 })).not.toContainEqual(expect.stringMatching('clock'));
+      expect(rig.deliver(`k${i}`, { agoMs: i % 20 === 19 ? 0 : 9000 })).not.toContainEqual(
+        expect.stringMatching('clock'),
+      );
   });
 });
 

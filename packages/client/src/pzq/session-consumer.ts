@@ -75,7 +75,7 @@ export type PzqConsumerEffect =
   /** Read no more, or again. One more message may come after `pause`. */
   | { readonly kind: 'pause' }
   | { readonly kind: 'resume' }
-  /** All of the first deliveries look expired: one of the clocks is wrong, by about so much. Once. */
+  /** Delivery after delivery looks expired: one of the clocks is wrong, by about so much. Once, until one looks right again. */
   | { readonly kind: 'clock-skew'; readonly byMs: number }
   | { readonly kind: 'drained' }
   | { readonly kind: 'note'; readonly note: PzqConsumerNote };
@@ -106,6 +106,8 @@ class Held {
   readonly key: string;
   readonly peer: Peer;
   delivery: PzqDelivery;
+  /** When that came. */
+  receivedAt: number;
   /** Its turn, while it waits for a reader. */
   readonly turn = new Deadline<Held>(this);
   /** The end of its lease, once it was handed out. */
@@ -113,14 +115,15 @@ class Held {
   /** 0 while it waits. */
   number = 0;
 
-  constructor(key: string, peer: Peer, delivery: PzqDelivery) {
+  constructor(key: string, peer: Peer, delivery: PzqDelivery, now: number) {
     this.key = key;
     this.peer = peer;
     this.delivery = delivery;
+    this.receivedAt = now;
   }
 }
 
-/** How many deliveries must look expired, from the first on, before the clocks are suspected. */
+/** How many deliveries must look expired, one after another, before the clocks are suspected. */
 const SKEW_SAMPLE = 20;
 
 /**
@@ -157,7 +160,9 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
   /** Readers that wait. */
   #demand = 0;
   #paused = false;
-  /** Deliveries judged so far, while all of them were expired; `Infinity` once one was not, or the error was told. */
+  /** Since when the socket is read. */
+  #readingSince = -Infinity;
+  /** Deliveries since the last one that was not expired, of those that cannot have lain in the connection for so long. */
   #suspicious = 0;
   #draining = false;
   #drained = false;
@@ -222,7 +227,7 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
         break;
     }
     this.#handOut(now);
-    this.#regulate();
+    this.#regulate(now);
     return this.#effects;
   }
 
@@ -239,7 +244,7 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
       this.#counts.repeated++;
       this.#answer(peer, delivery, true);
     } else {
-      const fresh = new Held(key, peer, delivery);
+      const fresh = new Held(key, peer, delivery, now);
       this.#held.set(key, fresh);
       this.#waiting.renew(fresh.turn, now);
     }
@@ -248,6 +253,7 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
   /** The queue's lease ended before there was a verdict, and a new one began with this delivery. */
   #onAgain(held: Held, delivery: PzqDelivery, now: number): void {
     held.delivery = delivery;
+    held.receivedAt = now;
     if (held.number > 0) this.#leases.set(held.lease, leaseEnd(delivery, now));
     this.#drop('in-hand', now);
   }
@@ -305,7 +311,7 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
     while (this.#demand > 0) {
       const held = this.#waiting.takeDue(now);
       if (held === undefined) return;
-      if (this.#isExpired(held.delivery)) {
+      if (this.#isExpired(held, now)) {
         this.#forget(held);
         this.#drop('expired', now);
       } else this.#hand(held, now);
@@ -320,24 +326,28 @@ export class PzqConsumerSession implements Engine<PzqConsumerEvent, PzqConsumerE
     this.#effects.push({ kind: 'hand', handed: { number: held.number, peer, delivery } });
   }
 
-  #isExpired({ sentMicros, ackTimeoutMicros }: PzqDelivery): boolean {
+  /** While the clocks are suspected, what is known of a delivery's age is the time that it has been here. */
+  #isExpired({ delivery: { sentMicros, ackTimeoutMicros }, receivedAt }: Held, now: number): boolean {
     if (!this.#options.dropExpired) return false;
-    const overMicros = this.#wallMicros() - sentMicros - ackTimeoutMicros;
-    if (overMicros <= 0) {
-      this.#suspicious = Infinity;
+    const ageMicros = this.#wallMicros() - sentMicros;
+    if (ageMicros <= ackTimeoutMicros) {
+      this.#suspicious = 0;
       return false;
     }
-    if (++this.#suspicious === SKEW_SAMPLE) {
-      this.#suspicious = Infinity;
-      this.#effects.push({ kind: 'clock-skew', byMs: Math.round((overMicros + ackTimeoutMicros) / 1000) });
+    const timeoutMs = ackTimeoutMicros / 1000;
+    if (this.#suspicious < SKEW_SAMPLE && receivedAt - this.#readingSince >= timeoutMs) {
+      this.#suspicious++;
+      if (this.#suspicious === SKEW_SAMPLE)
+        this.#effects.push({ kind: 'clock-skew', byMs: Math.round(ageMicros / 1000) });
     }
-    return true;
+    return this.#suspicious < SKEW_SAMPLE || now - receivedAt > timeoutMs;
   }
 
   /** Stops reading at the bound, and starts again below it. */
-  #regulate(): void {
+  #regulate(now: number): void {
     const full = this.#draining || this.#held.size >= this.#options.prefetch;
     if (full !== this.#paused) this.#effects.push({ kind: full ? 'pause' : 'resume' });
+    if (!full && this.#paused) this.#readingSince = now;
     this.#paused = full;
     if (!this.#draining || this.#drained || this.#leases.size > 0) return;
     this.#drained = true;
