@@ -33,6 +33,8 @@ export interface Attack {
   readonly flags?: Flags;
   /** Why libzmq does not hold it, if it does not: then it is run on it only when asked for by its name. */
   readonly onZmq?: string;
+  /** How long what it leaves behind lives by the program's own options, in milliseconds; memory can come back only then. */
+  readonly leavesMs?: number;
   run(stage: Stage): Promise<void>;
 }
 
@@ -46,7 +48,10 @@ export interface Stage {
   rounds(small: number): AsyncGenerator<number>;
   /** Keeps up what has been built, in `npm run attack` for as long as there is time. */
   hold(): Promise<void>;
-  endpoint(port: Port): string;
+  /** Resolves after so long, or when the attack must end. */
+  pause(ms: number): Promise<void>;
+  /** What the broker shares with everybody; beside it lies a `secret.txt`. */
+  readonly folder: string;
   /** Every endpoint of the program. */
   readonly ports: readonly Port[];
   open(port: Port, options?: RawPeerOptions): Promise<RawPeer>;

@@ -9,6 +9,7 @@ import { RealStage } from './staging.js';
 interface Order {
   readonly attack: string;
   readonly endpoints: Readonly<Partial<Record<Port, string>>>;
+  readonly folder: string;
   /** None: the small size. */
   readonly fullMs?: number;
 }
@@ -20,10 +21,10 @@ const say = (msg: string, fields: object): void => {
   console.log(JSON.stringify({ msg, ...fields }));
 };
 
-async function obey({ attack: name, endpoints, fullMs }: Order): Promise<void> {
+async function obey({ attack: name, endpoints, folder, fullMs }: Order): Promise<void> {
   const attack = ATTACKS.find((one) => one.name === name);
   if (attack === undefined) throw new Error(`no attack ${name}`);
-  const stage = new RealStage({ endpoints, fullMs });
+  const stage = new RealStage({ endpoints, folder, fullMs });
   await stage.play((given) => attack.run(given));
   say('attacked', { attack: name, facts: [...stage.facts] });
 }

@@ -1,6 +1,11 @@
 /** All attacks there are, in the order of the table. */
 import type { Attack } from './attack.js';
+import { EMQP } from './rows/emqp.js';
+import { MDP } from './rows/mdp.js';
+import { NFP } from './rows/nfp.js';
+import { PPP } from './rows/ppp.js';
+import { PZQ } from './rows/pzq.js';
 import { WIRE } from './rows/wire.js';
 
 /** See {@link Attack}. */
-export const ATTACKS: readonly Attack[] = [...WIRE];
+export const ATTACKS: readonly Attack[] = [...WIRE, ...MDP, ...NFP, ...EMQP, ...PPP, ...PZQ];

@@ -72,6 +72,11 @@ export class Target implements AsyncDisposable {
     return new Target(process_, endpoints, folder);
   }
 
+  /** The folder that everybody may read. */
+  get shared(): string {
+    return join(this.#folder, 'shared');
+  }
+
   /** What the system says of it; `undefined` when it is gone. */
   memory(): Memory | undefined {
     try {
@@ -125,9 +130,9 @@ export class Attacker implements AsyncDisposable {
   }
 
   /** Runs an attack to its end: for so long, or in its small size. Resolves with the promises that it saw broken. */
-  async run(attack: string, endpoints: Endpoints, fullMs?: number): Promise<readonly string[]> {
+  async run(attack: string, { endpoints, shared: folder }: Target, fullMs?: number): Promise<readonly string[]> {
     const said = this.process.next('attacked', { attack });
-    this.process.tell({ attack, endpoints, fullMs });
+    this.process.tell({ attack, endpoints, folder, fullMs });
     return (await said)['facts'] as readonly string[];
   }
 

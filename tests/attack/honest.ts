@@ -17,6 +17,8 @@ export interface HonestPlan {
   readonly endpoints: Readonly<Partial<Record<Port, string>>>;
   readonly transport: 'zmtp' | 'zmq';
   readonly everyMs: number;
+  /** How long they ask as fast as it goes before. */
+  readonly warmUpMs: number;
 }
 
 /** What each protocol's people have noted. */
@@ -31,6 +33,7 @@ const probers = await Promise.all(
   plan.protocols.map(async (protocol) => {
     const honest = KINDS[protocol]();
     await honest.start(plan.endpoints, transport);
+    await Prober.warmUp(honest, plan.warmUpMs);
     return [protocol, new Prober(honest, plan.everyMs)] as const;
   }),
 );

@@ -22,7 +22,7 @@ export interface SiegePlan {
 }
 
 const EVERY_MS = 10;
-const WARM_UP_MS = 2000;
+const WARM_UP_MS = 5000;
 const LOOK_MS = 500;
 /** What is served meanwhile must be seen to be served after it, too. */
 const AFTER_MIN_MS = 2000;
@@ -39,12 +39,12 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
     endpoints: target.endpoints,
     transport,
     everyMs: EVERY_MS,
+    warmUpMs: WARM_UP_MS,
   });
   await using attacker = new Attacker(programs);
   const look = async (end?: boolean): Promise<Notes> => (await others.notes(end))[protocol]!;
   const idle = rssOf(target);
   await others.ready();
-  await wait(WARM_UP_MS);
   await look();
   await wait(plan.quietMs);
   const quiet = await look();
@@ -52,12 +52,12 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
 
   const dead = target.process.exit.then((): readonly string[] => ['dead']);
   const [begun, linesBefore] = [performance.now(), target.process.linesSaid];
-  const facts = await Promise.race([attacker.run(attack.name, target.endpoints, plan.attackMs), dead]);
+  const facts = await Promise.race([attacker.run(attack.name, target, plan.attackMs), dead]);
   const during = await look();
   const seconds = (performance.now() - begun) / 1000;
   const logLines = target.process.linesSaid - linesBefore;
 
-  const after = await settle(target, before, plan.afterMs);
+  const after = await settle(target, before, plan.afterMs + (attack.leavesMs ?? 0));
   const peak = target.memory()?.peak ?? Number.NaN;
   // Who is dead answers nobody.
   const late = await look(!Number.isNaN(after));

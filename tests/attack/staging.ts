@@ -7,6 +7,8 @@ import type { RawPeerOptions } from './raw-peer.js';
 /** How long, and where. */
 export interface StagePlan {
   readonly endpoints: Readonly<Partial<Record<Port, string>>>;
+  /** See {@link Stage.folder}. */
+  readonly folder: string;
   /** Time of a full attack; a small one has none, and ends when it has done its share. */
   readonly fullMs: number | undefined;
 }
@@ -62,14 +64,16 @@ export class RealStage implements Stage {
     await this.#over();
   }
 
-  endpoint(port: Port): string {
-    const endpoint = this.#plan.endpoints[port];
-    if (endpoint === undefined) throw new Error(`the program has no endpoint ${port}`);
-    return endpoint;
+  get folder(): string {
+    return this.#plan.folder;
+  }
+
+  async pause(ms: number): Promise<void> {
+    await wait(ms, undefined, { signal: this.#end.signal }).catch(() => undefined);
   }
 
   async open(port: Port, options?: RawPeerOptions): Promise<RawPeer> {
-    const peer = await RawPeer.open(this.endpoint(port), options);
+    const peer = await RawPeer.open(this.#endpoint(port), options);
     // Those that came and went are not kept for ever.
     for (const old of this.#peers) {
       if (!old.isClosed) break;
@@ -93,8 +97,14 @@ export class RealStage implements Stage {
     this.facts.add(fact);
   }
 
-  async #over(): Promise<void> {
-    await wait(2 ** 31 - 1, undefined, { signal: this.#end.signal }).catch(() => undefined);
+  #endpoint(port: Port): string {
+    const endpoint = this.#plan.endpoints[port];
+    if (endpoint === undefined) throw new Error(`the program has no endpoint ${port}`);
+    return endpoint;
+  }
+
+  #over(): Promise<void> {
+    return this.pause(2 ** 31 - 1);
   }
 
   #close(): void {

@@ -8,7 +8,9 @@ export interface Honest {
   start(at: Readonly<Partial<Record<Port, string>>>, transport: Transport): Promise<void>;
   /** Asks once. Rejects when no answer came, or a wrong one. */
   ask(text: string): Promise<void>;
-  /** How often somebody who serves was thrown out so far. */
+  /** Resolves when what was asked for has come, where that is later than the answer, or is given up. */
+  drain?(): Promise<void>;
+  /** How often somebody who serves was thrown out so far, and how much never came. */
   losses(): number;
 }
 
@@ -34,6 +36,7 @@ export interface Notes {
 }
 
 const WHY_MAX = 5;
+const AT_ONCE = 20;
 
 /** Asks at a steady pace, whether answers come or not: who waits for an answer before it asks again does not see how long others wait. */
 export class Prober {
@@ -53,6 +56,16 @@ export class Prober {
     this.#timer = setInterval(() => void this.#ask(), everyMs);
   }
 
+  /** Asks as fast as it goes for so long: code is compiled, heaps have their size. */
+  static async warmUp(honest: Honest, forMs: number): Promise<void> {
+    const end = performance.now() + forMs;
+    const one = async (number: number): Promise<void> => {
+      for (let round = 0; performance.now() < end; round++) await honest.ask(`warm-up ${number}/${round}`);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, number) => one(number)));
+    await honest.drain?.();
+  }
+
   /** What happened since the last look. What is open counts with its age, if that is more than others took. */
   look(): Notes {
     const now = performance.now();
@@ -68,7 +81,7 @@ export class Prober {
       p50Ms: at(0.5),
       p99Ms: at(0.99),
       maxMs: at(1),
-      why: losses > this.#losses ? [...this.#why, `${losses - this.#losses} thrown out`] : this.#why,
+      why: losses > this.#losses ? [...this.#why, `${losses - this.#losses} thrown out, or never came`] : this.#why,
     };
     [this.#times, this.#why, this.#asked, this.#lost, this.#losses] = [[], [], 0, 0, losses];
     return notes;
@@ -78,6 +91,7 @@ export class Prober {
   async end(): Promise<void> {
     clearInterval(this.#timer);
     while (this.#open.size > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await this.#honest.drain?.();
   }
 
   async #ask(): Promise<void> {

@@ -1,33 +1,48 @@
-/** PZQ: a producer and a consumer. */
+/** PZQ: a producer and a consumer. What is waited for is the acknowledgement; what never comes to the consumer is lost, too. */
 import { PzqConsumer, PzqProducer } from '@proj/client';
 import { PATIENCE_MS } from './probe.js';
 import type { Honest } from './probe.js';
 
 /** Who is served by a PZQ queue. */
 export function pzq(): Honest {
-  const open = new Map<string, () => void>();
+  /** Stored, and not delivered yet. */
+  const open = new Set<string>();
   let producer: PzqProducer;
+  let missing = 0;
+  let wake = (): void => undefined;
   const ask = async (text: string): Promise<void> => {
     const mine = `honest ${text}`;
-    const came = new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('what was stored did not come')), PATIENCE_MS);
-      open.set(mine, () => {
-        clearTimeout(timer);
-        resolve();
+    open.add(mine);
+    try {
+      await producer.send(mine);
+    } catch (error) {
+      open.delete(mine);
+      throw error;
+    }
+  };
+  const drain = async (): Promise<void> => {
+    const end = performance.now() + 2 * PATIENCE_MS;
+    while (open.size > 0 && performance.now() < end)
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        setTimeout(resolve, 1000);
       });
-    });
-    came.catch(() => undefined);
-    await producer.send(mine);
-    await came.finally(() => open.delete(mine));
+    missing += open.size;
+    open.clear();
   };
   return {
     async start(at, transport) {
       producer = new PzqProducer({ transport, endpoints: [at.receive!], timeoutMs: PATIENCE_MS });
       const consumer = new PzqConsumer({ transport, endpoints: [at.send!], prefetch: 100 });
-      void consumer.run((message) => open.get(String(message.body[0]))?.(), { concurrency: 100 });
+      const heard = (text: string): void => {
+        if (open.delete(text)) wake();
+      };
+      void consumer.run(({ body }) => heard(String(body[0])), { concurrency: 100 });
       await ask('registered');
+      await drain();
     },
     ask,
-    losses: () => 0,
+    drain,
+    losses: () => missing,
   };
 }

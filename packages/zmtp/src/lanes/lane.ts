@@ -8,6 +8,12 @@ import type { Wire } from '../wire.js';
 /** Bytes that may be under way in one direction of a lane, unread by the other side. */
 export const WINDOW_BYTES = 2 ** 21;
 
+/**
+ * What is told to those whose bytes were not written. One for all: an error of its own, with its stack, costs more than a lane does, and
+ * a peer that opens lanes by the thousand had a broker make nothing else.
+ */
+const CLOSED = new Error('the lane was closed');
+
 /** The connection that carries a lane. */
 export interface LaneCarrier {
   readonly remoteAddress: string | undefined;
@@ -220,8 +226,7 @@ export class Lane implements Wire {
     this.#carrier.forget(this);
     for (let bytes = this.#unread.shift(); bytes !== undefined; bytes = this.#unread.shift())
       this.#carrier.held(-bytes.length);
-    for (let part = this.#waiting.shift(); part !== undefined; part = this.#waiting.shift())
-      part.done?.(new Error('the lane was closed'));
+    for (let part = this.#waiting.shift(); part !== undefined; part = this.#waiting.shift()) part.done?.(CLOSED);
     // As sockets do: never from inside the call that closes it.
     process.nextTick(() => {
       this.#emit('close');

@@ -1,0 +1,165 @@
+/** Attacks in the words of Majordomo. */
+import type { Attack, Stage } from '../attack.js';
+import type { RawPeer } from '../raw-peer.js';
+import { message } from '../wire.js';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+/** Of requests for a service that nobody serves. */
+const REQUEST_TTL_MS = 30_000;
+
+const request = (service: string, ...body: readonly (string | Uint8Array)[]): Buffer =>
+  message(['MDPC02', '\x01', service, ...body]);
+const ready = (service: string): Buffer => message(['MDPW02', '\x01', service]);
+const GOODBYE = message(['MDPW02', '\x06']);
+const HEARTBEAT = message(['MDPW02', '\x05']);
+
+/** Has a service of the attacker's own answer with so many bytes, as long as there are requests. */
+async function serveLarge(stage: Stage, service: string, bytes: number): Promise<RawPeer> {
+  const worker = await stage.open('mdp');
+  await worker.write(ready(service));
+  const body = Buffer.alloc(bytes);
+  void (async () => {
+    for (;;) {
+      const frames = await worker.next();
+      if (frames === undefined) return;
+      if (frames[1]?.[0] === 2) await worker.send('MDPW02', '\x04', frames[2]!, '', body);
+      else if (frames[1]?.[0] === 5) await worker.write(HEARTBEAT);
+    }
+  })();
+  return worker;
+}
+
+/** Those who are served use service `honest`, and newcomers of names of their own. */
+export const MDP: readonly Attack[] = [
+  {
+    name: 'mdp/unread-replies',
+    does: '40 clients that ask for replies of 1 MiB and do not read them',
+    onZmq: 'the mark of libzmq counts messages, not bytes: 3 GB and rising',
+    async run(stage) {
+      await serveLarge(stage, 'large', stage.size(64 * KIB, MIB));
+      const clients = await stage.openMany(stage.size(10, 40), 'mdp', { reads: false });
+      for await (const round of stage.rounds(200)) await clients[round % clients.length]!.write(request('large', 'x'));
+      await stage.hold();
+    },
+  },
+  {
+    name: 'mdp/unread-listings',
+    does: '86 clients that ask for lists of 10,000 names and do not read them',
+    leavesMs: REQUEST_TTL_MS,
+    async run(stage) {
+      const first = await stage.open('mdp');
+      for (let name = 0; name < stage.size(200, 10_000) && !stage.isOver; name++)
+        await first.write(request(`listed-${name}`, 'x'));
+      const clients = await stage.openMany(stage.size(10, 86), 'mdp', { reads: false });
+      const lists = Buffer.concat([request('mmi.services', 'x'), request('mmi.workers', 'x')]);
+      for await (const round of stage.rounds(100)) void clients[round % clients.length]!.write(lists);
+      await stage.hold();
+    },
+  },
+  {
+    name: 'mdp/small-bodies-in-large-buffers',
+    does: 'requests of 200 B for a service that nobody serves, each followed by 8 kB of junk',
+    leavesMs: REQUEST_TTL_MS,
+    async run(stage) {
+      const peers = await stage.openMany(4, 'mdp');
+      const pair = Buffer.concat([request('nobody', Buffer.alloc(200)), message([Buffer.alloc(8000)])]);
+      const some = Buffer.concat(new Array<Buffer>(32).fill(pair));
+      for await (const round of stage.rounds(40)) await peers[round % 4]!.write(some);
+    },
+  },
+  {
+    name: 'mdp/names-nobody-serves',
+    does: 'one client that asks for 10,000 names that nobody serves, while workers of new names register',
+    leavesMs: REQUEST_TTL_MS,
+    async run(stage) {
+      const peer = await stage.open('mdp');
+      for await (const round of stage.rounds(2000)) {
+        await peer.write(request(`unserved-${round % stage.size(2000, 20_000)}`, 'x'));
+        if (round === stage.size(2000, 100_000)) await stage.hold();
+      }
+    },
+  },
+  {
+    name: 'mdp/ready-and-disconnect',
+    does: 'READY and DISCONNECT in a loop, on one connection and on many',
+    async run(stage) {
+      const peer = await stage.open('mdp');
+      for await (const round of stage.rounds(60)) {
+        for (let turn = 0; turn < 50; turn++) await peer.write(ready(`here-and-gone-${turn}`), GOODBYE);
+        const other = await stage.open('mdp');
+        await other.write(ready('gone'), GOODBYE);
+        if (round % 2 === 0) other.destroy();
+      }
+    },
+  },
+  {
+    name: 'mdp/many-workers',
+    does: 'thousands of connections that register a service each',
+    async run(stage) {
+      for await (const round of stage.rounds(4)) {
+        const peers = await stage.openMany(50, 'mdp', { reads: false });
+        await Promise.all(peers.map((peer, index) => peer.write(ready(`many-${round * 50 + index}`))));
+        if (round === stage.size(4, 60)) await stage.hold();
+      }
+    },
+  },
+  {
+    name: 'mdp/flood-of-each-command',
+    does: 'every command of 0.2 and 0.1, each on a connection of its own, as fast as it goes',
+    leavesMs: REQUEST_TTL_MS,
+    async run(stage) {
+      const address = Buffer.from([0, 0, 0, 0, 1]);
+      const commands: readonly (readonly (string | Uint8Array)[])[] = [
+        ['MDPC02', '\x01', 'nobody', 'x'],
+        ['MDPC02', '\x01', 'mmi.service', 'honest'],
+        ['MDPC02', '\x02', 'honest', 'x'],
+        ['MDPC02', '\x03', 'honest', 'x'],
+        ['MDPW02', '\x01', 'nobody'],
+        ['MDPW02', '\x02', address, '', 'x'],
+        ['MDPW02', '\x03', address, '', 'x'],
+        ['MDPW02', '\x04', address, '', 'x'],
+        ['MDPW02', '\x05'],
+        ['MDPW02', '\x06'],
+        ['', 'MDPC01', 'nobody', 'x'],
+        ['', 'MDPW01', '\x01', 'nobody'],
+        ['', 'MDPW01', '\x03', address, '', 'x'],
+        ['', 'MDPW01', '\x04'],
+        ['', 'MDPW01', '\x05'],
+      ];
+      const peers = await stage.openMany(commands.length, 'mdp');
+      const floods = commands.map((frames) => Buffer.concat(new Array<Buffer>(200).fill(message(frames))));
+      for await (const round of stage.rounds(45))
+        await peers[round % peers.length]!.write(floods[round % floods.length]!);
+    },
+  },
+  {
+    name: 'mdp/spoofed-replies',
+    does: 'a worker that answers clients that never asked it, by every routing id there may be',
+    async run(stage) {
+      const peer = await stage.open('mdp');
+      await peer.write(ready('spoof'));
+      for await (const round of stage.rounds(40)) {
+        const replies = Array.from({ length: 100 }, (_, index) => {
+          const address = Buffer.alloc(5);
+          address.writeUInt32BE(round * 100 + index, 1);
+          return message(['MDPW02', '\x04', address, '', 'spoofed']);
+        });
+        await peer.write(Buffer.concat(replies));
+      }
+    },
+  },
+  {
+    name: 'mdp/prototype-names',
+    does: 'services and routing ids by the names of what every object has',
+    async run(stage) {
+      const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'length', 'mmi.__proto__'];
+      for await (const round of stage.rounds(names.length * 2)) {
+        const name = names[round % names.length]!;
+        const peer = await stage.open('mdp', { identity: name });
+        await peer.write(request(name, name), request('mmi.service', name), ready(name), HEARTBEAT, GOODBYE);
+        if (round % 2 === 0) peer.destroy();
+      }
+    },
+  },
+];

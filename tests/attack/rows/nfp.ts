@@ -1,0 +1,224 @@
+/** Attacks in the words of NORFAB. */
+import { readdir, rename, symlink, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Attack } from '../attack.js';
+import { message } from '../wire.js';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+/** Of the file beside the folder that is shared; see cast.ts. */
+const SECRET = 'nobody may read this';
+const PROTOTYPES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'];
+
+let uuids = 0;
+type Text = string | Uint8Array;
+const call = (command: string, service: Text, target: Text, body: Text, uuid: Text = `attack-${uuids++}`): Buffer =>
+  message(['', 'NFPC01', command, service, target, uuid, body]);
+const work = (command: string, ...frames: readonly Text[]): Buffer => message(['', 'NFPW01', command, ...frames]);
+const fetch = (url: string, task = 'fetch_file'): Buffer =>
+  call('0x04', 'fss.service.broker', 'all', JSON.stringify({ task, kwargs: { url, offset: 0, chunk_size: 1000 } }));
+
+const PATHS = [
+  '../secret.txt',
+  '/../secret.txt',
+  'open.txt/../../secret.txt',
+  '..%2fsecret.txt',
+  '%2e%2e/secret.txt',
+  '%252e%252e%252fsecret.txt',
+  '..\\secret.txt',
+  '....//secret.txt',
+  '/etc/passwd',
+  '//etc/passwd',
+  'C:\\secret.txt',
+  'link-out/secret.txt',
+  'link-secret',
+  'open.txt\0',
+  '\0',
+  '.',
+  '..',
+  '',
+  '%',
+  'a/'.repeat(30_000),
+  'x'.repeat(5000),
+];
+
+/** Those who are served use service `honest`; worker and client announce `honest-1` and `honest-client`. */
+export const NFP: readonly Attack[] = [
+  {
+    name: 'nfp/long-fields',
+    does: 'fields of 50 MB: the client of a RESPONSE, service, target, uuid and status',
+    async run(stage) {
+      const long = Buffer.alloc(stage.size(MIB, 50 * MIB), 'x');
+      const attempts: readonly (() => Buffer)[] = [
+        () => work('0x05', long, '', 'uuid', '200', '{}'),
+        () => work('0x05', 'client', '', long, '200', '{}'),
+        () => work('0x05', 'client', '', 'uuid', long, '{}'),
+        () => work('0x01', long),
+        () => call('0x04', long, 'all', '{}'),
+        () => call('0x04', 'nobody', long, '{}'),
+        () => call('0x04', 'nobody', 'all', '{}', long),
+        () => call('0x11', 'mmi.service.broker', 'all', long),
+      ];
+      for await (const round of stage.rounds(attempts.length)) {
+        const peer = await stage.open('nfp');
+        await peer.write(attempts[round % attempts.length]!());
+      }
+    },
+  },
+  {
+    name: 'nfp/bombs-of-json',
+    does: 'targets of 64 KiB and questions of 1 MiB, nested, of many names, of prototypes',
+    async run(stage) {
+      const bytes = stage.size(64 * KIB, MIB);
+      const names = Array.from({ length: 5000 }, (_, index) => `"worker-${index}"`).join(',');
+      const targets = [
+        `[${names.slice(0, 64 * KIB - 2)}]`,
+        '['.repeat(64 * KIB),
+        `[${'"__proto__",'.repeat(5000)}"x"]`,
+      ];
+      const bodies = [
+        `{"task":"show_workers","kwargs":{"service":${'['.repeat(bytes)}}}`,
+        `{"__proto__":{"task":"x"},"task":"__proto__","args":["constructor"],"kwargs":{"__proto__":{}}}`,
+        `{"task":"${'\\u0061'.repeat(bytes / 6)}"}`,
+      ];
+      const peer = await stage.open('nfp');
+      for await (const round of stage.rounds(12)) {
+        await peer.write(call('0x04', 'nobody', targets[round % targets.length]!, '{}'));
+        for (const service of ['mmi.service.broker', 'fss.service.broker', 'sid.service.broker'])
+          await peer.write(call(round % 2 ? '0x11' : '0x04', service, 'all', bodies[round % bodies.length]!));
+      }
+    },
+  },
+  {
+    name: 'nfp/prototype-names',
+    does: 'services, workers, targets and uuids by the names of what every object has',
+    async run(stage) {
+      const client = await stage.open('nfp');
+      for await (const round of stage.rounds(PROTOTYPES.length * 4)) {
+        const name = PROTOTYPES[round % PROTOTYPES.length]!;
+        const worker = await stage.open('nfp', { identity: name });
+        await worker.write(work('0x01', name), work('0x08', name, '', name, '200', '{}'));
+        await client.write(call('0x04', name, name, '{}', name), call('0x06', name, 'all', '{}', name));
+        if (round % 2 === 0) worker.destroy();
+      }
+    },
+  },
+  {
+    name: 'nfp/flood-of-each-command',
+    does: 'every command of clients and workers, each on a connection of its own, results of jobs of others among them',
+    async run(stage) {
+      const commands: readonly (() => Buffer)[] = [
+        () => call('0x04', 'nobody', 'all', '{"task":"x"}'),
+        () => call('0x06', 'nobody', 'all', '{}'),
+        () => call('0x07', 'nobody', 'all', '{}'),
+        () => call('0x10', 'nobody', 'all', '{}'),
+        () => call('0x11', 'mmi.service.broker', 'all', '{"task":"show_workers"}'),
+        () => call('0x11', 'mmi.service.broker', 'all', '{"task":"show_broker"}'),
+        () => message(['', 'NFPC01', '0x00', '{}']),
+        () => work('0x00', '{}'),
+        () => work('0x01', 'nobody'),
+        () => work('0x02', 'nobody'),
+        () => work('0x03', 'nobody'),
+        () => work('0x05', 'honest-client', '', 'uuid', '200', '{"honest-1":{"result":"spoofed"}}'),
+        () => work('0x08', 'honest-client', '', 'uuid', '200', '{}'),
+        () => work('0x09', 'honest-client', '', 'uuid', '200', 'spoofed'),
+      ];
+      const peers = await stage.openMany(commands.length, 'nfp');
+      for await (const round of stage.rounds(42)) {
+        const at = round % commands.length;
+        await peers[at]!.write(Buffer.concat(Array.from({ length: 100 }, commands[at]!)));
+      }
+    },
+  },
+  {
+    name: 'nfp/jobs-nobody-serves',
+    does: 'jobs of 4 KiB for thousands of services that nobody serves',
+    async run(stage) {
+      const peer = await stage.open('nfp');
+      const body = `{"task":"${'x'.repeat(4 * KIB)}"}`;
+      for await (const round of stage.rounds(500))
+        await peer.write(call('0x04', `unserved-${round % 20_000}`, 'all', body));
+    },
+  },
+  {
+    name: 'nfp/stolen-routing-ids',
+    does: 'connections that announce the routing ids of a registered worker and of a client, again and again',
+    onZmq: 'libzmq gives the name to the newcomer at once, and throws the living one out',
+    async run(stage) {
+      for await (const round of stage.rounds(40)) {
+        const worker = await stage.open('nfp', { identity: 'honest-1' });
+        const client = await stage.open('nfp', { identity: 'honest-client' });
+        await worker.write(work('0x01', 'honest'), work('0x03', 'honest'));
+        await client.write(call('0x07', 'honest', 'all', '{}'));
+        if (round % 4 > 0) for (const peer of [worker, client]) peer.destroy();
+      }
+    },
+  },
+  {
+    name: 'nfp/subscriptions',
+    does: '633,000 subscriptions at the publisher of events, and an end',
+    onZmq: 'the removal of subscriptions blocks libzmq for up to 14 s, and they take 3 GB',
+    async run(stage) {
+      for await (const round of stage.rounds(4)) {
+        const peer = await stage.open('nfpEvents', { type: 'SUB' });
+        for (let some = 0; some < stage.size(2, 633) && !stage.isOver && !peer.isClosed; some++) {
+          const wanted = Array.from({ length: 1000 }, (_, index) =>
+            message([`\x01job-${round}-${some * 1000 + index}`]),
+          );
+          await peer.write(Buffer.concat(wanted));
+        }
+        peer.destroy();
+      }
+    },
+  },
+  {
+    name: 'nfp/paths-out-of-the-folder',
+    does: 'urls that lead out of the folder that is shared: dots, percents, links, drives, NUL',
+    async run(stage) {
+      await symlink('..', join(stage.folder, 'link-out')).catch(() => undefined);
+      await symlink('../secret.txt', join(stage.folder, 'link-secret')).catch(() => undefined);
+      const peer = await stage.open('nfp');
+      let asked = 0;
+      for await (const round of stage.rounds(PATHS.length)) {
+        const path = PATHS[round % PATHS.length]!;
+        for (const task of ['fetch_file', 'file_details', 'list_files', 'walk']) {
+          await peer.write(fetch(`nf://${path}`, task));
+          asked++;
+        }
+        // One at a time, so that none is refused because others are waiting.
+        while (peer.heard < asked && !peer.isClosed) await peer.next().then(watch);
+        peer.take().forEach(watch);
+      }
+      function watch(frames: readonly Buffer[] | undefined): void {
+        if (frames?.some((frame) => frame.includes(SECRET) || frame.includes('root:')) === true)
+          stage.broken('a file outside of the folder was told');
+      }
+    },
+  },
+  {
+    name: 'nfp/swapped-folder',
+    does: 'a folder inside of what is shared is swapped with a link that leads out, in a loop, and its file is asked for',
+    async run(stage) {
+      const [place, inside, outside] = ['swapped', 'inside', 'outside'].map((name) => join(stage.folder, name)) as [
+        string,
+        string,
+        string,
+      ];
+      await mkdir(inside, { recursive: true });
+      await writeFile(join(inside, 'secret.txt'), 'anybody may read this');
+      await symlink('..', outside);
+      const peer = await stage.open('nfp');
+      for await (const _ of stage.rounds(50)) {
+        await peer.write(Buffer.concat(Array.from({ length: 20 }, () => fetch('nf://swapped/secret.txt'))));
+        await rename(inside, place);
+        await rename(place, inside);
+        await rename(outside, place);
+        await rename(place, outside);
+        for (const frames of peer.take())
+          if (frames.some((frame) => frame.includes(SECRET))) stage.broken('a file outside of the folder was told');
+      }
+      for (const name of await readdir(stage.folder))
+        if (name !== 'open.txt') await rm(join(stage.folder, name), { recursive: true });
+    },
+  },
+];

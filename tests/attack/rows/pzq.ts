@@ -1,0 +1,104 @@
+/** Attacks in the words of PZQ. */
+import { encodePzqKey } from '@proj/frames/pzq';
+import type { Attack } from '../attack.js';
+import { message } from '../wire.js';
+
+const KIB = 1024;
+
+let ids = 0;
+const produce = (body: string | Uint8Array): Buffer => message([`attack-${ids++}`, '', body]);
+
+/** Those who are served have one queue with everybody else. */
+export const PZQ: readonly Attack[] = [
+  {
+    name: 'pzq/one-producer',
+    does: 'one producer with 100,000 tiny messages, as fast as it goes',
+    async run(stage) {
+      const peer = await stage.open('receive');
+      for await (const round of stage.rounds(20)) {
+        if (round * 100 > 100_000) return stage.hold();
+        await peer.write(Buffer.concat(Array.from({ length: 100 }, () => produce('tiny'))));
+      }
+    },
+  },
+  {
+    name: 'pzq/hoarders',
+    does: '20 consumers that read and never acknowledge',
+    async run(stage) {
+      await stage.openMany(stage.size(4, 20), 'send', { type: 'ROUTER' });
+      const peer = await stage.open('receive');
+      for await (const _ of stage.rounds(20)) {
+        await peer.write(Buffer.concat(Array.from({ length: 50 }, () => produce('for nobody'))));
+        await stage.pause(10);
+      }
+    },
+  },
+  {
+    name: 'pzq/unread-answers',
+    does: 'producers that do not read what they are answered',
+    async run(stage) {
+      const peers = await stage.openMany(4, 'receive', { reads: false });
+      for await (const round of stage.rounds(20))
+        void peers[round % 4]!.write(Buffer.concat(Array.from({ length: 100 }, () => message([`attack-${ids++}`]))));
+    },
+  },
+  {
+    name: 'pzq/spoofed-acknowledgements',
+    does: 'a consumer that acknowledges what it was never given, by keys that are well made and by noise',
+    async run(stage) {
+      const peer = await stage.open('send', { type: 'ROUTER' });
+      for await (const round of stage.rounds(20)) {
+        const keys = Array.from({ length: 100 }, (_, index) =>
+          encodePzqKey({ storedMicros: Date.now() * 1000, epoch: 1n, seq: 1 + index + round * 100 }),
+        );
+        await peer.write(
+          ...keys.map((key) => message([key, '1'])),
+          ...keys.map((key) => message([key])),
+          message(['no key', '1']),
+          message(['']),
+          message(['x'.repeat(64 * KIB), '0']),
+        );
+      }
+    },
+  },
+  {
+    name: 'pzq/malformed-messages',
+    does: 'messages without delimiter, without body, of a thousand headers, of a thousand parts',
+    async run(stage) {
+      const peers = await stage.openMany(4, 'receive');
+      const floods = [
+        message(['id', 'no', 'delimiter']),
+        message(['id', '']),
+        message(['id', ...new Array<string>(1000).fill('PZQ-TTL-MS:x'), '', 'x']),
+        message(['', '', ...new Array<string>(1020).fill('')]),
+      ];
+      for await (const round of stage.rounds(40))
+        await peers[round % 4]!.write(...new Array<Buffer>(10).fill(floods[round % 4]!));
+    },
+  },
+  {
+    name: 'pzq/unread-figures',
+    does: '20 connections that ask for the figures of the queue and do not read them',
+    async run(stage) {
+      const peers = await stage.openMany(stage.size(5, 20), 'monitor', { reads: false });
+      const some = Buffer.concat(new Array<Buffer>(100).fill(message(['', 'MONITOR'])));
+      for await (const round of stage.rounds(20)) void peers[round % peers.length]!.write(some);
+      await stage.hold();
+    },
+  },
+  {
+    name: 'pzq/garbage-and-half-messages',
+    does: 'noise and messages of 60 MiB that never end, at every port',
+    async run(stage) {
+      for await (const round of stage.rounds(10)) {
+        for (const port of stage.ports) {
+          const peer = await stage.open(port, { type: port === 'send' ? 'ROUTER' : 'DEALER' });
+          const bytes = stage.size(256 * KIB, 60 * KIB * KIB);
+          if (round % 2 === 0) await peer.write(Buffer.from([2, 0, 0, 0, 0, 3, 0xc0, 0, 0]), Buffer.alloc(bytes - 1));
+          else await peer.write(Buffer.alloc(100, round));
+        }
+        if (round === 40) return stage.hold();
+      }
+    },
+  },
+];
