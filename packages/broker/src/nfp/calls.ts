@@ -12,7 +12,7 @@ import type { Holder, Part } from './holders.js';
 import type { Job } from './jobs.js';
 import { BROKER_FSS, BROKER_SID, WORKER_MMI } from './names.js';
 import type { Output } from './output.js';
-import { chooseWorkers, namesOf } from './targets.js';
+import { chooseOther, chooseWorkers, type Meant, namesOf } from './targets.js';
 import { NOBODY, type Waiting } from './waiting.js';
 import type { Worker } from './workers.js';
 
@@ -32,6 +32,8 @@ interface Asked {
   readonly present: readonly Worker[];
   /** By name. */
   readonly absent: readonly string[];
+  /** They are all there are: nobody's turn is over. */
+  readonly isForAll: boolean;
 }
 
 /** Relays calls, lets POSTs wait, or refuses. */
@@ -74,10 +76,9 @@ export class Calls {
       this.#repost(peer, call, before, before.current);
       return;
     }
-    const { jobs } = this.#books;
     const { service, form, body } = call;
     const isForAll = target.kind === 'all';
-    const { present, away, missing } = chooseWorkers(target, service, this.#books, this.#out.now);
+    const { present, away, missing } = this.#whomToGive(target, call, before);
     const absent: string[] = [];
     const errors: string[] = [];
     for (const name of missing)
@@ -86,10 +87,32 @@ export class Calls {
     // A broker that has just started does not know yet who all are.
     const isEarly = isForAll && this.#waiting.isSettling;
     if (present.length + away.length + absent.length > 0 && !isEarly)
-      this.#dispatch.post(jobs.add(peer, call), body, { present, away, absent, errors, isForAll });
+      this.#dispatch.post(this.#jobOf(peer, call, before), body, {
+        present,
+        away,
+        absent,
+        errors,
+        isForAll,
+        asked: call,
+      });
     else if (target.kind !== 'names' && this.#waiting.mayWaitFor(service, form))
-      this.#waiting.wait(jobs.add(peer, call), body);
+      this.#waiting.wait(this.#jobOf(peer, call, before), body);
     else this.#refuse(peer, call);
+  }
+
+  /** One that workers have is the same once more: who was too busy for it may be offered it again, alone. */
+  #jobOf(peer: Peer, call: NfpClientCall, before: Job | undefined): Job {
+    const { jobs } = this.#books;
+    const isAgain = before?.service === call.service && before.parts.size > 0;
+    return isAgain ? jobs.renew(before, peer, call.target) : jobs.add(peer, call);
+  }
+
+  /** A job that was at other workers before, which are to drop it, goes to none of them. */
+  #whomToGive(target: NfpTarget, { service, uuid }: NfpClientCall, before: Job | undefined): Meant {
+    if (target.kind !== 'any' || before?.service !== service || before.parts.size === 0)
+      return chooseWorkers(target, service, this.#books, this.#out.now);
+    const other = chooseOther(uuid, service, this.#books);
+    return { present: other === undefined ? [] : [other], away: [], missing: [] };
   }
 
   /** Whoever has the job gets it once more: workers know by the uuid what they have. */
@@ -106,21 +129,25 @@ export class Calls {
     const { command, service } = call;
     const isManagement = command === 'mmi' || service === WORKER_MMI;
     const isGathered = this.#isGathered(peer, call);
-    const { present, absent } = isManagement
+    const { present, absent, isForAll } = isManagement
       ? {
           ...chooseWorkers(isGathered && target.kind === 'any' ? ALL : target, service, this.#books, this.#out.now),
           absent: [],
+          isForAll: target.kind === 'all',
         }
       : this.#whomToAsk(target, call, job, isGathered);
-    // What all is, nobody knows yet: who asks everybody asks again.
-    const isEarly = !isManagement && target.kind === 'all' && this.#waiting.isSettling;
+    // What all is, nobody knows yet: who asks everybody about a job of an earlier broker asks again.
+    const isEarly = !isManagement && target.kind === 'all' && this.#waiting.isSettling && (job?.parts.size ?? 0) === 0;
     const isNobody = present.length + absent.length === 0;
     if (isNobody && !(isEarly && command !== 'put')) {
       this.#refuse(peer, call);
       return;
     }
-    // Rule 24: who waits for one answer of all asks again as long as one cannot be asked.
-    const isPending = present.length === 0 || isEarly || (isGathered && command === 'get' && absent.length > 0);
+    // Rule 24: who waits for one answer of all asks again as long as one cannot be asked. A DELETE may be said only once.
+    const isPending =
+      present.length === 0 ||
+      (isEarly && (isGathered || command !== 'delete')) ||
+      (isGathered && command === 'get' && absent.length > 0);
     if (isGathered && !isPending && !this.#gathers.open(peer, call, present)) {
       this.#out.refuse('queue-full', peer, call, TOO_MUCH_OPEN, 500);
       return;
@@ -137,7 +164,7 @@ export class Calls {
     }
     if (command !== 'put' && command !== 'mmi' && !isGathered)
       this.#dispatch.dispatched(peer, call, [...present.map(nameOf), ...absent]);
-    this.#dispatch.relay(peer, call, present, target.kind === 'all');
+    this.#dispatch.relay(peer, call, present, isForAll);
   }
 
   /** Rule 24: GET and DELETE of a job; the management of workers for those alone who take no second answer, since its answers are not signed. */
@@ -147,32 +174,37 @@ export class Calls {
     return command === 'get' || command === 'delete';
   }
 
-  /** Who has the job now, in place of who had it; and of those that are not there whoever is expected back. */
+  /** Who has the job now, in place of who had it; and of those that are not there whoever is expected back, or has it. */
   #whomToAsk(target: NfpTarget, { service, uuid }: NfpClientCall, job: Job | undefined, isGathered: boolean): Asked {
     const { holders } = this.#books;
     const { now } = this.#out;
-    const current = job?.service === service ? job.current?.holder : undefined;
+    const mine = job?.service === service ? job : undefined;
+    const current = mine?.current?.holder;
+    // Rule 13: who had it before is not listened to.
+    const isMoved = (holder: Holder | undefined): boolean => holder?.parts.get(uuid)?.state === 'moved';
+    if (target.kind === 'any' && current !== undefined)
+      return current.worker === undefined
+        ? { present: [], absent: [current.name], isForAll: false }
+        : { present: [current.worker], absent: [], isForAll: false };
     if (target.kind !== 'names') {
-      if (target.kind === 'any' && current !== undefined)
-        return current.worker === undefined
-          ? { present: [], absent: [current.name] }
-          : { present: [current.worker], absent: [] };
       // Rule 24: one answer must come from whoever has the job, and that need not be the one whose turn it is.
       const { present, away } = chooseWorkers(isGathered ? ALL : target, service, this.#books, now);
-      // Rule 13: who had it before is not listened to.
-      const isAsked = ({ parts }: Holder): boolean => parts.get(uuid)?.state !== 'moved';
-      return { present: present.filter(({ holder }) => isAsked(holder)), absent: away.filter(isAsked).map(nameOf) };
+      const asked = present.filter(({ holder }) => !isMoved(holder));
+      const absent = new Set(away.filter((holder) => !isMoved(holder)));
+      if (target.kind === 'all')
+        for (const { holder, state } of mine?.parts ?? [])
+          if (holder.worker === undefined && state !== 'moved') absent.add(holder);
+      const isForAll = target.kind === 'all' && asked.length === present.length;
+      return { present: asked, absent: [...absent].map(nameOf), isForAll };
     }
     const names = new Set<string>();
-    for (const name of namesOf(target, this.#books, now)) {
-      const isMoved = holders.named(name)?.parts.get(uuid)?.state === 'moved';
-      names.add(isMoved && current !== undefined ? current.name : name);
-    }
+    for (const name of namesOf(target, this.#books, now))
+      if (!isMoved(holders.named(name))) names.add(name);
+      else if (current !== undefined) names.add(current.name);
     const { present, away, missing } = chooseWorkers({ kind: 'names', names: [...names] }, service, this.#books, now);
     const isExpected = (name: string): boolean =>
-      (job?.service === service && holders.named(name)?.parts.has(uuid) === true) ||
-      this.#waiting.mayBeBack(name, service);
-    return { present, absent: [...away.map(nameOf), ...missing.filter(isExpected)] };
+      (mine !== undefined && holders.named(name)?.parts.has(uuid) === true) || this.#waiting.mayBeBack(name, service);
+    return { present, absent: [...away.map(nameOf), ...missing.filter(isExpected)], isForAll: false };
   }
 
   /** Nobody wants it done any more, there. True when some of it was the broker's alone. */

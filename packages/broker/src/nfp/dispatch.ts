@@ -25,8 +25,8 @@ export interface Addressees {
   readonly errors?: readonly string[];
   /** It is for all there are: nobody's turn is over. */
   readonly isForAll?: boolean;
-  /** The POST was answered before. */
-  readonly isUnasked?: boolean;
+  /** The POST that is to be answered; it was answered before without. */
+  readonly asked?: Asked;
 }
 
 const NOTHING: NfpBody = [fromLatin1('{}')];
@@ -48,7 +48,14 @@ export class Dispatch {
   post(
     job: Job,
     body: NfpBody,
-    { present, away = [], absent = [], errors = [], isForAll = false, isUnasked = false }: Addressees,
+    {
+      present,
+      away = [],
+      absent = [],
+      errors = [],
+      isForAll = false,
+      asked = { ...askedBy(job), isUnasked: true },
+    }: Addressees,
   ): void {
     const { jobs, holders } = this.#books;
     const { now } = this.#out;
@@ -57,26 +64,32 @@ export class Dispatch {
     const untold = [...errors];
     for (const worker of present) this.#give(job, worker);
     const holds = (holder: Holder | undefined): boolean => kept && holder !== undefined && jobs.hold(job, holder, now);
-    let registered = present.length;
+    const names = present.map(({ name }) => name);
     for (const holder of away)
-      if (holds(holder)) registered++;
+      if (holds(holder)) names.push(holder.name);
       else untold.push(`${holder.name}: ${TOO_MUCH}`);
+    const isServed = names.length > 0;
     for (const name of absent) {
       const holder = holders.expect(name, job.service);
-      if (holds(holder)) continue;
+      if (holds(holder)) {
+        names.push(name);
+        continue;
+      }
       untold.push(`${name}: ${TOO_MUCH}`);
       if (holder !== undefined) holders.tidy(holder);
     }
-    if (registered > 0) {
+    if (isServed) {
       job.attempts++;
+      this.dispatched(job.poster, asked, names, untold);
       if (!kept && job.current === undefined) job.target = '';
-      this.#dispatched(job, untold, isUnasked);
       this.relay(job.poster, { command: 'post', service: job.service, uuid: job.uuid, body }, present, isForAll);
-    } else if (job.held > 0) {
+    } else if (names.length > 0) {
       this.#out.counters.queued++;
-      this.pending(job.poster, { ...askedBy(job), isUnasked });
+      this.pending(job.poster, asked);
+    } else if (job.parts.size > 0) {
+      this.#out.refuse('queue-full', job.poster, asked, untold);
     } else {
-      this.giveUp('queue-full', job, untold, isUnasked);
+      this.giveUp('queue-full', job, untold, asked.isUnasked);
     }
   }
 
@@ -87,7 +100,7 @@ export class Dispatch {
     const { body } = job;
     this.#give(job, worker);
     if (isFirst || job.current !== undefined) job.attempts++;
-    if (isFirst || job.current !== undefined) this.#dispatched(job, [], true);
+    if (isFirst || job.current !== undefined) this.#dispatched(job);
     this.relay(job.poster, { command: 'post', service: job.service, uuid: job.uuid, body }, [worker]);
   }
 
@@ -125,11 +138,11 @@ export class Dispatch {
     this.#out.dispatch(peer, asked, 300, { workers: [], status: 'PENDING' });
   }
 
-  /** 400, and nothing of the job is kept. */
+  /** 400; what workers say about the job from now on is not passed on. */
   giveUp(reason: NfpRefusal, job: Job, errors: readonly string[], isUnasked = true): void {
     const { waitingAt } = job;
     const asked = askedBy(job);
-    this.#books.jobs.forget(job);
+    this.#books.jobs.close(job);
     if (waitingAt !== undefined) this.#books.services.tidy(waitingAt);
     this.#out.refuse(reason, job.poster, { ...asked, isUnasked }, errors);
   }
@@ -139,10 +152,10 @@ export class Dispatch {
     if (job.target === 'any' && this.#settings.redispatchAny) job.current = part;
   }
 
-  #dispatched(job: Job, errors: readonly string[], isUnasked: boolean): void {
+  #dispatched(job: Job): void {
     const names: string[] = [];
     for (const { state, holder } of job.parts) if (state !== 'moved') names.push(holder.name);
-    this.dispatched(job.poster, { ...askedBy(job), isUnasked }, names, errors);
+    this.dispatched(job.poster, { ...askedBy(job), isUnasked: true }, names);
   }
 }
 

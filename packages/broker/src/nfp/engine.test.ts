@@ -188,6 +188,18 @@ describe('a call', () => {
     expect(used).toEqual(['w1', 'w2', 'w3', 'w1']);
   });
 
+  it('rule 10: a call for all that goes to some is their turn', () => {
+    const broker = brokerWith('w1', 'w2');
+    broker.post('c1', 'u1', 'any');
+    broker.gone('w1');
+    broker.ready('w1');
+    // The other one had it before.
+    expect(broker.call('c1', 'get', 'u1', 'all')).toHaveLength(2);
+    expect(broker.post('c1', 'u2', 'any').at(-1)).toBe('-> w1 POST c1 u2 {}');
+    expect(broker.call('c1', 'get', 'u1', 'all').at(-1)).toBe('-> w2 GET c1 u1 {}');
+    expect(broker.post('c1', 'u3', 'any').at(-1)).toBe('-> w1 POST c1 u3 {}');
+  });
+
   it('rule 11: to a service of the broker that this one has not is refused', () => {
     const broker = start({ queueForService: true }, 'w1');
     expect(broker.post('c1', 'u1', 'all', 'sid.service.broker').at(-1)).toContain('400 FAILED');
@@ -198,6 +210,19 @@ describe('waiting', () => {
   it('rule 12: is for POST alone', () => {
     const broker = start({ queueForService: true });
     expect(broker.call('c1', 'get', 'u1').at(-1)).toContain('400 FAILED');
+  });
+
+  it('rule 12: a DELETE for all goes to those that are there already, and what it deletes goes nowhere', () => {
+    const broker = brokerWith();
+    broker.started();
+    broker.ready('w1');
+    broker.post('c1', 'u1', 'any');
+    for (const uuid of ['u1', 'u0'])
+      expect(broker.call('c1', 'delete', uuid)).toEqual([
+        `-> c1 RESPONSE sample ${uuid} 202 DISPATCHED ["w1"]`,
+        `-> w1 DELETE c1 ${uuid} {}`,
+      ]);
+    expect(broker.ready('w1')).toEqual([]);
   });
 
   it('rule 12: is for any name with queueForService true, but that of another service’s worker', () => {
@@ -338,8 +363,63 @@ describe('sending again', () => {
     expect(broker.ready('w1')).toEqual([
       expect.stringContaining('call-refused'),
       expect.stringContaining('400 FAILED'),
+      '-> w1 DELETE c1 u1 {}',
     ]);
     expect(broker.stats.keptBytes).toBe(0);
+  });
+
+  it.each(['w1', 'w2'])(
+    'rule 13: of a job that was given up the client hears nothing more, and %s drops it',
+    (worker) => {
+      const broker = brokerWith('w1', 'w2');
+      broker.post('c1', 'u1', 'any');
+      broker.answer('w1', 'response', 'c1', 'u1', 201);
+      broker.gone('w1');
+      broker.advance(10_000);
+      broker.answer('w2', 'response', 'c1', 'u1', 201);
+      broker.gone('w2');
+      expect(broker.advance(600_000).join('\n')).toContain('400 FAILED');
+      expect(broker.ready(worker).at(-1)).toBe(`-> ${worker} DELETE c1 u1 {}`);
+      expect(broker.answer(worker, 'event', 'c1', 'u1', 200)).toEqual([
+        `note answer-dropped superseded ${worker} sample`,
+      ]);
+      expect(broker.call('c1', 'get', 'u1', worker).join()).toContain('400 FAILED');
+    },
+  );
+
+  it('rule 13: posted again, to nobody who is to drop it', () => {
+    const broker = brokerWith('w1', 'w2', 'w3');
+    broker.post('c1', 'u1', 'any');
+    broker.gone('w1');
+    broker.answer('w2', 'response', 'c1', 'u1', 500);
+    expect(broker.ready('w1').at(-1)).toBe('-> w1 DELETE c1 u1 {}');
+    for (const worker of ['w3', 'w2', 'w3']) {
+      expect(broker.post('c1', 'u1', 'any').at(-1)).toBe(`-> ${worker} POST c1 u1 {}`);
+      broker.answer(worker, 'response', 'c1', 'u1', 500);
+    }
+    expect(broker.answer('w1', 'event', 'c1', 'u1', 200).at(-1)).toContain('superseded');
+  });
+
+  it('rule 13: posted again to one that was too busy, it is still followed at the others', () => {
+    const broker = brokerWith('w1', 'w2', 'w3');
+    broker.post('c1', 'u1', '["w1","w2","w4"]');
+    broker.answer('w1', 'response', 'c1', 'u1', 500);
+    broker.answer('w2', 'response', 'c1', 'u1', 201);
+    expect(broker.post('c1', 'u1', '["w1"]')).toEqual([
+      '-> c1 RESPONSE sample u1 202 DISPATCHED ["w1"]',
+      '-> w1 POST c1 u1 {}',
+    ]);
+    expect(broker.gone('w2').at(-1)).toBe('-> c1 EVENT sample u1 200 worker-lost w2');
+  });
+
+  it('rule 12: what is deleted while it waits for another worker is dropped by the one before', () => {
+    const broker = brokerWith('w1');
+    broker.post('c1', 'u1', 'any');
+    broker.answer('w1', 'response', 'c1', 'u1', 201);
+    broker.gone('w1');
+    broker.advance(10_000);
+    expect(broker.call('c1', 'delete', 'u1', 'any')).toEqual(['-> c1 RESPONSE sample u1 200 CANCELLED []']);
+    expect(broker.ready('w1').at(-1)).toBe('-> w1 DELETE c1 u1 {}');
   });
 
   it.each(['any', 'w1'])('rule 13: not what was deleted meanwhile, at %s', (target) => {
@@ -348,6 +428,16 @@ describe('sending again', () => {
     expect(broker.call('c1', 'delete', 'u1', target).at(-1)).toBe('-> w1 DELETE c1 u1 {}');
     expect(broker.ready('w1')).toEqual([]);
     expect(broker.stats.keptBytes).toBe(0);
+  });
+
+  it('rule 13: not what all were to delete while its worker was lost', () => {
+    const broker = brokerWith('w1', 'w2');
+    broker.post('c1', 'u1', 'any');
+    broker.answer('w1', 'response', 'c1', 'u1', 201);
+    broker.disconnect('w1');
+    expect(broker.call('c1', 'delete', 'u1', 'all')[0]).toContain('202 DISPATCHED ["w2","w1"]');
+    expect(broker.advance(10_000).filter((line) => line.includes('u1'))).toEqual([]);
+    expect(broker.ready('w1').at(-1)).toBe('-> w1 DELETE c1 u1 {}');
   });
 
   it('rule 13: but what was deleted at another worker', () => {

@@ -30,8 +30,11 @@ function assertServices({ services }: Books, { servicesMax }: NfpBrokerSettings)
     check(services.find(name) === service, 'a service is found by its name');
     check(!isReserved(name) || (name === EVERY_SERVICE && workers.size === 0), 'nobody serves what is the broker’s');
     check(workers.size > 0 || queue.size > 0, 'a service has workers or waiting jobs');
-    for (const { target, attempts } of queue.values())
-      check(workers.size === 0 || target !== 'any' || attempts > 0, 'no new job waits for a worker that is there');
+    for (const { target, attempts, parts } of queue.values())
+      check(
+        workers.size === 0 || target !== 'any' || attempts + parts.size > 0,
+        'no new job waits for a worker that is there',
+      );
     let used = -Infinity;
     for (const worker of service.workers.values()) {
       check(worker.service === service, 'a worker is in the list of its own service');

@@ -121,6 +121,23 @@ export class Jobs {
     return job;
   }
 
+  /**
+   * A job that workers have, or are to drop, is posted once more: {@link add}, but what is with them stays followed. What is for any worker is with
+   * nobody from now on.
+   */
+  renew(job: Job, peer: Peer, target: string): Job {
+    job.poster = peer;
+    if (target === 'any') {
+      job.attempts = 0;
+      for (const part of [...job.parts]) if (part.state !== 'moved') this.settle(part);
+      this.review(job);
+    }
+    // One that is kept has been paid for.
+    if (job.cost === 0) job.target = target;
+    this.touch(job, peer);
+    return job;
+  }
+
   /** Somebody asks for it. */
   touch(job: Job, asker: Peer): void {
     job.asker = asker;
@@ -158,10 +175,13 @@ export class Jobs {
     this.#endWaiting(job);
   }
 
-  /** Lets a job whose body is kept wait for a worker; false when too many wait. */
+  /** Lets a job whose body is kept wait for a worker, unless that has it; false when too many wait. */
   hold(job: Job, holder: Holder, now: number): boolean {
-    if (holder.parts.has(job.uuid) || !this.#beginWaiting(job, now)) return false;
-    this.#addPart(new Part(job, holder, 'held'));
+    const part = holder.parts.get(job.uuid);
+    if (part !== undefined && part.state !== 'moved') return true;
+    if (!this.#beginWaiting(job, now)) return false;
+    if (part === undefined) this.#addPart(new Part(job, holder, 'held'));
+    else part.state = 'held';
     job.held++;
     job.unsaid++;
     return true;
@@ -174,6 +194,7 @@ export class Jobs {
     if (part.state === 'held') job.held--;
     else if (part.state !== 'sent') job.unsaid++;
     part.state = 'sent';
+    part.isTold = part.hasDropped = false;
     this.#endWaiting(job);
     this.#spareNot(job);
     return part;
@@ -220,6 +241,16 @@ export class Jobs {
     } else if (job.cost > 0 && job.place === undefined) {
       this.#spare.push((job.place = new Place(job)));
     }
+  }
+
+  /** It is over for its client: whoever was sent it is to drop it, and nothing else of it is kept. */
+  close(job: Job): void {
+    this.leave(job);
+    for (const part of [...job.parts])
+      if (part.state === 'held') this.settle(part);
+      else this.move(part);
+    if (job.parts.size === 0) this.forget(job);
+    else this.review(job);
   }
 
   /** Nothing of the job is kept, wherever it is. */

@@ -89,7 +89,11 @@ export class Returns {
     if (part === undefined || command === 'mmi') return true;
     const isResponse = command === 'response';
     if (part.state === 'moved') {
-      if (isResponse && part.isTold && (status === OK || status === UNKNOWN_JOB)) part.hasDropped = true;
+      if (isResponse && part.isTold && (status === OK || status === UNKNOWN_JOB)) {
+        part.hasDropped = true;
+        // It has nothing on its disk that would be its answer to the job: it may have it again.
+        part.isTold = status === OK;
+      }
       return false;
     }
     const isMine = part.job.current === part;

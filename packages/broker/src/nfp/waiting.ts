@@ -88,20 +88,20 @@ export class Waiting {
   }
 
   /** The job waits for a first worker of its service, or is refused when too much does. */
-  wait(job: Job, body: NfpBody): void {
+  wait(job: Job, body: NfpBody, isUnasked = false): void {
     const { services, jobs } = this.#books;
     const known = services.find(job.service);
     if (known === undefined && services.full) {
-      this.#dispatch.giveUp('queue-full', job, ['too many services'], job.attempts > 0);
+      this.#dispatch.giveUp('queue-full', job, ['too many services'], isUnasked);
       return;
     }
     const service = known ?? services.add(job.service);
     if ((job.cost > 0 || jobs.keep(job, body)) && jobs.wait(job, service, this.#out.now)) {
       const { uuid, service: name, target } = job;
       this.#out.counters.queued++;
-      this.#dispatch.pending(job.poster, { uuid, service: name, target, isUnasked: job.attempts > 0 });
+      this.#dispatch.pending(job.poster, { uuid, service: name, target, isUnasked });
     } else {
-      this.#dispatch.giveUp('queue-full', job, [TOO_MUCH], job.attempts > 0);
+      this.#dispatch.giveUp('queue-full', job, [TOO_MUCH], isUnasked);
       services.tidy(service);
     }
   }
@@ -120,7 +120,7 @@ export class Waiting {
         this.#dispatch.notYet(peer, call);
         return true;
       case 'delete':
-        jobs.forget(job);
+        jobs.close(job);
         services.tidy(service);
         this.#out.dispatch(peer, call, 200, { workers: [], status: 'CANCELLED' });
         return true;
@@ -133,7 +133,7 @@ export class Waiting {
   /** A job of old goes to those its target means now, or waits. */
   again(job: Job): void {
     const { body, service } = job;
-    const isOld = job.attempts > 0;
+    const isOld = job.attempts + job.parts.size > 0;
     const isForAll = job.target !== 'any';
     const other = isForAll ? undefined : chooseOther(job.uuid, service, this.#books);
     const { present, away } = isForAll
@@ -141,9 +141,9 @@ export class Waiting {
       : { present: other === undefined ? [] : [other], away: [] };
     if (present.length + away.length > 0) {
       if (isOld) this.#out.counters.redispatches++;
-      this.#dispatch.post(job, body, { present, away, isForAll, isUnasked: true });
+      this.#dispatch.post(job, body, { present, away, isForAll });
     } else if (isOld && this.mayWaitFor(service, this.#out.formOf(job.poster))) {
-      this.wait(job, body);
+      this.wait(job, body, true);
     } else {
       this.#dispatch.giveUp(isOld ? 'worker-lost' : 'no-worker', job, [isOld ? LOST : NOBODY]);
     }
@@ -183,7 +183,8 @@ export class Waiting {
 
   #serve(service: Service): void {
     for (const job of [...service.queue.values()]) {
-      if (this.isSettling && job.target !== 'any') continue;
+      const isForAny = job.target === 'any';
+      if (isForAny ? chooseOther(job.uuid, service.name, this.#books) === undefined : this.isSettling) continue;
       this.#books.jobs.leave(job);
       this.again(job);
     }

@@ -18,6 +18,8 @@ export class Observer {
   readonly #workers = new Map<string, string>();
   /** Who posted or asked, by command, client and uuid. */
   readonly #asked = new Set<string>();
+  /** Jobs that a client has deleted. */
+  readonly #deleted = new Set<string>();
   readonly #dismissed = new Map<string, number>();
   /** Jobs for any worker: whom they were given to last. */
   readonly #holders = new Map<string, string>();
@@ -62,6 +64,7 @@ export class Observer {
     const { peer, command } = event;
     if (command.kind === 'client-call') {
       this.#asked.add(`${command.command} ${peer.key} ${command.uuid}`);
+      if (command.command === 'delete') this.#deleted.add(command.uuid);
       if (command.command !== 'post' || event.at === 'management' || command.service.endsWith('.broker')) return;
       if (effects.some((effect) => isAnswer(effect, peer.key, command.uuid, 400))) return;
       // A job of its own, or the old one once more: either way nobody is known to have it.
@@ -219,8 +222,9 @@ export class Observer {
     const asked = command === 'mmi' ? ['mmi', 'post', 'get', 'delete', 'put'] : [command];
     const isAsked = asked.some((each) => this.#asked.has(`${each} ${latin1(client)} ${uuid}`));
     const which = `${uuid} ${worker}`;
-    if (!isAsked && !(command === 'delete' && (this.#former.has(which) || this.#isFormer(uuid, worker))))
-      throw new Error('a call that this client did not make');
+    // A job is whose who knows its uuid: what anybody deletes is dropped in the name of who posted it.
+    const isDrop = this.#former.has(which) || this.#isFormer(uuid, worker) || this.#deleted.has(uuid);
+    if (!isAsked && !(command === 'delete' && isDrop)) throw new Error('a call that this client did not make');
     if (command !== 'post') return;
     if (this.#taken.has(which)) throw new Error('sent again after an answer (rule 13)');
     this.#given.add(which);

@@ -56,8 +56,10 @@ export class Calls<Ticket> {
       if (member.said !== 'refused') ask.push(name);
       else {
         job.note(member, undefined);
+        job.offered = target === 'any';
         this.#output.counts.posts++;
-        this.#call(job, 'post', targetOf([name]), body, now);
+        // By its name what is for any worker would be this one's, and lost with it.
+        this.#call(job, 'post', target === 'any' ? target : targetOf([name]), body, now);
       }
     }
     if (ask.length === 0 && job.members.size > 0) return;

@@ -224,6 +224,21 @@ describe('run', () => {
     expect(broker.heard).toEqual(['post all', 'post ["w1"]', 'get ["w1"]']);
   });
 
+  it('rule 3: or another one, when it is for any', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      const posts = broker.heard.length;
+      if (posts === 1) {
+        asked.dispatch('w1');
+        asked.say('w1', 500, 'FAILED');
+      } else if (posts === 2) asked.refuse('nobody is there');
+      else doing('w2')(asked);
+    });
+    const outcome = stage.settle(stage.client().run('sample', 't', { target: 'any' }));
+    expect(nfpResultsOrThrow(await outcome)).toEqual({ w2: 'done by w2' });
+    expect(broker.heard).toEqual(['post any', 'post any', 'post any', 'get ["w2"]']);
+  });
+
   it('rule 3: and is not taken to have lost it when it says that it does not know it', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {

@@ -149,6 +149,7 @@ export class JobAnswers<Ticket> {
     const aboutGet = target === 'all' && !aboutPost;
     switch (status) {
       case 'DISPATCHED':
+        if (aboutPost) job.offered = false;
         if (job.phase !== 'posting' || !aboutGet) this.#onWorkers(job, dispatch);
         break;
       case 'PENDING':
@@ -160,6 +161,11 @@ export class JobAnswers<Ticket> {
       case 'FAILED':
         // Of a GET it says that the workers are away for now; of a POST it is the last word.
         if (job.phase === 'posting' && aboutGet) break;
+        if (job.phase === 'running' && aboutPost && job.offered) {
+          // Its workers are away for now, or as busy as the last one: it is offered once more.
+          for (const member of job.members.values()) job.note(member, 'refused');
+          break;
+        }
         if (job.phase === 'posting' || (aboutPost && (job.phase === 'queued' || job.order.target === 'any')))
           this.#orders.fail(job, 'REJECTED', errors);
         else if (job.phase === 'queued') {

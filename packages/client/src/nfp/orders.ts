@@ -48,6 +48,8 @@ export class Job<Ticket> {
   /** Something came that is no answer about it. */
   unexpected = false;
   reposts = 0;
+  /** It is for any worker, its worker was too busy for it, and the broker has not said yet who gets it instead. */
+  offered = false;
 
   constructor(order: NfpJobOrder<Ticket>) {
     this.order = order;
