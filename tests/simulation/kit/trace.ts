@@ -13,7 +13,7 @@ interface Entry {
   readonly event: NetworkEvent | string;
 }
 
-/** Records every event of a run; keeps the last `max` of them for the report of a failure. */
+/** Records every event of a run; keeps the last `max` of them, or `SIM_TRACE` of the environment, for the report of a failure. */
 export class Trace {
   readonly #hash = createHash('sha256');
   readonly #max: number;
@@ -23,7 +23,7 @@ export class Trace {
   /** Number of events recorded. */
   count = 0;
 
-  constructor(max = 100, describe: Describe = showBytes) {
+  constructor(max = Number(process.env['SIM_TRACE'] ?? 100), describe: Describe = showBytes) {
     this.#max = max;
     this.#describe = describe;
   }

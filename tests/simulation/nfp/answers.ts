@@ -1,12 +1,14 @@
 /**
  * Checker of rules 8, 15 and 24 of docs/protocols/nfp.md: what a registered worker says about a job reaches the client whose address it bears,
  * once and as it is, and nothing else reaches a client as a worker's word; but of a job for any worker that has gone to another one nothing reaches the
- * client that those say who had it before (rule 13). To clients in one-byte form the statuses are those of the text, and each GET and
+ * client that those say who had it before, and of one that was given up, or deleted while its worker was away, nothing that its workers say (rule 13). To clients in one-byte form the statuses are those of the text, and each GET and
  * DELETE of theirs has one answer at most that is not a worker's own.
  */
 import { latin1 } from '@proj/frames';
-import type { NfpClientAnswer, NfpClientCall, NfpWorkerAnswer, NfpWorkerCall } from '@proj/frames/nfp';
-import { BROKER, dispatchIn, isFate } from './sight.js';
+import { parseNfpTarget } from '@proj/frames/nfp';
+import type { NfpClientAnswer, NfpClientCall, NfpDispatch, NfpWorkerAnswer, NfpWorkerCall } from '@proj/frames/nfp';
+import { Followed } from './followed.js';
+import { BROKER, dispatchIn, isFate, isTakenAway } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
 /** What is said to clients in one-byte form instead. */
@@ -22,17 +24,20 @@ export class AnswersChecker implements Checker {
   #said: NfpWorkerAnswer | undefined;
   /** Who says it. */
   #by = '';
-  /** Jobs for any worker: who was sent each, the last one at the end. */
-  readonly #holders = new Map<string, string[]>();
-  /** Who was told to drop what: job and worker. */
-  readonly #told = new Set<string>();
+  readonly #followed = new Followed();
+  /** Who was sent each job and has not said its last word, by uuid. */
+  readonly #sentTo = new Map<string, Set<string>>();
+  /** Those of them that were away when it was deleted, or when it was given up, by uuid. */
+  readonly #overAt = new Map<string, Set<string>>();
+  /** The client's call of which nothing has come yet. */
+  #call: NfpClientCall | undefined;
 
   onSight(sight: Sight): void {
     switch (sight.kind) {
       case 'worker-ready':
         this.#workers.add(sight.peer.key);
         // Its registration had outlived its connection, and this is the first it says.
-        if (this.#by === sight.peer.key) this.#owed = this.#said;
+        if (this.#by === sight.peer.key) this.#take();
         break;
       case 'worker-lost':
         this.#workers.delete(sight.peer.key);
@@ -42,21 +47,20 @@ export class AnswersChecker implements Checker {
         break;
       case 'crashed':
         if (sight.process !== BROKER) break;
-        this.#workers.clear();
-        this.#open.clear();
-        this.#holders.clear();
+        for (const each of [this.#workers, this.#open, this.#followed, this.#sentTo, this.#overAt]) each.clear();
         this.#owed = undefined;
         break;
       case 'received': {
         const owed = this.#owed;
         this.#owed = undefined;
-        if (sight.command.kind === 'client-call') this.#called(sight.peer.key, sight.command);
         // What answers a GET or DELETE may have to wait for what others say.
         if (owed !== undefined && !this.#mayWait(owed))
           throw new Error(`${owed.command} ${owed.status} about ${owed.uuid} was not passed on`);
+        this.#call = undefined;
+        if (sight.command.kind === 'client-call') this.#called(sight.peer.key, sight.command);
         this.#said = sight.command.kind === 'worker-answer' ? sight.command : undefined;
-        if (this.#workers.has(sight.peer.key)) this.#owed = this.#said;
         this.#by = sight.peer.key;
+        if (this.#workers.has(this.#by)) this.#take();
         break;
       }
       case 'sent':
@@ -68,9 +72,11 @@ export class AnswersChecker implements Checker {
     }
   }
 
-  #called(client: string, { form, command, uuid, target }: NfpClientCall): void {
-    if (command === 'post' && target === 'any') this.#holders.set(uuid, []);
-    else if (command === 'post') this.#holders.delete(uuid);
+  #called(client: string, call: NfpClientCall): void {
+    const { form, command, uuid, target } = call;
+    this.#call = call;
+    if (command === 'post') this.#followed.posted(call);
+    if (command === 'post' && target !== 'any') this.#overAt.delete(uuid);
     if (form === 'ascii') this.#open.delete(client);
     else {
       const open = this.#open.get(client) ?? new Map<string, number>();
@@ -80,24 +86,59 @@ export class AnswersChecker implements Checker {
   }
 
   #relayed(worker: string, { command, uuid }: NfpWorkerCall): void {
-    if (command === 'post') this.#holders.get(uuid)?.push(worker);
-    if (command === 'delete') this.#told.add(`${uuid} ${worker}`);
+    this.#followed.sent(command, uuid, worker);
+    if (command === 'post') {
+      setOf(this.#sentTo, uuid).add(worker);
+      this.#overAt.get(uuid)?.delete(worker);
+    }
+    if (this.#call?.uuid !== uuid) return;
+    // In one-byte form a GET or DELETE has no word of the broker.
+    const target = command === 'delete' ? parseNfpTarget(this.#call.target) : undefined;
+    const had = [...(this.#sentTo.get(uuid) ?? [])];
+    if (target?.kind === 'names') this.#deleted(target.names, uuid);
+    else if (target?.kind === 'all') this.#deleted(had, uuid);
+    this.#call = undefined;
+  }
+
+  /** A registered worker has spoken. Nothing is followed at one that has said its last word. */
+  #take(): void {
+    const said = this.#said;
+    this.#owed = said;
+    if (said === undefined) return;
+    this.#followed.heard(this.#by, said);
+    if (said.command === 'response' && said.status === 200) this.#sentTo.get(said.uuid)?.delete(this.#by);
+  }
+
+  /** The broker's own word: to a call about the job, or unasked, when it gives the job up. */
+  #onDispatch({ uuid, workers }: NfpDispatch, status: number): void {
+    const call = this.#call?.uuid === uuid ? this.#call : undefined;
+    this.#call = undefined;
+    if (call?.command === 'delete' && status < 300) this.#deleted(workers ?? [], uuid);
+    if (call !== undefined || status !== 400) return;
+    this.#followed.takenAway(uuid);
+    for (const worker of this.#sentTo.get(uuid) ?? []) setOf(this.#overAt, uuid).add(worker);
+  }
+
+  /** A DELETE: those that are not there have the job no more. */
+  #deleted(names: readonly string[], uuid: string): void {
+    for (const name of names)
+      if (!this.#workers.has(name) && this.#sentTo.get(uuid)?.has(name) === true) setOf(this.#overAt, uuid).add(name);
   }
 
   #mayWait({ client, command, uuid, status }: NfpWorkerAnswer): boolean {
     // It was asked to drop the job, or does not know the one that is its own.
-    const isTold = this.#had(uuid) || this.#told.has(`${uuid} ${this.#by}`);
+    const isTold = this.#has(uuid) || this.#followed.isTold(uuid, this.#by);
     if (isTold && command === 'response' && (status === 200 || status === 404)) return true;
-    if (this.#isFormer(uuid)) return true;
+    if (this.#followed.isFormer(uuid, this.#by) || this.#isOver(uuid)) return true;
     return command === 'response' && status !== 201 && status !== 202 && this.#openFor(latin1(client), uuid) > 0;
   }
 
-  #had(uuid: string): boolean {
-    return this.#holders.get(uuid)?.includes(this.#by) === true;
+  #isOver(uuid: string): boolean {
+    return this.#overAt.get(uuid)?.has(this.#by) === true;
   }
 
-  #isFormer(uuid: string): boolean {
-    return this.#had(uuid) && this.#holders.get(uuid)?.at(-1) !== this.#by;
+  #has(uuid: string): boolean {
+    return this.#followed.isForAny(uuid) && this.#followed.of(uuid).includes(this.#by);
   }
 
   #openFor(client: string, uuid: string): number {
@@ -106,14 +147,19 @@ export class AnswersChecker implements Checker {
 
   #sent(client: string, answer: NfpClientAnswer): void {
     const { command, uuid, status, service, body } = answer;
-    if (service.endsWith('.broker') || (command === 'response' && dispatchIn(body) !== undefined)) return;
+    const said = command === 'response' ? dispatchIn(body) : undefined;
+    if (said !== undefined) this.#onDispatch(said, status);
+    if (service.endsWith('.broker') || said !== undefined) return;
+    if (isTakenAway(command, status, body)) this.#followed.takenAway(uuid);
     if (isFate(command, status, body)) return;
     const owed = this.#owed;
     this.#owed = undefined;
     const isOwed = owed !== undefined && latin1(owed.client) === client && owed.uuid === uuid;
     // One worker's answer is passed on as it is, asked for or not.
     if (isOwed && isSame(owed, answer)) {
-      if (this.#isFormer(uuid)) throw new Error(`${this.#by} is heard about ${uuid}, which another worker has`);
+      if (this.#followed.isFormer(uuid, this.#by))
+        throw new Error(`${this.#by} is heard about ${uuid}, which another worker has`);
+      if (this.#isOver(uuid)) throw new Error(`${this.#by} is heard about ${uuid}, which was deleted or given up`);
       return;
     }
     const open = this.#openFor(client, uuid);
@@ -121,6 +167,12 @@ export class AnswersChecker implements Checker {
       this.#open.get(client)?.set(uuid, open - 1);
     else throw new Error(`${client} was told ${command} ${status} about ${uuid}, which no worker has said`);
   }
+}
+
+function setOf(book: Map<string, Set<string>>, uuid: string): Set<string> {
+  const set = book.get(uuid) ?? new Set();
+  book.set(uuid, set);
+  return set;
 }
 
 function isSame(one: NfpWorkerAnswer, other: NfpClientAnswer): boolean {

@@ -5,8 +5,16 @@
  * DELETE of clients in one-byte form have no 202, and `any` is all there (rule 24).
  */
 import { parseNfpTarget } from '@proj/frames/nfp';
-import type { NfpClientAnswer, NfpClientCall, NfpDispatch, NfpToBroker, NfpWorkerCall } from '@proj/frames/nfp';
-import { BROKER, dispatchIn } from './sight.js';
+import type {
+  NfpClientAnswer,
+  NfpClientCall,
+  NfpDispatch,
+  NfpToBroker,
+  NfpWorkerAnswer,
+  NfpWorkerCall,
+} from '@proj/frames/nfp';
+import { Followed } from './followed.js';
+import { BROKER, dispatchIn, isTakenAway } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
 /** Keeps its own books of who is registered, and in which order they were used. */
@@ -21,16 +29,18 @@ export class DispatchChecker implements Checker {
   #asked: { readonly client: string; readonly call: NfpClientCall } | undefined;
   /** Whose word the broker is at. */
   #speaker = '';
-  /** Jobs for any worker. */
-  readonly #forAny = new Set<string>();
-  /** Whom each job was sent to, the last one at the end. */
-  readonly #holders = new Map<string, string[]>();
+  /** That word, if it is a worker's about a job. */
+  #said: NfpWorkerAnswer | undefined;
+  readonly #followed = new Followed();
 
   onSight(sight: Sight): void {
     switch (sight.kind) {
       case 'worker-ready':
         this.#services.set(sight.peer.key, sight.service);
         this.#turnsOf(sight.service).push(sight.peer.key);
+        // Its registration had outlived its connection, and this is the first it says.
+        if (this.#said !== undefined && this.#speaker === sight.peer.key)
+          this.#followed.heard(sight.peer.key, this.#said);
         break;
       case 'worker-lost':
         this.#services.delete(sight.peer.key);
@@ -47,7 +57,7 @@ export class DispatchChecker implements Checker {
         if (sight.kind === 'closing') break;
         this.#services.clear();
         this.#turns.clear();
-        this.#holders.clear();
+        this.#followed.clear();
         break;
       case 'received':
         this.#received(sight.peer.key, sight.command);
@@ -67,15 +77,18 @@ export class DispatchChecker implements Checker {
     this.#asked = undefined;
     this.#requireRelayed();
     this.#speaker = client;
+    this.#said = command.kind === 'worker-answer' ? command : undefined;
+    if (this.#said !== undefined && this.#services.has(client)) this.#followed.heard(client, this.#said);
     if (command.kind !== 'client-call' || command.service.endsWith('.broker')) return;
-    if (command.command === 'post' && command.target === 'any') this.#forAny.add(command.uuid);
-    else if (command.command === 'post') this.#forAny.delete(command.uuid);
+    if (command.command === 'post') this.#followed.posted(command);
     if (command.command === 'post' || command.command === 'get' || command.command === 'delete')
       this.#asked = { client, call: command };
   }
 
   #answered(client: string, { command, uuid, status, body }: NfpClientAnswer): void {
     const said = command === 'response' ? dispatchIn(body) : undefined;
+    const isUnasked = this.#asked?.client !== client || this.#asked.call.uuid !== uuid;
+    if (isTakenAway(command, status, body) || (said?.status === 'FAILED' && isUnasked)) this.#followed.takenAway(uuid);
     if (said === undefined) return;
     if (this.#asked?.client === client && this.#asked.call.uuid === uuid) this.#asked = undefined;
     this.#requireRelayed();
@@ -89,9 +102,12 @@ export class DispatchChecker implements Checker {
     this.#owed = live.map((worker) => ({ worker, uuid }));
   }
 
-  /** Nobody is there for it, or nobody knows yet who all are. */
+  /** Nobody is there for it, but those that are to drop it, or nobody knows yet who all are. */
   #mayWait({ command, target, service, uuid }: NfpClientCall): boolean {
-    return command === 'post' && (target === 'all' || this.#meant({ target, service, uuid }, []).length === 0);
+    if (command !== 'post') return false;
+    const meant = this.#meant({ target, service, uuid }, []);
+    const isDropped = (name: string): boolean => this.#followed.isTold(uuid, name);
+    return target === 'all' || meant.length === 0 || (target === 'any' && this.#turnsOf(service).every(isDropped));
   }
 
   /** Of a job that was lost with its worker, or may be, any worker may be the one that has it now. */
@@ -101,13 +117,14 @@ export class DispatchChecker implements Checker {
   ): readonly string[] {
     const target = parseNfpTarget(text);
     const turns = this.#turnsOf(service);
-    const holders = this.#holders.get(uuid) ?? [];
-    const isHeld = holders.length > 0 && named.length === 1;
+    const holders = this.#followed.of(uuid);
+    const isHeld = holders.some((name) => name !== '') && named.length === 1;
     if (target === undefined) return [];
     // Who had it before is not asked for it.
     if (target.kind === 'all')
       return turns.filter(
-        (name) => named.includes(name) || !this.#forAny.has(uuid) || holders.at(-1) === name || !holders.includes(name),
+        (name) =>
+          named.includes(name) || !this.#followed.isForAny(uuid) || holders.at(-1) === name || !holders.includes(name),
       );
     if (target.kind === 'any') return isHeld ? named : turns.slice(0, 1);
     const [heir = ''] = isHeld ? named : [];
@@ -119,9 +136,9 @@ export class DispatchChecker implements Checker {
 
   #relayed(worker: string, { command, uuid }: NfpWorkerCall): void {
     const service = this.#services.get(worker);
-    const holders = this.#holders.get(uuid) ?? [];
+    const holders = this.#followed.of(uuid);
     if (service === undefined) throw new Error(`${command} of ${uuid} to ${worker}, which is not registered`);
-    if (command === 'post') this.#holders.set(uuid, [...holders, worker]);
+    this.#followed.sent(command, uuid, worker);
     const [next] = this.#owed;
     // What waited for it, or what it is to drop, while it was not there.
     const isLate =

@@ -103,6 +103,11 @@ export function isFate(command: string, status: number, body: NfpBody): boolean 
   return (isNews || (command === 'response' && status === 408)) && FATE.test(body.map(latin1).join(''));
 }
 
+/** Whether the broker tells that it has taken a job away from a worker. */
+export function isTakenAway(command: string, status: number, body: NfpBody): boolean {
+  return isFate(command, status, body) && body.map(latin1).join('').includes('"status":"redispatched"');
+}
+
 /** A message of the broker, to a worker or to a client. */
 export function decodeFromBroker(frames: readonly Uint8Array[]): NfpToWorker | NfpToClient {
   const command = decodeNfpAtWorker(frames);

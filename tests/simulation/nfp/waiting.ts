@@ -1,8 +1,9 @@
 /**
- * Checker of rule 12 of docs/protocols/nfp.md: a job for any worker waits only where its service has none; the first worker of the service gets all that
+ * Checker of rule 12 of docs/protocols/nfp.md: a job for any worker waits only where its service has none but those that were told to drop it; the first worker of the service gets all that
  * wait, or their clients a refusal, in the order in which they began to wait; one that waits is given up from the front.
  */
 import type { NfpClientCall, NfpDispatch } from '@proj/frames/nfp';
+import { Followed } from './followed.js';
 import { BROKER, dispatchIn } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
@@ -12,6 +13,7 @@ export class WaitingChecker implements Checker {
   readonly #workers = new Map<string, Set<string>>();
   /** What waits for each service, the one that waits longest first. */
   readonly #waiting = new Map<string, Set<string>>();
+  readonly #followed = new Followed();
   /** What a worker that has just come must take before the broker reads on. */
   #due: string[] = [];
   /** A POST for any worker about which nothing has been said yet: it waits, if the broker reads on. */
@@ -20,9 +22,10 @@ export class WaitingChecker implements Checker {
   onSight(sight: Sight): void {
     switch (sight.kind) {
       case 'worker-ready': {
-        const workers = this.#of(this.#workers, sight.service);
-        if (workers.size === 0) this.#due = [...this.#of(this.#waiting, sight.service)];
-        workers.add(sight.peer.key);
+        const { key } = sight.peer;
+        const isFor = (uuid: string): boolean => !this.#followed.isTold(uuid, key);
+        this.#due = [...this.#of(this.#waiting, sight.service)].filter(isFor);
+        this.#of(this.#workers, sight.service).add(key);
         break;
       }
       case 'worker-lost':
@@ -37,6 +40,7 @@ export class WaitingChecker implements Checker {
         if (sight.process !== BROKER) break;
         this.#waiting.clear();
         this.#workers.clear();
+        this.#followed.clear();
         this.#due = [];
         this.#asked = undefined;
         break;
@@ -49,6 +53,8 @@ export class WaitingChecker implements Checker {
         break;
       }
       case 'sent': {
+        if (sight.command.kind === 'worker-call')
+          this.#followed.sent(sight.command.command, sight.command.uuid, sight.peer.key);
         if (sight.command.kind !== 'client-answer' || sight.command.command !== 'response') break;
         const said = dispatchIn(sight.command.body);
         if (said !== undefined) this.#told(said);
@@ -68,7 +74,7 @@ export class WaitingChecker implements Checker {
     if (this.#asked === undefined) return;
     const { uuid, service } = this.#asked;
     this.#asked = undefined;
-    const workers = [...this.#of(this.#workers, service)];
+    const workers = [...this.#of(this.#workers, service)].filter((name) => !this.#followed.isTold(uuid, name));
     if (workers.length > 0) throw new Error(`${uuid} waits for ${service}, which has ${workers.join()}`);
     this.#of(this.#waiting, service).add(uuid);
   }
