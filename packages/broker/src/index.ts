@@ -1,4 +1,9 @@
 /** Brokers for ZeroMQ request-reply. One folder per protocol family; `parts/` holds what they share. */
+export { defineService } from '@proj/frames/service';
+export type { Service } from '@proj/frames/service';
+export { isProjError, ProjError } from '@proj/transport';
+export type { BodyInput, Frame, ProjErrorCode } from '@proj/transport';
+export type { FrameReply, Handler, HandlerContext } from '@proj/transport/service';
 export { EmqpBroker } from './emqp/broker.js';
 export type { EmqpBrokerEndpoints, EmqpBrokerEvents } from './emqp/broker.js';
 export type { EmqpBrokerCounters } from './emqp/counters.js';
@@ -39,13 +44,15 @@ export type {
   MdpBrokerEvent,
   MdpBrokerNote,
   MdpDropReason,
+  MdpOwnEvent,
   MdpWorkerLoss,
   MdpWorkerLostNotice,
   MdpWorkerReadyNotice,
 } from './mdp/effects.js';
 export { MdpBrokerEngine } from './mdp/engine.js';
 export { mdpBrokerOptions } from './mdp/options.js';
-export type { MdpBrokerOptions, MdpBrokerSettings } from './mdp/options.js';
+export type { MdpBrokerOptions, MdpBrokerSettings, MdpHandler, MdpRequest, MdpServeOptions } from './mdp/options.js';
+export type { OwnServiceSpec as MdpOwnServiceSpec } from './mdp/own-services.js';
 export type { MdpBrokerStats, MdpServiceStats } from './mdp/stats.js';
 export { accessOptions } from './options.js';
 export { NfpBroker } from './nfp/broker.js';

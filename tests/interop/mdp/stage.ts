@@ -45,7 +45,7 @@ export interface Stage {
   pythonBroker(flags: Flags): Promise<{ readonly broker: PeerProcess; readonly endpoint: string }>;
   /** A Python worker, registered. */
   pythonWorker(flags: Connected): Promise<PeerProcess>;
-  pythonClient(flags: Flags): Asker;
+  pythonClient(flags: Flags): Asker & { readonly client: PeerProcess };
   /** A broker of that maker; where it listens. */
   brokerBy(maker: Maker, version: Version): Promise<string>;
   workerBy(maker: Maker, version: Version, endpoint: string, job: keyof typeof HANDLERS): Promise<void>;
@@ -141,8 +141,9 @@ function ourAsker(client: MdpClient): Asker {
   };
 }
 
-function pythonAsker(client: PeerProcess): Asker {
+function pythonAsker(client: PeerProcess): Asker & { readonly client: PeerProcess } {
   return {
+    client,
     async ask(service, body) {
       const replied = client.next('reply');
       client.tell({ do: 'request', service, body: toHex(body) });

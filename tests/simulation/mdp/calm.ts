@@ -32,12 +32,16 @@ export class CalmChecker implements Checker {
     if (!this.#calm) return;
     if (sight.kind === 'worker-lost' && !(this.#mayMove && sight.reason === 'disconnected'))
       throw new Error(`a healthy worker was lost: ${sight.reason}`);
-    if (sight.kind === 'sent' && sight.command.kind === 'worker-request') {
-      const id = requestId(sight.command.body);
-      if (this.#dispatched.has(id) && this.#isCalm(id) && !this.#mayMove)
-        throw new Error(`request ${id} was put to a second worker`);
-      this.#dispatched.add(id);
-    } else if (sight.kind === 'sent' && sight.command.kind === 'disconnect')
+    if (sight.kind === 'sent' && sight.command.kind === 'worker-request')
+      this.#onDispatch(requestId(sight.command.body));
+    else if (sight.kind === 'inside') this.#onDispatch(sight.id);
+    else if (sight.kind === 'sent' && sight.command.kind === 'disconnect')
       throw new Error('a healthy worker was told DISCONNECT');
+  }
+
+  #onDispatch(id: string): void {
+    if (this.#dispatched.has(id) && this.#isCalm(id) && !this.#mayMove)
+      throw new Error(`request ${id} was put to a second worker`);
+    this.#dispatched.add(id);
   }
 }

@@ -86,6 +86,45 @@ describe('JobsChecker finds', () => {
   });
 });
 
+const inside = (id: string): Sight => ({ broker, kind: 'inside', service, id });
+const hands = (id: string, last = true): Sight => ({ broker, kind: 'inside-reply', id, last });
+
+describe('of services inside the broker', () => {
+  it('JobsChecker passes their replies, each once', () => {
+    const story = [asks('c', '1'), inside('1'), hands('1', false), told('c', '1', 'client-partial'), hands('1')];
+    const checker = new JobsChecker();
+    expect(check(checker, ...story, told('c', '1'))).toBe('fine');
+    expect(check(checker, told('c', '1'))).toContain('due was nothing');
+  });
+
+  it('JobsChecker finds replies that no handler gave, or one of another broker', () => {
+    expect(check(new JobsChecker(), asks('c', '1'), inside('1'), told('c', '1'))).toContain('due was nothing');
+    const elsewhere: Sight = { broker: 'other', kind: 'inside-reply', id: '1', last: true };
+    expect(check(new JobsChecker(), elsewhere, told('c', '1'))).toContain('due was nothing');
+    expect(check(new JobsChecker(), hands('1'), { broker, kind: 'crashed' }, told('c', '1'))).toContain(
+      'due was nothing',
+    );
+  });
+
+  it('LruChecker finds a request that a worker was idle for', () => {
+    expect(check(new LruChecker(), ready('w'), inside('1'))).toContain('while 1 workers are idle');
+    expect(check(new LruChecker(), ready('w'), put('w', 'c', '1'), inside('2'))).toBe('fine');
+  });
+
+  it('CalmChecker finds a second dispatch', () => {
+    expect(check(calm(), put('w', 'c', '1'), inside('1'))).toContain('second worker');
+  });
+
+  it('TableChecker counts them by broker', () => {
+    const entry = { id: '', service, version, busy: false, lastSeenMs: 0 } as const;
+    const expected = [{ host: broker, service, version, count: 2 }];
+    const found = (...entries: (typeof entry)[]) =>
+      new TableChecker().differences(new Map([[broker, entries]]), expected);
+    expect(found(entry, entry)).toEqual([]);
+    expect(found(entry)).toEqual([`${broker} for ${service} (${version}): 1 registered, 2 alive`]);
+  });
+});
+
 describe('RepliesChecker finds', () => {
   it('a second final reply', () => {
     expect(check(new RepliesChecker(), asks('c', '1'), told('c', '1'), told('c', '1'))).toContain('not open');

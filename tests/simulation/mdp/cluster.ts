@@ -1,8 +1,10 @@
 /** Real Majordomo brokers, workers and clients, each in a simulated process of its own. */
 import { MdpBroker } from '@proj/broker';
+import type { MdpHandler } from '@proj/broker';
 import { MdpClient } from '@proj/client';
 import type { MmiWorkerEntry } from '@proj/frames/mdp';
 import { SeededRandom } from '@proj/transport/virtual';
+import type { VirtualTransport } from '@proj/transport/virtual';
 import { MdpWorker } from '@proj/worker';
 import { Excuses } from '../kit/excuses.js';
 import { Simulation } from '../kit/simulation.js';
@@ -16,7 +18,7 @@ import { MannersChecker } from './manners.js';
 import { drawPlan } from './plan.js';
 import type { ClusterPlan, ServicePlan } from './plan.js';
 import { RepliesChecker } from './replies.js';
-import { BrokerSights } from './sight.js';
+import { BrokerSights, requestId } from './sight.js';
 import { TableChecker } from './table.js';
 import type { ExpectedWorker } from './table.js';
 import { describeMessage, isHeartbeat } from './words.js';
@@ -28,6 +30,9 @@ const DRAIN_MS = 3000;
 
 /** Longer than any queue in front of a single worker: without faults nothing is sent twice. Virtual milliseconds. */
 const TIMEOUT_MS = 10_000;
+
+/** The service that brokers serve themselves in some runs. */
+const INSIDE = 'alpha';
 
 /** Everything that belongs to one run. */
 export class Cluster {
@@ -103,6 +108,18 @@ export class Cluster {
   }
 
   #expected(): ExpectedWorker[] {
+    return [...this.#expectedInside(), ...this.#expectedWorkers()];
+  }
+
+  /** The monitors ask in 0.2, and a service that is one over both versions is listed in theirs. */
+  #expectedInside(): ExpectedWorker[] {
+    const { brokers, inside, bridge } = this.plan;
+    if (inside === 0) return [];
+    const versions = bridge ? ['0.2'] : ['0.1', '0.2'];
+    return brokers.flatMap((host) => versions.map((version) => ({ host, service: INSIDE, version, count: inside })));
+  }
+
+  #expectedWorkers(): ExpectedWorker[] {
     return this.plan.services.flatMap(({ name, version, hosts, concurrency }) =>
       Array.from({ length: hosts }, (_, i) => ({
         host: workerName(name, i),
@@ -133,9 +150,36 @@ export class Cluster {
       broker.on('worker-lost', ({ peer, reason }) => {
         this.#sights.show({ kind: 'worker-lost', broker: name, peer, reason });
       });
+      if (this.plan.inside > 0) this.#serve(broker, transport);
       await broker.start();
       return { close: () => (random.chance(0.5) ? broker.drain() : broker.close()) };
     };
+  }
+
+  /** A service inside the broker, beside the workers of its name. */
+  #serve(broker: MdpBroker, transport: VirtualTransport): void {
+    const { inside } = this.plan;
+    const { name } = transport;
+    let running = 0;
+    const handler: MdpHandler = async ({ body }, { signal, partial }) => {
+      const id = requestId(body);
+      this.#sights.show({ kind: 'inside', broker: name, service: INSIDE, id });
+      if (++running > inside) this.simulation.fail(`${name} runs ${running} handlers at a time`);
+      const reply = (last: boolean) => {
+        this.#sights.show({ kind: 'inside-reply', broker: name, id, last });
+      };
+      try {
+        const done = await work(body, transport, signal, (part) => {
+          reply(false);
+          return partial(part);
+        });
+        reply(true);
+        return done;
+      } finally {
+        running--;
+      }
+    };
+    broker.serve(INSIDE, handler, { concurrency: inside });
   }
 
   #workerHosts({ name: service, version, hosts, concurrency }: ServicePlan): Host[] {

@@ -1,4 +1,4 @@
-/** Checker of rule 21: of the idle workers of a service, the one that has rested longest gets the next request. */
+/** Checker of rules 21 and 29: of the idle workers of a service, the one that has rested longest gets the next request; a handler inside only if there is none. */
 import { peerOf, requestId } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
@@ -41,8 +41,19 @@ export class LruChecker implements Checker {
       case 'sent':
         if (sight.command.kind === 'worker-request') this.#chosen(peerOf(sight), requestId(sight.command.body));
         break;
+      case 'inside':
+        this.#choseItself(sight);
+        break;
       default:
         break;
+    }
+  }
+
+  /** Workers of a service are of one version here, and so are those who ask for it. */
+  #choseItself({ broker, service, id }: Sight & { kind: 'inside' }): void {
+    for (const version of ['0.1', '0.2', 'both']) {
+      const idle = this.#idle.get(JSON.stringify([broker, version, service]))?.length ?? 0;
+      if (idle > 0) throw new Error(`request ${id} went to the broker itself while ${idle} workers are idle`);
     }
   }
 

@@ -39,6 +39,8 @@ export interface ClusterPlan {
   readonly latencyMs: number;
   readonly jitterMs: number;
   readonly meanGapMs: number;
+  /** Handlers for `alpha` inside each broker; 0 for no service there. */
+  readonly inside: number;
 }
 
 /** Draws a cluster. */
@@ -73,5 +75,6 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
     latencyMs: random.between(0.1, 5),
     jitterMs: random.between(0, 10),
     meanGapMs: random.between(150, 600),
+    inside: random.chance(0.3) ? 1 + random.below(2) : 0,
   };
 }

@@ -13,6 +13,9 @@ export type Sight = { readonly broker: string } & (
   /** Announced by the broker itself. */
   | { readonly kind: 'worker-ready'; readonly peer: Peer; readonly service: string; readonly version: MdpVersion }
   | { readonly kind: 'worker-lost'; readonly peer: Peer; readonly reason: string }
+  /** A handler inside the broker has begun with this request, or hands over a (partial) reply to it. */
+  | { readonly kind: 'inside'; readonly service: string; readonly id: string }
+  | { readonly kind: 'inside-reply'; readonly id: string; readonly last: boolean }
   | { readonly kind: 'connected' | 'disconnected'; readonly peer: Peer; readonly client: string }
   | { readonly kind: 'crashed' }
 );

@@ -4,7 +4,7 @@ import type { MmiWorkerEntry } from '@proj/frames/mdp';
 import { peerOf } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
-/** A worker that ought to be registered: one per connection of a host. */
+/** A worker that ought to be registered: one per connection of a host, or per handler that may run inside a broker. */
 export interface ExpectedWorker {
   readonly host: string;
   readonly service: string;
@@ -27,6 +27,11 @@ export class TableChecker implements Checker {
     const faults: string[] = [];
     for (const [broker, entries] of listings) {
       for (const { id, service, version } of entries) {
+        if (id === '') {
+          const line = describe(broker, service, version);
+          found.set(line, (found.get(line) ?? 0) + 1);
+          continue;
+        }
         const key = latin1(Buffer.from(id, 'hex'));
         const host = this.#hosts.get(`${broker}/${key}`);
         if (host === undefined) faults.push(`${broker} lists 0x${id}, whose connection is gone`);

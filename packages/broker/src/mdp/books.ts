@@ -5,6 +5,7 @@ import { Listings } from '../parts/listings.js';
 import { Roster } from '../parts/roster.js';
 import { Asker } from './clients.js';
 import type { MdpBrokerSettings } from './options.js';
+import { OwnServices } from './own-services.js';
 import { RequestTtl } from './request-ttl.js';
 import { Services } from './services.js';
 import type { Worker } from './workers.js';
@@ -19,6 +20,7 @@ export interface Books {
   readonly ttl: RequestTtl;
   /** Rule 26: answers of MMI that are kept for a moment. */
   readonly listings: Listings<Uint8Array[]>;
+  readonly own: OwnServices;
 }
 
 /** Empty books. */
@@ -30,5 +32,6 @@ export function newBooks(settings: MdpBrokerSettings): Books {
     bytes: new Budget(settings.requestQueueMaxBytes),
     ttl: new RequestTtl(settings),
     listings: new Listings(),
+    own: new OwnServices(),
   };
 }

@@ -1,6 +1,7 @@
 /** Majordomo broker, the facade: 18/MDP (0.2), 7/MDP (0.1) and 8/MMI on one ROUTER. Rules: engine.ts and docs/protocols/mdp.md. */
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker, encodeMdp } from '@proj/frames/mdp';
 import type { MdpCommand } from '@proj/frames/mdp';
+import type { Service } from '@proj/frames/service';
 import { Emitter, parseOptions } from '@proj/transport';
 import type {
   AccessRules,
@@ -21,7 +22,8 @@ import type {
 } from './effects.js';
 import { MdpBrokerEngine } from './engine.js';
 import { mdpBrokerOptions } from './options.js';
-import type { MdpBrokerOptions, MdpBrokerSettings } from './options.js';
+import type { MdpBrokerOptions, MdpBrokerSettings, MdpHandler, MdpServeOptions } from './options.js';
+import { OwnHandlers } from './own-handlers.js';
 import type { MdpBrokerStats } from './stats.js';
 
 /** Events of an {@link MdpBroker}. */
@@ -30,6 +32,8 @@ export interface MdpBrokerEvents {
   'worker-lost': MdpWorkerLostNotice;
   /** Something worth a log line; the same about the same peer at most once a minute. */
   note: MdpBrokerNote;
+  /** A handler of a service inside the broker threw or broke its service's promise, or `onError` threw. The broker goes on. */
+  error: { readonly service: string; readonly error: unknown };
   /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
   refused: HandshakeRefusal;
   /** The socket failed for good: nothing more is received. Close this broker and start another. */
@@ -48,16 +52,31 @@ export class MdpBroker {
   readonly #engine: MdpBrokerEngine;
   readonly #host: EngineHost<MdpBrokerEvent, MdpBrokerEffect>;
   readonly #events = new Emitter<MdpBrokerEvents>();
+  readonly #own: OwnHandlers;
   #starting: Promise<string[]> | undefined;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: MdpBrokerOptions = {}) {
     const settings = parseOptions('MdpBroker', mdpBrokerOptions, options);
     this.#engine = new MdpBrokerEngine(settings);
+    const host = () => this.#host;
+    this.#own = new OwnHandlers(settings, {
+      get clock() {
+        return host().transport?.clock;
+      },
+      dispatch: (event) => {
+        host().dispatch(event);
+      },
+      pendingFor: (client) => host().pendingFor(0, client),
+      onError: (service, error) => {
+        this.#events.emit('error', { service, error });
+      },
+    });
     this.#host = hostOf<MdpBrokerEvent, MdpBrokerEffect>(settings, this.#events, {
       name: 'MdpBroker',
       engine: this.#engine,
       sockets: [socketPlan(settings)],
+      started: { kind: 'serve', services: this.#own.early },
       perform: this.#perform,
     });
   }
@@ -71,15 +90,44 @@ export class MdpBroker {
   }
 
   /**
-   * Comes to an end in order: no new requests, running jobs may finish for `drainMs`, DISCONNECT to every worker, then
-   * `close`. Idempotent.
+   * Serves requests inside the broker, without a worker: from now on, and in a broker that is not started yet, from its start on. The
+   * handler is one of an `MdpWorker`, and clients see no difference. Workers that register for the same service come first: the broker's
+   * own thread, which everybody shares, takes what they are too busy for.
+   *
+   * ```ts
+   * const stop = broker.serve('time', () => new Date().toISOString());
+   * ```
+   *
+   * Clients of both versions can ask for it; for a typed service with partial replies those of 0.2. The handler's signal aborts when its
+   * client is gone (`PEER_LOST`) or the broker closes (`CLOSED`). A handler that throws is an event `error`; see option `onError`.
+   *
+   * Returns the function that stops it: no more requests are taken, and its promise resolves when the last handler has ended. Throws
+   * `OPTIONS_INVALID` for a name that is none, is reserved (`mmi.`) or served already, for what is no handler, over `servicesMax`, and
+   * `CLOSED` after `close`.
    */
-  drain(): Promise<void> {
-    return this.#host.drain();
+  serve<S extends string | Service>(
+    service: S,
+    handler: MdpHandler<S>,
+    options: MdpServeOptions = {},
+  ): () => Promise<void> {
+    return this.#own.serve(service, handler, options);
   }
 
-  /** Stops at once: waiting and running requests are dropped, workers and clients find out by themselves. Idempotent. */
+  /**
+   * Comes to an end in order: no new requests, running jobs and handlers may finish for `drainMs`, DISCONNECT to every worker, then
+   * `close`. Idempotent.
+   */
+  async drain(): Promise<void> {
+    await this.#host.drain();
+    await this.close();
+  }
+
+  /**
+   * Stops at once: waiting and running requests are dropped, handlers are told by their signals and not waited for, workers and clients
+   * find out by themselves. Idempotent.
+   */
   close(): Promise<void> {
+    this.#own.close();
     return this.#host.close();
   }
 
@@ -113,6 +161,12 @@ export class MdpBroker {
         break;
       case 'release':
         this.#host.release(0, effect.body);
+        break;
+      case 'run':
+        this.#own.run(effect);
+        break;
+      case 'cancel':
+        this.#own.cancel(effect.run, effect.reason);
         break;
       case 'drained':
         this.#host.drained();

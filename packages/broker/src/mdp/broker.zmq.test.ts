@@ -49,6 +49,25 @@ describe('over real sockets', () => {
     expect(await client.next()).toEqual(['MDPC02', '\x03', 'echo', ...body]);
   });
 
+  // The default transport gives long bodies back for the next ones (ADR 16).
+  it('leaves long bodies to the handlers inside the broker, also when these keep them (rule 29)', async () => {
+    const { broker, endpoint } = await start();
+    const kept: Buffer[] = [];
+    broker.serve('keep', ({ body }) => {
+      kept.push(...body);
+      return body;
+    });
+    const client = peer(endpoint);
+    const letters = Array.from({ length: 20 }, (_, i) => String.fromCharCode(97 + i));
+    for (const letter of letters) {
+      client.send('MDPC02', '\x01', 'keep', letter.repeat(100_000));
+      expect((await client.next())[3]).toBe(letter.repeat(100_000));
+    }
+    expect(kept.map((body) => `${body.length} ${String(body.subarray(99_999))}`)).toEqual(
+      letters.map((letter) => `100000 ${letter}`),
+    );
+  });
+
   it('gives the job of a worker whose connection ends to another one at once', async () => {
     const { broker, endpoint } = await start();
     const first = await ready(broker, endpoint);

@@ -7,11 +7,13 @@ export interface MdpBrokerCounters {
   requests: number;
   /** REQUESTs sent to workers, resends included. */
   dispatches: number;
-  /** Of those, second and later attempts. */
+  /** Requests given to services inside the broker, again included. */
+  runs: number;
+  /** Of both, second and later attempts. */
   resends: number;
   /** PARTIALs forwarded to clients. */
   partials: number;
-  /** Requests that ended with their worker's FINAL. */
+  /** Requests that ended with their worker's FINAL, or a handler's reply. */
   replies: number;
   /** MMI requests answered. */
   mmi: number;
@@ -69,6 +71,7 @@ export function newCounters(): MdpBrokerCounters {
   return {
     requests: 0,
     dispatches: 0,
+    runs: 0,
     resends: 0,
     partials: 0,
     replies: 0,

@@ -11,6 +11,7 @@ import type {
   MdpWorkerRequest,
 } from '@proj/frames/mdp';
 import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
+import type { OwnServiceSpec } from './own-services.js';
 
 /** A fact reported to the engine. Timer events come from the driver. */
 export type MdpBrokerEvent =
@@ -26,10 +27,24 @@ export type MdpBrokerEvent =
     }
   /** A message over the socket's limits was dropped undecoded. */
   | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
+  | MdpOwnEvent
   /** Who may do what from now on: see rule 28. */
   | { readonly kind: 'access'; readonly access: Access }
   /** Come to an end: see rule 24. */
   | { readonly kind: 'drain' };
+
+/** What the process itself says of its services inside the broker: rule 29. A run that the engine does not know any more is ignored. */
+export type MdpOwnEvent =
+  /** These can be asked for from now on. None of them is served under its name already, or reserved. */
+  | { readonly kind: 'serve'; readonly services: readonly OwnServiceSpec[] }
+  /** It takes no more requests. */
+  | { readonly kind: 'withdraw'; readonly service: number }
+  /** A handler has given a partial reply. Only for clients that speak 0.2. */
+  | { readonly kind: 'own-partial'; readonly run: number; readonly body: MdpBody }
+  /** It has ended with this reply. */
+  | { readonly kind: 'own-final'; readonly run: number; readonly body: MdpBody }
+  /** It has ended without a reply. */
+  | { readonly kind: 'own-failed'; readonly run: number };
 
 /** Everything a broker sends. */
 export type MdpFromBroker = MdpClientReply | MdpWorkerRequest | MdpHeartbeat | MdpDisconnect;
@@ -154,6 +169,18 @@ export type MdpBrokerEffect =
   | { readonly kind: 'send'; readonly peer: Peer; readonly command: MdpFromBroker }
   /** A body that came in is needed no more, but by what is being sent. Only of long ones. */
   | { readonly kind: 'release'; readonly body: MdpBody }
+  /** Start a handler of a service inside the broker; its end is an event. The body is the handler's for good. */
+  | {
+      readonly kind: 'run';
+      readonly run: number;
+      readonly service: number;
+      /** Who has asked, and in which version. */
+      readonly client: Peer;
+      readonly version: MdpVersion;
+      readonly body: MdpBody;
+    }
+  /** Nobody waits for this handler any more: its client is gone, or the broker has come to its end. */
+  | { readonly kind: 'cancel'; readonly run: number; readonly reason: 'client-gone' | 'drained' }
   | MdpWorkerReadyNotice
   | MdpWorkerLostNotice
   | MdpBrokerNote

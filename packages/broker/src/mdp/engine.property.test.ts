@@ -46,6 +46,9 @@ type Action =
   | { readonly do: 'say'; readonly who: string; readonly kind: 'heartbeat' | 'disconnect' }
   | { readonly do: 'fail'; readonly who: string; readonly how: 'gone' | 'unreachable' | 'congested' | 'too-large' }
   | { readonly do: 'wait'; readonly ms: number; readonly late: boolean }
+  | { readonly do: 'own'; readonly pick: number; readonly how: 'partial' | 'final' | 'fail' }
+  | { readonly do: 'serve'; readonly service: string; readonly concurrency: number; readonly versions: 1 | 2 }
+  | { readonly do: 'withdraw'; readonly pick: number }
   | { readonly do: 'drain' };
 
 const action: fc.Arbitrary<Action> = fc.oneof(
@@ -84,6 +87,24 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       late: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
     }),
   },
+  {
+    weight: 40,
+    arbitrary: fc.record({
+      do: fc.constant('own' as const),
+      pick: fc.nat(20),
+      how: fc.constantFrom('partial' as const, 'final' as const, 'final' as const, 'fail' as const),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('serve' as const),
+      service: fc.constantFrom('a', 'b'),
+      concurrency: fc.integer({ min: 1, max: 3 }),
+      versions: fc.constantFrom(1 as const, 2 as const),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('withdraw' as const), pick: fc.nat(20) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('drain' as const) }) },
 );
 
@@ -94,6 +115,10 @@ class World {
   now = 0;
   readonly #lastSent = new Map<string, MdpCommand>();
   readonly #versions = new Map<string, '0.1' | '0.2'>();
+  /** Services inside the broker, by number, and those withdrawn whose handlers are not through, by run. */
+  readonly #serving = new Map<number, string>();
+  readonly #leaving = new Map<number, string>();
+  #served = 0;
   #asked = 0;
 
   constructor(settings: MdpBrokerOptions) {
@@ -138,9 +163,54 @@ class World {
       case 'wait':
         this.wait(action.ms, action.late);
         break;
+      case 'own':
+        this.#own(action.pick, action.how);
+        break;
+      case 'serve':
+        this.#serve(action.service, action.concurrency, action.versions);
+        break;
+      case 'withdraw': {
+        const id = [...this.#serving.keys()][action.pick];
+        if (id !== undefined) this.withdraw(id);
+        break;
+      }
       case 'drain':
         this.step({ kind: 'drain' });
     }
+  }
+
+  /** Withdraws all services inside the broker and ends their handlers. */
+  end(): void {
+    for (const id of this.#serving.keys()) this.withdraw(id);
+    while (this.observer.runs.size > 0) this.#own(0, 'final');
+  }
+
+  withdraw(id: number): void {
+    const name = this.#serving.get(id) as string;
+    this.step({ kind: 'withdraw', service: id });
+    this.#serving.delete(id);
+    // As the facade does: the name is free again when the last handler has ended.
+    for (const [run, { service }] of this.observer.runs) if (service === id) this.#leaving.set(run, name);
+  }
+
+  #serve(name: string, concurrency: number, versions: 1 | 2): void {
+    if ([...this.#serving.values(), ...this.#leaving.values()].includes(name)) return;
+    const id = ++this.#served;
+    this.#serving.set(id, name);
+    const spec = { id, name, concurrency, versions: (['0.2', '0.1'] as const).slice(0, versions) };
+    this.step({ kind: 'serve', services: [spec] });
+  }
+
+  #own(pick: number, how: 'partial' | 'final' | 'fail'): void {
+    const runs = [...this.observer.runs];
+    const [run, { body: asked, version }] = runs[pick % runs.length] ?? [0, { body: 'c1#none', version: '0.2' }];
+    const body = [fromLatin1(asked), ...longNowAndThen(this.#asked)];
+    if (how === 'partial') {
+      if (version === '0.2') this.step({ kind: 'own-partial', run, body });
+      return;
+    }
+    this.#leaving.delete(run);
+    this.step(how === 'final' ? { kind: 'own-final', run, body } : { kind: 'own-failed', run });
   }
 
   /** Moves time on; timers come in time, or all at once at the end. */
@@ -187,6 +257,7 @@ it('comes to rest: all that was accepted is answered or given up, and nothing is
     fc.property(options, fc.array(action, { maxLength: 80, size: 'max' }), (settings, actions) => {
       const world = new World(settings);
       for (const each of actions) world.perform(each);
+      world.end();
       world.wait(60_000);
       world.wait(60_000);
       expect(world.engine.stats()).toMatchObject({

@@ -17,6 +17,7 @@
  * | 24 drain | `#onDrain`, `#finish` |
  * | 25, 26, 27 MMI | `#onRequest`, `mmi.ts` |
  * | 28 access | `../parts/rights.ts`, `#onAccess` |
+ * | 29 services inside the broker | `jobs.ts`, `own-services.ts` |
  */
 import { equalBytes } from '@proj/frames';
 import type {
@@ -135,6 +136,8 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
       case 'drain':
         this.#onDrain();
         break;
+      default:
+        this.#jobs.onOwn(event);
     }
   }
 
@@ -371,6 +374,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     this.#state = 'drained';
     this.#drainUntil = Infinity;
     this.#jobs.abandonWaiting();
+    this.#jobs.endOwn();
     for (const worker of this.#books.workers.values()) {
       this.#out.farewell(worker.peer, worker.framing);
       this.#forget(worker, 'drained');

@@ -6,6 +6,7 @@ import type { Roster } from '../parts/roster.js';
 import type { Books } from './books.js';
 import type { Asker } from './clients.js';
 import type { MdpBrokerCounters } from './counters.js';
+import type { OwnService } from './own-services.js';
 import { Request } from './requests.js';
 import type { Service, Services } from './services.js';
 import type { Worker } from './workers.js';
@@ -26,6 +27,7 @@ export function assertBooks(books: Books, claims: Claims): void {
   const { open } = claims;
   const known = new Set(books.services.values());
   const running = assertWorkers(books.workers, known);
+  assertRuns(books, known, running);
   const waiting = assertServices(known, books.services);
   assertRequests(running, waiting, books, open);
   assertDeadlines(books, waiting, known, claims);
@@ -56,9 +58,36 @@ function assertWorkers(workers: Roster<Worker>, known: Set<Service>): Set<Reques
   }
   check(idle.size === 0, 'every idle worker is registered');
   for (const service of known) {
-    check(service.workers === (perService.get(service) ?? 0), 'a service counts its workers');
+    const workersOf = (perService.get(service) ?? 0) + (service.own?.concurrency ?? 0);
+    check(service.workers === workersOf, 'a service counts its workers');
   }
   return running;
+}
+
+/** Each run has a job of its own, of its service; runs are counted, and found by the client. */
+function assertRuns({ own, clients }: Books, known: Set<Service>, running: Set<Request>): void {
+  const perService = new Map<OwnService, number>();
+  let owed = 0;
+  for (const run of own.runs()) {
+    const { request, own: service } = run;
+    check(!running.has(request), 'a job is at one worker or run');
+    check(service.homes.includes(request.service), 'a run has a job of its service');
+    check(request.attempts >= 1, 'a running job was dispatched');
+    check(request.client.runs?.has(run) === true, 'a client finds its runs');
+    if (!request.client.gone) owed++;
+    running.add(request);
+    perService.set(service, (perService.get(service) ?? 0) + 1);
+  }
+  for (const service of own.values()) {
+    check(service.running === (perService.get(service) ?? 0), 'a service inside the broker counts its runs');
+    check(service.running <= service.concurrency, 'no more handlers run than may');
+    check(!service.withdrawn || service.running > 0, 'what was withdrawn is kept for its last runs only');
+    for (const home of service.homes) check(known.has(home) && home.own === service, 'a service has its home');
+    perService.delete(service);
+  }
+  check(perService.size === 0, 'a run is of a service that there is');
+  for (const client of clients.values()) owed -= client.runs?.size ?? 0;
+  check(owed === 0, 'a client has no run that has ended');
 }
 
 function idleWorkers(services: Iterable<Service>): Set<Worker> {
@@ -80,6 +109,7 @@ function assertServices(known: Set<Service>, services: Services): Set<Request> {
   for (const service of known) {
     check(service.workers > 0 || service.queue.size > 0, 'a service has workers or requests');
     check(service.queue.size === 0 || service.idle.size === 0, 'nobody waits while a worker is idle');
+    check(service.queue.size === 0 || (service.own?.free ?? 0) === 0, 'nobody waits while a handler may run');
     const before = waiting.size;
     for (const request of service.queue.values()) {
       check(request.service === service && request.taken, 'a waiting request is in its own service’s queue');

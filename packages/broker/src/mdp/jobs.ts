@@ -1,16 +1,17 @@
 /**
- * Majordomo broker: a request's way from acceptance to its one end, answered or given up. Rules 2, 4, 14, 17 to 22; which
+ * Majordomo broker: a request's way from acceptance to its one end, answered or given up. Rules 2, 4, 14, 17 to 22, 29; which
  * peer may say what is `engine.ts`.
  */
 import type { MdpBody, MdpClientRequest, MdpWorkerFinal, MdpWorkerPartial } from '@proj/frames/mdp';
 import type { Peer } from '@proj/transport';
 import { requestCost } from '../parts/cost.js';
 import type { Books } from './books.js';
-import type { MdpRefusal, MdpRequestLoss } from './effects.js';
+import type { MdpOwnEvent, MdpRefusal, MdpRequestLoss } from './effects.js';
 import { framingOf } from './framing.js';
 import type { Asker } from './clients.js';
 import type { MdpBrokerSettings } from './options.js';
 import type { Output } from './output.js';
+import { OwnService, type OwnServiceSpec, type Run } from './own-services.js';
 import { Parts } from './partials.js';
 import { type Request, Requests } from './requests.js';
 import type { Service } from './services.js';
@@ -55,9 +56,7 @@ export class Jobs {
     client.open++;
     this.#open++;
     this.#out.counters.requests++;
-    const worker = service.idle.take();
-    if (worker === undefined) this.#wait(request, 'back');
-    else this.#dispatch(request, worker);
+    this.#place(request, 'back');
   }
 
   /** Rules 20 and 21: a worker without a job takes the next request, or rests as the most recently used one. */
@@ -116,6 +115,40 @@ export class Jobs {
     for (const lane of client.waiting.values()) {
       for (const request of lane.values()) this.abandon(request, 'client-gone');
     }
+    for (const run of client.runs ?? []) this.#out.effects.push({ kind: 'cancel', run: run.id, reason: 'client-gone' });
+  }
+
+  /** Rule 29. */
+  onOwn(event: MdpOwnEvent): void {
+    switch (event.kind) {
+      case 'serve':
+        for (const spec of event.services) this.#serve(spec);
+        break;
+      case 'withdraw':
+        this.#withdraw(this.#books.own.find(event.service));
+        break;
+      case 'own-partial': {
+        const run = this.#books.own.run(event.run);
+        if (run !== undefined && this.#answer(run.request, 'client-partial', event.body)) run.forwarded = true;
+        break;
+      }
+      case 'own-final':
+        this.#ownFinal(this.#books.own.run(event.run), event.body);
+        break;
+      case 'own-failed':
+        this.#ownFailed(this.#books.own.run(event.run));
+        break;
+    }
+  }
+
+  /** Rules 24 and 29: gives up what handlers inside the broker still work at, and forgets their services. */
+  endOwn(): void {
+    for (const run of this.#books.own.runs()) {
+      this.#out.effects.push({ kind: 'cancel', run: run.id, reason: 'drained' });
+      this.#books.own.end(run);
+      this.#abandon(run.request, 'drained', 'kept');
+    }
+    for (const own of this.#books.own.values()) this.#remove(own);
   }
 
   /** Rule 17: gives up what has waited too long. */
@@ -135,9 +168,7 @@ export class Jobs {
   /** Gives up a request that waits, or whose worker is no more. */
   abandon(request: Request, reason: MdpRequestLoss): void {
     if (request.service.queue.remove(request)) this.#books.ttl.stop(request);
-    this.#out.dropRequest(reason, request.client.peer, request.service.name);
-    this.#close(request);
-    this.#perhapsEmpty.push(request.service);
+    this.#abandon(request, reason);
   }
 
   /** Ends a step: forgets services that nobody serves and nobody waits for. Not earlier, or a job could return to one of them. */
@@ -161,6 +192,21 @@ export class Jobs {
     if (service === undefined && !this.#books.services.mayAsk(client?.waiting.size ?? 0)) return 'services-limit';
     if (service?.queue.full === true) return 'queue-full';
     return this.#books.bytes.take(cost) ? undefined : 'queue-full';
+  }
+
+  #abandon(request: Request, reason: MdpRequestLoss, body?: 'kept'): void {
+    this.#out.dropRequest(reason, request.client.peer, request.service.name);
+    this.#close(request, body);
+    this.#perhapsEmpty.push(request.service);
+  }
+
+  /** Rules 21 and 29: to the worker that has been idle longest; while all are busy, to a service inside the broker. */
+  #place(request: Request, where: 'front' | 'back'): void {
+    const { idle, own } = request.service;
+    const worker = idle.take();
+    if (worker !== undefined) this.#dispatch(request, worker);
+    else if (own !== undefined && own.free > 0) this.#run(request, own);
+    else this.#wait(request, where);
   }
 
   #wait(request: Request, where: 'front' | 'back'): void {
@@ -191,7 +237,7 @@ export class Jobs {
     worker.parts = undefined;
   }
 
-  #lossOf(request: Request, parts: Parts | undefined): MdpRequestLoss | undefined {
+  #lossOf(request: Request, parts: Pick<Parts, 'forwarded'> | undefined): MdpRequestLoss | undefined {
     if (request.client.gone) return 'client-gone';
     if (parts?.forwarded === true && !this.#settings.resendAfterPartial) return 'lost-after-partial';
     return request.attempts >= this.#settings.maxAttempts ? 'attempts-exhausted' : undefined;
@@ -199,9 +245,90 @@ export class Jobs {
 
   #resend(request: Request): void {
     this.#out.counters.resends++;
-    const worker = request.service.idle.take();
-    if (worker === undefined) this.#wait(request, 'front');
-    else this.#dispatch(request, worker);
+    this.#place(request, 'front');
+  }
+
+  #serve(spec: OwnServiceSpec): void {
+    const { services, own, ttl } = this.#books;
+    const homes = new Set(
+      spec.versions.map((version) => services.find(version, spec.name) ?? services.add(version, spec.name)),
+    );
+    const service = new OwnService(spec, [...homes]);
+    own.add(service);
+    for (const home of homes) {
+      home.own = service;
+      if (services.join(home, service.concurrency)) ttl.change(home, this.#out.now);
+    }
+    this.#fill(service);
+  }
+
+  /** It takes no more requests, and is a worker less for each of its handlers once the last of these has ended. */
+  #withdraw(own: OwnService | undefined): void {
+    if (own === undefined) return;
+    own.withdrawn = true;
+    if (own.running === 0) this.#remove(own);
+  }
+
+  #remove(own: OwnService): void {
+    const { services, ttl } = this.#books;
+    this.#books.own.remove(own);
+    for (const home of own.homes) {
+      home.own = undefined;
+      if (services.leave(home, own.concurrency)) ttl.change(home, this.#out.now);
+      this.#perhapsEmpty.push(home);
+    }
+  }
+
+  /** Gives it what waits, as far as it may run. */
+  #fill(own: OwnService): void {
+    while (own.free > 0) {
+      const request = own.next();
+      if (request === undefined) return;
+      this.#books.ttl.stop(request);
+      this.#run(request, own);
+    }
+  }
+
+  #run(request: Request, own: OwnService): void {
+    const { id } = this.#books.own.begin(own, request);
+    const { client, framing, body } = request;
+    request.attempts++;
+    this.#out.counters.runs++;
+    this.#out.effects.push({
+      kind: 'run',
+      run: id,
+      service: own.id,
+      client: client.peer,
+      version: framing.version,
+      body,
+    });
+  }
+
+  #ownFinal(run: Run | undefined, body: MdpBody): void {
+    if (run === undefined) return;
+    this.#books.own.end(run);
+    this.#answer(run.request, 'client-final', body);
+    this.#out.counters.replies++;
+    this.#close(run.request, 'kept');
+    this.#goOn(run.own);
+  }
+
+  /** As when a worker is lost: somebody else has the job, or the same service again, or it is given up. */
+  #ownFailed(run: Run | undefined): void {
+    if (run === undefined) return;
+    const { own, request } = run;
+    this.#books.own.end(run);
+    const loss = this.#lossOf(request, run);
+    if (loss === undefined) {
+      request.copy();
+      this.#resend(request);
+    } else this.#abandon(request, loss, 'kept');
+    this.#goOn(own);
+  }
+
+  #goOn(own: OwnService): void {
+    if (own.withdrawn && own.running === 0) this.#remove(own);
+    else this.#fill(own);
   }
 
   /** Sends (a part of) the reply, framed as the client speaks; tells whether the client is still there to get it. */
@@ -220,13 +347,13 @@ export class Jobs {
     return true;
   }
 
-  /** The request has come to its end: nothing of it is kept. */
-  #close(request: Request): void {
+  /** The request has come to its end: nothing of it is kept, but by a handler inside the broker, which may do with its body what it likes. */
+  #close(request: Request, kept?: 'kept'): void {
     const { body, client } = request;
     this.#open--;
     this.#books.bytes.give(requestCost(body));
     if (--client.open === 0) this.#books.clients.rest(client);
-    this.#out.release(body);
+    if (kept === undefined) this.#out.release(body);
     this.#requests.close(request);
   }
 }

@@ -61,6 +61,15 @@ describe('rule 25: mmi.service', () => {
     expect(ask('mmi.service', 'echo', '0.1')).toEqual(['200']);
   });
 
+  it('rule 29: is 200 for a service inside the broker, in either version, busy or not', () => {
+    broker.serve('echo');
+    broker.request('c1', 'hello');
+    expect([ask('mmi.service', 'echo', '0.2'), ask('mmi.service', 'echo', '0.1')]).toEqual([['200'], ['200']]);
+    broker.ownFinal(1, 'done');
+    broker.withdraw(1);
+    expect(ask('mmi.service', 'echo')).toEqual(['404']);
+  });
+
   it('rule 25: looks among both with bridge', () => {
     broker = new BrokerUnderTest({ bridge: true });
     broker.ready('w1', 'echo', '0.1');
@@ -112,6 +121,39 @@ describe('rule 26: other names under mmi.', () => {
     expect(JSON.parse(json ?? '')).toEqual([
       { id: '7731', service: 'echo', version: '0.2', busy: true, lastSeenMs: 1200 },
     ]);
+  });
+
+  it('rule 29: the listings show services inside the broker, as workers without an id', () => {
+    broker.serve('echo', 2, ['0.2']);
+    broker.ready('w1', 'other');
+    broker.request('c1', 'x');
+    expect(JSON.parse(ask('mmi.services', '')[1] ?? '')).toEqual([
+      { name: 'echo', version: '0.2', workers: 2, busy: 1, waiting: 0 },
+      { name: 'other', version: '0.2', workers: 1, busy: 0, waiting: 0 },
+    ]);
+    const entry = { id: '', service: 'echo', version: '0.2', lastSeenMs: 0 };
+    expect(JSON.parse(ask('mmi.workers', 'echo')[1] ?? '')).toEqual([
+      { ...entry, busy: true },
+      { ...entry, busy: false },
+    ]);
+    expect(JSON.parse(ask('mmi.workers', '')[1] ?? '')).toHaveLength(3);
+  });
+
+  it('rule 29: a listing of many handlers is cut, counted and kept as one of many workers is', () => {
+    for (let i = 1; i <= 3; i++) broker.serve(`s${i}`, 1000);
+    const [, json = '', more] = ask('mmi.workers', '');
+    expect([(JSON.parse(json) as unknown[]).length, more]).toEqual([5000, '1000']);
+    expect(JSON.parse(ask('mmi.workers', ['', '5000'])[1] ?? '')).toHaveLength(1000);
+    broker.withdraw(1);
+    expect(ask('mmi.workers', '')[2]).toBe('1000');
+    broker.advance(250);
+    expect(ask('mmi.workers', '')).toHaveLength(2);
+  });
+
+  it('rule 29: a joined service inside the broker is listed in the asker’s version', () => {
+    broker = new BrokerUnderTest({ bridge: true });
+    broker.serve('echo');
+    expect(JSON.parse(ask('mmi.workers', 'echo', '0.1')[1] ?? '')).toMatchObject([{ version: '0.1' }]);
   });
 
   it('rule 26: mmi.workers lists all workers for an empty argument', () => {

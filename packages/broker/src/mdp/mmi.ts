@@ -11,8 +11,9 @@ import {
 } from '@proj/frames/mdp';
 import { list, type Listings } from '../parts/listings.js';
 import type { Roster } from '../parts/roster.js';
+import type { OwnServices, Slot } from './own-services.js';
 import type { Service, Services } from './services.js';
-import type { Worker } from './workers.js';
+import { Worker } from './workers.js';
 
 /** Of any protocol version and any option. */
 const LONGEST_NAME_BYTES = 255;
@@ -22,6 +23,7 @@ export interface MmiBooks {
   readonly services: Services;
   readonly workers: Roster<Worker>;
   readonly listings: Listings<Uint8Array[]>;
+  readonly own: OwnServices;
 }
 
 /** True for names that only the broker may serve. */
@@ -46,8 +48,9 @@ export function answerMmi(request: MdpClientRequest, books: MmiBooks, additions:
     }
     case MMI.workers: {
       if (argument === undefined || (argument !== '' && !hasWorkers(argument, books))) return encodeMmiReply('404');
-      const make = () => listWorkers(argument, books, now, skip);
-      return books.listings.answer(`workers ${argument} ${skip}`, books.workers.size, now, make);
+      const make = () => listWorkers(version, argument, books, now, skip);
+      const lines = books.workers.size + books.own.slots;
+      return books.listings.answer(`workers ${version} ${argument} ${skip}`, lines, now, make);
     }
     default:
       return encodeMmiReply('501');
@@ -83,12 +86,22 @@ function hasWorkers(name: string, { services }: MmiBooks): boolean {
   return (['0.1', '0.2'] as const).some((version) => (services.find(version, name)?.workers ?? 0) > 0);
 }
 
-/** Workers of the service in both versions, or of all services when the name is empty. */
-function listWorkers(name: string, { workers }: MmiBooks, now: number, skip: number): Uint8Array[] {
-  const lineOf = (worker: Worker) => describe(worker, now);
-  const matches = (worker: Worker) => name === '' || worker.service.name === name;
-  const { lines, more } = list(workers.values(), lineOf, matches, skip);
+/** Workers of the service in both versions, or of all services when the name is empty; behind them what services inside the broker stand for. */
+function listWorkers(version: MdpVersion, name: string, books: MmiBooks, now: number, skip: number): Uint8Array[] {
+  const lineOf = (item: Worker | Slot) => (item instanceof Worker ? describe(item, now) : describeSlot(item, version));
+  const matches = ({ service }: Worker | Slot) => name === '' || service.name === name;
+  const { lines, more } = list(allWorkers(books), lineOf, matches, skip);
   return encodeMmiReply('200', lines, more);
+}
+
+function* allWorkers({ workers, own }: MmiBooks): IterableIterator<Worker | Slot> {
+  yield* workers.values();
+  for (const each of own.values()) yield* each.slots();
+}
+
+function describeSlot({ service, busy }: Slot, version: MdpVersion): MmiWorkerEntry {
+  const spoken = service.version === 'both' ? version : service.version;
+  return { id: '', service: service.name, version: spoken, busy, lastSeenMs: 0 };
 }
 
 function describe(worker: Worker, now: number): MmiWorkerEntry {

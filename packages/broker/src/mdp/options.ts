@@ -1,4 +1,8 @@
 /** Options of the Majordomo broker: docs/protocols/mdp.md, section "Defaults". */
+import type { Service } from '@proj/frames/service';
+import type { BodyInput } from '@proj/transport';
+import { callback } from '@proj/transport/schemas';
+import type { NamedHandler, NamedRequest } from '@proj/transport/service';
 import * as z from 'zod';
 import { access, checkSilence, count, curve, endpoints, milliseconds, transport, withSilence } from '../options.js';
 
@@ -66,8 +70,27 @@ export const mdpBrokerOptions = z
   })
   .transform(withSilence);
 
+/** Schema of {@link MdpServeOptions}. */
+export const mdpServeOptions = z.strictObject({
+  /** Requests handled at the same time. 1 to 1000, default 1, as at a worker; more suit handlers that wait for others. */
+  concurrency: count(1000).default(1),
+  /** What to reply in place of a handler that threw. Default, and whenever it returns `undefined`: no reply, and another worker, or the handler again, has the request, `maxAttempts` times in all. */
+  onError: callback.optional(),
+});
+
 /** What a user passes to the broker; see the fields of {@link mdpBrokerOptions}. */
 export type MdpBrokerOptions = z.input<typeof mdpBrokerOptions>;
 
 /** Validated options with every default filled in. */
 export type MdpBrokerSettings = z.output<typeof mdpBrokerOptions>;
+
+/** What answers requests to a service inside the broker; the same as at a worker. */
+export type MdpHandler<S extends string | Service = string> = NamedHandler<S>;
+
+/** A request as such a handler sees it: the service, and a body of at least one frame. */
+export type MdpRequest = NamedRequest;
+
+/** What a user may say of a service inside the broker; see the fields of {@link mdpServeOptions}. */
+export interface MdpServeOptions extends Omit<z.input<typeof mdpServeOptions>, 'onError'> {
+  readonly onError?: (error: unknown, request: MdpRequest) => BodyInput | undefined | Promise<BodyInput | undefined>;
+}

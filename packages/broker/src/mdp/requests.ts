@@ -39,6 +39,11 @@ export class Request extends Place<Request> {
     return this.content instanceof Uint8Array ? [this.content] : this.content;
   }
 
+  /** From now on somebody else may keep what the body was: this is a copy of it. */
+  copy(): void {
+    this.content = this.content instanceof Uint8Array ? new Uint8Array(this.content) : this.content.map(copyOf);
+  }
+
   /** From now on it holds no more memory than its body takes. */
   compact(): void {
     this.content = this.content instanceof Uint8Array ? compact(this.content) : this.content.map(compact);
@@ -68,6 +73,10 @@ export class Requests {
     request.content = NOTHING;
     this.#spare.push(request);
   }
+}
+
+function copyOf(frame: Uint8Array): Uint8Array {
+  return new Uint8Array(frame);
 }
 
 function contentOf(body: MdpBody): Uint8Array | MdpBody {

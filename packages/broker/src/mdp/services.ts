@@ -3,6 +3,7 @@ import type { MdpVersion } from '@proj/frames/mdp';
 import { Deadline } from '@proj/heartbeat';
 import { FairQueue } from '../parts/fair-queue.js';
 import { LruPool } from '../parts/lru-pool.js';
+import type { OwnService } from './own-services.js';
 import type { Request } from './requests.js';
 import type { Worker } from './workers.js';
 
@@ -14,8 +15,10 @@ export class Service {
   /** Requests nobody could take at once. Never waits while a worker is idle. */
   readonly queue: FairQueue<Request>;
   readonly idle = new LruPool<Worker>();
-  /** Registered workers, busy ones included. */
+  /** Registered workers, busy ones included, and as many as `own` stands for. */
   workers = 0;
+  /** Rule 29: a service of this name inside the broker. */
+  own: OwnService | undefined;
   /** Counts the changes between "has workers" and "has none"; see `request-ttl.ts`. */
   situation = 0;
   /** When those that waited before the last change have waited too long. */
@@ -29,7 +32,7 @@ export class Service {
 
   /** Workers that have a job. */
   get busy(): number {
-    return this.workers - this.idle.size;
+    return this.workers - this.idle.size - (this.own?.free ?? 0);
   }
 }
 
@@ -77,16 +80,18 @@ export class Services {
     return this.#size - this.#served < this.#max && queues < Math.max(SHARE_MIN, this.#max * SHARE);
   }
 
-  /** One worker more; true for the first. */
-  join(service: Service): boolean {
-    if (service.workers++ > 0) return false;
-    this.#served++;
-    return true;
+  /** So many workers more; true when they are the first. */
+  join(service: Service, workers = 1): boolean {
+    const first = service.workers === 0;
+    service.workers += workers;
+    if (first) this.#served++;
+    return first;
   }
 
-  /** One worker less; true for the last. */
-  leave(service: Service): boolean {
-    if (--service.workers > 0) return false;
+  /** So many workers less; true when they were the last. */
+  leave(service: Service, workers = 1): boolean {
+    service.workers -= workers;
+    if (service.workers > 0) return false;
     this.#served--;
     return true;
   }

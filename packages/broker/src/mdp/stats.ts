@@ -8,7 +8,7 @@ export interface MdpServiceStats {
   readonly name: string;
   /** `both` when `bridge` joins the versions. */
   readonly version: MdpVersion | 'both';
-  /** Registered workers, busy ones included. */
+  /** Registered workers, busy ones included; `concurrency` of a service inside the broker counts as so many. */
   readonly workers: number;
   readonly busy: number;
   /** Requests in its queue. */

@@ -14,6 +14,7 @@ export type Framing = MdpVersion | 'behind-empty';
 /** A broker. */
 export class BrokerUnderTest extends EngineUnderTest<MdpBrokerEvent, MdpBrokerEffect, MdpBrokerEngine> {
   readonly #acceptLeadingEmpty: boolean;
+  #served = 0;
   readonly #lastSent = new Map<string, MdpFromBroker>();
 
   constructor(options: MdpBrokerOptions = {}) {
@@ -62,6 +63,27 @@ export class BrokerUnderTest extends EngineUnderTest<MdpBrokerEvent, MdpBrokerEf
     return this.message(client, { kind: 'client-request', ...framed(framing), service, body: [fromLatin1(body)] });
   }
 
+  /** A service inside the broker, whose number is that of its place among all. */
+  serve(name: string, concurrency = 1, versions: readonly MdpVersion[] = ['0.2', '0.1']): string[] {
+    return this.step({ kind: 'serve', services: [{ id: ++this.#served, name, versions, concurrency }] });
+  }
+
+  withdraw(service: number): string[] {
+    return this.step({ kind: 'withdraw', service });
+  }
+
+  ownPartial(run: number, body: string): string[] {
+    return this.step({ kind: 'own-partial', run, body: [fromLatin1(body)] });
+  }
+
+  ownFinal(run: number, body: string): string[] {
+    return this.step({ kind: 'own-final', run, body: [fromLatin1(body)] });
+  }
+
+  ownFailed(run: number): string[] {
+    return this.step({ kind: 'own-failed', run });
+  }
+
   gone(name: string): string[] {
     return this.step({ kind: 'peer-gone', peer: peerNamed(name) });
   }
@@ -91,6 +113,12 @@ export class BrokerUnderTest extends EngineUnderTest<MdpBrokerEvent, MdpBrokerEf
         return describeNote(effect);
       case 'release':
         return `release ${latin1(effect.body[0] as Uint8Array)}`;
+      case 'run': {
+        const { run, service, client, version, body } = effect;
+        return `run ${run} of ${service} for ${client.key}${version === '0.1' ? ' 0.1' : ''} ${quoted(body)}`;
+      }
+      case 'cancel':
+        return `cancel ${effect.run} ${effect.reason}`;
       case 'drained':
         return 'drained';
     }

@@ -20,6 +20,10 @@ export class Observer {
   readonly #asked = new Map<string, string>();
   readonly #answered = new Set<string>();
   readonly #started = new Map<string, number>();
+  /** Handlers inside the broker at work, by number. */
+  readonly runs = new Map<number, { readonly service: number; readonly body: string; readonly version: string }>();
+  /** Bodies that handlers have had: nobody may give them back. */
+  readonly #handled = new Set<Uint8Array>();
   readonly #released = new Set<Uint8Array>();
   readonly #disconnected = new Map<string, number>();
 
@@ -35,6 +39,7 @@ export class Observer {
   /** To be called with each step's event and effects. */
   observe(event: MdpBrokerEvent | TimerEvent, effects: readonly MdpBrokerEffect[], now: number): void {
     if (event.kind === 'message') this.#hear(event.peer.key, event.command);
+    if (event.kind === 'own-final' || event.kind === 'own-failed') this.runs.delete(event.run);
     const ended = effects.some(({ kind }) => kind === 'drained');
     for (const effect of effects) this.#check(effect, now, ended);
   }
@@ -59,11 +64,31 @@ export class Observer {
         this.#checkSend(effect, now, ended);
         break;
       case 'release':
-        for (const frame of effect.body) this.#released.add(frame);
+        for (const frame of effect.body) {
+          if (this.#handled.has(frame)) throw new Error('a body was given back that a handler has');
+          this.#released.add(frame);
+        }
+        break;
+      case 'run':
+        this.#checkRun(effect);
+        break;
+      case 'cancel':
+        if (!this.runs.has(effect.run)) throw new Error('no such handler is at work');
         break;
       case 'note':
       case 'drained':
     }
+  }
+
+  #checkRun({ run, service, client, version, body }: MdpBrokerEffect & { kind: 'run' }): void {
+    const job = bodyOf(body);
+    if (body.some((frame) => this.#released.has(frame)))
+      throw new Error('a handler gets a body that had been given back');
+    if (this.#asked.get(job) !== client.key) throw new Error('a request that this client did not make');
+    if (this.#answered.has(job)) throw new Error('an answered request was run again');
+    this.#started.set(job, (this.#started.get(job) ?? 0) + 1);
+    for (const frame of body) this.#handled.add(frame);
+    this.runs.set(run, { service, body: job, version });
   }
 
   #checkSend({ peer, command }: MdpBrokerEffect & { kind: 'send' }, now: number, ended: boolean): void {

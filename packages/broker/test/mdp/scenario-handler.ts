@@ -35,12 +35,32 @@ export function mdpScenario(): ScenarioHandler {
     return broker.request(name, body, service, version as Framing);
   }
 
+  /** `run 1 final "x"`: a handler inside the broker. */
+  function run([number, verb, body = '']: readonly string[]): string[] {
+    switch (verb) {
+      case 'partial':
+        return broker.ownPartial(Number(number), body);
+      case 'final':
+        return broker.ownFinal(Number(number), body);
+      case 'fails':
+        return broker.ownFailed(Number(number));
+      default:
+        throw new Error(`run: unknown verb ${String(verb)}`);
+    }
+  }
+
   return (command: ScenarioCommand): readonly string[] => {
     const { name, args } = command;
     switch (name) {
       case 'broker':
         broker = new BrokerUnderTest(optionWords(args));
         return [];
+      case 'serve':
+        return broker.serve(args[0] ?? '', Number(args[1] ?? 1));
+      case 'withdraw':
+        return broker.withdraw(Number(args[0]));
+      case 'run':
+        return run(args);
       case 'worker':
         return worker(args);
       case 'client':

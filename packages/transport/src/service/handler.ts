@@ -1,4 +1,5 @@
 /** What an application writes, for every protocol: a function from a request to its replies. */
+import type { Service, ServicePartialInput, ServiceReplyInput, ServiceRequest } from '@proj/frames/service';
 import type { BodyInput } from '../body.js';
 
 /** What a handler has besides the request. The fields may be taken apart: `({ body }, { signal, partial }) => ...`. */
@@ -29,6 +30,24 @@ export type Handler<Request, Partial, Reply> = (
 /** The last reply of a handler that deals in frames; nothing, or no frame, is sent as one empty frame. */
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- a function without return statement is a handler too
 export type FrameReply = BodyInput | undefined | void;
+
+/** A request to a service with a name, as its handler sees it. */
+export interface NamedRequest {
+  readonly service: string;
+  /** At least one frame. Large ones share memory with the socket: not to be written to. */
+  readonly body: Buffer[];
+}
+
+/** A request to a typed service. */
+export interface TypedRequest<S extends Service> extends NamedRequest {
+  /** What the schema made of the body. */
+  readonly input: ServiceRequest<S>;
+}
+
+/** What answers requests to a service: frames for one that is just a name, values for a typed one. */
+export type NamedHandler<S extends string | Service = string> = S extends Service
+  ? Handler<TypedRequest<S>, ServicePartialInput<S>, ServiceReplyInput<S>>
+  : Handler<NamedRequest, BodyInput, FrameReply>;
 
 /** A handler as a runner calls it: frames in, frames out. */
 export type FrameHandler = Handler<readonly Uint8Array[], BodyInput, FrameReply>;

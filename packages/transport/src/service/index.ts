@@ -1,5 +1,13 @@
 /** What applications write and ask, below all roles: handlers and their runs, typed services at either end. No protocol. */
-export type { FrameHandler, FrameReply, Handler, HandlerContext } from './handler.js';
+export type {
+  FrameHandler,
+  FrameReply,
+  Handler,
+  HandlerContext,
+  NamedHandler,
+  NamedRequest,
+  TypedRequest,
+} from './handler.js';
 export { Job } from './job.js';
 export type { ReplyLimits, SendPartial } from './job.js';
 export { untilRoom } from './room.js';

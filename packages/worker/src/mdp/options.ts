@@ -1,8 +1,8 @@
 /** Options of the Majordomo worker: what may be set, defaults, bounds. Section 7 of docs/protocols/mdp.md. */
-import type { Service, ServicePartialInput, ServiceReplyInput, ServiceRequest } from '@proj/frames/service';
+import type { Service } from '@proj/frames/service';
 import type { BodyInput } from '@proj/transport';
 import { callback, isService } from '@proj/transport/schemas';
-import type { FrameReply, Handler } from '@proj/transport/service';
+import type { NamedHandler, NamedRequest, TypedRequest } from '@proj/transport/service';
 import * as z from 'zod';
 import { checkReconnect, endpoints, milliseconds, refuse, workerFields } from '../options.js';
 
@@ -52,23 +52,14 @@ export const mdpWorkerOptions = z
     checkReconnect(options, context);
   });
 
-/** A request as a handler sees it. */
-export interface MdpRequest {
-  readonly service: string;
-  /** At least one frame. Large ones share memory with the socket: not to be written to. */
-  readonly body: Buffer[];
-}
+/** A request as a handler sees it: the service, and a body of at least one frame. */
+export type MdpRequest = NamedRequest;
 
-/** A request of a typed service. */
-export interface MdpTypedRequest<S extends Service> extends MdpRequest {
-  /** What the schema made of the body. */
-  readonly input: ServiceRequest<S>;
-}
+/** A request of a typed service: in `input`, what the schema made of the body. */
+export type MdpTypedRequest<S extends Service> = TypedRequest<S>;
 
 /** What answers requests: frames for a service that is just a name, values for a typed one. */
-export type MdpHandler<S extends string | Service = string> = S extends Service
-  ? Handler<MdpTypedRequest<S>, ServicePartialInput<S>, ServiceReplyInput<S>>
-  : Handler<MdpRequest, BodyInput, FrameReply>;
+export type MdpHandler<S extends string | Service = string> = NamedHandler<S>;
 
 /** What `new MdpWorker()` takes; all but `service` and `handler` has a default. */
 export interface MdpWorkerOptions<S extends string | Service = string> extends Omit<
