@@ -1,5 +1,5 @@
 /** The options of proj-broker: its own, the shared ones, and those of each protocol there is. */
-import { accessOption, milliseconds, pollOption, someOf, transportOption } from '@proj/appkit';
+import { accessOption, hubOptions, milliseconds, someOf } from '@proj/appkit';
 import { sharedOptions } from './protocol.js';
 import { emqp } from './protocols/emqp.js';
 import { mdp } from './protocols/mdp.js';
@@ -21,8 +21,7 @@ export const brokerOptions = sharedOptions
     only: someOf(names)
       .default(names)
       .describe(`protocols to serve: ${names.join(', ')}`),
-    transport: transportOption(),
-    pollUs: pollOption(),
+    ...hubOptions,
     access: accessOption(),
     statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
   })

@@ -1,5 +1,5 @@
 /** proj-broker: serves the protocols of this project. */
-import { defineCommand, every, followAccess, processTransport, runProgram, traced, untilStopped } from '@proj/appkit';
+import { defineCommand, every, followAccess, hubTransport, runProgram, traced, untilStopped } from '@proj/appkit';
 import { growYoungGeneration } from '@proj/appkit/heap';
 import { accessOptions } from '@proj/broker';
 import { SharedRouters } from '@proj/transport';
@@ -25,7 +25,7 @@ const serve = defineCommand({
   async run({ settings, log, stop, onEndedAtOnce, onReload }) {
     const served = names.filter((each) => settings.only.includes(each));
     const access = settings.access === undefined ? undefined : await followAccess(settings.access, accessOptions, log);
-    const transport = processTransport(settings.transport, settings.pollUs);
+    const { transport, memory } = hubTransport(settings, log);
     const shared = new SharedRouters(transport);
     const failure = new AbortController();
     const ended = new AbortController();
@@ -62,8 +62,10 @@ const serve = defineCommand({
       await drainAll();
       throw error;
     }
-    log.info({ endpoints: Object.assign({}, ...[...servers.values()].map(({ endpoints }) => endpoints)) }, 'listening');
+    const endpoints = Object.assign({}, ...[...servers.values()].map((server) => server.endpoints)) as object;
+    log.info({ endpoints, memoryMax: memory.maxBytes }, 'listening');
     const logStats = () => {
+      log.debug(memory.stats(), 'memory');
       for (const [protocol, server] of servers) log.debug({ protocol, ...server.stats() }, 'stats');
     };
     const endStats = every(settings.statsMs, logStats);

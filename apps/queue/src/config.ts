@@ -1,15 +1,5 @@
 /** The options of proj-queue: those of `PzqServer`, as flags. */
-import {
-  accessOption,
-  bindEndpoint,
-  bytes,
-  milliseconds,
-  onOff,
-  pollOption,
-  text,
-  transportOption,
-  wholeNumber,
-} from '@proj/appkit';
+import { accessOption, bindEndpoint, bytes, hubOptions, milliseconds, onOff, text, wholeNumber } from '@proj/appkit';
 import * as z from 'zod';
 
 const DAY_MS = 86_400_000;
@@ -80,8 +70,7 @@ export const queueOptions = z.strictObject({
     .describe('how long consumers may still acknowledge after SIGTERM'),
   name: text('NAME', '1 to 200 characters').default('pzq').describe('what rules of --access call the queue'),
   access: accessOption(),
-  transport: transportOption(),
-  pollUs: pollOption(),
+  ...hubOptions,
   statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
 });
 

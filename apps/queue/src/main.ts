@@ -1,5 +1,5 @@
 /** proj-queue: a durable queue on disk, PZQ. */
-import { defineCommand, every, followAccess, processTransport, runProgram, traced, untilStopped } from '@proj/appkit';
+import { defineCommand, every, followAccess, hubTransport, runProgram, traced, untilStopped } from '@proj/appkit';
 import { pzqAccessOptions, PzqServer } from '@proj/pzq';
 import type { PzqServerEndpoints } from '@proj/pzq';
 import manifest from '../package.json' with { type: 'json' };
@@ -28,11 +28,8 @@ const serve = defineCommand({
     const failure = new AbortController();
     const access =
       settings.access === undefined ? undefined : await followAccess(settings.access, pzqAccessOptions, log);
-    const transport = traced(
-      processTransport(settings.transport, settings.pollUs),
-      log.child({ protocol: 'pzq' }),
-      'pzq',
-    );
+    const { transport: sockets, memory } = hubTransport(settings, log);
+    const transport = traced(sockets, log.child({ protocol: 'pzq' }), 'pzq');
     const queue = new PzqServer({ ...serverOptions(settings), access: access?.rules, transport });
     queue.on('broken', (error) => {
       failure.abort(error);
@@ -49,9 +46,23 @@ const serve = defineCommand({
     const endpoints = await queue.start();
     access?.add(queue);
     const { store, messages, bytes, dead } = queue.stats();
-    log.info({ endpoints: firstOf(endpoints), store, durable: queue.durable, messages, bytes, dead }, 'listening');
+    log.info(
+      {
+        endpoints: firstOf(endpoints),
+        store,
+        durable: queue.durable,
+        messages,
+        bytes,
+        dead,
+        memoryMax: memory.maxBytes,
+      },
+      'listening',
+    );
     if (!queue.durable) log.warn({ store }, 'messages end with this process: choose --store lmdb:FOLDER to keep them');
-    const logStats = () => log.debug(queue.stats(), 'stats');
+    const logStats = () => {
+      log.debug(memory.stats(), 'memory');
+      log.debug(queue.stats(), 'stats');
+    };
     const endStats = every(settings.statsMs, logStats);
     await untilStopped(AbortSignal.any([stop, failure.signal]));
     endStats();

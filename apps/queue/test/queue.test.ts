@@ -208,7 +208,7 @@ describe('proj-queue', () => {
     [
       'looking where it cannot',
       ['--transport', 'zmq', '--poll-us', '0'],
-      '--poll-us: needs --transport zmtp; libzmq always sleeps',
+      '--poll-us: needs --transport zmtp; libzmq has no such limit',
     ],
     [
       'options that do not fit together',

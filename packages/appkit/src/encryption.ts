@@ -142,7 +142,7 @@ export function encrypted(transport: Transport, kind: 'zmtp' | 'zmq'): Transport
     };
     return port;
   };
-  const { clock, entropy, probe, tellsKeys = false } = transport;
+  const { clock, entropy, memory, probe, tellsKeys = false } = transport;
   return {
     clock,
     entropy,
@@ -153,6 +153,7 @@ export function encrypted(transport: Transport, kind: 'zmtp' | 'zmq'): Transport
     dealer: (port) => binding(listening(transport.dealer(options(port)))),
     publisher: (port) => binding(transport.publisher(options(port))),
     subscriber: (port) => transport.subscriber(options(port)),
+    ...(memory === undefined ? {} : { memory }),
     ...(probe === undefined ? {} : { probe }),
   };
 }

@@ -21,6 +21,7 @@ export {
   withinSchema,
   wordFromSchema,
 } from './fields.js';
+export { hubOptions, hubTransport } from './hub.js';
 export { logOfPeer } from './logging.js';
 export type { Logger } from './logging.js';
 export { every } from './periodic.js';
@@ -29,7 +30,7 @@ export type { Command, Context, Program } from './program.js';
 export { runProgram } from './run.js';
 export { digestService, textStatsService } from './sample-services.js';
 export { untilStopped } from './signals.js';
-export { pollOption, processTransport, transportOption, unansweredTransport } from './transport.js';
+export { processTransport, transportOption, unansweredTransport } from './transport.js';
 export { formatTable } from './table.js';
 export type { Column } from './table.js';
 export { traced } from './trace.js';

@@ -138,7 +138,7 @@ export function traced(transport: Transport, log: Logger, protocol: TracedProtoc
       log.trace(traceFields(words, direction, peer, frames), direction);
     };
   };
-  const { clock, entropy, tellsKeys = false, encrypts = false, probe } = transport;
+  const { clock, entropy, tellsKeys = false, encrypts = false, memory, probe } = transport;
   return {
     clock,
     entropy,
@@ -149,6 +149,7 @@ export function traced(transport: Transport, log: Logger, protocol: TracedProtoc
     dealer: (options) => tracedPort(transport.dealer(options), sayer()),
     publisher: (options) => tracedPublisher(transport.publisher(options), sayer()),
     subscriber: (options) => transport.subscriber(options),
+    ...(memory === undefined ? {} : { memory }),
     ...(probe === undefined ? {} : { probe }),
   };
 }

@@ -24,7 +24,7 @@ type Common = { readonly kind: 'access'; readonly access: Access } | { readonly 
 /** What only this broker says of itself. */
 type Program<Event, Effect> = Pick<
   HostProgram<Event, Effect>,
-  'name' | 'engine' | 'sockets' | 'publishers' | 'started' | 'perform'
+  'name' | 'engine' | 'sockets' | 'publishers' | 'started' | 'perform' | 'onMemory'
 >;
 
 /** The host of one broker; `transport` is asked at the start. */

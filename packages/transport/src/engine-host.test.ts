@@ -7,6 +7,7 @@ import { generateCurveKeys } from './curve/keys.js';
 import type { Engine } from './engine.js';
 import { EngineHost } from './engine-host.js';
 import type { HostProgram, SocketPlan } from './engine-host.js';
+import { MemoryBudget } from './memory-budget.js';
 import { ROUTER_PEER } from './port.js';
 import type { Peer, PortListener, SocketPort } from './port.js';
 import { advance, settle, VirtualNetwork } from './virtual/index.js';
@@ -281,6 +282,40 @@ describe('EngineHost', () => {
     expect(broken.map(({ message }) => message)).toEqual(['ENOTSOCK']);
     expect(listener).not.toHaveProperty('onSent');
     await server.close();
+  });
+});
+
+describe('memory', () => {
+  it('is what the engine holds, too, and the engine is told when it is short and when it is not', async () => {
+    const memory = new MemoryBudget(1000, network.clock);
+    const transport = Object.assign(network.transport('server'), { memory });
+    let heldBytes = 0;
+    const holding = {
+      ...engine,
+      step: engine.step,
+      get heldBytes() {
+        return heldBytes;
+      },
+    };
+    const made: EngineHost<Event, Effect> = new EngineHost(
+      {
+        name: 'Server',
+        engine: holding,
+        sockets: [],
+        drain: 'drain',
+        onMemory: (isTight) => `tight ${isTight}`,
+        perform: () => undefined,
+        onBroken: () => undefined,
+      },
+      () => Promise.resolve(transport),
+    );
+    await started(made);
+    for (heldBytes of [100, 800, 1000, 950, 0]) memory.look();
+    expect(events).toEqual(['tight true', 'tight false']);
+    heldBytes = 500;
+    expect(memory.heldBytes).toBe(500);
+    await settle(network.clock, made.close());
+    expect(memory.heldBytes).toBe(0);
   });
 });
 

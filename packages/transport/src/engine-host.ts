@@ -64,6 +64,8 @@ export interface HostProgram<Event, Effect> {
   readonly access?: Access | undefined;
   /** The event that tells the engine who may do what. Comes first of all, and again with each {@link EngineHost.setAccess}. */
   readonly onAccess?: (access: Access) => Event;
+  /** The event that tells the engine whether memory is short. Comes with each change, where the transport has a budget. Default: it need not know. */
+  readonly onMemory?: (isTight: boolean) => Event;
   /** The first event, before anything that happens on a socket. Default: none. */
   readonly started?: Event;
   /** The event that tells the engine to come to an end; it answers by `perform`, which then calls {@link EngineHost.drained}. */
@@ -100,6 +102,7 @@ export class EngineHost<Event, Effect> {
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #onDrained: () => void = () => undefined;
+  #leaveBudget: () => void = () => undefined;
 
   /** `transport` is asked at the start, once, and loaded then. */
   constructor(program: HostProgram<Event, Effect>, transport: () => Promise<Transport>) {
@@ -237,8 +240,26 @@ export class EngineHost<Event, Effect> {
           this.#program.onBroken(error);
         },
       });
+    this.#joinBudget(this.#running);
     for (const [index, plan] of sockets.entries()) ports[index]?.start(this.#listen(plan, driver, transport));
     if (started !== undefined) driver.dispatch(started);
+  }
+
+  #joinBudget({ transport, driver }: Running<Event, Effect>): void {
+    const { engine, onMemory } = this.#program;
+    let wasTight = false;
+    const leave = transport.memory?.add({
+      get heldBytes() {
+        return engine.heldBytes ?? 0;
+      },
+      onLevel: (level) => {
+        const isTight = level !== 'ok';
+        if (isTight === wasTight) return;
+        wasTight = isTight;
+        if (onMemory !== undefined) driver.dispatch(onMemory(isTight));
+      },
+    });
+    if (leave !== undefined) this.#leaveBudget = leave;
   }
 
   #tellAccess({ driver, ports }: Running<Event, Effect>): void {
@@ -331,6 +352,7 @@ export class EngineHost<Event, Effect> {
   async #close(how: 'at once' | 'drained'): Promise<void> {
     await this.#starting?.catch(() => undefined);
     this.#running?.driver.stop();
+    this.#leaveBudget();
     // Whoever waits for a drain that `close` has overtaken.
     this.#onDrained();
     const lingers = how === 'drained' ? this.#program.sockets.map(({ drainLingerMs }) => drainLingerMs) : [];

@@ -14,6 +14,8 @@ export interface TimerEvent {
 export interface Engine<Event, Effect> {
   /** Monotonic milliseconds at which a {@link TimerEvent} must be delivered; `Infinity` when nothing is pending. */
   readonly deadline: number;
+  /** Bytes that it keeps for peers, tables included, by estimate. Costs the same however many there are. Absent where it keeps little. */
+  readonly heldBytes?: number;
   /**
    * Never throws on anything a peer can cause. The effects are to be performed in array order, before the next step. A
    * step that delivers a timer event must move `deadline` past `now`.

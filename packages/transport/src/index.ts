@@ -13,6 +13,8 @@ export { EngineHost } from './engine-host.js';
 export type { HostProgram, PublisherPlan, RefusalCounts, SocketPlan } from './engine-host.js';
 export { isProjError, ProjError } from './errors.js';
 export type { ProjErrorCode, ProjErrorOptions } from './errors.js';
+export { MemoryBudget } from './memory-budget.js';
+export type { MemoryLevel, MemoryOwner, MemoryStats } from './memory-budget.js';
 export { parseOptions } from './options.js';
 export type { OptionsSchema } from './options.js';
 export { ROUTER_PEER } from './port.js';

@@ -536,6 +536,29 @@ describe('Outbox', () => {
     });
   });
 
+  describe('memory', () => {
+    it('is of messages that are parked alone, and not what they came in', () => {
+      const { host, outbox } = setUp();
+      host.full.add('a');
+      const given: Uint8Array[][] = [];
+      host.onReport = () => undefined;
+      const report = host.onUndeliverable.bind(host);
+      host.onUndeliverable = (to, frames, reason) => {
+        given.push([...frames]);
+        report(to, frames, reason);
+      };
+      const own = new Uint8Array(100).fill(1);
+      outbox.send(A, [new Uint8Array(8192).fill(7).subarray(0, 200), own]);
+      expect([outbox.heldBytes > 300, outbox.bytesFor(A), outbox.bytesFor(B)]).toEqual([true, 300, 0]);
+      outbox.forget(A);
+
+      expect(given.map((frames) => frames.map(({ buffer }) => buffer.byteLength))).toEqual([[200, 100]]);
+      expect(given[0]?.[0]).toEqual(new Uint8Array(200).fill(7));
+      expect(given[0]?.[1]).toBe(own);
+      expect([outbox.heldBytes, outbox.bytesFor(A)]).toEqual([0, 0]);
+    });
+  });
+
   it.each([
     ['no frame', [], 'at least one frame'],
     ['text', ['text'], 'frame 0 is string'],

@@ -3,12 +3,16 @@
  * that does not read delays nobody else. See docs/adr/0002-congestion-is-parked-by-the-port.md. Holds no socket and no policy.
  */
 import type { Clock, Timer } from '@proj/heartbeat';
+import { compacted } from './compact.js';
 import { Fifo } from './fifo.js';
 import { assertFrames } from './limits.js';
+import type { MemoryBudget } from './memory-budget.js';
 import type { Peer, UndeliverableReason } from './port.js';
 
 const FIRST_RETRY_MS = 10;
 const LONGEST_RETRY_MS = 200;
+/** What a message occupies beside its bytes: a few objects. */
+const MESSAGE_BYTES = 256;
 /** Attempts whose outcomes are still to be told: as many as a message of a peer causes, and so few that looking through them costs nothing. */
 const ATTEMPTS_MAX = 16;
 
@@ -18,6 +22,8 @@ export type SendOutcome = 'sent' | UndeliverableReason;
 /** What an outbox needs of its socket. */
 export interface OutboxHost {
   readonly clock: Clock;
+  /** Told of what begins to wait. */
+  readonly memory?: Pick<MemoryBudget, 'moved'> | undefined;
   /**
    * Tries to hand over one message. Returns the outcome, or `undefined` when {@link Outbox.settle} will tell it, never before
    * this has returned. Messages to other peers may be tried meanwhile.
@@ -102,6 +108,16 @@ export class Outbox {
   /** Bytes of messages that wait here, parked ones included. */
   get waitingBytes(): number {
     return this.#waitingBytes;
+  }
+
+  /** What all that waits here occupies. */
+  get heldBytes(): number {
+    return this.#waitingBytes + this.#waiting * MESSAGE_BYTES;
+  }
+
+  /** Bytes parked for this peer. */
+  bytesFor(peer: Peer): number {
+    return this.#parked.get(peer.key)?.bytes ?? 0;
   }
 
   /** Number of peers whose messages are parked: while it is 0, {@link resume} has nothing to do. */
@@ -274,8 +290,7 @@ export class Outbox {
     const bytes = byteLength(frames);
     if (this.#isFull(bytes)) this.#overflow(this.#parked.get(peer.key), peer, frames);
     else {
-      this.#waiting++;
-      this.#waitingBytes += bytes;
+      this.#count(bytes);
       this.#turns.push({ peer, frames, bytes });
     }
   }
@@ -286,11 +301,17 @@ export class Outbox {
     const full = lane.messages.length >= peerQueueMax || lane.bytes + bytes > peerQueueMaxBytes;
     if (full || this.#isFull(bytes)) this.#overflow(lane, peer, frames);
     else {
-      this.#waiting++;
-      this.#waitingBytes += bytes;
+      this.#count(bytes);
       lane.bytes += bytes;
-      lane.messages.push({ peer, frames, bytes });
+      // For a while: not together with what came beside them.
+      lane.messages.push({ peer, frames: compacted(frames), bytes });
     }
+  }
+
+  #count(bytes: number): void {
+    this.#waiting++;
+    this.#waitingBytes += bytes;
+    this.#host.memory?.moved(bytes + MESSAGE_BYTES);
   }
 
   #isFull(bytes: number): boolean {

@@ -1,6 +1,7 @@
 /** The socket contract: what every transport offers to facades, and what it reports. Holds no policy of any protocol. */
 import type { Clock } from '@proj/heartbeat';
 import type { Engine, Entropy } from './engine.js';
+import type { MemoryBudget } from './memory-budget.js';
 
 /**
  * The other end of a connection, as the socket names it. Two values with the same `key` are the same peer; ports may make
@@ -293,6 +294,8 @@ export interface Transport {
   readonly tellsKeys?: boolean;
   /** Whether its sockets use CURVE without the option `curve` of a port. Default: no. */
   readonly encrypts?: boolean;
+  /** What all of the process may hold for peers; its sockets have joined it, and engines that run on this transport do. Absent: no bound in total. */
+  readonly memory?: MemoryBudget | undefined;
   /** Called by the driver with the engine after each step: how tests and the simulator check invariants. Absent in production. */
   readonly probe?: (engine: Engine<never, unknown>) => void;
 }

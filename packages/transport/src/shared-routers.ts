@@ -36,7 +36,7 @@ export class SharedRouters {
 
   /** The transport for one protocol: its routers may share sockets with those of other members, never with one another. */
   member(claim: Claim): Transport {
-    const { clock, entropy, probe, tellsKeys = false, encrypts = false } = this.#transport;
+    const { clock, entropy, probe, memory, tellsKeys = false, encrypts = false } = this.#transport;
     const own = new Set<MemberPort>();
     return {
       clock,
@@ -52,6 +52,7 @@ export class SharedRouters {
       dealer: (options?: PortOptions) => this.#transport.dealer(options),
       publisher: (options?: PortOptions) => this.#transport.publisher(options),
       subscriber: (options?: PortOptions) => this.#transport.subscriber(options),
+      ...(memory === undefined ? {} : { memory }),
       ...(probe === undefined ? {} : { probe }),
     };
   }

@@ -103,7 +103,7 @@ describe('bounds in total', () => {
   });
 
   it('give back what waited in a pipe whose connection is over', () => {
-    const outgoing = { bytes: 0, maxBytes: 100 };
+    const outgoing = { bytes: 0, messages: 0, maxBytes: 100 };
     const pipe = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 1000, outgoing });
     const other = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 1000, outgoing });
     while (pipe.hasRoom) pipe.push([new Uint8Array(10)]);

@@ -19,6 +19,8 @@ export class Incoming {
   /** Those with a large message, the one that was heard last at the end. */
   readonly #large = new Map<Receiving, number>();
   #bytes = 0;
+  /** Memory of all that came and was not given on, messages that are complete included. */
+  heldBytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -27,6 +29,18 @@ export class Incoming {
   /** All of them. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Cuts those of whose messages nothing has come for the longest time, until so many bytes are given up; returns how many were. */
+  relieve(bytes: number): number {
+    let relieved = 0;
+    for (const [stale, held] of [...this.#large]) {
+      if (relieved >= bytes) break;
+      this.#large.delete(stale);
+      relieved += held;
+      stale.cut({ code: 'memory', text: `memory is short, and a message that is not complete holds ${held} bytes` });
+    }
+    return relieved;
   }
 
   /** The connection was heard: it holds so many bytes now, and held so many before. */

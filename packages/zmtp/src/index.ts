@@ -2,6 +2,7 @@
 import type { Transport } from '@proj/transport';
 import { ZmtpTransport } from './transport.js';
 
+export { ZMTP_LIMITS } from './limits.js';
 export type { Failure, FailureCode } from './parts/failure.js';
 export type { PlainOptions } from './parts/plain.js';
 export { ZmtpTransport } from './transport.js';

@@ -1,5 +1,5 @@
 /** One network connection: Node's socket on one side, the ZMTP machine on the other, one write per turn of the event loop. */
-import type { Peer } from '@proj/transport';
+import type { MemoryBudget, Peer } from '@proj/transport';
 import type { Connector } from './connector.js';
 import type { Incoming, Receiving } from './incoming.js';
 import { Inlet } from './inlet.js';
@@ -34,6 +34,7 @@ export interface LinkHost {
   readonly watch: Watch;
   readonly turns: Turns;
   readonly incoming: Incoming;
+  readonly memory?: Pick<MemoryBudget, 'moved'> | undefined;
   readonly settings: ConnectionSettings;
   /** Whether messages may be delivered now. */
   readonly listening: boolean;
@@ -77,8 +78,9 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
   #writing = false;
   /** Lets others have their turn. */
   #resting = false;
-  /** As `Incoming` knows it: of a message that is not complete. */
+  /** As `Incoming` knows it: of a message that is not complete, and of all that was not given on. */
   #unfinished = 0;
+  #held = 0;
   /** Work since it was last looked at the clock. */
   #work = 0;
   /** Work in the turn of this number. */
@@ -87,6 +89,9 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
   /** Work since this time. */
   #since = 0;
   #recentWork = 0;
+  #wroteAt = 0;
+  /** Does not read, for there is no room in memory. */
+  #halted = false;
   #finishing = false;
   #met = false;
   /** Nothing has come yet. */
@@ -126,9 +131,15 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
     return !this.#met && this.#connection.greeted;
   }
 
-  /** Bytes that came and wait for a listener. */
-  get waitingBytes(): number {
-    return this.#connection.waitingBytes;
+  /** What waits for the peer to read it, in bytes, when it is not a peer that we connected to, and is not being cut. */
+  get unreadBytes(): number {
+    const pipe = this.#pipe;
+    return pipe === undefined || pipe.lasting || this.#failure !== undefined ? 0 : pipe.bytes;
+  }
+
+  /** When the write that is under way began, in the time of the watch; `undefined` when none is. */
+  get writingSince(): number | undefined {
+    return this.#writing ? this.#wroteAt : undefined;
   }
 
   /** Where it came from or goes to; known with CURVE. */
@@ -227,6 +238,27 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
     this.#socket.destroy();
   }
 
+  /** Cuts the connection for what waits in it and is not read; returns how many bytes. */
+  cutUnread(): number {
+    const bytes = this.#pipe?.abandon() ?? 0;
+    this.cut({ code: 'memory', text: `memory is short, and ${bytes} bytes wait that are not read` });
+    return bytes;
+  }
+
+  /** Reads nothing until {@link proceed}: there is no room for it. */
+  halt(): void {
+    this.#halted = true;
+    this.#socket.pause();
+  }
+
+  /** There is room again. */
+  proceed(): void {
+    if (!this.#halted) return;
+    this.#halted = false;
+    this.#connection.excuse(this.#host.watch.now(), false);
+    if (!this.#resting && !this.#connection.holding) this.#socket.resume();
+  }
+
   /** @internal Called by the connection. */
   onReady(identity: Uint8Array, publicKey: Uint8Array | undefined): void {
     this.#met = true;
@@ -278,7 +310,7 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
 
   /** @internal Called by the watch. */
   onDeadline(now: number): void {
-    const until = this.#socket.stalledUntil;
+    const until = this.#halted ? Infinity : this.#socket.stalledUntil;
     if (until !== undefined) this.#connection.excuse(Math.min(until, now), until === Infinity);
     this.#connection.tick(now);
     if (!this.#closed) this.#host.watch.set(this.#deadline, this.#connection.deadline);
@@ -296,7 +328,7 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
     if (this.#closed) return;
     this.#turnWork = 0;
     if (this.#connection.holding) this.#goOn(now);
-    else this.#socket.resume();
+    else if (!this.#halted) this.#socket.resume();
   }
 
   readonly #onEnd = (): void => {
@@ -321,6 +353,7 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
     }
     const now = this.#host.watch.now();
     if (this.#host.turns.isOver(now)) this.#rest();
+    this.#host.memory?.moved(chunk.length);
     this.#connection.receive(chunk, now);
     this.#account(this.#connection.unfinishedBytes);
     this.#spend(Math.floor(chunk.length / BYTES_PER_WORK));
@@ -404,7 +437,7 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
       if (!this.#resting) this.#host.onHeld(this);
     } else if (this.#ended) this.#close();
     else {
-      this.#socket.resume();
+      if (!this.#halted) this.#socket.resume();
       this.#renewDeadline();
     }
   }
@@ -412,7 +445,11 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
   #account(bytes: number): void {
     const before = this.#unfinished;
     this.#unfinished = bytes;
-    if (bytes > 0 || before > 0) this.#host.incoming.onHeard(this, bytes, before);
+    const { incoming } = this.#host;
+    if (bytes > 0 || before > 0) incoming.onHeard(this, bytes, before);
+    const held = this.#failure === undefined && !this.#closed ? this.#connection.heldBytes : 0;
+    incoming.heldBytes += held - this.#held;
+    this.#held = held;
   }
 
   #close(): void {
@@ -440,6 +477,7 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
     const parts = this.#connection.take(batch);
     if (parts.length === 0) return;
     this.#connection.sent(now);
+    this.#wroteAt = now;
     this.#write(parts);
   }
 

@@ -46,6 +46,18 @@ export function reclaim(piece: Uint8Array): void {
   if (whole.delete(piece)) keep(piece.buffer as ArrayBuffer);
 }
 
+/** What lies spare, of all transports of this process: it is let go when memory is short. */
+export const SPARE_MEMORY = {
+  get heldBytes(): number {
+    return spareBytes;
+  },
+  relieve(): number {
+    const bytes = spareBytes;
+    spares.length = spareBytes = 0;
+    return bytes;
+  },
+};
+
 /** Nobody has this memory any more. */
 export function keep(memory: ArrayBuffer): void {
   spares.push(memory);

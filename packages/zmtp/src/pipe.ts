@@ -1,6 +1,6 @@
 /** The messages on their way out to one peer: 28/REQREP, "outgoing queue". */
-import type { Peer } from '@proj/transport';
-import { Fifo } from '@proj/transport/adapter';
+import type { MemoryBudget, Peer } from '@proj/transport';
+import { compacted, Fifo } from '@proj/transport/adapter';
 import { beginWrite, endWrite } from './bodies.js';
 import type { Link } from './link.js';
 import { LONG_BYTES } from './memory.js';
@@ -8,8 +8,14 @@ import { LONG_BYTES } from './memory.js';
 /** What is on its way out through all pipes of a socket. */
 export interface Outgoing {
   bytes: number;
+  messages: number;
   readonly maxBytes: number;
+  /** Told of what begins to wait. */
+  readonly memory?: Pick<MemoryBudget, 'moved'> | undefined;
 }
+
+/** What a message occupies beside its bytes: a few objects. */
+export const MESSAGE_BYTES = 256;
 
 /** How much may be on its way out at a time. */
 export interface PipeLimits {
@@ -49,6 +55,11 @@ export class Pipe {
     this.peer = peer;
   }
 
+  /** Bytes on their way out, waiting and being written. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** The connection there is now. */
   get link(): Link | undefined {
     return this.#link;
@@ -84,10 +95,23 @@ export class Pipe {
     // Perhaps the system still reads them.
     this.#bodies = [];
     this.landed();
-    if (this.lasting) return;
     // What waits is never sent.
+    if (!this.lasting) this.#empty();
+  }
+
+  /** Its connection was cut, and will be over in a moment: what was on its way is lost. Returns how many bytes. Not of one that is lasting. */
+  abandon(): number {
+    const bytes = this.#bytes;
+    this.#bodies = [];
+    this.landed();
+    this.#empty();
+    return bytes;
+  }
+
+  #empty(): void {
+    const { length } = this.#waiting;
     this.#waiting = new Fifo();
-    this.#count(-this.#bytes);
+    this.#count(-this.#bytes, -length);
   }
 
   /** Takes a message over. Only while {@link hasRoom}. */
@@ -97,8 +121,9 @@ export class Pipe {
       bytes += frame.length;
       if (frame.length >= LONG_BYTES) beginWrite(frame);
     }
-    this.#count(bytes);
-    this.#waiting.push(frames);
+    this.#count(bytes, 1);
+    // Where nothing can be written, or the last write is not over, what comes now waits for a while: not together with what came beside it.
+    this.#waiting.push(this.#writing > 0 || this.#link === undefined ? compacted(frames) : frames);
     this.#link?.wake();
   }
 
@@ -122,19 +147,22 @@ export class Pipe {
   charge(): void {
     const bytes = this.#writingBytes;
     this.#writingBytes += bytes;
-    this.#count(bytes);
+    this.#count(bytes, 0);
   }
 
   /** What was taken has been written, or is lost: its room is free. */
   landed(): void {
-    this.#count(-this.#writingBytes);
+    this.#count(-this.#writingBytes, -this.#writing);
     this.#writing = this.#writingBytes = 0;
     for (let body = this.#bodies.pop(); body !== undefined; body = this.#bodies.pop()) endWrite(body);
   }
 
-  #count(bytes: number): void {
+  #count(bytes: number, messages: number): void {
     this.#bytes += bytes;
     const { outgoing } = this.#limits;
-    if (outgoing !== undefined) outgoing.bytes += bytes;
+    if (outgoing === undefined) return;
+    outgoing.bytes += bytes;
+    outgoing.messages += messages;
+    if (bytes + messages > 0) outgoing.memory?.moved(bytes + MESSAGE_BYTES);
   }
 }

@@ -18,6 +18,7 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
     super(world, options, socketType, identity);
     this.#outboxHost = {
       clock: world.clock,
+      memory: world.memory,
       transmit: (peer, frames) => this.transmit(peer, frames),
       onUndeliverable: (peer, frames, reason) => {
         this.#hearing()?.onUndeliverable(peer, frames, reason);
@@ -36,7 +37,11 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
   }
 
   override get heldBytes(): number {
-    return super.heldBytes + this.outbox.waitingBytes;
+    return super.heldBytes + this.outbox.heldBytes;
+  }
+
+  protected override waitingFor({ pipe }: Link): number {
+    return pipe?.peer === undefined ? 0 : this.outbox.bytesFor(pipe.peer);
   }
 
   pendingFor(peer: Peer): number {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import type { BackoffOptions, Clock } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
-import type { Entropy, HandshakeRefusal, RejectReason } from '@proj/transport';
+import type { Entropy, HandshakeRefusal, MemoryBudget, MemoryLevel, RejectReason } from '@proj/transport';
 import type { ResolvedPortOptions } from '@proj/transport/adapter';
 import { Addresses } from './addresses.js';
 import { Connector } from './connector.js';
@@ -19,8 +19,9 @@ import { allocate, reclaim } from './memory.js';
 import type { SocketType } from './parts/commands.js';
 import type { ConnectionSettings } from './parts/connection.js';
 import type { Failure } from './parts/failure.js';
-import { Pipe } from './pipe.js';
+import { MESSAGE_BYTES, Pipe } from './pipe.js';
 import type { Outgoing, PipeLimits } from './pipe.js';
+import { CONNECTION_BYTES, slowest } from './relief.js';
 import { securityOf } from './security.js';
 import type { PlainOptions } from './parts/plain.js';
 import type { Turns } from './turn.js';
@@ -53,6 +54,8 @@ export interface World {
   readonly unreadMaxBytes: number;
   /** Bytes of subscriptions that one connection may hold. */
   readonly subscriptionBytesMax: number;
+  /** Of the process. */
+  readonly memory?: MemoryBudget | undefined;
   /** For sockets without CURVE. */
   readonly plain?: PlainOptions | undefined;
   /** Told of each connection that failed; the endpoint is ours. */
@@ -67,6 +70,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
   readonly backoff: BackoffOptions;
   readonly dialer: Dialer;
   readonly incoming: Incoming;
+  readonly memory: MemoryBudget | undefined;
   protected readonly world: World;
   protected readonly options: ResolvedPortOptions;
   /** Of pipes whose peers may all be slow, or mean to be. */
@@ -82,12 +86,15 @@ export abstract class ZmtpSocket implements ConnectorHost {
   readonly #addresses = new Addresses();
   /** Those that have a message for a listener who does not listen. */
   readonly #held = new Set<Link>();
+  /** Memory is full. */
+  #isHalted = false;
   #started = false;
   #paused = false;
   #setup: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
   #onEmpty: () => void = () => undefined;
   readonly #endFollowing: (() => void) | undefined;
+  readonly #leaveBudget: (() => void) | undefined;
 
   constructor(world: World, options: ResolvedPortOptions, socketType: SocketType, identity?: Uint8Array) {
     this.world = world;
@@ -97,9 +104,15 @@ export abstract class ZmtpSocket implements ConnectorHost {
     this.dialer = world.dialer;
     this.options = options;
     const { highWaterMark, peerQueueMaxBytes, maxMessageBytes } = options;
-    this.pipeLimits = { highWaterMark, peerQueueMaxBytes, outgoing: { bytes: 0, maxBytes: world.unreadMaxBytes } };
+    this.pipeLimits = {
+      highWaterMark,
+      peerQueueMaxBytes,
+      outgoing: { bytes: 0, messages: 0, maxBytes: world.unreadMaxBytes, memory: world.memory },
+    };
     // A single message of any size that is allowed fits.
     this.incoming = new Incoming(Math.max(world.unfinishedMaxBytes, 2 * maxMessageBytes));
+    this.memory = world.memory;
+    this.#leaveBudget = this.#joinBudget();
     this.settings = {
       socketType,
       identity,
@@ -137,11 +150,15 @@ export abstract class ZmtpSocket implements ConnectorHost {
     return this.#started && !this.#paused;
   }
 
-  /** As `SocketPort.heldBytes`; what waits in connections that are not read is counted when it is asked for. */
+  /** As `SocketPort.heldBytes`. */
   get heldBytes(): number {
-    let bytes = this.incoming.bytes + this.pipeLimits.outgoing.bytes;
-    for (const link of this.#held) bytes += link.waitingBytes;
-    return bytes;
+    const { bytes, messages } = this.pipeLimits.outgoing;
+    return this.incoming.heldBytes + bytes + messages * MESSAGE_BYTES;
+  }
+
+  /** Bytes that wait for the peer of this connection elsewhere than in its pipe. */
+  protected waitingFor(_link: Link): number {
+    return 0;
   }
 
   /** True from the call of `close` on. */
@@ -259,6 +276,39 @@ export abstract class ZmtpSocket implements ConnectorHost {
     // Nothing to do for those that remember pipes only.
   }
 
+  #joinBudget(): (() => void) | undefined {
+    const bytesNow = (): number => this.heldBytes + this.#links.size * CONNECTION_BYTES;
+    return this.memory?.add({
+      get heldBytes() {
+        return bytesNow();
+      },
+      relieve: (bytes, level) => this.#relieve(bytes, level),
+      onLevel: (level) => {
+        this.#onLevel(level);
+      },
+    });
+  }
+
+  /** Cuts who does not read, and then, while memory is full, whose messages do not come to an end. */
+  #relieve(bytes: number, level: 'tight' | 'full'): number {
+    let relieved = 0;
+    for (const link of slowest(this.#links.keys(), this.watch.now(), level)) {
+      if (relieved >= bytes) return relieved;
+      relieved += this.waitingFor(link) + link.cutUnread();
+    }
+    return level === 'full' && relieved < bytes ? relieved + this.incoming.relieve(bytes - relieved) : relieved;
+  }
+
+  /** While memory is full nothing is read. */
+  #onLevel(level: MemoryLevel): void {
+    const isFull = level === 'full';
+    if (isFull === this.#isHalted) return;
+    this.#isHalted = isFull;
+    for (const link of this.#links.keys())
+      if (isFull) link.halt();
+      else link.proceed();
+  }
+
   #release(): void {
     for (const link of this.#held) link.listen();
     this.#held.clear();
@@ -306,6 +356,9 @@ export abstract class ZmtpSocket implements ConnectorHost {
       turns: this.turns,
       watch: this.watch,
       idleMs: this.world.handshakeMs,
+      onUnread: (bytes) => {
+        this.incoming.heldBytes += bytes;
+      },
       get hasRoom() {
         return hasRoom();
       },
@@ -338,6 +391,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
     this.#links.set(link, endpoint);
     this.#shaking.add(link);
     this.#addresses.add(link, address);
+    if (this.#isHalted) link.halt();
   }
 
   #cutOldest(): void {
@@ -363,6 +417,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
     const released = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
     await ending;
     await this.#finish(deadline, discards);
+    this.#leaveBudget?.();
     await Promise.all(released);
   }
 

@@ -3,15 +3,26 @@ import { availableParallelism } from 'node:os';
 import { systemClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
-import type { Entropy, PortOptions, PublisherPort, SocketPort, SubscriberPort, Transport } from '@proj/transport';
+import type {
+  Entropy,
+  MemoryBudget,
+  PortOptions,
+  PublisherPort,
+  SocketPort,
+  SubscriberPort,
+  Transport,
+} from '@proj/transport';
 import { resolvePortOptions } from '@proj/transport/adapter';
 import { systemEntropy } from '@proj/transport/zmq';
 import { DealerPort } from './dealer.js';
 import { Dialer } from './lanes/dialer.js';
+import { integer, limitsOf } from './limits.js';
+import { SPARE_MEMORY } from './memory.js';
 import type { Failure } from './parts/failure.js';
 import type { PlainOptions } from './parts/plain.js';
 import { Poller } from './poller.js';
 import { ZmtpPublisher } from './publisher.js';
+import { CONNECTION_BYTES } from './relief.js';
 import { RouterPort } from './router.js';
 import type { World } from './socket.js';
 import { ZmtpSubscriber } from './subscriber.js';
@@ -50,6 +61,8 @@ export interface ZmtpOptions {
   readonly unreadMaxBytes?: number;
   /** What subscriptions one connection to a publisher may hold: their bytes and 64 for each. More ends it. Default 4 MiB. */
   readonly subscriptionBytesMax?: number;
+  /** What all of the process may hold for peers: sockets join it, and have a quarter of it at most for connections. Default: each has its own bounds alone. */
+  readonly memory?: MemoryBudget | undefined;
   /** PLAIN, on all sockets that have no CURVE: names and passwords in clear, for networks you trust. Default: NULL, which asks nobody. */
   readonly plain?: PlainOptions;
   /**
@@ -71,7 +84,6 @@ export interface ZmtpOptions {
   readonly entropy?: Entropy;
 }
 
-const INT32_MAX = 2 ** 31 - 1;
 const POLL_US = availableParallelism() > 1 ? 200 : 0;
 const POLL_US_MAX = 10_000;
 /** A connection that lasted this long starts the pauses anew. */
@@ -82,18 +94,20 @@ export class ZmtpTransport implements Transport {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly tellsKeys = true;
+  readonly memory: MemoryBudget | undefined;
   readonly #world: World;
 
   /** Throws `OPTIONS_INVALID`. */
   constructor(options: ZmtpOptions = {}) {
     const { clock = systemClock, entropy = systemEntropy, lanes = true, onConnectionFailed } = options;
-    const minMs = integer('reconnectMinMs', options.reconnectMinMs, 100, 1);
+    const minMs = integer('reconnectMinMs', options.reconnectMinMs, { default: 100, min: 1 });
     const watch = new Watch(clock);
-    const pollUs = integer('pollUs', options.pollUs, POLL_US, 0, POLL_US_MAX);
-    const connectionsMax = integer('connectionsMax', options.connectionsMax, 65_536, 1);
+    const pollUs = integer('pollUs', options.pollUs, { default: POLL_US, min: 0, max: POLL_US_MAX });
     const turns = new Turns(() => watch.now(), new Poller(pollUs / 1000, EVENT_LOOP));
     this.clock = clock;
     this.entropy = entropy;
+    this.memory = options.memory;
+    this.memory?.add(SPARE_MEMORY);
     this.#world = {
       clock,
       entropy,
@@ -101,28 +115,24 @@ export class ZmtpTransport implements Transport {
       turns,
       dialer: new Dialer({ turns, watch }, lanes),
       lanes,
-      backoff: { minMs, maxMs: integer('reconnectMaxMs', options.reconnectMaxMs, 2000, minMs), minUptimeMs: PROVEN_MS },
-      handshakeMs: integer('handshakeTimeoutMs', options.handshakeTimeoutMs, 10_000, 1),
-      connectionsMax,
-      connectionsPerAddressMax: integer(
-        'connectionsPerAddressMax',
-        options.connectionsPerAddressMax,
-        connectionsMax,
-        1,
-      ),
-      handshakesMax: integer('handshakesMax', options.handshakesMax, 4096, 1),
-      unfinishedMaxBytes: integer(
-        'unfinishedMaxBytes',
-        options.unfinishedMaxBytes,
-        2 ** 29,
-        1,
-        Number.MAX_SAFE_INTEGER,
-      ),
-      unreadMaxBytes: integer('unreadMaxBytes', options.unreadMaxBytes, 2 ** 29, 1, Number.MAX_SAFE_INTEGER),
-      subscriptionBytesMax: integer('subscriptionBytesMax', options.subscriptionBytesMax, 2 ** 22, 1),
+      backoff: {
+        minMs,
+        maxMs: integer('reconnectMaxMs', options.reconnectMaxMs, { default: 2000, min: minMs }),
+        minUptimeMs: PROVEN_MS,
+      },
+      handshakeMs: integer('handshakeTimeoutMs', options.handshakeTimeoutMs, { default: 10_000, min: 1 }),
+      ...this.#within(limitsOf(options)),
+      memory: options.memory,
       plain: options.plain && checkPlain(options.plain),
       onFailure: (endpoint, failure) => onConnectionFailed?.({ endpoint, ...failure }),
     };
+  }
+
+  /** Idle connections hold memory as well: a quarter of the budget at most. */
+  #within(limits: ReturnType<typeof limitsOf>): ReturnType<typeof limitsOf> {
+    const { maxBytes = Infinity } = this.memory ?? {};
+    const most = Math.max(1, Math.floor(maxBytes / 4 / CONNECTION_BYTES));
+    return { ...limits, connectionsMax: Math.min(limits.connectionsMax, most) };
   }
 
   /** There is nothing to load. */
@@ -154,16 +164,4 @@ function checkPlain(options: PlainOptions): PlainOptions {
     if (!/^[\0-\xff]{0,255}$/.test(options[name]))
       throw new ProjError('OPTIONS_INVALID', `option plain.${name}: must be Latin-1 of at most 255 characters`);
   return options;
-}
-
-function integer(
-  name: keyof ZmtpOptions,
-  value: number | undefined,
-  fallback: number,
-  min: number,
-  max = INT32_MAX,
-): number {
-  const number = value ?? Math.max(fallback, min);
-  if (Number.isInteger(number) && number >= min && number <= max) return number;
-  throw new ProjError('OPTIONS_INVALID', `option ${name} = ${number}: must be an integer from ${min} to ${max}`);
 }

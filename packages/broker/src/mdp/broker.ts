@@ -77,6 +77,7 @@ export class MdpBroker {
       engine: this.#engine,
       sockets: [socketPlan(settings)],
       started: { kind: 'serve', services: this.#own.early },
+      onMemory: (isTight) => ({ kind: 'memory', isTight }),
       perform: this.#perform,
     });
   }

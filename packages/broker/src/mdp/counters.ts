@@ -56,6 +56,7 @@ const NONE_DROPPED: Readonly<Record<MdpDropReason, 0>> = {
   draining: 0,
   'client-limit': 0,
   'queue-full': 0,
+  memory: 0,
   'expired-unserved': 0,
   'expired-busy': 0,
   'client-gone': 0,

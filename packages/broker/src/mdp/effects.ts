@@ -30,6 +30,8 @@ export type MdpBrokerEvent =
   | MdpOwnEvent
   /** Who may do what from now on: see rule 28. */
   | { readonly kind: 'access'; readonly access: Access }
+  /** The process has no room for what would have to wait, or has again: see rule 18. */
+  | { readonly kind: 'memory'; readonly isTight: boolean }
   /** Come to an end: see rule 24. */
   | { readonly kind: 'drain' };
 
@@ -70,7 +72,7 @@ export type MdpWorkerLoss =
 
 /** Why a request was not accepted. */
 export type MdpRefusal =
-  'draining' | 'not-allowed' | 'service-invalid' | 'services-limit' | 'client-limit' | 'queue-full';
+  'draining' | 'not-allowed' | 'service-invalid' | 'services-limit' | 'client-limit' | 'queue-full' | 'memory';
 
 /** Why an accepted request will not be answered. */
 export type MdpRequestLoss =
@@ -110,7 +112,9 @@ export type MdpMessageDrop =
   | 'not-allowed'
   /** READY over a limit. */
   | 'services-limit'
-  | 'workers-limit';
+  | 'workers-limit'
+  /** READY of a worker for which nothing waits, while the process has no room. */
+  | 'memory';
 
 /** Any reason for which something was dropped: the labels of the drop counters. */
 export type MdpDropReason = MdpMessageDrop | MdpRefusal | MdpRequestLoss | MdpReplyLoss;

@@ -39,8 +39,8 @@ describe('rules 4 and 5: names and bodies', () => {
 
 describe('memory of requests that wait', () => {
   /** What a worker is sent of requests that came before it, each a small part of the memory it came in. */
-  function waited(count: number): readonly (readonly Uint8Array[])[] {
-    broker = new BrokerUnderTest({ requestQueueMaxBytes: 1_000_000, maxMessageBytes: 1_000_000 });
+  function waited(count: number, requestQueueMaxBytes = 1_000_000): readonly (readonly Uint8Array[])[] {
+    broker = new BrokerUnderTest({ requestQueueMaxBytes, maxMessageBytes: 1_000_000 });
     const peer = { key: 'c1', id: Uint8Array.of(99, 49) };
     for (let index = 0; index < count; index++) {
       const body = [new Uint8Array(8192).fill(index).subarray(0, 100), new Uint8Array(8192).subarray(5, 5)];
@@ -67,9 +67,29 @@ describe('memory of requests that wait', () => {
     expect(held.slice(-100)).toEqual(Array.from({ length: 50 }, () => [100, 0]).flat());
   });
 
+  it('rule 18: counts as what is really held', () => {
+    broker = new BrokerUnderTest({ requestQueueMaxBytes: 64 * 8192, maxMessageBytes: 8192 });
+    const request = (frame: Uint8Array): number => {
+      const before = broker.engine.heldBytes;
+      const command = { kind: 'client-request', version: '0.2', service: 'echo', body: [frame] } as const;
+      broker.engine.step({ kind: 'message', peer: { key: 'c1', id: Uint8Array.of(1) }, command }, 0);
+      return broker.engine.heldBytes - before;
+    };
+    request(new Uint8Array(100));
+    const compact = request(new Uint8Array(100));
+    expect(request(new Uint8Array(8192).subarray(0, 100)) - compact).toBe(8192 - 100);
+    // No slack is left for a second one.
+    expect(request(new Uint8Array(8192).subarray(0, 100))).toBe(compact);
+    broker.ready('w1');
+    broker.ready('w2');
+    broker.ready('w3');
+    broker.ready('w4');
+    expect(broker.engine.heldBytes).toBeLessThan(8192 + 8 * 2048);
+  });
+
   it('rule 18: is left as it came while few wait', () => {
     expect(
-      waited(3)
+      waited(3, 10_000_000)
         .flat()
         .map(({ buffer }) => buffer.byteLength),
     ).toEqual(Array.from({ length: 6 }, () => 8192));

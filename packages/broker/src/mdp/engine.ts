@@ -29,13 +29,14 @@ import type {
   MdpWorkerReady,
 } from '@proj/frames/mdp';
 import type { Access, Engine, Peer, TimerEvent } from '@proj/transport';
+import { ENTRY_BYTES } from '../parts/cost.js';
 import { Rights } from '../parts/rights.js';
 import { type Books, newBooks } from './books.js';
 import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerLoss } from './effects.js';
 import { framingOf } from './framing.js';
 import { assertBooks } from './invariants.js';
 import { Jobs } from './jobs.js';
-import { answerMmi, isReserved } from './mmi.js';
+import { answerMmi, isListing, isReserved } from './mmi.js';
 import type { MdpBrokerSettings } from './options.js';
 import { Output } from './output.js';
 import type { Request } from './requests.js';
@@ -90,6 +91,11 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     return Math.min(this.#books.workers.deadline, this.#books.ttl.deadline, this.#drainUntil);
   }
 
+  get heldBytes(): number {
+    const { bytes, slack, workers, services, clients } = this.#books;
+    return bytes.used + slack.used + (workers.size + services.size + clients.size) * ENTRY_BYTES;
+  }
+
   step(event: MdpBrokerEvent | TimerEvent, now: number): readonly MdpBrokerEffect[] {
     this.#out.begin(now);
     if (this.#state !== 'drained') this.#handle(event);
@@ -133,6 +139,9 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
       case 'access':
         this.#onAccess(event.access);
         break;
+      case 'memory':
+        this.#books.isTight = event.isTight;
+        break;
       case 'drain':
         this.#onDrain();
         break;
@@ -161,6 +170,8 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
       this.#out.dropRequest('draining', peer, service);
     } else if (this.#rights.forbid(peer, 'request', service)) {
       this.#out.dropRequest('not-allowed', peer, service);
+    } else if (this.#books.isTight && isListing(service)) {
+      this.#out.dropRequest('memory', peer, service);
     } else if (isReserved(service)) {
       this.#out.counters.mmi++;
       const body = answerMmi(command, this.#books, this.#settings.mmiAdditions, this.#out.now);
@@ -208,6 +219,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     else if (this.#rights.forbid(peer, 'serve', command.service)) this.#refuse(peer, framing, 'not-allowed');
     else if (!services.mayServe(known)) this.#refuse(peer, framing, 'services-limit');
     else if (workers.size >= this.#settings.workersMax) this.#refuse(peer, framing, 'workers-limit');
+    else if (this.#books.isTight && (known?.queue.size ?? 0) === 0) this.#refuse(peer, framing, 'memory');
     else this.#register(peer, framing, known ?? services.add(command.version, command.service));
   }
 

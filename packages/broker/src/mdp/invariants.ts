@@ -122,7 +122,7 @@ function assertServices(known: Set<Service>, services: Services): Set<Request> {
 
 /** Each open request is in one place, owed to one client, and paid for. */
 function assertRequests(running: Set<Request>, waiting: Set<Request>, books: Books, open: number): void {
-  const { workers, clients, bytes } = books;
+  const { workers, clients, bytes, slack } = books;
   check(running.size + waiting.size === open, 'every open request runs or waits');
   let cost = 0;
   for (const { parts } of workers.values()) cost += parts?.cost ?? 0;
@@ -136,6 +136,9 @@ function assertRequests(running: Set<Request>, waiting: Set<Request>, books: Boo
     cost += requestCost(request.body);
   }
   check(bytes.used === cost && cost <= bytes.max, 'the byte budget is what the open requests cost');
+  let held = 0;
+  for (const request of waiting) held += request.slack;
+  check(slack.used === held, 'slack is what waiting requests hold beyond themselves');
   let found = 0;
   for (const client of clients.values()) {
     check(client.open > 0 && !client.gone, 'a client is known for its open requests');

@@ -17,9 +17,6 @@ import { type Request, Requests } from './requests.js';
 import type { Service } from './services.js';
 import type { Worker } from './workers.js';
 
-/** Up to this part of the byte budget what waits is left in the memory it came in: a short queue is gone in a moment. */
-const LOOSE_PART = 1 / 64;
-
 /** Accepts requests, finds each a worker, and sees to it that none is lost or answered twice. */
 export class Jobs {
   readonly #settings: MdpBrokerSettings;
@@ -66,7 +63,7 @@ export class Jobs {
       worker.service.idle.release(worker.idle);
       this.#books.workers.renew(worker, this.#out.now);
     } else {
-      this.#books.ttl.stop(request);
+      this.#unwait(request);
       this.#dispatch(request, worker);
     }
   }
@@ -167,7 +164,7 @@ export class Jobs {
 
   /** Gives up a request that waits, or whose worker is no more. */
   abandon(request: Request, reason: MdpRequestLoss): void {
-    if (request.service.queue.remove(request)) this.#books.ttl.stop(request);
+    if (request.service.queue.remove(request)) this.#unwait(request);
     this.#abandon(request, reason);
   }
 
@@ -190,6 +187,7 @@ export class Jobs {
     if (command.service.length > this.#settings.serviceNameMaxBytes) return 'service-invalid';
     if ((client?.open ?? 0) >= this.#settings.clientRequestsMax) return 'client-limit';
     if (service === undefined && !this.#books.services.mayAsk(client?.waiting.size ?? 0)) return 'services-limit';
+    if (this.#books.isTight && !mayServeNow(service)) return 'memory';
     if (service?.queue.full === true) return 'queue-full';
     return this.#books.bytes.take(cost) ? undefined : 'queue-full';
   }
@@ -212,11 +210,15 @@ export class Jobs {
   #wait(request: Request, where: 'front' | 'back'): void {
     const { queue } = request.service;
     const { peer, waiting } = request.client;
-    const { bytes } = this.#books;
-    if (bytes.used > LOOSE_PART * bytes.max) request.compact();
+    request.settle(this.#books.slack);
     if (where === 'front') queue.pushFront(request, waiting);
     else queue.push(request, peer.key, waiting);
     this.#books.ttl.start(request, this.#out.now);
+  }
+
+  #unwait(request: Request): void {
+    this.#books.ttl.stop(request);
+    request.leave(this.#books.slack);
   }
 
   #dispatch(request: Request, worker: Worker): void {
@@ -284,7 +286,7 @@ export class Jobs {
     while (own.free > 0) {
       const request = own.next();
       if (request === undefined) return;
-      this.#books.ttl.stop(request);
+      this.#unwait(request);
       this.#run(request, own);
     }
   }
@@ -356,4 +358,9 @@ export class Jobs {
     if (kept === undefined) this.#out.release(body);
     this.#requests.close(request);
   }
+}
+
+/** Whether a request for it need not wait. */
+function mayServeNow(service: Service | undefined): boolean {
+  return service !== undefined && (service.idle.size > 0 || (service.own?.free ?? 0) > 0);
 }

@@ -31,6 +31,11 @@ export function isReserved(service: string): boolean {
   return service.startsWith(MMI.prefix);
 }
 
+/** True for those whose answers may be long. */
+export function isListing(service: string): boolean {
+  return service === MMI.services || service === MMI.workers;
+}
+
 /**
  * Body of the answer to a request under `mmi.`. The argument is the first body frame; listings take from the second one how many
  * entries to skip.

@@ -6,6 +6,7 @@ import { totalBytes } from '@proj/frames';
 import type { MdpBody } from '@proj/frames/mdp';
 import type { Budget } from '../parts/budget.js';
 import { frameCost } from '../parts/cost.js';
+import { tight } from '../parts/slack.js';
 
 /** Limits of a message, which the joined reply must keep as well. */
 interface MessageLimits {
@@ -30,7 +31,7 @@ export class Parts {
     if (this.tooLarge) return;
     const cost = frameCost(body);
     if (this.#fits(body, limits) && budget.take(cost)) {
-      this.frames.push(...body);
+      this.frames.push(...tight(body));
       this.bytes += totalBytes(body);
       this.cost += cost;
     } else {

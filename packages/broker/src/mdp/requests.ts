@@ -1,7 +1,7 @@
 /** Majordomo broker: requests that are open (rules 14, 18, 19). Books only, no protocol decisions. */
-import { compact } from '@proj/frames';
 import type { MdpBody, MdpFraming } from '@proj/frames/mdp';
 import { Place } from '../parts/line.js';
+import { type Slack, tight } from '../parts/slack.js';
 import type { Asker } from './clients.js';
 import type { Patience } from './request-ttl.js';
 import type { Service } from './services.js';
@@ -22,6 +22,8 @@ export class Request extends Place<Request> {
   framing: MdpFraming;
   /** The frame of a body of one, as most are, or the whole body. */
   content: Uint8Array | MdpBody;
+  /** Memory taken for what it holds beyond its body, while it waits. */
+  slack = 0;
   /** Workers it was given to, the present one included. */
   attempts = 0;
   /** When waiting will have lasted too long; `undefined` when there was no limit as it began to wait. */
@@ -44,9 +46,18 @@ export class Request extends Place<Request> {
     this.content = this.content instanceof Uint8Array ? new Uint8Array(this.content) : this.content.map(copyOf);
   }
 
-  /** From now on it holds no more memory than its body takes. */
-  compact(): void {
-    this.content = this.content instanceof Uint8Array ? compact(this.content) : this.content.map(compact);
+  /** It waits from now on, in memory of its own where there is no slack left. */
+  settle(slack: Slack): void {
+    const { body } = this;
+    const taken = slack.take(body);
+    if (taken === undefined) this.content = contentOf(tight(body));
+    else this.slack = taken;
+  }
+
+  /** It waits no more. */
+  leave(slack: Slack): void {
+    slack.give(this.slack);
+    this.slack = 0;
   }
 }
 

@@ -4,6 +4,9 @@
 const REQUEST_OVERHEAD_BYTES = 512;
 const FRAME_OVERHEAD_BYTES = 128;
 
+/** What a row of a table occupies, such as a client, a service with its queue, or a registered worker, with all that hangs on it. */
+export const ENTRY_BYTES = 2048;
+
 /** What keeping these frames costs, in bytes. */
 export function frameCost(frames: readonly Uint8Array[]): number {
   let cost = frames.length * FRAME_OVERHEAD_BYTES;

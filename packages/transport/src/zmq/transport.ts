@@ -2,6 +2,7 @@
 import { systemClock } from '@proj/heartbeat';
 import type { Context } from 'zeromq';
 import { ProjError } from '../errors.js';
+import type { MemoryBudget } from '../memory-budget.js';
 import type { PortOptions, PublisherPort, SocketPort, SubscriberPort, Transport } from '../port.js';
 import { resolvePortOptions } from '../port-options.js';
 import type { ResolvedPortOptions } from '../port-options.js';
@@ -27,6 +28,8 @@ export interface ZmqOptions {
    * Until then it waits in the port. Default false: an endpoint takes it, and libzmq drops it where the other side refuses us.
    */
   readonly connectedOnly?: boolean;
+  /** What all of the process may hold for peers, as far as libzmq tells. Default: each socket has its own bounds alone. */
+  readonly memory?: MemoryBudget | undefined;
 }
 
 interface Loaded {
@@ -39,6 +42,7 @@ interface Loaded {
 export class ZmqTransport implements Transport {
   readonly clock = systemClock;
   readonly entropy = systemEntropy;
+  readonly memory: MemoryBudget | undefined;
   readonly #importer: (() => Promise<ZeroMq>) | undefined;
   readonly #options: ZmqOptions;
   #loading: Promise<void> | undefined;
@@ -47,6 +51,7 @@ export class ZmqTransport implements Transport {
   constructor(importer?: () => Promise<ZeroMq>, options: ZmqOptions = {}) {
     this.#importer = importer;
     this.#options = options;
+    this.memory = options.memory;
   }
 
   load(): Promise<void> {

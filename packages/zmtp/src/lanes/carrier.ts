@@ -38,6 +38,8 @@ export interface CarrierHost {
   readonly watch: Watch;
   /** How long it may stand without lanes. Milliseconds. */
   readonly idleMs: number;
+  /** So many bytes more wait in its lanes to be read; less, when negative. */
+  onUnread(bytes: number): void;
   /** Whether one more lane may be opened by the other side. */
   readonly hasRoom: boolean;
   /** The other side has opened a lane. */
@@ -186,6 +188,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Tur
   /** @internal */
   held(bytes: number): void {
     this.#unread += bytes;
+    this.#host.onUnread(bytes);
     if (this.#opener) return;
     const stalled = this.#stalledUntil === Infinity;
     if (!stalled && this.#unread > UNREAD_MAX_BYTES) {

@@ -90,6 +90,7 @@ export class Dialer {
       idleMs: Infinity,
       hasRoom: false,
       onLane: () => undefined,
+      onUnread: () => undefined,
       // Another program may listen there next: the first connection asks again.
       onClosed: () => {
         known.carrier = undefined;

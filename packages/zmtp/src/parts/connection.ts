@@ -202,6 +202,12 @@ export class Connection {
     return this.#held === undefined ? 0 : this.#reader.waitingBytes;
   }
 
+  /** Memory of what was received and not given on. */
+  get heldBytes(): number {
+    const { unfinishedBytes, chunkBytes } = this.#reader;
+    return this.#held === undefined ? unfinishedBytes : unfinishedBytes + chunkBytes;
+  }
+
   /** Takes received bytes, which must not change afterwards. Not to be called while {@link holding}. */
   receive(chunk: Uint8Array, now: number): void {
     this.#hear(now);

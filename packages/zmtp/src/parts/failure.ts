@@ -14,6 +14,8 @@ export type FailureCode =
   | 'too-large'
   /** One connection or handshake more than may be at a time. */
   | 'too-many'
+  /** Memory was short, and it held some of it: `MemoryBudget`. */
+  | 'memory'
   /** Its socket type cannot talk to ours: 37/ZMTP, "The Socket-Type Property". */
   | 'socket-type'
   /** It sent an ERROR command. */

@@ -112,6 +112,11 @@ export class Reader {
     return (this.#rejected ? 0 : this.#messageBytes - announced) + (body?.length ?? 0);
   }
 
+  /** Memory of the chunk of which some was not looked at. */
+  get chunkBytes(): number {
+    return this.#chunk.length;
+  }
+
   /** Bytes of the chunk that were not looked at. */
   get waitingBytes(): number {
     return this.#chunk.length - this.#at;

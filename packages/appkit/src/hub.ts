@@ -1,0 +1,134 @@
+/** The sockets of a program that peers connect to, and what peers may make it hold. See docs/adr/0026-one-budget-of-memory.md. */
+import { totalmem } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { systemClock } from '@proj/heartbeat';
+import { MemoryBudget, ProjError } from '@proj/transport';
+import type { MemoryLevel, Transport } from '@proj/transport';
+import { zmqTransport } from '@proj/transport/zmq';
+import { ZMTP_LIMITS, ZmtpTransport } from '@proj/zmtp';
+import type * as z from 'zod';
+import { encrypted } from './encryption.js';
+import { bytes, wholeNumber } from './fields.js';
+import type { Logger } from './logging.js';
+import { logOfPeer } from './logging.js';
+import { transportOption } from './transport.js';
+
+/** Less is not enough for a broker that has nothing to do. */
+const MEMORY_MIN_BYTES = 2 ** 26;
+
+/** So long it takes until connections that were cut are gone, and so often garbage is collected for them at most. Milliseconds. */
+const GONE_MS = 20;
+const COLLECT_MS = 1000;
+
+/** The options of such a program about its sockets. */
+export const hubOptions = {
+  transport: transportOption(),
+  pollUs: wholeNumber({ min: 0, max: 10_000 })
+    .optional()
+    .describe(
+      'microseconds to look for the next message before sleeping, with --transport zmtp, where that is measured to bring it sooner; 0 is never (default: 200, with one core 0)',
+    ),
+  memoryMax: bytes({ min: MEMORY_MIN_BYTES })
+    .optional()
+    .describe(
+      'what peers may make this process hold: messages that wait, tables, connections; from 80 % on what is new is refused (default: half of what the machine or its cgroup has)',
+    ),
+  connectionsMax: wholeNumber(ZMTP_LIMITS.connectionsMax)
+    .optional()
+    .describe(
+      `connections at one endpoint, with --transport zmtp (default: ${ZMTP_LIMITS.connectionsMax.default}, or a quarter of --memory-max at 16 KiB each if that is less)`,
+    ),
+  connectionsPerAddressMax: wholeNumber(ZMTP_LIMITS.connectionsPerAddressMax)
+    .optional()
+    .describe('and of them from one address (default: as --connections-max)'),
+  handshakesMax: wholeNumber(ZMTP_LIMITS.handshakesMax)
+    .optional()
+    .describe(
+      `handshakes under way at one socket, with --transport zmtp; one more, and the oldest is cut (default: ${ZMTP_LIMITS.handshakesMax.default})`,
+    ),
+  unfinishedMaxBytes: bytes(ZMTP_LIMITS.unfinishedMaxBytes)
+    .optional()
+    .describe(
+      `what messages may hold at one socket that have not come to their end, with --transport zmtp (default: ${ZMTP_LIMITS.unfinishedMaxBytes.default})`,
+    ),
+  unreadMaxBytes: bytes(ZMTP_LIMITS.unreadMaxBytes)
+    .optional()
+    .describe(
+      `what may be on its way out at one socket, with --transport zmtp (default: ${ZMTP_LIMITS.unreadMaxBytes.default})`,
+    ),
+} satisfies z.ZodRawShape;
+
+/** Values of the {@link hubOptions}. */
+export type HubSettings = z.output<z.ZodObject<typeof hubOptions>>;
+
+/** Of zmtp alone, by the flags that say them. */
+const ZMTP_ONLY = {
+  pollUs: '--poll-us',
+  connectionsMax: '--connections-max',
+  connectionsPerAddressMax: '--connections-per-address-max',
+  handshakesMax: '--handshakes-max',
+  unfinishedMaxBytes: '--unfinished-max-bytes',
+  unreadMaxBytes: '--unread-max-bytes',
+} satisfies Partial<Record<keyof HubSettings, string>>;
+
+/**
+ * The sockets, clock and randomness of this process with its budget of memory, encrypted if its command says so; when memory becomes short,
+ * and when it is no more, the log says so. Throws `OPTIONS_INVALID` for options of zmtp with libzmq.
+ */
+export function hubTransport(settings: HubSettings, log: Logger): { transport: Transport; memory: MemoryBudget } {
+  const memory = new MemoryBudget(settings.memoryMax ?? halfOfMemory());
+  memory.onChange((level) => {
+    const { heldBytes, maxBytes, relievedBytes } = memory.stats();
+    const text = { ok: 'memory: there is room again', tight: 'memory is short', full: 'memory is full' }[level];
+    logOfPeer(log, level === 'ok' ? 'info' : 'warn', { heldBytes, maxBytes, relievedBytes }, text, `memory ${level}`);
+  });
+  memory.onChange(collector());
+  return { transport: encrypted(socketsOf(settings, memory), settings.transport), memory };
+}
+
+/**
+ * Has garbage collected soon after memory was full, at most once a second: what was given up then is long, and nothing else hurries the
+ * collector, so that for a while the process would hold it besides what comes next.
+ */
+function collector(): (level: MemoryLevel) => void {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  setFlagsFromString('--no-expose-gc');
+  let isAwaited = false;
+  return (level) => {
+    if (level !== 'full' || isAwaited) return;
+    isAwaited = true;
+    const now = systemClock.now();
+    systemClock.at(now + GONE_MS, collect);
+    systemClock.at(now + COLLECT_MS, () => {
+      isAwaited = false;
+    });
+  };
+}
+
+function socketsOf(settings: HubSettings, memory: MemoryBudget): Transport {
+  const { pollUs, connectionsMax, connectionsPerAddressMax, handshakesMax, unfinishedMaxBytes, unreadMaxBytes } =
+    settings;
+  const given = Object.entries({
+    pollUs,
+    connectionsMax,
+    connectionsPerAddressMax,
+    handshakesMax,
+    unfinishedMaxBytes,
+    unreadMaxBytes,
+  }).filter((entry): entry is [keyof typeof ZMTP_ONLY, number] => entry[1] !== undefined);
+  if (settings.transport === 'zmtp') return new ZmtpTransport({ ...Object.fromEntries(given), memory });
+  const [misplaced] = given;
+  if (misplaced === undefined) return zmqTransport({ memory });
+  throw new ProjError(
+    'OPTIONS_INVALID',
+    `${ZMTP_ONLY[misplaced[0]]}: needs --transport zmtp; libzmq has no such limit`,
+  );
+}
+
+/** Of what the machine has, or of what its cgroup leaves of it. */
+export function halfOfMemory(available = totalmem(), constrained = process.constrainedMemory()): number {
+  const bytes = constrained > 0 ? Math.min(available, constrained) : available;
+  return Math.max(MEMORY_MIN_BYTES, Math.floor(bytes / 2));
+}

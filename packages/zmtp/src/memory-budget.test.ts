@@ -1,0 +1,149 @@
+/** What sockets do when the process runs out of memory: docs/protocols/zmtp.md, "Bounds in total". */
+import { connect } from 'node:net';
+import { MemoryBudget } from '@proj/transport';
+import type { PortOptions } from '@proj/transport';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { ZmtpTransport } from './index.js';
+import type { ConnectionFailure } from './index.js';
+import { Pipe } from './pipe.js';
+import { CONNECTION_BYTES, slowest } from './relief.js';
+import type { Link } from './link.js';
+import { LIBZMQ, fromHex, wire } from './test/recorder.js';
+import { Station } from './test/station.js';
+
+const MIB = 2 ** 20;
+const QUIET: PortOptions = { connectionHeartbeatMs: 0, lingerMs: 0 };
+
+let opened: { close(): unknown }[] = [];
+afterEach(async () => {
+  await Promise.all(opened.map((one) => one.close()));
+  opened = [];
+});
+
+async function router(memory: MemoryBudget, port: PortOptions = {}) {
+  const failures: ConnectionFailure[] = [];
+  const transport = new ZmtpTransport({ memory, onConnectionFailed: (failure) => void failures.push(failure) });
+  const socket = transport.router({ ...QUIET, ...port });
+  opened.push(socket);
+  const endpoint = await socket.bind('tcp://127.0.0.1:*');
+  return { endpoint, failures, socket, station: new Station(socket) };
+}
+
+function stranger(endpoint: string, ...parts: readonly (string | Uint8Array)[]) {
+  const socket = connect(Number(/\d+$/.exec(endpoint)?.[0]), '127.0.0.1');
+  socket.on('error', () => undefined).resume();
+  for (const part of parts) socket.write(typeof part === 'string' ? fromHex(part) : part);
+  onTestFinished(() => void socket.destroy());
+  return { socket, closed: new Promise((resolve) => socket.once('close', resolve)) };
+}
+
+const named = (name: string) => [LIBZMQ.greeting, LIBZMQ.ready.replace(/37$/, Buffer.from(name).toString('hex'))];
+const begun = (bytes: number): Buffer => {
+  const header = Buffer.concat([Buffer.from([2]), Buffer.alloc(8)]);
+  header.writeUIntBE(bytes, 3, 6);
+  return header;
+};
+
+describe('a budget of memory', () => {
+  it('has connections join, and leave when they are over', async () => {
+    const memory = new MemoryBudget(64 * MIB);
+    const { endpoint, station, socket } = await router(memory);
+    const one = stranger(endpoint, ...named('1'), wire('1'));
+    await station.received(1);
+    expect(memory.heldBytes).toBe(CONNECTION_BYTES);
+    one.socket.destroy();
+    await station.until(() => station.gone.length === 1);
+    expect(memory.heldBytes).toBe(0);
+    await socket.close();
+    expect(memory.heldBytes).toBe(0);
+  });
+
+  it('cuts who does not read and holds most when it is full, and lets those be who hold little', async () => {
+    const memory = new MemoryBudget(16 * MIB);
+    const { endpoint, failures, station, socket } = await router(memory);
+    for (const name of ['1', '2', '3']) stranger(endpoint, ...named(name), wire(name)).socket.pause();
+    await station.received(3);
+    const [greedy, modest] = station.messages.map(({ peer }) => peer);
+    // More than a connection of this machine takes at once.
+    for (let count = 0; count < 6; count++) socket.send(modest!, [new Uint8Array(MIB)]);
+    for (let count = 0; count < 24 && failures.length === 0; count++) {
+      socket.send(greedy!, [new Uint8Array(MIB)]);
+      await new Promise(setImmediate);
+    }
+    await station.until(() => station.gone.length === 1);
+    expect(failures.map(({ code }) => code)).toEqual(['memory']);
+    expect(station.gone).toEqual([greedy!.key]);
+    expect(memory.heldBytes).toBeLessThan(16 * MIB);
+  });
+
+  it('cuts messages that do not come to an end when it is full, the one first of which nothing came for the longest time', async () => {
+    const memory = new MemoryBudget(2 * MIB);
+    const { endpoint, failures, station } = await router(memory, { maxMessageBytes: MIB });
+    // Memory for one that has begun is for all of it.
+    const some = new Uint8Array(600_000);
+    const first = stranger(endpoint, ...named('1'), wire('1'), begun(MIB), some);
+    await station.received(1);
+    stranger(endpoint, ...named('2'), wire('2'), begun(MIB), some);
+    await station.received(2);
+    await first.closed;
+    expect(failures.map(({ code }) => code)).toEqual(['memory']);
+    expect(memory.level).not.toBe('full');
+  });
+
+  it('reads nothing while it is full, also from who comes then, and goes on where it was', async () => {
+    const memory = new MemoryBudget(64 * MIB);
+    let heldBytes = 0;
+    memory.add({
+      get heldBytes() {
+        return heldBytes;
+      },
+    });
+    const { endpoint, station } = await router(memory, { connectionHeartbeatMs: 20, connectionTimeoutMs: 60 });
+    const one = stranger(endpoint, ...named('1'), wire('first'));
+    await station.received(1);
+    heldBytes = 64 * MIB;
+    memory.look();
+    one.socket.write(fromHex(wire('second')));
+    const other = stranger(endpoint, ...named('2'), wire('third'));
+    // Signs of life that are sent all the same; nobody is judged meanwhile.
+    for (let signs = 0; signs < 12; signs++) await new Promise((resolve) => one.socket.once('data', resolve));
+    expect(station.texts).toEqual(['first']);
+    heldBytes = 0;
+    memory.look();
+    await station.received(3);
+    expect([...station.texts].sort()).toEqual(['first', 'second', 'third']);
+    expect([one.socket.destroyed, other.socket.destroyed]).toEqual([false, false]);
+  });
+
+  it('leaves a quarter to connections at most', async () => {
+    const { endpoint, station } = await router(new MemoryBudget(8 * CONNECTION_BYTES));
+    stranger(endpoint, ...named('1'), wire('1'));
+    stranger(endpoint, ...named('2'), wire('2'));
+    await station.received(2);
+    await stranger(endpoint, ...named('3')).closed;
+  });
+});
+
+describe('who does not read', () => {
+  const link = (unreadBytes: number, writingSince: number | undefined) => ({ unreadBytes, writingSince });
+
+  it('is first who has not read much for long, and nobody for whom nothing waits or is being written', () => {
+    const [much, long, short] = [link(64 * MIB, 999), link(MIB, 0), link(MIB, 900)];
+    const links = [short, link(MIB, undefined), much, link(0, 0), long];
+    expect(slowest(links, 1000, 'full')).toEqual([long, much, short]);
+    expect(slowest(links, 1000, 'tight')).toEqual([long]);
+  });
+});
+
+describe('what waits in a pipe', () => {
+  it('is left where it came when it is written at once, and compact when it has to wait', () => {
+    const part = () => [new Uint8Array(8192).subarray(0, 200)];
+    const pipe = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 10_000 });
+    pipe.attach({ wake: () => undefined } as unknown as Link);
+    pipe.push(part());
+    expect(pipe.take(1000)[0]?.[0]?.buffer.byteLength).toBe(8192);
+    pipe.push(part());
+    pipe.landed();
+    expect(pipe.take(1000)[0]?.[0]?.buffer.byteLength).toBe(200);
+  });
+});
