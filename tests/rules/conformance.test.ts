@@ -95,9 +95,10 @@ const PROTOCOLS: readonly Protocol[] = [
     clauses: '18/',
     atLeast: 40,
     roles: [
-      ['broker', '## 4. Broker', /^packages\/broker\/src\/mdp\//],
+      ['broker', '## 4. Broker', /^packages\/broker\/src\/mdp\/(?!.*pool)/],
       ['worker', '## 5. Worker', /^packages\/worker\/src\/mdp\//],
       ['client', '## 6. Client', /^packages\/client\/src\/mdp\//],
+      ['pool', '## 7. Pool', /^packages\/broker\/src\/mdp\/.*pool/],
     ],
   },
   {

@@ -76,6 +76,10 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
     sockets: ['router'],
     open: (transport) => started(new brokers.MdpBroker({ transport, endpoint: ANY, ...server })),
   },
+  MdpPool: {
+    sockets: ['router'],
+    open: (transport) => started(new brokers.MdpPool({ transport, endpoint: ANY, ...server })),
+  },
   NfpBroker: {
     sockets: ['router', 'router', 'publisher'],
     open: (transport) =>

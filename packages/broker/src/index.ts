@@ -51,6 +51,11 @@ export type {
 } from './mdp/effects.js';
 export { MdpBrokerEngine } from './mdp/engine.js';
 export { mdpBrokerOptions } from './mdp/options.js';
+export { MdpPool } from './mdp/pool.js';
+export type { MdpPoolEvents } from './mdp/pool.js';
+export { MdpPoolEngine } from './mdp/engine-pool.js';
+export type { MdpCallFailure, MdpPoolEffect, MdpPoolEvent } from './mdp/pool-effects.js';
+export type { MdpPoolOptions, MdpPoolRequestOptions, MdpPoolSettings } from './mdp/options.js';
 export type { MdpBrokerOptions, MdpBrokerSettings, MdpHandler, MdpRequest, MdpServeOptions } from './mdp/options.js';
 export type { OwnServiceSpec as MdpOwnServiceSpec } from './mdp/own-services.js';
 export type { MdpBrokerStats, MdpServiceStats } from './mdp/stats.js';

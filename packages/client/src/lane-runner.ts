@@ -1,11 +1,11 @@
 /** The half of a client that has sockets, promises and signals; which of them when is the engine's business. No protocol. */
 import { Dealers, Driver, ProjError, toBuffers } from '@proj/transport';
 import type { Engine, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
+import { ReplyBuffer } from '@proj/transport/service';
+import type { ReplyBufferOptions } from '@proj/transport/service';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from './on-abort.js';
 import type { LaneAttempts, LaneCall, LaneEffect, LaneEvent, LaneFailure, LaneNote } from './parts/lane-events.js';
-import { ReplyBuffer } from './reply-buffer.js';
-import type { ReplyBufferOptions } from './reply-buffer.js';
 
 /** What a client of one protocol plugs in. */
 export interface LaneProgram<Request, Message, Reply extends object, Reason extends string> {

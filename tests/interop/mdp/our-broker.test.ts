@@ -1,4 +1,4 @@
-// Heartbeats, expiry and DISCONNECT between our broker and Python workers (sections 4 and 8 of docs/protocols/mdp.md).
+// Heartbeats, expiry and DISCONNECT between our broker and Python workers (sections 4 and 9 of docs/protocols/mdp.md).
 import { ownEndpoint } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
 import { CONNECTION_LOST, LIFE_MS, LONGER_THAN_LIFE } from '../cast.js';

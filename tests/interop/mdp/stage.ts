@@ -1,6 +1,6 @@
 /** Majordomo with players of two makers, ours and the Python peers: a test says who plays which part. */
-import { MdpBroker } from '@proj/broker';
-import type { MdpBrokerEvents, MdpBrokerOptions } from '@proj/broker';
+import { MdpBroker, MdpPool } from '@proj/broker';
+import type { MdpBrokerEvents, MdpBrokerOptions, MdpPoolOptions } from '@proj/broker';
 import { MdpClient } from '@proj/client';
 import type { MdpClientOptions } from '@proj/client';
 import { nextEvent } from '@proj/testkit';
@@ -38,6 +38,8 @@ type Connected = Flags & { readonly connect: string };
 export interface Stage {
   /** Our broker, and where it listens. */
   broker(options?: MdpBrokerOptions): Promise<{ readonly broker: MdpBroker; readonly endpoint: string }>;
+  /** Our pool, and where it listens. */
+  pool(options?: MdpPoolOptions): Promise<{ readonly pool: MdpPool; readonly endpoint: string }>;
   /** Our worker, registered at the broker of its first endpoint; it serves `echo` unless told otherwise. */
   worker(options: WorkerOptions): Promise<MdpWorker>;
   client(options: MdpClientOptions): MdpClient;
@@ -89,6 +91,13 @@ export function stage(): Stage {
       const [endpoint] = await broker.start();
       broker.on('worker-ready', registrations.open(endpoint!));
       return { broker, endpoint: endpoint! };
+    },
+    async pool(options) {
+      const defaults = { endpoint: 'tcp://127.0.0.1:*', ...BEATS, lingerMs: 0, timeoutMs: PATIENCE_MS };
+      const pool = keep(new MdpPool({ transport, ...defaults, ...options }));
+      const [endpoint] = await pool.start();
+      pool.on('worker-ready', registrations.open(endpoint!));
+      return { pool, endpoint: endpoint! };
     },
     async worker(options) {
       const worker = keep(new MdpWorker({ transport, ...BEATS, service: 'echo', handler: HANDLERS.echo, ...options }));

@@ -1,18 +1,9 @@
 /** Majordomo broker, the facade: 18/MDP (0.2), 7/MDP (0.1) and 8/MMI on one ROUTER. Rules: engine.ts and docs/protocols/mdp.md. */
-import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker, encodeMdp } from '@proj/frames/mdp';
-import type { MdpCommand } from '@proj/frames/mdp';
+import { encodeMdp } from '@proj/frames/mdp';
 import type { Service } from '@proj/frames/service';
 import { Emitter, parseOptions } from '@proj/transport';
-import type {
-  AccessRules,
-  EngineHost,
-  HandshakeRefusal,
-  PortOptions,
-  RefusalCounts,
-  SocketPlan,
-} from '@proj/transport';
+import type { AccessRules, EngineHost, HandshakeRefusal, RefusalCounts } from '@proj/transport';
 import { compileAccess, hostOf } from '../host.js';
-import { CONNECTIONS } from '../parts/connections.js';
 import type {
   MdpBrokerEffect,
   MdpBrokerEvent,
@@ -22,8 +13,9 @@ import type {
 } from './effects.js';
 import { MdpBrokerEngine } from './engine.js';
 import { mdpBrokerOptions } from './options.js';
-import type { MdpBrokerOptions, MdpBrokerSettings, MdpHandler, MdpServeOptions } from './options.js';
+import type { MdpBrokerOptions, MdpHandler, MdpServeOptions } from './options.js';
 import { OwnHandlers } from './own-handlers.js';
+import { socketPlan } from './socket-plans.js';
 import type { MdpBrokerStats } from './stats.js';
 
 /** Events of an {@link MdpBroker}. */
@@ -179,46 +171,4 @@ export class MdpBroker {
         break;
     }
   };
-}
-
-function socketPlan(settings: MdpBrokerSettings): SocketPlan<MdpBrokerEvent> {
-  const { endpoint, acceptLeadingEmpty } = settings;
-  const decodeOptions = { acceptLeadingEmpty };
-  return {
-    kind: 'router',
-    bind: typeof endpoint === 'string' ? [endpoint] : endpoint,
-    port: portOptions(settings),
-    onMessage: (peer, frames) => ({ kind: 'message', peer, command: decodeMdpAtBroker(frames, decodeOptions) }),
-    onPeerGone: (peer) => ({ kind: 'peer-gone', peer }),
-    onUndeliverable: (peer, frames, reason) => {
-      const command = decodeOwn(frames);
-      return command === undefined ? undefined : { kind: 'undeliverable', peer, command, reason };
-    },
-    onRejected: (peer, reason) => ({ kind: 'rejected', peer, reason }),
-  };
-}
-
-function portOptions(settings: MdpBrokerSettings): PortOptions {
-  const { maxMessageFrames, maxMessageBytes, lingerMs, clientRequestsMax, requestQueueMax } = settings;
-  return {
-    maxMessageFrames,
-    maxMessageBytes,
-    lingerMs,
-    // Rule 19: a client may send as many requests before it reads the first reply. Bytes are bounded by the defaults.
-    peerQueueMax: clientRequestsMax,
-    queueMax: Math.max(clientRequestsMax, requestQueueMax),
-    ...CONNECTIONS,
-  };
-}
-
-/** What of ours did not go out. Decoding it again costs nothing while all is well, unlike remembering every message. */
-function decodeOwn(frames: readonly Uint8Array[]): MdpCommand | undefined {
-  // Only 0.1 decodes behind an empty frame; a 0.2 peer that wants one is answered with one (rule 3).
-  for (const candidate of frames[0]?.length === 0 ? [frames, frames.slice(1)] : [frames]) {
-    const toWorker = decodeMdpAtWorker(candidate);
-    if (toWorker.kind !== 'malformed') return toWorker;
-    const toClient = decodeMdpAtClient(candidate);
-    if (toClient.kind !== 'malformed') return toClient;
-  }
-  return undefined;
 }

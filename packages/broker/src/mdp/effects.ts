@@ -2,6 +2,7 @@
 import type {
   MdpBody,
   MdpClientReply,
+  MdpClientRequest,
   MdpCommand,
   MdpDisconnect,
   MdpHeartbeat,
@@ -35,8 +36,10 @@ export type MdpBrokerEvent =
   /** Come to an end: see rule 24. */
   | { readonly kind: 'drain' };
 
-/** What the process itself says of its services inside the broker: rule 29. A run that the engine does not know any more is ignored. */
+/** What the process itself says: of its services inside the broker (rule 29), and of what it asks. A run that the engine does not know any more is ignored. */
 export type MdpOwnEvent =
+  /** The process asks, in the name of a peer that is none of the socket's: a pool. Rights are no matter then. */
+  | { readonly kind: 'own-request'; readonly peer: Peer; readonly command: MdpClientRequest }
   /** These can be asked for from now on. None of them is served under its name already, or reserved. */
   | { readonly kind: 'serve'; readonly services: readonly OwnServiceSpec[] }
   /** It takes no more requests. */

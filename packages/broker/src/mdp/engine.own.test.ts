@@ -112,7 +112,7 @@ describe('rule 29: a service inside the broker', () => {
     broker.serve('echo');
     broker.access({ keys: ['ada'], request: ['echo'] });
     expect(broker.request('c1', 'x')).toEqual(['note request-dropped not-allowed c1 echo']);
-    expect(broker.request('ada:c2', 'x')).toHaveLength(1);
+    expect(broker.request('c2@ada', 'x')).toEqual(['run 1 of 1 for c2@ada "x"']);
   });
 });
 

@@ -7,7 +7,7 @@
  * | 1, 3 versions and framing side by side | `framing.ts`: each answer is framed as the peer's own message was |
  * | 2 services per version, bridge | `services.ts`, `partials.ts` |
  * | 4, 5, 6 names, bodies, addresses | the decoder in `@proj/frames/mdp`; `#onReply` |
- * | 7, 9, 10, 12, 15 which worker command means what | `LEGALITY` |
+ * | 7, 9, 10, 12, 15 which worker command means what | `legality.ts` |
  * | 8 DISCONNECT once per interval | `output.ts` |
  * | 11, 13 heartbeats and expiry | `#onTimer`, `parts/roster.ts` |
  * | 14, 16 resend, unreachable peers | `#lose`, `#onUndeliverable`, `jobs.ts` |
@@ -36,39 +36,14 @@ import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerLoss } f
 import { framingOf } from './framing.js';
 import { assertBooks } from './invariants.js';
 import { Jobs } from './jobs.js';
-import { answerMmi, isListing, isReserved } from './mmi.js';
+import { LEGALITY, type WorkerCommand } from './legality.js';
+import { answerMmi, hasWorkers, isListing, isReserved } from './mmi.js';
 import type { MdpBrokerSettings } from './options.js';
 import { Output } from './output.js';
 import type { Request } from './requests.js';
 import type { Service } from './services.js';
 import { type MdpBrokerStats, statsOf } from './stats.js';
 import { Worker } from './workers.js';
-
-/** What the sender of a worker command is to us. */
-type Standing = 'stranger' | 'idle' | 'busy';
-
-/** What follows. */
-type Verdict =
-  /** It is legal: do it. */
-  | 'accept'
-  /** Count it, answer nothing. */
-  | 'drop'
-  /** Count it, answer DISCONNECT. */
-  | 'refuse'
-  /** Count it, answer DISCONNECT, forget the worker, resend its job. */
-  | 'expel';
-
-type WorkerCommand = Exclude<MdpToBroker, MdpClientRequest>;
-
-/** Rules 7, 9, 10 and 15. Whatever a registered worker is accepted for, DISCONNECT excepted, is a sign of life (rule 12). */
-const LEGALITY: Readonly<Record<WorkerCommand['kind'], Readonly<Record<Standing, Verdict>>>> = {
-  'worker-ready': { stranger: 'accept', idle: 'expel', busy: 'expel' },
-  heartbeat: { stranger: 'refuse', idle: 'accept', busy: 'accept' },
-  'worker-partial': { stranger: 'refuse', idle: 'expel', busy: 'accept' },
-  'worker-final': { stranger: 'refuse', idle: 'expel', busy: 'accept' },
-  disconnect: { stranger: 'accept', idle: 'accept', busy: 'accept' },
-  malformed: { stranger: 'drop', idle: 'expel', busy: 'expel' },
-};
 
 /** The Majordomo broker as a deterministic machine. It never throws on anything a peer can cause. */
 export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> {
@@ -80,10 +55,11 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   #state: 'serving' | 'draining' | 'drained' = 'serving';
   #drainUntil = Infinity;
 
-  constructor(settings: MdpBrokerSettings) {
+  /** `out`: where effects go. A pool's has other readers. */
+  constructor(settings: MdpBrokerSettings, out = new Output(settings)) {
     this.#settings = settings;
     this.#books = newBooks(settings);
-    this.#out = new Output(settings);
+    this.#out = out;
     this.#jobs = new Jobs(settings, this.#books, this.#out);
   }
 
@@ -107,6 +83,11 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   /** Sizes now and totals so far; the cost is linear in the number of services. */
   stats(): MdpBrokerStats {
     return statsOf(this.#books, this.#out.counters, this.#jobs.open);
+  }
+
+  /** Whether any worker is registered for the service, in either version. */
+  serves(name: string): boolean {
+    return hasWorkers(name, this.#books);
   }
 
   assertInvariants(): void {
@@ -144,6 +125,10 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
         break;
       case 'drain':
         this.#onDrain();
+        break;
+      case 'own-request':
+        if (this.#state === 'serving') this.#jobs.accept(event.peer, event.command);
+        else this.#out.dropRequest('draining', event.peer, event.command.service);
         break;
       default:
         this.#jobs.onOwn(event);

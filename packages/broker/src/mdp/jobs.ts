@@ -116,7 +116,7 @@ export class Jobs {
   }
 
   /** Rule 29. */
-  onOwn(event: MdpOwnEvent): void {
+  onOwn(event: Exclude<MdpOwnEvent, { kind: 'own-request' }>): void {
     switch (event.kind) {
       case 'serve':
         for (const spec of event.services) this.#serve(spec);
@@ -200,10 +200,13 @@ export class Jobs {
 
   /** Rules 21 and 29: to the worker that has been idle longest; while all are busy, to a service inside the broker. */
   #place(request: Request, where: 'front' | 'back'): void {
-    const { idle, own } = request.service;
-    const worker = idle.take();
-    if (worker !== undefined) this.#dispatch(request, worker);
-    else if (own !== undefined && own.free > 0) this.#run(request, own);
+    const worker = request.service.idle.take();
+    if (worker !== undefined) {
+      this.#dispatch(request, worker);
+      return;
+    }
+    const { own } = request.service;
+    if (own !== undefined && own.free > 0) this.#run(request, own);
     else this.#wait(request, where);
   }
 

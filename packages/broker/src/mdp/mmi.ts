@@ -87,7 +87,7 @@ function listServices(version: MdpVersion, { services }: MmiBooks, skip: number)
 }
 
 /** In any version. */
-function hasWorkers(name: string, { services }: MmiBooks): boolean {
+export function hasWorkers(name: string, { services }: Pick<MmiBooks, 'services'>): boolean {
   return (['0.1', '0.2'] as const).some((version) => (services.find(version, name)?.workers ?? 0) > 0);
 }
 

@@ -14,7 +14,7 @@ import type { Service, ServicePartial, ServiceReply, ServiceRequestInput } from 
 import { Emitter, isProjError, parseOptions, ProjError, toFrames } from '@proj/transport';
 import type { BodyInput, HandshakeRefusal } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { fromPartialBody, fromReplyBody, toRequestBody } from '@proj/transport/service';
+import { fromReplyBody, toRequestBody, typedReplies } from '@proj/transport/service';
 import { LaneRunner } from '../lane-runner.js';
 import { callLimits } from '../options.js';
 import type { CallLimits } from '../options.js';
@@ -198,17 +198,8 @@ export class MdpClient {
     input: ServiceRequestInput<S>,
     options?: MdpRequestOptions,
   ): AsyncGenerator<ServicePartial<S>, ServiceReply<S>, undefined> {
-    const replies = this.#stream(service.name, await toRequestBody(service, input), options);
-    try {
-      while (true) {
-        const { done, value } = await replies.next();
-        if (done === true) return await fromReplyBody(service, value);
-        yield await fromPartialBody(service, value);
-      }
-    } finally {
-      // What is returned to a generator nobody reads any more is of no importance; that it ends is.
-      await replies.return([]);
-    }
+    const body = await toRequestBody(service, input);
+    return yield* typedReplies(service, this.#stream(service.name, body, options));
   }
 
   #compose(service: string, input: BodyInput): MdpClientRequest {

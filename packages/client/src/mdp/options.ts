@@ -1,4 +1,4 @@
-/** Options of the Majordomo client: what may be set, defaults, bounds. Section 7 of docs/protocols/mdp.md. */
+/** Options of the Majordomo client: what may be set, defaults, bounds. Section 8 of docs/protocols/mdp.md. */
 import * as z from 'zod';
 import { checkTries, clientFields, count, endpoints, requestFields } from '../options.js';
 

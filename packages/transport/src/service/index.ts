@@ -10,6 +10,8 @@ export type {
 } from './handler.js';
 export { Job } from './job.js';
 export type { ReplyLimits, SendPartial } from './job.js';
+export { ReplyBuffer } from './reply-buffer.js';
+export type { ReplyBufferOptions } from './reply-buffer.js';
 export { untilRoom } from './room.js';
-export { fromPartialBody, fromReplyBody, toRequestBody } from './typed-call.js';
+export { fromReplyBody, toRequestBody, typedReplies } from './typed-call.js';
 export { toFrameHandler } from './typed-handler.js';

@@ -22,9 +22,24 @@ export async function fromReplyBody<S extends Service>(service: S, body: Uint8Ar
   return valueOf(await service.decodeReply(body)) as ServiceReply<S>;
 }
 
-/** The value of a partial reply. Rejects with `PROTOCOL_REMOTE` for one that the schema refuses. */
-export async function fromPartialBody<S extends Service>(service: S, body: Uint8Array[]): Promise<ServicePartial<S>> {
-  return valueOf(await service.decodePartial(body)) as ServicePartial<S>;
+/**
+ * The values in the replies to one call; leaving early ends those. Rejects with `PROTOCOL_REMOTE` for a (partial) reply that the schema
+ * refuses, with `REJECTED` for an error reply.
+ */
+export async function* typedReplies<S extends Service>(
+  service: S,
+  replies: AsyncGenerator<Uint8Array[], Uint8Array[], undefined>,
+): AsyncGenerator<ServicePartial<S>, ServiceReply<S>, undefined> {
+  try {
+    while (true) {
+      const { done, value } = await replies.next();
+      if (done === true) return await fromReplyBody(service, value);
+      yield valueOf(await service.decodePartial(value)) as ServicePartial<S>;
+    }
+  } finally {
+    // What is returned to a generator nobody reads any more is of no importance; that it ends is.
+    await replies.return([]);
+  }
 }
 
 function valueOf<Value>(result: ServiceResult<Value>): Value {

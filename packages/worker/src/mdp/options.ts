@@ -1,4 +1,4 @@
-/** Options of the Majordomo worker: what may be set, defaults, bounds. Section 7 of docs/protocols/mdp.md. */
+/** Options of the Majordomo worker: what may be set, defaults, bounds. Section 8 of docs/protocols/mdp.md. */
 import type { Service } from '@proj/frames/service';
 import type { BodyInput } from '@proj/transport';
 import { callback, isService } from '@proj/transport/schemas';
