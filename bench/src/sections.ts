@@ -15,6 +15,7 @@ import type { Report, Skip } from './statistics.js';
 import { measureZmtpBodies } from './zmtp-bodies.js';
 import { measureZmtpBoxes } from './zmtp-boxes.js';
 import { measureZmtpIdle } from './zmtp-idle.js';
+import { measureZmtpTurns } from './zmtp-turns.js';
 
 /** Takes a drawing that is no plot of findings, and a name for its file. */
 export type Draw = (file: string, svg: string) => void;
@@ -31,6 +32,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   'scale-crowds': measureBrokerCrowds,
   'scale-loads': measureBrokerLoads,
   'zmtp-boxes': measureZmtpBoxes,
+  'zmtp-turns': measureZmtpTurns,
   zmtp: async (report) => {
     await measureZmtpBodies(report);
     await measureZmtpIdle(report);

@@ -97,7 +97,29 @@ describe('memory', () => {
       expect(item).toBe(at + 65_536 < bytes.length ? undefined : 'message');
     }
     expect(Buffer.compare(reader.takeFrames()[0]!, body)).toBe(0);
-    expect(sizes).toEqual([2 ** 20, 2 ** 24, 20_000_000]);
+    expect(sizes).toEqual([2 ** 20, 5 * 2 ** 20, 20_000_000]);
+  });
+
+  it.each([
+    ['the largest body', 0],
+    ['the largest body, sealed', 33],
+  ])('for %s is never copied in more than 5 MiB at a time', (_, overhead) => {
+    const length = LIMITS.maxMessageBytes + overhead;
+    const { reader, sizes } = counting({ ...LIMITS, maxMessageBytes: length, maxFrameBytes: length });
+    const header = encoded([new Uint8Array(length)]).subarray(0, 9);
+    reader.push(header);
+    expect(reader.next()).toBeUndefined();
+    const copied: number[] = [];
+    const chunk = new Uint8Array(2 ** 18);
+    for (let came = 0; came < length; came += chunk.length) {
+      const grown = sizes.length;
+      reader.push(chunk.subarray(0, length - came));
+      reader.next();
+      if (came > 0 && sizes.length > grown) copied.push(came);
+    }
+    expect(reader.takeFrames()[0]!.length).toBe(length);
+    expect(copied.length).toBe(2);
+    expect(Math.max(...copied)).toBeLessThanOrEqual(5 * 2 ** 20);
   });
 
   it('of a long body can be read into: what stands there already is not copied, nor what follows it lost', () => {

@@ -22,8 +22,12 @@ export type ReadItem = 'message' | 'command' | 'too-many-frames' | 'too-large';
 const COMMAND_MAX_BYTES = 8192;
 /** A frame holds on to at most this much memory, or to its own chunk if it is at least as large. */
 const PINNED_BYTES = 8192;
-/** Memory for an incomplete frame begins with this much and grows by a factor: what a peer announces costs nothing until some of it comes. */
+/**
+ * Memory for an incomplete frame begins with the first of these and grows to the second, then by a factor: what a peer announces costs
+ * nothing until some of it comes, and a body of 64 MiB never has more than the second copied at a time.
+ */
 const FIRST_BYTES = 2 ** 20;
+const SECOND_BYTES = 5 * 2 ** 20;
 const GROWTH = 16;
 /** Less of a body is not worth a read of its own. */
 const ROOM_BYTES = 2 ** 14;
@@ -311,7 +315,8 @@ export class Reader {
     let body = this.#body as Uint8Array;
     const filled = this.#bodyBytes + bytes;
     if (filled > body.length) {
-      const larger = this.#lend(Math.min(this.#length, Math.max(filled, GROWTH * body.length)));
+      const grown = body.length < SECOND_BYTES ? SECOND_BYTES : GROWTH * body.length;
+      const larger = this.#lend(Math.min(this.#length, Math.max(filled, grown)));
       larger.set(body.subarray(0, this.#bodyBytes));
       this.#body = body = larger;
     }
