@@ -33,7 +33,11 @@ const serve = defineCommand({
     const drainAll = () => Promise.all([...servers.values()].map((server) => server.drain()));
     onEndedAtOnce(() => Object.fromEntries([...servers].map(([name, server]) => [name, figuresOf(server.stats())])));
     onReload(async () => {
+      const changes = await Promise.all(
+        [...servers.values()].flatMap((server) => (server.readAgain === undefined ? [] : [server.readAgain()])),
+      );
       await access?.reload();
+      for (const change of changes) change();
       return [];
     });
     try {

@@ -39,6 +39,11 @@ export interface Server {
   stats(): object;
   /** Puts other rules of access in force. */
   setAccess(rules: AccessRules): void;
+  /**
+   * Reads again what it has from files, besides rules of access; what it resolves to puts that in force. Rejects for a file that is not
+   * valid, and all stays as it was. Absent without such files.
+   */
+  readAgain?(): Promise<() => void>;
   /** Lets running jobs finish, says goodbye, closes. Idempotent. */
   drain(): Promise<void>;
 }

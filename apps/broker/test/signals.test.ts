@@ -80,6 +80,24 @@ describe('SIGHUP', () => {
     expect((await broker.exit).code).toBe(0);
   });
 
+  it('begins to trace with that level, and leaves it when the rules are not valid', async () => {
+    const config = join(folder, 'broker.yaml');
+    const access = join(folder, 'access.json');
+    writeFileSync(config, 'log-level: info\n');
+    writeFileSync(access, '[]');
+    const { broker, client } = await started('--config', config, '--access', access);
+    writeFileSync(config, 'log-level: trace\n');
+    writeFileSync(access, '{');
+    broker.kill('SIGHUP');
+    expect((await broker.record('settings stay as they were'))['reason']).toContain('must be JSON');
+    writeFileSync(access, '[{ "keys": "*", "request": ["mmi.service"] }]');
+    broker.kill('SIGHUP');
+    await broker.record('reloaded');
+    expect(await client.service('echo')).toBe('absent');
+    // One request, and it is the first: none was traced before.
+    expect(await broker.record('in')).toMatchObject({ command: 'client-request', service: 'mmi.service' });
+  });
+
   it('leaves all as it was when the file is not valid', async () => {
     const config = join(folder, 'broker.yaml');
     writeFileSync(config, 'log-level: info\n');

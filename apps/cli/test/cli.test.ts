@@ -133,9 +133,10 @@ describe('proj call --protocol ppp', () => {
   });
 
   it('exits 1 with the words of a worker that refuses', async () => {
-    const { endpoints } = await programs.startBroker('--only', 'ppp');
+    const { endpoints, registered } = await programs.startBroker('--only', 'ppp');
     const args = ['--service', 'fail', '--on-error', 'reply', '--protocol', 'ppp', '--connect', endpoints.pppBackend];
-    await programs.start('worker', args).record('ready');
+    programs.start('worker', args);
+    await registered(1);
     const { code, stdout, stderr } = await ppp(['x', '--connect', endpoints.pppFrontend]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe('proj: request refused: HANDLER_FAILED: handler fail: it always does\n');

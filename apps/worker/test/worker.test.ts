@@ -34,10 +34,10 @@ async function stage(workerArgs: readonly string[], options?: MdpClientOptions) 
 
 /** A queue, a worker with these options and a client. */
 async function pppStage(...workerArgs: readonly string[]) {
-  const { endpoints } = await programs.startBroker('--only', 'ppp', ...BEATS);
+  const { endpoints, registered } = await programs.startBroker('--only', 'ppp', ...BEATS);
   const flags = ['--protocol', 'ppp', '--connect', endpoints.pppBackend, '--log-level', 'debug'];
   const worker = programs.start('worker', [...flags, ...BEATS, ...workerArgs]);
-  await worker.record('ready');
+  await registered(1);
   const client = new LazyPirateClient({ endpoints: [endpoints.pppFrontend], timeoutMs: 30_000 });
   clients.push(client);
   return { worker, client };

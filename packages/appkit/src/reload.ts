@@ -42,9 +42,11 @@ export class Reload<Values extends Settings> {
       const changed = Object.keys({ ...this.#settings, ...next }).filter(
         (key) => !isDeepStrictEqual(this.#settings[key], next[key]),
       );
-      setLevel(next['logLevel'] as string | undefined);
+      // A key that is revoked is out, whatever else is wrong.
       await reloadEncryption();
       const applied = new Set([...(await apply(next)), 'logLevel']);
+      // Last, for it cannot fail: nothing has changed when something did.
+      setLevel(next['logLevel'] as string | undefined);
       const isApplied = (key: string) => applied.has(key);
       // What waits for a restart stays changed, and is said each time.
       for (const key of changed.filter(isApplied)) this.#settings = { ...this.#settings, [key]: next[key] };

@@ -3,7 +3,7 @@ import { fromLatin1 } from '@proj/frames';
 import { encodeMdp } from '@proj/frames/mdp';
 import { encodePpp } from '@proj/frames/ppp';
 import { ROUTER_PEER } from '@proj/transport';
-import type { PortListener, Transport } from '@proj/transport';
+import type { PortListener } from '@proj/transport';
 import { settle, VirtualNetwork } from '@proj/transport/virtual';
 import { describe, expect, it } from 'vitest';
 import type { Logger } from './logging.js';
@@ -88,8 +88,29 @@ describe('traced', () => {
     expect(received).toEqual(['in', { command: 'malformed', reason: 'unknown-header', peer, bytes: 5 }]);
   });
 
-  it('is the transport itself below level trace: nothing is paid', () => {
-    const transport = {} as Transport;
-    expect(traced(transport, logAt('debug').log, 'mdp')).toBe(transport);
+  it('begins and ends with the level of the log, which may change', async () => {
+    const network = new VirtualNetwork({ seed: 1 });
+    let level = 'debug';
+    const { log, lines } = logAt('trace');
+    const changing = { ...log, isLevelEnabled: (asked: string) => asked === level } as unknown as Logger;
+    const router = traced(network.transport('sim'), changing, 'mdp').router();
+    const dealer = network.transport('peer').dealer({ routingId: fromLatin1('w1') });
+    await settle(network.clock, router.bind(ENDPOINT));
+    dealer.connect(ENDPOINT);
+    let came: () => void = () => undefined;
+    router.start({
+      ...LISTENER,
+      onMessage: () => {
+        came();
+      },
+    });
+    dealer.start(LISTENER);
+    for (level of ['debug', 'trace', 'info']) {
+      const arrived = new Promise<void>((resolve) => (came = resolve));
+      dealer.send(ROUTER_PEER, encodeMdp({ kind: 'heartbeat', version: '0.2' }));
+      await settle(network.clock, arrived);
+    }
+    expect(lines).toEqual([['in', expect.objectContaining({ command: 'heartbeat' })]]);
+    await settle(network.clock, Promise.all([router.close(), dealer.close()]));
   });
 });

@@ -126,16 +126,15 @@ function hex(bytes: Uint8Array): string {
 }
 
 /**
- * This transport with a line for each message of its routers, dealers and publishers, if the log takes lines of level trace;
- * otherwise the transport itself, so that nothing is paid for what nobody reads.
+ * This transport with a line for each message of its routers, dealers and publishers, while the log takes lines of level trace, which
+ * may begin and end at any time; otherwise one question per message is all that it costs.
  */
 export function traced(transport: Transport, log: Logger, protocol: TracedProtocol): Transport {
-  if (!log.isLevelEnabled('trace')) return transport;
   let sockets = 0;
-  const sayer = () => {
+  const sayer = (): Say => {
     const words: Words = WORDS[protocol](sockets++);
-    return (direction: 'in' | 'out', peer: Peer | undefined, frames: Frames) => {
-      log.trace(traceFields(words, direction, peer, frames), direction);
+    return (direction, peer, frames) => {
+      if (log.isLevelEnabled('trace')) log.trace(traceFields(words, direction, peer, frames), direction);
     };
   };
   const { clock, entropy, tellsKeys = false, encrypts = false, memory, probe } = transport;
@@ -156,42 +155,31 @@ export function traced(transport: Transport, log: Logger, protocol: TracedProtoc
 
 type Say = (direction: 'in' | 'out', peer: Peer | undefined, frames: Frames) => void;
 
+/** The port itself, whose own methods these are from now on: nothing stands between it and who calls the others. */
 function tracedPort(port: SocketPort, say: Say): SocketPort {
-  const own: Pick<SocketPort, 'start' | 'send'> = {
-    start: (listener: PortListener) => {
-      port.start({
-        ...listener,
-        onMessage: (peer, frames) => {
-          say('in', peer, frames);
-          listener.onMessage(peer, frames);
-        },
-      });
-    },
-    send: (peer, frames) => {
-      say('out', peer, frames);
-      port.send(peer, frames);
-    },
+  const start = port.start.bind(port);
+  const send = port.send.bind(port);
+  port.start = (listener: PortListener) => {
+    start({
+      ...listener,
+      onMessage: (peer, frames) => {
+        say('in', peer, frames);
+        listener.onMessage(peer, frames);
+      },
+    });
   };
-  return behind(port, own);
+  port.send = (peer, frames) => {
+    say('out', peer, frames);
+    send(peer, frames);
+  };
+  return port;
 }
 
 function tracedPublisher(port: PublisherPort, say: Say): PublisherPort {
-  return behind(port, {
-    publish: (frames, mayHear) => {
-      say('out', undefined, frames);
-      port.publish(frames, mayHear);
-    },
-  });
-}
-
-/** The port with some of its methods in place of its own; the others are called on it, for they know it by `this`. */
-function behind<Port extends object>(port: Port, own: Partial<Port>): Port {
-  return new Proxy(port, {
-    get: (target, name) => {
-      const mine = own[name as keyof Port];
-      if (mine !== undefined) return mine;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });
+  const publish = port.publish.bind(port);
+  port.publish = (frames, mayHear) => {
+    say('out', undefined, frames);
+    publish(frames, mayHear);
+  };
+  return port;
 }

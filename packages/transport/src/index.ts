@@ -8,6 +8,8 @@ export type { DealerPlan } from './dealers.js';
 export { Departures } from './departures.js';
 export { Driver } from './driver.js';
 export { Emitter } from './emitter.js';
+export { UnheardErrors } from './unheard-errors.js';
+export type { UnheardErrorsParts } from './unheard-errors.js';
 export type { Engine, Entropy, TimerEvent } from './engine.js';
 export { EngineHost } from './engine-host.js';
 export type { HostProgram, PublisherPlan, RefusalCounts, SocketPlan } from './engine-host.js';

@@ -1,5 +1,5 @@
 /** A worker as its user sees it, whatever the protocol: some sessions under one handler, with one life, events and counters. */
-import { Emitter, ProjError } from '@proj/transport';
+import { Emitter, ProjError, UnheardErrors } from '@proj/transport';
 import type { Engine, HandshakeRefusal, Transport } from '@proj/transport';
 import type { FrameHandler } from '@proj/transport/service';
 import { loadTransport } from '@proj/zmtp';
@@ -9,7 +9,7 @@ import type { WorkerCounts, WorkerProgram, WorkerRunnerOptions } from './worker-
 
 /** Events of a worker. `session` counts from 0 to `concurrency` - 1. */
 export interface WorkerEvents<Note> {
-  /** READY went out. */
+  /** The broker was heard for the first time in a conversation: by its first heartbeat, if no request comes before. */
   ready: { readonly session: number; readonly endpoint: string };
   /** A conversation was lost; the next one begins in `retryInMs`, or never when that is absent. */
   lost: {
@@ -22,7 +22,7 @@ export interface WorkerEvents<Note> {
   note: { readonly session: number; readonly note: Note };
   /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
   refused: { readonly session: number; readonly refusal: HandshakeRefusal };
-  /** A handler threw or broke its service's promise, `onError` threw, or a socket failed. The worker goes on. */
+  /** A handler threw or broke its service's promise, `onError` threw, or a socket failed. The worker goes on. Where nobody listens: standard error, once a minute. */
   error: { readonly session: number; readonly error: unknown };
 }
 
@@ -30,7 +30,7 @@ export interface WorkerEvents<Note> {
 export interface WorkerStats<Drop extends string> extends WorkerCounts {
   /** Handlers that run now. */
   readonly busy: number;
-  /** How often READY went out. */
+  /** Conversations in which the broker was heard. */
   readonly conversations: number;
   /** Results that came after their conversation had ended. */
   readonly discarded: number;
@@ -69,12 +69,14 @@ export class WorkerCrew<Incoming, Outgoing, Drop extends string, Leave extends s
   readonly #lost: Partial<Record<LossReason, number>> = {};
   readonly #dropped: Partial<Record<Drop | 'busy' | 'leaving', number>> = {};
   readonly #runners: WorkerRunner<Incoming, Outgoing, WorkerNote<Drop, Leave>>[] = [];
+  readonly #unheard: UnheardErrors;
   #starting: Promise<void> | undefined;
   #isEnding = false;
 
   constructor(program: CrewProgram<Incoming, Outgoing, WorkerNote<Drop, Leave>>, options: CrewOptions) {
     this.#program = program;
     this.#options = options;
+    this.#unheard = new UnheardErrors(program.name);
   }
 
   /** Opens all sessions. Rejects with `UNAVAILABLE`, `OPTIONS_INVALID` or `CLOSED`, nothing left open. Idempotent. */
@@ -131,7 +133,8 @@ export class WorkerCrew<Incoming, Outgoing, Drop extends string, Leave extends s
 
   #runner(session: number, transport: Transport): WorkerRunner<Incoming, Outgoing, WorkerNote<Drop, Leave>> {
     const onError = (error: unknown): void => {
-      this.#events.emit('error', { session, error });
+      if (this.#events.has('error')) this.#events.emit('error', { session, error });
+      else this.#unheard.tell(error);
     };
     const { encode, decode, onFailure } = this.#program;
     const program: WorkerProgram<Incoming, Outgoing, WorkerNote<Drop, Leave>> = {

@@ -150,7 +150,9 @@ describe('WorkerRunner', () => {
     former.onPeerGone(ROUTER_PEER);
     former.onPeerGone(ROUTER_PEER);
     former.onMessage(ROUTER_PEER, REQUEST);
-    expect(worker.stats()).toMatchObject({ requests: 0, lost: { 'peer-gone': 1 }, conversations: 2 });
+    expect(worker.stats()).toMatchObject({ requests: 0, lost: { 'peer-gone': 1 }, conversations: 0 });
+    bench.listener.onMessage(ROUTER_PEER, [Buffer.alloc(0), Buffer.from('MDPW02'), Buffer.of(4)]);
+    expect(worker.stats().conversations).toBe(1);
     await worker.close();
   });
 

@@ -22,6 +22,7 @@ export interface WorkerProgram<Incoming, Outgoing, Note> {
   readonly handle: FrameHandler;
   /** What to reply in place of a handler that threw; `undefined` for no reply. */
   onFailure(error: unknown, body: Frames): BodyInput | undefined | Promise<BodyInput | undefined>;
+  /** `ready` comes when the broker was heard for the first time. */
   onNote(note: Note): void;
   /** A handshake of CURVE has failed; it is tried again. */
   onRefused(refusal: HandshakeRefusal): void;
@@ -48,8 +49,11 @@ export interface WorkerCounts {
   readonly failures: number;
 }
 
+/** Notes that end a conversation. */
+const ENDS: ReadonlySet<string> = new Set(['lost', 'left']);
+
 /** Runs one worker session: opens and closes its sockets, keeps its time, runs its handler. */
-export class WorkerRunner<Incoming, Outgoing, Note> {
+export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: string }> {
   readonly counts = { requests: 0, replies: 0, partials: 0, failures: 0 } satisfies WorkerCounts;
   readonly #program: WorkerProgram<Incoming, Outgoing, Note>;
   readonly #options: WorkerRunnerOptions;
@@ -62,6 +66,10 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
   #running: Promise<void> | undefined;
   #binding: Promise<void> | undefined;
   #refused: unknown;
+  /** The socket opened last. */
+  #opened = 0;
+  /** That READY went out on this socket, where nobody was heard since. */
+  #unheard: { readonly socket: number; readonly note: Note } | undefined;
 
   /** The transport must be loaded. */
   constructor(program: WorkerProgram<Incoming, Outgoing, Note>, options: WorkerRunnerOptions, transport: Transport) {
@@ -121,7 +129,7 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
         this.#job?.cancel(cancellation(effect.reason));
         break;
       case 'note':
-        this.#program.onNote(effect.note);
+        this.#note(effect.note);
         break;
       case 'ended':
         this.#driver.stop();
@@ -130,7 +138,22 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
     }
   };
 
+  /** That we are ready is told when the broker is known to be there: a socket opens whether it is or not. */
+  #note(note: Note): void {
+    const isReady = note.code === 'ready';
+    this.#unheard = isReady ? { socket: this.#opened, note } : ENDS.has(note.code) ? undefined : this.#unheard;
+    if (!isReady) this.#program.onNote(note);
+  }
+
+  #heard(socket: number): void {
+    if (this.#unheard?.socket !== socket) return;
+    const { note } = this.#unheard;
+    this.#unheard = undefined;
+    this.#program.onNote(note);
+  }
+
   #open(socket: number, endpoint: string): void {
+    this.#opened = socket;
     const plan = { endpoint, options: this.#options.port, listener: this.#listenerOf(socket) };
     if (this.#options.binds) this.#binding = this.#bind(socket, plan);
     else this.#refuse(socket, this.#dealers.open(socket, this.#transport, plan));
@@ -152,6 +175,7 @@ export class WorkerRunner<Incoming, Outgoing, Note> {
   #listenerOf(socket: number): PortListener {
     return {
       onMessage: (_peer, frames) => {
+        this.#heard(socket);
         this.#driver.dispatch({ kind: 'message', socket, command: this.#program.decode(frames) });
       },
       onRejected: (_peer, reason) => {

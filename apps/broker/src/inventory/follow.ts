@@ -19,8 +19,19 @@ export interface Following {
   onFailed(error: unknown): void;
 }
 
-/** Begins; the function it returns ends it. */
-export function followInventory(following: Following): () => void {
+/** An inventory that is followed. */
+export interface FollowedInventory {
+  /**
+   * Loads it again now, whether a file has changed or not; what it resolves to puts it in force. Rejects with what is wrong with it, and the
+   * one before stays.
+   */
+  read(): Promise<() => void>;
+  /** Follows it no more. Idempotent. */
+  end(): void;
+}
+
+/** Begins. */
+export function followInventory(following: Following): FollowedInventory {
   const { path, env, templates, intervalMs } = following;
   const over = new AbortController();
   let known = following.seen;
@@ -41,8 +52,18 @@ export function followInventory(following: Following): () => void {
       isLooking = false;
     });
   });
-  return () => {
-    over.abort();
-    end();
+  return {
+    read: async () => {
+      const seen: Seen = new Map();
+      const loaded = await loadInventory(path, env, seen, templates);
+      return () => {
+        known = seen;
+        if (!over.signal.aborted) following.onLoaded(loaded);
+      };
+    },
+    end: () => {
+      over.abort();
+      end();
+    },
   };
 }

@@ -212,7 +212,7 @@ describe('following', () => {
         resolve();
       });
     };
-    const end = followInventory({
+    const followed = followInventory({
       path: main,
       env: {},
       seen,
@@ -236,8 +236,12 @@ describe('following', () => {
       expect(await after('inventory.yaml', 'workers: {a: [y.yaml]}')).toMatch(/y\.yaml.*ENOENT/);
       expect(await after('y.yaml', 'y: 1')).toBe('[{"y":1}]');
       expect(news).toHaveLength(5);
+      const putInForce = await followed.read();
+      expect(news).toHaveLength(5);
+      putInForce();
+      expect(news[5]).toBe('[{"y":1}]');
     } finally {
-      end();
+      followed.end();
     }
   });
 });

@@ -19,6 +19,7 @@ import type { NfpBrokerOptions } from '@proj/broker';
 import { ProjError } from '@proj/transport';
 import * as z from 'zod';
 import { followInventory } from '../inventory/follow.js';
+import type { FollowedInventory } from '../inventory/follow.js';
 import { loadInventory } from '../inventory/load.js';
 import type { LoadedInventory, Seen } from '../inventory/load.js';
 import type { Protocol, SharedSettings } from '../protocol.js';
@@ -121,9 +122,9 @@ export const nfp: Protocol<typeof options> = {
     const [endpoint = wanted] = await broker.start();
     const [management] = broker.managementEndpoints;
     const [events] = broker.publishEndpoints;
-    const endFollowing =
+    const followed =
       settings.inventory === undefined
-        ? () => undefined
+        ? undefined
         : follow(settings.inventory, settings.inventoryTemplates, seen, broker, log);
     return {
       endpoints: {
@@ -138,8 +139,9 @@ export const nfp: Protocol<typeof options> = {
       setAccess: (rules) => {
         broker.setAccess(rules);
       },
+      ...(followed === undefined ? {} : { readAgain: () => followed.read() }),
       drain: () => {
-        endFollowing();
+        followed?.end();
         return broker.drain();
       },
     };
@@ -147,7 +149,7 @@ export const nfp: Protocol<typeof options> = {
 };
 
 /** An inventory that cannot be read any more leaves the one before in force. */
-function follow(path: string, templates: boolean, seen: Seen, broker: NfpBroker, log: Logger): () => void {
+function follow(path: string, templates: boolean, seen: Seen, broker: NfpBroker, log: Logger): FollowedInventory {
   return followInventory({
     path,
     env: process.env,

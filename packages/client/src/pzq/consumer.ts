@@ -1,6 +1,6 @@
 /** PZQ consumer, the facade: rule 24 of docs/protocols/pzq.md. Decisions: session-consumer.ts. */
 import { decodePzqAtConsumer, encodePzq } from '@proj/frames/pzq';
-import { Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
+import { Driver, Emitter, parseOptions, ProjError, UnheardErrors } from '@proj/transport';
 import type { HandshakeRefusal, SocketPort, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
@@ -19,7 +19,7 @@ export interface PzqConsumerEvents {
   note: PzqConsumerNote;
   /** The handshake with a server has failed, by its key or by ours; it is tried again. */
   refused: HandshakeRefusal;
-  /** A handler rejected (with its message), the clocks seem to disagree, or the socket broke. */
+  /** A handler rejected (with its message; where nobody listens: standard error, once a minute), the clocks seem to disagree, or the socket broke. */
   error: { readonly error: unknown; readonly message?: PzqMessage };
 }
 
@@ -58,6 +58,7 @@ export class PzqConsumer {
   readonly #settings: PzqConsumerSettings;
   readonly #curve: ReturnType<typeof clientCurve>;
   readonly #events = new Emitter<PzqConsumerEvents>();
+  readonly #unheard = new UnheardErrors('PzqConsumer');
   readonly #session: PzqConsumerSession;
   readonly #readers = new Set<Reader>();
   readonly #closed = new AbortController();
@@ -199,7 +200,8 @@ export class PzqConsumer {
       message.ack();
     } catch (error) {
       message[onError]();
-      this.#events.emit('error', { error, message });
+      if (this.#events.has('error')) this.#events.emit('error', { error, message });
+      else this.#unheard.tell(error);
     }
   }
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fromLatin1 } from '@proj/frames';
 import { decodeEmqpAtBroker, decodeEmqpAtWorker, encodeEmqp } from '@proj/frames/emqp';
-import { Dealers, Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
+import { Dealers, Driver, Emitter, parseOptions, ProjError, UnheardErrors } from '@proj/transport';
 import type { HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
@@ -31,7 +31,7 @@ export interface EmqpJobManagerEvents {
   note: EmqpJobManagerNote;
   /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
   refused: HandshakeRefusal;
-  /** A socket or a process could not be started or broke. The job manager goes on. */
+  /** A socket or a process could not be started or broke. The job manager goes on. Where nobody listens: standard error, once a minute. */
   error: { readonly error: unknown };
   /** It has come to its end, by `drain`, by `close` or since the broker said DISCONNECT. */
   ended: { readonly stats: EmqpJobManagerStats };
@@ -63,6 +63,7 @@ interface Running {
 export class EmqpJobManager {
   readonly #settings: EmqpJobManagerSettings;
   readonly #events = new Emitter<EmqpJobManagerEvents>();
+  readonly #unheard = new UnheardErrors('EmqpJobManager');
   readonly #dealers = new Dealers();
   readonly #ended: Promise<void>;
   #end: () => void = () => undefined;
@@ -167,7 +168,7 @@ export class EmqpJobManager {
         driver.dispatch({ kind: 'ran', slot, job, outcome, result });
       },
       failed: (error) => {
-        this.#events.emit('error', { error });
+        this.#onError(error);
       },
     });
     return { transport, session, driver, pool };
@@ -240,7 +241,12 @@ export class EmqpJobManager {
     if (error === undefined) return;
     this.#refused = error;
     this.#lost(socket, 'socket-failed');
-    this.#events.emit('error', { error });
+    this.#onError(error);
+  }
+
+  #onError(error: unknown): void {
+    if (this.#events.has('error')) this.#events.emit('error', { error });
+    else this.#unheard.tell(error);
   }
 
   #listenerOf(socket: number): PortListener {
@@ -265,7 +271,7 @@ export class EmqpJobManager {
       },
       onBroken: (error) => {
         this.#lost(socket, 'socket-failed');
-        this.#events.emit('error', { error });
+        this.#onError(error);
       },
     };
   }

@@ -114,14 +114,29 @@ describe('MdpWorker', () => {
 
   it('rule 3 and 8: a broker that falls silent is left for the next one', async () => {
     const [a, b] = [await stage.broker(), await stage.broker()];
-    const worker = stage.worker({ endpoints: [a.endpoint, b.endpoint], service: 'echo', handler });
+    const endpoints = [a.endpoint, b.endpoint];
+    // Sooner than the network tells.
+    const worker = stage.worker({ endpoints, service: 'echo', heartbeatIntervalMs: 500, handler });
     const events: { [Name in keyof MdpWorkerEvents]?: MdpWorkerEvents[Name][] } = {};
     for (const name of ['ready', 'lost', 'note'] as const)
       worker.on(name, (event) => void ((events[name] ??= []) as (typeof event)[]).push(event));
+    const ready = () =>
+      new Promise<void>((resolve) => {
+        const off = worker.on('ready', () => {
+          off();
+          resolve();
+        });
+      });
+    let isReady = ready();
     await stage.settle(worker.start());
     await stage.settle(a.next('worker-ready'));
+    expect(events.ready).toBeUndefined();
+    await stage.settle(isReady);
+    isReady = ready();
     stage.world.network.partition('worker', 'p2');
     await stage.settle(b.next('worker-ready'));
+    expect(events.ready?.length).toBe(1);
+    await stage.settle(isReady);
     expect(events.ready).toEqual([
       { session: 0, endpoint: a.endpoint },
       { session: 0, endpoint: b.endpoint },

@@ -1,5 +1,5 @@
 import type { HandlerContext } from '@proj/transport/service';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Held } from '../../test/held.js';
 import { Stage } from '../../test/mdp/stage.js';
 import { VirtualWorld, ZmqWorld } from '../../test/world.js';
@@ -170,7 +170,17 @@ describe.each<[string, () => Stage]>([
       expect((await stage.settle(broker.next('disconnect'))).peer.key).toBe(peer.key);
       expect((await stage.settle(broker.next('worker-ready'))).peer.key).not.toBe(peer.key);
       expect(errors).toEqual([{ session: 0, error: thrown }]);
-      expect(worker.stats()).toMatchObject({ requests: 1, replies: 0, failures: 1, conversations: 2 });
+      expect(worker.stats()).toMatchObject({ requests: 1, replies: 0, failures: 1, conversations: 1 });
+    });
+
+    it('tells standard error where nobody listens', async () => {
+      const said = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+      const broker = await stage.broker();
+      const { peer } = await stage.join<string>(broker, { service: 'echo', handler });
+      broker.request(peer, 'x');
+      await stage.settle(broker.next('disconnect'));
+      expect(said.mock.calls).toEqual([[expect.stringMatching(/^MdpWorker for "echo": .*Error: broken\n +at /)]]);
+      said.mockRestore();
     });
 
     it('is answered by onError where there is one', async () => {

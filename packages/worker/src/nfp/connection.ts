@@ -62,13 +62,12 @@ export class Connection {
     const about = { name, version: VERSION, keepalive: this.#keepalives };
     if (sendOpen) this.send({ kind: 'worker-open', form, body: encodeNfpJson(about) });
     this.send({ kind: 'worker-ready', form, service });
-    this.#output.note({ code: 'ready', endpoint });
   }
 
   /** The broker gave a sign of life. */
   heard(now: number): void {
     this.#heardAt = now;
-    this.#link.heard(now);
+    if (this.#link.heard(now)) this.#output.note({ code: 'ready', endpoint: this.#link.endpoint });
   }
 
   /** The broker's OPEN: its terms hold, within bounds, until the end of the conversation. */

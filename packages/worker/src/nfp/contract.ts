@@ -150,7 +150,7 @@ export type NfpWorkerLeaveReason = 'drained' | 'drain-timeout' | 'closed' | 'man
 
 /** A notice, told apart by `code`: the source of events, log lines and counters. */
 export type NfpWorkerNote =
-  /** READY went out. NFP has no answer to that. */
+  /** The broker was heard for the first time in a conversation. NFP has no answer to READY: its first keepalive does, or an order. */
   | { readonly code: 'ready'; readonly endpoint: string }
   /** The conversation is over; the next one begins in `retryInMs`. Jobs in hand go on. */
   | { readonly code: 'lost'; readonly endpoint: string; readonly reason: LossReason; readonly retryInMs: number }

@@ -16,7 +16,7 @@ export interface NfpWorkerTotals {
   readonly interrupted: number;
   /** Results that have left, by age or number. */
   readonly resultsRemoved: number;
-  /** How often READY went out. */
+  /** Conversations in which the broker was heard. */
   readonly conversations: number;
   readonly lost: Readonly<Partial<Record<LossReason, number>>>;
   readonly dropped: Readonly<Partial<Record<NfpWorkerDropReason, number>>>;

@@ -1,6 +1,6 @@
 /** NFP worker, the facade: jobs for one service of a NORFAB broker. Rules: session.ts and docs/protocols/nfp.md section 8. */
 import { createHash } from 'node:crypto';
-import { Emitter, memoryRecords, parseOptions, ProjError } from '@proj/transport';
+import { Emitter, memoryRecords, parseOptions, ProjError, UnheardErrors } from '@proj/transport';
 import type { HandshakeRefusal, RecordStore, Transport } from '@proj/transport';
 import { loadTransport } from '@proj/zmtp';
 import manifest from '../../package.json' with { type: 'json' };
@@ -24,7 +24,7 @@ import { errorText, TaskBook } from './task-book.js';
 
 /** Events of an {@link NfpWorker}. */
 export interface NfpWorkerEvents {
-  /** READY went out. */
+  /** The broker was heard for the first time in a conversation. */
   ready: { readonly endpoint: string };
   /** A conversation was lost; the next one begins in `retryInMs`. Jobs go on. */
   lost: { readonly endpoint: string; readonly reason: LossReason; readonly retryInMs: number };
@@ -34,7 +34,7 @@ export interface NfpWorkerEvents {
   refused: HandshakeRefusal;
   /** Anything worth a log line or a counter, `ready`, `lost` and the life of each job included. */
   note: NfpWorkerNote;
-  /** A task threw, the store failed, or a socket did. The worker goes on. `uuid`: of the job, where there is one. */
+  /** A task threw, the store failed, or a socket did. The worker goes on. `uuid`: of the job, where there is one. Where nobody listens: standard error, once a minute. */
   error: { readonly error: unknown; readonly uuid?: string };
 }
 
@@ -72,6 +72,7 @@ export class NfpWorker {
   readonly #tasks: TaskBook;
   readonly #session: NfpWorkerSession;
   readonly #events = new Emitter<NfpWorkerEvents>();
+  readonly #unheard: UnheardErrors;
   readonly #totals = new NfpTotals();
   readonly #logs: LogBook;
   #transport: Transport | undefined;
@@ -84,6 +85,7 @@ export class NfpWorker {
   constructor(options: NfpWorkerOptions) {
     const settings = parseOptions('NfpWorker', nfpWorkerOptions, options);
     this.#settings = settings;
+    this.#unheard = new UnheardErrors(`NfpWorker ${JSON.stringify(settings.name)}`);
     this.#store = settings.store ?? memoryRecords();
     this.#logs = new LogBook(settings.name);
     const base = settings.baseTasks ? baseTasks(this.#baseTasksHost()) : {};
@@ -172,7 +174,8 @@ export class NfpWorker {
         onNote: this.#onNote,
         onError: (error, uuid) => {
           this.#log('ERROR', errorText(error), uuid === undefined ? {} : { uuid });
-          this.#events.emit('error', uuid === undefined ? { error } : { error, uuid });
+          if (this.#events.has('error')) this.#events.emit('error', uuid === undefined ? { error } : { error, uuid });
+          else this.#unheard.tell(error);
         },
         onPutDropped: () => {
           this.#totals.putDropped();

@@ -69,7 +69,7 @@ export type WorkerEffect<Command, Note> =
 
 /** A notice, told apart by `code`: the source of events, log lines and counters. `Drop` and `Leave` are the protocol's reasons. */
 export type WorkerNote<Drop extends string, Leave extends string> =
-  /** A conversation was opened. No protocol has an answer to that. */
+  /** A session says that READY went out; its host passes that on once the broker was heard: no protocol has an answer to READY. */
   | { readonly code: 'ready'; readonly endpoint: string }
   /** The conversation is over; the next one begins in `retryInMs`, or never when that is `undefined`. */
   | { readonly code: 'lost'; readonly endpoint: string; readonly reason: LossReason; readonly retryInMs?: number }

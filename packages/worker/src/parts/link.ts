@@ -32,6 +32,7 @@ export class Link {
   #index = 0;
   #isOpen = false;
   #isAwaited = false;
+  #isHeard = false;
   #openAt = Infinity;
   #heartbeatAt = Infinity;
   #silentAt = Infinity;
@@ -79,7 +80,7 @@ export class Link {
   /** A conversation begins: our opening goes out now, the first heartbeat one interval later. */
   open(now: number): void {
     this.#isOpen = true;
-    this.#isAwaited = false;
+    this.#isAwaited = this.#isHeard = false;
     this.#openAt = Infinity;
     this.agree(this.#options.heartbeatIntervalMs, this.#options.liveness, now);
   }
@@ -92,11 +93,14 @@ export class Link {
     this.#silentAt = now + this.#patienceMs;
   }
 
-  /** The other side gave a sign of life. */
-  heard(now: number): void {
-    if (this.#isAwaited) return;
+  /** The other side gave a sign of life. Returns true for the first one of this conversation: now it is known to be there. */
+  heard(now: number): boolean {
+    if (this.#isAwaited) return false;
     this.#silentAt = now + this.#patienceMs;
     this.#backoff.up(now);
+    const isFirst = !this.#isHeard;
+    this.#isHeard = true;
+    return isFirst;
   }
 
   /**
@@ -161,7 +165,7 @@ export class Link {
   }
 
   #close(openAt: number): void {
-    this.#isOpen = this.#isAwaited = false;
+    this.#isOpen = this.#isAwaited = this.#isHeard = false;
     this.#openAt = openAt;
     this.#heartbeatAt = this.#silentAt = Infinity;
   }

@@ -80,10 +80,23 @@ describe('PppWorker', () => {
     const events: { [Name in keyof PppWorkerEvents]?: PppWorkerEvents[Name][] } = {};
     for (const name of ['ready', 'lost', 'note'] as const)
       worker.on(name, (event) => void ((events[name] ??= []) as (typeof event)[]).push(event));
+    const ready = () =>
+      new Promise<void>((resolve) => {
+        const off = worker.on('ready', () => {
+          off();
+          resolve();
+        });
+      });
+    let isReady = ready();
     await stage.settle(worker.start());
     await stage.settle(a.ready());
+    expect(events.ready).toBeUndefined();
+    await stage.settle(isReady);
+    isReady = ready();
     stage.world.network.partition('worker', 'p2');
     await stage.settle(b.ready());
+    expect(events.ready?.length).toBe(1);
+    await stage.settle(isReady);
     expect(events.ready).toEqual([
       { session: 0, endpoint: a.endpoint },
       { session: 0, endpoint: b.endpoint },

@@ -1,0 +1,53 @@
+import { ManualClock } from '@proj/heartbeat';
+import { describe, expect, it, vi } from 'vitest';
+import { UnheardErrors } from './unheard-errors.js';
+
+function unheard() {
+  const clock = new ManualClock();
+  const lines: string[] = [];
+  return { clock, lines, errors: new UnheardErrors('MdpWorker "echo"', { clock, write: (line) => lines.push(line) }) };
+}
+
+describe('errors that nobody listens for', () => {
+  it('are told with whose they are and their stack', () => {
+    const { lines, errors } = unheard();
+    errors.tell(new Error('broken'));
+    expect(lines[0]).toMatch(
+      /^MdpWorker "echo": an error that nobody listens for: Error: broken\n +at .*unheard-errors/,
+    );
+  });
+
+  it('are told once a minute, and how many were not', () => {
+    const { clock, lines, errors } = unheard();
+    for (let count = 0; count < 5; count++) errors.tell('a');
+    clock.advance(59_999);
+    errors.tell('b');
+    expect(lines.length).toBe(1);
+    clock.advance(1);
+    errors.tell('c');
+    expect(lines[1]).toBe(
+      'MdpWorker "echo": an error that nobody listens for (and 5 before it in the last minutes): c',
+    );
+  });
+
+  it('may be anything', () => {
+    const { clock, lines, errors } = unheard();
+    for (const thrown of [undefined, null, Object.create(null) as unknown, Symbol('s')]) {
+      errors.tell(thrown);
+      clock.advance(60_000);
+    }
+    expect(lines.map((line) => line.split(': ').at(-1))).toEqual([
+      'undefined',
+      'null',
+      'something that has no text',
+      'Symbol(s)',
+    ]);
+  });
+
+  it('go to standard error', () => {
+    const error = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    new UnheardErrors('x').tell('y');
+    expect(error).toHaveBeenCalledWith('x: an error that nobody listens for: y');
+    error.mockRestore();
+  });
+});
