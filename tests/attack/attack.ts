@@ -46,6 +46,11 @@ export interface Stage {
   readonly isOver: boolean;
   /** Rounds of an attack: in `npm test` so many, in `npm run attack` as many as there is time for. Others have their turn in between. */
   rounds(small: number): AsyncGenerator<number>;
+  /**
+   * All of them say what `make` gives, over and over, each as fast as it is read: in `npm test` so often together. Who is not read any more
+   * holds up none of the others.
+   */
+  flood(peers: readonly RawPeer[], small: number, make: (round: number) => Uint8Array): Promise<void>;
   /** Keeps up what has been built, in `npm run attack` for as long as there is time. */
   hold(): Promise<void>;
   /** Resolves after so long, or when the attack must end. */

@@ -121,6 +121,24 @@ export class Others implements AsyncDisposable {
   }
 }
 
+/** See ruler.ts. */
+export class Ruler implements AsyncDisposable {
+  readonly process: PeerProcess;
+
+  constructor(programs: string) {
+    this.process = node(programs, 'ruler', []);
+  }
+
+  /** Where it listens. */
+  async port(): Promise<number> {
+    return (await this.process.line('ready'))['port'] as number;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.process[Symbol.asyncDispose]();
+  }
+}
+
 /** The attacker. */
 export class Attacker implements AsyncDisposable {
   readonly process: PeerProcess;

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { zmqTransport } from '@proj/transport/zmq';
 import { zmtpTransport } from '@proj/zmtp';
 import type { Port, Protocol } from './attack.js';
+import { echo } from './honest/echo.js';
 import { emqp } from './honest/emqp.js';
 import { mdp } from './honest/mdp.js';
 import { nfp } from './honest/nfp.js';
@@ -19,17 +20,19 @@ export interface HonestPlan {
   readonly everyMs: number;
   /** How long they ask as fast as it goes before. */
   readonly warmUpMs: number;
+  /** Port of a ruler, if there is one: asked at the same pace, and noted as `ruler`. */
+  readonly rulerPort?: number;
 }
 
 /** What each protocol's people have noted. */
-export type AllNotes = Readonly<Partial<Record<Protocol, Notes>>>;
+export type AllNotes = Readonly<Partial<Record<Protocol | 'ruler', Notes>>>;
 
 const KINDS: Readonly<Record<Protocol, () => Honest>> = { mdp, nfp, emqp, ppp, pzq };
 
 const plan = JSON.parse(process.argv[2] ?? '') as HonestPlan;
 const transport = plan.transport === 'zmtp' ? zmtpTransport() : zmqTransport();
 await transport.load();
-const probers = await Promise.all(
+const probers: (readonly [string, Prober])[] = await Promise.all(
   plan.protocols.map(async (protocol) => {
     const honest = KINDS[protocol]();
     await honest.start(plan.endpoints, transport);
@@ -37,6 +40,7 @@ const probers = await Promise.all(
     return [protocol, new Prober(honest, plan.everyMs)] as const;
   }),
 );
+if (plan.rulerPort !== undefined) probers.push(['ruler', new Prober(echo(plan.rulerPort), plan.everyMs)]);
 const tell = (msg: string): void => {
   const notes = Object.fromEntries(probers.map(([protocol, prober]) => [protocol, prober.look()]));
   console.log(JSON.stringify({ msg, notes }));

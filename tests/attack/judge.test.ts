@@ -9,12 +9,13 @@ const GOOD: Result = {
   rss: { idle: 60, before: 100, peak: 190, after: 150 },
   quietP99Ms: 5,
   p99Ms: 35,
+  machineP99Ms: 2,
   maxMs: 100,
   asked: 1000,
   lost: 0,
   why: [],
   facts: [],
-  logLines: 1100,
+  logLines: 1200,
   exit: 0,
   exitMs: 3000,
 };
@@ -28,13 +29,17 @@ it.each<[string, Partial<Result>]>([
   ['p99', { p99Ms: 35.1 }],
   ['peak', { rss: { ...GOOD.rss, peak: 191 } }],
   ['after', { rss: { ...GOOD.rss, after: 151 } }],
-  ['log', { logLines: 1101 }],
+  ['log', { logLines: 1201 }],
   ['exit', { exit: 1 }],
   ['exit', { exit: 'SIGABRT' }],
   ['exit', { exitMs: 3001 }],
   ['it read a secret', { facts: ['it read a secret'] }],
 ])('a bound that is missed is named: %s, %o', (name, bad) => {
   expect(missed({ ...GOOD, ...bad }, { memoryMax: 100 })).toEqual([name]);
+});
+
+it('a machine that is slow for everybody excuses a program', () => {
+  expect(missed({ ...GOOD, p99Ms: 320, machineP99Ms: 100 })).toEqual([]);
 });
 
 it.each(['before', 'peak', 'after'] as const)('memory that could not be measured is a miss: %s', (moment) => {

@@ -8,9 +8,12 @@ export interface Result {
   readonly seconds: number;
   /** Resident memory: of the program alone, served by none; when others had been served for a while; the most; some time after. */
   readonly rss: { readonly idle: number; readonly before: number; readonly peak: number; readonly after: number };
-  /** Of what others waited: 99 of 100 in the quiet, and under attack; the longest. */
+  /** Of what others waited: 99 of 100 in the quiet, and under attack. */
   readonly quietP99Ms: number;
   readonly p99Ms: number;
+  /** Of what the same people waited meanwhile for a bare echo: what the machine has for everybody. */
+  readonly machineP99Ms: number;
+  /** The longest that anybody waited, under attack and after it. */
   readonly maxMs: number;
   readonly asked: number;
   readonly lost: number;
@@ -38,15 +41,15 @@ const P99_MS = 20;
 const EXIT_MS = 3000;
 /** Of all kinds together. */
 const LINES_PER_SECOND = 100;
-/** Lines that are not of the attack: others that come and go. */
-const LINES_BESIDE = 100;
+/** What may come in one burst, and lines that are not of the attack: others that come and go. */
+const LINES_BESIDE = 200;
 
 /** The bounds that were missed, as words; none if all hold. */
 export function missed(result: Result, { memoryMax = Infinity }: Bounds = {}): string[] {
-  const { rss, quietP99Ms, p99Ms, lost, facts, logLines, seconds, exit, exitMs } = result;
+  const { rss, quietP99Ms, p99Ms, machineP99Ms, lost, facts, logLines, seconds, exit, exitMs } = result;
   const checks: readonly (readonly [string, boolean])[] = [
     ['lost', lost === 0],
-    ['p99', p99Ms <= P99_RATIO * quietP99Ms + P99_MS],
+    ['p99', p99Ms <= P99_RATIO * Math.max(quietP99Ms, machineP99Ms) + P99_MS],
     ['peak', rss.peak <= MEMORY_RATIO * memoryMax + rss.idle],
     ['after', rss.after <= AFTER_RATIO * rss.before],
     ['log', logLines <= LINES_PER_SECOND * seconds + LINES_BESIDE],

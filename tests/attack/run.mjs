@@ -2,7 +2,7 @@
 import { pathToFileURL } from 'node:url';
 import { bundle } from './bundle.mjs';
 
-const { folder, remove } = await bundle(['main', 'attacker', 'honest']);
+const { folder, remove } = await bundle(['main', 'attacker', 'honest', 'ruler']);
 try {
   const { main } = await import(pathToFileURL(`${folder}/main.mjs`).href);
   process.exitCode = await main(process.argv.slice(2), folder);

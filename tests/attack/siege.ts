@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { protocolOf } from './attack.js';
 import type { Attack, Flags } from './attack.js';
-import { Attacker, Others, Target } from './cast.js';
+import { Attacker, Others, Ruler, Target } from './cast.js';
 import type { TransportName } from './cast.js';
 import type { Notes } from './honest/probe.js';
 import { isGivenBack } from './judge.js';
@@ -34,15 +34,22 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
   const protocol = protocolOf(attack);
   const { transport, programs } = plan;
   await using target = await Target.start(plan.apps, protocol, transport, { ...attack.flags, ...plan.flags });
+  await using ruler = new Ruler(programs);
   await using others = new Others(programs, {
     protocols: [protocol],
     endpoints: target.endpoints,
     transport,
     everyMs: EVERY_MS,
     warmUpMs: WARM_UP_MS,
+    rulerPort: await ruler.port(),
   });
   await using attacker = new Attacker(programs);
-  const look = async (end?: boolean): Promise<Notes> => (await others.notes(end))[protocol]!;
+  let rulerP99Ms = 0;
+  const look = async (end?: boolean): Promise<Notes> => {
+    const notes = await others.notes(end);
+    rulerP99Ms = notes.ruler!.p99Ms;
+    return notes[protocol]!;
+  };
   const idle = rssOf(target);
   await others.ready();
   await look();
@@ -54,6 +61,7 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
   const [begun, linesBefore] = [performance.now(), target.process.linesSaid];
   const facts = await Promise.race([attacker.run(attack.name, target, plan.attackMs), dead]);
   const during = await look();
+  const machineP99Ms = rulerP99Ms;
   const seconds = (performance.now() - begun) / 1000;
   const logLines = target.process.linesSaid - linesBefore;
 
@@ -71,6 +79,7 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
     rss: { idle, before, peak, after },
     quietP99Ms: quiet.p99Ms,
     p99Ms: during.p99Ms,
+    machineP99Ms,
     maxMs: Math.max(during.maxMs, late.maxMs),
     asked: during.asked + late.asked,
     lost: quiet.lost + during.lost + late.lost,

@@ -59,6 +59,20 @@ export class RealStage implements Stage {
     }
   }
 
+  async flood(peers: readonly RawPeer[], small: number, make: (round: number) => Uint8Array): Promise<void> {
+    const last = this.size(small, Infinity);
+    let round = 0;
+    const flow = async (peer: RawPeer): Promise<void> => {
+      while (round < last && !this.isOver && !peer.isClosed) {
+        await peer.write(make(round++));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await Promise.all(peers.map(flow));
+    // All of them may have been thrown out.
+    await this.hold();
+  }
+
   async hold(): Promise<void> {
     if (this.#plan.fullMs === undefined) return;
     await this.#over();

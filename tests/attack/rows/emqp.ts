@@ -115,10 +115,9 @@ export const EMQP: readonly Attack[] = [
       const peers = await Promise.all(
         commands.flatMap((make) => ports.map(async (port) => ({ make, peer: await stage.open(port) }))),
       );
-      for await (const round of stage.rounds(48)) {
-        const { make, peer } = peers[round % peers.length]!;
-        await peer.write(Buffer.concat(Array.from({ length: 100 }, make)));
-      }
+      await Promise.all(
+        peers.map(({ make, peer }) => stage.flood([peer], 2, () => Buffer.concat(Array.from({ length: 100 }, make)))),
+      );
     },
   },
   {
@@ -129,8 +128,7 @@ export const EMQP: readonly Attack[] = [
       await Promise.all(workers.map((worker, index) => worker.write(inform(`[[10,"queue-${index}"]]`), say('READY'))));
       const consoles = await stage.openMany(stage.size(5, 20), 'emqpAdmin', { reads: false });
       const words = ['STATUS', 'ROUTER_SHOW_WORKERS', 'ROUTER_SHOW_SCHEDULERS', 'HELLO'];
-      for await (const round of stage.rounds(100))
-        void consoles[round % consoles.length]!.write(say(words[round % words.length]!));
+      await stage.flood(consoles, 100, (round) => say(words[round % words.length]!));
     },
   },
   {

@@ -39,8 +39,8 @@ export const MDP: readonly Attack[] = [
     async run(stage) {
       await serveLarge(stage, 'large', stage.size(64 * KIB, MIB));
       const clients = await stage.openMany(stage.size(10, 40), 'mdp', { reads: false });
-      for await (const round of stage.rounds(200)) await clients[round % clients.length]!.write(request('large', 'x'));
-      await stage.hold();
+      const ask = request('large', 'x');
+      await stage.flood(clients, 200, () => ask);
     },
   },
   {
@@ -53,8 +53,7 @@ export const MDP: readonly Attack[] = [
         await first.write(request(`listed-${name}`, 'x'));
       const clients = await stage.openMany(stage.size(10, 86), 'mdp', { reads: false });
       const lists = Buffer.concat([request('mmi.services', 'x'), request('mmi.workers', 'x')]);
-      for await (const round of stage.rounds(100)) void clients[round % clients.length]!.write(lists);
-      await stage.hold();
+      await stage.flood(clients, 100, () => lists);
     },
   },
   {
@@ -65,7 +64,7 @@ export const MDP: readonly Attack[] = [
       const peers = await stage.openMany(4, 'mdp');
       const pair = Buffer.concat([request('nobody', Buffer.alloc(200)), message([Buffer.alloc(8000)])]);
       const some = Buffer.concat(new Array<Buffer>(32).fill(pair));
-      for await (const round of stage.rounds(40)) await peers[round % 4]!.write(some);
+      await stage.flood(peers, 40, () => some);
     },
   },
   {
@@ -129,8 +128,7 @@ export const MDP: readonly Attack[] = [
       ];
       const peers = await stage.openMany(commands.length, 'mdp');
       const floods = commands.map((frames) => Buffer.concat(new Array<Buffer>(200).fill(message(frames))));
-      for await (const round of stage.rounds(45))
-        await peers[round % peers.length]!.write(floods[round % floods.length]!);
+      await Promise.all(peers.map((peer, index) => stage.flood([peer], 3, () => floods[index]!)));
     },
   },
   {

@@ -124,10 +124,11 @@ export const NFP: readonly Attack[] = [
         () => work('0x09', 'honest-client', '', 'uuid', '200', 'spoofed'),
       ];
       const peers = await stage.openMany(commands.length, 'nfp');
-      for await (const round of stage.rounds(42)) {
-        const at = round % commands.length;
-        await peers[at]!.write(Buffer.concat(Array.from({ length: 100 }, commands[at]!)));
-      }
+      await Promise.all(
+        peers.map((peer, index) =>
+          stage.flood([peer], 3, () => Buffer.concat(Array.from({ length: 100 }, commands[index]!))),
+        ),
+      );
     },
   },
   {

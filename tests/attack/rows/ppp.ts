@@ -22,8 +22,7 @@ export const PPP: readonly Attack[] = [
       ];
       const peers = await stage.openMany(commands.length, 'pppBackend');
       const floods = commands.map((frames) => Buffer.concat(new Array<Buffer>(100).fill(message(frames))));
-      for await (const round of stage.rounds(28))
-        await peers[round % peers.length]!.write(floods[round % floods.length]!);
+      await Promise.all(peers.map((peer, index) => stage.flood([peer], 4, () => floods[index]!)));
     },
   },
   {

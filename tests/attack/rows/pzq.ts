@@ -38,8 +38,9 @@ export const PZQ: readonly Attack[] = [
     does: 'producers that do not read what they are answered',
     async run(stage) {
       const peers = await stage.openMany(4, 'receive', { reads: false });
-      for await (const round of stage.rounds(20))
-        void peers[round % 4]!.write(Buffer.concat(Array.from({ length: 100 }, () => message([`attack-${ids++}`]))));
+      await stage.flood(peers, 20, () =>
+        Buffer.concat(Array.from({ length: 100 }, () => message([`attack-${ids++}`]))),
+      );
     },
   },
   {
@@ -82,8 +83,7 @@ export const PZQ: readonly Attack[] = [
     async run(stage) {
       const peers = await stage.openMany(stage.size(5, 20), 'monitor', { reads: false });
       const some = Buffer.concat(new Array<Buffer>(100).fill(message(['', 'MONITOR'])));
-      for await (const round of stage.rounds(20)) void peers[round % peers.length]!.write(some);
-      await stage.hold();
+      await stage.flood(peers, 20, () => some);
     },
   },
   {

@@ -163,7 +163,7 @@ export const WIRE: readonly Attack[] = [
           command('WHAT', 'x'),
         ]).flat(),
       );
-      for await (const round of stage.rounds(40)) await peers[round % peers.length]!.write(flood);
+      await stage.flood(peers, 40, () => flood);
     },
   },
   {
@@ -172,8 +172,7 @@ export const WIRE: readonly Attack[] = [
     async run(stage) {
       const peers = await stage.openMany(stage.size(8, 40), 'mdp', { reads: false });
       const flood = Buffer.concat(Array.from({ length: 1000 }, () => command('PING', '\0\0sixteen bytes...')));
-      for await (const round of stage.rounds(40)) void peers[round % peers.length]!.write(flood);
-      await stage.hold();
+      await stage.flood(peers, 40, () => flood);
     },
   },
   {
