@@ -10,6 +10,7 @@ import type { Failure } from './parts/failure.js';
 import { PREAMBLE } from './parts/lane-frames.js';
 import type { Pipe } from './pipe.js';
 import { Sealer } from './sealer.js';
+import { SPARSE_MS } from './turn.js';
 import type { Turning, Turns } from './turn.js';
 import { deadlineOf } from './watch.js';
 import type { Watch, Watched } from './watch.js';
@@ -26,8 +27,6 @@ const WORK_PER_TURN = 64;
 /** So many frames are as much work as a message, and so many bytes. */
 const FRAMES_PER_WORK = 16;
 const BYTES_PER_WORK = 4096;
-/** Who has done less than its share within this time has its turn before those that keep us busy. Milliseconds. */
-const SPARSE_MS = 100;
 
 /** The socket that a link belongs to. */
 export interface LinkHost {

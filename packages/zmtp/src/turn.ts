@@ -16,6 +16,9 @@ export interface Flushing {
   onFlush(): void;
 }
 
+/** Who has done less than its share within this time has its turn before those that keep us busy. Milliseconds. */
+export const SPARSE_MS = 100;
+
 /** Node's. Its clock is not the one of the options: that may stand still. */
 export const EVENT_LOOP: Loop = {
   now: () => performance.now(),

@@ -4,6 +4,7 @@ import { allocate } from '../memory.js';
 import { GREETING_BYTES } from '../parts/greeting.js';
 import { HEADER_BYTES, KIND, LaneFrameReader, PREAMBLE, writeLaneHeader } from '../parts/lane-frames.js';
 import type { ControlKind, LaneFrameSink } from '../parts/lane-frames.js';
+import { SPARSE_MS } from '../turn.js';
 import type { Flushing, Turning, Turns } from '../turn.js';
 import { deadlineOf } from '../watch.js';
 import type { Watch, Watched } from '../watch.js';
@@ -29,7 +30,7 @@ const CONTROLS_MAX = 100_000;
 /** What a frame costs, in messages: one that opens a lane as much as a connection. */
 const OPEN_WORK = 32;
 const FRAME_WORK = 1;
-/** After so much work it is looked at the clock. */
+/** After so much work, a share of a turn, it is looked at the clock. */
 const WORK_PER_LOOK = 64;
 
 /** What a carrier is made with, and tells. */
@@ -75,6 +76,9 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Tur
   /** Frames that were too many for one turn. */
   #rest: Uint8Array | undefined;
   #work = 0;
+  #lookedAt = -Infinity;
+  /** Its last share took so long to come that it has its turn before those that keep us busy. */
+  #isSparse = true;
   #unread = 0;
   /** As {@link Wire.stalledUntil}. */
   #stalledUntil = -Infinity;
@@ -248,14 +252,17 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Tur
     if (read === bytes.length || this.#socket.destroyed) return;
     this.#rest = bytes.subarray(read);
     this.#socket.pause();
-    this.#host.turns.readLater(this, false);
+    this.#host.turns.readLater(this, this.#isSparse);
   }
 
   #spend(work: number): void {
     this.#work += work;
     if (this.#work < WORK_PER_LOOK) return;
     this.#work = 0;
-    if (this.#host.turns.isOver(this.#host.watch.now())) this.#reader.halt();
+    const now = this.#host.watch.now();
+    this.#isSparse = now - this.#lookedAt > SPARSE_MS;
+    this.#lookedAt = now;
+    if (this.#host.turns.isOver(now)) this.#reader.halt();
   }
 
   #accept(number: number): void {

@@ -112,7 +112,7 @@ export class Connection {
   #output: Uint8Array[];
   /** What is still to be said of the greeting. */
   #restOfGreeting: Uint8Array | undefined;
-  /** Answers the latest PING; an older one still unsent is superseded, so that a flood of PINGs cannot pile up. */
+  /** The context of the latest PING, to be answered; an older one still unsent is superseded, so that a flood of PINGs cannot pile up. */
   #pong: Uint8Array | undefined;
   /** The PING that is to go out; likewise, for a peer that does not read while we ask. */
   #ping: Uint8Array | undefined;
@@ -271,7 +271,7 @@ export class Connection {
   /** The greeting and commands that are to be sent now, in order; often none. */
   takeOutput(): readonly Uint8Array[] {
     const output = this.#output;
-    if (this.#pong !== undefined) output.push(this.#frame(this.#pong));
+    if (this.#pong !== undefined) output.push(this.#frame(pongBody(this.#pong)));
     if (this.#ping !== undefined) output.push(this.#frame(this.#ping));
     this.#pong = this.#ping = undefined;
     if (output.length > 0) this.#output = [];
@@ -428,7 +428,7 @@ export class Connection {
           this.#patienceMs = command.ttlMs;
           this.#ttlEndsAt = this.#heardAt + command.ttlMs;
         }
-        this.#pong = pongBody(command.context);
+        this.#pong = command.context.slice();
         this.#sink.onOutput();
         return;
       case 'subscription':
