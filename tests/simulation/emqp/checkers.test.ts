@@ -4,7 +4,9 @@ import { ManualClock } from '@proj/heartbeat';
 import { describe, expect, it } from 'vitest';
 import { Excuses } from '../kit/excuses.js';
 import { CalmChecker } from './calm.js';
+import { FormerChecker } from './former.js';
 import { JobsChecker } from './jobs.js';
+import { KeptChecker } from './kept.js';
 import { MannersChecker } from './manners.js';
 import { OrderChecker } from './order.js';
 import { RepliesChecker } from './replies.js';
@@ -102,6 +104,92 @@ describe('JobsChecker', () => {
   });
 });
 
+describe('JobsChecker of a broker with a store', () => {
+  it('knows which guaranteed jobs a crash has left unfinished, and takes them from the disk', () => {
+    const checker = new JobsChecker(9, true);
+    check(checker, ...BEGUN, { kind: 'crashed' });
+    expect(checker.unfinished).toEqual(['1']);
+    expect(check(checker, joined('v'), put('v', '1'), result('received', 'v', '1'), result('sent', 'd', '1'))).toBe(
+      'fine',
+    );
+    expect(checker.unfinished).toEqual([]);
+  });
+
+  it('finds a job without guarantee that came back, and one that went to too many', () => {
+    const plain = [
+      joined('w'),
+      asks('c', '1', ''),
+      accepted('c', '1'),
+      put('w', '1', ''),
+      { kind: 'crashed' } as const,
+    ];
+    expect(check(new JobsChecker(9, true), ...plain, joined('v'), put('v', '1', ''))).toContain('nobody has asked');
+    const again = [...BEGUN, { kind: 'crashed' } as const, joined('v'), put('v', '1'), left('v')];
+    expect(check(new JobsChecker(1, true), ...again, joined('u'), put('u', '1'))).toContain('worker number 3');
+  });
+});
+
+describe('RepliesChecker of a broker with a store', () => {
+  const crashed = { kind: 'crashed' } as const;
+
+  it('passes an acceptance that takes its time, and an answer to any who asked after a crash', () => {
+    const later = [
+      asks('c', '1'),
+      asks('d', '2', ''),
+      accepted('d', '2'),
+      { kind: 'draining' } as const,
+      accepted('c', '1'),
+    ];
+    expect(check(new RepliesChecker(true), ...later)).toBe('fine');
+    const again = [...BEGUN, asks('d', '1'), accepted('d', '1'), crashed];
+    for (const client of ['c', 'd'])
+      expect(check(new RepliesChecker(true), ...again, result('sent', client, '1'))).toBe('fine');
+  });
+
+  it.each<[string, readonly BrokerSight[]]>([
+    ['went to somebody else', [...BEGUN, crashed, result('sent', 'd', '1')]],
+    ['went to somebody else', [...BEGUN, asks('d', '1'), accepted('d', '1'), result('sent', 'c', '1')]],
+    ['nobody has sent', [asks('c', '1', 'reply-requested'), accepted('c', '1'), crashed, result('sent', 'c', '1')]],
+  ])('says: %s', (verdict, sights) => {
+    expect(check(new RepliesChecker(true), ...sights)).toContain(verdict);
+  });
+});
+
+describe('KeptChecker', () => {
+  const record = (id: string) => Buffer.from(JSON.stringify({ id }));
+
+  it('finds an acceptance before the disk has the job', () => {
+    expect(check(new KeptChecker(true), asks('c', '1'), accepted('c', '1'))).toContain('is not on the disk');
+    expect(check(new KeptChecker(false), asks('c', '1'), accepted('c', '1'))).toBe('fine');
+    const checker = new KeptChecker(true);
+    check(checker, asks('c', '1'), asks('c', '2'), asks('c', '3', ''));
+    checker.onPut('emqp/1', record('1'));
+    checker.onPut('emqp/2', record('2'));
+    checker.onRemoved('emqp/2');
+    expect(check(checker, accepted('c', '1'), accepted('c', '3'))).toBe('fine');
+    expect(check(checker, accepted('c', '2'))).toContain('2 was accepted and is not on the disk');
+  });
+});
+
+describe('FormerChecker', () => {
+  const bye: BrokerSight = { kind: 'sent', peer: 's', command: { kind: 'bye', id: 'b', word: 'KBAI' } };
+  const told = [beat('received', 's'), bye, bye];
+
+  it.each<[string, readonly BrokerSight[]]>([
+    ['fine', [...told, beat('received', 's'), asks('s', '1'), joined('s'), accepted('s', '1')]],
+    ['fine', [joined('s'), left('s', 'bye'), beat('received', 's'), accepted('s', '1')]],
+    ['fine', [{ kind: 'draining' }, beat('received', 's'), accepted('s', '1')]],
+    ['was not told so', [beat('received', 's'), beat('received', 'w')]],
+    ['accepted to s', [...told, asks('s', '1'), accepted('s', '1')]],
+    ['result to s', [...told, result('sent', 's', '1')]],
+    ['bye to s', [...told, bye]],
+    ['accepted to s', [joined('s'), left('s', 'expired'), ...told, accepted('s', '1')]],
+    ['accepted to s', [joined('s'), { kind: 'crashed' }, ...told, accepted('s', '1')]],
+  ])('says: %s', (verdict, sights) => {
+    expect(check(new FormerChecker(), ...sights)).toContain(verdict);
+  });
+});
+
 describe('CalmChecker', () => {
   it('finds a loss and a second dispatch, in the calm only', () => {
     const checker = new CalmChecker(() => true);
@@ -114,7 +202,8 @@ describe('CalmChecker', () => {
 
 describe('MannersChecker', () => {
   const clock = new ManualClock();
-  const manners = () => new MannersChecker({ heartbeatIntervalMs: 100, expiryMs: 300 }, 'broker', new Excuses(), clock);
+  const manners = () =>
+    new MannersChecker({ heartbeatIntervalMs: 100, expiryMs: 300, store: false }, 'broker', new Excuses(), clock);
 
   it('finds words to strangers, a missing first heartbeat and a loss that came early', () => {
     expect(check(manners(), put('w', '1'))).toContain('not registered');
@@ -242,7 +331,7 @@ describe('OrderChecker', () => {
 
   function order(unknownQueue: 'default' | 'wait', ...story: readonly (BrokerSight | number)[]): string {
     const clock = new ManualClock();
-    const checker = new OrderChecker({ unknownQueue, requestTtlMs: 1000 }, clock);
+    const checker = new OrderChecker({ unknownQueue, requestTtlMs: 1000, store: false }, clock);
     for (const each of story) {
       if (typeof each === 'number') clock.advance(each);
       else {

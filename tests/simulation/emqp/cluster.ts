@@ -9,8 +9,10 @@ import { DiskRecords, RecordDisk } from '../kit/record-disk.js';
 import { Simulation } from '../kit/simulation.js';
 import type { Host, StartProgram } from '../kit/simulation.js';
 import { CalmChecker } from './calm.js';
+import { FormerChecker } from './former.js';
 import { simulatedJobHosts } from './job-hosts.js';
 import { JobsChecker } from './jobs.js';
+import { KeptChecker } from './kept.js';
 import { MannersChecker } from './manners.js';
 import { OrderChecker } from './order.js';
 import { drawPlan } from './plan.js';
@@ -42,6 +44,7 @@ export class Cluster {
   readonly jobs: JobsChecker;
   readonly schedules: SchedulesChecker;
   readonly disk: RecordDisk;
+  readonly brokerDisk: RecordDisk;
   readonly broker: Host;
   readonly managers: readonly Host[];
   readonly clients: readonly Host[];
@@ -69,7 +72,7 @@ export class Cluster {
     this.workload = new Workload(this.simulation, plan);
     this.#planner = new Planner(plan.ticks);
     this.calm = new CalmChecker((name) => this.workload.isCalm(name));
-    this.jobs = new JobsChecker(plan.guaranteeAttempts);
+    this.jobs = new JobsChecker(plan.guaranteeAttempts, plan.store);
     this.schedules = new SchedulesChecker(clock, !plan.fullDisk);
     const excuses = this.simulation.watch(new Excuses());
     this.#table = this.simulation.watch(new TableChecker());
@@ -79,7 +82,11 @@ export class Cluster {
       },
     });
     const manners = new MannersChecker(plan, 'broker', excuses, clock);
-    const checkers = [new RepliesChecker(), this.jobs, new OrderChecker(plan, clock), manners, this.calm];
+    const kept = new KeptChecker(plan.store);
+    this.brokerDisk = new RecordDisk(kept);
+    const replies = new RepliesChecker(plan.store);
+    const order = new OrderChecker(plan, clock);
+    const checkers = [replies, this.jobs, kept, order, manners, new FormerChecker(), this.calm];
     this.#brokerSights = this.simulation.watch(new BrokerSights('broker', checkers, this.simulation));
     this.#schedulerSights = this.simulation.watch(new SchedulerSights('scheduler', [this.schedules], this.simulation));
     this.disk = new RecordDisk(this.#schedulerSights);
@@ -101,8 +108,16 @@ export class Cluster {
 
   /** Who suffers. */
   get victims(): readonly Host[] {
-    if (this.plan.faults === 'workers') return this.managers;
-    return this.plan.faults === 'scheduler' ? [this.scheduler] : this.simulation.hosts;
+    switch (this.plan.faults) {
+      case 'workers':
+        return this.managers;
+      case 'scheduler':
+        return [this.scheduler];
+      case 'broker':
+        return [this.broker];
+      case 'everything':
+        return this.simulation.hosts;
+    }
   }
 
   /**
@@ -151,6 +166,7 @@ export class Cluster {
         requestTtlMs,
         unknownQueue,
         drainMs: DRAIN_MS,
+        ...(this.plan.store ? { store: new DiskRecords(this.brokerDisk, transport, random.fork('disk')) } : {}),
         transport,
       });
       broker.on('peer-joined', ({ port, peer, role }) => {

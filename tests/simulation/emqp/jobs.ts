@@ -21,6 +21,12 @@ interface Job {
   /** The worker that was given it last, unless it came back. */
   holder: string | undefined;
   attempts: number;
+  /** How many of them the broker may not know of, since it has forgotten them. */
+  forgotten: number;
+  /** It is of an earlier life of the broker, which may have lost that it was over. */
+  mayBeBack: boolean;
+  /** An earlier life of the broker may have ended it, and told nobody. */
+  mayHaveEnded: boolean;
   /** What workers have answered: the client may be told. */
   readonly answers: string[];
   isOver: boolean;
@@ -34,6 +40,7 @@ const STOPPED = '{"value": "job lost: the broker has stopped"}';
 /** Keeps books of its own of who works on what. */
 export class JobsChecker implements BrokerChecker {
   readonly #attemptsMax: number;
+  readonly #isStored: boolean;
   readonly #jobs = new Map<string, Job>();
   readonly #workers = new Set<string>();
   /** The job whose result must be forwarded before the broker reads on. */
@@ -48,12 +55,13 @@ export class JobsChecker implements BrokerChecker {
   /** Jobs that were given up. */
   readonly givenUp = new Set<string>();
 
-  /** `attemptsMax`: how many workers may lose a guaranteed job. */
-  constructor(attemptsMax: number) {
+  /** `attemptsMax`: how many workers may lose a guaranteed job. `isStored`: such jobs outlive the broker. */
+  constructor(attemptsMax: number, isStored = false) {
     this.#attemptsMax = attemptsMax;
+    this.#isStored = isStored;
   }
 
-  /** Guaranteed jobs that this life of the broker has accepted, and that are neither answered nor given up. */
+  /** Guaranteed jobs that this life of the broker has accepted, or with a store any, and that are neither answered nor given up. */
   get unfinished(): string[] {
     return [...this.#jobs.values()].filter((job) => job.guarantee && !this.#mayBeOver(job)).map(({ name }) => name);
   }
@@ -61,10 +69,7 @@ export class JobsChecker implements BrokerChecker {
   onSight(sight: BrokerSight): void {
     switch (sight.kind) {
       case 'crashed':
-        this.#jobs.clear();
-        for (const books of [this.#asked, this.#members, this.#silenced]) books.clear();
-        this.#workers.clear();
-        this.#owed = undefined;
+        this.#onCrashed();
         break;
       case 'joined':
         this.#members.add(sight.peer);
@@ -86,6 +91,21 @@ export class JobsChecker implements BrokerChecker {
       default:
         break;
     }
+  }
+
+  /** What is not on the disk is forgotten. */
+  #onCrashed(): void {
+    for (const [id, { headers }] of this.#asked)
+      if (!this.#isStored || !decodeEmqpHeaders(headers).guarantee) this.#asked.delete(id);
+    for (const [id, job] of this.#jobs) {
+      job.mayHaveEnded = this.#mayBeOver(job);
+      job.holder = undefined;
+      job.forgotten = job.attempts;
+      job.mayBeBack = true;
+      if (!this.#isStored || !job.guarantee) this.#jobs.delete(id);
+    }
+    for (const books of [this.#members, this.#silenced, this.#workers]) books.clear();
+    this.#owed = undefined;
   }
 
   #onReceived({ peer, command }: BrokerSight & { kind: 'received' }): void {
@@ -124,6 +144,9 @@ export class JobsChecker implements BrokerChecker {
       text,
       holder: undefined,
       attempts: 0,
+      forgotten: 0,
+      mayBeBack: false,
+      mayHaveEnded: false,
       answers: [],
       isOver: false,
       mayBeNew: false,
@@ -169,7 +192,8 @@ export class JobsChecker implements BrokerChecker {
     const job = this.#jobs.get(request.id);
     if (job === undefined) throw new Error(`${name} went to a worker and nobody has asked for it`);
     if (textOf(request) !== job.text) throw new Error(`${name} was changed on its way`);
-    if (job.isOver) throw new Error(`${name} is over and went to a worker`);
+    if (job.isOver && !job.mayBeBack) throw new Error(`${name} is over and went to a worker`);
+    job.isOver = job.mayBeBack = job.mayHaveEnded = false;
     if (
       job.mayBeNew &&
       (job.holder === undefined || this.#workers.has(job.holder) || job.attempts >= job.attemptsMax)
@@ -182,7 +206,8 @@ export class JobsChecker implements BrokerChecker {
       if (this.#workers.has(job.holder)) throw new Error(`${name} went to a second worker while the first has it`);
       if (!isKept(job)) throw new Error(`${name} is not guaranteed and went to a second worker`);
     }
-    if (job.attempts >= job.attemptsMax) throw new Error(`${name} went to worker number ${job.attempts + 1}`);
+    if (job.attempts - job.forgotten >= job.attemptsMax)
+      throw new Error(`${name} went to worker number ${job.attempts + 1}`);
     job.holder = worker;
     job.attempts++;
     this.dispatches.set(name, (this.dispatches.get(name) ?? 0) + 1);
@@ -207,9 +232,10 @@ export class JobsChecker implements BrokerChecker {
     this.givenUp.add(job.name);
   }
 
-  /** Without a result nobody is told that a worker which had left was heard all the same, or that the job was given up. */
+  /** Without a result, or who hears nothing, nobody is told that a worker which had left was heard all the same, or that the job was given up. */
   #mayBeOver(job: Job): boolean {
-    return job.isOver || (!job.wantsResult && (job.answers.length > 0 || this.#mayBeGivenUp(job)));
+    const isQuiet = !job.wantsResult || this.#silenced.has(job.client);
+    return job.isOver || job.mayHaveEnded || (isQuiet && (job.answers.length > 0 || this.#mayBeGivenUp(job)));
   }
 
   /** So many workers have had it, and the last of them is gone. */

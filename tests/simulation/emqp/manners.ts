@@ -3,6 +3,7 @@
  * acknowledged and hears a heartbeat at once and one every interval; who is silent too long, has said farewell or was told it hears
  * nothing more but REPLYs; nobody is given up early.
  */
+import { decodeEmqpHeaders } from '@proj/frames/emqp';
 import type { Excuses } from '../kit/excuses.js';
 import { ROUNDING_MS } from '../kit/worker-patience.js';
 import type { BrokerChecker, BrokerSight, FromBroker } from './sight.js';
@@ -11,6 +12,8 @@ import type { BrokerChecker, BrokerSight, FromBroker } from './sight.js';
 export interface MannersPlan {
   readonly heartbeatIntervalMs: number;
   readonly expiryMs: number;
+  /** Whether guaranteed jobs outlive the broker. */
+  readonly store: boolean;
 }
 
 interface Member {
@@ -39,6 +42,8 @@ export class MannersChecker implements BrokerChecker {
   readonly #members = new Map<string, Member>();
   /** Who has asked for something, or believes itself registered: it may hear a farewell. */
   readonly #guests = new Set<string>();
+  /** Those of them who have asked for what may outlive the broker. */
+  readonly #patrons = new Set<string>();
   /** INFORMs without ACK: by id, whose. */
   readonly #informs = new Map<string, string>();
 
@@ -55,6 +60,7 @@ export class MannersChecker implements BrokerChecker {
       case 'crashed':
         this.#members.clear();
         this.#guests.clear();
+        for (const patron of this.#patrons) this.#guests.add(patron);
         this.#informs.clear();
         break;
       case 'joined':
@@ -79,6 +85,7 @@ export class MannersChecker implements BrokerChecker {
     const { kind } = command;
     if (kind === 'inform-worker' || kind === 'inform-scheduler') this.#informs.set(command.id, peer);
     if (kind === 'request' || kind === 'heartbeat') this.#guests.add(peer);
+    if (this.#plan.store && kind === 'request' && decodeEmqpHeaders(command.headers).guarantee) this.#patrons.add(peer);
     const member = this.#members.get(peer);
     if (member === undefined) return;
     // Heard, it must have been beaten for as far as that was due.

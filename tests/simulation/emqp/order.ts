@@ -48,6 +48,8 @@ interface Waiting {
 export interface OrderOptions {
   readonly unknownQueue: 'default' | 'wait';
   readonly requestTtlMs: number;
+  /** Whether guaranteed jobs go to a store first. */
+  readonly store: boolean;
 }
 
 /** Keeps slots, weights and queues of its own. */
@@ -68,7 +70,8 @@ export class OrderChecker implements BrokerChecker {
   readonly #turns = new Map<string, Span>();
   /** When a queue lost its last worker. */
   readonly #unservedSince = new Map<string, number>();
-  #asked: EmqpRequest | undefined;
+  /** Requests that are not accepted yet, by id: the last one, and those on their way to the store. */
+  readonly #asked = new Map<string, EmqpRequest>();
   /** The worker whose first free slot the broker has just heard of. */
   #freed: string | undefined;
   /** Counts what happens. */
@@ -84,7 +87,9 @@ export class OrderChecker implements BrokerChecker {
     switch (sight.kind) {
       case 'crashed':
         for (const books of [this.#informed, this.#workers, this.#waiting, this.#given, this.#returned]) books.clear();
-        for (const books of [this.#clients, this.#turns, this.#unservedSince]) books.clear();
+        for (const books of [this.#turns, this.#unservedSince, this.#asked]) books.clear();
+        // What is on the disk is not new when it is asked for again.
+        if (!this.#options.store) this.#clients.clear();
         break;
       case 'joined':
         this.#onJoined(sight.peer);
@@ -115,7 +120,7 @@ export class OrderChecker implements BrokerChecker {
     const now = this.#clock.now();
     this.#freed = undefined;
     for (const [id, { request, queues }] of this.#returned) {
-      queues.add(this.#route(request.queue));
+      queues.add(this.#route(request));
       const turn = FRONT + this.#turn;
       const name = jobName(request.body);
       const [client = ''] = this.#clients.get(id) ?? [];
@@ -162,7 +167,8 @@ export class OrderChecker implements BrokerChecker {
         this.#onReady(peer);
         break;
       case 'request':
-        this.#asked = this.#clients.has(command.id) ? undefined : command;
+        for (const [id, request] of this.#asked) if (!this.#isStored(request)) this.#asked.delete(id);
+        if (!this.#clients.has(command.id)) this.#asked.set(command.id, command);
         this.#clients.set(command.id, [...(this.#clients.get(command.id) ?? []), peer]);
         break;
       case 'result':
@@ -192,7 +198,7 @@ export class OrderChecker implements BrokerChecker {
     for (const queue of worker?.weights.keys() ?? [])
       if (!this.#isServed(queue)) this.#unservedSince.set(queue, this.#clock.now());
     if (!ORDERLY.includes(reason)) this.#goOn(peer);
-    for (const { request, queues } of this.#returned.values()) queues.add(this.#route(request.queue));
+    for (const { request, queues } of this.#returned.values()) queues.add(this.#route(request));
   }
 
   /** Rule 17: what the dead one has and must be answered. */
@@ -215,10 +221,13 @@ export class OrderChecker implements BrokerChecker {
   }
 
   #onAccepted(client: string, of: string): void {
-    const request = this.#asked;
-    if (request?.id !== of) return;
+    const request = this.#asked.get(of);
+    if (request === undefined) return;
+    this.#asked.delete(of);
+    // The disk has answered, and no worker.
+    if (this.#isStored(request)) this.#freed = undefined;
     const now = this.#clock.now();
-    const queues = new Set([this.#route(request.queue)]);
+    const queues = new Set([this.#route(request)]);
     const name = jobName(request.body);
     this.#waiting.set(of, { name, client, queues, turn: this.#turn, since: [now, now], isDue: false });
   }
@@ -238,7 +247,9 @@ export class OrderChecker implements BrokerChecker {
     const job = this.#waiting.get(id);
     if (job !== undefined) this.#age(job, this.#clock.now());
     const isDrain = this.#freed === peer;
-    const mayBeIn = job?.queues ?? new Set(isDrain ? [asked, DEFAULT] : [this.#isServed(asked) ? asked : DEFAULT]);
+    // Of a job from the store nobody knows how long it has waited.
+    const isUnsure = isDrain || this.#isStored(request);
+    const mayBeIn = job?.queues ?? new Set(isUnsure ? [asked, DEFAULT] : [this.#isServed(asked) ? asked : DEFAULT]);
     const queues = [...mayBeIn].filter((queue) => worker.weights.has(queue));
     if (queues.length === 0) throw new Error(`${name} went to a worker that does not take ${[...mayBeIn].join()}`);
     const wrong = queues.map((queue) =>
@@ -311,8 +322,14 @@ export class OrderChecker implements BrokerChecker {
   }
 
   /** Rule 14. */
-  #route(queue: string): string {
-    return this.#isServed(queue) || this.#options.unknownQueue === 'wait' ? queue : DEFAULT;
+  #route(request: EmqpRequest): string {
+    const { queue } = request;
+    const waits = this.#options.unknownQueue === 'wait' || this.#isStored(request);
+    return this.#isServed(queue) || waits ? queue : DEFAULT;
+  }
+
+  #isStored({ headers }: EmqpRequest): boolean {
+    return this.#options.store && decodeEmqpHeaders(headers).guarantee;
   }
 
   #isServed(queue: string): boolean {

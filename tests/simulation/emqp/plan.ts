@@ -13,10 +13,12 @@ export interface ManagerPlan {
 export interface ClusterPlan {
   /**
    * `workers`: only job managers and their lines suffer, and every guaranteed job must be done or given up, every client told. `scheduler`:
-   * only the scheduler, its line and its disk do, and no run may be lost but by its crashes. `everything`: nobody is safe, and what is asked
-   * when all is well again must be done.
+   * only the scheduler, its line and its disk do, and no run may be lost but by its crashes. `broker`: only the broker and its disk do, and no
+   * guaranteed job that was accepted may be lost. `everything`: nobody is safe, and what is asked when all is well again must be done.
    */
-  readonly faults: 'workers' | 'scheduler' | 'everything';
+  readonly faults: 'workers' | 'scheduler' | 'broker' | 'everything';
+  /** Whether guaranteed jobs are on a disk of the broker: then no accepted one is lost, whoever suffers. */
+  readonly store: boolean;
   readonly managers: readonly ManagerPlan[];
   readonly heartbeatIntervalMs: number;
   /** After how much silence a peer is dead, for all programs. */
@@ -53,7 +55,7 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
     concurrency: 1 + random.below(3),
     maxJobsPerProcess: random.pick([0, 0, 5]),
   });
-  return {
+  const plan: Omit<ClusterPlan, 'store'> = {
     faults: random.pick(['workers', 'scheduler', 'everything', 'everything'] as const),
     managers: Array.from({ length: 2 + random.below(3) }, (_, index) => manager(index)).filter(
       ({ queues }) => queues.length > 0,
@@ -74,4 +76,6 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
     meanGapMs: random.between(150, 600),
     diskGapMs: random.between(500, 3000),
   };
+  const store = random.chance(0.5);
+  return { ...plan, store, faults: store && random.chance(0.4) ? 'broker' : plan.faults };
 }

@@ -11,14 +11,23 @@ interface Asked {
   readonly client: string;
   readonly name: string;
   readonly wantsResult: boolean;
-  /** The same id was asked for before: a broker that stops may accept it, too. */
-  readonly isRepeat: boolean;
+  /** It goes to a store first, and may come back from there. */
+  readonly isKept: boolean;
+  /** The same id was asked for before, or it was on its way to the store: a broker that stops may accept it, too. */
+  readonly mayComeLate: boolean;
+  /** Who asked for it before: one of them is told after a crash, if the disk did not hear of the last. */
+  readonly earlier: readonly string[];
+  /** The broker has another life since then. */
+  isRestored: boolean;
+  /** The same id was asked for before, maybe of another life of the broker: its result may come without another acceptance. */
+  isOld: boolean;
   accepted: boolean;
   answered: boolean;
 }
 
 /** Follows what clients ask and what they are told. Ids are UUIDs here. */
 export class RepliesChecker implements BrokerChecker {
+  readonly #isStored: boolean;
   readonly #asked = new Map<string, Asked>();
   /** The REQUEST that must be acknowledged before the broker reads on. */
   #owed: Asked | undefined;
@@ -27,10 +36,19 @@ export class RepliesChecker implements BrokerChecker {
   /** Who beats and is not registered: it need not be told anything (rule 6). */
   readonly #former = new Set<string>();
 
+  /** `isStored`: guaranteed jobs outlive the broker. */
+  constructor(isStored = false) {
+    this.#isStored = isStored;
+  }
+
   onSight(sight: BrokerSight): void {
     switch (sight.kind) {
       case 'crashed':
-        for (const books of [this.#asked, this.#members, this.#former]) books.clear();
+        for (const books of [this.#members, this.#former]) books.clear();
+        for (const [id, asked] of this.#asked)
+          if (!asked.isKept) this.#asked.delete(id);
+          // It may run twice, and be answered twice then.
+          else [asked.isOld, asked.isRestored, asked.answered] = [true, true, false];
         this.#owed = undefined;
         this.#isDraining = false;
         break;
@@ -64,28 +82,33 @@ export class RepliesChecker implements BrokerChecker {
   }
 
   #onRequest(client: string, { id, headers, body }: EmqpRequest): void {
-    const { replyRequested: wantsResult } = decodeEmqpHeaders(headers);
-    const name = jobName(body);
-    const isRepeat = this.#asked.has(id);
-    const asked: Asked = { client, name, wantsResult, isRepeat, accepted: false, answered: false };
+    const { replyRequested: wantsResult, guarantee } = decodeEmqpHeaders(headers);
+    const known = this.#asked.get(id);
+    const isOld = known !== undefined;
+    const earlier = isOld ? [...known.earlier, known.client] : [];
+    const isKept = this.#isStored && guarantee;
+    const mayComeLate = isOld || (isKept && !this.#isDraining);
+    const told = { earlier, isRestored: false, accepted: false, answered: false };
+    const asked: Asked = { client, name: jobName(body), wantsResult, isKept, mayComeLate, isOld, ...told };
     this.#asked.set(id, asked);
-    if (!this.#isDraining && !this.#former.has(client)) this.#owed = asked;
+    if (!this.#isDraining && !this.#former.has(client) && !isKept) this.#owed = asked;
   }
 
   #onSent({ peer, command }: BrokerSight & { kind: 'sent' }): void {
     if (command.kind !== 'accepted' && command.kind !== 'result') return;
     const asked = command.of === undefined ? undefined : this.#asked.get(command.of);
     if (asked === undefined) throw new Error(`${command.kind} for a REQUEST that nobody has sent`);
-    const { client, name } = asked;
-    if (client !== peer) throw new Error(`${command.kind} for ${name} went to somebody else`);
+    const { client, name, earlier, isRestored } = asked;
+    if (client !== peer && !(isRestored && earlier.includes(peer)))
+      throw new Error(`${command.kind} for ${name} went to somebody else`);
     if (command.kind === 'accepted') {
       if (asked.accepted) throw new Error(`${name} was accepted twice`);
-      if (this.#isDraining && !asked.isRepeat) throw new Error(`${name} was accepted by a broker that stops`);
+      if (this.#isDraining && !asked.mayComeLate) throw new Error(`${name} was accepted by a broker that stops`);
       asked.accepted = true;
       if (this.#owed === asked) this.#owed = undefined;
       return;
     }
-    if (!asked.accepted && !asked.isRepeat && !this.#former.has(client))
+    if (!asked.accepted && !asked.isOld && !this.#former.has(client))
       throw new Error(`${name} was answered and never accepted`);
     if (!asked.wantsResult) throw new Error(`${name} was answered and nobody asked`);
     if (asked.answered) throw new Error(`${name} was answered twice`);

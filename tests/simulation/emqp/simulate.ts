@@ -20,6 +20,11 @@ export async function simulateEmqp(seed: number): Promise<Summary> {
   const cluster = new Cluster(seed);
   const { simulation, workload, plan, jobs, schedules, victims, clients } = cluster;
   const isDiskFull = plan.fullDisk && plan.faults !== 'workers';
+  const troubles = () => {
+    const ofScheduler = new DiskTroubles(simulation, cluster.disk, plan.diskGapMs);
+    const ofBroker = () => new DiskTroubles(simulation, cluster.brokerDisk, plan.diskGapMs, 'disk of the broker');
+    return plan.store && plan.faults !== 'scheduler' ? [ofScheduler, ofBroker()] : [ofScheduler];
+  };
   const summary = await runCourse({
     simulation,
     workload,
@@ -27,7 +32,7 @@ export async function simulateEmqp(seed: number): Promise<Summary> {
     lasting: clients,
     links: cluster.links(victims),
     meanGapMs: plan.meanGapMs,
-    troubles: () => (isDiskFull ? [new DiskTroubles(simulation, cluster.disk, plan.diskGapMs)] : []),
+    troubles: () => (isDiskFull ? troubles() : []),
     // Also longer than ZMTP's own notice of silence.
     settleMs: 9000,
     // Longer than two intervals of any regular job, and what its planner waits before it unschedules some.
@@ -49,6 +54,11 @@ export async function simulateEmqp(seed: number): Promise<Summary> {
         () => jobs.unfinished.length === 0,
         PATIENCE_MS,
         () => `done: ${jobs.unfinished.join(', ')}`,
+      );
+      await simulation.runUntil(
+        () => cluster.brokerDisk.records.size === 0,
+        PATIENCE_MS,
+        () => `removed: ${cluster.brokerDisk.records.size} records of the broker`,
       );
       workload.requireRuns(jobs.dispatches);
       await cluster.checkTable();

@@ -147,7 +147,7 @@ export class Workload implements RunObserver {
       if (code === undefined && error !== GAVE_UP) throw error;
       call.outcome = code ?? 'given up waiting';
       this.#simulation.note(`${name} fails: ${call.outcome}`);
-      if (!this.#mayFail(call))
+      if (!this.#mayFail(call, code))
         this.#simulation.fail(`${name} failed without excuse: ${call.outcome}, ${String(error)}`);
     } finally {
       release();
@@ -171,9 +171,14 @@ export class Workload implements RunObserver {
     };
   }
 
-  /** Without faults at broker and clients all is accepted and answered: with the result, or with what became of the job. */
-  #mayFail({ calm }: Call): boolean {
-    return !calm && this.#plan.faults === 'everything';
+  /**
+   * Without faults at broker and clients all is accepted and answered: with the result, or with what became of the job. Where clients hear of
+   * lost connections they ask for guaranteed jobs again, and are answered once these are accepted.
+   */
+  #mayFail({ calm, guarantee, accepted }: Call, code: 'TIMEOUT' | 'PEER_LOST' | undefined): boolean {
+    if (calm || (guarantee && code === 'PEER_LOST')) return false;
+    if (this.#plan.faults === 'everything') return true;
+    return this.#plan.faults === 'broker' && !(guarantee && accepted && this.#plan.disconnectNotices);
   }
 
   #verify(call: Call, result: unknown): void {
@@ -190,7 +195,7 @@ export class Workload implements RunObserver {
     // What a broker or a job manager says in the place of a job that did not end.
     const instead = guarantee ? [`guaranteed ${lostWith(guaranteeAttempts)}`] : [lostWith(retries + 1)];
     if (!guarantee && retries === 0) instead.push('the job manager stopped before the job had ended');
-    if (this.#plan.faults === 'everything') instead.push(STOPPED);
+    if (this.#plan.faults === 'everything' || this.#plan.faults === 'broker') instead.push(STOPPED);
     if (![expected, ...instead].includes(text))
       this.#simulation.fail(`${name} got ${JSON.stringify(text)}, expected ${JSON.stringify(expected)}`);
   }

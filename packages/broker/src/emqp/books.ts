@@ -21,7 +21,7 @@ export interface Books {
   readonly bytes: Budget;
   /** Rule 10: jobs whose results are awaited. */
   readonly routes: DeadlineList<Job>;
-  /** Rule 17: jobs that are kept and have been given to a worker, wherever they are now. */
+  /** Rules 17 and 35: jobs that are kept and may have been given to a worker, wherever they are now. */
   readonly kept: JobsById;
   /** Rule 14: queues without workers in which something waits. */
   readonly patience: DeadlineHeap<Queue>;

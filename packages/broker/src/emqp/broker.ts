@@ -83,6 +83,8 @@ export class EmqpBroker {
   #starting: Promise<EmqpBrokerEndpoints> | undefined;
   #closing: Promise<void> | undefined;
   readonly #store: RecordStore | undefined;
+  /** Those of an earlier life, until the engine has them. */
+  readonly #kept: EmqpKeptJob[] = [];
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: EmqpBrokerOptions = {}) {
@@ -97,6 +99,7 @@ export class EmqpBroker {
         name: 'EmqpBroker',
         engine: this.#engine,
         sockets: [peersPlan('frontend', settings), peersPlan('backend', settings), adminPlan(settings)],
+        started: { kind: 'restore', jobs: this.#kept },
         perform: this.#perform,
       },
       async () => (this.#transport = await loadTransport(settings.transport)),
@@ -153,31 +156,30 @@ export class EmqpBroker {
 
   async #start(): Promise<EmqpBrokerEndpoints> {
     try {
-      const jobs = await this.#load();
+      await this.#load();
       const [frontend = [], backend = [], admin = []] = await this.#host.start();
-      if (jobs.length > 0) this.#host.dispatch({ kind: 'restore', jobs });
       return { frontend, backend, admin };
     } catch (error) {
       await this.#store?.close();
       throw error;
+    } finally {
+      this.#kept.length = 0;
     }
   }
 
   /** Rule 35. */
-  async #load(): Promise<EmqpKeptJob[]> {
+  async #load(): Promise<void> {
     const store = this.#store;
-    if (store === undefined) return [];
+    if (store === undefined) return;
     await store.open();
-    const jobs: EmqpKeptJob[] = [];
     let head: readonly [key: string, value: Uint8Array] | undefined;
     for await (const [key, value] of store.entries(RECORDS_PREFIX)) {
       const job = head !== undefined && key === bodyKey(head[0]) ? readRecord(...head, value) : undefined;
-      if (job !== undefined) jobs.push(job);
+      if (job !== undefined) this.#kept.push(job);
       if ((head === undefined) !== (job === undefined)) throw corrupt(key);
       head = head === undefined ? [key, value] : undefined;
     }
     if (head !== undefined) throw corrupt(head[0]);
-    return jobs;
   }
 
   async #write({ write, puts, removes }: EmqpStoreEffect): Promise<void> {

@@ -102,6 +102,25 @@ describe('with a store', () => {
     expect(ask('c2')).toEqual(['store 2: +1 -0']);
   });
 
+  it('rule 36: one that was over, not removed yet, and asked for again is one job for the next broker', () => {
+    worker(2);
+    ask('c1');
+    broker.stored(1);
+    broker.reply('w1', ID);
+    broker.stored(2, 'away');
+    ask('c2');
+    broker.stored(3);
+    const { records } = broker;
+    expect(records.size).toBe(4);
+    broker = new BrokerUnderTest({ store: memoryRecords() });
+    expect(broker.restore(records)).toContain('store 1: +1 -1');
+    broker.stored(1);
+    worker(2);
+    expect(broker.reply('w1', ID)).toEqual([`-> c2 RESULT ${ID} {"value": 5}`, 'store 2: +0 -1']);
+    broker.stored(2);
+    expect(broker.stats.openRequests + broker.records.size).toBe(0);
+  });
+
   it('rule 36: a broker with the jobs of an earlier life knows them, and their clients by their keys', () => {
     for (const client of ['c1@ada', 'c2@ada']) ask(client);
     broker.stored(1);

@@ -117,6 +117,17 @@ describe('another broker with the same store', () => {
     expect(broker.records.size).toBe(4);
   });
 
+  it('rule 35: takes the result of a job from the worker that it had before', () => {
+    worker(1);
+    ask('m1', 'guarantee,reply-requested');
+    broker.stored(1);
+    restart();
+    broker.inform('w1');
+    expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}', 'store 1: +0 -1']);
+    expect(broker.ready('w1')).toEqual([]);
+    expect(broker.stats).toMatchObject({ openRequests: 0, counters: { processed: 1, dispatches: 0 } });
+  });
+
   it('rule 35: remembers how many workers a job was lost with', () => {
     broker = new BrokerUnderTest({ store: memoryRecords(), guaranteeAttempts: 2 });
     worker(1);

@@ -132,8 +132,8 @@ function assertJobs(books: Books, running: Set<Job>, waiting: Set<Job>, open: nu
     check(job.cost === 0 || job.request !== undefined, 'only what is kept is paid for');
     const started = books.kept.get(job.id).includes(job);
     check(
-      started === (job.kept && (job.attempts > 0 || running.has(job))),
-      'a job that is kept and was started is known by its id',
+      started === (job.kept && (job.attempts > 0 || running.has(job) || job.isRestored)),
+      'a job that is kept and may have been started is known by its id',
     );
     check(job.awaited || !Number.isFinite(job.route.at), 'only what is awaited has a way back');
     check(!Number.isFinite(job.release.at) || (job.isSilent && running.has(job)), 'only silent jobs are released');

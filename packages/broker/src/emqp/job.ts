@@ -30,6 +30,8 @@ export class Job {
   queue: Queue;
   /** False while it is on its way to the store: its client was told nothing yet. */
   isAccepted = false;
+  /** It is of an earlier life of the broker: a worker may have had it then. */
+  isRestored = false;
   /** Its number in the store (rule 35); `undefined` when it is not kept there. */
   record: number | undefined;
   /** When it began to wait. */

@@ -106,11 +106,20 @@ export class Jobs {
   restore(jobs: readonly EmqpKeptJob[]): void {
     if (jobs.length > 0) this.#out.effects.push({ kind: 'note', code: 'jobs-restored', jobs: jobs.length });
     for (const { record, client, request, attempts } of jobs) {
+      const twin = this.#books.repeats.find(client, request);
+      if (twin !== undefined) {
+        // The first had ended and could not be removed any more when it was asked for again.
+        twin.client = client;
+        this.#books.keeper.change(twin);
+        this.#books.keeper.discard(record);
+        continue;
+      }
       const headers = decodeEmqpHeaders(request.headers);
       const queue = this.#route(request.queue, true);
       const job = new Job(client, request, headers, queue, 0, this.#out.now);
       job.attempts = attempts;
-      if (attempts > 0) this.#books.kept.add(job);
+      job.isRestored = true;
+      this.#books.kept.add(job);
       this.#charge(job, request);
       this.#books.keeper.restore(job, record);
       this.#books.repeats.add(job);
@@ -213,7 +222,7 @@ export class Jobs {
     if (job === undefined) return undefined;
     this.#detach(job);
     job.attempts--;
-    if (job.attempts === 0) this.#books.kept.remove(job);
+    if (job.attempts === 0 && !job.isRestored) this.#books.kept.remove(job);
     job.request = request;
     if (job.cost === 0) this.#charge(job, request);
     return job;
@@ -391,7 +400,7 @@ export class Jobs {
 
   /** Rules 17 and 19: kept until somebody answers it, or nobody will. */
   #hold(job: Job, worker: Worker): void {
-    if (job.attempts === 1) this.#books.kept.add(job);
+    if (job.attempts === 1 && !job.isRestored) this.#books.kept.add(job);
     if (!job.isSilent || worker.answersAll) return;
     const seconds = job.timeoutSeconds === 0 ? NO_TIMEOUT_SECONDS : job.timeoutSeconds;
     this.#books.releases.set(job.release, this.#out.now + seconds * 1000 + RELEASE_AFTER_MS);

@@ -55,6 +55,12 @@ export class Keeper {
     this.#next = Math.max(this.#next, record + 1);
   }
 
+  /** What an earlier life has left under this number is not needed. */
+  discard(record: number): void {
+    this.#next = Math.max(this.#next, record + 1);
+    this.#removed.push(record);
+  }
+
   /** The job is in the store, and was given to one worker more than is written there. */
   change(job: Job): void {
     this.#changed.add(job);
