@@ -115,9 +115,9 @@ export type SchedulerNote =
   | { readonly code: 'headers-invalid'; readonly job: string; readonly items: number }
   /** A job of the store has a cron expression that is not understood any more; it stays there. */
   | { readonly code: 'cron-unknown'; readonly job: string; readonly cron: string }
-  /** Nothing was written. Jobs run on; new ones are refused. */
+  /** Nothing was written. Jobs run on; new ones are refused. Once per cause and minute. */
   | { readonly code: 'store-failed'; readonly error: string }
-  /** Writes succeed again. */
+  /** Writes succeed again, after a failure that was told. */
   | { readonly code: 'store-recovered' }
   | { readonly code: 'message-dropped'; readonly reason: SchedulerDropReason };
 

@@ -405,6 +405,22 @@ describe('the store', () => {
     expect(rig.engine.stats.storeHealthy).toBe(true);
   });
 
+  it('that is full again and again says so once a minute, and never that all is well when it is not', () => {
+    const rig = new Rig().start();
+    const said = () => rig.notes.map(({ code }) => code).filter((code) => code.startsWith('store-'));
+    for (let round = 0; round < 3; round++) {
+      rig.diskIsFull = true;
+      rig.schedule({ interval: '3600', headers: 'nohaste', body: body(`g${round}`) });
+      rig.diskIsFull = round === 2;
+      rig.schedule({ interval: '3600', headers: 'nohaste', body: body(`h${round}`) });
+      rig.pass(5 * SECOND);
+    }
+    expect(said()).toEqual(['store-failed', 'store-recovered']);
+    rig.pass(60 * SECOND);
+    rig.schedule({ interval: '3600', headers: 'nohaste', body: body('i') });
+    expect(said()).toEqual(['store-failed', 'store-recovered', 'store-failed']);
+  });
+
   it('that could not forget a job forgets it later', () => {
     const rig = new Rig().start();
     rig.schedule({ interval: '10' });

@@ -1,5 +1,6 @@
 /** The books of a scheduler: which jobs there are, what of it is on the disk, and which runs wait. Rules 2 to 8. */
 import type { EmqpScheduling } from '@proj/frames/emqp';
+import { oncePerMinute } from '@proj/heartbeat';
 import type { Entropy } from '@proj/transport';
 import type {
   EmqpSchedulerStats,
@@ -65,6 +66,9 @@ export class Jobs {
   /** Names of which the disk does not know what we know. */
   readonly #stale = new Set<string>();
   #isHealthy = true;
+  readonly #failures = oncePerMinute();
+  /** The present trouble was told. */
+  #isFailureTold = false;
   #repairAt = Infinity;
   #isStopped = false;
   readonly #counts = { fired: 0, skipped: 0, scheduled: 0, replaced: 0, unscheduled: 0, unknown: 0, finished: 0 };
@@ -324,13 +328,18 @@ export class Jobs {
   #judgeStore(write: Write, error: string | undefined, now: number): void {
     const retryAt = now + this.#options.storeRetryMs;
     if (error !== undefined) {
-      if (this.#isHealthy) this.#note({ code: 'store-failed', error });
+      // Of a disk that fails and recovers all the time not every change is told, but never that all is well when it is not.
+      if (!this.#isFailureTold && this.#failures.allow(error, now)) {
+        this.#note({ code: 'store-failed', error });
+        this.#isFailureTold = true;
+      }
       this.#isHealthy = false;
       this.#repairAt = retryAt;
     } else if (this.#stale.size > 0) {
       this.#repairAt = write.kind === 'repair' ? now : Math.min(this.#repairAt, retryAt);
     } else {
-      if (!this.#isHealthy) this.#note({ code: 'store-recovered' });
+      if (this.#isFailureTold) this.#note({ code: 'store-recovered' });
+      this.#isFailureTold = false;
       this.#isHealthy = true;
       this.#repairAt = Infinity;
     }

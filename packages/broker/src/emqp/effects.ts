@@ -159,7 +159,7 @@ export type EmqpBrokerNote =
     })
   /** Guaranteed jobs of an earlier life were found in the store. */
   | { readonly kind: 'note'; readonly code: 'jobs-restored'; readonly jobs: number }
-  /** A write to the store failed; what was new is refused, the rest is written again. */
+  /** A write to the store failed; what was new is refused, the rest is written again. Once per cause and minute. */
   | { readonly kind: 'note'; readonly code: 'store-failed'; readonly error: string }
   /** This process could not keep up for longer than a heartbeat interval; expiry was put off by as much. */
   | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };

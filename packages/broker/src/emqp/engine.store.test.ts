@@ -47,6 +47,18 @@ describe('a guaranteed job', () => {
     expect(ask('m2')).toEqual(['store 2: +1 -0']);
   });
 
+  it('rule 35: says once a minute per cause that the store fails', () => {
+    const fail = (write: number, error: string) => {
+      ask(`m${write}`);
+      return broker.stored(write, error).filter((line) => line.includes('note store-failed'));
+    };
+    expect(fail(1, 'disk full')).toHaveLength(1);
+    expect(fail(2, 'disk full')).toEqual([]);
+    expect(fail(3, 'away')).toHaveLength(1);
+    broker.advance(60_000);
+    expect(fail(4, 'disk full')).toHaveLength(1);
+  });
+
   it('rule 35: leaves the store when it is answered, and after a failure is removed again later', () => {
     worker(1);
     ask('m1', 'guarantee,reply-requested');

@@ -87,7 +87,7 @@ export class Jobs {
   /** Rules 9 and 35: these guaranteed jobs are on the disk, or `error` says why not. */
   stored(write: number, error: string | undefined): void {
     const { keeper } = this.#books;
-    if (error !== undefined) this.#out.effects.push({ kind: 'note', code: 'store-failed', error });
+    if (error !== undefined) this.#out.storeFailed(error);
     for (const job of keeper.stored(write, error !== undefined, this.#out.now)) {
       job.queue.arriving--;
       this.#perhapsEmpty.add(job.queue);

@@ -77,6 +77,12 @@ export class Output {
     this.#note({ kind: 'note', code: 'reply-dropped', reason, port, peer });
   }
 
+  /** The store could not write. */
+  storeFailed(error: string): void {
+    if (this.#notes.allow(`store ${error}`, this.now)) this.effects.push({ kind: 'note', code: 'store-failed', error });
+    else this.counters.notesWithheld++;
+  }
+
   #note(note: EmqpBrokerNote & EmqpParty & { reason: string }): void {
     if (this.#notes.allow(`${note.reason} ${note.port} ${note.peer.key}`, this.now)) this.effects.push(note);
     else this.counters.notesWithheld++;
