@@ -11,6 +11,7 @@ import { measurePzqStores } from './pzq-store.js';
 import { measureProfiles } from './profile/measure.js';
 import { measureBrokerCrowds, measureBrokerLoads } from './scale/broker.js';
 import { measureEngineScale } from './scale/engine.js';
+import { measureSteps } from './steps.js';
 import type { Report, Skip } from './statistics.js';
 import { measureZmtpBodies } from './zmtp-bodies.js';
 import { measureZmtpBoxes } from './zmtp-boxes.js';
@@ -54,6 +55,10 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   ppp: (report) => measureContest(CONTESTS.ppp, report, { atMost: 1.25 }),
   pzq: measurePzqRates,
   'pzq-store': measurePzqStores,
+  steps: async (report) => {
+    await Promise.resolve();
+    measureSteps(report);
+  },
   profile: measureProfiles,
 };
 
