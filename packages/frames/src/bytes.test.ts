@@ -1,6 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compact, EMPTY_FRAME, equalBytes, fromLatin1, latin1, printable, totalBytes } from './bytes.js';
+import {
+  compact,
+  compactAll,
+  EMPTY_FRAME,
+  equalBytes,
+  fromLatin1,
+  latin1,
+  printable,
+  slackOf,
+  totalBytes,
+} from './bytes.js';
 
 describe('latin1', () => {
   test('is a lossless key: one character per byte', () => {
@@ -41,6 +51,17 @@ describe('printable', () => {
     expect(printable(fromLatin1('abcdef'), 3)).toBe('"abc"...');
     expect(printable(fromLatin1('\0\0\0'), 2)).toBe('0x0000...');
   });
+});
+
+test('compactAll copies a message out of memory that is more than twice as large, and leaves one that shares a piece', () => {
+  const memory = new Uint8Array(100);
+  const parts = [memory.subarray(0, 30), EMPTY_FRAME, memory.subarray(30, 60), Uint8Array.of(1)];
+  expect([compactAll(parts), slackOf(parts)]).toEqual([parts, 0]);
+  expect(compactAll(parts)).toBe(parts);
+  const few = [memory.subarray(0, 30), memory.subarray(30, 49)];
+  expect(slackOf(few)).toBe(51);
+  expect(compactAll(few).map(({ buffer }) => buffer.byteLength)).toEqual([30, 19]);
+  expect(slackOf([])).toBe(0);
 });
 
 test('compact copies a frame out of memory that is more than twice as large, and no other', () => {

@@ -65,6 +65,22 @@ export function compact(frame: Uint8Array): Uint8Array {
   return copy;
 }
 
+/**
+ * The frames of a message for whoever keeps them: themselves, or copies when the pieces of memory that they are parts of are, all
+ * together, more than twice as large.
+ */
+export function compactAll(frames: readonly Uint8Array[]): readonly Uint8Array[] {
+  return slackOf(frames) > 0 ? frames.map(compact) : frames;
+}
+
+/** Bytes that keeping these frames, as in {@link compactAll}, holds beyond themselves; 0 where it would leave them. */
+export function slackOf(frames: readonly Uint8Array[]): number {
+  let held = 0;
+  for (const { byteLength } of new Set(frames.map(({ buffer }) => buffer))) held += byteLength;
+  const total = totalBytes(frames);
+  return held > 2 * total ? held - total : 0;
+}
+
 /** Sum of the frame lengths, in bytes. */
 export function totalBytes(frames: readonly Uint8Array[]): number {
   let total = 0;

@@ -4,7 +4,18 @@ import { describe, expect, test } from 'vitest';
 
 const ENTRIES: Record<string, { names: string[]; load: () => Promise<object> }> = {
   '.': {
-    names: ['EMPTY_FRAME', 'compact', 'equalBytes', 'fromLatin1', 'isServiceName', 'latin1', 'printable', 'totalBytes'],
+    names: [
+      'EMPTY_FRAME',
+      'compact',
+      'compactAll',
+      'equalBytes',
+      'fromLatin1',
+      'isServiceName',
+      'latin1',
+      'printable',
+      'slackOf',
+      'totalBytes',
+    ],
     load: () => import('./index.js'),
   },
   './emqp': {

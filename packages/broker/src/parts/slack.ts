@@ -1,13 +1,10 @@
 /** Frames that wait in the memory they came in, beside what else was in it: a little of that is cheaper than copies. No protocol. */
-import { compact } from '@proj/frames';
+import { compactAll, slackOf } from '@proj/frames';
 
 /** Up to this part of a byte budget: a short queue is gone in a moment. */
 const PART = 1 / 64;
 
-/**
- * Counts the memory that kept frames hold beyond themselves. Frames of one piece of memory count it each: it is little that is left loose,
- * and no more than is said.
- */
+/** Counts the memory that kept messages hold beyond themselves. */
 export class Slack {
   readonly #max: number;
   #used = 0;
@@ -22,10 +19,12 @@ export class Slack {
     return this.#used;
   }
 
-  /** What these frames hold beyond themselves is taken, to be given back when they are kept no more; `undefined` when they are to be {@link tight} instead. */
+  /**
+   * What the frames of a message hold beyond themselves is taken, to be given back when they are kept no more; `undefined` when they are to
+   * be {@link tight} instead.
+   */
   take(frames: readonly Uint8Array[]): number | undefined {
-    let slack = 0;
-    for (const frame of frames) slack += slackOf(frame);
+    const slack = slackOf(frames);
     if (this.#used + slack > this.#max) return undefined;
     this.#used += slack;
     return slack;
@@ -37,10 +36,6 @@ export class Slack {
 }
 
 /** The same frames without slack. */
-export function tight(frames: readonly Uint8Array[]): Uint8Array[] {
-  return frames.map(compact);
-}
-
-function slackOf({ buffer, length }: Uint8Array): number {
-  return buffer.byteLength > 2 * length ? buffer.byteLength - length : 0;
+export function tight(frames: readonly Uint8Array[]): readonly Uint8Array[] {
+  return compactAll(frames);
 }
