@@ -1,6 +1,6 @@
 /** Real Majordomo brokers, workers and clients, each in a simulated process of its own. */
-import { MdpBroker } from '@proj/broker';
-import type { MdpHandler } from '@proj/broker';
+import { MdpBroker, MdpPool } from '@proj/broker';
+import type { MdpHandler, MdpWorkerLostNotice, MdpWorkerReadyNotice } from '@proj/broker';
 import { MdpClient } from '@proj/client';
 import type { MmiWorkerEntry } from '@proj/frames/mdp';
 import { SeededRandom } from '@proj/transport/virtual';
@@ -34,6 +34,12 @@ const TIMEOUT_MS = 10_000;
 /** The service that brokers serve themselves in some runs. */
 const INSIDE = 'alpha';
 
+/** A broker or a pool. */
+interface Tells {
+  on(event: 'worker-ready', listener: (notice: MdpWorkerReadyNotice) => void): unknown;
+  on(event: 'worker-lost', listener: (notice: MdpWorkerLostNotice) => void): unknown;
+}
+
 /** Everything that belongs to one run. */
 export class Cluster {
   readonly plan: ClusterPlan;
@@ -44,7 +50,11 @@ export class Cluster {
   readonly brokers: readonly Host[];
   readonly workers: readonly Host[];
   readonly clients: readonly Host[];
+  /** Hosts whose program asks as long as it lives. */
+  readonly askers: readonly Host[];
   readonly #sights: BrokerSights;
+  /** Pool that runs now, of the last start. */
+  #running: MdpPool | undefined;
 
   /** Builds the hosts; nothing runs yet. */
   constructor(seed: number) {
@@ -71,9 +81,13 @@ export class Cluster {
     ];
     this.simulation.watch(new WorkerPatienceChecker(this.simulation, plan, excuses, isHeartbeat));
     this.#sights = this.simulation.watch(new BrokerSights(checkers, this.simulation));
-    this.brokers = plan.brokers.map((name) => this.simulation.host(name, this.#broker(name)));
+    this.brokers = plan.brokers.map((name) =>
+      this.simulation.host(name, plan.pool ? this.#pool(name) : this.#broker(name)),
+    );
     this.workers = plan.services.flatMap((service) => this.#workerHosts(service));
-    this.clients = Array.from({ length: plan.clients }, (_, i) => this.simulation.host(`client-${i}`, this.#client()));
+    const clients = plan.pool ? 0 : plan.clients;
+    this.clients = Array.from({ length: clients }, (_, i) => this.simulation.host(`client-${i}`, this.#client()));
+    this.askers = plan.pool ? this.brokers : this.clients;
   }
 
   /** Pairs of hosts that talk to each other. */
@@ -83,6 +97,15 @@ export class Cluster {
 
   /** Fails the simulation unless the brokers come to list exactly the workers that live. */
   async checkTable(): Promise<void> {
+    if (this.plan.pool) {
+      const differences = () => this.#poolDifferences();
+      await this.simulation.runUntil(
+        () => differences() === '',
+        10_000,
+        () => `a right table: ${differences()}`,
+      );
+      return;
+    }
     const listings = new Map<string, readonly MmiWorkerEntry[]>();
     const differences = () => this.table.differences(listings, this.#expected());
     const isRight = () => listings.size === this.brokers.length && differences().length === 0;
@@ -105,6 +128,12 @@ export class Cluster {
     await this.simulation.runUntil(isRight, 10_000, () => `a right table: ${differences().join('; ')}`);
     // The last look of each monitor comes to its end.
     await this.simulation.run(1000);
+  }
+
+  #poolDifferences(): string {
+    const counts = new Map(this.#running?.stats().services.map(({ name, workers }) => [name, workers]));
+    const wrong = this.plan.services.filter((each) => counts.get(each.name) !== each.hosts * each.concurrency);
+    return wrong.map(({ name }) => `${name}: ${counts.get(name) ?? 0} registered`).join(', ');
   }
 
   #expected(): ExpectedWorker[] {
@@ -144,16 +173,53 @@ export class Cluster {
         drainMs: DRAIN_MS,
         transport,
       });
-      broker.on('worker-ready', ({ peer, service, version }) => {
-        this.#sights.show({ kind: 'worker-ready', broker: name, peer, service, version });
-      });
-      broker.on('worker-lost', ({ peer, reason }) => {
-        this.#sights.show({ kind: 'worker-lost', broker: name, peer, reason });
-      });
+      this.#tell(broker, name);
       if (this.plan.inside > 0) this.#serve(broker, transport);
       await broker.start();
       return { close: () => (random.chance(0.5) ? broker.drain() : broker.close()) };
     };
+  }
+
+  /** A broker without clients, whose process asks itself. */
+  #pool(name: string): StartProgram {
+    const { heartbeatIntervalMs, liveness, muteExpiryMs, services, loops, clients, faults } = this.plan;
+    return async (transport, random) => {
+      const pool = new MdpPool({
+        endpoint: endpointOf(name),
+        heartbeatIntervalMs,
+        liveness,
+        muteExpiryMs,
+        maxAttempts: 100,
+        drainMs: DRAIN_MS,
+        transport,
+      });
+      this.#running = pool;
+      this.#tell(pool, name);
+      await pool.start();
+      const patience = { timeoutMs: faults === 'workers' ? 3_600_000 : 4 * TIMEOUT_MS };
+      const running = Array.from({ length: loops * clients }, (_, i) => {
+        const { name: service, version } = random.pick(services);
+        const streams = version === '0.2';
+        const target: Target = { service, thinkMs: 300, streams, patience, streamPatience: patience };
+        return this.workload.run(pool, transport, random.fork(i), target).catch((error: unknown) => {
+          this.simulation.fail(`${transport.name}: ${String(error)}`);
+        });
+      });
+      const close = async () => {
+        await Promise.all(running);
+        await (random.chance(0.5) ? pool.drain() : pool.close());
+      };
+      return { close };
+    };
+  }
+
+  #tell(running: Tells, broker: string): void {
+    running.on('worker-ready', ({ peer, service, version }) => {
+      this.#sights.show({ kind: 'worker-ready', broker, peer, service, version });
+    });
+    running.on('worker-lost', ({ peer, reason }) => {
+      this.#sights.show({ kind: 'worker-lost', broker, peer, reason });
+    });
   }
 
   /** A service inside the broker, beside the workers of its name. */

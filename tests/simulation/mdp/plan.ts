@@ -41,6 +41,8 @@ export interface ClusterPlan {
   readonly meanGapMs: number;
   /** Handlers for `alpha` inside each broker; 0 for no service there. */
   readonly inside: number;
+  /** There is one broker, which has requests of its own and no clients: a pool. */
+  readonly pool: boolean;
 }
 
 /** Draws a cluster. */
@@ -56,7 +58,7 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
   const brokers = faults === 'everything' && random.chance(0.4) ? ['broker-a', 'broker-b'] : ['broker-a'];
   const heartbeatIntervalMs = 100 + random.below(500);
   const liveness = 3 + random.below(2);
-  return {
+  const plan: ClusterPlan = {
     faults,
     brokers,
     bridge: random.chance(0.2),
@@ -76,5 +78,8 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
     jitterMs: random.between(0, 10),
     meanGapMs: random.between(150, 600),
     inside: random.chance(0.3) ? 1 + random.below(2) : 0,
+    pool: random.chance(0.15),
   };
+  const asPool = { brokers: plan.brokers.slice(0, 1), bridge: true, inside: 0, preferFirst: false };
+  return plan.pool ? { ...plan, ...asPool } : plan;
 }

@@ -12,13 +12,13 @@ export interface Summary extends CourseSummary {
 /** Runs a seed; throws `SimulationFailure` when anything is wrong. */
 export async function simulateMdp(seed: number): Promise<Summary> {
   const cluster = new Cluster(seed);
-  const { simulation, workload, plan, calm, clients } = cluster;
+  const { simulation, workload, plan, calm, askers } = cluster;
   const victims = plan.faults === 'workers' ? cluster.workers : simulation.hosts;
   const summary = await runCourse({
     simulation,
     workload,
     victims,
-    lasting: clients,
+    lasting: askers,
     links: cluster.links(victims),
     meanGapMs: plan.meanGapMs,
     // Also longer than ZMTP's own notice of silence.

@@ -1,5 +1,4 @@
 /** What the simulated clients ask and the simulated workers do, and the account of every request. */
-import type { MdpClient } from '@proj/client';
 import { isProjError } from '@proj/transport';
 import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
 import type { Simulation } from '../kit/simulation.js';
@@ -22,6 +21,18 @@ export interface Call {
   /** Issued after everything was healed: it has no excuse. */
   readonly calm: boolean;
   outcome: 'open' | 'answered' | 'TIMEOUT' | 'PEER_LOST';
+}
+
+/** How long a call may take, and how often it may be sent. */
+interface Patience {
+  readonly timeoutMs: number;
+  readonly tries?: number;
+}
+
+/** Who can be asked: a client, or a pool. */
+export interface Asked {
+  request(service: string, body: string[], patience: Patience): Promise<Buffer[]>;
+  stream(service: string, body: string[], patience: Patience): AsyncGenerator<Buffer[], Buffer[], undefined>;
 }
 
 /** Failures that a client may report while there are faults. */
@@ -73,7 +84,7 @@ export class Workload {
   }
 
   /** Calls one after the other, with pauses, until stopped. For use inside a client's process. */
-  async run(client: MdpClient, transport: VirtualTransport, random: SeededRandom, target: Target): Promise<void> {
+  async run(client: Asked, transport: VirtualTransport, random: SeededRandom, target: Target): Promise<void> {
     while (true) {
       await sleep(transport, random.between(0, target.thinkMs));
       if (this.#stopped) return;
@@ -91,7 +102,7 @@ export class Workload {
     }
   }
 
-  async #perform(client: MdpClient, call: Call, { patience, streamPatience }: Target): Promise<void> {
+  async #perform(client: Asked, call: Call, { patience, streamPatience }: Target): Promise<void> {
     const { id, service, task } = call;
     const body = [id, JSON.stringify(task)];
     try {
@@ -129,8 +140,8 @@ export interface Target {
   readonly thinkMs: number;
   /** Whether some calls are streams. */
   readonly streams: boolean;
-  readonly patience: { readonly timeoutMs: number; readonly tries: number };
-  readonly streamPatience: { readonly timeoutMs: number; readonly tries: number };
+  readonly patience: Patience;
+  readonly streamPatience: Patience;
 }
 
 /** The handler of all simulated workers: works as long as the request says. */
