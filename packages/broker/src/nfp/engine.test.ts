@@ -356,6 +356,17 @@ describe('sending again', () => {
     expect(broker.stats.counters).toMatchObject({ redispatches: 3, repeatedReadies: 2 });
   });
 
+  it('rule 13: a worker with many jobs that keeps saying READY is sent them once a second at most, and with a KEEPALIVE what it is owed', () => {
+    const broker = brokerWith('w1');
+    for (let job = 0; job < 17; job++) broker.post('c1', `u${job}`, 'w1');
+    const posts = (lines: readonly string[]) => lines.filter((line) => line.includes('POST')).length;
+    expect([1, 2, 3].map(() => posts(broker.ready('w1')))).toEqual([17, 0, 0]);
+    expect(posts(broker.advance(2499))).toBe(0);
+    expect(posts(broker.advance(1))).toBe(17);
+    broker.keepalive('w1');
+    expect(posts(broker.advance(2500))).toBe(0);
+  });
+
   it('rule 13: to a worker that keeps saying READY three times at most', () => {
     const broker = brokerWith('w1', 'w2');
     broker.post('c1', 'u1', 'any');

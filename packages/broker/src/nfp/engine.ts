@@ -72,6 +72,10 @@ const COMPLAINTS: Readonly<Record<NfpMalformedReason, string>> = {
   status: 'the status is not three digits',
 };
 
+/** Rule 13: a worker with more jobs in hand that says READY again sooner is sent them with a later KEEPALIVE. */
+const REPAY_PERIOD_MS = 1000;
+const REPAY_AT_ONCE = 16;
+
 /** What OPEN says of the broker: a name, and the version of the protocol that the headers stand for. */
 const SELF = { name: 'proj-broker', version: '0.1' };
 
@@ -358,10 +362,19 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   }
 
   /** Rule 4. Whoever says READY twice was started again in between, and may have lost what it was sent (rule 13). */
+  /** What it may not have is sent to it once more: all of that, for a few bytes, and so once in a while only. */
+  #comeBack(worker: Worker): void {
+    const { now } = this.#out;
+    worker.isOwed = worker.holder.parts.size > REPAY_AT_ONCE && now - worker.repaidAt < REPAY_PERIOD_MS;
+    if (worker.isOwed) return;
+    worker.repaidAt = now;
+    this.#returns.returned(worker, false);
+  }
+
   #onReadyAgain(worker: Worker, { service }: NfpWorkerReady): void {
     if (service === worker.service.name) {
       this.#out.counters.repeatedReadies++;
-      this.#returns.returned(worker, false);
+      this.#comeBack(worker);
     } else {
       this.#expel(worker, 'unexpected');
     }
@@ -542,6 +555,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       } else {
         workers.beat(due.worker, now);
         this.#out.keepalive(due.worker);
+        if (due.worker.isOwed) this.#comeBack(due.worker);
       }
     }
     if (silent.length > 0) this.#lose(silent, 'expired');

@@ -38,6 +38,9 @@ export class Worker {
   keepalivesReceived = 0;
   /** When a call last went to it, counted in calls. */
   used = 0;
+  /** When it was last sent what it has in hand, because it said READY again; and whether it said so too soon after that. */
+  repaidAt = -Infinity;
+  isOwed = false;
   /** Place among the workers of its service, the least recently used first. */
   readonly turn = new Place<Worker>(this);
   readonly attention = new HeapDeadline<Worker>(this);
