@@ -1,6 +1,6 @@
 /** `npm run attack`: the command line. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -80,13 +80,14 @@ export async function main(args: readonly string[], programs: string): Promise<n
       flags: memoryMax === undefined ? {} : { 'memory-max': memoryMax },
     };
     if (!existsSync('/proc/self/status')) throw new Error('resident memory is read from /proc, which is not here');
-    const results = await attackAll(transportsOf(values.transport), names, plan, { memoryMax }, values.json);
-    if (values.json) console.log(JSON.stringify(results, undefined, 2));
-    if (values.write) {
-      const path = join(root, 'docs/ATTACKS.md');
+    const path = join(root, 'docs/ATTACKS.md');
+    // Row by row: a run of all of them is long, and may be ended.
+    const keep = (done: readonly Result[]): void => {
       const was = existsSync(path) ? readFileSync(path, 'utf8') : '';
-      writeFileSync(path, page(results, { memoryMax }, was, about()));
-    }
+      if (values.write) writeFileSync(path, page(done, { memoryMax }, was, about(plan)));
+    };
+    const results = await attackAll(transportsOf(values.transport), names, plan, { memoryMax }, values.json, keep);
+    if (values.json) console.log(JSON.stringify(results, undefined, 2));
     return results.every((result) => missed(result, { memoryMax }).length === 0) ? 0 : 1;
   } catch (error) {
     console.error(`attack: ${error instanceof Error ? error.message : String(error)}`);
@@ -106,6 +107,7 @@ async function attackAll(
   plan: Omit<Parameters<typeof siege>[1], 'transport'>,
   bounds: Bounds,
   quiet: boolean,
+  keep: (done: readonly Result[]) => void,
 ): Promise<Result[]> {
   const results: Result[] = [];
   const say = (text: string): void => (quiet ? console.error(text) : console.log(text));
@@ -115,12 +117,14 @@ async function attackAll(
       const result = await siege(attack, { ...plan, transport });
       results.push(result);
       say(rowOf(result, bounds));
+      keep(results);
       for (const why of result.why.slice(0, 3)) console.error(`  ${attack.name}: ${why}`);
     }
   }
   return results;
 }
 
-function about(): string {
-  return `Measured on ${cpus().length} cores of ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}.`;
+function about({ attackMs, afterMs }: { readonly attackMs: number; readonly afterMs: number }): string {
+  const load = loadavg()[0]?.toFixed(1) ?? '?';
+  return `Measured on ${cpus().length} cores of ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}, at a load of ${load} (on a machine with other work times say little, all else counts); attacks of ${attackMs / 1000} s, memory looked at for up to ${afterMs / 1000} s after.`;
 }
