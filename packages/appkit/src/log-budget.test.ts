@@ -29,6 +29,19 @@ describe('the budget of lines that peers cause', () => {
     expect(budget.takeWithheld()).toBe(100);
   });
 
+  it('tells once a second what it withheld', () => {
+    const clock = new ManualClock();
+    const budget = new LogBudget(clock);
+    const withhold = () => [budget.allow('ready a'), budget.allow('ready a')];
+    withhold();
+    expect(budget.takeWithheld()).toBe(1);
+    withhold();
+    clock.advance(999);
+    expect(budget.takeWithheld()).toBe(0);
+    clock.advance(1);
+    expect(budget.takeWithheld()).toBe(2);
+  });
+
   it('remembers no more than 4096 peers, and allows no more than those within a minute', () => {
     const clock = new ManualClock();
     const budget = new LogBudget(clock);

@@ -14,6 +14,7 @@ export class LogBudget {
   #second = -Infinity;
   #lines = 0;
   #withheld = 0;
+  #toldAt = -Infinity;
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
@@ -34,8 +35,11 @@ export class LogBudget {
     return false;
   }
 
-  /** Lines withheld since this was last called. */
+  /** Lines withheld since this last told of some, which it does once a second. */
   takeWithheld(): number {
+    const now = this.#clock.now();
+    if (this.#withheld === 0 || now - this.#toldAt < 1000) return 0;
+    this.#toldAt = now;
     const withheld = this.#withheld;
     this.#withheld = 0;
     return withheld;
