@@ -1,6 +1,7 @@
 /** The half of a client that has sockets, promises and signals; which of them when is the engine's business. No protocol. */
 import { Dealers, Driver, ProjError, toBuffers } from '@proj/transport';
 import type { Engine, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
+import { explainRefusal } from '@proj/transport/curve';
 import { ReplyBuffer } from '@proj/transport/service';
 import type { ReplyBufferOptions } from '@proj/transport/service';
 import { loadTransport } from '@proj/zmtp';
@@ -68,6 +69,8 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
   #loading = false;
   #closing: Promise<void> | undefined;
   #lastId = 0;
+  /** Why these endpoints could not be reached, or their handshakes came to nothing, while nobody was met there since. */
+  readonly #unmet = new Map<string, string>();
 
   constructor(program: LaneProgram<Request, Message, Reply, Reason>, options: LaneRunnerOptions) {
     this.#program = program;
@@ -210,24 +213,30 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
   }
 
   #open(lane: number, endpoint: string): void {
-    const plan = { endpoint, options: this.#options.port, listener: this.#listenerOf(lane) };
+    const plan = { endpoint, options: this.#options.port, listener: this.#listenerOf(lane, endpoint) };
     const cause = this.#dealers.open(lane, this.#transport as Transport, plan);
     if (cause !== undefined) this.#dispatch({ kind: 'lane-refused', lane, cause });
   }
 
-  #listenerOf(lane: number): PortListener {
+  #listenerOf(lane: number, endpoint: string): PortListener {
     const lost = () => {
       this.#dispatch({ kind: 'lane-lost', lane });
     };
     return {
       onMessage: (_peer, frames) => {
+        if (this.#unmet.size > 0) this.#unmet.delete(endpoint);
         this.#dispatch({ kind: 'message', lane, message: this.#program.decode(frames) });
       },
       onRejected: (_peer, reason) => {
         this.#dispatch({ kind: 'rejected', lane, reason });
       },
       onRefused: (refusal) => {
+        this.#unmet.set(endpoint, explainRefusal(refusal, 'client'));
         this.#program.onRefused(refusal);
+      },
+      onConnection: (reason) => {
+        if (reason === undefined) this.#unmet.delete(endpoint);
+        else this.#unmet.set(endpoint, `not connected: ${reason}`);
       },
       onPeerGone: lost,
       onUndeliverable: lost,
@@ -250,9 +259,20 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
 
   #error(code: LaneFailure, request: Request, attempts?: LaneAttempts, cause?: unknown): ProjError {
     const { endpoints = [], totalMs = 0 } = attempts ?? {};
-    const text = `${this.#program.describe(request)}: ${explain(code, endpoints, totalMs, cause)}`;
-    const details = { endpoints, tries: endpoints.length, totalMs };
+    const unmet = code === 'TIMEOUT' ? this.#unmetOf(endpoints) : [];
+    const why = unmet.map(({ endpoint, reason }) => `; ${endpoint}: ${reason}`).join('');
+    const text = `${this.#program.describe(request)}: ${explain(code, endpoints, totalMs, cause)}${why}`;
+    const tried = { endpoints, tries: endpoints.length, totalMs };
+    const details = unmet.length === 0 ? tried : { ...tried, unmet };
     return new ProjError(code, text, { details, ...(cause === undefined ? {} : { cause }) });
+  }
+
+  /** What is known of those that were asked and could not be met. */
+  #unmetOf(endpoints: readonly string[]): { readonly endpoint: string; readonly reason: string }[] {
+    return [...new Set(endpoints)].flatMap((endpoint) => {
+      const reason = this.#unmet.get(endpoint);
+      return reason === undefined ? [] : [{ endpoint, reason }];
+    });
   }
 }
 

@@ -97,6 +97,11 @@ export interface PortListener {
   onRejected(peer: Peer, reason: RejectReason): void;
   /** A peer did not get through the handshake of CURVE. Absent: nobody is told. */
   onRefused?(refusal: HandshakeRefusal): void;
+  /**
+   * Of a socket that connects, where the transport tells: a connection stands (`undefined`), or an attempt came to nothing, and why. What
+   * {@link onRefused} tells of is not told here.
+   */
+  onConnection?(reason: string | undefined): void;
   /** A peer has connected. Dealers with `tellsPeers`, where the transport can; others never say so. */
   onPeerCame?(peer: Peer): void;
   /** The socket failed for good (not a peer's doing); nothing more will be received. */

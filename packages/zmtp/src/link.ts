@@ -125,6 +125,11 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
     return this.#claim;
   }
 
+  /** True once the handshake was complete. */
+  get met(): boolean {
+    return this.#met;
+  }
+
   /** True for one that is over and whose handshake began and did not succeed. */
   get refused(): boolean {
     return !this.#met && this.#connection.greeted;

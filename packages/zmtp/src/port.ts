@@ -81,6 +81,10 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
     this.#hearing()?.onRefused?.(refusal);
   }
 
+  protected override onConnection(reason: string | undefined): void {
+    this.#hearing()?.onConnection?.(reason);
+  }
+
   protected async onClosing(deadline: number, now: boolean): Promise<void> {
     if (now) this.outbox.stop();
     await this.outbox.close(deadline);

@@ -224,6 +224,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
   /** @internal Called by links. */
   onMet(link: Link): void {
     this.#shaking.delete(link);
+    if (link.connector !== undefined) this.onConnection(undefined);
   }
 
   /** @internal Called by links. */
@@ -255,7 +256,9 @@ export abstract class ZmtpSocket implements ConnectorHost {
   /** @internal Called by links. */
   onClosed(link: Link, failure: Failure | undefined): void {
     if (failure !== undefined) this.world.onFailure(this.#links.get(link) ?? '', failure);
-    this.#checkRefused(link, failure);
+    const isTold = this.#checkRefused(link, failure);
+    if (link.connector !== undefined && !link.met && !isTold)
+      this.onConnection(failure?.text ?? 'the other side hung up');
     this.#links.delete(link);
     this.#shaking.delete(link);
     this.#addresses.remove(link);
@@ -309,13 +312,19 @@ export abstract class ZmtpSocket implements ConnectorHost {
       else link.proceed();
   }
 
+  /** As `PortListener.onConnection`. */
+  protected onConnection(_reason: string | undefined): void {
+    // Nobody asks, but for ports.
+  }
+
   #release(): void {
     for (const link of this.#held) link.listen();
     this.#held.clear();
   }
 
-  #checkRefused(link: Link, failure: Failure | undefined): void {
-    if (this.options.curve === undefined || this.closing || !link.refused) return;
+  /** True for one whose end was told as a refusal. */
+  #checkRefused(link: Link, failure: Failure | undefined): boolean {
+    if (this.options.curve === undefined || this.closing || !link.refused) return false;
     const { address } = link;
     this.onRefused({
       reason: failure?.code === 'denied' ? 'key' : 'handshake',
@@ -323,6 +332,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
       ...(failure?.publicKey && { publicKey: failure.publicKey }),
       ...(address !== undefined && { address }),
     });
+    return true;
   }
 
   async #bind(endpoint: string): Promise<string> {
