@@ -10,7 +10,7 @@ export default defineConfig({
   splitting: false,
   treeshake: true,
   noExternal: [/^@proj\//, 'zod'],
-  external: ['zeromq', 'lmdb'],
+  external: ['zeromq', 'lmdb', 'pg'],
   // Siblings are bundled from their sources: a program can be built without building libraries first.
   esbuildOptions(options) {
     options.conditions = ['@proj/source'];

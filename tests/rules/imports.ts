@@ -106,12 +106,12 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'store-below-roles',
-    reason: 'the records on disk know transport, lmdb and node:*',
+    reason: 'records that last know transport, their databases and node:*',
     broken: ({ path, found: { specifier } }) =>
       path.startsWith('packages/store/') &&
       !isRelative(specifier) &&
       !isNode(specifier) &&
-      specifier !== 'lmdb' &&
+      !['lmdb', 'pg'].includes(specifier) &&
       !/^@proj\/transport(\/|$)/.test(specifier),
   },
   {

@@ -9,14 +9,18 @@ import { throughRestarts } from '../restarts.js';
 import type { RestartPlan } from '../restarts.js';
 import type { stage } from './stage.js';
 
-/** Posts jobs through the restarts of the plan, and waits until every one that was accepted has run. */
-export async function jobsThroughRestarts(theater: ReturnType<typeof stage>, plan: RestartPlan): Promise<void> {
+/** Posts jobs through the restarts of the plan, and waits until every one that was accepted has run. `address`: of the store, else a new one on the disk. */
+export async function jobsThroughRestarts(
+  theater: ReturnType<typeof stage>,
+  plan: RestartPlan,
+  address?: string,
+): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'proj-chaos-'));
   const store = mkdtempSync(join(tmpdir(), 'proj-chaos-'));
   const flags = {
     'emqp-frontend': await ownEndpoint(),
     'emqp-backend': await ownEndpoint(),
-    'emqp-store': `lmdb:${store}`,
+    'emqp-store': address ?? `lmdb:${store}`,
   };
   const served = await theater.broker(flags);
   const manager = await theater.manager(served, { concurrency: 2 });

@@ -12,7 +12,7 @@ import {
 } from '@proj/appkit';
 import { EmqpBroker, EmqpPubSub, emqpBrokerOptions, emqpPubSubOptions } from '@proj/broker';
 import type { EmqpBrokerOptions } from '@proj/broker';
-import { lmdbRecords } from '@proj/store';
+import { lmdbRecords, postgresRecords } from '@proj/store';
 import { ProjError } from '@proj/transport';
 import type { RecordStore } from '@proj/transport';
 import * as z from 'zod';
@@ -62,10 +62,10 @@ const options = z.strictObject({
   emqpResultRouteTtlMs: fromSchema(shape.resultRouteTtlMs, milliseconds).describe(
     'how long a job may take for its result to find its way to the client',
   ),
-  emqpStore: text('STORE', 'lmdb:FOLDER or memory:')
+  emqpStore: text('STORE', 'lmdb:FOLDER, postgres://... or memory:')
     .default('memory:')
     .describe(
-      'guaranteed jobs end with this program unless this is lmdb:FOLDER, on a disk of this machine: then one is accepted when it is on the disk',
+      'guaranteed jobs end with this program unless this is lmdb:FOLDER, on a disk of this machine, or postgres://..., a database of its own: then one is accepted when it is flushed there',
     ),
   emqpAcceptance: wordFromSchema(shape.acceptance).describe(
     'what tells a client that its request is taken: the REPLY of EventMQ, ACK, or both',
@@ -170,5 +170,6 @@ function storeOf(address: string): RecordStore | undefined {
   if (address === 'memory:') return undefined;
   const folder = /^lmdb:(.+)$/.exec(address)?.[1];
   if (folder !== undefined) return lmdbRecords({ folder });
-  throw new ProjError('OPTIONS_INVALID', `--emqp-store "${address}": must be lmdb:FOLDER or memory:`);
+  if (/^postgres(ql)?:\/\//.test(address)) return postgresRecords({ url: address });
+  throw new ProjError('OPTIONS_INVALID', `--emqp-store "${address}": must be lmdb:FOLDER, postgres://... or memory:`);
 }

@@ -52,7 +52,7 @@ export const emqpBrokerOptions = z
     leaveGraceMs: milliseconds(10).default(5000),
     /**
      * Where guaranteed jobs are kept. By default in memory alone: they end with this process, whatever was promised. With a store, such as
-     * `lmdbRecords` of `@proj/store`, one is accepted when it is on the disk, and the next broker with that store goes on with it. Opened and closed by the
+     * `lmdbRecords` or `postgresRecords` of `@proj/store`, one is accepted when it is on the disk, and the next broker with that store goes on with it. Opened and closed by the
      * broker, which is its only owner. Rule 35.
      */
     store: z.custom<RecordStore>(isStore, 'expected a RecordStore, such as lmdbRecords({ folder })').optional(),
