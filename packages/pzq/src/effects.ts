@@ -85,6 +85,8 @@ export type PzqEvent =
   | { readonly kind: 'discard'; readonly id: number; readonly letters: readonly Removal[] }
   /** Who may do what with the queue, which rules call by this name: rule 39. */
   | { readonly kind: 'access'; readonly access: Access; readonly name: string }
+  /** The process has no room for more, or has again: rule 18. */
+  | { readonly kind: 'memory'; readonly isTight: boolean }
   /** Come to an end: see rule 19. */
   | { readonly kind: 'drain' };
 

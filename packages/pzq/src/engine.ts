@@ -58,6 +58,9 @@ function forget(seq: number, { outlet, shelf }: Way): void {
   shelf.hide(seq);
 }
 
+/** What a message in memory occupies beside its body. */
+const MESSAGE_BYTES = 768;
+
 /** The PZQ server as a deterministic machine. It never throws on anything a peer can cause. */
 export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   readonly #settings: PzqSettings;
@@ -78,6 +81,8 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   /** Rule 39. */
   #rights: { readonly access: Access; readonly name: string } | undefined;
   #drainUntil = Infinity;
+  /** Rule 18: the process has no room for more. */
+  #isTight = false;
 
   /** `store` is what opening it has told; its `counts` and `lastSeq` are kept up to date by the events of commits. */
   constructor(settings: PzqSettings, store: PzqStoreInfo, entropy: Entropy) {
@@ -105,6 +110,18 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
       this.#drainUntil,
       this.#state === 'serving' ? this.#supplyDeadline : Infinity,
     );
+  }
+
+  get heldBytes(): number {
+    const { counts } = this.#commits;
+    const ways = this.#dead === undefined ? [this.#queue] : [this.#queue, this.#dead];
+    let { heldBytes } = this.#intake;
+    // A store in memory has them all, whether they are in an outlet or not.
+    if (this.#store.name === 'memory') heldBytes += counts.bytes + (counts.messages + counts.dead) * MESSAGE_BYTES;
+    else
+      for (const { outlet } of ways)
+        heldBytes += outlet.readyBytes + outlet.inFlightBytes + outlet.size * MESSAGE_BYTES;
+    return heldBytes;
   }
 
   step(event: PzqEvent | TimerEvent, now: number): readonly PzqEffect[] {
@@ -245,6 +262,9 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
       case 'access':
         this.#rights = event;
         break;
+      case 'memory':
+        this.#isTight = event.isTight;
+        break;
       case 'drain':
         this.#onDrain();
         break;
@@ -267,7 +287,8 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
 
   #closedTo(peer: Peer): Refusal | undefined {
     if (this.#forbids(peer, '')) return REFUSALS['not-allowed'];
-    return this.#state === 'draining' ? REFUSALS.draining : this.#commits.refusal;
+    if (this.#state === 'draining') return REFUSALS.draining;
+    return this.#commits.refusal ?? (this.#isTight ? REFUSALS['queue-full-bytes'] : undefined);
   }
 
   /** Rule 39: whether this peer may not ask for what has this name behind that of the queue. */

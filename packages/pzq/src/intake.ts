@@ -2,6 +2,7 @@
  * PZQ: the way in. Producers' messages wait for a group commit, for which producers take turns, and every producer gets its answers in
  * the order of its messages, refusals included. Rules 1 to 7 and 18 of docs/protocols/pzq.md.
  */
+import { compact } from '@proj/frames';
 import { decodePzqHeaders, type PzqProduce, type PzqUnusable, type PzqWishes } from '@proj/frames/pzq';
 import type { Entropy, Peer } from '@proj/transport';
 import type { Output } from './output.js';
@@ -44,6 +45,9 @@ export function isPut(entry: Entry): entry is Put {
   return 'body' in entry.content;
 }
 
+/** What an entry occupies beside the bytes of id and body. */
+const ENTRY_BYTES = 768;
+
 const MICROS = 1000;
 
 /** Accepts, refuses or drops what producers send, and answers it. O(1) per message. */
@@ -61,6 +65,7 @@ export class Intake {
   #puts = 0;
   #putBytes = 0;
   #entries = 0;
+  #idBytes = 0;
 
   constructor(settings: PzqSettings, entropy: Entropy, out: Output) {
     this.#settings = settings;
@@ -71,6 +76,11 @@ export class Intake {
   /** Answers that producers wait for. */
   get waiting(): number {
     return this.#entries;
+  }
+
+  /** What they occupy, with what is to be stored. */
+  get heldBytes(): number {
+    return this.#putBytes + this.#idBytes + this.#entries * ENTRY_BYTES;
   }
 
   /** Entries that are not in a commit yet. */
@@ -104,7 +114,8 @@ export class Intake {
       return;
     }
     const { content, bytes } = this.#judge(producer, command, counts, closed);
-    const entry = { producer, id: command.id, bytes, content, next: undefined };
+    // Its answer waits for the disk: not together with what came beside it.
+    const entry = { producer, id: compact(command.id), bytes, content, next: undefined };
     if (isPut(entry)) {
       this.#puts++;
       this.#putBytes += bytes;
@@ -117,6 +128,7 @@ export class Intake {
     this.#producers.set(peer.key, producer);
     producer.waiting++;
     producer.idBytes += command.id.length;
+    this.#idBytes += command.id.length;
     this.#entries++;
     this.#append(producer, entry);
   }
@@ -204,6 +216,7 @@ export class Intake {
       producer.putBytes -= entry.bytes;
     }
     producer.idBytes -= entry.id.length;
+    this.#idBytes -= entry.id.length;
     if (--producer.waiting === 0) this.#producers.delete(producer.peer.key);
   }
 
@@ -255,12 +268,12 @@ export class Intake {
     const storedMicros = this.#entropy.wallMicros();
     const message = {
       storedMicros,
-      body,
+      body: body.map(compact),
       readyMicros: delayMs > 0 ? storedMicros + delayMs * MICROS : 0,
       expiresMicros: ttlMs > 0 ? storedMicros + ttlMs * MICROS : 0,
     };
     if (dedupeWindowMs === 0 || id.length === 0) return message;
-    return { ...message, dedupe: { id, untilMicros: storedMicros + dedupeWindowMs * MICROS } };
+    return { ...message, dedupe: { id: compact(id), untilMicros: storedMicros + dedupeWindowMs * MICROS } };
   }
 }
 

@@ -246,6 +246,7 @@ export class PzqServer {
           ...(deadLetterSend === undefined ? [] : [sendPlan('dead-letters', deadLetterSend, name)]),
         ],
         started: { kind: 'start' },
+        onMemory: (isTight) => ({ kind: 'memory', isTight }),
         drain: { kind: 'drain' },
         ...serverCurve(this.#settings.curve),
         access: this.#access,

@@ -5,9 +5,14 @@
  * where it came.
  */
 export function compacted(frames: readonly Uint8Array[]): readonly Uint8Array[] {
-  return frames.some(isLoose) ? frames.map((frame) => (isLoose(frame) ? new Uint8Array(frame) : frame)) : frames;
+  return frames.some(isLoose) ? frames.map((frame) => (isLoose(frame) ? copyOf(frame) : frame)) : frames;
 }
 
 function isLoose({ buffer, length }: Uint8Array): boolean {
   return buffer.byteLength > 2 * length;
+}
+
+/** Of the same class: `Buffer` has a \`slice\` of its own that copies nothing. */
+function copyOf(frame: Uint8Array): Uint8Array {
+  return Uint8Array.prototype.slice.call(frame);
 }

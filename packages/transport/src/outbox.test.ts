@@ -537,6 +537,18 @@ describe('Outbox', () => {
   });
 
   describe('memory', () => {
+    it('is given up of those first who hold most of it', () => {
+      const { host, outbox, send } = setUp();
+      host.full.add('a');
+      host.full.add('b');
+      send(A, 'little');
+      send(B, 'a lot', 'of it');
+      expect(outbox.relieve(1)).toBe(10);
+      expect(host.undelivered).toEqual(['b:a lot congested', 'b:of it congested']);
+      expect(outbox.relieve(100)).toBe(6);
+      expect([outbox.heldBytes, outbox.pending]).toEqual([0, 0]);
+    });
+
     it('is of messages that are parked alone, and not what they came in', () => {
       const { host, outbox } = setUp();
       host.full.add('a');

@@ -163,6 +163,18 @@ export class Outbox {
     if (lane?.timer !== undefined) this.#retry(lane);
   }
 
+  /**
+   * Memory is short: gives up what is parked for peers that hold most of it, as `congested`, until it was so many bytes; returns how many.
+   */
+  relieve(bytes: number): number {
+    const before = this.#waitingBytes;
+    for (const lane of [...this.#parked.values()].sort((one, other) => other.bytes - one.bytes)) {
+      if (before - this.#waitingBytes >= bytes) break;
+      this.#lose(lane, 'congested');
+    }
+    return before - this.#waitingBytes;
+  }
+
   /** The peer's connection is over: what was parked for it must not reach a successor of the same name. */
   forget(peer: Peer): void {
     const lane = this.#parked.get(peer.key);

@@ -1,6 +1,7 @@
 /** EventMQ broker: everything it remembers, in one place. Who may change it: `engine.ts`, `jobs.ts` and `schedulers.ts`. */
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import { Budget } from '../parts/budget.js';
+import { Slack } from '../parts/slack.js';
 import { type Job, JobsById } from './job.js';
 import type { EmqpBrokerSettings } from './options.js';
 import { Keeper } from './keeper.js';
@@ -19,6 +20,10 @@ export interface Books {
   readonly queues: Queues;
   /** Rule 15: bytes of all requests that are kept. */
   readonly bytes: Budget;
+  /** And what those hold beyond themselves. */
+  readonly slack: Slack;
+  /** The process has no room for what would have to wait. */
+  isTight: boolean;
   /** Rule 10: jobs whose results are awaited. */
   readonly routes: DeadlineList<Job>;
   /** Rules 17 and 35: jobs that are kept and may have been given to a worker, wherever they are now. */
@@ -40,10 +45,13 @@ export interface Books {
 
 /** Empty books. */
 export function newBooks(settings: EmqpBrokerSettings): Books {
+  const bytes = new Budget(settings.queueMaxBytes);
   return {
     peers: new Peers(settings),
     queues: new Queues(settings),
-    bytes: new Budget(settings.queueMaxBytes),
+    bytes,
+    slack: new Slack(bytes),
+    isTight: false,
     routes: new DeadlineList(settings.resultRouteTtlMs),
     kept: new JobsById(),
     patience: new DeadlineHeap(),

@@ -100,6 +100,7 @@ export class EmqpBroker {
         engine: this.#engine,
         sockets: [peersPlan('frontend', settings), peersPlan('backend', settings), adminPlan(settings)],
         started: { kind: 'restore', jobs: this.#kept },
+        onMemory: (isTight) => ({ kind: 'memory', isTight }),
         perform: this.#perform,
       },
       async () => (this.#transport = await loadTransport(settings.transport)),

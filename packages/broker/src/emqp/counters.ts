@@ -75,6 +75,7 @@ const NONE_DROPPED: Readonly<Record<EmqpDropReason, 0>> = {
   'publish-unserved': 0,
   draining: 0,
   'queue-full': 0,
+  memory: 0,
   'store-failed': 0,
   'jobs-lost': 0,
   'guarantee-exhausted': 0,

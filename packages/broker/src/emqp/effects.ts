@@ -47,6 +47,8 @@ export type EmqpBrokerEvent =
     }
   /** Who may do what from now on: see rule 33. */
   | { readonly kind: 'access'; readonly access: Access }
+  /** The process has no room for what would have to wait, or has again: see rule 15. */
+  | { readonly kind: 'memory'; readonly isTight: boolean }
   /** Guaranteed jobs of an earlier life, in their order: see rule 35. */
   | { readonly kind: 'restore'; readonly jobs: readonly EmqpKeptJob[] }
   /** The write of an earlier `store` has ended. `error`: nothing of it was kept, and why. */
@@ -113,6 +115,8 @@ export type EmqpRefusal =
   | 'draining'
   | 'not-allowed'
   | 'queue-full'
+  /** The process has no room for what would have to wait. */
+  | 'memory'
   /** It is guaranteed, and the store could not take it. */
   | 'store-failed';
 

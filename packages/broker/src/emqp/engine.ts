@@ -31,6 +31,7 @@ import type {
   EmqpToBroker,
 } from '@proj/frames/emqp';
 import type { Access, Engine, Entropy, Peer, TimerEvent, UndeliverableReason } from '@proj/transport';
+import { ENTRY_BYTES } from '../parts/cost.js';
 import { Rights } from '../parts/rights.js';
 import { AdminDesk } from './admin.js';
 import { type Books, newBooks } from './books.js';
@@ -84,6 +85,12 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     return Math.min(peers.deadline, jobs, this.#drainUntil);
   }
 
+  get heldBytes(): number {
+    const { bytes, slack, peers, queues } = this.#books;
+    // A job that runs is a row as well, and is not paid for when it is not kept.
+    return bytes.used + slack.used + (peers.size + queues.size) * ENTRY_BYTES + this.#jobs.open * (ENTRY_BYTES / 2);
+  }
+
   step(event: EmqpBrokerEvent | TimerEvent, now: number): readonly EmqpBrokerEffect[] {
     this.#out.begin(now);
     if (this.#state !== 'drained') this.#handle(event);
@@ -130,6 +137,9 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
         break;
       case 'access':
         this.#onAccess(event.access);
+        break;
+      case 'memory':
+        this.#books.isTight = event.isTight;
         break;
       case 'restore':
         this.#jobs.restore(event.jobs);

@@ -141,6 +141,12 @@ function assertJobs(books: Books, running: Set<Job>, waiting: Set<Job>, open: nu
   }
   for (const job of books.keeper.arriving()) cost += job.cost;
   check(books.bytes.used === cost && cost <= books.bytes.max, 'the byte budget is what the kept requests cost');
+  let held = 0;
+  for (const job of [...running, ...waiting, ...books.keeper.arriving()]) {
+    check((job.slack !== undefined) === (job.request !== undefined), 'what is kept is settled');
+    held += job.slack ?? 0;
+  }
+  check(books.slack.used === held, 'slack is what kept requests hold beyond themselves');
   for (const job of books.routes.values()) check(running.has(job) || waiting.has(job), 'nobody awaits what is over');
   books.releases.assertInvariants();
 }

@@ -1,7 +1,9 @@
 /** EventMQ broker: jobs that are open, and who has them. Books only, no protocol decisions. */
+import { compact } from '@proj/frames';
 import type { EmqpReadHeaders, EmqpRequest } from '@proj/frames/emqp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
 import { Line, Place } from '../parts/line.js';
+import type { Slack } from '../parts/slack.js';
 import type { EmqpParty } from './effects.js';
 import type { Leaver } from './peers.js';
 import type { Queue } from './queues.js';
@@ -25,6 +27,8 @@ export class Job {
   request: EmqpRequest | undefined;
   /** Bytes taken from the budget for `request`. */
   cost: number;
+  /** Memory taken for what `request` holds beyond that; `undefined` until it is kept. */
+  slack: number | undefined;
   /** Workers it was given to, the present one included. */
   attempts = 0;
   queue: Queue;
@@ -68,6 +72,22 @@ export class Job {
     this.request = request;
     this.queue = queue;
     this.cost = cost;
+  }
+
+  /** It is kept from now on, in memory of its own where there is no slack left. */
+  settle(slack: Slack): void {
+    if (this.request === undefined || this.slack !== undefined) return;
+    const { headers, body } = this.request;
+    this.slack = slack.take([headers, body]);
+    if (this.slack !== undefined) return;
+    this.slack = 0;
+    this.request = { ...this.request, headers: compact(headers), body: compact(body) };
+  }
+
+  /** It is kept no more. */
+  leave(slack: Slack): void {
+    slack.give(this.slack ?? 0);
+    this.slack = undefined;
   }
 
   /** Whose turn it takes in a queue: the same routing id at another port is another client. */

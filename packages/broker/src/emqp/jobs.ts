@@ -59,7 +59,7 @@ export class Jobs {
 
   /** Rules 9, 13, 14 and 15: takes the request to a worker or into a queue and says so, or refuses it. */
   accept(client: EmqpParty, request: EmqpRequest): void {
-    const { bytes } = this.#books;
+    const { bytes, isTight } = this.#books;
     const headers = decodeEmqpHeaders(request.headers);
     this.#out.counters.headersIgnored += headers.invalid;
     const isStored = headers.guarantee && this.#settings.store !== undefined;
@@ -67,14 +67,16 @@ export class Jobs {
     const cost = costOf(request);
     // What is to be stored may find the slot taken by then.
     const seat = isStored ? undefined : queue.free.first;
-    if ((seat === undefined && queue.full) || !bytes.take(cost)) {
-      this.#out.dropRequest('queue-full', client, request.queue);
+    const hasNoRoom = isTight && queue.free.first === undefined;
+    if (hasNoRoom || (seat === undefined && queue.full) || !bytes.take(cost)) {
+      this.#out.dropRequest(hasNoRoom ? 'memory' : 'queue-full', client, request.queue);
       this.#perhapsEmpty.add(queue);
       return;
     }
     const job = new Job(client, request, headers, queue, cost, this.#out.now);
     this.#books.repeats.add(job);
     if (isStored) {
+      job.settle(this.#books.slack);
       this.#books.keeper.add(job);
       queue.arriving++;
       return;
@@ -223,7 +225,7 @@ export class Jobs {
     this.#detach(job);
     job.attempts--;
     if (job.attempts === 0 && !job.isRestored) this.#books.kept.remove(job);
-    job.request = request;
+    if (job.request === undefined) job.request = request;
     if (job.cost === 0) this.#charge(job, request);
     return job;
   }
@@ -330,6 +332,7 @@ export class Jobs {
   }
 
   #wait(job: Job, queue: Queue, where: 'front' | 'back'): void {
+    job.settle(this.#books.slack);
     queue.enqueue(job, where, this.#out.now);
     if (queue.seats.size === 0) this.#beginPatience(queue);
   }
@@ -400,6 +403,7 @@ export class Jobs {
 
   /** Rules 17 and 19: kept until somebody answers it, or nobody will. */
   #hold(job: Job, worker: Worker): void {
+    job.settle(this.#books.slack);
     if (job.attempts === 1 && !job.isRestored) this.#books.kept.add(job);
     if (!job.isSilent || worker.answersAll) return;
     const seconds = job.timeoutSeconds === 0 ? NO_TIMEOUT_SECONDS : job.timeoutSeconds;
@@ -542,6 +546,7 @@ export class Jobs {
 
   #discharge(job: Job): void {
     this.#books.bytes.give(job.cost);
+    job.leave(this.#books.slack);
     job.cost = 0;
     job.request = undefined;
   }

@@ -90,6 +90,7 @@ export class NfpBroker {
       sockets: socketPlans(settings).map((plan) => counted(plan, this.#traffic)),
       publishers: publisherPlans(settings),
       started: { kind: 'started' },
+      onMemory: (isTight) => ({ kind: 'memory', isTight }),
       perform: this.#perform,
     });
     this.#settings = settings;

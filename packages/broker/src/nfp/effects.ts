@@ -29,6 +29,8 @@ export type NfpBrokerEvent =
   | { readonly kind: 'file-answer'; readonly id: number; readonly outcome: NfpFileOutcome }
   /** Another inventory counts from now on. */
   | { readonly kind: 'inventory'; readonly inventory: NfpInventory }
+  /** The process has no room for what would have to wait, or has again: see rule 11. */
+  | { readonly kind: 'memory'; readonly isTight: boolean }
   /** Who may do what from now on: see rule 23. */
   | { readonly kind: 'access'; readonly access: Access }
   /** Come to an end: see rule 14. */

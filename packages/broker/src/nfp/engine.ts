@@ -37,6 +37,7 @@ import type {
   NfpWorkerTableAnswer,
 } from '@proj/frames/nfp';
 import type { Access, Engine, Peer, TimerEvent } from '@proj/transport';
+import { ENTRY_BYTES } from '../parts/cost.js';
 import { Rights } from '../parts/rights.js';
 import { type Books, newBooks, TERMS_MAX } from './books.js';
 import { Calls } from './calls.js';
@@ -114,6 +115,12 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     );
   }
 
+  get heldBytes(): number {
+    const { workers, services, clients, terms, jobs, holders } = this.#books;
+    const rows = workers.size + services.size + clients.size + terms.size + holders.size;
+    return jobs.heldBytes + this.#gathers.heldBytes + rows * ENTRY_BYTES;
+  }
+
   step(event: NfpBrokerEvent | TimerEvent, now: number): readonly NfpBrokerEffect[] {
     this.#out.begin(now);
     if (!this.#drained) this.#handle(event);
@@ -160,6 +167,9 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
         break;
       case 'inventory':
         this.#books.inventory = event.inventory;
+        break;
+      case 'memory':
+        this.#books.jobs.isTight = this.#gathers.isTight = event.isTight;
         break;
       case 'access':
         this.#onAccess(event.access);

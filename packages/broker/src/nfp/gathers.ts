@@ -9,6 +9,7 @@ import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { Budget } from '../parts/budget.js';
 import { frameCost } from '../parts/cost.js';
+import { tight } from '../parts/slack.js';
 import { WORKER_MMI } from './names.js';
 import type { Asked, Output } from './output.js';
 import { JOB_UNKNOWN, REQUEST_TIMEOUT, statusOfText } from './statuses.js';
@@ -16,6 +17,9 @@ import type { Worker } from './workers.js';
 
 /** Charged for each call and each worker it waits for, besides the bodies that have come. */
 const WAITING_COST = 256;
+
+/** What a call occupies beside what it is charged. */
+const CALL_BYTES = 1024;
 
 /** Longest reply of a worker that is read, to be joined with others; a longer one is joined as if it had failed. */
 const JOINED_MAX_BYTES = 67_108_864;
@@ -60,6 +64,8 @@ class Gather {
 export class Gathers {
   readonly #out: Output;
   readonly #bytes: Budget;
+  /** The process has no room for answers that would have to wait for others. */
+  isTight = false;
   readonly #patience: DeadlineList<Gather>;
   /** By the worker's key, then by uuid, then by the client's key, in the order of the calls. */
   readonly #byWorker = new Map<string, Map<string, Map<string, Gather[]>>>();
@@ -77,6 +83,11 @@ export class Gathers {
     return this.#patience.size;
   }
 
+  /** What they occupy. */
+  get heldBytes(): number {
+    return this.#bytes.used + this.size * CALL_BYTES;
+  }
+
   /** When the next call has waited for too long. */
   get deadline(): number {
     return this.#patience.deadline;
@@ -85,7 +96,7 @@ export class Gathers {
   /** The call goes to these workers, one at least; false, and nothing else, when too much is open. */
   open(peer: Peer, call: NfpClientCall, workers: readonly Worker[]): boolean {
     const cost = WAITING_COST * (1 + workers.length);
-    if (!this.#bytes.take(cost)) return false;
+    if (this.isTight || !this.#bytes.take(cost)) return false;
     const gather = new Gather(peer, call);
     gather.cost = cost;
     for (const worker of workers) {
@@ -104,9 +115,10 @@ export class Gathers {
     const ofJob = this.#byWorker.get(worker.peer.key)?.get(answer.uuid);
     const [gather] = (client === undefined ? ofJob?.values().next().value : ofJob?.get(client)) ?? [];
     if (gather === undefined || !isReply(gather, answer)) return false;
-    const { status, statusText, body } = answer;
+    const { status, statusText } = answer;
     // A reply that others are joined with is kept until the last one has come.
     const isLast = gather.said.size === 1;
+    const body = isLast ? answer.body : tight(answer.body);
     const cost = isLast ? 0 : frameCost(body);
     const unknown = status === JOB_UNKNOWN;
     if (this.#bytes.take(cost)) {

@@ -89,6 +89,10 @@ export class Holders {
     return this.#patience.deadline;
   }
 
+  get size(): number {
+    return this.#byKey.size;
+  }
+
   find(key: string): Holder | undefined {
     return this.#byKey.get(key);
   }

@@ -61,6 +61,7 @@ function assertWorkers({ workers }: Books, members: Set<Worker>, { workersMax }:
 function assertJobs(books: Books, settings: NfpBrokerSettings): void {
   const { jobs } = books;
   let cost = 0;
+  let slack = 0;
   let waiting = 0;
   for (const job of jobs.values()) {
     check(jobs.find(job.uuid) === job, 'a job is found by its uuid');
@@ -74,9 +75,11 @@ function assertJobs(books: Books, settings: NfpBrokerSettings): void {
     check(job.cost === 0 || job.cost === requestCost(job.body) + job.target.length, 'a body is paid for');
     check((job.place?.taken ?? false) === (job.place !== undefined), 'a job leaves every list it was in');
     cost += job.cost;
+    slack += job.slack;
     if (isWaiting) waiting++;
   }
   check(jobs.bytes === cost && cost <= settings.requestQueueMaxBytes, 'the byte budget is what kept bodies cost');
+  check(jobs.slackBytes === slack, 'slack is what kept bodies hold beyond themselves');
   check(jobs.waiting === waiting && waiting <= settings.requestQueueMax, 'waiting jobs are counted and bounded');
   check(jobs.size - waiting <= settings.jobsMax, 'jobs are bounded');
 }

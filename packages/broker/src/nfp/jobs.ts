@@ -5,10 +5,15 @@ import type { Peer } from '@proj/transport';
 import { Budget } from '../parts/budget.js';
 import { requestCost } from '../parts/cost.js';
 import { Line, Place } from '../parts/line.js';
+import { Slack, tight } from '../parts/slack.js';
 import { type Holder, type Holders, Part } from './holders.js';
 import type { Service } from './services.js';
 
 const NO_BODY: NfpBody = [];
+
+/** What a job occupies without its body, and each worker that it is with. */
+const JOB_BYTES = 1024;
+const PART_BYTES = 256;
 
 /** Workers that jobs may be with, for each job that may be remembered: a few broadcasts to many must not push out everything else. */
 const PARTS_PER_JOB = 4;
@@ -27,8 +32,9 @@ export class Job {
   asker: Peer;
   /** Kept while the broker may have to send it (again); empty otherwise. */
   body: NfpBody = NO_BODY;
-  /** Bytes taken from the budget for it. */
+  /** Bytes taken from the budget for it, and memory that it holds beyond that. */
   cost = 0;
+  slack = 0;
   /** Times it was sent, to all it is for together. */
   attempts = 0;
   /** Where it waits for a first worker. */
@@ -65,6 +71,9 @@ export class Jobs {
   /** Kept only to be done by another worker, should theirs be lost: the oldest gives way when the budget is used up. */
   readonly #spare = new Line<Job>();
   readonly #bytes: Budget;
+  readonly #slack: Slack;
+  /** The process has no room for what would have to wait. */
+  isTight = false;
   readonly #patience: DeadlineList<Job>;
   readonly #holders: Holders;
   readonly #max: number;
@@ -84,6 +93,7 @@ export class Jobs {
     this.#max = options.jobsMax;
     this.#queueMax = options.requestQueueMax;
     this.#bytes = new Budget(options.requestQueueMaxBytes);
+    this.#slack = new Slack(this.#bytes);
     this.#patience = new DeadlineList(options.requestTtlMs);
     this.#holders = holders;
   }
@@ -100,6 +110,16 @@ export class Jobs {
   /** Bytes of kept bodies. */
   get bytes(): number {
     return this.#bytes.used;
+  }
+
+  /** What jobs occupy, rows and bodies. */
+  get heldBytes(): number {
+    return this.#bytes.used + this.#slack.used + this.#byUuid.size * JOB_BYTES + this.#parts * PART_BYTES;
+  }
+
+  /** What bodies hold beyond themselves. */
+  get slackBytes(): number {
+    return this.#slack.used;
   }
 
   /** When the next job has waited for too long. */
@@ -144,17 +164,19 @@ export class Jobs {
     if (this.#recent.remove(job.recent)) this.#recent.push(job.recent);
   }
 
-  /** Keeps the body if the budget allows, and tells whether it does. Spare ones give way. */
+  /** Keeps the body if the budget and the memory of the process allow, and tells whether it does. Spare ones give way. */
   keep(job: Job, body: NfpBody): boolean {
     const cost = requestCost(body) + job.target.length;
-    if (cost > this.#bytes.max) return false;
+    if (this.isTight || cost > this.#bytes.max) return false;
     while (!this.#bytes.take(cost)) {
       const spare = this.#spare.shift();
       if (spare === undefined) return false;
       spare.place = undefined;
       this.#release(spare);
     }
-    job.body = body;
+    const slack = this.#slack.take(body);
+    job.body = slack === undefined ? tight(body) : body;
+    job.slack = slack ?? 0;
     job.cost = cost;
     return true;
   }
@@ -333,8 +355,9 @@ export class Jobs {
 
   #release(job: Job): void {
     this.#bytes.give(job.cost);
+    this.#slack.give(job.slack);
     job.body = NO_BODY;
-    job.cost = 0;
+    job.cost = job.slack = 0;
   }
 
   #remember(job: Job): void {

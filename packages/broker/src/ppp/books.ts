@@ -4,6 +4,7 @@ import { Budget } from '../parts/budget.js';
 import { FairQueue } from '../parts/fair-queue.js';
 import { LruPool } from '../parts/lru-pool.js';
 import { Roster } from '../parts/roster.js';
+import { Slack } from '../parts/slack.js';
 import type { PppBackendSettings } from './options.js';
 import type { Request } from './requests.js';
 import type { Worker } from './workers.js';
@@ -17,17 +18,24 @@ export interface Books<Asked extends Request> {
   readonly queue: FairQueue<Asked>;
   /** Rule 14: bytes of all open requests. */
   readonly bytes: Budget;
+  /** And what those that wait hold beyond themselves. */
+  readonly slack: Slack;
+  /** The process has no room for what would have to wait. */
+  isTight: boolean;
   /** Rule 16: workers by the age of their jobs; `undefined` when jobs may take for ever. */
   readonly jobs: DeadlineList<Worker<Asked>> | undefined;
 }
 
 /** Empty books. */
 export function newBooks<Asked extends Request>(settings: PppBackendSettings): Books<Asked> {
+  const bytes = new Budget(settings.requestQueueMaxBytes);
   return {
     workers: new Roster(settings),
     idle: new LruPool(),
     queue: new FairQueue(settings.requestQueueMax),
-    bytes: new Budget(settings.requestQueueMaxBytes),
+    bytes,
+    slack: new Slack(bytes),
+    isTight: false,
     jobs: settings.jobTimeoutMs > 0 ? new DeadlineList(settings.jobTimeoutMs) : undefined,
   };
 }

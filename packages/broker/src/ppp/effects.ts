@@ -69,8 +69,14 @@ export interface PppAccess {
   readonly access: Access;
 }
 
+/** The process has no room for what would have to wait, or has again: rule 14. */
+export interface PppMemory {
+  readonly kind: 'memory';
+  readonly isTight: boolean;
+}
+
 /** Everything a queue is told. Timer events come from the driver. */
-export type PppQueueEvent = PppBackendEvent | PppFrontendEvent | PppAccess | PppDrain;
+export type PppQueueEvent = PppBackendEvent | PppFrontendEvent | PppAccess | PppMemory | PppDrain;
 
 /** Everything a pool is told. Timer events come from the driver. */
 export type PppPoolEvent =

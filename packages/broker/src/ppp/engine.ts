@@ -18,6 +18,7 @@ import type { PppClientRequest, PppAddressedReply, PppToFrontend } from '@proj/f
 import { DeadlineList } from '@proj/heartbeat';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
 import { Clients } from '../parts/clients.js';
+import { ENTRY_BYTES } from '../parts/cost.js';
 import { Backend, WORK } from './backend.js';
 import { Asker, ClientRequest } from './clients.js';
 import type { PppFrontendEvent, PppQueueEffect, PppQueueEvent, PppRequestLoss } from './effects.js';
@@ -46,6 +47,11 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
     return Math.min(this.#backend.deadline, this.#patience.deadline);
   }
 
+  get heldBytes(): number {
+    const { bytes, slack, workers } = this.#backend.books;
+    return bytes.used + slack.used + (workers.size + this.#clients.size) * ENTRY_BYTES;
+  }
+
   step(event: PppQueueEvent | TimerEvent, now: number): readonly PppQueueEffect[] {
     this.#out.begin(now);
     if (this.#backend.state !== 'drained') this.#handle(event);
@@ -66,6 +72,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   #handle(event: PppQueueEvent | TimerEvent): void {
     if (event.kind === 'timer') this.#onTimer(event.lateMs);
     else if (event.kind === 'drain') this.#backend.drain();
+    else if (event.kind === 'memory') this.#backend.books.isTight = event.isTight;
     else if (event.kind === 'access') this.#backend.replaceRights(event.access);
     else if (event.socket === 'backend') this.#backend.handle(event);
     else this.#onFrontend(event);

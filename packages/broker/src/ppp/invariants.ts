@@ -30,6 +30,9 @@ export function assertBackend<Asked extends Request>(
   const { books, jobs } = backend;
   const requests = { running: assertWorkers(books), waiting: assertWaiting(books) };
   assertRequests(requests, books.bytes, jobs.open);
+  let held = 0;
+  for (const request of [...requests.running, ...requests.waiting]) held += request.slack;
+  check(books.slack.used === held, 'slack is what waiting requests hold beyond themselves');
   assertDeadlines(backend, deadline, patience);
   assertTotals(counters, jobs.open);
   return requests;

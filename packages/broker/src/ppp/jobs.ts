@@ -35,7 +35,8 @@ export class Jobs<Asked extends Request> {
 
   /** Rules 8 and 14: takes the request to an idle worker or into the queue; false when there is no room for it. */
   accept(request: Asked): boolean {
-    const { queue, bytes, idle } = this.#books;
+    const { queue, bytes, idle, isTight } = this.#books;
+    if (isTight && idle.size === 0) return false;
     if (queue.full || !bytes.take(request.cost)) return false;
     this.#open++;
     this.#out.counters.requests++;
@@ -52,7 +53,7 @@ export class Jobs<Asked extends Request> {
       this.#books.idle.release(worker.idle);
       this.#books.workers.renew(worker, this.#out.now);
     } else {
-      this.#requester.onWaited(request);
+      this.#unwait(request);
       this.#dispatch(request, worker);
     }
   }
@@ -91,16 +92,22 @@ export class Jobs<Asked extends Request> {
 
   /** Gives up a request that waits, or whose worker is no more. */
   giveUp(request: Asked, reason: PppRequestLoss): void {
-    if (this.#books.queue.remove(request.place)) this.#requester.onWaited(request);
+    if (this.#books.queue.remove(request.place)) this.#unwait(request);
     this.#out.counters.dropped[reason]++;
     this.#close(request);
     this.#requester.onLost(request, reason);
   }
 
   #wait(request: Asked, where: 'front' | 'back'): void {
+    request.settle(this.#books.slack);
     if (where === 'front') this.#books.queue.pushFront(request.place);
     else this.#books.queue.push(request.place, EVERYBODY);
     this.#requester.onWaiting(request);
+  }
+
+  #unwait(request: Asked): void {
+    request.leave(this.#books.slack);
+    this.#requester.onWaited(request);
   }
 
   #dispatch(request: Asked, worker: Worker<Asked>): void {

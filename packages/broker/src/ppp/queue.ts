@@ -59,6 +59,7 @@ export class PppQueue {
         frontendPlan({ bind: settings.frontend, connect: settings.frontendConnect }, settings),
         backendPlan({ bind: settings.backend, connect: settings.backendConnect }, settings),
       ],
+      onMemory: (isTight) => ({ kind: 'memory', isTight }),
       perform: this.#perform,
     });
   }

@@ -2,15 +2,18 @@
 import type { PppAddresses, PppContent, PppAddressedReply } from '@proj/frames/ppp';
 import { frameCost, requestCost } from '../parts/cost.js';
 import { Place } from '../parts/line.js';
+import { type Slack, tight } from '../parts/slack.js';
 import type { PppRequestLoss } from './effects.js';
 
 /** An accepted request until it is answered or given up: waiting in the queue, or running at one worker. */
 export class Request {
   /** What its worker gets and gives back. The first one names who asked, and what. */
-  readonly addresses: PppAddresses;
-  readonly content: PppContent;
+  addresses: PppAddresses;
+  content: PppContent;
   /** Bytes taken from the budget. */
   readonly cost: number;
+  /** Memory taken for what it holds beyond that, while it waits. */
+  slack = 0;
   /** Workers it was given to, the present one included. */
   attempts = 0;
   /** Why nobody waits for its reply any more, while it still runs. */
@@ -22,6 +25,23 @@ export class Request {
     this.addresses = addresses;
     this.content = content;
     this.cost = requestCost(content) + frameCost(addresses);
+  }
+
+  /** It waits from now on, in memory of its own where there is no slack left. */
+  settle(slack: Slack): void {
+    const { addresses, content } = this;
+    const taken = slack.take([...addresses, ...content]);
+    if (taken !== undefined) this.slack = taken;
+    else {
+      this.addresses = tight(addresses);
+      this.content = tight(content);
+    }
+  }
+
+  /** It waits no more. */
+  leave(slack: Slack): void {
+    slack.give(this.slack);
+    this.slack = 0;
   }
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock, systemClock } from '@proj/heartbeat';
 import { describe, expect, it, vi } from 'vitest';
+import { MemoryBudget } from '../memory-budget.js';
 import { resolvePortOptions } from '../port-options.js';
 import { ZmqPort } from './port.js';
 import type { ZmqSocket } from './socket.js';
@@ -369,4 +370,38 @@ it('takes a send before the start for a mistake in the caller', () => {
     say(port, A, 'x');
   }).toThrow('send: the port was not started');
   expect(socket.sent).toEqual([]);
+});
+
+describe('a budget of memory', () => {
+  it('is told what waits here and what comes, and when it is full nothing is read', async () => {
+    const memory = new MemoryBudget(1000, new ManualClock());
+    let other = 0;
+    memory.add({
+      get heldBytes() {
+        return other;
+      },
+    });
+    const { socket, port, journal } = fakePort({}, memory);
+    say(port, A, '1');
+    await socket.settleSend('EAGAIN');
+    expect(memory.heldBytes).toBeGreaterThan(0);
+    other = 1000;
+    memory.look();
+    expect(journal.lines).toEqual(['congested a 1']);
+    expect(memory.heldBytes).toBe(1000);
+    // One message was on its way.
+    await socket.deliver('a', 'x');
+    await socket.deliver('a', 'y');
+    port.pause();
+    port.resume();
+    await turn();
+    expect(journal.lines.filter((line) => line.startsWith('message'))).toHaveLength(1);
+    other = 0;
+    memory.look();
+    await turn();
+    await socket.deliver('a', 'z');
+    expect(journal.lines.at(-1)).toBe('message a z');
+    await port.close({ lingerMs: 0 });
+    expect(memory.heldBytes).toBe(0);
+  });
 });

@@ -2,6 +2,7 @@
 import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '../errors.js';
 import { overLimits } from '../limits.js';
+import type { MemoryBudget } from '../memory-budget.js';
 import { Outbox } from '../outbox.js';
 import type { OutboxHost, SendOutcome } from '../outbox.js';
 import { ROUTER_PEER } from '../port.js';
@@ -16,6 +17,8 @@ import type { OpenSocket, ZmqSocket } from './socket.js';
 /** A socket of either kind; `routes` tells a router, whose messages begin with a routing id. */
 export class ZmqPort implements SocketPort, OutboxHost {
   readonly clock: Clock;
+  readonly memory: MemoryBudget | undefined;
+  readonly #leaveBudget: (() => void) | undefined;
   readonly #socket: ZmqSocket;
   readonly #routes: boolean;
   readonly #goneNotice: Buffer | undefined;
@@ -29,6 +32,9 @@ export class ZmqPort implements SocketPort, OutboxHost {
   #listener: PortListener | undefined;
   #reading: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
+  #isPaused = false;
+  /** Memory is full. */
+  #isHalted = false;
   /** False once `close` was called or the socket has failed. */
   #live = true;
 
@@ -38,6 +44,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
     options: ResolvedPortOptions,
     clock: Clock,
     guard?: CurveGuard,
+    memory?: MemoryBudget,
   ) {
     this.clock = clock;
     this.#socket = socket;
@@ -45,6 +52,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
     this.#goneNotice = goneNotice;
     this.#options = options;
     this.#guard = guard;
+    this.memory = memory;
     this.#outbox = new Outbox(options, this);
     this.#reader = new Reader(socket, clock);
     this.#endpoints = new Endpoints(
@@ -56,6 +64,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
       },
       guard,
     );
+    this.#leaveBudget = this.#joinBudget();
   }
 
   bind(endpoint: string): Promise<string> {
@@ -88,11 +97,18 @@ export class ZmqPort implements SocketPort, OutboxHost {
   }
 
   pause(): void {
+    this.#isPaused = true;
     this.#reader.pause();
   }
 
   resume(): void {
-    this.#reader.resume();
+    this.#isPaused = false;
+    if (!this.#isHalted) this.#reader.resume();
+  }
+
+  /** What waits here; libzmq does not tell what it holds itself. */
+  get heldBytes(): number {
+    return this.#outbox.heldBytes;
   }
 
   get pending(): number {
@@ -137,7 +153,23 @@ export class ZmqPort implements SocketPort, OutboxHost {
     else this.#break(error);
   };
 
+  #joinBudget(): (() => void) | undefined {
+    const outbox = this.#outbox;
+    return this.memory?.add({
+      get heldBytes() {
+        return outbox.heldBytes;
+      },
+      relieve: (bytes) => outbox.relieve(bytes),
+      onLevel: (level) => {
+        this.#isHalted = level === 'full';
+        if (this.#isHalted) this.#reader.pause();
+        else if (!this.#isPaused) this.#reader.resume();
+      },
+    });
+  }
+
   #take(frames: Uint8Array[], listener: PortListener): void {
+    if (this.memory !== undefined) for (const { length } of frames) this.memory.moved(length);
     const peer = this.#routes ? takePeer(frames) : ROUTER_PEER;
     if (frames.length === 1 && this.#isGoneNotice(frames[0])) {
       this.#outbox.forget(peer);
@@ -176,6 +208,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
     this.#socket.close();
     await this.#reading;
     await this.#guard?.close();
+    this.#leaveBudget?.();
     await letGo;
     await this.#endpoints.released();
   }

@@ -97,7 +97,7 @@ export class ZmqTransport implements Transport {
     const { zmq, context } = this.#readyFor(resolved);
     const opened = open(zmq, context, resolved);
     if (!routes) opened.socket.immediate = this.#options.connectedOnly ?? false;
-    return new ZmqPort(opened, routes, resolved, this.clock, this.#guard(opened.socket, resolved));
+    return new ZmqPort(opened, routes, resolved, this.clock, this.#guard(opened.socket, resolved), this.memory);
   }
 
   #readyFor({ curve }: ResolvedPortOptions): Loaded {

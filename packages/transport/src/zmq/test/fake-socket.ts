@@ -1,5 +1,6 @@
 /** A socket whose every answer the test gives: what libzmq does rarely, this does on demand. */
 import { ManualClock } from '@proj/heartbeat';
+import type { MemoryBudget } from '../../memory-budget.js';
 import type { Peer, PortListener } from '../../port.js';
 import { resolvePortOptions } from '../../port-options.js';
 import { ZmqPort } from '../port.js';
@@ -137,12 +138,12 @@ export class Journal implements PortListener {
 export const NOTICE = Buffer.from('0123456789abcdef');
 
 /** A started router port on a fake socket. */
-export function fakePort(options: object = {}) {
+export function fakePort(options: object = {}, memory?: MemoryBudget) {
   const socket = new FakeSocket();
   const clock = new ManualClock();
   const journal = new Journal();
   const open = { socket: socket as unknown as ZmqSocket, goneNotice: NOTICE };
-  const port = new ZmqPort(open, true, resolvePortOptions(options), clock);
+  const port = new ZmqPort(open, true, resolvePortOptions(options), clock, undefined, memory);
   port.start(journal);
   return { socket, clock, journal, port };
 }
