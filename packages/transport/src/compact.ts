@@ -1,11 +1,14 @@
-/** Frames for whoever keeps them: what `compact` of `@proj/frames` is to engines, which sockets do not know. */
+/** Messages for whoever keeps them: what `compactAll` of `@proj/frames` is to engines, which sockets do not know. */
 
 /**
- * The same frames; those that are a part of memory more than twice as large are copied out of it. What is passed on at once is better left
- * where it came.
+ * The same frames, or, when the pieces of memory that they are parts of are more than twice as large all together, copies of those that are
+ * the smaller part of their piece. What is passed on at once is better left where it came.
  */
 export function compacted(frames: readonly Uint8Array[]): readonly Uint8Array[] {
-  return frames.some(isLoose) ? frames.map((frame) => (isLoose(frame) ? copyOf(frame) : frame)) : frames;
+  let held = 0;
+  for (const { byteLength } of new Set(frames.map(({ buffer }) => buffer))) held += byteLength;
+  const bytes = frames.reduce((sum, { length }) => sum + length, 0);
+  return held > 2 * bytes ? frames.map((frame) => (isLoose(frame) ? copyOf(frame) : frame)) : frames;
 }
 
 function isLoose({ buffer, length }: Uint8Array): boolean {

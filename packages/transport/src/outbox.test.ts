@@ -569,6 +569,19 @@ describe('Outbox', () => {
       expect(given[0]?.[1]).toBe(own);
       expect([outbox.heldBytes, outbox.bytesFor(A)]).toEqual([0, 0]);
     });
+
+    it('is not copied for the parts of a message that fill a piece of it', () => {
+      const { host, outbox } = setUp();
+      host.full.add('a');
+      let given: readonly Uint8Array[] = [];
+      host.onUndeliverable = (_, frames) => {
+        given = frames;
+      };
+      const piece = new Uint8Array(1000);
+      outbox.send(A, [piece.subarray(0, 300), piece.subarray(300, 301), piece.subarray(301, 900)]);
+      outbox.forget(A);
+      expect(given.map(({ buffer }) => buffer === piece.buffer)).toEqual([true, true, true]);
+    });
   });
 
   it.each([
