@@ -15,7 +15,8 @@ export function nfp(): Honest {
   let client: NfpClient;
   const run = async (text: string): Promise<void> => {
     const results = await client.run(SERVICE, 'repeat', { args: [text], timeoutMs: PATIENCE_MS });
-    check(text, String(Object.values(results)[0]?.result));
+    const [said] = Object.values(results);
+    check(text, typeof said?.result === 'string' ? said.result : said?.errors.join());
   };
   return {
     async start(at, transport) {
