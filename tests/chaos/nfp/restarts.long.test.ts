@@ -1,4 +1,4 @@
-// The broker is killed four times, four seconds away each time, under ten jobs a second for any worker: none is rejected, none is lost.
+// The broker is killed four times, four seconds away each time, under ten jobs a second for any worker or for all: none is rejected or lost, and none for all goes to some.
 import { it } from 'vitest';
 import { FULL } from '../restarts.js';
 import { postThroughRestarts } from './restarts.js';
@@ -6,6 +6,8 @@ import { stage } from './stage.js';
 
 const theater = stage();
 
-it('a broker killed four times under load: every job for any worker is done', { timeout: 600_000 }, () =>
-  postThroughRestarts(theater, FULL),
+it.each(['any', 'all'] as const)(
+  'a broker killed four times under load: every job for %s is done',
+  { timeout: 600_000 },
+  (target) => postThroughRestarts(theater, FULL, target),
 );

@@ -1,4 +1,4 @@
-// The broker is killed twice under ten jobs a second for any worker: none is rejected, none is lost.
+// The broker is killed twice under ten jobs a second for any worker, or for all: none is rejected or lost, and none for all goes to some.
 import { it } from 'vitest';
 import { SHORT } from '../restarts.js';
 import { postThroughRestarts } from './restarts.js';
@@ -9,5 +9,6 @@ const theater = stage();
 const SETTLE = { 'nfp-settle-ms': 5000 };
 const BEATS = { 'heartbeat-ms': 500 };
 
-it('a broker killed twice under load: every job for any worker is done', () =>
-  postThroughRestarts(theater, SHORT, SETTLE, BEATS));
+it.each(['any', 'all'] as const)('a broker killed twice under load: every job for %s is done', (target) =>
+  postThroughRestarts(theater, SHORT, target, SETTLE, BEATS),
+);

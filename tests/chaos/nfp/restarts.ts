@@ -18,12 +18,13 @@ interface EchoedCall {
 const WORKERS = ['sample-1', 'sample-2', 'sample-3'];
 
 /**
- * Every job for any worker is done by one of them in the end, none is rejected. `flags` are those of the broker besides its endpoint, `beats`
- * those of broker and workers.
+ * Every job for any worker is done by one of them in the end, every job for all by each, none is rejected. `flags` are those of the broker besides its
+ * endpoint, `beats` those of broker and workers.
  */
 export async function postThroughRestarts(
   theater: Stage,
   plan: RestartPlan,
+  target: 'any' | 'all',
   flags: Flags = {},
   beats: Flags = {},
 ): Promise<void> {
@@ -41,14 +42,14 @@ export async function postThroughRestarts(
   }
   const client = theater.keep(new NfpClient({ transport, endpoints: [endpoint] }));
   const { answers, rejected } = await throughRestarts(plan, broker, start, (n) =>
-    client.run('sample', 'echo', { args: [n], target: 'any' }),
+    client.run('sample', 'echo', { args: [n], target }),
   );
   expect(rejected).toEqual([]);
   // The task gives back what it was called with.
   const wrong = answers.filter((answer, n) => {
     const results = Object.values(answer);
     const isOwn = ({ failed, result }: NfpJobResult) => !failed && isDeepStrictEqual((result as EchoedCall).args, [n]);
-    return results.length !== 1 || !results.every(isOwn);
+    return results.length !== (target === 'any' ? 1 : WORKERS.length) || !results.every(isOwn);
   });
   expect(wrong).toEqual([]);
   expect(answers.length).toBeGreaterThan(leastPosts(plan));

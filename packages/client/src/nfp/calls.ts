@@ -7,6 +7,9 @@ import type { Job, Question } from './orders.js';
 import type { Output } from './output.js';
 import type { NfpClientSessionOptions } from './session-events.js';
 
+/** How often the time doubles for which 404 is doubted. */
+const DOUBLINGS_MAX = 4;
+
 /** Puts calls on the connection there is. */
 export class Calls<Ticket> {
   readonly #options: NfpClientSessionOptions;
@@ -30,6 +33,7 @@ export class Calls<Ticket> {
   /** Offers the job to whom it is for, whoever was thought to have it. */
   post(job: Job<Ticket>, now: number): void {
     const { target, body } = job.order;
+    if (job.sent) this.#doubt(job, now);
     job.phase = 'posting';
     job.sent = true;
     job.clear();
@@ -57,6 +61,7 @@ export class Calls<Ticket> {
       else {
         job.note(member, undefined);
         job.offered = target === 'any';
+        this.#doubt(job, now);
         this.#output.counts.posts++;
         // By its name what is for any worker would be this one's, and lost with it.
         this.#call(job, 'post', target === 'any' ? target : targetOf([name]), body, now);
@@ -95,6 +100,11 @@ export class Calls<Ticket> {
     question.sent = true;
     question.awaited = undefined;
     this.#send({ kind: 'client-call', form: this.#options.commandForm, ...question.order.call }, now);
+  }
+
+  /** Rule 4: nothing in an answer says which question it is to. Each time is twice as long as the one before. */
+  #doubt(job: Job<Ticket>, now: number): void {
+    job.doubtUntil = now + this.#options.pollIntervalMs * 2 ** Math.min(++job.repeats, DOUBLINGS_MAX);
   }
 
   #call(job: Job<Ticket>, command: NfpCall, target: string, body: NfpClientCall['body'], now: number): void {

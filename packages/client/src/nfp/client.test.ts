@@ -239,6 +239,46 @@ describe('run', () => {
     expect(broker.heard).toEqual(['post any', 'post any', 'post any', 'get ["w2"]']);
   });
 
+  it('rule 4: what has not come to one of its workers is posted to that one, three times at most', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      if (broker.heard.length === 1) asked.dispatch('w1', 'w2', 'w3');
+      if (asked.call.target === '["w2"]' && asked.call.command === 'post') asked.say('w2', 201, 'ACCEPTED');
+      if (asked.call.command !== 'get') return;
+      const isThere = broker.heard.includes('post ["w2"]');
+      asked.result('w1', 'done by w1');
+      if (isThere) asked.result('w2', 'done by w2');
+      else asked.say('w2', 404, 'JOB NOT FOUND');
+      asked.say('w3', 404, 'JOB NOT FOUND');
+    });
+    const results = await stage.settle(stage.client().run('sample', 't'));
+    expect(Object.entries(results).map(([worker, { status }]) => [worker, status])).toEqual([
+      ['w1', 200],
+      ['w2', 200],
+      ['w3', 404],
+    ]);
+    expect(broker.heard.filter((line) => line.startsWith('post'))).toEqual([
+      'post all',
+      'post ["w2"]',
+      'post ["w3"]',
+      'post ["w3"]',
+      'post ["w3"]',
+    ]);
+  });
+
+  it('rule 4: 404 that answers what was asked before it was posted again is not believed', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker((asked) => {
+      const posts = broker.heard.filter((line) => line.startsWith('post')).length;
+      if (asked.call.command === 'post') asked.dispatch('w1');
+      if (asked.call.command === 'post' && posts === 1) return;
+      if (asked.call.command === 'get' && posts > 1) asked.result('w1', 'done by w1');
+      else for (let late = 0; late < 3; late++) asked.say('w1', 404, 'JOB NOT FOUND');
+    });
+    expect(nfpResultsOrThrow(await stage.settle(stage.client().run('sample', 't')))).toEqual({ w1: 'done by w1' });
+    expect(broker.heard.filter((line) => line.startsWith('post'))).toEqual(['post all', 'post all']);
+  });
+
   it('rule 3: and is not taken to have lost it when it says that it does not know it', async () => {
     const stage = new Stage();
     const broker = await stage.broker((asked) => {

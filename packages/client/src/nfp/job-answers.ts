@@ -10,7 +10,7 @@ import type { Job, Member } from './orders.js';
 import { GONE, LATE, UNEXPECTED } from './output.js';
 import type { Output, Word } from './output.js';
 
-/** POSTs of one job after no worker knew it any more. */
+/** POSTs of one job after no worker knew it any more, and to one worker after it did not know what others did. */
 const REPOSTS_MAX = 3;
 const OK = 200;
 
@@ -150,7 +150,7 @@ export class JobAnswers<Ticket> {
     switch (status) {
       case 'DISPATCHED':
         if (aboutPost) job.offered = false;
-        if (job.phase !== 'posting' || !aboutGet) this.#onWorkers(job, dispatch);
+        if (!aboutGet || (job.phase !== 'posting' && job.phase !== 'queued')) this.#onWorkers(job, dispatch);
         break;
       case 'PENDING':
         if (job.phase === 'posting') job.phase = 'queued';
@@ -264,6 +264,7 @@ export class JobAnswers<Ticket> {
     const member = job.members.get(worker);
     if (member === undefined || job.phase === 'posting') return;
     const hasForgotten = member.accepted;
+    if (!hasForgotten && now < job.doubtUntil) return;
     if (hasForgotten && job.order.target !== 'any') {
       this.#finish(job, worker, word);
       this.#settle(job, now);
@@ -276,8 +277,9 @@ export class JobAnswers<Ticket> {
     this.#settle(job, now);
   }
 
-  /** Rule 4: a job that none of its workers knows is posted again; of one that some know, the others have nothing to say. */
+  /** Rule 4: a job that none of its workers knows is posted again, and one that some know to the others, if they are all meant. */
   #settle(job: Job<Ticket>, now: number): void {
+    if (job.known && job.order.target !== 'any') this.#offerAgain(job);
     if (job.missing < job.members.size) return;
     if (!job.known && job.reposts < REPOSTS_MAX) {
       job.reposts++;
@@ -291,6 +293,20 @@ export class JobAnswers<Ticket> {
       else this.#finish(job, name, GONE);
     }
     this.#conclude(job);
+  }
+
+  /** A broadcast that a lost connection or broker has cut short reaches the rest of those it is for at the next turn, three times at most. */
+  #offerAgain(job: Job<Ticket>): void {
+    let isNews = false;
+    for (const member of job.members.values()) {
+      if (member.said !== 'missing' || member.offers >= REPOSTS_MAX) continue;
+      member.offers++;
+      job.note(member, 'refused');
+      isNews = true;
+    }
+    if (!isNews) return;
+    this.#output.counts.reposts++;
+    this.#output.note({ code: 'job-reposted', uuid: job.order.uuid });
   }
 
   #conclude(job: Job<Ticket>): void {

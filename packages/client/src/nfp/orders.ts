@@ -7,12 +7,14 @@ import type { NfpJobOrder, NfpQuestion, NfpReply } from './session-events.js';
 export interface Member {
   /** It has said that it knows the job. */
   accepted: boolean;
-  /** `refused`: it was too busy to take it. `missing`: it does not know it. */
+  /** `refused`: it has not taken it, and is to be offered it again. `missing`: it does not know it. */
   said: 'refused' | 'missing' | undefined;
   /** It was too busy to take it once. */
   busy: boolean;
   /** The last input it asked for. */
   input: string | undefined;
+  /** Times the job was offered to it again because it had never come. */
+  offers: number;
 }
 
 /**
@@ -48,6 +50,10 @@ export class Job<Ticket> {
   /** Something came that is no answer about it. */
   unexpected = false;
   reposts = 0;
+  /** Times it was posted again, to whomever. */
+  repeats = 0;
+  /** Until then 404 may answer what was asked before it was posted again, at a broker or worker that is slow. */
+  doubtUntil = -Infinity;
   /** It is for any worker, its worker was too busy for it, and the broker has not said yet who gets it instead. */
   offered = false;
 
@@ -64,7 +70,7 @@ export class Job<Ticket> {
   add(name: string): Member {
     const known = this.members.get(name);
     if (known !== undefined) return known;
-    const member: Member = { accepted: false, said: undefined, busy: false, input: undefined };
+    const member: Member = { accepted: false, said: undefined, busy: false, input: undefined, offers: 0 };
     this.members.set(name, member);
     return member;
   }

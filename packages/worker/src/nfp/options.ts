@@ -93,8 +93,11 @@ export const nfpWorkerOptions = z
     askTimeoutMs: milliseconds.default(10_000),
     /** First delay before another attempt, doubled with each. 1 ms to a day; default 100. */
     reconnectMinMs: milliseconds.default(100),
-    /** Longest delay before another attempt. 1 ms to a day; default 5000. */
-    reconnectMaxMs: milliseconds.default(5000),
+    /**
+     * Longest delay before another attempt. 1 ms to a day; default 2500: with what transports take to connect, less than a broker that has been started
+     * again waits for its workers before it broadcasts (`settleMs`, two keepalive intervals).
+     */
+    reconnectMaxMs: milliseconds.default(2500),
     /** How long a broker must have answered before the delay starts again at `reconnectMinMs`. 0 to a day; default 10,000. */
     minUptimeMs: workerFields.minUptimeMs,
     /** How long `drain()`, or a `restart`, waits for running tasks before it aborts them. 1 ms to a day; default 10,000. */
