@@ -276,7 +276,7 @@ export class Workload {
       if (!task.fails) wrong('the task does not fail');
     } else if (error === 'cancelled') {
       // A worker that a broker told to drop a job says so to whoever asks it, also when that broker is no more.
-      if (!isUnwanted && calm) wrong('nobody has cancelled it');
+      if (!isUnwanted && (calm || this.#plan.faults === 'workers')) wrong('nobody has cancelled it');
     } else if (error !== 'interrupted' || calm) wrong('no reason to fail');
   }
 
