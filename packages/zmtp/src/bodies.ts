@@ -1,5 +1,5 @@
 /** Who still needs the memory of a long body: docs/adr/0016-long-bodies-are-given-back.md. */
-import { allocate, allocateLong, keep, LONG_BYTES } from './memory.js';
+import { allocate, allocateLong, free, keep, LONG_BYTES } from './memory.js';
 
 interface Loan {
   /** Messages with this body that are on their way out. */
@@ -41,6 +41,11 @@ export function giveBack(frames: readonly Uint8Array[]): void {
     loan.over = true;
     endIfOver(buffer, loan);
   }
+}
+
+/** Nobody will ever read or write these frames: what was lent for them is free at once. Does nothing with what was not lent. */
+export function discard(frames: readonly Uint8Array[]): void {
+  for (const { buffer } of frames) if (loans.delete(buffer)) free(buffer as ArrayBuffer);
 }
 
 /** The memory moves: whoever still has the body, against the rules, has an empty one from now on, and never somebody else's. */

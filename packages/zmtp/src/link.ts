@@ -461,6 +461,8 @@ export class Link implements ConnectionSink, Receiving, Taker, Watched, Turning 
     this.#closed = true;
     this.#sealer?.stop();
     this.#account(0);
+    // Not of a lane: its connection may be about to read into the memory.
+    if (this.#socket instanceof Inlet) this.#connection.discard();
     this.#host.watch.set(this.#deadline, Infinity);
     this.#host.onClosed(this, this.#failure);
   }

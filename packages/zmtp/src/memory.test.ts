@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { discard, lend } from './bodies.js';
 import { allocate, reclaim } from './memory.js';
 
 describe('memory', () => {
@@ -24,6 +25,14 @@ describe('memory', () => {
     const next = allocate(40_000);
     expect([next.buffer === piece.buffer, next.byteOffset, next.length]).toEqual([true, 0, 40_000]);
     expect(allocate(40_000).buffer).not.toBe(piece.buffer);
+  });
+
+  it('that was lent is freed at once when it is discarded, and what was not lent stays', () => {
+    const [lent, whole] = [lend(50_000, 50_000), allocate(50_000).fill(7)];
+    const view = whole.subarray(0, 40_000);
+    discard([lent, view]);
+    discard([lent]);
+    expect([lent.buffer.byteLength, view.length, view[39_999]]).toEqual([0, 40_000, 7]);
   });
 
   it('lies spare in no more than 64 MiB', () => {

@@ -1,4 +1,5 @@
 /** Memory for what is received and sent: small pieces are cut out of blocks, more cheaply than Node's pool does; long ones are used again. */
+import { MessageChannel } from 'node:worker_threads';
 
 /** Shorter ones are left to the garbage collector. */
 export const LONG_BYTES = 2 ** 14;
@@ -7,6 +8,10 @@ const BLOCK_BYTES = 8192;
 /** What lies spare at most; the oldest makes room. */
 const SPARES_MAX = 32;
 const SPARE_MAX_BYTES = 2 ** 26;
+
+/** Closed: whatever is moved there is gone. */
+const { port1: nowhere } = new MessageChannel();
+nowhere.close();
 
 const NOTHING = new Uint8Array(0);
 
@@ -57,6 +62,11 @@ export const SPARE_MEMORY = {
     return bytes;
   },
 };
+
+/** Nobody has this memory any more, and it is not kept: it goes back to the system now, not when garbage is collected. */
+export function free(memory: ArrayBuffer): void {
+  nowhere.postMessage(undefined, [memory]);
+}
 
 /** Nobody has this memory any more. */
 export function keep(memory: ArrayBuffer): void {

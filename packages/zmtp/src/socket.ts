@@ -14,7 +14,7 @@ import { Inlet } from './inlet.js';
 import { Carrier } from './lanes/carrier.js';
 import type { Dialer } from './lanes/dialer.js';
 import { Link } from './link.js';
-import { lend } from './bodies.js';
+import { discard, lend } from './bodies.js';
 import { allocate, reclaim } from './memory.js';
 import type { SocketType } from './parts/commands.js';
 import type { ConnectionSettings } from './parts/connection.js';
@@ -125,7 +125,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
       heartbeatMs: options.connectionHeartbeatMs,
       timeoutMs: options.connectionTimeoutMs,
       allocate,
-      reuse: { lend, reclaim },
+      reuse: { lend, reclaim, discard },
     };
     if (options.curve?.role === 'server')
       this.#endFollowing = options.curve.onAuthorizeChange?.(() => {

@@ -9,6 +9,8 @@ export interface Reuse {
   lend(bytes: number, whole: number): Uint8Array;
   /** Nobody reads or writes this received chunk any more, nor any part of it. */
   reclaim(chunk: Uint8Array): void;
+  /** Nobody reads or writes these frames any more: what was lent for them is free at once. */
+  discard(frames: readonly Uint8Array[]): void;
 }
 
 /** The bytes as text, one character per byte. */

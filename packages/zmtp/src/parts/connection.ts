@@ -208,6 +208,11 @@ export class Connection {
     return this.#held === undefined ? unfinishedBytes : unfinishedBytes + chunkBytes;
   }
 
+  /** As {@link Reader.discard}. */
+  discard(): void {
+    this.#reader.discard();
+  }
+
   /** Takes received bytes, which must not change afterwards. Not to be called while {@link holding}. */
   receive(chunk: Uint8Array, now: number): void {
     this.#hear(now);

@@ -25,7 +25,11 @@ function counting(limits: ReaderLimits = LIMITS) {
 describe('memory', () => {
   it('of a chunk is to be used again when it has been read and no frame is a view of it', () => {
     const reclaimed: Uint8Array[] = [];
-    const reader = new Reader(LIMITS, allocate, { lend: allocate, reclaim: (chunk) => void reclaimed.push(chunk) });
+    const reader = new Reader(LIMITS, allocate, {
+      lend: allocate,
+      reclaim: (chunk) => void reclaimed.push(chunk),
+      discard: () => undefined,
+    });
     reader.commandsOnly = false;
     const small = Array.from({ length: 200 }, (_, index) => [pattern(index)]);
     for (const [chunk, isReclaimed] of [
@@ -43,6 +47,28 @@ describe('memory', () => {
       }
       expect(reclaimed.includes(chunk)).toBe(isReclaimed);
     }
+  });
+
+  it('of a message that is not complete is discarded, and of one that was taken it is not', () => {
+    const discarded: Uint8Array[] = [];
+    const reader = new Reader(LIMITS, allocate, {
+      lend: allocate,
+      reclaim: () => undefined,
+      discard: (frames) => void discarded.push(...frames),
+    });
+    reader.commandsOnly = false;
+    const [first, second] = [pattern(100_000), pattern(200_000)];
+    const bytes = encoded([first], [first, second]);
+    for (let at = 0; at < bytes.length - 50_000; at += 30_000) {
+      reader.push(bytes.subarray(at, Math.min(at + 30_000, bytes.length - 50_000)));
+      while (reader.next() !== undefined) reader.takeFrames();
+    }
+    reader.discard();
+    expect(discarded.map(({ length }) => length)).toEqual([100_000, 200_000]);
+    expect(discarded[0]).toEqual(first);
+    expect(reader.unfinishedBytes).toBe(0);
+    reader.discard();
+    expect(discarded.length).toBe(2);
   });
 
   it('is not asked for: frames of a chunk of usual size are views of it', () => {

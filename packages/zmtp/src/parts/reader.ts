@@ -145,6 +145,15 @@ export class Reader {
     return frames;
   }
 
+  /** Nothing more comes, and nobody writes into {@link room} any more: what has come of a message that is not complete is freed. */
+  discard(): void {
+    this.#reuse?.discard(this.#body === undefined ? this.#parts : [...this.#parts, this.#body]);
+    this.#body = this.#opening = undefined;
+    this.#parts = [];
+    this.#inBody = false;
+    this.#endRejected();
+  }
+
   #scan(): ReadItem | undefined {
     while (this.fault === undefined) {
       if (!this.#inBody) {

@@ -47,7 +47,13 @@ class Listener implements ConnectionSink {
       return new Uint8Array(bytes);
     };
     // What is given back is somebody else's at once.
-    const reuse = { lend: allocate, reclaim: (chunk: Uint8Array) => void chunk.fill(0xee) };
+    const reclaim = (chunk: Uint8Array): void => {
+      chunk.fill(0xee);
+    };
+    const discard = (frames: readonly Uint8Array[]): void => {
+      frames.forEach(reclaim);
+    };
+    const reuse = { lend: allocate, reclaim, discard };
     const settings = { ...SETTINGS, ...LIMITS, heartbeatMs: 200, socketType, security, allocate, reuse };
     this.connection = new Connection(settings, this, 0);
   }
@@ -67,6 +73,7 @@ class Listener implements ConnectionSink {
   }
 
   assertFrames(): void {
+    this.connection.discard();
     for (const [frame, before] of this.#frames)
       if (Buffer.compare(frame, before) !== 0) throw new Error('a frame changed after it had been delivered');
   }
