@@ -202,6 +202,8 @@ export class Cluster {
         killGraceMs: DRAIN_MS,
         transport,
       });
+      // Jobs fail on purpose.
+      manager.on('error', () => undefined);
       await manager.start();
       return { close: () => (random.chance(0.5) ? manager.drain() : manager.close()) };
     };

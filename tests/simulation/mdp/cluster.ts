@@ -275,6 +275,8 @@ export class Cluster {
           }
         },
       });
+      // Handlers throw on purpose.
+      worker.on('error', () => undefined);
       await worker.start();
       return { close: () => (random.chance(0.5) ? worker.drain() : worker.close()) };
     };

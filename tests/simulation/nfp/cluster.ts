@@ -211,6 +211,8 @@ export class Cluster {
           const { jobs, running } = worker.stats();
           return jobs.PENDING + jobs.STARTED + running === 0;
         });
+        // Tasks throw on purpose.
+        worker.on('error', () => undefined);
         await worker.start();
         return { close: () => (random.chance(0.5) ? worker.drain() : worker.close()) };
       });
