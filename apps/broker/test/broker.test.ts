@@ -294,6 +294,8 @@ describe('proj-broker', () => {
         level: 'warn',
         warning: expect.stringContaining(inventory) as string,
       });
+      expect((await ask(endpoints.nfpManagement, 'mmi.service.broker', { task: 'restart' }))[0]).toBe('200');
+      await broker.record('inventory-loaded');
       expect((await ask(endpoints.nfpManagement, 'mmi.service.broker', { task: 'shutdown' }))[0]).toBe('200');
       expect(await broker.exit).toMatchObject({ code: 0, signal: null });
     });

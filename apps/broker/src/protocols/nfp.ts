@@ -114,10 +114,6 @@ export const nfp: Protocol<typeof options> = {
       transport,
     });
     broker.on('broken', onBroken);
-    broker.on('management', ({ task, peer }) => {
-      log.warn({ peer: Buffer.from(peer.id).toString('hex'), task }, 'management');
-      if (task === 'shutdown') onEnded();
-    });
     logEvents(broker, WORKER_NOTICES, log);
     const [endpoint = wanted] = await broker.start();
     const [management] = broker.managementEndpoints;
@@ -126,6 +122,13 @@ export const nfp: Protocol<typeof options> = {
       settings.inventory === undefined
         ? undefined
         : follow(settings.inventory, settings.inventoryTemplates, seen, broker, log);
+    const notRead = inventoryKept(settings.inventory ?? '', log);
+    broker.on('management', ({ task, peer }) => {
+      log.warn({ peer: Buffer.from(peer.id).toString('hex'), task }, 'management');
+      if (task === 'shutdown') onEnded();
+      // Files are read when somebody asks for them.
+      if (task === 'restart') void followed?.read().then((apply) => apply(), notRead);
+    });
     return {
       endpoints: {
         nfp: endpoint,
@@ -161,10 +164,15 @@ function follow(path: string, templates: boolean, seen: Seen, broker: NfpBroker,
       broker.setInventory(loaded.inventory);
       log.info({ path }, 'inventory-loaded');
     },
-    onFailed: (error) => {
-      log.error({ path, reason: error instanceof Error ? error.message : String(error) }, 'inventory-kept');
-    },
+    onFailed: inventoryKept(path, log),
   });
+}
+
+/** Tells why the inventory that is in force stays. */
+function inventoryKept(path: string, log: Logger): (error: unknown) => void {
+  return (error) => {
+    log.error({ path, reason: error instanceof Error ? error.message : String(error) }, 'inventory-kept');
+  };
 }
 
 function logWarnings({ warnings }: LoadedInventory, log: Logger): void {

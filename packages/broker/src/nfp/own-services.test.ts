@@ -246,6 +246,16 @@ describe('the endpoint for management', () => {
     ]);
   });
 
+  it('rule 18: a restart loses no job: who has one comes back and answers', () => {
+    const broker = new BrokerUnderTest();
+    broker.ready('w1');
+    broker.post('c1', 'u1');
+    manage(broker, 'mmi.service.broker', 'restart');
+    broker.advance(1000);
+    broker.ready('w1');
+    expect(broker.answer('w1', 'response', 'c1', 'u1', 200)).toEqual(['-> c1 RESPONSE sample u1 200 {}']);
+  });
+
   it('rule 18: shows what the others show', () => {
     expect(manage(new BrokerUnderTest(), 'mmi.service.broker', 'show_services')).toEqual([
       '-> admin RESPONSE mmi.service.broker m 200 [{"name":"","workers":0,"workers alive":0,"queued":0}]',
