@@ -304,6 +304,32 @@ describe('a queue that nobody serves', () => {
     broker.request('c1', 'm2', 'b');
     expect(broker.stats.queues.map(({ name, waiting }) => `${name} ${waiting}`)).toEqual(['a 1', 'default 1']);
   });
+
+  it('rule 14: names that are only asked for keep no worker out', () => {
+    broker = new BrokerUnderTest({ unknownQueue: 'wait', queuesMax: 2 });
+    broker.request('c1', 'm1', 'a');
+    broker.request('c1', 'm2', 'b');
+    expect(broker.inform('w1', 'c')).toContain('joined w1 worker');
+    expect(broker.inform('w2', 'a')).toContain('joined w2 worker');
+    expect(broker.inform('w3', 'b')).toEqual(['note message-dropped queues-limit w3']);
+    broker.gone('w1');
+    expect(broker.inform('w3', 'b')).toContain('joined w3 worker');
+  });
+
+  it('rule 14: a client asks for no more than a share of the names, and others go on', () => {
+    broker = new BrokerUnderTest({ unknownQueue: 'wait', queuesMax: 200 });
+    for (let n = 0; n < 20; n++) broker.request('c1', `m${n}`, `q${n}`);
+    broker.request('c1', 'm20', 'more');
+    const waiting = (...names: string[]) =>
+      names.map((name) => broker.stats.queues.find((queue) => queue.name === name)?.waiting);
+    expect(waiting('more', 'default')).toEqual([undefined, 1]);
+    broker.request('c2', 'm1', 'more');
+    broker.request('c1', 'm21', 'more');
+    expect(waiting('more', 'default')).toEqual([2, 1]);
+    broker.inform('w1', 'q0');
+    broker.request('c1', 'm22', 'another');
+    expect(waiting('another', 'default')).toEqual([1, 1]);
+  });
 });
 
 describe('bounds', () => {

@@ -290,7 +290,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     if (isNew && this.#books.peers.size >= this.#settings.peersMax) return 'peers-limit';
     if (command.kind === 'inform-scheduler') return undefined;
     const names = new Set(this.#queuesOf(command).map(({ name }) => name));
-    return this.#books.queues.hasRoomFor(names) ? undefined : 'queues-limit';
+    return this.#books.queues.mayServe(names) ? undefined : 'queues-limit';
   }
 
   #queuesOf(command: EmqpInformWorker): readonly EmqpQueue[] {

@@ -116,6 +116,7 @@ function assertQueues({ queues, patience }: Books, running: Set<Job>): Set<Job> 
   check(inFlight.size === 0, 'the queue of a running job exists');
   check(patience.size === impatient, 'no queue loses patience that does not exist');
   patience.assertInvariants();
+  queues.assertInvariants();
   return waiting;
 }
 

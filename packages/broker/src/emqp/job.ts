@@ -8,6 +8,11 @@ import type { EmqpParty } from './effects.js';
 import type { Leaver } from './peers.js';
 import type { Queue } from './queues.js';
 
+/** Who asks, as queues tell clients apart. */
+export function askerOf({ port, peer }: EmqpParty): string {
+  return `${port} ${peer.key}`;
+}
+
 /** An accepted request until it is done or lost: waiting in a queue, or open at one worker. */
 export class Job {
   /** Who asked last (rule 36). */
@@ -92,7 +97,7 @@ export class Job {
 
   /** Whose turn it takes in a queue: the same routing id at another port is another client. */
   get asker(): string {
-    return `${this.client.port} ${this.client.peer.key}`;
+    return askerOf(this.client);
   }
 
   /** True when it may go to another worker: it is kept until somebody answers it (rule 17). */

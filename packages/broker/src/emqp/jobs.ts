@@ -7,7 +7,7 @@ import { requestCost } from '../parts/cost.js';
 import { SETTLING_MS } from './books.js';
 import type { Books } from './books.js';
 import type { EmqpParty, EmqpRequestLoss } from './effects.js';
-import { Job, type OpenJobs } from './job.js';
+import { askerOf, Job, type OpenJobs } from './job.js';
 import type { EmqpBrokerSettings } from './options.js';
 import type { Output } from './output.js';
 import type { Leaver, Worker } from './peers.js';
@@ -63,7 +63,7 @@ export class Jobs {
     const headers = decodeEmqpHeaders(request.headers);
     this.#out.counters.headersIgnored += headers.invalid;
     const isStored = headers.guarantee && this.#settings.store !== undefined;
-    const queue = this.#route(request.queue, isStored);
+    const queue = this.#route(request.queue, client, { isStored, isNew: true });
     const cost = costOf(request);
     // What is to be stored may find the slot taken by then.
     const seat = isStored ? undefined : queue.free.first;
@@ -95,7 +95,7 @@ export class Jobs {
       this.#perhapsEmpty.add(job.queue);
       if (error === undefined) {
         this.#taken(job);
-        this.#place(job, this.#route(job.name, true), 'back');
+        this.#place(job, this.#route(job.name, job.client, { isStored: true }), 'back');
       } else {
         this.#out.dropRequest('store-failed', job.client, job.name);
         this.#books.repeats.remove(job);
@@ -117,7 +117,7 @@ export class Jobs {
         continue;
       }
       const headers = decodeEmqpHeaders(request.headers);
-      const queue = this.#route(request.queue, true);
+      const queue = this.#route(request.queue, client, { isStored: true });
       const job = new Job(client, request, headers, queue, 0, this.#out.now);
       job.attempts = attempts;
       job.isRestored = true;
@@ -234,7 +234,7 @@ export class Jobs {
   again(job: Job): void {
     this.#out.counters.resends++;
     this.#books.routes.remove(job.route);
-    this.#place(job, this.#route(job.name, job.record !== undefined), 'front');
+    this.#place(job, this.#route(job.name, job.client, { isStored: job.record !== undefined }), 'front');
   }
 
   /** Rule 14: the worker’s queues are served. What waited in them for a worker need not move. */
@@ -247,10 +247,8 @@ export class Jobs {
     this.#books.settling.remove(worker.settling);
     for (const seat of worker.seats) {
       const { queue } = seat;
-      queue.free.remove(seat);
-      queue.seats.delete(seat);
       this.#perhapsEmpty.add(queue);
-      if (queue.seats.size > 0) continue;
+      if (!this.#books.queues.leave(seat)) continue;
       queue.unservedSince = this.#out.now;
       this.#beginPatience(queue);
     }
@@ -320,15 +318,17 @@ export class Jobs {
       for (const { awaited, client } of waiting.values()) if (awaited) yield client;
   }
 
-  /** Rule 14: the queue of that name if somebody serves it, else where such requests wait. */
-  #route(name: string, isStored = false): Queue {
+  /** Rule 14: the queue of that name if somebody serves it, else where such requests wait. What was accepted before needs no share. */
+  #route(name: string, client: EmqpParty, { isStored, isNew = false }: { isStored: boolean; isNew?: boolean }): Queue {
     const { queues } = this.#books;
     const { now } = this.#out;
     const known = queues.find(name);
     if (known !== undefined && known.seats.size > 0) return known;
     // What is stored may be here before its workers are.
-    const waits = (isStored || this.#settings.unknownQueue === 'wait') && queues.hasRoomFor([name]);
-    return queues.open(waits ? name : DEFAULT_QUEUE, now);
+    if (!isStored && this.#settings.unknownQueue !== 'wait') return queues.open(DEFAULT_QUEUE, now);
+    if (known !== undefined) return known;
+    const asker = askerOf(client);
+    return queues.open(queues.mayAsk(isNew ? asker : undefined) ? name : DEFAULT_QUEUE, now, asker);
   }
 
   #wait(job: Job, queue: Queue, where: 'front' | 'back'): void {

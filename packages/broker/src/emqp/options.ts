@@ -38,7 +38,10 @@ export const emqpBrokerOptions = z
     defaultQueueMax: count(10_000_000).default(1_000_000),
     /** Bytes of all requests that wait or are guaranteed, each charged for its bookkeeping too. Default 512 MiB. */
     queueMaxBytes: count(Number.MAX_SAFE_INTEGER).default(536_870_912),
-    /** Queue names that may exist at a time, `default` apart. Default 10000. */
+    /**
+     * Queue names with workers at a time, `default` apart, and besides, as many that are only asked for; a client that was the first
+     * to ask for a tenth of these, 16 at least, may ask for no further one meanwhile: its requests go to `default`. Default 10000.
+     */
     queuesMax: count(1_000_000).default(10_000),
     /** Workers and schedulers that may be registered at a time. Default 100000. */
     peersMax: count(1_000_000).default(100_000),

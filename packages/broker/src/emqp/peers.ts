@@ -54,7 +54,7 @@ export class Worker extends Member<never> implements EmqpParty {
     for (const [name, weight] of weights) {
       const seat = new Seat(this, queues.open(name, now), weight);
       this.seats.push(seat);
-      seat.queue.seats.add(seat);
+      queues.join(seat);
     }
     this.seats.sort((a, b) => b.weight - a.weight);
   }

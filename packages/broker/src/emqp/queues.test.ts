@@ -29,8 +29,8 @@ describe('queues', () => {
   it('rule 15: default has a bound of its own, and does not count among the names', () => {
     const queues = newQueues(1);
     expect([queues.open('a', 0).max, queues.open('default', 0).max]).toEqual([10, 20]);
-    expect(queues.hasRoomFor(['a', 'default'])).toBe(true);
-    expect(queues.hasRoomFor(['b'])).toBe(false);
+    expect([queues.mayServe(['a', 'default']), queues.mayServe(['a', 'b'])]).toEqual([true, false]);
+    expect(queues.mayAsk()).toBe(false);
   });
 });
 

@@ -2,6 +2,7 @@
 import { HeapDeadline } from '@proj/heartbeat';
 import { FairQueue } from '../parts/fair-queue.js';
 import { Line, Place } from '../parts/line.js';
+import { type Name, Names } from '../parts/names.js';
 import type { Job } from './job.js';
 import type { Worker } from './peers.js';
 
@@ -91,9 +92,12 @@ export class Queue {
   unservedSince: number;
   /** Rule 14: when what waits here has waited too long for a worker. */
   readonly patience = new HeapDeadline<Queue>(this);
+  /** Its place among the names that are counted; queue `default` has none. */
+  readonly counted: Name | undefined;
 
-  constructor(name: string, max: number, totals: QueueTotals, now: number) {
+  constructor(name: string, max: number, totals: QueueTotals, now: number, counted?: Name) {
     this.name = name;
+    this.counted = counted;
     this.max = max;
     this.totals = totals;
     this.unservedSince = now;
@@ -141,14 +145,16 @@ export class Queue {
   }
 }
 
-/** All queues. */
+/** All queues. Names that are served and names that are only asked for have a bound each; `default` is none of them. */
 export class Queues {
+  readonly #names: Names;
   readonly #queues = new Map<string, Queue>();
   readonly #retired = new Map<string, QueueTotals>();
   readonly #options: { readonly queueMax: number; readonly defaultQueueMax: number; readonly queuesMax: number };
 
   constructor(options: { readonly queueMax: number; readonly defaultQueueMax: number; readonly queuesMax: number }) {
     this.#options = options;
+    this.#names = new Names(options.queuesMax);
   }
 
   get size(): number {
@@ -159,21 +165,43 @@ export class Queues {
     return this.#queues.get(name);
   }
 
-  /** True when all these names may exist. */
-  hasRoomFor(names: Iterable<string>): boolean {
-    let size = this.#queues.size - (this.#queues.has(DEFAULT_QUEUE) ? 1 : 0);
-    for (const name of names) if (name !== DEFAULT_QUEUE && !this.#queues.has(name)) size++;
-    return size <= this.#options.queuesMax;
+  /** True when a worker may serve all these, which differ. */
+  mayServe(names: Iterable<string>): boolean {
+    let more = 0;
+    for (const name of names) if (name !== DEFAULT_QUEUE && this.#queues.get(name)?.counted?.isServed !== true) more++;
+    return this.#names.mayServe(more);
   }
 
-  /** The queue of that name, made if need be. */
-  open(name: string, now: number): Queue {
+  /** True when a queue may be opened that nobody serves; without `asker`, whosever request it is for. */
+  mayAsk(asker?: string): boolean {
+    return this.#names.mayAsk(asker);
+  }
+
+  /** A worker takes its place. */
+  join(seat: Seat): void {
+    seat.queue.seats.add(seat);
+    if (seat.queue.counted !== undefined) this.#names.serve(seat.queue.counted);
+  }
+
+  /** A worker leaves its place; true when nobody serves the queue any more. */
+  leave(seat: Seat): boolean {
+    const { queue } = seat;
+    queue.free.remove(seat);
+    queue.seats.delete(seat);
+    if (queue.seats.size > 0) return false;
+    if (queue.counted !== undefined) this.#names.desert(queue.counted);
+    return true;
+  }
+
+  /** The queue of that name, made if need be: then it is part of what `asker` asks for, until somebody serves it. */
+  open(name: string, now: number, asker?: string): Queue {
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
     const totals = this.#retired.get(name) ?? { processed: 0, latencyMs: 0, maxLatencyMs: 0 };
     this.#retired.delete(name);
     const max = name === DEFAULT_QUEUE ? this.#options.defaultQueueMax : this.#options.queueMax;
-    const queue = new Queue(name, max, totals, now);
+    const counted = name === DEFAULT_QUEUE ? undefined : this.#names.add(asker);
+    const queue = new Queue(name, max, totals, now, counted);
     this.#queues.set(name, queue);
     return queue;
   }
@@ -183,6 +211,7 @@ export class Queues {
     if (queue.seats.size > 0 || queue.waiting.size > 0 || queue.arriving > 0 || queue.inFlight > 0) return;
     if (this.#queues.get(queue.name) !== queue) return;
     this.#queues.delete(queue.name);
+    if (queue.counted !== undefined) this.#names.remove(queue.counted);
     if (queue.totals.processed === 0) return;
     this.#retired.set(queue.name, queue.totals);
     for (const name of this.#retired.keys()) {
@@ -193,6 +222,17 @@ export class Queues {
 
   values(): IterableIterator<Queue> {
     return this.#queues.values();
+  }
+
+  /** Throws when the names were not counted right. Linear. */
+  assertInvariants(): void {
+    const counted: Name[] = [];
+    for (const { counted: name, seats } of this.values()) {
+      if (name === undefined) continue;
+      if (name.isServed !== seats.size > 0) throw new Error('a name is served while a worker lists it');
+      counted.push(name);
+    }
+    this.#names.assertInvariants(counted);
   }
 
   /** Totals of all queues, those included that are gone. */

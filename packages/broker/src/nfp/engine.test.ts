@@ -56,6 +56,18 @@ describe('READY', () => {
     const broker = start({ servicesMax: 1 }, 'w1');
     expect(broker.ready('w2', 'other')).toEqual(['note message-dropped services-limit w2', '-> w2 DISCONNECT other']);
     expect(broker.ready('w2')).toEqual(['worker-ready w2 sample']);
+    broker.gone('w1');
+    broker.gone('w2');
+    expect(broker.ready('w3', 'other')).toContain('worker-ready w3 other');
+  });
+
+  it('rule 19: has room although POSTs wait for as many names as may be', () => {
+    const broker = start({ queueForService: true, servicesMax: 2 });
+    broker.post('c1', 'u1', 'all', 'one');
+    broker.post('c1', 'u2', 'all', 'two');
+    expect(broker.ready('w1', 'three')).toEqual(['worker-ready w1 three']);
+    expect(broker.ready('w2', 'one')).toContain('worker-ready w2 one');
+    expect(broker.ready('w3', 'two')).toEqual(['note message-dropped services-limit w3', '-> w3 DISCONNECT two']);
   });
 });
 
@@ -284,6 +296,17 @@ describe('waiting', () => {
     const broker = start({ queueForService: true, servicesMax: 1 });
     broker.post('c1', 'u1');
     expect(broker.post('c1', 'u2', 'all', 'other').at(-1)).toContain('400 FAILED');
+  });
+
+  it('rule 19: is for no more than a share of the names, and other clients go on', () => {
+    const broker = start({ queueForService: true, servicesMax: 200 });
+    for (let n = 0; n < 20; n++) expect(broker.post('c1', `u${n}`, 'all', `name${n}`)).toEqual([]);
+    expect(broker.post('c1', 'v1', 'all', 'more').at(-1)).toContain('400 FAILED null ["too many services"]');
+    expect(broker.post('c1', 'v2', 'all', 'name0')).toEqual([]);
+    expect(broker.post('c2', 'v3', 'all', 'more')).toEqual([]);
+    expect(broker.post('c1', 'v4', 'all', 'more')).toEqual([]);
+    broker.ready('w1', 'name0');
+    expect(broker.post('c1', 'v5', 'all', 'another')).toEqual([]);
   });
 });
 

@@ -351,7 +351,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   #register(peer: Peer, form: Worker['form'], name: string, terms: Terms): Worker | undefined {
     const { workers, services, holders } = this.#books;
     const known = services.find(name);
-    if (known === undefined && services.full) {
+    if (!services.mayServe(known)) {
       this.#refuse(peer, { form }, name, 'services-limit');
     } else if (workers.size >= this.#settings.workersMax) {
       this.#refuse(peer, { form }, name, 'workers-limit');
@@ -362,7 +362,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
       this.#books.terms.delete(peer.key);
       workers.add(worker);
       worker.holder = holders.arrive(worker);
-      service.workers.push(worker.turn);
+      services.join(worker);
       this.#out.counters.workersReady++;
       this.#out.effects.push({ kind: 'worker-ready', peer, service: name });
       this.#returns.returned(worker, wasLost);
@@ -518,7 +518,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     for (const worker of lost) {
       const { peer, service } = worker;
       workers.remove(worker);
-      service.workers.remove(worker.turn);
+      services.leave(worker);
       services.tidy(service);
       this.#gathers.lose(worker);
       holders.leave(worker.holder, isAway ? workers.lifeOf(worker) : undefined, now);

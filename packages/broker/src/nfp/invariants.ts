@@ -9,7 +9,7 @@ import type { Worker } from './workers.js';
 
 /** Throws an `Error` that names the first thing that does not agree. Linear in everything that is held. */
 export function assertBooks(books: Books, settings: NfpBrokerSettings): void {
-  const members = assertServices(books, settings);
+  const members = assertServices(books);
   assertWorkers(books, members, settings);
   assertJobs(books, settings);
   assertHolders(books, settings);
@@ -22,9 +22,9 @@ export function assertBooks(books: Books, settings: NfpBrokerSettings): void {
   check([...books.clients.values()].length === books.clients.size, 'every client can be forgotten');
 }
 
-function assertServices({ services }: Books, { servicesMax }: NfpBrokerSettings): Set<Worker> {
+function assertServices({ services }: Books): Set<Worker> {
   const members = new Set<Worker>();
-  check(services.size <= servicesMax, 'services are bounded');
+  services.assertInvariants();
   for (const service of services.values()) {
     const { name, workers, queue } = service;
     check(services.find(name) === service, 'a service is found by its name');

@@ -34,7 +34,10 @@ export const nfpBrokerOptions = z.strictObject({
   redispatchAny: z.boolean().default(true),
   /** Jobs remembered, to tell their clients what becomes of their workers; the least recently used leave first. Default 100000. */
   jobsMax: count(10_000_000).default(100_000),
-  /** Service names that may exist at a time, by registration or by waiting POSTs. Default 10000. */
+  /**
+   * Service names with workers at a time, and besides, as many that only POSTs wait for; a client that was the first to ask for a tenth
+   * of these, 16 at least, is refused a POST that would wait for a further one meanwhile. Default 10000.
+   */
   servicesMax: count(1_000_000).default(10_000),
   /** Workers that may be registered at a time. Default 100000. */
   workersMax: count(1_000_000).default(100_000),

@@ -91,11 +91,13 @@ export class Waiting {
   wait(job: Job, body: NfpBody, isUnasked = false): void {
     const { services, jobs } = this.#books;
     const known = services.find(job.service);
-    if (known === undefined && services.full) {
+    const asker = job.poster.key;
+    // What was accepted before needs no share.
+    if (known === undefined && !services.mayAsk(isUnasked ? undefined : asker)) {
       this.#dispatch.giveUp('queue-full', job, ['too many services'], isUnasked);
       return;
     }
-    const service = known ?? services.add(job.service);
+    const service = known ?? services.add(job.service, asker);
     if ((job.cost > 0 || jobs.keep(job, body)) && jobs.wait(job, service, this.#out.now)) {
       const { uuid, service: name, target } = job;
       this.#out.counters.queued++;

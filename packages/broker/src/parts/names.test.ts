@@ -1,0 +1,84 @@
+/** Names that are served keep out none that are asked for, nor the other way round, nor one client another. */
+import { describe, expect, it } from 'vitest';
+import { type Name, Names } from './names.js';
+
+function ask(names: Names, asker: string): Name[] {
+  const all: Name[] = [];
+  while (names.mayAsk(asker)) all.push(names.add(asker));
+  return all;
+}
+
+describe('names', () => {
+  it('are served although all that may be asked for are', () => {
+    const names = new Names(2);
+    const [first] = ask(names, 'c1');
+    expect([names.asked, names.mayAsk(), names.mayServe(2), names.mayServe(3)]).toEqual([2, false, true, false]);
+    names.serve(first!);
+    names.serve(first!);
+    expect([names.served, names.asked, names.mayServe(1), names.mayServe(2)]).toEqual([1, 1, true, false]);
+  });
+
+  it.each([
+    [20, 16],
+    [200, 20],
+  ])('of %i one client asks for %i, and another one goes on', (max, share) => {
+    const names = new Names(max);
+    expect(ask(names, 'c1')).toHaveLength(share);
+    expect([names.mayAsk('c1'), names.mayAsk('c2'), names.mayAsk()]).toEqual([false, true, true]);
+  });
+
+  it('are part of a share until they are served or forgotten', () => {
+    const names = new Names(1000);
+    const all = ask(names, 'c1');
+    names.serve(all[0]!);
+    expect(names.mayAsk('c1')).toBe(true);
+    names.desert(all[0]!);
+    names.desert(all[0]!);
+    expect(names.asked).toBe(100);
+    all.push(names.add('c1'));
+    expect(names.mayAsk('c1')).toBe(false);
+    names.remove(all.pop()!);
+    expect(names.mayAsk('c1')).toBe(true);
+    names.assertInvariants(all);
+    for (const name of all) names.remove(name);
+    names.assertInvariants([]);
+  });
+
+  it.each([
+    ['names are counted', [{ isServed: true, asker: undefined }]],
+    [
+      'names are counted',
+      [
+        { isServed: true, asker: undefined },
+        { isServed: false, asker: 'c1' },
+      ],
+    ],
+    ['part of no share', [{ isServed: true, asker: 'c1' }]],
+    [
+      'without names',
+      [
+        { isServed: false, asker: undefined },
+        { isServed: false, asker: undefined },
+      ],
+    ],
+    [
+      'shares are counted',
+      [
+        { isServed: false, asker: 'c2' },
+        { isServed: false, asker: undefined },
+      ],
+    ],
+  ])('which do not agree are found: %s', (what, wrong) => {
+    const names = new Names(10);
+    names.add('c1');
+    if (wrong.length > 1) names.add();
+    expect(() => names.assertInvariants(wrong)).toThrow(what);
+  });
+
+  it('over the bound are found', () => {
+    const names = new Names(0);
+    const name = names.add();
+    names.serve(name);
+    expect(() => names.assertInvariants([name])).toThrow('bounded');
+  });
+});

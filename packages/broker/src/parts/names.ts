@@ -1,0 +1,102 @@
+/**
+ * Names that peers bring into a broker: those that are served, and those that are only asked for. Each kind has a bound of its
+ * own, and each client a share of the second, so that no client keeps workers out, or other clients. Books only, no protocol.
+ */
+
+/** A client may be the first to ask for so many names, or for this part of the bound, before it may ask for one more. */
+const SHARE_MIN = 16;
+const SHARE = 0.1;
+
+/** What the books know of one name. Changed by {@link Names} alone. */
+export interface Name {
+  isServed: boolean;
+  /** Whose share it is part of: the client that asked first, until somebody serves it. */
+  asker: string | undefined;
+}
+
+/** Counts names. Every operation is O(1). */
+export class Names {
+  readonly #max: number;
+  readonly #shares = new Map<string, number>();
+  #served = 0;
+  #asked = 0;
+
+  /** At most `max` names that are served, and as many that are asked for. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Names that somebody serves; never more than `max`. */
+  get served(): number {
+    return this.#served;
+  }
+
+  /** Names that nobody serves; more than `max` when such were served before. */
+  get asked(): number {
+    return this.#asked;
+  }
+
+  /** True when so many names more may be served. */
+  mayServe(more: number): boolean {
+    return this.#served + more <= this.#max;
+  }
+
+  /** True when a name may be added that nobody serves; without `asker`, whosever it is. */
+  mayAsk(asker?: string): boolean {
+    if (this.#asked >= this.#max) return false;
+    return asker === undefined || (this.#shares.get(asker) ?? 0) < Math.max(SHARE_MIN, this.#max * SHARE);
+  }
+
+  /** A new name, not served yet. */
+  add(asker?: string): Name {
+    this.#asked++;
+    if (asker !== undefined) this.#shares.set(asker, (this.#shares.get(asker) ?? 0) + 1);
+    return { isServed: false, asker };
+  }
+
+  /** Somebody serves the name, as perhaps others do. */
+  serve(name: Name): void {
+    if (name.isServed) return;
+    this.remove(name);
+    name.isServed = true;
+    this.#served++;
+  }
+
+  /** Nobody serves the name any more. */
+  desert(name: Name): void {
+    if (!name.isServed) return;
+    this.#served--;
+    this.#asked++;
+    name.isServed = false;
+  }
+
+  /** The name is forgotten. */
+  remove(name: Name): void {
+    if (name.isServed) this.#served--;
+    else this.#asked--;
+    const { asker } = name;
+    if (asker === undefined) return;
+    name.asker = undefined;
+    const share = (this.#shares.get(asker) ?? 0) - 1;
+    if (share > 0) this.#shares.set(asker, share);
+    else this.#shares.delete(asker);
+  }
+
+  /** Throws when these, which are all names, were not counted right. Linear. */
+  assertInvariants(names: Iterable<Name>): void {
+    const shares = new Map<string, number>();
+    let served = 0;
+    let asked = 0;
+    for (const { isServed, asker } of names) {
+      if (isServed) served++;
+      else asked++;
+      if (asker === undefined) continue;
+      if (isServed) throw new Error('a name that is served is part of no share');
+      shares.set(asker, (shares.get(asker) ?? 0) + 1);
+    }
+    if (served !== this.#served || asked !== this.#asked) throw new Error('names are counted');
+    if (served > this.#max) throw new Error('names that are served are bounded');
+    if (shares.size !== this.#shares.size) throw new Error('a client without names has no share');
+    for (const [asker, share] of shares) if (this.#shares.get(asker) !== share) throw new Error('shares are counted');
+  }
+}
