@@ -67,8 +67,13 @@ interface Delivery {
 function consumer(endpoint: string) {
   const socket = new Router({ linger: 0, mandatory: true });
   sockets.push(socket);
+  // Listened to before there is anything to hear.
+  const connected = new Promise<void>((resolve) => {
+    socket.events.on('handshake', () => resolve());
+  });
   socket.connect(endpoint);
   return {
+    connected,
     async next(): Promise<Delivery> {
       const [from, key, , , , ...body] = await socket.receive();
       return { address: [from!, key!], key: String(key), text: body.map(String).join('|') };
@@ -301,12 +306,8 @@ describe('proj-queue', () => {
 
   it('rule 16: a consumer that never acknowledges has its share, and another gets the rest', async () => {
     const { endpoints } = await start('--transport', 'zmtp', '--max-in-flight', '8');
-    const shaken = async (socket: Dealer | Router) =>
-      new Promise<void>((resolve) => {
-        socket.events.on('handshake', () => resolve());
-      });
     const [mute, honest] = [consumer(endpoints.send), consumer(endpoints.send)];
-    await Promise.all(sockets.map(shaken));
+    await Promise.all([mute.connected, honest.connected]);
     const texts = Array.from({ length: 40 }, (_, index) => String(index));
     await push(endpoints.receive, ...texts);
     const taken: string[] = [];
