@@ -1,0 +1,234 @@
+// Rule 13 with processes of their own: workers are killed, and connections cut, while they have jobs; each job has one end, and its client hears why.
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { NfpClient } from '@proj/client';
+import type { NfpJob } from '@proj/client';
+import { fromLatin1, latin1 } from '@proj/frames';
+import { ownEndpoint } from '@proj/testkit';
+import type { PeerProcess } from '@proj/testkit';
+import { ROUTER_PEER } from '@proj/transport';
+import { afterEach, describe, expect, it } from 'vitest';
+import { program } from '../programs.js';
+import type { Flags } from '../programs.js';
+import { transport } from '../../transport.js';
+import { stage } from './stage.js';
+
+const PATIENCE = { timeout: 120_000 };
+/** Longer than what is done to the worker while it works. */
+const WORK_MS = 4000;
+const JOBS = 6;
+
+const theater = stage();
+
+/** A broker that has settled. */
+async function broker(flags: Flags = {}): Promise<{ readonly endpoint: string }> {
+  const endpoint = await ownEndpoint();
+  const process = theater.launch(program('broker', { only: 'nfp', nfp: endpoint, 'nfp-settle-ms': 0, ...flags }));
+  await process.line('listening');
+  return { endpoint };
+}
+
+/** A worker that has heard of the broker. */
+async function worker(
+  at: { readonly endpoint: string },
+  name: string,
+  flags: { readonly store: string; readonly connect?: string },
+): Promise<PeerProcess> {
+  const all = { protocol: 'nfp', service: 'sample', name, connect: at.endpoint, concurrency: 2 * JOBS, ...flags };
+  const started = theater.launch(program('worker', all));
+  await started.line('ready');
+  return started;
+}
+
+function clientOf({ endpoint }: { readonly endpoint: string }): NfpClient {
+  return theater.keep(new NfpClient({ transport, endpoints: [endpoint] }));
+}
+
+/** What is said about a job by events, as `status of worker`; complete when the job is. */
+async function newsOf(job: NfpJob): Promise<string[]> {
+  const news: string[] = [];
+  for await (const { worker: who, status } of job.events())
+    if (status === 'worker-lost' || status === 'worker-back' || status === 'redispatched')
+      news.push(`${status} ${who}`);
+  return news;
+}
+
+/** The end of a job: who said what, by status. */
+async function endOf(job: NfpJob): Promise<Record<string, number>> {
+  const results = await job.done();
+  return Object.fromEntries(Object.entries(results).map(([name, { status }]) => [name, status]));
+}
+
+async function sleepers(client: NfpClient, target: string | string[]): Promise<NfpJob[]> {
+  const posts = Array.from({ length: JOBS }, () => client.post('sample', 'sleep', { args: [WORK_MS], target }));
+  const jobs = await Promise.all(posts);
+  await Promise.all(jobs.map(({ accepted }) => accepted));
+  return jobs;
+}
+
+describe('a killed worker', PATIENCE, () => {
+  it('that does not return: another one does what was for any, once, and the client hears of it', async () => {
+    const at = await broker({ 'nfp-return-ms': 500 });
+    const first = await worker(at, 'w1', { store: 'memory:' });
+    await worker(at, 'w2', { store: 'memory:' });
+    const jobs = await sleepers(clientOf(at), 'any');
+    const [lost, safe] = [
+      jobs.filter(({ workers }) => workers[0] === 'w1'),
+      jobs.filter(({ workers }) => workers[0] === 'w2'),
+    ];
+    const news = lost.map(newsOf);
+    first.kill('SIGKILL');
+    expect(lost).toHaveLength(JOBS / 2);
+    for (const job of [...safe, ...lost]) expect(await endOf(job)).toEqual({ w2: 200 });
+    for (const each of await Promise.all(news)) expect(each).toEqual(['worker-lost w1', 'redispatched w1']);
+  });
+
+  it('that returns in time under its name goes on with its jobs', async () => {
+    const at = await broker();
+    const store = `lmdb:${await theater.folder()}`;
+    const first = await worker(at, 'w1', { store });
+    await worker(at, 'w2', { store: 'memory:' });
+    const jobs = await sleepers(clientOf(at), 'any');
+    const lost = jobs.filter(({ workers }) => workers[0] === 'w1');
+    const news = lost.map(newsOf);
+    first.kill('SIGKILL');
+    await first.exit;
+    await worker(at, 'w1', { store });
+    expect(lost).toHaveLength(JOBS / 2);
+    for (const job of lost) expect(await endOf(job)).toEqual({ w1: 200 });
+    for (const each of await Promise.all(news)) expect(each).toEqual(['worker-lost w1', 'worker-back w1']);
+  });
+
+  it.each([['all'], [['w1', 'w2']]])('that had a job for %j: told at once, and 408 in its place', async (target) => {
+    const at = await broker({ 'nfp-return-ms': 500 });
+    const first = await worker(at, 'w1', { store: 'memory:' });
+    await worker(at, 'w2', { store: 'memory:' });
+    const [job] = (await sleepers(clientOf(at), target)) as [NfpJob, ...NfpJob[]];
+    const events = job.events();
+    first.kill('SIGKILL');
+    for await (const { worker: who, status } of events) if (status === 'worker-lost' && who === 'w1') break;
+    // Nobody has said the last word yet.
+    expect(job.said).toEqual([]);
+    expect(await endOf(job)).toEqual({ w1: 408, w2: 200 });
+    expect(job.said.map(({ worker: who }) => who)).toEqual(['w1', 'w2']);
+  });
+});
+
+describe('a connection that is cut and back at once', PATIENCE, () => {
+  const relays: Relay[] = [];
+  afterEach(async () => {
+    for (const relay of relays.splice(0)) await relay.close();
+  });
+
+  it('costs no job, and no GET meanwhile is answered with 400', async () => {
+    const at = await broker();
+    const relay = await Relay.to(at.endpoint);
+    relays.push(relay);
+    await worker(at, 'w1', { store: 'memory:', connect: relay.endpoint });
+    await transport.load();
+    const asker = theater.keep(new Asker(at.endpoint));
+    asker.say('POST', 'u1', JSON.stringify({ task: 'sleep', args: [WORK_MS] }));
+    await asker.until(() => asker.statuses.includes('201'));
+    for (let cut = 0; cut < 3; cut++) {
+      const before = relay.connections;
+      relay.cut();
+      // From before the broker notices until after the worker is back.
+      for (let asked = 0; relay.connections === before || asked < 20; asked++) await asker.ask('u1');
+    }
+    while (!(await asker.ask('u1')).includes('200')) await asker.ask('u1');
+    expect(asker.statuses).not.toContain('400');
+    expect(asker.statuses).not.toContain('404');
+    expect(relay.connections).toBeGreaterThanOrEqual(4);
+  });
+});
+
+/** Passes bytes on, until it resets the connections there are. */
+class Relay {
+  readonly endpoint: string;
+  readonly #server: ReturnType<typeof createServer>;
+  readonly #sockets = new Set<Socket>();
+  /** So far. */
+  connections = 0;
+
+  private constructor(server: ReturnType<typeof createServer>, port: number) {
+    this.#server = server;
+    this.endpoint = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server.on('connection', (near) => {
+      this.connections++;
+      const far = connect(port, '127.0.0.1');
+      for (const socket of [near, far]) {
+        this.#sockets.add(socket);
+        socket.on('error', () => {}).on('close', () => this.#sockets.delete(socket));
+      }
+      near.pipe(far).pipe(near);
+    });
+  }
+
+  static async to(endpoint: string): Promise<Relay> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new Relay(server, Number(new URL(endpoint).port));
+  }
+
+  cut(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  close(): Promise<void> {
+    this.cut();
+    return new Promise((resolve) => {
+      this.#server.close(() => {
+        resolve();
+      });
+    });
+  }
+}
+
+const COMMANDS = { POST: '0x04', GET: '0x06' } as const;
+
+/** A client that asks again and again, and keeps every status it hears. */
+class Asker {
+  readonly statuses: string[] = [];
+  readonly #port = transport.dealer({ routingId: fromLatin1('asker'), lingerMs: 0 });
+  #look = (): void => {};
+
+  constructor(endpoint: string) {
+    this.#port.connect(endpoint);
+    this.#port.start({
+      onMessage: (_peer, frames) => {
+        const [, , command = '', , , status = ''] = frames.map(latin1);
+        if (command === '0x05') this.statuses.push(status);
+        this.#look();
+      },
+      onPeerGone: () => {},
+      onUndeliverable: () => {},
+      onRejected: () => {},
+      onBroken: () => {},
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#port.close();
+  }
+
+  say(command: keyof typeof COMMANDS, uuid: string, body: string): void {
+    this.#port.send(ROUTER_PEER, ['', 'NFPC01', COMMANDS[command], 'sample', 'any', uuid, body].map(fromLatin1));
+  }
+
+  /** What is answered to a GET, up to the first answer that may be its last. */
+  async ask(uuid: string): Promise<readonly string[]> {
+    const from = this.statuses.length;
+    this.say('GET', uuid, '{}');
+    await this.until(() => this.statuses.length > from);
+    return this.statuses.slice(from);
+  }
+
+  until(holds: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      this.#look = () => {
+        if (holds()) resolve();
+      };
+      this.#look();
+    });
+  }
+}
