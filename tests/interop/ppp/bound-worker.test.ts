@@ -62,6 +62,8 @@ describe('our worker binds', () => {
     const bound = await worker();
     const first = await queue();
     expect(await ask('x')).toBe('x');
+    // Until each session has heard a heartbeat: what was never heard is no conversation.
+    await advance(network.clock, 200);
     await settle(network.clock, first.close());
     await advance(network.clock, 5000);
     expect(bound.stats().lost).toEqual({ silent: 2 });
