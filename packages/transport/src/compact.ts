@@ -15,7 +15,7 @@ function isLoose({ buffer, length }: Uint8Array): boolean {
   return buffer.byteLength > 2 * length;
 }
 
-/** Of the same class: `Buffer` has a \`slice\` of its own that copies nothing. */
+/** Of the same class: `Buffer` has a `slice` of its own that copies nothing. */
 function copyOf(frame: Uint8Array): Uint8Array {
   return Uint8Array.prototype.slice.call(frame);
 }

@@ -2,11 +2,10 @@
  * Majordomo broker, rules 2 and 22: what a worker has answered of its job when the rest is still to come. With `bridge`, a 0.2 worker's
  * PARTIALs become one REPLY of 0.1.
  */
-import { totalBytes } from '@proj/frames';
+import { compactAll, totalBytes } from '@proj/frames';
 import type { MdpBody } from '@proj/frames/mdp';
 import type { Budget } from '../parts/budget.js';
 import { frameCost } from '../parts/cost.js';
-import { tight } from '../parts/slack.js';
 
 /** Limits of a message, which the joined reply must keep as well. */
 interface MessageLimits {
@@ -31,7 +30,7 @@ export class Parts {
     if (this.tooLarge) return;
     const cost = frameCost(body);
     if (this.#fits(body, limits) && budget.take(cost)) {
-      this.frames.push(...tight(body));
+      this.frames.push(...compactAll(body));
       this.bytes += totalBytes(body);
       this.cost += cost;
     } else {

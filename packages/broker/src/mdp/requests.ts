@@ -1,7 +1,8 @@
 /** Majordomo broker: requests that are open (rules 14, 18, 19). Books only, no protocol decisions. */
+import { compactAll } from '@proj/frames';
 import type { MdpBody, MdpFraming } from '@proj/frames/mdp';
 import { Place } from '../parts/line.js';
-import { type Slack, tight } from '../parts/slack.js';
+import type { Slack } from '../parts/slack.js';
 import type { Asker } from './clients.js';
 import type { Patience } from './request-ttl.js';
 import type { Service } from './services.js';
@@ -50,7 +51,7 @@ export class Request extends Place<Request> {
   settle(slack: Slack): void {
     const { body } = this;
     const taken = slack.take(body);
-    if (taken === undefined) this.content = contentOf(tight(body));
+    if (taken === undefined) this.content = contentOf(compactAll(body));
     else this.slack = taken;
   }
 

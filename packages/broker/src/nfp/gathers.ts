@@ -2,14 +2,13 @@
  * NFP broker: calls of clients in one-byte form that their workers answer together, once (rule 24). A client with a REQ socket takes one reply to each
  * request, so the 202 and the replies of several workers, each on its own, would be replies to what it asks next.
  */
-import { totalBytes } from '@proj/frames';
+import { compactAll, totalBytes } from '@proj/frames';
 import { decodeNfpJson, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpAnswer, NfpBody, NfpClientCall, NfpStatus } from '@proj/frames/nfp';
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { Budget } from '../parts/budget.js';
 import { frameCost } from '../parts/cost.js';
-import { tight } from '../parts/slack.js';
 import { WORKER_MMI } from './names.js';
 import type { Asked, Output } from './output.js';
 import { JOB_UNKNOWN, REQUEST_TIMEOUT, statusOfText } from './statuses.js';
@@ -118,7 +117,7 @@ export class Gathers {
     const { status, statusText } = answer;
     // A reply that others are joined with is kept until the last one has come.
     const isLast = gather.said.size === 1;
-    const body = isLast ? answer.body : tight(answer.body);
+    const body = isLast ? answer.body : compactAll(answer.body);
     const cost = isLast ? 0 : frameCost(body);
     const unknown = status === JOB_UNKNOWN;
     if (this.#bytes.take(cost)) {

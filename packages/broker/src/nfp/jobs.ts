@@ -1,11 +1,12 @@
 /** NFP broker: jobs by uuid, as far as answers without an address, waiting and sending again need them (rules 11 to 13). Books only. */
+import { compactAll } from '@proj/frames';
 import type { NfpBody, NfpCall, NfpClientCall } from '@proj/frames/nfp';
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { Budget } from '../parts/budget.js';
 import { requestCost } from '../parts/cost.js';
 import { Line, Place } from '../parts/line.js';
-import { Slack, tight } from '../parts/slack.js';
+import { Slack } from '../parts/slack.js';
 import { type Holder, type Holders, Part } from './holders.js';
 import type { Service } from './services.js';
 
@@ -175,7 +176,7 @@ export class Jobs {
       this.#release(spare);
     }
     const slack = this.#slack.take(body);
-    job.body = slack === undefined ? tight(body) : body;
+    job.body = slack === undefined ? compactAll(body) : body;
     job.slack = slack ?? 0;
     job.cost = cost;
     return true;

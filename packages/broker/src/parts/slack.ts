@@ -1,5 +1,5 @@
 /** Frames that wait in the memory they came in, beside what else was in it: a little of that is cheaper than copies. No protocol. */
-import { compactAll, slackOf } from '@proj/frames';
+import { slackOf } from '@proj/frames';
 
 /** Up to this part of a byte budget: a short queue is gone in a moment. */
 const PART = 1 / 64;
@@ -21,7 +21,7 @@ export class Slack {
 
   /**
    * What the frames of a message hold beyond themselves is taken, to be given back when they are kept no more; `undefined` when they are to
-   * be {@link tight} instead.
+   * be copied by `compactAll` instead.
    */
   take(frames: readonly Uint8Array[]): number | undefined {
     const slack = slackOf(frames);
@@ -33,9 +33,4 @@ export class Slack {
   give(slack: number): void {
     this.#used -= slack;
   }
-}
-
-/** The same frames without slack. */
-export function tight(frames: readonly Uint8Array[]): readonly Uint8Array[] {
-  return compactAll(frames);
 }

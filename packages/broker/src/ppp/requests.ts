@@ -1,8 +1,9 @@
 /** Paranoid Pirate: a request that is open. Books only, no protocol decisions. */
+import { compactAll } from '@proj/frames';
 import type { PppAddresses, PppContent, PppAddressedReply } from '@proj/frames/ppp';
 import { frameCost, requestCost } from '../parts/cost.js';
 import { Place } from '../parts/line.js';
-import { type Slack, tight } from '../parts/slack.js';
+import type { Slack } from '../parts/slack.js';
 import type { PppRequestLoss } from './effects.js';
 
 /** An accepted request until it is answered or given up: waiting in the queue, or running at one worker. */
@@ -33,8 +34,8 @@ export class Request {
     const taken = slack.take([...addresses, ...content]);
     if (taken !== undefined) this.slack = taken;
     else {
-      this.addresses = tight(addresses);
-      this.content = tight(content);
+      this.addresses = compactAll(addresses);
+      this.content = compactAll(content);
     }
   }
 
