@@ -8,7 +8,6 @@ export default defineConfig({
   target: 'node20',
   platform: 'node',
   splitting: false,
-  treeshake: true,
   noExternal: [/^@proj\//, 'zod'],
   external: ['zeromq', 'lmdb', 'pg'],
   // Siblings are bundled from their sources: a program can be built without building libraries first.

@@ -9,7 +9,6 @@ export default defineConfig({
   target: 'node20',
   platform: 'node',
   splitting: false,
-  treeshake: true,
   noExternal: [/^@proj\//, 'zod'],
   external: ['zeromq', 'lmdb'],
   // What job processes load is found beside the program, as it is.
