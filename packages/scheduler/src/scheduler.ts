@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtScheduler, encodeEmqp } from '@proj/frames/emqp';
-import { Dealers, Driver, Emitter, parseOptions, ProjError } from '@proj/transport';
+import { Emitter, parseOptions, ProjError, SessionHost } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import type { HandshakeRefusal, PortListener, PortOptions, RecordBatch, Transport } from '@proj/transport';
+import type { HandshakeRefusal, PortOptions, RecordBatch, Transport } from '@proj/transport';
 import { loadTransport } from '@proj/zmtp';
 import type {
   EmqpSchedulerStats,
@@ -12,7 +12,6 @@ import type {
   ScheduleRecord,
   SchedulerEffect,
   SchedulerEvent,
-  SchedulerLoss,
   SchedulerNote,
 } from './contract.js';
 import { cronIn, isTimeZone } from './cron.js';
@@ -50,14 +49,12 @@ export class EmqpScheduler {
   readonly #settings: EmqpSchedulerSettings;
   readonly #port: PortOptions;
   readonly #events = new Emitter<EmqpSchedulerEvents>();
-  readonly #dealers = new Dealers();
   readonly #ended: Promise<void>;
   #onEnded: () => void = () => undefined;
   #starting: Promise<void> | undefined;
   #ending: Promise<void> | undefined;
-  #transport: Transport | undefined;
   #engine: EmqpSchedulerEngine | undefined;
-  #driver: Driver<SchedulerEvent, SchedulerEffect> | undefined;
+  #host: SessionHost<SchedulerEvent, SchedulerEffect> | undefined;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: EmqpSchedulerOptions) {
@@ -119,10 +116,9 @@ export class EmqpScheduler {
       const records = await this.#load();
       if (this.#isEnding()) throw new ProjError('CLOSED', 'EmqpScheduler: closed while it started');
       const tools = { sha1, nextCron: cronIn(timeZone) };
-      this.#transport = transport;
       this.#engine = new EmqpSchedulerEngine(this.#settings, tools, transport.entropy);
-      this.#driver = new Driver(this.#engine, transport, this.#perform);
-      this.#driver.dispatch({ kind: 'start', records });
+      this.#host = this.#hostOf(this.#engine, transport);
+      this.#host.dispatch({ kind: 'start', records });
     } catch (error) {
       await store.close();
       throw error;
@@ -143,14 +139,14 @@ export class EmqpScheduler {
 
   #end(how: 'drain' | 'close'): Promise<void> {
     // A drain that is under way ends at once.
-    if (this.#ending !== undefined && how === 'close') this.#driver?.dispatch({ kind: how });
+    if (this.#ending !== undefined && how === 'close') this.#host?.dispatch({ kind: how });
     return (this.#ending ??= this.#finish(how));
   }
 
   async #finish(how: 'drain' | 'close'): Promise<void> {
     await this.#starting?.catch(() => undefined);
-    if (this.#driver === undefined) return;
-    this.#driver.dispatch({ kind: how });
+    if (this.#host === undefined) return;
+    this.#host.dispatch({ kind: how });
     await this.#ended;
   }
 
@@ -160,10 +156,10 @@ export class EmqpScheduler {
         this.#open(effect.socket, effect.endpoint, effect.identity);
         break;
       case 'send':
-        this.#dealers.send(effect.socket, encodeEmqp(effect.command));
+        this.#host?.send(effect.socket, encodeEmqp(effect.command));
         break;
       case 'close':
-        this.#dealers.close(effect.socket, effect.flush);
+        this.#host?.closeSocket(effect.socket, effect.flush);
         break;
       case 'store':
         this.#store(effect.write, effect.changes);
@@ -179,40 +175,30 @@ export class EmqpScheduler {
 
   #open(socket: number, endpoint: string, identity: string): void {
     // In ASCII: an id of ZeroMQ's own making ends EventMQ's router.
-    const options = { ...this.#port, routingId: fromLatin1(identity) };
-    const plan = { endpoint, options, listener: this.#listenerOf(socket) };
-    const error = this.#dealers.open(socket, this.#transport as Transport, plan);
-    if (error !== undefined) this.#driver?.dispatch({ kind: 'lost', socket, reason: 'socket-failed' });
+    this.#host?.open(socket, { endpoints: [endpoint], port: { ...this.#port, routingId: fromLatin1(identity) } });
   }
 
-  #listenerOf(socket: number): PortListener {
-    const lost = (reason: SchedulerLoss) => () => {
-      this.#driver?.dispatch({ kind: 'lost', socket, reason });
-    };
-    return {
-      onMessage: (_peer, frames) => {
-        this.#driver?.dispatch({ kind: 'message', socket, command: decodeEmqpAtScheduler(frames) });
+  #hostOf(engine: EmqpSchedulerEngine, transport: Transport): SessionHost<SchedulerEvent, SchedulerEffect> {
+    return new SessionHost<SchedulerEvent, SchedulerEffect>(
+      {
+        engine,
+        perform: this.#perform,
+        onMessage: (socket, frames) => ({ kind: 'message', socket, command: decodeEmqpAtScheduler(frames) }),
+        onRejected: (socket, reason) => ({ kind: 'rejected', socket, reason }),
+        onSent: (_socket, frames) => ({ kind: 'sent', id: idOf(frames) }),
+        onUndeliverable: (_socket, frames) => ({ kind: 'unsent', id: idOf(frames) }),
+        onLost: (socket, reason) => ({ kind: 'lost', socket, reason }),
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
       },
-      onRejected: (_peer, reason) => {
-        this.#driver?.dispatch({ kind: 'rejected', socket, reason });
-      },
-      onSent: (_peer, frames) => {
-        this.#driver?.dispatch({ kind: 'sent', id: idOf(frames) });
-      },
-      onUndeliverable: (_peer, frames) => {
-        this.#driver?.dispatch({ kind: 'unsent', id: idOf(frames) });
-      },
-      onPeerGone: lost('peer-gone'),
-      onBroken: lost('socket-failed'),
-      onRefused: (refusal) => {
-        this.#events.emit('refused', refusal);
-      },
-    };
+      transport,
+    );
   }
 
   #store(write: number, changes: readonly ScheduleChange[]): void {
     const stored = (error: string | undefined): void => {
-      this.#driver?.dispatch({ kind: 'stored', write, error });
+      this.#host?.dispatch({ kind: 'stored', write, error });
     };
     this.#settings.store.commit(toBatch(changes)).then(
       () => stored(undefined),
@@ -221,9 +207,9 @@ export class EmqpScheduler {
   }
 
   async #over(): Promise<void> {
-    this.#driver?.stop();
+    this.#host?.ended();
     try {
-      await this.#dealers.over();
+      await this.#host?.over();
       await this.#settings.store.close();
     } finally {
       this.#onEnded();

@@ -40,5 +40,7 @@ export type {
 export { memoryRecords } from './records-memory.js';
 export { checkRecords, isRecordKey } from './records.js';
 export type { RecordBatch, RecordStore } from './records.js';
+export { SessionHost } from './session-host.js';
+export type { SessionProgram, SocketLoss, SocketRequest } from './session-host.js';
 export { SharedRouters } from './shared-routers.js';
 export type { Claim } from './shared-routers.js';

@@ -1,17 +1,9 @@
-/** The half of a worker that has sockets, timers and handlers; which of them when is the session's business. No protocol. */
-import { Dealers, Driver, ProjError } from '@proj/transport';
-import type {
-  BodyInput,
-  DealerPlan,
-  Engine,
-  HandshakeRefusal,
-  PortListener,
-  PortOptions,
-  Transport,
-} from '@proj/transport';
+/** Runs one session of a worker and its handler. All decisions are the session's. No protocol. */
+import { ProjError, SessionHost } from '@proj/transport';
+import type { BodyInput, Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
 import { Job, untilRoom } from '@proj/transport/service';
 import type { FrameHandler } from '@proj/transport/service';
-import type { CancelReason, Envelope, Frames, LossReason, WorkerEffect, WorkerEvent } from './parts/contract.js';
+import type { CancelReason, Envelope, Frames, WorkerEffect, WorkerEvent } from './parts/contract.js';
 
 /** What a worker of one protocol plugs in. */
 export interface WorkerProgram<Incoming, Outgoing, Note> {
@@ -58,14 +50,10 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
   readonly #program: WorkerProgram<Incoming, Outgoing, Note>;
   readonly #options: WorkerRunnerOptions;
   readonly #transport: Transport;
-  readonly #driver: Driver<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
-  readonly #dealers = new Dealers();
-  readonly #ended: Promise<void>;
-  #end: () => void = () => undefined;
+  readonly #host: SessionHost<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
   #job: Job | undefined;
   #running: Promise<void> | undefined;
   #binding: Promise<void> | undefined;
-  #refused: unknown;
   /** The socket opened last. */
   #opened = 0;
   /** That READY went out on this socket, where nobody was heard since. */
@@ -76,10 +64,28 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
     this.#program = program;
     this.#options = options;
     this.#transport = transport;
-    this.#driver = new Driver(program.session, transport, this.#perform);
-    this.#ended = new Promise((resolve) => {
-      this.#end = resolve;
-    });
+    this.#host = new SessionHost<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>(
+      {
+        engine: program.session,
+        perform: this.#perform,
+        onMessage: (socket, frames) => {
+          this.#heard(socket);
+          return { kind: 'message', socket, command: program.decode(frames) };
+        },
+        onRejected: (socket, reason) => ({ kind: 'rejected', socket, reason }),
+        onLost: (socket, reason) => ({ kind: 'lost', socket, reason }),
+        ...(options.binds
+          ? { onBound: (socket) => ({ kind: 'bound', socket }), onSent: (socket) => ({ kind: 'sent', socket }) }
+          : {}),
+        onRefused: (refusal) => {
+          program.onRefused(refusal);
+        },
+        onError: (error) => {
+          program.onError(error);
+        },
+      },
+      transport,
+    );
   }
 
   /** True while a handler runs. */
@@ -89,26 +95,19 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
 
   /** Opens the first socket. Throws what the transport has against its endpoint; of one that binds, {@link bound} tells. */
   start(): void {
-    this.#driver.dispatch({ kind: 'start' });
-    this.#check();
+    this.#host.start({ kind: 'start' });
   }
 
   /** Resolves when the first socket is bound, where sockets are. Rejects with what the transport has against its endpoint. */
   async bound(): Promise<void> {
     await this.#binding;
-    this.#check();
-  }
-
-  #check(): void {
-    if (this.#refused !== undefined) throw this.#refused as Error;
+    this.#host.assertOpened();
   }
 
   /** Ends the session, after its work or at once; resolves when sockets are closed and no handler runs. May be repeated. */
   async finish(how: 'drain' | 'close'): Promise<void> {
-    this.#driver.dispatch({ kind: how });
-    await this.#ended;
+    await this.#host.finish({ kind: how });
     await this.#running;
-    await this.#dealers.over();
   }
 
   readonly #perform = (effect: WorkerEffect<Outgoing, Note>): void => {
@@ -117,10 +116,10 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
         this.#open(effect.socket, effect.endpoint);
         break;
       case 'send':
-        this.#dealers.send(effect.socket, this.#program.encode(effect.command));
+        this.#host.send(effect.socket, this.#program.encode(effect.command));
         break;
       case 'close':
-        this.#dealers.close(effect.socket, effect.flush);
+        this.#host.closeSocket(effect.socket, effect.flush);
         break;
       case 'run':
         this.#running = this.#run(effect.job, effect.body, effect.envelope);
@@ -132,8 +131,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
         this.#note(effect.note);
         break;
       case 'ended':
-        this.#driver.stop();
-        this.#end();
+        this.#host.ended();
         break;
     }
   };
@@ -154,58 +152,9 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
 
   #open(socket: number, endpoint: string): void {
     this.#opened = socket;
-    const plan = { endpoint, options: this.#options.port, listener: this.#listenerOf(socket) };
-    if (this.#options.binds) this.#binding = this.#bind(socket, plan);
-    else this.#refuse(socket, this.#dealers.open(socket, this.#transport, plan));
-  }
-
-  async #bind(socket: number, plan: DealerPlan): Promise<void> {
-    const error = await this.#dealers.bind(socket, this.#transport, plan);
-    if (error === undefined) this.#driver.dispatch({ kind: 'bound', socket });
-    else this.#refuse(socket, error);
-  }
-
-  #refuse(socket: number, error: unknown): void {
-    if (error === undefined) return;
-    this.#refused = error;
-    this.#lost(socket, 'socket-failed');
-    this.#program.onError(error);
-  }
-
-  #listenerOf(socket: number): PortListener {
-    return {
-      onMessage: (_peer, frames) => {
-        this.#heard(socket);
-        this.#driver.dispatch({ kind: 'message', socket, command: this.#program.decode(frames) });
-      },
-      onRejected: (_peer, reason) => {
-        this.#driver.dispatch({ kind: 'rejected', socket, reason });
-      },
-      ...(this.#options.binds
-        ? {
-            onSent: () => {
-              this.#driver.dispatch({ kind: 'sent', socket });
-            },
-          }
-        : {}),
-      onRefused: (refusal) => {
-        this.#program.onRefused(refusal);
-      },
-      onPeerGone: () => {
-        this.#lost(socket, 'peer-gone');
-      },
-      onUndeliverable: () => {
-        this.#lost(socket, 'undeliverable');
-      },
-      onBroken: (error) => {
-        this.#lost(socket, 'socket-failed');
-        this.#program.onError(error);
-      },
-    };
-  }
-
-  #lost(socket: number, reason: LossReason): void {
-    this.#driver.dispatch({ kind: 'lost', socket, reason });
+    const request = { endpoints: [endpoint], port: this.#options.port };
+    if (this.#options.binds) this.#binding = this.#host.bind(socket, request);
+    else this.#host.open(socket, request);
   }
 
   async #run(id: number, body: Frames, envelope: Envelope): Promise<void> {
@@ -222,10 +171,10 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
       if (!job.isCancelled) reply = await this.#failed(job, error, body);
     }
     this.#job = undefined;
-    if (reply === undefined) this.#driver.dispatch({ kind: 'failed', job: id });
+    if (reply === undefined) this.#host.dispatch({ kind: 'failed', job: id });
     else {
       if (!job.isCancelled) this.counts.replies++;
-      this.#driver.dispatch({ kind: 'final', job: id, body: reply });
+      this.#host.dispatch({ kind: 'final', job: id, body: reply });
     }
   }
 
@@ -243,8 +192,8 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
 
   readonly #sendPartial = async (job: Job, body: Frames): Promise<void> => {
     this.counts.partials++;
-    this.#driver.dispatch({ kind: 'partial', job: job.id, body });
-    await untilRoom(this.#dealers, this.#transport.clock, () => job.isCancelled);
+    this.#host.dispatch({ kind: 'partial', job: job.id, body });
+    await untilRoom(this.#host, this.#transport.clock, () => job.isCancelled);
   };
 }
 

@@ -3,11 +3,10 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fromLatin1 } from '@proj/frames';
 import { decodeEmqpAtBroker, decodeEmqpAtWorker, encodeEmqp } from '@proj/frames/emqp';
-import { Dealers, Driver, Emitter, parseOptions, ProjError, UnheardErrors } from '@proj/transport';
-import type { HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
+import { Emitter, parseOptions, ProjError, SessionHost, UnheardErrors } from '@proj/transport';
+import type { HandshakeRefusal, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
-import type { LossReason } from '../parts/contract.js';
 import type {
   EmqpJobManagerEffect,
   EmqpJobManagerEvent,
@@ -42,9 +41,8 @@ const BYTES_BESIDE_RESULT = 1024;
 
 /** What one start has made. */
 interface Running {
-  readonly transport: Transport;
   readonly session: EmqpJobManagerSession;
-  readonly driver: Driver<EmqpJobManagerEvent, EmqpJobManagerEffect>;
+  readonly host: SessionHost<EmqpJobManagerEvent, EmqpJobManagerEffect>;
   readonly pool: JobPool;
 }
 
@@ -64,21 +62,13 @@ export class EmqpJobManager {
   readonly #settings: EmqpJobManagerSettings;
   readonly #events = new Emitter<EmqpJobManagerEvents>();
   readonly #unheard = new UnheardErrors('EmqpJobManager');
-  readonly #dealers = new Dealers();
-  readonly #ended: Promise<void>;
-  #end: () => void = () => undefined;
   #starting: Promise<void> | undefined;
   #finishing: Promise<void> | undefined;
   #running: Running | undefined;
-  /** What the transport has against the endpoint of the first socket. */
-  #refused: unknown;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: EmqpJobManagerOptions) {
     this.#settings = parseOptions('EmqpJobManager', emqpJobManagerOptions, options);
-    this.#ended = new Promise((done) => {
-      this.#end = done;
-    });
   }
 
   /**
@@ -130,12 +120,11 @@ export class EmqpJobManager {
     this.#assertOpen();
     const transport = await loadTransport(this.#settings.transport);
     this.#assertOpen();
-    const { driver, pool } = (this.#running = this.#assemble(transport));
+    const { host, pool } = (this.#running = this.#assemble(transport));
     try {
       await pool.start();
       this.#assertOpen();
-      driver.dispatch({ kind: 'start' });
-      if (this.#refused !== undefined) throw this.#refused as Error;
+      host.start({ kind: 'start' });
     } catch (error) {
       await this.close();
       throw error;
@@ -153,52 +142,52 @@ export class EmqpJobManager {
       { ...rest, concurrency, queues: queues.map(([weight, name]) => ({ weight, name })), resultMaxBytes },
       transport.entropy,
     );
-    const driver = new Driver(session, transport, this.#perform);
+    const host = this.#hostOf(session, transport);
     const sources = { handlers: absolute(handlers), directory: absolute(directory), resultMaxBytes };
     const random = (): number => transport.entropy.random();
     const startHost = typeof hosts === 'string' ? jobHosts(hosts) : hosts;
     const pool = new JobPool({ concurrency, startHost, ...sources }, transport.clock, random, {
       up: (slot) => {
-        driver.dispatch({ kind: 'up', slot });
+        host.dispatch({ kind: 'up', slot });
       },
       gone: (slot, reason) => {
-        driver.dispatch({ kind: 'gone', slot, reason });
+        host.dispatch({ kind: 'gone', slot, reason });
       },
       ran: (slot, job, outcome, result) => {
-        driver.dispatch({ kind: 'ran', slot, job, outcome, result });
+        host.dispatch({ kind: 'ran', slot, job, outcome, result });
       },
       failed: (error) => {
         this.#onError(error);
       },
     });
-    return { transport, session, driver, pool };
+    return { session, host, pool };
   }
 
   #finish(how: 'drain' | 'close'): Promise<void> {
     // Also when something finishes already: `close` hastens a drain.
-    this.#running?.driver.dispatch({ kind: how });
+    this.#running?.host.dispatch({ kind: how });
     return (this.#finishing ??= this.#wind());
   }
 
   async #wind(): Promise<void> {
     const running = this.#running;
     if (running === undefined) return;
-    await this.#ended;
+    await running.host.done;
     await running.pool.close();
-    await this.#dealers.over();
+    await running.host.over();
   }
 
   readonly #perform = (effect: EmqpJobManagerEffect): void => {
-    const { pool, driver, session } = this.#running as Running;
+    const { pool, host, session } = this.#running as Running;
     switch (effect.kind) {
       case 'open':
         this.#open(effect.socket, effect.endpoint, effect.identity);
         break;
       case 'send':
-        this.#dealers.send(effect.socket, encodeEmqp(effect.command));
+        host.send(effect.socket, encodeEmqp(effect.command));
         break;
       case 'close':
-        this.#dealers.close(effect.socket, effect.flush);
+        host.closeSocket(effect.socket, effect.flush);
         break;
       case 'run':
         pool.run(effect.slot, effect.job, effect.wantsResult);
@@ -213,8 +202,7 @@ export class EmqpJobManager {
         this.#onNote(effect.note);
         break;
       case 'ended':
-        driver.stop();
-        this.#end();
+        host.ended();
         // Not everybody who is told DISCONNECT has called `drain`.
         void (this.#finishing ??= this.#wind()).then(() => {
           this.#events.emit('ended', { stats: session.stats });
@@ -233,15 +221,9 @@ export class EmqpJobManager {
   }
 
   #open(socket: number, endpoint: string, identity: string): void {
-    const { transport } = this.#running as Running;
     const { maxMessageFrames, maxMessageBytes, curve } = this.#settings;
-    const limits = { maxMessageFrames, maxMessageBytes };
-    const options: PortOptions = { ...limits, ...clientCurve(curve), routingId: fromLatin1(identity) };
-    const error = this.#dealers.open(socket, transport, { endpoint, options, listener: this.#listenerOf(socket) });
-    if (error === undefined) return;
-    this.#refused = error;
-    this.#lost(socket, 'socket-failed');
-    this.#onError(error);
+    const port = { maxMessageFrames, maxMessageBytes, ...clientCurve(curve), routingId: fromLatin1(identity) };
+    this.#running?.host.open(socket, { endpoints: [endpoint], port });
   }
 
   #onError(error: unknown): void {
@@ -249,35 +231,31 @@ export class EmqpJobManager {
     else this.#unheard.tell(error);
   }
 
-  #listenerOf(socket: number): PortListener {
-    const driver = (this.#running as Running).driver;
-    return {
-      onMessage: (_peer, frames) => {
-        driver.dispatch({ kind: 'message', socket, command: decodeEmqpAtWorker(frames) });
+  #hostOf(
+    session: EmqpJobManagerSession,
+    transport: Transport,
+  ): SessionHost<EmqpJobManagerEvent, EmqpJobManagerEffect> {
+    return new SessionHost<EmqpJobManagerEvent, EmqpJobManagerEffect>(
+      {
+        engine: session,
+        perform: this.#perform,
+        onMessage: (socket, frames) => ({ kind: 'message', socket, command: decodeEmqpAtWorker(frames) }),
+        onRejected: (socket, reason) => ({ kind: 'rejected', socket, reason }),
+        onLost: (socket, reason) => ({ kind: 'lost', socket, reason }),
+        onUndeliverable: (socket, frames) => {
+          const command = decodeEmqpAtBroker(frames);
+          if (command.kind === 'result') return { kind: 'unsent', socket, reply: command };
+          return { kind: 'lost', socket, reason: 'undeliverable' };
+        },
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
+        onError: (error) => {
+          this.#onError(error);
+        },
       },
-      onRejected: (_peer, reason) => {
-        driver.dispatch({ kind: 'rejected', socket, reason });
-      },
-      onPeerGone: () => {
-        this.#lost(socket, 'peer-gone');
-      },
-      onUndeliverable: (_peer, frames) => {
-        const command = decodeEmqpAtBroker(frames);
-        if (command.kind === 'result') driver.dispatch({ kind: 'unsent', socket, reply: command });
-        else this.#lost(socket, 'undeliverable');
-      },
-      onRefused: (refusal) => {
-        this.#events.emit('refused', refusal);
-      },
-      onBroken: (error) => {
-        this.#lost(socket, 'socket-failed');
-        this.#onError(error);
-      },
-    };
-  }
-
-  #lost(socket: number, reason: LossReason): void {
-    this.#running?.driver.dispatch({ kind: 'lost', socket, reason });
+      transport,
+    );
   }
 }
 

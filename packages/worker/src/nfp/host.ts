@@ -1,10 +1,9 @@
 /** The half of an NFP worker that has sockets, a store and tasks; which of them when is the session's business. */
 import { decodeNfpAtWorker, encodeNfp, nfpNameOf, nfpRoutingId } from '@proj/frames/nfp';
-import { Dealers, Driver, isProjError, ProjError } from '@proj/transport';
+import { isProjError, ProjError, SessionHost } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import type { HandshakeRefusal, PortListener, PortOptions, RecordBatch, RecordStore, Transport } from '@proj/transport';
+import type { HandshakeRefusal, PortOptions, RecordBatch, RecordStore, Transport } from '@proj/transport';
 import { untilRoom } from '@proj/transport/service';
-import type { LossReason } from '../parts/contract.js';
 import { BrokerServices } from './broker-services.js';
 import { readCall } from './call.js';
 import type { NfpCallBody } from './call.js';
@@ -40,25 +39,39 @@ export interface NfpHostProgram {
 export class NfpWorkerHost {
   readonly #program: NfpHostProgram;
   readonly #transport: Transport;
-  readonly #driver: Driver<NfpWorkerEvent, NfpWorkerEffect>;
-  readonly #dealers = new Dealers();
+  readonly #host: SessionHost<NfpWorkerEvent, NfpWorkerEffect>;
   readonly #runs = new Map<number, TaskRun>();
   /** What the broker has besides jobs. */
   readonly services: BrokerServices;
   readonly #over: Promise<void>;
   #end: () => void = () => undefined;
-  #refused: unknown;
 
   /** The transport must be loaded, and the store open. */
   constructor(program: NfpHostProgram, transport: Transport) {
     this.#program = program;
     this.#transport = transport;
-    this.#driver = new Driver(program.session, transport, this.#perform);
+    this.#host = new SessionHost<NfpWorkerEvent, NfpWorkerEffect>(
+      {
+        engine: program.session,
+        perform: this.#perform,
+        onMessage: (socket, frames) => ({ kind: 'message', socket, command: decodeNfpAtWorker(frames) }),
+        onRejected: (socket, reason) => ({ kind: 'rejected', socket, reason }),
+        onLost: (socket, reason) => ({ kind: 'lost', socket, reason }),
+        onUndeliverable: (socket) => ({ kind: 'undeliverable', socket }),
+        onRefused: (refusal) => {
+          program.onRefused(refusal);
+        },
+        onError: (error) => {
+          program.onError(error);
+        },
+      },
+      transport,
+    );
     this.services = new BrokerServices({
       ...program.settings,
       newId: this.#newId,
       dispatch: (question) => {
-        this.#driver.dispatch({ kind: 'question', question });
+        this.#host.dispatch({ kind: 'question', question });
       },
     });
     const ended = new Promise<void>((resolve) => {
@@ -75,14 +88,13 @@ export class NfpWorkerHost {
   /** Reads the store, opens the first socket. Rejects with what store or transport say. */
   async start(): Promise<void> {
     const jobs = await this.#storedJobs();
-    this.#driver.dispatch({ kind: 'start', jobs });
-    if (this.#refused !== undefined) throw this.#refused as Error;
+    this.#host.start({ kind: 'start', jobs });
     if (this.#program.settings.fetchInventory) void this.#refreshInventory();
   }
 
   /** Ends the session, after its work or at once. May be repeated. */
   finish(how: 'drain' | 'close'): Promise<void> {
-    this.#driver.dispatch({ kind: how });
+    this.#host.dispatch({ kind: how });
     return this.#over;
   }
 
@@ -114,27 +126,27 @@ export class NfpWorkerHost {
     } catch (error) {
       this.#program.onError(error);
     }
-    this.#driver.dispatch({ kind: 'restarted' });
+    this.#host.dispatch({ kind: 'restarted' });
   }
 
   readonly #newId = (): string => this.#transport.entropy.uuid().replaceAll('-', '');
 
   async #closed(): Promise<void> {
     this.services.close();
-    await this.#dealers.over();
+    await this.#host.over();
     await this.#program.store.close();
   }
 
   readonly #perform = (effect: NfpWorkerEffect): void => {
     switch (effect.kind) {
       case 'open':
-        this.#open(effect.socket, effect.endpoint);
+        this.#host.open(effect.socket, { endpoints: [effect.endpoint], port: this.#portOptions() });
         break;
       case 'send':
-        this.#dealers.send(effect.socket, encodeNfp(effect.command));
+        this.#host.send(effect.socket, encodeNfp(effect.command));
         break;
       case 'close':
-        this.#dealers.close(effect.socket, effect.flush);
+        this.#host.closeSocket(effect.socket, effect.flush);
         break;
       case 'commit':
         void this.#commit(effect.commit, effect.batch);
@@ -164,20 +176,11 @@ export class NfpWorkerHost {
         this.#program.onNote(effect.note);
         break;
       case 'ended':
-        this.#driver.stop();
+        this.#host.ended();
         this.#end();
         break;
     }
   };
-
-  #open(socket: number, endpoint: string): void {
-    const plan = { endpoint, options: this.#portOptions(), listener: this.#listenerOf(socket) };
-    const error = this.#dealers.open(socket, this.#transport, plan);
-    if (error === undefined) return;
-    this.#refused = error;
-    this.#lost(socket, 'socket-failed');
-    this.#program.onError(error);
-  }
 
   #portOptions(): PortOptions {
     const { name, maxMessageFrames, maxMessageBytes, curve } = this.#program.settings;
@@ -185,43 +188,15 @@ export class NfpWorkerHost {
     return { routingId: nfpRoutingId(name), ...limits, ...clientCurve(curve) };
   }
 
-  #listenerOf(socket: number): PortListener {
-    return {
-      onMessage: (_peer, frames) => {
-        this.#driver.dispatch({ kind: 'message', socket, command: decodeNfpAtWorker(frames) });
-      },
-      onRejected: (_peer, reason) => {
-        this.#driver.dispatch({ kind: 'rejected', socket, reason });
-      },
-      onPeerGone: () => {
-        this.#lost(socket, 'peer-gone');
-      },
-      onUndeliverable: () => {
-        this.#driver.dispatch({ kind: 'undeliverable', socket });
-      },
-      onRefused: (refusal) => {
-        this.#program.onRefused(refusal);
-      },
-      onBroken: (error) => {
-        this.#lost(socket, 'socket-failed');
-        this.#program.onError(error);
-      },
-    };
-  }
-
-  #lost(socket: number, reason: LossReason): void {
-    this.#driver.dispatch({ kind: 'lost', socket, reason });
-  }
-
   async #commit(commit: number, batch: RecordBatch): Promise<void> {
     try {
       await this.#program.store.commit(batch);
     } catch (error) {
       this.#program.onError(error);
-      this.#driver.dispatch({ kind: 'commit-failed', commit, message: errorText(error) });
+      this.#host.dispatch({ kind: 'commit-failed', commit, message: errorText(error) });
       return;
     }
-    this.#driver.dispatch({ kind: 'committed', commit });
+    this.#host.dispatch({ kind: 'committed', commit });
   }
 
   async #load(load: number, key: string): Promise<void> {
@@ -230,10 +205,10 @@ export class NfpWorkerHost {
       value = await this.#program.store.get(key);
     } catch (error) {
       this.#program.onError(error);
-      this.#driver.dispatch({ kind: 'load-failed', load });
+      this.#host.dispatch({ kind: 'load-failed', load });
       return;
     }
-    this.#driver.dispatch({ kind: 'loaded', load, value });
+    this.#host.dispatch({ kind: 'loaded', load, value });
   }
 
   async #run(run: NfpRun): Promise<void> {
@@ -250,7 +225,7 @@ export class NfpWorkerHost {
     }
     task.end();
     this.#runs.delete(run.run);
-    this.#driver.dispatch({ kind: 'done', run: run.run, outcome });
+    this.#host.dispatch({ kind: 'done', run: run.run, outcome });
   }
 
   /** A job that has waited, or was here before: its call was not kept in memory. */
@@ -279,14 +254,14 @@ export class NfpWorkerHost {
       inventory: () => this.services.inventory(),
       fetch: (url) => this.services.fetch(url),
       sendEvent: (body) => {
-        this.#driver.dispatch({ kind: 'event', run, body });
+        this.#host.dispatch({ kind: 'event', run, body });
       },
       sendChunk: async (chunk, isOver) => {
-        this.#driver.dispatch({ kind: 'stream', run, chunk });
-        await untilRoom(this.#dealers, this.#transport.clock, isOver);
+        this.#host.dispatch({ kind: 'stream', run, chunk });
+        await untilRoom(this.#host, this.#transport.clock, isOver);
       },
       ask: (question) => {
-        this.#driver.dispatch({ kind: 'ask', run, question });
+        this.#host.dispatch({ kind: 'ask', run, question });
       },
     };
   }

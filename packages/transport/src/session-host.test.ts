@@ -1,0 +1,294 @@
+/** The host of a peer over the network in memory, with an engine that does what the test says. */
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { Departures } from './departures.js';
+import type { Engine } from './engine.js';
+import { ProjError } from './errors.js';
+import type { Transport } from './port.js';
+import { SessionHost } from './session-host.js';
+import type { SessionProgram } from './session-host.js';
+import { advance, VirtualNetwork } from './virtual/index.js';
+import { ENDPOINT, frames, router } from './virtual/test/pair.js';
+
+const NOWHERE = 'tcp://sim:9';
+/** One message is handed over before there is a connection. */
+const PORT = { lingerMs: 100, highWaterMark: 1 };
+
+type Event = string;
+type Effect = () => void;
+
+let network: VirtualNetwork;
+let events: Event[];
+let errors: unknown[];
+/** What the engine wants done in its next step. */
+let effects: Effect[];
+
+beforeEach(() => {
+  network = new VirtualNetwork();
+  events = [];
+  errors = [];
+  effects = [];
+});
+
+const engine: Engine<Event, Effect> = {
+  deadline: Infinity,
+  step: (event) => {
+    events.push(event as Event);
+    return effects.splice(0);
+  },
+  assertInvariants: () => undefined,
+};
+
+const textOf = ([frame]: readonly Uint8Array[]) => Buffer.from(frame ?? []).toString();
+
+function hostOf(
+  transport: Transport | (() => Promise<Transport>) = network.transport('peer'),
+  more: Partial<SessionProgram<Event, Effect>> = {},
+  departures?: Departures,
+): SessionHost<Event, Effect> {
+  return new SessionHost<Event, Effect>(
+    {
+      engine,
+      perform: (effect) => {
+        effect();
+      },
+      onMessage: (socket, message) => `${socket} message ${textOf(message)}`,
+      onRejected: (socket, reason) => `${socket} rejected ${reason}`,
+      onLost: (socket, reason) => `${socket} ${reason}`,
+      onRefused: () => undefined,
+      onError: (error) => void errors.push(error),
+      ...more,
+    },
+    transport,
+    departures,
+  );
+}
+
+const at = (endpoint = ENDPOINT) => ({ endpoints: [endpoint], port: PORT });
+
+async function isOver(host: SessionHost<Event, Effect>): Promise<boolean> {
+  let over = false;
+  void host.over().then(() => (over = true));
+  await advance(network.clock, 0);
+  return over;
+}
+
+describe('sockets of a session host', () => {
+  it('each speaks for its number, and for no other', async () => {
+    const { lines, port } = await router(network.transport('router'));
+    const host = hostOf();
+    host.open(1, at());
+    host.open(2, at());
+    host.send(2, frames('two'));
+    host.send(3, frames('nobody'));
+    await advance(network.clock, 100);
+    expect(lines).toEqual(['two']);
+    await port.close();
+    await advance(network.clock, 100);
+    expect(events).toEqual(['1 peer-gone', '2 peer-gone']);
+  });
+
+  it('bind once the one before has left, and speak to whoever comes', async () => {
+    const host = hostOf(undefined, { onBound: (socket) => `${socket} bound` });
+    await host.bind(1, at());
+    host.closeSocket(1, false);
+    const second = host.bind(2, at());
+    await advance(network.clock, 100);
+    await second;
+    await host.bind(3, at());
+    expect(errors).toMatchObject([{ code: 'ADDRESS_IN_USE' }]);
+    const left = host.bind(4, at());
+    host.closeSocket(4, true);
+    await left;
+    host.send(2, frames('hello'));
+    expect(host.pending).toBe(1);
+    host.closeSocket(2, false);
+    await advance(network.clock, 100);
+    expect(await isOver(host)).toBe(true);
+    expect(events.slice(0, 3)).toEqual(['1 bound', '2 bound', '3 socket-failed']);
+  });
+
+  it('hand over at the end what waits, if they are told to flush', async () => {
+    const host = hostOf();
+    host.open(1, at());
+    host.open(2, at());
+    host.send(1, frames('flushed'));
+    host.send(2, frames('discarded'));
+    host.closeSocket(1, true);
+    host.closeSocket(2, false);
+    host.closeSocket(3, true);
+    const { lines } = await router(network.transport('router'));
+    await advance(network.clock, 1000);
+    expect(lines).toEqual(['flushed', 'gone']);
+  });
+
+  it('are over when the last one has left, and take no word once they are told to leave', async () => {
+    const host = hostOf();
+    host.open(1, at(NOWHERE));
+    for (const text of ['handed over', 'waits']) host.send(1, frames(text));
+    host.closeSocket(1, true);
+    host.send(1, frames('too late'));
+    expect(await isOver(host)).toBe(false);
+    await advance(network.clock, 100);
+    expect(await isOver(host)).toBe(true);
+  });
+
+  it('leave where others leave too', async () => {
+    const departures = new Departures();
+    const close = vi.fn(() => Promise.resolve());
+    departures.add({ close }, 7);
+    departures.add({ close });
+    expect(close.mock.calls).toEqual([[{ lingerMs: 7 }], [{}]]);
+    expect(await isOver(hostOf(undefined, {}, departures))).toBe(true);
+  });
+
+  it('that the transport refuses are lost and told, and none is left open', () => {
+    const transport = network.transport('peer');
+    const port = transport.dealer();
+    const close = vi.spyOn(port, 'close');
+    vi.spyOn(transport, 'dealer').mockReturnValue(port);
+    const host = hostOf(transport);
+    effects.push(() => {
+      host.open(1, at('no endpoint'));
+    });
+    expect(() => {
+      host.start('start');
+    }).toThrow(expect.objectContaining({ code: 'OPTIONS_INVALID' }) as Error);
+    expect(close.mock.calls).toEqual([[{ lingerMs: 0 }]]);
+    expect(events).toEqual(['start', '1 socket-failed']);
+    expect(errors).toMatchObject([{ code: 'OPTIONS_INVALID' }]);
+    host.closeSocket(1, true);
+    expect(close).toHaveBeenCalledTimes(1);
+  });
+
+  it('that cannot be made say why, where the engine wants to know', () => {
+    const transport = network.transport('peer');
+    vi.spyOn(transport, 'dealer').mockImplementation(() => {
+      throw new Error('no more sockets');
+    });
+    hostOf(transport, { onUnopened: (socket, cause) => `${socket}: ${String(cause)}` }).open(1, at());
+    expect(events).toEqual(['1: Error: no more sockets']);
+  });
+
+  it('tell how much waits where most does', () => {
+    const host = hostOf();
+    expect(host.pending).toBe(0);
+    host.open(1, at(NOWHERE));
+    host.open(2, at(NOWHERE));
+    for (const text of ['a', 'b']) host.send(1, frames(text));
+    for (const text of ['a', 'b', 'c', 'd']) host.send(2, frames(text));
+    expect(host.pending).toBe(3);
+    host.closeSocket(2, false);
+    expect(host.pending).toBe(1);
+  });
+
+  it('tell what was sent, did not go out or was over the limits, where the engine wants to know', async () => {
+    const { port } = await router(network.transport('router'));
+    const host = hostOf(undefined, {
+      onSent: (socket, message) => `${socket} sent ${textOf(message)}`,
+      onUndeliverable: (socket, message) => `${socket} unsent ${textOf(message)}`,
+    });
+    host.open(1, { endpoints: [ENDPOINT], port: { ...PORT, peerQueueMax: 1 } });
+    await advance(network.clock, 100);
+    host.send(1, frames('one'));
+    await advance(network.clock, 100);
+    expect(events).toEqual(['1 sent one']);
+    await port.close();
+    await advance(network.clock, 100);
+    for (const text of ['a', 'b', 'c']) host.send(1, frames(text));
+    expect(events.filter((event) => event.includes('unsent')).at(-1)).toBe('1 unsent c');
+  });
+});
+
+describe('a transport that comes late', () => {
+  it('is loaded with the first task, which waits for it with the others, in order', async () => {
+    const load = vi.fn(() => Promise.resolve(network.transport('peer')));
+    const host = hostOf(load);
+    host.dispatch('before');
+    expect(load).not.toHaveBeenCalled();
+    for (const text of ['a', 'b'])
+      host.whenLoaded(
+        () => {
+          host.dispatch(text);
+        },
+        () => undefined,
+      );
+    expect([host.early, events]).toEqual([2, []]);
+    await host.load();
+    await Promise.resolve();
+    expect([host.early, events]).toEqual([0, ['a', 'b']]);
+    host.whenLoaded(
+      () => {
+        host.dispatch('c');
+      },
+      () => undefined,
+    );
+    expect(events).toEqual(['a', 'b', 'c']);
+    expect(load).toHaveBeenCalledTimes(1);
+  });
+
+  it('that cannot be loaded fails all that wait for it, and is tried again by the next', async () => {
+    const failure = new ProjError('UNAVAILABLE', 'none here');
+    const load = vi.fn(() => Promise.reject<Transport>(failure));
+    const host = hostOf(load);
+    const failures: unknown[] = [];
+    const fail = (error: unknown) => void failures.push(error);
+    host.whenLoaded(() => undefined, fail);
+    host.whenLoaded(() => undefined, fail);
+    await expect(host.load()).rejects.toBe(failure);
+    await advance(network.clock, 0);
+    expect(failures).toEqual([failure, failure]);
+    load.mockResolvedValueOnce(network.transport('peer'));
+    expect(await host.load()).toBe(host.transport);
+    expect(load).toHaveBeenCalledTimes(2);
+  });
+
+  it('finds nothing to do once the host is closed', async () => {
+    const host = hostOf(() => Promise.resolve(network.transport('peer')));
+    const run = vi.fn();
+    host.whenLoaded(run, run);
+    await host.close('close');
+    await advance(network.clock, 0);
+    host.whenLoaded(run, run);
+    host.dispatch('late');
+    expect(run).not.toHaveBeenCalled();
+    expect([host.transport, events]).toEqual([undefined, []]);
+  });
+});
+
+describe('the end of a session host', () => {
+  it('by close: the engine hears of it last, and every socket closes', async () => {
+    const host = hostOf();
+    host.open(1, at(NOWHERE));
+    const closed = host.close('close');
+    host.dispatch('late');
+    await closed;
+    host.dispatch('later');
+    expect(events).toEqual(['close', 'late']);
+    expect(await isOver(host)).toBe(true);
+  });
+
+  it('by close out of an effect: the event is delivered when the step is done', async () => {
+    const host = hostOf();
+    let closed: Promise<void> | undefined;
+    effects.push(() => {
+      closed = host.close('close');
+    });
+    host.dispatch('step');
+    await closed;
+    expect(events).toEqual(['step', 'close']);
+  });
+
+  it('by finish: when the engine says so', async () => {
+    const host = hostOf();
+    let finished = false;
+    void host.finish('drain').then(() => (finished = true));
+    await advance(network.clock, 0);
+    expect(finished).toBe(false);
+    host.ended();
+    await host.done;
+    await advance(network.clock, 0);
+    expect(finished).toBe(true);
+    host.dispatch('late');
+    expect(events).toEqual(['drain']);
+  });
+});
