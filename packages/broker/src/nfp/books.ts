@@ -1,4 +1,5 @@
 /** NFP broker: everything it remembers, in one place. Who may change it: the engine and its policies. */
+import { Errands } from '../parts/errands.js';
 import { Clients } from './clients.js';
 import { Holders } from './holders.js';
 import type { NfpInventory } from './inventory.js';
@@ -15,6 +16,8 @@ export interface Books {
   readonly jobs: Jobs;
   /** Names of workers, there or not. */
   readonly holders: Holders;
+  /** Work about the jobs of one worker, or what waits for one service, that is not done yet. */
+  readonly errands: Errands;
   /** What peers have agreed by OPEN that have not said READY yet, by routing id. */
   readonly terms: Map<string, Terms>;
   /** What workers are told about themselves. */
@@ -33,6 +36,7 @@ export function newBooks(settings: NfpBrokerSettings): Books {
     clients: new Clients(settings),
     jobs: new Jobs(settings, holders),
     holders,
+    errands: new Errands(),
     terms: new Map(),
     inventory: settings.inventory,
   };

@@ -109,9 +109,10 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
 
   get deadline(): number {
     if (this.#drained) return Infinity;
-    const { workers, jobs, holders } = this.#books;
+    const { workers, jobs, holders, errands } = this.#books;
     return Math.min(
-      ...[workers.deadline, jobs.deadline, holders.deadline, this.#waiting.deadline, this.#gathers.deadline],
+      ...[workers.deadline, jobs.deadline, holders.deadline, errands.deadline],
+      ...[this.#waiting.deadline, this.#gathers.deadline],
     );
   }
 
@@ -573,10 +574,12 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     this.#waiting.settle();
     this.#waiting.expire();
     this.#gathers.expire();
+    this.#books.errands.goOn(now);
   }
 
   /** Rule 14. The broker itself works at nothing, so there is nothing to wait for. */
   #finish(): void {
+    this.#books.errands.clear();
     this.#waiting.abandon();
     this.#gathers.abandon();
     this.#own.abandon();

@@ -7,8 +7,8 @@ import { decodeNfpJson, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpAnswer, NfpBody, NfpClientCall, NfpStatus } from '@proj/frames/nfp';
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
-import { Budget } from '../parts/budget.js';
 import { frameCost } from '../parts/cost.js';
+import { Share, Shares } from '../parts/shares.js';
 import { WORKER_MMI } from './names.js';
 import type { Asked, Output } from './output.js';
 import { JOB_UNKNOWN, REQUEST_TIMEOUT, statusOfText } from './statuses.js';
@@ -40,9 +40,17 @@ interface Said {
   readonly body: NfpBody;
 }
 
+/** What one client has open. Exists while there is any. */
+class Open {
+  readonly gathers = new Set<Gather>();
+  readonly bytes = new Share();
+}
+
 /** A call that is not answered yet. */
 class Gather {
   readonly peer: Peer;
+  /** Of its client. */
+  readonly open: Open;
   readonly asked: Asked;
   readonly isMmi: boolean;
   /** By key. */
@@ -52,8 +60,9 @@ class Gather {
   readonly patience = new Deadline<Gather>(this);
   cost = 0;
 
-  constructor(peer: Peer, { form, service, uuid, target }: NfpClientCall) {
+  constructor(peer: Peer, open: Open, { form, service, uuid, target }: NfpClientCall) {
     this.peer = peer;
+    this.open = open;
     this.asked = { form, service, uuid, target };
     this.isMmi = service === WORKER_MMI;
   }
@@ -62,18 +71,18 @@ class Gather {
 /** All such calls. An answer costs O(1), the loss of a worker or a client what was open with it. */
 export class Gathers {
   readonly #out: Output;
-  readonly #bytes: Budget;
+  readonly #bytes: Shares;
   /** The process has no room for answers that would have to wait for others. */
   isTight = false;
   readonly #patience: DeadlineList<Gather>;
   /** By the worker's key, then by uuid, then by the client's key, in the order of the calls. */
   readonly #byWorker = new Map<string, Map<string, Map<string, Gather[]>>>();
   /** By the client's key. */
-  readonly #byClient = new Map<string, Set<Gather>>();
+  readonly #byClient = new Map<string, Open>();
 
   constructor(options: { readonly requestQueueMaxBytes: number; readonly requestTtlMs: number }, out: Output) {
     this.#out = out;
-    this.#bytes = new Budget(options.requestQueueMaxBytes);
+    this.#bytes = new Shares(options.requestQueueMaxBytes);
     this.#patience = new DeadlineList(options.requestTtlMs);
   }
 
@@ -92,11 +101,12 @@ export class Gathers {
     return this.#patience.deadline;
   }
 
-  /** The call goes to these workers, one at least; false, and nothing else, when too much is open. */
+  /** The call goes to these workers, one at least; false, and nothing else, when too much is open, of this client or of all. */
   open(peer: Peer, call: NfpClientCall, workers: readonly Worker[]): boolean {
     const cost = WAITING_COST * (1 + workers.length);
-    if (this.isTight || !this.#bytes.take(cost)) return false;
-    const gather = new Gather(peer, call);
+    const open = this.#byClient.get(peer.key) ?? new Open();
+    if (this.isTight || !this.#bytes.take(open.bytes, cost)) return false;
+    const gather = new Gather(peer, open, call);
     gather.cost = cost;
     for (const worker of workers) {
       gather.awaited.set(worker.peer.key, worker);
@@ -104,7 +114,8 @@ export class Gathers {
       const mine = entryOf(this.#byWorker, worker.peer.key, newMap<Map<string, Gather[]>>);
       entryOf(entryOf(mine, call.uuid, newMap<Gather[]>), peer.key, newList).push(gather);
     }
-    entryOf(this.#byClient, peer.key, newSet).add(gather);
+    this.#byClient.set(peer.key, open);
+    open.gathers.add(gather);
     this.#patience.renew(gather.patience, this.#out.now);
     return true;
   }
@@ -120,7 +131,7 @@ export class Gathers {
     const body = isLast ? answer.body : compactAll(answer.body);
     const cost = isLast ? 0 : frameCost(body);
     const unknown = status === JOB_UNKNOWN;
-    if (this.#bytes.take(cost)) {
+    if (this.#bytes.take(gather.open.bytes, cost)) {
       gather.cost += cost;
       this.#settle(gather, worker, { worker: worker.name, status: statusOfText(status), unknown, statusText, body });
     } else
@@ -142,7 +153,7 @@ export class Gathers {
 
   /** The client is no more: nobody waits for its answers. */
   leave(client: Peer): void {
-    for (const gather of [...(this.#byClient.get(client.key) ?? [])]) this.#close(gather);
+    for (const gather of [...(this.#byClient.get(client.key)?.gathers ?? [])]) this.#close(gather);
   }
 
   /** Answers for those who have said nothing for too long. */
@@ -160,7 +171,7 @@ export class Gathers {
 
   /** Rule 14. */
   abandon(): void {
-    for (const gathers of [...this.#byClient.values()])
+    for (const { gathers } of [...this.#byClient.values()])
       for (const gather of [...gathers]) {
         this.#close(gather);
         this.#out.refuse('drained', gather.peer, gather.asked, 'the broker is closing', 500);
@@ -170,15 +181,19 @@ export class Gathers {
   /** Throws when the books do not agree. Linear. */
   assertInvariants(): void {
     let [open, cost] = [0, 0];
-    for (const gathers of this.#byClient.values())
+    for (const { gathers, bytes } of this.#byClient.values()) {
+      let held = 0;
       for (const gather of gathers) {
         open++;
-        cost += gather.cost;
+        held += gather.cost;
         if (gather.awaited.size === 0) throw new Error('a call that nobody is to answer is open');
         for (const key of gather.awaited.keys())
           if (this.#byWorker.get(key)?.get(gather.asked.uuid)?.get(gather.peer.key)?.includes(gather) !== true)
             throw new Error('an open call is not found by its worker');
       }
+      if (held !== bytes.held) throw new Error('a client has what its calls cost');
+      cost += held;
+    }
     if (open !== this.size || cost !== this.#bytes.used) throw new Error('open calls are not counted as they are');
   }
 
@@ -204,10 +219,10 @@ export class Gathers {
     for (const key of gather.awaited.keys()) this.#unlink(gather, key);
     gather.awaited.clear();
     this.#patience.remove(gather.patience);
-    this.#bytes.give(gather.cost);
-    const mine = this.#byClient.get(gather.peer.key);
-    mine?.delete(gather);
-    if (mine?.size === 0) this.#byClient.delete(gather.peer.key);
+    const { open, cost, peer } = gather;
+    this.#bytes.give(open.bytes, cost);
+    open.gathers.delete(gather);
+    if (open.gathers.size === 0) this.#byClient.delete(peer.key);
   }
 
   #unlink(gather: Gather, worker: string): void {
@@ -262,4 +277,3 @@ function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value):
 
 const newMap = <Value>(): Map<string, Value> => new Map();
 const newList = (): Gather[] => [];
-const newSet = (): Set<Gather> => new Set();

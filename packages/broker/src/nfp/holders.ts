@@ -27,6 +27,8 @@ export class Part {
   isTold = false;
   /** It has answered that it does not have it any more, or not for long. */
   hasDropped = false;
+  /** When it was last sent, counted in such. */
+  sent = 0;
 
   constructor(job: Job, holder: Holder, state: PartState) {
     this.job = job;
@@ -45,6 +47,8 @@ export class Holder {
   worker: Worker | undefined;
   /** The registration that its connection ended, and until when that may go on. */
   away: { readonly worker: Worker; readonly until: number } | undefined;
+  /** There were too many names without it: it goes once nothing is with it. */
+  isForgotten = false;
   /** By uuid, in the order in which they came to it. */
   readonly parts = new Map<string, Part>();
   /** @internal When it is forgotten; in no list while it is there, or was never registered. */
@@ -109,6 +113,7 @@ export class Holders {
     this.#memory.remove(holder.memory);
     this.#patience.remove(holder.patience);
     holder.away = undefined;
+    holder.isForgotten = false;
     holder.worker = worker;
     holder.service = worker.service.name;
     return holder;
@@ -171,12 +176,14 @@ export class Holders {
     this.#patience.postpone(ms, now);
   }
 
-  /** Forgets a name, but for one that is there or that a job is with. */
+  /** Forgets a name that is not there, once no job is with it. */
   drop(holder: Holder): void {
     if (holder.worker !== undefined) return;
     this.#memory.remove(holder.memory);
     this.#patience.remove(holder.patience);
     holder.away = undefined;
+    holder.isForgotten = true;
+    this.#leaveAbsent(holder);
     this.tidy(holder);
   }
 

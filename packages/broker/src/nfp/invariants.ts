@@ -2,9 +2,10 @@
 import { check } from '../parts/check.js';
 import { requestCost } from '../parts/cost.js';
 import { type Books, TERMS_MAX } from './books.js';
-import type { Job } from './jobs.js';
+import type { Job, Jobs } from './jobs.js';
 import { EVERY_SERVICE, isReserved } from './names.js';
 import type { NfpBrokerSettings } from './options.js';
+import type { Owner } from './owners.js';
 import type { Worker } from './workers.js';
 
 /** Throws an `Error` that names the first thing that does not agree. Linear in everything that is held. */
@@ -26,13 +27,13 @@ function assertServices({ services }: Books): Set<Worker> {
   const members = new Set<Worker>();
   services.assertInvariants();
   for (const service of services.values()) {
-    const { name, workers, queue } = service;
+    const { name, workers, queue, isServing } = service;
     check(services.find(name) === service, 'a service is found by its name');
     check(!isReserved(name) || (name === EVERY_SERVICE && workers.size === 0), 'nobody serves what is the broker’s');
     check(workers.size > 0 || queue.size > 0, 'a service has workers or waiting jobs');
     for (const { target, attempts, parts } of queue.values())
       check(
-        workers.size === 0 || target !== 'any' || attempts + parts.size > 0,
+        isServing || workers.size === 0 || target !== 'any' || attempts + parts.size > 0,
         'no new job waits for a worker that is there',
       );
     let used = -Infinity;
@@ -78,10 +79,27 @@ function assertJobs(books: Books, settings: NfpBrokerSettings): void {
     slack += job.slack;
     if (isWaiting) waiting++;
   }
+  assertOwners(jobs);
   check(jobs.bytes === cost && cost <= settings.requestQueueMaxBytes, 'the byte budget is what kept bodies cost');
   check(jobs.slackBytes === slack, 'slack is what kept bodies hold beyond themselves');
   check(jobs.waiting === waiting && waiting <= settings.requestQueueMax, 'waiting jobs are counted and bounded');
   check(jobs.size - waiting <= settings.jobsMax, 'jobs are bounded');
+}
+
+/** What each client has is what its jobs are. */
+function assertOwners(jobs: Jobs): void {
+  const owned = new Map<Owner, Job[]>();
+  for (const job of jobs.values()) owned.set(job.owner, [...(owned.get(job.owner) ?? []), job]);
+  check(owned.size === jobs.owners, 'a client is remembered for its jobs');
+  for (const [{ count, recent, spare, remembered, waiting, parts, bytes }, own] of owned) {
+    const sum = (of: (job: Job) => number): number => own.reduce((all, job) => all + of(job), 0);
+    const old = sum((job) => (job.recent.taken ? 1 : 0));
+    check(count === own.length && recent.size === old && remembered.held === old, 'jobs of a client are counted');
+    check(spare.size === sum((job) => (job.ownSpare.taken ? 1 : 0)), 'what may go of a client is found');
+    check(waiting.held === count - old, 'what waits of a client is counted');
+    check(parts.held === sum((job) => job.parts.size), 'workers with jobs of a client are counted');
+    check(bytes.held === sum((job) => job.cost), 'a client has what its bodies cost');
+  }
 }
 
 function assertParts(job: Job, { holders }: Books): void {
@@ -102,11 +120,11 @@ function assertParts(job: Job, { holders }: Books): void {
 function assertHolders({ holders, workers, jobs }: Books, { workersMax }: NfpBrokerSettings): void {
   let absent = 0;
   for (const holder of holders.values()) {
-    const { key, worker, parts } = holder;
+    const { key, worker, parts, isForgotten } = holder;
     check(holders.find(key) === holder && workers.find(key) === worker, 'a name is that of its worker');
     check(worker?.holder === undefined || worker.holder === holder, 'a worker has its name');
     check(worker !== undefined || parts.size > 0 || holder.memory.list !== undefined, 'a name is kept for a purpose');
-    if (worker === undefined) absent++;
+    if (worker === undefined && !isForgotten) absent++;
     for (const [uuid, { job }] of parts) check(jobs.find(uuid) === job, 'a worker has jobs that exist');
   }
   check(holders.absent === absent && absent <= workersMax, 'names that are away are counted and bounded');

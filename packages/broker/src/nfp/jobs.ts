@@ -3,11 +3,12 @@ import { compactAll } from '@proj/frames';
 import type { NfpBody, NfpCall, NfpClientCall } from '@proj/frames/nfp';
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
-import { Budget } from '../parts/budget.js';
 import { requestCost } from '../parts/cost.js';
 import { Line, Place } from '../parts/line.js';
+import { Shares } from '../parts/shares.js';
 import { Slack } from '../parts/slack.js';
 import { type Holder, type Holders, Part } from './holders.js';
+import { type Owner, Owners } from './owners.js';
 import type { Service } from './services.js';
 
 const NO_BODY: NfpBody = [];
@@ -54,8 +55,13 @@ export class Job {
   patience: Deadline<Job> | undefined;
   /** Place among all jobs, the least recently used first; in none while it waits. */
   readonly recent = new Place<Job>(this);
+  /** Who posted it first, and its places among what is that client's. */
+  readonly owner: Owner;
+  readonly ownRecent = new Place<Job>(this);
+  readonly ownSpare = new Place<Job>(this);
 
-  constructor(peer: Peer, call: NfpClientCall) {
+  constructor(peer: Peer, call: NfpClientCall, owner: Owner) {
+    this.owner = owner;
     this.uuid = call.uuid;
     this.service = call.service;
     this.command = call.command;
@@ -65,22 +71,26 @@ export class Job {
   }
 }
 
+/** When a client has too much, so many of its jobs are forgotten for each that comes: more is left then, until everybody has a share. */
+const FORGOTTEN_FOR_ONE = 2;
+
 /** The jobs used last. Those that wait are bounded by themselves and never forgotten. */
 export class Jobs {
   readonly #byUuid = new Map<string, Job>();
   readonly #recent = new Line<Job>();
   /** Kept only to be done by another worker, should theirs be lost: the oldest gives way when the budget is used up. */
   readonly #spare = new Line<Job>();
-  readonly #bytes: Budget;
+  readonly #owners = new Owners();
+  readonly #remembered: Shares;
+  readonly #waits: Shares;
+  readonly #parts: Shares;
+  readonly #bytes: Shares;
   readonly #slack: Slack;
   /** The process has no room for what would have to wait. */
   isTight = false;
   readonly #patience: DeadlineList<Job>;
   readonly #holders: Holders;
-  readonly #max: number;
-  readonly #queueMax: number;
-  #parts = 0;
-  #waiting = 0;
+  #sent = 0;
 
   constructor(
     options: {
@@ -91,9 +101,10 @@ export class Jobs {
     },
     holders: Holders,
   ) {
-    this.#max = options.jobsMax;
-    this.#queueMax = options.requestQueueMax;
-    this.#bytes = new Budget(options.requestQueueMaxBytes);
+    this.#remembered = new Shares(options.jobsMax);
+    this.#parts = new Shares(options.jobsMax * PARTS_PER_JOB);
+    this.#waits = new Shares(options.requestQueueMax);
+    this.#bytes = new Shares(options.requestQueueMaxBytes);
     this.#slack = new Slack(this.#bytes);
     this.#patience = new DeadlineList(options.requestTtlMs);
     this.#holders = holders;
@@ -103,9 +114,19 @@ export class Jobs {
     return this.#byUuid.size;
   }
 
+  /** Clients whose jobs these are. */
+  get owners(): number {
+    return this.#owners.size;
+  }
+
   /** Jobs that wait for a service or a worker. */
   get waiting(): number {
-    return this.#waiting;
+    return this.#waits.used;
+  }
+
+  /** Jobs that were sent, counted once for each worker and time. */
+  get sent(): number {
+    return this.#sent;
   }
 
   /** Bytes of kept bodies. */
@@ -115,7 +136,7 @@ export class Jobs {
 
   /** What jobs occupy, rows and bodies. */
   get heldBytes(): number {
-    return this.#bytes.used + this.#slack.used + this.#byUuid.size * JOB_BYTES + this.#parts * PART_BYTES;
+    return this.#bytes.used + this.#slack.used + this.#byUuid.size * JOB_BYTES + this.#parts.used * PART_BYTES;
   }
 
   /** What bodies hold beyond themselves. */
@@ -136,7 +157,7 @@ export class Jobs {
   add(peer: Peer, call: NfpClientCall): Job {
     const before = this.#byUuid.get(call.uuid);
     if (before !== undefined) this.forget(before);
-    const job = new Job(peer, call);
+    const job = new Job(peer, call, this.#owners.join(peer.key));
     this.#byUuid.set(job.uuid, job);
     this.#remember(job);
     return job;
@@ -162,17 +183,21 @@ export class Jobs {
   /** Somebody asks for it. */
   touch(job: Job, asker: Peer): void {
     job.asker = asker;
-    if (this.#recent.remove(job.recent)) this.#recent.push(job.recent);
+    if (!this.#recent.remove(job.recent)) return;
+    this.#recent.push(job.recent);
+    job.owner.recent.remove(job.ownRecent);
+    job.owner.recent.push(job.ownRecent);
   }
 
-  /** Keeps the body if the budget and the memory of the process allow, and tells whether it does. Spare ones give way. */
+  /** Keeps the body if the budget, the client's share of it and the memory of the process allow, and tells whether it does. Spare ones give way, those of the client first. */
   keep(job: Job, body: NfpBody): boolean {
-    const cost = requestCost(body) + job.target.length;
+    const { owner, target } = job;
+    const cost = requestCost(body) + target.length;
     if (this.isTight || cost > this.#bytes.max) return false;
-    while (!this.#bytes.take(cost)) {
-      const spare = this.#spare.shift();
+    while (!this.#bytes.take(owner.bytes, cost)) {
+      const spare = owner.spare.first ?? (this.#bytes.mayHold(owner.bytes, cost) ? this.#spare.first : undefined);
       if (spare === undefined) return false;
-      spare.place = undefined;
+      this.#spareNot(spare);
       this.#release(spare);
     }
     const slack = this.#slack.take(body);
@@ -217,6 +242,7 @@ export class Jobs {
     if (part.state === 'held') job.held--;
     else if (part.state !== 'sent') job.unsaid++;
     part.state = 'sent';
+    part.sent = ++this.#sent;
     part.isTold = part.hasDropped = false;
     this.#endWaiting(job);
     this.#spareNot(job);
@@ -248,7 +274,7 @@ export class Jobs {
     if (job.current === part) job.current = undefined;
     job.parts.delete(part);
     holder.parts.delete(job.uuid);
-    this.#parts--;
+    this.#parts.give(job.owner.parts, 1);
     this.#holders.tidy(holder);
     this.#endWaiting(job);
     this.review(job);
@@ -263,6 +289,7 @@ export class Jobs {
       job.target = '';
     } else if (job.cost > 0 && job.place === undefined) {
       this.#spare.push((job.place = new Place(job)));
+      job.owner.spare.push(job.ownSpare);
     }
   }
 
@@ -287,14 +314,15 @@ export class Jobs {
       part.holder.parts.delete(job.uuid);
       this.#holders.tidy(part.holder);
     }
-    this.#parts -= job.parts.size;
+    this.#parts.give(job.owner.parts, job.parts.size);
     job.parts.clear();
     job.held = job.unsaid = 0;
     this.#stopWaiting(job);
     this.#spareNot(job);
     this.#release(job);
-    this.#recent.remove(job.recent);
+    this.#recall(job);
     this.#byUuid.delete(job.uuid);
+    this.#owners.leave(job.owner);
   }
 
   /** The next job that has waited for too long; the caller gives up what waits of it. Call until `undefined`. */
@@ -321,19 +349,24 @@ export class Jobs {
     const { job, holder } = part;
     job.parts.add(part);
     holder.parts.set(job.uuid, part);
-    this.#parts++;
-    for (let oldest = this.#recent.first; this.#parts > this.#max * PARTS_PER_JOB; oldest = this.#recent.first) {
-      if (oldest === undefined || oldest === job) return;
-      this.forget(oldest);
-    }
+    const { owner } = job;
+    this.#parts.put(owner.parts, 1);
+    for (let some = FORGOTTEN_FOR_ONE; some > 0 && !this.#parts.mayHold(owner.parts); some--)
+      if (!this.#forgetOther(owner.recent.first, job)) break;
+    while (this.#parts.used > this.#parts.max && this.#forgetOther(this.#recent.first, job));
+  }
+
+  #forgetOther(other: Job | undefined, than: Job): boolean {
+    if (other === undefined || other === than) return false;
+    this.forget(other);
+    return true;
   }
 
   #beginWaiting(job: Job, now: number): boolean {
     if (job.patience !== undefined) return true;
-    if (this.#waiting >= this.#queueMax) return false;
-    this.#recent.remove(job.recent);
+    if (!this.#waits.take(job.owner.waiting, 1)) return false;
+    this.#recall(job);
     this.#patience.renew((job.patience = new Deadline(job)), now);
-    this.#waiting++;
     return true;
   }
 
@@ -347,22 +380,37 @@ export class Jobs {
     if (job.patience === undefined) return;
     this.#patience.remove(job.patience);
     job.patience = undefined;
-    this.#waiting--;
+    this.#waits.give(job.owner.waiting, 1);
   }
 
   #spareNot(job: Job): void {
-    if (job.place !== undefined && this.#spare.remove(job.place)) job.place = undefined;
+    if (job.place === undefined || !this.#spare.remove(job.place)) return;
+    job.place = undefined;
+    job.owner.spare.remove(job.ownSpare);
   }
 
   #release(job: Job): void {
-    this.#bytes.give(job.cost);
+    this.#bytes.give(job.owner.bytes, job.cost);
     this.#slack.give(job.slack);
     job.body = NO_BODY;
     job.cost = job.slack = 0;
   }
 
+  /** It may be forgotten, as all those that do not wait. Who has too many forgets its own. */
   #remember(job: Job): void {
+    const { owner } = job;
     this.#recent.push(job.recent);
-    if (this.#recent.size > this.#max) this.forget(this.#recent.first as Job);
+    owner.recent.push(job.ownRecent);
+    this.#remembered.put(owner.remembered, 1);
+    for (let some = FORGOTTEN_FOR_ONE; some > 0 && !this.#remembered.mayHold(owner.remembered); some--)
+      if (!this.#forgetOther(owner.recent.first, job)) break;
+    if (this.#remembered.used > this.#remembered.max) this.#forgetOther(this.#recent.first, job);
+  }
+
+  /** It may not be forgotten. */
+  #recall(job: Job): void {
+    if (!this.#recent.remove(job.recent)) return;
+    job.owner.recent.remove(job.ownRecent);
+    this.#remembered.give(job.owner.remembered, 1);
   }
 }

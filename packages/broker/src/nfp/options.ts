@@ -26,13 +26,13 @@ export const nfpBrokerOptions = z.strictObject({
   returnMs: milliseconds(0).default(10_000),
   /** Times that a job for `any` is given to another worker because its own was lost. Up to 1000, default 3. */
   maxAttempts: z.int().min(0).max(1000).default(3),
-  /** POSTs that may wait, for all services and workers together. Default 10000. */
+  /** POSTs that may wait, for all services and workers together; three quarters of them one client's. Default 10000. */
   requestQueueMax: count(10_000_000).default(10_000),
-  /** Bytes of all bodies the broker keeps, of POSTs that wait or may have to be sent again. Default 64 MiB. */
+  /** Bytes of all bodies the broker keeps, of POSTs that wait or may have to be sent again; three quarters of them one client's. Default 64 MiB. */
   requestQueueMaxBytes: count(Number.MAX_SAFE_INTEGER).default(67_108_864),
   /** Give a job for `any` to another worker when its own is lost and does not come back. Default true: workers are idempotent. */
   redispatchAny: z.boolean().default(true),
-  /** Jobs remembered, to tell their clients what becomes of their workers; the least recently used leave first. Default 100000. */
+  /** Jobs remembered, to tell their clients what becomes of their workers; the least recently used leave first, of a client with three quarters of all its own. Default 100000. */
   jobsMax: count(10_000_000).default(100_000),
   /**
    * Service names with workers at a time, and besides, as many that only POSTs wait for; a client that was the first to ask for a tenth

@@ -34,14 +34,7 @@ export class Returns {
    * at once, unless the broker sent its worker away itself (`isWilled`), which has it then.
    */
   lost(workers: readonly Worker[], isWilled: boolean): void {
-    for (const { holder } of workers)
-      for (const part of [...holder.parts.values()]) {
-        if (holder.parts.get(part.job.uuid) !== part || part.state === 'held' || part.state === 'moved') continue;
-        const { job } = part;
-        const mayGo = !isWilled && part.state === 'sent' && job.current === part;
-        if (mayGo && chooseOther(job.uuid, job.service, this.#books) !== undefined) this.#handOver(part, 'is lost');
-        else this.#tell(part, 'worker-lost', `${holder.name} is lost; ${this.#settings.returnMs} ms for its return`);
-      }
+    for (const { holder } of workers) this.#begin(holder, this.#telling(holder, isWilled));
     for (let holder = this.#books.holders.surplus; holder !== undefined; holder = this.#books.holders.surplus)
       this.#forget(holder);
   }
@@ -60,19 +53,7 @@ export class Returns {
    * unless that waits for whoever comes.
    */
   returned(worker: Worker, wasLost: boolean): void {
-    const { holder } = worker;
-    const parts = [...holder.parts.values()];
-    const isStill = (part: Part): boolean => holder.parts.get(part.job.uuid) === part;
-    for (const part of parts) {
-      const { service } = part.job;
-      if (!isStill(part)) continue;
-      if (service !== worker.service.name && service !== EVERY_SERVICE) this.#end(part, 'serves something else now');
-      else if (part.state === 'held' || part.state === 'sent') this.#repeat(part, worker);
-      else if (part.state === 'taken' && wasLost) this.#tell(part, 'worker-back', `${holder.name} is back`);
-    }
-    this.#waiting.serve(worker.service);
-    for (const part of parts)
-      if (isStill(part) && part.state === 'moved' && !part.hasDropped) this.#dispatch.drop(part, worker);
+    this.#begin(worker.holder, this.#repeating(worker, wasLost));
   }
 
   /** Workers that have not come back in time. */
@@ -119,10 +100,52 @@ export class Returns {
     this.#dispatch.repeat(part, worker);
   }
 
-  #giveUp(holder: Holder): void {
-    for (const part of [...holder.parts.values()])
-      if (holder.parts.get(part.job.uuid) === part)
-        this.#end(part, `was lost and did not come back within ${this.#settings.returnMs} ms`);
+  #begin(holder: Holder, work: Iterator<void>): void {
+    this.#books.errands.begin(holder, work, this.#out.now);
+  }
+
+  /** Does something about each job that is with the worker now, unless it is sent to it again meanwhile. */
+  *#each({ parts }: Holder, about: (part: Part) => void): Generator<void, void, void> {
+    const { sent } = this.#books.jobs;
+    let left = parts.size;
+    for (const part of parts.values()) {
+      if (left-- === 0) return;
+      if (part.sent <= sent) about(part);
+      yield;
+    }
+  }
+
+  /** `then`: what is done about what is with it all the same. */
+  #giveUp(holder: Holder, then: (part: Part) => void = () => undefined): void {
+    const work = this.#each(holder, (part) => {
+      this.#end(part, `was lost and did not come back within ${this.#settings.returnMs} ms`);
+      if (holder.parts.get(part.job.uuid) === part) then(part);
+    });
+    this.#begin(holder, work);
+  }
+
+  #telling(holder: Holder, isWilled: boolean): Iterator<void> {
+    return this.#each(holder, (part) => {
+      const { job, state } = part;
+      if (state === 'held' || state === 'moved') return;
+      const mayGo = !isWilled && state === 'sent' && job.current === part;
+      if (mayGo && chooseOther(job.uuid, job.service, this.#books) !== undefined) this.#handOver(part, 'is lost');
+      else this.#tell(part, 'worker-lost', `${holder.name} is lost; ${this.#settings.returnMs} ms for its return`);
+    });
+  }
+
+  *#repeating(worker: Worker, wasLost: boolean): Generator<void, void, void> {
+    const { holder } = worker;
+    yield* this.#each(holder, (part) => {
+      const { service } = part.job;
+      if (service !== worker.service.name && service !== EVERY_SERVICE) this.#end(part, 'serves something else now');
+      else if (part.state === 'held' || part.state === 'sent') this.#repeat(part, worker);
+      else if (part.state === 'taken' && wasLost) this.#tell(part, 'worker-back', `${holder.name} is back`);
+    });
+    this.#waiting.serve(worker.service);
+    yield* this.#each(holder, (part) => {
+      if (part.state === 'moved' && !part.hasDropped) this.#dispatch.drop(part, worker);
+    });
   }
 
   /** The worker is not waited for any longer. What it has not been sent yet waits for as long as its job may. */
@@ -134,14 +157,12 @@ export class Returns {
 
   /** There are too many names: whoever has been away for longest is not waited for any longer. */
   #forget(holder: Holder): void {
-    this.#giveUp(holder);
-    for (const part of [...holder.parts.values()]) {
-      if (holder.parts.get(part.job.uuid) !== part) continue;
+    this.#books.holders.drop(holder);
+    this.#giveUp(holder, (part) => {
       if (part.state === 'held')
         this.#miss(part, `${holder.name} is not waited for any longer: too many workers are away`);
       else this.#books.jobs.settle(part);
-    }
-    this.#books.holders.drop(holder);
+    });
   }
 
   /** To another worker, or to whoever comes. */

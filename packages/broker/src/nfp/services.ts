@@ -11,6 +11,8 @@ export class Service {
   readonly workers = new Line<Worker>();
   /** POSTs that wait for a first worker, in order of arrival. */
   readonly queue = new Line<Job>();
+  /** It has workers, and what has waited goes to them in parts. */
+  isServing = false;
   /** Its place among the names that are counted. */
   readonly counted: Name;
 

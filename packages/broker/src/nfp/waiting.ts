@@ -184,12 +184,32 @@ export class Waiting {
   }
 
   #serve(service: Service): void {
-    for (const job of [...service.queue.values()]) {
+    if (service.queue.size === 0) return;
+    service.isServing = true;
+    this.#books.errands.begin(service, this.#serving(service), this.#out.now);
+  }
+
+  /** Each that waits now: those that may not go yet go on waiting in their order. */
+  *#serving(service: Service): Generator<void, void, void> {
+    const { queue, name } = service;
+    for (let left = queue.size; left > 0 && this.#hasWorkers(service); left--) {
+      const job = queue.first;
+      if (job?.place === undefined) break;
       const isForAny = job.target === 'any';
-      if (isForAny ? chooseOther(job.uuid, service.name, this.#books) === undefined : this.isSettling) continue;
-      this.#books.jobs.leave(job);
-      this.again(job);
+      if (isForAny ? chooseOther(job.uuid, name, this.#books) === undefined : this.isSettling) {
+        queue.remove(job.place);
+        queue.push(job.place);
+      } else {
+        this.#books.jobs.leave(job);
+        this.again(job);
+      }
+      yield;
     }
+    service.isServing = false;
     this.#books.services.tidy(service);
+  }
+
+  #hasWorkers({ name, workers }: Service): boolean {
+    return (name === EVERY_SERVICE ? this.#books.workers : workers).size > 0;
   }
 }

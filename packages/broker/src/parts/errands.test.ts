@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest';
+import { Errands } from './errands.js';
+
+const SLICE = 128;
+
+/** Work of so many pieces, which writes its name at each. */
+function* work(name: string, pieces: number, done: string[]): Generator<void, void, void> {
+  for (let left = pieces; left > 0; left--) {
+    done.push(name);
+    yield;
+  }
+}
+
+it('does little work at once, and has no deadline then', () => {
+  const errands = new Errands();
+  const done: string[] = [];
+  errands.begin({}, work('a', SLICE - 1, done), 0);
+  expect([done.length, errands.deadline]).toEqual([SLICE - 1, Infinity]);
+});
+
+it('does much work in parts, when they are due', () => {
+  const errands = new Errands();
+  const done: string[] = [];
+  errands.begin({}, work('a', 3 * SLICE - 1, done), 0);
+  const sizes = [done.length];
+  for (let now = errands.deadline; now < Infinity; now = errands.deadline) {
+    errands.goOn(now - 0.5);
+    expect(done.length).toBe(sizes.at(-1));
+    errands.goOn(now);
+    sizes.push(done.length);
+  }
+  expect(sizes).toEqual([SLICE, 2 * SLICE, 3 * SLICE - 1]);
+});
+
+it('takes turns', () => {
+  const errands = new Errands();
+  const done: string[] = [];
+  errands.begin({}, work('a', 3 * SLICE, done), 0);
+  errands.begin({}, work('b', 3 * SLICE, done), 0);
+  for (let now = 1; errands.deadline < Infinity; now++) errands.goOn(now);
+  const turns = done.filter((_, index) => index % SLICE === 0);
+  expect(turns).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
+});
+
+it('does not go on with what was begun about the same thing before', () => {
+  const errands = new Errands();
+  const about = {};
+  const done: string[] = [];
+  errands.begin(about, work('a', 2 * SLICE, done), 0);
+  errands.begin(about, work('b', 2 * SLICE - 1, done), 0);
+  for (let now = 1; errands.deadline < Infinity; now++) errands.goOn(now);
+  expect([done.filter((name) => name === 'a').length, done.filter((name) => name === 'b').length]).toEqual([
+    SLICE,
+    2 * SLICE - 1,
+  ]);
+});
+
+it('lets work begin other work', () => {
+  const errands = new Errands();
+  const done: string[] = [];
+  errands.begin(
+    {},
+    (function* () {
+      yield;
+      errands.begin({}, work('inner', 2 * SLICE, done), 0);
+      yield* work('outer', 2 * SLICE, done);
+    })(),
+    0,
+  );
+  for (let now = 1; errands.deadline < Infinity; now++) errands.goOn(now);
+  expect(done.length).toBe(4 * SLICE);
+});
+
+it('goes on with nothing once cleared', () => {
+  const errands = new Errands();
+  const done: string[] = [];
+  errands.begin({}, work('a', 2 * SLICE, done), 0);
+  errands.clear();
+  errands.goOn(1);
+  expect([done.length, errands.deadline]).toEqual([SLICE, Infinity]);
+});
