@@ -86,6 +86,7 @@ export type PppPoolEvent =
   /** It does not want it any more. */
   | { readonly kind: 'abort'; readonly id: number }
   | PppAccess
+  | PppMemory
   | PppDrain;
 
 /** Why a worker is no longer registered. */

@@ -171,6 +171,23 @@ describe('rule 4: bounds', () => {
     pool = new PoolUnderTest({ maxMessageBytes: 1024, requestQueueMaxBytes: 1024 });
     expect(pool.request(1, 'x'.repeat(1024))).toEqual(['fail 1 queue-full']);
   });
+
+  it('rule 4: and what would have to wait while the process has no room, not what a worker takes at once', () => {
+    pool.ready('w1');
+    pool.step({ kind: 'memory', isTight: true });
+    expect(pool.request(1, 'a')).toEqual(['-> w1 REQUEST #1 "a"']);
+    expect(pool.request(2, 'b')).toEqual(['fail 2 queue-full']);
+    pool.step({ kind: 'memory', isTight: false });
+    expect(pool.request(3, 'c')).toEqual([]);
+  });
+
+  it('rule 4: tells what it holds', () => {
+    const idle = pool.engine.heldBytes;
+    pool.request(1, 'x'.repeat(1024));
+    expect(pool.engine.heldBytes - idle).toBeGreaterThanOrEqual(1024);
+    pool.abort(1);
+    expect(pool.engine.heldBytes).toBe(idle);
+  });
 });
 
 describe('drain', () => {

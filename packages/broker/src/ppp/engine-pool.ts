@@ -4,6 +4,7 @@
  */
 import { DeadlineHeap } from '@proj/heartbeat';
 import type { Engine, TimerEvent } from '@proj/transport';
+import { ENTRY_BYTES } from '../parts/cost.js';
 import { Backend } from './backend.js';
 import { Call } from './calls.js';
 import type { PppPoolEffect, PppPoolEvent, PppRefusal, PppRequestLoss } from './effects.js';
@@ -27,6 +28,11 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
 
   get deadline(): number {
     return Math.min(this.#backend.deadline, this.#expiry);
+  }
+
+  get heldBytes(): number {
+    const { bytes, slack, workers } = this.#backend.books;
+    return bytes.used + slack.used + workers.size * ENTRY_BYTES;
   }
 
   step(event: PppPoolEvent | TimerEvent, now: number): readonly PppPoolEffect[] {
@@ -63,6 +69,9 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
         break;
       case 'access':
         this.#backend.replaceRights(event.access);
+        break;
+      case 'memory':
+        this.#backend.books.isTight = event.isTight;
         break;
       case 'request':
         this.#onRequest(event);

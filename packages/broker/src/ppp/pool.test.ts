@@ -1,5 +1,6 @@
 /** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
 import { decodePppCorrelation } from '@proj/frames/ppp';
+import { MemoryBudget } from '@proj/transport';
 import { settle, VirtualNetwork } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RawPeer } from '../../test/raw-peer.js';
@@ -96,6 +97,20 @@ describe('request', () => {
     expect(decodePppCorrelation(Buffer.from(id, 'latin1'))).toBeGreaterThan(ids[2] ?? Infinity);
     await settle(network.clock, pool.close());
     expect(await lost).toBe('CLOSED');
+  });
+
+  it('rule 4: refuses what would have to wait while memory is short, and joins the budget with what it holds', async () => {
+    const memory = new MemoryBudget(10_000, network.clock);
+    const transport = Object.assign(network.transport('pool'), { memory });
+    await start({ transport });
+    const waits = outcome(pool.request('x'.repeat(9000)));
+    expect(memory.heldBytes).toBeGreaterThanOrEqual(9000);
+    memory.look();
+    expect(await outcome(pool.request('y'))).toBe('QUEUE_FULL');
+    await settle(network.clock, pool.close());
+    expect(await waits).toBe('CLOSED');
+    expect(memory.heldBytes).toBe(0);
+    network.clock.advance(50);
   });
 
   it('rule 1: goes to another worker when its own crashes, and each reply to its own call', async () => {

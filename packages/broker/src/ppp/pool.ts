@@ -72,6 +72,7 @@ export class PppPool {
       name: 'PppPool',
       engine: this.#engine,
       sockets: [backendPlan({ bind: settings.endpoint, connect: settings.connect }, settings)],
+      onMemory: (isTight) => ({ kind: 'memory', isTight }),
       perform: this.#perform,
     });
   }
@@ -217,7 +218,7 @@ export class PppPool {
       case 'queue-full':
         return new ProjError(
           'QUEUE_FULL',
-          `request: ${requestQueueMax} requests (requestQueueMax) or ${requestQueueMaxBytes} bytes (requestQueueMaxBytes) are open`,
+          `request: ${requestQueueMax} requests (requestQueueMax) or ${requestQueueMaxBytes} bytes (requestQueueMaxBytes) are open, or the process has no room for what would have to wait`,
         );
       default:
         return new ProjError('CLOSED', `request: the pool is closing (${reason})`);
