@@ -38,6 +38,7 @@ const answers = z.looseObject({
   connected_queues: z.record(z.string(), z.array(z.unknown())),
   connected_schedulers: z.record(z.string(), z.unknown()),
   not_shown: byName,
+  memory: z.looseObject({ max_bytes: z.number(), held_bytes: z.number(), level: z.string() }).optional(),
 });
 
 const partOfAnswers = z.looseObject({ not_shown: byName });
@@ -105,6 +106,11 @@ function tablesOf(said: Answers): string[] {
     ...formatTable(workerColumns, workers),
     '',
     ...formatTable([{ heading: 'SCHEDULER', cell: (id: string) => id }], Object.keys(said.connected_schedulers)),
+    ...(said.memory === undefined ? [] : ['', memoryLine(said.memory)]),
     ...Object.entries(said.not_shown).map(([key, more]) => `not shown: ${more} more of ${key}`),
   ];
+}
+
+function memoryLine({ held_bytes: held, max_bytes: max, level }: NonNullable<Answers['memory']>): string {
+  return `memory: ${held} of ${max} bytes held, ${level}`;
 }

@@ -45,7 +45,8 @@ async function start() {
 
 it.each(['zmq', 'zmtp'])('shows queues, workers and schedulers, over %s', async (transport) => {
   const status = await start();
-  expect(await status('--transport', transport)).toEqual({
+  const { stdout, ...rest } = await status('--transport', transport);
+  expect({ ...rest, stdout: stdout.replace(/ \d+ of \d+ bytes/, ' H of M bytes') }).toEqual({
     code: 0,
     stderr: '',
     stdout: `${[
@@ -58,6 +59,8 @@ it.each(['zmq', 'zmtp'])('shows queues, workers and schedulers, over %s', async 
       '',
       'SCHEDULER',
       's1',
+      '',
+      'memory: H of M bytes held, ok',
     ].join('\n')}\n`,
   });
 });
@@ -71,6 +74,7 @@ it('prints what the broker says as JSON', async () => {
     connected_workers: { w1: { available_slots: 0 } },
     connected_queues: { default: [[10, 'w1']], mail: [[20, 'w1']] },
     connected_schedulers: { s1: {} },
+    memory: { level: 'ok' },
   });
 });
 

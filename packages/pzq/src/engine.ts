@@ -20,7 +20,7 @@ import {
   type PzqFromProducer,
   type PzqKey,
 } from '@proj/frames/pzq';
-import type { Access, Engine, Entropy, Peer, TimerEvent } from '@proj/transport';
+import type { Access, Engine, Entropy, MemoryBudget, Peer, TimerEvent } from '@proj/transport';
 import { Changes, type Request } from './changes.js';
 import { type CommitOwner, Commits, CORRUPT } from './commits.js';
 import type { PzqEffect, PzqEvent, PzqOutletName, PzqStoreFailure, PzqStoreInfo } from './effects.js';
@@ -66,6 +66,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   readonly #settings: PzqSettings;
   readonly #store: PzqStoreInfo;
   readonly #entropy: Entropy;
+  readonly #memory: Pick<MemoryBudget, 'stats'> | undefined;
   readonly #out = new Output();
   readonly #inFlight: InFlight;
   readonly #changes = new Changes();
@@ -84,11 +85,15 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   /** Rule 18: the process has no room for more. */
   #isTight = false;
 
-  /** `store` is what opening it has told; its `counts` and `lastSeq` are kept up to date by the events of commits. */
-  constructor(settings: PzqSettings, store: PzqStoreInfo, entropy: Entropy) {
+  /**
+   * `store` is what opening it has told; its `counts` and `lastSeq` are kept up to date by the events of commits. `memory` is asked when
+   * the monitor is.
+   */
+  constructor(settings: PzqSettings, store: PzqStoreInfo, entropy: Entropy, memory?: Pick<MemoryBudget, 'stats'>) {
     this.#settings = settings;
     this.#store = store;
     this.#entropy = entropy;
+    this.#memory = memory;
     this.#inFlight = new InFlight(settings);
     this.#intake = new Intake(settings, entropy, this.#out);
     this.#commits = new Commits(settings, store.counts, this.#intake, this.#changes, this.#out, this.#commitOwner);
@@ -377,7 +382,12 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
       return;
     }
     this.#out.counters.monitorReplies++;
-    const text = monitorText(this.stats(), this.#out.now - this.#startedAt, this.#settings.version);
+    const text = monitorText(
+      this.stats(),
+      this.#out.now - this.#startedAt,
+      this.#settings.version,
+      this.#memory?.stats(),
+    );
     this.#out.push({
       kind: 'monitor-reply',
       peer,

@@ -1,9 +1,10 @@
 /** The text of PZQ's monitor, rule 22 of docs/protocols/pzq.md: the lines of the original first, in its order; new ones only at the end. */
 import { encodePzqMonitorText } from '@proj/frames/pzq';
+import type { MemoryStats } from '@proj/transport';
 import type { PzqStats } from './stats.js';
 
-/** What the monitor says. */
-export function monitorText(stats: PzqStats, uptimeMs: number, version: string): string {
+/** What the monitor says; of memory only where there is a budget. */
+export function monitorText(stats: PzqStats, uptimeMs: number, version: string, memory?: MemoryStats): string {
   const { counters } = stats;
   return encodePzqMonitorText([
     ['messages', stats.messages],
@@ -29,5 +30,15 @@ export function monitorText(stats: PzqStats, uptimeMs: number, version: string):
     ['store_state', stats.storeState],
     ['uptime_seconds', Math.floor(uptimeMs / 1000)],
     ['version', version],
+    ...(memory === undefined ? [] : linesOf(memory)),
   ]);
+}
+
+function linesOf({ maxBytes, heldBytes, level, relievedBytes }: MemoryStats): [string, string | number][] {
+  return [
+    ['memory_max_bytes', maxBytes],
+    ['memory_held_bytes', heldBytes],
+    ['memory_level', level],
+    ['memory_relieved_bytes', relievedBytes],
+  ];
 }

@@ -1,4 +1,5 @@
 /** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+import { MemoryBudget } from '@proj/transport';
 import { advance, settle, VirtualNetwork, type VirtualTransport } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Fault, FaultyStore } from '../test/faulty-store.js';
@@ -61,6 +62,26 @@ describe('serving', () => {
     const port = expect.stringMatching(/^tcp:\/\/sim:\d+$/) as string;
     expect(bound).toEqual({ receive: [port], send: [port, port], monitor: [MONITOR], deadLetterSend: [port] });
     expect(await queue.start()).toBe(bound);
+  });
+
+  it('rule 22: the monitor tells what the process holds, where it has a budget', async () => {
+    const monitor = () => keep(new RawDealer(network.transport(), MONITOR));
+    await start();
+    expect((await until(monitor().ask('', 'MONITOR')))[1]).not.toContain('memory_');
+    await until(queue.close());
+    const memory = new MemoryBudget(10_000, network.clock);
+    const leave = memory.add({ heldBytes: 9000 });
+    memory.look();
+    await start({ transport: Object.assign(network.transport('queue'), { memory }) });
+    const lines = (await until(monitor().ask('', 'MONITOR')))[1]?.trim().split('\n').slice(-4);
+    expect(lines).toEqual([
+      'memory_max_bytes: 10000',
+      `memory_held_bytes: ${memory.heldBytes}`,
+      'memory_level: tight',
+      'memory_relieved_bytes: 0',
+    ]);
+    leave();
+    await after(50);
   });
 
   it('takes a message to a consumer and forgets it once that acknowledges', async () => {

@@ -214,7 +214,7 @@ export class PzqServer {
     try {
       this.#assertOpen();
       const store = { ...opened, name: this.#store.name, shared: this.#store.leases !== undefined };
-      const engine = new PzqEngine(engineSettings(this.#settings), store, transport.entropy);
+      const engine = new PzqEngine(engineSettings(this.#settings), store, transport.entropy, transport.memory);
       const host = this.#hostFor(engine, transport);
       this.#running = { store: this.#store, epoch: opened.epoch, engine, host };
       const [receive = [], monitor = [], send = [], deadLetterSend = []] = await host.start();

@@ -1,6 +1,6 @@
 /** EventMQ broker: what an admin is told (rules 29 and 30), the product's JSON, spaced as Python does. Reads the books, changes nothing. */
 import { encodeEmqpJson } from '@proj/frames/emqp';
-import type { Peer } from '@proj/transport';
+import type { MemoryStats, Peer } from '@proj/transport';
 import { list, LISTED_MAX, type Listing, Listings } from '../parts/listings.js';
 import type { Books } from './books.js';
 import type { Queue, QueueTotals } from './queues.js';
@@ -17,17 +17,22 @@ export type AdminQuestion = keyof typeof ANSWERS;
 /** The answers to admins, of which a long one is kept for a moment. */
 export class AdminDesk {
   readonly #books: Books;
+  readonly #memory: () => MemoryStats | undefined;
   readonly #listings = new Listings<string>();
 
-  constructor(books: Books) {
+  /** `memory`: what the process holds for peers; `undefined` where it has no budget. */
+  constructor(books: Books, memory: () => MemoryStats | undefined) {
     this.#books = books;
+    this.#memory = memory;
   }
 
   answer(question: AdminQuestion, now: number): string {
     const { queues, peers } = this.#books;
     // Totals of names that are gone are few.
     const lines = queues.size + peers.size;
-    return this.#listings.answer(question, lines, now, () => encodeEmqpJson(ANSWERS[question](this.#books)));
+    return this.#listings.answer(question, lines, now, () =>
+      encodeEmqpJson(ANSWERS[question](this.#books, this.#memory())),
+    );
   }
 }
 
@@ -39,7 +44,7 @@ function answerOf(parts: Readonly<Record<string, Listing<readonly [string, unkno
   return Object.fromEntries(cut.length > 0 ? [...shown, ['not_shown', Object.fromEntries(cut)]] : shown);
 }
 
-function status({ queues, peers }: Books): object {
+function status({ queues, peers }: Books, memory: MemoryStats | undefined): object {
   const counted = (count: (queue: Queue) => number) =>
     list(
       queues.values(),
@@ -52,7 +57,7 @@ function status({ queues, peers }: Books): object {
       ([name, totals]): [string, number] => [name, figure(totals)],
       ([, { processed }]) => processed > 0,
     );
-  return answerOf({
+  const counts = answerOf({
     inflight_messages_by_queue: counted(({ inFlight }) => inFlight),
     latency_messages_by_queue: ended(({ latencyMs }) => latencyMs),
     max_latency_messages_by_queue: ended(({ maxLatencyMs }) => maxLatencyMs),
@@ -64,6 +69,11 @@ function status({ queues, peers }: Books): object {
       ({ processed }) => processed > 0,
     ),
   });
+  return memory === undefined ? counts : { ...counts, memory: memoryOf(memory) };
+}
+
+function memoryOf({ maxBytes, heldBytes, level, relievedBytes }: MemoryStats): object {
+  return { max_bytes: maxBytes, held_bytes: heldBytes, level, relieved_bytes: relievedBytes };
 }
 
 function showWorkers({ queues, peers }: Books): object {

@@ -1,4 +1,5 @@
 /** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+import { MemoryBudget } from '@proj/transport';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { jobBody, VERSION } from '../../test/emqp/broker-under-test.js';
@@ -130,6 +131,20 @@ describe('serving', () => {
     peer('a1', ADMIN).send('', VERSION, 'STATUS', 'x'.repeat(700), 'x'.repeat(700));
     expect(await settle(network.clock, noted)).toMatchObject({ reason: 'too-large', port: 'admin' });
   });
+});
+
+it('rule 29: STATUS tells what the process holds, where it has a budget', async () => {
+  const memory = new MemoryBudget(10_000, network.clock);
+  const leave = memory.add({ heldBytes: 9000 });
+  memory.look();
+  await start({ transport: Object.assign(network.transport('broker'), { memory }) });
+  const admin = peer('a1', ADMIN);
+  admin.send('', VERSION, 'STATUS', 'admin:1');
+  const told = JSON.parse((await next(admin)).at(-1) ?? '') as object;
+  const held = { max_bytes: 10_000, held_bytes: memory.heldBytes, level: 'tight', relieved_bytes: 0 };
+  expect(told).toMatchObject({ waiting_messages_by_queue: {}, memory: held });
+  leave();
+  await advance(network.clock, 50);
 });
 
 describe('the end', () => {

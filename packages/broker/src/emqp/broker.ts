@@ -91,7 +91,7 @@ export class EmqpBroker {
     const settings = parseOptions('EmqpBroker', emqpBrokerOptions, options);
     this.#pubSub = settings.pubSub;
     this.#store = settings.store;
-    this.#engine = new EmqpBrokerEngine(settings, this.#entropy());
+    this.#engine = new EmqpBrokerEngine(settings, this.#entropy(), () => this.#transport?.memory?.stats());
     this.#host = hostOf<EmqpBrokerEvent, EmqpBrokerEffect>(
       settings,
       this.#events,

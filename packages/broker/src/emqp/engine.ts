@@ -30,7 +30,7 @@ import type {
   EmqpToAdminPort,
   EmqpToBroker,
 } from '@proj/frames/emqp';
-import type { Access, Engine, Entropy, Peer, TimerEvent, UndeliverableReason } from '@proj/transport';
+import type { Access, Engine, Entropy, MemoryStats, Peer, TimerEvent, UndeliverableReason } from '@proj/transport';
 import { ENTRY_BYTES } from '../parts/cost.js';
 import { Rights } from '../parts/rights.js';
 import { AdminDesk } from './admin.js';
@@ -70,11 +70,12 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   /** Rule 27: clients that wait for something while we stop, by port and routing id. */
   readonly #awaiters = new Map<string, EmqpParty>();
 
-  constructor(settings: EmqpBrokerSettings, entropy: Entropy) {
+  /** `memory`: what the process holds for peers, asked when an admin asks; `undefined` where it has no budget. */
+  constructor(settings: EmqpBrokerSettings, entropy: Entropy, memory: () => MemoryStats | undefined = () => undefined) {
     this.#settings = settings;
     this.#defaultQueues = settings.defaultQueues.map(([weight, name]) => ({ weight, name }));
     this.#books = newBooks(settings);
-    this.#admins = new AdminDesk(this.#books);
+    this.#admins = new AdminDesk(this.#books, memory);
     this.#out = new Output(settings, entropy);
     this.#jobs = new Jobs(settings, this.#books, this.#out);
   }

@@ -1,4 +1,5 @@
 /** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
+import { MemoryBudget } from '@proj/transport';
 import { generateCurveKeys } from '@proj/transport/curve';
 import { advance, settle, VirtualNetwork, type VirtualTransport } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -304,6 +305,20 @@ describe('life', () => {
       'messages out': 1,
       'bytes out': size(response),
     });
+  });
+
+  it('rule 17: show_broker tells what the process holds, where it has a budget', async () => {
+    const memory = new MemoryBudget(10_000, network.clock);
+    const leave = memory.add({ heldBytes: 9000 });
+    memory.look();
+    await start({ transport: Object.assign(network.transport('broker'), { memory }) });
+    const client = peer('c1');
+    client.send('', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'm', '{"task":"show_broker"}');
+    const told = JSON.parse((await next(client)).at(-1) ?? '') as { memory: object };
+    expect(told.memory).toMatchObject({ 'max bytes': 10_000, level: 'tight', 'relieved bytes': 0 });
+    expect(told.memory).toHaveProperty(['held bytes'], memory.heldBytes);
+    leave();
+    await advance(network.clock, 50);
   });
 
   it.each<[string, NfpBrokerOptions, object]>([

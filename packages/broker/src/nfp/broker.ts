@@ -83,7 +83,11 @@ export class NfpBroker {
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: NfpBrokerOptions = {}) {
     const settings = parseOptions('NfpBroker', nfpBrokerOptions, options);
-    this.#engine = new NfpBrokerEngine(settings, { ...aboutOf(settings), traffic: this.#traffic });
+    this.#engine = new NfpBrokerEngine(settings, {
+      ...aboutOf(settings),
+      traffic: this.#traffic,
+      memory: () => this.#host.transport?.memory?.stats(),
+    });
     this.#host = hostOf<NfpBrokerEvent, NfpBrokerEffect>(settings, this.#events, {
       name: 'NfpBroker',
       engine: this.#engine,

@@ -1,5 +1,6 @@
 /** NFP "Broker Management Interface": what `mmi.service.broker` tells (rule 17). Reads the books, changes nothing. */
 import type { NfpTask } from '@proj/frames/nfp';
+import type { MemoryStats } from '@proj/transport';
 import { list } from '../parts/listings.js';
 import type { Books } from './books.js';
 import type { Client } from './clients.js';
@@ -27,6 +28,8 @@ export interface NfpBrokerAbout {
   readonly managementMechanism?: NfpMechanism;
   /** Read whenever somebody asks. Default: not told. */
   readonly traffic?: NfpTraffic;
+  /** What its process holds for peers, asked whenever somebody asks. Default, and where it has no budget: not told. */
+  readonly memory?: () => MemoryStats | undefined;
 }
 
 /** Tasks that act on the broker; `engine.ts` performs them. */
@@ -75,9 +78,10 @@ export function show(
 function showBroker(
   { workers, services }: Books,
   settings: NfpBrokerSettings,
-  { endpoint, folder, mechanism = 'NULL', managementMechanism, traffic }: NfpBrokerAbout,
+  { endpoint, folder, mechanism = 'NULL', managementMechanism, traffic, memory }: NfpBrokerAbout,
 ): unknown {
   const { keepaliveIntervalMs: interval, keepaliveMultiplier: multiplier } = settings;
+  const held = memory?.();
   return {
     endpoint,
     status: 'active',
@@ -93,7 +97,12 @@ function showBroker(
       ...(managementMechanism === undefined ? {} : { 'management-mechanism': managementMechanism }),
     },
     ...(traffic === undefined ? {} : { traffic: showTraffic(traffic) }),
+    ...(held === undefined ? {} : { memory: showMemory(held) }),
   };
+}
+
+function showMemory({ maxBytes, heldBytes, level, relievedBytes }: MemoryStats): unknown {
+  return { 'max bytes': maxBytes, 'held bytes': heldBytes, level, 'relieved bytes': relievedBytes };
 }
 
 function showTraffic({ messagesIn, bytesIn, messagesOut, bytesOut }: NfpTraffic): unknown {
