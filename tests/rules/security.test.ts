@@ -9,6 +9,7 @@ import { generateCurveKeys } from '@proj/transport/curve';
 import { AutoClock, VirtualNetwork } from '@proj/transport/virtual';
 import * as workers from '@proj/worker';
 import { describe, expect, it } from 'vitest';
+import { FACADES } from './facades.js';
 
 const ours = generateCurveKeys();
 const theirs = generateCurveKeys();
@@ -218,15 +219,6 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
       started(new schedulers.EmqpScheduler({ transport, store: memoryRecords(), ...nobody, ...client })),
   },
 };
-
-/** Exported classes that are no facades: engines, sessions, stores, errors. */
-const OTHERS = /(?:Engine|Session|Store|Error|Failure)$/;
-
-/** What the packages export that has a life of its own. */
-const FACADES = [brokers, clients, workers, queues, schedulers]
-  .flatMap((exported) => Object.entries(exported as Record<string, unknown>))
-  .filter(([name, value]) => /^[A-Z]/.test(name) && typeof value === 'function' && !OTHERS.test(name))
-  .map(([name]) => name);
 
 describe('security options', () => {
   it.each(FACADES)('of %s hold for each of its sockets', async (name) => {

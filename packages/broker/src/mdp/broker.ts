@@ -1,7 +1,7 @@
 /** Majordomo broker, the facade: 18/MDP (0.2), 7/MDP (0.1) and 8/MMI on one ROUTER. Rules: engine.ts and docs/protocols/mdp.md. */
 import { encodeMdp } from '@proj/frames/mdp';
 import type { Service } from '@proj/frames/service';
-import { Emitter, parseOptions } from '@proj/transport';
+import { Emitter, parseOptions, UnheardErrors } from '@proj/transport';
 import type { AccessRules, EngineHost, HandshakeRefusal, RefusalCounts } from '@proj/transport';
 import { compileAccess, hostOf } from '../host.js';
 import type {
@@ -24,7 +24,7 @@ export interface MdpBrokerEvents {
   'worker-lost': MdpWorkerLostNotice;
   /** Something worth a log line; the same about the same peer at most once a minute. */
   note: MdpBrokerNote;
-  /** A handler of a service inside the broker threw or broke its service's promise, or `onError` threw. The broker goes on. */
+  /** A handler of a service inside the broker threw or broke its service's promise, or `onError` threw. The broker goes on. Where nobody listens: standard error, once a minute. */
   error: { readonly service: string; readonly error: unknown };
   /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
   refused: HandshakeRefusal;
@@ -44,6 +44,7 @@ export class MdpBroker {
   readonly #engine: MdpBrokerEngine;
   readonly #host: EngineHost<MdpBrokerEvent, MdpBrokerEffect>;
   readonly #events = new Emitter<MdpBrokerEvents>();
+  readonly #unheard = new UnheardErrors('MdpBroker');
   readonly #own: OwnHandlers;
   #starting: Promise<string[]> | undefined;
 
@@ -61,7 +62,8 @@ export class MdpBroker {
       },
       pendingFor: (client) => host().pendingFor(0, client),
       onError: (service, error) => {
-        this.#events.emit('error', { service, error });
+        if (this.#events.has('error')) this.#events.emit('error', { service, error });
+        else this.#unheard.tell(error);
       },
     });
     this.#host = hostOf<MdpBrokerEvent, MdpBrokerEffect>(settings, this.#events, {

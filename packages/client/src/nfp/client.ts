@@ -1,7 +1,7 @@
 /** NFP client, the facade: section "Client" of docs/protocols/nfp.md. Decisions: session.ts. */
 import { encodeNfpJson } from '@proj/frames/nfp';
 import type { Timer } from '@proj/heartbeat';
-import { Emitter, parseOptions, ProjError } from '@proj/transport';
+import { Emitter, parseOptions, ProjError, UnheardErrors } from '@proj/transport';
 import type { HandshakeRefusal, Transport } from '@proj/transport';
 import { encodeBody } from './bodies.js';
 import { failure, subjectOf } from './failure.js';
@@ -49,7 +49,7 @@ export interface NfpClientEvents {
   note: NfpClientNote;
   /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
   refused: HandshakeRefusal;
-  /** The store did not keep a change of a job, or an input handler rejected. The job goes on. */
+  /** The store did not keep a change of a job, or an input handler rejected. The job goes on. Where nobody listens: standard error, once a minute. */
   error: unknown;
 }
 
@@ -73,6 +73,7 @@ const KEEPALIVE = { interval: 2500, multiplier: 6 };
 export class NfpClient {
   readonly #settings: NfpClientSettings;
   readonly #events = new Emitter<NfpClientEvents>();
+  readonly #unheard = new UnheardErrors('NfpClient');
   readonly #session: NfpClientSession<Ticket>;
   readonly #runner: NfpRunner<Ticket>;
   readonly #book: JobBook | undefined;
@@ -97,7 +98,8 @@ export class NfpClient {
     });
     const { store, jobTtlMs } = settings;
     const onError = (error: unknown): void => {
-      this.#events.emit('error', error);
+      if (this.#events.has('error')) this.#events.emit('error', error);
+      else this.#unheard.tell(error);
     };
     const wallMs = (): number => Math.floor(this.#transport.entropy.wallMicros() / 1000);
     const dispatch = this.#runner.dispatch.bind(this.#runner);

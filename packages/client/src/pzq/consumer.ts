@@ -19,7 +19,7 @@ export interface PzqConsumerEvents {
   note: PzqConsumerNote;
   /** The handshake with a server has failed, by its key or by ours; it is tried again. */
   refused: HandshakeRefusal;
-  /** A handler rejected (with its message; where nobody listens: standard error, once a minute), the clocks seem to disagree, or the socket broke. */
+  /** A handler rejected (with its message), the clocks seem to disagree, or the socket broke. Where nobody listens: standard error, once a minute. */
   error: { readonly error: unknown; readonly message?: PzqMessage };
 }
 
@@ -200,9 +200,13 @@ export class PzqConsumer {
       message.ack();
     } catch (error) {
       message[onError]();
-      if (this.#events.has('error')) this.#events.emit('error', { error, message });
-      else this.#unheard.tell(error);
+      this.#tell(error, { message });
     }
+  }
+
+  #tell(error: unknown, about: { readonly message?: PzqMessage } = {}): void {
+    if (this.#events.has('error')) this.#events.emit('error', { error, ...about });
+    else this.#unheard.tell(error);
   }
 
   async #open(): Promise<void> {
@@ -258,7 +262,7 @@ export class PzqConsumer {
           this.#dismiss(reader);
           reader.reject(error);
         }
-        this.#events.emit('error', { error });
+        this.#tell(error);
       },
     });
   }
@@ -280,7 +284,7 @@ export class PzqConsumer {
         this.#port?.[effect.kind]();
         break;
       case 'clock-skew':
-        this.#events.emit('error', { error: clockSkew(effect.byMs) });
+        this.#tell(clockSkew(effect.byMs));
         break;
       case 'drained':
         this.#drained();
