@@ -1,13 +1,11 @@
 /** The sockets of a program that peers connect to, and what peers may make it hold. See docs/adr/0026-one-budget-of-memory.md. */
 import { totalmem } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-import { systemClock } from '@proj/heartbeat';
 import { MemoryBudget, ProjError } from '@proj/transport';
-import type { MemoryLevel, Transport } from '@proj/transport';
+import type { Transport } from '@proj/transport';
 import { zmqTransport } from '@proj/transport/zmq';
 import { ZMTP_LIMITS, ZmtpTransport } from '@proj/zmtp';
 import type * as z from 'zod';
+import { Collector } from './collector.js';
 import { encrypted } from './encryption.js';
 import { bytes, wholeNumber } from './fields.js';
 import type { Logger } from './logging.js';
@@ -16,10 +14,6 @@ import { transportOption } from './transport.js';
 
 /** Less is not enough for a broker that has nothing to do. */
 const MEMORY_MIN_BYTES = 2 ** 26;
-
-/** So long it takes until connections that were cut are gone, and so often garbage is collected for them at most. Milliseconds. */
-const GONE_MS = 20;
-const COLLECT_MS = 1000;
 
 /** The options of such a program about its sockets. */
 export const hubOptions = {
@@ -83,28 +77,8 @@ export function hubTransport(settings: HubSettings, log: Logger): { transport: T
     const text = { ok: 'memory: there is room again', tight: 'memory is short', full: 'memory is full' }[level];
     logOfPeer(log, level === 'ok' ? 'info' : 'warn', { heldBytes, maxBytes, relievedBytes }, text, `memory ${level}`);
   });
-  memory.onChange(collector());
+  new Collector(memory);
   return { transport: encrypted(socketsOf(settings, memory), settings.transport), memory };
-}
-
-/**
- * Has garbage collected soon after memory was full, at most once a second: what was given up then is long, and nothing else hurries the
- * collector, so that for a while the process would hold it besides what comes next.
- */
-function collector(): (level: MemoryLevel) => void {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  setFlagsFromString('--no-expose-gc');
-  let isAwaited = false;
-  return (level) => {
-    if (level !== 'full' || isAwaited) return;
-    isAwaited = true;
-    const now = systemClock.now();
-    systemClock.at(now + GONE_MS, collect);
-    systemClock.at(now + COLLECT_MS, () => {
-      isAwaited = false;
-    });
-  };
 }
 
 function socketsOf(settings: HubSettings, memory: MemoryBudget): Transport {

@@ -70,6 +70,33 @@ describe('a budget of memory', () => {
     expect(budget.level).toBe('tight');
   });
 
+  it('has its level before it asks anybody to give up what he holds, so that all know', () => {
+    const levels: MemoryLevel[] = [];
+    one.gives = 2 * MAX;
+    one.relieve = (bytes) => {
+      levels.push(budget.level);
+      return Holder.prototype.relieve.call(one, bytes, 'full');
+    };
+    expect(hold(2 * MAX)).toBe('tight');
+    expect(levels).toEqual(['full']);
+    expect(other.levels).toEqual(['full', 'tight']);
+    expect(budget.stats()).toMatchObject({ full: 1, tight: 0 });
+  });
+
+  it('counts all that moves, and tells owners when little does', () => {
+    let rests = 0;
+    budget.add({
+      heldBytes: 0,
+      onRest: () => {
+        rests++;
+      },
+    });
+    for (const bytes of [1, 99, 5]) budget.moved(bytes);
+    expect(budget.movedBytes).toBe(105);
+    budget.rest();
+    expect(rests).toBe(1);
+  });
+
   it('does not ask again until what was given up can be gone', () => {
     one.gives = 1;
     hold(MAX);

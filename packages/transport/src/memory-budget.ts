@@ -18,6 +18,8 @@ export interface MemoryOwner {
   relieve?(bytes: number, level: 'tight' | 'full'): number;
   /** The level has changed. */
   onLevel?(level: MemoryLevel): void;
+  /** Little comes and goes any more: what lies ready for more can be given back. */
+  onRest?(): void;
 }
 
 /** A budget at this moment, and its totals. */
@@ -51,6 +53,8 @@ export class MemoryBudget {
   readonly #listeners = new Set<(level: MemoryLevel) => void>();
   readonly #stepBytes: number;
   #moved = 0;
+  /** Up to the last look. */
+  #movedBefore = 0;
   #level: MemoryLevel = 'ok';
   #tight = 0;
   #full = 0;
@@ -77,6 +81,11 @@ export class MemoryBudget {
     let bytes = 0;
     for (const owner of this.#owners) bytes += owner.heldBytes;
     return bytes;
+  }
+
+  /** All that has come in or was to go out so far. */
+  get movedBytes(): number {
+    return this.#movedBefore + this.#moved;
   }
 
   /** Sizes now and totals so far. */
@@ -110,12 +119,19 @@ export class MemoryBudget {
 
   /** Sums up, and does what follows. */
   look(): void {
+    this.#movedBefore += this.#moved;
     this.#moved = 0;
-    let held = this.heldBytes;
+    const held = this.heldBytes;
     const level = this.#levelOf(held);
-    if (level !== 'ok') held -= this.#relieve(held, level);
-    this.#enter(this.#levelOf(held));
-    if (this.#level !== 'ok') this.#arm();
+    this.#enter(level);
+    if (level === 'ok') return;
+    this.#enter(this.#levelOf(held - this.#relieve(held, level)));
+    if (this.level !== 'ok') this.#arm();
+  }
+
+  /** Has its owners give back what lies ready for more. */
+  rest(): void {
+    for (const owner of this.#owners) owner.onRest?.();
   }
 
   #levelOf(held: number): MemoryLevel {

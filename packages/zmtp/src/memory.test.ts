@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { discard, lend } from './bodies.js';
-import { allocate, reclaim } from './memory.js';
+import { allocate, reclaim, SPARE_MEMORY } from './memory.js';
 
 describe('memory', () => {
   it('is nobody else’s, however small', () => {
@@ -40,5 +40,13 @@ describe('memory', () => {
     for (const piece of large) reclaim(piece);
     const again = large.map(() => allocate(2 ** 25).buffer);
     expect(large.map(({ buffer }) => again.includes(buffer))).toEqual([false, true, true]);
+  });
+
+  it('that lies spare goes back to the system when little comes and goes', () => {
+    const piece = allocate(2 ** 20);
+    reclaim(piece);
+    expect(SPARE_MEMORY.heldBytes).toBeGreaterThanOrEqual(2 ** 20);
+    SPARE_MEMORY.onRest();
+    expect([SPARE_MEMORY.heldBytes, piece.buffer.byteLength]).toEqual([0, 0]);
   });
 });

@@ -51,15 +51,19 @@ export function reclaim(piece: Uint8Array): void {
   if (whole.delete(piece)) keep(piece.buffer as ArrayBuffer);
 }
 
-/** What lies spare, of all transports of this process: it is let go when memory is short. */
+/** What lies spare, of all transports of this process: it is let go when memory is short, and when little comes and goes. */
 export const SPARE_MEMORY = {
   get heldBytes(): number {
     return spareBytes;
   },
   relieve(): number {
     const bytes = spareBytes;
-    spares.length = spareBytes = 0;
+    for (const spare of spares.splice(0)) free(spare);
+    spareBytes = 0;
     return bytes;
+  },
+  onRest(): void {
+    SPARE_MEMORY.relieve();
   },
 };
 

@@ -1,0 +1,111 @@
+import { ManualClock } from '@proj/heartbeat';
+import { MemoryBudget } from '@proj/transport';
+import { beforeEach, expect, it } from 'vitest';
+import { Collector, LOOK_MS } from './collector.js';
+
+const MIB = 2 ** 20;
+/** Of the idle process. */
+const IDLE = 60 * MIB;
+
+/** What peers make us hold, what else there is, and how much of that nobody can collect. */
+let held: number;
+let garbage: number;
+let stays: number;
+let collections: number;
+let rests: number;
+let looks: number;
+let clock: ManualClock;
+let memory: MemoryBudget;
+
+beforeEach(() => {
+  held = garbage = stays = collections = rests = looks = 0;
+  clock = new ManualClock();
+  memory = new MemoryBudget(1024 * MIB, clock);
+  memory.add({
+    get heldBytes() {
+      return held;
+    },
+    onRest: () => {
+      rests++;
+    },
+  });
+  new Collector(memory, clock, {
+    usedBytes: () => (looks++, IDLE + held + garbage),
+    collect() {
+      collections++;
+      garbage = Math.min(garbage, stays);
+    },
+  });
+});
+
+/** What was collected at the next look. */
+function look(): number {
+  const before = collections;
+  clock.advance(LOOK_MS);
+  return collections - before;
+}
+
+it('collects what is garbage once more of it lies there than peers hold', () => {
+  held = 100 * MIB;
+  memory.moved(MIB);
+  expect(look()).toBe(0);
+  held = 40 * MIB;
+  garbage = 39 * MIB;
+  expect(look()).toBe(0);
+  held = 0;
+  garbage = 100 * MIB;
+  expect(look()).toBe(1);
+});
+
+it('does not collect little, nor again what it could not', () => {
+  garbage = 32 * MIB - 1;
+  memory.moved(1);
+  expect(look()).toBe(0);
+  garbage = stays = 32 * MIB;
+  memory.moved(1);
+  expect(look()).toBe(1);
+  memory.moved(1);
+  expect(look()).toBe(0);
+  garbage = 64 * MIB;
+  memory.moved(1);
+  expect(look()).toBe(1);
+});
+
+it('leaves it to V8 while more comes and goes than there is to win, and looks again after that', () => {
+  garbage = 200 * MIB;
+  memory.moved(300 * MIB);
+  expect(look()).toBe(0);
+  expect(look()).toBe(1);
+});
+
+it('looks at nothing while nothing comes, goes or ends, and has spare memory given back once little does', () => {
+  memory.moved(100 * MIB);
+  look();
+  expect([looks > 0, rests]).toEqual([true, 0]);
+  memory.moved(MIB);
+  look();
+  expect(rests).toBe(1);
+  looks = 0;
+  look();
+  expect([looks, rests]).toEqual([0, 1]);
+  held = 1;
+  look();
+  expect(looks).toBeGreaterThan(0);
+});
+
+it('collects soon after memory was full, at most once a second', () => {
+  const fill = (bytes: number): void => {
+    held = bytes;
+    memory.look();
+  };
+  fill(1024 * MIB);
+  fill(0);
+  fill(1024 * MIB);
+  clock.advance(20);
+  expect(collections).toBe(1);
+  clock.advance(980);
+  fill(0);
+  fill(1024 * MIB);
+  clock.advance(20);
+  expect(collections).toBe(2);
+});

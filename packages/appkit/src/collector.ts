@@ -1,0 +1,113 @@
+/** When garbage is worth collecting that V8 leaves: docs/adr/0026-one-budget-of-memory.md. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { systemClock } from '@proj/heartbeat';
+import type { Clock } from '@proj/heartbeat';
+import type { MemoryBudget, MemoryLevel } from '@proj/transport';
+
+/** So long it takes until connections that were cut are gone. Milliseconds. */
+const GONE_MS = 20;
+/** Full memory has garbage collected so often at most; otherwise it is looked so often whether it is worth it. */
+const FULL_MS = 1000;
+export const LOOK_MS = 5000;
+/** Less garbage is not worth the time. A young generation that grows to its full size is less. */
+const WORTH_BYTES = 2 ** 25;
+
+/** What V8 has taken from the system: pages of its heap and memory of buffers. */
+export interface Heap {
+  usedBytes(): number;
+  collect(): void;
+}
+
+/** Collects what V8 leaves: it hurries for its own heap while that grows, and never for buffers, nor once nothing comes any more. */
+export class Collector {
+  readonly #memory: MemoryBudget;
+  readonly #clock: Clock;
+  readonly #heap: Heap;
+  /** What is used beside what peers make us hold, as it was after the last collection. */
+  #floor: number;
+  #moved = 0;
+  #held = 0;
+  /** There was something to win at the last look. */
+  #hopes = false;
+  #isHurried = false;
+
+  /** Looks from now on, until the process ends. */
+  constructor(memory: MemoryBudget, clock: Clock = systemClock, heap: Heap = V8) {
+    this.#memory = memory;
+    this.#clock = clock;
+    this.#heap = heap;
+    this.#floor = this.#unaccounted();
+    memory.onChange((level) => {
+      this.#onLevel(level);
+    });
+    this.#arm();
+  }
+
+  #arm(): void {
+    this.#clock.at(this.#clock.now() + LOOK_MS, () => {
+      this.#look();
+      this.#arm();
+    });
+  }
+
+  /** What was given up as memory became full is long, and for a while the process would hold it besides what comes next. */
+  #onLevel(level: MemoryLevel): void {
+    if (level !== 'full' || this.#isHurried) return;
+    this.#isHurried = true;
+    const now = this.#clock.now();
+    this.#clock.at(now + GONE_MS, () => {
+      this.#collect();
+    });
+    this.#clock.at(now + FULL_MS, () => {
+      this.#isHurried = false;
+    });
+  }
+
+  /**
+   * Collects when there is more to win than peers still hold, which is what it costs, and than came and went since the last look: who has
+   * that much to do collects by the way.
+   */
+  #look(): void {
+    const { movedBytes, heldBytes } = this.#memory;
+    const moved = movedBytes - this.#moved;
+    if (moved === 0 && heldBytes === this.#held && !this.#hopes) return;
+    this.#moved = movedBytes;
+    this.#held = heldBytes;
+    if (moved < WORTH_BYTES) this.#memory.rest();
+    const garbage = this.#unaccounted() - this.#floor;
+    this.#hopes = garbage >= WORTH_BYTES;
+    if (garbage >= Math.max(WORTH_BYTES, heldBytes, moved)) this.#collect();
+  }
+
+  #collect(): void {
+    this.#heap.collect();
+    this.#hopes = false;
+    this.#floor = this.#unaccounted();
+  }
+
+  #unaccounted(): number {
+    return this.#heap.usedBytes() - this.#memory.heldBytes;
+  }
+}
+
+/** The one of this process. */
+const V8: Heap = {
+  usedBytes() {
+    const { heapTotal, external } = process.memoryUsage();
+    return heapTotal + external;
+  },
+  collect() {
+    collect ??= collectorOfV8();
+    collect();
+  },
+};
+
+let collect: (() => void) | undefined;
+
+function collectorOfV8(): () => void {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  setFlagsFromString('--no-expose-gc');
+  return gc;
+}
