@@ -1,6 +1,6 @@
-/** The half of a client that has sockets, promises and signals; which of them when is the engine's business. No protocol. */
-import { Dealers, Driver, ProjError, toBuffers } from '@proj/transport';
-import type { Engine, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
+/** Runs a client engine: carries its calls to callers and signals. All decisions are the engine's. No protocol. */
+import { ProjError, SessionHost, toBuffers } from '@proj/transport';
+import type { Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
 import { explainRefusal } from '@proj/transport/curve';
 import { ReplyBuffer } from '@proj/transport/service';
 import type { ReplyBufferOptions } from '@proj/transport/service';
@@ -62,19 +62,27 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
   readonly #program: LaneProgram<Request, Message, Reply, Reason>;
   readonly #options: LaneRunnerOptions;
   readonly #callers = new Map<number, Caller<Request>>();
-  readonly #dealers = new Dealers();
-  #early: LaneEvent<Request, Message>[] = [];
-  #transport: Transport | undefined;
-  #driver: Driver<LaneEvent<Request, Message>, LaneEffect<Request, Reply, Reason>> | undefined;
-  #loading = false;
+  readonly #host: SessionHost<LaneEvent<Request, Message>, LaneEffect<Request, Reply, Reason>>;
   #closing: Promise<void> | undefined;
   #lastId = 0;
-  /** Why these endpoints could not be reached, or their handshakes came to nothing, while nobody was met there since. */
-  readonly #unmet = new Map<string, string>();
 
   constructor(program: LaneProgram<Request, Message, Reply, Reason>, options: LaneRunnerOptions) {
     this.#program = program;
     this.#options = options;
+    this.#host = new SessionHost<LaneEvent<Request, Message>, LaneEffect<Request, Reply, Reason>>(
+      {
+        engine: program.engine,
+        perform: this.#perform,
+        onMessage: (lane, frames) => ({ kind: 'message', lane, message: program.decode(frames) }),
+        onRejected: (lane, reason) => ({ kind: 'rejected', lane, reason }),
+        onLost: (lane) => ({ kind: 'lane-lost', lane }),
+        onUnopened: (lane, cause) => ({ kind: 'lane-refused', lane, cause }),
+        onRefused: (refusal) => {
+          program.onRefused(refusal);
+        },
+      },
+      () => loadTransport(options.transport),
+    );
   }
 
   /** The final reply; partial ones only show life. Rejects with a `ProjError` or, aborted, with the signal's reason. */
@@ -115,10 +123,16 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
     const id = ++this.#lastId;
     if (signal?.aborted === true) outcome.fail(signal.reason);
     else if (this.#closing !== undefined) outcome.fail(this.#error('CLOSED', request));
-    else if (this.#early.length >= this.#options.earlyMax) outcome.fail(this.#error('QUEUE_FULL', request));
+    else if (this.#host.early >= this.#options.earlyMax) outcome.fail(this.#error('QUEUE_FULL', request));
     else {
       this.#callers.set(id, { request, outcome, bounds, release: this.#listen(id, signal) });
-      this.#dispatch({ kind: 'request', id, request, timeoutMs, tries, streaming: bounds !== undefined });
+      const event = { kind: 'request', id, request, timeoutMs, tries, streaming: bounds !== undefined } as const;
+      this.#host.whenLoaded(
+        () => {
+          if (this.#callers.has(id)) this.#host.dispatch(event);
+        },
+        (error) => this.#take(id)?.outcome.fail(error ?? this.#error('CLOSED', request)),
+      );
     }
     return id;
   }
@@ -134,7 +148,7 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
   /** Ends the call for the engine and hands back whoever waits for it; `undefined` when it is over already. */
   #abort(id: number): Caller<Request> | undefined {
     const caller = this.#take(id);
-    if (caller !== undefined) this.#dispatch({ kind: 'abort', id });
+    if (caller !== undefined) this.#host.dispatch({ kind: 'abort', id });
     return caller;
   }
 
@@ -145,41 +159,17 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
     return caller;
   }
 
-  #dispatch(event: LaneEvent<Request, Message>): void {
-    if (this.#driver !== undefined) this.#driver.dispatch(event);
-    else {
-      this.#early.push(event);
-      if (!this.#loading) void this.#load();
-    }
-  }
-
-  async #load(): Promise<void> {
-    this.#loading = true;
-    try {
-      const transport = await loadTransport(this.#options.transport);
-      if (this.#closing !== undefined) return;
-      this.#transport = transport;
-      this.#driver = new Driver(this.#program.engine, transport, this.#perform);
-      for (const event of this.#early.splice(0)) this.#driver.dispatch(event);
-    } catch (error) {
-      // The next call tries again.
-      this.#loading = false;
-      this.#early = [];
-      for (const id of this.#callers.keys()) this.#take(id)?.outcome.fail(error);
-    }
-  }
-
   readonly #perform = (effect: LaneEffect<Request, Reply, Reason>): void => {
     switch (effect.kind) {
       case 'open':
-        this.#open(effect.lane, effect.endpoint);
+        this.#host.open(effect.lane, { endpoints: [effect.endpoint], port: this.#options.port });
         break;
       case 'close':
         // An unsent request must not go out after its call has ended.
-        this.#dealers.close(effect.lane, false);
+        this.#host.closeSocket(effect.lane, false);
         break;
       case 'send':
-        this.#dealers.send(effect.lane, this.#program.encode(effect.request));
+        this.#host.send(effect.lane, this.#program.encode(effect.request));
         break;
       case 'partial':
         this.#onPartial(effect.id, effect.reply);
@@ -212,49 +202,14 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
     return toBuffers(this.#program.bodyOf(reply));
   }
 
-  #open(lane: number, endpoint: string): void {
-    const plan = { endpoint, options: this.#options.port, listener: this.#listenerOf(lane, endpoint) };
-    const cause = this.#dealers.open(lane, this.#transport as Transport, plan);
-    if (cause !== undefined) this.#dispatch({ kind: 'lane-refused', lane, cause });
-  }
-
-  #listenerOf(lane: number, endpoint: string): PortListener {
-    const lost = () => {
-      this.#dispatch({ kind: 'lane-lost', lane });
-    };
-    return {
-      onMessage: (_peer, frames) => {
-        if (this.#unmet.size > 0) this.#unmet.delete(endpoint);
-        this.#dispatch({ kind: 'message', lane, message: this.#program.decode(frames) });
-      },
-      onRejected: (_peer, reason) => {
-        this.#dispatch({ kind: 'rejected', lane, reason });
-      },
-      onRefused: (refusal) => {
-        this.#unmet.set(endpoint, explainRefusal(refusal, 'client'));
-        this.#program.onRefused(refusal);
-      },
-      onConnection: (reason) => {
-        if (reason === undefined) this.#unmet.delete(endpoint);
-        else this.#unmet.set(endpoint, `not connected: ${reason}`);
-      },
-      onPeerGone: lost,
-      onUndeliverable: lost,
-      onBroken: lost,
-    };
-  }
-
   async #close(): Promise<void> {
-    this.#driver?.dispatch({ kind: 'close' });
+    const closed = this.#host.close({ kind: 'close' });
     // Calls that have not reached the engine yet, or that it will not see the end of: a listener of its notes may close us.
     for (const id of this.#callers.keys()) {
       const caller = this.#take(id);
       caller?.outcome.fail(this.#error('CLOSED', caller.request));
     }
-    // The driver delivers the event when the current step, if any, is done: not later than this.
-    await Promise.resolve();
-    this.#driver?.stop();
-    await this.#dealers.over();
+    await closed;
   }
 
   #error(code: LaneFailure, request: Request, attempts?: LaneAttempts, cause?: unknown): ProjError {
@@ -269,10 +224,10 @@ export class LaneRunner<Request, Message, Reply extends object, Reason extends s
 
   /** What is known of those that were asked and could not be met. */
   #unmetOf(endpoints: readonly string[]): { readonly endpoint: string; readonly reason: string }[] {
-    return [...new Set(endpoints)].flatMap((endpoint) => {
-      const reason = this.#unmet.get(endpoint);
-      return reason === undefined ? [] : [{ endpoint, reason }];
-    });
+    return this.#host.unmet(endpoints).map(({ endpoint, reason }) => ({
+      endpoint,
+      reason: typeof reason === 'string' ? `not connected: ${reason}` : explainRefusal(reason, 'client'),
+    }));
   }
 }
 

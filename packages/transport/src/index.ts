@@ -3,8 +3,6 @@ export { Access } from './access.js';
 export type { AccessRight, AccessRule, AccessRules } from './access.js';
 export { toBuffers, toFrames } from './body.js';
 export type { BodyInput, BodyLimits, Frame } from './body.js';
-export { Dealers } from './dealers.js';
-export type { DealerPlan } from './dealers.js';
 export { Departures } from './departures.js';
 export { Driver } from './driver.js';
 export { Emitter } from './emitter.js';

@@ -3,7 +3,8 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Departures } from './departures.js';
 import type { Engine } from './engine.js';
 import { ProjError } from './errors.js';
-import type { Transport } from './port.js';
+import { ROUTER_PEER } from './port.js';
+import type { PortListener, Transport } from './port.js';
 import { SessionHost } from './session-host.js';
 import type { SessionProgram } from './session-host.js';
 import { advance, VirtualNetwork } from './virtual/index.js';
@@ -242,16 +243,55 @@ describe('a transport that comes late', () => {
     expect(load).toHaveBeenCalledTimes(2);
   });
 
-  it('finds nothing to do once the host is closed', async () => {
+  it('finds nothing to do once the host is closed: what waits fails without a reason', async () => {
     const host = hostOf(() => Promise.resolve(network.transport('peer')));
     const run = vi.fn();
-    host.whenLoaded(run, run);
+    const fail = vi.fn();
+    host.whenLoaded(run, fail);
     await host.close('close');
     await advance(network.clock, 0);
-    host.whenLoaded(run, run);
+    host.whenLoaded(run, fail);
     host.dispatch('late');
     expect(run).not.toHaveBeenCalled();
+    expect(fail.mock.calls).toEqual([[undefined], [undefined]]);
     expect([host.transport, events]).toEqual([undefined, []]);
+  });
+});
+
+describe('whom a session host could not meet', () => {
+  const REFUSAL = { reason: 'key' } as const;
+
+  it.each<[string, (listener: PortListener) => void, readonly unknown[]]>([
+    ['no connection', (listener) => listener.onConnection?.('refused'), [{ endpoint: ENDPOINT, reason: 'refused' }]],
+    ['a refused key', (listener) => listener.onRefused?.(REFUSAL), [{ endpoint: ENDPOINT, reason: REFUSAL }]],
+    [
+      'a connection at last',
+      (listener) => {
+        listener.onConnection?.('refused');
+        listener.onConnection?.(undefined);
+      },
+      [],
+    ],
+    [
+      'a message at last',
+      (listener) => {
+        listener.onConnection?.('refused');
+        listener.onMessage(ROUTER_PEER, frames('hello'));
+      },
+      [],
+    ],
+  ])('%s', (_what, happen, expected) => {
+    const transport = network.transport('peer');
+    const port = transport.dealer();
+    let listener: PortListener | undefined;
+    vi.spyOn(port, 'start').mockImplementation((given) => {
+      listener = given;
+    });
+    vi.spyOn(transport, 'dealer').mockReturnValue(port);
+    const host = hostOf(transport);
+    host.open(1, at());
+    happen(listener as PortListener);
+    expect(host.unmet([ENDPOINT, NOWHERE, ENDPOINT])).toEqual(expected);
   });
 });
 

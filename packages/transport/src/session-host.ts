@@ -18,16 +18,14 @@ export interface SessionProgram<Event, Effect> {
   onLost(socket: number, reason: SocketLoss): Event | undefined;
   /** Default: the socket is lost as `undeliverable`. */
   onUndeliverable?(socket: number, frames: readonly Uint8Array[]): Event | undefined;
-  /** A socket could not be opened or bound. Default: it is lost as `socket-failed`. */
+  /** A socket could not be opened or bound. Default: it is lost as `socket-failed`, and {@link onError} is told. */
   onUnopened?(socket: number, cause: unknown): Event | undefined;
   /** A socket of {@link SessionHost.bind} is bound. */
   onBound?(socket: number): Event | undefined;
   /** Absent, nothing is asked of the port. */
   onSent?(socket: number, frames: readonly Uint8Array[]): Event | undefined;
   /** A handshake of CURVE has failed; it is tried again. */
-  onRefused(refusal: HandshakeRefusal, endpoint: string): void;
-  /** A connection is up, or could not be made for this reason; it is tried again. */
-  onConnection?(endpoint: string, reason: string | undefined): void;
+  onRefused(refusal: HandshakeRefusal): void;
   /** A socket could not be opened, or failed for good. */
   onError?(error: unknown): void;
 }
@@ -39,6 +37,12 @@ export interface SocketRequest {
   readonly port: PortOptions;
   /** Default: `dealer`. */
   readonly kind?: 'dealer' | 'router';
+}
+
+/** Why nobody was met at an endpoint: a handshake came to nothing, or there was no connection, for this reason. */
+export interface Unmet {
+  readonly endpoint: string;
+  readonly reason: HandshakeRefusal | string;
 }
 
 /** What waits for the transport. */
@@ -58,10 +62,11 @@ export class SessionHost<Event, Effect> {
   readonly #departures: Departures;
   readonly #ended: Promise<void>;
   #end: () => void = () => undefined;
-  #early: EarlyTask[] = [];
+  readonly #early: EarlyTask[] = [];
   #loading: Promise<Transport> | undefined;
   #transport: Transport | undefined;
   #driver: Driver<Event, Effect> | undefined;
+  readonly #unmet = new Map<string, HandshakeRefusal | string>();
   #isClosed = false;
   #refused: { readonly cause: unknown } | undefined;
 
@@ -100,6 +105,14 @@ export class SessionHost<Event, Effect> {
     return most;
   }
 
+  /** Which of these endpoints could not be reached, or did not let us in, while nobody was met there since; as far as the transport tells. */
+  unmet(endpoints: readonly string[]): Unmet[] {
+    return [...new Set(endpoints)].flatMap((endpoint) => {
+      const reason = this.#unmet.get(endpoint);
+      return reason === undefined ? [] : [{ endpoint, reason }];
+    });
+  }
+
   /** Loads the transport, once; after a failure the next call tries again. Rejects with what it says, such as `UNAVAILABLE`. */
   load(): Promise<Transport> {
     return (this.#loading ??= this.#source().then(
@@ -114,10 +127,14 @@ export class SessionHost<Event, Effect> {
     ));
   }
 
-  /** Runs `run` as soon as the transport is there, in the order of the calls, or `fail` when it cannot be loaded; neither once closed. */
+  /**
+   * Runs `run` as soon as the transport is there, in the order of the calls; or `fail`, with the reason, when it cannot be loaded, and
+   * without one when the host is closed first.
+   */
   whenLoaded(run: (transport: Transport) => void, fail: (error: unknown) => void): void {
-    if (this.#transport !== undefined) run(this.#transport);
-    else if (!this.#isClosed) {
+    if (this.#isClosed) fail(undefined);
+    else if (this.#transport !== undefined) run(this.#transport);
+    else {
       this.#early.push({ run, fail });
       if (this.#early.length === 1)
         this.load().then(
@@ -142,7 +159,7 @@ export class SessionHost<Event, Effect> {
     this.assertOpened();
   }
 
-  /** Throws what the transport had against an endpoint, if it had anything. */
+  /** Throws what the transport had against the socket opened last, if it had anything. */
   assertOpened(): void {
     if (this.#refused !== undefined) throw this.#refused.cause as Error;
   }
@@ -150,6 +167,7 @@ export class SessionHost<Event, Effect> {
   /** Connects a new socket. */
   open(socket: number, request: SocketRequest): void {
     const transport = this.#transport as Transport;
+    this.#refused = undefined;
     let port: SocketPort | undefined;
     try {
       port = transport[request.kind ?? 'dealer'](request.port);
@@ -222,7 +240,7 @@ export class SessionHost<Event, Effect> {
   async close(event: Event): Promise<void> {
     this.dispatch(event);
     this.#isClosed = true;
-    this.#early = [];
+    for (const task of this.#early.splice(0)) task.fail(undefined);
     // The driver delivers the event when the current step, if any, is done: not later than this.
     await Promise.resolve();
     this.ended();
@@ -249,9 +267,11 @@ export class SessionHost<Event, Effect> {
   #unopened(socket: number, cause: unknown): void {
     this.#refused = { cause };
     const program = this.#program;
-    const event =
-      program.onUnopened === undefined ? program.onLost(socket, 'socket-failed') : program.onUnopened(socket, cause);
-    this.#tell(event);
+    if (program.onUnopened !== undefined) {
+      this.#tell(program.onUnopened(socket, cause));
+      return;
+    }
+    this.#tell(program.onLost(socket, 'socket-failed'));
     program.onError?.(cause);
   }
 
@@ -260,6 +280,7 @@ export class SessionHost<Event, Effect> {
     const [endpoint = ''] = endpoints;
     const listener: PortListener = {
       onMessage: (peer, frames) => {
+        if (this.#unmet.size > 0) this.#unmet.delete(endpoint);
         this.#tell(program.onMessage(socket, frames, peer));
       },
       onRejected: (_peer, reason) => {
@@ -276,7 +297,12 @@ export class SessionHost<Event, Effect> {
         this.#tell(event);
       },
       onRefused: (refusal) => {
-        program.onRefused(refusal, endpoint);
+        this.#unmet.set(endpoint, refusal);
+        program.onRefused(refusal);
+      },
+      onConnection: (reason) => {
+        if (reason === undefined) this.#unmet.delete(endpoint);
+        else this.#unmet.set(endpoint, reason);
       },
       onBroken: (error) => {
         this.#tell(program.onLost(socket, 'socket-failed'));
@@ -286,10 +312,6 @@ export class SessionHost<Event, Effect> {
     if (program.onSent !== undefined)
       listener.onSent = (_peer, frames) => {
         this.#tell(program.onSent?.(socket, frames));
-      };
-    if (program.onConnection !== undefined)
-      listener.onConnection = (reason) => {
-        program.onConnection?.(endpoint, reason);
       };
     return listener;
   }

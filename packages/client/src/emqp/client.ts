@@ -8,8 +8,8 @@ import {
   encodeEmqpHeaders,
 } from '@proj/frames/emqp';
 import type { EmqpRequest, EmqpScheduling } from '@proj/frames/emqp';
-import { Dealers, Departures, Driver, Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
-import type { Frame, HandshakeRefusal, PortListener, PortOptions, SubscriberPort, Transport } from '@proj/transport';
+import { Departures, Emitter, parseOptions, ProjError, SessionHost, toBuffers, toFrames } from '@proj/transport';
+import type { Frame, HandshakeRefusal, PortOptions, SubscriberPort, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
@@ -138,15 +138,11 @@ export class EmqpClient {
   readonly #events = new Emitter<EmqpClientEvents>();
   readonly #session: EmqpClientSession<Call>;
   readonly #departures = new Departures();
-  readonly #dealers = new Dealers(this.#departures);
+  readonly #host: SessionHost<EmqpClientEvent<Call>, EmqpClientEffect<Call>>;
   readonly #publishing: EmqpPublishing;
   /** With its socket, once it has one. */
   readonly #subscriptions = new Map<EmqpSubscription, SubscriberPort | undefined>();
   readonly #received = { received: 0, missed: 0, unreadable: 0 };
-  #early: Call[] = [];
-  #loading = false;
-  #transport: Transport | undefined;
-  #driver: Driver<EmqpClientEvent<Call>, EmqpClientEffect<Call>> | undefined;
   #closing: Promise<void> | undefined;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
@@ -164,6 +160,23 @@ export class EmqpClient {
       queueMax: openMax,
       ...clientCurve(settings.curve),
     };
+    this.#host = new SessionHost<EmqpClientEvent<Call>, EmqpClientEffect<Call>>(
+      {
+        engine: this.#session,
+        perform: this.#perform,
+        onMessage: (socket, frames) => ({ kind: 'message', socket, message: decodeEmqpAtClient(frames) }),
+        onRejected: (socket, reason) => ({ kind: 'rejected', socket, reason }),
+        onSent: (socket, frames) => ({ kind: 'sent', socket, id: idOf(frames) }),
+        onUndeliverable: (socket, frames) => ({ kind: 'unsent', socket, id: idOf(frames) }),
+        onLost: (socket) => ({ kind: 'lost', socket }),
+        onUnopened: (socket, cause) => ({ kind: 'refused', socket, cause }),
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
+      },
+      () => loadTransport(settings.transport),
+      this.#departures,
+    );
     this.#publishing = new EmqpPublishing(settings, this.#port, this.#departures);
   }
 
@@ -233,7 +246,7 @@ export class EmqpClient {
     const [topicFrame, bodyFrame] = frames as [Uint8Array, Uint8Array];
     if (topicFrame.length === 0) throw new ProjError('PROTOCOL_LOCAL', `${subject}: the topic is empty; name one`);
     signal?.throwIfAborted();
-    const transport = await loadTransport(this.#settings.transport);
+    const transport = await this.#host.load();
     signal?.throwIfAborted();
     if (this.#closing !== undefined) throw new ProjError('CLOSED', `${subject}: the client is closed`);
     await this.#publishing.send(transport, topicFrame, bodyFrame, signal);
@@ -332,21 +345,24 @@ export class EmqpClient {
   #begin(call: Call, signal: AbortSignal | undefined): void {
     if (signal?.aborted === true) this.#fail(call, signal.reason);
     else if (this.#closing !== undefined) this.#fail(call, this.#error(call, 'CLOSED'));
-    else if (this.#early.length >= this.#settings.openMax) this.#fail(call, this.#error(call, 'QUEUE_FULL'));
+    else if (this.#host.early >= this.#settings.openMax) this.#fail(call, this.#error(call, 'QUEUE_FULL'));
     else {
       if (signal !== undefined) this.#listen(call, signal);
-      if (this.#transport !== undefined) this.#order(call, this.#transport);
-      else {
-        this.#early.push(call);
-        if (!this.#loading) void this.#load();
-      }
+      this.#host.whenLoaded(
+        (transport) => {
+          if (!call.over) this.#order(call, transport);
+        },
+        (error) => {
+          this.#fail(call, error ?? this.#error(call, 'CLOSED'));
+        },
+      );
     }
   }
 
   #listen(call: Call, signal: AbortSignal): void {
     call.release = onAbort(signal, () => {
       this.#fail(call, signal.reason);
-      if (call.id !== undefined) this.#driver?.dispatch({ kind: 'abort', id: call.id });
+      if (call.id !== undefined) this.#host.dispatch({ kind: 'abort', id: call.id });
     });
   }
 
@@ -354,39 +370,23 @@ export class EmqpClient {
     const id = (call.id = entropy.uuid());
     const { draft, wantsResult, mayRepeat } = call;
     const command = { ...draft, id };
-    this.#driver?.dispatch({ kind: 'order', order: { ticket: call, command, wantsResult, mayRepeat } });
-  }
-
-  /** Never rejects. */
-  async #load(): Promise<void> {
-    this.#loading = true;
-    try {
-      const transport = await loadTransport(this.#settings.transport);
-      if (this.#closing !== undefined) return;
-      this.#driver = new Driver(this.#session, transport, this.#perform);
-      this.#transport = transport;
-      for (const call of this.#early.splice(0)) if (!call.over) this.#order(call, transport);
-    } catch (error) {
-      // The next call tries again.
-      this.#loading = false;
-      for (const call of this.#early.splice(0)) this.#fail(call, error);
-    }
+    this.#host.dispatch({ kind: 'order', order: { ticket: call, command, wantsResult, mayRepeat } });
   }
 
   readonly #perform = (effect: EmqpClientEffect<Call>): void => {
     switch (effect.kind) {
       case 'open':
-        this.#open(effect.socket, effect.endpoint);
+        this.#open(effect.socket, effect.endpoint, this.#host.transport as Transport);
         break;
       case 'close':
-        this.#dealers.close(effect.socket, effect.linger);
+        this.#host.closeSocket(effect.socket, effect.linger);
         break;
       case 'send':
-        this.#dealers.send(effect.socket, encodeEmqp(effect.command));
+        this.#host.send(effect.socket, encodeEmqp(effect.command));
         break;
       case 'bye': {
-        const id = (this.#transport as Transport).entropy.uuid();
-        this.#dealers.send(effect.socket, encodeEmqp({ kind: 'bye', id, word: 'KBAI' }));
+        const id = (this.#host.transport as Transport).entropy.uuid();
+        this.#host.send(effect.socket, encodeEmqp({ kind: 'bye', id, word: 'KBAI' }));
         break;
       }
       case 'taken':
@@ -443,42 +443,15 @@ export class EmqpClient {
     call.release();
   }
 
-  #open(socket: number, endpoint: string): void {
-    const transport = this.#transport as Transport;
+  #open(socket: number, endpoint: string, { entropy }: Transport): void {
     // In ASCII: an id of ZeroMQ's own making ends EventMQ's router.
-    const options = { ...this.#port, routingId: fromLatin1(transport.entropy.uuid()) };
-    const cause = this.#dealers.open(socket, transport, { endpoint, options, listener: this.#listenerOf(socket) });
-    if (cause !== undefined) this.#driver?.dispatch({ kind: 'refused', socket, cause });
-  }
-
-  #listenerOf(socket: number): PortListener {
-    const lost = () => {
-      this.#driver?.dispatch({ kind: 'lost', socket });
-    };
-    return {
-      onMessage: (_peer, frames) => {
-        this.#driver?.dispatch({ kind: 'message', socket, message: decodeEmqpAtClient(frames) });
-      },
-      onRejected: (_peer, reason) => {
-        this.#driver?.dispatch({ kind: 'rejected', socket, reason });
-      },
-      onRefused: (refusal) => {
-        this.#events.emit('refused', refusal);
-      },
-      onSent: (_peer, frames) => {
-        this.#driver?.dispatch({ kind: 'sent', socket, id: idOf(frames) });
-      },
-      onUndeliverable: (_peer, frames) => {
-        this.#driver?.dispatch({ kind: 'unsent', socket, id: idOf(frames) });
-      },
-      onPeerGone: lost,
-      onBroken: lost,
-    };
+    const port = { ...this.#port, routingId: fromLatin1(entropy.uuid()) };
+    this.#host.open(socket, { endpoints: [endpoint], port });
   }
 
   /** Opens the socket of a subscription, unless it is over by then. */
   async #hear(subscription: EmqpSubscription, prefixes: readonly Uint8Array[]): Promise<void> {
-    const transport = await loadTransport(this.#settings.transport);
+    const transport = await this.#host.load();
     if (subscription.over) return;
     const { maxMessageBytes } = this.#settings;
     const { curve } = this.#port;
@@ -518,12 +491,7 @@ export class EmqpClient {
   async #close(): Promise<void> {
     this.#publishing.close();
     for (const subscription of [...this.#subscriptions.keys()]) subscription.end();
-    this.#driver?.dispatch({ kind: 'close' });
-    for (const call of this.#early.splice(0)) this.#fail(call, this.#error(call, 'CLOSED'));
-    // The driver delivers the event when the current step, if any, is done: not later than this.
-    await Promise.resolve();
-    this.#driver?.stop();
-    await this.#departures.over();
+    await this.#host.close({ kind: 'close' });
   }
 
   #error({ subject }: Call, code: EmqpClientFailure, cause?: unknown): ProjError {

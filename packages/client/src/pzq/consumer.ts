@@ -1,7 +1,7 @@
 /** PZQ consumer, the facade: rule 24 of docs/protocols/pzq.md. Decisions: session-consumer.ts. */
 import { decodePzqAtConsumer, encodePzq } from '@proj/frames/pzq';
-import { Driver, Emitter, parseOptions, ProjError, UnheardErrors } from '@proj/transport';
-import type { HandshakeRefusal, SocketPort, Transport } from '@proj/transport';
+import { Emitter, parseOptions, ProjError, SessionHost, UnheardErrors } from '@proj/transport';
+import type { HandshakeRefusal } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
@@ -25,6 +25,9 @@ export interface PzqConsumerEvents {
 
 /** What `run` calls for each message. `signal` aborts when the consumer is closed. */
 export type PzqHandler = (message: PzqMessage, context: { readonly signal: AbortSignal }) => unknown;
+
+/** The only socket: it is connected to all queues. */
+const SOCKET = 1;
 
 /** Somebody who waits for a message. */
 interface Reader {
@@ -56,7 +59,6 @@ interface Reader {
  */
 export class PzqConsumer {
   readonly #settings: PzqConsumerSettings;
-  readonly #curve: ReturnType<typeof clientCurve>;
   readonly #events = new Emitter<PzqConsumerEvents>();
   readonly #unheard = new UnheardErrors('PzqConsumer');
   readonly #session: PzqConsumerSession;
@@ -68,10 +70,9 @@ export class PzqConsumer {
     this.#drained = resolve;
   });
   #opening: Promise<void> | undefined;
-  #transport: Transport | undefined;
-  #driver: Driver<PzqConsumerEvent, PzqConsumerEffect> | undefined;
-  #port: SocketPort | undefined;
-  #broken: Error | undefined;
+  readonly #host: SessionHost<PzqConsumerEvent, PzqConsumerEffect>;
+  #isOpen = false;
+  #broken: unknown;
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -79,16 +80,34 @@ export class PzqConsumer {
   constructor(options: PzqConsumerOptions = {}) {
     const settings = parseOptions('PzqConsumer', pzqConsumerOptions, options);
     this.#settings = settings;
-    this.#curve = clientCurve(settings.curve);
-    this.#session = new PzqConsumerSession(settings, () => this.#transport?.entropy.wallMicros() ?? 0);
+    this.#session = new PzqConsumerSession(settings, () => this.#host.transport?.entropy.wallMicros() ?? 0);
     this.#owner = {
       settle: (handed, verdict) => {
-        this.#driver?.dispatch({ kind: 'settle', handed, verdict });
+        this.#host.dispatch({ kind: 'settle', handed, verdict });
       },
       extend: (handed) => {
-        this.#driver?.dispatch({ kind: 'extend', handed });
+        this.#host.dispatch({ kind: 'extend', handed });
       },
     };
+    this.#host = new SessionHost<PzqConsumerEvent, PzqConsumerEffect>(
+      {
+        engine: this.#session,
+        perform: this.#perform,
+        onMessage: (_socket, frames, peer) => ({ kind: 'message', peer, message: decodePzqAtConsumer(frames) }),
+        onRejected: (_socket, reason) => ({ kind: 'rejected', reason }),
+        onUndeliverable: () => ({ kind: 'undeliverable' }),
+        onLost: () => undefined,
+        // The reader who had it opened is told.
+        onUnopened: () => undefined,
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
+        onError: (error) => {
+          this.#onBroken(error);
+        },
+      },
+      () => loadTransport(settings.transport),
+    );
   }
 
   /**
@@ -160,22 +179,22 @@ export class PzqConsumer {
 
   async #receive(signal?: AbortSignal): Promise<PzqMessage | undefined> {
     signal?.throwIfAborted();
-    if (this.#driver === undefined) await (this.#opening ??= this.#open());
+    if (!this.#isOpen) await (this.#opening ??= this.#open());
     signal?.throwIfAborted();
-    if (this.#broken !== undefined) throw this.#broken;
+    if (this.#broken !== undefined) throw this.#broken as Error;
     if (this.#draining !== undefined || this.#closing !== undefined) return undefined;
     return new Promise((resolve, reject) => {
       const reader: Reader = { resolve, reject, release: undefined };
       this.#readers.add(reader);
       if (signal !== undefined) this.#listen(reader, signal);
-      this.#driver?.dispatch({ kind: 'demand' });
+      this.#host.dispatch({ kind: 'demand' });
     });
   }
 
   #listen(reader: Reader, signal: AbortSignal): void {
     reader.release = onAbort(signal, () => {
       this.#dismiss(reader);
-      this.#driver?.dispatch({ kind: 'waive' });
+      this.#host.dispatch({ kind: 'waive' });
       reader.reject(signal.reason);
     });
   }
@@ -211,9 +230,16 @@ export class PzqConsumer {
 
   async #open(): Promise<void> {
     try {
-      const transport = await loadTransport(this.#settings.transport);
+      await this.#host.load();
       if (this.#draining !== undefined || this.#closing !== undefined) return;
-      this.#connect(transport);
+      const { endpoints, maxMessageFrames, maxMessageBytes, prefetch, curve } = this.#settings;
+      // Few wait in the socket, for what a consumer has not read another one may get; but a mark of 1 costs several system calls
+      // per message.
+      const room = { receiveHighWaterMark: Math.ceil(prefetch / 4), peerQueueMax: 2 * prefetch + 1000 };
+      const port = { maxMessageFrames, maxMessageBytes, ...room, ...clientCurve(curve) };
+      this.#host.open(SOCKET, { kind: 'router', endpoints, port });
+      this.#host.assertOpened();
+      this.#isOpen = true;
     } catch (error) {
       // The next reader tries again.
       this.#opening = undefined;
@@ -221,50 +247,13 @@ export class PzqConsumer {
     }
   }
 
-  #connect(transport: Transport): void {
-    const { endpoints, maxMessageFrames, maxMessageBytes, prefetch } = this.#settings;
-    // Few wait in the socket, for what a consumer has not read another one may get; but a mark of 1 costs several system calls
-    // per message.
-    const port = transport.router({
-      maxMessageFrames,
-      maxMessageBytes,
-      receiveHighWaterMark: Math.ceil(prefetch / 4),
-      peerQueueMax: 2 * prefetch + 1000,
-      ...this.#curve,
-    });
-    try {
-      for (const endpoint of endpoints) port.connect(endpoint);
-    } catch (error) {
-      void port.close({ lingerMs: 0 });
-      throw error;
+  #onBroken(error: unknown): void {
+    this.#broken = error;
+    for (const reader of this.#readers) {
+      this.#dismiss(reader);
+      reader.reject(error);
     }
-    this.#transport = transport;
-    this.#port = port;
-    const driver = new Driver(this.#session, transport, this.#perform);
-    this.#driver = driver;
-    port.start({
-      onMessage: (peer, frames) => {
-        driver.dispatch({ kind: 'message', peer, message: decodePzqAtConsumer(frames) });
-      },
-      onRejected: (_peer, reason) => {
-        driver.dispatch({ kind: 'rejected', reason });
-      },
-      onRefused: (refusal) => {
-        this.#events.emit('refused', refusal);
-      },
-      onUndeliverable: () => {
-        driver.dispatch({ kind: 'undeliverable' });
-      },
-      onPeerGone: () => undefined,
-      onBroken: (error) => {
-        this.#broken = error;
-        for (const reader of this.#readers) {
-          this.#dismiss(reader);
-          reader.reject(error);
-        }
-        this.#tell(error);
-      },
-    });
+    this.#tell(error);
   }
 
   readonly #perform = (effect: PzqConsumerEffect): void => {
@@ -277,11 +266,11 @@ export class PzqConsumer {
         break;
       }
       case 'send':
-        this.#port?.send(effect.peer, encodePzq(effect.command));
+        this.#host.send(SOCKET, encodePzq(effect.command), effect.peer);
         break;
       case 'pause':
       case 'resume':
-        this.#port?.[effect.kind]();
+        this.#host[effect.kind](SOCKET);
         break;
       case 'clock-skew':
         this.#tell(clockSkew(effect.byMs));
@@ -296,25 +285,22 @@ export class PzqConsumer {
   };
 
   async #drain(): Promise<void> {
-    this.#endReading('drain');
-    await within(this.#settings.drainMs, this.#transport?.clock, this.#emptied);
+    if (this.#isOpen) this.#host.dispatch({ kind: 'drain' });
+    else this.#drained();
+    this.#endReading();
+    await within(this.#settings.drainMs, this.#host.transport?.clock, this.#emptied);
     await this.close();
   }
 
-  async #close(): Promise<void> {
-    this.#endReading('close');
+  #close(): Promise<void> {
+    this.#endReading();
     this.#drained();
     this.#closed.abort(new ProjError('CLOSED', 'PzqConsumer: it was closed'));
-    // The driver delivers the event when the current step, if any, is done: not later than this.
-    await Promise.resolve();
-    this.#driver?.stop();
-    await this.#port?.close();
+    return this.#host.close({ kind: 'close' });
   }
 
   /** Tells readers that nothing comes any more. */
-  #endReading(kind: 'drain' | 'close'): void {
-    if (this.#driver === undefined) this.#drained();
-    else this.#driver.dispatch({ kind });
+  #endReading(): void {
     for (const reader of this.#readers) {
       this.#dismiss(reader);
       reader.resolve(undefined);

@@ -1,8 +1,8 @@
 /** PZQ producer, the facade: rule 23 of docs/protocols/pzq.md. Decisions: session-producer.ts. */
 import { fromLatin1, totalBytes } from '@proj/frames';
 import { decodePzqAtProducer, encodePzq, encodePzqHeaders } from '@proj/frames/pzq';
-import { Dealers, Driver, Emitter, parseOptions, ProjError, toFrames } from '@proj/transport';
-import type { BodyInput, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
+import { Emitter, parseOptions, ProjError, toFrames, SessionHost } from '@proj/transport';
+import type { BodyInput, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
@@ -72,11 +72,7 @@ export class PzqProducer {
   readonly #events = new Emitter<PzqProducerEvents>();
   readonly #session: PzqProducerSession<Sending>;
   readonly #rounds = new Rounds();
-  readonly #dealers = new Dealers();
-  #early: Sending[] = [];
-  #loading: Promise<void> | undefined;
-  #transport: Transport | undefined;
-  #driver: Driver<PzqProducerEvent<Sending>, PzqProducerEffect<Sending>> | undefined;
+  readonly #host: SessionHost<PzqProducerEvent<Sending>, PzqProducerEffect<Sending>>;
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -85,7 +81,7 @@ export class PzqProducer {
     const settings = parseOptions('PzqProducer', pzqProducerOptions, options);
     const { maxMessageFrames, maxMessageBytes, window } = settings;
     this.#settings = settings;
-    this.#session = new PzqProducerSession(settings, () => this.#transport?.entropy.random() ?? 0);
+    this.#session = new PzqProducerSession(settings, () => this.#host.transport?.entropy.random() ?? 0);
     // The window is the bound: nothing in the socket may be a lower one.
     const room = 2 * window + 1;
     const bytes = Number.MAX_SAFE_INTEGER;
@@ -99,6 +95,20 @@ export class PzqProducer {
       queueMaxBytes: bytes,
       ...clientCurve(settings.curve),
     };
+    this.#host = new SessionHost<PzqProducerEvent<Sending>, PzqProducerEffect<Sending>>(
+      {
+        engine: this.#session,
+        perform: this.#perform,
+        onMessage: (socket, frames) => ({ kind: 'message', socket, message: decodePzqAtProducer(frames) }),
+        onRejected: (socket, reason) => ({ kind: 'rejected', socket, reason }),
+        onLost: (socket) => ({ kind: 'lost', socket }),
+        onUnopened: (socket, cause) => ({ kind: 'refused', socket, cause }),
+        onRefused: (refusal) => {
+          this.#events.emit('refused', refusal);
+        },
+      },
+      () => loadTransport(settings.transport),
+    );
   }
 
   /** Resolves when the queue has stored the message. The body's bytes must not change until then. */
@@ -138,7 +148,7 @@ export class PzqProducer {
 
   /** Rejects what has no outcome and later calls with `CLOSED`; resolves when the socket is closed. Idempotent. */
   close(): Promise<void> {
-    return (this.#closing ??= this.#close());
+    return (this.#closing ??= this.#host.close({ kind: 'close' }));
   }
 
   /** The same as {@link close}. */
@@ -164,20 +174,24 @@ export class PzqProducer {
     else if (this.#draining !== undefined || this.#closing !== undefined) this.#settle(sending, this.#error('CLOSED'));
     else {
       if (signal !== undefined) this.#listen(sending, signal);
-      if (this.#driver !== undefined) this.#produce(sending, this.#transport as Transport);
-      else if (this.#early.length >= this.#settings.window + this.#settings.waitingMax)
+      if (this.#host.early >= this.#settings.window + this.#settings.waitingMax)
         this.#settle(sending, this.#error('QUEUE_FULL'));
-      else {
-        this.#early.push(sending);
-        this.#loading ??= this.#load();
-      }
+      else
+        this.#host.whenLoaded(
+          (transport) => {
+            if (!sending.over) this.#produce(sending, transport);
+          },
+          (error) => {
+            this.#settle(sending, error ?? this.#error('CLOSED'));
+          },
+        );
     }
   }
 
   #listen(sending: Sending, signal: AbortSignal): void {
     sending.release = onAbort(signal, () => {
       this.#settle(sending, signal.reason);
-      if (sending.id !== undefined) this.#driver?.dispatch({ kind: 'abort', id: sending.id });
+      if (sending.id !== undefined) this.#host.dispatch({ kind: 'abort', id: sending.id });
     });
   }
 
@@ -188,35 +202,20 @@ export class PzqProducer {
       return;
     }
     const id = (sending.id ??= fromLatin1(entropy.uuid()));
-    this.#driver?.dispatch({ kind: 'produce', order: { ticket: sending, id, headers, body, bytes: totalBytes(body) } });
-  }
-
-  /** Never rejects. */
-  async #load(): Promise<void> {
-    try {
-      const transport = await loadTransport(this.#settings.transport);
-      if (this.#closing !== undefined) return;
-      this.#transport = transport;
-      this.#driver = new Driver(this.#session, transport, this.#perform);
-      for (const sending of this.#early.splice(0)) if (!sending.over) this.#produce(sending, transport);
-    } catch (error) {
-      // The next call tries again.
-      this.#loading = undefined;
-      for (const sending of this.#early.splice(0)) this.#settle(sending, error);
-    }
+    this.#host.dispatch({ kind: 'produce', order: { ticket: sending, id, headers, body, bytes: totalBytes(body) } });
   }
 
   readonly #perform = (effect: PzqProducerEffect<Sending>): void => {
     switch (effect.kind) {
       case 'open':
-        this.#open(effect.socket, effect.endpoint);
+        this.#host.open(effect.socket, { endpoints: [effect.endpoint], port: this.#port });
         break;
       case 'close':
         // What it has not sent yet is sent on the next connection.
-        this.#dealers.close(effect.socket, false);
+        this.#host.closeSocket(effect.socket, false);
         break;
       case 'send':
-        this.#dealers.send(effect.socket, encodePzq(effect.command));
+        this.#host.send(effect.socket, encodePzq(effect.command));
         break;
       case 'stored':
         this.#settle(effect.ticket);
@@ -240,46 +239,11 @@ export class PzqProducer {
     this.#rounds.end(sending.round);
   }
 
-  #open(socket: number, endpoint: string): void {
-    const plan = { endpoint, options: this.#port, listener: this.#listenerOf(socket) };
-    const cause = this.#dealers.open(socket, this.#transport as Transport, plan);
-    if (cause !== undefined) this.#driver?.dispatch({ kind: 'refused', socket, cause });
-  }
-
-  #listenerOf(socket: number): PortListener {
-    const lost = () => {
-      this.#driver?.dispatch({ kind: 'lost', socket });
-    };
-    return {
-      onMessage: (_peer, frames) => {
-        this.#driver?.dispatch({ kind: 'message', socket, message: decodePzqAtProducer(frames) });
-      },
-      onRejected: (_peer, reason) => {
-        this.#driver?.dispatch({ kind: 'rejected', socket, reason });
-      },
-      onRefused: (refusal) => {
-        this.#events.emit('refused', refusal);
-      },
-      onPeerGone: lost,
-      onUndeliverable: lost,
-      onBroken: lost,
-    };
-  }
-
   async #drain(): Promise<void> {
     const flushed = this.flush();
-    await this.#loading;
-    await within(this.#settings.drainMs, this.#transport?.clock, flushed);
+    if (this.#host.early > 0) await this.#host.load().catch(() => undefined);
+    await within(this.#settings.drainMs, this.#host.transport?.clock, flushed);
     await this.close();
-  }
-
-  async #close(): Promise<void> {
-    this.#driver?.dispatch({ kind: 'close' });
-    for (const sending of this.#early.splice(0)) this.#settle(sending, this.#error('CLOSED'));
-    // The driver delivers the event when the current step, if any, is done: not later than this.
-    await Promise.resolve();
-    this.#driver?.stop();
-    await this.#dealers.over();
   }
 
   #error(code: PzqProducerFailure, outcome: Partial<Failure> = {}): ProjError {
