@@ -60,8 +60,19 @@ test('compactAll copies a message out of memory that is more than twice as large
   expect(compactAll(parts)).toBe(parts);
   const few = [memory.subarray(0, 30), memory.subarray(30, 49)];
   expect(slackOf(few)).toBe(51);
-  expect(compactAll(few).map(({ buffer }) => buffer.byteLength)).toEqual([30, 19]);
+  expect(compactAll(few)).toEqual(few);
   expect(slackOf([])).toBe(0);
+});
+
+test('compactAll copies into one piece, as large as what is in it, and leaves what is most of its own', () => {
+  const memory = Uint8Array.from({ length: 100 }, (_, index) => index);
+  const [own, empty] = [Uint8Array.of(1), memory.subarray(7, 7)];
+  const kept = compactAll([memory.subarray(0, 30), own, empty, memory.subarray(30, 49)]);
+  expect(kept).toEqual([memory.slice(0, 30), own, EMPTY_FRAME, memory.slice(30, 49)]);
+  expect(kept[1]).toBe(own);
+  expect(kept[0]!.buffer).toBe(kept[3]!.buffer);
+  expect(kept[0]!.buffer.byteLength).toBe(49);
+  expect(slackOf(kept)).toBe(0);
 });
 
 test('compact copies a frame out of memory that is more than twice as large, and no other', () => {

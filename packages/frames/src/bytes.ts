@@ -58,7 +58,7 @@ export function printable(bytes: Uint8Array, max = 64): string {
  */
 export function compact(frame: Uint8Array): Uint8Array {
   const { length } = frame;
-  if (frame.buffer.byteLength <= 2 * length) return frame;
+  if (!isLoose(frame)) return frame;
   if (length === 0) return EMPTY_FRAME;
   const copy = new Uint8Array(length);
   copy.set(frame);
@@ -66,11 +66,24 @@ export function compact(frame: Uint8Array): Uint8Array {
 }
 
 /**
- * The frames of a message for whoever keeps them: themselves, or copies when the pieces of memory that they are parts of are, all
- * together, more than twice as large.
+ * The frames of a message for whoever keeps them: themselves, or, when the pieces of memory that they are parts of are, all together, more
+ * than twice as large, copies of those that are the smaller part of their piece. Copies are in one piece: a piece for each would take
+ * more than a small frame itself.
  */
 export function compactAll(frames: readonly Uint8Array[]): readonly Uint8Array[] {
-  return slackOf(frames) > 0 ? frames.map(compact) : frames;
+  if (slackOf(frames) === 0) return frames;
+  const piece = new Uint8Array(totalBytes(frames.filter(isLoose)));
+  let at = 0;
+  return frames.map((frame) => {
+    if (!isLoose(frame)) return frame;
+    piece.set(frame, at);
+    at += frame.length;
+    return frame.length === piece.length ? piece : piece.subarray(at - frame.length, at);
+  });
+}
+
+function isLoose({ buffer, length }: Uint8Array): boolean {
+  return buffer.byteLength > 2 * length;
 }
 
 /** Bytes that keeping these frames, as in {@link compactAll}, holds beyond themselves; 0 where it would leave them. */
