@@ -25,20 +25,20 @@ const serve = defineCommand({
   async run({ settings, log, stop, onEndedAtOnce, onReload }) {
     const served = names.filter((each) => settings.only.includes(each));
     const access = settings.access === undefined ? undefined : await followAccess(settings.access, accessOptions, log);
-    const { transport, memory } = hubTransport(settings, log);
+    const { transport, memory, reload } = hubTransport(settings, log);
     const shared = new SharedRouters(transport);
     const failure = new AbortController();
     const ended = new AbortController();
     const servers = new Map<string, Server>();
     const drainAll = () => Promise.all([...servers.values()].map((server) => server.drain()));
     onEndedAtOnce(() => Object.fromEntries([...servers].map(([name, server]) => [name, figuresOf(server.stats())])));
-    onReload(async () => {
+    onReload(async (next) => {
       const changes = await Promise.all(
         [...servers.values()].flatMap((server) => (server.readAgain === undefined ? [] : [server.readAgain()])),
       );
       await access?.reload();
       for (const change of changes) change();
-      return [];
+      return reload(next);
     });
     try {
       for (const name of served) {

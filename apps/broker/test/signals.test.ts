@@ -62,21 +62,25 @@ async function bare(args: readonly string[], shell = '') {
 }
 
 describe('SIGHUP', () => {
-  it('changes the level of the log, reads rules and keys again, and says what needs a restart', async () => {
+  it('changes the level of the log and the budget of memory, reads rules and keys again, and says what needs a restart', async () => {
     const config = join(folder, 'broker.yaml');
     const access = join(folder, 'access.json');
     writeFileSync(config, 'log-level: info\nstats-ms: 60000\n');
     writeFileSync(access, '[{ "keys": "*", "request": ["mmi.service"] }]');
     const { broker, client } = await started('--config', config, '--access', access);
-    writeFileSync(config, 'log-level: debug\nstats-ms: 5000\n');
+    writeFileSync(config, 'log-level: debug\nstats-ms: 5000\nmemory-max: 100000000\n');
     broker.kill('SIGHUP');
-    expect(await broker.record('reloaded')).toMatchObject({ changed: ['log-level'], needsRestart: ['stats-ms'] });
+    expect(await broker.record('reloaded')).toMatchObject({
+      changed: ['log-level', 'memory-max'],
+      needsRestart: ['stats-ms'],
+    });
     // Rules were read at the start, and once more.
     expect((await broker.record('access rules'))['rules']).toBe(1);
     expect(await client.service('echo')).toBe('absent');
     broker.kill('SIGTERM');
     // Lines of this level were not written before.
     expect((await broker.record('stats')).level).toBe('debug');
+    expect(await broker.record('memory')).toMatchObject({ maxBytes: 100_000_000 });
     expect((await broker.exit).code).toBe(0);
   });
 

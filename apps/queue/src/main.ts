@@ -28,7 +28,7 @@ const serve = defineCommand({
     const failure = new AbortController();
     const access =
       settings.access === undefined ? undefined : await followAccess(settings.access, pzqAccessOptions, log);
-    const { transport: sockets, memory } = hubTransport(settings, log);
+    const { transport: sockets, memory, reload } = hubTransport(settings, log);
     const transport = traced(sockets, log.child({ protocol: 'pzq' }), 'pzq');
     const queue = new PzqServer({ ...serverOptions(settings), access: access?.rules, transport });
     queue.on('broken', (error) => {
@@ -39,9 +39,9 @@ const serve = defineCommand({
       const { messages: kept, inFlight } = queue.stats();
       return { messages: kept, inFlight, durable: queue.durable };
     });
-    onReload(async () => {
+    onReload(async (next) => {
       await access?.reload();
-      return [];
+      return reload(next);
     });
     const endpoints = await queue.start();
     access?.add(queue);

@@ -31,6 +31,14 @@ describe('the transport of a hub', () => {
     }
   });
 
+  it('has another budget after a reload, also that of no option, and says so', () => {
+    const { memory, reload } = hubTransport(settings({ memoryMax: 2 ** 28 }), log);
+    expect(reload(settings({ memoryMax: 2 ** 27, connectionsMax: 10 }))).toEqual(['memoryMax']);
+    expect(memory.maxBytes).toBe(2 ** 27);
+    reload(settings({}));
+    expect(memory.maxBytes).toBe(halfOfMemory());
+  });
+
   it('has half of what the machine has, or its cgroup if that is less', () => {
     expect(halfOfMemory(2 ** 34, 0)).toBe(2 ** 33);
     expect(halfOfMemory(2 ** 34, 2 ** 30)).toBe(2 ** 29);

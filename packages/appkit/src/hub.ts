@@ -26,7 +26,7 @@ export const hubOptions = {
   memoryMax: bytes({ min: MEMORY_MIN_BYTES })
     .optional()
     .describe(
-      'what peers may make this process hold: messages that wait, tables, connections; from 80 % on what is new is refused (default: half of what the machine or its cgroup has)',
+      'what peers may make this process hold: messages that wait, tables, connections; from 80 % on what is new is refused; SIGHUP takes it from the configuration file without a restart (default: half of what the machine or its cgroup has)',
     ),
   connectionsMax: wholeNumber(ZMTP_LIMITS.connectionsMax)
     .optional()
@@ -56,6 +56,14 @@ export const hubOptions = {
 /** Values of the {@link hubOptions}. */
 export type HubSettings = z.output<z.ZodObject<typeof hubOptions>>;
 
+/** See {@link hubTransport}. */
+export interface Hub {
+  readonly transport: Transport;
+  readonly memory: MemoryBudget;
+  /** Has those of other settings hold that need no restart, and returns which these are. Sockets keep what they were made with. */
+  readonly reload: (settings: HubSettings) => readonly (keyof HubSettings)[];
+}
+
 /** Of zmtp alone, by the flags that say them. */
 const ZMTP_ONLY = {
   pollUs: '--poll-us',
@@ -70,7 +78,7 @@ const ZMTP_ONLY = {
  * The sockets, clock and randomness of this process with its budget of memory, encrypted if its command says so; when memory becomes short,
  * and when it is no more, the log says so. Throws `OPTIONS_INVALID` for options of zmtp with libzmq.
  */
-export function hubTransport(settings: HubSettings, log: Logger): { transport: Transport; memory: MemoryBudget } {
+export function hubTransport(settings: HubSettings, log: Logger): Hub {
   const memory = new MemoryBudget(settings.memoryMax ?? halfOfMemory());
   memory.onChange((level) => {
     const { heldBytes, maxBytes, relievedBytes } = memory.stats();
@@ -78,7 +86,11 @@ export function hubTransport(settings: HubSettings, log: Logger): { transport: T
     logOfPeer(log, level === 'ok' ? 'info' : 'warn', { heldBytes, maxBytes, relievedBytes }, text, `memory ${level}`);
   });
   new Collector(memory);
-  return { transport: encrypted(socketsOf(settings, memory), settings.transport), memory };
+  const reload = ({ memoryMax = halfOfMemory() }: HubSettings): readonly (keyof HubSettings)[] => {
+    memory.resize(memoryMax);
+    return ['memoryMax'];
+  };
+  return { transport: encrypted(socketsOf(settings, memory), settings.transport), memory, reload };
 }
 
 function socketsOf(settings: HubSettings, memory: MemoryBudget): Transport {

@@ -51,6 +51,19 @@ describe('a budget of memory', () => {
     expect(budget.stats()).toMatchObject({ maxBytes: MAX, level: 'ok', tight: 1, full: 1 });
   });
 
+  it('is short at once when it becomes less, and not any more when it becomes more', () => {
+    expect(hold(MAX / 2)).toBe('ok');
+    budget.resize(MAX / 2);
+    expect([budget.level, budget.stats().maxBytes]).toEqual(['full', MAX / 2]);
+    budget.resize(2 * MAX);
+    expect(budget.level).toBe('ok');
+    one.heldBytes = 2 * MAX;
+    budget.moved(199);
+    expect(budget.level).toBe('ok');
+    budget.moved(1);
+    expect(budget.level).toBe('full');
+  });
+
   it('looks when a 64th of it has moved, and not before', () => {
     one.heldBytes = MAX;
     budget.moved(99);
@@ -133,6 +146,10 @@ describe('a budget of memory', () => {
   });
 
   it('is a whole number of bytes', () => {
-    for (const bytes of [0, -1, 1.5, NaN]) expect(() => new MemoryBudget(bytes)).toThrow(RangeError);
+    for (const bytes of [0, -1, 1.5, NaN]) {
+      expect(() => new MemoryBudget(bytes)).toThrow(RangeError);
+      expect(() => budget.resize(bytes)).toThrow(RangeError);
+    }
+    expect(budget.maxBytes).toBe(MAX);
   });
 });

@@ -47,11 +47,11 @@ const LOOK_MS = 50;
  * nothing. At 80 % owners of engines refuse what would have to wait, and those of sockets cut who does not read; at 100 % nothing is read.
  */
 export class MemoryBudget {
-  readonly maxBytes: number;
+  #maxBytes: number;
   readonly #clock: Clock;
   readonly #owners = new Set<MemoryOwner>();
   readonly #listeners = new Set<(level: MemoryLevel) => void>();
-  readonly #stepBytes: number;
+  #stepBytes: number;
   #moved = 0;
   /** Up to the last look. */
   #movedBefore = 0;
@@ -64,11 +64,24 @@ export class MemoryBudget {
 
   /** `maxBytes`: a whole number from 1. */
   constructor(maxBytes: number, clock: Clock = systemClock) {
-    if (!Number.isSafeInteger(maxBytes) || maxBytes < 1)
-      throw new RangeError(`memory budget of ${maxBytes} bytes: must be a whole number from 1`);
-    this.maxBytes = maxBytes;
-    this.#clock = clock;
+    this.#maxBytes = checked(maxBytes);
     this.#stepBytes = Math.ceil(maxBytes * STEP);
+    this.#clock = clock;
+  }
+
+  /** All there is, in bytes. */
+  get maxBytes(): number {
+    return this.#maxBytes;
+  }
+
+  /**
+   * Has another bound from now on, a whole number of bytes from 1. What is held already stays: a lower one makes memory short until enough of it
+   * is gone. The share that sockets keep for connections is that of the bound with which they were made.
+   */
+  resize(maxBytes: number): void {
+    this.#maxBytes = checked(maxBytes);
+    this.#stepBytes = Math.ceil(maxBytes * STEP);
+    this.look();
   }
 
   /** As it was when it was last looked. */
@@ -174,4 +187,9 @@ export class MemoryBudget {
       this.look();
     });
   }
+}
+
+function checked(maxBytes: number): number {
+  if (Number.isSafeInteger(maxBytes) && maxBytes >= 1) return maxBytes;
+  throw new RangeError(`memory budget of ${maxBytes} bytes: must be a whole number from 1`);
 }
