@@ -3,35 +3,43 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Programs } from '@proj/appkit/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
-const programs = new Programs();
-let folder: string;
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'encryption-'));
-  mkdirSync(join(folder, 'clients'));
-  await keygen('broker');
-});
-afterEach(async () => {
-  await programs.end();
-  rmSync(folder, { recursive: true });
-});
+import { describe, expect, it } from 'vitest';
+import type { TestContext } from 'vitest';
 
 /** How long a call waits that is not answered: until then it must have been refused, also on a busy machine. */
 const UNANSWERED = ['--timeout-ms', '10000', '--tries', '1'];
 
-const at = (name: string) => join(folder, name);
-const keygen = (name: string) => programs.run('cli', ['keygen', at(name)]);
-/** What each program of a client says to reach the broker. */
-const toBroker = (name: string) => ['--server-key', at('broker.key'), '--curve-secret-key', at(`${name}.key_secret`)];
-
-function startBroker(...args: string[]) {
-  const beats = ['--heartbeat-ms', '500', '--liveness', '20'];
-  return programs.startBroker(...beats, '--curve-secret-key', at('broker.key_secret'), ...args);
+/** Programs and certificates of one test: most of them wait for what is refused, so they do it at the same time. */
+async function place({ onTestFinished }: TestContext) {
+  const programs = new Programs();
+  const folder = mkdtempSync(join(tmpdir(), 'encryption-'));
+  onTestFinished(async () => {
+    await programs.end();
+    rmSync(folder, { recursive: true });
+  });
+  const at = (name: string) => join(folder, name);
+  const keygen = (name: string) => programs.run('cli', ['keygen', at(name)]);
+  mkdirSync(at('clients'));
+  await keygen('broker');
+  return {
+    programs,
+    at,
+    keygen,
+    /** What each program of a client says to reach the broker. */
+    toBroker: (name: string) => [
+      ...['--server-key', at('broker.key')],
+      ...['--curve-secret-key', at(`${name}.key_secret`)],
+    ],
+    startBroker(...args: string[]) {
+      const beats = ['--heartbeat-ms', '500', '--liveness', '20'];
+      return programs.startBroker(...beats, '--curve-secret-key', at('broker.key_secret'), ...args);
+    },
+  };
 }
 
-describe('an encrypted broker', () => {
-  it('rule 53: serves those on its list, and lets new ones in without a restart', async () => {
+describe.concurrent('an encrypted broker', () => {
+  it('rule 53: serves those on its list, and lets new ones in without a restart', async (context) => {
+    const { programs, at, keygen, toBroker, startBroker } = await place(context);
     await keygen('clients/worker');
     const { broker, endpoint, registered } = await startBroker('--authorized-keys', at('clients'));
     const common = ['--connect', endpoint];
@@ -50,7 +58,8 @@ describe('an encrypted broker', () => {
     expect((await refused).stderr).toContain('the server refused our key');
   });
 
-  it('rule 54: takes the text of a key, and names the likely cause when it is another one', async () => {
+  it('rule 54: takes the text of a key, and names the likely cause when it is another one', async (context) => {
+    const { programs, at, startBroker } = await place(context);
     const { broker, endpoint, registered } = await startBroker();
     const key = /public-key = "(.*)"/.exec(readFileSync(at('broker.key'), 'utf8'))?.[1] ?? '';
     const { stdout } = await programs.run('cli', ['keygen', at('other'), '--json']);
@@ -70,30 +79,37 @@ describe('an encrypted broker', () => {
     await broker.record('a handshake failed: the client expects a server of another key');
   });
 
-  it.each(['zmq', 'zmtp'])('over %s takes no schedule and no publication of those it refuses', async (transport) => {
-    await keygen('clients/bob');
-    await keygen('ada');
-    const { endpoints } = await startBroker('--only', 'emqp', '--authorized-keys', at('clients'));
-    const commands = [
-      ['schedule', 'default', 'my.job', '--interval', '60', '--connect', endpoints.emqpFrontend],
-      ['unschedule', 'default', 'my.job', '--connect', endpoints.emqpFrontend],
-      ['publish', 'topic', 'body', '--connect', endpoints.emqpPublish],
-    ].map((args) => [...args, '--transport', transport]);
-    const all = (...flags: readonly string[]) =>
-      Promise.all(commands.map((args) => programs.run('cli', [...args, ...flags])));
+  it.for(['zmq', 'zmtp'])(
+    'over %s takes no schedule and no publication of those it refuses',
+    async (transport, context) => {
+      const { programs, at, keygen, toBroker, startBroker } = await place(context);
+      await keygen('clients/bob');
+      await keygen('ada');
+      const { endpoints } = await startBroker('--only', 'emqp', '--authorized-keys', at('clients'));
+      const commands = [
+        ['schedule', 'default', 'my.job', '--interval', '60', '--connect', endpoints.emqpFrontend],
+        ['unschedule', 'default', 'my.job', '--connect', endpoints.emqpFrontend],
+        ['publish', 'topic', 'body', '--connect', endpoints.emqpPublish],
+      ].map((args) => [...args, '--transport', transport]);
+      const all = (...flags: readonly string[]) =>
+        Promise.all(commands.map((args) => programs.run('cli', [...args, ...flags])));
 
-    for (const { code } of await all(...toBroker('clients/bob'), '--timeout-ms', '60000')) expect(code).toBe(0);
-    for (const { code, stdout, stderr } of await all(...toBroker('ada'), '--timeout-ms', '1000')) {
-      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-      expect(stderr).toMatch(/nobody took it within 1000 ms; .* is --server-key its key, and does it let ours in\?\n$/);
-    }
-    for (const { code, stdout, stderr } of await all('--timeout-ms', '1000')) {
-      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-      expect(stderr).toMatch(/^proj: tcp:.*: nobody took it within 1000 ms; is an? .* without encryption there\?\n$/);
-    }
-  });
+      for (const { code } of await all(...toBroker('clients/bob'), '--timeout-ms', '60000')) expect(code).toBe(0);
+      for (const { code, stdout, stderr } of await all(...toBroker('ada'), '--timeout-ms', '1000')) {
+        expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+        expect(stderr).toMatch(
+          /nobody took it within 1000 ms; .* is --server-key its key, and does it let ours in\?\n$/,
+        );
+      }
+      for (const { code, stdout, stderr } of await all('--timeout-ms', '1000')) {
+        expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+        expect(stderr).toMatch(/^proj: tcp:.*: nobody took it within 1000 ms; is an? .* without encryption there\?\n$/);
+      }
+    },
+  );
 
-  it('refuses options that mean nothing alone, and files that are none', async () => {
+  it('refuses options that mean nothing alone, and files that are none', async (context) => {
+    const { programs, at } = await place(context);
     const missing = await programs.run('broker', ['--authorized-keys', at('clients')]);
     expect(missing).toMatchObject({ code: 2 });
     expect(missing.stderr).toContain('needs --curve-secret-key');
@@ -105,8 +121,9 @@ describe('an encrypted broker', () => {
   });
 });
 
-describe('a broker without encryption', () => {
-  it('rule 55: warns once when others can reach it', async () => {
+describe.concurrent('a broker without encryption', () => {
+  it('rule 55: warns once when others can reach it', async (context) => {
+    const { programs } = await place(context);
     const { broker } = await programs.startBroker(
       '--mdp',
       'tcp://*:*',
