@@ -6,6 +6,7 @@ import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientCall, NfpTarget } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { Books } from './books.js';
+import { STRANGER, TOO_MUCH } from './dispatch.js';
 import type { Dispatch } from './dispatch.js';
 import type { Gathers } from './gathers.js';
 import type { Holder, Part } from './holders.js';
@@ -21,7 +22,6 @@ const UNSERVED: ReadonlyMap<string, string> = new Map([
   [BROKER_SID, 'the broker has no inventory'],
   [BROKER_FSS, 'the broker has no files'],
 ]);
-const STRANGER = 'no worker of the service, and has not been one lately';
 const TOO_MUCH_OPEN = 'too much is asked of workers at a time: ask again later';
 const BAD_TARGET = 'target: begins as a JSON array and is none of names';
 
@@ -86,7 +86,10 @@ export class Calls {
       else errors.push(`${name}: ${STRANGER}`);
     // A broker that has just started does not know yet who all are.
     const isEarly = isForAll && this.#waiting.isSettling;
-    if (present.length + away.length + absent.length > 0 && !isEarly)
+    const isForSome = present.length + away.length + absent.length > 0;
+    if (isForSome && before?.service === service && !this.#books.jobs.widen(before, call.target))
+      this.#out.refuse('queue-full', peer, call, TOO_MUCH);
+    else if (isForSome && !isEarly)
       this.#dispatch.post(this.#jobOf(peer, call, before), body, {
         present,
         away,

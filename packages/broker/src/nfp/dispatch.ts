@@ -1,5 +1,6 @@
 /** NFP broker: a job on its way to workers, and the broker's own word about it. Rules 9, 12 and 13; who decides is `calls.ts`, `waiting.ts` and `returns.ts`. */
 import { fromLatin1 } from '@proj/frames';
+import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpBody, NfpClientCall } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { Books } from './books.js';
@@ -12,7 +13,9 @@ import type { Asked, Output } from './output.js';
 import { markUsed } from './targets.js';
 import type { Worker } from './workers.js';
 
-const TOO_MUCH = 'too much waits for workers that are not there';
+/** What is told of a name that is not waited for. */
+export const STRANGER = 'no worker of the service, and has not been one lately';
+export const TOO_MUCH = 'too much waits for workers that are not there';
 
 /** To whom a job goes. */
 export interface Addressees {
@@ -153,9 +156,13 @@ export class Dispatch {
   }
 
   #dispatched(job: Job): void {
-    const names: string[] = [];
-    for (const { state, holder } of job.parts) if (state !== 'moved') names.push(holder.name);
-    this.dispatched(job.poster, { ...askedBy(job), isUnasked: true }, names);
+    const names = new Set<string>();
+    for (const { state, holder } of job.parts) if (state !== 'moved') names.add(holder.name);
+    const target = job.target === 'any' ? undefined : parseNfpTarget(job.target);
+    const isOne = target?.kind === 'names' && target.exact !== undefined && names.has(target.exact);
+    const meant = target?.kind === 'names' && !isOne ? target.names : [];
+    const errors = meant.filter((name) => !names.has(name)).map((name) => `${name}: ${STRANGER}`);
+    this.dispatched(job.poster, { ...askedBy(job), isUnasked: true }, [...names], errors);
   }
 }
 

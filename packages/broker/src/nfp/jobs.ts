@@ -1,5 +1,6 @@
 /** NFP broker: jobs by uuid, as far as answers without an address, waiting and sending again need them (rules 11 to 13). Books only. */
 import { compactAll } from '@proj/frames';
+import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpBody, NfpCall, NfpClientCall } from '@proj/frames/nfp';
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
@@ -12,6 +13,9 @@ import { type Owner, Owners } from './owners.js';
 import type { Service } from './services.js';
 
 const NO_BODY: NfpBody = [];
+
+/** Characters of the names that a job waits for, as in one POST. */
+const TARGET_MAX = 65_536;
 
 /** What a job occupies without its body, and each worker that it is with. */
 const JOB_BYTES = 1024;
@@ -178,6 +182,21 @@ export class Jobs {
     if (job.cost === 0) job.target = target;
     this.touch(job, peer);
     return job;
+  }
+
+  /** A job that nobody has been sent yet is posted for further names: it is for all of them. False when there is no room to keep them. */
+  widen(job: Job, target: string): boolean {
+    if (job.attempts > 0 || job.cost === 0 || target === job.target) return true;
+    const [before, more] = [parseNfpTarget(job.target), parseNfpTarget(target)];
+    if (before?.kind !== 'names' || more?.kind !== 'names') return true;
+    const names = new Set([...before.names, ...more.names]);
+    if (names.size === before.names.length) return true;
+    const text = JSON.stringify([...names]);
+    const cost = Math.max(0, text.length - job.target.length);
+    if (text.length > TARGET_MAX || !this.#bytes.take(job.owner.bytes, cost)) return false;
+    job.cost += cost;
+    job.target = text;
+    return true;
   }
 
   /** Somebody asks for it. */

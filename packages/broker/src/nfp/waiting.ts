@@ -3,6 +3,7 @@ import { isNfpName } from '@proj/frames/nfp';
 import type { NfpBody, NfpClientCall, NfpCommandForm } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { Books } from './books.js';
+import { TOO_MUCH } from './dispatch.js';
 import type { Dispatch } from './dispatch.js';
 import type { Job } from './jobs.js';
 import { EVERY_SERVICE, isReserved } from './names.js';
@@ -14,7 +15,6 @@ import { chooseOther, chooseWorkers } from './targets.js';
 /** What a call is told that means nobody. */
 export const NOBODY = 'no worker of the service is meant by the target';
 const LOST = 'its worker was lost, and the service has no other';
-const TOO_MUCH = 'too much waits for workers that are not there';
 
 /** Lets POSTs wait, and sends those on whose wait is over. */
 export class Waiting {
