@@ -1,16 +1,15 @@
 // Rule 13 with processes of their own: workers are killed, and connections cut, while they have jobs; each job has one end, and its client hears why.
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
 import { NfpClient } from '@proj/client';
 import type { NfpJob } from '@proj/client';
 import { fromLatin1, latin1 } from '@proj/frames';
 import { ownEndpoint } from '@proj/testkit';
 import type { PeerProcess } from '@proj/testkit';
 import { ROUTER_PEER } from '@proj/transport';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { program } from '../programs.js';
 import type { Flags } from '../programs.js';
 import { transport } from '../../transport.js';
+import { Relay } from './relay.js';
 import { stage } from './stage.js';
 
 const PATIENCE = { timeout: 120_000 };
@@ -115,15 +114,9 @@ describe('a killed worker', PATIENCE, () => {
 });
 
 describe('a connection that is cut and back at once', PATIENCE, () => {
-  const relays: Relay[] = [];
-  afterEach(async () => {
-    for (const relay of relays.splice(0)) await relay.close();
-  });
-
   it('costs no job, and no GET meanwhile is answered with 400', async () => {
     const at = await broker();
-    const relay = await Relay.to(at.endpoint);
-    relays.push(relay);
+    const relay = theater.keep(await Relay.to(at.endpoint));
     await worker(at, 'w1', { store: 'memory:', connect: relay.endpoint });
     await transport.load();
     const asker = theater.keep(new Asker(at.endpoint));
@@ -141,48 +134,6 @@ describe('a connection that is cut and back at once', PATIENCE, () => {
     expect(relay.connections).toBeGreaterThanOrEqual(4);
   });
 });
-
-/** Passes bytes on, until it resets the connections there are. */
-class Relay {
-  readonly endpoint: string;
-  readonly #server: ReturnType<typeof createServer>;
-  readonly #sockets = new Set<Socket>();
-  /** So far. */
-  connections = 0;
-
-  private constructor(server: ReturnType<typeof createServer>, port: number) {
-    this.#server = server;
-    this.endpoint = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    server.on('connection', (near) => {
-      this.connections++;
-      const far = connect(port, '127.0.0.1');
-      for (const socket of [near, far]) {
-        this.#sockets.add(socket);
-        socket.on('error', () => {}).on('close', () => this.#sockets.delete(socket));
-      }
-      near.pipe(far).pipe(near);
-    });
-  }
-
-  static async to(endpoint: string): Promise<Relay> {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return new Relay(server, Number(new URL(endpoint).port));
-  }
-
-  cut(): void {
-    for (const socket of this.#sockets) socket.resetAndDestroy();
-  }
-
-  close(): Promise<void> {
-    this.cut();
-    return new Promise((resolve) => {
-      this.#server.close(() => {
-        resolve();
-      });
-    });
-  }
-}
 
 const COMMANDS = { POST: '0x04', GET: '0x06' } as const;
 

@@ -1,0 +1,47 @@
+/** A wire that can be cut: bytes go on to a broker until the connections there are are reset. */
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** Passes bytes on, until it resets the connections there are. */
+export class Relay implements AsyncDisposable {
+  readonly endpoint: string;
+  readonly #server: ReturnType<typeof createServer>;
+  readonly #sockets = new Set<Socket>();
+  /** So far. */
+  connections = 0;
+
+  private constructor(server: ReturnType<typeof createServer>, port: number) {
+    this.#server = server;
+    this.endpoint = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server.on('connection', (near) => {
+      this.connections++;
+      const far = connect(port, '127.0.0.1');
+      for (const socket of [near, far]) {
+        this.#sockets.add(socket);
+        socket.on('error', () => {}).on('close', () => this.#sockets.delete(socket));
+      }
+      near.pipe(far).pipe(near);
+    });
+  }
+
+  /** At a free port of its own. */
+  static async to(endpoint: string): Promise<Relay> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new Relay(server, Number(new URL(endpoint).port));
+  }
+
+  /** An RST to both ends of each connection. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.cut();
+    return new Promise((resolve) => {
+      this.#server.close(() => {
+        resolve();
+      });
+    });
+  }
+}
