@@ -57,6 +57,58 @@ async function ready(name: string, transport?: VirtualTransport): Promise<RawPee
   return made;
 }
 
+describe('rule 17: get_logs', () => {
+  /** What is said to a question about the log. */
+  async function logs(client: RawPeer, kwargs: object = {}): Promise<Record<string, unknown>[]> {
+    client.send('', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'm', JSON.stringify({ task: 'get_logs', kwargs }));
+    return JSON.parse((await next(client))[6] ?? '') as Record<string, unknown>[];
+  }
+  const messageOf = ({ message }: Record<string, unknown>) => String(message).replace(/ .*/, '');
+
+  it('tells who came and went, and what was refused, in records as the program has them', async () => {
+    await start({ settleMs: 0 });
+    const worker = await ready('w1');
+    const client = peer('c1');
+    client.send('', 'NFPC01', '0x04', 'nobody', 'any', 'u1', '{}');
+    await next(client);
+    const lost = told('worker-lost');
+    worker.send('', 'NFPW01', '0x03', 'sample');
+    await lost;
+    const records = await logs(client);
+    const source = { role: 'broker', name: 'NFPBroker', logger: 'proj.broker.nfp' };
+    expect(records).toMatchObject([
+      { ...source, level: 'INFO', message: 'worker-ready {"service":"sample","peer":"w1"}' },
+      { ...source, level: 'WARNING', message: expect.stringContaining('call-refused {') as string },
+      { ...source, level: 'WARNING', message: expect.stringContaining('"reason":"disconnected"') as string },
+    ]);
+    expect(records[0]?.['ts']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect((await logs(client, { last: 1 })).map(messageOf)).toEqual(['worker-lost']);
+    expect((await logs(client, { level: 'info' })).map(messageOf)).toEqual(['worker-ready']);
+    expect(await logs(client, { logger: 'other' })).toEqual([]);
+    expect(await logs(client, { until: '1970' })).toEqual([]);
+    expect(await logs(client, { since: '1970', last: 0 })).toHaveLength(3);
+    expect(await logs(client, { last: -1, level: 7 })).toHaveLength(3);
+  });
+
+  it('keeps the last thousand, and tells the last hundred unless more are wanted', async () => {
+    await start();
+    const client = peer('c1');
+    const worker = peer('w1');
+    for (let turn = 0; turn < 510; turn++) {
+      const registered = told('worker-ready');
+      worker.send('', 'NFPW01', '0x01', 'sample');
+      await registered;
+      const lost = told('worker-lost');
+      worker.send('', 'NFPW01', '0x03', 'sample');
+      await lost;
+    }
+    expect(await logs(client)).toHaveLength(100);
+    expect(await logs(client, { last: 0 })).toHaveLength(1000);
+    // Another question is not given the answer that is kept for this one.
+    expect(await logs(client, { last: 3 })).toHaveLength(3);
+  });
+});
+
 describe('serving', () => {
   it('takes a job to a worker and its answers back', async () => {
     await start();

@@ -8,8 +8,10 @@ import {
   decodeNfpAtWorker,
   encodeNfp,
   encodeNfpPublishedEvent,
+  NfpLogBook,
+  nfpNameOf,
 } from '@proj/frames/nfp';
-import type { NfpFromBroker } from '@proj/frames/nfp';
+import type { NfpFromBroker, NfpLogLevel } from '@proj/frames/nfp';
 import { Emitter, parseOptions } from '@proj/transport';
 import type {
   AccessRules,
@@ -45,6 +47,9 @@ import { Traffic } from './traffic.js';
 /** Before the keys of peers at the endpoint for management. Keys are latin1, so none begins with it: routing ids of two sockets may be equal. */
 const MANAGER = '\u0100';
 
+/** What happens to a broker that is worth a line. */
+type Notice = NfpBrokerNote | NfpWorkerReadyNotice | NfpWorkerLostNotice | NfpManagementNotice;
+
 /** Events of an {@link NfpBroker}. */
 export interface NfpBrokerEvents {
   'worker-ready': NfpWorkerReadyNotice;
@@ -75,6 +80,7 @@ export class NfpBroker {
   readonly #settings: NfpBrokerSettings;
   readonly #folder: string | undefined;
   readonly #traffic = new Traffic();
+  readonly #logs = new NfpLogBook({ role: 'broker', name: 'NFPBroker', logger: 'proj.broker.nfp' });
   #files: Files | undefined;
   #managementEndpoints: readonly string[] = [];
   #publishEndpoints: readonly string[] = [];
@@ -86,6 +92,7 @@ export class NfpBroker {
     this.#engine = new NfpBrokerEngine(settings, {
       ...aboutOf(settings),
       traffic: this.#traffic,
+      logs: this.#logs,
       memory: () => this.#host.transport?.memory?.stats(),
     });
     this.#host = hostOf<NfpBrokerEvent, NfpBrokerEffect>(settings, this.#events, {
@@ -99,6 +106,10 @@ export class NfpBroker {
     });
     this.#settings = settings;
     this.#folder = settings.files;
+    this.#events.on('refused', ({ reason, cause, address }) =>
+      this.#log('WARNING', 'refused', { reason, cause, address }),
+    );
+    this.#events.on('broken', ({ message }) => this.#log('ERROR', 'broken', { error: message }));
   }
 
   /**
@@ -184,6 +195,21 @@ export class NfpBroker {
     this.#host.dispatch({ kind: 'file-answer', id, outcome: await readFiles(this.#files, request) });
   }
 
+  /** For `get_logs`. */
+  #logNotice(notice: Notice): void {
+    const { kind, ...rest } = notice;
+    const { peer, ...fields } = { peer: undefined, ...rest };
+    const message = notice.kind === 'note' ? notice.code : kind;
+    const isUsual = kind === 'worker-ready' || kind === 'management';
+    this.#log(isUsual ? 'INFO' : 'WARNING', message, { ...fields, ...(peer && { peer: nfpNameOf(peer.id) }) });
+  }
+
+  #log(level: NfpLogLevel, message: string, fields: object): void {
+    const { transport } = this.#host;
+    if (transport !== undefined)
+      this.#logs.add(Math.floor(transport.entropy.wallMicros() / 1000), level, message, fields);
+  }
+
   readonly #perform = (effect: NfpBrokerEffect): void => {
     switch (effect.kind) {
       case 'send':
@@ -202,9 +228,11 @@ export class NfpBroker {
       case 'note':
       case 'worker-ready':
       case 'worker-lost':
+        this.#logNotice(effect);
         this.#events.emit(effect.kind, effect);
         break;
       case 'management':
+        this.#logNotice(effect);
         this.#events.emit('management', effect);
         if (effect.task === 'shutdown') void this.drain();
         break;

@@ -1,5 +1,5 @@
 /** NFP "Broker Management Interface": what `mmi.service.broker` tells (rule 17). Reads the books, changes nothing. */
-import type { NfpTask } from '@proj/frames/nfp';
+import type { NfpLogBook, NfpLogFilter, NfpTask } from '@proj/frames/nfp';
 import type { MemoryStats } from '@proj/transport';
 import { list } from '../parts/listings.js';
 import type { Books } from './books.js';
@@ -30,14 +30,24 @@ export interface NfpBrokerAbout {
   readonly traffic?: NfpTraffic;
   /** What its process holds for peers, asked whenever somebody asks. Default, and where it has no budget: not told. */
   readonly memory?: () => MemoryStats | undefined;
+  /** What it has lately had to say. Default: nothing. */
+  readonly logs?: NfpLogBook;
 }
+
+/** Records of `get_logs` unless the caller says otherwise, as NORFAB. */
+const LOGS_LAST = 100;
+
+/** Characters of a word that `get_logs` looks for: no level, logger or time is longer. */
+const LOG_WORD_MAX = 100;
 
 /** Tasks that act on the broker; `engine.ts` performs them. */
 export const MANAGEMENT = ['restart', 'shutdown', 'disconnect'] as const;
 
 /** How many peers or services are looked at for what a task shows. */
-export function linesOf({ task }: NfpTask, { workers, clients, services }: Books): number {
+export function linesOf({ task }: NfpTask, { workers, clients, services }: Books, { logs }: NfpBrokerAbout): number {
   switch (task) {
+    case 'get_logs':
+      return logs?.size ?? 0;
     case 'show_workers':
       return workers.size;
     case 'show_clients':
@@ -70,9 +80,30 @@ export function show(
       return { norfab: '', ...about.versions };
     case 'show_broker_inventory':
       return outlineOf(books.inventory ?? { broker: {}, topology: null, workers: [] });
+    case 'get_logs':
+      return about.logs?.list(logFilterOf(kwargs)) ?? [];
     default:
       return `Unsupported task '${task}'`;
   }
+}
+
+/** Which answers of a task are the same. */
+export function questionOf({ task, kwargs }: NfpTask): string {
+  const { service, status, skip } = kwargs;
+  return JSON.stringify(task === 'get_logs' ? [task, logFilterOf(kwargs)] : [task, service, status, skip]);
+}
+
+/** What is of another type counts as absent. */
+function logFilterOf({ last, level, logger, since, until }: NfpTask['kwargs']): NfpLogFilter {
+  const wordOf = (value: unknown) =>
+    typeof value === 'string' && value !== '' ? value.slice(0, LOG_WORD_MAX) : undefined;
+  return {
+    last: Number.isSafeInteger(last) && (last as number) >= 0 ? (last as number) : LOGS_LAST,
+    level: wordOf(level),
+    logger: wordOf(logger),
+    since: wordOf(since),
+    until: wordOf(until),
+  };
 }
 
 function showBroker(

@@ -7,7 +7,7 @@ import type { Books } from './books.js';
 import type { NfpFileOutcome, NfpManagementNotice } from './effects.js';
 import { FileCalls } from './file-calls.js';
 import { inventoryOf } from './inventory.js';
-import { type NfpBrokerAbout, linesOf, MANAGEMENT, show } from './mmi.js';
+import { type NfpBrokerAbout, linesOf, MANAGEMENT, questionOf, show } from './mmi.js';
 import { BROKER_FSS, BROKER_MMI, BROKER_SID } from './names.js';
 import type { NfpBrokerSettings } from './options.js';
 import type { Output } from './output.js';
@@ -84,14 +84,8 @@ export class OwnServices {
 
   #show(task: NfpTask): NfpBody {
     const { now } = this.#out;
-    const { service, status, skip } = task.kwargs;
     const make = () => encodeNfpJson(show(task, this.#books, this.#settings, this.#about, now));
-    return this.#listings.answer(
-      JSON.stringify([task.task, service, status, skip]),
-      linesOf(task, this.#books),
-      now,
-      make,
-    );
+    return this.#listings.answer(questionOf(task), linesOf(task, this.#books, this.#about), now, make);
   }
 
   /** Rule 20. */

@@ -1,6 +1,5 @@
 /** Jobs of an NFP worker as lists show them. */
-import { nfpNameOf } from '@proj/frames/nfp';
-import { cTime } from './bodies.js';
+import { cTime, nfpNameOf } from '@proj/frames/nfp';
 import type { NfpJob, NfpJobState } from './job.js';
 import type { NfpJobs } from './jobs.js';
 

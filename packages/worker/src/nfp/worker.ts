@@ -1,13 +1,13 @@
 /** NFP worker, the facade: jobs for one service of a NORFAB broker. Rules: session.ts and docs/protocols/nfp.md section 8. */
 import { createHash } from 'node:crypto';
+import { NfpLogBook } from '@proj/frames/nfp';
+import type { NfpLogLevel } from '@proj/frames/nfp';
 import { Emitter, memoryRecords, parseOptions, ProjError, UnheardErrors } from '@proj/transport';
 import type { HandshakeRefusal, RecordStore, Transport } from '@proj/transport';
 import { loadTransport } from '@proj/zmtp';
 import manifest from '../../package.json' with { type: 'json' };
 import type { LossReason } from '../parts/contract.js';
 import { taskRow } from './base/catalogue.js';
-import { LogBook } from './base/log-book.js';
-import type { LogLevel } from './base/log-book.js';
 import { baseTasks } from './base/tasks.js';
 import type { BaseTasksHost } from './base/tasks.js';
 import type { NfpWorkerNote } from './contract.js';
@@ -45,7 +45,7 @@ export interface NfpWorkerStats extends NfpWorkerCounters, NfpWorkerTotals {}
 const DIGEST_LENGTH = 22;
 
 /** How notes are shown by `get_logs`; all others as DEBUG. */
-const LEVELS: Readonly<Partial<Record<NfpWorkerNote['code'], LogLevel>>> = {
+const LEVELS: Readonly<Partial<Record<NfpWorkerNote['code'], NfpLogLevel>>> = {
   ready: 'INFO',
   left: 'INFO',
   management: 'INFO',
@@ -74,7 +74,7 @@ export class NfpWorker {
   readonly #events = new Emitter<NfpWorkerEvents>();
   readonly #unheard: UnheardErrors;
   readonly #totals = new NfpTotals();
-  readonly #logs: LogBook;
+  readonly #logs: NfpLogBook;
   #transport: Transport | undefined;
   #host: NfpWorkerHost | undefined;
   #starting: Promise<void> | undefined;
@@ -87,7 +87,7 @@ export class NfpWorker {
     this.#settings = settings;
     this.#unheard = new UnheardErrors(`NfpWorker ${JSON.stringify(settings.name)}`);
     this.#store = settings.store ?? memoryRecords();
-    this.#logs = new LogBook(settings.name);
+    this.#logs = new NfpLogBook({ role: 'worker', name: settings.name, logger: 'proj.worker.nfp' });
     const base = settings.baseTasks ? baseTasks(this.#baseTasksHost()) : {};
     this.#tasks = new TaskBook({ ...base, ...settings.tasks });
     this.#session = new NfpWorkerSession(
@@ -217,7 +217,7 @@ export class NfpWorker {
     return record === undefined ? undefined : (JSON.parse(Buffer.from(record).toString()) as unknown);
   }
 
-  #log(level: LogLevel, message: string, fields: object): void {
+  #log(level: NfpLogLevel, message: string, fields: object): void {
     this.#logs.add(Math.floor(this.#loaded().entropy.wallMicros() / 1000), level, message, fields);
   }
 

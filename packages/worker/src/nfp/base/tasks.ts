@@ -1,12 +1,12 @@
 /** Tasks that every NFP worker has, by the names and in the shapes of NORFAB, whose tools find out by them what a worker can and does. Worker rule 18 of docs/protocols/nfp.md. */
 import type { DeletedFiles } from '@proj/files';
+import { cTime } from '@proj/frames/nfp';
+import type { NfpLogBook } from '@proj/frames/nfp';
 import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
 import type { InventoryState } from '../broker-services.js';
-import { cTime } from '../bodies.js';
 import type { NfpJobFilter, NfpJobRow } from '../job-rows.js';
 import type { NfpKwargs, NfpTask, NfpTaskCall, NfpTaskContext } from '../task.js';
-import type { LogBook } from './log-book.js';
 import { readArguments, schemaOf } from './parameters.js';
 import type { Parameters, Values } from './parameters.js';
 import { runShell } from './shell.js';
@@ -17,7 +17,7 @@ export interface BaseTasksHost {
   readonly service: string;
   readonly versions: Readonly<Record<string, string>>;
   readonly shellCommands: boolean;
-  readonly logs: LogBook;
+  readonly logs: NfpLogBook;
   clock(): Clock;
   /** Milliseconds since 1970. */
   wallMs(): number;

@@ -1,27 +1,33 @@
-/** What an NFP worker has lately had to say, for `get_logs`: its notes and errors, the last thousand. */
-
-import { isoTime } from '../bodies.js';
+/** What a worker or a broker of NFP has lately had to say, for `get_logs`: its notes and errors, the last thousand. */
+import { isoTime } from './times.js';
 
 /** Records kept. */
 const RECORDS_MAX = 1000;
 
 /** Levels, as NORFAB spells them. */
-export type LogLevel = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
+export type NfpLogLevel = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
 /** A record as NORFAB's tools read it. */
-export interface LogRecord {
+export interface NfpLogRecord {
   /** ISO 8601 in UTC. */
   readonly ts: string;
-  readonly level: LogLevel;
+  readonly level: NfpLogLevel;
   readonly logger: string;
   readonly message: string;
-  readonly role: 'worker';
-  /** The worker. */
+  readonly role: NfpLogSource['role'];
+  /** The worker, or the broker. */
   readonly name: string;
 }
 
+/** Whose records they are. */
+export interface NfpLogSource {
+  readonly role: 'worker' | 'broker';
+  readonly name: string;
+  readonly logger: string;
+}
+
 /** Which records are wanted. */
-export interface LogFilter {
+export interface NfpLogFilter {
   /** The last so many of those that fit; 0 for all. */
   readonly last: number;
   readonly level: string | undefined;
@@ -33,34 +39,35 @@ export interface LogFilter {
 
 interface Entry {
   readonly wallMs: number;
-  readonly level: LogLevel;
+  readonly level: NfpLogLevel;
   readonly message: string;
   readonly fields: object;
 }
 
-/** Where the records of a worker come from. */
-const LOGGER = 'proj.worker.nfp';
-
 /** A ring: the oldest record gives way. Records are put into words when somebody asks. */
-export class LogBook {
-  readonly #name: string;
+export class NfpLogBook {
+  readonly #source: NfpLogSource;
   readonly #entries: Entry[] = [];
   #next = 0;
 
-  /** `name`: of the worker. */
-  constructor(name: string) {
-    this.#name = name;
+  constructor(source: NfpLogSource) {
+    this.#source = source;
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#entries.length;
   }
 
   /** `wallMs`: milliseconds since 1970. `fields` must not change any more. */
-  add(wallMs: number, level: LogLevel, message: string, fields: object = {}): void {
+  add(wallMs: number, level: NfpLogLevel, message: string, fields: object = {}): void {
     this.#entries[this.#next] = { wallMs, level, message, fields };
     this.#next = (this.#next + 1) % RECORDS_MAX;
   }
 
   /** The records that fit, oldest first. */
-  list({ last, level, logger, since, until }: LogFilter): LogRecord[] {
-    if (logger !== undefined && logger !== LOGGER) return [];
+  list({ last, level, logger, since, until }: NfpLogFilter): NfpLogRecord[] {
+    if (logger !== undefined && logger !== this.#source.logger) return [];
     const inOrder = [...this.#entries.slice(this.#next), ...this.#entries.slice(0, this.#next)];
     const fitting = inOrder
       .filter((entry) => level === undefined || entry.level === level.toUpperCase())
@@ -69,8 +76,9 @@ export class LogBook {
     return last === 0 ? fitting : fitting.slice(-last);
   }
 
-  #recordOf({ wallMs, level, message, fields }: Entry): LogRecord {
+  #recordOf({ wallMs, level, message, fields }: Entry): NfpLogRecord {
     const rest = Object.keys(fields).length === 0 ? '' : ` ${JSON.stringify(fields)}`;
-    return { ts: isoTime(wallMs), level, logger: LOGGER, message: message + rest, role: 'worker', name: this.#name };
+    const { logger, role, name } = this.#source;
+    return { ts: isoTime(wallMs), level, logger, message: message + rest, role, name };
   }
 }
