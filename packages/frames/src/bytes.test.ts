@@ -70,6 +70,7 @@ test('compactAll copies into one piece, as large as what is in it, and leaves wh
   const kept = compactAll([memory.subarray(0, 30), own, empty, memory.subarray(30, 49)]);
   expect(kept).toEqual([memory.slice(0, 30), own, EMPTY_FRAME, memory.slice(30, 49)]);
   expect(kept[1]).toBe(own);
+  expect(kept[2]).toBe(EMPTY_FRAME);
   expect(kept[0]!.buffer).toBe(kept[3]!.buffer);
   expect(kept[0]!.buffer.byteLength).toBe(49);
   expect(slackOf(kept)).toBe(0);

@@ -76,6 +76,7 @@ export function compactAll(frames: readonly Uint8Array[]): readonly Uint8Array[]
   let at = 0;
   return frames.map((frame) => {
     if (!isLoose(frame)) return frame;
+    if (frame.length === 0) return EMPTY_FRAME;
     piece.set(frame, at);
     at += frame.length;
     return frame.length === piece.length ? piece : piece.subarray(at - frame.length, at);
