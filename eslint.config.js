@@ -6,12 +6,7 @@ import tseslint from 'typescript-eslint';
 const TESTS = ['**/*.test.ts', '**/test/**/*.ts', 'tests/**/*.ts', 'packages/testkit/**/*.ts'];
 
 /** Files that bundle for a neutral platform: no global beyond the language itself. */
-const PURE = [
-  'packages/frames/src/**/*.ts',
-  'packages/*/src/**/engine*.ts',
-  'packages/*/src/**/session*.ts',
-  'packages/*/src/parts/**/*.ts',
-];
+const PURE = ['packages/frames/src/**/*.ts', 'packages/*/src/**/engine/*.ts', 'packages/*/src/**/shared/*.ts'];
 
 /** Where the machine's clock, timers and randomness enter; everything else gets them as arguments. */
 const EDGES = [

@@ -7,7 +7,7 @@ const FORBIDDEN: readonly (readonly [string, string, string])[] = [
   ['public-entries-only', 'packages/broker/src/mdp/broker.ts', "import { latin1 } from '@proj/frames/src/bytes.js';"],
   ['public-entries-only', 'apps/broker/src/main.ts', "import { MdpBroker } from '@proj/broker/dist/index.js';"],
   ['public-entries-only', 'packages/worker/src/mdp/worker.ts', "import { x } from '../../../client/src/index.js';"],
-  ['protocols-apart', 'packages/broker/src/nfp/engine.ts', "import { x } from '../mdp/engine.js';"],
+  ['protocols-apart', 'packages/broker/src/nfp/engine/engine.ts', "import { x } from '../../mdp/engine/engine.js';"],
   ['protocols-apart', 'packages/transport/src/virtual/index.ts', "export { x } from '../zmq/port.js';"],
   ['codecs-import-nothing', 'packages/frames/src/mdp/decode.ts', "import type { Clock } from '@proj/heartbeat';"],
   ['codecs-import-nothing', 'packages/frames/src/bytes.ts', "import { Buffer } from 'node:buffer';"],
@@ -20,14 +20,14 @@ const FORBIDDEN: readonly (readonly [string, string, string])[] = [
   ['zmtp-without-addons', 'packages/zmtp/src/port.ts', "import { Router } from 'zeromq';"],
   ['files-below-roles', 'packages/files/src/files.ts', "import * as z from 'zod';"],
   ['files-below-roles', 'packages/files/src/files.ts', "import { zmqTransport } from '@proj/transport/zmq';"],
-  ['engines-are-pure', 'packages/broker/src/nfp/engine.ts', "import { Files } from '@proj/files';"],
+  ['engines-are-pure', 'packages/broker/src/nfp/engine/engine.ts', "import { Files } from '@proj/files';"],
   ['store-below-roles', 'packages/store/src/records.ts', "import { Backoff } from '@proj/heartbeat';"],
   ['store-below-roles', 'packages/store/src/folder/room.ts', "import { LmdbStore } from '@proj/pzq';"],
-  ['engines-are-pure', 'packages/zmtp/src/parts/reader.ts', "import type { Socket } from 'node:net';"],
-  ['engines-are-pure', 'packages/broker/src/mdp/engine.ts', "import { Driver } from '@proj/transport';"],
-  ['engines-are-pure', 'packages/client/src/mdp/session.ts', "const os = await import('node:os');"],
-  ['engines-are-pure', 'packages/broker/src/parts/lru.ts', "import { z } from 'zod';"],
-  ['engines-are-pure', 'packages/broker/src/mdp/engine.ts', "const lib = require('zeromq');"],
+  ['engines-are-pure', 'packages/zmtp/src/engine/reader.ts', "import type { Socket } from 'node:net';"],
+  ['engines-are-pure', 'packages/broker/src/mdp/engine/engine.ts', "import { Driver } from '@proj/transport';"],
+  ['engines-are-pure', 'packages/client/src/mdp/engine/session.ts', "const os = await import('node:os');"],
+  ['engines-are-pure', 'packages/broker/src/shared/lru.ts', "import { z } from 'zod';"],
+  ['engines-are-pure', 'packages/broker/src/mdp/engine/engine.ts', "const lib = require('zeromq');"],
   ['options-only-zod', 'packages/worker/src/mdp/options.ts', "import { Backoff } from '@proj/heartbeat';"],
   ['stores-only-database', 'packages/pzq/src/store/lmdb.ts', "import { x } from '../engine.js';"],
   ['stores-only-database', 'packages/pzq/src/store/lmdb.ts', "import type { PzqKey } from '@proj/frames/pzq';"],
@@ -40,11 +40,11 @@ const FORBIDDEN: readonly (readonly [string, string, string])[] = [
 
 const ALLOWED: readonly (readonly [string, string])[] = [
   [
-    'packages/broker/src/mdp/engine.ts',
-    "import type { Engine } from '@proj/transport'; import { x } from '../parts/lru.js';",
+    'packages/broker/src/mdp/engine/engine.ts',
+    "import type { Engine } from '@proj/transport'; import { x } from '../../shared/lru.js';",
   ],
   [
-    'packages/broker/src/mdp/engine.ts',
+    'packages/broker/src/mdp/engine/engine.ts',
     "import { latin1 } from '@proj/frames'; import { Backoff } from '@proj/heartbeat';",
   ],
   ['packages/broker/src/mdp/options.ts', "import * as z from 'zod'; import type { X } from './engine.js';"],
@@ -54,7 +54,10 @@ const ALLOWED: readonly (readonly [string, string])[] = [
     "import { Driver } from '@proj/transport'; await import('@proj/transport/zmq');",
   ],
   ['packages/transport/src/zmq/port.ts', "import { Router } from 'zeromq'; import { randomUUID } from 'node:crypto';"],
-  ['packages/zmtp/src/link.ts', "import { connect } from 'node:net'; import { Fifo } from '@proj/transport/adapter';"],
+  [
+    'packages/zmtp/src/connection.ts',
+    "import { connect } from 'node:net'; import { Fifo } from '@proj/transport/adapter';",
+  ],
   ['packages/transport/src/driver.ts', "import type { Malformed } from '@proj/frames';"],
   ['packages/transport/src/service/job.ts', "import { totalBytes } from '@proj/frames';"],
   ['packages/pzq/src/store/lmdb.ts', "import { ProjError } from '@proj/transport'; await import('lmdb');"],
@@ -83,7 +86,7 @@ describe('import rules', () => {
   });
 
   it('what an engine needs at run time is held to the rules of engines', () => {
-    const engine = { path: 'packages/broker/src/mdp/engine.ts', text: "import { x } from './service.js';" };
+    const engine = { path: 'packages/broker/src/mdp/engine/engine.ts', text: "import { x } from '../service.js';" };
     const helper = { path: 'packages/broker/src/mdp/service.ts', text: "import { hostname } from 'node:os';" };
     expect(checkImports([helper])).toEqual([]);
     expect(checkImports([engine, helper])).toEqual([

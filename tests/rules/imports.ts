@@ -24,7 +24,7 @@ interface Context {
   /** Path from the root of the imported file, for relative imports. */
   readonly target: string | undefined;
   readonly found: Import;
-  /** True when an engine, session or part needs this file at run time, directly or through others. */
+  /** True when a file in engine/ or shared/ needs this file at run time, directly or through others. */
   readonly pure: boolean;
 }
 
@@ -36,7 +36,7 @@ interface Rule {
 
 const ROLES = /^packages\/(broker|worker|client|pzq|scheduler)\/src\//;
 const SHARES_FILES = /^packages\/(broker|worker)\/src\/nfp\//;
-const PURE_ROOT = /^packages\/[^/]+\/src\/(?:.+\/)?(?:(?:engine|session)[^/]*\.ts|parts\/.+)$/;
+const PURE_ROOT = /^packages\/[^/]+\/src\/(?:.+\/)?(?:engine|shared)\/[^/]+$/;
 /** Reads cron expressions, by a library. */
 const CRON = 'packages/scheduler/src/cron.ts';
 const isNode = (specifier: string) => specifier.startsWith('node:');
@@ -46,7 +46,7 @@ const inRole = (path: string) => ROLES.test(path);
 const isOptions = (path: string) => path.endsWith('/options.ts');
 const isStore = (path: string) => /\/src\/store\//.test(path);
 
-/** `packages/broker/src/mdp/engine.ts` is in folder `mdp`; files directly in `src` are in none. */
+/** `packages/broker/src/mdp/engine/engine.ts` is in folder `mdp`; files directly in `src` are in none. */
 function folderOf(path: string): string | undefined {
   return /^(?:packages|apps)\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1];
 }
@@ -61,11 +61,12 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'protocols-apart',
-    reason: 'folders of one package share nothing but parts/',
+    reason: 'folders of one package share nothing but shared/ and, where the package has one protocol, engine/',
     broken: ({ path, target }) => {
       const from = folderOf(path);
       const to = target === undefined ? undefined : folderOf(target);
-      return path.startsWith('packages/') && from !== undefined && to !== undefined && from !== to && to !== 'parts';
+      if (!path.startsWith('packages/') || from === undefined || to === undefined || from === to) return false;
+      return from !== 'engine' && to !== 'shared' && to !== 'engine';
     },
   },
   {
@@ -125,7 +126,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'engines-are-pure',
-    reason: 'engines, sessions, parts and what they use know frames, heartbeat and the types of transport',
+    reason: 'files in engine/ and shared/ and what they use know frames, heartbeat and the types of transport',
     broken: ({ pure, found: { specifier, typeOnly } }) => {
       if (!pure || isRelative(specifier)) return false;
       if (/^@proj\/(frames|heartbeat)(\/|$)/.test(specifier)) return false;

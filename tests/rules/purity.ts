@@ -4,11 +4,10 @@ import { build } from 'esbuild';
 import { Linter } from 'eslint';
 import { ROOT } from './workspace.js';
 
-/** Codecs, engines, sessions and parts: files that must run anywhere, in any simulator. */
+/** Codecs, and whatever is in a folder engine/ or shared/: files that must run anywhere, in any simulator. */
 export function isPure(path: string): boolean {
   return (
-    path.startsWith('packages/frames/src/') ||
-    /^packages\/[^/]+\/src\/(?:.+\/)?(?:(?:engine|session)[^/]*\.ts|parts\/.+)$/.test(path)
+    path.startsWith('packages/frames/src/') || /^packages\/[^/]+\/src\/(?:.+\/)?(?:engine|shared)\/[^/]+$/.test(path)
   );
 }
 

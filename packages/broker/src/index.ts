@@ -1,4 +1,4 @@
-/** Brokers for ZeroMQ request-reply. One folder per protocol family; `parts/` holds what they share. */
+/** Brokers for ZeroMQ request-reply. One folder per protocol family; `shared/` holds what they share. */
 export { defineService } from '@proj/frames/service';
 export type { Service } from '@proj/frames/service';
 export { isProjError, ProjError } from '@proj/transport';
@@ -6,7 +6,7 @@ export type { BodyInput, Frame, ProjErrorCode } from '@proj/transport';
 export type { FrameReply, Handler, HandlerContext } from '@proj/transport/service';
 export { EmqpBroker } from './emqp/broker.js';
 export type { EmqpBrokerEndpoints, EmqpBrokerEvents } from './emqp/broker.js';
-export type { EmqpBrokerCounters } from './emqp/counters.js';
+export type { EmqpBrokerCounters } from './emqp/engine/counters.js';
 export type {
   EmqpBrokerEffect,
   EmqpBrokerEvent,
@@ -19,26 +19,26 @@ export type {
   EmqpPeerLoss,
   EmqpPort,
   EmqpRole,
-} from './emqp/effects.js';
-export { EmqpBrokerEngine } from './emqp/engine.js';
+} from './emqp/engine/events.js';
+export { EmqpBrokerEngine } from './emqp/engine/engine.js';
 export { emqpBrokerOptions } from './emqp/options.js';
 export type { EmqpBrokerOptions, EmqpBrokerSettings, EmqpPublisher } from './emqp/options.js';
 export { EmqpPubSub } from './emqp/pubsub.js';
 export type { EmqpPubSubEndpoints, EmqpPubSubEvents } from './emqp/pubsub.js';
-export { EmqpPubSubEngine } from './emqp/pubsub-engine.js';
+export { EmqpPubSubEngine } from './emqp/engine/pubsub-engine.js';
 export type {
   EmqpPubSubDrop,
   EmqpPubSubEffect,
   EmqpPubSubEvent,
   EmqpPubSubNote,
   EmqpPubSubStats,
-} from './emqp/pubsub-engine.js';
+} from './emqp/engine/pubsub-engine.js';
 export { emqpPubSubOptions } from './emqp/options.js';
 export type { EmqpPubSubOptions, EmqpPubSubSettings } from './emqp/options.js';
-export type { EmqpBrokerStats, EmqpQueueStats } from './emqp/stats.js';
+export type { EmqpBrokerStats, EmqpQueueStats } from './emqp/engine/stats.js';
 export { MdpBroker } from './mdp/broker.js';
 export type { MdpBrokerEvents } from './mdp/broker.js';
-export type { MdpBrokerCounters } from './mdp/counters.js';
+export type { MdpBrokerCounters } from './mdp/engine/counters.js';
 export type {
   MdpBrokerEffect,
   MdpBrokerEvent,
@@ -48,21 +48,21 @@ export type {
   MdpWorkerLoss,
   MdpWorkerLostNotice,
   MdpWorkerReadyNotice,
-} from './mdp/effects.js';
-export { MdpBrokerEngine } from './mdp/engine.js';
+} from './mdp/engine/events.js';
+export { MdpBrokerEngine } from './mdp/engine/engine.js';
 export { mdpBrokerOptions } from './mdp/options.js';
 export { MdpPool } from './mdp/pool.js';
 export type { MdpPoolEvents } from './mdp/pool.js';
-export { MdpPoolEngine } from './mdp/engine-pool.js';
-export type { MdpCallFailure, MdpPoolEffect, MdpPoolEvent } from './mdp/pool-effects.js';
+export { MdpPoolEngine } from './mdp/engine/engine-pool.js';
+export type { MdpCallFailure, MdpPoolEffect, MdpPoolEvent } from './mdp/engine/pool-events.js';
 export type { MdpPoolOptions, MdpPoolRequestOptions, MdpPoolSettings } from './mdp/options.js';
 export type { MdpBrokerOptions, MdpBrokerSettings, MdpHandler, MdpRequest, MdpServeOptions } from './mdp/options.js';
-export type { OwnServiceSpec as MdpOwnServiceSpec } from './mdp/own-services.js';
-export type { MdpBrokerStats, MdpServiceStats } from './mdp/stats.js';
+export type { OwnServiceSpec as MdpOwnServiceSpec } from './mdp/engine/own-services.js';
+export type { MdpBrokerStats, MdpServiceStats } from './mdp/engine/stats.js';
 export { accessOptions } from './options.js';
 export { NfpBroker } from './nfp/broker.js';
 export type { NfpBrokerEvents } from './nfp/broker.js';
-export type { NfpBrokerCounters } from './nfp/counters.js';
+export type { NfpBrokerCounters } from './nfp/engine/counters.js';
 export type {
   NfpBrokerEffect,
   NfpBrokerEvent,
@@ -74,15 +74,15 @@ export type {
   NfpWorkerLoss,
   NfpWorkerLostNotice,
   NfpWorkerReadyNotice,
-} from './nfp/effects.js';
-export { NfpBrokerEngine } from './nfp/engine.js';
-export type { NfpInventory, NfpInventoryEntry } from './nfp/inventory.js';
-export type { NfpBrokerAbout, NfpMechanism } from './nfp/mmi.js';
+} from './nfp/engine/events.js';
+export { NfpBrokerEngine } from './nfp/engine/engine.js';
+export type { NfpInventory, NfpInventoryEntry } from './nfp/engine/inventory.js';
+export type { NfpBrokerAbout, NfpMechanism } from './nfp/engine/mmi.js';
 export { nfpBrokerOptions } from './nfp/options.js';
 export type { NfpBrokerOptions, NfpBrokerSettings } from './nfp/options.js';
-export type { NfpBrokerStats, NfpServiceStats } from './nfp/stats.js';
-export type { NfpTraffic } from './nfp/traffic.js';
-export type { PppCounters } from './ppp/counters.js';
+export type { NfpBrokerStats, NfpServiceStats } from './nfp/engine/stats.js';
+export type { NfpTraffic } from './nfp/engine/traffic.js';
+export type { PppCounters } from './ppp/engine/counters.js';
 export type {
   PppDropReason,
   PppNote,
@@ -93,9 +93,9 @@ export type {
   PppWorkerLoss,
   PppWorkerLostNotice,
   PppWorkerReadyNotice,
-} from './ppp/effects.js';
-export { PppQueueEngine } from './ppp/engine.js';
-export { PppPoolEngine } from './ppp/engine-pool.js';
+} from './ppp/engine/events.js';
+export { PppQueueEngine } from './ppp/engine/engine.js';
+export { PppPoolEngine } from './ppp/engine/engine-pool.js';
 export { pppPoolOptions, pppQueueOptions } from './ppp/options.js';
 export type {
   PppPoolOptions,
@@ -108,4 +108,4 @@ export { PppPool } from './ppp/pool.js';
 export type { PppPoolEvents } from './ppp/pool.js';
 export { PppQueue } from './ppp/queue.js';
 export type { PppQueueEndpoints, PppQueueEvents } from './ppp/queue.js';
-export type { PppPoolStats, PppQueueStats } from './ppp/stats.js';
+export type { PppPoolStats, PppQueueStats } from './ppp/engine/stats.js';

@@ -12,7 +12,7 @@ export type {
   EmqpUnscheduleOptions,
 } from './emqp/options.js';
 export type { EmqpPublication, EmqpSubscription } from './emqp/subscription.js';
-export { EmqpClientSession } from './emqp/session.js';
+export { EmqpClientSession } from './emqp/engine/session.js';
 export type {
   EmqpClientDropReason,
   EmqpClientEffect,
@@ -22,23 +22,23 @@ export type {
   EmqpClientSessionOptions,
   EmqpClientStats,
   EmqpOrder,
-} from './emqp/effects.js';
+} from './emqp/engine/events.js';
 export { MdpClient } from './mdp/client.js';
 export type { MdpClientEvents, MdpServicePresence } from './mdp/client.js';
 export type { MdpClientOptions, MdpRequestOptions } from './mdp/options.js';
-export { MdpClientSession } from './mdp/session.js';
-export type { MdpClientDropReason, MdpClientEffect, MdpClientEvent, MdpClientNote } from './mdp/session.js';
+export { MdpClientSession } from './mdp/engine/session.js';
+export type { MdpClientDropReason, MdpClientEffect, MdpClientEvent, MdpClientNote } from './mdp/engine/session.js';
 export { LazyPirateClient } from './ppp/client.js';
 export type { LazyPirateEvents } from './ppp/client.js';
 export type { LazyPirateOptions, LazyPirateRequestOptions } from './ppp/options.js';
-export { LazyPirateSession } from './ppp/session.js';
+export { LazyPirateSession } from './ppp/engine/session.js';
 export type {
   LazyPirateDropReason,
   LazyPirateEffect,
   LazyPirateEvent,
   LazyPirateNote,
   LazyPirateRequest,
-} from './ppp/session.js';
+} from './ppp/engine/session.js';
 export { NfpClient } from './nfp/client.js';
 export type { NfpClientEvents } from './nfp/client.js';
 export type { NfpFetchedFile, NfpFileDetails } from './nfp/files.js';
@@ -59,7 +59,7 @@ export type {
 export type { NfpRow } from './nfp/questions.js';
 export { nfpResultsOrThrow } from './nfp/results.js';
 export type { NfpJobResult, NfpJobResults, NfpWorkerAnswer } from './nfp/results.js';
-export { NfpClientSession } from './nfp/session.js';
+export { NfpClientSession } from './nfp/engine/session.js';
 export type {
   NfpClientDropReason,
   NfpClientEffect,
@@ -71,7 +71,7 @@ export type {
   NfpJobOrder,
   NfpQuestion,
   NfpReply,
-} from './nfp/session-events.js';
+} from './nfp/engine/events.js';
 export { NfpSubscriber } from './nfp/subscriber.js';
 export type { NfpPublication, NfpSubscriberEvents, NfpSubscriberStats, NfpSubscription } from './nfp/subscriber.js';
 export type { NfpSubscribeOptions, NfpSubscriberOptions } from './nfp/options.js';
@@ -87,7 +87,7 @@ export type {
 } from './pzq/options.js';
 export { PzqProducer } from './pzq/producer.js';
 export type { PzqProducerEvents } from './pzq/producer.js';
-export { PzqConsumerSession } from './pzq/session-consumer.js';
+export { PzqConsumerSession } from './pzq/engine/session-consumer.js';
 export type {
   PzqConsumerDropReason,
   PzqConsumerEffect,
@@ -97,8 +97,8 @@ export type {
   PzqConsumerStats,
   PzqHanded,
   PzqVerdict,
-} from './pzq/session-consumer.js';
-export { PzqProducerSession } from './pzq/session-producer.js';
+} from './pzq/engine/session-consumer.js';
+export { PzqProducerSession } from './pzq/engine/session-producer.js';
 export type {
   PzqOrder,
   PzqProducerDropReason,
@@ -108,8 +108,8 @@ export type {
   PzqProducerNote,
   PzqProducerSessionOptions,
   PzqProducerStats,
-} from './pzq/session-producer.js';
-export type { LaneStats } from './parts/lane-events.js';
+} from './pzq/engine/session-producer.js';
+export type { RequestStats } from './shared/events.js';
 export { isProjError, ProjError } from '@proj/transport';
 export type { ProjErrorCode } from '@proj/transport';
 export type { MmiServiceEntry, MmiWorkerEntry } from '@proj/frames/mdp';

@@ -1,15 +1,15 @@
 /** PZQ: a durable queue on disk. */
-export type { PzqCounters } from './counters.js';
-export type * from './effects.js';
-export { PzqEngine } from './engine.js';
+export type { PzqCounters } from './engine/counters.js';
+export type * from './engine/events.js';
+export { PzqEngine } from './engine/engine.js';
 export { pzqAccessOptions, pzqServerOptions } from './options.js';
 export type { PzqServerOptions, PzqServerSettings } from './options.js';
 export { PzqServer } from './queue.js';
 export type { PzqDeadLetter, PzqServerEndpoints, PzqServerEvents } from './queue.js';
 export { checkQueue, salvageQueue } from './store/lmdb/salvage.js';
 export type { StoreCheck } from './store/lmdb/salvage.js';
-export type { PzqSettings } from './settings.js';
-export type { PzqStats } from './stats.js';
+export type { PzqSettings } from './engine/settings.js';
+export type { PzqStats } from './engine/stats.js';
 export { LmdbStore } from './store/lmdb.js';
 export type { LmdbStoreOptions } from './store/lmdb.js';
 export { MemoryStore } from './store/memory.js';

@@ -24,12 +24,12 @@ import type {
   PzqRefusingNotice,
   PzqResumedNotice,
   PzqStoreFailure,
-} from './effects.js';
-import { PzqEngine } from './engine.js';
+} from './engine/events.js';
+import { PzqEngine } from './engine/engine.js';
 import { pzqAccessOptions, pzqServerOptions } from './options.js';
 import type { PzqServerOptions, PzqServerSettings } from './options.js';
 import { monitorPlan, receivePlan, sendPlan } from './socket-plans.js';
-import type { PzqStats } from './stats.js';
+import type { PzqStats } from './engine/stats.js';
 import type { DeadMessage, DeathReason, QueueStore, Removal } from './store/store.js';
 import { storeOf } from './stores.js';
 

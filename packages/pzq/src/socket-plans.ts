@@ -1,7 +1,7 @@
 /** PZQ at the sockets of a server: how what happens there is told to the engine. */
 import { decodePzqAtMonitor, decodePzqAtReceive, decodePzqAtSend } from '@proj/frames/pzq';
 import type { Peer, SocketPlan } from '@proj/transport';
-import type { PzqEvent, PzqOutletName } from './effects.js';
+import type { PzqEvent, PzqOutletName } from './engine/events.js';
 import type { PzqServerSettings } from './options.js';
 
 type Endpoints = string | readonly string[];

@@ -10,10 +10,10 @@ import {
 } from '@proj/frames/pzq';
 import { passTime } from '@proj/testkit';
 import type { Entropy, Peer, TimerEvent } from '@proj/transport';
-import type { PzqEffect, PzqEvent, PzqOutletName } from '../src/effects.js';
-import { PzqEngine } from '../src/engine.js';
-import type { PzqSettings } from '../src/settings.js';
-import type { PzqStats } from '../src/stats.js';
+import type { PzqEffect, PzqEvent, PzqOutletName } from '../src/engine/events.js';
+import { PzqEngine } from '../src/engine/engine.js';
+import type { PzqSettings } from '../src/engine/settings.js';
+import type { PzqStats } from '../src/engine/stats.js';
 import { PlainStore } from './plain-store.js';
 
 /** Settings small enough to meet every bound in a test. */

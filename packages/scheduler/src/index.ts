@@ -7,5 +7,5 @@ export type {
   SchedulerDropReason,
   SchedulerLoss,
   SchedulerNote,
-} from './contract.js';
+} from './engine/events.js';
 export type { EmqpSchedulerOptions } from './options.js';

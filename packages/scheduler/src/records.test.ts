@@ -2,7 +2,7 @@ import { fromLatin1 } from '@proj/frames';
 import { isProjError } from '@proj/transport';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { ScheduleRecord } from './contract.js';
+import type { ScheduleRecord } from './engine/events.js';
 import { decodeRecord, encodeRecord } from './records.js';
 
 const record: fc.Arbitrary<ScheduleRecord> = fc.record({

@@ -1,7 +1,7 @@
 /** A job as bytes of a store: a line of JSON, then the body as it is. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { ProjError } from '@proj/transport';
-import type { ScheduleRecord } from './contract.js';
+import type { ScheduleRecord } from './engine/events.js';
 
 /** What all keys begin with; the job's identity follows. */
 export const KEY_PREFIX = 'emqp/job/';

@@ -13,9 +13,9 @@ import type {
   SchedulerEffect,
   SchedulerEvent,
   SchedulerNote,
-} from './contract.js';
+} from './engine/events.js';
 import { cronIn, isTimeZone } from './cron.js';
-import { EmqpSchedulerEngine } from './engine.js';
+import { EmqpSchedulerEngine } from './engine/engine.js';
 import { emqpSchedulerOptions } from './options.js';
 import type { EmqpSchedulerOptions, EmqpSchedulerSettings } from './options.js';
 import { decodeRecord, encodeRecord, KEY_PREFIX } from './records.js';

@@ -9,10 +9,10 @@ import type {
   SchedulerEffect,
   SchedulerEvent,
   SchedulerNote,
-} from '../src/contract.js';
+} from '../src/engine/events.js';
 import { cronIn } from '../src/cron.js';
-import { EmqpSchedulerEngine } from '../src/engine.js';
-import type { EmqpSchedulerEngineOptions } from '../src/engine.js';
+import { EmqpSchedulerEngine } from '../src/engine/engine.js';
+import type { EmqpSchedulerEngineOptions } from '../src/engine/engine.js';
 
 export const OPTIONS: EmqpSchedulerEngineOptions = {
   endpoints: ['tcp://a:1', 'tcp://b:1'],

@@ -2,19 +2,19 @@
 export { MdpWorker } from './mdp/worker.js';
 export type { MdpWorkerEvents, MdpWorkerStats } from './mdp/worker.js';
 export type { MdpHandler, MdpRequest, MdpTypedRequest, MdpWorkerOptions } from './mdp/options.js';
-export { MdpWorkerSession } from './mdp/session.js';
-export type { MdpFromWorker, MdpWorkerEffect, MdpWorkerEvent, MdpWorkerSessionOptions } from './mdp/session.js';
-export type { MdpWorkerDropReason, MdpWorkerLeaveReason, MdpWorkerNote } from './mdp/notes.js';
+export { MdpWorkerSession } from './mdp/engine/session.js';
+export type { MdpFromWorker, MdpWorkerEffect, MdpWorkerEvent, MdpWorkerSessionOptions } from './mdp/engine/session.js';
+export type { MdpWorkerDropReason, MdpWorkerLeaveReason, MdpWorkerNote } from './mdp/engine/events.js';
 export { PppWorker } from './ppp/worker.js';
 export type { PppWorkerEvents, PppWorkerStats } from './ppp/worker.js';
 export type { PppHandler, PppTypedRequest, PppWorkerOptions, PppWorkerRequest } from './ppp/options.js';
-export { PppWorkerSession } from './ppp/session.js';
-export type { PppFromWorker, PppWorkerEffect, PppWorkerEvent, PppWorkerSessionOptions } from './ppp/session.js';
-export type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './ppp/notes.js';
+export { PppWorkerSession } from './ppp/engine/session.js';
+export type { PppFromWorker, PppWorkerEffect, PppWorkerEvent, PppWorkerSessionOptions } from './ppp/engine/session.js';
+export type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './ppp/engine/events.js';
 export { NfpWorker } from './nfp/worker.js';
 export type { NfpWorkerEvents, NfpWorkerStats } from './nfp/worker.js';
-export { NfpWorkerSession } from './nfp/session.js';
-export type { NfpWorkerCounters, NfpWorkerSessionOptions, NfpWorkerWorld } from './nfp/session-options.js';
+export { NfpWorkerSession } from './nfp/engine/session.js';
+export type { NfpWorkerCounters, NfpWorkerSessionOptions, NfpWorkerWorld } from './nfp/engine/session-options.js';
 export type {
   NfpFromWorker,
   NfpRefusalReason,
@@ -23,8 +23,8 @@ export type {
   NfpWorkerEvent,
   NfpWorkerLeaveReason,
   NfpWorkerNote,
-} from './nfp/contract.js';
-export type { NfpFinalState, NfpJobState, NfpStoredJob } from './nfp/job.js';
+} from './nfp/engine/events.js';
+export type { NfpFinalState, NfpJobState, NfpStoredJob } from './nfp/engine/job.js';
 export { fileSharingTasks } from './nfp/file-sharing.js';
 export type { NfpFileSharingOptions } from './nfp/file-sharing.js';
 export { defineNfpTask, NfpTaskFailure } from './nfp/task.js';
@@ -52,8 +52,8 @@ export type {
   StartJobHost as EmqpStartJobHost,
   ToJobHost as EmqpToJobHost,
 } from './emqp/job-host.js';
-export { EmqpJobManagerSession } from './emqp/session.js';
-export type { EmqpJobManagerSessionOptions } from './emqp/session.js';
+export { EmqpJobManagerSession } from './emqp/engine/session.js';
+export type { EmqpJobManagerSessionOptions } from './emqp/engine/session.js';
 export type {
   EmqpFromJobManager,
   EmqpJobManagerDropReason,
@@ -66,10 +66,10 @@ export type {
   EmqpRequestRefusal,
   EmqpRun,
   EmqpRunOutcome,
-} from './emqp/effects.js';
+} from './emqp/engine/events.js';
 export type { BodyInput, Frame } from '@proj/transport';
 export type { FrameReply, Handler, HandlerContext } from '@proj/transport/service';
-export type { LossReason } from './parts/contract.js';
+export type { LossReason } from './shared/events.js';
 export { isProjError, ProjError } from '@proj/transport';
 export type { ProjErrorCode } from '@proj/transport';
 export { defineService, encodeFault } from '@proj/frames/service';

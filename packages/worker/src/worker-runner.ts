@@ -3,7 +3,7 @@ import { ProjError, SessionHost } from '@proj/transport';
 import type { BodyInput, Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
 import { Job, untilRoom } from '@proj/transport/service';
 import type { FrameHandler } from '@proj/transport/service';
-import type { CancelReason, Envelope, Frames, WorkerEffect, WorkerEvent } from './parts/contract.js';
+import type { CancelReason, Envelope, Frames, WorkerEffect, WorkerEvent } from './shared/events.js';
 
 /** What a worker of one protocol plugs in. */
 export interface WorkerProgram<Incoming, Outgoing, Note> {

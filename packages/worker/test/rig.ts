@@ -1,7 +1,7 @@
 /** Plays events to a worker's session and keeps its effects as short lines, checking invariants at each step. No protocol. */
 import { passTime } from '@proj/testkit';
 import type { Engine, TimerEvent } from '@proj/transport';
-import type { WorkerEffect } from '../src/parts/contract.js';
+import type { WorkerEffect } from '../src/shared/events.js';
 
 /** A message on a socket of the session. */
 interface Message<Command> {

@@ -3,7 +3,7 @@ import { ROUTER_PEER } from '@proj/transport';
 import type { Peer, PortOptions } from '@proj/transport';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ZmtpTransport } from './index.js';
-import { Station } from './test/station.js';
+import { TestPeer } from './test/station.js';
 
 const MIB = 2 ** 20;
 const TCP = 'tcp://127.0.0.1:*';
@@ -18,11 +18,11 @@ describe.each([
   ['a connection each', false],
   ['lanes', true],
 ])('what is given back, in %s', (_, lanes) => {
-  const stations: Station[] = [];
+  const stations: TestPeer[] = [];
   let transport: ZmtpTransport;
-  let router: Station;
-  let from: Station;
-  let to: Station;
+  let router: TestPeer;
+  let from: TestPeer;
+  let to: TestPeer;
   let reader: Peer;
   beforeEach(() => {
     transport = new ZmtpTransport({ lanes });
@@ -35,11 +35,11 @@ describe.each([
   async function setUp(options: PortOptions = {}): Promise<void> {
     const port = transport.router(options);
     const endpoint = await port.bind(TCP);
-    router = new Station(port);
+    router = new TestPeer(port);
     const dealer = () => {
       const one = transport.dealer({ highWaterMark: 10_000 });
       one.connect(endpoint);
-      const station = new Station(one);
+      const station = new TestPeer(one);
       stations.push(station);
       return station;
     };

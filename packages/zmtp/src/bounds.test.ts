@@ -6,7 +6,7 @@ import { ZmtpTransport } from './index.js';
 import type { ConnectionFailure, ZmtpOptions } from './index.js';
 import { Pipe } from './pipe.js';
 import { LIBZMQ, fromHex, wire } from './test/recorder.js';
-import { Station } from './test/station.js';
+import { TestPeer } from './test/station.js';
 
 const TCP = 'tcp://127.0.0.1:*';
 const MIB = 2 ** 20;
@@ -25,7 +25,7 @@ async function router(options: ZmtpOptions, port: PortOptions = {}) {
   const socket = transport.router({ ...QUIET, ...port });
   opened.push(socket);
   const endpoint = await socket.bind(TCP);
-  return { endpoint, failures, socket, station: new Station(socket) };
+  return { endpoint, failures, socket, station: new TestPeer(socket) };
 }
 
 /** A connection that says this and reads what comes. */

@@ -3,8 +3,8 @@ import { Backoff } from '@proj/heartbeat';
 import type { BackoffOptions } from '@proj/heartbeat';
 import type { Target } from './endpoint.js';
 import type { Dialer } from './lanes/dialer.js';
-import { Link } from './link.js';
-import type { LinkHost } from './link.js';
+import { Connection } from './connection.js';
+import type { LinkHost } from './connection.js';
 import type { Pipe } from './pipe.js';
 import { deadlineOf } from './watch.js';
 import type { Watched } from './watch.js';
@@ -16,7 +16,7 @@ export interface ConnectorHost extends LinkHost {
   /** Uniform in [0, 1). */
   random(): number;
   /** A connection is being made. */
-  onOpened(link: Link): void;
+  onOpened(link: Connection): void;
 }
 
 /** Keeps one connection to one endpoint, from its construction until {@link stop}. */
@@ -28,7 +28,7 @@ export class Connector implements Watched {
   readonly #target: Target;
   readonly #backoff: Backoff;
   readonly #retry = deadlineOf(this);
-  #link: Link | undefined;
+  #link: Connection | undefined;
   /** Gives up a connection that is not there yet. */
   #cancel: (() => void) | undefined;
   #mode: 'running' | 'finishing' | 'stopped' = 'running';
@@ -99,7 +99,7 @@ export class Connector implements Watched {
   #open(): void {
     const cancel = this.#host.dialer.dial(this.endpoint, this.#target, (wire) => {
       this.#cancel = undefined;
-      this.#link = new Link(this.#host, wire, this);
+      this.#link = new Connection(this.#host, wire, this);
       if (this.#mode === 'finishing') this.#link.finish();
       this.#host.onOpened(this.#link);
     });

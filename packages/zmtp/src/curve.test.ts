@@ -7,7 +7,7 @@ import * as zmq from 'zeromq';
 import { ZmtpTransport } from './index.js';
 import { newKeys, z85 } from './test/keys.js';
 import { Relay } from './test/relay.js';
-import { Station } from './test/station.js';
+import { TestPeer } from './test/station.js';
 
 const TCP = 'tcp://127.0.0.1:*';
 const transport = new ZmtpTransport({ reconnectMinMs: 10, reconnectMaxMs: 20 });
@@ -52,7 +52,7 @@ async function bound(socket: zmq.Router | zmq.Dealer | zmq.Reply): Promise<strin
 }
 
 /** What a port says of those it did not let in. */
-class Gate extends Station {
+class Gate extends TestPeer {
   readonly refusals: HandshakeRefusal[] = [];
   #told: () => void = () => undefined;
   readonly told = new Promise<void>((resolve) => (this.#told = resolve));
@@ -84,7 +84,7 @@ describe('with libzmq', () => {
       ),
     );
     theirs.connect(await port.bind(TCP));
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     ours.onEach = (peer, frames) => {
       expect(z85(peer.publicKey!)).toBe(z85(CLIENT.publicKey));
       port.send(peer, frames);
@@ -100,7 +100,7 @@ describe('with libzmq', () => {
     const theirs = kept(new zmq.Router(theirServer));
     const port = dealer(AS_CLIENT, { routingId: Buffer.from('worker-7') });
     port.connect(await bound(theirs));
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     ours.tell('hello||world');
     expect(text(await theirs.receive())).toBe('worker-7|hello||world');
     await theirs.send(['worker-7', LARGE]);
@@ -112,7 +112,7 @@ describe('with libzmq', () => {
     const theirs = kept(new zmq.Dealer(theirServer));
     const port = router(AS_CLIENT);
     port.connect(await bound(theirs));
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     await theirs.send('hello');
     const { peer } = await ours.message(0);
     expect(z85(peer.publicKey!)).toBe(z85(SERVER.publicKey));
@@ -124,7 +124,7 @@ describe('with libzmq', () => {
     const port = router(AS_SERVER);
     const request = kept(new zmq.Request(theirClient));
     request.connect(await port.bind(TCP));
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     ours.onEach = (peer, frames) => {
       port.send(peer, frames);
     };
@@ -134,7 +134,7 @@ describe('with libzmq', () => {
     const reply = kept(new zmq.Reply(theirServer));
     const asking = dealer(AS_CLIENT);
     asking.connect(await bound(reply));
-    const asks = new Station(asking);
+    const asks = new TestPeer(asking);
     asks.tell('|question');
     await reply.send(await reply.receive());
     expect((await asks.message(0)).text).toBe('|question');
@@ -145,7 +145,7 @@ describe('with libzmq', () => {
     const theirs = kept(new zmq.Dealer({ ...theirClient, heartbeatInterval: 20, heartbeatTimeout: 30_000 }));
     const relay = await Relay.to(await port.bind(TCP));
     theirs.connect(kept(relay).endpoint);
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     // HELLO, INITIATE and then nothing but PINGs and PONGs, each a MESSAGE.
     await relay.says('there', '\x07MESSAGE', 6);
     await relay.says('back', '\x07MESSAGE', 6);
@@ -188,11 +188,11 @@ describe('among ourselves', () => {
   it('each message of a router has the key of its sender', async () => {
     const port = router(AS_SERVER);
     const endpoint = await port.bind(TCP);
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     const clients = [newKeys(), newKeys()].map((keys) => {
       const client = dealer({ ...AS_CLIENT, keys });
       client.connect(endpoint);
-      new Station(client).tell(z85(keys.publicKey), 'again');
+      new TestPeer(client).tell(z85(keys.publicKey), 'again');
       return keys;
     });
     await ours.received(4);
@@ -223,11 +223,11 @@ describe('among ourselves', () => {
       });
     const port = router({ ...AS_SERVER, authorize }, { handover: true });
     const endpoint = await port.bind(TCP);
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     const named = (keys: CurveKeys) => {
       const client = dealer({ ...AS_CLIENT, keys }, { routingId: Buffer.from('name') });
       client.connect(endpoint);
-      return new Station(client);
+      return new TestPeer(client);
     };
     const owner = named(CLIENT);
     owner.tell('owner');
@@ -284,7 +284,7 @@ describe('among ourselves', () => {
     const client = dealer(AS_CLIENT);
     client.connect(await port.bind(TCP));
     const gate = new Gate(port);
-    const ours = new Station(client);
+    const ours = new TestPeer(client);
     ours.tell('kept');
     await gate.told;
     open = true;

@@ -3,7 +3,7 @@ import type { Timer } from '@proj/heartbeat';
 import { ROUTER_PEER } from '@proj/transport';
 import type { Peer, PortListener } from '@proj/transport';
 import type { OutboxHost, ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 import { Pipe } from './pipe.js';
 import { withKey, ZmtpPort } from './port.js';
 import type { World } from './socket.js';
@@ -39,7 +39,7 @@ export class DealerPort extends ZmtpPort {
     return super.pendingFor(ROUTER_PEER);
   }
 
-  onReady(link: Link, _identity: Uint8Array, publicKey: Uint8Array | undefined): void {
+  onReady(link: Connection, _identity: Uint8Array, publicKey: Uint8Array | undefined): void {
     const { connector } = link;
     connector?.up();
     const pipe = connector?.pipe ?? new Pipe(false, this.options);

@@ -1,5 +1,5 @@
 /** What has come to a socket and is not delivered: messages that are not complete, in all connections together. */
-import type { Failure } from './parts/failure.js';
+import type { Failure } from './engine/failure.js';
 
 /** A connection with such a message. */
 export interface Receiving {

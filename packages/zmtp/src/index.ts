@@ -3,8 +3,8 @@ import type { Transport } from '@proj/transport';
 import { ZmtpTransport } from './transport.js';
 
 export { ZMTP_LIMITS } from './limits.js';
-export type { Failure, FailureCode } from './parts/failure.js';
-export type { PlainOptions } from './parts/plain.js';
+export type { Failure, FailureCode } from './engine/failure.js';
+export type { PlainOptions } from './engine/plain.js';
 export { ZmtpTransport } from './transport.js';
 export type { ConnectionFailure, ZmtpOptions } from './transport.js';
 

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import * as zmq from 'zeromq';
 import { ZmtpTransport } from './index.js';
 import { Relay } from './test/relay.js';
-import { Station } from './test/station.js';
+import { TestPeer } from './test/station.js';
 
 const transport = new ZmtpTransport();
 const ENDPOINTS = [
@@ -45,7 +45,7 @@ describe.each(ENDPOINTS)('over %s', (_, endpoint) => {
     const port = router();
     const theirs = kept(new zmq.Dealer({ linger: 0, routingId: 'worker-7' }));
     theirs.connect(await port.bind(endpoint()));
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     await theirs.send(['hello', '', 'world']);
     expect(await ours.message(0)).toMatchObject({ peer: { key: 'worker-7' }, text: 'hello||world' });
     ours.say(ours.messages[0]!.peer, '|answer');
@@ -56,7 +56,7 @@ describe.each(ENDPOINTS)('over %s', (_, endpoint) => {
     const theirs = kept(new zmq.Router({ linger: 0 }));
     const port = dealer({ routingId: Buffer.from('worker-7') });
     port.connect(await bound(theirs, endpoint()));
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     ours.tell('hello||world');
     expect(text(await theirs.receive())).toBe('worker-7|hello||world');
     await theirs.send(['worker-7', '', 'answer']);
@@ -67,7 +67,7 @@ describe.each(ENDPOINTS)('over %s', (_, endpoint) => {
     const port = dealer({ routingId: Buffer.from('bound') });
     const theirs = kept(new zmq.Router({ linger: 0 }));
     theirs.connect(await port.bind(endpoint()));
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     ours.tell('hello');
     const [id, body] = await theirs.receive();
     expect(text([id!, body!])).toBe('bound|hello');
@@ -79,7 +79,7 @@ describe.each(ENDPOINTS)('over %s', (_, endpoint) => {
     const theirs = kept(new zmq.Dealer({ linger: 0 }));
     const port = router();
     port.connect(await bound(theirs, endpoint()));
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     await theirs.send('hello');
     const { peer } = await ours.message(0);
     ours.say(peer, 'answer');
@@ -90,7 +90,7 @@ describe.each(ENDPOINTS)('over %s', (_, endpoint) => {
     const port = router();
     const request = kept(new zmq.Request({ linger: 0 }));
     request.connect(await port.bind(endpoint()));
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     ours.onEach = (peer, frames) => {
       ours.port.send(peer, frames);
     };
@@ -100,7 +100,7 @@ describe.each(ENDPOINTS)('over %s', (_, endpoint) => {
     const reply = kept(new zmq.Reply({ linger: 0 }));
     const asking = dealer();
     asking.connect(await bound(reply, endpoint()));
-    const asks = new Station(asking);
+    const asks = new TestPeer(asking);
     asks.tell('|question');
     await reply.send(await reply.receive());
     expect((await asks.message(0)).text).toBe('|question');
@@ -110,7 +110,7 @@ describe.each(ENDPOINTS)('over %s', (_, endpoint) => {
     const port = router({ maxMessageFrames: 2_000 });
     const theirs = kept(new zmq.Dealer({ linger: 0 }));
     theirs.connect(await port.bind(endpoint()));
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     ours.onEach = (peer, frames) => {
       ours.port.send(peer, frames);
     };
@@ -129,7 +129,7 @@ it('20,000 messages each way arrive in order', async () => {
   const port = router({ highWaterMark: 100, peerQueueMax: count });
   const theirs = kept(new zmq.Dealer({ linger: 0 }));
   theirs.connect(await port.bind(TCP));
-  const ours = new Station(port);
+  const ours = new TestPeer(port);
   ours.onEach = (peer, frames) => {
     ours.port.send(peer, frames);
   };
@@ -148,7 +148,7 @@ it('a DEALER of libzmq that does not read is waited for, and gets everything in 
   const port = router({ highWaterMark: 10, connectionHeartbeatMs: 0 });
   const theirs = kept(new zmq.Dealer({ linger: 0, receiveHighWaterMark: 10, routingId: 'slow' }));
   theirs.connect(await port.bind(TCP));
-  const ours = new Station(port);
+  const ours = new TestPeer(port);
   await theirs.send('hello');
   const { peer } = await ours.message(0);
   const body = Buffer.alloc(100_000);
@@ -163,7 +163,7 @@ describe('connections', () => {
     const port = router();
     const theirDealer = kept(new zmq.Dealer({ linger: 0, routingId: 'leaver' }));
     theirDealer.connect(await port.bind(TCP));
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     await theirDealer.send('hello');
     await ours.received(1);
     theirDealer.close();
@@ -173,7 +173,7 @@ describe('connections', () => {
     const theirRouter = kept(new zmq.Router({ linger: 0 }));
     const ourDealer = dealer();
     ourDealer.connect(await bound(theirRouter, TCP));
-    const station = new Station(ourDealer);
+    const station = new TestPeer(ourDealer);
     station.tell('hello');
     await theirRouter.receive();
     theirRouter.close();
@@ -186,7 +186,7 @@ describe('connections', () => {
     const endpoint = await bound(first, await ownEndpoint());
     const port = dealer();
     port.connect(endpoint);
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     ours.tell('one');
     await first.receive();
     first.close();
@@ -200,13 +200,13 @@ describe('connections', () => {
     const address = await before.bind(await ownEndpoint());
     const theirs = kept(new zmq.Dealer({ linger: 0 }));
     theirs.connect(address);
-    const old = new Station(before);
+    const old = new TestPeer(before);
     await theirs.send('one');
     await old.received(1);
     await before.close();
     const after = router();
     await after.bind(address);
-    const fresh = new Station(after);
+    const fresh = new TestPeer(after);
     // What it sends before it notices is lost with the old connection.
     while (fresh.messages.length === 0) {
       await theirs.send('two');
@@ -218,7 +218,7 @@ describe('connections', () => {
   it('of a known name stay with a DEALER of libzmq that lives, and go to a new one once it is gone', async () => {
     const port = router({ handover: true, connectionHeartbeatMs: 50 });
     const relay = kept(await Relay.to(await port.bind(TCP)));
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     const [first, second] = [1, 2].map(() => kept(new zmq.Dealer({ linger: 0, routingId: 'twin' }))) as [
       zmq.Dealer,
       zmq.Dealer,
@@ -244,7 +244,7 @@ describe('heartbeats', () => {
       new zmq.Dealer({ linger: 0, heartbeatInterval: 50, heartbeatTimeout: 30_000, heartbeatTimeToLive: 30_000 }),
     );
     theirs.connect(relay.endpoint);
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     await relay.says('there', '\x04PING', 3);
     await relay.says('back', '\x04PONG', 3);
     await theirs.send('still here');
@@ -256,7 +256,7 @@ describe('heartbeats', () => {
     const relay = kept(await Relay.to(await port.bind(TCP)));
     const theirs = kept(new zmq.Dealer({ linger: 0, routingId: 'mute', reconnectInterval: -1 }));
     theirs.connect(relay.endpoint);
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     await theirs.send('hello');
     await ours.received(1);
     relay.freeze();
@@ -267,7 +267,7 @@ describe('heartbeats', () => {
     const second = kept(await Relay.to(await bound(theirRouter, TCP)));
     const ourDealer = dealer({ connectionHeartbeatMs: 0 });
     ourDealer.connect(second.endpoint);
-    const station = new Station(ourDealer);
+    const station = new TestPeer(ourDealer);
     station.tell('hello');
     await theirRouter.receive();
     second.freeze();
@@ -280,7 +280,7 @@ describe('heartbeats', () => {
     const relay = kept(await Relay.to(await bound(theirs, TCP)));
     const port: SocketPort = dealer({ connectionHeartbeatMs: 0 });
     port.connect(relay.endpoint);
-    const ours = new Station(port);
+    const ours = new TestPeer(port);
     await relay.says('there', '\x04PONG', 5);
     expect(ours.gone).toEqual([]);
   });

@@ -9,11 +9,11 @@ import { ZmtpTransport } from './index.js';
 import type { ZmtpOptions } from './index.js';
 import { UNREAD_MAX_BYTES } from './lanes/carrier.js';
 import { WINDOW_BYTES } from './lanes/lane.js';
-import { HEADER_BYTES, KIND, PREAMBLE, writeLaneHeader } from './parts/lane-frames.js';
+import { HEADER_BYTES, KIND, PREAMBLE, writeLaneHeader } from './engine/lane-frames.js';
 import { fromHex, LIBZMQ, wire } from './test/recorder.js';
 import { newKeys } from './test/keys.js';
 import { Relay } from './test/relay.js';
-import { Station } from './test/station.js';
+import { TestPeer } from './test/station.js';
 
 const TCP = 'tcp://127.0.0.1:*';
 const QUIET: PortOptions = { connectionHeartbeatMs: 0, lingerMs: 0 };
@@ -33,8 +33,8 @@ function kept<Port extends { close(): unknown }>(port: Port): Port {
 }
 
 interface Fleet {
-  readonly server: Station;
-  readonly clients: readonly Station[];
+  readonly server: TestPeer;
+  readonly clients: readonly TestPeer[];
   readonly relay: Relay;
 }
 
@@ -51,12 +51,12 @@ async function fleet({ count = 4, server = {}, client = {}, routerOptions, deale
   const port = kept(new ZmtpTransport(server).router({ ...QUIET, ...routerOptions }));
   const endpoint = await port.bind(TCP);
   const relay = kept(await Relay.to(endpoint));
-  const station = new Station(port);
+  const station = new TestPeer(port);
   const transport = new ZmtpTransport(client);
   const clients = Array.from({ length: count }, (_, index) => {
     const dealer = kept(transport.dealer({ ...QUIET, routingId: Buffer.from(`d${index}`), ...dealerOptions }));
     dealer.connect(relay.endpoint);
-    return new Station(dealer);
+    return new TestPeer(dealer);
   });
   for (const one of clients) one.tell('hello');
   await station.received(count);
@@ -149,12 +149,12 @@ describe('sockets that connect to one endpoint', () => {
     await zmq.load();
     const port = kept(zmq.router(QUIET));
     const relay = kept(await Relay.to(await port.bind(TCP)));
-    const station = new Station(port);
+    const station = new TestPeer(port);
     const transport = new ZmtpTransport();
     const dealers = Array.from({ length: 3 }, () => {
       const dealer = kept(transport.dealer(QUIET));
       dealer.connect(relay.endpoint);
-      return new Station(dealer);
+      return new TestPeer(dealer);
     });
     for (const [index, one] of dealers.entries()) one.tell(`hello ${index}`);
     await station.received(3);
@@ -222,7 +222,7 @@ describe('a lane', () => {
 
   it('that is not read holds back its own sender, and nobody else', async () => {
     const all = await fleet({ dealerOptions: { highWaterMark: 10_000, peerQueueMaxBytes: 2 ** 30 } });
-    const [, slow, quick] = all.clients as [Station, Station, Station];
+    const [, slow, quick] = all.clients as [TestPeer, TestPeer, TestPeer];
     slow.port.pause();
     const body = Buffer.alloc(WINDOW_BYTES / 8, 7);
     const slowPeer = peerOf(all, 'd1');
@@ -360,7 +360,7 @@ describe('a connection under lanes', () => {
   ])('is cut when the other side %s', async (title, bytes) => {
     const port = kept(new ZmtpTransport().router(QUIET));
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     // So that nothing is read, and nothing granted again.
     port.pause();
     if (title === 'speaks another version') {

@@ -7,9 +7,9 @@ import { ZmtpTransport } from './index.js';
 import type { ConnectionFailure } from './index.js';
 import { Pipe } from './pipe.js';
 import { CONNECTION_BYTES, slowest } from './relief.js';
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 import { LIBZMQ, fromHex, wire } from './test/recorder.js';
-import { Station } from './test/station.js';
+import { TestPeer } from './test/station.js';
 
 const MIB = 2 ** 20;
 const QUIET: PortOptions = { connectionHeartbeatMs: 0, lingerMs: 0 };
@@ -26,7 +26,7 @@ async function router(memory: MemoryBudget, port: PortOptions = {}) {
   const socket = transport.router({ ...QUIET, ...port });
   opened.push(socket);
   const endpoint = await socket.bind('tcp://127.0.0.1:*');
-  return { endpoint, failures, socket, station: new Station(socket) };
+  return { endpoint, failures, socket, station: new TestPeer(socket) };
 }
 
 function stranger(endpoint: string, ...parts: readonly (string | Uint8Array)[]) {
@@ -152,7 +152,7 @@ describe('what waits in a pipe', () => {
   it('is left where it came when it is written at once, and compact when it has to wait', () => {
     const part = () => [new Uint8Array(8192).subarray(0, 200)];
     const pipe = new Pipe(false, { highWaterMark: 10, peerQueueMaxBytes: 10_000 });
-    pipe.attach({ wake: () => undefined } as unknown as Link);
+    pipe.attach({ wake: () => undefined } as unknown as Connection);
     pipe.push(part());
     expect(pipe.take(1000)[0]?.[0]?.buffer.byteLength).toBe(8192);
     pipe.push(part());

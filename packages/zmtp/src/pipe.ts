@@ -2,7 +2,7 @@
 import type { MemoryBudget, Peer } from '@proj/transport';
 import { compacted, Fifo } from '@proj/transport/adapter';
 import { beginWrite, endWrite } from './bodies.js';
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 import { LONG_BYTES } from './memory.js';
 
 /** What is on its way out through all pipes of a socket. */
@@ -37,12 +37,12 @@ export class Pipe {
   /** True when it outlives its connections. */
   readonly lasting: boolean;
   /** Connections that announced the routing id of this one, in the order in which they came: they wait until it is free. */
-  readonly rivals = new Set<Link>();
+  readonly rivals = new Set<Connection>();
   /** The dealer's: its place among those with room; -1 for none. */
   place = -1;
   readonly #limits: PipeLimits;
   #waiting = new Fifo<readonly Uint8Array[]>();
-  #link: Link | undefined;
+  #link: Connection | undefined;
   #bytes = 0;
   #writing = 0;
   #writingBytes = 0;
@@ -61,7 +61,7 @@ export class Pipe {
   }
 
   /** The connection there is now. */
-  get link(): Link | undefined {
+  get link(): Connection | undefined {
     return this.#link;
   }
 
@@ -84,7 +84,7 @@ export class Pipe {
   }
 
   /** Gives it a connection. */
-  attach(link: Link): void {
+  attach(link: Connection): void {
     this.#link = link;
     if (this.isWaiting) link.wake();
   }

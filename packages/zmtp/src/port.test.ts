@@ -11,7 +11,7 @@ import { ZmtpTransport } from './index.js';
 import type { ConnectionFailure, ZmtpOptions } from './index.js';
 import { fromHex, LIBZMQ, wire } from './test/recorder.js';
 import { Relay } from './test/relay.js';
-import { Station } from './test/station.js';
+import { TestPeer } from './test/station.js';
 
 const TCP = 'tcp://127.0.0.1:*';
 /** PING without a time-to-live. */
@@ -144,10 +144,10 @@ describe('a peer that does not behave', () => {
     const { router, dealer, failed } = observed();
     const port = router();
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     const client = dealer();
     client.connect(endpoint);
-    const other = new Station(client);
+    const other = new TestPeer(client);
     for (let round = 0; round < 50; round++) {
       const garbage = Buffer.from('0123456789abcdef-'.repeat(3 * round));
       stranger(endpoint, LIBZMQ.greeting.slice(0, 128 - round), garbage.toString('hex'));
@@ -161,11 +161,11 @@ describe('a peer that does not behave', () => {
     const transport = new ZmtpTransport({ connectionsMax: 2 });
     const port = kept(transport.router({ lingerMs: 0 }));
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     const known = ['a', 'b'].map((name) => {
       const dealer = kept(transport.dealer({ lingerMs: 0, routingId: Buffer.from(name) }));
       dealer.connect(endpoint);
-      return new Station(dealer);
+      return new TestPeer(dealer);
     });
     for (const one of known) one.tell('hello');
     await station.received(2);
@@ -181,7 +181,7 @@ describe('a peer of ZMTP 3.0', () => {
     const { router } = observed();
     const port = router({ connectionHeartbeatMs: 3_000 });
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('new'));
     await station.received(1);
     expect(keepAlive).not.toHaveBeenCalled();
@@ -202,10 +202,10 @@ describe('an endpoint', () => {
     const { router, dealer } = observed();
     const port = router();
     const bound = await port.bind(endpoint);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     const client = dealer();
     client.connect(bound);
-    new Station(client).tell('hello');
+    new TestPeer(client).tell('hello');
     expect((await station.message(0)).text).toBe('hello');
   });
 });
@@ -234,11 +234,11 @@ describe('messages of one turn', () => {
     const { router, dealer } = observed({ lanes: false });
     const port = router({ connectionHeartbeatMs: 0 });
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     const dealers = ['a', 'b'].map((name) => {
       const one = dealer({ routingId: Buffer.from(name), connectionHeartbeatMs: 0 });
       one.connect(endpoint);
-      return new Station(one);
+      return new TestPeer(one);
     });
     for (const one of dealers) one.tell('hello');
     await station.received(2);
@@ -261,7 +261,7 @@ describe('messages of one turn', () => {
     const { router } = observed({ clock, pollUs: 0 });
     const port = router({ maxMessageFrames: 1, connectionHeartbeatMs: 0 });
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     let turns = 0;
     let running = true;
     const count = () => {
@@ -282,7 +282,7 @@ describe('messages of one turn', () => {
     const { router } = observed({ clock });
     const port = router();
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     let turns = 0;
     const counts = new Map<number, number>();
     station.onEach = () => {
@@ -309,10 +309,10 @@ describe('a routing id that is taken', () => {
     const { router, dealer } = observed();
     const port = router();
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     const first = dealer({ routingId: Buffer.from('worker-7') });
     first.connect(endpoint);
-    new Station(first).tell('first');
+    new TestPeer(first).tell('first');
     await station.received(1);
     const { socket } = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, PING, wire('second'));
     await hears(socket, 'PONG');
@@ -328,7 +328,7 @@ describe('a routing id that is taken', () => {
     const { router } = observed();
     const port = router({ handover });
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     const twins = [];
     for (const name of ['1', '2', '3']) {
       const twin = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, PING, wire(name));
@@ -348,15 +348,15 @@ describe('a routing id that is taken', () => {
     const quick = { connectionHeartbeatMs: 100, connectionTimeoutMs: 100 };
     const port = router({ ...quick, handover: true });
     const relay = kept(await Relay.to(await port.bind(TCP)));
-    const station = new Station(port);
+    const station = new TestPeer(port);
     const id = { ...quick, connectionHeartbeatMs: 10_000, routingId: Buffer.from('twin') };
     const [holder, newcomer] = [dealer(id), dealer(id)];
     holder.connect(relay.endpoint);
-    const first = new Station(holder);
+    const first = new TestPeer(holder);
     first.tell('first');
     await station.received(1);
     newcomer.connect(relay.endpoint);
-    const second = new Station(newcomer);
+    const second = new TestPeer(newcomer);
     second.tell('second');
     // Silence would have been noticed twice by now.
     await relay.says('there', 'PONG', 4);
@@ -377,7 +377,7 @@ describe('a routing id that is taken', () => {
       [silent, true],
     ] as const) {
       const endpoint = await one.bind(TCP);
-      const station = new Station(one);
+      const station = new TestPeer(one);
       const story: string[] = [];
       station.onEach = () => story.push(`${station.gone.length} gone, ${station.texts.at(-1)!}`);
       stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('first'));
@@ -396,7 +396,7 @@ describe('a port that is paused', () => {
     const { router } = observed();
     const port = router();
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     const { socket } = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('1'));
     await station.received(1);
     port.pause();
@@ -415,7 +415,7 @@ describe('a port that is paused', () => {
     const { router } = observed();
     const port = router({ lingerMs: 60_000 });
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     const { socket } = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, wire('1'));
     await station.received(1);
     port.pause();
@@ -431,10 +431,10 @@ describe('a port that is closed', () => {
     const { router, dealer, failed } = observed({ clock });
     const port = router();
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     const [connected, connecting, refused] = [dealer(), dealer(), dealer()] as const;
     connected.connect(endpoint);
-    new Station(connected).tell('hello');
+    new TestPeer(connected).tell('hello');
     await station.received(1);
     refused.connect(NOBODY);
     await failed();
@@ -451,12 +451,12 @@ describe('a port that is closed', () => {
     const { router, dealer } = observed();
     const port = router();
     const endpoint = await port.bind(TCP);
-    const station = new Station(port);
+    const station = new TestPeer(port);
     // The second one has a lane.
     const stations = ['own', 'lane'].map((name) => {
       const one = dealer({ routingId: Buffer.from(name) });
       one.connect(endpoint);
-      return new Station(one);
+      return new TestPeer(one);
     });
     for (const one of stations) one.tell('hello');
     await station.received(2);
@@ -471,11 +471,11 @@ describe('a port that is closed', () => {
     const endpoint = await ownEndpoint();
     const early = dealer({ lingerMs: 60_000 });
     early.connect(endpoint);
-    new Station(early).tell('early', 'bird');
+    new TestPeer(early).tell('early', 'bird');
     const closing = early.close();
     const second = router();
     await second.bind(endpoint);
-    const station = new Station(second);
+    const station = new TestPeer(second);
     await closing;
     await station.received(2);
     expect(station.texts).toEqual(['early', 'bird']);

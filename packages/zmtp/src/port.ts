@@ -3,8 +3,8 @@ import type { HandshakeRefusal, Peer, PortListener, RejectReason, SocketPort } f
 import { Outbox } from '@proj/transport/adapter';
 import type { OutboxHost, ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
 import { giveBack } from './bodies.js';
-import type { Link } from './link.js';
-import type { SocketType } from './parts/commands.js';
+import type { Connection } from './connection.js';
+import type { SocketType } from './engine/commands.js';
 import { ZmtpSocket } from './socket.js';
 import type { World } from './socket.js';
 
@@ -40,7 +40,7 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
     return super.heldBytes + this.outbox.heldBytes;
   }
 
-  protected override waitingFor({ pipe }: Link): number {
+  protected override waitingFor({ pipe }: Connection): number {
     return pipe?.peer === undefined ? 0 : this.outbox.bytesFor(pipe.peer);
   }
 
@@ -66,13 +66,13 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
   }
 
   /** @internal Called by links. */
-  onMessage(link: Link, frames: Uint8Array[]): void {
+  onMessage(link: Connection, frames: Uint8Array[]): void {
     const peer = link.pipe?.peer;
     if (peer !== undefined) this.#hearing()?.onMessage(peer, frames);
   }
 
   /** @internal Called by links. */
-  onRejected(link: Link, reason: RejectReason): void {
+  onRejected(link: Connection, reason: RejectReason): void {
     const peer = link.pipe?.peer;
     if (peer !== undefined) this.#hearing()?.onRejected(peer, reason);
   }

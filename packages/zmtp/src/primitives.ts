@@ -12,8 +12,8 @@ import { hsalsa } from '@noble/ciphers/salsa.js';
 import type { CurveKeys } from '@proj/transport';
 import { nobleBoxes } from './boxes/noble.js';
 import { loadSodium } from './boxes/sodium.js';
-import { KEY_BYTES } from './parts/primitives.js';
-import type { KeyPair, Primitives } from './parts/primitives.js';
+import { KEY_BYTES } from './engine/primitives.js';
+import type { KeyPair, Primitives } from './engine/primitives.js';
 
 /** A private key of X25519 in DER up to the key itself: RFC 8410. */
 const PKCS8 = Buffer.from('302e020100300506032b656e04220420', 'hex');

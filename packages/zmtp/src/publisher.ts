@@ -2,8 +2,8 @@
 import type { HandshakeRefusal, Peer, PublisherListener, PublisherPort } from '@proj/transport';
 import { assertFrames } from '@proj/transport/adapter';
 import type { ResolvedPortOptions } from '@proj/transport/adapter';
-import type { Link } from './link.js';
-import { Prefixes } from './parts/prefixes.js';
+import type { Connection } from './connection.js';
+import { Prefixes } from './engine/prefixes.js';
 import { Pipe } from './pipe.js';
 import { ZmtpSocket } from './socket.js';
 import type { World } from './socket.js';
@@ -57,14 +57,14 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
     this.#frames = [];
   }
 
-  onReady(link: Link, _identity: Uint8Array, publicKey: Uint8Array | undefined): void {
+  onReady(link: Connection, _identity: Uint8Array, publicKey: Uint8Array | undefined): void {
     const pipe = new Pipe(false, this.pipeLimits);
     this.#subscribers.set(pipe, new Subscriber(pipe, publicKey));
     link.join(pipe);
   }
 
   /** @internal Called by links. A prefix counts once, as with libzmq, whose subscribers repeat it and take it back once. */
-  override onSubscription(link: Link, prefix: Uint8Array, wanted: boolean): void {
+  override onSubscription(link: Connection, prefix: Uint8Array, wanted: boolean): void {
     const subscriber = link.pipe && this.#subscribers.get(link.pipe);
     if (subscriber === undefined) return;
     const key = Buffer.from(prefix.buffer, prefix.byteOffset, prefix.byteLength).toString('latin1');

@@ -1,5 +1,5 @@
 /** Whose connections are cut when memory is short: docs/adr/0026-one-budget-of-memory.md. */
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 
 /** What a connection occupies that holds nothing: a socket of node:net, the machine of ZMTP, and the memory of its last bytes. */
 export const CONNECTION_BYTES = 2 ** 14;
@@ -10,7 +10,7 @@ const STILL_MS = 1000;
  * Those that hold most of what is not read, weighed by how long they have read nothing of it: who is sent much and reads it comes after who
  * is sent less and does not. While memory is `tight`, only those that stand still.
  */
-export function slowest<Slow extends Pick<Link, 'unreadBytes' | 'writingSince'>>(
+export function slowest<Slow extends Pick<Connection, 'unreadBytes' | 'writingSince'>>(
   links: Iterable<Slow>,
   now: number,
   level: 'tight' | 'full',

@@ -1,7 +1,7 @@
 /** The ROUTER of 28/REQREP: names its peers by routing ids and sends each message to the one that is named. */
 import type { Peer } from '@proj/transport';
 import type { ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 import { Pipe } from './pipe.js';
 import { withKey, ZmtpPort } from './port.js';
 import type { World } from './socket.js';
@@ -20,7 +20,7 @@ export class RouterPort extends ZmtpPort {
     this.#lastId = Math.floor(world.entropy.random() * TWO_TO_32);
   }
 
-  onReady(link: Link, identity: Uint8Array, publicKey: Uint8Array | undefined): void {
+  onReady(link: Connection, identity: Uint8Array, publicKey: Uint8Array | undefined): void {
     const { connector } = link;
     connector?.up();
     if (connector?.pipe.peer !== undefined) {
@@ -59,7 +59,7 @@ export class RouterPort extends ZmtpPort {
   }
 
   /** Gives the connection the routing id it asks for, or has it wait for that. */
-  #admit(link: Link, peer: Peer): void {
+  #admit(link: Connection, peer: Peer): void {
     const holder = this.#pipes.get(peer.key);
     if (holder !== undefined) {
       link.wait({ holder, peer });

@@ -3,10 +3,10 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ZmtpTransport } from './index.js';
 import { nodePrimitives } from './primitives.js';
-import { OPENED_AT_ONCE_BYTES } from './parts/reader.js';
-import type { SlicedBox } from './parts/primitives.js';
+import { OPENED_AT_ONCE_BYTES } from './engine/reader.js';
+import type { SlicedBox } from './engine/primitives.js';
 import { newKeys } from './test/keys.js';
-import { Station } from './test/station.js';
+import { TestPeer } from './test/station.js';
 
 const SERVER = newKeys();
 const SLICE_BYTES = 2 ** 18;
@@ -67,18 +67,18 @@ class Work {
 }
 
 /** A router and those who have said their names to it. */
-async function met(...names: readonly string[]): Promise<{ router: Station; peers: Station[] }> {
+async function met(...names: readonly string[]): Promise<{ router: TestPeer; peers: TestPeer[] }> {
   const transport = new ZmtpTransport();
   const port = transport.router({ curve: { role: 'server', keys: SERVER } });
   opened.push(port);
   const endpoint = await port.bind('tcp://127.0.0.1:*');
-  const router = new Station(port);
+  const router = new TestPeer(port);
   const peers = names.map((name) => {
     const curve = { role: 'client', keys: newKeys(), serverKey: SERVER.publicKey } as const;
     const dealer = transport.dealer({ routingId: Buffer.from(name), curve });
     opened.push(dealer);
     dealer.connect(endpoint);
-    const station = new Station(dealer);
+    const station = new TestPeer(dealer);
     station.tell(name);
     return station;
   });
@@ -91,7 +91,7 @@ const peer = (key: string) => ({ key, id: Buffer.from(key) });
 describe('a long body over CURVE', () => {
   it('is sealed and opened a slice at a time, and others are answered meanwhile', async () => {
     const { router, peers } = await met('long', 'quick');
-    const [long, quick] = peers as [Station, Station];
+    const [long, quick] = peers as [TestPeer, TestPeer];
     const work = new Work();
     router.onEach = (from, frames) => {
       router.port.send(from, frames);

@@ -1,12 +1,12 @@
 /** What one link is to write, sealed in its turns: a long body would hold up everybody else. */
-import type { Sealing } from './parts/sealing.js';
-import type { Turning, Turns } from './turn.js';
+import type { Sealing } from './engine/sealing.js';
+import type { Deferred, Turns } from './turn.js';
 
 /** So much is sealed in one turn: well below 5 ms, also without WebAssembly on a machine half as fast as a common one. */
 const SLICE_BYTES = 2 ** 18;
 
 /** Seals one batch at a time. */
-export class Sealer implements Turning {
+export class Sealer implements Deferred {
   readonly #turns: Turns;
   readonly #onSealed: (parts: readonly Uint8Array[]) => void;
   #sealing: Sealing | undefined;

@@ -1,10 +1,10 @@
 /** The security mechanism that the options of a socket and of its transport ask for. */
 import type { CurveOptions } from '@proj/transport';
-import type { Allocate } from './parts/bytes.js';
-import { curve } from './parts/curve.js';
-import type { Security } from './parts/mechanism.js';
-import { plain } from './parts/plain.js';
-import type { PlainOptions } from './parts/plain.js';
+import type { Allocate } from './engine/bytes.js';
+import { curve } from './engine/curve.js';
+import type { Security } from './engine/mechanism.js';
+import { plain } from './engine/plain.js';
+import type { PlainOptions } from './engine/plain.js';
 import { loadBoxes, nodePrimitives, pairOf } from './primitives.js';
 
 /** CURVE where the socket has it, else PLAIN where the transport has it, else `undefined` for NULL. */

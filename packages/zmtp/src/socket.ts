@@ -10,20 +10,20 @@ import { Connector } from './connector.js';
 import type { ConnectorHost } from './connector.js';
 import { endpointError, endpointOf, listenOptions, parseEndpoint, removeStalePath } from './endpoint.js';
 import { Incoming } from './incoming.js';
-import { Inlet } from './inlet.js';
+import { SocketReader } from './socket-reader.js';
 import { Carrier } from './lanes/carrier.js';
 import type { Dialer } from './lanes/dialer.js';
-import { Link } from './link.js';
+import { Connection } from './connection.js';
 import { discard, lend } from './bodies.js';
 import { allocate, reclaim } from './memory.js';
-import type { SocketType } from './parts/commands.js';
-import type { ConnectionSettings } from './parts/connection.js';
-import type { Failure } from './parts/failure.js';
+import type { SocketType } from './engine/commands.js';
+import type { ConnectionSettings } from './engine/connection.js';
+import type { Failure } from './engine/failure.js';
 import { MESSAGE_BYTES, Pipe } from './pipe.js';
 import type { Outgoing, PipeLimits } from './pipe.js';
 import { CONNECTION_BYTES, slowest } from './relief.js';
 import { securityOf } from './security.js';
-import type { PlainOptions } from './parts/plain.js';
+import type { PlainOptions } from './engine/plain.js';
 import type { Turns } from './turn.js';
 import type { Watch } from './watch.js';
 import type { Wire } from './wire.js';
@@ -78,14 +78,14 @@ export abstract class ZmtpSocket implements ConnectorHost {
   readonly #servers: Server[] = [];
   readonly #connectors: Connector[] = [];
   /** Each connection and the endpoint of ours it belongs to. */
-  readonly #links = new Map<Link, string>();
+  readonly #links = new Map<Connection, string>();
   /** Connections under lanes that came to us. */
   readonly #carriers = new Set<Carrier>();
   /** Those that came to us and have not completed their handshake, the oldest first. */
-  readonly #shaking = new Set<Link>();
+  readonly #shaking = new Set<Connection>();
   readonly #addresses = new Addresses();
   /** Those that have a message for a listener who does not listen. */
-  readonly #held = new Set<Link>();
+  readonly #held = new Set<Connection>();
   /** Memory is full. */
   #isHalted = false;
   #started = false;
@@ -142,9 +142,9 @@ export abstract class ZmtpSocket implements ConnectorHost {
   protected abstract onRefused(refusal: HandshakeRefusal): void;
   /** `close` was called: resolves, at the deadline at last, when nothing more will be put into pipes; `now` drops what waits. */
   protected abstract onClosing(deadline: number, now: boolean): Promise<void>;
-  abstract onReady(link: Link, identity: Uint8Array, publicKey: Uint8Array | undefined): void;
-  abstract onMessage(link: Link, frames: Uint8Array[]): void;
-  abstract onRejected(link: Link, reason: RejectReason): void;
+  abstract onReady(link: Connection, identity: Uint8Array, publicKey: Uint8Array | undefined): void;
+  abstract onMessage(link: Connection, frames: Uint8Array[]): void;
+  abstract onRejected(link: Connection, reason: RejectReason): void;
 
   get listening(): boolean {
     return this.#started && !this.#paused;
@@ -157,7 +157,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
   }
 
   /** Bytes that wait for the peer of this connection elsewhere than in its pipe. */
-  protected waitingFor(_link: Link): number {
+  protected waitingFor(_link: Connection): number {
     return 0;
   }
 
@@ -217,23 +217,23 @@ export abstract class ZmtpSocket implements ConnectorHost {
   }
 
   /** @internal Called by connectors. */
-  onOpened(link: Link): void {
+  onOpened(link: Connection): void {
     this.#links.set(link, link.connector?.endpoint ?? '');
   }
 
   /** @internal Called by links. */
-  onMet(link: Link): void {
+  onMet(link: Connection): void {
     this.#shaking.delete(link);
     if (link.connector !== undefined) this.onConnection(undefined);
   }
 
   /** @internal Called by links. */
-  onHeld(link: Link): void {
+  onHeld(link: Connection): void {
     this.#held.add(link);
   }
 
   /** @internal Called by links. */
-  onSubscription(_link: Link, _prefix: Uint8Array, _wanted: boolean): void {
+  onSubscription(_link: Connection, _prefix: Uint8Array, _wanted: boolean): void {
     // Of a PUB only.
   }
 
@@ -243,7 +243,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
   }
 
   /** @internal Called by links. */
-  onCarrier(link: Link, socket: Inlet, chunk: Uint8Array): void {
+  onCarrier(link: Connection, socket: SocketReader, chunk: Uint8Array): void {
     const endpoint = this.#links.get(link) ?? '';
     this.#links.delete(link);
     this.#shaking.delete(link);
@@ -254,7 +254,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
   }
 
   /** @internal Called by links. */
-  onClosed(link: Link, failure: Failure | undefined): void {
+  onClosed(link: Connection, failure: Failure | undefined): void {
     if (failure !== undefined) this.world.onFailure(this.#links.get(link) ?? '', failure);
     const isTold = this.#checkRefused(link, failure);
     if (link.connector !== undefined && !link.met && !isTold)
@@ -275,7 +275,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
   }
 
   /** A connection is over, whether it ever stood or not. */
-  protected onGone(_link: Link): void {
+  protected onGone(_link: Connection): void {
     // Nothing to do for those that remember pipes only.
   }
 
@@ -323,7 +323,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
   }
 
   /** True for one whose end was told as a refusal. */
-  #checkRefused(link: Link, failure: Failure | undefined): boolean {
+  #checkRefused(link: Connection, failure: Failure | undefined): boolean {
     if (this.options.curve === undefined || this.closing || !link.refused) return false;
     const { address } = link;
     this.onRefused({
@@ -339,7 +339,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
     const target = parseEndpoint(endpoint, 'bind');
     this.#assertOpen(endpoint);
     const server = createServer({ noDelay: true }, (socket) => {
-      this.#accept(Inlet.accept(socket), endpoint);
+      this.#accept(SocketReader.accept(socket), endpoint);
     });
     server.maxConnections = this.world.connectionsMax;
     try {
@@ -360,7 +360,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
     return endpointOf(server.address());
   }
 
-  #carry(socket: Inlet, endpoint: string): Carrier {
+  #carry(socket: SocketReader, endpoint: string): Carrier {
     const hasRoom = (): boolean => this.#links.size < this.world.connectionsMax;
     const carrier = new Carrier(socket, 'acceptor', {
       turns: this.turns,
@@ -397,7 +397,7 @@ export abstract class ZmtpSocket implements ConnectorHost {
       return;
     }
     if (this.#shaking.size >= handshakesMax) this.#cutOldest();
-    const link = new Link(this, socket);
+    const link = new Connection(this, socket);
     this.#links.set(link, endpoint);
     this.#shaking.add(link);
     this.#addresses.add(link, address);

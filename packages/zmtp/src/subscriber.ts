@@ -1,8 +1,8 @@
 /** The SUB of 29/PUBSUB: tells every publisher it connects to what it wants, and takes nothing else. */
 import type { HandshakeRefusal, RejectReason, SubscriberListener, SubscriberPort } from '@proj/transport';
 import type { ResolvedPortOptions } from '@proj/transport/adapter';
-import type { Link } from './link.js';
-import { Prefixes } from './parts/prefixes.js';
+import type { Connection } from './connection.js';
+import { Prefixes } from './engine/prefixes.js';
 import type { Pipe } from './pipe.js';
 import { ZmtpSocket } from './socket.js';
 import type { World } from './socket.js';
@@ -13,7 +13,7 @@ export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
   readonly #wanted = new Map<string, number>();
   readonly #prefixes = new Prefixes<true>();
   /** Of each connection that stands: what its publisher does not know yet. What was taken back before it was told leaves no trace. */
-  readonly #untold = new Map<Link, Map<string, boolean>>();
+  readonly #untold = new Map<Connection, Map<string, boolean>>();
   #listener: SubscriberListener | undefined;
   /** Prefixes that ever fitted. */
   #fits = 0;
@@ -54,7 +54,7 @@ export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
     return super.close({ lingerMs: 0 });
   }
 
-  onReady(link: Link): void {
+  onReady(link: Connection): void {
     const { connector } = link;
     if (connector === undefined) return;
     connector.up();
@@ -66,14 +66,14 @@ export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
   }
 
   /** @internal Called by links. */
-  onMessage(_link: Link, frames: Uint8Array[]): void {
+  onMessage(_link: Connection, frames: Uint8Array[]): void {
     const before = this.#fits;
     this.#prefixes.match(frames[0] as Uint8Array, this.#onFit);
     if (this.#fits > before) this.#hearing()?.onMessage(frames);
   }
 
   /** @internal Called by links. */
-  onRejected(_link: Link, reason: RejectReason): void {
+  onRejected(_link: Connection, reason: RejectReason): void {
     this.#hearing()?.onRejected(reason);
   }
 
@@ -85,7 +85,7 @@ export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
     if (link !== undefined) this.#tell(link);
   }
 
-  protected override onGone(link: Link): void {
+  protected override onGone(link: Connection): void {
     this.#untold.delete(link);
   }
 
@@ -114,7 +114,7 @@ export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
   }
 
   /** Not while something is being written: a publisher that does not read lets nothing pile up but what differs. */
-  #tell(link: Link): void {
+  #tell(link: Connection): void {
     const untold = this.#untold.get(link);
     if (untold === undefined || link.writing) return;
     for (const [key, wanted] of untold) link.subscribe(Buffer.from(key, 'latin1'), wanted);

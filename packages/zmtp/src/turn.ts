@@ -3,7 +3,7 @@ import { Fifo } from '@proj/transport/adapter';
 import type { Loop, Poller } from './poller.js';
 
 /** Something that writes at the end of a turn, and reads on in a later one. */
-export interface Turning {
+export interface Deferred {
   /** Write what has come up. */
   onWrite(now: number): void;
   /** Deliver what was held back. */
@@ -38,11 +38,11 @@ const MS_PER_TURN = 2;
 export class Turns {
   readonly #now: () => number;
   readonly #poller: Poller;
-  #writers: Turning[] = [];
+  #writers: Deferred[] = [];
   #flushers: Flushing[] = [];
   /** Those that keep us busy, and those that rarely want something: these go first. */
-  readonly #busy = new Fifo<Turning>();
-  readonly #sparse = new Fifo<Turning>();
+  readonly #busy = new Fifo<Deferred>();
+  readonly #sparse = new Fifo<Deferred>();
   #served = 0;
   #number = 0;
   #armed = false;
@@ -62,7 +62,7 @@ export class Turns {
   }
 
   /** Calls `onWrite` at the end of this turn. Not to be asked twice for the same turn. */
-  writeLater(turning: Turning): void {
+  writeLater(turning: Deferred): void {
     this.#writers.push(turning);
     this.#arm();
   }
@@ -91,7 +91,7 @@ export class Turns {
   }
 
   /** Calls `onRead` when it is its turn, behind those of its kind that asked before. Not to be asked again until then. */
-  readLater(turning: Turning, isSparse: boolean): void {
+  readLater(turning: Deferred, isSparse: boolean): void {
     (isSparse ? this.#sparse : this.#busy).push(turning);
     this.#arm();
   }
@@ -140,7 +140,7 @@ export class Turns {
   }
 
   /** However many there are that rarely want something, those that keep us busy are served too. */
-  #next(): Turning | undefined {
+  #next(): Deferred | undefined {
     const [first, second] = ++this.#served % BUSY_SHARE === 0 ? [this.#busy, this.#sparse] : [this.#sparse, this.#busy];
     return first.shift() ?? second.shift();
   }

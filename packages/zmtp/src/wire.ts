@@ -1,11 +1,11 @@
 /** What a link needs of a byte stream: a socket of node:net, or a lane that shares one. */
 
-import type { Taker } from './inlet.js';
+import type { ByteSink } from './socket-reader.js';
 
 /** The part of `net.Socket` that links use, with its meaning. */
 export interface Wire {
   /** Who takes what comes from now on. */
-  feed(taker: Taker): void;
+  feed(taker: ByteSink): void;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end' | 'close', listener: () => void): unknown;
   /**

@@ -20,7 +20,7 @@ import type {
 } from '@proj/transport';
 import { loadTransport } from '@proj/zmtp';
 import { compileAccess, hostOf } from '../host.js';
-import { CONNECTIONS } from '../parts/connections.js';
+import { CONNECTIONS } from '../shared/connections.js';
 import type {
   EmqpBrokerEffect,
   EmqpBrokerEvent,
@@ -30,13 +30,13 @@ import type {
   EmqpPeerLeftNotice,
   EmqpPort,
   EmqpStoreEffect,
-} from './effects.js';
-import { EmqpBrokerEngine } from './engine.js';
+} from './engine/events.js';
+import { EmqpBrokerEngine } from './engine/engine.js';
 import { emqpBrokerOptions } from './options.js';
 import type { EmqpBrokerOptions, EmqpBrokerSettings, EmqpPublisher } from './options.js';
-import { bodyKey, readRecord, RECORDS_PREFIX } from './records.js';
-import type { EmqpKeptJob } from './records.js';
-import type { EmqpBrokerStats } from './stats.js';
+import { bodyKey, readRecord, RECORDS_PREFIX } from './engine/records.js';
+import type { EmqpKeptJob } from './engine/records.js';
+import type { EmqpBrokerStats } from './engine/stats.js';
 
 /** Events of an {@link EmqpBroker}. */
 export interface EmqpBrokerEvents {

@@ -4,9 +4,9 @@ import { decodeEmqpAtPubSub, encodeEmqp } from '@proj/frames/emqp';
 import { Emitter, parseOptions, ProjError } from '@proj/transport';
 import type { AccessRules, EngineHost, HandshakeRefusal, RefusalCounts } from '@proj/transport';
 import { compileAccess, hostOf } from '../host.js';
-import { CONNECTIONS } from '../parts/connections.js';
-import { EmqpPubSubEngine } from './pubsub-engine.js';
-import type { EmqpPubSubEffect, EmqpPubSubEvent, EmqpPubSubNote, EmqpPubSubStats } from './pubsub-engine.js';
+import { CONNECTIONS } from '../shared/connections.js';
+import { EmqpPubSubEngine } from './engine/pubsub-engine.js';
+import type { EmqpPubSubEffect, EmqpPubSubEvent, EmqpPubSubNote, EmqpPubSubStats } from './engine/pubsub-engine.js';
 import { emqpPubSubOptions } from './options.js';
 import type { EmqpPubSubOptions } from './options.js';
 

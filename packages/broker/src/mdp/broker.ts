@@ -10,13 +10,13 @@ import type {
   MdpBrokerNote,
   MdpWorkerLostNotice,
   MdpWorkerReadyNotice,
-} from './effects.js';
-import { MdpBrokerEngine } from './engine.js';
+} from './engine/events.js';
+import { MdpBrokerEngine } from './engine/engine.js';
 import { mdpBrokerOptions } from './options.js';
 import type { MdpBrokerOptions, MdpHandler, MdpServeOptions } from './options.js';
 import { OwnHandlers } from './own-handlers.js';
 import { socketPlan } from './socket-plans.js';
-import type { MdpBrokerStats } from './stats.js';
+import type { MdpBrokerStats } from './engine/stats.js';
 
 /** Events of an {@link MdpBroker}. */
 export interface MdpBrokerEvents {

@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { peerNamed } from '../../test/keyed.js';
 import { RawPeer } from '../../test/raw-peer.js';
 import { MdpBroker } from './broker.js';
-import type { MdpOwnEvent } from './effects.js';
+import type { MdpOwnEvent } from './engine/events.js';
 import { mdpBrokerOptions, type MdpBrokerOptions, type MdpServeOptions } from './options.js';
 import { OwnHandlers } from './own-handlers.js';
 

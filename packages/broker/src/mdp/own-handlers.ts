@@ -7,11 +7,11 @@ import { parseOptions, ProjError, toBuffers } from '@proj/transport';
 import type { BodyInput, Peer } from '@proj/transport';
 import { Job, toFrameHandler, untilRoom } from '@proj/transport/service';
 import type { FrameHandler, SendPartial } from '@proj/transport/service';
-import type { MdpBrokerEffect, MdpOwnEvent } from './effects.js';
-import { isReserved } from './mmi.js';
+import type { MdpBrokerEffect, MdpOwnEvent } from './engine/events.js';
+import { isReserved } from './engine/mmi.js';
 import { mdpServeOptions } from './options.js';
 import type { MdpBrokerSettings, MdpHandler, MdpRequest, MdpServeOptions } from './options.js';
-import type { OwnServiceSpec } from './own-services.js';
+import type { OwnServiceSpec } from './engine/own-services.js';
 
 /** Frames that a reply has besides its body, at most: empty, header, command, service. */
 const ENVELOPE_FRAMES = 4;

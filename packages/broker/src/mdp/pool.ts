@@ -6,14 +6,14 @@ import { Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/tra
 import type { AccessRules, BodyInput, EngineHost, HandshakeRefusal, RefusalCounts } from '@proj/transport';
 import { fromReplyBody, ReplyBuffer, toRequestBody, typedReplies } from '@proj/transport/service';
 import { compileAccess, hostOf } from '../host.js';
-import type { MdpBrokerNote, MdpWorkerLostNotice, MdpWorkerReadyNotice } from './effects.js';
-import { MdpPoolEngine } from './engine-pool.js';
-import { isReserved } from './mmi.js';
+import type { MdpBrokerNote, MdpWorkerLostNotice, MdpWorkerReadyNotice } from './engine/events.js';
+import { MdpPoolEngine } from './engine/engine-pool.js';
+import { isReserved } from './engine/mmi.js';
 import { mdpPoolOptions, mdpPoolRequestOptions } from './options.js';
 import type { MdpPoolOptions, MdpPoolRequestOptions, MdpPoolSettings } from './options.js';
-import type { MdpCallFailure, MdpPoolEffect, MdpPoolEvent } from './pool-effects.js';
+import type { MdpCallFailure, MdpPoolEffect, MdpPoolEvent } from './engine/pool-events.js';
 import { workersOnlyPlan } from './socket-plans.js';
-import type { MdpBrokerStats } from './stats.js';
+import type { MdpBrokerStats } from './engine/stats.js';
 
 /** Events of an {@link MdpPool}. */
 export interface MdpPoolEvents {

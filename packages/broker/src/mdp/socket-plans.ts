@@ -2,8 +2,8 @@
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker } from '@proj/frames/mdp';
 import type { MdpCommand } from '@proj/frames/mdp';
 import type { PortOptions, SocketPlan } from '@proj/transport';
-import { CONNECTIONS } from '../parts/connections.js';
-import type { MdpBrokerEvent, MdpOwnEvent } from './effects.js';
+import { CONNECTIONS } from '../shared/connections.js';
+import type { MdpBrokerEvent, MdpOwnEvent } from './engine/events.js';
 import type { MdpBrokerSettings, MdpPoolSettings } from './options.js';
 
 /** What sockets tell. */

@@ -25,7 +25,7 @@ import type {
 } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
 import { compileAccess, hostOf } from '../host.js';
-import { CONNECTIONS } from '../parts/connections.js';
+import { CONNECTIONS } from '../shared/connections.js';
 import type {
   NfpBrokerEffect,
   NfpBrokerEvent,
@@ -34,15 +34,15 @@ import type {
   NfpManagementNotice,
   NfpWorkerLostNotice,
   NfpWorkerReadyNotice,
-} from './effects.js';
-import { NfpBrokerEngine } from './engine.js';
-import { readFiles } from './file-desk.js';
-import type { NfpInventory } from './inventory.js';
-import type { NfpBrokerAbout, NfpMechanism } from './mmi.js';
+} from './engine/events.js';
+import { NfpBrokerEngine } from './engine/engine.js';
+import { answerFileRequest } from './file-service.js';
+import type { NfpInventory } from './engine/inventory.js';
+import type { NfpBrokerAbout, NfpMechanism } from './engine/mmi.js';
 import { nfpBrokerOptions } from './options.js';
 import type { NfpBrokerOptions, NfpBrokerSettings } from './options.js';
-import type { NfpBrokerStats } from './stats.js';
-import { Traffic } from './traffic.js';
+import type { NfpBrokerStats } from './engine/stats.js';
+import { Traffic } from './engine/traffic.js';
 
 /** Before the keys of peers at the endpoint for management. Keys are latin1, so none begins with it: routing ids of two sockets may be equal. */
 const MANAGER = '\u0100';
@@ -192,7 +192,7 @@ export class NfpBroker {
 
   async #read(id: number, request: NfpFileRequest): Promise<void> {
     if (this.#files === undefined) return;
-    this.#host.dispatch({ kind: 'file-answer', id, outcome: await readFiles(this.#files, request) });
+    this.#host.dispatch({ kind: 'file-answer', id, outcome: await answerFileRequest(this.#files, request) });
   }
 
   /** For `get_logs`. */

@@ -11,12 +11,12 @@ import type {
   PppRequestLoss,
   PppWorkerLostNotice,
   PppWorkerReadyNotice,
-} from './effects.js';
-import { PppPoolEngine } from './engine-pool.js';
+} from './engine/events.js';
+import { PppPoolEngine } from './engine/engine-pool.js';
 import { pppPoolOptions, pppRequestOptions } from './options.js';
 import type { PppPoolOptions, PppPoolSettings, PppRequestOptions } from './options.js';
 import { backendPlan } from './socket-plans.js';
-import type { PppPoolStats } from './stats.js';
+import type { PppPoolStats } from './engine/stats.js';
 
 /** Events of a {@link PppPool}. */
 export interface PppPoolEvents {

@@ -3,12 +3,18 @@ import { encodePpp } from '@proj/frames/ppp';
 import { Emitter, parseOptions } from '@proj/transport';
 import type { AccessRules, EngineHost, HandshakeRefusal, RefusalCounts } from '@proj/transport';
 import { compileAccess, hostOf } from '../host.js';
-import type { PppNote, PppQueueEffect, PppQueueEvent, PppWorkerLostNotice, PppWorkerReadyNotice } from './effects.js';
-import { PppQueueEngine } from './engine.js';
+import type {
+  PppNote,
+  PppQueueEffect,
+  PppQueueEvent,
+  PppWorkerLostNotice,
+  PppWorkerReadyNotice,
+} from './engine/events.js';
+import { PppQueueEngine } from './engine/engine.js';
 import { pppQueueOptions } from './options.js';
 import type { PppQueueOptions } from './options.js';
 import { backendPlan, frontendPlan } from './socket-plans.js';
-import type { PppQueueStats } from './stats.js';
+import type { PppQueueStats } from './engine/stats.js';
 
 /** Events of a {@link PppQueue}. */
 export interface PppQueueEvents {

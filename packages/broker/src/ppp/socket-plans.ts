@@ -1,8 +1,8 @@
 /** 6/PPP at the sockets: how what happens at a frontend or backend ROUTER is told to an engine. */
 import { decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from '@proj/frames/ppp';
 import type { PortOptions, SocketPlan } from '@proj/transport';
-import { CONNECTIONS } from '../parts/connections.js';
-import type { PppBackendEvent, PppFrontendEvent } from './effects.js';
+import { CONNECTIONS } from '../shared/connections.js';
+import type { PppBackendEvent, PppFrontendEvent } from './engine/events.js';
 import type { PppBackendSettings } from './options.js';
 
 /** Where sockets bind by default: options.ts. */

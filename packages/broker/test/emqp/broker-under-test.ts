@@ -9,10 +9,10 @@ import type {
   EmqpParty,
   EmqpPort,
   EmqpStoreEffect,
-} from '../../src/emqp/effects.js';
-import { EmqpBrokerEngine } from '../../src/emqp/engine.js';
+} from '../../src/emqp/engine/events.js';
+import { EmqpBrokerEngine } from '../../src/emqp/engine/engine.js';
 import { emqpBrokerOptions, type EmqpBrokerOptions } from '../../src/emqp/options.js';
-import { bodyKey, readRecord, type EmqpKeptJob } from '../../src/emqp/records.js';
+import { bodyKey, readRecord, type EmqpKeptJob } from '../../src/emqp/engine/records.js';
 import { EngineUnderTest } from '../engine-under-test.js';
 import { peerNamed } from '../keyed.js';
 

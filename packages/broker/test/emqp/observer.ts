@@ -2,7 +2,7 @@
 import { latin1 } from '@proj/frames';
 import { decodeEmqpHeaders } from '@proj/frames/emqp';
 import type { TimerEvent } from '@proj/transport';
-import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpParty } from '../../src/emqp/effects.js';
+import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpParty } from '../../src/emqp/engine/events.js';
 
 interface Asked {
   readonly client: string;

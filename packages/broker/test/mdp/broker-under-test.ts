@@ -2,8 +2,8 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeMdpAtBroker, encodeMdp, type MdpFraming, type MdpToBroker, type MdpVersion } from '@proj/frames/mdp';
 import type { RejectReason, UndeliverableReason } from '@proj/transport';
-import type { MdpBrokerEffect, MdpBrokerEvent, MdpFromBroker } from '../../src/mdp/effects.js';
-import { MdpBrokerEngine } from '../../src/mdp/engine.js';
+import type { MdpBrokerEffect, MdpBrokerEvent, MdpFromBroker } from '../../src/mdp/engine/events.js';
+import { MdpBrokerEngine } from '../../src/mdp/engine/engine.js';
 import { mdpBrokerOptions, type MdpBrokerOptions } from '../../src/mdp/options.js';
 import { EngineUnderTest } from '../engine-under-test.js';
 import { peerNamed } from '../keyed.js';

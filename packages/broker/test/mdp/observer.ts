@@ -2,7 +2,7 @@
 import { latin1 } from '@proj/frames';
 import type { MdpToBroker } from '@proj/frames/mdp';
 import type { TimerEvent } from '@proj/transport';
-import type { MdpBrokerEffect, MdpBrokerEvent } from '../../src/mdp/effects.js';
+import type { MdpBrokerEffect, MdpBrokerEvent } from '../../src/mdp/engine/events.js';
 
 interface Seen {
   /** Body of the job it has, if any. */

@@ -1,16 +1,16 @@
 /** The Majordomo pool's engine, in words: peers have names, calls numbers, effects are lines of text. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { encodeMdp, type MdpToBroker, type MdpVersion } from '@proj/frames/mdp';
-import { Call } from '../../src/mdp/calls.js';
-import { MdpPoolEngine } from '../../src/mdp/engine-pool.js';
+import { PoolCall } from '../../src/mdp/engine/calls.js';
+import { MdpPoolEngine } from '../../src/mdp/engine/engine-pool.js';
 import { mdpPoolOptions, type MdpPoolOptions } from '../../src/mdp/options.js';
-import type { MdpPoolEffect, MdpPoolEvent } from '../../src/mdp/pool-effects.js';
+import type { MdpPoolEffect, MdpPoolEvent } from '../../src/mdp/engine/pool-events.js';
 import { EngineUnderTest } from '../engine-under-test.js';
 import { peerNamed } from '../keyed.js';
 
 /** The address of a call. */
 export function addressOf(id: number): Uint8Array {
-  return new Call(id, 1).peer.id;
+  return new PoolCall(id, 1).peer.id;
 }
 
 /** A pool. */

@@ -2,7 +2,7 @@
 import { latin1 } from '@proj/frames';
 import type { NfpClientAnswer, NfpClientCall, NfpFromBroker, NfpWorkerCall } from '@proj/frames/nfp';
 import type { TimerEvent } from '@proj/transport';
-import type { NfpBrokerEffect, NfpBrokerEvent } from '../../src/nfp/effects.js';
+import type { NfpBrokerEffect, NfpBrokerEvent } from '../../src/nfp/engine/events.js';
 import type { NfpBrokerSettings } from '../../src/nfp/options.js';
 
 const FILES = 'fss.service.broker';

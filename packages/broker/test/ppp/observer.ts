@@ -2,7 +2,7 @@
 import { latin1 } from '@proj/frames';
 import type { PppAddresses, PppContent, PppHeartbeat, PppRequest } from '@proj/frames/ppp';
 import type { Access, AccessRight, Peer, TimerEvent } from '@proj/transport';
-import type { PppPoolEffect, PppPoolEvent, PppQueueEffect, PppQueueEvent } from '../../src/ppp/effects.js';
+import type { PppPoolEffect, PppPoolEvent, PppQueueEffect, PppQueueEvent } from '../../src/ppp/engine/events.js';
 
 type Effect = PppQueueEffect | PppPoolEffect;
 type Event = PppQueueEvent | PppPoolEvent | TimerEvent;

@@ -14,9 +14,9 @@ import type {
   PppPoolEvent,
   PppQueueEffect,
   PppQueueEvent,
-} from '../../src/ppp/effects.js';
-import { PppQueueEngine } from '../../src/ppp/engine.js';
-import { PppPoolEngine } from '../../src/ppp/engine-pool.js';
+} from '../../src/ppp/engine/events.js';
+import { PppQueueEngine } from '../../src/ppp/engine/engine.js';
+import { PppPoolEngine } from '../../src/ppp/engine/engine-pool.js';
 import { pppPoolOptions, pppQueueOptions, type PppPoolOptions, type PppQueueOptions } from '../../src/ppp/options.js';
 import { EngineUnderTest, type Machine } from '../engine-under-test.js';
 import { peerNamed } from '../keyed.js';

@@ -2,7 +2,7 @@
 import { latin1 } from '@proj/frames';
 import { encodePpp } from '@proj/frames/ppp';
 import type { PppCommand } from '@proj/frames/ppp';
-import type { PppNote, PppPoolEffect, PppQueueEffect } from '../../src/ppp/effects.js';
+import type { PppNote, PppPoolEffect, PppQueueEffect } from '../../src/ppp/engine/events.js';
 
 /** One line for one effect; what is sent is encoded on the way, so that nothing unsendable passes. */
 export function describeEffect(effect: PppQueueEffect | PppPoolEffect): string {

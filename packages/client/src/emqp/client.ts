@@ -20,7 +20,7 @@ import type {
   EmqpClientFailure,
   EmqpClientNote,
   EmqpClientStats,
-} from './effects.js';
+} from './engine/events.js';
 import { bodyOf, readResult } from './job.js';
 import { idOf } from './message-id.js';
 import {
@@ -43,7 +43,7 @@ import type {
   EmqpUnscheduleOptions,
 } from './options.js';
 import { EmqpPublishing } from './publishing.js';
-import { EmqpClientSession } from './session.js';
+import { EmqpClientSession } from './engine/session.js';
 import type { EmqpMessage, EmqpSubscription } from './subscription.js';
 
 /** Events of an {@link EmqpClient}. */

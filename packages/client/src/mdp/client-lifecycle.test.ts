@@ -4,7 +4,7 @@ import type { PortListener, SocketPort, Transport } from '@proj/transport';
 import { describe, expect, it } from 'vitest';
 import { echo, silence, Stage, text } from '../../test/mdp/stage.js';
 import { MdpClient } from './client.js';
-import type { MdpClientNote } from './session.js';
+import type { MdpClientNote } from './engine/session.js';
 
 /** A transport that fails where it is told to, and leaves the rest to the test. */
 class FakeTransport implements Transport {

@@ -15,14 +15,14 @@ import { Emitter, isProjError, parseOptions, ProjError, toFrames } from '@proj/t
 import type { BodyInput, HandshakeRefusal } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { fromReplyBody, toRequestBody, typedReplies } from '@proj/transport/service';
-import { LaneRunner } from '../lane-runner.js';
+import { RequestRunner } from '../request-runner.js';
 import { callLimits } from '../options.js';
 import type { CallLimits } from '../options.js';
-import type { LaneStats } from '../parts/lane-events.js';
+import type { RequestStats } from '../shared/events.js';
 import { mdpClientOptions, mdpRequestOptions } from './options.js';
 import type { MdpClientOptions, MdpClientSettings, MdpRequestOptions } from './options.js';
-import { MdpClientSession } from './session.js';
-import type { MdpClientDropReason, MdpClientNote } from './session.js';
+import { MdpClientSession } from './engine/session.js';
+import type { MdpClientDropReason, MdpClientNote } from './engine/session.js';
 
 /** Events of an {@link MdpClient}. */
 export interface MdpClientEvents {
@@ -64,7 +64,7 @@ const ENVELOPE_FRAMES = 3;
 export class MdpClient {
   readonly #settings: MdpClientSettings;
   readonly #session: MdpClientSession;
-  readonly #runner: LaneRunner<MdpClientRequest, MdpToClient, MdpClientReply, MdpClientDropReason>;
+  readonly #runner: RequestRunner<MdpClientRequest, MdpToClient, MdpClientReply, MdpClientDropReason>;
   readonly #events = new Emitter<MdpClientEvents>();
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
@@ -72,7 +72,7 @@ export class MdpClient {
     const settings = parseOptions('MdpClient', mdpClientOptions, options);
     this.#settings = settings;
     this.#session = new MdpClientSession(settings);
-    this.#runner = new LaneRunner<MdpClientRequest, MdpToClient, MdpClientReply, MdpClientDropReason>(
+    this.#runner = new RequestRunner<MdpClientRequest, MdpToClient, MdpClientReply, MdpClientDropReason>(
       {
         engine: this.#session,
         encode: encodeMdp,
@@ -161,7 +161,7 @@ export class MdpClient {
   }
 
   /** Counters since construction and gauges of now, as a copy. */
-  stats(): LaneStats {
+  stats(): RequestStats {
     return this.#session.stats;
   }
 

@@ -34,14 +34,14 @@ import type {
   NfpWorkersCallOptions,
 } from './options.js';
 import { Questions } from './questions.js';
-import type { Asker, NfpRow } from './questions.js';
+import type { QuestionCall, NfpRow } from './questions.js';
 import { resultsOf } from './results.js';
 import type { NfpJobResults, NfpWorkerAnswer } from './results.js';
 import { NfpRunner } from './runner.js';
 import type { NfpNews } from './runner.js';
-import { NfpClientSession } from './session.js';
-import type { NfpClientNote, NfpClientStats } from './session-events.js';
-import { BROKER_SERVICE, FILES_SERVICE, insteadOfJobs, INVENTORY_SERVICE } from './services.js';
+import { NfpClientSession } from './engine/session.js';
+import type { NfpClientNote, NfpClientStats } from './engine/events.js';
+import { BROKER_SERVICE, FILES_SERVICE, insteadOfJobs, INVENTORY_SERVICE } from './engine/services.js';
 
 /** Events of an {@link NfpClient}. */
 export interface NfpClientEvents {
@@ -53,7 +53,7 @@ export interface NfpClientEvents {
   error: unknown;
 }
 
-type Ticket = OpenJob | Asker;
+type Ticket = OpenJob | QuestionCall;
 
 const KEEPALIVE = { interval: 2500, multiplier: 6 };
 

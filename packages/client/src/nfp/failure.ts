@@ -1,7 +1,7 @@
 /** NFP client: what went wrong, for callers. */
 import { ProjError } from '@proj/transport';
 import type { NfpClientSettings } from './options.js';
-import type { NfpClientFailure } from './session-events.js';
+import type { NfpClientFailure } from './engine/events.js';
 
 /** What error messages call a task. */
 export function subjectOf(service: string, task: string): string {

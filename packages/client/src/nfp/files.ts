@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProjError } from '@proj/transport';
-import { isRecord } from './answers.js';
+import { isRecord } from './engine/answers.js';
 import type { NfpFileProgress } from './options.js';
 
 /** What a source says about a file. */

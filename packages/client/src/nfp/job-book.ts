@@ -2,7 +2,7 @@
 import { ProjError } from '@proj/transport';
 import type { RecordStore } from '@proj/transport';
 import type { Timer } from '@proj/heartbeat';
-import { isRecord } from './answers.js';
+import { isRecord } from './engine/answers.js';
 import type { NfpJobResult } from './results.js';
 
 /** States of a job, as NORFAB's client names them. */

@@ -2,7 +2,7 @@
 import { totalBytes } from '@proj/frames';
 import type { NfpBody } from '@proj/frames/nfp';
 import { toBuffers } from '@proj/transport';
-import { isRecord } from './answers.js';
+import { isRecord } from './engine/answers.js';
 import type { NfpJobResult, NfpJobResults } from './results.js';
 
 /** What a worker tells while a job runs. */
@@ -59,7 +59,7 @@ const OK = 200;
 const ignore = (): void => undefined;
 
 /** A promise that somebody else settles, and nobody need listen to. */
-class Told {
+class PostOutcome {
   resolve: (workers: readonly string[]) => void = ignore;
   reject: (error: unknown) => void = ignore;
   readonly promise = new Promise<readonly string[]>((resolve, reject) => {
@@ -83,8 +83,8 @@ export class OpenJob implements NfpJob {
   readonly #wake = new Set<() => void>();
   #eventBytes = 0;
   #dropped = 0;
-  readonly #dispatched = new Told();
-  readonly #accepted = new Told();
+  readonly #dispatched = new PostOutcome();
+  readonly #accepted = new PostOutcome();
   #workers = new Set<string>();
   readonly #takers = new Set<string>();
   /** Workers it was given to that have said nothing yet. */

@@ -2,7 +2,7 @@
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { toBuffers } from '@proj/transport';
 import { onAbort } from '../on-abort.js';
-import { isRecord } from './answers.js';
+import { isRecord } from './engine/answers.js';
 import { encodeBody, questionOf } from './bodies.js';
 import { failure, subjectOf } from './failure.js';
 import type { JobBook, NfpJobRecord } from './job-book.js';
@@ -11,7 +11,7 @@ import type { NfpJob } from './job.js';
 import type { NfpClientSettings, NfpPostSettings } from './options.js';
 import { resultOf } from './results.js';
 import type { NfpNews } from './runner.js';
-import type { NfpClientEvent } from './session-events.js';
+import type { NfpClientEvent } from './engine/events.js';
 
 /** What is said about jobs. */
 export type NfpJobNews = Exclude<NfpNews<unknown>, { kind: 'note' }>;

@@ -1,7 +1,7 @@
 /** NFP client: what the broker and workers are asked besides jobs, and who waits for the answers. Rule 6 of docs/protocols/nfp.md. */
 import { parseOptions, ProjError } from '@proj/transport';
 import { onAbort } from '../on-abort.js';
-import { isRecord } from './answers.js';
+import { isRecord } from './engine/answers.js';
 import { encodeBody, parseAnswer, questionOf } from './bodies.js';
 import type { TaskCall } from './bodies.js';
 import { failure, subjectOf } from './failure.js';
@@ -10,14 +10,14 @@ import { nfpCallOptions } from './options.js';
 import type { NfpAskSettings, NfpCallOptions, NfpClientSettings, NfpWorkersCallSettings } from './options.js';
 import type { NfpWorkerAnswer } from './results.js';
 import type { NfpNews } from './runner.js';
-import { BROKER_SERVICE, WORKER_SERVICE } from './services.js';
-import type { NfpClientEvent, NfpQuestion, NfpReply } from './session-events.js';
+import { BROKER_SERVICE, WORKER_SERVICE } from './engine/services.js';
+import type { NfpClientEvent, NfpQuestion, NfpReply } from './engine/events.js';
 
 /** A row of a list of the broker's, by its own column names. */
 export type NfpRow = Readonly<Record<string, unknown>>;
 
 /** Who asked a question. */
-export interface Asker {
+export interface QuestionCall {
   readonly subject: string;
   readonly resolve: (replies: readonly NfpReply[]) => void;
   readonly reject: (error: unknown) => void;
@@ -27,7 +27,7 @@ export interface Asker {
 export interface QuestionsHost {
   /** Resolves when calls can be made. */
   ready(signal: AbortSignal | undefined): Promise<void>;
-  dispatch(event: NfpClientEvent<Asker>): void;
+  dispatch(event: NfpClientEvent<QuestionCall>): void;
   /** A uuid as NORFAB writes it. */
   uuid(): string;
 }
@@ -123,7 +123,7 @@ export class Questions {
   }
 
   /** Hands on what the session says about a question. */
-  onNews(asker: Asker, news: Exclude<NfpNews<unknown>, { kind: 'note' }>): void {
+  onNews(asker: QuestionCall, news: Exclude<NfpNews<unknown>, { kind: 'note' }>): void {
     if (news.kind === 'answered') asker.resolve(news.replies);
     else if (news.kind === 'failed')
       asker.reject(failure(this.#settings, asker.subject, news.code, news.errors, news.cause));
@@ -131,13 +131,13 @@ export class Questions {
 
   #put(
     subject: string,
-    question: Omit<NfpQuestion<Asker>, 'ticket' | 'timeoutMs'>,
+    question: Omit<NfpQuestion<QuestionCall>, 'ticket' | 'timeoutMs'>,
     { timeoutMs = this.#settings.askTimeoutMs, signal }: CallLimits,
   ): Promise<readonly NfpReply[]> {
     const { uuid } = question.call;
     let release = ignore;
     const replies = new Promise<readonly NfpReply[]>((resolve, reject) => {
-      const ticket: Asker = { subject, resolve, reject };
+      const ticket: QuestionCall = { subject, resolve, reject };
       if (signal !== undefined)
         release = onAbort(signal, () => {
           this.#host.dispatch({ kind: 'forget', uuid });

@@ -1,8 +1,8 @@
 /** NFP client: what workers say about a job, for callers. */
 import type { NfpBody } from '@proj/frames/nfp';
 import { ProjError, toBuffers } from '@proj/transport';
-import { isRecord } from './answers.js';
-import type { NfpReply } from './session-events.js';
+import { isRecord } from './engine/answers.js';
+import type { NfpReply } from './engine/events.js';
 
 /** What one worker says about a job. */
 export interface NfpJobResult {

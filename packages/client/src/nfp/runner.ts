@@ -6,8 +6,8 @@ import type { HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import type { NfpClientSettings } from './options.js';
-import type { NfpClientEffect, NfpClientEvent } from './session-events.js';
-import type { NfpClientSession } from './session.js';
+import type { NfpClientEffect, NfpClientEvent } from './engine/events.js';
+import type { NfpClientSession } from './engine/session.js';
 
 /** Effects that are not for sockets. */
 export type NfpNews<Ticket> = Exclude<NfpClientEffect<Ticket>, { kind: 'open' | 'close' | 'send' }>;

@@ -7,7 +7,7 @@ import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
 import { Subscription } from '../subscription.js';
-import { readJson } from './answers.js';
+import { readJson } from './engine/answers.js';
 import { eventOf } from './job.js';
 import type { NfpJobEvent } from './job.js';
 import { nfpSubscribeOptions, nfpSubscriberOptions } from './options.js';

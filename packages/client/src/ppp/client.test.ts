@@ -6,7 +6,7 @@ import { echo, ScriptedQueue, silence, Stage } from '../../test/ppp/stage.js';
 import { A, B, text } from '../../test/world.js';
 import { LazyPirateClient } from './client.js';
 import type { LazyPirateOptions, LazyPirateRequestOptions } from './options.js';
-import type { LazyPirateNote } from './session.js';
+import type { LazyPirateNote } from './engine/session.js';
 
 describe('request', () => {
   it('rule 1: sends an empty frame and the body, as a REQ socket does', async () => {

@@ -6,13 +6,13 @@ import { Emitter, parseOptions, toBuffers, toFrames } from '@proj/transport';
 import type { BodyInput, HandshakeRefusal } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { fromReplyBody, toRequestBody } from '@proj/transport/service';
-import { LaneRunner } from '../lane-runner.js';
+import { RequestRunner } from '../request-runner.js';
 import { callLimits } from '../options.js';
-import type { LaneStats } from '../parts/lane-events.js';
+import type { RequestStats } from '../shared/events.js';
 import { lazyPirateOptions, lazyPirateRequestOptions } from './options.js';
 import type { LazyPirateOptions, LazyPirateRequestOptions, LazyPirateSettings } from './options.js';
-import { LazyPirateSession } from './session.js';
-import type { LazyPirateDropReason, LazyPirateNote, LazyPirateRequest } from './session.js';
+import { LazyPirateSession } from './engine/session.js';
+import type { LazyPirateDropReason, LazyPirateNote, LazyPirateRequest } from './engine/session.js';
 
 /** Events of a {@link LazyPirateClient}. */
 export interface LazyPirateEvents {
@@ -42,7 +42,7 @@ const SUBJECT = 'request';
 export class LazyPirateClient {
   readonly #settings: LazyPirateSettings;
   readonly #session: LazyPirateSession;
-  readonly #runner: LaneRunner<LazyPirateRequest, PppToClient, PppClientReply, LazyPirateDropReason>;
+  readonly #runner: RequestRunner<LazyPirateRequest, PppToClient, PppClientReply, LazyPirateDropReason>;
   readonly #events = new Emitter<LazyPirateEvents>();
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
@@ -51,7 +51,7 @@ export class LazyPirateClient {
     const { transport, sockets, waitingMax, maxMessageFrames, maxMessageBytes } = settings;
     this.#settings = settings;
     this.#session = new LazyPirateSession(settings);
-    this.#runner = new LaneRunner<LazyPirateRequest, PppToClient, PppClientReply, LazyPirateDropReason>(
+    this.#runner = new RequestRunner<LazyPirateRequest, PppToClient, PppClientReply, LazyPirateDropReason>(
       {
         engine: this.#session,
         encode: ({ content }) => encodePpp({ kind: 'client-request', hops: [], content }),
@@ -102,7 +102,7 @@ export class LazyPirateClient {
   }
 
   /** Counters since construction and gauges of now, as a copy. */
-  stats(): LaneStats {
+  stats(): RequestStats {
     return this.#session.stats;
   }
 

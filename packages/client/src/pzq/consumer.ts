@@ -10,8 +10,13 @@ import type { PzqMessageOwner } from './message.js';
 import { pzqConsumerOptions, pzqReceiveOptions, pzqRunOptions } from './options.js';
 import type { PzqConsumerOptions, PzqConsumerSettings, PzqReceiveOptions, PzqRunOptions } from './options.js';
 import { within } from './rounds.js';
-import { PzqConsumerSession } from './session-consumer.js';
-import type { PzqConsumerEffect, PzqConsumerEvent, PzqConsumerNote, PzqConsumerStats } from './session-consumer.js';
+import { PzqConsumerSession } from './engine/session-consumer.js';
+import type {
+  PzqConsumerEffect,
+  PzqConsumerEvent,
+  PzqConsumerNote,
+  PzqConsumerStats,
+} from './engine/session-consumer.js';
 
 /** Events of a {@link PzqConsumer}. */
 export interface PzqConsumerEvents {

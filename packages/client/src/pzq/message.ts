@@ -1,7 +1,7 @@
 /** A message in a consumer's hands. Rule 24 of docs/protocols/pzq.md. */
 import { latin1 } from '@proj/frames';
 import { toBuffers } from '@proj/transport';
-import type { PzqHanded, PzqVerdict } from './session-consumer.js';
+import type { PzqHanded, PzqVerdict } from './engine/session-consumer.js';
 
 /** What a {@link PzqMessage} needs of its consumer. */
 export interface PzqMessageOwner {

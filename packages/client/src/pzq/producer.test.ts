@@ -5,7 +5,7 @@ import { silence, Stage } from '../../test/pzq/stage.js';
 import { A, B } from '../../test/world.js';
 import type { PzqProducerOptions, PzqSendOptions } from './options.js';
 import { PzqProducer } from './producer.js';
-import type { PzqProducerNote } from './session-producer.js';
+import type { PzqProducerNote } from './engine/session-producer.js';
 
 const ignore = (): void => {};
 

@@ -9,14 +9,14 @@ import { onAbort } from '../on-abort.js';
 import { pzqProducerOptions, pzqSendOptions } from './options.js';
 import type { PzqProducerOptions, PzqProducerSettings, PzqSendOptions } from './options.js';
 import { Rounds, within } from './rounds.js';
-import { PzqProducerSession } from './session-producer.js';
+import { PzqProducerSession } from './engine/session-producer.js';
 import type {
   PzqProducerEffect,
   PzqProducerEvent,
   PzqProducerFailure,
   PzqProducerNote,
   PzqProducerStats,
-} from './session-producer.js';
+} from './engine/session-producer.js';
 
 /** Events of a {@link PzqProducer}. */
 export interface PzqProducerEvents {

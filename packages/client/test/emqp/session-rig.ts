@@ -1,8 +1,8 @@
 /** Drives a client's session by hand: events in, effects out as lines of text, time moved from deadline to deadline. */
 import { fromLatin1 } from '@proj/frames';
 import { passTime } from '@proj/testkit';
-import type { EmqpClientEffect, EmqpClientEvent, EmqpClientSessionOptions } from '../../src/emqp/effects.js';
-import { EmqpClientSession } from '../../src/emqp/session.js';
+import type { EmqpClientEffect, EmqpClientEvent, EmqpClientSessionOptions } from '../../src/emqp/engine/events.js';
+import { EmqpClientSession } from '../../src/emqp/engine/session.js';
 
 /** One effect as a line: what a reader needs to know of it. */
 function line(effect: EmqpClientEffect<string>): string {

@@ -2,9 +2,9 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import type { MdpToClient } from '@proj/frames/mdp';
 import { passTime } from '@proj/testkit';
-import { MdpClientSession } from '../../src/mdp/session.js';
-import type { MdpClientEffect, MdpClientEvent } from '../../src/mdp/session.js';
-import type { LanePoolOptions } from '../../src/parts/lane-pool.js';
+import { MdpClientSession } from '../../src/mdp/engine/session.js';
+import type { MdpClientEffect, MdpClientEvent } from '../../src/mdp/engine/session.js';
+import type { LanePoolOptions } from '../../src/shared/request-socket-pool.js';
 
 /** Texts as body frames. */
 export const body = (...texts: string[]): Uint8Array[] => texts.map(fromLatin1);

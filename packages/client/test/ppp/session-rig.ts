@@ -2,9 +2,9 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodePppAtClient } from '@proj/frames/ppp';
 import { passTime } from '@proj/testkit';
-import type { LanePoolOptions } from '../../src/parts/lane-pool.js';
-import { LazyPirateSession } from '../../src/ppp/session.js';
-import type { LazyPirateEffect, LazyPirateEvent, LazyPirateRequest } from '../../src/ppp/session.js';
+import type { LanePoolOptions } from '../../src/shared/request-socket-pool.js';
+import { LazyPirateSession } from '../../src/ppp/engine/session.js';
+import type { LazyPirateEffect, LazyPirateEvent, LazyPirateRequest } from '../../src/ppp/engine/session.js';
 
 /** Texts as frames. */
 export const frames = (...texts: string[]): Uint8Array[] => texts.map(fromLatin1);

@@ -1,7 +1,7 @@
 /** Rules of access in a JSON file, read again when it changes. */
 import { ProjError } from '../errors.js';
 import { readSmallFile } from './certificate.js';
-import { Followed } from './followed.js';
+import { FollowedFile } from './followed.js';
 
 /** Settings of {@link accessFile}. */
 export interface AccessFileOptions {
@@ -29,7 +29,7 @@ const WHAT = 'access rules';
 /** Opens it. Rejects with `OPTIONS_INVALID` for a file that cannot be read, is over 16 MiB, or is no JSON. */
 export async function accessFile(path: string, options: AccessFileOptions = {}): Promise<AccessFile> {
   let rules: unknown;
-  const followed = new Followed({
+  const followed = new FollowedFile({
     path,
     what: WHAT,
     watch: options.watch !== false,

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProjError } from '../errors.js';
 import { parseCertificate, readCertificate, readSmallFile } from './certificate.js';
-import { Followed } from './followed.js';
+import { FollowedFile } from './followed.js';
 import { decodeCurveKey } from './z85.js';
 
 /** Settings of {@link authorizedKeys}. */
@@ -37,14 +37,14 @@ export async function authorizedKeys(path: string, options: AuthorizedKeysOption
 export class AuthorizedKeys {
   readonly path: string;
   readonly #keysMax: number;
-  readonly #followed: Followed;
+  readonly #followed: FollowedFile;
   readonly #listeners = new Set<() => void>();
   #keys: ReadonlySet<string> = new Set();
 
   constructor(path: string, options: AuthorizedKeysOptions) {
     this.path = path;
     this.#keysMax = options.keysMax ?? 100_000;
-    this.#followed = new Followed({
+    this.#followed = new FollowedFile({
       path,
       what: WHAT,
       watch: options.watch !== false,

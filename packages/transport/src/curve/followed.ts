@@ -43,7 +43,7 @@ const LOOK_BATCH = 64;
  * renamed, swapped by a link anywhere along the path). A change is noticed at once where the system tells of it, and within
  * two seconds everywhere else. Neither keeps the process alive.
  */
-export class Followed {
+export class FollowedFile {
   readonly #following: Following;
   readonly #clock: Clock;
   #watcher: FSWatcher | undefined;

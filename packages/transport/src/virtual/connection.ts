@@ -1,8 +1,8 @@
 /** A connection between a socket that connected and one that was bound: two pipes, and an end for each socket to hold. */
 import type { Clock, Timer } from '@proj/heartbeat';
 import type { CurveOptions, Peer } from '../port.js';
-import type { Link } from './link.js';
-import { Pipe } from './pipe.js';
+import type { VirtualWire } from './virtual-wire.js';
+import { VirtualPipe } from './pipe.js';
 import type { PipeReader, PipeWorld } from './pipe.js';
 import type { Process } from './process.js';
 
@@ -36,15 +36,15 @@ export interface Outlet {
 /** One side of a connection, as its socket holds it. */
 export class ConnectionEnd implements PipeReader, Outlet {
   readonly owner: ConnectionOwner;
-  readonly connection: Connection;
+  readonly connection: VirtualConnection;
   readonly #clock: Clock;
   readonly #establishedAt: number;
-  #outgoing: Pipe | undefined;
-  #incoming: Pipe | undefined;
+  #outgoing: VirtualPipe | undefined;
+  #incoming: VirtualPipe | undefined;
   #open = true;
   #silence: Timer | undefined;
 
-  constructor(owner: ConnectionOwner, connection: Connection, clock: Clock) {
+  constructor(owner: ConnectionOwner, connection: VirtualConnection, clock: Clock) {
     this.owner = owner;
     this.connection = connection;
     this.#clock = clock;
@@ -52,7 +52,7 @@ export class ConnectionEnd implements PipeReader, Outlet {
   }
 
   /** @internal Completes construction: the two ends of a connection need each other's pipes. */
-  attach(incoming: Pipe, outgoing: Pipe): void {
+  attach(incoming: VirtualPipe, outgoing: VirtualPipe): void {
     this.#incoming = incoming;
     this.#outgoing = outgoing;
   }
@@ -142,12 +142,12 @@ export class ConnectionEnd implements PipeReader, Outlet {
 }
 
 /** Both ends, for the network's faults. */
-export class Connection {
+export class VirtualConnection {
   /** Of the socket that connected. */
   readonly active: ConnectionEnd;
   /** Of the socket that was bound. */
   readonly passive: ConnectionEnd;
-  readonly link: Link;
+  readonly link: VirtualWire;
 
   constructor(active: ConnectionOwner, passive: ConnectionOwner, world: PipeWorld) {
     const { clock, link } = world;
@@ -180,14 +180,14 @@ export class Connection {
   }
 }
 
-function pipe(world: PipeWorld, from: ConnectionEnd, to: ConnectionEnd, capacity: number): Pipe {
-  return new Pipe(world, to, capacity, () => {
+function pipe(world: PipeWorld, from: ConnectionEnd, to: ConnectionEnd, capacity: number): VirtualPipe {
+  return new VirtualPipe(world, to, capacity, () => {
     from.owner.onRoom(from);
   });
 }
 
 /** A process that does not run itself measures nothing; when it runs again it starts to listen anew. */
-function watch(observer: ConnectionEnd, other: ConnectionEnd, link: Link): void {
+function watch(observer: ConnectionEnd, other: ConnectionEnd, link: VirtualWire): void {
   const listening = observer.owner.process.state === 'running';
   observer.watch(listening && (link.partitioned || other.owner.process.state !== 'running'));
 }

@@ -17,11 +17,11 @@ export interface ConnectorOwner extends ConnectionOwner {
   /** A handshake failed; `undefined` when this side does not notice. */
   onRefused(refusal: HandshakeRefusal | undefined): void;
   /** The connection stands, and what had waited for it is under way. */
-  onConnected(connector: Connector, end: ConnectionEnd, routingId: Uint8Array | undefined): void;
+  onConnected(connector: VirtualConnector, end: ConnectionEnd, routingId: Uint8Array | undefined): void;
 }
 
 /** One endpoint, one connection at a time, and what waits for it. */
-export class Connector implements Outlet {
+export class VirtualConnector implements Outlet {
   readonly #owner: ConnectorOwner;
   readonly #endpoint: string;
   /** Taken over by the transport and on no connection yet; like libzmq's pipe it survives the loss of a connection. */

@@ -4,7 +4,7 @@ import type { SendOutcome } from '../outbox.js';
 import { ROUTER_PEER } from '../port.js';
 import type { Peer } from '../port.js';
 import type { ConnectionEnd, Outlet } from './connection.js';
-import type { Connector } from './connector.js';
+import type { VirtualConnector } from './connector.js';
 import { VirtualPort } from './port.js';
 import type { Farewell } from './port.js';
 
@@ -15,7 +15,7 @@ interface Attempt {
 }
 
 /** Usually connected to one endpoint; bound, it deals out to whoever connects. */
-export class DealerPort extends VirtualPort {
+export class VirtualDealer extends VirtualPort {
   readonly socket = 'dealer';
   /** Those that may have room, in the order of their turns. */
   readonly #turns = new Set<Outlet>();
@@ -27,7 +27,7 @@ export class DealerPort extends VirtualPort {
     if (connector !== undefined) this.#turns.add(connector);
   }
 
-  onConnected(connector: Connector): void {
+  onConnected(connector: VirtualConnector): void {
     this.#refresh(connector, connector.flush());
   }
 
@@ -40,7 +40,7 @@ export class DealerPort extends VirtualPort {
     this.#refresh(end, true);
   }
 
-  protected onLost(end: ConnectionEnd, connector: Connector | undefined): void {
+  protected onLost(end: ConnectionEnd, connector: VirtualConnector | undefined): void {
     this.#turns.delete(end);
     // As libzmq: a socket that is bound is not told.
     if (connector !== undefined) this.reportGone(ROUTER_PEER);

@@ -3,11 +3,11 @@ import { ManualClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 import type { Engine } from '../engine.js';
 import { ProjError } from '../errors.js';
-import { Connection } from './connection.js';
+import { VirtualConnection } from './connection.js';
 import { bindingKey, connectionKeys, resolvePort } from './endpoint.js';
 import type { NetworkEvent } from './events.js';
-import { Link } from './link.js';
-import type { LinkTiming } from './link.js';
+import { VirtualWire } from './virtual-wire.js';
+import type { LinkTiming } from './virtual-wire.js';
 import type { BoundSide, Hub } from './port.js';
 import { Process } from './process.js';
 import { SeededRandom } from './random.js';
@@ -45,9 +45,9 @@ export class VirtualNetwork<Time extends Clock = ManualClock> {
   readonly #random: SeededRandom;
   readonly #processes = new WeakMap<VirtualTransport, Process>();
   readonly #started = new Map<string, number>();
-  readonly #links = new Map<string, Link>();
+  readonly #links = new Map<string, VirtualWire>();
   readonly #bound = new Map<string, BoundSide>();
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<VirtualConnection>();
   readonly #hub: Hub;
 
   constructor(options: VirtualNetworkOptions<Time> = {}) {
@@ -143,10 +143,10 @@ export class VirtualNetwork<Time extends Clock = ManualClock> {
     return process;
   }
 
-  #link(a: string, b: string): Link {
+  #link(a: string, b: string): VirtualWire {
     const key = JSON.stringify(a < b ? [a, b] : [b, a]);
     let link = this.#links.get(key);
-    if (link === undefined) this.#links.set(key, (link = new Link(this.#timing)));
+    if (link === undefined) this.#links.set(key, (link = new VirtualWire(this.#timing)));
     return link;
   }
 
@@ -183,7 +183,7 @@ export class VirtualNetwork<Time extends Clock = ManualClock> {
       link: (a, b) => this.#link(a.name, b.name),
       connect: (active, passive) => {
         const between = [active.process.name, passive.process.name] as const;
-        const connection = new Connection(active, passive, {
+        const connection = new VirtualConnection(active, passive, {
           clock: this.clock,
           link: this.#link(...between),
           random: this.#random.fork(`connection#${connections++}`),

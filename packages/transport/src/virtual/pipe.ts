@@ -3,7 +3,7 @@
  * what is then still under way is lost from some point on. Nothing in the middle is ever missing or swapped.
  */
 import type { Clock, Timer } from '@proj/heartbeat';
-import type { Link } from './link.js';
+import type { VirtualWire } from './virtual-wire.js';
 import type { SeededRandom } from './random.js';
 
 /** Who reads a pipe. */
@@ -25,14 +25,14 @@ interface Parcel {
 /** Where and when a pipe runs. */
 export interface PipeWorld {
   readonly clock: Clock;
-  readonly link: Link;
+  readonly link: VirtualWire;
   readonly random: SeededRandom;
   /** Told how many messages fell victim to the end of a connection. */
   readonly onLost: (messages: number) => void;
 }
 
 /** A bounded queue of messages under way. */
-export class Pipe {
+export class VirtualPipe {
   readonly #world: PipeWorld;
   readonly #reader: PipeReader;
   readonly #capacity: number;

@@ -15,11 +15,11 @@ import type {
   SocketPort,
   UndeliverableReason,
 } from '../port.js';
-import type { Connection, ConnectionEnd, ConnectionOwner } from './connection.js';
-import { Connector } from './connector.js';
+import type { VirtualConnection, ConnectionEnd, ConnectionOwner } from './connection.js';
+import { VirtualConnector } from './connector.js';
 import { checkEndpoint } from './endpoint.js';
 import type { MessageEvent, NetworkEvent, SocketKind } from './events.js';
-import type { Link } from './link.js';
+import type { VirtualWire } from './virtual-wire.js';
 import type { Process, ProcessResource } from './process.js';
 
 /** The network as its sockets see it. */
@@ -32,10 +32,10 @@ export interface Hub {
   bind(endpoint: string, port: BoundSide): string;
   unbind(port: BoundSide): void;
   lookup(endpoint: string): BoundSide | undefined;
-  link(a: Process, b: Process): Link;
-  connect(active: ConnectionOwner, passive: ConnectionOwner): Connection;
+  link(a: Process, b: Process): VirtualWire;
+  connect(active: ConnectionOwner, passive: ConnectionOwner): VirtualConnection;
   /** To be called by an end that is done with the connection; it is dropped when both are. */
-  forget(connection: Connection): void;
+  forget(connection: VirtualConnection): void;
   record(event: NetworkEvent): void;
 }
 
@@ -61,7 +61,7 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
   protected readonly options: ResolvedPortOptions;
   protected readonly outbox: Outbox;
   /** One per endpoint this socket connects to. */
-  protected readonly connectors: Connector[] = [];
+  protected readonly connectors: VirtualConnector[] = [];
   /** Connections to the endpoints it is bound to. */
   protected readonly accepted = new Set<ConnectionEnd>();
   abstract readonly socket: SocketKind;
@@ -94,11 +94,11 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
 
   abstract onRoom(end: ConnectionEnd): void;
   /** A connection that a connector has made, to a peer that announces this routing id. */
-  abstract onConnected(connector: Connector, end: ConnectionEnd, routingId: Uint8Array | undefined): void;
+  abstract onConnected(connector: VirtualConnector, end: ConnectionEnd, routingId: Uint8Array | undefined): void;
   /** A connection that came to a bound endpoint. */
   protected abstract onAccepted(end: ConnectionEnd, routingId: Uint8Array | undefined): void;
   /** A connection is over; `connector` is whose it was, if it was made from here. */
-  protected abstract onLost(end: ConnectionEnd, connector: Connector | undefined): void;
+  protected abstract onLost(end: ConnectionEnd, connector: VirtualConnector | undefined): void;
   /** The peer at the other end, as this socket names it; `undefined` when the listener must not hear of it. */
   protected abstract peerOf(end: ConnectionEnd): Peer | undefined;
   protected abstract transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined;
@@ -146,7 +146,7 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
 
   connect(endpoint: string): void {
     checkEndpoint(endpoint, 'connect');
-    this.connectors.push(new Connector(this, endpoint));
+    this.connectors.push(new VirtualConnector(this, endpoint));
   }
 
   onRefused(refusal: HandshakeRefusal | undefined): void {
@@ -242,7 +242,7 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
   }
 
   /** Whose connection this is, if it was made from here. */
-  protected connectorOf(end: ConnectionEnd): Connector | undefined {
+  protected connectorOf(end: ConnectionEnd): VirtualConnector | undefined {
     return this.connectors.find((connector) => connector.end === end);
   }
 

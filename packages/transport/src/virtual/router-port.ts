@@ -3,7 +3,7 @@ import type { SendOutcome } from '../outbox.js';
 import type { Peer, PortOptions } from '../port.js';
 import { ConnectionEnd } from './connection.js';
 import type { Outlet } from './connection.js';
-import type { Connector } from './connector.js';
+import type { VirtualConnector } from './connector.js';
 import { VirtualPort } from './port.js';
 import type { Hub } from './port.js';
 import type { Process } from './process.js';
@@ -16,14 +16,14 @@ interface Route {
 }
 
 /** Usually bound; a peer it connects to keeps its route, and so its name, from one connection to the next, as libzmq's pipe does. */
-export class RouterPort extends VirtualPort {
+export class VirtualRouter extends VirtualPort {
   readonly socket = 'router';
   /** Whom messages can be sent to, by routing id. */
   readonly #routes = new Map<string, Route>();
   /** The route of every connection, mute ones included. */
   readonly #routeOf = new Map<ConnectionEnd, Route>();
   /** The routes of peers this socket has connected to. */
-  readonly #met = new Map<Connector, Route>();
+  readonly #met = new Map<VirtualConnector, Route>();
   #nextId: number;
 
   constructor(hub: Hub, process: Process, options: PortOptions) {
@@ -31,7 +31,7 @@ export class RouterPort extends VirtualPort {
     this.#nextId = process.random.uint32();
   }
 
-  onConnected(connector: Connector, end: ConnectionEnd, routingId: Uint8Array | undefined): void {
+  onConnected(connector: VirtualConnector, end: ConnectionEnd, routingId: Uint8Array | undefined): void {
     const route = this.#met.get(connector) ?? this.#meet(connector, routingId);
     this.#routeOf.set(end, route);
     this.#record('connected', end, route);
@@ -59,7 +59,7 @@ export class RouterPort extends VirtualPort {
     this.outbox.resume(peer);
   }
 
-  protected onLost(end: ConnectionEnd, connector: Connector | undefined): void {
+  protected onLost(end: ConnectionEnd, connector: VirtualConnector | undefined): void {
     const route = this.#routeOf.get(end);
     if (route === undefined) return;
     this.#routeOf.delete(end);
@@ -81,7 +81,7 @@ export class RouterPort extends VirtualPort {
     return route.outlet.send(frames) ? 'sent' : 'congested';
   }
 
-  #meet(connector: Connector, routingId: Uint8Array | undefined): Route {
+  #meet(connector: VirtualConnector, routingId: Uint8Array | undefined): Route {
     const peer = this.#name(routingId);
     const route: Route = { peer, outlet: connector, mute: this.#routes.has(peer.key) };
     this.#met.set(connector, route);
@@ -89,7 +89,7 @@ export class RouterPort extends VirtualPort {
     return route;
   }
 
-  #flush(connector: Connector, { peer }: Route): void {
+  #flush(connector: VirtualConnector, { peer }: Route): void {
     if (connector.flush()) this.outbox.resume(peer);
   }
 

@@ -5,7 +5,7 @@ import type { ResolvedPortOptions } from '../port-options.js';
 import { ROUTER_PEER } from '../port.js';
 import type { CurveOptions, HandshakeRefusal, PortOptions, SubscriberListener, SubscriberPort } from '../port.js';
 import type { ConnectionEnd } from './connection.js';
-import { Connector } from './connector.js';
+import { VirtualConnector } from './connector.js';
 import type { ConnectorOwner } from './connector.js';
 import { checkEndpoint } from './endpoint.js';
 import type { Farewell, Hub } from './port.js';
@@ -20,7 +20,7 @@ export class VirtualSubscriber implements SubscriberPort, ConnectorOwner, Proces
   readonly routingId = undefined;
   readonly #options: ResolvedPortOptions;
   readonly #number: number;
-  readonly #connectors: Connector[] = [];
+  readonly #connectors: VirtualConnector[] = [];
   readonly #subscriptions = new Subscriptions();
   #listener: SubscriberListener | undefined;
   #paused = false;
@@ -60,7 +60,7 @@ export class VirtualSubscriber implements SubscriberPort, ConnectorOwner, Proces
 
   connect(endpoint: string): void {
     checkEndpoint(endpoint, 'connect');
-    this.#connectors.push(new Connector(this, endpoint));
+    this.#connectors.push(new VirtualConnector(this, endpoint));
   }
 
   subscribe(prefix: Uint8Array): void {
@@ -90,7 +90,7 @@ export class VirtualSubscriber implements SubscriberPort, ConnectorOwner, Proces
     return (this.#closing ??= this.#leave());
   }
 
-  onConnected(_connector: Connector, end: ConnectionEnd): void {
+  onConnected(_connector: VirtualConnector, end: ConnectionEnd): void {
     for (const prefix of this.#subscriptions.prefixes()) end.send(subscription(prefix, true));
   }
 

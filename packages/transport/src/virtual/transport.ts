@@ -2,11 +2,11 @@
 import type { Clock } from '@proj/heartbeat';
 import type { Engine, Entropy } from '../engine.js';
 import type { PortOptions, PublisherPort, SocketPort, SubscriberPort, Transport } from '../port.js';
-import { DealerPort } from './dealer-port.js';
+import { VirtualDealer } from './dealer-port.js';
 import type { Hub } from './port.js';
 import type { Process, ProcessState } from './process.js';
 import { VirtualPublisher } from './publisher-port.js';
-import { RouterPort } from './router-port.js';
+import { VirtualRouter } from './router-port.js';
 import { VirtualSubscriber } from './subscriber-port.js';
 
 /**
@@ -53,11 +53,11 @@ export class VirtualTransport implements Transport {
   }
 
   router(options: PortOptions = {}): SocketPort {
-    return new RouterPort(this.#hub, this.#process, options);
+    return new VirtualRouter(this.#hub, this.#process, options);
   }
 
   dealer(options: PortOptions = {}): SocketPort {
-    return new DealerPort(this.#hub, this.#process, options);
+    return new VirtualDealer(this.#hub, this.#process, options);
   }
 
   publisher(options: PortOptions = {}): PublisherPort {

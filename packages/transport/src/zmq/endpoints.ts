@@ -16,7 +16,7 @@ export interface EndpointSocket {
 }
 
 /** Binds and connects a socket. */
-export class Endpoints {
+export class BoundEndpoints {
   readonly #socket: EndpointSocket;
   readonly #clock: Clock;
   readonly #assertOpen: (endpoint: string) => void;

@@ -9,7 +9,7 @@ import { ROUTER_PEER } from '../port.js';
 import type { Peer, PortListener, SocketPort, UndeliverableReason } from '../port.js';
 import type { ResolvedPortOptions } from '../port-options.js';
 import type { CurveGuard } from './curve-guard.js';
-import { Endpoints } from './endpoints.js';
+import { BoundEndpoints } from './endpoints.js';
 import { untilLetGo } from './let-go.js';
 import { Reader } from './reader.js';
 import type { OpenSocket, ZmqSocket } from './socket.js';
@@ -24,7 +24,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
   readonly #goneNotice: Buffer | undefined;
   readonly #options: ResolvedPortOptions;
   readonly #outbox: Outbox;
-  readonly #endpoints: Endpoints;
+  readonly #endpoints: BoundEndpoints;
   readonly #guard: CurveGuard | undefined;
   readonly #reader: Reader;
   /** @internal Called by the outbox; the listener's own, if it has one. */
@@ -55,7 +55,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
     this.memory = memory;
     this.#outbox = new Outbox(options, this);
     this.#reader = new Reader(socket, clock);
-    this.#endpoints = new Endpoints(
+    this.#endpoints = new BoundEndpoints(
       socket,
       clock,
       (endpoint) => {

@@ -6,7 +6,7 @@ import { assertFrames } from '../limits.js';
 import type { Peer, PublisherListener, PublisherPort } from '../port.js';
 import type { ResolvedPortOptions } from '../port-options.js';
 import type { CurveGuard } from './curve-guard.js';
-import { Endpoints } from './endpoints.js';
+import { BoundEndpoints } from './endpoints.js';
 import { untilLetGo } from './let-go.js';
 import { Reader } from './reader.js';
 
@@ -22,7 +22,7 @@ export class ZmqPublisher implements PublisherPort {
   readonly #socket: Publisher | XPublisher;
   readonly #clock: Clock;
   readonly #lingerMs: number;
-  readonly #endpoints: Endpoints;
+  readonly #endpoints: BoundEndpoints;
   readonly #guard: CurveGuard | undefined;
   /** Of an XPUB. */
   readonly #reader: Reader | undefined;
@@ -38,7 +38,7 @@ export class ZmqPublisher implements PublisherPort {
     this.#lingerMs = options.lingerMs;
     this.#guard = guard;
     this.#reader = 'receive' in socket ? new Reader(socket, clock) : undefined;
-    this.#endpoints = new Endpoints(
+    this.#endpoints = new BoundEndpoints(
       socket,
       clock,
       (endpoint) => {

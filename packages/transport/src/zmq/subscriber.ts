@@ -6,14 +6,14 @@ import { overLimits } from '../limits.js';
 import type { SubscriberListener, SubscriberPort } from '../port.js';
 import type { ResolvedPortOptions } from '../port-options.js';
 import type { CurveGuard } from './curve-guard.js';
-import { Endpoints } from './endpoints.js';
+import { BoundEndpoints } from './endpoints.js';
 import { Reader } from './reader.js';
 
 /** Subscriptions are kept by libzmq, which sends them again on each new connection. */
 export class ZmqSubscriber implements SubscriberPort {
   readonly #socket: Subscriber;
   readonly #options: ResolvedPortOptions;
-  readonly #endpoints: Endpoints;
+  readonly #endpoints: BoundEndpoints;
   readonly #guard: CurveGuard | undefined;
   readonly #reader: Reader;
   #reading: Promise<void> = Promise.resolve();
@@ -27,7 +27,7 @@ export class ZmqSubscriber implements SubscriberPort {
     this.#options = options;
     this.#guard = guard;
     this.#reader = new Reader(socket, clock);
-    this.#endpoints = new Endpoints(
+    this.#endpoints = new BoundEndpoints(
       socket,
       clock,
       (endpoint) => {

@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { EmqpRun, EmqpRunOutcome } from './effects.js';
+import type { EmqpRun, EmqpRunOutcome } from './engine/events.js';
 
 /** What jobs run in. */
 export type JobHostKind = 'processes' | 'threads';

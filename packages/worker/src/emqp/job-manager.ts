@@ -13,12 +13,12 @@ import type {
   EmqpJobManagerNote,
   EmqpJobManagerStats,
   EmqpLossReason,
-} from './effects.js';
+} from './engine/events.js';
 import { jobHosts } from './job-host.js';
 import { JobPool } from './job-pool.js';
 import { emqpJobManagerOptions } from './options.js';
 import type { EmqpJobManagerOptions, EmqpJobManagerSettings } from './options.js';
-import { EmqpJobManagerSession } from './session.js';
+import { EmqpJobManagerSession } from './engine/session.js';
 
 /** Events of an {@link EmqpJobManager}. */
 export interface EmqpJobManagerEvents {

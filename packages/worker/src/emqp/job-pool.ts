@@ -3,7 +3,7 @@ import { encodeEmqpJson } from '@proj/frames/emqp';
 import { Backoff } from '@proj/heartbeat';
 import type { Clock, Timer } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
-import type { EmqpRun, EmqpRunOutcome } from './effects.js';
+import type { EmqpRun, EmqpRunOutcome } from './engine/events.js';
 import type { FromJobHost, JobHost, JobSources, StartJobHost } from './job-host.js';
 
 /** Settings of a {@link JobPool}. */

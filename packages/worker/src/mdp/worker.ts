@@ -5,13 +5,13 @@ import type { Service } from '@proj/frames/service';
 import { parseOptions, toBuffers } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { toFrameHandler } from '@proj/transport/service';
-import { WorkerCrew } from '../worker-crew.js';
-import type { WorkerEvents, WorkerStats } from '../worker-crew.js';
-import type { MdpWorkerDropReason, MdpWorkerLeaveReason, MdpWorkerNote } from './notes.js';
+import { WorkerGroup } from '../worker-group.js';
+import type { WorkerEvents, WorkerStats } from '../worker-group.js';
+import type { MdpWorkerDropReason, MdpWorkerLeaveReason, MdpWorkerNote } from './engine/events.js';
 import { mdpWorkerOptions } from './options.js';
 import type { MdpRequest, MdpWorkerOptions } from './options.js';
-import { MdpWorkerSession } from './session.js';
-import type { MdpFromWorker } from './session.js';
+import { MdpWorkerSession } from './engine/session.js';
+import type { MdpFromWorker } from './engine/session.js';
 
 /** Events of an {@link MdpWorker}. */
 export type MdpWorkerEvents = WorkerEvents<MdpWorkerNote>;
@@ -31,7 +31,7 @@ export type MdpWorkerStats = WorkerStats<MdpWorkerDropReason>;
  * A request may reach a handler more than once, here or at another worker: Majordomo services are idempotent.
  */
 export class MdpWorker<S extends string | Service = string> {
-  readonly #crew: WorkerCrew<MdpToWorker, MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason>;
+  readonly #crew: WorkerGroup<MdpToWorker, MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason>;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: MdpWorkerOptions<S>) {
@@ -41,7 +41,7 @@ export class MdpWorker<S extends string | Service = string> {
     const name = typeof service === 'string' ? service : service.name;
     const toRequest = (body: readonly Uint8Array[]): MdpRequest => ({ service: name, body: toBuffers(body) });
     const { version, concurrency, transport, maxMessageFrames, maxMessageBytes } = settings;
-    this.#crew = new WorkerCrew<MdpToWorker, MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason>(
+    this.#crew = new WorkerGroup<MdpToWorker, MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason>(
       {
         name: `MdpWorker for ${JSON.stringify(name)}`,
         session: (random) => new MdpWorkerSession({ ...settings, service: name }, random),

@@ -2,7 +2,7 @@
 import { FileCache } from '@proj/files';
 import type { DeletedFiles, FileDetails, HeldFile } from '@proj/files';
 import { ProjError } from '@proj/transport';
-import type { NfpBrokerQuestion, NfpBrokerReply } from './contract.js';
+import type { NfpBrokerQuestion, NfpBrokerReply } from './engine/events.js';
 import type { NfpKwargs } from './task.js';
 
 const INVENTORY_SERVICE = 'sid.service.broker';

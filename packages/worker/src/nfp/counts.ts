@@ -1,7 +1,7 @@
 /** Totals of an NFP worker, from the notes of its session. */
-import type { LossReason } from '../parts/contract.js';
-import type { NfpRefusalReason, NfpWorkerDropReason, NfpWorkerNote } from './contract.js';
-import type { NfpFinalState } from './job.js';
+import type { LossReason } from '../shared/events.js';
+import type { NfpRefusalReason, NfpWorkerDropReason, NfpWorkerNote } from './engine/events.js';
+import type { NfpFinalState } from './engine/job.js';
 
 /** What a worker has done since its construction. */
 export interface NfpWorkerTotals {

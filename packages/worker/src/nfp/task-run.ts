@@ -2,9 +2,9 @@
 import { decodeNfpJson } from '@proj/frames/nfp';
 import type { HeldFile } from '@proj/files';
 import { ProjError, toBuffers } from '@proj/transport';
-import { eventBody } from './bodies.js';
-import type { NfpSpeaker } from './bodies.js';
-import type { NfpInputOutcome, NfpQuestion } from './contract.js';
+import { eventBody } from './engine/bodies.js';
+import type { NfpSpeaker } from './engine/bodies.js';
+import type { NfpInputOutcome, NfpQuestion } from './engine/events.js';
 import { PutQueue } from './put-queue.js';
 import type { NfpEventOptions, NfpInputOptions, NfpKwargs, NfpTaskContext } from './task.js';
 

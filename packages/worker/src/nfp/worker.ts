@@ -6,20 +6,20 @@ import { Emitter, memoryRecords, parseOptions, ProjError, UnheardErrors } from '
 import type { HandshakeRefusal, RecordStore, Transport } from '@proj/transport';
 import { loadTransport } from '@proj/zmtp';
 import manifest from '../../package.json' with { type: 'json' };
-import type { LossReason } from '../parts/contract.js';
+import type { LossReason } from '../shared/events.js';
 import { taskRow } from './base/catalogue.js';
 import { baseTasks } from './base/tasks.js';
 import type { BaseTasksHost } from './base/tasks.js';
-import type { NfpWorkerNote } from './contract.js';
+import type { NfpWorkerNote } from './engine/events.js';
 import { NfpTotals } from './counts.js';
 import type { NfpWorkerTotals } from './counts.js';
-import { joinJson } from './bodies.js';
+import { joinJson } from './engine/bodies.js';
 import { NfpWorkerHost } from './host.js';
-import { jobKeys } from './job.js';
+import { jobKeys } from './engine/job.js';
 import { nfpWorkerOptions } from './options.js';
 import type { NfpWorkerOptions, NfpWorkerSettings } from './options.js';
-import { NfpWorkerSession } from './session.js';
-import type { NfpWorkerCounters } from './session-options.js';
+import { NfpWorkerSession } from './engine/session.js';
+import type { NfpWorkerCounters } from './engine/session-options.js';
 import { errorText, TaskBook } from './task-book.js';
 
 /** Events of an {@link NfpWorker}. */

@@ -5,13 +5,13 @@ import type { Service } from '@proj/frames/service';
 import { parseOptions, toBuffers } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { toFrameHandler } from '@proj/transport/service';
-import { WorkerCrew } from '../worker-crew.js';
-import type { WorkerEvents, WorkerStats } from '../worker-crew.js';
-import type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './notes.js';
+import { WorkerGroup } from '../worker-group.js';
+import type { WorkerEvents, WorkerStats } from '../worker-group.js';
+import type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './engine/events.js';
 import { pppWorkerOptions } from './options.js';
 import type { PppWorkerOptions, PppWorkerRequest, PppWorkerSettings } from './options.js';
-import { PppWorkerSession } from './session.js';
-import type { PppFromWorker } from './session.js';
+import { PppWorkerSession } from './engine/session.js';
+import type { PppFromWorker } from './engine/session.js';
 
 /** Events of a {@link PppWorker}. */
 export type PppWorkerEvents = WorkerEvents<PppWorkerNote>;
@@ -32,7 +32,7 @@ export type PppWorkerStats = WorkerStats<PppWorkerDropReason>;
  * partial ones travels as one, their frames joined.
  */
 export class PppWorker<S extends Service | undefined = undefined> {
-  readonly #crew: WorkerCrew<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>;
+  readonly #crew: WorkerGroup<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: PppWorkerOptions<S>) {
@@ -40,7 +40,7 @@ export class PppWorker<S extends Service | undefined = undefined> {
     const { service, handler, onError } = options;
     const toRequest = (body: readonly Uint8Array[]): PppWorkerRequest => ({ body: toBuffers(body) });
     const { concurrency, transport, maxMessageFrames, maxMessageBytes } = settings;
-    this.#crew = new WorkerCrew<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>(
+    this.#crew = new WorkerGroup<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>(
       {
         name: 'PppWorker',
         session: (random, index) => new PppWorkerSession(sessionSettings(settings, index), random),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '@proj/heartbeat';
-import type { EmqpRunOutcome } from '../../src/emqp/effects.js';
+import type { EmqpRunOutcome } from '../../src/emqp/engine/events.js';
 import { jobHosts } from '../../src/emqp/job-host.js';
 import type { JobHostKind } from '../../src/emqp/job-host.js';
 import { JobPool } from '../../src/emqp/job-pool.js';

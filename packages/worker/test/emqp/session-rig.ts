@@ -7,9 +7,9 @@ import type {
   EmqpJobManagerEffect,
   EmqpJobManagerEvent,
   EmqpRunOutcome,
-} from '../../src/emqp/effects.js';
-import { EmqpJobManagerSession } from '../../src/emqp/session.js';
-import type { EmqpJobManagerSessionOptions } from '../../src/emqp/session.js';
+} from '../../src/emqp/engine/events.js';
+import { EmqpJobManagerSession } from '../../src/emqp/engine/session.js';
+import type { EmqpJobManagerSessionOptions } from '../../src/emqp/engine/session.js';
 import { describeNote, frame, Rig } from '../rig.js';
 
 export { frame } from '../rig.js';

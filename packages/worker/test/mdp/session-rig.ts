@@ -1,7 +1,12 @@
 /** Plays events to an MDP worker session and writes down its effects as short lines, checking invariants at each step. */
 import type { MdpToWorker } from '@proj/frames/mdp';
-import { MdpWorkerSession } from '../../src/mdp/session.js';
-import type { MdpFromWorker, MdpWorkerEffect, MdpWorkerEvent, MdpWorkerSessionOptions } from '../../src/mdp/session.js';
+import { MdpWorkerSession } from '../../src/mdp/engine/session.js';
+import type {
+  MdpFromWorker,
+  MdpWorkerEffect,
+  MdpWorkerEvent,
+  MdpWorkerSessionOptions,
+} from '../../src/mdp/engine/session.js';
 import { describeEffect, frame, Rig, text } from '../rig.js';
 
 export { frame } from '../rig.js';

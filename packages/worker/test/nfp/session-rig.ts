@@ -3,11 +3,11 @@ import { fromLatin1, latin1 } from '@proj/frames';
 import { encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpAnswer, NfpCall } from '@proj/frames/nfp';
 import type { RecordBatch, TimerEvent } from '@proj/transport';
-import { decodeJob } from '../../src/nfp/job.js';
-import { NfpWorkerSession } from '../../src/nfp/session.js';
-import type { NfpWorkerSessionOptions } from '../../src/nfp/session-options.js';
-import type { NfpFromWorker, NfpWorkerEffect, NfpWorkerEvent, NfpWorkerNote } from '../../src/nfp/contract.js';
-import type { NfpStoredJob } from '../../src/nfp/job.js';
+import { decodeJob } from '../../src/nfp/engine/job.js';
+import { NfpWorkerSession } from '../../src/nfp/engine/session.js';
+import type { NfpWorkerSessionOptions } from '../../src/nfp/engine/session-options.js';
+import type { NfpFromWorker, NfpWorkerEffect, NfpWorkerEvent, NfpWorkerNote } from '../../src/nfp/engine/events.js';
+import type { NfpStoredJob } from '../../src/nfp/engine/job.js';
 
 export const OPTIONS: NfpWorkerSessionOptions = {
   endpoints: ['tcp://a:1', 'tcp://b:1'],

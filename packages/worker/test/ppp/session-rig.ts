@@ -1,7 +1,12 @@
 /** Plays events to a PPP worker session and writes down its effects as short lines, checking invariants at each step. */
 import type { PppToWorker } from '@proj/frames/ppp';
-import { PppWorkerSession } from '../../src/ppp/session.js';
-import type { PppFromWorker, PppWorkerEffect, PppWorkerEvent, PppWorkerSessionOptions } from '../../src/ppp/session.js';
+import { PppWorkerSession } from '../../src/ppp/engine/session.js';
+import type {
+  PppFromWorker,
+  PppWorkerEffect,
+  PppWorkerEvent,
+  PppWorkerSessionOptions,
+} from '../../src/ppp/engine/session.js';
 import { describeEffect, frame, Rig, text } from '../rig.js';
 
 export { frame } from '../rig.js';

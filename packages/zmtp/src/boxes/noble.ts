@@ -1,8 +1,8 @@
 /** Boxes in JavaScript, of `@noble/ciphers`: they are there at once, and where WebAssembly is not allowed. */
 import { poly1305 } from '@noble/ciphers/_poly1305.js';
 import { xsalsa20, xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
-import { BLOCK_BYTES, KEY_BYTES } from '../parts/primitives.js';
-import type { SlicedBox } from '../parts/primitives.js';
+import { BLOCK_BYTES, KEY_BYTES } from '../engine/primitives.js';
+import type { SlicedBox } from '../engine/primitives.js';
 import type { Boxes } from './boxes.js';
 
 /** What opening needs beside the box. */

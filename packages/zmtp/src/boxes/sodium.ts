@@ -1,8 +1,8 @@
 /** Boxes in WebAssembly, of libsodium: docs/adr/0025-boxes-in-webassembly.md. */
 import { timingSafeEqual } from 'node:crypto';
 import type { Sodium } from 'libsodium-sumo';
-import { BLOCK_BYTES, KEY_BYTES, NONCE_BYTES, TAG_BYTES } from '../parts/primitives.js';
-import type { SlicedBox } from '../parts/primitives.js';
+import { BLOCK_BYTES, KEY_BYTES, NONCE_BYTES, TAG_BYTES } from '../engine/primitives.js';
+import type { SlicedBox } from '../engine/primitives.js';
 import type { Boxes } from './boxes.js';
 
 /** So much is in the module at a time, in whole blocks: little enough for a cache, and its memory never grows. */

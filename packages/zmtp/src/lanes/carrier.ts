@@ -1,11 +1,11 @@
 /** The connection under many lanes: one read and one write for all of them. */
-import type { Inlet, Taker } from '../inlet.js';
+import type { SocketReader, ByteSink } from '../socket-reader.js';
 import { allocate } from '../memory.js';
-import { GREETING_BYTES } from '../parts/greeting.js';
-import { HEADER_BYTES, KIND, LaneFrameReader, PREAMBLE, writeLaneHeader } from '../parts/lane-frames.js';
-import type { ControlKind, LaneFrameSink } from '../parts/lane-frames.js';
+import { GREETING_BYTES } from '../engine/greeting.js';
+import { HEADER_BYTES, KIND, LaneFrameReader, PREAMBLE, writeLaneHeader } from '../engine/lane-frames.js';
+import type { ControlKind, LaneFrameSink } from '../engine/lane-frames.js';
 import { SPARSE_MS } from '../turn.js';
-import type { Flushing, Turning, Turns } from '../turn.js';
+import type { Flushing, Deferred, Turns } from '../turn.js';
 import { deadlineOf } from '../watch.js';
 import type { Watch, Watched } from '../watch.js';
 import { Lane } from './lane.js';
@@ -58,8 +58,8 @@ interface Item {
 }
 
 /** One end of it. The opener has connected for the sake of lanes; the acceptor was an ordinary connection until the preamble came. */
-export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Turning, Watched {
-  readonly #socket: Inlet;
+export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, Deferred, Watched {
+  readonly #socket: SocketReader;
   readonly #opener: boolean;
   readonly #host: CarrierHost;
   readonly #reader = new LaneFrameReader(this);
@@ -88,7 +88,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, Taker, Tur
   #error: Error | undefined;
   #ended = false;
 
-  constructor(socket: Inlet, role: 'opener' | 'acceptor', host: CarrierHost) {
+  constructor(socket: SocketReader, role: 'opener' | 'acceptor', host: CarrierHost) {
     this.#socket = socket;
     this.#opener = role === 'opener';
     this.#host = host;

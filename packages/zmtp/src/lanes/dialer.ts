@@ -1,7 +1,7 @@
 /** How sockets connect: over lanes of one connection where the other side is known to offer them, else by connections of their own. */
 import { connectOptions } from '../endpoint.js';
 import type { Target } from '../endpoint.js';
-import { Inlet } from '../inlet.js';
+import { SocketReader } from '../socket-reader.js';
 import type { Turns } from '../turn.js';
 import type { Watch } from '../watch.js';
 import type { Wire } from '../wire.js';
@@ -84,7 +84,7 @@ export class Dialer {
 
   #carrier(known: Known, target: Target): Carrier {
     if (known.carrier !== undefined) return known.carrier;
-    return (known.carrier = new Carrier(Inlet.connect(connectOptions(target)), 'opener', {
+    return (known.carrier = new Carrier(SocketReader.connect(connectOptions(target)), 'opener', {
       ...this.#world,
       // It is opened for a lane, and ends with the last one.
       idleMs: Infinity,
@@ -112,5 +112,5 @@ export class Dialer {
 }
 
 function plain(target: Target): Wire {
-  return Inlet.connect(connectOptions(target));
+  return SocketReader.connect(connectOptions(target));
 }

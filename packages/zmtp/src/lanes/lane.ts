@@ -1,8 +1,8 @@
 /** One stream among the many of a carrier, in the shape of a socket. */
 import { Fifo } from '@proj/transport/adapter';
-import { KIND } from '../parts/lane-frames.js';
-import type { ControlKind } from '../parts/lane-frames.js';
-import type { Taker } from '../inlet.js';
+import { KIND } from '../engine/lane-frames.js';
+import type { ControlKind } from '../engine/lane-frames.js';
+import type { ByteSink } from '../socket-reader.js';
 import type { Wire } from '../wire.js';
 
 /** Bytes that may be under way in one direction of a lane, unread by the other side. */
@@ -42,7 +42,7 @@ export class Lane implements Wire {
   readonly number: number;
   readonly #carrier: LaneCarrier;
   readonly #listeners = new Map<string, Listener>();
-  #taker: Taker | undefined;
+  #taker: ByteSink | undefined;
   readonly #waiting = new Fifo<Part>();
   /** Bytes that the other side still takes. */
   #credit = WINDOW_BYTES;
@@ -79,7 +79,7 @@ export class Lane implements Wire {
     this.#listeners.set(event, listener as Listener);
   }
 
-  feed(taker: Taker): void {
+  feed(taker: ByteSink): void {
     this.#taker = taker;
   }
 
@@ -154,7 +154,7 @@ export class Lane implements Wire {
     if (this.writable) this.#carrier.wake(this);
   }
 
-  /** @internal As {@link Taker.room}. */
+  /** @internal As {@link ByteSink.room}. */
   get room(): Uint8Array | undefined {
     return this.#isHeld() || this.#unread.length > 0 ? undefined : this.#taker?.room;
   }

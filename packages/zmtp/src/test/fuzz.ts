@@ -1,11 +1,11 @@
 /** Damaged conversations for the connection machine: all socket types, all mechanisms, both sides. */
-import type { Failure } from '../parts/failure.js';
-import type { SocketType } from '../parts/commands.js';
-import { Connection } from '../parts/connection.js';
-import type { ConnectionSink } from '../parts/connection.js';
-import { curve } from '../parts/curve.js';
-import type { Security } from '../parts/mechanism.js';
-import { plain } from '../parts/plain.js';
+import type { Failure } from '../engine/failure.js';
+import type { SocketType } from '../engine/commands.js';
+import { ConnectionEngine } from '../engine/connection.js';
+import type { ConnectionSink } from '../engine/connection.js';
+import { curve } from '../engine/curve.js';
+import type { Security } from '../engine/mechanism.js';
+import { plain } from '../engine/plain.js';
 import { fromHex, LIBZMQ, SETTINGS } from './recorder.js';
 import { toyPair, toyPrimitives } from './toy-primitives.js';
 
@@ -32,7 +32,7 @@ const ANNOUNCED_BYTES = 8_300;
 const SPEECH_BYTES = 2_000;
 
 class Listener implements ConnectionSink {
-  readonly connection: Connection;
+  readonly connection: ConnectionEngine;
   readonly events: string[] = [];
   accepting = true;
   readonly obeying = true;
@@ -55,7 +55,7 @@ class Listener implements ConnectionSink {
     };
     const reuse = { lend: allocate, reclaim, discard };
     const settings = { ...SETTINGS, ...LIMITS, heartbeatMs: 200, socketType, security, allocate, reuse };
-    this.connection = new Connection(settings, this, 0);
+    this.connection = new ConnectionEngine(settings, this, 0);
   }
 
   onReady(): void {
@@ -148,7 +148,7 @@ function conversations(): Conversation[] {
 }
 
 /** Lets two connections shake hands and say something of everything; what each of them said. */
-function talk(one: Connection, other: Connection, subscribes: boolean): [Uint8Array, Uint8Array] {
+function talk(one: ConnectionEngine, other: ConnectionEngine, subscribes: boolean): [Uint8Array, Uint8Array] {
   const said: [Uint8Array[], Uint8Array[]] = [[], []];
   const frames = (sizes: readonly number[]) => sizes.map((size) => new Uint8Array(size).fill(0x61));
   const say = (from: 0 | 1, messages: readonly (readonly number[])[] = []) => {

@@ -1,7 +1,7 @@
 /** A connection whose calls are written down, and the bytes that peers send. */
-import { Connection } from '../parts/connection.js';
-import type { ConnectionSettings, ConnectionSink } from '../parts/connection.js';
-import { encodeMessages } from '../parts/writer.js';
+import { ConnectionEngine } from '../engine/connection.js';
+import type { ConnectionSettings, ConnectionSink } from '../engine/connection.js';
+import { encodeMessages } from '../engine/writer.js';
 
 /** Small limits, no heartbeats. */
 export const SETTINGS: ConnectionSettings = {
@@ -45,7 +45,7 @@ export function wire(...texts: readonly string[]): string {
 export class Recorder implements ConnectionSink {
   readonly story: string[] = [];
   readonly frames: Uint8Array[][] = [];
-  readonly connection: Connection;
+  readonly connection: ConnectionEngine;
   failure: string | undefined;
   publicKey: Uint8Array | undefined;
   accepting = true;
@@ -56,7 +56,7 @@ export class Recorder implements ConnectionSink {
   outputs = 0;
 
   constructor(settings: Partial<ConnectionSettings> = {}) {
-    this.connection = new Connection({ ...SETTINGS, ...settings }, this, 0);
+    this.connection = new ConnectionEngine({ ...SETTINGS, ...settings }, this, 0);
   }
 
   /** Past the handshake with a peer like libzmq, its output taken. */

@@ -8,7 +8,7 @@ interface Waiter {
 }
 
 /** A port and what its listener was told. Conditions are looked at after each call of the port; time limits are the runner's. */
-export class Station implements PortListener {
+export class TestPeer implements PortListener {
   readonly port: SocketPort;
   readonly messages: { readonly peer: Peer; readonly frames: readonly Uint8Array[] }[] = [];
   readonly gone: string[] = [];

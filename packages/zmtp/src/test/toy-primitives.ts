@@ -1,5 +1,5 @@
 /** Primitives that keep no secret: as quick as they are worthless, and the same in each run. For tests that need many handshakes. */
-import type { KeyPair, Primitives } from '../parts/primitives.js';
+import type { KeyPair, Primitives } from '../engine/primitives.js';
 
 const TEXT_AT = 32;
 const TAG_AT = 16;

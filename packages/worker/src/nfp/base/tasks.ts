@@ -5,7 +5,7 @@ import type { NfpLogBook } from '@proj/frames/nfp';
 import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
 import type { InventoryState } from '../broker-services.js';
-import type { NfpJobFilter, NfpJobRow } from '../job-rows.js';
+import type { NfpJobFilter, NfpJobRow } from '../engine/job-rows.js';
 import type { NfpKwargs, NfpTask, NfpTaskCall, NfpTaskContext } from '../task.js';
 import { readArguments, schemaOf } from './parameters.js';
 import type { Parameters, Values } from './parameters.js';

@@ -1,0 +1,497 @@
+/** Rules 9 to 16: a request's way to a worker and its result's way back. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BrokerUnderTest, jobBody } from '../../../test/emqp/broker-under-test.js';
+
+let broker: BrokerUnderTest;
+beforeEach(() => {
+  broker = new BrokerUnderTest();
+});
+
+/** A broker with these options and worker w1 for queue default with one slot. */
+function withWorker(options: ConstructorParameters<typeof BrokerUnderTest>[0] = {}): void {
+  broker = new BrokerUnderTest(options);
+  broker.inform('w1');
+  broker.ready('w1');
+}
+
+/** Who got which job, of all that was said. */
+const dispatched = (lines: readonly string[]) =>
+  lines.flatMap((line) => /-> (\w+) REQUEST (\w+)/.exec(line)?.slice(1).join(' ') ?? []);
+
+describe('the acceptance', () => {
+  it('rule 9: is sent at dispatch', () => {
+    withWorker();
+    expect(broker.request('c1', 'm1')).toEqual(['-> c1 ACCEPTED m1', '-> w1 REQUEST m1 default']);
+  });
+
+  it('rule 9: is sent when the request waits, and not again when it is dispatched', () => {
+    broker.inform('w1');
+    expect(broker.request('c1', 'm1')).toEqual(['-> c1 ACCEPTED m1']);
+    expect(broker.ready('w1')).toEqual(['-> w1 REQUEST m1 default']);
+  });
+
+  it('rule 9: is not sent again when the job goes to another worker', () => {
+    withWorker();
+    broker.request('c1', 'm1', 'default', 'guarantee');
+    broker.inform('w2');
+    broker.ready('w2');
+    expect(broker.gone('w1')).toEqual(['left w1 gone', '-> w2 REQUEST m1 default']);
+  });
+
+  it('rule 9: is not sent for what is refused', () => {
+    broker = new BrokerUnderTest({ defaultQueueMax: 1 });
+    broker.request('c1', 'm1');
+    expect(broker.request('c1', 'm2')).toEqual(['note request-dropped queue-full c1 default']);
+    expect(broker.say('c1', 'REQUEST', 'm3', 'default', '')).toEqual(['note message-dropped frame-count c1']);
+  });
+
+  it.each([
+    ['reply', ['-> c1 ACCEPTED m1']],
+    ['ack', ['-> c1 ACK m1']],
+    ['both', ['-> c1 ACCEPTED m1', '-> c1 ACK m1']],
+  ] as const)('rule 9: is said as acceptance %s says', (acceptance, expected) => {
+    broker = new BrokerUnderTest({ acceptance });
+    expect(broker.request('c1', 'm1')).toEqual(expected);
+  });
+
+  it('rule 9: goes to a scheduler that asks as to any client', () => {
+    broker.scheduler('s1');
+    expect(broker.request('s1', 'm1', 'default', 'reply-requested')).toEqual(['-> s1 ACCEPTED m1']);
+  });
+});
+
+describe('the result', () => {
+  it('rule 10: goes to the client that asked for it', () => {
+    withWorker();
+    broker.request('c1', 'm1', 'default', 'reply-requested');
+    expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
+    expect(broker.stats.counters).toMatchObject({ results: 1, processed: 1 });
+  });
+
+  it.each(['reply-requested, timeout:9', '{"reply-requested": true}'])('rule 10: is asked for by %j', (headers) => {
+    withWorker();
+    broker.request('c1', 'm1', 'default', headers);
+    expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
+  });
+
+  it('rule 10: goes to nobody who did not ask', () => {
+    withWorker();
+    broker.request('c1', 'm1');
+    expect(broker.reply('w1', 'm1')).toEqual([]);
+    expect(broker.stats.openRequests).toBe(0);
+  });
+
+  it('rule 10: goes once', () => {
+    withWorker();
+    broker.request('c1', 'm1', 'default', 'reply-requested');
+    broker.reply('w1', 'm1');
+    expect(broker.reply('w1', 'm1')).toEqual(['note message-dropped reply-unknown w1']);
+  });
+
+  it('rule 10: is dropped and counted when it takes too long', () => {
+    withWorker({ resultRouteTtlMs: 5000 });
+    broker.request('c1', 'm1', 'default', 'reply-requested');
+    expect(broker.live(5000, 'w1')).toEqual(['5000ms: note reply-dropped result-expired c1']);
+    expect(broker.reply('w1', 'm1')).toEqual(['note message-dropped reply-unknown w1']);
+    expect(broker.stats.awaitedResults).toBe(0);
+  });
+
+  it('rule 10: of the oldest job is no longer awaited when there are too many', () => {
+    broker = new BrokerUnderTest({ resultRouteMax: 2 });
+    broker.inform('w1');
+    broker.ready('w1', 3);
+    for (const id of ['m1', 'm2']) broker.request('c1', id, 'default', 'reply-requested');
+    expect(broker.request('c2', 'm3', 'default', 'reply-requested')).toContain('note reply-dropped result-evicted c1');
+    expect(broker.reply('w1', 'm1')).toEqual(['note message-dropped reply-unknown w1']);
+    expect(broker.reply('w1', 'm3')).toEqual(['-> c2 RESULT m3 {"value": 5}']);
+  });
+
+  it('rule 11: of equal ids finds its client by worker', () => {
+    broker.inform('w1');
+    broker.inform('w2');
+    broker.ready('w1');
+    broker.ready('w2');
+    broker.request('c1', 'uuid', 'default', 'reply-requested');
+    broker.request('c2', 'uuid', 'default', 'reply-requested');
+    expect(broker.reply('w2', 'uuid', 'two')).toEqual(['-> c2 RESULT uuid two']);
+    expect(broker.reply('w1', 'uuid', 'one')).toEqual(['-> c1 RESULT uuid one']);
+  });
+
+  it('rule 11: of equal ids at one worker is the first one’s', () => {
+    broker.inform('w1');
+    broker.ready('w1', 2);
+    broker.request('c1', 'uuid', 'default', 'reply-requested');
+    broker.request('c2', 'uuid', 'default', 'reply-requested');
+    expect(broker.reply('w1', 'uuid', 'one')).toEqual(['-> c1 RESULT uuid one']);
+    expect(broker.reply('w1', 'uuid', 'two')).toEqual(['-> c2 RESULT uuid two']);
+  });
+});
+
+describe('forwarding', () => {
+  it('rule 12: hands on id, queue, headers and body as they came', () => {
+    withWorker();
+    const effects = broker.engine.step(
+      {
+        kind: 'message',
+        port: 'frontend',
+        peer: { key: '\0\xff', id: Uint8Array.of(0, 255) },
+        command: {
+          kind: 'request',
+          id: '\0\xfe',
+          queue: 'é',
+          headers: Uint8Array.of(0xff, 0x2c),
+          body: Uint8Array.of(0x80),
+        },
+      },
+      0,
+    );
+    expect(effects.map((effect) => (effect.kind === 'send' ? effect.command : effect))).toMatchObject([
+      { kind: 'accepted', of: '\0\xfe' },
+      { kind: 'request', id: '\0\xfe', queue: 'é', headers: Uint8Array.of(0xff, 0x2c), body: Uint8Array.of(0x80) },
+    ]);
+  });
+});
+
+describe('dispatch', () => {
+  it('rule 13: prefers the worker with the highest weight as long as it has a slot', () => {
+    broker.inform('w1', 'a:10');
+    broker.inform('w2', 'a:20');
+    broker.ready('w1', 2);
+    broker.ready('w2', 2);
+    const lines = ['m1', 'm2', 'm3'].flatMap((id) => broker.request('c1', id, 'a'));
+    expect(dispatched(lines)).toEqual(['w2 m1', 'w2 m2', 'w1 m3']);
+  });
+
+  it('rule 13: alternates between equal weights', () => {
+    broker.inform('w1', 'a');
+    broker.inform('w2', 'a');
+    broker.ready('w1', 2);
+    broker.ready('w2', 2);
+    const lines = ['m1', 'm2', 'm3', 'm4'].flatMap((id) => broker.request('c1', id, 'a'));
+    expect(dispatched(lines)).toEqual(['w1 m1', 'w2 m2', 'w1 m3', 'w2 m4']);
+  });
+
+  it('rule 13: who worked last comes last, also where it worked for another queue', () => {
+    broker.inform('w1', 'a', 'b');
+    broker.inform('w2', 'a', 'b');
+    broker.ready('w1', 2);
+    broker.ready('w2', 2);
+    expect(dispatched([...broker.request('c1', 'm1', 'a'), ...broker.request('c1', 'm2', 'b')])).toEqual([
+      'w1 m1',
+      'w2 m2',
+    ]);
+  });
+
+  it('rule 13: READY drains by weight, not by the order of INFORM', () => {
+    broker.inform('w1', 'low:1', 'high:9', 'middle:5');
+    for (const queue of ['low', 'middle', 'high']) broker.request('c1', queue, queue);
+    expect(dispatched(broker.ready('w1', 3))).toEqual(['w1 high', 'w1 middle', 'w1 low']);
+  });
+
+  it('rule 13: READY drains queues of equal weight in turn, the one served least recently first', () => {
+    broker.inform('w1', 'a', 'b');
+    for (const id of ['a1', 'a2', 'a3']) broker.request('c1', id, 'a');
+    for (const id of ['b1', 'b2']) broker.request('c1', id, 'b');
+    expect(dispatched(broker.ready('w1', 5))).toEqual(['w1 a1', 'w1 b1', 'w1 a2', 'w1 b2', 'w1 a3']);
+  });
+
+  it('rule 13: clients take turns within a queue, the jobs of each in their order', () => {
+    broker.inform('w1');
+    for (const [client, id] of [
+      ['c1', 'm1'],
+      ['c1', 'm2'],
+      ['c2', 'm3'],
+      ['c1', 'm4'],
+    ] as const)
+      broker.request(client, id);
+    expect(dispatched(broker.ready('w1', 4))).toEqual(['w1 m1', 'w1 m3', 'w1 m2', 'w1 m4']);
+  });
+
+  it('rule 13: with 300 jobs of one client waiting, that of another is the next but one', () => {
+    broker.inform('w1');
+    for (let i = 0; i < 300; i++) broker.request('c1', `a${i}`);
+    expect(dispatched(broker.ready('w1'))).toEqual(['w1 a0']);
+    broker.request('c2', 'b');
+    expect(dispatched(broker.ready('w1', 3))).toEqual(['w1 a1', 'w1 b', 'w1 a2']);
+  });
+
+  it('rule 13: what comes back takes nobody’s turn', () => {
+    broker.inform('w1');
+    for (const id of ['a1', 'a2']) broker.request('c1', id, 'default', 'guarantee');
+    broker.request('c2', 'b1');
+    expect(dispatched(broker.ready('w1'))).toEqual(['w1 a1']);
+    broker.gone('w1');
+    broker.inform('w2');
+    expect(dispatched(broker.ready('w2', 3))).toEqual(['w2 a1', 'w2 b1', 'w2 a2']);
+  });
+
+  it('rule 13: a client at the other port under the same routing id has turns of its own', () => {
+    broker.inform('w1');
+    broker.request('c1', 'm1');
+    broker.request('c1', 'm2');
+    broker.framesAt('backend', 'c1', '', 'eMQP/1.0', 'REQUEST', 'm3', 'default', '', jobBody());
+    expect(dispatched(broker.ready('w1', 3))).toEqual(['w1 m1', 'w1 m3', 'w1 m2']);
+  });
+
+  it('rule 13: a worker without a slot gets nothing', () => {
+    broker.inform('w1', 'a:99');
+    broker.inform('w2', 'a:1');
+    broker.ready('w2');
+    expect(dispatched(broker.request('c1', 'm1', 'a'))).toEqual(['w2 m1']);
+    expect(dispatched(broker.request('c1', 'm2', 'a'))).toEqual([]);
+  });
+});
+
+describe('a queue that nobody serves', () => {
+  it('rule 14: its requests go to default at once, under the name the client wrote', () => {
+    withWorker();
+    expect(broker.request('c1', 'm1', 'nosuch')).toContain('-> w1 REQUEST m1 nosuch');
+    broker.request('c1', 'm2', 'other');
+    expect(broker.stats.queues).toEqual([{ name: 'default', workers: 1, waiting: 1, inFlight: 1 }]);
+  });
+
+  it('rule 14: with `wait` they wait under their own name until a worker lists it', () => {
+    withWorker({ unknownQueue: 'wait' });
+    expect(broker.request('c1', 'm1', 'mail')).toEqual(['-> c1 ACCEPTED m1']);
+    broker.inform('w2', 'mail');
+    expect(dispatched(broker.ready('w2'))).toEqual(['w2 m1']);
+  });
+
+  it('rule 14: with `wait` they move to default after requestTtlMs, each in its turn', () => {
+    broker = new BrokerUnderTest({ unknownQueue: 'wait', requestTtlMs: 5000 });
+    broker.inform('w1');
+    broker.ready('w1', 2);
+    broker.request('c1', 'm1', 'mail');
+    broker.live(2000, 'w1');
+    broker.request('c1', 'm2', 'mail');
+    expect(broker.live(8000, 'w1')).toEqual(['5000ms: -> w1 REQUEST m1 mail', '7000ms: -> w1 REQUEST m2 mail']);
+    expect(broker.stats.counters.moved).toBe(2);
+  });
+
+  it('rule 14: what waits when the last worker goes stays, and moves likewise', () => {
+    broker.inform('w1');
+    broker.inform('w2', 'mail');
+    broker.request('c1', 'm1', 'mail');
+    broker.live(20_000, 'w1', 'w2');
+    broker.bye('w2');
+    broker.live(29_000, 'w1');
+    expect(broker.stats.queues).toContainEqual({ name: 'mail', workers: 0, waiting: 1, inFlight: 0 });
+    expect(dispatched(broker.ready('w1'))).toEqual([]);
+    expect(dispatched(broker.live(1000, 'w1'))).toEqual(['w1 m1']);
+    expect(broker.stats.queues.map(({ name }) => name)).toEqual(['default']);
+  });
+
+  it('rule 14: a worker that comes in time keeps them where they are', () => {
+    broker.inform('w2', 'mail');
+    broker.request('c1', 'm1', 'mail');
+    broker.bye('w2');
+    broker.advance(29_000);
+    broker.inform('w3', 'mail');
+    broker.live(60_000, 'w3');
+    expect(dispatched(broker.ready('w3'))).toEqual(['w3 m1']);
+  });
+
+  it('rule 14: nothing expires by age', () => {
+    broker.request('c1', 'm1');
+    broker.advance(86_400_000);
+    broker.inform('w1');
+    expect(dispatched(broker.ready('w1'))).toEqual(['w1 m1']);
+  });
+
+  it('rule 14: with `wait` too many names share default', () => {
+    broker = new BrokerUnderTest({ unknownQueue: 'wait', queuesMax: 1 });
+    broker.request('c1', 'm1', 'a');
+    broker.request('c1', 'm2', 'b');
+    expect(broker.stats.queues.map(({ name, waiting }) => `${name} ${waiting}`)).toEqual(['a 1', 'default 1']);
+  });
+
+  it('rule 14: names that are only asked for keep no worker out', () => {
+    broker = new BrokerUnderTest({ unknownQueue: 'wait', queuesMax: 2 });
+    broker.request('c1', 'm1', 'a');
+    broker.request('c1', 'm2', 'b');
+    expect(broker.inform('w1', 'c')).toContain('joined w1 worker');
+    expect(broker.inform('w2', 'a')).toContain('joined w2 worker');
+    expect(broker.inform('w3', 'b')).toEqual(['note message-dropped queues-limit w3']);
+    broker.gone('w1');
+    expect(broker.inform('w3', 'b')).toContain('joined w3 worker');
+  });
+
+  it('rule 14: a client asks for no more than a share of the names, and others go on', () => {
+    broker = new BrokerUnderTest({ unknownQueue: 'wait', queuesMax: 200 });
+    for (let n = 0; n < 20; n++) broker.request('c1', `m${n}`, `q${n}`);
+    broker.request('c1', 'm20', 'more');
+    const waiting = (...names: string[]) =>
+      names.map((name) => broker.stats.queues.find((queue) => queue.name === name)?.waiting);
+    expect(waiting('more', 'default')).toEqual([undefined, 1]);
+    broker.request('c2', 'm1', 'more');
+    broker.request('c1', 'm21', 'more');
+    expect(waiting('more', 'default')).toEqual([2, 1]);
+    broker.inform('w1', 'q0');
+    broker.request('c1', 'm22', 'another');
+    expect(waiting('another', 'default')).toEqual([1, 1]);
+  });
+});
+
+describe('bounds', () => {
+  it('rule 15: a named queue is bounded by queueMax, default by defaultQueueMax', () => {
+    broker = new BrokerUnderTest({ queueMax: 1, defaultQueueMax: 2 });
+    broker.inform('w1', 'a', 'default');
+    expect(broker.request('c1', 'm1', 'a')).toHaveLength(1);
+    expect(broker.request('c1', 'm2', 'a')).toEqual(['note request-dropped queue-full c1 a']);
+    broker.request('c1', 'm3');
+    expect(broker.request('c1', 'm4')).toEqual(['-> c1 ACCEPTED m4']);
+    expect(broker.request('c2', 'm5')).toEqual(['note request-dropped queue-full c2 default']);
+    expect(broker.stats.counters).toMatchObject({ requests: 3, dropped: { 'queue-full': 2 } });
+  });
+
+  it('rule 15: all queues together are bounded by bytes, which are given back', () => {
+    broker = new BrokerUnderTest({ queueMaxBytes: 4000, maxMessageBytes: 2000 });
+    broker.inform('w1');
+    const body = 'x'.repeat(1500);
+    expect(broker.request('c1', 'm1', 'default', '', body)).toEqual(['-> c1 ACCEPTED m1']);
+    expect(broker.request('c1', 'm2', 'default', '', body)).toEqual(['note request-dropped queue-full c1 default']);
+    broker.ready('w1');
+    expect(broker.stats.openBytes).toBe(0);
+    expect(broker.request('c1', 'm3', 'default', '', body)).toEqual(['-> c1 ACCEPTED m3']);
+  });
+
+  it('rule 15: a guaranteed job that runs is paid for, another one is not', () => {
+    broker.inform('w1');
+    broker.ready('w1', 2);
+    broker.request('c1', 'm1');
+    expect(broker.stats.openBytes).toBe(0);
+    broker.request('c1', 'm2', 'default', 'guarantee');
+    expect(broker.stats.openBytes).toBeGreaterThan(jobBody().length);
+    broker.reply('w1', 'm2');
+    expect(broker.stats.openBytes).toBe(0);
+  });
+});
+
+describe('a worker that cannot be reached', () => {
+  it('rule 16: is forgotten, and the request goes to the next one', () => {
+    withWorker();
+    broker.inform('w2');
+    broker.ready('w2');
+    broker.request('c1', 'm1');
+    expect(broker.undeliverable('w1')).toEqual(['left w1 unreachable', '-> w2 REQUEST m1 default']);
+    expect(broker.dropped).toEqual({});
+  });
+
+  it('rule 16: without another one the request waits in front', () => {
+    withWorker();
+    broker.request('c1', 'm1');
+    broker.request('c1', 'm2');
+    expect(broker.undeliverable('w1')).toEqual(['left w1 unreachable']);
+    broker.inform('w2');
+    expect(dispatched(broker.ready('w2', 2))).toEqual(['w2 m1', 'w2 m2']);
+  });
+
+  it('rule 16: is routed like a new one when its queue has lost its last worker', () => {
+    withWorker();
+    broker.inform('w2', 'mail');
+    broker.ready('w2');
+    broker.request('c1', 'm1', 'mail');
+    expect(broker.undeliverable('w2')).toEqual(['left w2 unreachable', '-> w1 REQUEST m1 mail']);
+  });
+
+  it('rule 16: a request that came back is no attempt', () => {
+    broker = new BrokerUnderTest({ guaranteeAttempts: 2 });
+    for (const worker of ['w1', 'w2', 'w3']) {
+      broker.inform(worker);
+      broker.ready(worker);
+    }
+    broker.request('c1', 'm1', 'default', 'guarantee');
+    expect(broker.undeliverable('w1')).toContain('-> w2 REQUEST m1 default');
+    expect(broker.gone('w2')).toContain('-> w3 REQUEST m1 default');
+    expect(broker.gone('w3')).toContain('note request-dropped guarantee-exhausted c1 default');
+  });
+
+  it('rule 16: the result of a request that came back finds its way', () => {
+    withWorker();
+    broker.inform('w2');
+    broker.ready('w2');
+    broker.request('c1', 'm1', 'default', 'reply-requested');
+    broker.undeliverable('w1');
+    expect(broker.reply('w2', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
+  });
+
+  it('rule 16: one that does not read is lost like one that is gone', () => {
+    withWorker();
+    broker.request('c1', 'm1');
+    expect(broker.undeliverable('w1', 'congested')).toEqual(['left w1 congested']);
+    expect(broker.stats.queues).toEqual([{ name: 'default', workers: 0, waiting: 1, inFlight: 0 }]);
+  });
+
+  it('rule 16: all requests that come back go on, also when the worker is forgotten by then', () => {
+    broker.inform('w1');
+    broker.ready('w1', 3);
+    for (const id of ['m1', 'm2', 'm3']) broker.request('c1', id, 'default', 'reply-requested');
+    broker.inform('w2');
+    broker.ready('w2', 2);
+    expect(broker.undeliverable('w1', 'congested', 'm2')).toEqual(['left w1 congested', '-> w2 REQUEST m2 default']);
+    expect(broker.undeliverable('w1', 'congested', 'm3')).toEqual(['-> w2 REQUEST m3 default']);
+    expect(broker.dropped).toEqual({});
+  });
+
+  it('rule 16: those that do not come back may have arrived: they are answered, or lost after leaveGraceMs', () => {
+    broker.inform('w1');
+    broker.ready('w1', 3);
+    for (const id of ['m1', 'm2', 'm3']) broker.request('c1', id, 'default', 'reply-requested');
+    broker.undeliverable('w1', 'congested', 'm3');
+    expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
+    expect(broker.advance(5000)).toEqual([
+      '5000ms: -> c1 RESULT m2 {"value": "job lost with its worker"}',
+      '5000ms: note request-dropped jobs-lost c1 default',
+    ]);
+    expect(broker.stats).toMatchObject({ leaving: 0, openRequests: 1 });
+  });
+
+  it('rule 16: those that do not come back are lost at once when the connection is gone', () => {
+    broker.inform('w1');
+    broker.ready('w1', 2);
+    for (const id of ['m1', 'm2']) broker.request('c1', id);
+    broker.undeliverable('w1', 'unreachable', 'm2');
+    expect(broker.gone('w1')).toEqual(['note request-dropped jobs-lost c1 default']);
+  });
+
+  it('rule 16: guaranteed jobs go on at once, before the request that came back', () => {
+    broker.inform('w1');
+    broker.ready('w1', 2);
+    broker.request('c1', 'm1', 'default', 'guarantee');
+    broker.request('c1', 'm2');
+    broker.undeliverable('w1', 'unreachable', 'm2');
+    broker.inform('w2');
+    expect(dispatched(broker.ready('w2', 2))).toEqual(['w2 m1', 'w2 m2']);
+  });
+
+  it('rule 16: a heartbeat that does not arrive tells it too', () => {
+    broker.inform('w1');
+    expect(broker.undeliverable('w1')).toEqual(['left w1 unreachable']);
+  });
+
+  it('rule 16: a request that crossed the worker’s farewell goes to the next one', () => {
+    withWorker();
+    broker.request('c1', 'm1', 'default', 'reply-requested');
+    broker.inform('w2');
+    broker.ready('w2');
+    broker.bye('w1');
+    expect(broker.undeliverable('w1')).toEqual(['-> w2 REQUEST m1 default']);
+    expect(broker.stats.leaving).toBe(0);
+  });
+
+  it('a reply that does not arrive is dropped and counted', () => {
+    withWorker();
+    broker.request('c1', 'm1', 'default', 'reply-requested');
+    broker.reply('w1', 'm1');
+    expect(broker.undeliverable('c1', 'congested')).toEqual(['note reply-dropped reply-undeliverable c1']);
+    expect(broker.undeliverable('c1')).toEqual([]);
+    expect(broker.dropped).toEqual({ 'reply-undeliverable': 2 });
+  });
+
+  it('a client that goes at once loses nothing but its replies', () => {
+    broker.request('c1', 'm1');
+    broker.gone('c1');
+    broker.inform('w1');
+    expect(broker.ready('w1')).toEqual(['-> w1 REQUEST m1 default']);
+  });
+});

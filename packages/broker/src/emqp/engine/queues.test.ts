@@ -1,0 +1,56 @@
+/** Rules 13 and 29: who is next in a queue, and what is remembered of queues that are gone. */
+import { describe, expect, it } from 'vitest';
+import { peerNamed } from '../../../test/keyed.js';
+import { Worker } from './peers.js';
+import { Queues } from './queues.js';
+
+const newQueues = (queuesMax = 10_000) => new Queues({ queueMax: 10, defaultQueueMax: 20, queuesMax });
+
+describe('queues', () => {
+  it('rule 29: totals of the last 1000 queues that are gone are kept', () => {
+    const queues = newQueues();
+    for (let i = 0; i <= 1000; i++) {
+      const queue = queues.open(`q${i}`, 0);
+      queue.totals.processed = 1;
+      queues.tidy(queue);
+    }
+    expect(queues.size).toBe(0);
+    expect([...queues.totals()]).toHaveLength(1000);
+    expect(queues.open('q0', 0).totals.processed).toBe(0);
+    expect(queues.open('q1000', 0).totals.processed).toBe(1);
+  });
+
+  it('rule 29: a queue in which nothing was done leaves nothing', () => {
+    const queues = newQueues();
+    queues.tidy(queues.open('a', 0));
+    expect([...queues.totals()]).toEqual([]);
+  });
+
+  it('rule 15: default has a bound of its own, and does not count among the names', () => {
+    const queues = newQueues(1);
+    expect([queues.open('a', 0).max, queues.open('default', 0).max]).toEqual([10, 20]);
+    expect([queues.mayServe(['a', 'default']), queues.mayServe(['a', 'b'])]).toEqual([true, false]);
+    expect(queues.mayAsk()).toBe(false);
+  });
+});
+
+describe('free seats', () => {
+  it('rule 13: the highest weight first, then who came first; a weight without anybody is skipped', () => {
+    const queues = newQueues();
+    const seats = [5, 9, 5, 1].map((weight, i) => {
+      const worker = new Worker('backend', peerNamed(`w${i}`), 0);
+      worker.sit([{ weight, name: 'a' }], queues, 0);
+      return worker.seats[0]!;
+    });
+    const { free } = queues.open('a', 0);
+    for (const seat of seats) free.add(seat);
+    const order: number[] = [];
+    while (free.first !== undefined) {
+      order.push(seats.indexOf(free.first));
+      free.remove(free.first);
+    }
+    expect(order).toEqual([1, 0, 2, 3]);
+    expect(free.first).toBeUndefined();
+    expect([...free.values()]).toEqual([]);
+  });
+});

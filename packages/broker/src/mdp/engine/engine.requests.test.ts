@@ -1,0 +1,594 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BrokerUnderTest } from '../../../test/mdp/broker-under-test.js';
+import { requestCost } from '../../shared/cost.js';
+
+let broker: BrokerUnderTest;
+beforeEach(() => {
+  broker = new BrokerUnderTest();
+});
+
+describe('rules 4 and 5: names and bodies', () => {
+  it('rule 4: names are compared exactly', () => {
+    broker.ready('w1', 'echo');
+    for (const name of ['Echo', 'echo ', 'ech', 'echo2']) broker.request('c1', 'x', name);
+    expect(broker.stats.counters.dispatches).toBe(0);
+  });
+
+  it('rule 4: a lower serviceNameMaxBytes refuses longer names, of clients and of workers', () => {
+    broker = new BrokerUnderTest({ serviceNameMaxBytes: 4 });
+    expect(broker.request('c1', 'x', 'echo!')).toEqual(['note request-dropped service-invalid c1 echo!']);
+    expect(broker.ready('w1', 'echo!')).toEqual(['note message-dropped service-invalid w1']);
+    expect(broker.ready('w1', 'echo')).toEqual(['worker-ready w1 echo']);
+  });
+
+  it('rule 5: body frames reach worker and client as the same objects, in order, empty ones included', () => {
+    const body = [new Uint8Array(0), new Uint8Array([1, 2]), new Uint8Array(0)];
+    broker.ready('w1');
+    const request = { kind: 'client-request', version: '0.2', service: 'echo', body } as const;
+    const peer = { key: 'c1', id: new Uint8Array([0x63, 0x31]) };
+    const [toWorker] = broker.engine.step({ kind: 'message', peer, command: request }, 0);
+    const reply = { kind: 'worker-final', version: '0.2', client: peer.id, body } as const;
+    const worker = { key: 'w1', id: new Uint8Array([0x77, 0x31]) };
+    const [toClient] = broker.engine.step({ kind: 'message', peer: worker, command: reply }, 0);
+    for (const effect of [toWorker, toClient]) {
+      const sent = effect?.kind === 'send' && 'body' in effect.command ? effect.command.body : [];
+      expect(sent.map((frame, i) => frame === body[i])).toEqual([true, true, true]);
+    }
+  });
+});
+
+describe('memory of requests that wait', () => {
+  /** What a worker is sent of requests that came before it, each a small part of the memory it came in. */
+  function waited(count: number, requestQueueMaxBytes = 1_000_000): readonly (readonly Uint8Array[])[] {
+    broker = new BrokerUnderTest({ requestQueueMaxBytes, maxMessageBytes: 1_000_000 });
+    const peer = { key: 'c1', id: Uint8Array.of(99, 49) };
+    for (let index = 0; index < count; index++) {
+      const body = [new Uint8Array(8192).fill(index).subarray(0, 100), new Uint8Array(8192).subarray(5, 5)];
+      const command = { kind: 'client-request', version: '0.2', service: 'echo', body } as const;
+      broker.engine.step({ kind: 'message', peer, command }, 0);
+    }
+    const bodies: (readonly Uint8Array[])[] = [];
+    for (let index = 0; index < count; index++) {
+      const worker = { key: `w${index}`, id: Uint8Array.of(119, index) };
+      const ready = { kind: 'worker-ready', version: '0.2', service: 'echo' } as const;
+      const framed = { ...ready, leadingEmpty: true };
+      for (const effect of broker.engine.step({ kind: 'message', peer: worker, command: framed }, 0))
+        if (effect.kind === 'send' && effect.command.kind === 'worker-request') bodies.push(effect.command.body);
+    }
+    return bodies;
+  }
+
+  it('rule 18: is what they take and not what they came in, once many wait', () => {
+    const bodies = waited(100);
+    expect(bodies.map(([head]) => [...new Set(head)])).toEqual(Array.from({ length: 100 }, (_, index) => [index]));
+    expect(bodies.map(([head, tail]) => [head?.length, tail?.length])).toEqual(bodies.map(() => [100, 0]));
+    const held = bodies.flat().map(({ buffer }) => buffer.byteLength);
+    expect(held.filter((bytes) => bytes > 200).length).toBeLessThan(50);
+    expect(held.slice(-100)).toEqual(Array.from({ length: 50 }, () => [100, 0]).flat());
+  });
+
+  it('rule 18: counts as what is really held', () => {
+    broker = new BrokerUnderTest({ requestQueueMaxBytes: 64 * 8192, maxMessageBytes: 8192 });
+    const request = (frame: Uint8Array): number => {
+      const before = broker.engine.heldBytes;
+      const command = { kind: 'client-request', version: '0.2', service: 'echo', body: [frame] } as const;
+      broker.engine.step({ kind: 'message', peer: { key: 'c1', id: Uint8Array.of(1) }, command }, 0);
+      return broker.engine.heldBytes - before;
+    };
+    request(new Uint8Array(100));
+    const compact = request(new Uint8Array(100));
+    expect(request(new Uint8Array(8192).subarray(0, 100)) - compact).toBe(8192 - 100);
+    // No slack is left for a second one.
+    expect(request(new Uint8Array(8192).subarray(0, 100))).toBe(compact);
+    broker.ready('w1');
+    broker.ready('w2');
+    broker.ready('w3');
+    broker.ready('w4');
+    expect(broker.engine.heldBytes).toBeLessThan(8192 + 8 * 2048);
+  });
+
+  it('rule 18: is left as it came while few wait', () => {
+    expect(
+      waited(3, 10_000_000)
+        .flat()
+        .map(({ buffer }) => buffer.byteLength),
+    ).toEqual(Array.from({ length: 6 }, () => 8192));
+  });
+});
+
+describe('objects of requests that ended', () => {
+  it('serve others, and change nothing of what came in and went out before', () => {
+    const bodies: Uint8Array[][] = [[Uint8Array.of(1)], [Uint8Array.of(2), Uint8Array.of(3)], [Uint8Array.of(4)]];
+    const asked = bodies.map((body) => [...body]);
+    broker.ready('w1');
+    const sent = bodies.map((body) => {
+      const command = { kind: 'client-request', version: '0.2', service: 'echo', body } as const;
+      const effects = broker.engine.step(
+        { kind: 'message', peer: { key: 'c1', id: Uint8Array.of(99, 49) }, command },
+        0,
+      );
+      broker.final('w1', 'c1', 'done');
+      return effects.flatMap((effect) =>
+        effect.kind === 'send' && 'body' in effect.command ? [effect.command.body] : [],
+      );
+    });
+    expect(sent).toEqual(asked.map((body) => [body]));
+    expect(bodies).toEqual(asked);
+  });
+
+  it('serve others as new ones: with all attempts, whatever the last had used of them', () => {
+    broker = new BrokerUnderTest({ maxAttempts: 2 });
+    broker.request('c1', 'poison');
+    for (const name of ['w1', 'w2']) {
+      broker.ready(name);
+      broker.gone(name);
+    }
+    broker.request('c2', 'good');
+    broker.ready('w3');
+    broker.gone('w3');
+    expect(broker.ready('w4')).toEqual(['worker-ready w4 echo', '-> w4 REQUEST c2 "good"']);
+  });
+});
+
+describe('rule 14: the job of a lost worker', () => {
+  it('rule 14: goes to the front of the queue', () => {
+    broker.ready('w1');
+    broker.request('c1', 'first');
+    broker.request('c1', 'second');
+    broker.gone('w1');
+    expect(broker.ready('w2')).toEqual(['worker-ready w2 echo', '-> w2 REQUEST c1 "first"']);
+  });
+
+  it('rule 14: is dispatched at most maxAttempts times', () => {
+    broker.request('c1', 'poison');
+    for (const name of ['w1', 'w2']) {
+      broker.ready(name);
+      expect(broker.gone(name)).toEqual([`worker-lost ${name} echo gone`]);
+    }
+    broker.ready('w3');
+    expect(broker.gone('w3')).toEqual(['worker-lost w3 echo gone', 'note request-dropped attempts-exhausted c1 echo']);
+    expect(broker.stats.counters).toMatchObject({ dispatches: 3, resends: 2 });
+  });
+
+  it('rule 14: is not dispatched again after a PARTIAL of it', () => {
+    broker.ready('w1');
+    broker.ready('w2');
+    broker.request('c1', 'hello');
+    broker.partial('w1', 'c1', 'half');
+    expect(broker.gone('w1')).toEqual(['worker-lost w1 echo gone', 'note request-dropped lost-after-partial c1 echo']);
+  });
+
+  it('rule 14: is dispatched again after a PARTIAL with resendAfterPartial', () => {
+    broker = new BrokerUnderTest({ resendAfterPartial: true });
+    broker.ready('w1');
+    broker.ready('w2');
+    broker.request('c1', 'hello');
+    broker.partial('w1', 'c1', 'half');
+    expect(broker.gone('w1')).toContain('-> w2 REQUEST c1 "hello"');
+  });
+
+  it('rule 14: is not dispatched again when its client is gone', () => {
+    broker.ready('w1');
+    broker.ready('w2');
+    broker.request('c1', 'hello');
+    broker.gone('c1');
+    expect(broker.gone('w1')).toEqual(['worker-lost w1 echo gone', 'note request-dropped client-gone c1 echo']);
+  });
+
+  it('rule 14: is resent within the same step when a worker is idle', () => {
+    broker = new BrokerUnderTest({ muteExpiryMs: 7500 });
+    broker.ready('w1');
+    broker.ready('w2');
+    broker.request('c1', 'hello');
+    const lines = broker.advance(2500);
+    broker.heartbeat('w2');
+    lines.push(...broker.advance(5000));
+    expect(lines.filter((line) => !line.includes('HEARTBEAT'))).toEqual([
+      '7500ms: worker-lost w1 echo expired',
+      '7500ms: -> w2 REQUEST c1 "hello"',
+    ]);
+  });
+
+  it('rule 14: several return in the order in which they were lost', () => {
+    broker.ready('w1');
+    broker.ready('w2');
+    broker.request('c1', 'first');
+    broker.request('c1', 'second');
+    broker.gone('w1');
+    broker.gone('w2');
+    expect(broker.ready('w3')).toContain('-> w3 REQUEST c1 "first"');
+  });
+});
+
+describe('rule 17: patience', () => {
+  it('rule 17: a request for a service without workers is dropped after requestTtlMs', () => {
+    broker.request('c1', 'hello');
+    expect(broker.advance(29_999)).toEqual([]);
+    expect(broker.advance(1)).toEqual(['30000ms: note request-dropped expired-unserved c1 echo']);
+    expect(broker.stats).toMatchObject({ services: [], clients: 0, openRequests: 0, openBytes: 0 });
+  });
+
+  it('rule 17: each request has its own time', () => {
+    broker.request('c1', 'first');
+    broker.advance(10_000);
+    broker.request('c2', 'second');
+    expect(broker.advance(40_000)).toEqual([
+      '30000ms: note request-dropped expired-unserved c1 echo',
+      '40000ms: note request-dropped expired-unserved c2 echo',
+    ]);
+  });
+
+  it('rule 17: the time begins anew when the last worker leaves', () => {
+    broker.ready('w1');
+    broker.request('c1', 'running');
+    broker.request('c2', 'waiting');
+    broker.advance(5000);
+    broker.gone('w1');
+    expect(broker.advance(29_999)).toEqual([]);
+    expect(broker.advance(1)).toEqual([
+      '35000ms: note request-dropped expired-unserved c1 echo',
+      '35000ms: note request-dropped expired-unserved c2 echo',
+    ]);
+  });
+
+  it('rule 17: requests that come after the last worker left have their own time', () => {
+    broker.ready('w1');
+    broker.request('c1', 'running');
+    broker.gone('w1');
+    broker.advance(10_000);
+    broker.request('c2', 'later');
+    expect(broker.advance(40_000)).toEqual([
+      '30000ms: note request-dropped expired-unserved c1 echo',
+      '40000ms: note request-dropped expired-unserved c2 echo',
+    ]);
+  });
+
+  it('rule 17: waiting for busy workers has no limit by default', () => {
+    broker = new BrokerUnderTest({ muteExpiryMs: 10_000_000 });
+    broker.request('c1', 'first');
+    broker.request('c2', 'second');
+    broker.ready('w1');
+    expect(broker.advance(1_000_000).filter((line) => line.includes('dropped'))).toEqual([]);
+  });
+
+  it('rule 17: the time without workers ends when one comes, for those that waited before it, too', () => {
+    broker = new BrokerUnderTest({ muteExpiryMs: 10_000_000 });
+    broker.ready('w1');
+    broker.request('c1', 'first');
+    broker.request('c2', 'second');
+    broker.gone('w1');
+    broker.advance(10_000);
+    broker.ready('w2');
+    expect(broker.advance(100_000).filter((line) => line.includes('dropped'))).toEqual([]);
+  });
+
+  it('rule 17: busyTtlMs limits the wait for busy workers', () => {
+    broker = new BrokerUnderTest({ muteExpiryMs: 10_000_000, busyTtlMs: 1000 });
+    broker.ready('w1');
+    broker.request('c1', 'running');
+    broker.request('c2', 'waiting');
+    expect(broker.advance(1000)).toEqual(['1000ms: note request-dropped expired-busy c2 echo']);
+  });
+
+  it('rule 17: busyTtlMs begins when the first worker comes', () => {
+    broker = new BrokerUnderTest({ muteExpiryMs: 10_000_000, busyTtlMs: 1000 });
+    broker.request('c1', 'first');
+    broker.request('c2', 'second');
+    broker.advance(20_000);
+    broker.ready('w1');
+    expect(broker.advance(999)).toEqual([]);
+    expect(broker.advance(1)).toEqual(['21000ms: note request-dropped expired-busy c2 echo']);
+  });
+
+  it('rule 17: a dispatched request has no such limit', () => {
+    broker = new BrokerUnderTest({ muteExpiryMs: 10_000_000, requestTtlMs: 1000, busyTtlMs: 1000 });
+    broker.request('c1', 'first');
+    broker.ready('w1');
+    expect(broker.advance(100_000).filter((line) => line.includes('dropped'))).toEqual([]);
+  });
+});
+
+describe('rule 18: bounded queues', () => {
+  it('rule 18: the newest request over requestQueueMax is dropped', () => {
+    broker = new BrokerUnderTest({ requestQueueMax: 2 });
+    broker.request('c1', 'first');
+    broker.request('c1', 'second');
+    expect(broker.request('c1', 'third')).toEqual(['note request-dropped queue-full c1 echo']);
+    expect(broker.request('c1', 'elsewhere', 'sum')).toEqual([]);
+    expect(broker.ready('w1')).toContain('-> w1 REQUEST c1 "first"');
+  });
+
+  it('rule 18: running requests do not count as queued', () => {
+    broker = new BrokerUnderTest({ requestQueueMax: 1 });
+    broker.ready('w1');
+    broker.request('c1', 'running');
+    expect(broker.request('c1', 'waiting')).toEqual([]);
+  });
+
+  it('rule 18: all open requests together keep requestQueueMaxBytes', () => {
+    const one = requestCost([new Uint8Array(1000)]);
+    broker = new BrokerUnderTest({ requestQueueMaxBytes: 2 * one, maxMessageBytes: 1024 });
+    const body = 'x'.repeat(1000);
+    broker.ready('w1');
+    broker.request('c1', body);
+    broker.request('c2', body, 'sum');
+    expect(broker.stats.openBytes).toBe(2 * one);
+    expect(broker.request('c3', body, 'other')).toEqual(['note request-dropped queue-full c3 other']);
+    broker.final('w1', 'c1', 'done');
+    expect(broker.request('c3', body, 'other')).toEqual([]);
+  });
+
+  it('rule 18: requests of empty frames have a cost, too', () => {
+    broker = new BrokerUnderTest({ requestQueueMaxBytes: 65_536, maxMessageBytes: 1024 });
+    for (let i = 0; i < 1000; i++) broker.request('c1', '');
+    expect(broker.stats.openRequests).toBeLessThan(200);
+  });
+
+  it('rule 18: a refused request leaves nothing behind', () => {
+    broker = new BrokerUnderTest({ requestQueueMaxBytes: 1024, maxMessageBytes: 1024 });
+    broker.request('c1', 'x'.repeat(1000));
+    expect(broker.stats).toMatchObject({ services: [], clients: 0, openRequests: 0, openBytes: 0 });
+  });
+
+  it('rule 18: servicesMax bounds the names asked for', () => {
+    broker = new BrokerUnderTest({ servicesMax: 2 });
+    broker.request('c1', 'x', 'one');
+    broker.request('c1', 'x', 'two');
+    expect(broker.request('c1', 'x', 'three')).toEqual(['note request-dropped services-limit c1 three']);
+    expect(broker.request('c1', 'x', 'two')).toEqual([]);
+  });
+
+  it('rule 18: a client asks for no more than a tenth of them, and others go on', () => {
+    broker = new BrokerUnderTest({ servicesMax: 200 });
+    for (let name = 0; name < 20; name++) expect(broker.request('c1', 'x', `name${name}`)).toEqual([]);
+    expect(broker.request('c1', 'x', 'more')).toEqual(['note request-dropped services-limit c1 more']);
+    expect(broker.request('c1', 'x', 'name0')).toEqual([]);
+    expect(broker.request('c2', 'x', 'more')).toEqual([]);
+    expect(broker.request('c1', 'x', 'more')).toEqual([]);
+  });
+
+  it('rule 18: names that are only asked for keep no worker out', () => {
+    broker = new BrokerUnderTest({ servicesMax: 2 });
+    broker.request('c1', 'x', 'one');
+    broker.request('c1', 'x', 'two');
+    expect(broker.ready('w1', 'three')).toEqual(['worker-ready w1 three']);
+    expect(broker.ready('w2', 'one')).toContain('worker-ready w2 one');
+    expect(broker.ready('w3', 'two')).toEqual(['note message-dropped services-limit w3', '-> w3 DISCONNECT']);
+    broker.disconnect('w1');
+    expect(broker.ready('w4', 'two')).toContain('worker-ready w4 two');
+  });
+
+  it('rule 18: servicesMax bounds the names registered; the worker is told to go', () => {
+    broker = new BrokerUnderTest({ servicesMax: 1 });
+    broker.ready('w1', 'one');
+    expect(broker.ready('w2', 'two')).toEqual(['note message-dropped services-limit w2', '-> w2 DISCONNECT']);
+    broker.disconnect('w1');
+    expect(broker.ready('w2', 'two')).toEqual(['worker-ready w2 two']);
+  });
+
+  it('rule 18: workersMax bounds the workers', () => {
+    broker = new BrokerUnderTest({ workersMax: 1 });
+    broker.ready('w1');
+    expect(broker.ready('w2')).toEqual(['note message-dropped workers-limit w2', '-> w2 DISCONNECT']);
+  });
+});
+
+describe('rule 19: pipelining clients', () => {
+  it('rule 19: requests of one client to one service start in order', () => {
+    for (const body of ['1', '2', '3']) broker.request('c1', body);
+    expect(broker.ready('w1')).toContain('-> w1 REQUEST c1 "1"');
+    expect(broker.final('w1', 'c1', 'a')).toEqual(['-> c1 FINAL echo "a"', '-> w1 REQUEST c1 "2"']);
+    expect(broker.final('w1', 'c1', 'b')).toEqual(['-> c1 FINAL echo "b"', '-> w1 REQUEST c1 "3"']);
+  });
+
+  it('rule 19: replies of several workers may overtake each other', () => {
+    broker.ready('w1');
+    broker.ready('w2');
+    broker.request('c1', '1');
+    broker.request('c1', '2');
+    expect(broker.final('w2', 'c1', 'b')).toEqual(['-> c1 FINAL echo "b"']);
+    expect(broker.final('w1', 'c1', 'a')).toEqual(['-> c1 FINAL echo "a"']);
+  });
+
+  it('rule 19: clientRequestsMax bounds the open requests of a client, running ones included', () => {
+    broker = new BrokerUnderTest({ clientRequestsMax: 2 });
+    broker.ready('w1');
+    broker.request('c1', '1');
+    broker.request('c1', '2', 'sum');
+    expect(broker.request('c1', '3')).toEqual(['note request-dropped client-limit c1 echo']);
+    expect(broker.request('c2', '1')).toEqual([]);
+    broker.final('w1', 'c1', 'done');
+    expect(broker.request('c1', '3')).toEqual([]);
+  });
+});
+
+describe('rule 20: fairness', () => {
+  it('rule 20: dispatch rotates over the clients that wait', () => {
+    broker.ready('w1');
+    broker.request('c0', 'running');
+    for (const body of ['1', '2', '3']) broker.request('c1', body);
+    broker.request('c2', 'a');
+    broker.request('c3', 'A');
+    const started: string[] = [];
+    for (let client = 'c0', i = 0; i < 5; i++) {
+      const line = broker.final('w1', client, 'done').find((text) => text.startsWith('-> w1')) ?? '';
+      client = line.split(' ')[3] ?? '';
+      started.push(line);
+    }
+    expect(started.map((line) => line.slice(-3, -1).replace('"', ''))).toEqual(['1', 'a', 'A', '2', '3']);
+  });
+});
+
+describe('rule 21: the choice of a worker', () => {
+  it('rule 21: is the least recently used idle one', () => {
+    for (const name of ['w1', 'w2', 'w3']) broker.ready(name);
+    expect(broker.request('c1', '1')).toEqual(['-> w1 REQUEST c1 "1"']);
+    expect(broker.request('c1', '2')).toEqual(['-> w2 REQUEST c1 "2"']);
+    broker.final('w2', 'c1', 'b');
+    broker.final('w1', 'c1', 'a');
+    expect(broker.request('c1', '3')).toEqual(['-> w3 REQUEST c1 "3"']);
+    expect(broker.request('c1', '4')).toEqual(['-> w2 REQUEST c1 "4"']);
+    expect(broker.request('c1', '5')).toEqual(['-> w1 REQUEST c1 "5"']);
+  });
+
+  it('rule 21: gives a worker one job at a time', () => {
+    broker.ready('w1');
+    broker.request('c1', '1');
+    expect(broker.request('c1', '2')).toEqual([]);
+  });
+
+  it('rule 21: one service without free workers does not delay another', () => {
+    broker.ready('w1', 'slow');
+    broker.ready('w2', 'fast');
+    broker.request('c1', '1', 'slow');
+    broker.request('c1', '2', 'slow');
+    expect(broker.request('c1', '3', 'fast')).toEqual(['-> w2 REQUEST c1 "3"']);
+  });
+
+  it('rule 21: heartbeats do not change the order', () => {
+    broker.ready('w1');
+    broker.ready('w2');
+    broker.heartbeat('w1');
+    expect(broker.request('c1', '1')).toEqual(['-> w1 REQUEST c1 "1"']);
+  });
+});
+
+describe('rule 22: replies', () => {
+  it('rule 22: PARTIALs are forwarded as they arrive', () => {
+    broker.ready('w1');
+    broker.request('c1', 'hello');
+    expect(broker.partial('w1', 'c1', '1')).toEqual(['-> c1 PARTIAL echo "1"']);
+    expect(broker.partial('w1', 'c1', '2')).toEqual(['-> c1 PARTIAL echo "2"']);
+    expect(broker.final('w1', 'c1', '3')).toEqual(['-> c1 FINAL echo "3"']);
+  });
+
+  it('rule 22: FINAL closes one request, not the client’s others', () => {
+    broker.ready('w1');
+    broker.ready('w2');
+    broker.request('c1', '1');
+    broker.request('c1', '2');
+    broker.final('w1', 'c1', 'a');
+    expect(broker.partial('w2', 'c1', 'b')).toEqual(['-> c1 PARTIAL echo "b"']);
+  });
+
+  it('names the service of the request, which the worker does not repeat', () => {
+    broker.ready('w1', 'sum');
+    broker.request('c1', 'hello', 'sum');
+    expect(broker.final('w1', 'c1', '3')).toEqual(['-> c1 FINAL sum "3"']);
+  });
+});
+
+describe('a client that is gone', () => {
+  it('has its waiting requests dropped and counted', () => {
+    broker.ready('w1');
+    for (const body of ['1', '2', '3']) broker.request('c1', body);
+    broker.request('c2', 'other');
+    expect(broker.gone('c1')).toEqual(['note request-dropped client-gone c1 echo']);
+    expect(broker.dropped).toEqual({ 'client-gone': 2 });
+    expect(broker.final('w1', 'c1', 'done')).toContain('-> w1 REQUEST c2 "other"');
+  });
+
+  it('has them dropped at all services, and those that wait again', () => {
+    broker.ready('w1');
+    for (const body of ['again', 'echo']) broker.request('c1', body);
+    broker.request('c1', 'sum', 'sum');
+    broker.request('c2', 'other');
+    broker.gone('w1');
+    broker.gone('c1');
+    expect(broker.dropped).toEqual({ 'client-gone': 3 });
+    expect(broker.stats).toMatchObject({ clients: 1, openRequests: 1, services: [{ name: 'echo', waiting: 1 }] });
+    expect(broker.ready('w2')).toContain('-> w2 REQUEST c2 "other"');
+  });
+
+  it('lets its running job finish and has the reply dropped, whole or in parts', () => {
+    broker.ready('w1');
+    broker.request('c1', 'hello');
+    broker.gone('c1');
+    expect(broker.partial('w1', 'c1', 'half')).toEqual(['note reply-dropped reply-undeliverable c1 echo']);
+    expect(broker.final('w1', 'c1', 'done')).toEqual([]);
+    expect(broker.dropped).toEqual({ 'reply-undeliverable': 2 });
+    expect(broker.stats).toMatchObject({ openRequests: 0, openBytes: 0 });
+  });
+
+  it('is somebody else when it comes back: no reply to what was asked before', () => {
+    broker.ready('w1');
+    broker.request('c1', 'before');
+    broker.gone('c1');
+    broker.request('c1', 'after');
+    expect(broker.final('w1', 'c1', 'to before')).toEqual([
+      'note reply-dropped reply-undeliverable c1 echo',
+      '-> w1 REQUEST c1 "after"',
+    ]);
+    expect(broker.final('w1', 'c1', 'to after')).toEqual(['-> c1 FINAL echo "to after"']);
+  });
+
+  it('leaves no service behind that only it asked for', () => {
+    broker.request('c1', 'x', 'nobody');
+    broker.gone('c1');
+    expect(broker.stats).toMatchObject({ services: [], clients: 0, openRequests: 0 });
+  });
+});
+
+describe('notes', () => {
+  it('say the same about the same peer once per minute; the counters have all', () => {
+    broker.frames('x', 'nonsense');
+    broker.now = 59_999;
+    expect(broker.frames('x', 'nonsense')).toEqual([]);
+    expect(broker.frames('y', 'nonsense')).toEqual(['note message-dropped unknown-header y']);
+    broker.now = 60_000;
+    expect(broker.frames('x', 'nonsense')).toEqual(['note message-dropped unknown-header x']);
+    expect(broker.dropped).toEqual({ 'unknown-header': 4 });
+    expect(broker.stats.counters.notesWithheld).toBe(1);
+  });
+
+  it('stay bounded whatever identities are invented', () => {
+    let notes = 0;
+    for (let i = 0; i < 10_000; i++) notes += broker.frames(`s${i}`, 'nonsense').length;
+    expect(notes).toBe(4096);
+    expect(broker.dropped).toEqual({ 'unknown-header': 10_000 });
+  });
+});
+
+describe('long bodies are given back', () => {
+  const asked = `asked${' '.repeat(2 ** 14)}`;
+  const said = `said${' '.repeat(2 ** 14)}`;
+  /** What is given back among these effects, in order. */
+  const released = (lines: readonly string[]): string[] =>
+    lines.flatMap((line) => (line.startsWith('release ') ? [line.slice(8).trim()] : []));
+
+  it('with FINAL: the reply once it is sent, and the request, which nobody can need again', () => {
+    broker.ready('w1');
+    expect(released(broker.request('c1', asked))).toEqual([]);
+    const lines = broker.final('w1', 'c1', said);
+    expect(lines[0]).toMatch(/^-> c1 FINAL/);
+    expect(released(lines)).toEqual(['said', 'asked']);
+  });
+
+  it('with each PARTIAL, and not the request yet', () => {
+    broker.ready('w1');
+    broker.request('c1', asked);
+    expect(released(broker.partial('w1', 'c1', said))).toEqual(['said']);
+    expect(released(broker.final('w1', 'c1', 'done'))).toEqual(['asked']);
+  });
+
+  it('not while a lost worker’s request waits for the next one', () => {
+    broker.ready('w1');
+    broker.request('c1', asked);
+    expect(released(broker.gone('w1'))).toEqual([]);
+    expect(broker.ready('w2').some((line) => line.startsWith('-> w2 REQUEST'))).toBe(true);
+    expect(released(broker.final('w2', 'c1', 'done'))).toEqual(['asked']);
+  });
+
+  it('with a request that is given up', () => {
+    broker.request('c1', asked);
+    expect(released(broker.gone('c1'))).toEqual(['asked']);
+  });
+
+  it('not when they are parts of a reply that waits for the rest', () => {
+    broker = new BrokerUnderTest({ bridge: true });
+    broker.ready('w1');
+    broker.request('c1', 'asked', 'echo', '0.1');
+    expect(released(broker.partial('w1', 'c1', said))).toEqual([]);
+    expect(released(broker.final('w1', 'c1', 'done'))).toEqual(['said']);
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { peerNamed } from '../../../test/keyed.js';
+import { BrokerUnderTest } from '../../../test/nfp/broker-under-test.js';
+
+const part = (fill: number): Uint8Array => new Uint8Array(8192).fill(fill).subarray(4000, 4200);
+
+describe('rule 11: memory', () => {
+  it('of POSTs that wait is what they take and not what they came in', () => {
+    const broker = new BrokerUnderTest({
+      queueForService: true,
+      requestQueueMaxBytes: 2 ** 20,
+      maxMessageBytes: 2 ** 20,
+    });
+    const { engine } = broker;
+    const before = engine.heldBytes;
+    for (let index = 0; index < 100; index++) {
+      const command = {
+        kind: 'client-call',
+        form: 'byte',
+        command: 'post',
+        service: 'sample',
+        target: 'any',
+        uuid: `u${index}`,
+        body: [part(index)],
+      } as const;
+      engine.step({ kind: 'message', peer: peerNamed('c1'), command }, 0);
+    }
+    engine.assertInvariants();
+    expect(engine.heldBytes - before).toBeLessThan(100 * 2500 + 16_384);
+    const sent: Uint8Array[] = [];
+    const ready = { kind: 'worker-ready', form: 'ascii', service: 'sample' } as const;
+    for (const effect of engine.step({ kind: 'message', peer: peerNamed('w1'), command: ready }, 0))
+      if (effect.kind === 'send' && 'body' in effect.command && effect.command.kind === 'worker-call')
+        sent.push(...effect.command.body);
+    engine.assertInvariants();
+    expect(sent.map(([first]) => first)).toEqual(Array.from({ length: 100 }, (_, index) => index));
+    expect(sent.filter(({ buffer }) => buffer.byteLength > 400).length).toBeLessThan(4);
+  });
+
+  it('of the process being short, a POST is refused that would have to wait, and one for who is there is not', () => {
+    const broker = new BrokerUnderTest({ queueForService: true });
+    broker.step({ kind: 'memory', isTight: true });
+    expect(broker.call('c1', 'post', 'u1', 'any').join()).toMatch(/too (many|much)/i);
+    expect(broker.dropped).toEqual({ 'queue-full': 1 });
+    broker.ready('w1');
+    broker.call('c1', 'post', 'u2', 'any');
+    expect(broker.dropped).toEqual({ 'queue-full': 1 });
+    broker.step({ kind: 'memory', isTight: false });
+  });
+});

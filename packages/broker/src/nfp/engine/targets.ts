@@ -1,0 +1,101 @@
+/** NFP broker, rules 9 and 10: which workers a target means, those that are there and those that are not. */
+import type { NfpTarget } from '@proj/frames/nfp';
+import type { BrokerState } from './state.js';
+import type { Holder } from './holders.js';
+import { EVERY_SERVICE, WORKER_MMI } from './names.js';
+import type { Worker } from './workers.js';
+
+/** Whom a target means. Each worker is in it once. */
+export interface Meant {
+  readonly present: readonly Worker[];
+  /** Registered ones without a connection. */
+  readonly away: readonly Holder[];
+  /** Names in the target that are neither. */
+  readonly missing: readonly string[];
+}
+
+/** The workers of the service that the target means; those of other services never. */
+export function chooseWorkers(target: NfpTarget, service: string, books: BrokerState, now: number): Meant {
+  const { services, holders } = books;
+  const everywhere = isEverywhere(service);
+  const record = services.find(service);
+  switch (target.kind) {
+    case 'all': {
+      const present = everywhere ? books.workers.values() : (record?.workers.values() ?? []);
+      return { present: [...present], away: holders.awayFrom(everywhere ? EVERY_SERVICE : service, now), missing: [] };
+    }
+    case 'any': {
+      const first = everywhere ? leastUsed(services.values()) : record?.workers.first;
+      return { present: first === undefined ? [] : [first], away: [], missing: [] };
+    }
+    case 'names':
+      return chooseNamed(namesOf(target, books, now), service, books, now);
+  }
+}
+
+/**
+ * A worker for a job for any: one that has not had it, if there is any; never one that was told to drop it, whose answer could be that it was cancelled. The
+ * least recently used first, but for service `all`.
+ */
+export function chooseOther(uuid: string, service: string, { services }: BrokerState): Worker | undefined {
+  const records = isEverywhere(service) ? services.values() : [services.find(service)];
+  let second: Worker | undefined;
+  for (const record of records)
+    for (const worker of record?.workers.values() ?? []) {
+      const part = worker.holder.parts.get(uuid);
+      if (part === undefined) return worker;
+      if (!part.isTold) second ??= worker;
+    }
+  return second;
+}
+
+/** The names in a target: one alone where a worker has the whole of it as its name, commas or not. */
+export function namesOf(
+  { names, exact }: NfpTarget & { readonly kind: 'names' },
+  { holders }: BrokerState,
+  now: number,
+): readonly string[] {
+  const holder = exact === undefined ? undefined : holders.named(exact);
+  return exact !== undefined && holder !== undefined && isRegistered(holder, now) ? [exact] : names;
+}
+
+/** The worker will be the last that `any` means. */
+export function markUsed(worker: Worker, count: number): void {
+  worker.used = count;
+  const { workers } = worker.service;
+  workers.remove(worker.turn);
+  workers.push(worker.turn);
+}
+
+function chooseNamed(names: readonly string[], service: string, { holders }: BrokerState, now: number): Meant {
+  const present: Worker[] = [];
+  const away: Holder[] = [];
+  const missing: string[] = [];
+  for (const name of names) {
+    const holder = holders.named(name);
+    if (holder === undefined || !(isEverywhere(service) || holder.service === service)) missing.push(name);
+    else if (holder.worker !== undefined) present.push(holder.worker);
+    else if (isRegistered(holder, now)) away.push(holder);
+    else missing.push(name);
+  }
+  return { present, away, missing };
+}
+
+function isRegistered({ worker, away }: Holder, now: number): boolean {
+  return worker !== undefined || (away !== undefined && away.until > now);
+}
+
+function isEverywhere(service: string): boolean {
+  return service === EVERY_SERVICE || service === WORKER_MMI;
+}
+
+function leastUsed(
+  services: Iterable<{ readonly workers: { readonly first: Worker | undefined } }>,
+): Worker | undefined {
+  let least: Worker | undefined;
+  for (const { workers } of services) {
+    const { first } = workers;
+    if (first !== undefined && (least === undefined || first.used < least.used)) least = first;
+  }
+  return least;
+}

@@ -1,0 +1,47 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { peerNamed } from '../../../test/keyed.js';
+import { QueueUnderTest } from '../../../test/ppp/under-test.js';
+
+let queue: QueueUnderTest;
+beforeEach(() => {
+  queue = new QueueUnderTest({ requestQueueMaxBytes: 2 ** 20, maxMessageBytes: 2 ** 20 });
+});
+
+describe('rule 14: memory', () => {
+  it('of requests that wait is what they take and not what they came in', () => {
+    const { engine } = queue;
+    const before = engine.heldBytes;
+    for (let index = 0; index < 100; index++) {
+      const content = [new Uint8Array(8192).fill(index).subarray(100, 300)];
+      const command = { kind: 'client-request', hops: [], content } as const;
+      engine.step({ kind: 'message', socket: 'frontend', peer: peerNamed('c1'), command }, 0);
+    }
+    engine.assertInvariants();
+    expect(engine.heldBytes - before).toBeLessThan(100 * 1500);
+    const sent: Uint8Array[] = [];
+    for (let index = 0; index < 100; index++) {
+      const ready = {
+        kind: 'message',
+        socket: 'backend',
+        peer: peerNamed(`w${index}`),
+        command: { kind: 'ready' },
+      } as const;
+      for (const effect of engine.step(ready, 0))
+        if (effect.kind === 'send' && effect.command.kind === 'request') sent.push(...effect.command.content);
+    }
+    expect(sent.map(([first]) => first)).toEqual(Array.from({ length: 100 }, (_, index) => index));
+    expect(sent.filter(({ buffer }) => buffer.byteLength > 400).length).toBeLessThan(4);
+    engine.assertInvariants();
+  });
+
+  it('of the process being short, a request is refused that would have to wait, and one that a worker takes at once is not', () => {
+    queue.ready('w1');
+    queue.step({ kind: 'memory', isTight: true });
+    expect(queue.request('c1', 'x')).toEqual([expect.stringContaining('w1')]);
+    queue.request('c1', 'y');
+    expect(queue.dropped).toEqual({ 'queue-full': 1 });
+    queue.step({ kind: 'memory', isTight: false });
+    queue.request('c1', 'z');
+    expect(queue.dropped).toEqual({ 'queue-full': 1 });
+  });
+});

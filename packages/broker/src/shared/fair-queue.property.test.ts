@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { it } from 'vitest';
+import { FairQueue, type ClientQueue } from './fair-queue.js';
+import { RemovableQueue, QueueSlot } from './removable-queue.js';
+
+interface Entry {
+  readonly client: string;
+  readonly number: number;
+}
+
+/** The same queue, written to be obviously right: arrays, searched. */
+class Model {
+  front: Entry[] = [];
+  lanes: { client: string; entries: Entry[] }[] = [];
+
+  get size(): number {
+    return this.front.length + this.lanes.reduce((sum, lane) => sum + lane.entries.length, 0);
+  }
+
+  push(entry: Entry): void {
+    const lane = this.lanes.find(({ client }) => client === entry.client);
+    if (lane === undefined) this.lanes.push({ client: entry.client, entries: [entry] });
+    else lane.entries.push(entry);
+  }
+
+  shift(): Entry | undefined {
+    if (this.front.length > 0) return this.front.shift();
+    const lane = this.lanes.shift();
+    const entry = lane?.entries.shift();
+    if (lane !== undefined && lane.entries.length > 0) this.lanes.push(lane);
+    return entry;
+  }
+
+  of(client: string): Entry[] {
+    return [...this.front, ...this.lanes.flatMap(({ entries }) => entries)].filter((entry) => entry.client === client);
+  }
+
+  remove(entry: Entry): void {
+    this.front = this.front.filter((other) => other !== entry);
+    for (const lane of this.lanes) lane.entries = lane.entries.filter((other) => other !== entry);
+    this.lanes = this.lanes.filter(({ entries }) => entries.length > 0);
+  }
+}
+
+const CLIENTS = ['x', 'y', 'z'];
+
+const action = fc.oneof(
+  fc.record({ kind: fc.constant('push' as const), client: fc.constantFrom(...CLIENTS) }),
+  fc.record({ kind: fc.constantFrom('shift' as const, 'return-last' as const) }),
+  fc.record({ kind: fc.constant('remove' as const), index: fc.nat(20) }),
+);
+
+it('behaves as a queue per client, served in turn, behind a front', () => {
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 120 }), fc.integer({ min: 1, max: 12 }), (actions, max) => {
+      const queue = new FairQueue<Entry>(max);
+      const model = new Model();
+      const owned = new Map(CLIENTS.map((client) => [client, new RemovableQueue<ClientQueue<Entry>>()]));
+      const places: QueueSlot<Entry>[] = [];
+      let last: QueueSlot<Entry> | undefined;
+      for (const step of actions) {
+        if (step.kind === 'push') {
+          const place = new QueueSlot<Entry>({ client: step.client, number: places.length });
+          places.push(place);
+          const room = model.size < max;
+          if (queue.push(place, step.client, owned.get(step.client)) !== room) throw new Error('bound not kept');
+          if (room) model.push(place.value);
+        } else if (step.kind === 'shift') {
+          const value = queue.shift();
+          if (value !== model.shift()) throw new Error('order differs');
+          last = value === undefined ? undefined : places[value.number];
+        } else if (step.kind === 'return-last' && last !== undefined) {
+          queue.pushFront(last, owned.get(last.value.client));
+          model.front.push(last.value);
+          last = undefined;
+        } else if (step.kind === 'remove') {
+          const place = places[step.index];
+          if (place === undefined) continue;
+          queue.remove(place);
+          model.remove(place.value);
+        }
+        if (queue.size !== model.size) throw new Error('size differs');
+        if (queue.clients !== model.lanes.length) throw new Error('lanes differ');
+        for (const [client, lanes] of owned) {
+          const found = new Set([...lanes.values()].flatMap((lane) => [...lane.values()]));
+          const expected = model.of(client);
+          if (found.size !== expected.length || !expected.every((entry) => found.has(entry)))
+            throw new Error('a client does not find what it has waiting');
+        }
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,122 @@
+/** NFP client: the one connection. When it is opened, when it is given up, to which broker it goes next. */
+import { Backoff } from '@proj/heartbeat';
+import type { NfpClientSessionOptions } from './events.js';
+
+type LinkOptions = Pick<
+  NfpClientSessionOptions,
+  'endpoints' | 'openTimeoutMs' | 'answerTimeoutMs' | 'reconnectMinMs' | 'reconnectMaxMs' | 'random'
+>;
+
+/** A connection that has lasted so long does not make the next one wait. */
+const MIN_UPTIME_MS = 2000;
+
+/** How long a broker may wait for its workers before it answers for them: as our own does unless told otherwise. */
+const JOINED_MS = 30_000;
+
+/**
+ * At most one socket at a time. A broker answers everything a client sends but PUT at once, so silence after something was sent means
+ * that the broker, or the way to it, is gone.
+ */
+export class BrokerConnection {
+  readonly #options: LinkOptions;
+  readonly #backoff: Backoff;
+  #socket: number | undefined;
+  #sockets = 0;
+  #endpoint = 0;
+  #retryAt = -Infinity;
+  /** When waiting for OPEN ends; `undefined` when it is over. */
+  #openUntil: number | undefined;
+  #owedUntil = Infinity;
+  #excused = false;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    const { reconnectMinMs: minMs, reconnectMaxMs: maxMs, random } = options;
+    this.#backoff = new Backoff({ minMs, maxMs, minUptimeMs: MIN_UPTIME_MS }, random);
+  }
+
+  /** Its number; `undefined` while there is none. */
+  get socket(): number | undefined {
+    return this.#socket;
+  }
+
+  /** Sockets so far. */
+  get sockets(): number {
+    return this.#sockets;
+  }
+
+  /** The broker it goes to, or would. */
+  get endpoint(): string {
+    return this.#options.endpoints[this.#endpoint] as string;
+  }
+
+  /** Calls may be sent. */
+  get ready(): boolean {
+    return this.#socket !== undefined && this.#openUntil === undefined;
+  }
+
+  /** When something is to be decided, given that somebody needs it. */
+  get deadline(): number {
+    if (this.#socket === undefined) return this.#retryAt;
+    return this.#openUntil ?? this.#owedUntil;
+  }
+
+  /** Whether a socket may be opened now. */
+  mayOpen(now: number): boolean {
+    return this.#socket === undefined && now >= this.#retryAt;
+  }
+
+  /** Takes the next socket's number. With `greets` it is not ready until OPEN has come, or for `openTimeoutMs`. */
+  open(greets: boolean, now: number): number {
+    this.#openUntil = greets ? now + this.#options.openTimeoutMs : undefined;
+    this.#owedUntil = Infinity;
+    return (this.#socket = ++this.#sockets);
+  }
+
+  /** The broker has said something. True when that makes it ready. */
+  heard(isOpen: boolean, now: number): boolean {
+    this.#owedUntil = Infinity;
+    this.#excused = false;
+    this.#backoff.up(now);
+    if (!isOpen || this.#openUntil === undefined) return false;
+    this.#openUntil = undefined;
+    return true;
+  }
+
+  /** Something that is answered at once was sent, or in one-byte form something that the broker answers when its workers have. */
+  owed(waits: boolean, now: number): void {
+    const { answerTimeoutMs } = this.#options;
+    this.#owedUntil = Math.min(this.#owedUntil, now + (waits ? answerTimeoutMs + JOINED_MS : answerTimeoutMs));
+  }
+
+  /** Ends the waiting for OPEN when its time is over. */
+  giveUpOpen(now: number): boolean {
+    if (this.#socket === undefined || this.#openUntil === undefined || now < this.#openUntil) return false;
+    this.#openUntil = undefined;
+    return true;
+  }
+
+  /** Whether the broker has owed an answer for too long. A process that was busy itself, for `lateMs`, grants as much again, once. */
+  isSilent(lateMs: number, now: number): boolean {
+    if (this.#socket === undefined || now < this.#owedUntil) return false;
+    if (lateMs <= 0 || this.#excused) return true;
+    this.#excused = true;
+    this.#owedUntil = now + Math.min(lateMs, this.#options.answerTimeoutMs);
+    return false;
+  }
+
+  /** Gives the connection up: the next one goes to the next endpoint, after a while. */
+  lose(now: number): void {
+    this.#socket = undefined;
+    this.#openUntil = undefined;
+    this.#owedUntil = Infinity;
+    this.#endpoint = (this.#endpoint + 1) % this.#options.endpoints.length;
+    this.#retryAt = now + this.#backoff.down(now);
+  }
+
+  /** Ends it for good. */
+  close(): void {
+    this.#socket = undefined;
+    this.#retryAt = Infinity;
+  }
+}

@@ -1,0 +1,256 @@
+/** Runs a client engine: carries its calls to callers and signals. All decisions are the engine's. No protocol. */
+import { ProjError, SessionHost, toBuffers } from '@proj/transport';
+import type { Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
+import { explainRefusal } from '@proj/transport/curve';
+import { ReplyBuffer } from '@proj/transport/service';
+import type { ReplyBufferOptions } from '@proj/transport/service';
+import { loadTransport } from '@proj/zmtp';
+import { onAbort } from './on-abort.js';
+import type {
+  RequestAttempts,
+  CallTerms,
+  RequestEffect,
+  RequestEvent,
+  RequestFailure,
+  RequestNote,
+} from './shared/events.js';
+
+/** What a client of one protocol plugs in. */
+export interface RequestProgram<Request, Message, Reply extends object, Reason extends string> {
+  readonly engine: Engine<RequestEvent<Request, Message>, RequestEffect<Request, Reply, Reason>>;
+  encode(request: Request): readonly Uint8Array[];
+  /** Total: bytes that are no message become a value. */
+  decode(frames: readonly Uint8Array[]): Message;
+  /** What error messages call the request, such as `service "echo"`. */
+  describe(request: Request): string;
+  /** What of a reply is the caller's. */
+  bodyOf(reply: Reply): readonly Uint8Array[];
+  onNote(note: RequestNote<Reason>): void;
+  /** A handshake of CURVE has failed; it is tried again. */
+  onRefused(refusal: HandshakeRefusal): void;
+}
+
+/** Settings of a {@link RequestRunner}. */
+export interface RequestRunnerOptions {
+  /** Default: ZeroMQ, loaded with the first call. */
+  readonly transport: Transport | undefined;
+  readonly port: PortOptions;
+  /** Calls that may come before the transport is loaded. */
+  readonly earlyMax: number;
+}
+
+/** A call as the facade orders it. */
+export interface RequestCall<Request> extends Pick<CallTerms<Request>, 'request' | 'timeoutMs' | 'tries'> {
+  /** Ends the call with the signal's reason. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Where the outcome of one call goes. */
+interface Outcome {
+  /** Takes one of several replies; false when there is no room for it. */
+  partial(frames: Buffer[]): boolean;
+  final(frames: Buffer[]): void;
+  fail(error: unknown): void;
+}
+
+interface Caller<Request> {
+  readonly request: Request;
+  readonly outcome: Outcome;
+  readonly bounds: ReplyBufferOptions | undefined;
+  /** Stops listening to the call's AbortSignal. */
+  readonly release: () => void;
+}
+
+const accept = (): boolean => true;
+const nothing = (): void => undefined;
+
+/** Runs one client engine: opens its lanes, carries replies to callers, turns failures into errors. */
+export class RequestRunner<Request, Message, Reply extends object, Reason extends string> {
+  readonly #program: RequestProgram<Request, Message, Reply, Reason>;
+  readonly #options: RequestRunnerOptions;
+  readonly #callers = new Map<number, Caller<Request>>();
+  readonly #host: SessionHost<RequestEvent<Request, Message>, RequestEffect<Request, Reply, Reason>>;
+  #closing: Promise<void> | undefined;
+  #lastId = 0;
+
+  constructor(program: RequestProgram<Request, Message, Reply, Reason>, options: RequestRunnerOptions) {
+    this.#program = program;
+    this.#options = options;
+    this.#host = new SessionHost<RequestEvent<Request, Message>, RequestEffect<Request, Reply, Reason>>(
+      {
+        engine: program.engine,
+        perform: this.#perform,
+        onMessage: (lane, frames) => ({ kind: 'message', lane, message: program.decode(frames) }),
+        onRejected: (lane, reason) => ({ kind: 'rejected', lane, reason }),
+        onLost: (lane) => ({ kind: 'lane-lost', lane }),
+        onUnopened: (lane, cause) => ({ kind: 'lane-refused', lane, cause }),
+        onRefused: (refusal) => {
+          program.onRefused(refusal);
+        },
+      },
+      () => loadTransport(options.transport),
+    );
+  }
+
+  /** The final reply; partial ones only show life. Rejects with a `ProjError` or, aborted, with the signal's reason. */
+  request(call: RequestCall<Request>): Promise<Buffer[]> {
+    return new Promise((resolve, reject) => {
+      this.#begin(call, { partial: accept, final: resolve, fail: reject });
+    });
+  }
+
+  /**
+   * Partial replies as they come, the final one as the return value. The call begins with the first `next()` and ends with
+   * the iterator: leaving early aborts it. A reader who lets the buffer run full gets `QUEUE_FULL` after what it holds.
+   */
+  async *stream(call: RequestCall<Request>, bounds: ReplyBufferOptions): AsyncGenerator<Buffer[], Buffer[], undefined> {
+    const buffer = new ReplyBuffer(bounds);
+    const id = this.#begin(call, buffer, bounds);
+    try {
+      while (true) {
+        const { done, value } = await buffer.next();
+        // What came before the abort is of no interest after it.
+        call.signal?.throwIfAborted();
+        if (done === true) return value;
+        yield value;
+      }
+    } finally {
+      this.#abort(id);
+    }
+  }
+
+  /** Fails open calls with `CLOSED` and resolves when every socket is closed. Idempotent. */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  /** `bounds`, for a stream: those of its buffer. */
+  #begin(order: RequestCall<Request>, outcome: Outcome, bounds?: ReplyBufferOptions): number {
+    const { request, timeoutMs, tries, signal } = order;
+    const id = ++this.#lastId;
+    if (signal?.aborted === true) outcome.fail(signal.reason);
+    else if (this.#closing !== undefined) outcome.fail(this.#error('CLOSED', request));
+    else if (this.#host.early >= this.#options.earlyMax) outcome.fail(this.#error('QUEUE_FULL', request));
+    else {
+      this.#callers.set(id, { request, outcome, bounds, release: this.#listen(id, signal) });
+      const event = { kind: 'request', id, request, timeoutMs, tries, streaming: bounds !== undefined } as const;
+      this.#host.whenLoaded(
+        () => {
+          if (this.#callers.has(id)) this.#host.dispatch(event);
+        },
+        (error) => this.#take(id)?.outcome.fail(error ?? this.#error('CLOSED', request)),
+      );
+    }
+    return id;
+  }
+
+  #listen(id: number, signal: AbortSignal | undefined): () => void {
+    if (signal === undefined) return nothing;
+    return onAbort(signal, () => {
+      const caller = this.#abort(id);
+      caller?.outcome.fail(signal.reason);
+    });
+  }
+
+  /** Ends the call for the engine and hands back whoever waits for it; `undefined` when it is over already. */
+  #abort(id: number): Caller<Request> | undefined {
+    const caller = this.#take(id);
+    if (caller !== undefined) this.#host.dispatch({ kind: 'abort', id });
+    return caller;
+  }
+
+  #take(id: number): Caller<Request> | undefined {
+    const caller = this.#callers.get(id);
+    this.#callers.delete(id);
+    caller?.release();
+    return caller;
+  }
+
+  readonly #perform = (effect: RequestEffect<Request, Reply, Reason>): void => {
+    switch (effect.kind) {
+      case 'open':
+        this.#host.open(effect.lane, { endpoints: [effect.endpoint], port: this.#options.port });
+        break;
+      case 'close':
+        // An unsent request must not go out after its call has ended.
+        this.#host.closeSocket(effect.lane, false);
+        break;
+      case 'send':
+        this.#host.send(effect.lane, this.#program.encode(effect.request));
+        break;
+      case 'partial':
+        this.#onPartial(effect.id, effect.reply);
+        break;
+      case 'final':
+        this.#take(effect.id)?.outcome.final(this.#framesOf(effect.reply));
+        break;
+      case 'fail': {
+        const caller = this.#take(effect.id);
+        caller?.outcome.fail(this.#error(effect.code, caller.request, effect.attempts, effect.cause));
+        break;
+      }
+      case 'note':
+        this.#program.onNote(effect.note);
+        break;
+    }
+  };
+
+  #onPartial(id: number, reply: Reply): void {
+    const caller = this.#callers.get(id);
+    if (caller === undefined || caller.outcome.partial(this.#framesOf(reply))) return;
+    this.#abort(id);
+    const { repliesMax = 0, bytesMax = 0 } = caller.bounds ?? {};
+    const subject = this.#program.describe(caller.request);
+    const waiting = `${repliesMax} replies or ${bytesMax} bytes`;
+    caller.outcome.fail(new ProjError('QUEUE_FULL', `${subject}: the reader is too slow, ${waiting} wait for it`));
+  }
+
+  #framesOf(reply: Reply): Buffer[] {
+    return toBuffers(this.#program.bodyOf(reply));
+  }
+
+  async #close(): Promise<void> {
+    const closed = this.#host.close({ kind: 'close' });
+    // Calls that have not reached the engine yet, or that it will not see the end of: a listener of its notes may close us.
+    for (const id of this.#callers.keys()) {
+      const caller = this.#take(id);
+      caller?.outcome.fail(this.#error('CLOSED', caller.request));
+    }
+    await closed;
+  }
+
+  #error(code: RequestFailure, request: Request, attempts?: RequestAttempts, cause?: unknown): ProjError {
+    const { endpoints = [], totalMs = 0 } = attempts ?? {};
+    const unmet = code === 'TIMEOUT' ? this.#unmetOf(endpoints) : [];
+    const why = unmet.map(({ endpoint, reason }) => `; ${endpoint}: ${reason}`).join('');
+    const text = `${this.#program.describe(request)}: ${explain(code, endpoints, totalMs, cause)}${why}`;
+    const tried = { endpoints, tries: endpoints.length, totalMs };
+    const details = unmet.length === 0 ? tried : { ...tried, unmet };
+    return new ProjError(code, text, { details, ...(cause === undefined ? {} : { cause }) });
+  }
+
+  /** What is known of those that were asked and could not be met. */
+  #unmetOf(endpoints: readonly string[]): { readonly endpoint: string; readonly reason: string }[] {
+    return this.#host.unmet(endpoints).map(({ endpoint, reason }) => ({
+      endpoint,
+      reason: typeof reason === 'string' ? `not connected: ${reason}` : explainRefusal(reason, 'client'),
+    }));
+  }
+}
+
+function explain(code: RequestFailure, endpoints: readonly string[], totalMs: number, cause: unknown): string {
+  const sends = endpoints.length === 1 ? '1 send' : `${endpoints.length} sends`;
+  const tried = `${sends} in ${Math.round(totalMs)} ms (${endpoints.join(', ')})`;
+  switch (code) {
+    case 'TIMEOUT':
+      return `no answer to ${tried}`;
+    case 'PEER_LOST':
+      return `no further answer after partial ones, so it is not sent again; ${tried}`;
+    case 'QUEUE_FULL':
+      return 'too many calls wait for a socket (option waitingMax)';
+    case 'UNREACHABLE':
+      return `cannot open a socket: ${cause instanceof Error ? cause.message : String(cause)}`;
+    case 'CLOSED':
+      return 'the client is closed';
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * The words between a client's facade and its engine, equal for every protocol whose replies carry no correlation: the
+ * *lane* (one socket, at most one open request) is the correlation. A *call* is what a user asked for; a *send* is one try.
+ */
+import type { RejectReason } from '@proj/transport';
+
+/** How one protocol reads what arrives on a lane. Both functions are total and keep nothing. */
+export interface RequestProtocol<Request, Message, Reply extends object, Reason extends string> {
+  /** The message as a reply to the request that is open on its lane, or the reason why it is none. */
+  readonly match: (request: Request, message: Message) => Reply | Reason;
+  /** True when nothing follows this reply; false for one of several. */
+  readonly isFinal: (reply: Reply) => boolean;
+}
+
+/** What a call asks of the lanes. */
+export interface CallTerms<Request> {
+  readonly request: Request;
+  /** Silence after which a send counts as lost, restarted by every partial reply. Milliseconds, at least 1. */
+  readonly timeoutMs: number;
+  /** Sends in all, at least 1. */
+  readonly tries: number;
+  /** True: partial replies go to the caller, and from the first on the request is not sent again. False: they only show life. */
+  readonly streaming: boolean;
+}
+
+/** What a lane engine is told, besides the passing of time. Lane numbers it does not know (any more) are ignored. */
+export type RequestEvent<Request, Message> =
+  /** `id` is the caller's choice, unique among its calls. */
+  | ({ readonly kind: 'request'; readonly id: number } & CallTerms<Request>)
+  | { readonly kind: 'message'; readonly lane: number; readonly message: Message }
+  /** A message over the socket's limits was dropped before decoding. */
+  | { readonly kind: 'rejected'; readonly lane: number; readonly reason: RejectReason }
+  /** The connection ended, or what was sent did not go out. */
+  | { readonly kind: 'lane-lost'; readonly lane: number }
+  /** The lane could not be opened at all: its endpoint or the machine is at fault, and a retry would not help. */
+  | { readonly kind: 'lane-refused'; readonly lane: number; readonly cause: unknown }
+  /** The caller has lost interest; it hears nothing more of this call. */
+  | { readonly kind: 'abort'; readonly id: number }
+  | { readonly kind: 'close' };
+
+/** Why a call failed. */
+export type RequestFailure = 'TIMEOUT' | 'PEER_LOST' | 'QUEUE_FULL' | 'UNREACHABLE' | 'CLOSED';
+
+/** What was tried before a call failed. */
+export interface RequestAttempts {
+  /** Where the request was sent, in order, one entry per send; empty if it never was. */
+  readonly endpoints: readonly string[];
+  /** Milliseconds from the first send to the end. */
+  readonly totalMs: number;
+}
+
+/** Why a message was dropped: the protocol's reasons, the socket's, and `late` for one that nobody waits for. */
+export type RequestDropReason<Reason extends string> = Reason | RejectReason | 'late';
+
+/** Something worth a log line or a counter. */
+export type RequestNote<Reason extends string> =
+  | { readonly code: 'message-dropped'; readonly reason: RequestDropReason<Reason>; readonly endpoint: string }
+  | { readonly code: 'connection-lost'; readonly endpoint: string }
+  /** A request goes out again: send number `send`, to `endpoint`. */
+  | {
+      readonly code: 'request-resent';
+      readonly cause: 'silence' | 'connection-lost';
+      readonly endpoint: string;
+      readonly send: number;
+    };
+
+/** What a lane engine wants done. */
+export type RequestEffect<Request, Reply, Reason extends string> =
+  | { readonly kind: 'open'; readonly lane: number; readonly endpoint: string }
+  /** For good, at once, and without handing over what is still unsent. The number is not used again. */
+  | { readonly kind: 'close'; readonly lane: number }
+  | { readonly kind: 'send'; readonly lane: number; readonly request: Request }
+  | { readonly kind: 'partial'; readonly id: number; readonly reply: Reply }
+  | { readonly kind: 'final'; readonly id: number; readonly reply: Reply }
+  | {
+      readonly kind: 'fail';
+      readonly id: number;
+      readonly code: RequestFailure;
+      readonly attempts: RequestAttempts;
+      /** With `UNREACHABLE`: what refused the lane. */
+      readonly cause: unknown;
+    }
+  | { readonly kind: 'note'; readonly note: RequestNote<Reason> };
+
+/** Counters since construction and gauges of now. */
+export interface RequestStats {
+  /** Open sockets, and those of them with a request. */
+  readonly lanes: number;
+  readonly busy: number;
+  /** Calls that wait for a lane. */
+  readonly waiting: number;
+  readonly calls: number;
+  /** Sends, first ones and repeated ones. */
+  readonly sends: number;
+  readonly finals: number;
+  readonly partials: number;
+  readonly aborts: number;
+  /** Calls that failed, by code. */
+  readonly failures: Readonly<Record<RequestFailure, number>>;
+  /** Messages dropped, by reason; a reason appears with its first message. */
+  readonly dropped: Readonly<Record<string, number>>;
+}

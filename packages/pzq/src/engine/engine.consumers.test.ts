@@ -1,0 +1,72 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { peerNamed, QueueUnderTest } from '../../test/queue-under-test.js';
+import type { PzqSettings } from './settings.js';
+
+let queue: QueueUnderTest;
+
+/** A queue of messages of ten bytes, and who is connected. */
+function start(settings: Partial<PzqSettings>, ...consumers: readonly string[]): void {
+  queue = new QueueUnderTest({ windowMax: 100, ...settings });
+  for (let n = 0; n < 30; n++) queue.produce('p', `${n}`, 'x'.repeat(10));
+  for (const name of consumers) come(name);
+}
+
+const come = (name: string) => queue.step({ kind: 'consumer-came', outlet: 'queue', peer: peerNamed(name) });
+const go = (name: string) => queue.step({ kind: 'consumer-gone', outlet: 'queue', peer: peerNamed(name) });
+/** The transport hands the offer to this one. */
+const take = (name: string) => queue.step({ kind: 'delivered', outlet: 'queue', peer: peerNamed(name) });
+
+beforeEach(() => {
+  start({ maxInFlight: 6 }, 'a', 'b', 'c');
+});
+
+describe('rule 16: shares of consumers', () => {
+  it('rule 16: who has its share gets nothing more, until one of its messages is settled', () => {
+    expect([take('a'), take('a')]).toEqual([[], ['hold a']]);
+    expect(take('b')).toEqual([]);
+    expect(queue.ack(1)).toEqual(['let go a']);
+    expect(take('a')).toEqual(['hold a']);
+    expect(queue.nack(2)).toEqual(['let go a']);
+  });
+
+  it('rule 16: what was not answered in time is nobody’s', () => {
+    take('a');
+    take('a');
+    expect(queue.advance(1000)).toEqual(['1000ms: let go a']);
+  });
+
+  it('rule 16: one that is alone may have everything', () => {
+    start({ maxInFlight: 6 }, 'a');
+    expect(Array.from({ length: 6 }, () => take('a')).flat()).toEqual([]);
+    expect(queue.stats.inFlight).toBe(6);
+  });
+
+  it('rule 16: bytes are shared likewise', () => {
+    start({ maxInFlight: 100, maxInFlightBytes: 40 }, 'a', 'b');
+    expect([take('a'), take('a')]).toEqual([[], ['hold a']]);
+    expect(queue.ack(1)).toEqual(['let go a']);
+  });
+
+  it('rule 16: shares grow when one goes, and what that one had is not counted for who comes next under its name', () => {
+    take('a');
+    take('a');
+    take('b');
+    go('b');
+    expect(queue.ack(1)).toEqual(['let go a']);
+    come('b');
+    expect([take('b'), take('b')]).toEqual([[], ['hold b']]);
+    expect(queue.ack(3)).toEqual([]);
+    expect(queue.ack(4)).toEqual(['let go b']);
+  });
+
+  it('rule 16: those of whom the transport does not tell are not held', () => {
+    start({ maxInFlight: 6 });
+    expect(Array.from({ length: 6 }, () => take('')).flat()).toEqual([]);
+    expect(queue.stats.inFlight).toBe(6);
+  });
+
+  it('rule 16: a message that is settled before its outcome is known counts for nobody', () => {
+    queue.ack(1);
+    expect([take('a'), take('a'), take('a')]).toEqual([[], [], ['hold a']]);
+  });
+});

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { peerNamed, QueueUnderTest } from '../../test/queue-under-test.js';
+
+describe('rule 18: memory', () => {
+  it('of messages that wait for the store is what they take and not what they came in', () => {
+    const queue = new QueueUnderTest({ intakeMax: 1000, intakeMaxBytes: 1_000_000, maxMessageBytes: 10_000 });
+    queue.step({ kind: 'start' });
+    queue.storeHeld = true;
+    const { engine } = queue;
+    const before = engine.heldBytes;
+    for (let index = 0; index < 40; index++) {
+      const [id, body] = [
+        new Uint8Array(8192).fill(index).subarray(9, 17),
+        new Uint8Array(8192).fill(index).subarray(0, 200),
+      ];
+      queue.step({
+        kind: 'produce',
+        peer: peerNamed('p1'),
+        acksWaiting: 0,
+        command: { kind: 'produce', id, headers: [], body: [body] },
+      });
+    }
+    expect(engine.heldBytes - before).toBe(40 * (200 + 8 + 768));
+    const commit = queue.takeAsked('commit');
+    const puts = commit.kind === 'commit' ? commit.batch.puts : [];
+    const held = puts.flatMap(({ body }) => body.map(({ buffer }) => buffer.byteLength));
+    expect(new Set(held)).toEqual(new Set([200]));
+  });
+
+  it('of the process being short, messages are refused until there is room', () => {
+    const queue = new QueueUnderTest();
+    queue.step({ kind: 'start' });
+    queue.step({ kind: 'memory', isTight: true });
+    expect(queue.produce('p1', 'a', 'x').join()).toContain('Queue is full (bytes)');
+    queue.step({ kind: 'memory', isTight: false });
+    expect(queue.produce('p1', 'b', 'x').join()).not.toContain('full');
+    expect(queue.stats.messages).toBe(1);
+  });
+});

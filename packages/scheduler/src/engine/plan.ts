@@ -1,0 +1,51 @@
+/** What a SCHEDULE asks for, in its own words. Rules 3, 5 and 6. */
+import { decodeEmqpHeaders, emqpJobText, encodeEmqpHeaders } from '@proj/frames/emqp';
+import type { EmqpScheduling } from '@proj/frames/emqp';
+import type { ScheduleRefusal } from './events.js';
+
+/** A SCHEDULE that was understood. */
+export interface Plan {
+  readonly queue: string;
+  /** Of each REQUEST: the result is asked for, and what the client wished for the job. */
+  readonly headers: Uint8Array;
+  readonly body: Uint8Array;
+  /** Every so many seconds, or a cron expression. */
+  readonly every: number | string;
+  /** The first run is one interval away, or at the first time of the expression. */
+  readonly nohaste: boolean;
+  readonly runs: number | undefined;
+  /** Header items that were ignored. */
+  readonly invalid: number;
+}
+
+const SECONDS_MAX = 2_147_483_647;
+const CRON_MAX_CHARACTERS = 255;
+const NO_INTERVAL = '-1';
+
+/** Reads a SCHEDULE. Whether a cron expression can be understood is not looked at. */
+export function readPlan({ queue, headers, interval, body, cron }: EmqpScheduling): Plan | ScheduleRefusal {
+  const every = interval.trim() === NO_INTERVAL ? readCron(cron) : readSeconds(interval.trim());
+  if (every === undefined) return interval.trim() === NO_INTERVAL ? 'cron' : 'interval';
+  const { guarantee, retryCount, timeoutSeconds, nohaste, runCount, invalid } = decodeEmqpHeaders(headers);
+  const ours = encodeEmqpHeaders({ replyRequested: true, guarantee, retryCount, timeoutSeconds });
+  return { queue, headers: ours, body, every, nohaste, runs: runCount, invalid };
+}
+
+/** The job's name among schedulers: SHA-1 of its canonical text; `undefined` for a body that names no job. */
+export function identityOf(body: Uint8Array, sha1: (text: string) => string): string | undefined {
+  const text = emqpJobText(body);
+  return text === undefined ? undefined : sha1(text);
+}
+
+function readSeconds(text: string): number | undefined {
+  if (!/^\d{1,10}$/.test(text)) return undefined;
+  const seconds = Number(text);
+  return seconds >= 1 && seconds <= SECONDS_MAX ? seconds : undefined;
+}
+
+/** Five fields in printable ASCII, one space between them. */
+function readCron(text: string): string | undefined {
+  if (text.length > CRON_MAX_CHARACTERS) return undefined;
+  const fields = text.trim().split(/[ \t]+/);
+  return fields.length === 5 && fields.every((field) => /^[!-~]+$/.test(field)) ? fields.join(' ') : undefined;
+}

@@ -1,0 +1,185 @@
+/** When jobs run: intervals on the monotonic clock, cron on the wall clock. Rules 5 and 7. */
+import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
+import type { Entropy } from '@proj/transport';
+import type { ScheduleRecord, SchedulerTools } from './events.js';
+
+/** A job and its next run. */
+export class Job {
+  readonly identity: string;
+  readonly queue: string;
+  readonly headers: Uint8Array;
+  readonly body: Uint8Array;
+  readonly every: number | string;
+  runsLeft: number | undefined;
+  /** Wall clock of the next run, in microseconds. */
+  nextMicros: number;
+  /** @internal The same on the monotonic clock, in milliseconds; `Infinity` when nothing is known. */
+  dueAt = Infinity;
+  /** @internal */
+  readonly timer = new HeapDeadline<Job>(this);
+  /** Its last run is being written down. */
+  isWriting = false;
+  /** Unscheduled or replaced: what is under way for it comes to nothing. */
+  isGone = false;
+
+  constructor(identity: string, record: ScheduleRecord) {
+    this.identity = identity;
+    this.queue = record.queue;
+    this.headers = record.headers;
+    this.body = record.body;
+    this.every = record.every;
+    this.runsLeft = record.runsLeft;
+    this.nextMicros = record.nextMicros;
+  }
+
+  /** What is to be kept of it; `undefined` when it has had all its runs. */
+  get record(): ScheduleRecord | undefined {
+    const { queue, headers, body, every, runsLeft, nextMicros } = this;
+    return runsLeft === 0 ? undefined : { queue, headers, body, every, runsLeft, nextMicros };
+  }
+}
+
+/** How often the two clocks are compared while there are cron jobs. */
+const WATCH_MS = 10_000;
+/** What they may drift apart meanwhile. */
+const DRIFT_MICROS = 500_000;
+/** A wall clock that is put back further than this was wrong before: times that have passed come again. */
+const REWIND_MICROS = 3 * 3_600_000_000;
+
+/** All jobs that run again, by when. */
+export class Timetable {
+  readonly #nextCron: SchedulerTools['nextCron'];
+  readonly #entropy: Entropy;
+  readonly #heap = new DeadlineHeap<Job>();
+  readonly #cronJobs = new Set<Job>();
+  #watchAt = Infinity;
+  /** Wall clock less monotonic clock, in microseconds. */
+  #offset = 0;
+
+  constructor(nextCron: SchedulerTools['nextCron'], entropy: Entropy) {
+    this.#nextCron = nextCron;
+    this.#entropy = entropy;
+  }
+
+  /** When {@link takeDue} next has something, or the clocks are to be compared. */
+  get deadline(): number {
+    return Math.min(this.#heap.deadline, this.#watchAt);
+  }
+
+  /** The first regular run of a new job, by the wall clock in microseconds; `undefined` for a cron expression without any. */
+  first(every: number | string): number | undefined {
+    const wall = this.#entropy.wallMicros();
+    return typeof every === 'number' ? wall + every * 1_000_000 : this.#nextCron(every, wall);
+  }
+
+  /** Lets a new job run when its `nextMicros` comes. */
+  begin(job: Job, now: number): void {
+    job.dueAt = now + (job.nextMicros - this.#entropy.wallMicros()) / 1000;
+    this.resume(job, now);
+  }
+
+  /**
+   * The same for a job that was kept while nobody looked. What is overdue is due now, once; a cron job only with `catchUp`.
+   * False for a cron expression that has no next time any more: the job does not run.
+   */
+  restore(job: Job, catchUp: boolean, now: number): boolean {
+    const wall = this.#entropy.wallMicros();
+    if (typeof job.every === 'number') {
+      // A wall clock that was put back must not delay it by more than its interval.
+      job.nextMicros = Math.min(Math.max(job.nextMicros, wall), wall + job.every * 1_000_000);
+    } else if (job.nextMicros > wall || !catchUp) {
+      const next = this.#nextCron(job.every, wall);
+      if (next === undefined) return false;
+      job.nextMicros = next;
+    } else job.nextMicros = wall;
+    this.begin(job, now);
+    return true;
+  }
+
+  /** Its run is due: finds the next one after it, and after now, which is not armed. False when none comes. */
+  advance(job: Job, now: number): boolean {
+    const wall = this.#entropy.wallMicros();
+    if (typeof job.every === 'number') {
+      const step = job.every * 1000;
+      // After a long sleep it runs once, not once per interval that was slept through.
+      job.dueAt = job.dueAt + step > now ? job.dueAt + step : now + step;
+      job.nextMicros = wall + Math.round((job.dueAt - now) * 1000);
+      return true;
+    }
+    const next = this.#nextCron(job.every, Math.max(wall, job.nextMicros));
+    if (next === undefined) return false;
+    job.nextMicros = next;
+    job.dueAt = now + (next - wall) / 1000;
+    return true;
+  }
+
+  /** Arms what {@link advance} found, or what {@link suspend} took away. */
+  resume(job: Job, now: number): void {
+    this.#heap.set(job.timer, job.dueAt);
+    if (typeof job.every === 'number') return;
+    this.#cronJobs.add(job);
+    if (this.#watchAt < Infinity) return;
+    this.#watchAt = now + WATCH_MS;
+    this.#offset = this.#offsetAt(now);
+  }
+
+  /** It does not run until it is resumed. */
+  suspend(job: Job): void {
+    this.#heap.remove(job.timer);
+    this.#cronJobs.delete(job);
+  }
+
+  /** Takes out the next job whose run is due; `undefined` when there is none. */
+  takeDue(now: number): Job | undefined {
+    if (this.#watchAt <= now) this.#watch(now);
+    for (let job = this.#heap.takeDue(now); job !== undefined; job = this.#heap.takeDue(now)) {
+      if (typeof job.every === 'number') return job;
+      const wall = this.#entropy.wallMicros();
+      if (wall >= job.nextMicros) {
+        this.#cronJobs.delete(job);
+        return job;
+      }
+      // The wall clock has fallen behind.
+      this.#follow(job, wall, now);
+    }
+    return undefined;
+  }
+
+  /** Nothing is due any more. */
+  stop(): void {
+    for (let job = this.#heap.first; job !== undefined; job = this.#heap.first) this.suspend(job);
+    this.#watchAt = Infinity;
+  }
+
+  /** Throws when the books do not agree. */
+  assertInvariants(): void {
+    this.#heap.assertInvariants();
+    for (const job of this.#cronJobs)
+      if (job.timer.place < 0 || typeof job.every === 'number') throw new Error('a cron job is watched in vain');
+    if (this.#cronJobs.size > 0 && this.#watchAt === Infinity) throw new Error('nobody watches the clock');
+  }
+
+  /** Cron follows the wall clock wherever it goes. */
+  #watch(now: number): void {
+    const offset = this.#offsetAt(now);
+    const jump = offset - this.#offset;
+    this.#offset = offset;
+    this.#watchAt = this.#cronJobs.size > 0 ? now + WATCH_MS : Infinity;
+    if (Math.abs(jump) <= DRIFT_MICROS) return;
+    const wall = this.#entropy.wallMicros();
+    for (const job of this.#cronJobs) {
+      if (jump < -REWIND_MICROS) job.nextMicros = this.#nextCron(job.every as string, wall) ?? job.nextMicros;
+      this.#follow(job, wall, now);
+    }
+  }
+
+  #follow(job: Job, wall: number, now: number): void {
+    // A microsecond is less than the monotonic clock can tell late in a long life.
+    job.dueAt = now + Math.max((job.nextMicros - wall) / 1000, 1);
+    this.#heap.set(job.timer, job.dueAt);
+  }
+
+  #offsetAt(now: number): number {
+    return this.#entropy.wallMicros() - now * 1000;
+  }
+}

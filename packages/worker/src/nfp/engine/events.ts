@@ -1,0 +1,181 @@
+/** What passes between an NFP worker session, which decides, and its host, which owns sockets, the store and the tasks. */
+import type { NfpBody, NfpClientCall, NfpToWorker, NfpWorkerAnswer } from '@proj/frames/nfp';
+import type { NfpWorkerDisconnect, NfpWorkerKeepalive } from '@proj/frames/nfp';
+import type { NfpMalformedReason, NfpWorkerOpen, NfpWorkerReady, NfpWorkerTableAnswer } from '@proj/frames/nfp';
+import type { RecordBatch, RejectReason } from '@proj/transport';
+import type { LossReason } from '../../shared/events.js';
+import type { NfpCallBody } from './call.js';
+import type { NfpFinalState, NfpReplyTo, NfpStoredJob } from './job.js';
+
+/** What a worker sends; calls are to services of the broker. */
+export type NfpFromWorker =
+  | NfpWorkerOpen
+  | NfpWorkerReady
+  | NfpWorkerKeepalive
+  | NfpWorkerDisconnect
+  | NfpWorkerAnswer
+  | NfpWorkerTableAnswer
+  | NfpClientCall;
+
+/** A question to a service of the broker. It may be asked more than once, so it must only read. */
+export interface NfpBrokerQuestion {
+  /** Not that of another open question. */
+  readonly uuid: string;
+  readonly service: string;
+  readonly task: string;
+  readonly kwargs: Readonly<Record<string, unknown>>;
+  /** At least 1. */
+  readonly timeoutMs: number;
+}
+
+/** What became of a question to the broker. */
+export type NfpBrokerReply =
+  | { readonly kind: 'answered'; readonly body: NfpBody }
+  /** In the broker's words. */
+  | { readonly kind: 'refused'; readonly error: string }
+  | { readonly kind: 'timeout' }
+  /** The worker has ended. */
+  | { readonly kind: 'closed' };
+
+/** What the host tells the session. `timer` events come besides, from the driver. Sockets, commits, loads and runs go by numbers that are never used again. */
+export type NfpWorkerEvent =
+  /** Begin, with what the store holds. First and once. */
+  | { readonly kind: 'start'; readonly jobs: readonly NfpStoredJob[] }
+  | { readonly kind: 'message'; readonly socket: number; readonly command: NfpToWorker }
+  /** A message was dropped before decoding. */
+  | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
+  /** A message of ours did not go out. */
+  | { readonly kind: 'undeliverable'; readonly socket: number }
+  | { readonly kind: 'lost'; readonly socket: number; readonly reason: LossReason }
+  /** The batch is durable. */
+  | { readonly kind: 'committed'; readonly commit: number }
+  /** Nothing of the batch was kept. */
+  | { readonly kind: 'commit-failed'; readonly commit: number; readonly message: string }
+  /** `undefined`: there is no such record. */
+  | { readonly kind: 'loaded'; readonly load: number; readonly value: Uint8Array | undefined }
+  | { readonly kind: 'load-failed'; readonly load: number }
+  /** A task has something to tell: the body of an EVENT. */
+  | { readonly kind: 'event'; readonly run: number; readonly body: readonly Uint8Array[] }
+  | { readonly kind: 'stream'; readonly run: number; readonly chunk: Uint8Array }
+  /** A task asks its client something; answered by the effect `input`. At most one question of a run at a time. */
+  | { readonly kind: 'ask'; readonly run: number; readonly question: NfpQuestion }
+  /** Somebody wants to know something of the broker; answered by the effect `reply`. */
+  | { readonly kind: 'question'; readonly question: NfpBrokerQuestion }
+  /** The task has come to an end: once per `run`, aborted or not. */
+  | { readonly kind: 'done'; readonly run: number; readonly outcome: NfpTaskOutcome }
+  /** What the effect `restart` asked for is done. */
+  | { readonly kind: 'restarted' }
+  /** Finish what runs, then end. */
+  | { readonly kind: 'drain' }
+  /** End as soon as tasks have stopped. */
+  | { readonly kind: 'close' };
+
+/** A question of a task. */
+export interface NfpQuestion {
+  readonly id: string;
+  readonly question: string;
+  readonly default: unknown;
+  readonly timeoutMs: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** How a task ended: with a result as JSON text, or with errors and perhaps what there is all the same, as JSON text. */
+export type NfpTaskOutcome =
+  { readonly result: string } | { readonly errors: readonly string[]; readonly failedResult?: string | undefined };
+
+/** What became of a question. */
+export type NfpInputOutcome =
+  | { readonly kind: 'answered'; readonly value: unknown }
+  /** The client does not want to answer. */
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'timeout' };
+
+/** Why a task is told to stop. */
+export type NfpAbortReason = 'deleted' | 'drain-timeout' | 'closed' | 'restart';
+
+/** A run of a task. */
+export interface NfpRun {
+  readonly run: number;
+  readonly uuid: string;
+  readonly task: string;
+  readonly replyTo: NfpReplyTo;
+  readonly timeoutMs: number;
+  /** 1 for the first run of this job. */
+  readonly attempt: number;
+  /** Absent, it is in the record `call/<uuid>`. */
+  readonly call: NfpCallBody | undefined;
+}
+
+/** What the session has its host do, in order. */
+export type NfpWorkerEffect =
+  | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string }
+  | { readonly kind: 'send'; readonly socket: number; readonly command: NfpFromWorker }
+  /** `flush`: hand over what is pending first (bounded linger). */
+  | { readonly kind: 'close'; readonly socket: number; readonly flush: boolean }
+  /** Answered by `committed` or `commit-failed`; at most one is under way. */
+  | { readonly kind: 'commit'; readonly commit: number; readonly batch: RecordBatch }
+  /** Answered by `loaded` or `load-failed`. */
+  | { readonly kind: 'load'; readonly load: number; readonly key: string }
+  /** Answered by `done`. */
+  | ({ readonly kind: 'run' } & NfpRun)
+  | { readonly kind: 'abort'; readonly run: number; readonly reason: NfpAbortReason }
+  | { readonly kind: 'put'; readonly run: number; readonly body: readonly Uint8Array[] }
+  | { readonly kind: 'input'; readonly run: number; readonly id: string; readonly outcome: NfpInputOutcome }
+  /** Nothing runs, and nothing begins before `restarted`: the inventory is to be asked for anew, and whatever else an application renews. */
+  | { readonly kind: 'restart' }
+  /** Once per question. */
+  | { readonly kind: 'reply'; readonly uuid: string; readonly reply: NfpBrokerReply }
+  | { readonly kind: 'note'; readonly note: NfpWorkerNote }
+  /** Nothing follows; events from now on change nothing. */
+  | { readonly kind: 'ended' };
+
+/** Why a message was dropped: the decoder's reason, the port's, or that there is no such run (`put`) or question (`answer`). */
+export type NfpWorkerDropReason = NfpMalformedReason | RejectReason | 'put' | 'answer';
+
+/** Why a job was not accepted; the client is told. */
+export type NfpRefusalReason =
+  /** The body is no call. */
+  | 'body'
+  /** The uuid stands for another job. */
+  | 'conflict'
+  /** Too many wait. */
+  | 'full'
+  /** The worker is on its way out. */
+  | 'leaving'
+  /** The store does not take it. */
+  | 'store';
+
+/** Why a worker ended a conversation by its own wish. */
+export type NfpWorkerLeaveReason = 'drained' | 'drain-timeout' | 'closed' | 'management';
+
+/** A notice, told apart by `code`: the source of events, log lines and counters. */
+export type NfpWorkerNote =
+  /** The broker was heard for the first time in a conversation. NFP has no answer to READY: its first keepalive does, or an order. */
+  | { readonly code: 'ready'; readonly endpoint: string }
+  /** The conversation is over; the next one begins in `retryInMs`. Jobs in hand go on. */
+  | { readonly code: 'lost'; readonly endpoint: string; readonly reason: LossReason; readonly retryInMs: number }
+  | { readonly code: 'left'; readonly endpoint: string; readonly reason: NfpWorkerLeaveReason }
+  | { readonly code: 'message-dropped'; readonly reason: NfpWorkerDropReason }
+  /** An answer or event had no connection to go out on; clients ask again. */
+  | { readonly code: 'unsent' }
+  | { readonly code: 'job-accepted'; readonly uuid: string; readonly task: string }
+  /** A client posted a job again that is known. */
+  | { readonly code: 'job-repeated'; readonly uuid: string }
+  | { readonly code: 'job-refused'; readonly uuid: string; readonly reason: NfpRefusalReason }
+  | { readonly code: 'job-started'; readonly uuid: string; readonly task: string; readonly attempt: number }
+  /** Its result is durable. */
+  | { readonly code: 'job-finished'; readonly uuid: string; readonly task: string; readonly state: NfpFinalState }
+  /** The worker ends or restarts while it runs: what becomes of it is decided at the next start, or right after. */
+  | { readonly code: 'job-interrupted'; readonly uuid: string; readonly task: string }
+  /** Finished jobs have left, by age or because there were too many. */
+  | { readonly code: 'results-removed'; readonly count: number }
+  /** Nothing of a batch was kept; changes of accepted jobs are tried again every second. */
+  | { readonly code: 'store-failed'; readonly message: string }
+  /** The broker did not say what its inventory knows of this worker; tasks that ask ask again. */
+  | { readonly code: 'inventory-failed'; readonly message: string }
+  /** Without a store: jobs and results are gone with the process. Once. */
+  | { readonly code: 'volatile-store' }
+  /** After the command `restart`: the worker serves again. */
+  | { readonly code: 'restarted' }
+  /** A management command was obeyed. */
+  | { readonly code: 'management'; readonly task: 'restart' | 'shutdown' | 'disconnect' };

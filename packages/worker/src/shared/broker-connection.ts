@@ -1,0 +1,172 @@
+/**
+ * The life of a dealer's conversations, one at a time, over a list of endpoints: when to beat, when silence means loss,
+ * how long to wait and whom to try next. MDP worker rules 2, 3, 4, 8 and 9; PPP worker rules 2, 5, 6 and 7; NFP
+ * worker rules 1 to 3.
+ */
+import { Backoff } from '@proj/heartbeat';
+
+/** Settings of a {@link BrokerConnection}. All times in milliseconds. */
+export interface BrokerConnectionOptions {
+  /** Where the other side listens, in order of preference; at least one. */
+  readonly endpoints: readonly string[];
+  /** Distance of our heartbeats, and the unit in which the other side's silence is measured. At least 1. */
+  readonly heartbeatIntervalMs: number;
+  /** Intervals of silence after which the conversation counts as lost. At least 2. */
+  readonly liveness: number;
+  /** Back-off, see `BackoffOptions`. */
+  readonly reconnectMinMs: number;
+  readonly reconnectMaxMs: number;
+  readonly minUptimeMs: number;
+  readonly spread?: number;
+}
+
+/** What time demands: open the next conversation, send a heartbeat, or give up a silent one. */
+export type BrokerConnectionDue = 'open' | 'heartbeat' | 'silent';
+
+/** The clockwork of one dealer. It sends nothing itself: its owner does what {@link takeDue} says. */
+export class BrokerConnection {
+  readonly #options: BrokerConnectionOptions;
+  #intervalMs: number;
+  #patienceMs: number;
+  readonly #backoff: Backoff;
+  #index = 0;
+  #isOpen = false;
+  #isAwaited = false;
+  #isHeard = false;
+  #openAt = Infinity;
+  #heartbeatAt = Infinity;
+  #silentAt = Infinity;
+
+  /** `random` returns a number in [0, 1) and spreads the back-off. */
+  constructor(options: BrokerConnectionOptions, random: () => number) {
+    const { reconnectMinMs: minMs, reconnectMaxMs: maxMs, minUptimeMs, spread } = options;
+    this.#options = options;
+    this.#intervalMs = options.heartbeatIntervalMs;
+    this.#patienceMs = options.heartbeatIntervalMs * options.liveness;
+    this.#backoff = new Backoff({ minMs, maxMs, minUptimeMs, ...(spread === undefined ? {} : { spread }) }, random);
+  }
+
+  /** The endpoint of this conversation, or of the next one while none is open. */
+  get endpoint(): string {
+    return this.#options.endpoints[this.#index] as string;
+  }
+
+  /** True while the endpoint is the first of the list. */
+  get isHome(): boolean {
+    return this.#index === 0;
+  }
+
+  /** True between {@link open} and the end of that conversation. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** True between {@link await} and {@link open}, or the end of that conversation. */
+  get isAwaited(): boolean {
+    return this.#isAwaited;
+  }
+
+  /** When {@link takeDue} next has something; `Infinity` when nothing is planned. */
+  get deadline(): number {
+    return Math.min(this.#openAt, this.#heartbeatAt, this.#silentAt);
+  }
+
+  /** We listen, and our opening goes out once the other side comes: until {@link open} nothing is due. */
+  await(): void {
+    this.#isOpen = this.#isAwaited = true;
+    this.#openAt = Infinity;
+  }
+
+  /** A conversation begins: our opening goes out now, the first heartbeat one interval later. */
+  open(now: number): void {
+    this.#isOpen = true;
+    this.#isAwaited = this.#isHeard = false;
+    this.#openAt = Infinity;
+    this.agree(this.#options.heartbeatIntervalMs, this.#options.liveness, now);
+  }
+
+  /** Both sides keep to these from now on, until the end of the conversation. Bounds as in {@link BrokerConnectionOptions}. */
+  agree(heartbeatIntervalMs: number, liveness: number, now: number): void {
+    this.#intervalMs = heartbeatIntervalMs;
+    this.#patienceMs = heartbeatIntervalMs * liveness;
+    this.#heartbeatAt = now + this.#intervalMs;
+    this.#silentAt = now + this.#patienceMs;
+  }
+
+  /** The other side gave a sign of life. Returns true for the first one of this conversation: now it is known to be there. */
+  heard(now: number): boolean {
+    if (this.#isAwaited) return false;
+    this.#silentAt = now + this.#patienceMs;
+    this.#backoff.up(now);
+    const isFirst = !this.#isHeard;
+    this.#isHeard = true;
+    return isFirst;
+  }
+
+  /**
+   * The conversation was lost or never came about. Turns to the next endpoint, wrapping round, and returns the wait in
+   * milliseconds until {@link takeDue} says `open`.
+   *
+   * `atOnce`: the loss was told, not concluded from silence, so the first one in a row costs no wait; it takes the place
+   * of the first back-off delay.
+   */
+  lost(now: number, atOnce: boolean): number {
+    const delay = this.#backoff.down(now);
+    const wait = atOnce && this.#backoff.attempt === 1 ? 0 : delay;
+    this.#close(now + wait);
+    this.#index = (this.#index + 1) % this.#options.endpoints.length;
+    return wait;
+  }
+
+  /** We ended the conversation ourselves: the next one is due at once, at the same endpoint or the first. No back-off. */
+  left(now: number, next: 'same' | 'first'): void {
+    this.#close(now);
+    if (next === 'first') this.#index = 0;
+  }
+
+  /** Nothing is due any more. */
+  stop(): void {
+    this.#close(Infinity);
+  }
+
+  /**
+   * Our own process was late by `lateMs`: beyond one interval, the silence measured meanwhile is ours. The other side gets
+   * that long from now to be heard, at most as long as its usual patience.
+   */
+  credit(lateMs: number, now: number): void {
+    if (!this.#isOpen || this.#isAwaited || lateMs <= this.#intervalMs) return;
+    this.#silentAt = Math.max(this.#silentAt, now + Math.min(lateMs, this.#patienceMs));
+  }
+
+  /** Takes out what is due at `now`; `undefined` when nothing is. After `silent` the owner calls {@link lost}. */
+  takeDue(now: number): BrokerConnectionDue | undefined {
+    if (this.#openAt <= now) {
+      this.#openAt = Infinity;
+      return 'open';
+    }
+    if (this.#silentAt <= now) {
+      this.#silentAt = Infinity;
+      return 'silent';
+    }
+    if (this.#heartbeatAt <= now) {
+      this.#heartbeatAt = now + this.#intervalMs;
+      return 'heartbeat';
+    }
+    return undefined;
+  }
+
+  /** Throws unless exactly the deadlines of the present state are set. `resting`: not yet opened, or stopped. */
+  assertInvariants(resting: boolean): void {
+    const beating = this.#heartbeatAt < Infinity && this.#silentAt < Infinity;
+    const waiting = this.#openAt < Infinity;
+    if (beating !== (this.#isOpen && !this.#isAwaited))
+      throw new Error(`link: open ${this.#isOpen}, but heartbeat and liveness ${beating}`);
+    if (waiting === (this.#isOpen || resting)) throw new Error(`link: open ${this.#isOpen}, but waiting ${waiting}`);
+  }
+
+  #close(openAt: number): void {
+    this.#isOpen = this.#isAwaited = this.#isHeard = false;
+    this.#openAt = openAt;
+    this.#heartbeatAt = this.#silentAt = Infinity;
+  }
+}

@@ -1,0 +1,181 @@
+/** A worker as its user sees it, whatever the protocol: some sessions under one handler, with one life, events and counters. */
+import { Emitter, ProjError, UnheardErrors } from '@proj/transport';
+import type { Engine, HandshakeRefusal, Transport } from '@proj/transport';
+import type { FrameHandler } from '@proj/transport/service';
+import { loadTransport } from '@proj/zmtp';
+import type { LossReason, WorkerEffect, WorkerEvent, WorkerNote } from './shared/events.js';
+import { WorkerRunner } from './worker-runner.js';
+import type { WorkerCounts, WorkerProgram, WorkerRunnerOptions } from './worker-runner.js';
+
+/** Events of a worker. `session` counts from 0 to `concurrency` - 1. */
+export interface WorkerEvents<Note> {
+  /** The broker was heard for the first time in a conversation: by its first heartbeat, if no request comes before. */
+  ready: { readonly session: number; readonly endpoint: string };
+  /** A conversation was lost; the next one begins in `retryInMs`, or never when that is absent. */
+  lost: {
+    readonly session: number;
+    readonly endpoint: string;
+    readonly reason: LossReason;
+    readonly retryInMs?: number;
+  };
+  /** Anything worth a log line or a counter, `ready` and `lost` included. */
+  note: { readonly session: number; readonly note: Note };
+  /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
+  refused: { readonly session: number; readonly refusal: HandshakeRefusal };
+  /** A handler threw or broke its service's promise, `onError` threw, or a socket failed. The worker goes on. Where nobody listens: standard error, once a minute. */
+  error: { readonly session: number; readonly error: unknown };
+}
+
+/** What a worker has done so far, over all its sessions. */
+export interface WorkerStats<Drop extends string> extends WorkerCounts {
+  /** Handlers that run now. */
+  readonly busy: number;
+  /** Conversations in which the broker was heard. */
+  readonly conversations: number;
+  /** Results that came after their conversation had ended. */
+  readonly discarded: number;
+  /** Lost conversations by reason. */
+  readonly lost: Readonly<Partial<Record<LossReason, number>>>;
+  /** Messages dropped by reason, requests included (`busy`, `leaving`). */
+  readonly dropped: Readonly<Partial<Record<Drop | 'busy' | 'leaving', number>>>;
+}
+
+/** What a worker of one protocol plugs in. */
+export interface WorkerGroupProgram<Incoming, Outgoing, Note> extends Pick<
+  WorkerProgram<Incoming, Outgoing, Note>,
+  'encode' | 'decode' | 'onFailure'
+> {
+  /** What error messages call the worker. */
+  readonly name: string;
+  /** A new session. `random` returns a number in [0, 1), `index` counts from 0 to `concurrency` - 1. */
+  session(random: () => number, index: number): Engine<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
+  /** The handler of one session; `report` takes errors that did not keep it from replying. */
+  handle(report: (error: unknown) => void): FrameHandler;
+}
+
+/** Settings of a {@link WorkerGroup}. */
+export interface WorkerGroupOptions extends WorkerRunnerOptions {
+  readonly concurrency: number;
+  /** Default: ZeroMQ, loaded by `start`. */
+  readonly transport: Transport | undefined;
+}
+
+/** Runs `concurrency` sessions from `start` to `drain` or `close`. */
+export class WorkerGroup<Incoming, Outgoing, Drop extends string, Leave extends string> {
+  readonly #program: WorkerGroupProgram<Incoming, Outgoing, WorkerNote<Drop, Leave>>;
+  readonly #options: WorkerGroupOptions;
+  readonly #events = new Emitter<WorkerEvents<WorkerNote<Drop, Leave>>>();
+  readonly #counts = { conversations: 0, discarded: 0 };
+  readonly #lost: Partial<Record<LossReason, number>> = {};
+  readonly #dropped: Partial<Record<Drop | 'busy' | 'leaving', number>> = {};
+  readonly #runners: WorkerRunner<Incoming, Outgoing, WorkerNote<Drop, Leave>>[] = [];
+  readonly #unheard: UnheardErrors;
+  #starting: Promise<void> | undefined;
+  #isEnding = false;
+
+  constructor(program: WorkerGroupProgram<Incoming, Outgoing, WorkerNote<Drop, Leave>>, options: WorkerGroupOptions) {
+    this.#program = program;
+    this.#options = options;
+    this.#unheard = new UnheardErrors(program.name);
+  }
+
+  /** Opens all sessions. Rejects with `UNAVAILABLE`, `OPTIONS_INVALID` or `CLOSED`, nothing left open. Idempotent. */
+  start(): Promise<void> {
+    return (this.#starting ??= this.#start());
+  }
+
+  /** Ends all sessions, after their work or at once; resolves when no socket is open and no handler runs. May be repeated. */
+  async finish(how: 'drain' | 'close'): Promise<void> {
+    // A start that is still loading finds out by itself: it has opened nothing yet.
+    this.#isEnding = true;
+    await Promise.all(this.#runners.map((runner) => runner.finish(how)));
+  }
+
+  /** Adds a listener and returns the function that removes it. */
+  on<Name extends keyof WorkerEvents<WorkerNote<Drop, Leave>>>(
+    name: Name,
+    listener: (event: WorkerEvents<WorkerNote<Drop, Leave>>[Name]) => void,
+  ): () => void {
+    return this.#events.on(name, listener);
+  }
+
+  /** Counters since construction, as a copy. */
+  stats(): WorkerStats<Drop> {
+    const sum = { requests: 0, replies: 0, partials: 0, failures: 0, busy: 0 };
+    for (const { counts, isBusy } of this.#runners) {
+      sum.requests += counts.requests;
+      sum.replies += counts.replies;
+      sum.partials += counts.partials;
+      sum.failures += counts.failures;
+      if (isBusy) sum.busy++;
+    }
+    return { ...sum, ...this.#counts, lost: { ...this.#lost }, dropped: { ...this.#dropped } };
+  }
+
+  async #start(): Promise<void> {
+    this.#assertOpen();
+    const transport = await loadTransport(this.#options.transport);
+    this.#assertOpen();
+    for (let session = 0; session < this.#options.concurrency; session++)
+      this.#runners.push(this.#runner(session, transport));
+    try {
+      for (const runner of this.#runners) runner.start();
+      if (this.#options.binds) await Promise.all(this.#runners.map((runner) => runner.bound()));
+    } catch (error) {
+      await this.finish('close');
+      throw error;
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#isEnding) throw new ProjError('CLOSED', `${this.#program.name}: it was closed`);
+  }
+
+  #runner(session: number, transport: Transport): WorkerRunner<Incoming, Outgoing, WorkerNote<Drop, Leave>> {
+    const onError = (error: unknown): void => {
+      if (this.#events.has('error')) this.#events.emit('error', { session, error });
+      else this.#unheard.tell(error);
+    };
+    const { encode, decode, onFailure } = this.#program;
+    const program: WorkerProgram<Incoming, Outgoing, WorkerNote<Drop, Leave>> = {
+      session: this.#program.session(() => transport.entropy.random(), session),
+      encode,
+      decode,
+      handle: this.#program.handle(onError),
+      onFailure,
+      onNote: (note) => {
+        this.#onNote(session, note);
+      },
+      onRefused: (refusal) => {
+        this.#events.emit('refused', { session, refusal });
+      },
+      onError,
+    };
+    return new WorkerRunner(program, this.#options, transport);
+  }
+
+  #onNote(session: number, note: WorkerNote<Drop, Leave>): void {
+    switch (note.code) {
+      case 'ready':
+        this.#counts.conversations++;
+        this.#events.emit('ready', { session, endpoint: note.endpoint });
+        break;
+      case 'lost': {
+        const { code: _code, ...lost } = note;
+        this.#lost[note.reason] = (this.#lost[note.reason] ?? 0) + 1;
+        this.#events.emit('lost', { session, ...lost });
+        break;
+      }
+      case 'message-dropped':
+      case 'request-dropped':
+        this.#dropped[note.reason] = (this.#dropped[note.reason] ?? 0) + 1;
+        break;
+      case 'result-discarded':
+        this.#counts.discarded++;
+        break;
+      case 'left':
+        break;
+    }
+    this.#events.emit('note', { session, note });
+  }
+}

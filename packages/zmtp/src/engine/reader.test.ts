@@ -1,0 +1,199 @@
+import { describe, expect, it, vi } from 'vitest';
+import { FrameReader } from './reader.js';
+import type { ReaderLimits } from './reader.js';
+import { encodeMessages } from './writer.js';
+
+const LIMITS = { maxMessageFrames: 10_000, maxMessageBytes: 2 ** 26, maxFrameBytes: 2 ** 26 };
+const allocate = (bytes: number) => new Uint8Array(bytes);
+const pattern = (length: number) => Uint8Array.from({ length }, (_, index) => index * 31 + (index >> 8));
+
+function encoded(...messages: readonly Uint8Array[][]): Buffer {
+  return Buffer.concat(encodeMessages(messages, allocate));
+}
+
+/** A reader that counts the memory it asks for. */
+function counting(limits: ReaderLimits = LIMITS) {
+  const sizes: number[] = [];
+  const reader = new FrameReader(limits, (bytes) => {
+    if (bytes > 0) sizes.push(bytes);
+    return new Uint8Array(bytes);
+  });
+  reader.commandsOnly = false;
+  return { reader, sizes };
+}
+
+describe('memory', () => {
+  it('of a chunk is to be used again when it has been read and no frame is a view of it', () => {
+    const reclaimed: Uint8Array[] = [];
+    const reader = new FrameReader(LIMITS, allocate, {
+      lend: allocate,
+      reclaim: (chunk) => void reclaimed.push(chunk),
+      discard: () => undefined,
+    });
+    reader.commandsOnly = false;
+    const small = Array.from({ length: 200 }, (_, index) => [pattern(index)]);
+    for (const [chunk, isReclaimed] of [
+      [encoded(...small), true],
+      [encoded(...small, [pattern(9000)]), false],
+      [encoded([pattern(9000)], ...small), false],
+      [encoded(...small.slice(0, 20)), false],
+      [encoded(...small, [pattern(100_000)]).subarray(0, 60_000), true],
+    ] as const) {
+      reclaimed.length = 0;
+      reader.push(chunk);
+      while (reader.next() !== undefined) {
+        reader.takeFrames();
+        expect(reclaimed).toEqual([]);
+      }
+      expect(reclaimed.includes(chunk)).toBe(isReclaimed);
+    }
+  });
+
+  it('of a message that is not complete is discarded, and of one that was taken it is not', () => {
+    const discarded: Uint8Array[] = [];
+    const reader = new FrameReader(LIMITS, allocate, {
+      lend: allocate,
+      reclaim: () => undefined,
+      discard: (frames) => void discarded.push(...frames),
+    });
+    reader.commandsOnly = false;
+    const [first, second] = [pattern(100_000), pattern(200_000)];
+    const bytes = encoded([first], [first, second]);
+    for (let at = 0; at < bytes.length - 50_000; at += 30_000) {
+      reader.push(bytes.subarray(at, Math.min(at + 30_000, bytes.length - 50_000)));
+      while (reader.next() !== undefined) reader.takeFrames();
+    }
+    reader.discard();
+    expect(discarded.map(({ length }) => length)).toEqual([100_000, 200_000]);
+    expect(discarded[0]).toEqual(first);
+    expect(reader.unfinishedBytes).toBe(0);
+    reader.discard();
+    expect(discarded.length).toBe(2);
+  });
+
+  it('is not asked for: frames of a chunk of usual size are views of it', () => {
+    const { reader, sizes } = counting();
+    const chunk = encoded([pattern(5), pattern(300)]);
+    reader.push(chunk);
+    expect(reader.next()).toBe('message');
+    expect(reader.takeFrames().map(({ buffer }) => buffer)).toEqual([chunk.buffer, chunk.buffer]);
+    expect(sizes).toEqual([]);
+  });
+
+  it('of a large chunk is held by its large frames, not by small ones', () => {
+    const { reader, sizes } = counting();
+    const small = Array.from({ length: 500 }, () => [pattern(100)]);
+    const chunk = Buffer.from(encoded([pattern(10_000)], ...small));
+    reader.push(chunk);
+    reader.next();
+    expect(reader.takeFrames()[0]?.buffer).toBe(chunk.buffer);
+    for (const _ of small) {
+      expect(reader.next()).toBe('message');
+      const [frame] = reader.takeFrames();
+      expect(frame?.buffer.byteLength).toBeLessThanOrEqual(8192);
+      expect(frame).toEqual(pattern(100));
+    }
+    // One copy of the small ones in all, and what did not fit at the end of a block once more.
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(1.1 * small.length * 102);
+  });
+
+  it('for a frame in pieces is as large as the frame', () => {
+    const { reader, sizes } = counting();
+    const body = pattern(200_000);
+    const bytes = encoded([body]);
+    for (let at = 0; at < bytes.length; at += 65_536) {
+      reader.push(bytes.subarray(at, at + 65_536));
+      if (at + 65_536 < bytes.length) expect(reader.next()).toBeUndefined();
+    }
+    expect(reader.next()).toBe('message');
+    expect(Buffer.compare(reader.takeFrames()[0]!, body)).toBe(0);
+    expect(sizes).toEqual([200_000]);
+  });
+
+  it('for a large frame grows with what has come, not with what was announced', () => {
+    const { reader, sizes } = counting();
+    const body = Buffer.alloc(20_000_000, pattern(1009));
+    const bytes = encoded([body]);
+    reader.push(bytes.subarray(0, 100));
+    reader.next();
+    expect(sizes).toEqual([2 ** 20]);
+    for (let at = 100; at < bytes.length; at += 65_536) {
+      reader.push(bytes.subarray(at, at + 65_536));
+      const item = reader.next();
+      expect(item).toBe(at + 65_536 < bytes.length ? undefined : 'message');
+    }
+    expect(Buffer.compare(reader.takeFrames()[0]!, body)).toBe(0);
+    expect(sizes).toEqual([2 ** 20, 5 * 2 ** 20, 20_000_000]);
+  });
+
+  it.each([
+    ['the largest body', 0],
+    ['the largest body, sealed', 33],
+  ])('for %s is never copied in more than 5 MiB at a time', (_, overhead) => {
+    const length = LIMITS.maxMessageBytes + overhead;
+    const { reader, sizes } = counting({ ...LIMITS, maxMessageBytes: length, maxFrameBytes: length });
+    const header = encoded([new Uint8Array(length)]).subarray(0, 9);
+    reader.push(header);
+    expect(reader.next()).toBeUndefined();
+    const copied: number[] = [];
+    const chunk = new Uint8Array(2 ** 18);
+    for (let came = 0; came < length; came += chunk.length) {
+      const grown = sizes.length;
+      reader.push(chunk.subarray(0, length - came));
+      reader.next();
+      if (came > 0 && sizes.length > grown) copied.push(came);
+    }
+    expect(reader.takeFrames()[0]!.length).toBe(length);
+    expect(copied.length).toBe(2);
+    expect(Math.max(...copied)).toBeLessThanOrEqual(5 * 2 ** 20);
+  });
+
+  it('of a long body can be read into: what stands there already is not copied, nor what follows it lost', () => {
+    const { reader, sizes } = counting();
+    const bytes = encoded([pattern(100_000)], [pattern(3)]);
+    reader.push(bytes.subarray(0, 1_000));
+    expect(reader.next()).toBeUndefined();
+    const room = reader.room!;
+    expect(room.length).toBe(100_000 - (1_000 - 9));
+    room.set(bytes.subarray(1_000, 50_000));
+    const set = vi.spyOn(Uint8Array.prototype, 'set');
+    reader.push(room.subarray(0, 49_000));
+    expect([reader.next(), set.mock.calls.length]).toEqual([undefined, 0]);
+    set.mockRestore();
+    // Other memory is as good.
+    reader.push(bytes.subarray(50_000, 60_000));
+    reader.next();
+    expect(reader.room?.length).toBe(100_009 - 60_000);
+    reader.push(bytes.subarray(60_000));
+    expect(reader.next()).toBe('message');
+    const [body] = reader.takeFrames();
+    expect([Buffer.compare(body!, pattern(100_000)), body?.buffer === room.buffer]).toEqual([0, true]);
+    expect([reader.next(), reader.takeFrames(), reader.room]).toEqual(['message', [pattern(3)], undefined]);
+    expect(sizes[0]).toBe(100_000);
+  });
+
+  it('cannot be read into for a short rest, nor for what is skipped', () => {
+    const { reader } = counting({ ...LIMITS, maxMessageBytes: 50_000 });
+    reader.push(encoded([pattern(40_000)]).subarray(0, 30_000));
+    expect([reader.next(), reader.room]).toEqual([undefined, undefined]);
+    const other = counting({ ...LIMITS, maxMessageBytes: 50_000 }).reader;
+    other.push(encoded([pattern(90_000)]).subarray(0, 100));
+    expect([other.next(), other.next(), other.room]).toEqual(['too-large', undefined, undefined]);
+  });
+
+  it('is not asked for what is skipped', () => {
+    const { reader, sizes } = counting({ ...LIMITS, maxMessageBytes: 10 });
+    const bytes = encoded([pattern(100_000), pattern(9)], [pattern(3)]);
+    reader.push(bytes.subarray(0, 50_000));
+    expect([reader.next(), reader.next()]).toEqual(['too-large', undefined]);
+    reader.push(bytes.subarray(50_000));
+    expect([reader.next(), reader.takeFrames(), sizes]).toEqual(['message', [pattern(3)], [3]]);
+  });
+
+  it('is not asked for a message that comes before READY', () => {
+    const { reader, sizes } = counting();
+    reader.commandsOnly = true;
+    reader.push(encoded([pattern(1_000)]).subarray(0, 20));
+    expect([reader.next(), reader.fault?.code, sizes]).toEqual([undefined, 'malformed', []]);
+  });
+});

@@ -1,0 +1,151 @@
+import { createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { SocketReader } from './socket-reader.js';
+import type { ByteSink } from './socket-reader.js';
+
+let server: Server | undefined;
+const inlets: SocketReader[] = [];
+
+afterEach(async () => {
+  for (const inlet of inlets.splice(0)) inlet.destroy();
+  await new Promise((resolve) => server?.close(resolve) ?? resolve(undefined));
+  server = undefined;
+});
+
+/** Both ends of a connection: who connected, and who accepted. */
+async function pair(): Promise<[SocketReader, SocketReader]> {
+  const accepted = new Promise<SocketReader>((resolve) => {
+    server = createServer((socket) => {
+      resolve(SocketReader.accept(socket));
+    });
+  });
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  const { port } = server?.address() as AddressInfo;
+  const one = SocketReader.connect({ host: '127.0.0.1', port, noDelay: true });
+  inlets.push(one, await accepted);
+  if (one.connecting) await new Promise((resolve) => one.once('connect', resolve));
+  return [one, await accepted];
+}
+
+/** Takes chunks; `enough` resolves once so many bytes have come. */
+class Sink implements ByteSink {
+  readonly chunks: Uint8Array[] = [];
+  room: Uint8Array | undefined;
+  onEach: (chunk: Uint8Array) => void = () => undefined;
+
+  onBytes(chunk: Uint8Array): void {
+    this.chunks.push(chunk);
+    this.onEach(chunk);
+  }
+
+  enough(bytes: number): Promise<void> {
+    return new Promise((resolve) => {
+      let left = bytes;
+      this.onEach = (chunk) => {
+        left -= chunk.length;
+        if (left <= 0) resolve();
+      };
+    });
+  }
+}
+
+function say(inlet: SocketReader, ...texts: readonly string[]): Promise<void> {
+  return new Promise((resolve) => {
+    inlet.send(
+      texts.map((text) => Buffer.from(text)),
+      () => {
+        resolve();
+      },
+    );
+  });
+}
+
+const PART = new Uint8Array(2 ** 20);
+
+/** Sends until the system takes no more at once. How many parts, and what became of the last one. */
+function fill(inlet: SocketReader): { readonly sent: number; readonly last: Promise<Error | null | undefined> } {
+  for (let sent = 1; ; sent++) {
+    const last = new Promise<Error | null | undefined>((resolve) => {
+      inlet.send([PART], resolve);
+    });
+    if (inlet.hasUnsent) return { sent, last };
+  }
+}
+
+describe('sockets that read into memory of ours', () => {
+  it.each(['accepted', 'connected'])('give what was taken to the taker for good: %s', async (side) => {
+    const [one, other] = await pair();
+    const [from, to] = side === 'accepted' ? [one, other] : [other, one];
+    const sink = new Sink();
+    to.feed(sink);
+    for (const text of ['first', 'other']) {
+      const came = sink.enough(5);
+      await say(from, text.slice(0, 2), text.slice(2));
+      await came;
+    }
+    expect(Buffer.concat(sink.chunks).toString()).toBe('firstother');
+  });
+
+  it('read into the room there is from the second read on', async () => {
+    const [one, other] = await pair();
+    const sink = new Sink();
+    other.feed(sink);
+    const room = new Uint8Array(10);
+    sink.room = room;
+    let came = sink.enough(1);
+    await say(one, 'a');
+    await came;
+    came = sink.enough(4);
+    await say(one, 'body');
+    await came;
+    expect(sink.chunks.map(({ buffer }) => buffer === room.buffer)).toEqual([false, true]);
+    expect(Buffer.from(room).toString()).toBe('body\0\0\0\0\0\0');
+  });
+
+  it('call back once the system has taken everything, in order, also what it could not take at once', async () => {
+    const [one, other] = await pair();
+    other.pause();
+    const { sent, last } = fill(one);
+    const sink = new Sink();
+    other.feed(sink);
+    const all = sink.enough(sent * PART.length + 1);
+    other.resume();
+    expect(await last).toBeUndefined();
+    expect(one.hasUnsent).toBe(false);
+    await say(one, '!');
+    await all;
+    expect(sink.chunks.at(-1)?.at(-1)).toBe('!'.charCodeAt(0));
+  });
+
+  it('call back with an error when they end before the system has taken everything', async () => {
+    const [one, other] = await pair();
+    other.pause();
+    const { last } = fill(one);
+    one.destroy();
+    expect((await last)?.message).toBe('cut');
+  });
+
+  it('end when they cannot write, and say why', async () => {
+    const [one] = await pair();
+    const closed = new Promise<Error>((resolve) => one.once('error', resolve));
+    one.end();
+    await new Promise((resolve) => one.once('finish', resolve));
+    const outcome = new Promise<Error | null | undefined>((resolve) => {
+      one.send([Uint8Array.of(1)], resolve);
+    });
+    expect((await outcome)?.message).toContain('EPIPE');
+    expect(await closed).toBe(await outcome);
+  });
+
+  it('tell of the end, and are counted by their server', async () => {
+    const [one, other] = await pair();
+    const ended = new Promise((resolve) => other.once('end', resolve));
+    const closed = new Promise((resolve) => server?.close(resolve));
+    one.end();
+    await ended;
+    other.destroy();
+    await closed;
+    server = undefined;
+  });
+});
