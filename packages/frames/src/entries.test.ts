@@ -53,6 +53,8 @@ const ENTRIES: Record<string, { names: string[]; load: () => Promise<object> }> 
   },
   './nfp': {
     names: [
+      'NfpLogBook',
+      'cTime',
       'decodeNfpAtBroker',
       'decodeNfpAtClient',
       'decodeNfpAtWorker',
@@ -64,7 +66,9 @@ const ENTRIES: Record<string, { names: string[]; load: () => Promise<object> }> 
       'encodeNfp',
       'encodeNfpJson',
       'encodeNfpPublishedEvent',
+      'eventTime',
       'isNfpName',
+      'isoTime',
       'nfpBrokerHeader',
       'nfpNameOf',
       'nfpRoutingId',
