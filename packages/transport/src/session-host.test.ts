@@ -227,6 +227,32 @@ describe('a transport that comes late', () => {
     expect(load).toHaveBeenCalledTimes(1);
   });
 
+  it('runs in the order of the calls what comes while it is being loaded, by whomever', async () => {
+    const source = network.transport('peer');
+    const host = hostOf(() => Promise.resolve(source));
+    const order: string[] = [];
+    const task = (name: string, then?: () => void) => {
+      host.whenLoaded(
+        () => {
+          order.push(name);
+          then?.();
+        },
+        () => undefined,
+      );
+    };
+    task('a', () => {
+      task('c');
+    });
+    task('b');
+    // In the turns in which it is loaded, and after them.
+    while (order.length < 3) {
+      if (host.transport !== undefined && !order.includes('a')) task('too early');
+      await Promise.resolve();
+    }
+    task('d');
+    expect(order).toEqual(['a', 'b', 'c', 'd']);
+  });
+
   it('that cannot be loaded fails all that wait for it, and is tried again by the next', async () => {
     const failure = new ProjError('UNAVAILABLE', 'none here');
     const load = vi.fn(() => Promise.reject<Transport>(failure));

@@ -118,10 +118,13 @@ export class SessionHost<Event, Effect> {
     return (this.#loading ??= this.#source().then(
       (transport) => {
         if (this.#transport === undefined && !this.#isClosed) this.#attach(transport);
+        // In the same turn: a task that comes later must not overtake them.
+        for (let task = this.#early.shift(); task !== undefined; task = this.#early.shift()) task.run(transport);
         return transport;
       },
       (error: unknown) => {
         this.#loading = undefined;
+        for (const task of this.#early.splice(0)) task.fail(error);
         throw error;
       },
     ));
@@ -133,18 +136,11 @@ export class SessionHost<Event, Effect> {
    */
   whenLoaded(run: (transport: Transport) => void, fail: (error: unknown) => void): void {
     if (this.#isClosed) fail(undefined);
-    else if (this.#transport !== undefined) run(this.#transport);
+    else if (this.#transport !== undefined && this.#early.length === 0) run(this.#transport);
     else {
       this.#early.push({ run, fail });
-      if (this.#early.length === 1)
-        this.load().then(
-          (transport) => {
-            for (const task of this.#early.splice(0)) task.run(transport);
-          },
-          (error: unknown) => {
-            for (const task of this.#early.splice(0)) task.fail(error);
-          },
-        );
+      // Told by the task.
+      this.load().catch(() => undefined);
     }
   }
 
