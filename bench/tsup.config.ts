@@ -17,6 +17,7 @@ export default defineConfig({
     'mdp-broker': 'src/mdp-broker.ts',
     'mdp-broker-zmtp': 'src/mdp-broker-zmtp.ts',
     'nfp-broker': 'src/nfp-broker.ts',
+    'nfp-broker-zmtp': 'src/nfp-broker-zmtp.ts',
     'ppp-queue': 'src/ppp-queue.ts',
     'pzq-queue': 'src/pzq-queue.ts',
     'scale-engine': 'src/scale/engine-process.ts',

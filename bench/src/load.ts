@@ -23,6 +23,8 @@ export interface LoadPlan {
   readonly endpoints: Endpoints;
   readonly workers: number;
   readonly bodyBytes: number;
+  /** Of what NFP workers answer with; `undefined`: the body they were sent. */
+  readonly resultBytes: number | undefined;
 }
 
 /** What peers of a protocol say. */
@@ -90,7 +92,7 @@ const dialects: Record<Protocol, Dialect> = {
     answer: (frames) => (frames[5]?.equals(nfp.accepted) === true ? frames[6] : undefined),
     replies: ([empty, , command, client, , uuid, body]) =>
       command?.equals(nfp.post) === true
-        ? [[empty, nfp.worker, nfp.response, client, empty, uuid, nfp.accepted, body] as Buffer[]]
+        ? [[empty, nfp.worker, nfp.response, client, empty, uuid, nfp.accepted, resultOf(body as Buffer)] as Buffer[]]
         : [],
   },
   ppp: {
@@ -103,6 +105,21 @@ const dialects: Record<Protocol, Dialect> = {
   },
 };
 const dialect = dialects[plan.protocol];
+/** By what in flight they answer: they may be on their way out when the next one is made. */
+const results = new Map<number, Buffer>();
+
+/** Says what it answers, as its request did. */
+function resultOf(body: Buffer): Buffer {
+  if (plan.resultBytes === undefined) return body;
+  const slot = body.readUInt32LE();
+  let result = results.get(slot);
+  if (result === undefined) {
+    result = Buffer.alloc(plan.resultBytes, 7);
+    result.writeUInt32LE(slot);
+    results.set(slot, result);
+  }
+  return result;
+}
 
 function emqpId(): Buffer {
   return Buffer.from(`00000000-0000-4000-8000-${(jobs++).toString(16).padStart(12, '0')}`);

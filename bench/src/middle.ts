@@ -10,6 +10,7 @@ const ROUNDS = 5;
 const REQUESTS = 20_000;
 const IN_FLIGHT = 200;
 const WORKERS = 64;
+const BODY_BYTES = 64;
 const BARE = 'bare loop on zeromq.js';
 
 /** Our process in the middle and the bare loop it is held against. */
@@ -36,6 +37,8 @@ export interface Load {
   readonly inFlight: number;
   /** Each is started so many times, as one process may have luck with its memory and with how its code is compiled, for all its life. */
   readonly sets: number;
+  /** Of what NFP workers answer with; absent, as large as what they were asked. */
+  readonly resultBytes?: number;
 }
 
 /** CPU of the process in the middle. */
@@ -54,9 +57,10 @@ export async function measureMiddles(middles: ReadonlyMap<string, Middle>, load:
 }
 
 async function measureSet(middles: ReadonlyMap<string, Middle>, load: Load): Promise<Samples> {
-  const { protocol, workers, requests, inFlight } = load;
+  const { protocol, workers, requests, inFlight, resultBytes } = load;
   const rigs = new Map<string, Rig>();
-  for (const [name, middle] of middles) rigs.set(name, await Rig.start(protocol, middle, workers));
+  for (const [name, middle] of middles)
+    rigs.set(name, await Rig.start(protocol, middle, workers, BODY_BYTES, resultBytes));
   const runs = Array.from(rigs, ([name, rig]) => [name, () => rig.run(requests, inFlight)] as const);
   const samples = await sideBySide(ROUNDS, runs);
   for (const rig of rigs.values()) await rig.stop();

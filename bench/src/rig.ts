@@ -28,9 +28,16 @@ export class Rig {
     this.#load = load;
   }
 
-  static async start(protocol: Protocol, middle: Middle, workers: number, bodyBytes = 64): Promise<Rig> {
+  static async start(
+    protocol: Protocol,
+    middle: Middle,
+    workers: number,
+    bodyBytes = 64,
+    resultBytes?: number,
+  ): Promise<Rig> {
     const broker = typeof middle === 'string' ? await ProcessUnderTest.start(middle) : await middle();
-    const load = startChild('load', { protocol, endpoints: broker.endpoints, workers, bodyBytes } satisfies LoadPlan);
+    const plan: LoadPlan = { protocol, endpoints: broker.endpoints, workers, bodyBytes, resultBytes };
+    const load = startChild('load', plan);
     await nextMessage(load);
     while ((await broker.measure()).workers < workers) await setTimeout(POLL_MS);
     return new Rig(broker, load);

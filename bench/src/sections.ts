@@ -5,6 +5,7 @@ import { measureEmqpRates } from './emqp-rates.js';
 import { measureMdpEngine } from './mdp-engine.js';
 import { CONTESTS, measureContest, measureGrowth, measureIdle } from './middle.js';
 import { measureNfpBroadcasts } from './nfp-engine.js';
+import { measureNfpResults } from './nfp-results.js';
 import { measurePzqRates } from './pzq-rates.js';
 import { measurePzqRivals } from './pzq-rivals.js';
 import { measurePzqStores } from './pzq-store.js';
@@ -52,6 +53,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
     measureNfpBroadcasts(report);
     await measureContest(CONTESTS.nfp, report, { atMost: 1.5 });
   },
+  'nfp-results': measureNfpResults,
   ppp: (report) => measureContest(CONTESTS.ppp, report, { atMost: 1.25 }),
   pzq: measurePzqRates,
   'pzq-store': measurePzqStores,
