@@ -1,124 +1,49 @@
 /** Each checker finds what it is there to find, and keeps quiet otherwise. */
-import { fromLatin1 } from '@proj/frames';
-import { encodeNfpJson } from '@proj/frames/nfp';
 import { ManualClock } from '@proj/heartbeat';
-import type { Peer } from '@proj/transport';
 import { describe, expect, it } from 'vitest';
 import { Excuses } from '../kit/excuses.js';
 import { AnswersChecker } from './answers.js';
+import { BroadcastsChecker } from './broadcasts.js';
 import { CalmChecker } from './calm.js';
 import { DispatchChecker } from './dispatch.js';
 import { KeptChecker } from './kept.js';
+import {
+  ready,
+  lost,
+  asks,
+  tells,
+  waits,
+  puts,
+  works,
+  passes,
+  news,
+  beats,
+  ends,
+  stored,
+  accepts,
+  deletes,
+  result,
+  begun,
+  ended,
+  removed,
+  restarts,
+  crashed,
+  check,
+} from './made-sights.js';
 import { MannersChecker } from './manners.js';
 import { RecoveryChecker } from './recovery.js';
 import { RunsChecker } from './runs.js';
 import { BROKER } from './sight.js';
-import type { Checker, JobRecord, ResultRecord, Sight } from './sight.js';
+import type { Sight } from './sight.js';
 import { WaitingChecker } from './waiting.js';
-
-const service = 'echo';
-const form = 'ascii';
-const header = 'NFPB01';
-const peer = (name: string): Peer => ({ key: name, id: fromLatin1(name) });
-const at = (kind: 'sent' | 'received', name: string, command: object) =>
-  ({ kind, peer: peer(name), command: { form, header, ...command } }) as Sight;
-const ready = (worker: string): Sight => ({ kind: 'worker-ready', peer: peer(worker), service });
-const lost = (worker: string, reason = 'expired'): Sight => ({
-  kind: 'worker-lost',
-  peer: peer(worker),
-  service,
-  reason,
-});
-
-const asks = (uuid: string, target = 'any', command = 'post') =>
-  at('received', 'c', { kind: 'client-call', command, service, target, uuid, body: [] });
-const tells = (uuid: string, status: number, workers: string[] | null, target = 'any') => {
-  const body = encodeNfpJson({ workers, uuid, target, service, status: workers === null ? 'FAILED' : 'DISPATCHED' });
-  return at('sent', 'c', { kind: 'client-answer', command: 'response', service, uuid, status, body });
-};
-const waits = (uuid: string) => {
-  const body = encodeNfpJson({ workers: [], uuid, target: 'any', service, status: 'PENDING' });
-  return at('sent', 'c', { kind: 'client-answer', command: 'response', service, uuid, status: 300, body });
-};
-const puts = (worker: string, uuid: string, command = 'post') =>
-  at('sent', worker, { kind: 'worker-call', command, client: peer('c').id, uuid, body: [] });
-const works = (worker: string, uuid: string, text = 'x') =>
-  at('received', worker, {
-    kind: 'worker-answer',
-    command: 'response',
-    client: peer('c').id,
-    uuid,
-    status: 201,
-    body: [fromLatin1(text)],
-  });
-const passes = (uuid: string, text = 'x', client = 'c') =>
-  at('sent', client, {
-    kind: 'client-answer',
-    command: 'response',
-    service,
-    uuid,
-    status: 201,
-    body: [fromLatin1(text)],
-  });
-const news = (uuid: string) =>
-  at('sent', 'c', {
-    kind: 'client-answer',
-    command: 'event',
-    service,
-    uuid,
-    status: 200,
-    body: encodeNfpJson({ worker: 'w', status: 'worker-lost' }),
-  });
-const beats = (kind: 'sent' | 'received', worker: string) =>
-  at(kind, worker, { kind: kind === 'sent' ? 'broker-keepalive' : 'worker-keepalive', service });
-const ends = (worker: string) => at('sent', worker, { kind: 'broker-disconnect', service, body: [] });
-
-const stored = (uuid: string, state: JobRecord['state'], seq = 1, runs = 0): Sight => ({
-  kind: 'stored',
-  worker: 'w',
-  uuid,
-  job: { seq, state, runs },
-});
-const accepts = (uuid: string, status = 'ACCEPTED') =>
-  ({
-    kind: 'said',
-    worker: 'w',
-    command: {
-      kind: 'worker-answer',
-      command: 'response',
-      uuid,
-      status: status === 'ACCEPTED' ? 201 : 404,
-      body: encodeNfpJson({ status }),
-    },
-  }) as unknown as Sight;
-const deletes = (uuid: string) =>
-  ({ kind: 'told', worker: 'w', command: { kind: 'worker-call', command: 'delete', uuid } }) as unknown as Sight;
-const result = (uuid: string, status: ResultRecord['status'], errors: string[] = [], juuid = uuid): Sight => ({
-  kind: 'result',
-  worker: 'w',
-  uuid,
-  result: { juuid, status, errors, result: null },
-});
-const begun = (uuid: string, run = 1): Sight => ({ kind: 'begun', worker: 'w', uuid, run });
-const ended = (uuid: string, well = true): Sight => ({ kind: 'ended', worker: 'w', uuid, well });
-const removed = (uuid: string): Sight => ({ kind: 'removed', worker: 'w', uuid });
-const restarts = (worker: string) => at('received', worker, { kind: 'worker-ready', service });
-const crashed = (process: string): Sight => ({ kind: 'crashed', process });
-
-function check(checker: Checker, ...sights: readonly Sight[]): string {
-  try {
-    for (const sight of sights) checker.onSight(sight);
-    return 'fine';
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
 
 const clock = new ManualClock();
 const excuses = new Excuses();
 const kept = (crashPolicy: 'rerun' | 'fail' = 'rerun') => new KeptChecker({ crashPolicy, maxRuns: 2 });
 const runs = () => new RunsChecker(2, () => 1);
 const manners = () => new MannersChecker({ keepaliveIntervalMs: 100, keepaliveMultiplier: 3 }, excuses, clock);
+const broadcasts = (queueForService: boolean | 'known' = 'known') =>
+  new BroadcastsChecker({ queueForService, requestTtlMs: 100, returnMs: 50, settleMs: 20 }, excuses, clock);
 const calm = () => {
   const checker = new CalmChecker(() => true, false);
   checker.begin();
@@ -133,6 +58,7 @@ it.each([
   ['RunsChecker', runs],
   ['DispatchChecker', () => new DispatchChecker()],
   ['WaitingChecker', () => new WaitingChecker()],
+  ['BroadcastsChecker', broadcasts],
   ['RecoveryChecker', () => new RecoveryChecker()],
   ['AnswersChecker', () => new AnswersChecker()],
   ['MannersChecker', manners],

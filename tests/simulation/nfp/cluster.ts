@@ -10,6 +10,7 @@ import type { Host, StartProgram } from '../kit/simulation.js';
 import { sleep } from '../kit/sleep.js';
 import { WorkerPatienceChecker } from '../kit/worker-patience.js';
 import { AnswersChecker } from './answers.js';
+import { BroadcastsChecker } from './broadcasts.js';
 import { CalmChecker } from './calm.js';
 import { DispatchChecker } from './dispatch.js';
 import { KeptChecker } from './kept.js';
@@ -28,6 +29,9 @@ const ENDPOINT = `tcp://${BROKER}:5555`;
 
 /** Longest good-bye of a program that is restarted; the time to settle covers it. Virtual milliseconds. */
 const DRAIN_MS = 3000;
+
+/** How long POSTs wait. Virtual milliseconds. */
+const REQUEST_TTL_MS = 5000;
 
 /** Everything that belongs to one run. */
 export class Cluster {
@@ -67,6 +71,7 @@ export class Cluster {
       new RunsChecker(plan.maxRuns, (worker) => slots.get(worker) ?? 0),
       new DispatchChecker(),
       new WaitingChecker(),
+      new BroadcastsChecker({ ...plan, requestTtlMs: REQUEST_TTL_MS }, excuses, this.simulation.clock),
       new RecoveryChecker(),
       new AnswersChecker(),
       new MannersChecker(plan, excuses, this.simulation.clock),
@@ -144,7 +149,7 @@ export class Cluster {
         queueForService,
         returnMs,
         settleMs,
-        requestTtlMs: 5000,
+        requestTtlMs: REQUEST_TTL_MS,
         transport,
       });
       broker.on('worker-ready', ({ peer, service }) => {
@@ -158,6 +163,7 @@ export class Cluster {
         return broker.stats().waiting === 0;
       });
       await broker.start();
+      this.#sights.show({ kind: 'started' });
       const close = () => {
         this.#sights.show({ kind: 'closing' });
         return random.chance(0.5) ? broker.drain() : broker.close();

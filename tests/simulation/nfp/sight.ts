@@ -36,6 +36,8 @@ export type Sight =
   | { readonly kind: 'stored'; readonly worker: string; readonly uuid: string; readonly job: JobRecord }
   | { readonly kind: 'result'; readonly worker: string; readonly uuid: string; readonly result: ResultRecord }
   | { readonly kind: 'removed'; readonly worker: string; readonly uuid: string }
+  /** The broker has begun to listen. */
+  | { readonly kind: 'started' }
   /** The broker's program is being closed. */
   | { readonly kind: 'closing' }
   /** A process has died. */

@@ -87,6 +87,10 @@ export class BrokerUnderTest extends EngineUnderTest<NfpBrokerEvent, NfpBrokerEf
     return this.step({ kind: 'peer-gone', peer: peerNamed(name) });
   }
 
+  lastSentTo(name: string): NfpFromBroker | undefined {
+    return this.#lastSent.get(name);
+  }
+
   /** What was last sent to the peer comes back. */
   undeliverable(name: string, reason: UndeliverableReason = 'unreachable'): string[] {
     const command = this.#lastSent.get(name);

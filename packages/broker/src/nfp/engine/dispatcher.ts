@@ -82,7 +82,7 @@ export class Dispatcher {
     const absent: string[] = [];
     const errors: string[] = [];
     for (const name of missing)
-      if (this.#waiting.mayWaitForName(name, service, form)) absent.push(name);
+      if (this.#isWith(before, service, name) || this.#waiting.mayWaitForName(name, service, form)) absent.push(name);
       else errors.push(`${name}: ${STRANGER}`);
     // A broker that has just started does not know yet who all are.
     const isEarly = isForAll && this.#waiting.isSettling;
@@ -108,6 +108,12 @@ export class Dispatcher {
     const { jobs } = this.#books;
     const isAgain = before?.service === call.service && before.parts.size > 0;
     return isAgain ? jobs.renew(before, peer, call.target) : jobs.add(peer, call);
+  }
+
+  /** A worker that is not there has the job, or is waited for with it: it is no stranger to it. */
+  #isWith(job: Job | undefined, service: string, name: string): boolean {
+    const part = job?.service === service ? this.#books.holders.named(name)?.parts.get(job.uuid) : undefined;
+    return part !== undefined && part.state !== 'moved';
   }
 
   /** A job that was at other workers before, which are to drop it, goes to none of them. */

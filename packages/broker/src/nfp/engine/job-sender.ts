@@ -62,28 +62,33 @@ export class JobSender {
   ): void {
     const { jobs, holders } = this.#books;
     const { now } = this.#out;
+    // Nobody has been sent it, and earlier POSTs of it wait: their names are in its 202, too.
+    const isJoined = job.attempts === 0 && job.held > 0;
     // A full budget costs the second try, not the job.
     const kept = job.cost > 0 || jobs.keep(job, body);
-    const untold = [...errors];
+    const refused: string[] = [];
     for (const worker of present) this.#give(job, worker);
     const holds = (holder: Holder | undefined): boolean => kept && holder !== undefined && jobs.hold(job, holder, now);
     const names = present.map(({ name }) => name);
     for (const holder of away)
       if (holds(holder)) names.push(holder.name);
-      else untold.push(`${holder.name}: ${TOO_MUCH}`);
-    const isServed = names.length > 0;
+      else refused.push(holder.name);
+    // Whoever is to come is told in a 202 as soon as there is, or has been, one.
+    const isTold = job.attempts > 0 || names.length > 0;
     for (const name of absent) {
       const holder = holders.expect(name, job.service);
       if (holds(holder)) {
         names.push(name);
         continue;
       }
-      untold.push(`${name}: ${TOO_MUCH}`);
+      refused.push(name);
       if (holder !== undefined) holders.tidy(holder);
     }
-    if (isServed) {
+    const untold = [...errors, ...refused.map((name) => `${name}: ${TOO_MUCH}`)];
+    if (isTold && names.length > 0) {
       job.attempts++;
-      this.dispatched(job.poster, asked, names, untold);
+      if (isJoined) this.#dispatched(job, isForAll ? asked : { ...asked, target: job.target }, refused);
+      else this.dispatched(job.poster, asked, names, untold);
       if (!kept && job.current === undefined) job.target = '';
       this.relay(job.poster, { command: 'post', service: job.service, uuid: job.uuid, body }, present, isForAll);
     } else if (names.length > 0) {
@@ -155,15 +160,21 @@ export class JobSender {
     if (job.target === 'any' && this.#settings.redispatchAny) job.current = part;
   }
 
-  #dispatched(job: Job): void {
+  /** 202 to all the POSTs that have made the job what it is. `refused`: names that there is no room to wait for. */
+  #dispatched(job: Job, asked: Asked = { ...askedBy(job), isUnasked: true }, refused: readonly string[] = []): void {
     const names = new Set<string>();
     for (const { state, holder } of job.parts) if (state !== 'moved') names.add(holder.name);
-    const target = job.target === 'any' ? undefined : parseNfpTarget(job.target);
-    const isOne = target?.kind === 'names' && target.exact !== undefined && names.has(target.exact);
-    const meant = target?.kind === 'names' && !isOne ? target.names : [];
-    const errors = meant.filter((name) => !names.has(name)).map((name) => `${name}: ${STRANGER}`);
-    this.dispatched(job.poster, { ...askedBy(job), isUnasked: true }, [...names], errors);
+    const strangers = complaintsOf(job, new Set([...names, ...refused]));
+    const errors = [...strangers, ...refused.map((name) => `${name}: ${TOO_MUCH}`)];
+    this.dispatched(job.poster, asked, [...names], errors);
   }
+}
+
+/** What is told of those in a job's list who are none of `others`, in the order of the list. */
+export function complaintsOf({ target: text }: Job, others: ReadonlySet<string>): string[] {
+  const target = text === 'any' ? undefined : parseNfpTarget(text);
+  if (target?.kind !== 'names' || (target.exact !== undefined && others.has(target.exact))) return [];
+  return target.names.filter((name) => !others.has(name)).map((name) => `${name}: ${STRANGER}`);
 }
 
 function askedBy({ uuid, service, target }: Job): Asked {

@@ -3,7 +3,7 @@ import { isNfpName } from '@proj/frames/nfp';
 import type { NfpBody, NfpClientCall, NfpCommandForm } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { BrokerState } from './state.js';
-import { TOO_MUCH } from './job-sender.js';
+import { complaintsOf, TOO_MUCH } from './job-sender.js';
 import type { JobSender } from './job-sender.js';
 import type { Job } from './job-table.js';
 import { EVERY_SERVICE, isReserved } from './names.js';
@@ -159,8 +159,10 @@ export class Waiting {
       const held = [...job.parts].filter(({ state }) => state === 'held');
       const errors = held.map(({ holder }) => `${holder.name} did not come within ${requestTtlMs} ms`);
       if (job.waitingAt !== undefined) this.#dispatch.giveUp('expired', job, [`expired after ${requestTtlMs} ms`]);
-      else if (job.attempts === 0) this.#dispatch.giveUp('expired', job, errors);
-      else {
+      else if (job.attempts === 0) {
+        const names = new Set(held.map(({ holder }) => holder.name));
+        this.#dispatch.giveUp('expired', job, [...errors, ...complaintsOf(job, names)]);
+      } else {
         const { poster, uuid, service } = job;
         for (const part of held) jobs.settle(part);
         for (const [at, { holder }] of held.entries())
