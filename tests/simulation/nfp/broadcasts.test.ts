@@ -25,11 +25,11 @@ describe('BroadcastsChecker finds', () => {
 
   it.each<[string, readonly Sight[]]>([
     ['1 goes to those alone', [started, ready('w'), asks('1', 'all'), tells('1', 202, ['w'], 'all')]],
-    ['1 for all and goes', [ready('w'), asks('1', 'all'), passed]],
-    ['1 for all and is refused', [asks('1', 'all'), passed]],
+    ['1 for all waits, and goes', [ready('w'), asks('1', 'all'), passed]],
+    ['1 for all waits, and is refused', [asks('1', 'all'), passed]],
     ['1 for all is refused, and waits', [started, asks('1', 'all'), tells('1', 400, null, 'all')]],
-    ['1 for all and w has come', [...none, asks('1', 'all'), passed, ready('w'), passed]],
-    ['1 and for nobody', [...one, asks('1', 'u'), passed]],
+    ['1 for all waits, and w has come', [...none, asks('1', 'all'), passed, ready('w'), passed]],
+    ['1 waits, and for nobody', [...one, asks('1', 'u'), passed]],
     ['1 waits for u, of which nobody', [...one, asks('1', list), passed, tells('1', 202, ['u'], list)]],
     ['1 is refused, and w has it or may come', [...one, asks('1', 'w'), tells('1', 400, null, 'w')]],
     ['w is in errors, and may come', [...one, asks('1', both), tells('1', 202, ['v'], both, ['w: no worker'])]],
@@ -88,7 +88,7 @@ describe('BroadcastsChecker finds', () => {
     clock.advance(20);
     expect(check(checker, passed)).toBe('fine');
     clock.advance(1);
-    expect(check(checker, passed)).toContain('1 for all and there are workers');
+    expect(check(checker, passed)).toContain('1 for all waits, and there are workers');
   });
 
   it('who may come where nobody is waited for, or everybody is', () => {
