@@ -21,8 +21,7 @@ export interface SiegePlan {
   readonly afterMs: number;
 }
 
-/** A hundred questions a second; five seconds without any answer say enough. */
-const PACE = { everyMs: 10, openMax: 500 };
+const EVERY_MS = 10;
 const WARM_UP_MS = 5000;
 const LOOK_MS = 500;
 /** What is served meanwhile must be seen to be served after it, too. */
@@ -40,7 +39,7 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
     protocols: [protocol],
     endpoints: target.endpoints,
     transport,
-    ...PACE,
+    everyMs: EVERY_MS,
     warmUpMs: WARM_UP_MS,
     rulerPort: await ruler.port(),
   });

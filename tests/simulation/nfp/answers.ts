@@ -8,7 +8,7 @@ import { latin1 } from '@proj/frames';
 import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientAnswer, NfpClientCall, NfpDispatch, NfpWorkerAnswer, NfpWorkerCall } from '@proj/frames/nfp';
 import { Followed } from './followed.js';
-import { BROKER, dispatchIn, isFate, isTakenAway } from './sight.js';
+import { answeredFor, BROKER, dispatchIn, isFate, isTakenAway } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
 /** What is said to clients in one-byte form instead. */
@@ -27,6 +27,8 @@ export class AnswersChecker implements Checker {
   readonly #followed = new Followed();
   /** Who was sent each job and has not said its last word, by uuid. */
   readonly #sentTo = new Map<string, Set<string>>();
+  /** Which of them have said something other than that they refuse it: job and worker. */
+  readonly #taken = new Set<string>();
   /** Those of them that were away when it was deleted, or when it was given up, by uuid. */
   readonly #overAt = new Map<string, Set<string>>();
   /** The client's call of which nothing has come yet. */
@@ -47,7 +49,8 @@ export class AnswersChecker implements Checker {
         break;
       case 'crashed':
         if (sight.process !== BROKER) break;
-        for (const each of [this.#workers, this.#open, this.#followed, this.#sentTo, this.#overAt]) each.clear();
+        for (const each of [this.#workers, this.#open, this.#followed, this.#sentTo, this.#taken, this.#overAt])
+          each.clear();
         this.#owed = undefined;
         break;
       case 'received': {
@@ -89,6 +92,7 @@ export class AnswersChecker implements Checker {
     this.#followed.sent(command, uuid, worker);
     if (command === 'post') {
       setOf(this.#sentTo, uuid).add(worker);
+      this.#taken.delete(`${uuid} ${worker}`);
       this.#overAt.get(uuid)?.delete(worker);
     }
     if (this.#call?.uuid !== uuid) return;
@@ -106,7 +110,11 @@ export class AnswersChecker implements Checker {
     this.#owed = said;
     if (said === undefined) return;
     this.#followed.heard(this.#by, said);
-    if (said.command === 'response' && said.status === 200) this.#sentTo.get(said.uuid)?.delete(this.#by);
+    const which = `${said.uuid} ${this.#by}`;
+    const isRefusal = said.status >= 400 && !this.#taken.has(which);
+    if (said.command === 'response' && (said.status === 200 || isRefusal))
+      this.#sentTo.get(said.uuid)?.delete(this.#by);
+    else if (said.command !== 'mmi') this.#taken.add(which);
   }
 
   /** The broker's own word: to a call about the job, or unasked, when it gives the job up. */
@@ -151,7 +159,12 @@ export class AnswersChecker implements Checker {
     if (said !== undefined) this.#onDispatch(said, status);
     if (service.endsWith('.broker') || said !== undefined) return;
     if (isTakenAway(command, status, body)) this.#followed.takenAway(uuid);
-    if (isFate(command, status, body)) return;
+    if (isFate(command, status, body)) {
+      // A worker that was lost has had its last word said for it: giving up the job is nothing to it.
+      const late = answeredFor(command, status, body);
+      if (late !== undefined && !this.#workers.has(late)) this.#sentTo.get(uuid)?.delete(late);
+      return;
+    }
     const owed = this.#owed;
     this.#owed = undefined;
     const isOwed = owed !== undefined && latin1(owed.client) === client && owed.uuid === uuid;

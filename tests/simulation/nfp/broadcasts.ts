@@ -3,11 +3,11 @@
  * worker that is named the client hears once, in a 202, in the `errors` of a 202 or 400, or by a 408; nobody gets a job that no 202 has given it; who is
  * unknown is refused at once; and what waits, or whose worker was lost, waits no longer than it may.
  */
-import { decodeNfpJson, parseNfpTarget } from '@proj/frames/nfp';
+import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientAnswer, NfpClientCall, NfpDispatch, NfpWorkerAnswer } from '@proj/frames/nfp';
 import type { Excuses } from '../kit/excuses.js';
 import { ROUNDING_MS } from '../kit/worker-patience.js';
-import { BROKER, dispatchIn, isFate } from './sight.js';
+import { answeredFor, BROKER, dispatchIn } from './sight.js';
 import type { Checker, Sight } from './sight.js';
 
 /** Settings of the broker. */
@@ -264,7 +264,8 @@ export class BroadcastsChecker implements Checker {
   #told({ form, uuid, status, body }: NfpClientAnswer, now: number): void {
     const said = dispatchIn(body);
     if (said === undefined) {
-      if (status === 408 && isFate('response', status, body)) this.#isLate(uuid, decodeNfpJson(body), form === 'byte');
+      const worker = answeredFor('response', status, body);
+      if (worker !== undefined) this.#isLate(uuid, worker, form === 'byte');
       return;
     }
     const asked = this.#asked?.call.uuid === uuid ? this.#asked : undefined;
@@ -349,9 +350,7 @@ export class BroadcastsChecker implements Checker {
   }
 
   /** 408 in place of a worker's last word. A client in one-byte form may be told so in answer to a GET, too (rule 24). */
-  #isLate(uuid: string, value: unknown, mayBeAnswer: boolean): void {
-    const { worker } = value as { readonly worker?: unknown };
-    if (typeof worker !== 'string') return;
+  #isLate(uuid: string, worker: string, mayBeAnswer: boolean): void {
     const job = this.#jobs.get(uuid);
     const state = job?.workers.get(worker)?.state;
     const isAwaited = state === 'named' || ((state === 'sent' || state === 'taken') && !this.#services.has(worker));

@@ -16,6 +16,7 @@ import {
   puts,
   works,
   passes,
+  late,
   news,
   beats,
   ends,
@@ -192,15 +193,25 @@ describe('RecoveryChecker finds', () => {
 });
 
 describe('AnswersChecker finds', () => {
+  const atW = [ready('w'), asks('1', 'w'), tells('1', 202, ['w'], 'w'), puts('w', '1')];
+  const lostIt = [...atW, works('w', '1'), passes('1'), lost('w'), beats('received', 'v')];
+  const heardAgain = [tells('1', 400, null, 'w'), ready('w'), works('w', '1'), passes('1')];
   it.each<[string, readonly Sight[]]>([
     ['was not passed on', [...AT_BROKER, asks('2')]],
     ['which no worker has said', [...AT_BROKER, passes('1', 'y')]],
     ['which no worker has said', [...AT_BROKER, passes('1', 'x', 'd')]],
     ['which no worker has said', [...AT_BROKER, passes('1'), passes('1')]],
     ['which no worker has said', [works('w', '1'), passes('1')]],
+    ['w is heard about 1, which was deleted or given up', [...lostIt, ...heardAgain]],
     ['w is heard about 1, which another worker has', [...AT_BROKER, puts('v', '1'), works('w', '1'), passes('1')]],
   ])('%s', (message, sights) => {
     expect(check(new AnswersChecker(), ...sights)).toContain(message);
+  });
+
+  it('nothing wrong with a worker that speaks after its last word was said, by itself or for it', () => {
+    const refused = [...atW, works('w', '1', 'x', 500), passes('1', 'x', 'c', 500), lost('w'), beats('received', 'v')];
+    expect(check(new AnswersChecker(), ...lostIt, late('1', 'w'), ...heardAgain, beats('received', 'v'))).toBe('fine');
+    expect(check(new AnswersChecker(), ...refused, ...heardAgain, beats('received', 'v'))).toBe('fine');
   });
 });
 

@@ -30,9 +30,6 @@ const ENDPOINT = `tcp://${BROKER}:5555`;
 /** Longest good-bye of a program that is restarted; the time to settle covers it. Virtual milliseconds. */
 const DRAIN_MS = 3000;
 
-/** How long POSTs wait. Virtual milliseconds. */
-const REQUEST_TTL_MS = 5000;
-
 /** Everything that belongs to one run. */
 export class Cluster {
   readonly plan: ClusterPlan;
@@ -71,7 +68,7 @@ export class Cluster {
       new RunsChecker(plan.maxRuns, (worker) => slots.get(worker) ?? 0),
       new DispatchChecker(),
       new WaitingChecker(),
-      new BroadcastsChecker({ ...plan, requestTtlMs: REQUEST_TTL_MS }, excuses, this.simulation.clock),
+      new BroadcastsChecker(plan, excuses, this.simulation.clock),
       new RecoveryChecker(),
       new AnswersChecker(),
       new MannersChecker(plan, excuses, this.simulation.clock),
@@ -139,7 +136,8 @@ export class Cluster {
   }
 
   #broker(): StartProgram {
-    const { keepaliveIntervalMs, keepaliveMultiplier, dialect, queueForService, returnMs, settleMs } = this.plan;
+    const { keepaliveIntervalMs, keepaliveMultiplier, dialect, queueForService, requestTtlMs, returnMs, settleMs } =
+      this.plan;
     return async (transport, random) => {
       const broker = new NfpBroker({
         endpoint: ENDPOINT,
@@ -149,7 +147,7 @@ export class Cluster {
         queueForService,
         returnMs,
         settleMs,
-        requestTtlMs: REQUEST_TTL_MS,
+        requestTtlMs,
         transport,
       });
       broker.on('worker-ready', ({ peer, service }) => {

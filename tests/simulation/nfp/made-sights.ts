@@ -46,13 +46,13 @@ export const works = (worker: string, uuid: string, text = 'x', status = 201) =>
     status,
     body: [fromLatin1(text)],
   });
-export const passes = (uuid: string, text = 'x', client = 'c') =>
+export const passes = (uuid: string, text = 'x', client = 'c', status = 201) =>
   at('sent', client, {
     kind: 'client-answer',
     command: 'response',
     service,
     uuid,
-    status: 201,
+    status,
     body: [fromLatin1(text)],
   });
 export const late = (uuid: string, worker: string) =>

@@ -18,6 +18,7 @@ export interface ClusterPlan {
   readonly keepaliveMultiplier: number;
   readonly dialect: 'current' | 'legacy';
   readonly queueForService: boolean | 'known';
+  readonly requestTtlMs: number;
   readonly returnMs: number;
   readonly settleMs: number;
   readonly workersOpen: boolean;
@@ -47,7 +48,7 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
     hosts: 1 + random.below(3),
     concurrency: 1 + random.below(3),
   });
-  return {
+  const plan: Omit<ClusterPlan, 'requestTtlMs'> = {
     faults: random.pick(['workers', 'everything'] as const),
     services: random.chance(0.5) ? [service('alpha')] : [service('alpha'), service('beta')],
     keepaliveIntervalMs: 100 + random.below(500),
@@ -73,4 +74,6 @@ export function drawPlan(random: SeededRandom): ClusterPlan {
     meanGapMs: random.between(150, 600),
     diskGapMs: random.between(500, 3000),
   };
+  // Where no job for any worker may be lost it waits for longer than all workers of a service are away.
+  return { ...plan, requestTtlMs: plan.faults === 'workers' ? 15_000 : random.pick([500, 5000]) };
 }

@@ -1,6 +1,12 @@
 /** What a broker and its workers see and do, as typed facts: the one place where checkers get theirs from. */
 import { latin1 } from '@proj/frames';
-import { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker, decodeNfpDispatch } from '@proj/frames/nfp';
+import {
+  decodeNfpAtBroker,
+  decodeNfpAtClient,
+  decodeNfpAtWorker,
+  decodeNfpDispatch,
+  decodeNfpJson,
+} from '@proj/frames/nfp';
 import type { NfpBody, NfpDispatch, NfpToBroker, NfpToClient, NfpToWorker } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { MessageEvent, NetworkEvent } from '@proj/transport/virtual';
@@ -103,6 +109,13 @@ const FATE = /"status":"(worker-lost|worker-back|redispatched|FAILED|PENDING)"/;
 export function isFate(command: string, status: number, body: NfpBody): boolean {
   const isNews = command === 'event' && status === 200;
   return (isNews || (command === 'response' && status === 408)) && FATE.test(body.map(latin1).join(''));
+}
+
+/** The worker for which the broker answers with 408, if that is what it says. */
+export function answeredFor(command: string, status: number, body: NfpBody): string | undefined {
+  if (status !== 408 || !isFate(command, status, body)) return undefined;
+  const { worker } = decodeNfpJson(body) as { readonly worker?: unknown };
+  return typeof worker === 'string' ? worker : undefined;
 }
 
 /** Whether the broker tells that it has taken a job away from a worker. */

@@ -225,8 +225,8 @@ export class Workload {
     this.#simulation.note(`${uuid} fails: ${String(error)}`);
     if (calm) this.#simulation.fail(`${uuid} failed while all was well: ${String(error)}`);
     const { faults, queueForService } = this.#plan;
-    // Rule 13: three other workers are tried.
-    const isExcused = abortMs !== undefined || /were lost|cancelled/.test(String(error));
+    // Rule 13: three other workers are tried, or one that often.
+    const isExcused = abortMs !== undefined || /were lost|sent \d+ times|cancelled/.test(String(error));
     if (faults === 'workers' && queueForService && target === 'any' && !isExcused)
       this.#simulation.fail(`${uuid} was lost: ${String(error)}`);
   }
