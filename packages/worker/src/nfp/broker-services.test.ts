@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { Broker, DELETE, GET } from '../../test/nfp/broker.js';
+import { Broker, DELETE, GET, POST, PUT } from '../../test/nfp/broker.js';
 import type { Question, Reply } from '../../test/nfp/broker.js';
 import { ZmqWorld } from '../../test/world.js';
 import { defineNfpTask } from './task.js';
@@ -152,6 +152,12 @@ function serve(content: Buffer): (question: Question) => Reply | undefined {
   };
 }
 
+/** What brokers say to a call for a service that nobody has. */
+const NO_SERVICE = {
+  status: 400,
+  text: '{"workers":null,"uuid":"u","target":"all","status":"FAILED","service":"s","errors":["no workers"]}',
+};
+
 const path: NfpTaskHandler = ({ args }, { fetch }) => fetch(String(args[0]));
 
 describe('rule 17: files', () => {
@@ -204,6 +210,83 @@ describe('rule 17: files', () => {
       { template: local, more: [local, 'text', 3], other: 'nf://a/b.bin' },
     ]);
     expect(await readFile(local, 'utf8')).toBe('content');
+  });
+
+  it('come from the workers that share them when the broker has no file service, again from where it was lost', async () => {
+    const content = 'abcdefghij'.repeat(1000);
+    const size = 7168;
+    const md5 = createHash('md5').update(content).digest('hex');
+    let losses = 0;
+    broker.reply = ({ service, command, task, kwargs, offset }) => {
+      if (service !== 'filesharing') return NO_SERVICE;
+      if (command === GET) return undefined;
+      if (task === 'file_details')
+        return `{"f0":{"failed":true,"errors":["x"]},"f1":{"failed":false,"result":{"md5hash":"${md5}","size_bytes":10000}}}`;
+      if (command === PUT && losses++ === 0) {
+        broker.send('0x03', '');
+        return undefined;
+      }
+      const from = offset ?? (kwargs['offset'] as number);
+      return { stream: content.slice(from, from + size) };
+    };
+    await start({ path }, { fetchFiles: folder, fetchInventory: false, maxMessageBytes: 8192 });
+    const back = broker.hearsReady();
+    broker.post('u1', 'path', { args: ['nf://a/b.bin'] });
+    await back;
+    await broker.hearsQuestions(5);
+    await broker.hears('event', ({ text }) => text.includes('"message":"completed"'));
+    expect(await readFile(join(folder, 'a/b.bin'), 'utf8')).toBe(content);
+    const asked = broker.questions.map(({ command, service, kwargs, offset }) => [
+      ...[command, service, offset ?? kwargs['offset']],
+    ]);
+    expect(asked).toEqual([
+      ['0x11', 'fss.service.broker', undefined],
+      [POST, 'filesharing', undefined],
+      [POST, 'filesharing', 0],
+      [PUT, 'filesharing', size],
+      [POST, 'filesharing', size],
+    ]);
+    expect(new Set(broker.questions.map(({ uuid }) => uuid)).size).toBe(4);
+  });
+
+  it('fail when the broker is lost again and again while one comes from a worker', async () => {
+    let losses = 0;
+    broker.reply = ({ service, command, task }) => {
+      if (service !== 'filesharing') return NO_SERVICE;
+      if (task === 'file_details')
+        return '{"f1":{"failed":false,"result":{"md5hash":"0123456789abcdef0123456789abcdef","size_bytes":5}}}';
+      if (command === POST && losses++ < 4) broker.send('0x03', '');
+      return undefined;
+    };
+    await start({ path }, { fetchFiles: folder, fetchInventory: false, reconnectMinMs: 1, reconnectMaxMs: 1 });
+    broker.post('u1', 'path', { args: ['nf://a/b.bin'] });
+    expect(await broker.result('u1')).toMatchObject({ errors: [expect.stringContaining('lost 4 times')] });
+    expect(losses).toBe(4);
+  });
+
+  it('fail at once, with what to do, when neither the broker nor a worker shares them', async () => {
+    broker.reply = () => NO_SERVICE;
+    await start({ path }, { fetchFiles: folder, fetchInventory: false });
+    broker.post('u1', 'path', { args: ['nf://a/b.bin'] });
+    expect(await broker.result('u1')).toMatchObject({
+      failed: true,
+      errors: [
+        'file nf://a/b.bin: file_details of fss.service.broker: no workers; file_details of filesharing: no workers; ' +
+          'have a broker, or a worker of service filesharing, share the folder it is in',
+      ],
+    });
+    expect(broker.questions).toHaveLength(2);
+  });
+
+  it('fail in the same words when the broker lets the question wait for workers that do not come', async () => {
+    broker.reply = ({ service }) => (service === 'filesharing' ? undefined : NO_SERVICE);
+    await start({ path }, { fetchFiles: folder, fetchInventory: false, askTimeoutMs: 50 });
+    broker.post('u1', 'path', { args: ['nf://a/b.bin'] });
+    expect(await broker.result('u1')).toMatchObject({
+      errors: [
+        expect.stringMatching(/file_details of filesharing: no answer within 50 ms; have a broker, or a worker/),
+      ],
+    });
   });
 
   it('stay while a task needs them, and no longer', async () => {

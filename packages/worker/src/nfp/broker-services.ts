@@ -1,16 +1,22 @@
-/** What an NFP worker has of its broker besides jobs: its inventory, and files. Worker rule 17 of docs/protocols/nfp.md. */
+/** What an NFP worker has of its broker besides jobs: its inventory, and files, which may be those of other workers. Worker rule 17 of docs/protocols/nfp.md. */
 import { FileCache } from '@proj/files';
 import type { DeletedFiles, FileDetails, HeldFile } from '@proj/files';
-import { ProjError } from '@proj/transport';
+import { isProjError, ProjError } from '@proj/transport';
+import type { NfpAskedJob } from './engine/asked-job.js';
 import type { NfpBrokerQuestion, NfpBrokerReply } from './engine/events.js';
 import type { NfpKwargs } from './task.js';
 
 const INVENTORY_SERVICE = 'sid.service.broker';
 const FILES_SERVICE = 'fss.service.broker';
+/** Workers that have files, as in NORFAB since its broker has none. */
+const FILE_WORKERS = 'filesharing';
 
 /** Bytes of a chunk of a file, and chunks that are asked for before the first one has come. */
 const CHUNK_BYTES = 1_048_576;
 const CHUNKS_IN_TRANSIT = 4;
+
+/** Times that a connection may be lost while one file comes from a worker. */
+const LOSSES_MAX = 3;
 
 /** Frames of an answer besides its bytes. */
 const ENVELOPE_BYTES = 1024;
@@ -28,9 +34,15 @@ export interface BrokerServicesHost {
   dispatch(question: NfpBrokerQuestion): void;
 }
 
+/** A question without the time that every one has. */
+type Question = Omit<NfpBrokerQuestion, 'timeoutMs'>;
+
+/** What a question comes to when nothing is wrong with it. */
+type Answer = Extract<NfpBrokerReply, { kind: 'answered' | 'result' | 'lost' }>;
+
 interface Asked {
   readonly subject: string;
-  resolve(body: readonly Uint8Array[]): void;
+  resolve(answer: Answer): void;
   reject(error: Error): void;
 }
 
@@ -86,9 +98,14 @@ export class BrokerServices {
   async fetch(url: string): Promise<HeldFile> {
     if (this.#cache === undefined)
       throw new ProjError('OPTIONS_INVALID', `file ${url}: set the option fetchFiles to the folder it is to lie in`);
+    let worker: string | undefined;
     return this.#cache.fetch(url, {
-      details: () => this.#detailsOf(url),
-      chunks: ({ size }) => this.#chunksOf(url, size),
+      details: async () => {
+        const found = await this.#find(url);
+        worker = found.worker;
+        return readDetails(url, found.value, worker ?? 'the broker');
+      },
+      chunks: ({ size }) => (worker === undefined ? this.#chunksOf(url, size) : this.#streamOf(url, size, worker)),
     });
   }
 
@@ -103,10 +120,11 @@ export class BrokerServices {
     if (asked === undefined) return;
     this.#asked.delete(uuid);
     const { subject } = asked;
-    if (reply.kind === 'answered') asked.resolve(reply.body);
-    else if (reply.kind === 'refused') asked.reject(new ProjError('REJECTED', `${subject}: ${reply.error}`));
+    if (reply.kind === 'refused') asked.reject(new ProjError('REJECTED', `${subject}: ${reply.error}`));
     else if (reply.kind === 'closed') asked.reject(new ProjError('CLOSED', `${subject}: the worker has ended`));
-    else asked.reject(new ProjError('TIMEOUT', `${subject}: no answer within ${this.#host.askTimeoutMs} ms`));
+    else if (reply.kind === 'timeout')
+      asked.reject(new ProjError('TIMEOUT', `${subject}: no answer within ${this.#host.askTimeoutMs} ms`));
+    else asked.resolve(reply);
   }
 
   /** The worker has ended. */
@@ -116,7 +134,8 @@ export class BrokerServices {
   }
 
   async #askInventory(): Promise<NfpKwargs> {
-    const value = await this.#askJson(INVENTORY_SERVICE, 'get_inventory', { name: this.#host.name });
+    const body = await this.#ask(INVENTORY_SERVICE, 'get_inventory', { name: this.#host.name });
+    const value = parse(body, INVENTORY_SERVICE, 'get_inventory');
     if (value === null) return {};
     if (typeof value === 'object' && !Array.isArray(value)) return value as NfpKwargs;
     throw new ProjError(
@@ -125,17 +144,47 @@ export class BrokerServices {
     );
   }
 
-  async #detailsOf(url: string): Promise<FileDetails> {
-    const value = await this.#askJson(FILES_SERVICE, 'file_details', { url });
-    const { md5hash, size_bytes: size, exists } = (value ?? {}) as Record<string, unknown>;
-    if (exists === false) throw new ProjError('REJECTED', `file ${url}: the broker has none of this name`);
-    if (typeof md5hash === 'string' && typeof size === 'number' && Number.isSafeInteger(size) && size >= 0)
-      return { md5: md5hash.toLowerCase(), size };
-    throw new ProjError('PROTOCOL_REMOTE', `file ${url}: the answer to file_details has no size and hash`);
+  /** What the broker says about a file or, when it refuses since it has no file service, the first worker that has the file. */
+  async #find(url: string): Promise<{ readonly value: unknown; readonly worker?: string }> {
+    const refusals: string[] = [];
+    const onRefused = (error: unknown): undefined => {
+      // A broker may let a job wait for workers that were there lately.
+      const isLate = refusals.length > 0 && isProjError(error, 'TIMEOUT');
+      if (!isLate && !isProjError(error, 'REJECTED')) throw error;
+      refusals.push(error.message);
+    };
+    const kwargs = { url };
+    const body = await this.#ask(FILES_SERVICE, 'file_details', kwargs).catch(onRefused);
+    if (body !== undefined) return { value: parse(body, FILES_SERVICE, 'file_details') };
+    const job = { target: 'all', awaits: 'result' } as const;
+    const answer = await this.#post({ uuid: this.#host.newId(), task: 'file_details', kwargs, job }).catch(onRefused);
+    if (answer?.kind === 'result') return answer;
+    throw new ProjError(
+      'REJECTED',
+      `file ${url}: ${refusals.join('; ')}; have a broker, or a worker of service ${FILE_WORKERS}, share the folder it is in`,
+    );
+  }
+
+  /** A job of a worker that has the file, and PUT by PUT what it streams. */
+  async *#streamOf(url: string, size: number, worker: string): AsyncGenerator<Uint8Array> {
+    const chunk = this.#chunkBytes;
+    const target = JSON.stringify([worker]);
+    let uuid: string | undefined;
+    for (let offset = 0, losses = 0; offset < size;) {
+      const put = uuid === undefined ? undefined : { offset };
+      uuid ??= this.#host.newId();
+      const kwargs = { url, offset, chunk_size: chunk };
+      const answer = await this.#post({ uuid, task: 'fetch_file', kwargs, job: { target, awaits: 'chunk', put } });
+      if (answer.kind === 'answered') {
+        yield* answer.body;
+        offset += chunk;
+      } else if (++losses <= LOSSES_MAX) uuid = undefined;
+      else throw new ProjError('UNAVAILABLE', `file ${url}: the broker was lost ${losses} times while it came`);
+    }
   }
 
   async *#chunksOf(url: string, size: number): AsyncGenerator<Uint8Array> {
-    const chunk = Math.max(1, Math.min(CHUNK_BYTES, this.#host.maxMessageBytes - ENVELOPE_BYTES));
+    const chunk = this.#chunkBytes;
     const onTheWay: Promise<readonly Uint8Array[]>[] = [];
     let offset = 0;
     const ask = (): void => {
@@ -153,21 +202,42 @@ export class BrokerServices {
     }
   }
 
-  async #askJson(service: string, task: string, kwargs: NfpKwargs): Promise<unknown> {
-    const body = await this.#ask(service, task, kwargs);
-    try {
-      return JSON.parse(Buffer.concat(body).toString());
-    } catch (cause) {
-      throw new ProjError('PROTOCOL_REMOTE', `${task} of ${service}: the answer is no JSON`, { cause });
-    }
+  get #chunkBytes(): number {
+    return Math.max(1, Math.min(CHUNK_BYTES, this.#host.maxMessageBytes - ENVELOPE_BYTES));
   }
 
-  #ask(service: string, task: string, kwargs: NfpKwargs): Promise<readonly Uint8Array[]> {
-    const uuid = this.#host.newId();
+  async #ask(service: string, task: string, kwargs: NfpKwargs): Promise<readonly Uint8Array[]> {
+    const answer = await this.#dispatch({ uuid: this.#host.newId(), service, task, kwargs });
+    // Only jobs come to anything else.
+    return answer.kind === 'answered' ? answer.body : [];
+  }
+
+  #post(question: Omit<Question, 'service'> & { readonly job: NfpAskedJob }): Promise<Answer> {
+    return this.#dispatch({ ...question, service: FILE_WORKERS });
+  }
+
+  #dispatch(question: Question): Promise<Answer> {
+    const { uuid, service, task } = question;
     return new Promise((resolve, reject) => {
       this.#asked.set(uuid, { subject: `${task} of ${service}`, resolve, reject });
       if (this.#isClosed) this.settle(uuid, { kind: 'closed' });
-      else this.#host.dispatch({ uuid, service, task, kwargs, timeoutMs: this.#host.askTimeoutMs });
+      else this.#host.dispatch({ ...question, timeoutMs: this.#host.askTimeoutMs });
     });
   }
+}
+
+function parse(body: readonly Uint8Array[], service: string, task: string): unknown {
+  try {
+    return JSON.parse(Buffer.concat(body).toString());
+  } catch (cause) {
+    throw new ProjError('PROTOCOL_REMOTE', `${task} of ${service}: the answer is no JSON`, { cause });
+  }
+}
+
+function readDetails(url: string, value: unknown, source: string): FileDetails {
+  const { md5hash, size_bytes: size, exists } = (value ?? {}) as Record<string, unknown>;
+  if (exists === false) throw new ProjError('REJECTED', `file ${url}: ${source} has none of this name`);
+  if (typeof md5hash === 'string' && typeof size === 'number' && Number.isSafeInteger(size) && size >= 0)
+    return { md5: md5hash.toLowerCase(), size };
+  throw new ProjError('PROTOCOL_REMOTE', `file ${url}: the answer to file_details has no size and hash`);
 }

@@ -85,11 +85,11 @@ export const nfpWorkerOptions = z
       .optional(),
     /** Ask the broker at the start, and after `restart`, what its inventory says of this worker. Default true; tasks can ask in any case. */
     fetchInventory: z.boolean().default(true),
-    /** A folder, of this worker alone, for the files that tasks fetch from the broker. Default: none, and none can be fetched. */
+    /** A folder, of this worker alone, for the files that tasks fetch from the broker or, when it has no file service, from workers of service `filesharing`. Default: none, and none can be fetched. */
     fetchFiles: z.string().min(1).optional(),
     /** Bytes of files in that folder; those that no running task needs leave when there is no room, used longest ago first. 1 to 1 TiB; default 1 GiB. */
     fetchMaxBytes: z.int().min(1).max(1_099_511_627_776).default(1_073_741_824),
-    /** How long the broker may take for one answer about inventory or files. 1 ms to a day; default 10,000. */
+    /** How long the broker, or a worker that has files, may take for one answer about inventory or files. 1 ms to a day; default 10,000. */
     askTimeoutMs: milliseconds.default(10_000),
     /** First delay before another attempt, doubled with each. 1 ms to a day; default 100. */
     reconnectMinMs: milliseconds.default(100),

@@ -90,7 +90,7 @@ export interface NfpTaskContext {
    */
   readonly inventory: () => Promise<NfpKwargs>;
   /**
-   * The file behind an `nf://` url of the broker, as a path on this disk where it stays until the task ends. It is kept in the folder of the option `fetchFiles`, and
+   * The file behind an `nf://` url of the broker, or of a worker of service `filesharing` when the broker has no file service, as a path on this disk where it stays until the task ends. It is kept in the folder of the option `fetchFiles`, and
    * comes over the wire only when it is not there yet, or the broker has another. Rejects with `REJECTED` (no such file), `QUEUE_FULL` (no room beside the files
    * that running tasks need), `PROTOCOL_REMOTE` (not the bytes that were announced), `OPTIONS_INVALID`, `TIMEOUT` or the signal's reason.
    */

@@ -29,10 +29,12 @@ export interface Question {
   readonly uuid: string;
   readonly task: string;
   readonly kwargs: Readonly<Record<string, unknown>>;
+  /** Of a PUT. */
+  readonly offset?: number | undefined;
 }
 
-/** What the broker answers: 200 with this, or a status and this. */
-export type Reply = string | { readonly status: number; readonly text: string };
+/** What the broker answers: 200 with this, or a status and this; or a STREAM. */
+export type Reply = string | { readonly status: number; readonly text: string } | { readonly stream: string };
 
 /** See above. */
 export class Broker {
@@ -112,8 +114,10 @@ export class Broker {
 
   /** Answers a question. */
   answer({ command, service, uuid }: Question, reply: Reply): void {
-    const { status, text } = typeof reply === 'string' ? { status: 200, text: reply } : reply;
-    const names = command === '0x11' ? ['0x05', '0x11'] : ['0x05'];
+    const isStream = typeof reply === 'object' && 'stream' in reply;
+    const said = isStream ? reply.stream : reply;
+    const { status, text } = typeof said === 'string' ? { status: 200, text: said } : said;
+    const names = isStream ? ['0x09'] : command === '0x11' ? ['0x05', '0x11'] : ['0x05'];
     for (const name of names)
       this.#port.send(this.#worker!, ['', 'NFPB01', name, service, uuid, String(status), text].map(fromLatin1));
   }
@@ -128,8 +132,8 @@ export class Broker {
     const kind = NAMES[command];
     if (header === 'NFPC01') {
       // Behind the uuid of a call comes its body.
-      const { task, kwargs } = JSON.parse(status) as Pick<Question, 'task' | 'kwargs'>;
-      const question = { command, service, uuid, task, kwargs };
+      const { task, kwargs, offset } = JSON.parse(status) as Pick<Question, 'task' | 'kwargs' | 'offset'>;
+      const question = { command, service, uuid, task, kwargs, offset };
       this.questions.push(question);
       const reply = this.reply(question);
       if (reply !== undefined) this.answer(question, reply);

@@ -6,6 +6,7 @@ import type { RecordBatch, TimerEvent } from '@proj/transport';
 import { decodeJob } from '../../src/nfp/engine/job.js';
 import { NfpWorkerSession } from '../../src/nfp/engine/session.js';
 import type { NfpWorkerSessionOptions } from '../../src/nfp/engine/session-options.js';
+import type { NfpAskedJob } from '../../src/nfp/engine/asked-job.js';
 import type { NfpFromWorker, NfpWorkerEffect, NfpWorkerEvent, NfpWorkerNote } from '../../src/nfp/engine/events.js';
 import type { NfpStoredJob } from '../../src/nfp/engine/job.js';
 
@@ -160,9 +161,16 @@ export class Rig {
     return this.on({ kind: 'question', question });
   }
 
+  /** Somebody wants to know something of workers. */
+  askJob(uuid: string, job: NfpAskedJob, timeoutMs = 10_000): this {
+    const question = { uuid, service: 'filesharing', task: 'walk', kwargs: { url: 'nf://' }, timeoutMs, job };
+    return this.on({ kind: 'question', question });
+  }
+
   /** The broker answers it. */
   answer(uuid: string, status: number, body: unknown, command: NfpAnswer = 'response'): this {
-    const said = { status, service: 'sid.service.broker', uuid, body: encodeNfpJson(body) };
+    const service = uuid.startsWith('j') ? 'filesharing' : 'sid.service.broker';
+    const said = { status, service, uuid, body: encodeNfpJson(body) };
     const answer = { kind: 'client-answer', form: 'ascii', header: 'NFPB01', command, ...said } as const;
     return this.on({ kind: 'message', socket: this.socket, command: answer });
   }

@@ -1,6 +1,7 @@
 """An NFP broker with everything a client may ask it: jobs for workers, management, an inventory, a file.
 
-It answers each peer in the form of command that peer used. The one file is nf://files/data.bin, of --file-bytes bytes.
+It answers each peer in the form of command that peer used. The one file is nf://files/data.bin, of --file-bytes bytes; with
+`--file-service no`, as in NORFAB since 0.15, workers have files instead.
 
 Lines: listening, worker, call (what came from a client).
 """
@@ -94,12 +95,12 @@ class Broker:
 
     def on_client(self, peer, command, service, target, uuid, body):
         say("call", command=command, service=service, target=target, uuid=uuid.decode())
-        if service.endswith(".broker"):
+        if service.endswith(".broker") and not (service.startswith("fss.") and self.options.file_service == "no"):
             self.serve(peer, command, service, uuid, json.loads(body))
             return
         workers = self.choose(service, target)
         said = {"uuid": uuid.decode(), "target": target, "service": service}
-        if command not in ("PUT", "MMI"):
+        if command not in ("PUT", "MMI") or (command == "MMI" and not workers):
             if workers:
                 said = {**said, "workers": [name.decode() for name in workers], "status": "DISPATCHED"}
             else:
@@ -159,6 +160,7 @@ def main():
     parser.add_argument("--bind", default="tcp://127.0.0.1:*")
     parser.add_argument("--dialect", choices=["current", "legacy"], default="current")
     parser.add_argument("--file-bytes", type=int, default=0)
+    parser.add_argument("--file-service", choices=["yes", "no"], default="yes")
     Broker(parser.parse_args()).run()
 
 

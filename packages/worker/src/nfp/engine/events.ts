@@ -4,10 +4,11 @@ import type { NfpWorkerDisconnect, NfpWorkerKeepalive } from '@proj/frames/nfp';
 import type { NfpMalformedReason, NfpWorkerOpen, NfpWorkerReady, NfpWorkerTableAnswer } from '@proj/frames/nfp';
 import type { RecordBatch, RejectReason } from '@proj/transport';
 import type { LossReason } from '../../shared/events.js';
+import type { NfpAskedJob } from './asked-job.js';
 import type { NfpCallBody } from './call.js';
 import type { NfpFinalState, NfpReplyTo, NfpStoredJob } from './job.js';
 
-/** What a worker sends; calls are to services of the broker. */
+/** What a worker sends; calls are those of its questions. */
 export type NfpFromWorker =
   | NfpWorkerOpen
   | NfpWorkerReady
@@ -17,7 +18,7 @@ export type NfpFromWorker =
   | NfpWorkerTableAnswer
   | NfpClientCall;
 
-/** A question to a service of the broker. It may be asked more than once, so it must only read. */
+/** A question to a service of the broker, or a job for workers. It may be asked more than once, so it must only read. */
 export interface NfpBrokerQuestion {
   /** Not that of another open question. */
   readonly uuid: string;
@@ -26,13 +27,19 @@ export interface NfpBrokerQuestion {
   readonly kwargs: Readonly<Record<string, unknown>>;
   /** At least 1. */
   readonly timeoutMs: number;
+  /** Absent for a service of the broker. */
+  readonly job?: NfpAskedJob;
 }
 
-/** What became of a question to the broker. */
+/** What became of a question. */
 export type NfpBrokerReply =
   | { readonly kind: 'answered'; readonly body: NfpBody }
-  /** In the broker's words. */
+  /** Of a job: what this worker returned. */
+  | { readonly kind: 'result'; readonly worker: string; readonly value: unknown }
+  /** In the words of the broker, or of the workers. */
   | { readonly kind: 'refused'; readonly error: string }
+  /** Of a chunk: the connection that it was asked on has ended, and the job will not go on. */
+  | { readonly kind: 'lost' }
   | { readonly kind: 'timeout' }
   /** The worker has ended. */
   | { readonly kind: 'closed' };
@@ -59,7 +66,7 @@ export type NfpWorkerEvent =
   | { readonly kind: 'stream'; readonly run: number; readonly chunk: Uint8Array }
   /** A task asks its client something; answered by the effect `input`. At most one question of a run at a time. */
   | { readonly kind: 'ask'; readonly run: number; readonly question: NfpQuestion }
-  /** Somebody wants to know something of the broker; answered by the effect `reply`. */
+  /** Somebody wants to know something of the broker, or of other workers; answered by the effect `reply`. */
   | { readonly kind: 'question'; readonly question: NfpBrokerQuestion }
   /** The task has come to an end: once per `run`, aborted or not. */
   | { readonly kind: 'done'; readonly run: number; readonly outcome: NfpTaskOutcome }

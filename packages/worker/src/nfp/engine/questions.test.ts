@@ -92,3 +92,120 @@ describe('rule 17: a question to the broker', () => {
     expect(rig.notes('message-dropped')).toMatchObject([{ reason: 'answer' }, { reason: 'answer' }]);
   });
 });
+
+/** What workers say to a GET. */
+function result(worker: string, more: object): object {
+  return { [worker]: { result: null, failed: false, errors: [], ...more } };
+}
+
+const ALL = { target: 'all', awaits: 'result' } as const;
+const CHUNK = { target: '["f1"]', awaits: 'chunk' } as const;
+const NEXT = { ...CHUNK, put: { offset: 7 } } as const;
+const SENT_TO = (...workers: string[]) => ({ ...NO, workers, status: 'DISPATCHED', errors: undefined });
+
+describe('rule 17: a job for workers', () => {
+  it('is posted, asked for every half second, and answered by the first that has not failed', () => {
+    const rig = new Rig().start();
+    rig.take();
+    rig
+      .askJob('j1', ALL)
+      .answer('j1', 202, SENT_TO('f1', 'f2'))
+      .answer('j1', 201, { worker: 'f1', status: 'ACCEPTED' });
+    expect(rig.all('send').map(({ command }) => command)).toMatchObject([
+      { kind: 'client-call', command: 'post', service: 'filesharing', target: 'all', uuid: 'j1' },
+    ]);
+    expect(rig.wait(499).asked).toEqual(['post j1']);
+    expect(rig.wait(501).asked).toEqual(['post j1', 'get j1', 'get j1']);
+    rig.answer('j1', 200, result('f1', { failed: true, errors: ['no such file'] }));
+    expect(rig.replies).toEqual([]);
+    rig.answer('j1', 200, result('f2', { result: { size_bytes: 5 } }));
+    expect(rig.replies).toEqual([['j1', { kind: 'result', worker: 'f2', value: { size_bytes: 5 } }]]);
+    rig.take();
+    expect(rig.wait(2000).asked).toEqual([]);
+  });
+
+  it('is asked for at once when an event says that it has ended', () => {
+    const rig = new Rig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1'));
+    rig.answer('j1', 200, { status: 'running', message: 'starting' }, 'event');
+    expect(rig.asked).toEqual(['post j1']);
+    rig.answer('j1', 200, { status: 'completed', message: 'completed' }, 'event');
+    expect(rig.asked).toEqual(['post j1', 'get j1']);
+  });
+
+  it('is refused when all of them have failed, in the words of the first', () => {
+    const rig = new Rig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1', 'f2'));
+    rig.answer('j1', 408, { worker: 'f2', uuid: 'j1', status: 'FAILED', service: 'filesharing', errors: ['lost'] });
+    expect(rig.replies).toEqual([]);
+    rig.answer('j1', 200, result('f1', { failed: true, errors: ['no such file', 'at all'] }));
+    expect(rig.replies).toEqual([['j1', { kind: 'refused', error: 'f2: lost; f1: no such file, at all' }]]);
+  });
+
+  it('is refused at once when there are no such workers', () => {
+    expect(new Rig().start().askJob('j1', ALL).answer('j1', 400, NO).replies).toEqual([
+      ['j1', { kind: 'refused', error: 'no such thing' }],
+    ]);
+  });
+
+  it.each([
+    [404, 'JOB NOT FOUND'],
+    [400, 'JOB NOT FOUND'],
+    [500, 'FAILED'],
+  ])('is posted again half a second after %i %s', (status, word) => {
+    const rig = new Rig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1'));
+    rig.answer('j1', status, { worker: 'f1', uuid: 'j1', status: word, service: 'filesharing' });
+    rig.take();
+    expect(rig.wait(500).asked).toContain('post j1');
+    expect(rig.replies).toEqual([]);
+  });
+
+  it('is posted again on the next connection', () => {
+    const rig = new Rig().start().askJob('j1', ALL);
+    rig.on({ kind: 'lost', socket: rig.socket, reason: 'peer-gone' }).take();
+    expect(rig.wait(100).asked).toEqual(['post j1']);
+  });
+
+  it('ends when its time is over', () => {
+    const rig = new Rig().start().askJob('j1', ALL, 700);
+    expect(rig.wait(700).replies).toEqual([['j1', { kind: 'timeout' }]]);
+  });
+
+  it('says what the rest of them say to nobody', () => {
+    const rig = new Rig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1', 'f2'));
+    rig.answer('j1', 200, result('f2', { result: 1 }));
+    rig.answer('j1', 200, result('f1', { result: 2 })).answer('j1', 200, { status: 'completed' }, 'event');
+    expect(rig.replies).toHaveLength(1);
+    expect(rig.notes('message-dropped')).toEqual([]);
+  });
+});
+
+describe('rule 17: a chunk of a job', () => {
+  it('is what the job streams, the first one by POST, the next by PUT', () => {
+    const rig = new Rig().start().askJob('j1', CHUNK).answer('j1', 202, SENT_TO('f1')).answer('j1', 200, 'a', 'stream');
+    expect(rig.replies).toEqual([['j1', { kind: 'answered', body: encodeNfpJson('a') }]]);
+    rig.askJob('j1', NEXT);
+    const sent = rig.all('send').at(-1);
+    expect(sent?.command).toMatchObject({ command: 'put', target: '["f1"]', body: encodeNfpJson({ offset: 7 }) });
+    expect(rig.answer('j1', 200, 'b', 'stream').replies).toHaveLength(2);
+  });
+
+  it.each([
+    [404, { worker: 'f1', uuid: 'j1', status: 'JOB NOT FOUND' }, 'f1: status 404'],
+    [200, result('f1', { failed: true, errors: ['gone'] }), 'f1: gone'],
+    [200, result('f1', {}), 'f1: ended before the chunk came'],
+  ])('is refused when its worker answers %i', (status, body, error) => {
+    const rig = new Rig().start().askJob('j1', CHUNK).answer('j1', 202, SENT_TO('f1')).answer('j1', 200, 'a', 'stream');
+    rig.askJob('j1', NEXT).take();
+    expect(rig.wait(500).asked).toEqual(['get j1']);
+    expect(rig.answer('j1', status, body).replies).toEqual([['j1', { kind: 'refused', error }]]);
+  });
+
+  it('is lost with the connection it was asked on', () => {
+    const rig = new Rig().start().askJob('j1', CHUNK);
+    rig.on({ kind: 'lost', socket: rig.socket, reason: 'peer-gone' }).take();
+    expect(rig.askJob('j2', CHUNK).askJob('j3', NEXT).wait(100).replies).toEqual([
+      ['j1', { kind: 'lost' }],
+      ['j3', { kind: 'lost' }],
+    ]);
+    expect(rig.asked).toEqual(['post j2']);
+  });
+});

@@ -5,6 +5,7 @@ import type { RecordBatch } from '@proj/transport';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { call, OPTIONS, WALL_MS } from '../../../test/nfp/session-rig.js';
+import type { NfpAskedJob } from './asked-job.js';
 import type { NfpWorkerEffect, NfpWorkerEvent } from './events.js';
 import { decodeJob } from './job.js';
 import { NfpWorkerSession } from './session.js';
@@ -26,6 +27,11 @@ type Act =
   | { readonly act: 'question' | 'restarted' | 'lost' | 'load-failed' | 'crash' | 'drain' | 'close' };
 
 const uuid = fc.constantFrom('u1', 'u2', 'u3', 'u4', 'u5', 'u6');
+/** What goes to workers instead of the broker. */
+const JOBS: Readonly<Record<string, NfpAskedJob>> = {
+  q2: { target: 'all', awaits: 'result' },
+  q3: { target: '["f1"]', awaits: 'chunk', put: { offset: 1 } },
+};
 const ago = fc.integer({ min: 0, max: 2 });
 const body = fc.constantFrom(
   '{"task":"a"}',
@@ -205,7 +211,8 @@ class Story {
     if (this.#ended || uuid === undefined) return;
     this.#questions.add(uuid);
     const asked = { uuid, service: 'sid.service.broker', task: 'get_inventory', kwargs: {}, timeoutMs: 700 };
-    this.step({ kind: 'question', question: asked });
+    const job = JOBS[uuid];
+    this.step({ kind: 'question', question: job === undefined ? asked : { ...asked, service: 'filesharing', job } });
   }
 
   #onRun(back: number, event: (run: number) => NfpWorkerEvent, last = false): void {
