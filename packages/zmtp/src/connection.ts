@@ -430,7 +430,7 @@ export class Connection implements ConnectionSink, Receiving, ByteSink, Watched,
     this.#resting = true;
     const { turns, watch } = this.#host;
     const isSparse = this.#recentWork < WORK_PER_TURN || watch.now() - this.#since > SPARSE_MS;
-    turns.readLater(this, isSparse);
+    (this.#socket.readers ?? turns).readLater(this, isSparse);
   }
 
   /** Delivers what was held. */

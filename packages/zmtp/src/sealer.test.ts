@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ZmtpTransport } from './index.js';
 import { nodePrimitives } from './primitives.js';
-import { OPENED_AT_ONCE_BYTES } from './engine/reader.js';
+import { READ_MAX_BYTES } from './engine/reader.js';
 import type { SlicedBox } from './engine/primitives.js';
 import { newKeys } from './test/keys.js';
 import { TestPeer } from './test/station.js';
@@ -107,7 +107,7 @@ describe('a long body over CURVE', () => {
     expect(Buffer.compare(long.messages[0]!.frames[0]!, LONG)).toBe(0);
     expect(work.sealed.length).toBeGreaterThanOrEqual(LONG.length / SLICE_BYTES);
     expect(Math.max(...work.sealed)).toBeLessThanOrEqual(SLICE_BYTES);
-    expect(Math.max(...work.opened)).toBeLessThan(OPENED_AT_ONCE_BYTES + 64);
+    expect(Math.max(...work.opened)).toBeLessThan(READ_MAX_BYTES + 64);
     expect(quick.messages.length).toBeGreaterThan(5);
   });
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { Poller } from './poller.js';
 import { ZmtpTransport } from './transport.js';
-import { Turns } from './turn.js';
+import { ReadGroup, Turns } from './turn.js';
 
 /** Notes what it is told. */
 class Noted extends Poller {
@@ -68,8 +68,17 @@ describe('turns', () => {
     for (const name of ['b1', 'b2', 'b3']) turns.readLater(reader(name), false);
     for (const name of ['s1', 's2', 's3', 's4']) turns.readLater(reader(name), true);
     expect(turns.isContended).toBe(true);
-    await setImmediate();
-    expect([order, turns.isContended]).toEqual([['s1', 's2', 's3', 'b1', 's4', 'b2', 'b3'], false]);
+    while (turns.isContended) await setImmediate();
+    expect(order).toEqual(['s1', 's2', 's3', 'b1', 's4', 'b2', 'b3']);
+  });
+
+  it('have no more than four read on in each, for what one reads at once may be long', async () => {
+    const turns = new Turns(() => 0, new Noted());
+    const numbers: number[] = [];
+    const reader = { onWrite: () => undefined, onRead: () => void numbers.push(turns.number) };
+    for (let count = 0; count < 10; count++) turns.readLater(reader, false);
+    while (turns.isContended) await setImmediate();
+    expect(numbers.map((number) => number - numbers[0]!)).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2]);
   });
 
   it('are counted, and end for those who read on as for messages that come', async () => {
@@ -86,5 +95,60 @@ describe('turns', () => {
     for (let count = 0; count < 6; count++) turns.readLater(reader, false);
     while (ended.length < 6) await setImmediate();
     expect(ended.map((number) => number - ended[0]!)).toEqual([0, 0, 1, 1, 2, 2]);
+  });
+});
+
+describe('a group that shares one place in the queue', () => {
+  /** Notes who reads on; `again` has each ask again, as one does whose messages are without end. */
+  function crowd(size: number, again: boolean) {
+    let now = 0;
+    const turns = new Turns(() => now, new Noted());
+    const group = new ReadGroup(turns);
+    const order: string[] = [];
+    const member = (name: string) => {
+      const one = {
+        onWrite: () => undefined,
+        onRead: () => {
+          order.push(name);
+          if (again) group.readLater(one, true);
+        },
+      };
+      return one;
+    };
+    for (let number = 0; number < size; number++) group.readLater(member(`m${number}`), true);
+    const pass = (ms: number) => (now += ms);
+    return { turns, group, order, member, pass };
+  }
+
+  it('has all of its members read on, in their order', async () => {
+    const { turns, order } = crowd(40, false);
+    while (turns.isContended) await setImmediate();
+    expect(order).toEqual(Array.from({ length: 40 }, (_, number) => `m${number}`));
+  });
+
+  it('holds up others no longer than one would, however many it has', async () => {
+    const { turns, order } = crowd(1000, true);
+    for (let turn = 0; turn < 10; turn++) await setImmediate();
+    const before = order.length;
+    turns.readLater({ onWrite: () => undefined, onRead: () => void order.push('other') }, true);
+    while (!order.includes('other')) await setImmediate();
+    expect(order.indexOf('other') - before).toBeLessThanOrEqual(4 * 16);
+  });
+
+  it('keeps us busy once many of it have read on in a short time, and no more after a while', async () => {
+    const { turns, order, group, member, pass } = crowd(1000, true);
+    for (let turn = 0; turn < 10; turn++) await setImmediate();
+    const other = { onWrite: () => undefined, onRead: () => void order.push('other') };
+    order.length = 0;
+    turns.readLater(other, true);
+    await setImmediate();
+    expect(order[0]).toBe('other');
+    pass(1000);
+    await setImmediate();
+    group.readLater(member('late'), true);
+    order.length = 0;
+    turns.readLater(other, false);
+    await setImmediate();
+    expect(order[0]).not.toBe('other');
   });
 });

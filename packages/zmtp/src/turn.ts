@@ -10,6 +10,12 @@ export interface Deferred {
   onRead(now: number): void;
 }
 
+/** Where somebody waits for its turn to read on. */
+export interface ReadQueue {
+  /** Calls `onRead` when it is its turn, behind those of its kind that asked before. Not to be asked again until then. */
+  readLater(turning: Deferred, isSparse: boolean): void;
+}
+
 /** Something that writes for others, after all of them have. */
 export interface Flushing {
   /** Write what has come up in this turn. */
@@ -29,13 +35,15 @@ export const EVENT_LOOP: Loop = {
 const BUSY_SHARE = 4;
 /** So long messages are delivered within a turn; then timers and other sockets are next. */
 const MS_PER_TURN = 2;
+/** So many at most read on in a turn: each may have a long read before the clock is looked at again. */
+const READS_PER_TURN = 4;
 
 /**
  * Lets everybody write at the end of a turn, after all that came in during it: one write per peer instead of many. Lets those
  * read on, one after the other, whose messages were too many for one turn. The only place of the package that reaches for the
  * event loop.
  */
-export class Turns {
+export class Turns implements ReadQueue {
   readonly #now: () => number;
   readonly #poller: Poller;
   #writers: Deferred[] = [];
@@ -90,7 +98,7 @@ export class Turns {
     return this.#busy.length + this.#sparse.length > 0;
   }
 
-  /** Calls `onRead` when it is its turn, behind those of its kind that asked before. Not to be asked again until then. */
+  /** See {@link ReadQueue}. */
   readLater(turning: Deferred, isSparse: boolean): void {
     (isSparse ? this.#sparse : this.#busy).push(turning);
     this.#arm();
@@ -129,9 +137,10 @@ export class Turns {
   };
 
   #read(): void {
-    for (let left = this.#busy.length + this.#sparse.length; left > 0; left--) {
+    const waiting = this.#busy.length + this.#sparse.length;
+    for (let read = 0; read < waiting; read++) {
       const now = this.#now();
-      if (this.isOver(now)) {
+      if (read === READS_PER_TURN || this.isOver(now)) {
         this.#arm();
         return;
       }
@@ -143,5 +152,52 @@ export class Turns {
   #next(): Deferred | undefined {
     const [first, second] = ++this.#served % BUSY_SHARE === 0 ? [this.#busy, this.#sparse] : [this.#sparse, this.#busy];
     return first.shift() ?? second.shift();
+  }
+}
+
+/** So many of a group read on in its turn. */
+const MEMBERS_PER_READ = 16;
+/** A group of which so many have read on within {@link SPARSE_MS} keeps us busy. */
+const BUSY_MEMBERS = 64;
+
+/** Those that share one place in the queue, such as the lanes of one connection: a peer gains nothing by opening many. */
+export class ReadGroup implements ReadQueue, Deferred {
+  readonly #turns: ReadQueue;
+  readonly #members = new Fifo<Deferred>();
+  #isWaiting = false;
+  /** How many have read on since this time. */
+  #served = 0;
+  #since = -Infinity;
+
+  /** The queue in which the group has its place. */
+  constructor(turns: ReadQueue) {
+    this.#turns = turns;
+  }
+
+  /** See {@link ReadQueue}. */
+  readLater(member: Deferred, isSparse: boolean): void {
+    this.#members.push(member);
+    if (!this.#isWaiting) this.#wait(isSparse);
+  }
+
+  /** See {@link Deferred}: the group has nothing to write. */
+  onWrite(): void {}
+
+  /** See {@link Deferred}. */
+  onRead(now: number): void {
+    if (now - this.#since > SPARSE_MS) {
+      this.#since = now;
+      this.#served = 0;
+    }
+    const served = Math.min(MEMBERS_PER_READ, this.#members.length);
+    this.#served += served;
+    for (let left = served; left > 0; left--) this.#members.shift()?.onRead(now);
+    this.#isWaiting = false;
+    if (this.#members.length > 0) this.#wait(true);
+  }
+
+  #wait(isSparse: boolean): void {
+    this.#isWaiting = true;
+    this.#turns.readLater(this, isSparse && this.#served < BUSY_MEMBERS);
   }
 }

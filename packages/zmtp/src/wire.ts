@@ -1,6 +1,7 @@
 /** What a link needs of a byte stream: a socket of node:net, or a lane that shares one. */
 
 import type { ByteSink } from './socket-reader.js';
+import type { ReadQueue } from './turn.js';
 
 /** The part of `net.Socket` that links use, with its meaning. */
 export interface Wire {
@@ -28,6 +29,8 @@ export interface Wire {
    * Absent where nobody does.
    */
   readonly stalledUntil?: number;
+  /** Where all that share the connection wait for their turn to read on. Absent where nobody does. */
+  readonly readers?: ReadQueue;
   setKeepAlive(enable: boolean, initialDelayMs: number): unknown;
   /** Where the other side is, as node:net tells. */
   readonly remoteAddress?: string | undefined;

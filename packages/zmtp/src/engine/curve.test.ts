@@ -6,7 +6,7 @@ import { fromHex, LIBZMQ, Recorder, toHex } from '../test/recorder.js';
 import type { ConnectionSettings } from './connection.js';
 import { PeerNonces } from './curve-cipher.js';
 import { curve } from './curve.js';
-import { OPENED_AT_ONCE_BYTES } from './reader.js';
+import { READ_MAX_BYTES } from './reader.js';
 
 const allocate = (bytes: number) => Buffer.allocUnsafe(bytes);
 const CLIENT = newKeys();
@@ -301,7 +301,7 @@ describe('traffic with CURVE', () => {
       router.connection.receive(said.slice(at, at + bytes), 0);
       at += bytes;
     }
-    expect(Math.max(...rooms)).toBe(OPENED_AT_ONCE_BYTES);
+    expect(Math.max(...rooms)).toBe(READ_MAX_BYTES);
     expect(router.frames[0]![0]!.length).toBe(2_000_000);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { FrameReader } from './reader.js';
+import { FrameReader, READ_MAX_BYTES } from './reader.js';
 import type { ReaderLimits } from './reader.js';
 import { encodeMessages } from './writer.js';
 
@@ -170,6 +170,24 @@ describe('memory', () => {
     expect([Buffer.compare(body!, pattern(100_000)), body?.buffer === room.buffer]).toEqual([0, true]);
     expect([reader.next(), reader.takeFrames(), reader.room]).toEqual(['message', [pattern(3)], undefined]);
     expect(sizes[0]).toBe(100_000);
+  });
+
+  it('of a very long body is read into a part at a time, so that others have their turn', () => {
+    const { reader } = counting();
+    const bytes = encoded([pattern(1_000_000)]);
+    let came = 1_000;
+    reader.push(bytes.subarray(0, came));
+    reader.next();
+    const rooms: number[] = [];
+    for (let room = reader.room; room !== undefined; room = reader.room) {
+      room.set(bytes.subarray(came, came + room.length));
+      came += room.length;
+      rooms.push(room.length);
+      reader.push(room);
+      reader.next();
+    }
+    expect(Buffer.compare(reader.takeFrames()[0]!, pattern(1_000_000))).toBe(0);
+    expect(rooms).toEqual([READ_MAX_BYTES, READ_MAX_BYTES, READ_MAX_BYTES, 1_000_000 - 991 - 3 * READ_MAX_BYTES]);
   });
 
   it('cannot be read into for a short rest, nor for what is skipped', () => {

@@ -33,8 +33,8 @@ const GROWTH = 16;
 const ROOM_BYTES = 2 ** 14;
 /** Shorter sealed frames are opened when all of them has come, others while they come. */
 const SEALED_LONG_BYTES = 2 ** 16;
-/** So much of a long sealed frame is read at a time: what has been read is opened at once. */
-export const OPENED_AT_ONCE_BYTES = 2 ** 18;
+/** So much of a long frame is read at a time, so that others have their turn soon; of a sealed one, what has been read is opened at once. */
+export const READ_MAX_BYTES = 2 ** 18;
 
 const FORGED = 'a frame is not sealed, or was sealed by somebody else';
 
@@ -98,13 +98,11 @@ export class FrameReader {
     this.#memory = this.#nothing;
   }
 
-  /** Where the bytes that come next belong, if it is the rest of a long body and nothing else. What is put there is pushed all the same. */
+  /** Where the bytes that come next belong, if it is the rest of a long body and nothing else: {@link READ_MAX_BYTES} of it at most. What is put there is pushed all the same. */
   get room(): Uint8Array | undefined {
     const body = this.#body;
     if (body === undefined || body.length - this.#bodyBytes < ROOM_BYTES) return undefined;
-    return this.#isLongSealed
-      ? body.subarray(this.#bodyBytes, this.#bodyBytes + OPENED_AT_ONCE_BYTES)
-      : body.subarray(this.#bodyBytes);
+    return body.subarray(this.#bodyBytes, this.#bodyBytes + READ_MAX_BYTES);
   }
 
   /** Memory of the message that is not complete: what has come of it, and what was made for the rest. */

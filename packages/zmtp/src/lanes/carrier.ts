@@ -4,7 +4,7 @@ import { allocate } from '../memory.js';
 import { GREETING_BYTES } from '../engine/greeting.js';
 import { HEADER_BYTES, KIND, LaneFrameReader, PREAMBLE, writeLaneHeader } from '../engine/lane-frames.js';
 import type { ControlKind, LaneFrameSink } from '../engine/lane-frames.js';
-import { SPARSE_MS } from '../turn.js';
+import { ReadGroup, SPARSE_MS } from '../turn.js';
 import type { Flushing, Deferred, Turns } from '../turn.js';
 import { deadlineOf } from '../watch.js';
 import type { Watch, Watched } from '../watch.js';
@@ -59,6 +59,8 @@ interface Item {
 
 /** One end of it. The opener has connected for the sake of lanes; the acceptor was an ordinary connection until the preamble came. */
 export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, Deferred, Watched {
+  /** @internal As {@link Wire.readers}. */
+  readonly readers: ReadGroup;
   readonly #socket: SocketReader;
   readonly #opener: boolean;
   readonly #host: CarrierHost;
@@ -92,6 +94,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     this.#socket = socket;
     this.#opener = role === 'opener';
     this.#host = host;
+    this.readers = new ReadGroup(host.turns);
     this.#expected = this.#opener ? Uint8Array.from([...new Uint8Array(GREETING_BYTES), ...PREAMBLE]) : PREAMBLE;
     socket.feed(this);
     socket.on('end', () => socket.destroy());

@@ -5,6 +5,7 @@ import type { LaneCarrier } from './lane.js';
 const carrier: LaneCarrier = {
   remoteAddress: undefined,
   stalledUntil: 0,
+  readers: { readLater: () => {} },
   wake: () => {},
   control: () => {},
   held: () => {},

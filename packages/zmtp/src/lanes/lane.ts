@@ -3,6 +3,7 @@ import { Fifo } from '@proj/transport/adapter';
 import { KIND } from '../engine/lane-frames.js';
 import type { ControlKind } from '../engine/lane-frames.js';
 import type { ByteSink } from '../socket-reader.js';
+import type { ReadQueue } from '../turn.js';
 import type { Wire } from '../wire.js';
 
 /** Bytes that may be under way in one direction of a lane, unread by the other side. */
@@ -19,6 +20,8 @@ export interface LaneCarrier {
   readonly remoteAddress: string | undefined;
   /** As {@link Wire.stalledUntil}. */
   readonly stalledUntil: number;
+  /** As {@link Wire.readers}. */
+  readonly readers: ReadQueue;
   /** The lane has something to write. */
   wake(lane: Lane): void;
   /** Sends a frame without payload, behind what was written before. */
@@ -69,6 +72,10 @@ export class Lane implements Wire {
 
   get stalledUntil(): number {
     return this.#carrier.stalledUntil;
+  }
+
+  get readers(): ReadQueue {
+    return this.#carrier.readers;
   }
 
   get hasUnsent(): boolean {
