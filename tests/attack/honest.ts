@@ -18,6 +18,8 @@ export interface HonestPlan {
   readonly endpoints: Readonly<Partial<Record<Port, string>>>;
   readonly transport: 'zmtp' | 'zmq';
   readonly everyMs: number;
+  /** Questions of each that may be open: beyond that it asks nothing until one is answered. */
+  readonly openMax: number;
   /** How long they ask as fast as it goes before. */
   readonly warmUpMs: number;
   /** Port of a ruler, if there is one: asked at the same pace, and noted as `ruler`. */
@@ -37,10 +39,10 @@ const probers: (readonly [string, Prober])[] = await Promise.all(
     const honest = KINDS[protocol]();
     await honest.start(plan.endpoints, transport);
     await Prober.warmUp(honest, plan.warmUpMs);
-    return [protocol, new Prober(honest, plan.everyMs)] as const;
+    return [protocol, new Prober(honest, plan)] as const;
   }),
 );
-if (plan.rulerPort !== undefined) probers.push(['ruler', new Prober(echo(plan.rulerPort), plan.everyMs)]);
+if (plan.rulerPort !== undefined) probers.push(['ruler', new Prober(echo(plan.rulerPort), plan)]);
 const tell = (msg: string): void => {
   const notes = Object.fromEntries(probers.map(([protocol, prober]) => [protocol, prober.look()]));
   console.log(JSON.stringify({ msg, notes }));

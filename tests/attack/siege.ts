@@ -21,7 +21,8 @@ export interface SiegePlan {
   readonly afterMs: number;
 }
 
-const EVERY_MS = 10;
+/** A hundred questions a second; five seconds without any answer say enough. */
+const PACE = { everyMs: 10, openMax: 500 };
 const WARM_UP_MS = 5000;
 const LOOK_MS = 500;
 /** What is served meanwhile must be seen to be served after it, too. */
@@ -39,7 +40,7 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
     protocols: [protocol],
     endpoints: target.endpoints,
     transport,
-    everyMs: EVERY_MS,
+    ...PACE,
     warmUpMs: WARM_UP_MS,
     rulerPort: await ruler.port(),
   });

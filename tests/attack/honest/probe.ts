@@ -38,7 +38,16 @@ export interface Notes {
 const WHY_MAX = 5;
 const AT_ONCE = 20;
 
-/** Asks at a steady pace, whether answers come or not: who waits for an answer before it asks again does not see how long others wait. */
+/** How often a prober asks, and how many of its questions may be open; beyond that it asks nothing until one is answered. */
+export interface Pace {
+  readonly everyMs: number;
+  readonly openMax: number;
+}
+
+/**
+ * Asks at a steady pace, whether answers come or not: a prober that waits for each answer does not see how long others wait. A bound on open
+ * questions keeps a machine that cannot follow from piling them up without end.
+ */
 export class Prober {
   readonly #honest: Honest;
   readonly #timer: NodeJS.Timeout;
@@ -50,10 +59,12 @@ export class Prober {
   #losses: number;
   #count = 0;
 
-  constructor(honest: Honest, everyMs: number) {
+  constructor(honest: Honest, { everyMs, openMax }: Pace) {
     this.#honest = honest;
     this.#losses = honest.losses();
-    this.#timer = setInterval(() => void this.#ask(), everyMs);
+    this.#timer = setInterval(() => {
+      if (this.#open.size < openMax) void this.#ask();
+    }, everyMs);
   }
 
   /** Asks as fast as it goes for so long: code is compiled, heaps have their size. */
