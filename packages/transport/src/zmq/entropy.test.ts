@@ -23,7 +23,34 @@ describe('the wall clock', () => {
 
   it('is what is finer of the monotonic clock in between', () => {
     vi.spyOn(Date, 'now').mockReturnValue(50_000);
-    vi.spyOn(performance, 'now').mockReturnValueOnce(9000).mockReturnValueOnce(9000.25).mockReturnValueOnce(9001.4);
-    expect([1, 2, 3].map(() => systemEntropy.wallMicros())).toEqual([50_000_000, 50_000_250, 50_001_400]);
+    const monotonic = vi.spyOn(performance, 'now');
+    const read = (ms: number) => {
+      monotonic.mockReturnValue(ms);
+      return systemEntropy.wallMicros();
+    };
+    expect([9000, 9000.25, 9001.4].map(read)).toEqual([50_000_000, 50_000_250, 50_001_400]);
+  });
+
+  it('does not go back after the process had to wait between one clock and the other', () => {
+    let monotonicMs = 1000;
+    let waitsMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => {
+      const now = monotonicMs;
+      monotonicMs += waitsMs;
+      waitsMs = 0;
+      return now;
+    });
+    vi.spyOn(Date, 'now').mockImplementation(() => {
+      const now = 49_000 + Math.floor(monotonicMs);
+      monotonicMs += waitsMs;
+      waitsMs = 0;
+      return now;
+    });
+    const times = [0, 7, 0, 7, 0].map((ms) => {
+      monotonicMs += 0.1;
+      waitsMs = ms;
+      return systemEntropy.wallMicros();
+    });
+    expect(times).toEqual([50_000_000, 50_007_100, 50_007_200, 50_014_300, 50_014_400]);
   });
 });
