@@ -1,11 +1,12 @@
 /** Runs a client engine: carries its calls to callers and signals. All decisions are the engine's. No protocol. */
 import { ProjError, SessionHost, toBuffers } from '@proj/transport';
 import type { Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
-import { explainRefusal } from '@proj/transport/curve';
 import { ReplyBuffer } from '@proj/transport/service';
 import type { ReplyBufferOptions } from '@proj/transport/service';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from './on-abort.js';
+import { unanswered } from './unanswered.js';
+import type { Unanswered } from './unanswered.js';
 import type {
   RequestAttempts,
   CallTerms,
@@ -63,6 +64,7 @@ interface Caller<Request> {
 
 const accept = (): boolean => true;
 const nothing = (): void => undefined;
+const NOTHING_KNOWN: Unanswered = { words: '', details: {} };
 
 /** Runs one client engine: opens its lanes, carries replies to callers, turns failures into errors. */
 export class RequestRunner<Request, Message, Reply extends object, Reason extends string> {
@@ -221,20 +223,10 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
 
   #error(code: RequestFailure, request: Request, attempts?: RequestAttempts, cause?: unknown): ProjError {
     const { endpoints = [], totalMs = 0 } = attempts ?? {};
-    const unmet = code === 'TIMEOUT' ? this.#unmetOf(endpoints) : [];
-    const why = unmet.map(({ endpoint, reason }) => `; ${endpoint}: ${reason}`).join('');
-    const text = `${this.#program.describe(request)}: ${explain(code, endpoints, totalMs, cause)}${why}`;
-    const tried = { endpoints, tries: endpoints.length, totalMs };
-    const details = unmet.length === 0 ? tried : { ...tried, unmet };
-    return new ProjError(code, text, { details, ...(cause === undefined ? {} : { cause }) });
-  }
-
-  /** What is known of those that were asked and could not be met. */
-  #unmetOf(endpoints: readonly string[]): { readonly endpoint: string; readonly reason: string }[] {
-    return this.#host.unmet(endpoints).map(({ endpoint, reason }) => ({
-      endpoint,
-      reason: typeof reason === 'string' ? `not connected: ${reason}` : explainRefusal(reason, 'client'),
-    }));
+    const { words, details } = code === 'TIMEOUT' ? unanswered(this.#host, endpoints) : NOTHING_KNOWN;
+    const text = `${this.#program.describe(request)}: ${explain(code, endpoints, totalMs, cause)}${words}`;
+    const tried = { endpoints, tries: endpoints.length, totalMs, ...details };
+    return new ProjError(code, text, { details: tried, ...(cause === undefined ? {} : { cause }) });
   }
 }
 

@@ -287,26 +287,74 @@ describe('a transport that comes late', () => {
 describe('whom a session host could not meet', () => {
   const REFUSAL = { reason: 'key' } as const;
 
-  it.each<[string, (listener: PortListener) => void, readonly unknown[]]>([
-    ['no connection', (listener) => listener.onConnection?.('refused'), [{ endpoint: ENDPOINT, reason: 'refused' }]],
-    ['a refused key', (listener) => listener.onRefused?.(REFUSAL), [{ endpoint: ENDPOINT, reason: REFUSAL }]],
+  const NOBODY = 'connection refused';
+  const unmet = (reason: unknown): readonly unknown[] => [{ endpoint: ENDPOINT, reason }];
+
+  it.each<[string, (listener: PortListener) => void, readonly unknown[], readonly string[]]>([
+    ['no connection', (listener) => listener.onConnection?.(NOBODY), unmet(NOBODY), []],
+    ['a refused key', (listener) => listener.onRefused?.(REFUSAL), unmet(REFUSAL), []],
     [
       'a connection at last',
       (listener) => {
-        listener.onConnection?.('refused');
+        listener.onConnection?.(NOBODY);
         listener.onConnection?.(undefined);
       },
       [],
+      [ENDPOINT],
     ],
     [
       'a message at last',
       (listener) => {
-        listener.onConnection?.('refused');
+        listener.onConnection?.(NOBODY);
         listener.onMessage(ROUTER_PEER, frames('hello'));
       },
       [],
+      [],
     ],
-  ])('%s', (_what, happen, expected) => {
+    [
+      'a connection that ended',
+      (listener) => {
+        listener.onConnection?.(undefined);
+        listener.onPeerGone(ROUTER_PEER);
+      },
+      [],
+      [],
+    ],
+    [
+      'a connection that could not be made again',
+      (listener) => {
+        listener.onConnection?.(undefined);
+        listener.onConnection?.(NOBODY);
+      },
+      unmet(NOBODY),
+      [],
+    ],
+    [
+      'a connection after which the key was refused',
+      (listener) => {
+        listener.onConnection?.(undefined);
+        listener.onRefused?.(REFUSAL);
+      },
+      unmet(REFUSAL),
+      [],
+    ],
+  ])('%s', (_what, happen, expected, connected) => {
+    const { host, listener } = listening();
+    happen(listener);
+    expect(host.unmet([ENDPOINT, NOWHERE, ENDPOINT])).toEqual(expected);
+    expect(host.met([ENDPOINT, NOWHERE, ENDPOINT])).toEqual(connected);
+  });
+
+  it('a new socket, of whose connection nothing is known yet', () => {
+    const { host, listener } = listening();
+    listener.onConnection?.(undefined);
+    host.closeSocket(1, false);
+    expect(host.met([ENDPOINT])).toEqual([ENDPOINT]);
+    host.open(2, at());
+    expect(host.met([ENDPOINT])).toEqual([]);
+  });
+
+  function listening() {
     const transport = network.transport('peer');
     const port = transport.dealer();
     let listener: PortListener | undefined;
@@ -316,9 +364,8 @@ describe('whom a session host could not meet', () => {
     vi.spyOn(transport, 'dealer').mockReturnValue(port);
     const host = hostOf(transport);
     host.open(1, at());
-    happen(listener as PortListener);
-    expect(host.unmet([ENDPOINT, NOWHERE, ENDPOINT])).toEqual(expected);
-  });
+    return { host, listener: listener as unknown as PortListener };
+  }
 });
 
 describe('the end of a session host', () => {

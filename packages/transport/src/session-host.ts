@@ -67,6 +67,7 @@ export class SessionHost<Event, Effect> {
   #transport: Transport | undefined;
   #driver: Driver<Event, Effect> | undefined;
   readonly #unmet = new Map<string, HandshakeRefusal | string>();
+  readonly #met = new Set<string>();
   #isClosed = false;
   #refused: { readonly cause: unknown } | undefined;
 
@@ -111,6 +112,11 @@ export class SessionHost<Event, Effect> {
       const reason = this.#unmet.get(endpoint);
       return reason === undefined ? [] : [{ endpoint, reason }];
     });
+  }
+
+  /** Which of these endpoints are connected, or were when their socket was closed; as far as the transport tells. */
+  met(endpoints: readonly string[]): string[] {
+    return [...new Set(endpoints)].filter((endpoint) => this.#met.has(endpoint));
   }
 
   /** Loads the transport, once; after a failure the next call tries again. Rejects with what it says, such as `UNAVAILABLE`. */
@@ -164,6 +170,8 @@ export class SessionHost<Event, Effect> {
   open(socket: number, request: SocketRequest): void {
     const transport = this.#transport as Transport;
     this.#refused = undefined;
+    // Of its own connection nothing is known yet.
+    for (const endpoint of request.endpoints) this.#met.delete(endpoint);
     let port: SocketPort | undefined;
     try {
       port = transport[request.kind ?? 'dealer'](request.port);
@@ -271,6 +279,16 @@ export class SessionHost<Event, Effect> {
     program.onError?.(cause);
   }
 
+  #meet(endpoint: string, refusal: HandshakeRefusal | string | undefined): void {
+    if (refusal === undefined) {
+      this.#unmet.delete(endpoint);
+      this.#met.add(endpoint);
+    } else {
+      this.#unmet.set(endpoint, refusal);
+      this.#met.delete(endpoint);
+    }
+  }
+
   #listenerOf(socket: number, { endpoints }: SocketRequest): PortListener {
     const program = this.#program;
     const [endpoint = ''] = endpoints;
@@ -283,6 +301,7 @@ export class SessionHost<Event, Effect> {
         this.#tell(program.onRejected(socket, reason));
       },
       onPeerGone: () => {
+        this.#met.delete(endpoint);
         this.#tell(program.onLost(socket, 'peer-gone'));
       },
       onUndeliverable: (_peer, frames) => {
@@ -293,12 +312,11 @@ export class SessionHost<Event, Effect> {
         this.#tell(event);
       },
       onRefused: (refusal) => {
-        this.#unmet.set(endpoint, refusal);
+        this.#meet(endpoint, refusal);
         program.onRefused(refusal);
       },
       onConnection: (reason) => {
-        if (reason === undefined) this.#unmet.delete(endpoint);
-        else this.#unmet.set(endpoint, reason);
+        this.#meet(endpoint, reason);
       },
       onBroken: (error) => {
         this.#tell(program.onLost(socket, 'socket-failed'));

@@ -13,6 +13,7 @@ import type { Frame, HandshakeRefusal, PortOptions, SubscriberPort, Transport } 
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
+import { unanswered } from '../unanswered.js';
 import { Subscription } from '../subscription.js';
 import type {
   EmqpClientEffect,
@@ -108,6 +109,8 @@ interface Call {
   /** Rejects what the caller waits for now: the acceptance, then the result. */
   fail: (error: unknown) => void;
   succeed: (result: unknown) => void;
+  /** The broker has accepted it, and its result is awaited. */
+  accepted: boolean;
   /** Chosen when it goes to the session. */
   id: string | undefined;
   /** Stops listening to the caller's signal. */
@@ -127,7 +130,7 @@ interface Call {
  *
  * Nothing is sent twice, as a broker would run the job twice, but guaranteed jobs: when their connection ends they go out again until they
  * are accepted and, where a result is asked for, until that is here; our broker knows one again that it still has. A call that fails rejects with a `ProjError`: `TIMEOUT` (not accepted in
- * `timeoutMs`, no result in `resultTimeoutMs`), `PEER_LOST` (the connection ended first), `QUEUE_FULL` (`openMax` calls are open, or the
+ * `timeoutMs`, no result in `resultTimeoutMs`; `details.unmet` has the endpoints that could not be reached or did not let us in, `details.connected` the silent ones), `PEER_LOST` (the connection ended first), `QUEUE_FULL` (`openMax` calls are open, or the
  * transport has no room), `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `PROTOCOL_REMOTE` (a
  * result that is none), `PROTOCOL_LOCAL` (a job that is none, or is too large), `OPTIONS_INVALID` or `CLOSED`. An aborted one rejects
  * with the signal's reason. After `TIMEOUT`, `PEER_LOST`, `CLOSED` and an abort the job may run all the same.
@@ -337,7 +340,7 @@ export class EmqpClient {
     return new Promise((resolve, reject) => {
       // What is thrown in here rejects the promise.
       const { signal, ...prepared } = prepare();
-      const state = { fail: reject, succeed: ignore, id: undefined, release: ignore, over: false };
+      const state = { fail: reject, succeed: ignore, accepted: false, id: undefined, release: ignore, over: false };
       this.#begin({ ...prepared, taken: resolve, ...state }, signal);
     });
   }
@@ -412,6 +415,7 @@ export class EmqpClient {
       call.taken({ id, result: undefined });
       return;
     }
+    call.accepted = true;
     const result = new Promise<unknown>((resolve, reject) => {
       call.succeed = resolve;
       call.fail = reject;
@@ -494,9 +498,11 @@ export class EmqpClient {
     await this.#host.close({ kind: 'close' });
   }
 
-  #error({ subject }: Call, code: EmqpClientFailure, cause?: unknown): ProjError {
-    const text = `${subject}: ${explain(code, this.#settings, cause)}`;
-    return new ProjError(code, text, cause === undefined ? {} : { cause });
+  #error({ subject, accepted }: Call, code: EmqpClientFailure, cause?: unknown): ProjError {
+    const { endpoints } = this.#settings;
+    const known = code === 'TIMEOUT' ? unanswered(this.#host, endpoints, 'is a broker there?') : undefined;
+    const text = `${subject}: ${explain(code, this.#settings, accepted, cause)}${known?.words ?? ''}`;
+    return new ProjError(code, text, { details: known?.details, ...(cause === undefined ? {} : { cause }) });
   }
 }
 
@@ -505,11 +511,13 @@ function subjectOf(what: string, queue: string): string {
   return `${what} queue ${JSON.stringify(parseOptions('EmqpClient queue', emqpQueueName, queue))}`;
 }
 
-function explain(code: EmqpClientFailure, settings: EmqpClientSettings, cause: unknown): string {
+function explain(code: EmqpClientFailure, settings: EmqpClientSettings, accepted: boolean, cause: unknown): string {
   const { endpoints, timeoutMs, resultTimeoutMs, openMax } = settings;
   switch (code) {
     case 'TIMEOUT':
-      return `no acceptance within ${timeoutMs} ms, or no result within ${resultTimeoutMs} ms (${endpoints.join(', ')}); is a broker there?`;
+      return accepted
+        ? `accepted, but no result within ${resultTimeoutMs} ms (${endpoints.join(', ')})`
+        : `no acceptance within ${timeoutMs} ms (${endpoints.join(', ')})`;
     case 'PEER_LOST':
       return 'the connection ended first; the job may run all the same';
     case 'QUEUE_FULL':

@@ -54,7 +54,7 @@ const ENVELOPE_FRAMES = 3;
  * const [answer] = await client.request('echo', 'hello');
  * ```
  *
- * A call that fails rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs, and `unmet` for endpoints that could not be reached or did not let us in),
+ * A call that fails rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs, `unmet` for endpoints that could not be reached or did not let us in, and `connected` for silent ones),
  * `PEER_LOST` (silence after partial replies were handed out), `QUEUE_FULL`, `SERVICE_UNKNOWN` (with `failFast`),
  * `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `CLOSED`, `OPTIONS_INVALID`, or
  * `PROTOCOL_LOCAL` (no such request exists: invalid service name, body without frames, over the limits). An aborted one

@@ -66,7 +66,7 @@ const KEEPALIVE = { interval: 2500, multiplier: 6 };
  * for (const { worker, result, failed } of Object.values(results)) console.log(worker, failed, result);
  * ```
  *
- * What fails rejects with a `ProjError`: `REJECTED` (the broker's or a worker's no, in its own words), `TIMEOUT`, `PEER_LOST` (a question that is not
+ * What fails rejects with a `ProjError`: `REJECTED` (the broker's or a worker's no, in its own words), `TIMEOUT` (`details.unmet` has the endpoints that could not be reached or did not let us in, `details.connected` the silent ones), `PEER_LOST` (a question that is not
  * asked twice), `QUEUE_FULL` (`openMax`, `openMaxBytes`, or no room in the transport), `UNREACHABLE`, `UNAVAILABLE`, `PROTOCOL_LOCAL`,
  * `PROTOCOL_REMOTE`, `OPTIONS_INVALID`, `CLOSED`, with a store also `CORRUPT` and `WRITE_FAILED`. An aborted call rejects with its signal's reason.
  */
@@ -103,14 +103,16 @@ export class NfpClient {
     };
     const wallMs = (): number => Math.floor(this.#transport.entropy.wallMicros() / 1000);
     const dispatch = this.#runner.dispatch.bind(this.#runner);
+    const known = this.#runner.known.bind(this.#runner);
     const after = (ms: number, callback: () => void): Timer => {
       const { clock } = this.#transport;
       return clock.at(clock.now() + ms, callback);
     };
     if (store !== undefined) this.#book = new JobBook(store, { jobTtlMs, now: wallMs, after, onError });
-    this.#jobs = new OpenJobs(settings, this.#book, { dispatch, wallMs, onError });
+    this.#jobs = new OpenJobs(settings, this.#book, { dispatch, known, wallMs, onError });
     this.#questions = new Questions(settings, {
       dispatch,
+      known,
       ready: (signal) => this.#ready(signal),
       uuid: () => this.#uuid(),
     });

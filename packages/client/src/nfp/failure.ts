@@ -1,5 +1,6 @@
 /** NFP client: what went wrong, for callers. */
 import { ProjError } from '@proj/transport';
+import type { Unanswered } from '../unanswered.js';
 import type { NfpClientSettings } from './options.js';
 import type { NfpClientFailure } from './engine/events.js';
 
@@ -8,19 +9,30 @@ export function subjectOf(service: string, task: string): string {
   return `task ${JSON.stringify(task)} of service ${JSON.stringify(service)}`;
 }
 
-/** Why the subject has no good outcome: in the broker's words, where there are any. */
+/** What is asked after a TIMEOUT where the transport does not tell who is there. */
+export function isThere({ curve }: NfpClientSettings): string {
+  // A server with CURVE has no word for a client without.
+  return `is a broker there${curve === undefined ? ', and does it take clients without a key' : ''}?`;
+}
+
+/** Why the subject has no good outcome: in the broker's words, where there are any. `known`: what is known of a `TIMEOUT`. */
 export function failure(
   settings: NfpClientSettings,
   subject: string,
   code: NfpClientFailure,
   errors: readonly string[] = [],
   cause?: unknown,
+  known?: Unanswered,
 ): ProjError {
   const said = errors.join(', ');
   const why = said === '' ? explain(code, settings, cause) : code === 'UNEXPECTED_ANSWER' ? unexpected(said) : said;
-  const text = `${subject}: ${why}`;
+  const text = `${subject}: ${why}${known?.words ?? ''}`;
   const isUnexpected = code === 'UNEXPECTED_ANSWER';
-  const particulars = { ...(errors.length === 0 ? {} : { errors }), ...(isUnexpected ? { status: 417 } : {}) };
+  const particulars = {
+    ...(errors.length === 0 ? {} : { errors }),
+    ...(isUnexpected ? { status: 417 } : {}),
+    ...known?.details,
+  };
   const details = Object.keys(particulars).length === 0 ? {} : { details: particulars };
   return new ProjError(code === 'BUSY' ? 'REJECTED' : code, text, {
     ...details,
@@ -29,12 +41,10 @@ export function failure(
 }
 
 function explain(code: NfpClientFailure, settings: NfpClientSettings, cause: unknown): string {
-  const { endpoints, openMax, openMaxBytes, curve } = settings;
-  // A server with CURVE has no word for a client without.
-  const orKey = curve === undefined ? ', and does it take clients without a key' : '';
+  const { endpoints, openMax, openMaxBytes } = settings;
   switch (code) {
     case 'TIMEOUT':
-      return `nothing was heard in time (${endpoints.join(', ')}); is a broker there${orKey}?`;
+      return `nothing was heard in time (${endpoints.join(', ')})`;
     case 'QUEUE_FULL':
       return `${openMax} calls or ${openMaxBytes} bytes are open, or the transport has no room; await some, or raise openMax`;
     case 'PEER_LOST':

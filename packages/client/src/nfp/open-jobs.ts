@@ -2,6 +2,7 @@
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { toBuffers } from '@proj/transport';
 import { onAbort } from '../on-abort.js';
+import type { Unanswered } from '../unanswered.js';
 import { isRecord } from './engine/answers.js';
 import { encodeBody, questionOf } from './bodies.js';
 import { failure, subjectOf } from './failure.js';
@@ -11,7 +12,7 @@ import type { NfpJob } from './job.js';
 import type { NfpClientSettings, NfpPostSettings } from './options.js';
 import { resultOf } from './results.js';
 import type { NfpNews } from './runner.js';
-import type { NfpClientEvent } from './engine/events.js';
+import type { NfpClientEvent, NfpClientFailure } from './engine/events.js';
 
 /** What is said about jobs. */
 export type NfpJobNews = Exclude<NfpNews<unknown>, { kind: 'note' }>;
@@ -19,6 +20,8 @@ export type NfpJobNews = Exclude<NfpNews<unknown>, { kind: 'note' }>;
 /** What {@link OpenJobs} need of a client. */
 export interface OpenJobsHost {
   dispatch(event: NfpClientEvent<OpenJob>): void;
+  /** What is known of the brokers, for a call that ended with this code. */
+  known(code: NfpClientFailure): Unanswered | undefined;
   /** Milliseconds since 1970. */
   wallMs(): number;
   /** An input handler has rejected. */
@@ -122,7 +125,9 @@ export class OpenJobs {
         job.end();
         break;
       case 'failed': {
-        const error = failure(this.#settings, subjectOf(job.service, job.task), news.code, news.errors, news.cause);
+        const known = this.#host.known(news.code);
+        const subject = subjectOf(job.service, job.task);
+        const error = failure(this.#settings, subject, news.code, news.errors, news.cause, known);
         if (news.code === 'CLOSED') job.fail(error);
         else this.#end(job, error, error.message, news.code === 'TIMEOUT' ? 'STALE' : 'FAILED');
         break;

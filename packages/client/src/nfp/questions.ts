@@ -1,6 +1,7 @@
 /** NFP client: what the broker and workers are asked besides jobs, and who waits for the answers. Rule 6 of docs/protocols/nfp.md. */
 import { parseOptions, ProjError } from '@proj/transport';
 import { onAbort } from '../on-abort.js';
+import type { Unanswered } from '../unanswered.js';
 import { isRecord } from './engine/answers.js';
 import { encodeBody, parseAnswer, questionOf } from './bodies.js';
 import type { TaskCall } from './bodies.js';
@@ -11,7 +12,7 @@ import type { NfpAskSettings, NfpCallOptions, NfpClientSettings, NfpWorkersCallS
 import type { NfpWorkerAnswer } from './results.js';
 import type { NfpNews } from './runner.js';
 import { BROKER_SERVICE, WORKER_SERVICE } from './engine/services.js';
-import type { NfpClientEvent, NfpQuestion, NfpReply } from './engine/events.js';
+import type { NfpClientEvent, NfpClientFailure, NfpQuestion, NfpReply } from './engine/events.js';
 
 /** A row of a list of the broker's, by its own column names. */
 export type NfpRow = Readonly<Record<string, unknown>>;
@@ -28,6 +29,8 @@ export interface QuestionsHost {
   /** Resolves when calls can be made. */
   ready(signal: AbortSignal | undefined): Promise<void>;
   dispatch(event: NfpClientEvent<QuestionCall>): void;
+  /** What is known of the brokers, for a call that ended with this code. */
+  known(code: NfpClientFailure): Unanswered | undefined;
   /** A uuid as NORFAB writes it. */
   uuid(): string;
 }
@@ -125,8 +128,10 @@ export class Questions {
   /** Hands on what the session says about a question. */
   onNews(asker: QuestionCall, news: Exclude<NfpNews<unknown>, { kind: 'note' }>): void {
     if (news.kind === 'answered') asker.resolve(news.replies);
-    else if (news.kind === 'failed')
-      asker.reject(failure(this.#settings, asker.subject, news.code, news.errors, news.cause));
+    else if (news.kind === 'failed') {
+      const known = this.#host.known(news.code);
+      asker.reject(failure(this.#settings, asker.subject, news.code, news.errors, news.cause, known));
+    }
   }
 
   #put(

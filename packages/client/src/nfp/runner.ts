@@ -5,8 +5,11 @@ import { SessionHost } from '@proj/transport';
 import type { HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
+import { unanswered } from '../unanswered.js';
+import type { Unanswered } from '../unanswered.js';
+import { isThere } from './failure.js';
 import type { NfpClientSettings } from './options.js';
-import type { NfpClientEffect, NfpClientEvent } from './engine/events.js';
+import type { NfpClientEffect, NfpClientEvent, NfpClientFailure } from './engine/events.js';
 import type { NfpClientSession } from './engine/session.js';
 
 /** Effects that are not for sockets. */
@@ -53,6 +56,12 @@ export class NfpRunner<Ticket> {
   /** What it runs on, once it is loaded. */
   get transport(): Transport | undefined {
     return this.#host.transport;
+  }
+
+  /** What is known of the brokers, for a call that ended with this code. */
+  known(code: NfpClientFailure): Unanswered | undefined {
+    if (code !== 'TIMEOUT') return undefined;
+    return unanswered(this.#host, this.#settings.endpoints, isThere(this.#settings));
   }
 
   /** Makes it ready for events. Rejects with `UNAVAILABLE` where ZeroMQ cannot run. */

@@ -123,7 +123,7 @@ describe('a queue that does not answer', () => {
     await expect(stage.settle(client.request('x'))).rejects.toMatchObject({
       name: 'ProjError',
       code: 'TIMEOUT',
-      message: `request: no answer to 3 sends in 3000 ms (${A}, ${A}, ${A})`,
+      message: `request: no answer to 3 sends in 3000 ms (${A}, ${A}, ${A}); ${A}: connected, but no answer came`,
       details: { endpoints: [A, A, A], tries: 3, totalMs: 3000 },
     });
     expect(queue.asked.map((asked) => asked.text)).toEqual(['x', 'x', 'x']);

@@ -34,7 +34,7 @@ const SUBJECT = 'request';
  * const [answer] = await client.request('hello');
  * ```
  *
- * A call that fails rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs, and `unmet` for endpoints that could not be reached or did not let us in),
+ * A call that fails rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs, `unmet` for endpoints that could not be reached or did not let us in, and `connected` for silent ones),
  * `QUEUE_FULL`, `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `CLOSED`,
  * `OPTIONS_INVALID`, or `PROTOCOL_LOCAL` (a body without frames or over the limits). An aborted one rejects with the
  * signal's reason. A request that failed, was aborted or was sent again may have been executed once, several times or never.

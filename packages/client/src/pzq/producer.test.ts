@@ -126,7 +126,7 @@ describe('send', () => {
     const producer = stage.producer({ ackTimeoutMs: 1000, timeoutMs: 3500 });
     await expect(stage.settle(producer.send('x'))).rejects.toMatchObject({
       code: 'TIMEOUT',
-      message: `message: not acknowledged within 3500 ms, 4 sends (${A}); is a queue there?`,
+      message: `message: not acknowledged within 3500 ms, 4 sends (${A}); ${A}: not connected: connect ECONNREFUSED ${A}`,
     });
     expect(stage.network.clock.now()).toBe(3500);
   });

@@ -6,6 +6,7 @@ import type { BodyInput, HandshakeRefusal, PortOptions, Transport } from '@proj/
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../on-abort.js';
+import { unanswered } from '../unanswered.js';
 import { pzqProducerOptions, pzqSendOptions } from './options.js';
 import type { PzqProducerOptions, PzqProducerSettings, PzqSendOptions } from './options.js';
 import { Rounds, within } from './rounds.js';
@@ -62,7 +63,7 @@ interface Sending {
  * more than once unless the queue has a dedupe window.
  *
  * A call that fails rejects with a `ProjError`: `REJECTED` (the queue refused it; `details.reason` has its words), `TIMEOUT` (only
- * with `timeoutMs`), `QUEUE_FULL` (too many calls wait), `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this
+ * with `timeoutMs`; `details.unmet` has the endpoints that could not be reached or did not let us in, `details.connected` the silent ones), `QUEUE_FULL` (too many calls wait), `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this
  * machine), `CLOSED`, `OPTIONS_INVALID` or `PROTOCOL_LOCAL` (a body without frames or over the limits, an id in use). An aborted
  * one rejects with the signal's reason. After all of them but `REJECTED` the message may have been stored.
  */
@@ -248,8 +249,14 @@ export class PzqProducer {
 
   #error(code: PzqProducerFailure, outcome: Partial<Failure> = {}): ProjError {
     const { reason = '', sends = 0, cause } = outcome;
-    const text = `${SUBJECT}: ${explain(code, { reason, sends, cause }, this.#settings)}`;
-    return new ProjError(code, text, { details: { reason, sends }, ...(cause === undefined ? {} : { cause }) });
+    const why = explain(code, { reason, sends, cause }, this.#settings);
+    const { endpoints } = this.#settings;
+    const known = code === 'TIMEOUT' ? unanswered(this.#host, endpoints, 'is a queue there?') : undefined;
+    const text = `${SUBJECT}: ${why}${known?.words ?? ''}`;
+    return new ProjError(code, text, {
+      details: { reason, sends, ...known?.details },
+      ...(cause === undefined ? {} : { cause }),
+    });
   }
 }
 
@@ -261,7 +268,7 @@ function explain(code: PzqProducerFailure, { reason, sends, cause }: Failure, se
     case 'REJECTED':
       return `the queue did not store it: ${reason === '' ? 'it gave no reason' : JSON.stringify(reason)}`;
     case 'TIMEOUT':
-      return `not acknowledged within ${timeoutMs} ms, ${sends} ${sends === 1 ? 'send' : 'sends'} (${endpoints.join(', ')}); is a queue there?`;
+      return `not acknowledged within ${timeoutMs} ms, ${sends} ${sends === 1 ? 'send' : 'sends'} (${endpoints.join(', ')})`;
     case 'QUEUE_FULL':
       return `${window + waitingMax} are without outcome already; await some, or raise option waitingMax`;
     case 'UNREACHABLE':

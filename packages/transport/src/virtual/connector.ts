@@ -16,6 +16,8 @@ export interface ConnectorOwner extends ConnectionOwner {
   readonly curve: CurveOptions | undefined;
   /** A handshake failed; `undefined` when this side does not notice. */
   onRefused(refusal: HandshakeRefusal | undefined): void;
+  /** As `PortListener.onConnection`. */
+  onConnection(reason: string | undefined): void;
   /** The connection stands, and what had waited for it is under way. */
   onConnected(connector: VirtualConnector, end: ConnectionEnd, routingId: Uint8Array | undefined): void;
 }
@@ -96,9 +98,14 @@ export class VirtualConnector implements Outlet {
     const { hub, process } = this.#owner;
     this.#attempt = process.clock.at(process.clock.now() + ms, () => {
       const bound = hub.lookup(this.#endpoint);
-      if (bound === undefined) this.#retry();
+      if (bound === undefined) this.#fail(`connect ECONNREFUSED ${this.#endpoint}`);
       else this.#shakeHands(bound);
     });
+  }
+
+  #fail(reason: string): void {
+    this.#retry();
+    this.#owner.onConnection(reason);
   }
 
   /** The handshake takes one trip over the link and succeeds if the other side can still answer by then. */
@@ -108,7 +115,7 @@ export class VirtualConnector implements Outlet {
     this.#attempt = process.clock.at(process.clock.now() + link.delay(process.random), () => {
       const present = hub.lookup(this.#endpoint) === bound && bound.process.state === 'running';
       if (!present || link.partitioned || !isMatch(this.#owner.socket, bound.socket)) {
-        this.#retry();
+        this.#fail('no handshake');
         return;
       }
       const failed = shakeHands(this.#owner.curve, bound.curve);
@@ -121,6 +128,7 @@ export class VirtualConnector implements Outlet {
       const { active, passive } = hub.connect(this.#owner, bound);
       this.#end = active;
       bound.accept(passive, routingId);
+      this.#owner.onConnection(undefined);
       this.#owner.onConnected(this, active, bound.routingId);
     });
   }

@@ -153,6 +153,10 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
     if (refusal !== undefined && this.#closing === undefined) this.#listener?.onRefused?.(refusal);
   }
 
+  onConnection(reason: string | undefined): void {
+    if (this.#closing === undefined) this.#listener?.onConnection?.(reason);
+  }
+
   accept(end: ConnectionEnd, routingId: Uint8Array | undefined): void {
     this.accepted.add(end);
     this.onAccepted(end, routingId);

@@ -90,6 +90,10 @@ export class VirtualSubscriber implements SubscriberPort, ConnectorOwner, Proces
     return (this.#closing ??= this.#leave());
   }
 
+  onConnection(): void {
+    // Nobody asks, but for ports.
+  }
+
   onConnected(_connector: VirtualConnector, end: ConnectionEnd): void {
     for (const prefix of this.#subscriptions.prefixes()) end.send(subscription(prefix, true));
   }

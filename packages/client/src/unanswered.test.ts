@@ -1,0 +1,166 @@
+import type { PortListener, ProjError, SocketPort, Transport } from '@proj/transport';
+import { generateCurveKeys } from '@proj/transport/curve';
+import type { ClientCurve } from '@proj/transport/curve';
+import { zmtpTransport } from '@proj/zmtp';
+import { describe, expect, it, vi } from 'vitest';
+import { accepting, Stage } from '../test/emqp/stage.js';
+import { A, B, World } from '../test/world.js';
+import { EmqpClient } from './emqp/client.js';
+
+import { MdpClient } from './mdp/client.js';
+import { NfpClient } from './nfp/client.js';
+import { PzqProducer } from './pzq/producer.js';
+import { LazyPirateClient } from './ppp/client.js';
+
+const SERVER = generateCurveKeys();
+const OTHER = generateCurveKeys();
+const IGNORED: PortListener = {
+  onMessage: () => undefined,
+  onPeerGone: () => undefined,
+  onUndeliverable: () => undefined,
+  onRejected: () => undefined,
+  onBroken: () => undefined,
+};
+
+interface Settings {
+  readonly endpoints: string[];
+  readonly transport: Transport;
+  readonly timeoutMs: number;
+  readonly curve?: ClientCurve;
+}
+
+interface Caller {
+  ask(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** One call that ends after `timeoutMs`. */
+const CALLERS: Record<string, (settings: Settings) => Caller> = {
+  'MDP request': (settings) => {
+    const client = new MdpClient({ ...settings, tries: 1 });
+    return { ask: () => client.request('echo', 'x'), close: () => client.close() };
+  },
+  'PPP request': (settings) => {
+    const client = new LazyPirateClient({ ...settings, tries: 1 });
+    return { ask: () => client.request('x'), close: () => client.close() };
+  },
+  'NFP job': ({ timeoutMs, ...settings }) => {
+    const client = new NfpClient(settings);
+    return { ask: () => client.run('s', 't', { timeoutMs }), close: () => client.close() };
+  },
+  'NFP question': ({ timeoutMs, ...settings }) => {
+    const client = new NfpClient(settings);
+    return { ask: () => client.showBroker({ timeoutMs }), close: () => client.close() };
+  },
+  'EMQP job': (settings) => {
+    const client = new EmqpClient(settings);
+    return { ask: () => client.defer('q', 'x'), close: () => client.close() };
+  },
+  'PZQ message': (settings) => {
+    const producer = new PzqProducer(settings);
+    return { ask: () => producer.send('x'), close: () => producer.close() };
+  },
+};
+/** What is asked instead where nothing is known. */
+const QUESTIONS: Record<string, RegExp> = {
+  'NFP job': /; is a broker there, and does it take clients without a key\?$/,
+  'NFP question': /; is a broker there, and does it take clients without a key\?$/,
+  'EMQP job': /; is a broker there\?$/,
+  'PZQ message': /; is a queue there\?$/,
+};
+const names = Object.keys(CALLERS);
+
+/** How the call ends that everybody is silent to. */
+async function outcome(world: World, name: string, settings: Partial<Settings> = {}): Promise<ProjError> {
+  const caller = CALLERS[name]!({ endpoints: [A], transport: world.transport, timeoutMs: 1000, ...settings });
+  const error = await world.settle(caller.ask().then(String, (error: unknown) => error));
+  await world.settle(caller.close());
+  expect(error).toMatchObject({ code: 'TIMEOUT' });
+  return error as ProjError;
+}
+
+/** A router that says nothing. */
+async function silentRouter(world: World, endpoint: string, options = {}): Promise<SocketPort> {
+  const router = world.network.transport(endpoint).router(options);
+  await router.bind(endpoint);
+  router.start(IGNORED);
+  return router;
+}
+
+describe.each(names)('the TIMEOUT of an %s', (name) => {
+  it('names the endpoint that refused the connection, and what the system said', async () => {
+    const error = await outcome(new World(), name);
+    const reason = `not connected: connect ECONNREFUSED ${A}`;
+    expect(error.message).toMatch(new RegExp(`; ${A}: ${reason}$`));
+    expect(error.details).toMatchObject({ unmet: [{ endpoint: A, reason }] });
+    expect(error.details).not.toHaveProperty('connected');
+  });
+
+  it('names the endpoint that refused the handshake, and why', async () => {
+    const world = new World();
+    await silentRouter(world, A, { curve: { role: 'server', keys: SERVER, authorize: () => false } });
+    const error = await outcome(world, name, { curve: { keys: OTHER, serverKey: SERVER.publicKey } });
+    expect(error.message).toContain(`; ${A}: the server refused our key`);
+    expect(error.details).toMatchObject({ unmet: [{ endpoint: A }] });
+  });
+
+  it('says that it is connected where no answer came', async () => {
+    const world = new World();
+    await silentRouter(world, A);
+    const error = await outcome(world, name);
+    expect(error.message).toMatch(new RegExp(`; ${A}: connected, but no answer came$`));
+    expect(error.details).toMatchObject({ connected: [A] });
+    expect(error.details).not.toHaveProperty('unmet');
+  });
+
+  it('claims nothing where the transport does not tell', async () => {
+    const world = new World();
+    const { dealer } = world.transport;
+    vi.spyOn(world.transport, 'dealer').mockImplementation((options) => {
+      const port = dealer.call(world.transport, options);
+      const { start } = port;
+      port.start = (listener) => {
+        const { onConnection: _, ...others } = listener;
+        start.call(port, others);
+      };
+      return port;
+    });
+    const { message, details } = await outcome(world, name);
+    expect(message).not.toContain('connected');
+    expect(message).toMatch(QUESTIONS[name] ?? /\)$/);
+    expect(Object.keys(details ?? {})).not.toEqual(expect.arrayContaining([expect.stringMatching(/unmet|connected/)]));
+  });
+});
+
+it('the TIMEOUT of a result says that the job was accepted, and names the broker that is connected', async () => {
+  const stage = new Stage();
+  await stage.broker(accepting);
+  const client = stage.client({ endpoints: [A, B], resultTimeoutMs: 1000 });
+  const { result } = await stage.settle(client.defer('q', 'x', { replyRequested: true }));
+  const error = await stage.settle(result.catch((error: unknown) => error));
+  expect(error).toMatchObject({
+    code: 'TIMEOUT',
+    message: `job for queue "q": accepted, but no result within 1000 ms (${A}, ${B}); ${A}: connected, but no answer came`,
+  });
+});
+
+it('on sockets, a TIMEOUT names who refused the connection, and later who is connected and silent', async () => {
+  const transport = zmtpTransport();
+  const free = transport.router({ lingerMs: 0 });
+  const endpoint = await free.bind('tcp://127.0.0.1:*');
+  await free.close();
+  const ask = async (name: string): Promise<string> => {
+    const caller = CALLERS[name]!({ endpoints: [endpoint], transport, timeoutMs: 300 });
+    const error = await caller.ask().then(String, (error: unknown) => error);
+    await caller.close();
+    return (error as Error).message;
+  };
+  const refused = await Promise.all(names.map(ask));
+  for (const message of refused) expect(message).toContain(`; ${endpoint}: not connected: connect ECONNREFUSED`);
+  const router = transport.router({ lingerMs: 0 });
+  await router.bind(endpoint);
+  router.start(IGNORED);
+  const silent = await Promise.all(names.map(ask));
+  await router.close();
+  for (const message of silent) expect(message).toContain(`; ${endpoint}: connected, but no answer came`);
+});
