@@ -1,6 +1,6 @@
 /** Our process in the middle of raw sockets beside a bare loop that only forwards. */
 import type { Protocol } from './load.js';
-import { Rig } from './rig.js';
+import { BenchRig } from './rig.js';
 import type { Middle } from './rig.js';
 import { ratio, reportTable, sideBySide } from './samples.js';
 import type { Sample, Samples } from './samples.js';
@@ -58,9 +58,9 @@ export async function measureMiddles(middles: ReadonlyMap<string, Middle>, load:
 
 async function measureSet(middles: ReadonlyMap<string, Middle>, load: Load): Promise<Samples> {
   const { protocol, workers, requests, inFlight, resultBytes } = load;
-  const rigs = new Map<string, Rig>();
+  const rigs = new Map<string, BenchRig>();
   for (const [name, middle] of middles)
-    rigs.set(name, await Rig.start(protocol, middle, workers, BODY_BYTES, resultBytes));
+    rigs.set(name, await BenchRig.start(protocol, middle, workers, BODY_BYTES, resultBytes));
   const runs = Array.from(rigs, ([name, rig]) => [name, () => rig.run(requests, inFlight)] as const);
   const samples = await sideBySide(ROUNDS, runs);
   for (const rig of rigs.values()) await rig.stop();
@@ -99,7 +99,7 @@ export async function measureGrowth(contest: Contest, report: Report): Promise<v
 
 /** What it uses while nothing is asked of it. */
 export async function measureIdle({ protocol, name, ours }: Contest, report: Report): Promise<void> {
-  const rig = await Rig.start(protocol, ours, 1000);
+  const rig = await BenchRig.start(protocol, ours, 1000);
   await rig.run(2000, 200);
   const measured = 100 * (await rig.idle(10_000));
   await rig.stop();

@@ -19,7 +19,7 @@ export interface RigSample extends Sample {
 }
 
 /** A broker process and a load process that is connected to it, all workers registered. */
-export class Rig {
+export class BenchRig {
   readonly #broker: UnderTest;
   readonly #load: ChildProcess;
 
@@ -34,13 +34,13 @@ export class Rig {
     workers: number,
     bodyBytes = 64,
     resultBytes?: number,
-  ): Promise<Rig> {
+  ): Promise<BenchRig> {
     const broker = typeof middle === 'string' ? await ProcessUnderTest.start(middle) : await middle();
     const plan: LoadPlan = { protocol, endpoints: broker.endpoints, workers, bodyBytes, resultBytes };
     const load = startChild('load', plan);
     await nextMessage(load);
     while ((await broker.measure()).workers < workers) await setTimeout(POLL_MS);
-    return new Rig(broker, load);
+    return new BenchRig(broker, load);
   }
 
   /** Sends `requests`, `inFlight` at a time, and waits for all answers. */

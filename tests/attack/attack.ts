@@ -1,5 +1,5 @@
 /** What an attack is, and what it has to hand. */
-import type { RawPeer, RawPeerOptions } from './raw-peer.js';
+import type { AttackingPeer, RawPeerOptions } from './raw-peer.js';
 
 /** Who is served meanwhile, and by which program. */
 export type Protocol = 'mdp' | 'nfp' | 'emqp' | 'ppp' | 'pzq';
@@ -50,7 +50,7 @@ export interface Stage {
    * All of them say what `make` gives, over and over, each as fast as it is read: in `npm test` so often together. Who is not read any more
    * holds up none of the others.
    */
-  flood(peers: readonly RawPeer[], small: number, make: (round: number) => Uint8Array): Promise<void>;
+  flood(peers: readonly AttackingPeer[], small: number, make: (round: number) => Uint8Array): Promise<void>;
   /** Keeps up what has been built, in `npm run attack` for as long as there is time. */
   hold(): Promise<void>;
   /** Resolves after so long, or when the attack must end. */
@@ -59,8 +59,8 @@ export interface Stage {
   readonly folder: string;
   /** Every endpoint of the program. */
   readonly ports: readonly Port[];
-  open(port: Port, options?: RawPeerOptions): Promise<RawPeer>;
-  openMany(count: number, port: Port, options?: RawPeerOptions): Promise<RawPeer[]>;
+  open(port: Port, options?: RawPeerOptions): Promise<AttackingPeer>;
+  openMany(count: number, port: Port, options?: RawPeerOptions): Promise<AttackingPeer[]>;
   /** Says that a promise was broken, other than to those who are served. */
   broken(fact: string): void;
 }

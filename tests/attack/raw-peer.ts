@@ -1,7 +1,7 @@
 /** One TCP connection of an attacker: writes whatever it is told to, reads if it is told to, minds nothing. */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { GREETING, message, Reader, ready } from './wire.js';
+import { GREETING, message, MessageSplitter, ready } from './wire.js';
 
 /** What a connection says of itself before anything else. */
 export interface RawPeerOptions {
@@ -13,9 +13,9 @@ export interface RawPeerOptions {
 }
 
 /** A connection that is open, or was. */
-export class RawPeer {
+export class AttackingPeer {
   readonly #socket: Socket;
-  readonly #reader = new Reader();
+  readonly #reader = new MessageSplitter();
   readonly #waiting = new Set<() => void>();
   #received: Buffer[][] = [];
   /** Messages that came and nobody asked for are forgotten beyond this many. */
@@ -40,18 +40,18 @@ export class RawPeer {
       socket.on('data', (bytes) => {
         for (const frames of this.#reader.read(bytes)) {
           this.heard++;
-          if (this.#received.length < RawPeer.#KEPT) this.#received.push(frames);
+          if (this.#received.length < AttackingPeer.#KEPT) this.#received.push(frames);
         }
         wake();
       });
   }
 
   /** Resolves when the connection stands, or could not be had: then it is closed. */
-  static async open(endpoint: string, options: RawPeerOptions = {}): Promise<RawPeer> {
+  static async open(endpoint: string, options: RawPeerOptions = {}): Promise<AttackingPeer> {
     const { type = 'DEALER', identity = '', reads = true } = options;
     const { hostname, port } = new URL(endpoint);
     const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-    const peer = new RawPeer(socket, reads);
+    const peer = new AttackingPeer(socket, reads);
     await new Promise<void>((resolve) => {
       socket.once('connect', resolve);
       socket.once('close', () => resolve());
@@ -70,7 +70,7 @@ export class RawPeer {
     if (!flows) await this.#until(() => this.isClosed || !this.#socket.writableNeedDrain);
   }
 
-  /** As {@link RawPeer.write}, one message. */
+  /** As {@link AttackingPeer.write}, one message. */
   send(...frames: readonly (Uint8Array | string)[]): Promise<void> {
     return this.write(message(frames));
   }

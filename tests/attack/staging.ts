@@ -1,7 +1,7 @@
 /** The stage of an attack over real connections. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Port, Stage } from './attack.js';
-import { RawPeer } from './raw-peer.js';
+import { AttackingPeer } from './raw-peer.js';
 import type { RawPeerOptions } from './raw-peer.js';
 
 /** How long, and where. */
@@ -20,7 +20,7 @@ const SMALL_MS = 20_000;
 /** See {@link Stage}. */
 export class RealStage implements Stage {
   readonly #plan: StagePlan;
-  readonly #peers = new Set<RawPeer>();
+  readonly #peers = new Set<AttackingPeer>();
   readonly #end = new AbortController();
   readonly facts = new Set<string>();
 
@@ -59,10 +59,10 @@ export class RealStage implements Stage {
     }
   }
 
-  async flood(peers: readonly RawPeer[], small: number, make: (round: number) => Uint8Array): Promise<void> {
+  async flood(peers: readonly AttackingPeer[], small: number, make: (round: number) => Uint8Array): Promise<void> {
     const last = this.size(small, Infinity);
     let round = 0;
-    const flow = async (peer: RawPeer): Promise<void> => {
+    const flow = async (peer: AttackingPeer): Promise<void> => {
       while (round < last && !this.isOver && !peer.isClosed) {
         await peer.write(make(round++));
         await new Promise((resolve) => setImmediate(resolve));
@@ -86,8 +86,8 @@ export class RealStage implements Stage {
     await wait(ms, undefined, { signal: this.#end.signal }).catch(() => undefined);
   }
 
-  async open(port: Port, options?: RawPeerOptions): Promise<RawPeer> {
-    const peer = await RawPeer.open(this.#endpoint(port), options);
+  async open(port: Port, options?: RawPeerOptions): Promise<AttackingPeer> {
+    const peer = await AttackingPeer.open(this.#endpoint(port), options);
     // Those that came and went are not kept for ever.
     for (const old of this.#peers) {
       if (!old.isClosed) break;
@@ -98,8 +98,8 @@ export class RealStage implements Stage {
     return peer;
   }
 
-  async openMany(count: number, port: Port, options?: RawPeerOptions): Promise<RawPeer[]> {
-    const peers: RawPeer[] = [];
+  async openMany(count: number, port: Port, options?: RawPeerOptions): Promise<AttackingPeer[]> {
+    const peers: AttackingPeer[] = [];
     while (peers.length < count && !this.isOver) {
       const some = Math.min(AT_A_TIME, count - peers.length);
       peers.push(...(await Promise.all(Array.from({ length: some }, () => this.open(port, options)))));

@@ -55,7 +55,7 @@ function property(name: string, value: Uint8Array | string): Buffer {
 }
 
 /** Takes bytes in any pieces, and gives messages; commands are left out. */
-export class Reader {
+export class MessageSplitter {
   #pending = Buffer.alloc(0);
   #frames: Buffer[] = [];
   #greeting = true;

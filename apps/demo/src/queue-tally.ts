@@ -1,12 +1,12 @@
 /** The account of the queue's act: what was promised, and what came of it. */
 
 /** Who has handled a message: the consumer before the crash, or the one after it. */
-export type Taker = 'first' | 'second';
+export type ConsumerName = 'first' | 'second';
 
 /** Names of messages, and what is known of each. */
 export class QueueTally {
   readonly #acknowledged = new Set<string>();
-  readonly #handled: Readonly<Record<Taker, Map<string, number>>> = { first: new Map(), second: new Map() };
+  readonly #handled: Readonly<Record<ConsumerName, Map<string, number>>> = { first: new Map(), second: new Map() };
   readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
   #wrong = 0;
   #isEmpty = true;
@@ -18,7 +18,7 @@ export class QueueTally {
   }
 
   /** A consumer was given this message, as it had been pushed or not, and settles it. */
-  handled(name: string, taker: Taker, isRight: boolean): void {
+  handled(name: string, taker: ConsumerName, isRight: boolean): void {
     const handled = this.#handled[taker];
     handled.set(name, (handled.get(name) ?? 0) + 1);
     if (!isRight) this.#wrong++;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { tables, verdict, whereToLook } from './report.js';
-import { Tally } from './tally.js';
+import { ServiceFigures } from './tally.js';
 
-function tallyOf(service: string, flaw: Partial<Pick<Tally, 'failed' | 'mismatched'>> = {}): Tally {
-  const tally = new Tally(service);
+function tallyOf(service: string, flaw: Partial<Pick<ServiceFigures, 'failed' | 'mismatched'>> = {}): ServiceFigures {
+  const tally = new ServiceFigures(service);
   tally.sent = 2;
   tally.answer(11, 0, 10);
   tally.answer(12, 0, 20);

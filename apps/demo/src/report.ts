@@ -3,9 +3,9 @@ import { formatTable } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import type { QueueEndpoints } from './queue-process.js';
 import type { QueueTally } from './queue-tally.js';
-import type { Tally } from './tally.js';
+import type { ServiceFigures } from './tally.js';
 
-const SERVICE_COLUMNS: Column<Tally>[] = [
+const SERVICE_COLUMNS: Column<ServiceFigures>[] = [
   { heading: 'service', cell: ({ service }) => service },
   { heading: 'requests', cell: ({ sent }) => sent },
   { heading: 'answers', cell: ({ answered }) => answered },
@@ -24,7 +24,7 @@ export interface WorkerFate {
 }
 
 /** A table per service and one per worker: who answered how much. */
-export function tables(tallies: readonly Tally[], workers: readonly WorkerFate[]): string[] {
+export function tables(tallies: readonly ServiceFigures[], workers: readonly WorkerFate[]): string[] {
   const workerColumns: Column<WorkerFate>[] = [
     { heading: 'worker', cell: ({ name }) => name },
     { heading: 'pid', cell: ({ pid }) => pid },
@@ -39,7 +39,7 @@ export function tables(tallies: readonly Tally[], workers: readonly WorkerFate[]
 
 /** Whether anything was lost, in a sentence or two. */
 export function verdict(
-  tallies: readonly Tally[],
+  tallies: readonly ServiceFigures[],
   resends: { readonly broker: number; readonly client: number },
 ): string[] {
   const total = (field: 'sent' | 'answered' | 'failed' | 'mismatched') =>

@@ -1,7 +1,7 @@
 /** What the demonstration counts per service. */
 
 /** The figures of one service. */
-export class Tally {
+export class ServiceFigures {
   readonly service: string;
   sent = 0;
   answered = 0;

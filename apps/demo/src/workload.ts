@@ -6,7 +6,7 @@ import { digestService, textStatsService } from '@proj/appkit';
 import type { MdpClient } from '@proj/client';
 import type { SourceFile } from './corpus.js';
 import { SERVICES } from './fleet.js';
-import { Tally } from './tally.js';
+import { ServiceFigures } from './tally.js';
 
 type ServiceName = (typeof SERVICES)[number];
 
@@ -44,8 +44,8 @@ const ASK: Record<ServiceName, (client: MdpClient, bytes: Buffer, signal: AbortS
 };
 
 /** Sends every file to every service and returns the figures per service. Rejects with the signal's reason. */
-export async function runWorkload(client: MdpClient, workload: Workload): Promise<Tally[]> {
-  const tallies = SERVICES.map((service) => new Tally(service));
+export async function runWorkload(client: MdpClient, workload: Workload): Promise<ServiceFigures[]> {
+  const tallies = SERVICES.map((service) => new ServiceFigures(service));
   const jobs = workload.files.flatMap((file) => tallies.map((tally) => ({ file, tally }))).values();
   const runner = async () => {
     for (const { file, tally } of jobs) {
@@ -57,7 +57,7 @@ export async function runWorkload(client: MdpClient, workload: Workload): Promis
   return tallies;
 }
 
-async function runJob(client: MdpClient, file: SourceFile, tally: Tally, workload: Workload): Promise<void> {
+async function runJob(client: MdpClient, file: SourceFile, tally: ServiceFigures, workload: Workload): Promise<void> {
   const { folder, signal, onFault } = workload;
   signal.throwIfAborted();
   const bytes = await readFile(join(folder, file.path));

@@ -6,7 +6,7 @@ import { type PortOptions, ROUTER_PEER, type SocketPort, type Transport } from '
 export type TextFrames = readonly string[];
 
 /** One connection to one broker. */
-export class RawPeer {
+export class TextPeer {
   readonly #port: SocketPort;
   readonly #received: TextFrames[] = [];
   readonly #waiting: ((frames: TextFrames) => void)[] = [];
@@ -16,9 +16,9 @@ export class RawPeer {
   }
 
   /** Connects; the transport must be loaded. */
-  static connect(transport: Transport, endpoint: string, options: PortOptions = {}): RawPeer {
+  static connect(transport: Transport, endpoint: string, options: PortOptions = {}): TextPeer {
     const port = transport.dealer({ lingerMs: 0, peerQueueMax: 100_000, ...options });
-    const peer = new RawPeer(port);
+    const peer = new TextPeer(port);
     port.connect(endpoint);
     port.start({
       onMessage: (_peer, frames) => {

@@ -4,7 +4,7 @@ import type { ClientCurve } from '@proj/transport/curve';
 import { zmtpTransport } from '@proj/zmtp';
 import { describe, expect, it, vi } from 'vitest';
 import { accepting, Stage } from '../test/emqp/stage.js';
-import { A, B, World } from '../test/world.js';
+import { A, B, ClientWorld } from '../test/world.js';
 import { EmqpClient } from './emqp/client.js';
 
 import { MdpClient } from './mdp/client.js';
@@ -71,7 +71,7 @@ const QUESTIONS: Record<string, RegExp> = {
 const names = Object.keys(CALLERS);
 
 /** How the call ends that everybody is silent to. */
-async function outcome(world: World, name: string, settings: Partial<Settings> = {}): Promise<ProjError> {
+async function outcome(world: ClientWorld, name: string, settings: Partial<Settings> = {}): Promise<ProjError> {
   const caller = CALLERS[name]!({ endpoints: [A], transport: world.transport, timeoutMs: 1000, ...settings });
   const error = await world.settle(caller.ask().then(String, (error: unknown) => error));
   await world.settle(caller.close());
@@ -80,7 +80,7 @@ async function outcome(world: World, name: string, settings: Partial<Settings> =
 }
 
 /** A router that says nothing. */
-async function silentRouter(world: World, endpoint: string, options = {}): Promise<SocketPort> {
+async function silentRouter(world: ClientWorld, endpoint: string, options = {}): Promise<SocketPort> {
   const router = world.network.transport(endpoint).router(options);
   await router.bind(endpoint);
   router.start(IGNORED);
@@ -89,7 +89,7 @@ async function silentRouter(world: World, endpoint: string, options = {}): Promi
 
 describe.each(names)('the TIMEOUT of an %s', (name) => {
   it('names the endpoint that refused the connection, and what the system said', async () => {
-    const error = await outcome(new World(), name);
+    const error = await outcome(new ClientWorld(), name);
     const reason = `not connected: connect ECONNREFUSED ${A}`;
     expect(error.message).toMatch(new RegExp(`; ${A}: ${reason}$`));
     expect(error.details).toMatchObject({ unmet: [{ endpoint: A, reason }] });
@@ -97,7 +97,7 @@ describe.each(names)('the TIMEOUT of an %s', (name) => {
   });
 
   it('names the endpoint that refused the handshake, and why', async () => {
-    const world = new World();
+    const world = new ClientWorld();
     await silentRouter(world, A, { curve: { role: 'server', keys: SERVER, authorize: () => false } });
     const error = await outcome(world, name, { curve: { keys: OTHER, serverKey: SERVER.publicKey } });
     expect(error.message).toContain(`; ${A}: the server refused our key`);
@@ -105,7 +105,7 @@ describe.each(names)('the TIMEOUT of an %s', (name) => {
   });
 
   it('says that it is connected where no answer came', async () => {
-    const world = new World();
+    const world = new ClientWorld();
     await silentRouter(world, A);
     const error = await outcome(world, name);
     expect(error.message).toMatch(new RegExp(`; ${A}: connected, but no answer came$`));
@@ -114,7 +114,7 @@ describe.each(names)('the TIMEOUT of an %s', (name) => {
   });
 
   it('claims nothing where the transport does not tell', async () => {
-    const world = new World();
+    const world = new ClientWorld();
     const { dealer } = world.transport;
     vi.spyOn(world.transport, 'dealer').mockImplementation((options) => {
       const port = dealer.call(world.transport, options);

@@ -2,7 +2,7 @@
 import type { Peer, PortListener, PortOptions, SocketPort, Transport } from '@proj/transport';
 
 /** Awaits that a count is reached, however fast. */
-export class Tally {
+export class AwaitedCount {
   readonly #waiters: { readonly count: number; readonly resolve: () => void }[] = [];
   #count = 0;
 
@@ -39,7 +39,7 @@ export abstract class ScriptedServer<Asked> {
   readonly nonsense: unknown[] = [];
   endpoint = '';
   answer: (asked: Asked) => void;
-  readonly #tally = new Tally();
+  readonly #tally = new AwaitedCount();
   #port: SocketPort | undefined;
 
   constructor(answer: (asked: Asked) => void) {

@@ -7,8 +7,8 @@ export const A = 'tcp://a:5555';
 /** Where the second one would. */
 export const B = 'tcp://b:5555';
 
-/** Everything runs in `network.clock`; nothing happens without {@link World.settle} or {@link World.advance}. */
-export class World {
+/** Everything runs in `network.clock`; nothing happens without {@link ClientWorld.settle} or {@link ClientWorld.advance}. */
+export class ClientWorld {
   readonly network = new VirtualNetwork();
   /** The clients' transport. */
   readonly transport: VirtualTransport = this.network.transport('client');

@@ -47,7 +47,7 @@ export interface Wish {
   readonly body?: Uint8Array;
 }
 
-export class Rig {
+export class SchedulerRig {
   readonly disk = new Map<string, ScheduleRecord>();
   /** Writes that are not on the disk yet, and what they change. */
   readonly writing: { readonly write: number; readonly changes: readonly ScheduleChange[] }[] = [];

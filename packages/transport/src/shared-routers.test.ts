@@ -5,7 +5,7 @@ import { generateCurveKeys } from './curve/index.js';
 import type { Transport } from './port.js';
 import { SharedRouters } from './shared-routers.js';
 import { advance, AutoClock, VirtualNetwork } from './virtual/index.js';
-import { dealer, ENDPOINT, frames, Recorder, say } from './virtual/test/pair.js';
+import { dealer, ENDPOINT, frames, PortRecorder, say } from './virtual/test/pair.js';
 
 describe('a socket that nobody shares', () => {
   const network = new VirtualNetwork({ clock: new AutoClock() });
@@ -35,7 +35,7 @@ describe('a shared socket', () => {
   async function bound(transport: Transport, ...endpoints: string[]) {
     const port = transport.router();
     for (const endpoint of endpoints) await port.bind(endpoint);
-    const recorder = new Recorder();
+    const recorder = new PortRecorder();
     port.start(recorder);
     return { port, recorder };
   }
@@ -140,7 +140,7 @@ describe('a shared socket', () => {
     const port = second.router();
     await port.bind(ENDPOINT);
     expect(() => {
-      port.start(Object.assign(new Recorder(), { onSent: vi.fn() }));
+      port.start(Object.assign(new PortRecorder(), { onSent: vi.fn() }));
     }).toThrow('onSent');
   });
 });

@@ -1,7 +1,7 @@
 /** Runs one session of a worker and its handler. All decisions are the session's. No protocol. */
 import { ProjError, SessionHost } from '@proj/transport';
 import type { BodyInput, Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
-import { Job, untilRoom } from '@proj/transport/service';
+import { HandlerRun, untilRoom } from '@proj/transport/service';
 import type { FrameHandler } from '@proj/transport/service';
 import type { CancelReason, Envelope, Frames, WorkerEffect, WorkerEvent } from './shared/events.js';
 
@@ -51,7 +51,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
   readonly #options: WorkerRunnerOptions;
   readonly #transport: Transport;
   readonly #host: SessionHost<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
-  #job: Job | undefined;
+  #job: HandlerRun | undefined;
   #running: Promise<void> | undefined;
   #binding: Promise<void> | undefined;
   /** The socket opened last. */
@@ -160,7 +160,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
   async #run(id: number, body: Frames, envelope: Envelope): Promise<void> {
     const { port, partials } = this.#options;
     const limits = { frames: port.maxMessageFrames - envelope.frames, bytes: port.maxMessageBytes - envelope.bytes };
-    const job = new Job(id, limits, partials ? this.#sendPartial : undefined);
+    const job = new HandlerRun(id, limits, partials ? this.#sendPartial : undefined);
     this.#job = job;
     this.counts.requests++;
     let reply: Frames | undefined;
@@ -178,7 +178,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
     }
   }
 
-  async #failed(job: Job, error: unknown, body: Frames): Promise<Frames | undefined> {
+  async #failed(job: HandlerRun, error: unknown, body: Frames): Promise<Frames | undefined> {
     this.counts.failures++;
     this.#program.onError(error);
     try {
@@ -190,7 +190,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
     }
   }
 
-  readonly #sendPartial = async (job: Job, body: Frames): Promise<void> => {
+  readonly #sendPartial = async (job: HandlerRun, body: Frames): Promise<void> => {
     this.counts.partials++;
     this.#host.dispatch({ kind: 'partial', job: job.id, body });
     await untilRoom(this.#host, this.#transport.clock, () => job.isCancelled);

@@ -9,7 +9,7 @@ export interface HeldCall<Request> {
 }
 
 /** Calls of the handler in their order, none of which ends by itself. */
-export class Held<Request> {
+export class HeldCalls<Request> {
   readonly calls: HeldCall<Request>[] = [];
   readonly #waiting: (() => void)[] = [];
 

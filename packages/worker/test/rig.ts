@@ -10,7 +10,7 @@ interface Message<Command> {
   readonly command: Command;
 }
 
-export abstract class Rig<Command, Event, Effect> {
+export abstract class WorkerRig<Command, Event, Effect> {
   abstract readonly session: Engine<Event | Message<Command>, Effect>;
   now = 0;
   /** Everything since the last {@link take}. */

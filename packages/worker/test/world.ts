@@ -4,8 +4,8 @@ import type { Transport } from '@proj/transport';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { zmqTransport } from '@proj/transport/zmq';
 
-/** A world. What is to be closed with it is given to {@link World.closeAtEnd}. */
-export abstract class World {
+/** A world. What is to be closed with it is given to {@link WorkerWorld.closeAtEnd}. */
+export abstract class WorkerWorld {
   readonly #ends: (() => Promise<unknown>)[] = [];
 
   /** The workers' transport. */
@@ -30,7 +30,7 @@ export abstract class World {
 }
 
 /** Everything runs in `network.clock`; nothing happens without {@link VirtualWorld.settle} or {@link VirtualWorld.advance}. */
-export class VirtualWorld extends World {
+export class VirtualWorld extends WorkerWorld {
   readonly network = new VirtualNetwork();
   readonly transport = this.network.transport('worker');
   #endpoints = 0;
@@ -57,7 +57,7 @@ export class VirtualWorld extends World {
 }
 
 /** Real sockets on loopback and real time: for stories that wait for messages only. */
-export class ZmqWorld extends World {
+export class ZmqWorld extends WorkerWorld {
   readonly transport = zmqTransport();
 
   peerTransport(): Transport {

@@ -3,7 +3,7 @@ import { ROUTER_PEER } from '@proj/transport';
 import type { Peer, PortOptions } from '@proj/transport';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ZmtpTransport } from './index.js';
-import { TestPeer } from './test/station.js';
+import { TestPeer } from './test/test-peer.js';
 
 const MIB = 2 ** 20;
 const TCP = 'tcp://127.0.0.1:*';

@@ -6,7 +6,7 @@ import { ZmtpTransport } from './index.js';
 import type { ConnectionFailure, ZmtpOptions } from './index.js';
 import { Pipe } from './pipe.js';
 import { LIBZMQ, fromHex, wire } from './test/recorder.js';
-import { TestPeer } from './test/station.js';
+import { TestPeer } from './test/test-peer.js';
 
 const TCP = 'tcp://127.0.0.1:*';
 const MIB = 2 ** 20;

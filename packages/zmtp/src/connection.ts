@@ -29,7 +29,7 @@ const FRAMES_PER_WORK = 16;
 const BYTES_PER_WORK = 4096;
 
 /** The socket that a link belongs to. */
-export interface LinkHost {
+export interface ConnectionHost {
   readonly watch: Watch;
   readonly turns: Turns;
   readonly incoming: Incoming;
@@ -65,7 +65,7 @@ export interface Claim {
 export class Connection implements ConnectionSink, Receiving, ByteSink, Watched, Deferred {
   /** Who made it; `undefined` for one that came to us. */
   readonly connector: Connector | undefined;
-  readonly #host: LinkHost;
+  readonly #host: ConnectionHost;
   readonly #socket: Wire;
   readonly #connection: ConnectionEngine;
   readonly #deadline = deadlineOf(this);
@@ -100,7 +100,7 @@ export class Connection implements ConnectionSink, Receiving, ByteSink, Watched,
   /** Of one whose traffic is encrypted, once it has sent something. */
   #sealer: Sealer | undefined;
 
-  constructor(host: LinkHost, socket: Wire, connector?: Connector) {
+  constructor(host: ConnectionHost, socket: Wire, connector?: Connector) {
     this.connector = connector;
     this.#host = host;
     this.#socket = socket;

@@ -4,13 +4,13 @@ import type { BackoffOptions } from '@proj/heartbeat';
 import type { Target } from './endpoint.js';
 import type { Dialer } from './lanes/dialer.js';
 import { Connection } from './connection.js';
-import type { LinkHost } from './connection.js';
+import type { ConnectionHost } from './connection.js';
 import type { Pipe } from './pipe.js';
 import { deadlineOf } from './watch.js';
 import type { Watched } from './watch.js';
 
 /** What a connector needs of its socket. */
-export interface ConnectorHost extends LinkHost {
+export interface ConnectorHost extends ConnectionHost {
   readonly backoff: BackoffOptions;
   readonly dialer: Dialer;
   /** Uniform in [0, 1). */

@@ -6,8 +6,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import * as zmq from 'zeromq';
 import { ZmtpTransport } from './index.js';
 import { newKeys, z85 } from './test/keys.js';
-import { Relay } from './test/relay.js';
-import { TestPeer } from './test/station.js';
+import { ByteRelay } from './test/relay.js';
+import { TestPeer } from './test/test-peer.js';
 
 const TCP = 'tcp://127.0.0.1:*';
 const transport = new ZmtpTransport({ reconnectMinMs: 10, reconnectMaxMs: 20 });
@@ -143,7 +143,7 @@ describe('with libzmq', () => {
   it('heartbeats of both sides go through the encryption', async () => {
     const port = router(AS_SERVER, { connectionHeartbeatMs: 20, connectionTimeoutMs: 30_000 });
     const theirs = kept(new zmq.Dealer({ ...theirClient, heartbeatInterval: 20, heartbeatTimeout: 30_000 }));
-    const relay = await Relay.to(await port.bind(TCP));
+    const relay = await ByteRelay.to(await port.bind(TCP));
     theirs.connect(kept(relay).endpoint);
     const ours = new TestPeer(port);
     // HELLO, INITIATE and then nothing but PINGs and PONGs, each a MESSAGE.

@@ -7,8 +7,8 @@ import type { PortOptions, SocketPort } from '@proj/transport';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as zmq from 'zeromq';
 import { ZmtpTransport } from './index.js';
-import { Relay } from './test/relay.js';
-import { TestPeer } from './test/station.js';
+import { ByteRelay } from './test/relay.js';
+import { TestPeer } from './test/test-peer.js';
 
 const transport = new ZmtpTransport();
 const ENDPOINTS = [
@@ -217,7 +217,7 @@ describe('connections', () => {
 
   it('of a known name stay with a DEALER of libzmq that lives, and go to a new one once it is gone', async () => {
     const port = router({ handover: true, connectionHeartbeatMs: 50 });
-    const relay = kept(await Relay.to(await port.bind(TCP)));
+    const relay = kept(await ByteRelay.to(await port.bind(TCP)));
     const ours = new TestPeer(port);
     const [first, second] = [1, 2].map(() => kept(new zmq.Dealer({ linger: 0, routingId: 'twin' }))) as [
       zmq.Dealer,
@@ -239,7 +239,7 @@ describe('connections', () => {
 describe('heartbeats', () => {
   it('of libzmq are answered, and libzmq answers ours', async () => {
     const port = router({ connectionHeartbeatMs: 50, connectionTimeoutMs: 30_000 });
-    const relay = kept(await Relay.to(await port.bind(TCP)));
+    const relay = kept(await ByteRelay.to(await port.bind(TCP)));
     const theirs = kept(
       new zmq.Dealer({ linger: 0, heartbeatInterval: 50, heartbeatTimeout: 30_000, heartbeatTimeToLive: 30_000 }),
     );
@@ -253,7 +253,7 @@ describe('heartbeats', () => {
 
   it('find out that a peer of libzmq is silent, and libzmq that we are', async () => {
     const port = router({ connectionHeartbeatMs: 50, connectionTimeoutMs: SILENCE_MS });
-    const relay = kept(await Relay.to(await port.bind(TCP)));
+    const relay = kept(await ByteRelay.to(await port.bind(TCP)));
     const theirs = kept(new zmq.Dealer({ linger: 0, routingId: 'mute', reconnectInterval: -1 }));
     theirs.connect(relay.endpoint);
     const ours = new TestPeer(port);
@@ -264,7 +264,7 @@ describe('heartbeats', () => {
     expect(ours.gone).toEqual(['mute']);
 
     const theirRouter = kept(new zmq.Router({ linger: 0, heartbeatInterval: 50, heartbeatTimeout: SILENCE_MS }));
-    const second = kept(await Relay.to(await bound(theirRouter, TCP)));
+    const second = kept(await ByteRelay.to(await bound(theirRouter, TCP)));
     const ourDealer = dealer({ connectionHeartbeatMs: 0 });
     ourDealer.connect(second.endpoint);
     const station = new TestPeer(ourDealer);
@@ -277,7 +277,7 @@ describe('heartbeats', () => {
 
   it('let our answers to ROUTERs of libzmq keep an idle connection alive', async () => {
     const theirs = kept(new zmq.Router({ linger: 0, heartbeatInterval: 50, heartbeatTimeout: 30_000 }));
-    const relay = kept(await Relay.to(await bound(theirs, TCP)));
+    const relay = kept(await ByteRelay.to(await bound(theirs, TCP)));
     const port: SocketPort = dealer({ connectionHeartbeatMs: 0 });
     port.connect(relay.endpoint);
     const ours = new TestPeer(port);

@@ -12,8 +12,8 @@ import { WINDOW_BYTES } from './lanes/lane.js';
 import { HEADER_BYTES, KIND, PREAMBLE, writeLaneHeader } from './engine/lane-frames.js';
 import { fromHex, LIBZMQ, wire } from './test/recorder.js';
 import { newKeys } from './test/keys.js';
-import { Relay } from './test/relay.js';
-import { TestPeer } from './test/station.js';
+import { ByteRelay } from './test/relay.js';
+import { TestPeer } from './test/test-peer.js';
 
 const TCP = 'tcp://127.0.0.1:*';
 const QUIET: PortOptions = { connectionHeartbeatMs: 0, lingerMs: 0 };
@@ -35,7 +35,7 @@ function kept<Port extends { close(): unknown }>(port: Port): Port {
 interface Fleet {
   readonly server: TestPeer;
   readonly clients: readonly TestPeer[];
-  readonly relay: Relay;
+  readonly relay: ByteRelay;
 }
 
 interface Plan {
@@ -50,7 +50,7 @@ interface Plan {
 async function fleet({ count = 4, server = {}, client = {}, routerOptions, dealerOptions }: Plan = {}): Promise<Fleet> {
   const port = kept(new ZmtpTransport(server).router({ ...QUIET, ...routerOptions }));
   const endpoint = await port.bind(TCP);
-  const relay = kept(await Relay.to(endpoint));
+  const relay = kept(await ByteRelay.to(endpoint));
   const station = new TestPeer(port);
   const transport = new ZmtpTransport(client);
   const clients = Array.from({ length: count }, (_, index) => {
@@ -148,7 +148,7 @@ describe('sockets that connect to one endpoint', () => {
     const zmq = zmqTransport();
     await zmq.load();
     const port = kept(zmq.router(QUIET));
-    const relay = kept(await Relay.to(await port.bind(TCP)));
+    const relay = kept(await ByteRelay.to(await port.bind(TCP)));
     const station = new TestPeer(port);
     const transport = new ZmtpTransport();
     const dealers = Array.from({ length: 3 }, () => {

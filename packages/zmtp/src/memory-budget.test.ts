@@ -9,7 +9,7 @@ import { Pipe } from './pipe.js';
 import { CONNECTION_BYTES, slowest } from './relief.js';
 import type { Connection } from './connection.js';
 import { LIBZMQ, fromHex, wire } from './test/recorder.js';
-import { TestPeer } from './test/station.js';
+import { TestPeer } from './test/test-peer.js';
 
 const MIB = 2 ** 20;
 const QUIET: PortOptions = { connectionHeartbeatMs: 0, lingerMs: 0 };

@@ -10,8 +10,8 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ZmtpTransport } from './index.js';
 import type { ConnectionFailure, ZmtpOptions } from './index.js';
 import { fromHex, LIBZMQ, wire } from './test/recorder.js';
-import { Relay } from './test/relay.js';
-import { TestPeer } from './test/station.js';
+import { ByteRelay } from './test/relay.js';
+import { TestPeer } from './test/test-peer.js';
 
 const TCP = 'tcp://127.0.0.1:*';
 /** PING without a time-to-live. */
@@ -347,7 +347,7 @@ describe('a routing id that is taken', () => {
     const { router, dealer, failures } = observed();
     const quick = { connectionHeartbeatMs: 100, connectionTimeoutMs: 100 };
     const port = router({ ...quick, handover: true });
-    const relay = kept(await Relay.to(await port.bind(TCP)));
+    const relay = kept(await ByteRelay.to(await port.bind(TCP)));
     const station = new TestPeer(port);
     const id = { ...quick, connectionHeartbeatMs: 10_000, routingId: Buffer.from('twin') };
     const [holder, newcomer] = [dealer(id), dealer(id)];

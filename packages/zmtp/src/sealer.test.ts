@@ -6,7 +6,7 @@ import { nodePrimitives } from './primitives.js';
 import { READ_MAX_BYTES } from './engine/reader.js';
 import type { SlicedBox } from './engine/primitives.js';
 import { newKeys } from './test/keys.js';
-import { TestPeer } from './test/station.js';
+import { TestPeer } from './test/test-peer.js';
 
 const SERVER = newKeys();
 const SLICE_BYTES = 2 ** 18;

@@ -22,7 +22,7 @@ let read = NOTHING;
 const RAW = 'buffer' as BufferEncoding;
 
 /** As `net.Socket` asks for it. Every byte is taken out of the shared memory before another socket may read into it. */
-class Intake implements OnReadOpts {
+class ReadBuffer implements OnReadOpts {
   taker: ByteSink | undefined;
 
   readonly buffer = (): Uint8Array => this.taker?.room ?? SHARED;
@@ -46,15 +46,15 @@ interface Internals {
 
 /** See {@link ByteSink}. */
 export class SocketReader extends Socket {
-  readonly #intake: Intake;
+  readonly #buffer: ReadBuffer;
   /** Of what was sent past the stream and is not yet taken. */
   #done: ((error?: Error | null) => void) | undefined;
 
   private constructor(options: object) {
-    const onread = new Intake();
+    const onread = new ReadBuffer();
     const all: object = { ...options, onread };
     super(all);
-    this.#intake = onread;
+    this.#buffer = onread;
     // Other runtimes may know nothing of `onread`.
     this.on('data', (chunk: Buffer) => {
       onread.taker?.onBytes(chunk);
@@ -78,7 +78,7 @@ export class SocketReader extends Socket {
 
   /** Who takes what comes from now on. */
   feed(taker: ByteSink): void {
-    this.#intake.taker = taker;
+    this.#buffer.taker = taker;
   }
 
   /** As {@link Wire.hasUnsent}. */

@@ -1,6 +1,6 @@
 /** Attacks in the words of Majordomo. */
 import type { Attack, Stage } from '../attack.js';
-import type { RawPeer } from '../raw-peer.js';
+import type { AttackingPeer } from '../raw-peer.js';
 import { message } from '../wire.js';
 
 const KIB = 1024;
@@ -15,7 +15,7 @@ const GOODBYE = message(['MDPW02', '\x06']);
 const HEARTBEAT = message(['MDPW02', '\x05']);
 
 /** Has a service of the attacker's own answer with so many bytes, as long as there are requests. */
-async function serveLarge(stage: Stage, service: string, bytes: number): Promise<RawPeer> {
+async function serveLarge(stage: Stage, service: string, bytes: number): Promise<AttackingPeer> {
   const worker = await stage.open('mdp');
   await worker.write(ready(service));
   const body = Buffer.alloc(bytes);

@@ -1,7 +1,7 @@
 /** EventMQ with real processes: a broker, job managers and a client that counts. */
 import { EmqpClient } from '@proj/client';
 import type { PeerProcess } from '@proj/testkit';
-import { cast } from '../cast.js';
+import { testPeers } from '../test-peers.js';
 import { pathOf, program } from '../programs.js';
 import type { Flags } from '../programs.js';
 import { transport } from '../../transport.js';
@@ -30,7 +30,7 @@ export interface Stage {
 
 /** A stage for the tests of the calling file. */
 export function stage(): Stage {
-  const { launch, keep } = cast();
+  const { launch, keep } = testPeers();
   return {
     async broker(flags = {}) {
       const ports = {

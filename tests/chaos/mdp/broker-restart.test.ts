@@ -4,7 +4,7 @@ import { encodeMdp } from '@proj/frames/mdp';
 import { ownEndpoint } from '@proj/testkit';
 import type { PeerProcess } from '@proj/testkit';
 import { expect, it } from 'vitest';
-import { HOLD } from '../cast.js';
+import { HOLD } from '../test-peers.js';
 import { TRANSPORT, transport } from '../../transport.js';
 import { RawPeer } from './raw-peer.js';
 import { stage } from './stage.js';

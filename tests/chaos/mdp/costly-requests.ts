@@ -1,6 +1,6 @@
 /** Requests while every hundredth costs a worker its life: none is lost, none is answered twice, and no client sends again. */
 import { expect } from 'vitest';
-import { Crew } from '../crew.js';
+import { WorkerFleet } from '../worker-fleet.js';
 import type { Stage } from './stage.js';
 
 const PER_KILL = 100;
@@ -11,7 +11,7 @@ const ALIVE_MIN = 2;
 /** Sends so many requests, a multiple of 100, and kills a worker for each hundred. */
 export async function costALife(theater: Stage, requests: number): Promise<void> {
   const { broker, endpoint } = await theater.broker({ 'log-level': 'debug', 'stats-ms': 86_400_000 });
-  const crew = new Crew(WORKERS, (flags) => theater.worker(endpoint, flags));
+  const crew = new WorkerFleet(WORKERS, (flags) => theater.worker(endpoint, flags));
   const client = await theater.client(endpoint);
   const received = (total: number) => Promise.race([client.received(total), broker.lost()]);
 

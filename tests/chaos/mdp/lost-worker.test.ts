@@ -1,6 +1,6 @@
 // A worker is lost while it works: the request is answered by another one, and the client hears exactly one reply (rules 13 to 16).
 import { describe, expect, it } from 'vitest';
-import { CONNECTION_LOST, HOLD, LIFE_MS } from '../cast.js';
+import { CONNECTION_LOST, HOLD, LIFE_MS } from '../test-peers.js';
 import { stage } from './stage.js';
 
 const theater = stage();

@@ -1,8 +1,8 @@
 /** A Majordomo of real processes: proj-broker, proj-workers, and counting clients in the test. */
 import type { MdpVersion } from '@proj/frames/mdp';
 import type { PeerProcess } from '@proj/testkit';
-import { BEATS, cast } from '../cast.js';
-import type { Cast } from '../cast.js';
+import { BEATS, testPeers } from '../test-peers.js';
+import type { TestPeers } from '../test-peers.js';
 import { program } from '../programs.js';
 import type { Flags } from '../programs.js';
 import { CountingClient } from './raw-peer.js';
@@ -14,14 +14,14 @@ export interface RunningBroker {
 }
 
 /** Starts players that end with their test. */
-export interface Stage extends Cast {
+export interface Stage extends TestPeers {
   broker(flags?: Flags): Promise<RunningBroker>;
   client(endpoint: string, version?: MdpVersion): Promise<CountingClient>;
 }
 
 /** A stage for the tests of the calling file. */
 export function stage(): Stage {
-  const { launch, worker, keep } = cast();
+  const { launch, worker, keep } = testPeers();
   return {
     launch,
     worker,

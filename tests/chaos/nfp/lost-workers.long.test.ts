@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { program } from '../programs.js';
 import type { Flags } from '../programs.js';
 import { transport } from '../../transport.js';
-import { Relay } from './relay.js';
+import { CuttingRelay } from './relay.js';
 import { stage } from './stage.js';
 
 const PATIENCE = { timeout: 120_000 };
@@ -116,7 +116,7 @@ describe('a killed worker', PATIENCE, () => {
 describe('a connection that is cut and back at once', PATIENCE, () => {
   it('costs no job, and no GET meanwhile is answered with 400', async () => {
     const at = await broker();
-    const relay = theater.keep(await Relay.to(at.endpoint));
+    const relay = theater.keep(await CuttingRelay.to(at.endpoint));
     await worker(at, 'w1', { store: 'memory:', connect: relay.endpoint });
     await transport.load();
     const asker = theater.keep(new Asker(at.endpoint));

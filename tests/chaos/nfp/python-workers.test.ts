@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { pythonPeer } from '../../interop/python.js';
 import { program } from '../programs.js';
 import type { Flags } from '../programs.js';
-import { Relay } from './relay.js';
+import { CuttingRelay } from './relay.js';
 import { stage } from './stage.js';
 
 const PATIENCE = { timeout: 60_000 };
@@ -233,7 +233,7 @@ describe('a killed worker in Python', PATIENCE, () => {
 describe('a connection of a worker in Python that is cut and back at once', PATIENCE, () => {
   it('costs no job, and no GET meanwhile is answered with 400 or 404', async () => {
     const endpoint = await broker();
-    const relay = theater.keep(await Relay.to(endpoint));
+    const relay = theater.keep(await CuttingRelay.to(endpoint));
     const only = await worker(relay.endpoint, 'w1');
     const client = new Client(endpoint);
     await client.sees(1);

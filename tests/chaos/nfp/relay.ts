@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
 /** Passes bytes on, until it resets the connections there are. */
-export class Relay implements AsyncDisposable {
+export class CuttingRelay implements AsyncDisposable {
   readonly endpoint: string;
   readonly #server: ReturnType<typeof createServer>;
   readonly #sockets = new Set<Socket>();
@@ -25,10 +25,10 @@ export class Relay implements AsyncDisposable {
   }
 
   /** At a free port of its own. */
-  static async to(endpoint: string): Promise<Relay> {
+  static async to(endpoint: string): Promise<CuttingRelay> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return new Relay(server, Number(new URL(endpoint).port));
+    return new CuttingRelay(server, Number(new URL(endpoint).port));
   }
 
   /** An RST to both ends of each connection. */

@@ -8,8 +8,8 @@ import type { PeerProcess } from '@proj/testkit';
 import { ROUTER_PEER } from '@proj/transport';
 import type { SocketPort } from '@proj/transport';
 import { afterEach } from 'vitest';
-import { cast } from '../cast.js';
-import type { Cast } from '../cast.js';
+import { testPeers } from '../test-peers.js';
+import type { TestPeers } from '../test-peers.js';
 import { program } from '../programs.js';
 import type { Flags } from '../programs.js';
 import { transport } from '../../transport.js';
@@ -23,7 +23,7 @@ const GET = '0x06';
 const EVENT = '0x08';
 
 /** Starts players that end with their test. */
-export interface Stage extends Omit<Cast, 'worker'> {
+export interface Stage extends Omit<TestPeers, 'worker'> {
   /** A folder that is removed after the test. */
   folder(): Promise<string>;
   broker(): Promise<{ readonly broker: NfpBroker; readonly endpoint: string }>;
@@ -45,7 +45,7 @@ export function stage(): Stage {
   afterEach(async () => {
     for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
   });
-  const players = cast();
+  const players = testPeers();
   return {
     ...players,
     async folder() {

@@ -1,7 +1,7 @@
 /** Requests while every hundredth costs a worker its life: none is lost, none is answered twice, and no client asks again. */
 import { ProjError } from '@proj/transport';
 import { expect } from 'vitest';
-import { Crew } from '../crew.js';
+import { WorkerFleet } from '../worker-fleet.js';
 import { Tally } from '../tally.js';
 import type { Stage } from './stage.js';
 import { lastCounters } from './stage.js';
@@ -16,7 +16,7 @@ const SOCKETS = 50;
 /** Sends so many requests, a multiple of 100, and kills a worker for each hundred. */
 export async function costALife(theater: Stage, requests: number): Promise<void> {
   const { queue, frontend, backend } = await theater.queue();
-  const crew = new Crew(WORKERS, (flags) => theater.worker(backend, flags));
+  const crew = new WorkerFleet(WORKERS, (flags) => theater.worker(backend, flags));
   const client = theater.client(frontend, { sockets: SOCKETS });
   const tally = new Tally();
   const ask = async (text: string) => {

@@ -3,7 +3,7 @@
 import type { LazyPirateClient } from '@proj/client';
 import type { PeerProcess } from '@proj/testkit';
 import { expect, it } from 'vitest';
-import { CONNECTION_LOST, HOLD, LIFE_MS } from '../cast.js';
+import { CONNECTION_LOST, HOLD, LIFE_MS } from '../test-peers.js';
 import type { Flags } from '../programs.js';
 import { script } from '../programs.js';
 import { lastCounters, stage } from './stage.js';

@@ -1,7 +1,7 @@
 // The queue is killed and started again at its ports: workers send READY again, clients ask again and have their replies.
 import { ownEndpoint } from '@proj/testkit';
 import { expect, it } from 'vitest';
-import { HOLD } from '../cast.js';
+import { HOLD } from '../test-peers.js';
 import { stage } from './stage.js';
 
 const theater = stage();

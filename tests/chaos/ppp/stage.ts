@@ -2,8 +2,8 @@
 import { LazyPirateClient } from '@proj/client';
 import type { LazyPirateOptions } from '@proj/client';
 import type { PeerProcess } from '@proj/testkit';
-import { BEATS, cast } from '../cast.js';
-import type { Cast } from '../cast.js';
+import { BEATS, testPeers } from '../test-peers.js';
+import type { TestPeers } from '../test-peers.js';
 import { program } from '../programs.js';
 import type { Flags } from '../programs.js';
 import { transport } from '../../transport.js';
@@ -24,7 +24,7 @@ export interface QueueCounters {
 }
 
 /** Starts players that end with their test. */
-export interface Stage extends Cast {
+export interface Stage extends TestPeers {
   queue(flags?: Flags): Promise<RunningQueue>;
   /** Sends each request once, unless `options` say otherwise: what is answered then has not been lost. */
   client(frontend: string, options?: LazyPirateOptions): LazyPirateClient;
@@ -32,7 +32,7 @@ export interface Stage extends Cast {
 
 /** A stage for the tests of the calling file. */
 export function stage(): Stage {
-  const { launch, worker, keep } = cast();
+  const { launch, worker, keep } = testPeers();
   return {
     launch,
     keep,

@@ -7,8 +7,8 @@ import type { QueueStore } from '@proj/pzq';
 import { ownEndpoint } from '@proj/testkit';
 import type { PeerProcess } from '@proj/testkit';
 import { afterEach } from 'vitest';
-import { cast } from '../cast.js';
-import type { Cast } from '../cast.js';
+import { testPeers } from '../test-peers.js';
+import type { TestPeers } from '../test-peers.js';
 import { program } from '../programs.js';
 import type { Flags } from '../programs.js';
 import type { QueueEndpoints } from './load.js';
@@ -17,7 +17,7 @@ import type { QueueEndpoints } from './load.js';
 const PATIENT = { 'ack-timeout-ms': 600_000, 'drain-ms': 600_000 } as const;
 
 /** Starts queues that end with their test. */
-export interface Stage extends Cast {
+export interface Stage extends TestPeers {
   /** A folder that is removed after the test. */
   folder(): Promise<string>;
   /** Endpoints at which a queue can be started again and again. */
@@ -33,7 +33,7 @@ export function stage(): Stage {
   afterEach(async () => {
     for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
   });
-  const players = cast();
+  const players = testPeers();
   return {
     ...players,
     async folder() {

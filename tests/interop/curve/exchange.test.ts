@@ -19,12 +19,12 @@ import {
 } from '@proj/transport/curve';
 import { MdpWorker } from '@proj/worker';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BEAT_FLAGS, BEATS, cast, fromHex, PATIENCE_MS, toHex } from '../cast.js';
-import type { Flags } from '../cast.js';
+import { BEAT_FLAGS, BEATS, testPeers, fromHex, PATIENCE_MS, toHex } from '../test-peers.js';
+import type { Flags } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 
-const { launch, keep } = cast();
+const { launch, keep } = testPeers();
 const ANYWHERE = 'tcp://127.0.0.1:*';
 
 let folder: string;

@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url';
 import { EmqpJobManager } from '@proj/worker';
 import type { EmqpJobManagerOptions } from '@proj/worker';
 import { expect, it } from 'vitest';
-import { cast } from '../cast.js';
+import { testPeers } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 import { brokerEvent, jobBody, stage } from './stage.js';
 
-const { launch, keep } = cast();
+const { launch, keep } = testPeers();
 const theater = stage();
 const handlers = fileURLToPath(new URL('./jobs.mjs', import.meta.url));
 

@@ -4,12 +4,12 @@ import { EmqpScheduler } from '@proj/scheduler';
 import type { SchedulerNote } from '@proj/scheduler';
 import { memoryRecords } from '@proj/transport';
 import { expect, it } from 'vitest';
-import { cast, PATIENCE_MS } from '../cast.js';
+import { testPeers, PATIENCE_MS } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 import { jobBody, stage } from './stage.js';
 
-const { launch, keep } = cast();
+const { launch, keep } = testPeers();
 const theater = stage();
 
 /** Our scheduler, acknowledged, and what waits until it has told something so many times. */

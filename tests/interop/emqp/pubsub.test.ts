@@ -2,12 +2,12 @@
 import { EmqpPubSub } from '@proj/broker';
 import { EmqpClient } from '@proj/client';
 import { expect, it } from 'vitest';
-import { cast } from '../cast.js';
+import { testPeers } from '../test-peers.js';
 import { heard, known, messages, pythonSubscriber } from '../pubsub.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 
-const { launch, keep } = cast();
+const { launch, keep } = testPeers();
 const FREE = 'tcp://127.0.0.1:*';
 const hex = (text: string): string => Buffer.from(text, 'latin1').toString('hex');
 

@@ -3,8 +3,8 @@ import { EmqpBroker } from '@proj/broker';
 import type { EmqpBrokerEndpoints, EmqpBrokerEvents, EmqpBrokerOptions } from '@proj/broker';
 import { nextEvent } from '@proj/testkit';
 import type { PeerLine, PeerProcess } from '@proj/testkit';
-import { cast } from '../cast.js';
-import type { Flags } from '../cast.js';
+import { testPeers } from '../test-peers.js';
+import type { Flags } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 
@@ -59,7 +59,7 @@ export function jobBody(id: string, callable = 'echo'): string {
 
 /** A stage for the tests of the calling file. */
 export function stage(): Stage {
-  const { launch, keep } = cast();
+  const { launch, keep } = testPeers();
 
   function asker(role: string, connect: string): Asker {
     const peer = launch(pythonPeer('emqp', 'client', { connect, role }));

@@ -1,7 +1,7 @@
 // Heartbeats, expiry and DISCONNECT between our broker and Python workers (sections 4 and 9 of docs/protocols/mdp.md).
 import { ownEndpoint } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
-import { CONNECTION_LOST, LIFE_MS, LONGER_THAN_LIFE } from '../cast.js';
+import { CONNECTION_LOST, LIFE_MS, LONGER_THAN_LIFE } from '../test-peers.js';
 import { brokerEvent, stage, VERSIONS } from './stage.js';
 
 const theater = stage();

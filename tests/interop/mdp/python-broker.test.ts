@@ -1,7 +1,7 @@
 // Our worker and client at a broker that is not ours: heartbeats, DISCONNECT, restart (sections 5 and 6 of docs/protocols/mdp.md).
 import { ownEndpoint } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
-import { Held, LONGER_THAN_LIFE } from '../cast.js';
+import { HeldHandler, LONGER_THAN_LIFE } from '../test-peers.js';
 import { stage, VERSIONS, workerEvent } from './stage.js';
 
 const theater = stage();
@@ -10,7 +10,7 @@ const HELLO = [Buffer.from('hello')];
 describe.each(VERSIONS)('MDP %s: a Python broker and our worker', (version) => {
   it('rule 2: the worker beats while its handler runs, for longer than its liveness', async () => {
     const { broker, endpoint } = await theater.pythonBroker({ version });
-    const held = new Held();
+    const held = new HeldHandler();
     await theater.worker({ endpoints: [endpoint], version, handler: held.handler });
     const reply = theater.client({ endpoints: [endpoint], version }).request('echo', HELLO);
     await broker.line('heartbeat', { busy: true }, LONGER_THAN_LIFE);
@@ -48,7 +48,7 @@ describe.each(VERSIONS)('MDP %s: a Python broker and our worker', (version) => {
 
   it('rule 10: a draining worker finishes its job, replies, says DISCONNECT', async () => {
     const { broker, endpoint } = await theater.pythonBroker({ version });
-    const held = new Held();
+    const held = new HeldHandler();
     const worker = await theater.worker({ endpoints: [endpoint], version, handler: held.handler, drainMs: 600_000 });
     const reply = theater.client({ endpoints: [endpoint], version }).request('echo', HELLO);
     await held.begun(1);

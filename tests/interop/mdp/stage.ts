@@ -7,8 +7,8 @@ import { nextEvent } from '@proj/testkit';
 import type { PeerProcess } from '@proj/testkit';
 import { MdpWorker } from '@proj/worker';
 import type { MdpHandler, MdpWorkerEvents, MdpWorkerOptions } from '@proj/worker';
-import { BEAT_FLAGS, BEATS, cast, fromHex, PATIENCE_MS, Registrations, toHex } from '../cast.js';
-import type { Body, Flags, Maker } from '../cast.js';
+import { BEAT_FLAGS, BEATS, testPeers, fromHex, PATIENCE_MS, Registrations, toHex } from '../test-peers.js';
+import type { Body, Flags, Maker } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 
@@ -81,7 +81,7 @@ const HANDLERS = {
 
 /** A stage for the tests of the calling file. */
 export function stage(): Stage {
-  const { launch, keep } = cast();
+  const { launch, keep } = testPeers();
   const registrations = new Registrations();
 
   const self: Stage = {

@@ -7,12 +7,12 @@ import { NfpBroker } from '@proj/broker';
 import { NfpClient, nfpResultsOrThrow } from '@proj/client';
 import type { NfpClientOptions } from '@proj/client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { cast, PATIENCE_MS, Registrations } from '../cast.js';
-import type { Flags, Maker } from '../cast.js';
+import { testPeers, PATIENCE_MS, Registrations } from '../test-peers.js';
+import type { Flags, Maker } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 
-const { launch, keep } = cast();
+const { launch, keep } = testPeers();
 const registrations = new Registrations();
 const folders: string[] = [];
 afterEach(() => {

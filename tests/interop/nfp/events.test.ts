@@ -1,11 +1,11 @@
 // What our broker publishes of a Python worker's events, as Python subscribers hear it.
 import { expect, it } from 'vitest';
-import { cast } from '../cast.js';
+import { testPeers } from '../test-peers.js';
 import { heard, known, messages, pythonSubscriber } from '../pubsub.js';
 import { stage } from './stage.js';
 
 const theater = stage();
-const { launch } = cast();
+const { launch } = testPeers();
 
 it('events reach who subscribed to their service, or to one job, besides the client that posted it', async () => {
   const { broker, endpoint } = await theater.broker({ publish: 'tcp://127.0.0.1:*' });

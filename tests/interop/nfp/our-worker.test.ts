@@ -4,12 +4,12 @@ import type { PeerLine, PeerProcess } from '@proj/testkit';
 import { NfpWorker } from '@proj/worker';
 import type { NfpTaskHandler } from '@proj/worker';
 import { describe, expect, it } from 'vitest';
-import { cast, Registrations } from '../cast.js';
-import type { Maker } from '../cast.js';
+import { testPeers, Registrations } from '../test-peers.js';
+import type { Maker } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 
-const { launch, keep } = cast();
+const { launch, keep } = testPeers();
 const registrations = new Registrations();
 
 /** Keepalives: some are seen in a test, and a machine busy with other things does not count as a dead peer. */

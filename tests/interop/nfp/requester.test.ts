@@ -3,12 +3,12 @@ import { NfpWorker } from '@proj/worker';
 import type { PeerLine, PeerProcess } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
 import { transport } from '../../transport.js';
-import { cast } from '../cast.js';
+import { testPeers } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { stage } from './stage.js';
 
 const theater = stage();
-const { launch, keep } = cast();
+const { launch, keep } = testPeers();
 
 /** A REQ client: each call resolves with its one answer. */
 class Requester {

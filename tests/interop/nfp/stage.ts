@@ -3,8 +3,8 @@ import { NfpBroker } from '@proj/broker';
 import type { NfpBrokerEvents, NfpBrokerOptions } from '@proj/broker';
 import { nextEvent } from '@proj/testkit';
 import type { PeerLine, PeerProcess } from '@proj/testkit';
-import { cast, Registrations } from '../cast.js';
-import type { Flags } from '../cast.js';
+import { testPeers, Registrations } from '../test-peers.js';
+import type { Flags } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 
@@ -54,7 +54,7 @@ export function brokerEvent<Name extends keyof NfpBrokerEvents>(
 
 /** A stage for the tests of the calling file. */
 export function stage(): Stage {
-  const { launch, keep } = cast();
+  const { launch, keep } = testPeers();
   const registrations = new Registrations();
   return {
     async broker(options = {}) {

@@ -6,12 +6,12 @@ import { NfpBroker } from '@proj/broker';
 import { NfpClient, nfpResultsOrThrow } from '@proj/client';
 import { NfpWorker } from '@proj/worker';
 import { expect, it, onTestFinished } from 'vitest';
-import { cast, PATIENCE_MS, Registrations } from '../cast.js';
-import type { Maker } from '../cast.js';
+import { testPeers, PATIENCE_MS, Registrations } from '../test-peers.js';
+import type { Maker } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 
-const { launch, keep } = cast();
+const { launch, keep } = testPeers();
 const registrations = new Registrations();
 
 const KEEPALIVES = { keepaliveIntervalMs: 1000, keepaliveMultiplier: 20 } as const;

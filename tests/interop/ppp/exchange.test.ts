@@ -1,7 +1,7 @@
 // 6/PPP with peers written by somebody who had only the text: requests and replies, in every pairing of makers.
 import { describe, expect, it } from 'vitest';
-import { BODIES, lengths } from '../cast.js';
-import type { Body, Maker } from '../cast.js';
+import { BODIES, lengths } from '../test-peers.js';
+import type { Body, Maker } from '../test-peers.js';
 import { stage } from './stage.js';
 
 const PAIRINGS = (

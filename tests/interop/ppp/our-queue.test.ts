@@ -2,7 +2,7 @@
 import type { PppQueue, PppQueueEvents } from '@proj/broker';
 import { nextEvent, ownEndpoint } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
-import { CONNECTION_LOST, LIFE_MS, LONGER_THAN_LIFE } from '../cast.js';
+import { CONNECTION_LOST, LIFE_MS, LONGER_THAN_LIFE } from '../test-peers.js';
 import { stage } from './stage.js';
 
 const theater = stage();

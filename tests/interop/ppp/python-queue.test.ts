@@ -2,7 +2,7 @@
 import { nextEvent, ownEndpoint } from '@proj/testkit';
 import type { PppWorker, PppWorkerEvents } from '@proj/worker';
 import { describe, expect, it } from 'vitest';
-import { Held, LONGER_THAN_LIFE } from '../cast.js';
+import { HeldHandler, LONGER_THAN_LIFE } from '../test-peers.js';
 import { stage } from './stage.js';
 
 const theater = stage();
@@ -15,7 +15,7 @@ function loss(worker: PppWorker): Promise<PppWorkerEvents['lost']> {
 describe('PPP: a Python queue and our worker', () => {
   it('rule 2: the worker’s heartbeats keep it alive for longer than its liveness, at work as well', async () => {
     const { queue, frontend, backend } = await theater.pythonQueue();
-    const held = new Held();
+    const held = new HeldHandler();
     await theater.worker({ endpoints: [backend], handler: held.handler });
     const reply = theater.client({ endpoints: [frontend] }).request('hello');
     await queue.line('heartbeat', { busy: true }, LONGER_THAN_LIFE);
@@ -57,7 +57,7 @@ describe('PPP: a Python queue and our worker', () => {
 
   it('rule 9: requests that a hasty queue sends a worker at work are answered in their turn', async () => {
     const { queue, frontend, backend } = await theater.pythonQueue({ hasty: 1 });
-    const held = new Held();
+    const held = new HeldHandler();
     const worker = await theater.worker({ endpoints: [backend], handler: held.handler });
     const client = theater.client({ endpoints: [frontend] });
     const replies: Promise<Buffer[]>[] = [];
@@ -76,7 +76,7 @@ describe('PPP: a Python queue and our worker', () => {
 
   it('rule 10: a draining worker answers what is in hand', async () => {
     const { frontend, backend } = await theater.pythonQueue();
-    const held = new Held();
+    const held = new HeldHandler();
     const worker = await theater.worker({ endpoints: [backend], handler: held.handler, drainMs: 600_000 });
     const reply = theater.client({ endpoints: [frontend] }).request('hello');
     await held.begun(1);

@@ -6,8 +6,8 @@ import type { LazyPirateOptions } from '@proj/client';
 import type { PeerProcess } from '@proj/testkit';
 import { PppWorker } from '@proj/worker';
 import type { PppWorkerOptions } from '@proj/worker';
-import { BEAT_FLAGS, BEATS, cast, fromHex, PATIENCE_MS, Registrations, toHex } from '../cast.js';
-import type { Body, Cast, Flags, Maker } from '../cast.js';
+import { BEAT_FLAGS, BEATS, testPeers, fromHex, PATIENCE_MS, Registrations, toHex } from '../test-peers.js';
+import type { Body, TestPeers, Flags, Maker } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 
@@ -28,7 +28,7 @@ type WorkerOptions = Partial<PppWorkerOptions> & { readonly endpoints: readonly 
 type Connected = Flags & { readonly connect: string };
 
 /** Starts players that end with their test. */
-export interface Stage extends Pick<Cast, 'keep' | 'launch'> {
+export interface Stage extends Pick<TestPeers, 'keep' | 'launch'> {
   /** Our queue, and where it listens. */
   queue(options?: PppQueueOptions): Promise<Ports & { readonly queue: PppQueue }>;
   /** Our pool, and where it listens. */
@@ -53,7 +53,7 @@ export interface Stage extends Pick<Cast, 'keep' | 'launch'> {
 
 /** A stage for the tests of the calling file. */
 export function stage(): Stage {
-  const { launch, keep } = cast();
+  const { launch, keep } = testPeers();
   const registrations = new Registrations();
   const self: Stage = {
     keep,

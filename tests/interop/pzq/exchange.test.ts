@@ -1,7 +1,7 @@
 // Producer, queue and consumer of either maker in all mixtures (sections 1 and 3 of docs/protocols/pzq.md).
 import { describe, expect, it } from 'vitest';
-import { BODIES, lengths } from '../cast.js';
-import type { Maker } from '../cast.js';
+import { BODIES, lengths } from '../test-peers.js';
+import type { Maker } from '../test-peers.js';
 import { stage } from './stage.js';
 
 const theater = stage();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PeerProcess } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
-import { toHex } from '../cast.js';
+import { toHex } from '../test-peers.js';
 import { stage } from './stage.js';
 
 const theater = stage();

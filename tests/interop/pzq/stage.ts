@@ -4,8 +4,8 @@ import type { PzqConsumerOptions, PzqProducerOptions } from '@proj/client';
 import { PzqServer } from '@proj/pzq';
 import type { PzqServerOptions } from '@proj/pzq';
 import type { PeerLine, PeerProcess } from '@proj/testkit';
-import { cast, fromHex, PATIENCE_MS, toHex } from '../cast.js';
-import type { Body, Cast, Flags, Maker } from '../cast.js';
+import { testPeers, fromHex, PATIENCE_MS, toHex } from '../test-peers.js';
+import type { Body, TestPeers, Flags, Maker } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 import { transport } from '../../transport.js';
 
@@ -66,7 +66,7 @@ export class PythonProducer {
 }
 
 /** Starts players that end with their test. */
-export interface Stage extends Pick<Cast, 'keep'> {
+export interface Stage extends Pick<TestPeers, 'keep'> {
   /** Our queue, in memory, whose leases last as long as the test unless told otherwise. */
   queue(options?: PzqServerOptions): Promise<Ports & { readonly queue: PzqServer; readonly monitor: string }>;
   producer(options: PzqProducerOptions): PzqProducer;
@@ -84,7 +84,7 @@ export interface Stage extends Pick<Cast, 'keep'> {
 
 /** A stage for the tests of the calling file. */
 export function stage(): Stage {
-  const { launch, keep } = cast();
+  const { launch, keep } = testPeers();
   const self: Stage = {
     keep,
     async queue(options) {

@@ -5,8 +5,8 @@ import type { PeerProcess } from '@proj/testkit';
 import type { CurveKeys, CurveOptions, Peer, PortListener, PortOptions, SocketPort } from '@proj/transport';
 import { ZmtpTransport } from '@proj/zmtp';
 import { afterEach } from 'vitest';
-import { fromHex, toHex } from '../cast.js';
-import type { Flags } from '../cast.js';
+import { fromHex, toHex } from '../test-peers.js';
+import type { Flags } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
 
 export const TCP = 'tcp://127.0.0.1:*';

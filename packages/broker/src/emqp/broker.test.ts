@@ -3,7 +3,7 @@ import { MemoryBudget } from '@proj/transport';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { jobBody, VERSION } from '../../test/emqp/broker-under-test.js';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import { EmqpBroker } from './broker.js';
 import type { EmqpBrokerEndpoints } from './broker.js';
 import type { EmqpBrokerOptions } from './options.js';
@@ -14,7 +14,7 @@ const ADMIN = 'tcp://sim:47293';
 
 let network: VirtualNetwork;
 let broker: EmqpBroker;
-const peers: RawPeer[] = [];
+const peers: TextPeer[] = [];
 
 beforeEach(() => {
   network = new VirtualNetwork({ seed: 1 });
@@ -33,14 +33,14 @@ async function start(options: EmqpBrokerOptions = {}): Promise<EmqpBrokerEndpoin
 }
 
 /** Somebody at this endpoint, who says the opening of each message by himself. */
-function peer(name: string, endpoint: string): RawPeer {
-  const made = RawPeer.connect(network.transport(name), endpoint);
+function peer(name: string, endpoint: string): TextPeer {
+  const made = TextPeer.connect(network.transport(name), endpoint);
   peers.push(made);
   return made;
 }
 
 /** The command and the frames behind the id of the next message that is no heartbeat. */
-async function next(of: RawPeer): Promise<readonly string[]> {
+async function next(of: TextPeer): Promise<readonly string[]> {
   const frames = await settle(
     network.clock,
     of.next(([, , word]) => word !== 'HEARTBEAT'),
@@ -48,7 +48,7 @@ async function next(of: RawPeer): Promise<readonly string[]> {
   return [frames[2] ?? '', ...frames.slice(4)];
 }
 
-async function worker(name: string, queues = ''): Promise<RawPeer> {
+async function worker(name: string, queues = ''): Promise<TextPeer> {
   const made = peer(name, BACKEND);
   made.send('', VERSION, 'INFORM', 'i', queues, 'worker');
   expect(await next(made)).toEqual(['ACK', 'i']);
@@ -56,7 +56,7 @@ async function worker(name: string, queues = ''): Promise<RawPeer> {
   return made;
 }
 
-async function scheduler(name: string): Promise<RawPeer> {
+async function scheduler(name: string): Promise<TextPeer> {
   const made = peer(name, FRONTEND);
   made.send('', VERSION, 'INFORM', 'i', '', 'scheduler');
   expect(await next(made)).toEqual(['ACK', 'i']);

@@ -2,7 +2,7 @@
 import { zmqTransport } from '@proj/transport/zmq';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { jobBody, VERSION } from '../../test/emqp/broker-under-test.js';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import { EmqpBroker } from './broker.js';
 import type { EmqpBrokerOptions } from './options.js';
 
@@ -31,20 +31,20 @@ async function start(options: EmqpBrokerOptions = {}): Promise<Served> {
   return { broker, frontend: frontend[0] ?? '', backend: backend[0] ?? '', admin: admin[0] ?? '' };
 }
 
-function peer(endpoint: string): RawPeer {
-  const made = RawPeer.connect(zmqTransport(), endpoint);
+function peer(endpoint: string): TextPeer {
+  const made = TextPeer.connect(zmqTransport(), endpoint);
   open.push(made);
   return made;
 }
 
 /** The command and the frames behind the id of the next message that is no heartbeat. */
-async function next(of: RawPeer): Promise<readonly string[]> {
+async function next(of: TextPeer): Promise<readonly string[]> {
   const frames = await of.next(([, , word]) => word !== 'HEARTBEAT');
   return [frames[2] ?? '', ...frames.slice(4)];
 }
 
 /** A registered worker; ACK proves that the broker knows it. */
-async function worker({ backend }: Served, slots = 1): Promise<RawPeer> {
+async function worker({ backend }: Served, slots = 1): Promise<TextPeer> {
   const made = peer(backend);
   made.send('', VERSION, 'INFORM', 'i', '', 'worker');
   expect(await next(made)).toEqual(['ACK', 'i']);

@@ -3,7 +3,7 @@ import { fromLatin1 } from '@proj/frames';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VERSION } from '../../test/emqp/broker-under-test.js';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import { RawSubscriber } from '../../test/raw-subscriber.js';
 import { EmqpBroker } from './broker.js';
 import { EmqpPubSub } from './pubsub.js';
@@ -31,8 +31,8 @@ async function start(options: EmqpPubSubOptions = {}) {
   return settle(network.clock, device.start());
 }
 
-function publisher(endpoint = PUBLISH): RawPeer {
-  const made = RawPeer.connect(network.transport('publisher'), endpoint);
+function publisher(endpoint = PUBLISH): TextPeer {
+  const made = TextPeer.connect(network.transport('publisher'), endpoint);
   open.push(made);
   return made;
 }

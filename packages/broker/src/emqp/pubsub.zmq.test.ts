@@ -2,7 +2,7 @@
 import { zmqTransport } from '@proj/transport/zmq';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { VERSION } from '../../test/emqp/broker-under-test.js';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import { RawSubscriber } from '../../test/raw-subscriber.js';
 import { EmqpPubSub } from './pubsub.js';
 
@@ -19,7 +19,7 @@ afterEach(async () => {
 it('rule 31: hands binary topics and a body of 1 MiB to who asked for them', async () => {
   const device = new EmqpPubSub({ publish: FREE, subscribe: FREE });
   const { publish, subscribe } = await device.start();
-  const publisher = RawPeer.connect(zmqTransport(), publish[0] ?? '');
+  const publisher = TextPeer.connect(zmqTransport(), publish[0] ?? '');
   const subscriber = RawSubscriber.connect(zmqTransport(), subscribe[0] ?? '', '\0\xff');
   open.push(device, publisher, subscriber);
   // The first to arrive proves that the subscription has.

@@ -1,7 +1,7 @@
 /** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
 import { advance, settle, VirtualNetwork, type VirtualTransport } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import { MdpBroker } from './broker.js';
 import type { MdpBrokerOptions } from './options.js';
 
@@ -10,7 +10,7 @@ const ENDPOINT = 'tcp://sim:5555';
 let network: VirtualNetwork;
 let brokerHost: VirtualTransport;
 let broker: MdpBroker;
-const peers: RawPeer[] = [];
+const peers: TextPeer[] = [];
 
 beforeEach(() => {
   network = new VirtualNetwork({ seed: 1 });
@@ -28,17 +28,17 @@ async function start(options: MdpBrokerOptions = {}): Promise<string[]> {
   return settle(network.clock, broker.start());
 }
 
-function peer(name: string, endpoint = ENDPOINT): RawPeer {
-  const made = RawPeer.connect(network.transport(name), endpoint);
+function peer(name: string, endpoint = ENDPOINT): TextPeer {
+  const made = TextPeer.connect(network.transport(name), endpoint);
   peers.push(made);
   return made;
 }
 
-function next(of: RawPeer): Promise<readonly string[]> {
+function next(of: TextPeer): Promise<readonly string[]> {
   return settle(network.clock, of.next());
 }
 
-async function ready(name: string, service = 'echo'): Promise<RawPeer> {
+async function ready(name: string, service = 'echo'): Promise<TextPeer> {
   const made = peer(name);
   const registered = new Promise((resolve) => broker.on('worker-ready', resolve));
   made.send('MDPW02', '\x01', service);
@@ -99,7 +99,7 @@ describe('serving', () => {
     network = new VirtualNetwork({ seed: 1, disconnectNotices: false });
     await start({ acceptLeadingEmpty: true });
     const host = network.transport('w1');
-    const worker = RawPeer.connect(host, ENDPOINT);
+    const worker = TextPeer.connect(host, ENDPOINT);
     worker.send('', 'MDPW02', '\x01', 'echo');
     const client = peer('c1');
     client.send('MDPC02', '\x01', 'echo', 'hello');
@@ -130,7 +130,7 @@ describe('losing peers', () => {
     network = new VirtualNetwork({ seed: 1, disconnectNotices: notices });
     await start();
     const host = network.transport('w1');
-    const first = RawPeer.connect(host, ENDPOINT);
+    const first = TextPeer.connect(host, ENDPOINT);
     first.send('MDPW02', '\x01', 'echo');
     const client = peer('c1');
     client.send('MDPC02', '\x01', 'echo', 'hello');
@@ -147,7 +147,7 @@ describe('losing peers', () => {
   it('loses an idle worker the moment its connection ends', async () => {
     await start();
     const host = network.transport('w1');
-    RawPeer.connect(host, ENDPOINT).send('MDPW02', '\x01', 'echo');
+    TextPeer.connect(host, ENDPOINT).send('MDPW02', '\x01', 'echo');
     await settle(network.clock, new Promise((resolve) => broker.on('worker-ready', resolve)));
     const lost = new Promise((resolve) => broker.on('worker-lost', resolve));
     const before = network.clock.now();
@@ -161,7 +161,7 @@ describe('losing peers', () => {
     await start();
     const worker = await ready('w1');
     const host = network.transport('c1');
-    RawPeer.connect(host, ENDPOINT).send('MDPC02', '\x01', 'echo', 'hello');
+    TextPeer.connect(host, ENDPOINT).send('MDPC02', '\x01', 'echo', 'hello');
     const [, , address] = await next(worker);
     network.crash(host);
     const note = new Promise((resolve) => broker.on('note', resolve));
@@ -172,7 +172,7 @@ describe('losing peers', () => {
   it('notices within 16 s, by heartbeats of the connection, that a client has vanished without a word', async () => {
     await start();
     const host = network.transport('c1');
-    RawPeer.connect(host, ENDPOINT).send('MDPC02', '\x01', 'nobody', 'hello');
+    TextPeer.connect(host, ENDPOINT).send('MDPC02', '\x01', 'nobody', 'hello');
     await advance(network.clock, 1000);
     network.crash(host, { silent: true });
     const note = new Promise((resolve) => broker.on('note', resolve));

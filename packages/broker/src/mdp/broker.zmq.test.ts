@@ -1,7 +1,7 @@
 /** The facade over libzmq: what only real sockets can show. */
 import { zmqTransport } from '@proj/transport/zmq';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import { MdpBroker } from './broker.js';
 import type { MdpBrokerOptions } from './options.js';
 
@@ -21,14 +21,14 @@ async function start(options: MdpBrokerOptions = {}): Promise<{ broker: MdpBroke
   return { broker, endpoint };
 }
 
-function peer(endpoint: string, routingId?: string): RawPeer {
+function peer(endpoint: string, routingId?: string): TextPeer {
   const options = routingId === undefined ? {} : { routingId: Buffer.from(routingId) };
-  const made = RawPeer.connect(zmqTransport(), endpoint, options);
+  const made = TextPeer.connect(zmqTransport(), endpoint, options);
   open.push(made);
   return made;
 }
 
-async function ready(broker: MdpBroker, endpoint: string, routingId?: string): Promise<RawPeer> {
+async function ready(broker: MdpBroker, endpoint: string, routingId?: string): Promise<TextPeer> {
   const worker = peer(endpoint, routingId);
   const registered = new Promise((resolve) => broker.on('worker-ready', resolve));
   worker.send('MDPW02', '\x01', 'echo');

@@ -8,7 +8,7 @@ import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
 import * as z from 'zod';
 import { peerNamed } from '../../test/keyed.js';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import { MdpBroker } from './broker.js';
 import type { MdpOwnEvent } from './engine/events.js';
 import { mdpBrokerOptions, type MdpBrokerOptions, type MdpServeOptions } from './options.js';
@@ -19,7 +19,7 @@ const NOTHING: unknown = undefined;
 
 let network: VirtualNetwork;
 let broker: MdpBroker;
-let peers: RawPeer[];
+let peers: TextPeer[];
 
 beforeEach(() => {
   network = new VirtualNetwork({ seed: 1 });
@@ -38,16 +38,16 @@ function make(options: MdpBrokerOptions = {}): void {
 
 const start = () => settle(network.clock, broker.start());
 
-function peer(name: string): RawPeer {
-  const made = RawPeer.connect(network.transport(name), ENDPOINT);
+function peer(name: string): TextPeer {
+  const made = TextPeer.connect(network.transport(name), ENDPOINT);
   peers.push(made);
   return made;
 }
 
-const next = (of: RawPeer) => settle(network.clock, of.next());
+const next = (of: TextPeer) => settle(network.clock, of.next());
 
 /** Asks as a new client of 0.2. */
-function ask(service: string, ...body: string[]): RawPeer {
+function ask(service: string, ...body: string[]): TextPeer {
   const client = peer(`client-${peers.length}`);
   client.send('MDPC02', '\x01', service, ...body);
   return client;
@@ -119,7 +119,7 @@ describe('rule 29: MdpBroker serves by itself', () => {
     await advance(network.clock, 1000);
     expect(held.contexts).toHaveLength(2);
     held.end(0, 'done');
-    expect((await next(clients[0] as RawPeer))[3]).toBe('done');
+    expect((await next(clients[0] as TextPeer))[3]).toBe('done');
     await held.calls(3);
   });
 

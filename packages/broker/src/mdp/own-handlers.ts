@@ -5,7 +5,7 @@ import type { Service } from '@proj/frames/service';
 import type { Clock } from '@proj/heartbeat';
 import { parseOptions, ProjError, toBuffers } from '@proj/transport';
 import type { BodyInput, Peer } from '@proj/transport';
-import { Job, toFrameHandler, untilRoom } from '@proj/transport/service';
+import { HandlerRun, toFrameHandler, untilRoom } from '@proj/transport/service';
 import type { FrameHandler, SendPartial } from '@proj/transport/service';
 import type { MdpBrokerEffect, MdpOwnEvent } from './engine/events.js';
 import { isReserved } from './engine/mmi.js';
@@ -46,7 +46,7 @@ export class OwnHandlers {
   readonly #settings: MdpBrokerSettings;
   readonly #host: OwnHost;
   readonly #services = new Map<number, Own>();
-  readonly #jobs = new Map<number, Job>();
+  readonly #jobs = new Map<number, HandlerRun>();
   #lastId = 0;
   #closed = false;
 
@@ -121,7 +121,7 @@ export class OwnHandlers {
   async #run(own: Own, { run, client, version, body }: MdpBrokerEffect & { kind: 'run' }): Promise<void> {
     const { maxMessageFrames, maxMessageBytes } = this.#settings;
     const limits = { frames: maxMessageFrames - ENVELOPE_FRAMES, bytes: maxMessageBytes };
-    const job = new Job(run, limits, version === '0.2' ? this.#sendPartialTo(client) : undefined);
+    const job = new HandlerRun(run, limits, version === '0.2' ? this.#sendPartialTo(client) : undefined);
     this.#jobs.set(run, job);
     own.running++;
     const reply = await this.#replyOf(own, job, body);
@@ -131,7 +131,7 @@ export class OwnHandlers {
     if (own.running === 0) own.onIdle?.();
   }
 
-  async #replyOf(own: Own, job: Job, body: readonly Uint8Array[]): Promise<readonly Uint8Array[] | undefined> {
+  async #replyOf(own: Own, job: HandlerRun, body: readonly Uint8Array[]): Promise<readonly Uint8Array[] | undefined> {
     try {
       return await job.run(own.handle, body);
     } catch (error) {

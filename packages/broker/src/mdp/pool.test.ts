@@ -4,7 +4,7 @@ import { defineService } from '@proj/frames/service';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
 import * as z from 'zod';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import type { MdpPoolOptions, MdpPoolRequestOptions } from './options.js';
 import { MdpPool } from './pool.js';
 
@@ -12,7 +12,7 @@ const ENDPOINT = 'tcp://sim:5555';
 
 let network: VirtualNetwork;
 let pool: MdpPool;
-let peers: RawPeer[];
+let peers: TextPeer[];
 
 beforeEach(() => {
   network = new VirtualNetwork({ seed: 1 });
@@ -29,14 +29,14 @@ async function start(options: MdpPoolOptions = {}): Promise<string[]> {
   return settle(network.clock, pool.start());
 }
 
-function peer(name: string): RawPeer {
-  const made = RawPeer.connect(network.transport(name), ENDPOINT);
+function peer(name: string): TextPeer {
+  const made = TextPeer.connect(network.transport(name), ENDPOINT);
   peers.push(made);
   return made;
 }
 
 /** A worker of 0.2 that has registered. */
-async function ready(name: string, service = 'echo'): Promise<RawPeer> {
+async function ready(name: string, service = 'echo'): Promise<TextPeer> {
   const worker = peer(name);
   const registered = new Promise((resolve) => pool.on('worker-ready', resolve));
   worker.send('MDPW02', '\x01', service);
@@ -44,10 +44,10 @@ async function ready(name: string, service = 'echo'): Promise<RawPeer> {
   return worker;
 }
 
-const next = (of: RawPeer) => settle(network.clock, of.next());
+const next = (of: TextPeer) => settle(network.clock, of.next());
 
 /** The address of the next request that the worker gets. */
-async function addressed(worker: RawPeer): Promise<string> {
+async function addressed(worker: TextPeer): Promise<string> {
   return (await next(worker))[2] ?? '';
 }
 

@@ -3,7 +3,7 @@ import { MemoryBudget } from '@proj/transport';
 import { generateCurveKeys } from '@proj/transport/curve';
 import { advance, settle, VirtualNetwork, type VirtualTransport } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import { RawSubscriber } from '../../test/raw-subscriber.js';
 import { NfpBroker, type NfpBrokerEvents } from './broker.js';
 import type { NfpBrokerOptions } from './options.js';
@@ -31,14 +31,14 @@ async function start(options: NfpBrokerOptions = {}): Promise<string[]> {
   return settle(network.clock, broker.start());
 }
 
-function peer(name: string, transport: VirtualTransport = network.transport(name)): RawPeer {
-  const made = RawPeer.connect(transport, ENDPOINT, { routingId: Buffer.from(name) });
+function peer(name: string, transport: VirtualTransport = network.transport(name)): TextPeer {
+  const made = TextPeer.connect(transport, ENDPOINT, { routingId: Buffer.from(name) });
   peers.push(made);
   return made;
 }
 
 /** The next message that is no KEEPALIVE. */
-function next(of: RawPeer): Promise<readonly string[]> {
+function next(of: TextPeer): Promise<readonly string[]> {
   return settle(
     network.clock,
     of.next((frames) => frames[2] !== '0x02'),
@@ -49,7 +49,7 @@ function told<Name extends keyof NfpBrokerEvents>(event: Name): Promise<NfpBroke
   return settle(network.clock, new Promise<NfpBrokerEvents[Name]>((resolve) => broker.on(event, resolve)));
 }
 
-async function ready(name: string, transport?: VirtualTransport): Promise<RawPeer> {
+async function ready(name: string, transport?: VirtualTransport): Promise<TextPeer> {
   const made = peer(name, transport);
   const registered = told('worker-ready');
   made.send('', 'NFPW01', '0x01', 'sample');
@@ -59,7 +59,7 @@ async function ready(name: string, transport?: VirtualTransport): Promise<RawPee
 
 describe('rule 17: get_logs', () => {
   /** What is said to a question about the log. */
-  async function logs(client: RawPeer, kwargs: object = {}): Promise<Record<string, unknown>[]> {
+  async function logs(client: TextPeer, kwargs: object = {}): Promise<Record<string, unknown>[]> {
     client.send('', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'm', JSON.stringify({ task: 'get_logs', kwargs }));
     return JSON.parse((await next(client))[6] ?? '') as Record<string, unknown>[];
   }
@@ -263,7 +263,7 @@ describe('life', () => {
     await start({ managementEndpoint: management });
     expect(broker.managementEndpoints).toEqual([management]);
     const worker = await ready('same');
-    const admin = RawPeer.connect(network.transport('admin'), management, { routingId: Buffer.from('same') });
+    const admin = TextPeer.connect(network.transport('admin'), management, { routingId: Buffer.from('same') });
     peers.push(admin);
     admin.send('', 'NFPC01', '0x04', 'mmi.service.broker', 'all', 'm', '{"task":"restart"}');
     expect((await next(admin)).slice(-2)).toEqual(['200', '"restarting"']);
@@ -334,7 +334,7 @@ describe('life', () => {
 
   it('rule 17: show_broker tells what came and went at both endpoints, malformed messages too', async () => {
     await start({ managementEndpoint: 'tcp://sim:5556' });
-    const [client, console] = [peer('c1'), RawPeer.connect(network.transport('m1'), 'tcp://sim:5556', {})];
+    const [client, console] = [peer('c1'), TextPeer.connect(network.transport('m1'), 'tcp://sim:5556', {})];
     peers.push(console);
     const question = ['', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'm', '{"task":"show_broker"}'];
     const traffic = (answer: readonly string[]) => (JSON.parse(answer.at(-1) ?? '') as { traffic: unknown }).traffic;
@@ -390,7 +390,7 @@ describe('life', () => {
     await start(options);
     const transport = network.transport('c1');
     const keys = options.curve && { curve: { role: 'client', keys: generateCurveKeys(), serverKey: KEYS.publicKey } };
-    const client = RawPeer.connect(transport, ENDPOINT, { ...(keys as object) });
+    const client = TextPeer.connect(transport, ENDPOINT, { ...(keys as object) });
     peers.push(client);
     client.send('', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'm', '{"task":"show_broker"}');
     const shown = JSON.parse((await next(client)).at(-1) ?? '') as { security: unknown };

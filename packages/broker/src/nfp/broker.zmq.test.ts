@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zmqTransport } from '@proj/transport/zmq';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import { NfpBroker } from './broker.js';
 import type { NfpBrokerOptions } from './options.js';
 
@@ -24,13 +24,13 @@ async function start(options: NfpBrokerOptions = {}): Promise<{ broker: NfpBroke
   return { broker, endpoint };
 }
 
-function peer(endpoint: string, name: string): RawPeer {
-  const made = RawPeer.connect(zmqTransport(), endpoint, { routingId: Buffer.from(name) });
+function peer(endpoint: string, name: string): TextPeer {
+  const made = TextPeer.connect(zmqTransport(), endpoint, { routingId: Buffer.from(name) });
   open.push(made);
   return made;
 }
 
-async function ready(broker: NfpBroker, endpoint: string, name: string): Promise<RawPeer> {
+async function ready(broker: NfpBroker, endpoint: string, name: string): Promise<TextPeer> {
   const worker = peer(endpoint, name);
   const registered = new Promise((resolve) => broker.on('worker-ready', resolve));
   worker.send('', 'NFPW01', '0x01', 'sample');

@@ -3,7 +3,7 @@ import { decodePppCorrelation } from '@proj/frames/ppp';
 import { MemoryBudget } from '@proj/transport';
 import { settle, VirtualNetwork } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import type { PppPoolOptions } from './options.js';
 import { PppPool } from './pool.js';
 
@@ -11,7 +11,7 @@ const ENDPOINT = 'tcp://sim:5557';
 
 let network: VirtualNetwork;
 let pool: PppPool;
-const peers: RawPeer[] = [];
+const peers: TextPeer[] = [];
 
 beforeEach(() => {
   network = new VirtualNetwork({ seed: 1 });
@@ -32,8 +32,8 @@ async function start(options: PppPoolOptions = {}): Promise<string[]> {
   return settle(network.clock, pool.start());
 }
 
-async function ready(name: string): Promise<RawPeer> {
-  const worker = RawPeer.connect(network.transport(name), ENDPOINT);
+async function ready(name: string): Promise<TextPeer> {
+  const worker = TextPeer.connect(network.transport(name), ENDPOINT);
   peers.push(worker);
   const registered = new Promise((resolve) => pool.on('worker-ready', resolve));
   worker.send('\x01');
@@ -41,7 +41,7 @@ async function ready(name: string): Promise<RawPeer> {
   return worker;
 }
 
-function next(of: RawPeer): Promise<readonly string[]> {
+function next(of: TextPeer): Promise<readonly string[]> {
   return settle(network.clock, of.next());
 }
 
@@ -116,7 +116,7 @@ describe('request', () => {
   it('rule 1: goes to another worker when its own crashes, and each reply to its own call', async () => {
     await start();
     const host = network.transport('w1');
-    const first = RawPeer.connect(host, ENDPOINT);
+    const first = TextPeer.connect(host, ENDPOINT);
     first.send('\x01');
     const answers = ['a', 'b'].map((body) => outcome(pool.request(body)));
     await next(first);
@@ -260,7 +260,7 @@ describe('life', () => {
   it('events tell of what was dropped', async () => {
     await start();
     const note = new Promise((resolve) => pool.on('note', resolve));
-    const stranger = RawPeer.connect(network.transport('x'), ENDPOINT);
+    const stranger = TextPeer.connect(network.transport('x'), ENDPOINT);
     peers.push(stranger);
     stranger.send('\x07');
     expect(await settle(network.clock, note)).toMatchObject({ code: 'message-dropped', reason: 'control-unknown' });

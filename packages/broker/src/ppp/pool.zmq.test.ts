@@ -1,7 +1,7 @@
 /** The facade over libzmq: what only real sockets can show. */
 import { zmqTransport } from '@proj/transport/zmq';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import { PppPool } from './pool.js';
 
 // Peers of libzmq, while the facade under test has the default transport.
@@ -20,15 +20,15 @@ async function start(): Promise<{ pool: PppPool; endpoint: string }> {
   return { pool, endpoint };
 }
 
-function worker(endpoint: string): RawPeer {
-  const made = RawPeer.connect(zmqTransport(), endpoint);
+function worker(endpoint: string): TextPeer {
+  const made = TextPeer.connect(zmqTransport(), endpoint);
   open.push(made);
   made.send('\x01');
   return made;
 }
 
 /** Answers as the Guide's workers do: the frames of the request, whatever they say. */
-async function echo(peer: RawPeer, times: number): Promise<void> {
+async function echo(peer: TextPeer, times: number): Promise<void> {
   for (let i = 0; i < times; i++) peer.send(...(await peer.next()));
 }
 

@@ -1,7 +1,7 @@
 /** The facade over the network in memory: sockets and time are virtual, everything else is what users run. */
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import type { PppQueueOptions } from './options.js';
 import { PppQueue, type PppQueueEndpoints } from './queue.js';
 
@@ -10,7 +10,7 @@ const BACKEND = 'tcp://sim:5557';
 
 let network: VirtualNetwork;
 let queue: PppQueue;
-const peers: RawPeer[] = [];
+const peers: TextPeer[] = [];
 
 beforeEach(() => {
   network = new VirtualNetwork({ seed: 1 });
@@ -32,17 +32,17 @@ async function start(options: PppQueueOptions = {}): Promise<PppQueueEndpoints> 
   return settle(network.clock, queue.start());
 }
 
-function peer(name: string, endpoint: string): RawPeer {
-  const made = RawPeer.connect(network.transport(name), endpoint);
+function peer(name: string, endpoint: string): TextPeer {
+  const made = TextPeer.connect(network.transport(name), endpoint);
   peers.push(made);
   return made;
 }
 
-function next(of: RawPeer): Promise<readonly string[]> {
+function next(of: TextPeer): Promise<readonly string[]> {
   return settle(network.clock, of.next());
 }
 
-async function ready(name: string, endpoint = BACKEND): Promise<RawPeer> {
+async function ready(name: string, endpoint = BACKEND): Promise<TextPeer> {
   const made = peer(name, endpoint);
   const registered = new Promise((resolve) => queue.on('worker-ready', resolve));
   made.send('\x01');
@@ -114,7 +114,7 @@ describe('losing peers', () => {
     network = new VirtualNetwork({ seed: 1, disconnectNotices: notices });
     await start();
     const host = network.transport('w1');
-    const first = RawPeer.connect(host, BACKEND);
+    const first = TextPeer.connect(host, BACKEND);
     first.send('\x01');
     const client = peer('c1', FRONTEND);
     client.send('', 'hello');
@@ -132,7 +132,7 @@ describe('losing peers', () => {
     network = new VirtualNetwork({ seed: 1, disconnectNotices: false });
     await start();
     const host = network.transport('w1');
-    RawPeer.connect(host, BACKEND).send('\x01');
+    TextPeer.connect(host, BACKEND).send('\x01');
     const lost = new Promise((resolve) => queue.on('worker-lost', resolve));
     await settle(network.clock, new Promise((resolve) => queue.on('worker-ready', resolve)));
     network.crash(host);
@@ -144,7 +144,7 @@ describe('losing peers', () => {
     await start();
     const worker = await ready('w1');
     const host = network.transport('c1');
-    RawPeer.connect(host, FRONTEND).send('', 'hello');
+    TextPeer.connect(host, FRONTEND).send('', 'hello');
     const [address = ''] = await next(worker);
     network.crash(host);
     const note = new Promise((resolve) => queue.on('note', resolve));

@@ -1,7 +1,7 @@
 /** The facade over libzmq: what only real sockets can show. */
 import { zmqTransport } from '@proj/transport/zmq';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { RawPeer } from '../../test/raw-peer.js';
+import { TextPeer } from '../../test/raw-peer.js';
 import type { PppQueueOptions } from './options.js';
 import { PppQueue } from './queue.js';
 
@@ -28,14 +28,14 @@ async function start(options: PppQueueOptions = {}): Promise<Started> {
   return { queue, frontend: frontend[0] ?? '', backend: backend[0] ?? '' };
 }
 
-function peer(endpoint: string, routingId?: string): RawPeer {
+function peer(endpoint: string, routingId?: string): TextPeer {
   const options = routingId === undefined ? {} : { routingId: Buffer.from(routingId, 'latin1') };
-  const made = RawPeer.connect(zmqTransport(), endpoint, options);
+  const made = TextPeer.connect(zmqTransport(), endpoint, options);
   open.push(made);
   return made;
 }
 
-async function ready({ queue, backend }: Started, routingId?: string): Promise<RawPeer> {
+async function ready({ queue, backend }: Started, routingId?: string): Promise<TextPeer> {
   const worker = peer(backend, routingId);
   const registered = new Promise((resolve) => queue.on('worker-ready', resolve));
   worker.send('\x01');

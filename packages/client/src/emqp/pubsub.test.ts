@@ -4,7 +4,7 @@ import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtPubSub } from '@proj/frames/emqp';
 import type { PublisherPort } from '@proj/transport';
 import { describe, expect, it } from 'vitest';
-import { World } from '../../test/world.js';
+import { ClientWorld } from '../../test/world.js';
 import { EmqpClient } from './client.js';
 import type { EmqpClientOptions } from './options.js';
 import type { EmqpPublication, EmqpSubscription } from './subscription.js';
@@ -12,7 +12,7 @@ import type { EmqpPublication, EmqpSubscription } from './subscription.js';
 const PUBLISH = 'tcp://device:47298';
 const SUBSCRIBE = 'tcp://device:47299';
 
-class Stage extends World {
+class Stage extends ClientWorld {
   readonly device = this.network.transport('device');
   /** What was published, frames joined by `|`. */
   readonly published: string[] = [];

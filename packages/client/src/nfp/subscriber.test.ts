@@ -3,14 +3,14 @@ import { getEventListeners } from 'node:events';
 import { encodeNfpPublishedEvent } from '@proj/frames/nfp';
 import type { PublisherPort } from '@proj/transport';
 import { describe, expect, it } from 'vitest';
-import { World } from '../../test/world.js';
+import { ClientWorld } from '../../test/world.js';
 import { NfpSubscriber } from './subscriber.js';
 import type { NfpSubscription } from './subscriber.js';
 import type { NfpSubscriberOptions } from './options.js';
 
 const EVENTS = 'tcp://broker:5556';
 
-class Stage extends World {
+class Stage extends ClientWorld {
   subscriber(options: NfpSubscriberOptions = {}): NfpSubscriber {
     return new NfpSubscriber({ endpoints: [EVENTS], transport: this.transport, ...options });
   }

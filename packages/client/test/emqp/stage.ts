@@ -6,7 +6,7 @@ import type { Peer, SocketPort, Transport } from '@proj/transport';
 import { EmqpClient } from '../../src/emqp/client.js';
 import type { EmqpClientOptions } from '../../src/emqp/options.js';
 import { ScriptedServer } from '../scripted-server.js';
-import { A, World } from '../world.js';
+import { A, ClientWorld } from '../world.js';
 
 /** One command as the broker sees it. */
 export class Asked {
@@ -64,7 +64,7 @@ export class ScriptedBroker extends ScriptedServer<Asked> {
 }
 
 /** The world with a broker in it. */
-export class Stage extends World {
+export class Stage extends ClientWorld {
   broker(answer: (asked: Asked) => void = accepting, endpoint = A, process = endpoint): Promise<ScriptedBroker> {
     return ScriptedBroker.start(this.network.transport(process), endpoint, answer);
   }

@@ -1,5 +1,5 @@
 /** A client and a scripted broker on a network in memory. */
-import { A, World } from '../world.js';
+import { A, ClientWorld } from '../world.js';
 import { MdpClient } from '../../src/mdp/client.js';
 import type { MdpClientOptions } from '../../src/mdp/options.js';
 import { ScriptedBroker } from './scripted-broker.js';
@@ -16,7 +16,7 @@ export const echo = (asked: Asked): void => {
 export const silence = (): void => {};
 
 /** The world with Majordomo in it. */
-export class Stage extends World {
+export class Stage extends ClientWorld {
   broker(answer: (asked: Asked) => void, endpoint = A, process = endpoint): Promise<ScriptedBroker> {
     return ScriptedBroker.start(this.network.transport(process), endpoint, answer);
   }

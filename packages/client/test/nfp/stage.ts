@@ -5,7 +5,7 @@ import type { Peer, SocketPort, Transport } from '@proj/transport';
 import { NfpClient } from '../../src/nfp/client.js';
 import type { NfpClientOptions } from '../../src/nfp/options.js';
 import { ScriptedServer } from '../scripted-server.js';
-import { A, World } from '../world.js';
+import { A, ClientWorld } from '../world.js';
 
 /** One call as the broker sees it. */
 export class Asked {
@@ -138,7 +138,7 @@ export class ScriptedBroker extends ScriptedServer<Asked> {
 }
 
 /** The world with a broker in it. */
-export class Stage extends World {
+export class Stage extends ClientWorld {
   broker(
     answer: (asked: Asked) => void = doing('w1'),
     endpoint = A,

@@ -6,7 +6,7 @@ import type { Peer, SocketPort, Transport } from '@proj/transport';
 import { LazyPirateClient } from '../../src/ppp/client.js';
 import type { LazyPirateOptions } from '../../src/ppp/options.js';
 import { ScriptedServer } from '../scripted-server.js';
-import { A, World } from '../world.js';
+import { A, ClientWorld } from '../world.js';
 
 /** One request as the queue sees it. */
 export class Asked {
@@ -57,7 +57,7 @@ export const echo = (asked: Asked): void => {
 export const silence = (): void => {};
 
 /** The world with a queue in it. */
-export class Stage extends World {
+export class Stage extends ClientWorld {
   queue(answer: (asked: Asked) => void, endpoint = A, process = endpoint): Promise<ScriptedQueue> {
     return ScriptedQueue.start(this.network.transport(process), endpoint, answer);
   }

@@ -7,8 +7,8 @@ import type { Peer, SocketPort, Transport } from '@proj/transport';
 import { PzqConsumer } from '../../src/pzq/consumer.js';
 import type { PzqConsumerOptions, PzqProducerOptions } from '../../src/pzq/options.js';
 import { PzqProducer } from '../../src/pzq/producer.js';
-import { listener, ScriptedServer, Tally } from '../scripted-server.js';
-import { A, World } from '../world.js';
+import { listener, ScriptedServer, AwaitedCount } from '../scripted-server.js';
+import { A, ClientWorld } from '../world.js';
 
 /** One message as the queue sees it. */
 export class Produced {
@@ -85,7 +85,7 @@ export class ScriptedSender {
   readonly said: PzqFromConsumer[] = [];
   endpoint = '';
   readonly #port: SocketPort;
-  readonly #tally = new Tally();
+  readonly #tally = new AwaitedCount();
   readonly #transport: Transport;
 
   private constructor(port: SocketPort, transport: Transport) {
@@ -151,7 +151,7 @@ export class ScriptedSender {
 }
 
 /** The world with a queue in it. */
-export class Stage extends World {
+export class Stage extends ClientWorld {
   receiver(
     answer: (produced: Produced) => void = storing,
     endpoint = A,

@@ -3,7 +3,7 @@ import { decodeEmqpAtScheduler, encodeEmqp } from '@proj/frames/emqp';
 import { arbitraries } from '@proj/testkit';
 import fc from 'fast-check';
 import { it } from 'vitest';
-import { body, Rig } from '../../test/rig.js';
+import { body, SchedulerRig } from '../../test/rig.js';
 
 const NAMES = ['f', 'g', 'h'];
 const SECOND = 1000;
@@ -45,7 +45,7 @@ interface Story {
 
 /** Plays a story and returns what each schedule did while it was in force. */
 function play(acts: readonly Act[]): Story[] {
-  const rig = new Rig().start();
+  const rig = new SchedulerRig().start();
   const open = new Map<string, Story>();
   const closed: Story[] = [];
   const end = (of: string): void => {
@@ -156,7 +156,7 @@ it('a crash loses one run of a job at most', () => {
       fc.integer({ min: 0, max: 60_000 }),
       fc.boolean(),
       (seconds, ms, held) => {
-        const rig = new Rig().start();
+        const rig = new SchedulerRig().start();
         rig.schedule({ interval: String(seconds), headers: 'nohaste' });
         rig.pass(ms);
         // Killed between the write and the run, or at any other time.
@@ -182,7 +182,7 @@ it('survives any frames from its broker', () => {
         maxLength: 40,
       }),
       (messages) => {
-        const rig = new Rig().start();
+        const rig = new SchedulerRig().start();
         for (const frames of messages) {
           if (rig.ended) return;
           rig.hear(decodeEmqpAtScheduler(frames));

@@ -1,13 +1,13 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import { describe, expect, it } from 'vitest';
-import { body, Rig, SUNDAY } from '../../test/rig.js';
+import { body, SchedulerRig, SUNDAY } from '../../test/rig.js';
 
 const SECOND = 1000;
 const HOUR = 3_600_000;
 
 describe('a connection', () => {
   it('rule 1: says INFORM with an identity of its own, and beats once it is acknowledged', () => {
-    const rig = new Rig();
+    const rig = new SchedulerRig();
     rig.brokerIsThere = false;
     rig.start();
     expect(rig.said).toEqual(['inform-scheduler']);
@@ -20,7 +20,7 @@ describe('a connection', () => {
   });
 
   it('rule 1: without an acknowledgement is given up for the next endpoint', () => {
-    const rig = new Rig();
+    const rig = new SchedulerRig();
     rig.brokerIsThere = false;
     rig.start();
     rig.pass(5 * SECOND);
@@ -30,7 +30,7 @@ describe('a connection', () => {
   });
 
   it('rule 1: is made by the acknowledgement of our INFORM, and of nothing else, and only once', () => {
-    const rig = new Rig();
+    const rig = new SchedulerRig();
     rig.brokerIsThere = false;
     rig.start();
     rig.hear({ kind: 'ack', id: 'a', of: 'another message' });
@@ -42,7 +42,7 @@ describe('a connection', () => {
   });
 
   it('rule 1: that is silent is given up, and one that says farewell', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.now += 15 * SECOND;
     rig.do({ kind: 'timer', lateMs: 0 });
     rig.pass(SECOND);
@@ -51,7 +51,7 @@ describe('a connection', () => {
   });
 
   it('rule 1: that has forgotten us is given up although it answers what we send', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     for (let second = 1; second <= 15; second++) {
       rig.now += SECOND;
       rig.hear({ kind: 'accepted', id: 'a', of: 'r' });
@@ -62,7 +62,7 @@ describe('a connection', () => {
   });
 
   it('rule 1: hears nothing of one that is over', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     const { socket } = rig;
     rig.lose();
     rig.do({ kind: 'lost', socket, reason: 'silent' });
@@ -72,7 +72,7 @@ describe('a connection', () => {
 
 describe('a job at intervals', () => {
   it('rule 5: runs at once and then every interval', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '2' });
     expect(rig.fired()).toEqual(['q:f']);
     rig.pass(2 * SECOND - 1);
@@ -84,7 +84,7 @@ describe('a job at intervals', () => {
   });
 
   it('rule 5: with nohaste waits for the first interval', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '2', headers: 'nohaste' });
     expect(rig.fired()).toEqual([]);
     rig.pass(2 * SECOND);
@@ -92,7 +92,7 @@ describe('a job at intervals', () => {
   });
 
   it.each(['run_count:3', 'nohaste,run_count:3'])('rule 5: with %s runs three times in all', (headers) => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '1', headers });
     rig.pass(10 * SECOND);
     expect(rig.fired()).toHaveLength(3);
@@ -101,14 +101,14 @@ describe('a job at intervals', () => {
   });
 
   it('rule 5: with run_count:1 and haste is over at once', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '1', headers: 'run_count:1' });
     expect(rig.fired()).toHaveLength(1);
     expect(rig.engine.stats).toMatchObject({ jobs: 0, finished: 1 });
   });
 
   it('rule 5: does not follow the wall clock', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '60', headers: 'nohaste' });
     rig.wallOffsetMs += HOUR;
     rig.pass(59 * SECOND);
@@ -119,7 +119,7 @@ describe('a job at intervals', () => {
   });
 
   it('rule 7: runs once after the process has slept, not once per interval', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '1', headers: 'nohaste' });
     rig.sleep(10 * SECOND);
     expect(rig.fired()).toHaveLength(1);
@@ -130,7 +130,7 @@ describe('a job at intervals', () => {
 
 describe('a job by cron', () => {
   it('rule 5: runs at its times, in its own queue, and at once unless nohaste', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ cron: '30 4 * * *', queue: 'own' });
     rig.schedule({ cron: '0 5 * * *', headers: 'nohaste', body: body('g') });
     expect(rig.fired()).toEqual(['own:f']);
@@ -143,14 +143,14 @@ describe('a job by cron', () => {
   });
 
   it('rule 5: run_count counts its runs too', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ cron: '* * * * *', headers: 'run_count:2' });
     rig.pass(HOUR);
     expect(rig.fired()).toHaveLength(2);
   });
 
   it('rule 5: goes by its time zone, and through a change to summer time', () => {
-    const rig = new Rig({}, 'Europe/Berlin').start();
+    const rig = new SchedulerRig({}, 'Europe/Berlin').start();
     // Half past two does not exist on that day: three o'clock takes its place.
     rig.schedule({ cron: '30 2 * * *', headers: 'nohaste' });
     rig.pass(HOUR - 1);
@@ -162,7 +162,7 @@ describe('a job by cron', () => {
   });
 
   it('rule 5: follows the wall clock forwards, and backwards without running twice', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ cron: '0 4 * * *', headers: 'nohaste' });
     rig.wallOffsetMs += 3.9 * HOUR;
     rig.pass(0.1 * HOUR);
@@ -175,7 +175,7 @@ describe('a job by cron', () => {
   });
 
   it('rule 5: believes a wall clock that is put back by days', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.wallOffsetMs += 400 * 24 * HOUR;
     rig.schedule({ cron: '0 4 * * *', headers: 'nohaste' });
     rig.pass(SECOND);
@@ -202,7 +202,7 @@ describe('SCHEDULE', () => {
     ['a body that is no JSON', { interval: '1', body: fromLatin1('{') }, 'body'],
     ['a body without callable', { interval: '1', body: fromLatin1('["run", {"path": "m"}]') }, 'body'],
   ] as const)('rule 5: with %s is refused and counted', (_what, wish, reason) => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule(wish);
     expect(rig.notesOf('schedule-refused')).toMatchObject([{ reason }]);
     expect(rig.engine.stats).toMatchObject({ jobs: 0, refused: { [reason]: 1 } });
@@ -210,7 +210,7 @@ describe('SCHEDULE', () => {
   });
 
   it('rule 4: of a known job replaces it, also interval by cron', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '1' });
     rig.schedule({ interval: '5', queue: 'other' });
     rig.fired();
@@ -224,7 +224,7 @@ describe('SCHEDULE', () => {
   });
 
   it('rule 3: names a job as Python does', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     const text =
       '["run", {"kwargs": {"b": true, "a": null}, "path": "m", "callable": "f", "args": [1.0, 1e22, "\\u00e9"]}]';
     rig.schedule({ interval: '1', body: fromLatin1(text) });
@@ -236,7 +236,7 @@ describe('SCHEDULE', () => {
   });
 
   it('rule 6: gives each run the wishes for the job, and the body as it came', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     const job = fromLatin1('["run",{"callable":"f",  "path":"m"}]');
     rig.schedule({ interval: '1', headers: 'guarantee,retry-count:2,timeout:9,nohaste,run_count:5,x', body: job });
     rig.pass(SECOND);
@@ -246,7 +246,7 @@ describe('SCHEDULE', () => {
   });
 
   it('beyond jobsMax or jobsMaxBytes is refused, unless it replaces', () => {
-    const rig = new Rig({ jobsMax: 2, jobsMaxBytes: 1000 }).start();
+    const rig = new SchedulerRig({ jobsMax: 2, jobsMaxBytes: 1000 }).start();
     for (const name of ['a', 'b', 'c', 'a']) rig.schedule({ interval: '1', body: body(name) });
     expect(rig.engine.stats).toMatchObject({ jobs: 2, scheduled: 3, refused: { full: 1 } });
     rig.schedule({ interval: '1', body: body('a', ['x'.repeat(1000)]) });
@@ -254,7 +254,7 @@ describe('SCHEDULE', () => {
   });
 
   it('that waits for the disk counts towards jobsMax', () => {
-    const rig = new Rig({ jobsMax: 2 }).start();
+    const rig = new SchedulerRig({ jobsMax: 2 }).start();
     rig.diskIsFast = false;
     for (const name of ['a', 'b', 'c']) rig.schedule({ interval: '1', body: body(name) });
     expect(rig.engine.stats.refused).toEqual({ full: 1 });
@@ -263,7 +263,7 @@ describe('SCHEDULE', () => {
 
 describe('UNSCHEDULE', () => {
   it('rule 4: ends either kind, whatever the queue, also on the disk', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '1' });
     rig.schedule({ cron: '* * * * *', body: body('g') });
     rig.fired();
@@ -276,14 +276,14 @@ describe('UNSCHEDULE', () => {
   });
 
   it('rule 4: of an unknown job is ignored and counted', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.unschedule();
     rig.unschedule(fromLatin1('nonsense'));
     expect(rig.engine.stats).toMatchObject({ unknown: 2, unscheduled: 0 });
   });
 
   it('rule 4: ends a job that is still being written', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.diskIsFast = false;
     rig.schedule({ interval: '1' });
     rig.unschedule();
@@ -296,7 +296,7 @@ describe('UNSCHEDULE', () => {
 
 describe('the store', () => {
   it('rule 2: has a job before it counts', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.diskIsFast = false;
     rig.schedule({ interval: '1' });
     rig.pass(10 * SECOND);
@@ -308,7 +308,7 @@ describe('the store', () => {
   });
 
   it('rule 2: has the next time before a run is sent, so that a crash does not double it', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste' });
     rig.diskIsFast = false;
     rig.pass(10 * SECOND);
@@ -325,7 +325,7 @@ describe('the store', () => {
   });
 
   it('rule 2: is read after a restart: queue, headers, body, runs that are left', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', queue: 'own', headers: 'guarantee,run_count:3' });
     rig.fired();
     rig.crash();
@@ -339,7 +339,7 @@ describe('the store', () => {
   it.each([5, 10, 25, 1000])(
     'rule 7: an interval job that was away for %s seconds runs once when it is due',
     (seconds) => {
-      const rig = new Rig().start();
+      const rig = new SchedulerRig().start();
       rig.schedule({ interval: '10', headers: 'nohaste' });
       rig.crash();
       rig.now += seconds * SECOND;
@@ -354,7 +354,7 @@ describe('the store', () => {
     [false, 0],
     [true, 1],
   ])('rule 7: a cron job whose time has passed, with catchUp %s, runs %i times at once', (catchUp, runs) => {
-    const rig = new Rig({ catchUp }).start();
+    const rig = new SchedulerRig({ catchUp }).start();
     rig.schedule({ cron: '0 4 * * *', headers: 'nohaste' });
     rig.crash();
     rig.now += 30 * HOUR;
@@ -365,7 +365,7 @@ describe('the store', () => {
   });
 
   it('rule 7: a wall clock that was put back while nobody looked delays a job by one interval at most', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste' });
     rig.crash();
     rig.wallOffsetMs -= 24 * HOUR;
@@ -375,7 +375,7 @@ describe('the store', () => {
   });
 
   it('a cron expression that is not understood any more stays there, does not run, and can be unscheduled', () => {
-    const rig = new Rig();
+    const rig = new SchedulerRig();
     const record = { queue: 'q', headers: fromLatin1(''), body: body('f'), every: 'never', runsLeft: undefined };
     rig.disk.set('id', { ...record, nextMicros: SUNDAY });
     rig.start();
@@ -385,7 +385,7 @@ describe('the store', () => {
   });
 
   it('that is full refuses new jobs; the others run on, and are written when there is room', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste' });
     const before = [...rig.disk.values()][0]!.nextMicros;
     rig.diskIsFull = true;
@@ -406,7 +406,7 @@ describe('the store', () => {
   });
 
   it('that is full again and again says so once a minute, and never that all is well when it is not', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     const said = () => rig.notes.map(({ code }) => code).filter((code) => code.startsWith('store-'));
     for (let round = 0; round < 3; round++) {
       rig.diskIsFull = true;
@@ -422,7 +422,7 @@ describe('the store', () => {
   });
 
   it('that could not forget a job forgets it later', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10' });
     rig.diskIsFull = true;
     rig.unschedule();
@@ -435,7 +435,7 @@ describe('the store', () => {
 
 describe('while the broker is away', () => {
   it('rule 8: one run of each job is held, and sent after the next ACK', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste' });
     rig.schedule({ interval: '100', headers: 'nohaste', body: body('g') });
     rig.lose();
@@ -449,7 +449,7 @@ describe('while the broker is away', () => {
   });
 
   it('rule 8: a run that is skipped is none of run_count', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste,run_count:2' });
     rig.lose();
     rig.pass(100 * SECOND);
@@ -460,7 +460,7 @@ describe('while the broker is away', () => {
   });
 
   it('rule 8: what did not go out is held, and unscheduled with its job', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10' });
     rig.schedule({ interval: '10', body: body('g') });
     expect(rig.fired()).toEqual(['q:f', 'q:g']);
@@ -477,7 +477,7 @@ describe('while the broker is away', () => {
 
 describe('the end', () => {
   it.each(['drain', 'close'] as const)('rule 8: %s says both farewells and ends', (kind) => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.said.length = 0;
     rig.do({ kind });
     expect(rig.said).toEqual(['KBAI', 'KBYE', 'close']);
@@ -485,14 +485,14 @@ describe('the end', () => {
   });
 
   it('rule 8: DISCONNECT is as drain', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.hear({ kind: 'disconnect', id: 'd' });
     expect(rig.ended).toBe(true);
     expect(rig.notesOf('left')).toMatchObject([{ reason: 'told' }]);
   });
 
   it('rule 8: drain sends a run that is being written, and takes no more jobs', () => {
-    const rig = new Rig().start();
+    const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste' });
     rig.diskIsFast = false;
     rig.pass(10 * SECOND);
@@ -505,7 +505,7 @@ describe('the end', () => {
   });
 
   it('rule 8: a second wish to end does not give the disk more time, nor another reason', () => {
-    const rig = new Rig({ drainMs: 2000 }).start();
+    const rig = new SchedulerRig({ drainMs: 2000 }).start();
     rig.diskIsFast = false;
     rig.schedule({ interval: '10' });
     rig.do({ kind: 'drain' });
@@ -518,7 +518,7 @@ describe('the end', () => {
   });
 
   it('rule 8: a disk that hangs does not hold it up', () => {
-    const rig = new Rig({ drainMs: 2000 }).start();
+    const rig = new SchedulerRig({ drainMs: 2000 }).start();
     rig.diskIsFast = false;
     rig.schedule({ interval: '10' });
     rig.do({ kind: 'drain' });
@@ -531,7 +531,7 @@ describe('the end', () => {
 it('thousands of jobs that wait cost no step, and no write, beyond those of the few that are due', () => {
   /** What a minute and 40 seconds cost, at the end of which 20 jobs are due and so many are not. */
   const costs = (waiting: number) => {
-    const rig = new Rig({ jobsMax: 10_000, jobsMaxBytes: 10_000_000 }).start();
+    const rig = new SchedulerRig({ jobsMax: 10_000, jobsMaxBytes: 10_000_000 }).start();
     rig.checks = false;
     for (let n = 0; n < 20 + waiting; n++)
       rig.schedule({ interval: n < 20 ? '100' : '200', headers: 'nohaste', body: body('f', [n]) });

@@ -16,7 +16,7 @@ import type {
 } from './events.js';
 import { ScheduledJobs } from './job-table.js';
 import type { ScheduledJobsOptions } from './job-table.js';
-import type { Job } from './timetable.js';
+import type { ScheduledJob } from './timetable.js';
 
 /** Settings of an {@link EmqpSchedulerEngine}; options.ts has the defaults. Times in milliseconds. */
 export interface EmqpSchedulerEngineOptions extends BrokerConnectionOptions, ScheduledJobsOptions {
@@ -40,7 +40,7 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
   readonly #link: BrokerConnection;
   readonly #jobs: ScheduledJobs;
   /** REQUESTs that the transport has not taken over yet, by id. */
-  readonly #outgoing = new Map<string, Job>();
+  readonly #outgoing = new Map<string, ScheduledJob>();
   readonly #counts = { accepted: 0, results: 0, conversations: 0 };
   readonly #lost: Partial<Record<SchedulerLoss, number>> = {};
   readonly #dropped: Partial<Record<SchedulerDropReason, number>> = {};
@@ -197,7 +197,7 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     this.#jobs.release();
   }
 
-  #request(job: Job): boolean {
+  #request(job: ScheduledJob): boolean {
     if (!this.#link.isRegistered) return false;
     const { queue, headers, body } = job;
     const id = this.#entropy.uuid();

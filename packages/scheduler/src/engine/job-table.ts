@@ -12,7 +12,7 @@ import type {
   SchedulerTools,
 } from './events.js';
 import { identityOf, readPlan } from './plan.js';
-import { Job, Timetable } from './timetable.js';
+import { ScheduledJob, Timetable } from './timetable.js';
 
 /** Settings of {@link ScheduledJobs}. */
 export interface ScheduledJobsOptions {
@@ -29,16 +29,16 @@ export interface ScheduledJobsOptions {
 export interface ScheduledJobsOutput {
   effect(effect: SchedulerEffect): void;
   /** Sends the REQUEST of one run; false when there is no broker. */
-  send(job: Job): boolean;
+  send(job: ScheduledJob): boolean;
 }
 
 /** A write that is under way. */
 type Write =
   /** `job` takes the place of whatever has its name once it is on the disk; `haste`: and runs. */
-  | { readonly kind: 'schedule'; readonly job: Job; readonly haste: boolean }
+  | { readonly kind: 'schedule'; readonly job: ScheduledJob; readonly haste: boolean }
   | { readonly kind: 'unschedule'; readonly identity: string }
   /** The state after a run, which happens when this is on the disk: a crash may lose it, not double it. */
-  | { readonly kind: 'run'; readonly job: Job; readonly counts: boolean }
+  | { readonly kind: 'run'; readonly job: ScheduledJob; readonly counts: boolean }
   /** What could not be written before. */
   | { readonly kind: 'repair'; readonly identities: readonly string[] };
 
@@ -53,12 +53,12 @@ export class ScheduledJobs {
   readonly #tools: SchedulerTools;
   readonly #out: ScheduledJobsOutput;
   readonly #timetable: Timetable;
-  readonly #jobs = new Map<string, Job>();
+  readonly #jobs = new Map<string, ScheduledJob>();
   #bytes = 0;
   /** Bodies that are being written for the first time. */
   #newBytes = 0;
   /** Jobs whose run waits for a broker. */
-  readonly #held = new Set<Job>();
+  readonly #held = new Set<ScheduledJob>();
   readonly #writes = new Map<number, Write>();
   #lastWrite = 0;
   /** The write that decides what a name stands for, while it is under way. */
@@ -110,7 +110,7 @@ export class ScheduledJobs {
   /** What the store holds. Before anything else. */
   load(records: Iterable<readonly [identity: string, record: ScheduleRecord]>, now: number): void {
     for (const [identity, record] of records) {
-      const job = new Job(identity, record);
+      const job = new ScheduledJob(identity, record);
       this.#insert(job);
       if (!this.#timetable.restore(job, this.#options.catchUp, now))
         this.#note({ code: 'cron-unknown', job: identity, cron: String(job.every) });
@@ -129,7 +129,10 @@ export class ScheduledJobs {
     const old = this.#jobs.get(identity);
     // Nothing of the old one may be written behind the new one.
     if (old !== undefined) this.#timetable.suspend(old);
-    const made = new Job(identity, { ...job, runsLeft: runsLeft === undefined || nohaste ? runsLeft : runsLeft - 1 });
+    const made = new ScheduledJob(identity, {
+      ...job,
+      runsLeft: runsLeft === undefined || nohaste ? runsLeft : runsLeft - 1,
+    });
     made.dueAt = now + (typeof made.every === 'number' ? made.every * 1000 : Infinity);
     if (invalid > 0) this.#note({ code: 'headers-invalid', job: identity, items: invalid });
     this.#newBytes += made.body.length;
@@ -185,7 +188,7 @@ export class ScheduledJobs {
   }
 
   /** The REQUEST of this job did not go out: it waits for the next broker. */
-  unsent(job: Job): void {
+  unsent(job: ScheduledJob): void {
     this.#counts.fired--;
     if (!job.isGone) this.#held.add(job);
   }
@@ -270,7 +273,7 @@ export class ScheduledJobs {
     if (haste) this.#run(job);
   }
 
-  #due(job: Job, now: number): void {
+  #due(job: ScheduledJob, now: number): void {
     // While one run waits for a broker or the disk, the next is none.
     const counts = !job.isWriting && !this.#held.has(job);
     if (!counts) this.#counts.skipped++;
@@ -284,19 +287,19 @@ export class ScheduledJobs {
   }
 
   /** Without a disk jobs run all the same. */
-  #ran(job: Job, counts: boolean): void {
+  #ran(job: ScheduledJob, counts: boolean): void {
     job.isWriting = false;
     if (counts && !job.isGone) this.#run(job);
   }
 
-  #run(job: Job): void {
+  #run(job: ScheduledJob): void {
     const held = !this.#out.send(job);
     if (held) this.#held.add(job);
     this.#note({ code: 'fired', job: job.identity, queue: job.queue, held });
     if (!held) this.#fired(job);
   }
 
-  #fired(job: Job): void {
+  #fired(job: ScheduledJob): void {
     this.#counts.fired++;
     if (job.runsLeft !== 0 || this.#jobs.get(job.identity) !== job) return;
     this.#jobs.delete(job.identity);
@@ -305,12 +308,12 @@ export class ScheduledJobs {
     this.#note({ code: 'finished', job: job.identity });
   }
 
-  #insert(job: Job): void {
+  #insert(job: ScheduledJob): void {
     this.#jobs.set(job.identity, job);
     this.#bytes += job.body.length;
   }
 
-  #remove(job: Job): void {
+  #remove(job: ScheduledJob): void {
     job.isGone = true;
     this.#timetable.suspend(job);
     this.#held.delete(job);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Job, Timetable } from './timetable.js';
+import { ScheduledJob, Timetable } from './timetable.js';
 
 const SECOND = 1_000_000;
 const HOUR = 3600 * SECOND;
@@ -25,13 +25,13 @@ beforeEach(() => {
   table = new Timetable(nextCron, { wallMicros: wall, uuid: () => '', random: () => 0 });
 });
 
-function job(every: number | string, nextMicros = 0): Job {
+function job(every: number | string, nextMicros = 0): ScheduledJob {
   const record = { queue: 'q', headers: new Uint8Array(0), body: new Uint8Array(0), runsLeft: undefined };
-  return new Job(String(every), { ...record, every, nextMicros });
+  return new ScheduledJob(String(every), { ...record, every, nextMicros });
 }
 
 /** A new job. */
-function begun(every: number | string): Job {
+function begun(every: number | string): ScheduledJob {
   const made = job(every, table.first(every));
   table.begin(made, now);
   return made;

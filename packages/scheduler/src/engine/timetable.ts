@@ -4,7 +4,7 @@ import type { Entropy } from '@proj/transport';
 import type { ScheduleRecord, SchedulerTools } from './events.js';
 
 /** A job and its next run. */
-export class Job {
+export class ScheduledJob {
   readonly identity: string;
   readonly queue: string;
   readonly headers: Uint8Array;
@@ -16,7 +16,7 @@ export class Job {
   /** @internal The same on the monotonic clock, in milliseconds; `Infinity` when nothing is known. */
   dueAt = Infinity;
   /** @internal */
-  readonly timer = new HeapDeadline<Job>(this);
+  readonly timer = new HeapDeadline<ScheduledJob>(this);
   /** Its last run is being written down. */
   isWriting = false;
   /** Unscheduled or replaced: what is under way for it comes to nothing. */
@@ -50,8 +50,8 @@ const REWIND_MICROS = 3 * 3_600_000_000;
 export class Timetable {
   readonly #nextCron: SchedulerTools['nextCron'];
   readonly #entropy: Entropy;
-  readonly #heap = new DeadlineHeap<Job>();
-  readonly #cronJobs = new Set<Job>();
+  readonly #heap = new DeadlineHeap<ScheduledJob>();
+  readonly #cronJobs = new Set<ScheduledJob>();
   #watchAt = Infinity;
   /** Wall clock less monotonic clock, in microseconds. */
   #offset = 0;
@@ -73,7 +73,7 @@ export class Timetable {
   }
 
   /** Lets a new job run when its `nextMicros` comes. */
-  begin(job: Job, now: number): void {
+  begin(job: ScheduledJob, now: number): void {
     job.dueAt = now + (job.nextMicros - this.#entropy.wallMicros()) / 1000;
     this.resume(job, now);
   }
@@ -82,7 +82,7 @@ export class Timetable {
    * The same for a job that was kept while nobody looked. What is overdue is due now, once; a cron job only with `catchUp`.
    * False for a cron expression that has no next time any more: the job does not run.
    */
-  restore(job: Job, catchUp: boolean, now: number): boolean {
+  restore(job: ScheduledJob, catchUp: boolean, now: number): boolean {
     const wall = this.#entropy.wallMicros();
     if (typeof job.every === 'number') {
       // A wall clock that was put back must not delay it by more than its interval.
@@ -97,7 +97,7 @@ export class Timetable {
   }
 
   /** Its run is due: finds the next one after it, and after now, which is not armed. False when none comes. */
-  advance(job: Job, now: number): boolean {
+  advance(job: ScheduledJob, now: number): boolean {
     const wall = this.#entropy.wallMicros();
     if (typeof job.every === 'number') {
       const step = job.every * 1000;
@@ -114,7 +114,7 @@ export class Timetable {
   }
 
   /** Arms what {@link advance} found, or what {@link suspend} took away. */
-  resume(job: Job, now: number): void {
+  resume(job: ScheduledJob, now: number): void {
     this.#heap.set(job.timer, job.dueAt);
     if (typeof job.every === 'number') return;
     this.#cronJobs.add(job);
@@ -124,13 +124,13 @@ export class Timetable {
   }
 
   /** It does not run until it is resumed. */
-  suspend(job: Job): void {
+  suspend(job: ScheduledJob): void {
     this.#heap.remove(job.timer);
     this.#cronJobs.delete(job);
   }
 
   /** Takes out the next job whose run is due; `undefined` when there is none. */
-  takeDue(now: number): Job | undefined {
+  takeDue(now: number): ScheduledJob | undefined {
     if (this.#watchAt <= now) this.#watch(now);
     for (let job = this.#heap.takeDue(now); job !== undefined; job = this.#heap.takeDue(now)) {
       if (typeof job.every === 'number') return job;
@@ -173,7 +173,7 @@ export class Timetable {
     }
   }
 
-  #follow(job: Job, wall: number, now: number): void {
+  #follow(job: ScheduledJob, wall: number, now: number): void {
     // A microsecond is less than the monotonic clock can tell late in a long life.
     job.dueAt = now + Math.max((job.nextMicros - wall) / 1000, 1);
     this.#heap.set(job.timer, job.dueAt);

@@ -2,7 +2,7 @@
 import { ROUTER_PEER } from '../port.js';
 import type { PortOptions, SocketPort } from '../port.js';
 import { bytesOf, check, equal, numbered, textOf } from './rig.js';
-import type { Rig, Station } from './rig.js';
+import type { PortRig, PortPeer } from './rig.js';
 import type { CaseDefinition } from './suite.js';
 
 /** Larger than what the kernel's buffers take in all, so that the peer stays congested until it reads. */
@@ -14,12 +14,12 @@ const SMALL_MARK = { highWaterMark: 10 };
 const QUICK_HEARTBEATS = { connectionHeartbeatMs: 300, connectionTimeoutMs: 700 };
 const LONG_MS = 2_500;
 
-function heads(station: Station): string[] {
+function heads(station: PortPeer): string[] {
   return station.messages.map(({ frames }) => textOf(frames.slice(0, 1)));
 }
 
 /** A router that has sent {@link MESSAGES} numbered messages to a dealer that does not read. */
-async function congested(rig: Rig, options: PortOptions = {}) {
+async function congested(rig: PortRig, options: PortOptions = {}) {
   const router = await rig.router({ ...SMALL_MARK, ...options });
   const { port, peer } = await rig.deaf(router, 'slow', SMALL_MARK);
   for (const text of numbered(MESSAGES)) router.port.send(peer, [bytesOf(text), BODY]);
@@ -27,7 +27,7 @@ async function congested(rig: Rig, options: PortOptions = {}) {
   return { router, slow: port, peer };
 }
 
-async function readAll(rig: Rig, slow: SocketPort, count: number): Promise<Station> {
+async function readAll(rig: PortRig, slow: SocketPort, count: number): Promise<PortPeer> {
   const station = rig.listen(slow);
   await station.received(count + 1);
   equal(heads(station)[0], 'knock', 'first message');

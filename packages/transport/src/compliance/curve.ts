@@ -2,7 +2,7 @@
 import { ROUTER_PEER } from '../port.js';
 import type { CurveKeys, PortOptions } from '../port.js';
 import { check, equal, failure } from './rig.js';
-import type { PortSubject, Rig, Station } from './rig.js';
+import type { PortSubject, PortRig, PortPeer } from './rig.js';
 import { bindCase } from './suite.js';
 import type { ComplianceCase } from './suite.js';
 
@@ -15,7 +15,7 @@ export interface CurveSubject extends PortSubject {
 /** A case with the keys of a server, a client and a stranger. */
 interface CurveCase {
   readonly name: string;
-  readonly run: (rig: Rig, keys: Keys) => Promise<void>;
+  readonly run: (rig: PortRig, keys: Keys) => Promise<void>;
 }
 
 /** Options of the sockets of one case. */
@@ -277,7 +277,7 @@ export function bindCurveCase({ name, run }: CurveCase, subject: CurveSubject): 
 }
 
 /** A dealer that has something to say and is not expected to be heard. */
-async function knocking(rig: Rig, router: Station, options: PortOptions): Promise<Station> {
+async function knocking(rig: PortRig, router: PortPeer, options: PortOptions): Promise<PortPeer> {
   const dealer = await rig.dealer(router, options);
   dealer.say(ROUTER_PEER, 'let me in');
   return dealer;

@@ -1,7 +1,7 @@
 /** Dealers that bind and routers that connect, and what became of each message: as a queue that pushes work needs them. */
 import { ROUTER_PEER } from '../port.js';
 import { bytesOf, check, equal, framesOf, numbered, textOf } from './rig.js';
-import type { Rig, Station } from './rig.js';
+import type { PortRig, PortPeer } from './rig.js';
 import type { CaseDefinition } from './suite.js';
 
 /** Larger than what the kernel's buffers take in all, so that a peer that does not read stays full. */
@@ -13,10 +13,10 @@ const SMALL_MARK = { highWaterMark: 10 };
 /** Longer than any test takes. */
 const FOR_EVER = 3_600_000;
 
-const heads = (station: Station): string[] => station.messages.map(({ frames }) => textOf(frames.slice(0, 1)));
+const heads = (station: PortPeer): string[] => station.messages.map(({ frames }) => textOf(frames.slice(0, 1)));
 
 /** Offers numbered messages until somebody is connected, has taken some and has no room for the next; how many it took. */
-async function fill(dealer: Station): Promise<number> {
+async function fill(dealer: PortPeer): Promise<number> {
   for (let taken = 0; ;) {
     const outcome = await dealer.offer([bytesOf(taken.toString()), BODY]);
     if (outcome === 'sent') taken++;
@@ -26,10 +26,10 @@ async function fill(dealer: Station): Promise<number> {
 
 /** A bound dealer and routers that have shown that they are connected to it. */
 async function acquainted(
-  rig: Rig,
+  rig: PortRig,
   routers: number,
   endpoint?: string,
-): Promise<{ dealer: Station; routers: Station[] }> {
+): Promise<{ dealer: PortPeer; routers: PortPeer[] }> {
   const dealer = await rig.boundDealer({}, endpoint);
   const connected = await Promise.all(Array.from({ length: routers }, () => rig.connectedRouter([dealer])));
   await rig.repeat(

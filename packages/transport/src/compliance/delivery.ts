@@ -2,7 +2,7 @@
 import { ROUTER_PEER } from '../port.js';
 import type { Peer } from '../port.js';
 import { bytesOf, check, equal, failure, framesOf, numbered } from './rig.js';
-import type { Rig, Station } from './rig.js';
+import type { PortRig, PortPeer } from './rig.js';
 import type { CaseDefinition } from './suite.js';
 
 const MIB = 2 ** 20;
@@ -35,7 +35,7 @@ function sameBytes(a: Uint8Array, b: Uint8Array | undefined): boolean {
 }
 
 /** Sends every shape one way and compares. */
-async function exchange(from: Station, peer: Peer, to: Station): Promise<void> {
+async function exchange(from: PortPeer, peer: Peer, to: PortPeer): Promise<void> {
   const sent = shapes();
   for (const frames of sent) from.port.send(peer, frames);
   await to.received(sent.length);
@@ -44,7 +44,7 @@ async function exchange(from: Station, peer: Peer, to: Station): Promise<void> {
   });
 }
 
-async function burst(rig: Rig, from: 'router' | 'dealer'): Promise<void> {
+async function burst(rig: PortRig, from: 'router' | 'dealer'): Promise<void> {
   const room = { peerQueueMax: 5_000 };
   const router = await rig.router(room);
   const { dealer, peer } = await rig.met(router, room);

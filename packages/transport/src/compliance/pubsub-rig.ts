@@ -11,7 +11,7 @@ import { bytesOf, framesOf, textOf } from './rig.js';
 import type { PubSubSubject } from './pubsub-suite.js';
 
 /** A subscriber and everything it was told. */
-export class Reader implements SubscriberListener {
+export class TestSubscriber implements SubscriberListener {
   readonly port: SubscriberPort;
   readonly messages: (readonly Uint8Array[])[] = [];
   readonly #texts: string[] = [];
@@ -81,7 +81,7 @@ export class Reader implements SubscriberListener {
 }
 
 /** A publisher, bound and started. */
-export interface Station {
+export interface TestPublisher {
   readonly port: PublisherPort;
   readonly endpoint: string;
   /** What it was told of subscriptions: `+` and a prefix, or `-` and one. */
@@ -116,7 +116,7 @@ export class PubSubRig {
     return port;
   }
 
-  async publisher(options?: PortOptions, endpoint = this.subject.endpoint): Promise<Station> {
+  async publisher(options?: PortOptions, endpoint = this.subject.endpoint): Promise<TestPublisher> {
     const port = await this.barePublisher(options);
     const bound = await port.bind(endpoint);
     const changes: string[] = [];
@@ -155,7 +155,11 @@ export class PubSubRig {
   }
 
   /** A subscriber, connected and started. */
-  async subscriber(stations: readonly Station[], prefixes: readonly string[], options?: PortOptions): Promise<Reader> {
+  async subscriber(
+    stations: readonly TestPublisher[],
+    prefixes: readonly string[],
+    options?: PortOptions,
+  ): Promise<TestSubscriber> {
     const port = await this.bareSubscriber(options);
     for (const { endpoint } of stations) port.connect(endpoint);
     const reader = this.listen(port);
@@ -164,8 +168,8 @@ export class PubSubRig {
   }
 
   /** Starts a subscriber. */
-  listen(port: SubscriberPort): Reader {
-    const reader = new Reader(port);
+  listen(port: SubscriberPort): TestSubscriber {
+    const reader = new TestSubscriber(port);
     port.start(reader);
     return reader;
   }
@@ -174,7 +178,7 @@ export class PubSubRig {
    * Publishes to this topic until the reader hears of it: from then on the publisher knows the subscription, and those the
    * reader asked for before it.
    */
-  async known(station: Station, reader: Reader, topic: string): Promise<void> {
+  async known(station: TestPublisher, reader: TestSubscriber, topic: string): Promise<void> {
     reader.probed = undefined;
     await this.repeat(
       () => station.publish(topic + PROBE),
@@ -197,7 +201,7 @@ export class PubSubRig {
   }
 
   /** Publishes something else to this topic until the reader has it, past all that came before. */
-  async flushed(station: Station, reader: Reader, topic: string): Promise<void> {
+  async flushed(station: TestPublisher, reader: TestSubscriber, topic: string): Promise<void> {
     station.publish(`${topic}|end`);
     await reader.heard(`${topic}|end`);
   }

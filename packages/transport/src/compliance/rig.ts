@@ -43,7 +43,7 @@ interface Waiter {
 }
 
 /** A port and everything its listener was told. */
-export class Station implements PortListener {
+export class PortPeer implements PortListener {
   readonly port: SocketPort;
   readonly endpoint: string;
   readonly messages: { readonly peer: Peer; readonly frames: readonly Uint8Array[] }[] = [];
@@ -142,7 +142,7 @@ export class Station implements PortListener {
 }
 
 /** The sockets of one case. */
-export class Rig {
+export class PortRig {
   readonly subject: PortSubject;
   readonly #ports: SocketPort[] = [];
 
@@ -168,26 +168,26 @@ export class Rig {
   }
 
   /** A router, bound and started. */
-  async router(options?: PortOptions, endpoint = this.subject.endpoint): Promise<Station> {
+  async router(options?: PortOptions, endpoint = this.subject.endpoint): Promise<PortPeer> {
     const port = await this.bareRouter(options);
     return start(port, await port.bind(endpoint));
   }
 
   /** A dealer, connected to the router and started. */
-  async dealer(router: Station, options?: PortOptions): Promise<Station> {
+  async dealer(router: PortPeer, options?: PortOptions): Promise<PortPeer> {
     const port = await this.bareDealer(options);
     port.connect(router.endpoint);
     return start(port, router.endpoint);
   }
 
   /** A dealer, bound and started. */
-  async boundDealer(options?: PortOptions, endpoint = this.subject.endpoint): Promise<Station> {
+  async boundDealer(options?: PortOptions, endpoint = this.subject.endpoint): Promise<PortPeer> {
     const port = await this.bareDealer(options);
     return start(port, await port.bind(endpoint));
   }
 
   /** A router, connected to these dealers and started. */
-  async connectedRouter(dealers: readonly Station[], options?: PortOptions): Promise<Station> {
+  async connectedRouter(dealers: readonly PortPeer[], options?: PortOptions): Promise<PortPeer> {
     const port = await this.bareRouter(options);
     for (const { endpoint } of dealers) port.connect(endpoint);
     return start(port, '');
@@ -208,7 +208,7 @@ export class Rig {
   }
 
   /** A dealer whose first message, `hello`, has arrived, and how the router names it. */
-  async met(router: Station, options?: PortOptions): Promise<{ dealer: Station; peer: Peer }> {
+  async met(router: PortPeer, options?: PortOptions): Promise<{ dealer: PortPeer; peer: Peer }> {
     const dealer = await this.dealer(router, options);
     const before = router.messages.length;
     dealer.say(ROUTER_PEER, 'hello');
@@ -222,7 +222,7 @@ export class Rig {
    * A dealer that is connected and does not read, and how the router names it. The router has to try until it is known;
    * the message that got through, `knock`, is the first the dealer will read.
    */
-  async deaf(router: Station, id: string, options?: PortOptions): Promise<{ port: SocketPort; peer: Peer }> {
+  async deaf(router: PortPeer, id: string, options?: PortOptions): Promise<{ port: SocketPort; peer: Peer }> {
     const transport = await this.#transport();
     const port = await this.bareDealer({ routingId: bytesOf(id), ...options });
     port.connect(router.endpoint);
@@ -238,7 +238,7 @@ export class Rig {
   }
 
   /** Resolves when every message the port was given has been tried: what is pending is parked for this peer. */
-  async tried({ port }: Station, peer: Peer): Promise<void> {
+  async tried({ port }: PortPeer, peer: Peer): Promise<void> {
     const transport = await this.#transport();
     while (port.pending > port.pendingFor(peer)) await pause(transport, 1);
   }
@@ -247,7 +247,7 @@ export class Rig {
    * Sends to a peer that is gone until the first message is refused. A transport may take a while to let go of a connection
    * after it has told of its end, and what is sent meanwhile is lost with it.
    */
-  async refused(router: Station, peer: Peer): Promise<UndeliverableReason | undefined> {
+  async refused(router: PortPeer, peer: Peer): Promise<UndeliverableReason | undefined> {
     const transport = await this.#transport();
     while (router.undeliverable.length === 0) {
       router.say(peer, 'too late');
@@ -257,7 +257,7 @@ export class Rig {
   }
 
   /** Starts what {@link deaf} gave. */
-  listen(port: SocketPort): Station {
+  listen(port: SocketPort): PortPeer {
     return start(port, '');
   }
 
@@ -277,8 +277,8 @@ export class Rig {
   }
 }
 
-function start(port: SocketPort, endpoint: string): Station {
-  const station = new Station(port, endpoint);
+function start(port: SocketPort, endpoint: string): PortPeer {
+  const station = new PortPeer(port, endpoint);
   port.start(station);
   return station;
 }

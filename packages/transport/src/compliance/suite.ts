@@ -1,5 +1,5 @@
 /** How the cases of the suite are written down. */
-import { Rig } from './rig.js';
+import { PortRig } from './rig.js';
 import type { PortCapabilities, PortSubject } from './rig.js';
 
 /** One fact about a port, to be registered with any test runner. */
@@ -15,7 +15,7 @@ export interface ComplianceCase {
 export interface CaseDefinition {
   readonly name: string;
   readonly needs?: keyof PortCapabilities;
-  readonly run: (rig: Rig) => Promise<void>;
+  readonly run: (rig: PortRig) => Promise<void>;
 }
 
 /** Binds a definition to a subject; sockets are closed whatever happens. */
@@ -24,7 +24,7 @@ export function bindCase({ name, needs, run }: CaseDefinition, subject: PortSubj
     name,
     applies: needs === undefined || subject.capabilities[needs],
     run: async () => {
-      const rig = new Rig(subject);
+      const rig = new PortRig(subject);
       try {
         await run(rig);
       } finally {

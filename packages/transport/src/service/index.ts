@@ -8,8 +8,8 @@ export type {
   NamedRequest,
   TypedRequest,
 } from './handler.js';
-export { Job } from './job.js';
-export type { ReplyLimits, SendPartial } from './job.js';
+export { HandlerRun } from './handler-run.js';
+export type { ReplyLimits, SendPartial } from './handler-run.js';
 export { ReplyBuffer } from './reply-buffer.js';
 export type { ReplyBufferOptions } from './reply-buffer.js';
 export { untilRoom } from './room.js';

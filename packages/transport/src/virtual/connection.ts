@@ -28,13 +28,13 @@ export interface ConnectionOwner {
 }
 
 /** Where a socket puts its messages: a connection, or an endpoint it connects to. */
-export interface Outlet {
+export interface MessageTarget {
   /** False when there is no room; the owner's `onRoom` tells when there is. */
   send(frames: readonly Uint8Array[]): boolean;
 }
 
 /** One side of a connection, as its socket holds it. */
-export class ConnectionEnd implements PipeReader, Outlet {
+export class ConnectionEnd implements PipeReader, MessageTarget {
   readonly owner: ConnectionOwner;
   readonly connection: VirtualConnection;
   readonly #clock: Clock;

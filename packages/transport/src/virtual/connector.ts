@@ -2,7 +2,7 @@
 import type { Timer } from '@proj/heartbeat';
 import { Fifo } from '../fifo.js';
 import type { CurveOptions, HandshakeRefusal } from '../port.js';
-import type { ConnectionEnd, ConnectionOwner, Outlet } from './connection.js';
+import type { ConnectionEnd, ConnectionOwner, MessageTarget } from './connection.js';
 import { shakeHands } from './curve.js';
 import type { SocketKind } from './events.js';
 import type { BoundSide, Farewell, Hub } from './port.js';
@@ -23,7 +23,7 @@ export interface ConnectorOwner extends ConnectionOwner {
 }
 
 /** One endpoint, one connection at a time, and what waits for it. */
-export class VirtualConnector implements Outlet {
+export class VirtualConnector implements MessageTarget {
   readonly #owner: ConnectorOwner;
   readonly #endpoint: string;
   /** Taken over by the transport and on no connection yet; like libzmq's pipe it survives the loss of a connection. */

@@ -3,7 +3,7 @@ import type { Timer } from '@proj/heartbeat';
 import type { SendOutcome } from '../outbox.js';
 import { ROUTER_PEER } from '../port.js';
 import type { Peer } from '../port.js';
-import type { ConnectionEnd, Outlet } from './connection.js';
+import type { ConnectionEnd, MessageTarget } from './connection.js';
 import type { VirtualConnector } from './connector.js';
 import { VirtualPort } from './port.js';
 import type { Farewell } from './port.js';
@@ -18,7 +18,7 @@ interface Attempt {
 export class VirtualDealer extends VirtualPort {
   readonly socket = 'dealer';
   /** Those that may have room, in the order of their turns. */
-  readonly #turns = new Set<Outlet>();
+  readonly #turns = new Set<MessageTarget>();
   #attempt: Attempt | undefined;
 
   override connect(endpoint: string): void {
@@ -77,7 +77,7 @@ export class VirtualDealer extends VirtualPort {
     return false;
   }
 
-  #refresh(outlet: Outlet, hasRoom: boolean): void {
+  #refresh(outlet: MessageTarget, hasRoom: boolean): void {
     if (!hasRoom) return;
     this.#turns.add(outlet);
     if (this.#attempt === undefined) this.outbox.resume(ROUTER_PEER);

@@ -3,17 +3,17 @@ import { describe, expect, it } from 'vitest';
 import type { PortOptions } from '../port.js';
 import { VirtualNetwork } from './network.js';
 import { advance } from './run.js';
-import { answer, ENDPOINT, Recorder, say } from './test/pair.js';
-import type { Station } from './test/pair.js';
+import { answer, ENDPOINT, PortRecorder, say } from './test/pair.js';
+import type { VirtualTestPeer } from './test/pair.js';
 import type { VirtualTransport } from './transport.js';
 
-class Confirming extends Recorder {
+class Confirming extends PortRecorder {
   onSent(): void {
     this.lines.push('sent');
   }
 }
 
-async function boundDealer(transport: VirtualTransport, options?: PortOptions): Promise<Station> {
+async function boundDealer(transport: VirtualTransport, options?: PortOptions): Promise<VirtualTestPeer> {
   const port = transport.dealer(options);
   await port.bind(ENDPOINT);
   const recorder = new Confirming();
@@ -21,10 +21,10 @@ async function boundDealer(transport: VirtualTransport, options?: PortOptions): 
   return Object.assign(recorder, { port });
 }
 
-function connectedRouter(transport: VirtualTransport, options?: PortOptions, endpoints = [ENDPOINT]): Station {
+function connectedRouter(transport: VirtualTransport, options?: PortOptions, endpoints = [ENDPOINT]): VirtualTestPeer {
   const port = transport.router(options);
   for (const endpoint of endpoints) port.connect(endpoint);
-  const recorder = new Recorder();
+  const recorder = new PortRecorder();
   port.start(recorder);
   return Object.assign(recorder, { port });
 }
@@ -152,7 +152,7 @@ describe('a router that connects', () => {
       ['tcp://sim:1', 'tcp://sim:2'].map(async (endpoint) => {
         const port = network.transport().dealer({ routingId });
         await port.bind(endpoint);
-        const recorder = new Recorder();
+        const recorder = new PortRecorder();
         port.start(recorder);
         return Object.assign(recorder, { port });
       }),

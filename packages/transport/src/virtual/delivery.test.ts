@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualNetwork } from './network.js';
 import { advance } from './run.js';
-import { answer, dealer, ENDPOINT, frames, Recorder, router, say } from './test/pair.js';
+import { answer, dealer, ENDPOINT, frames, PortRecorder, router, say } from './test/pair.js';
 
 describe('endpoints', () => {
   it('are free text, bound once', async () => {
@@ -29,7 +29,7 @@ describe('endpoints', () => {
     const network = new VirtualNetwork();
     const port = network.transport().router();
     await port.bind('tcp://*:5555');
-    const server = new Recorder();
+    const server = new PortRecorder();
     port.start(server);
     say(dealer(network.transport()), 'hello');
     await advance(network.clock, 100);
@@ -115,7 +115,7 @@ describe('a connection', () => {
     await server.bind(ENDPOINT);
     say(dealer(network.transport()), 'hello');
     await advance(network.clock, 1000);
-    const late = new Recorder();
+    const late = new PortRecorder();
     server.start(late);
     expect(late.lines).toEqual([]);
     await advance(network.clock, 0);

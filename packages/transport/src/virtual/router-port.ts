@@ -2,7 +2,7 @@
 import type { SendOutcome } from '../outbox.js';
 import type { Peer, PortOptions } from '../port.js';
 import { ConnectionEnd } from './connection.js';
-import type { Outlet } from './connection.js';
+import type { MessageTarget } from './connection.js';
 import type { VirtualConnector } from './connector.js';
 import { VirtualPort } from './port.js';
 import type { Hub } from './port.js';
@@ -10,7 +10,7 @@ import type { Process } from './process.js';
 
 interface Route {
   readonly peer: Peer;
-  readonly outlet: Outlet;
+  readonly outlet: MessageTarget;
   /** The id was taken when it came: libzmq reads and forgets whatever it says, and never promotes it. */
   readonly mute: boolean;
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { systemClock } from '@proj/heartbeat';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as zmq from 'zeromq';
-import { Station } from '../compliance/rig.js';
+import { PortPeer } from '../compliance/rig.js';
 import { authorizedKeys, encodeZ85, generateCurveKeys, writeCertificate } from '../curve/index.js';
 import { ROUTER_PEER } from '../port.js';
 import type { CurveKeys, PortOptions } from '../port.js';
@@ -33,7 +33,7 @@ async function openTransport() {
   return transport;
 }
 
-async function serve(authorize?: (publicKey: Uint8Array) => boolean): Promise<Station> {
+async function serve(authorize?: (publicKey: Uint8Array) => boolean): Promise<PortPeer> {
   const curve: PortOptions['curve'] = {
     role: 'server',
     keys: SERVER,
@@ -41,16 +41,16 @@ async function serve(authorize?: (publicKey: Uint8Array) => boolean): Promise<St
   };
   const port = (await openTransport()).router({ lingerMs: 0, curve });
   closing.push(() => port.close());
-  const station = new Station(port, await port.bind('tcp://127.0.0.1:*'));
+  const station = new PortPeer(port, await port.bind('tcp://127.0.0.1:*'));
   port.start(station);
   return station;
 }
 
-async function connect(endpoint: string, keys = CLIENT, serverKey = SERVER.publicKey): Promise<Station> {
+async function connect(endpoint: string, keys = CLIENT, serverKey = SERVER.publicKey): Promise<PortPeer> {
   const port = (await openTransport()).dealer({ lingerMs: 0, curve: { role: 'client', keys, serverKey } });
   closing.push(() => port.close());
   port.connect(endpoint);
-  const station = new Station(port, endpoint);
+  const station = new PortPeer(port, endpoint);
   port.start(station);
   return station;
 }

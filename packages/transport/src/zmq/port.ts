@@ -11,7 +11,7 @@ import type { ResolvedPortOptions } from '../port-options.js';
 import type { CurveGuard } from './curve-guard.js';
 import { BoundEndpoints } from './endpoints.js';
 import { untilLetGo } from './let-go.js';
-import { Reader } from './reader.js';
+import { MessageReader } from './reader.js';
 import type { OpenSocket, ZmqSocket } from './socket.js';
 
 /** A socket of either kind; `routes` tells a router, whose messages begin with a routing id. */
@@ -26,7 +26,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
   readonly #outbox: Outbox;
   readonly #endpoints: BoundEndpoints;
   readonly #guard: CurveGuard | undefined;
-  readonly #reader: Reader;
+  readonly #reader: MessageReader;
   /** @internal Called by the outbox; the listener's own, if it has one. */
   onSent: OutboxHost['onSent'];
   #listener: PortListener | undefined;
@@ -54,7 +54,7 @@ export class ZmqPort implements SocketPort, OutboxHost {
     this.#guard = guard;
     this.memory = memory;
     this.#outbox = new Outbox(options, this);
-    this.#reader = new Reader(socket, clock);
+    this.#reader = new MessageReader(socket, clock);
     this.#endpoints = new BoundEndpoints(
       socket,
       clock,

@@ -8,7 +8,7 @@ import type { ResolvedPortOptions } from '../port-options.js';
 import type { CurveGuard } from './curve-guard.js';
 import { BoundEndpoints } from './endpoints.js';
 import { untilLetGo } from './let-go.js';
-import { Reader } from './reader.js';
+import { MessageReader } from './reader.js';
 
 /** First byte of what an XPUB reads: the prefix behind it is wanted, or is not any more. */
 const SUBSCRIBE = 1;
@@ -25,7 +25,7 @@ export class ZmqPublisher implements PublisherPort {
   readonly #endpoints: BoundEndpoints;
   readonly #guard: CurveGuard | undefined;
   /** Of an XPUB. */
-  readonly #reader: Reader | undefined;
+  readonly #reader: MessageReader | undefined;
   #reading: Promise<void> = Promise.resolve();
   #listener: PublisherListener | undefined;
   #closing: Promise<void> | undefined;
@@ -37,7 +37,7 @@ export class ZmqPublisher implements PublisherPort {
     this.#clock = clock;
     this.#lingerMs = options.lingerMs;
     this.#guard = guard;
-    this.#reader = 'receive' in socket ? new Reader(socket, clock) : undefined;
+    this.#reader = 'receive' in socket ? new MessageReader(socket, clock) : undefined;
     this.#endpoints = new BoundEndpoints(
       socket,
       clock,

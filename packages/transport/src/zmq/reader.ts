@@ -15,7 +15,7 @@ export interface Source {
 }
 
 /** Reads until it is stopped or the socket fails. */
-export class Reader {
+export class MessageReader {
   readonly #source: Source;
   readonly #clock: Clock;
   /** Where it waits while paused. */

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
 import { capability, Dealer, Router } from 'zeromq';
-import { Station } from '../compliance/rig.js';
+import { PortPeer } from '../compliance/rig.js';
 import { ROUTER_PEER } from '../port.js';
 import type { Peer, PortOptions, SocketPort, UndeliverableReason } from '../port.js';
 import { zmqTransport } from './index.js';
@@ -22,18 +22,18 @@ afterEach(async () => {
   await Promise.all(ports.splice(0).map((port) => port.close()));
 });
 
-async function startRouter(options: PortOptions = {}): Promise<Station> {
+async function startRouter(options: PortOptions = {}): Promise<PortPeer> {
   const transport = zmqTransport();
   await transport.load();
   const port = transport.router({ lingerMs: 0, ...options });
   ports.push(port);
-  const station = new Station(port, await port.bind('tcp://127.0.0.1:*'));
+  const station = new PortPeer(port, await port.bind('tcp://127.0.0.1:*'));
   port.start(station);
   return station;
 }
 
 /** A plain dealer that has said hello; it reads only what the test tells it to. */
-async function startDealer(router: Station, options: { routingId?: string; receiveHighWaterMark?: number } = {}) {
+async function startDealer(router: PortPeer, options: { routingId?: string; receiveHighWaterMark?: number } = {}) {
   const dealer = new Dealer({ linger: 0, ...options });
   dealers.push(dealer);
   dealer.connect(router.endpoint);
@@ -44,7 +44,7 @@ async function startDealer(router: Station, options: { routingId?: string; recei
 }
 
 /** Sends to a peer that is gone until libzmq has let go of its connection; why it then refuses. */
-async function refused(router: Station, peer: Peer): Promise<UndeliverableReason | undefined> {
+async function refused(router: PortPeer, peer: Peer): Promise<UndeliverableReason | undefined> {
   while (router.undeliverable.length === 0) {
     router.say(peer, 'lost');
     await new Promise((resolve) => setImmediate(resolve));
@@ -53,7 +53,7 @@ async function refused(router: Station, peer: Peer): Promise<UndeliverableReason
 }
 
 /** A dealer in a process of its own that says hello and then only stays alive. */
-async function spawnDealer(router: Station): Promise<ChildProcess> {
+async function spawnDealer(router: PortPeer): Promise<ChildProcess> {
   const script = `import { Dealer } from 'zeromq';
     const dealer = new Dealer({ linger: 0 });
     dealer.connect('${router.endpoint}');
@@ -126,18 +126,18 @@ describe('a router with slow and lost peers', () => {
 });
 
 describe('a dealer that binds', () => {
-  async function startBoundDealer(options: PortOptions): Promise<Station> {
+  async function startBoundDealer(options: PortOptions): Promise<PortPeer> {
     const transport = zmqTransport();
     await transport.load();
     const port = transport.dealer({ lingerMs: 0, highWaterMark: 1, ...options });
     ports.push(port);
-    const station = new Station(port, await port.bind('tcp://127.0.0.1:*'));
+    const station = new PortPeer(port, await port.bind('tcp://127.0.0.1:*'));
     port.start(station);
     return station;
   }
 
   /** A plain router that is connected and has read one message; then it reads only what the test tells it to. */
-  async function connectRouter(to: Station) {
+  async function connectRouter(to: PortPeer) {
     const router = new Router({ linger: 0, receiveHighWaterMark: 1 });
     dealers.push(router);
     router.connect(to.endpoint);

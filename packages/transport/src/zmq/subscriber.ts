@@ -7,7 +7,7 @@ import type { SubscriberListener, SubscriberPort } from '../port.js';
 import type { ResolvedPortOptions } from '../port-options.js';
 import type { CurveGuard } from './curve-guard.js';
 import { BoundEndpoints } from './endpoints.js';
-import { Reader } from './reader.js';
+import { MessageReader } from './reader.js';
 
 /** Subscriptions are kept by libzmq, which sends them again on each new connection. */
 export class ZmqSubscriber implements SubscriberPort {
@@ -15,7 +15,7 @@ export class ZmqSubscriber implements SubscriberPort {
   readonly #options: ResolvedPortOptions;
   readonly #endpoints: BoundEndpoints;
   readonly #guard: CurveGuard | undefined;
-  readonly #reader: Reader;
+  readonly #reader: MessageReader;
   #reading: Promise<void> = Promise.resolve();
   #listener: SubscriberListener | undefined;
   #closing: Promise<void> | undefined;
@@ -26,7 +26,7 @@ export class ZmqSubscriber implements SubscriberPort {
     this.#socket = socket;
     this.#options = options;
     this.#guard = guard;
-    this.#reader = new Reader(socket, clock);
+    this.#reader = new MessageReader(socket, clock);
     this.#endpoints = new BoundEndpoints(
       socket,
       clock,

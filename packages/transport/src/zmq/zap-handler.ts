@@ -1,7 +1,7 @@
 /** The handler of ZAP (RFC 27): whom libzmq asks before it lets a client in. One per context, while there are sockets that need one. */
 import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '../errors.js';
-import { Reader } from './reader.js';
+import { MessageReader } from './reader.js';
 import { readZapRequest, zapAnswer } from './zap-request.js';
 import type { ZapMalformed, ZapQuestion } from './zap-request.js';
 
@@ -28,7 +28,7 @@ export interface ZapDoor {
 
 interface Running {
   readonly socket: ZapSocket;
-  readonly reader: Reader;
+  readonly reader: MessageReader;
   readonly reading: Promise<void>;
 }
 
@@ -90,7 +90,7 @@ export class ZapHandler {
       socket.close();
       throw new ProjError('UNAVAILABLE', `${ENDPOINT}: cannot be bound, so that no client could be let in`, { cause });
     }
-    const reader = new Reader(socket, this.#clock);
+    const reader = new MessageReader(socket, this.#clock);
     const reading = reader.read(
       (frames) => {
         this.#answer(socket, readZapRequest(frames));

@@ -1,6 +1,6 @@
 import type { HandlerContext } from '@proj/transport/service';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Held } from '../../test/held.js';
+import { HeldCalls } from '../../test/held.js';
 import { Stage } from '../../test/mdp/stage.js';
 import { VirtualWorld, ZmqWorld } from '../../test/world.js';
 import type { MdpRequest } from './options.js';
@@ -140,7 +140,7 @@ describe.each<[string, () => Stage]>([
 
   it('rule 11: concurrency is that many connections with routing ids of their own', async () => {
     const broker = await stage.broker();
-    const held = new Held<MdpRequest>();
+    const held = new HeldCalls<MdpRequest>();
     const { calls, handler } = held;
     const worker = stage.worker({ endpoints: [broker.endpoint], service: 'echo', concurrency: 3, handler });
     await stage.settle(worker.start());
@@ -248,7 +248,7 @@ describe.each<[string, () => Stage]>([
 
   it('rule 4: DISCONNECT aborts the handler, discards its result, and READY comes on a new connection', async () => {
     const broker = await stage.broker();
-    const held = new Held<MdpRequest>();
+    const held = new HeldCalls<MdpRequest>();
     const { calls, handler } = held;
     const { peer, worker } = await stage.join<string>(broker, { service: 'echo', handler });
     broker.request(peer, 'x');
@@ -274,7 +274,7 @@ describe.each<[string, () => Stage]>([
 
   it('rule 10: drain finishes the running job: FINAL, DISCONNECT, closed', async () => {
     const broker = await stage.broker();
-    const held = new Held<MdpRequest>();
+    const held = new HeldCalls<MdpRequest>();
     const { calls, handler } = held;
     const { peer, worker } = await stage.join<string>(broker, { service: 'echo', handler });
     broker.request(peer, 'x');
@@ -289,7 +289,7 @@ describe.each<[string, () => Stage]>([
 
   it('close aborts handlers, tells the broker, and waits for them', async () => {
     const broker = await stage.broker();
-    const held = new Held<MdpRequest>();
+    const held = new HeldCalls<MdpRequest>();
     const { calls, handler } = held;
     const { peer, worker } = await stage.join<string>(broker, { service: 'echo', handler });
     broker.request(peer, 'x');

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Held } from '../../test/held.js';
+import { HeldCalls } from '../../test/held.js';
 import { Stage } from '../../test/ppp/stage.js';
 import { VirtualWorld } from '../../test/world.js';
 import type { PppWorkerRequest } from './options.js';
@@ -109,7 +109,7 @@ describe('PppWorker', () => {
 
   it('rule 5: silence aborts the handler, and its result goes nowhere', async () => {
     const queue = await stage.queue();
-    const held = new Held<PppWorkerRequest>();
+    const held = new HeldCalls<PppWorkerRequest>();
     const { peer, worker } = await stage.join(queue, { handler: held.handler });
     queue.request(peer, 'x');
     await stage.settle(held.called(1));
@@ -123,7 +123,7 @@ describe('PppWorker', () => {
 
   it('rule 10: jobs that take longer than drainMs are cancelled', async () => {
     const queue = await stage.queue();
-    const held = new Held<PppWorkerRequest>();
+    const held = new HeldCalls<PppWorkerRequest>();
     const { peer, worker } = await stage.join(queue, { drainMs: 100, handler: held.handler });
     queue.request(peer, 'x');
     queue.request(peer, 'y');

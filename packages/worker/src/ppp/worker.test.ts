@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Held } from '../../test/held.js';
+import { HeldCalls } from '../../test/held.js';
 import { Stage } from '../../test/ppp/stage.js';
 import { VirtualWorld, ZmqWorld } from '../../test/world.js';
-import type { World } from '../../test/world.js';
+import type { WorkerWorld } from '../../test/world.js';
 import type { PppHandler, PppWorkerRequest } from './options.js';
 
-describe.each<[string, () => World]>([
+describe.each<[string, () => WorkerWorld]>([
   ['in memory', () => new VirtualWorld()],
   ['over ZeroMQ', () => new ZmqWorld()],
 ])('PppWorker %s', (_world, makeWorld) => {
@@ -91,7 +91,7 @@ describe.each<[string, () => World]>([
 
   it('has as many connections as its concurrency says, each with a job of its own', async () => {
     const queue = await stage.queue();
-    const held = new Held<PppWorkerRequest>();
+    const held = new HeldCalls<PppWorkerRequest>();
     const worker = stage.worker({ endpoints: [queue.endpoint], concurrency: 3, handler: held.handler });
     await stage.settle(worker.start());
     const peers = [];
@@ -173,7 +173,7 @@ describe.each<[string, () => World]>([
 
   it('rule 9: requests of a hasty queue are answered in their order', async () => {
     const queue = await stage.queue();
-    const held = new Held<PppWorkerRequest>();
+    const held = new HeldCalls<PppWorkerRequest>();
     const { peer, worker } = await stage.join(queue, { handler: held.handler });
     for (let i = 0; i < 18; i++) queue.requestFrom(peer, [`c${i}`], `${i}`);
     await stage.heard(queue, peer, worker);
@@ -187,7 +187,7 @@ describe.each<[string, () => World]>([
 
   it('rule 10: drain answers the running job and the one that waits, and closes', async () => {
     const queue = await stage.queue();
-    const held = new Held<PppWorkerRequest>();
+    const held = new HeldCalls<PppWorkerRequest>();
     const { peer, worker } = await stage.join(queue, { handler: held.handler });
     queue.request(peer, 'x');
     queue.request(peer, 'y');
@@ -204,7 +204,7 @@ describe.each<[string, () => World]>([
 
   it('close aborts handlers and waits for them', async () => {
     const queue = await stage.queue();
-    const held = new Held<PppWorkerRequest>();
+    const held = new HeldCalls<PppWorkerRequest>();
     const { peer, worker } = await stage.join(queue, { handler: held.handler });
     queue.request(peer, 'x');
     await stage.settle(held.called(1));

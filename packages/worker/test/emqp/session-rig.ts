@@ -10,7 +10,7 @@ import type {
 } from '../../src/emqp/engine/events.js';
 import { EmqpJobManagerSession } from '../../src/emqp/engine/session.js';
 import type { EmqpJobManagerSessionOptions } from '../../src/emqp/engine/session.js';
-import { describeNote, frame, Rig } from '../rig.js';
+import { describeNote, frame, WorkerRig } from '../rig.js';
 
 export { frame } from '../rig.js';
 
@@ -48,7 +48,7 @@ export function request(id: string, headers: Partial<EmqpHeaders> = {}): EmqpToW
   return { kind: 'request', id, queue: 'default', headers: encodeEmqpHeaders(headers), body: frame(`body of ${id}`) };
 }
 
-export class SessionRig extends Rig<EmqpToWorker, EmqpJobManagerEvent, EmqpJobManagerEffect> {
+export class SessionRig extends WorkerRig<EmqpToWorker, EmqpJobManagerEvent, EmqpJobManagerEffect> {
   readonly session: EmqpJobManagerSession;
   /** Id of the last INFORM. */
   inform = '';

@@ -7,7 +7,7 @@ import type {
   MdpWorkerEvent,
   MdpWorkerSessionOptions,
 } from '../../src/mdp/engine/session.js';
-import { describeEffect, frame, Rig, text } from '../rig.js';
+import { describeEffect, frame, WorkerRig, text } from '../rig.js';
 
 export { frame } from '../rig.js';
 
@@ -29,7 +29,7 @@ export const OPTIONS: MdpWorkerSessionOptions = {
 export const HEARTBEAT: MdpToWorker = { kind: 'heartbeat', version: '0.2' };
 export const DISCONNECT: MdpToWorker = { kind: 'disconnect', version: '0.2' };
 
-export class SessionRig extends Rig<MdpToWorker, MdpWorkerEvent, MdpWorkerEffect> {
+export class SessionRig extends WorkerRig<MdpToWorker, MdpWorkerEvent, MdpWorkerEffect> {
   readonly session: MdpWorkerSession;
   version: '0.1' | '0.2' = '0.2';
 

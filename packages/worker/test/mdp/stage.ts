@@ -4,11 +4,11 @@ import type { Service } from '@proj/frames/service';
 import type { MdpWorkerOptions } from '../../src/mdp/options.js';
 import { MdpWorker } from '../../src/mdp/worker.js';
 import type { Said } from '../scripted-peer.js';
-import type { World } from '../world.js';
+import type { WorkerWorld } from '../world.js';
 import { ScriptedBroker } from './scripted-broker.js';
 
 /** What was made on it is closed by {@link Stage.end}. */
-export class Stage<W extends World = World> {
+export class Stage<W extends WorkerWorld = WorkerWorld> {
   readonly world: W;
 
   constructor(world: W) {

@@ -1,7 +1,7 @@
 /** A broker that says what the test says, for one client, and keeps what it hears; as a service of its own it answers what the test has prepared. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import type { Peer, SocketPort } from '@proj/transport';
-import type { World } from '../world.js';
+import type { WorkerWorld } from '../world.js';
 
 export const POST = '0x04';
 export const GET = '0x06';
@@ -46,12 +46,12 @@ export class Broker {
   readonly questions: Question[] = [];
   /** What to answer; what it returns nothing for is not answered. */
   reply: (question: Question) => Reply | undefined = () => undefined;
-  readonly #world: World;
+  readonly #world: WorkerWorld;
   readonly #port: SocketPort;
   readonly #waiting = new Set<() => void>();
   #worker: Peer | undefined;
 
-  constructor(world: World, endpoint = world.endpoint()) {
+  constructor(world: WorkerWorld, endpoint = world.endpoint()) {
     this.#world = world;
     this.endpoint = endpoint;
     this.#port = world.peerTransport().router({ lingerMs: 0, handover: true });

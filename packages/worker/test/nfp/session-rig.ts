@@ -56,7 +56,7 @@ export function call(command: NfpCall, uuid: string, body: unknown = {}, client 
 }
 
 /** A session and its surroundings. Each step checks the invariants. */
-export class Rig {
+export class JobSessionRig {
   readonly session: NfpWorkerSession;
   readonly records: Map<string, Uint8Array>;
   /** Effects since the last {@link take}. */

@@ -7,7 +7,7 @@ import type {
   PppWorkerEvent,
   PppWorkerSessionOptions,
 } from '../../src/ppp/engine/session.js';
-import { describeEffect, frame, Rig, text } from '../rig.js';
+import { describeEffect, frame, WorkerRig, text } from '../rig.js';
 
 export { frame } from '../rig.js';
 
@@ -23,7 +23,7 @@ export const OPTIONS: PppWorkerSessionOptions = {
 
 export const HEARTBEAT: PppToWorker = { kind: 'heartbeat' };
 
-export class SessionRig extends Rig<PppToWorker, PppWorkerEvent, PppWorkerEffect> {
+export class SessionRig extends WorkerRig<PppToWorker, PppWorkerEvent, PppWorkerEffect> {
   readonly session: PppWorkerSession;
 
   /** `random` of 1 makes every back-off delay its full length. */

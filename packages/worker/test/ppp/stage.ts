@@ -3,11 +3,11 @@ import type { Service } from '@proj/frames/service';
 import type { Peer } from '@proj/transport';
 import type { PppWorkerOptions } from '../../src/ppp/options.js';
 import { PppWorker } from '../../src/ppp/worker.js';
-import type { World } from '../world.js';
+import type { WorkerWorld } from '../world.js';
 import { ScriptedQueue } from './scripted-queue.js';
 
 /** What was made on it is closed by {@link Stage.end}. */
-export class Stage<W extends World = World> {
+export class Stage<W extends WorkerWorld = WorkerWorld> {
   readonly world: W;
 
   constructor(world: W) {

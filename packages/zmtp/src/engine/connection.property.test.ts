@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { fromHex, LIBZMQ, Recorder, toHex, wire } from '../test/recorder.js';
+import { fromHex, LIBZMQ, EngineRecorder, toHex, wire } from '../test/recorder.js';
 import { encodeMessages } from './writer.js';
 
 const allocate = (bytes: number) => new Uint8Array(bytes);
@@ -46,7 +46,7 @@ const afterHandshake = random.map((bytes) => Buffer.concat([fromHex(LIBZMQ.greet
 
 /** The story that these bytes tell, cut at these places; then every deadline until none is left. */
 function tell(bytes: Uint8Array, cuts: readonly number[] = []): readonly string[] {
-  const recorder = new Recorder({ heartbeatMs: 200 });
+  const recorder = new EngineRecorder({ heartbeatMs: 200 });
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
   let from = 0;
   for (const to of [...places, bytes.length]) {
@@ -92,7 +92,7 @@ test('the same bytes in any pieces tell the same', () => {
 test('a connection that fails or falls silent ends after at most three deadlines', () => {
   fc.assert(
     fc.property(fc.oneof(conversation, mutated, afterGreeting), (bytes) => {
-      const { connection, story } = new Recorder({ heartbeatMs: 200 });
+      const { connection, story } = new EngineRecorder({ heartbeatMs: 200 });
       connection.receive(bytes, 0);
       let deadlines = 0;
       for (; connection.deadline < Infinity; deadlines++) connection.tick(connection.deadline);
@@ -110,7 +110,7 @@ test('any messages arrive as they were sent', () => {
   const messages = fc.array(fc.array(frame, { minLength: 1, maxLength: 5 }), { maxLength: 5 });
   fc.assert(
     fc.property(messages, fc.array(fc.nat(), { maxLength: 5 }), (sent, cuts) => {
-      const recorder = Recorder.met({ maxMessageFrames: 5, maxMessageBytes: 200_000, maxFrameBytes: 200_000 });
+      const recorder = EngineRecorder.met({ maxMessageFrames: 5, maxMessageBytes: 200_000, maxFrameBytes: 200_000 });
       const bytes = Buffer.concat(encodeMessages(sent, allocate));
       const places = [...cuts.map((cut) => cut % (bytes.length + 1))].sort((a, b) => a - b);
       let from = 0;

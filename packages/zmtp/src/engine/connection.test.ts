@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fromHex, LIBZMQ, Recorder, wire } from '../test/recorder.js';
+import { fromHex, LIBZMQ, EngineRecorder, wire } from '../test/recorder.js';
 
 const NULL_GREETING = `ff00000000000000007f03014e554c4c${'00'.repeat(48)}`;
 const GREETING_3_0 = LIBZMQ.greeting.replace('0301', '0300');
@@ -9,11 +9,11 @@ const ping = (ttl: string, context = '') =>
 
 describe('the greeting', () => {
   it('is sent at once: version 3.1, mechanism NULL, no server, the rest zero', () => {
-    expect(new Recorder().output()).toBe(NULL_GREETING);
+    expect(new EngineRecorder().output()).toBe(NULL_GREETING);
   });
 
   it('is answered with READY and the socket type, once it is complete', () => {
-    const recorder = new Recorder();
+    const recorder = new EngineRecorder();
     recorder.output();
     recorder.receive(LIBZMQ.greeting.slice(0, 126));
     expect(recorder.output()).toBe('');
@@ -22,7 +22,7 @@ describe('the greeting', () => {
   });
 
   it('announces the routing id', () => {
-    const recorder = new Recorder({ socketType: 'DEALER', identity: Buffer.from('worker-7') });
+    const recorder = new EngineRecorder({ socketType: 'DEALER', identity: Buffer.from('worker-7') });
     recorder.receive(LIBZMQ.greeting);
     expect(recorder.output()).toBe(NULL_GREETING + LIBZMQ.ready);
   });
@@ -34,7 +34,7 @@ describe('the greeting', () => {
     ['another mechanism', LIBZMQ.greeting.replace('4e554c4c00', '504c41494e'), 'mechanism'],
     ['a mechanism that only begins like ours', LIBZMQ.greeting.replace('4e554c4c00', '4e554c4c32'), 'mechanism'],
   ])('fails for %s', (_, hex, code) => {
-    expect(new Recorder().receive(hex).story).toEqual([`failed ${code}`]);
+    expect(new EngineRecorder().receive(hex).story).toEqual([`failed ${code}`]);
   });
 
   it.each([
@@ -42,21 +42,21 @@ describe('the greeting', () => {
     ['of a later version', LIBZMQ.greeting.replace('0301', '0407')],
     ['with any padding and filler', `ff${'a5'.repeat(8)}7f03014e554c4c${'00'.repeat(16)}01${'a5'.repeat(31)}`],
   ])('is fine %s', (_, greeting) => {
-    expect(new Recorder().receive(greeting, LIBZMQ.ready).story).toEqual(['ready worker-7']);
+    expect(new EngineRecorder().receive(greeting, LIBZMQ.ready).story).toEqual(['ready worker-7']);
   });
 });
 
 describe('the handshake', () => {
   it('tells the identity that the peer announced, or an empty one', () => {
-    expect(new Recorder().receive(LIBZMQ.greeting, LIBZMQ.ready).story).toEqual(['ready worker-7']);
-    expect(new Recorder().receive(LIBZMQ.greeting, READY_ROUTER).story).toEqual(['ready ']);
+    expect(new EngineRecorder().receive(LIBZMQ.greeting, LIBZMQ.ready).story).toEqual(['ready worker-7']);
+    expect(new EngineRecorder().receive(LIBZMQ.greeting, READY_ROUTER).story).toEqual(['ready ']);
   });
 
   it('takes names of properties in any case, and ignores those it does not know', () => {
     const upper = LIBZMQ.ready.replace('536f636b65742d54797065', '534f434b45542d54595045');
-    expect(new Recorder().receive(LIBZMQ.greeting, upper).story).toEqual(['ready worker-7']);
+    expect(new EngineRecorder().receive(LIBZMQ.greeting, upper).story).toEqual(['ready worker-7']);
     const extra = `04${(0x1c + 9).toString(16)}${READY_ROUTER.slice(4)}03582d79000000012a`;
-    expect(new Recorder().receive(LIBZMQ.greeting, extra).story).toEqual(['ready ']);
+    expect(new EngineRecorder().receive(LIBZMQ.greeting, extra).story).toEqual(['ready ']);
   });
 
   it.each([
@@ -65,7 +65,7 @@ describe('the handshake', () => {
     ['DEALER', 'REQ'],
     ['DEALER', ''],
   ] as const)('of a %s with a %j fails, and the peer is told why', (socketType, other) => {
-    const recorder = new Recorder({ socketType });
+    const recorder = new EngineRecorder({ socketType });
     recorder.receive(LIBZMQ.greeting);
     recorder.output();
     const size = (22 + other.length).toString(16);
@@ -82,7 +82,7 @@ describe('the handshake', () => {
 
   it.each(['REQ', 'DEALER', 'ROUTER'])('of a ROUTER with a %s succeeds', (other) => {
     const ready = `04${(22 + other.length).toString(16)}0552454144590b536f636b65742d54797065${other.length.toString(16).padStart(8, '0')}${Buffer.from(other).toString('hex')}`;
-    expect(new Recorder().receive(LIBZMQ.greeting, ready).story).toEqual(['ready ']);
+    expect(new EngineRecorder().receive(LIBZMQ.greeting, ready).story).toEqual(['ready ']);
   });
 
   it.each([
@@ -99,26 +99,26 @@ describe('the handshake', () => {
     ['a command without a name', '040100'],
     ['a command whose name is cut short', '0403055245'],
   ])('fails for %s', (_, hex) => {
-    expect(new Recorder().receive(LIBZMQ.greeting, hex).story).toEqual(['failed malformed']);
+    expect(new EngineRecorder().receive(LIBZMQ.greeting, hex).story).toEqual(['failed malformed']);
   });
 
   it('fails for an identity of more than 255 bytes', () => {
     const body = `0552454144590b536f636b65742d54797065000000064445414c4552084964656e7469747900000100${'61'.repeat(256)}`;
     const size = (body.length / 2).toString(16).padStart(16, '0');
-    expect(new Recorder().receive(LIBZMQ.greeting, `06${size}`, body).story).toEqual(['failed malformed']);
+    expect(new EngineRecorder().receive(LIBZMQ.greeting, `06${size}`, body).story).toEqual(['failed malformed']);
   });
 
   it('fails when the peer sends ERROR, with its reason made safe for a log', () => {
-    const recorder = new Recorder().receive(LIBZMQ.greeting, '040a054552524f52036e0a6f');
+    const recorder = new EngineRecorder().receive(LIBZMQ.greeting, '040a054552524f52036e0a6f');
     expect([recorder.story, recorder.failure]).toEqual([['failed refused'], 'the peer refused: "n?o"']);
   });
 
   it('fails for a command over 8 KiB before it has come', () => {
-    expect(new Recorder().receive(LIBZMQ.greeting, '060000000000002001').story).toEqual(['failed too-large']);
+    expect(new EngineRecorder().receive(LIBZMQ.greeting, '060000000000002001').story).toEqual(['failed too-large']);
   });
 
   it('must be complete in time, however busy the peer seems', () => {
-    const { connection, story } = new Recorder();
+    const { connection, story } = new EngineRecorder();
     expect(connection.deadline).toBe(1_000);
     connection.receive(fromHex(LIBZMQ.greeting), 999);
     connection.tick(999);
@@ -130,12 +130,12 @@ describe('the handshake', () => {
 
 describe('traffic', () => {
   it('gives the messages of libzmq, frame by frame', () => {
-    const recorder = Recorder.met({ maxMessageBytes: 1_000, maxFrameBytes: 1_000 }).receive(LIBZMQ.message);
+    const recorder = EngineRecorder.met({ maxMessageBytes: 1_000, maxFrameBytes: 1_000 }).receive(LIBZMQ.message);
     expect(recorder.story).toEqual([`message hello||${'x'.repeat(300)}`]);
   });
 
   it('drops a message of too many frames or bytes, says so once, and goes on', () => {
-    const recorder = Recorder.met();
+    const recorder = EngineRecorder.met();
     recorder.receive(wire('1', '2', '3', '4'), wire('1', '2', '3', '4', '5', '6'));
     recorder.receive(wire('x'.repeat(100)), wire('x'.repeat(60), 'x'.repeat(41), 'x'), wire('x'.repeat(150)));
     recorder.receive(wire('end'));
@@ -150,26 +150,26 @@ describe('traffic', () => {
   });
 
   it('fails for a frame over the limit before it has come', () => {
-    expect(Recorder.met().receive('0097').story).toEqual(['failed too-large']);
-    expect(Recorder.met().receive('02ffffffffffffffff').story).toEqual(['failed too-large']);
+    expect(EngineRecorder.met().receive('0097').story).toEqual(['failed too-large']);
+    expect(EngineRecorder.met().receive('02ffffffffffffffff').story).toEqual(['failed too-large']);
   });
 
   it('hears nothing after a failure', () => {
-    expect(Recorder.met().receive(wire('a'), '0800', wire('b')).story).toEqual(['message a', 'failed malformed']);
+    expect(EngineRecorder.met().receive(wire('a'), '0800', wire('b')).story).toEqual(['message a', 'failed malformed']);
   });
 
   it('obeys a PING between the frames of a message, as libzmq sends it', () => {
-    const recorder = Recorder.met().receive('010161', ping('0000'), '000162');
+    const recorder = EngineRecorder.met().receive('010161', ping('0000'), '000162');
     expect([recorder.story, recorder.output()]).toEqual([['message a|b'], '040504504f4e47']);
   });
 
   it('ignores commands it does not know', () => {
-    expect(Recorder.met().receive('0405094845', wire('a')).story).toEqual(['failed malformed']);
-    expect(Recorder.met().receive('04040248454c', wire('a')).story).toEqual(['message a']);
+    expect(EngineRecorder.met().receive('0405094845', wire('a')).story).toEqual(['failed malformed']);
+    expect(EngineRecorder.met().receive('04040248454c', wire('a')).story).toEqual(['message a']);
   });
 
   it('is held while messages are not accepted, commands are not, and goes on where it stopped', () => {
-    const recorder = Recorder.met();
+    const recorder = EngineRecorder.met();
     recorder.pauseOnMessage = true;
     recorder.receive(wire('1'), ping('0000'), wire('2'), wire('x'.repeat(101)), ping('0000', '01'), wire('3'), '0001');
     expect([recorder.story, recorder.output()]).toEqual([['message 1', 'held'], '040504504f4e47']);
@@ -189,7 +189,7 @@ describe('traffic', () => {
 
 describe('commands', () => {
   it('wait while none are obeyed, in their order, and go on where they stopped', () => {
-    const recorder = Recorder.met();
+    const recorder = EngineRecorder.met();
     recorder.obeying = false;
     recorder.receive(ping('0000', '01'), ping('0000', '02'), wire('1'));
     expect([recorder.story, recorder.output(), recorder.connection.holding]).toEqual([['held'], '', true]);
@@ -199,7 +199,7 @@ describe('commands', () => {
   });
 
   it('are work, whatever they say, and a handshake with cryptography is more', () => {
-    const recorder = Recorder.met();
+    const recorder = EngineRecorder.met();
     expect(recorder.work).toBe(1);
     recorder.receive(ping('0000'), '040504504f4e47', '04040248454c');
     expect(recorder.work).toBe(4);
@@ -211,11 +211,11 @@ describe('heartbeats', () => {
   const PING = ping('0008');
 
   it('answer PING with the context it came with', () => {
-    expect(Recorder.met().receive(ping('0000', 'c0ffee')).output()).toBe('040804504f4e47c0ffee');
+    expect(EngineRecorder.met().receive(ping('0000', 'c0ffee')).output()).toBe('040804504f4e47c0ffee');
   });
 
   it('answer many PINGs at once with the last one', () => {
-    const recorder = Recorder.met();
+    const recorder = EngineRecorder.met();
     for (let count = 0; count < 1_000; count++) recorder.receive(ping('0000', '01'));
     expect(recorder.receive(ping('0000', '02')).output()).toBe('040604504f4e4702');
     expect(recorder.output()).toBe('');
@@ -226,11 +226,11 @@ describe('heartbeats', () => {
     ['a PING without time-to-live', '04060450494e4700'],
     ['a PONG with more than 16 bytes of context', `041604504f4e47${'00'.repeat(17)}`],
   ])('fail for %s', (_, hex) => {
-    expect(Recorder.met().receive(hex).story).toEqual(['failed malformed']);
+    expect(EngineRecorder.met().receive(hex).story).toEqual(['failed malformed']);
   });
 
   it('ask after an interval in which nothing was heard', () => {
-    const { connection, story, output } = withOutput(Recorder.met(HEARTBEATS));
+    const { connection, story, output } = withOutput(EngineRecorder.met(HEARTBEATS));
     connection.sent(150);
     connection.tick(199);
     expect(output()).toBe('');
@@ -239,14 +239,14 @@ describe('heartbeats', () => {
   });
 
   it('speak after an interval in which nothing was said, as the time-to-live promises', () => {
-    const { connection, output } = withOutput(Recorder.met(HEARTBEATS));
+    const { connection, output } = withOutput(EngineRecorder.met(HEARTBEATS));
     connection.receive(fromHex(wire('x')), 150);
     connection.tick(200);
     expect(output()).toBe(PING);
   });
 
   it('rest while both sides talk', () => {
-    const { connection, output } = withOutput(Recorder.met(HEARTBEATS));
+    const { connection, output } = withOutput(EngineRecorder.met(HEARTBEATS));
     for (let now = 100; now <= 5_000; now += 100) {
       connection.receive(fromHex(wire('x')), now);
       connection.sent(now);
@@ -256,7 +256,7 @@ describe('heartbeats', () => {
   });
 
   it('ask once, and give up when nothing comes in time', () => {
-    const { connection, story, output } = withOutput(Recorder.met(HEARTBEATS));
+    const { connection, story, output } = withOutput(EngineRecorder.met(HEARTBEATS));
     connection.tick(200);
     connection.sent(200);
     expect(output()).toBe(PING);
@@ -267,7 +267,7 @@ describe('heartbeats', () => {
   });
 
   it('take anything that comes as a sign of life', () => {
-    const { connection, story } = Recorder.met(HEARTBEATS);
+    const { connection, story } = EngineRecorder.met(HEARTBEATS);
     connection.tick(200);
     connection.receive(fromHex('00'), 799);
     connection.tick(800);
@@ -275,7 +275,7 @@ describe('heartbeats', () => {
   });
 
   it('give up after the time-to-live of the peer, unless it speaks again', () => {
-    const { connection, story } = Recorder.met({ timeoutMs: 60_000 });
+    const { connection, story } = EngineRecorder.met({ timeoutMs: 60_000 });
     connection.receive(fromHex(LIBZMQ.ping), 100);
     expect(connection.deadline).toBe(2_600);
     connection.receive(fromHex(LIBZMQ.ping), 2_000);
@@ -286,11 +286,11 @@ describe('heartbeats', () => {
   });
 
   it('are not sent to a peer of ZMTP 3.0, which does not know them', () => {
-    expect(Recorder.met(HEARTBEATS, GREETING_3_0).connection.deadline).toBe(Infinity);
+    expect(EngineRecorder.met(HEARTBEATS, GREETING_3_0).connection.deadline).toBe(Infinity);
   });
 
   it('do not count while nobody listens', () => {
-    const recorder = Recorder.met(HEARTBEATS);
+    const recorder = EngineRecorder.met(HEARTBEATS);
     const { connection, story } = recorder;
     recorder.accepting = false;
     recorder.receive(LIBZMQ.ping, wire('x'));
@@ -309,7 +309,7 @@ describe('heartbeats', () => {
     ['every second where it is long', { heartbeatMs: 60_000 }, '0000', 1_000],
     ['six times within the time-to-live of the peer', { heartbeatMs: 0 }, '0003', 50],
   ])('go on %s while nobody listens, for the other side must not take us for silent', (_, settings, ttl, everyMs) => {
-    const recorder = Recorder.met(settings);
+    const recorder = EngineRecorder.met(settings);
     const { connection } = recorder;
     recorder.accepting = false;
     recorder.receive(ping(ttl), wire('x'));
@@ -323,7 +323,7 @@ describe('heartbeats', () => {
   });
 
   it('are not said to a peer of ZMTP 3.0 while nobody listens', () => {
-    const recorder = Recorder.met(HEARTBEATS, GREETING_3_0);
+    const recorder = EngineRecorder.met(HEARTBEATS, GREETING_3_0);
     recorder.accepting = false;
     recorder.receive(wire('x'));
     expect(recorder.connection.deadline).toBe(Infinity);
@@ -333,7 +333,7 @@ describe('heartbeats', () => {
     ['their interval', HEARTBEATS, 250],
     ['their timeout, without an interval', { heartbeatMs: 0, timeoutMs: 600 }, 650],
   ])('give up a peer that is probed after %s, unless it is heard', (_, settings, end) => {
-    const { connection, story } = Recorder.met(settings);
+    const { connection, story } = EngineRecorder.met(settings);
     connection.probe(10);
     connection.receive(fromHex(wire('x')), 20);
     connection.probe(50);
@@ -345,10 +345,10 @@ describe('heartbeats', () => {
   });
 
   it('are not probed where the peer does not know them, nor judged while nobody listens', () => {
-    const old = Recorder.met(HEARTBEATS, GREETING_3_0).connection;
+    const old = EngineRecorder.met(HEARTBEATS, GREETING_3_0).connection;
     old.probe(0);
     expect(old.deadline).toBe(Infinity);
-    const recorder = Recorder.met(HEARTBEATS);
+    const recorder = EngineRecorder.met(HEARTBEATS);
     recorder.accepting = false;
     recorder.receive(wire('x'));
     recorder.connection.probe(0);
@@ -357,7 +357,7 @@ describe('heartbeats', () => {
   });
 
   it('do not pile up for a peer that does not read', () => {
-    const { connection, output } = withOutput(Recorder.met(HEARTBEATS));
+    const { connection, output } = withOutput(EngineRecorder.met(HEARTBEATS));
     for (let now = 200; now < 100_000; now += 200) {
       connection.tick(now);
       connection.receive(fromHex(PING), now);
@@ -366,7 +366,7 @@ describe('heartbeats', () => {
   });
 
   it('do not count while nothing can be heard, but are said, and count from when it can', () => {
-    const { connection, story, output } = withOutput(Recorder.met(HEARTBEATS));
+    const { connection, story, output } = withOutput(EngineRecorder.met(HEARTBEATS));
     connection.tick(200);
     output();
     connection.excuse(800, true);
@@ -381,6 +381,6 @@ describe('heartbeats', () => {
   });
 });
 
-function withOutput(recorder: Recorder) {
+function withOutput(recorder: EngineRecorder) {
   return { connection: recorder.connection, story: recorder.story, output: () => recorder.output() };
 }

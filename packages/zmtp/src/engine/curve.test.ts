@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { nodePrimitives, pairOf } from '../primitives.js';
 import { newKeys } from '../test/keys.js';
-import { fromHex, LIBZMQ, Recorder, toHex } from '../test/recorder.js';
+import { fromHex, LIBZMQ, EngineRecorder, toHex } from '../test/recorder.js';
 import type { ConnectionSettings } from './connection.js';
 import { PeerNonces } from './curve-cipher.js';
 import { curve } from './curve.js';
@@ -18,42 +18,46 @@ const SIZES = { maxMessageBytes: 1_000, maxFrameBytes: 2_000 };
 const HELLO = 2 + 200;
 const WELCOME = 2 + 168;
 
-function client(settings: Partial<ConnectionSettings> = {}, keys = CLIENT, serverKey = SERVER.publicKey): Recorder {
+function client(
+  settings: Partial<ConnectionSettings> = {},
+  keys = CLIENT,
+  serverKey = SERVER.publicKey,
+): EngineRecorder {
   const security = curve({ ...BASE, pair: pairOf(keys), side: { role: 'client', serverKey } });
-  return new Recorder({ ...SIZES, socketType: 'DEALER', allocate, security, ...settings });
+  return new EngineRecorder({ ...SIZES, socketType: 'DEALER', allocate, security, ...settings });
 }
 
 function server(
   authorize: (key: Uint8Array) => boolean = () => true,
   settings: Partial<ConnectionSettings> = {},
-): Recorder {
+): EngineRecorder {
   const security = curve({ ...BASE, pair: pairOf(SERVER), side: { role: 'server', authorize } });
-  return new Recorder({ ...SIZES, allocate, security, ...settings });
+  return new EngineRecorder({ ...SIZES, allocate, security, ...settings });
 }
 
 /** What one says is heard by the other, and returned. */
-function pass(from: Recorder, to: Recorder, change: (hex: string) => string = (hex) => hex): string {
+function pass(from: EngineRecorder, to: EngineRecorder, change: (hex: string) => string = (hex) => hex): string {
   const said = change(from.output());
   to.receive(said);
   return said;
 }
 
 /** The whole handshake, or as much of it as both take part in. */
-function meet(one: Recorder, other: Recorder): void {
+function meet(one: EngineRecorder, other: EngineRecorder): void {
   for (let turn = 0; turn < 3; turn++) {
     pass(one, other);
     pass(other, one);
   }
 }
 
-function met(settings: Partial<ConnectionSettings> = {}): { dealer: Recorder; router: Recorder } {
+function met(settings: Partial<ConnectionSettings> = {}): { dealer: EngineRecorder; router: EngineRecorder } {
   const [dealer, router] = [client(settings), server(undefined, settings)];
   meet(dealer, router);
   return { dealer, router };
 }
 
 const frames = (...texts: readonly string[]) => texts.map((text) => Buffer.from(text));
-const sealed = (from: Recorder, ...messages: readonly (readonly Uint8Array[])[]) =>
+const sealed = (from: EngineRecorder, ...messages: readonly (readonly Uint8Array[])[]) =>
   from.connection.take(messages).map(toHex).join('');
 /** Another digit at this place, counted in bytes from the front or from the end. */
 const damaged = (hex: string, at: number): string => {

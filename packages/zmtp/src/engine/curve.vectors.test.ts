@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { nodePrimitives, pairOf } from '../primitives.js';
-import { Recorder, SETTINGS, toHex } from '../test/recorder.js';
+import { EngineRecorder, SETTINGS, toHex } from '../test/recorder.js';
 import { curve } from './curve.js';
 import type { CurveSettings } from './curve.js';
 
@@ -39,21 +39,21 @@ function fixed(pair: Pair, transient: Pair, drawn: readonly string[], side: Curv
 const CLIENT_SIDE = { role: 'client', serverKey: keysOf(VECTORS.server).publicKey } as const;
 const SERVER_SIDE = { role: 'server', authorize: () => true } as const;
 
-function dealer(): Recorder {
+function dealer(): EngineRecorder {
   const security = fixed(VECTORS.client, VECTORS.clientTransient, [VECTORS.vouchNonce], CLIENT_SIDE);
   const identity = Buffer.from('worker-7');
-  return new Recorder({ ...SIZES, socketType: 'DEALER', identity, allocate, security });
+  return new EngineRecorder({ ...SIZES, socketType: 'DEALER', identity, allocate, security });
 }
 
-function router(): Recorder {
+function router(): EngineRecorder {
   const drawn = [VECTORS.cookie, VECTORS.welcomeNonce];
   const security = fixed(VECTORS.server, VECTORS.serverTransient, drawn, SERVER_SIDE);
-  return new Recorder({ ...SETTINGS, ...SIZES, allocate, security });
+  return new EngineRecorder({ ...SETTINGS, ...SIZES, allocate, security });
 }
 
 /** What is sent in answer. */
-const answer = (one: Recorder, hex: string): string => one.receive(hex).output();
-const sealed = (one: Recorder): string => one.connection.take([BODY]).map(toHex).join('');
+const answer = (one: EngineRecorder, hex: string): string => one.receive(hex).output();
+const sealed = (one: EngineRecorder): string => one.connection.take([BODY]).map(toHex).join('');
 
 describe('CURVE against libsodium', () => {
   it('a client says these bytes, and understands those of a server', () => {

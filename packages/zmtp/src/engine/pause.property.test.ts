@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { Recorder, SETTINGS } from '../test/recorder.js';
+import { EngineRecorder, SETTINGS } from '../test/recorder.js';
 
 /** What the network takes before the other side reads. */
 const ROOM_BYTES = 200;
@@ -11,7 +11,7 @@ const DELAY_MS = 20;
 
 /** One end: what it still has to say, what is being written, what came and was not read. */
 class End {
-  readonly recorder: Recorder;
+  readonly recorder: EngineRecorder;
   other!: End;
   #next = 0;
   #writing: Uint8Array = new Uint8Array(0);
@@ -20,7 +20,7 @@ class End {
 
   constructor(heartbeatMs: number, timeoutMs: number, cut?: boolean) {
     const socketType = cut === true ? 'DEALER' : 'ROUTER';
-    this.recorder = new Recorder({ ...SETTINGS, socketType, heartbeatMs, timeoutMs });
+    this.recorder = new EngineRecorder({ ...SETTINGS, socketType, heartbeatMs, timeoutMs });
   }
 
   get heard(): number {

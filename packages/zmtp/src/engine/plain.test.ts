@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { Recorder } from '../test/recorder.js';
+import { EngineRecorder } from '../test/recorder.js';
 import { plain } from './plain.js';
 
 const GREETING = (asServer: string) =>
   `ff00000000000000007f0301504c41494e${'00'.repeat(15)}${asServer}${'00'.repeat(31)}`;
 const SIGNATURE = 'ff00000000000000007f';
 
-function server(): Recorder {
+function server(): EngineRecorder {
   const authorize = (username: string, password: string) => username === 'name' && password === 'pass';
-  return new Recorder({ security: plain({ role: 'server', authorize }) });
+  return new EngineRecorder({ security: plain({ role: 'server', authorize }) });
 }
 
-function client(): Recorder {
+function client(): EngineRecorder {
   const security = plain({ role: 'client', username: 'name', password: 'pass' });
-  return new Recorder({ socketType: 'DEALER', identity: Buffer.from('me'), security });
+  return new EngineRecorder({ socketType: 'DEALER', identity: Buffer.from('me'), security });
 }
 
 describe('the handshake of PLAIN', () => {

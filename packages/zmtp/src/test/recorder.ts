@@ -42,7 +42,7 @@ export function wire(...texts: readonly string[]): string {
 }
 
 /** A connection and its story: `ready <identity>`, `message a|b`, `rejected <reason>`, `failed <code>`. */
-export class Recorder implements ConnectionSink {
+export class EngineRecorder implements ConnectionSink {
   readonly story: string[] = [];
   readonly frames: Uint8Array[][] = [];
   readonly connection: ConnectionEngine;
@@ -60,8 +60,8 @@ export class Recorder implements ConnectionSink {
   }
 
   /** Past the handshake with a peer like libzmq, its output taken. */
-  static met(settings: Partial<ConnectionSettings> = {}, greeting: string = LIBZMQ.greeting): Recorder {
-    const recorder = new Recorder(settings);
+  static met(settings: Partial<ConnectionSettings> = {}, greeting: string = LIBZMQ.greeting): EngineRecorder {
+    const recorder = new EngineRecorder(settings);
     recorder.receive(greeting, LIBZMQ.ready);
     recorder.connection.takeOutput();
     recorder.story.length = 0;

@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
 /** Passes bytes on between who connects to it and a port of this machine. */
-export class Relay {
+export class ByteRelay {
   /** What came from the side that connected, and what came back, as latin1 text. */
   readonly heard = { there: '', back: '' };
   /** Connections so far. */
@@ -23,8 +23,8 @@ export class Relay {
   }
 
   /** A relay to the port of this endpoint. */
-  static async to(endpoint: string): Promise<Relay> {
-    const relay = new Relay(Number(/:(\d+)$/.exec(endpoint)?.[1]));
+  static async to(endpoint: string): Promise<ByteRelay> {
+    const relay = new ByteRelay(Number(/:(\d+)$/.exec(endpoint)?.[1]));
     await new Promise<void>((resolve) => relay.#server.listen(0, '127.0.0.1', resolve));
     return relay;
   }

@@ -34,7 +34,7 @@ import type { Access, Engine, Entropy, MemoryStats, Peer, TimerEvent, Undelivera
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import { Rights } from '../../shared/rights.js';
 import { AdminDesk } from './admin.js';
-import { type BrokerState, newBooks } from './state.js';
+import { type BrokerState, newBrokerState } from './state.js';
 import type {
   EmqpBrokerEffect,
   EmqpBrokerEvent,
@@ -74,7 +74,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   constructor(settings: EmqpBrokerSettings, entropy: Entropy, memory: () => MemoryStats | undefined = () => undefined) {
     this.#settings = settings;
     this.#defaultQueues = settings.defaultQueues.map(([weight, name]) => ({ weight, name }));
-    this.#books = newBooks(settings);
+    this.#books = newBrokerState(settings);
     this.#admins = new AdminDesk(this.#books, memory);
     this.#out = new Output(settings, entropy);
     this.#jobs = new Dispatcher(settings, this.#books, this.#out);

@@ -44,7 +44,7 @@ export interface BrokerState {
 }
 
 /** Empty books. */
-export function newBooks(settings: EmqpBrokerSettings): BrokerState {
+export function newBrokerState(settings: EmqpBrokerSettings): BrokerState {
   const bytes = new Budget(settings.queueMaxBytes);
   return {
     peers: new Peers(settings),

@@ -31,7 +31,7 @@ import type {
 import type { Access, Engine, Peer, TimerEvent } from '@proj/transport';
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import { Rights } from '../../shared/rights.js';
-import { type BrokerState, newBooks } from './state.js';
+import { type BrokerState, newBrokerState } from './state.js';
 import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerLoss } from './events.js';
 import { framingOf } from './framing.js';
 import { assertBooks } from './invariants.js';
@@ -58,7 +58,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   /** `out`: where effects go. A pool's has other readers. */
   constructor(settings: MdpBrokerSettings, out = new Output(settings)) {
     this.#settings = settings;
-    this.#books = newBooks(settings);
+    this.#books = newBrokerState(settings);
     this.#out = out;
     this.#jobs = new Dispatcher(settings, this.#books, this.#out);
   }

@@ -29,7 +29,7 @@ export interface BrokerState {
 }
 
 /** Empty books. */
-export function newBooks(settings: MdpBrokerSettings): BrokerState {
+export function newBrokerState(settings: MdpBrokerSettings): BrokerState {
   const bytes = new Budget(settings.requestQueueMaxBytes);
   return {
     workers: new WorkerTable(settings),

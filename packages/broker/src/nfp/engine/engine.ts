@@ -39,7 +39,7 @@ import type {
 import type { Access, Engine, Peer, TimerEvent } from '@proj/transport';
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import { Rights } from '../../shared/rights.js';
-import { type BrokerState, newBooks, TERMS_MAX } from './state.js';
+import { type BrokerState, newBrokerState, TERMS_MAX } from './state.js';
 import { Dispatcher } from './dispatcher.js';
 import { JobSender } from './job-sender.js';
 import type { NfpBrokerEffect, NfpBrokerEvent, NfpMessageDrop, NfpWorkerLoss } from './events.js';
@@ -97,7 +97,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   constructor(settings: NfpBrokerSettings, about: NfpBrokerAbout = { versions: {}, endpoint: '' }) {
     this.#settings = settings;
     this.#terms = { intervalMs: settings.keepaliveIntervalMs, multiplier: settings.keepaliveMultiplier };
-    this.#books = newBooks(settings);
+    this.#books = newBrokerState(settings);
     this.#out = new Output(settings, this.#books.clients);
     this.#gathers = new Gathers(settings, this.#out);
     const dispatch = new JobSender(settings, this.#books, this.#out);

@@ -28,7 +28,7 @@ export interface BrokerState {
 export const TERMS_MAX = 10_000;
 
 /** Empty books. */
-export function newBooks(settings: NfpBrokerSettings): BrokerState {
+export function newBrokerState(settings: NfpBrokerSettings): BrokerState {
   const holders = new Holders(settings);
   return {
     workers: new Workers(),

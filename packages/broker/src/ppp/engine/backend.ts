@@ -6,7 +6,7 @@ import { equalBytes } from '@proj/frames';
 import type { PppAddressedReply, PppToQueue } from '@proj/frames/ppp';
 import type { Access, Peer, RejectReason } from '@proj/transport';
 import { Rights } from '../../shared/rights.js';
-import { type BrokerState, newBooks } from './state.js';
+import { type BrokerState, newBrokerState } from './state.js';
 import type { PppBackendEvent, PppMessageDrop, PppWorkerLoss } from './events.js';
 import { Dispatcher } from './dispatcher.js';
 import type { PppBackendSettings } from '../options.js';
@@ -47,7 +47,7 @@ export class Backend<Asked extends Request> {
   constructor(settings: PppBackendSettings, out: Output<unknown>, requester: Requester<Asked>) {
     this.#settings = settings;
     this.#out = out;
-    this.books = newBooks(settings);
+    this.books = newBrokerState(settings);
     this.jobs = new Dispatcher(settings, this.books, out, requester);
   }
 

@@ -27,7 +27,7 @@ export interface BrokerState<Asked extends Request> {
 }
 
 /** Empty books. */
-export function newBooks<Asked extends Request>(settings: PppBackendSettings): BrokerState<Asked> {
+export function newBrokerState<Asked extends Request>(settings: PppBackendSettings): BrokerState<Asked> {
   const bytes = new Budget(settings.requestQueueMaxBytes);
   return {
     workers: new WorkerTable(settings),

@@ -3,7 +3,7 @@ import type { NfpCall, NfpClientCall } from '@proj/frames/nfp';
 import type { BrokerConnection } from './broker-connection.js';
 import type { OpenRequests } from './open-requests.js';
 import { targetOf } from './requests.js';
-import type { Job, Question } from './requests.js';
+import type { JobRequest, Question } from './requests.js';
 import type { Output } from './output.js';
 import type { NfpClientSessionOptions } from './events.js';
 
@@ -30,13 +30,13 @@ export class CallTracker<Ticket> {
   }
 
   /** Sends what a job needs first on this connection. */
-  begin(job: Job<Ticket>, now: number): void {
+  begin(job: JobRequest<Ticket>, now: number): void {
     if (job.phase === 'posting' && !job.sent) this.post(job, now);
     else this.poll(job, now);
   }
 
   /** Offers the job to whom it is for, whoever was thought to have it. */
-  post(job: Job<Ticket>, now: number): void {
+  post(job: JobRequest<Ticket>, now: number): void {
     const { target, body } = job.order;
     if (job.sent) this.#doubt(job, now);
     job.phase = 'posting';
@@ -48,7 +48,7 @@ export class CallTracker<Ticket> {
   }
 
   /** Rule 2: asks those whose last word is awaited, and offers the job again to those that were too busy for it. */
-  poll(job: Job<Ticket>, now: number): void {
+  poll(job: JobRequest<Ticket>, now: number): void {
     this.#orders.polled(job, now);
     if (job.asking) {
       // One turn is left out, so that questions do not pile up at a slow broker.
@@ -82,13 +82,13 @@ export class CallTracker<Ticket> {
   }
 
   /** Rule 2: asks one worker that has news. Asking all of them would cost their square by the time the last one is done. */
-  fetch(job: Job<Ticket>, worker: string, now: number): void {
+  fetch(job: JobRequest<Ticket>, worker: string, now: number): void {
     this.#output.counts.polls++;
     this.#call(job, 'get', targetOf([worker]), job.order.question, now);
   }
 
   /** Rule 5: what is given up is deleted where it may be. */
-  delete(job: Job<Ticket>, now: number): void {
+  delete(job: JobRequest<Ticket>, now: number): void {
     if (!job.sent || !this.#link.ready) return;
     const names = [...job.members.keys()];
     const anywhere = job.order.target === 'any' ? 'all' : job.order.target;
@@ -96,7 +96,7 @@ export class CallTracker<Ticket> {
   }
 
   /** Sends something to a worker that has the job. */
-  put(job: Job<Ticket>, worker: string, body: NfpClientCall['body'], now: number): void {
+  put(job: JobRequest<Ticket>, worker: string, body: NfpClientCall['body'], now: number): void {
     this.#call(job, 'put', targetOf([worker]), body, now);
   }
 
@@ -108,11 +108,11 @@ export class CallTracker<Ticket> {
   }
 
   /** Rule 4: nothing in an answer says which question it is to. Each time is twice as long as the one before. */
-  #doubt(job: Job<Ticket>, now: number): void {
+  #doubt(job: JobRequest<Ticket>, now: number): void {
     job.doubtUntil = now + this.#options.pollIntervalMs * 2 ** Math.min(++job.repeats, DOUBLINGS_MAX);
   }
 
-  #call(job: Job<Ticket>, command: NfpCall, target: string, body: NfpClientCall['body'], now: number): void {
+  #call(job: JobRequest<Ticket>, command: NfpCall, target: string, body: NfpClientCall['body'], now: number): void {
     const { service, uuid } = job.order;
     this.#send({ kind: 'client-call', form: this.#options.commandForm, command, service, target, uuid, body }, now);
   }

@@ -6,7 +6,7 @@ import type { NfpSaid } from './answers.js';
 import type { CallTracker } from './call-tracker.js';
 import type { BrokerConnection } from './broker-connection.js';
 import type { OpenRequests } from './open-requests.js';
-import type { Job, WorkerProgress } from './requests.js';
+import type { JobRequest, WorkerProgress } from './requests.js';
 import { GONE, LATE, UNEXPECTED } from './output.js';
 import type { Output, Word } from './output.js';
 
@@ -38,7 +38,7 @@ export class JobAnswers<Ticket> {
   }
 
   /** An event or a part of the stream of a job. After some events a result is there to be fetched. */
-  news(job: Job<Ticket>, { command, body }: NfpClientAnswer, now: number): void {
+  news(job: JobRequest<Ticket>, { command, body }: NfpClientAnswer, now: number): void {
     const { ticket } = job.order;
     if (command === 'stream') {
       this.#output.counts.streams++;
@@ -57,7 +57,7 @@ export class JobAnswers<Ticket> {
   }
 
   /** An answer about a job, from whomever. */
-  answer(job: Job<Ticket>, { status: told, body }: NfpClientAnswer, said: NfpSaid, now: number): void {
+  answer(job: JobRequest<Ticket>, { status: told, body }: NfpClientAnswer, said: NfpSaid, now: number): void {
     job.asking = false;
     if (said.by === 'broker') {
       this.#onDispatch(job, said.dispatch, now);
@@ -85,7 +85,12 @@ export class JobAnswers<Ticket> {
   }
 
   /** Results by worker, and, where they are joined, the words of those that have none. */
-  #onResults(job: Job<Ticket>, values: Readonly<Record<string, unknown>>, body: Word['body'], now: number): void {
+  #onResults(
+    job: JobRequest<Ticket>,
+    values: Readonly<Record<string, unknown>>,
+    body: Word['body'],
+    now: number,
+  ): void {
     const all = Object.entries(values);
     this.#learn(
       job,
@@ -99,14 +104,14 @@ export class JobAnswers<Ticket> {
   }
 
   /** Rule 4: whoever answers for the first time a GET without a 202 are all that have been asked. */
-  #learn(job: Job<Ticket>, workers: readonly string[]): void {
+  #learn(job: JobRequest<Ticket>, workers: readonly string[]): void {
     if (!this.#joins || job.phase !== 'probing' || job.members.size > 0) return;
     job.learnt = true;
     for (const worker of workers) job.add(worker);
   }
 
   /** Rule 3: what nobody said in time is 408, of those who are known to have it; 417 where something else has come. */
-  timeout(job: Job<Ticket>): void {
+  timeout(job: JobRequest<Ticket>): void {
     if (job.phase !== 'running') {
       this.#orders.fail(job, job.unexpected ? 'UNEXPECTED_ANSWER' : 'TIMEOUT');
       return;
@@ -117,7 +122,7 @@ export class JobAnswers<Ticket> {
   }
 
   /** Rule 3: what a worker says about a job; `signed`, if its name is in it. */
-  #onWord(job: Job<Ticket>, worker: string, signed: boolean, word: Word, now: number): void {
+  #onWord(job: JobRequest<Ticket>, worker: string, signed: boolean, word: Word, now: number): void {
     switch (word.status) {
       case OK:
         // An answer to DELETE is signed; a result that bears no name is its only worker's.
@@ -148,7 +153,7 @@ export class JobAnswers<Ticket> {
     }
   }
 
-  #onDispatch(job: Job<Ticket>, dispatch: NfpDispatch, now: number): void {
+  #onDispatch(job: JobRequest<Ticket>, dispatch: NfpDispatch, now: number): void {
     const { status, target, errors = [] } = dispatch;
     const aboutPost = target === job.order.target;
     // What is for any worker is asked for at all of them as long as nobody is known to have it.
@@ -182,7 +187,7 @@ export class JobAnswers<Ticket> {
     }
   }
 
-  #onWorkers(job: Job<Ticket>, { workers, errors = [] }: NfpDispatch): void {
+  #onWorkers(job: JobRequest<Ticket>, { workers, errors = [] }: NfpDispatch): void {
     const names = workers ?? [];
     if (names.length === 0 || (job.phase === 'running' && !this.#isMove(job, names))) return;
     const isFirst = job.phase === 'posting' || job.phase === 'queued';
@@ -200,12 +205,12 @@ export class JobAnswers<Ticket> {
   }
 
   /** Rule 4: a job for any worker was lost with its worker, and is another one's now. */
-  #isMove({ order, members, done }: Job<Ticket>, [name = '', ...others]: readonly string[]): boolean {
+  #isMove({ order, members, done }: JobRequest<Ticket>, [name = '', ...others]: readonly string[]): boolean {
     return order.target === 'any' && others.length === 0 && !members.has(name) && !done.has(name);
   }
 
   /** Rule 3: those of a list that the broker knows nothing of. */
-  #finishStrangers(job: Job<Ticket>, served: ReadonlySet<string>, errors: readonly string[]): void {
+  #finishStrangers(job: JobRequest<Ticket>, served: ReadonlySet<string>, errors: readonly string[]): void {
     const target = parseNfpTarget(job.order.target);
     if (target?.kind !== 'names') return;
     for (const name of target.names) {
@@ -215,13 +220,13 @@ export class JobAnswers<Ticket> {
     }
   }
 
-  #tell(job: Job<Ticket>): void {
+  #tell(job: JobRequest<Ticket>): void {
     const workers = [...job.members.entries()].filter(([, { accepted }]) => accepted || !job.learnt);
     this.#output.push({ kind: 'dispatched', ticket: job.order.ticket, workers: workers.map(([name]) => name) });
   }
 
   /** The member of that name. A job for any worker is whose who says to have it. */
-  #memberOf(job: Job<Ticket>, worker: string): WorkerProgress | undefined {
+  #memberOf(job: JobRequest<Ticket>, worker: string): WorkerProgress | undefined {
     const member = job.members.get(worker);
     if (member !== undefined || job.phase === 'posting' || job.done.has(worker)) return member;
     if (job.phase !== 'probing' && job.order.target !== 'any') return undefined;
@@ -229,7 +234,7 @@ export class JobAnswers<Ticket> {
     return job.add(worker);
   }
 
-  #onKnown(job: Job<Ticket>, worker: string, waiting: unknown): void {
+  #onKnown(job: JobRequest<Ticket>, worker: string, waiting: unknown): void {
     const member = this.#memberOf(job, worker);
     if (member === undefined) return;
     const isNews = !member.accepted;
@@ -246,7 +251,7 @@ export class JobAnswers<Ticket> {
     this.#output.push({ kind: 'input', ticket: job.order.ticket, worker, id, request });
   }
 
-  #onLastWord(job: Job<Ticket>, worker: string, word: Word, now: number): void {
+  #onLastWord(job: JobRequest<Ticket>, worker: string, word: Word, now: number): void {
     if (this.#memberOf(job, worker) === undefined) {
       this.#output.counts.lateAnswers++;
       return;
@@ -257,7 +262,7 @@ export class JobAnswers<Ticket> {
     this.#settle(job, now);
   }
 
-  #finish(job: Job<Ticket>, worker: string, word: Word): void {
+  #finish(job: JobRequest<Ticket>, worker: string, word: Word): void {
     job.remove(worker);
     job.done.add(worker);
     if (job.told.has(worker)) return;
@@ -266,7 +271,7 @@ export class JobAnswers<Ticket> {
   }
 
   /** 404: gone, if the worker had it; else it never came, or was meant for others. What was for anybody is posted again. */
-  #onMissing(job: Job<Ticket>, worker: string, word: Word, now: number): void {
+  #onMissing(job: JobRequest<Ticket>, worker: string, word: Word, now: number): void {
     const member = job.members.get(worker);
     if (member === undefined || job.phase === 'posting') return;
     const hasForgotten = member.accepted;
@@ -284,7 +289,7 @@ export class JobAnswers<Ticket> {
   }
 
   /** Rule 4: a job that none of its workers knows is posted again, and one that some know to the others, if they are all meant. */
-  #settle(job: Job<Ticket>, now: number): void {
+  #settle(job: JobRequest<Ticket>, now: number): void {
     if (job.known && job.order.target !== 'any') this.#offerAgain(job);
     if (job.missing < job.members.size) return;
     if (!job.known && job.reposts < REPOSTS_MAX) {
@@ -302,7 +307,7 @@ export class JobAnswers<Ticket> {
   }
 
   /** A broadcast that a lost connection or broker has cut short reaches the rest of those it is for at the next turn, three times at most. */
-  #offerAgain(job: Job<Ticket>): void {
+  #offerAgain(job: JobRequest<Ticket>): void {
     let isNews = false;
     for (const member of job.members.values()) {
       if (member.said !== 'missing' || member.offers >= REPOSTS_MAX) continue;
@@ -315,7 +320,7 @@ export class JobAnswers<Ticket> {
     this.#output.note({ code: 'job-reposted', uuid: job.order.uuid });
   }
 
-  #conclude(job: Job<Ticket>): void {
+  #conclude(job: JobRequest<Ticket>): void {
     this.#orders.strike(job);
     this.#output.push({ kind: 'ended', ticket: job.order.ticket });
   }

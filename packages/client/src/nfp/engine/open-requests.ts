@@ -1,6 +1,6 @@
 /** NFP client: all open jobs and questions, within the limits on them; when each ends, and which job is asked about next. */
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
-import type { Job, Question } from './requests.js';
+import type { JobRequest, Question } from './requests.js';
 import type { Output } from './output.js';
 import type { NfpClientFailure, NfpClientSessionOptions } from './events.js';
 
@@ -8,10 +8,10 @@ import type { NfpClientFailure, NfpClientSessionOptions } from './events.js';
 export class OpenRequests<Ticket> {
   readonly #options: NfpClientSessionOptions;
   readonly #output: Output<Ticket>;
-  readonly #jobs = new Map<string, Job<Ticket>>();
+  readonly #jobs = new Map<string, JobRequest<Ticket>>();
   readonly #questions = new Map<string, Question<Ticket>>();
-  readonly #ends = new DeadlineHeap<Job<Ticket> | Question<Ticket>>();
-  readonly #polls: DeadlineList<Job<Ticket>>;
+  readonly #ends = new DeadlineHeap<JobRequest<Ticket> | Question<Ticket>>();
+  readonly #polls: DeadlineList<JobRequest<Ticket>>;
   #bytes = 0;
   #closed = false;
 
@@ -22,7 +22,7 @@ export class OpenRequests<Ticket> {
   }
 
   /** Jobs by uuid. */
-  get jobs(): ReadonlyMap<string, Job<Ticket>> {
+  get jobs(): ReadonlyMap<string, JobRequest<Ticket>> {
     return this.#jobs;
   }
 
@@ -51,7 +51,7 @@ export class OpenRequests<Ticket> {
   }
 
   /** Takes the order in, or fails it: `BUSY`, `QUEUE_FULL`, `CLOSED`. */
-  admit(order: Job<Ticket> | Question<Ticket>, now: number): boolean {
+  admit(order: JobRequest<Ticket> | Question<Ticket>, now: number): boolean {
     const refusal = this.#refusalOf(order);
     if (refusal !== undefined) {
       this.#output.fail(order.order.ticket, refusal);
@@ -65,7 +65,7 @@ export class OpenRequests<Ticket> {
   }
 
   /** The order is over. */
-  strike(order: Job<Ticket> | Question<Ticket>): void {
+  strike(order: JobRequest<Ticket> | Question<Ticket>): void {
     this.#ends.remove(order.end);
     this.#bytes -= order.bytes;
     if (order.kind === 'question') this.#questions.delete(order.order.call.uuid);
@@ -77,7 +77,7 @@ export class OpenRequests<Ticket> {
 
   /** The order is over, and has no good outcome. */
   fail(
-    order: Job<Ticket> | Question<Ticket>,
+    order: JobRequest<Ticket> | Question<Ticket>,
     code: NfpClientFailure,
     errors: readonly string[] = [],
     cause?: unknown,
@@ -98,22 +98,22 @@ export class OpenRequests<Ticket> {
   }
 
   /** The job was posted or asked about: the next time is one interval later. */
-  polled(job: Job<Ticket>, now: number): void {
+  polled(job: JobRequest<Ticket>, now: number): void {
     this.#polls.renew(job.poll, now);
   }
 
   /** There is nobody to ask about the job. */
-  unpolled(job: Job<Ticket>): void {
+  unpolled(job: JobRequest<Ticket>): void {
     this.#polls.remove(job.poll);
   }
 
   /** An order whose time is over; the taker ends it. */
-  takeEnded(now: number): Job<Ticket> | Question<Ticket> | undefined {
+  takeEnded(now: number): JobRequest<Ticket> | Question<Ticket> | undefined {
     return this.#ends.takeDue(now);
   }
 
   /** A job that is to be asked about. */
-  takePoll(now: number): Job<Ticket> | undefined {
+  takePoll(now: number): JobRequest<Ticket> | undefined {
     return this.#polls.takeDue(now);
   }
 
@@ -135,7 +135,7 @@ export class OpenRequests<Ticket> {
       if (job.phase === 'running' && job.members.size === 0) throw new Error('a job runs nowhere');
   }
 
-  #refusalOf(order: Job<Ticket> | Question<Ticket>): NfpClientFailure | undefined {
+  #refusalOf(order: JobRequest<Ticket> | Question<Ticket>): NfpClientFailure | undefined {
     const { openMax, openMaxBytes } = this.#options;
     const isBusy = order.kind === 'job' ? this.#jobs.has(order.order.uuid) : this.#questions.has(order.order.call.uuid);
     if (isBusy) return 'BUSY';

@@ -24,12 +24,12 @@ export interface WorkerProgress {
 export type NfpJobPhase = 'posting' | 'queued' | 'probing' | 'running';
 
 /** A job without outcome. */
-export class Job<Ticket> {
+export class JobRequest<Ticket> {
   readonly kind = 'job';
   readonly order: NfpJobOrder<Ticket>;
   readonly bytes: number;
-  readonly end: HeapDeadline<Job<Ticket> | Question<Ticket>> = new HeapDeadline(this);
-  readonly poll = new Deadline<Job<Ticket>>(this);
+  readonly end: HeapDeadline<JobRequest<Ticket> | Question<Ticket>> = new HeapDeadline(this);
+  readonly poll = new Deadline<JobRequest<Ticket>>(this);
   phase: NfpJobPhase;
   /** Workers whose last word is awaited, by name. Empty while unknown. */
   readonly members = new Map<string, WorkerProgress>();
@@ -108,7 +108,7 @@ export class Question<Ticket> {
   readonly kind = 'question';
   readonly order: NfpQuestion<Ticket>;
   readonly bytes: number;
-  readonly end: HeapDeadline<Job<Ticket> | Question<Ticket>> = new HeapDeadline(this);
+  readonly end: HeapDeadline<JobRequest<Ticket> | Question<Ticket>> = new HeapDeadline(this);
   sent = false;
   /** Workers that are to answer and have not; `undefined` while nobody has said who. */
   awaited: Set<string> | undefined;

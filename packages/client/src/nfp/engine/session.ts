@@ -6,7 +6,7 @@ import { CallTracker } from './call-tracker.js';
 import { JobAnswers } from './job-answers.js';
 import { BrokerConnection } from './broker-connection.js';
 import { OpenRequests } from './open-requests.js';
-import { Job, Question } from './requests.js';
+import { JobRequest, Question } from './requests.js';
 import { Output } from './output.js';
 import { QuestionAnswers } from './question-answers.js';
 import type {
@@ -102,7 +102,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
   }
 
   #onJob(order: NfpJobOrder<Ticket>, now: number): void {
-    const job = new Job(order);
+    const job = new JobRequest(order);
     if (!this.#orders.admit(job, now)) return;
     if (this.#link.ready) this.#calls.begin(job, now);
     else this.#connect(now);

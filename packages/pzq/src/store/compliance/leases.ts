@@ -1,24 +1,24 @@
 /** Several servers on one store: nobody has what somebody else has. */
 import type { SharedLeases } from '../store.js';
 import { ALL, equal, message, NOW, numbered, seqsOf, textOf } from './rig.js';
-import type { Station } from './rig.js';
+import type { OpenStore } from './rig.js';
 import type { CaseDefinition } from './suite.js';
 
 /** Longer than any case. */
 const LONG_MS = 3_600_000;
 
-function leases({ store }: Station): SharedLeases {
+function leases({ store }: OpenStore): SharedLeases {
   if (store.leases === undefined) throw new Error('the store has no leases');
   return store.leases;
 }
 
 /** Takes up to `limit` messages for long; returns their sequences. */
-async function take(station: Station, limit = ALL, leaseMs = LONG_MS): Promise<number[]> {
+async function take(station: OpenStore, limit = ALL, leaseMs = LONG_MS): Promise<number[]> {
   return seqsOf(await leases(station).take(limit, ALL, leaseMs));
 }
 
 /** Asks until there is something: what comes with time comes by itself. */
-async function takeLater(station: Station): Promise<number[]> {
+async function takeLater(station: OpenStore): Promise<number[]> {
   for (;;) {
     const seqs = await take(station);
     if (seqs.length > 0) return seqs;
@@ -78,7 +78,7 @@ export const LEASES: readonly CaseDefinition[] = [
         }),
       );
       // A taker passes over what another one is about to take, so one of them must look again.
-      taken.push(...(await take(servers[0] as Station)));
+      taken.push(...(await take(servers[0] as OpenStore)));
       equal(sorted(taken), sorted(seqs), 'taken');
     },
   },
@@ -155,7 +155,7 @@ export const LEASES: readonly CaseDefinition[] = [
       const dedupe = { id: Buffer.from('id'), untilMicros: NOW + 1000 };
       const seqs = await Promise.all(servers.map((server) => server.putOne({ dedupe })));
       equal(seqs.filter((seq) => seq > 0).length, 1, 'stored');
-      equal((await (servers[0] as Station).ready()).length, 1, 'messages');
+      equal((await (servers[0] as OpenStore).ready()).length, 1, 'messages');
     },
   },
   {

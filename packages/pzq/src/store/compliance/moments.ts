@@ -1,10 +1,10 @@
 /** What is due: delayed messages and expiries, in a store whose caller acts upon them. */
 import { ALL, equal, message, NOW, seqsOf } from './rig.js';
-import type { Station } from './rig.js';
+import type { OpenStore } from './rig.js';
 import type { CaseDefinition } from './suite.js';
 
 /** What is due, as sequences. */
-async function due({ store }: Station, nowMicros: number, limit = ALL) {
+async function due({ store }: OpenStore, nowMicros: number, limit = ALL) {
   const { ready, expired } = await store.due(nowMicros, limit);
   return { ready: seqsOf(ready), expired: seqsOf(expired) };
 }

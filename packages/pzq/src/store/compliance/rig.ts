@@ -49,7 +49,7 @@ export const NOW = 1_795_199_726_332_593;
 const EMPTY: Batch = { puts: [], removes: [], deliveries: [], buries: [], revives: [], passed: [] };
 
 /** A store that is open, and short ways to use it. */
-export class Station {
+export class OpenStore {
   readonly store: QueueStore;
   /** What `open` said. */
   readonly opened: OpenedStore;
@@ -91,7 +91,7 @@ export class Station {
 }
 
 /** The stores of one case. */
-export class Rig {
+export class StoreRig {
   readonly #subject: StoreSubject;
   readonly #stores: QueueStore[] = [];
   readonly #places: StorePlace[] = [];
@@ -118,13 +118,13 @@ export class Rig {
   }
 
   /** An open store, of a new place where none is given. */
-  async store(place?: StorePlace): Promise<Station> {
+  async store(place?: StorePlace): Promise<OpenStore> {
     const store = this.bare(place ?? (await this.place()));
-    return new Station(store, await store.open());
+    return new OpenStore(store, await store.open());
   }
 
   /** Closes a store and opens another one at its place. */
-  async again(place: StorePlace, station: Station): Promise<Station> {
+  async again(place: StorePlace, station: OpenStore): Promise<OpenStore> {
     await station.store.close();
     return this.store(place);
   }

@@ -1,5 +1,5 @@
 /** How the cases of the suite are written down. */
-import { Rig } from './rig.js';
+import { StoreRig } from './rig.js';
 import type { StoreCapabilities, StoreSubject } from './rig.js';
 
 /** One fact about a store, to be registered with any test runner. */
@@ -15,7 +15,7 @@ export interface ComplianceCase {
 export interface CaseDefinition {
   readonly name: string;
   readonly needs?: keyof StoreCapabilities;
-  readonly run: (rig: Rig) => Promise<void>;
+  readonly run: (rig: StoreRig) => Promise<void>;
 }
 
 /** Binds a definition to a subject; stores are closed and places removed whatever happens. */
@@ -24,7 +24,7 @@ export function bindCase({ name, needs, run }: CaseDefinition, subject: StoreSub
     name,
     applies: needs === undefined || subject.capabilities[needs],
     run: async () => {
-      const rig = new Rig(subject);
+      const rig = new StoreRig(subject);
       try {
         await run(rig);
       } finally {

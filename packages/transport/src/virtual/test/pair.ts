@@ -16,7 +16,7 @@ function text(message: readonly Uint8Array[]): string {
 }
 
 /** A listener that keeps a line per call, and the peers in the order they were first heard of. */
-export class Recorder implements PortListener {
+export class PortRecorder implements PortListener {
   readonly lines: string[] = [];
   readonly peers: Peer[] = [];
 
@@ -48,37 +48,37 @@ export class Recorder implements PortListener {
 }
 
 /** A socket and what its listener heard. */
-export interface Station extends Recorder {
+export interface VirtualTestPeer extends PortRecorder {
   readonly port: SocketPort;
 }
 
 /** A started router on {@link ENDPOINT}. */
-export async function router(transport: VirtualTransport, options?: PortOptions): Promise<Station> {
+export async function router(transport: VirtualTransport, options?: PortOptions): Promise<VirtualTestPeer> {
   const port = transport.router(options);
   await port.bind(ENDPOINT);
   return station(port);
 }
 
 /** A started dealer connected to {@link ENDPOINT}. */
-export function dealer(transport: VirtualTransport, options?: PortOptions): Station {
+export function dealer(transport: VirtualTransport, options?: PortOptions): VirtualTestPeer {
   const port = transport.dealer(options);
   port.connect(ENDPOINT);
   return station(port);
 }
 
-function station(port: SocketPort): Station {
-  const recorder = new Recorder();
+function station(port: SocketPort): VirtualTestPeer {
+  const recorder = new PortRecorder();
   port.start(recorder);
   return Object.assign(recorder, { port });
 }
 
 /** Sends one message per text, from a dealer. */
-export function say(from: Station, ...texts: string[]): void {
+export function say(from: VirtualTestPeer, ...texts: string[]): void {
   for (const item of texts) from.port.send(ROUTER_PEER, frames(item));
 }
 
 /** Sends one message per text, from a router to the peer it heard of last. */
-export function answer(from: Station, ...texts: string[]): void {
+export function answer(from: VirtualTestPeer, ...texts: string[]): void {
   const peer = from.peers.at(-1);
   if (peer === undefined) throw new Error('nobody has spoken yet');
   for (const item of texts) from.port.send(peer, frames(item));

@@ -1,6 +1,6 @@
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { describe, expect, it } from 'vitest';
-import { Rig } from '../../../test/nfp/session-rig.js';
+import { JobSessionRig } from '../../../test/nfp/session-rig.js';
 
 const NO = {
   workers: null,
@@ -13,7 +13,7 @@ const NO = {
 
 describe('rule 17: a question to the broker', () => {
   it('goes out on the connection of the worker, as a client asks, and is answered once', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     rig.take();
     rig.ask('q1');
     expect(rig.all('send').map(({ command }) => command)).toMatchObject([
@@ -29,11 +29,11 @@ describe('rule 17: a question to the broker', () => {
   });
 
   it('goes by GET in dialect legacy', () => {
-    expect(new Rig({ dialect: 'legacy' }).start().ask('q1').asked).toEqual(['get q1']);
+    expect(new JobSessionRig({ dialect: 'legacy' }).start().ask('q1').asked).toEqual(['get q1']);
   });
 
   it('is refused in the words of the broker', () => {
-    const rig = new Rig().start().ask('q1').ask('q2').answer('q1', 400, NO).answer('q2', 404, 'what?');
+    const rig = new JobSessionRig().start().ask('q1').ask('q2').answer('q1', 400, NO).answer('q2', 404, 'what?');
     expect(rig.replies).toEqual([
       ['q1', { kind: 'refused', error: 'no such thing' }],
       ['q2', { kind: 'refused', error: 'status 404' }],
@@ -41,7 +41,7 @@ describe('rule 17: a question to the broker', () => {
   });
 
   it('waits for a connection, and is asked again on the next one', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     rig.on({ kind: 'lost', socket: rig.socket, reason: 'peer-gone' }).take();
     expect(rig.ask('q1').asked).toEqual([]);
     expect(rig.wait(100).asked).toEqual(['mmi q1']);
@@ -51,7 +51,7 @@ describe('rule 17: a question to the broker', () => {
   });
 
   it('is asked again after half a second when the broker was too busy', () => {
-    const rig = new Rig().start().ask('q1').ask('q2').answer('q1', 500, NO);
+    const rig = new JobSessionRig().start().ask('q1').ask('q2').answer('q1', 500, NO);
     rig.take();
     expect(rig.wait(499).asked).toEqual([]);
     expect(rig.wait(1).asked).toEqual(['mmi q1']);
@@ -59,7 +59,7 @@ describe('rule 17: a question to the broker', () => {
   });
 
   it('ends when its time is over, also where no broker is', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     rig.on({ kind: 'lost', socket: rig.socket, reason: 'peer-gone' });
     rig.ask('q1', 700);
     expect(rig.wait(699).replies).toEqual([]);
@@ -67,7 +67,7 @@ describe('rule 17: a question to the broker', () => {
   });
 
   it('ends with the worker, and is not asked of one that leaves', () => {
-    const rig = new Rig().start().post('u1').ask('q1');
+    const rig = new JobSessionRig().start().post('u1').ask('q1');
     rig.on({ kind: 'close' });
     expect(rig.ask('q2').replies).toEqual([
       ['q1', { kind: 'closed' }],
@@ -76,13 +76,13 @@ describe('rule 17: a question to the broker', () => {
   });
 
   it('is one of a thousand at most', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     for (let count = 0; count <= 1000; count++) rig.ask(`q${count}`);
     expect(rig.replies).toEqual([['q1000', { kind: 'refused', error: '1000 questions are open' }]]);
   });
 
   it('does not take what others are told for an answer', () => {
-    const rig = new Rig()
+    const rig = new JobSessionRig()
       .start()
       .ask('q1')
       .answer('q2', 200, 1)
@@ -105,7 +105,7 @@ const SENT_TO = (...workers: string[]) => ({ ...NO, workers, status: 'DISPATCHED
 
 describe('rule 17: a job for workers', () => {
   it('is posted, asked for every half second, and answered by the first that has not failed', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     rig.take();
     rig
       .askJob('j1', ALL)
@@ -125,7 +125,7 @@ describe('rule 17: a job for workers', () => {
   });
 
   it('is asked for at once when an event says that it has ended', () => {
-    const rig = new Rig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1'));
+    const rig = new JobSessionRig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1'));
     rig.answer('j1', 200, { status: 'running', message: 'starting' }, 'event');
     expect(rig.asked).toEqual(['post j1']);
     rig.answer('j1', 200, { status: 'completed', message: 'completed' }, 'event');
@@ -133,7 +133,7 @@ describe('rule 17: a job for workers', () => {
   });
 
   it('is refused when all of them have failed, in the words of the first', () => {
-    const rig = new Rig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1', 'f2'));
+    const rig = new JobSessionRig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1', 'f2'));
     rig.answer('j1', 408, { worker: 'f2', uuid: 'j1', status: 'FAILED', service: 'filesharing', errors: ['lost'] });
     expect(rig.replies).toEqual([]);
     rig.answer('j1', 200, result('f1', { failed: true, errors: ['no such file', 'at all'] }));
@@ -141,7 +141,7 @@ describe('rule 17: a job for workers', () => {
   });
 
   it('is refused at once when there are no such workers', () => {
-    expect(new Rig().start().askJob('j1', ALL).answer('j1', 400, NO).replies).toEqual([
+    expect(new JobSessionRig().start().askJob('j1', ALL).answer('j1', 400, NO).replies).toEqual([
       ['j1', { kind: 'refused', error: 'no such thing' }],
     ]);
   });
@@ -151,7 +151,7 @@ describe('rule 17: a job for workers', () => {
     [400, 'JOB NOT FOUND'],
     [500, 'FAILED'],
   ])('is posted again half a second after %i %s', (status, word) => {
-    const rig = new Rig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1'));
+    const rig = new JobSessionRig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1'));
     rig.answer('j1', status, { worker: 'f1', uuid: 'j1', status: word, service: 'filesharing' });
     rig.take();
     expect(rig.wait(500).asked).toContain('post j1');
@@ -159,18 +159,18 @@ describe('rule 17: a job for workers', () => {
   });
 
   it('is posted again on the next connection', () => {
-    const rig = new Rig().start().askJob('j1', ALL);
+    const rig = new JobSessionRig().start().askJob('j1', ALL);
     rig.on({ kind: 'lost', socket: rig.socket, reason: 'peer-gone' }).take();
     expect(rig.wait(100).asked).toEqual(['post j1']);
   });
 
   it('ends when its time is over', () => {
-    const rig = new Rig().start().askJob('j1', ALL, 700);
+    const rig = new JobSessionRig().start().askJob('j1', ALL, 700);
     expect(rig.wait(700).replies).toEqual([['j1', { kind: 'timeout' }]]);
   });
 
   it('says what the rest of them say to nobody', () => {
-    const rig = new Rig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1', 'f2'));
+    const rig = new JobSessionRig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1', 'f2'));
     rig.answer('j1', 200, result('f2', { result: 1 }));
     rig.answer('j1', 200, result('f1', { result: 2 })).answer('j1', 200, { status: 'completed' }, 'event');
     expect(rig.replies).toHaveLength(1);
@@ -180,7 +180,11 @@ describe('rule 17: a job for workers', () => {
 
 describe('rule 17: a chunk of a job', () => {
   it('is what the job streams, the first one by POST, the next by PUT', () => {
-    const rig = new Rig().start().askJob('j1', CHUNK).answer('j1', 202, SENT_TO('f1')).answer('j1', 200, 'a', 'stream');
+    const rig = new JobSessionRig()
+      .start()
+      .askJob('j1', CHUNK)
+      .answer('j1', 202, SENT_TO('f1'))
+      .answer('j1', 200, 'a', 'stream');
     expect(rig.replies).toEqual([['j1', { kind: 'answered', body: encodeNfpJson('a') }]]);
     rig.askJob('j1', NEXT);
     const sent = rig.all('send').at(-1);
@@ -193,14 +197,18 @@ describe('rule 17: a chunk of a job', () => {
     [200, result('f1', { failed: true, errors: ['gone'] }), 'f1: gone'],
     [200, result('f1', {}), 'f1: ended before the chunk came'],
   ])('is refused when its worker answers %i', (status, body, error) => {
-    const rig = new Rig().start().askJob('j1', CHUNK).answer('j1', 202, SENT_TO('f1')).answer('j1', 200, 'a', 'stream');
+    const rig = new JobSessionRig()
+      .start()
+      .askJob('j1', CHUNK)
+      .answer('j1', 202, SENT_TO('f1'))
+      .answer('j1', 200, 'a', 'stream');
     rig.askJob('j1', NEXT).take();
     expect(rig.wait(500).asked).toEqual(['get j1']);
     expect(rig.answer('j1', status, body).replies).toEqual([['j1', { kind: 'refused', error }]]);
   });
 
   it('is lost with the connection it was asked on', () => {
-    const rig = new Rig().start().askJob('j1', CHUNK);
+    const rig = new JobSessionRig().start().askJob('j1', CHUNK);
     rig.on({ kind: 'lost', socket: rig.socket, reason: 'peer-gone' }).take();
     expect(rig.askJob('j2', CHUNK).askJob('j3', NEXT).wait(100).replies).toEqual([
       ['j1', { kind: 'lost' }],

@@ -1,22 +1,22 @@
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { describe, expect, it } from 'vitest';
-import { Rig, WALL_MS } from '../../../test/nfp/session-rig.js';
+import { JobSessionRig, WALL_MS } from '../../../test/nfp/session-rig.js';
 
-const heard = (rig: Rig) =>
+const heard = (rig: JobSessionRig) =>
   rig.on({
     kind: 'message',
     socket: rig.socket,
     command: { kind: 'broker-keepalive', form: 'ascii', header: 'NFPB01', service: 'math' },
   });
 
-const told = (rig: Rig) =>
+const told = (rig: JobSessionRig) =>
   rig.on({
     kind: 'message',
     socket: rig.socket,
     command: { kind: 'broker-disconnect', form: 'ascii', header: 'NFPB01', service: 'math', body: [] },
   });
 
-const opened = (rig: Rig, body: unknown) =>
+const opened = (rig: JobSessionRig, body: unknown) =>
   rig.on({
     kind: 'message',
     socket: rig.socket,
@@ -25,12 +25,12 @@ const opened = (rig: Rig, body: unknown) =>
 
 describe('the connection', () => {
   it('rule 1: begins with OPEN and READY at once, or with READY alone', () => {
-    expect(new Rig().start().sent).toEqual(['worker-open', 'worker-ready']);
-    expect(new Rig({ sendOpen: false }).start().sent).toEqual(['worker-ready']);
+    expect(new JobSessionRig().start().sent).toEqual(['worker-open', 'worker-ready']);
+    expect(new JobSessionRig({ sendOpen: false }).start().sent).toEqual(['worker-ready']);
   });
 
   it('rule 1: keeps to the terms that OPEN brings back, within bounds, until the next conversation', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     opened(rig, { name: 'b', version: '1', keepalive: { interval: 10, multiplier: 99 } });
     rig.take();
     rig.wait(1000);
@@ -43,14 +43,14 @@ describe('the connection', () => {
   });
 
   it('rule 1: an OPEN that says nothing changes nothing', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     opened(rig, {});
     rig.take();
     expect(rig.wait(2999).sent).toEqual(['worker-keepalive', 'worker-keepalive']);
   });
 
   it('rule 2: a KEEPALIVE goes out every interval, whatever else does', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     rig.take();
     for (let second = 0; second < 4; second++) {
       heard(rig.wait(500).post(`u${second}`));
@@ -60,7 +60,7 @@ describe('the connection', () => {
   });
 
   it('rule 3: a silent broker is told DISCONNECT, and tried again elsewhere with growing delays', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     rig.take();
     rig.wait(3000);
     expect(rig.sent).toEqual(['worker-keepalive', 'worker-keepalive', 'worker-disconnect']);
@@ -75,7 +75,7 @@ describe('the connection', () => {
   });
 
   it('rule 3: DISCONNECT of the broker ends the conversation without a word', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     rig.take();
     told(rig);
     expect(rig.sent).toEqual([]);
@@ -84,7 +84,7 @@ describe('the connection', () => {
   });
 
   it('rule 3: jobs in hand go on, and their results can be fetched over the next conversation', () => {
-    const rig = new Rig().start().post('u1');
+    const rig = new JobSessionRig().start().post('u1');
     told(rig);
     rig.done('u1').wait(100).say('get', 'u1', {}, 'c2');
     expect(rig.all('abort')).toEqual([]);
@@ -93,7 +93,7 @@ describe('the connection', () => {
   });
 
   it('what comes from an old socket, or is no message, changes nothing', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     told(rig).wait(100).take();
     rig.on({ kind: 'lost', socket: 1, reason: 'peer-gone' });
     rig.on({ kind: 'rejected', socket: 2, reason: 'too-large' });
@@ -108,7 +108,7 @@ describe('the connection', () => {
 
 describe('a job', () => {
   it('rule 4: is accepted when it is on the disk, and not before', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     rig.commits = false;
     rig.post('u1');
     expect(rig.said).toEqual([]);
@@ -124,11 +124,11 @@ describe('a job', () => {
   });
 
   it('rule 4: is accepted with 202 in dialect legacy', () => {
-    expect(new Rig({ dialect: 'legacy' }).start().post('u1').answers('u1')).toEqual(['202 ACCEPTED']);
+    expect(new JobSessionRig({ dialect: 'legacy' }).start().post('u1').answers('u1')).toEqual(['202 ACCEPTED']);
   });
 
   it('rule 4: what is asked about it meanwhile waits, sixteen calls at the most, and 64 MiB of all jobs besides the first', () => {
-    const rig = new Rig({ maxMessageBytes: 67_108_864 }).start();
+    const rig = new JobSessionRig({ maxMessageBytes: 67_108_864 }).start();
     rig.commits = false;
     rig.post('u1').post('u2');
     for (let n = 0; n < 17; n++) rig.say('get', 'u1');
@@ -147,7 +147,7 @@ describe('a job', () => {
   });
 
   it('rule 10: with more values than a million is none', () => {
-    const rig = new Rig({ maxMessageBytes: 67_108_864 }).start();
+    const rig = new JobSessionRig({ maxMessageBytes: 67_108_864 }).start();
     rig.say('post', 'u1', `{"task":"add","args":[${'[],'.repeat(600_000)}1]}`);
     expect(rig.answers('u1')).toEqual(['500 FAILED']);
     rig.say('post', 'u2', { task: 'add', args: [','.repeat(2_000_000)] });
@@ -155,7 +155,7 @@ describe('a job', () => {
   });
 
   it('rule 4: many are accepted with one commit', () => {
-    const rig = new Rig({ maxPendingJobs: 100 }).start();
+    const rig = new JobSessionRig({ maxPendingJobs: 100 }).start();
     rig.commits = false;
     for (let n = 0; n < 50; n++) rig.post(`u${n}`);
     expect(rig.all('commit')).toHaveLength(1);
@@ -166,7 +166,7 @@ describe('a job', () => {
   });
 
   it('runs with its call, says starting and completed, and keeps its result', () => {
-    const rig = new Rig().start().post('u1').done('u1');
+    const rig = new JobSessionRig().start().post('u1').done('u1');
     expect(rig.all('run')).toMatchObject([
       { uuid: 'u1', task: 'add', attempt: 1, timeoutMs: 60_000, call: { args: [1, 2], kwargs: {} } },
     ]);
@@ -185,7 +185,7 @@ describe('a job', () => {
     });
     rig.wait(61_000).say('get', 'u1').say('delete', 'u1');
     expect(rig.result('u1')).toBeUndefined();
-    const again = new Rig().start().post('u1').done('u1').say('get', 'u1');
+    const again = new JobSessionRig().start().post('u1').done('u1').say('get', 'u1');
     expect(again.said.at(-1)?.body).toEqual({
       'math-1': {
         result: 3,
@@ -206,7 +206,7 @@ describe('a job', () => {
   });
 
   it('rule 5: runs as one of concurrency, the others in the order of acceptance', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     for (const uuid of ['u1', 'u2', 'u3', 'u4']) rig.post(uuid);
     expect(rig.all('run').map(({ uuid }) => uuid)).toEqual(['u1', 'u2']);
     rig.done('u2').done('u1');
@@ -216,7 +216,7 @@ describe('a job', () => {
   });
 
   it('rule 5: does not begin before one that was accepted earlier, whatever is free when it comes', () => {
-    const rig = new Rig().start().post('u1').post('u2');
+    const rig = new JobSessionRig().start().post('u1').post('u2');
     rig.commits = false;
     rig.post('u3');
     const accepting = rig.all('commit').at(-1)!;
@@ -227,7 +227,7 @@ describe('a job', () => {
   });
 
   it('rule 5: over maxPendingJobs is refused with 500, and not kept', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     for (const uuid of ['u1', 'u2', 'u3', 'u4', 'u5', 'u6']) rig.post(uuid);
     expect(rig.said.at(-1)).toMatchObject({ uuid: 'u6', status: 500, body: { errors: ['3 jobs are waiting'] } });
     expect(rig.records.has('job/u6')).toBe(false);
@@ -236,13 +236,13 @@ describe('a job', () => {
   });
 
   it('rule 9: that fails is a result, too', () => {
-    const rig = new Rig().start().post('u1').failed('u1', 'no such host');
+    const rig = new JobSessionRig().start().post('u1').failed('u1', 'no such host');
     expect(rig.result('u1')).toMatchObject({ result: null, failed: true, errors: ['no such host'], status: 'failed' });
     expect(rig.said.at(-1)).toMatchObject({ command: 'event', body: { message: 'completed', status: 'failed' } });
   });
 
   it('rule 9: whose result is over the limit has failed', () => {
-    const rig = new Rig()
+    const rig = new JobSessionRig()
       .start()
       .post('u1')
       .done('u1', JSON.stringify('x'.repeat(70_000)));
@@ -258,20 +258,20 @@ describe('a job', () => {
     ['with kwargs that are a list', '{"task":"add","kwargs":[]}', 'kwargs is not an object'],
     ['with args that are an object', '{"task":"add","args":{}}', 'args is not an array'],
   ])('rule 10: whose body is %s is refused with 500 and not kept', (_, body, error) => {
-    const rig = new Rig().start().say('post', 'u1', body);
+    const rig = new JobSessionRig().start().say('post', 'u1', body);
     expect(rig.said).toMatchObject([{ status: 500, body: { errors: [error] } }]);
     expect(rig.records.size).toBe(0);
   });
 
   it('rule 10: whose body is nested without end is refused', () => {
-    const rig = new Rig({ maxMessageBytes: 1_000_000 }).start();
+    const rig = new JobSessionRig({ maxMessageBytes: 1_000_000 }).start();
     const deep = `{"task":"add","args":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
     rig.say('post', 'u1', deep);
     expect(rig.said).toMatchObject([{ status: 500 }]);
   });
 
   it('in the shape of the tables is answered in that shape', () => {
-    const rig = new Rig().start().sayTable('post', 'u1', { task: 'add' }).done('u1').sayTable('get', 'u1');
+    const rig = new JobSessionRig().start().sayTable('post', 'u1', { task: 'add' }).done('u1').sayTable('get', 'u1');
     expect(rig.said.map(({ to, command, status }) => `${to} ${command} ${status}`)).toEqual([
       'table:math response 201',
       'table:math event 200',
@@ -283,7 +283,7 @@ describe('a job', () => {
 
 describe('a job posted again', () => {
   it('rule 6: is accepted again, not run again, and its events go to the newer poster', () => {
-    const rig = new Rig()
+    const rig = new JobSessionRig()
       .start()
       .post('u1')
       .post('u1', { args: [1, 2], kwargs: {}, task: 'add', timeout: 5 }, 'c2');
@@ -296,7 +296,7 @@ describe('a job posted again', () => {
   });
 
   it('rule 6: with another body is refused with 400', () => {
-    const rig = new Rig()
+    const rig = new JobSessionRig()
       .start()
       .post('u1')
       .post('u1', { task: 'add', args: [1, 3] });
@@ -304,7 +304,7 @@ describe('a job posted again', () => {
   });
 
   it('rule 6: before it is on the disk is answered after the first one', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     rig.commits = false;
     rig.post('u1').post('u1').say('get', 'u1');
     rig.write(rig.all('commit')[0]!);
@@ -314,7 +314,7 @@ describe('a job posted again', () => {
 
 describe('GET', () => {
   it('rule 7: says 300 while a job waits or runs, then its result, to anybody', () => {
-    const rig = new Rig({ concurrency: 1 }).start().post('u1').post('u2');
+    const rig = new JobSessionRig({ concurrency: 1 }).start().post('u1').post('u2');
     rig.say('get', 'u1').say('get', 'u2');
     rig.done('u1').say('get', 'u1', {}, 'c9');
     expect(rig.answers('u1')).toEqual(['201 ACCEPTED', '300 STARTED', '200 result']);
@@ -323,12 +323,12 @@ describe('GET', () => {
   });
 
   it('rule 7: of an unknown uuid is answered with 404', () => {
-    const rig = new Rig().start().say('get', 'u9').say('delete', 'u9');
+    const rig = new JobSessionRig().start().say('get', 'u9').say('delete', 'u9');
     expect(rig.answers('u9')).toEqual(['404 JOB NOT FOUND', '404 JOB NOT FOUND']);
   });
 
   it('of a result the disk does not give is answered with 500', () => {
-    const rig = new Rig().start().post('u1').done('u1');
+    const rig = new JobSessionRig().start().post('u1').done('u1');
     const effects = rig.session.step({ kind: 'message', socket: 1, command: { ...callOf('get', 'u1') } }, rig.now);
     const load = effects.find((effect) => effect.kind === 'load')!;
     rig.on({ kind: 'load-failed', load: load.load });
@@ -351,7 +351,7 @@ function callOf(command: 'get', uuid: string) {
 
 describe('DELETE', () => {
   it('rule 8: takes a job out of the queue', () => {
-    const rig = new Rig({ concurrency: 1 }).start().post('u1').post('u2').say('delete', 'u2').done('u1');
+    const rig = new JobSessionRig({ concurrency: 1 }).start().post('u1').post('u2').say('delete', 'u2').done('u1');
     expect(rig.answers('u2')).toEqual(['201 ACCEPTED', '200 CANCELLED']);
     expect(rig.all('run')).toHaveLength(1);
     expect(rig.result('u2')).toMatchObject({ failed: true, status: 'cancelled', task_started: null });
@@ -360,7 +360,7 @@ describe('DELETE', () => {
   });
 
   it('rule 8: tells a running task to stop, and whatever comes of it is cancelled', () => {
-    const rig = new Rig().start().post('u1').say('delete', 'u1').say('delete', 'u1');
+    const rig = new JobSessionRig().start().post('u1').say('delete', 'u1').say('delete', 'u1');
     expect(rig.all('abort')).toMatchObject([{ reason: 'deleted' }]);
     expect(rig.answers('u1')).toEqual(['201 ACCEPTED', '200 CANCELLING', '200 CANCELLING']);
     rig.done('u1');
@@ -368,14 +368,14 @@ describe('DELETE', () => {
   });
 
   it('rule 8: removes the result of a finished job', () => {
-    const rig = new Rig().start().post('u1').done('u1').say('delete', 'u1').say('get', 'u1');
+    const rig = new JobSessionRig().start().post('u1').done('u1').say('delete', 'u1').say('get', 'u1');
     expect(rig.answers('u1')).toEqual(['201 ACCEPTED', '200 DELETED', '404 JOB NOT FOUND']);
     expect(rig.records.size).toBe(0);
   });
 
   it('rule 8: of a running job outlives a crash', () => {
-    const rig = new Rig().start().post('u1').say('delete', 'u1');
-    const next = new Rig({}, rig.records).start();
+    const rig = new JobSessionRig().start().post('u1').say('delete', 'u1');
+    const next = new JobSessionRig({}, rig.records).start();
     expect(next.all('run')).toEqual([]);
     expect(next.result('u1')).toMatchObject({ status: 'cancelled' });
   });
@@ -383,13 +383,13 @@ describe('DELETE', () => {
 
 describe('a running task', () => {
   it('rule 9: streams to the client that posted it', () => {
-    const rig = new Rig().start().post('u1');
+    const rig = new JobSessionRig().start().post('u1');
     rig.on({ kind: 'stream', run: rig.runOf('u1'), chunk: Buffer.from('bytes') });
     expect(rig.said.at(-1)).toEqual({ command: 'stream', to: 'c1', uuid: 'u1', status: 200, body: 'bytes' });
   });
 
   it('rule 9: is given what clients PUT; without a run it is dropped', () => {
-    const rig = new Rig()
+    const rig = new JobSessionRig()
       .start()
       .post('u1')
       .say('put', 'u1', { offset: 7 })
@@ -401,7 +401,7 @@ describe('a running task', () => {
   });
 
   it('rule 9: asks its client, who is told by an event and by 102, and answers by PUT', () => {
-    const rig = new Rig().start().post('u1');
+    const rig = new JobSessionRig().start().post('u1');
     const question = { id: 'q1', question: 'go on?', default: false, timeoutMs: 20_000, metadata: {} };
     const run = rig.runOf('u1');
     rig.on({ kind: 'ask', run, question }).say('get', 'u1').say('put', 'u1', { input_id: 'q0', value: 1 });
@@ -422,7 +422,7 @@ describe('a running task', () => {
   });
 
   it('rule 9: is told that the client does not answer, or says no', () => {
-    const rig = new Rig().start().post('u1').post('u2');
+    const rig = new JobSessionRig().start().post('u1').post('u2');
     const question = { id: 'q', question: 'go on?', default: null, timeoutMs: 500, metadata: {} };
     for (const uuid of ['u1', 'u2']) rig.on({ kind: 'ask', run: rig.runOf(uuid), question });
     rig.say('put', 'u2', { input_id: 'q', cancel: true }).wait(500);
@@ -432,7 +432,7 @@ describe('a running task', () => {
 
 describe('the disk', () => {
   it('rule 11: that takes no writes refuses new jobs and loses nothing of the accepted ones', () => {
-    const rig = new Rig({ concurrency: 1 }).start().post('u1').post('u2');
+    const rig = new JobSessionRig({ concurrency: 1 }).start().post('u1').post('u2');
     rig.commits = false;
     rig.take();
     rig.post('u3');
@@ -458,7 +458,7 @@ describe('the disk', () => {
   });
 
   it('rule 11: that fails when a job is to start leaves it in its place', () => {
-    const rig = new Rig({ concurrency: 1 }).start().post('u1').post('u2').post('u3');
+    const rig = new JobSessionRig({ concurrency: 1 }).start().post('u1').post('u2').post('u3');
     rig.commits = false;
     rig.done('u1');
     rig.fail(rig.all('commit').at(-1)!);
@@ -474,12 +474,12 @@ describe('the disk', () => {
 
 describe('after a crash', () => {
   const crashed = () => {
-    const rig = new Rig({ concurrency: 1 }).start().post('u1').post('u2').post('u3').done('u1');
+    const rig = new JobSessionRig({ concurrency: 1 }).start().post('u1').post('u2').post('u3').done('u1');
     return rig.records;
   };
 
   it('rule 12: what had begun runs again, and what waited goes on in its order', () => {
-    const rig = new Rig({ concurrency: 1 }, crashed()).start();
+    const rig = new JobSessionRig({ concurrency: 1 }, crashed()).start();
     rig.done('u2').done('u3');
     expect(rig.all('run').map(({ uuid, attempt }) => [uuid, attempt])).toEqual([
       ['u2', 2],
@@ -490,28 +490,28 @@ describe('after a crash', () => {
   });
 
   it('rule 12: what had begun fails with crashPolicy fail', () => {
-    const rig = new Rig({ crashPolicy: 'fail' }, crashed()).start();
+    const rig = new JobSessionRig({ crashPolicy: 'fail' }, crashed()).start();
     expect(rig.result('u2')).toMatchObject({ failed: true, errors: ['interrupted'] });
     expect(rig.all('run').map(({ uuid }) => uuid)).toEqual(['u3']);
   });
 
   it('rule 12: a job that has been begun maxRuns times fails', () => {
-    const { records } = new Rig().start().post('u1');
-    for (let crash = 0; crash < 2; crash++) expect(new Rig({}, records).start().all('run')).toHaveLength(1);
-    const last = new Rig({}, records).start();
+    const { records } = new JobSessionRig().start().post('u1');
+    for (let crash = 0; crash < 2; crash++) expect(new JobSessionRig({}, records).start().all('run')).toHaveLength(1);
+    const last = new JobSessionRig({}, records).start();
     expect(last.all('run')).toEqual([]);
     expect(last.result('u1')).toMatchObject({ errors: ['interrupted'], status: 'failed' });
   });
 
   it('rule 6: a job posted again is still known', () => {
-    const rig = new Rig({}, crashed()).start().post('u1');
+    const rig = new JobSessionRig({}, crashed()).start().post('u1');
     expect(rig.said.at(-1)).toMatchObject({ status: 201, body: { state: 'COMPLETED', duplicate: true } });
   });
 });
 
 describe('results', () => {
   it('rule 13: leave after resultTtlMs with all that belongs to them', () => {
-    const rig = new Rig().start().post('u1').done('u1');
+    const rig = new JobSessionRig().start().post('u1').done('u1');
     for (let n = 0; n < 10; n++) heard(rig.wait(999));
     rig.say('get', 'u1');
     expect(rig.answers('u1').at(-1)).toBe('200 result');
@@ -521,8 +521,8 @@ describe('results', () => {
   });
 
   it('rule 13: leave at their time after a restart, too', () => {
-    const { records } = new Rig().start().post('u1').done('u1');
-    const rig = new Rig({}, records);
+    const { records } = new JobSessionRig().start().post('u1').done('u1');
+    const rig = new JobSessionRig({}, records);
     rig.now = 9000;
     heard(rig.start().wait(999));
     expect(rig.records.size).toBeGreaterThan(0);
@@ -531,20 +531,20 @@ describe('results', () => {
   });
 
   it('rule 13: stay for ever with resultTtlMs 0', () => {
-    const rig = new Rig({ resultTtlMs: 0, keepaliveIntervalMs: 600_000 }).start().post('u1').done('u1');
+    const rig = new JobSessionRig({ resultTtlMs: 0, keepaliveIntervalMs: 600_000 }).start().post('u1').done('u1');
     rig.wait(1e9);
     expect(rig.result('u1')).toBeDefined();
   });
 
   it('rule 13: leave before their time when there are more than resultsMax, the oldest first', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     for (let n = 0; n < 7; n++) rig.post(`u${n}`).done(`u${n}`);
     expect(['u0', 'u1', 'u2'].map((uuid) => rig.records.has(`result/${uuid}`))).toEqual([false, false, true]);
     expect(rig.notes('results-removed')).toHaveLength(2);
   });
 
   it('rule 13: leave a thousand in a commit', () => {
-    const rig = new Rig({ resultsMax: 3000, maxPendingJobs: 3000, keepaliveIntervalMs: 600_000 }).start();
+    const rig = new JobSessionRig({ resultsMax: 3000, maxPendingJobs: 3000, keepaliveIntervalMs: 600_000 }).start();
     rig.checks = false;
     for (let n = 0; n < 2500; n++) rig.post(`u${n}`).done(`u${n}`);
     rig.session.assertInvariants();
@@ -554,7 +554,7 @@ describe('results', () => {
   });
 
   it('come with the last hundred events', () => {
-    const rig = new Rig().start().post('u1');
+    const rig = new JobSessionRig().start().post('u1');
     const run = rig.runOf('u1');
     for (let n = 0; n < 150; n++) rig.on({ kind: 'event', run, body: encodeNfpJson({ n }) });
     rig.done('u1');
@@ -565,10 +565,10 @@ describe('results', () => {
 });
 
 describe('mmi.service.worker', () => {
-  const ask = (rig: Rig, task: string) => rig.say('mmi', 'm1', { task }).said.at(-1)!;
+  const ask = (rig: JobSessionRig, task: string) => rig.say('mmi', 'm1', { task }).said.at(-1)!;
 
   it('rule 15: shows the broker, the worker and the clients', () => {
-    const rig = new Rig().start().post('u1').wait(1500);
+    const rig = new JobSessionRig().start().post('u1').wait(1500);
     expect(ask(rig, 'show_broker')).toMatchObject({
       command: 'mmi',
       status: 200,
@@ -582,19 +582,20 @@ describe('mmi.service.worker', () => {
   });
 
   it('rule 15: shows the last hundred events of a job while it runs, when it has ended, and after a restart', () => {
-    const rig = new Rig().start().post('u1');
+    const rig = new JobSessionRig().start().post('u1');
     const run = rig.runOf('u1');
-    const shown = (of: Rig, uuid: unknown = 'u1') => of.say('mmi', 'm1', { task: 'show_events', kwargs: { uuid } });
+    const shown = (of: JobSessionRig, uuid: unknown = 'u1') =>
+      of.say('mmi', 'm1', { task: 'show_events', kwargs: { uuid } });
     expect(shown(rig).said.at(-1)).toMatchObject({ command: 'mmi', status: 200, body: [{ message: 'starting' }] });
     for (let n = 0; n < 150; n++) rig.on({ kind: 'event', run, body: encodeNfpJson({ n }) });
     rig.done('u1');
     const last = Array.from({ length: 100 }, (_, n) => ({ n: n + 50 }));
     expect(shown(rig).said.at(-1)).toMatchObject({ command: 'mmi', uuid: 'm1', status: 200, body: last });
-    expect(shown(new Rig({}, rig.records).start()).said.at(-1)).toMatchObject({ status: 200, body: last });
+    expect(shown(new JobSessionRig({}, rig.records).start()).said.at(-1)).toMatchObject({ status: 200, body: last });
   });
 
   it('rule 15: says that it has no events of a job that waits, is not known, or told too much', () => {
-    const rig = new Rig({ concurrency: 1, maxMessageBytes: 4096 }).start().post('u1').post('u2');
+    const rig = new JobSessionRig({ concurrency: 1, maxMessageBytes: 4096 }).start().post('u1').post('u2');
     const shown = (uuid: unknown) => rig.say('mmi', 'm1', { task: 'show_events', kwargs: { uuid } }).said.at(-1);
     expect(shown('u2')).toMatchObject({ status: 200, body: [] });
     expect(shown('u3')).toMatchObject({ command: 'mmi', status: 404, body: { errors: ['job not found'] } });
@@ -607,7 +608,7 @@ describe('mmi.service.worker', () => {
   });
 
   it('rule 15: refuses commands unless they are allowed, and what is no task', () => {
-    const rig = new Rig().start();
+    const rig = new JobSessionRig().start();
     for (const task of ['restart', 'shutdown', 'disconnect'])
       expect(ask(rig, task)).toMatchObject({
         status: 400,
@@ -618,14 +619,14 @@ describe('mmi.service.worker', () => {
   });
 
   it.each(['restart', 'disconnect'])('rule 15: %s leaves and comes back', (task) => {
-    const rig = new Rig({ managementCommands: true }).start();
+    const rig = new JobSessionRig({ managementCommands: true }).start();
     expect(ask(rig, task)).toMatchObject({ status: 200 });
     expect(rig.sent.at(-1)).toBe('worker-disconnect');
     expect(rig.wait(100).sent.slice(-2)).toEqual(['worker-open', 'worker-ready']);
   });
 
   const restarting = (options: object = {}) => {
-    const rig = new Rig({ managementCommands: true, concurrency: 1, ...options });
+    const rig = new JobSessionRig({ managementCommands: true, concurrency: 1, ...options });
     rig.restarts = false;
     return rig.start().post('u1').say('mmi', 'm1', { task: 'restart' });
   };
@@ -685,7 +686,7 @@ describe('mmi.service.worker', () => {
   });
 
   it('rule 15: shutdown drains', () => {
-    const rig = new Rig({ managementCommands: true }).start().post('u1');
+    const rig = new JobSessionRig({ managementCommands: true }).start().post('u1');
     expect(ask(rig, 'shutdown')).toMatchObject({ body: 'shutting down' });
     expect(rig.all('ended')).toEqual([]);
     expect(rig.done('u1').all('ended')).toHaveLength(1);
@@ -694,28 +695,28 @@ describe('mmi.service.worker', () => {
 
 describe('leaving', () => {
   it('rule 14: a drain begins nothing, finishes what runs, and says DISCONNECT last', () => {
-    const rig = new Rig({ concurrency: 1 }).start().post('u1').post('u2').on({ kind: 'drain' }).post('u3');
+    const rig = new JobSessionRig({ concurrency: 1 }).start().post('u1').post('u2').on({ kind: 'drain' }).post('u3');
     expect(rig.answers('u3')).toEqual(['500 FAILED']);
     rig.done('u1');
     expect(rig.events('u1')).toEqual(['starting', 'completed']);
     expect(rig.sent.at(-1)).toBe('worker-disconnect');
     expect(rig.effects.at(-1)).toEqual({ kind: 'ended' });
-    expect(new Rig({}, rig.records).start().all('run')).toMatchObject([{ uuid: 'u2', attempt: 1 }]);
+    expect(new JobSessionRig({}, rig.records).start().all('run')).toMatchObject([{ uuid: 'u2', attempt: 1 }]);
   });
 
   it('rule 14: after drainMs what still runs is aborted and runs again after the next start', () => {
-    const rig = new Rig().start().post('u1').on({ kind: 'drain' });
+    const rig = new JobSessionRig().start().post('u1').on({ kind: 'drain' });
     heard(rig.wait(2500));
     rig.wait(2500);
     expect(rig.all('abort')).toMatchObject([{ reason: 'drain-timeout' }]);
     rig.failed('u1', 'aborted');
     expect(rig.all('ended')).toHaveLength(1);
     expect(rig.notes('job-interrupted')).toHaveLength(1);
-    expect(new Rig({}, rig.records).start().all('run')).toMatchObject([{ uuid: 'u1', attempt: 2 }]);
+    expect(new JobSessionRig({}, rig.records).start().all('run')).toMatchObject([{ uuid: 'u1', attempt: 2 }]);
   });
 
   it('rule 14: a close aborts at once, and a result that comes nevertheless is kept', () => {
-    const rig = new Rig().start().post('u1').post('u2').on({ kind: 'close' });
+    const rig = new JobSessionRig().start().post('u1').post('u2').on({ kind: 'close' });
     expect(rig.all('abort')).toHaveLength(2);
     expect(rig.sent.at(-1)).toBe('worker-disconnect');
     rig.done('u1').failed('u2');
@@ -725,20 +726,20 @@ describe('leaving', () => {
   });
 
   it('rule 14: does not wait for a disk that is broken', () => {
-    const rig = new Rig().start().post('u1');
+    const rig = new JobSessionRig().start().post('u1');
     rig.commits = false;
     rig.done('u1').fail(rig.all('commit').at(-1)!).on({ kind: 'drain' });
     expect(rig.all('ended')).toHaveLength(1);
   });
 
   it('rule 14: before the start there is nothing to end', () => {
-    expect(new Rig().on({ kind: 'close' }).effects).toEqual([{ kind: 'ended' }]);
-    expect(new Rig().on({ kind: 'drain' }).effects).toEqual([{ kind: 'ended' }]);
+    expect(new JobSessionRig().on({ kind: 'close' }).effects).toEqual([{ kind: 'ended' }]);
+    expect(new JobSessionRig().on({ kind: 'drain' }).effects).toEqual([{ kind: 'ended' }]);
   });
 });
 
 it('times are those of the Gregorian calendar', () => {
-  const rig = new Rig().start();
+  const rig = new JobSessionRig().start();
   const days = ['2000-02-29', '2024-02-29', '2024-12-31', '2026-01-01', '2100-03-01', '2026-11-05'];
   for (const [n, day] of days.entries()) {
     rig.now = Date.parse(day) - WALL_MS;

@@ -17,11 +17,11 @@ export const LIFE_MS = BEATS['heartbeat-ms'] * BEATS.liveness;
  */
 export const CONNECTION_LOST: readonly unknown[] = ['gone', 'unreachable'];
 
-/** Handler of {@link Cast.worker} that works until it is sent SIGCONT. */
+/** Handler of {@link TestPeers.worker} that works until it is sent SIGCONT. */
 export const HOLD = pathOf('fixtures/hold.mjs');
 
 /** Starts players that end with their test. */
-export interface Cast extends PeerGroup {
+export interface TestPeers extends PeerGroup {
   /** A proj-worker for service `echo` that has sent READY. */
   worker(endpoint: string, flags?: Flags): Promise<PeerProcess>;
   /** Has something of ours closed at the end of the test. */
@@ -29,7 +29,7 @@ export interface Cast extends PeerGroup {
 }
 
 /** A cast for the tests of the calling file. */
-export function cast(): Cast {
+export function testPeers(): TestPeers {
   const { launch } = peerGroup();
   const ours: AsyncDisposable[] = [];
   afterEach(async () => {

@@ -12,10 +12,10 @@ export interface ReplyLimits {
 }
 
 /** Takes a partial reply; resolves when the next one may follow. `undefined` stands for a protocol without partial replies. */
-export type SendPartial = ((job: Job, body: readonly Uint8Array[]) => Promise<void>) | undefined;
+export type SendPartial = ((job: HandlerRun, body: readonly Uint8Array[]) => Promise<void>) | undefined;
 
 /** The context of one handler run. Fields that most handlers never touch are made when asked for. */
-export class Job implements HandlerContext {
+export class HandlerRun implements HandlerContext {
   readonly id: number;
   readonly #limits: ReplyLimits;
   readonly #send: SendPartial;

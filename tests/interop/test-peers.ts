@@ -38,13 +38,13 @@ export const CONNECTION_LOST: readonly unknown[] = ['gone', 'unreachable'];
 export const LONGER_THAN_LIFE = BEATS.liveness + 5;
 
 /** Starts players that end with their test. */
-export interface Cast extends PeerGroup {
+export interface TestPeers extends PeerGroup {
   /** Has something of ours closed at the end of the test. */
   keep<T extends AsyncDisposable>(one: T): T;
 }
 
 /** A cast for the tests of the calling file. */
-export function cast(): Cast {
+export function testPeers(): TestPeers {
   const { launch } = peerGroup();
   const ours: AsyncDisposable[] = [];
   // Runs before the group ends its processes: ours leave while those they talk to are still there.
@@ -97,7 +97,7 @@ export class Registrations {
 }
 
 /** A handler whose calls end when the test says so, in their order, or when they are told that nobody waits any more. */
-export class Held {
+export class HeldHandler {
   readonly #running: ((reply: string) => void)[] = [];
   readonly #waiting: (() => void)[] = [];
   #begun = 0;

@@ -3,7 +3,7 @@ import type { PeerProcess } from '@proj/testkit';
 import type { Flags } from './programs.js';
 
 /** A number of workers that stays the same as long as each victim is replaced. */
-export class Crew {
+export class WorkerFleet {
   readonly #start: (flags: Flags) => Promise<PeerProcess>;
   readonly #workers = new Set<Promise<PeerProcess>>();
 

@@ -1,0 +1,91 @@
+/** One word for one thing: the words of docs/ARCHITECTURE.md as a checker. Works on texts, so that a test can invent files. */
+import ts from 'typescript';
+import type { SourceFile } from './workspace.js';
+
+/** A name that stands where it may not. */
+export interface Misnomer {
+  readonly name: string;
+  /** Where it stands. */
+  readonly paths: readonly string[];
+  readonly reason: string;
+}
+
+const PROTOCOLS = /(?:^|\/)(mdp|ppp|nfp|emqp|pzq)(?:\/|-|\.|$)/;
+
+/** Roles that every package has one of, though it has no protocol in its path. docs/adr/0027-the-same-rooms-everywhere.md says why. */
+const ROLES: ReadonlySet<string> = new Set(['BrokerConnection']);
+
+/** Names that were given up, and what stands for them now. */
+const RETIRED: ReadonlyMap<string, string> = new Map([
+  ['LanePool', 'RequestSocketPool'],
+  ['LaneRunner', 'SessionHost'],
+  ['Link', 'Connection'],
+  ['LinkHost', 'ConnectionHost'],
+  ['BrokerLink', 'BrokerConnection'],
+  ['Books', 'BrokerState'],
+  ['newBooks', 'newBrokerState'],
+  ['Roster', 'WorkerTable'],
+  ['Posters', 'SubmitterStats'],
+  ['Jobs', 'Dispatcher or JobTable'],
+  ['Calls', 'Dispatcher, CallHandler or CallTracker'],
+  ['Seat', 'QueueSubscription'],
+  ['RequestTtl', 'RequestExpiry'],
+  ['Intake', 'ProducerSide'],
+  ['Outlet', 'ConsumerSide'],
+  ['Shelf', 'Backlog'],
+  ['Taker', 'LeaseFetcher or ByteSink'],
+  ['Moments', 'Schedule'],
+  ['Inlet', 'SocketReader'],
+  ['Turning', 'Deferred'],
+  ['Orders', 'OpenRequests'],
+  ['Desk', 'FileService'],
+  ['Crew', 'WorkerGroup'],
+  ['Cast', 'TestPeers'],
+  ['Station', 'TestPeer'],
+]);
+
+/**
+ * Names that break a rule: an exported class stands once in the repository, or once for each protocol of a package, in its folder; and no
+ * declaration bears a name that was given up.
+ */
+export function misnomers(files: readonly SourceFile[]): Misnomer[] {
+  const classes = new Map<string, string[]>();
+  const found: Misnomer[] = [];
+  for (const { path, text } of files)
+    for (const { name, isExportedClass } of declarations(path, text)) {
+      const now = RETIRED.get(name);
+      if (now !== undefined) found.push({ name, paths: [path], reason: `was given up for ${now}` });
+      if (isExportedClass) classes.set(name, [...(classes.get(name) ?? []), path]);
+    }
+  for (const [name, paths] of classes) {
+    const places = paths.map(placeOf);
+    const isOncePerProtocol = new Set(places).size === places.length && !places.includes(undefined);
+    if (paths.length > 1 && !isOncePerProtocol && !ROLES.has(name))
+      found.push({ name, paths, reason: 'means several things' });
+  }
+  return found;
+}
+
+/** Package and protocol that a file belongs to; `undefined` when it belongs to none. */
+function placeOf(path: string): string | undefined {
+  const [root, home] = path.split('/');
+  if (home === 'scheduler') return 'scheduler';
+  const [, protocol] = PROTOCOLS.exec(path) ?? [];
+  return protocol === undefined ? undefined : `${root}/${home} ${protocol}`;
+}
+
+function declarations(path: string, text: string): { name: string; isExportedClass: boolean }[] {
+  const { statements } = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
+  return statements.flatMap((statement) => {
+    if (
+      !ts.isClassDeclaration(statement) &&
+      !ts.isInterfaceDeclaration(statement) &&
+      !ts.isTypeAliasDeclaration(statement) &&
+      !ts.isFunctionDeclaration(statement)
+    )
+      return [];
+    const isExported = statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
+    const name = statement.name?.text ?? '';
+    return [{ name, isExportedClass: isExported && ts.isClassDeclaration(statement) }];
+  });
+}
