@@ -1,3 +1,4 @@
+import dns from 'node:dns';
 import type { PortListener, ProjError, SocketPort, Transport } from '@proj/transport';
 import { generateCurveKeys } from '@proj/transport/curve';
 import type { ClientCurve } from '@proj/transport/curve';
@@ -144,23 +145,42 @@ it('the TIMEOUT of a result says that the job was accepted, and names the broker
   });
 });
 
-it('on sockets, a TIMEOUT names who refused the connection, and later who is connected and silent', async () => {
-  const transport = zmtpTransport();
-  const free = transport.router({ lingerMs: 0 });
-  const endpoint = await free.bind('tcp://127.0.0.1:*');
-  await free.close();
-  const ask = async (name: string): Promise<string> => {
-    const caller = CALLERS[name]!({ endpoints: [endpoint], transport, timeoutMs: 300 });
-    const error = await caller.ask().then(String, (error: unknown) => error);
-    await caller.close();
-    return (error as Error).message;
-  };
-  const refused = await Promise.all(names.map(ask));
-  for (const message of refused) expect(message).toContain(`; ${endpoint}: not connected: connect ECONNREFUSED`);
-  const router = transport.router({ lingerMs: 0 });
-  await router.bind(endpoint);
-  router.start(IGNORED);
-  const silent = await Promise.all(names.map(ask));
-  await router.close();
-  for (const message of silent) expect(message).toContain(`; ${endpoint}: connected, but no answer came`);
+/** What these calls end with on sockets, all at once. */
+function messages(endpoint: string): Promise<string[]> {
+  return Promise.all(
+    names.map(async (name) => {
+      const caller = CALLERS[name]!({ endpoints: [endpoint], transport: zmtpTransport(), timeoutMs: 300 });
+      const error = await caller.ask().then(String, (error: unknown) => error);
+      await caller.close();
+      return (error as Error).message;
+    }),
+  );
+}
+
+describe('on sockets, a TIMEOUT', () => {
+  it('names who refused the connection, and later who is connected and silent', async () => {
+    const free = zmtpTransport().router({ lingerMs: 0 });
+    const endpoint = await free.bind('tcp://127.0.0.1:*');
+    await free.close();
+    for (const message of await messages(endpoint))
+      expect(message).toContain(`; ${endpoint}: not connected: connect ECONNREFUSED`);
+    const router = zmtpTransport().router({ lingerMs: 0 });
+    await router.bind(endpoint);
+    router.start(IGNORED);
+    const silent = await messages(endpoint);
+    await router.close();
+    for (const message of silent) expect(message).toContain(`; ${endpoint}: connected, but no answer came`);
+  });
+
+  it('names the endpoint whose name was not found', async () => {
+    const cause = Object.assign(new Error('getaddrinfo ENOTFOUND nowhere.invalid'), { code: 'ENOTFOUND' });
+    const answer = (_host: string, _options: unknown, callback: (error: Error) => void): void => {
+      setImmediate(callback, cause);
+    };
+    const lookup = vi.spyOn(dns, 'lookup').mockImplementation(answer as typeof dns.lookup);
+    const found = await messages('tcp://nowhere.invalid:5555');
+    lookup.mockRestore();
+    for (const message of found)
+      expect(message).toContain('; tcp://nowhere.invalid:5555: not connected: getaddrinfo ENOTFOUND nowhere.invalid');
+  });
 });
