@@ -1,5 +1,7 @@
 /** What tests of several packages share. Private: never published, never imported by a source file. */
 export * as arbitraries from './arbitraries/index.js';
+export { checkDiagrams, stateDiagram } from './diagrams.js';
+export type { DiagramSpec } from './diagrams.js';
 export { nextEvent } from './next-event.js';
 export { ownEndpoint } from './own-endpoint.js';
 export { passTime } from './pass-time.js';

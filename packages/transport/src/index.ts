@@ -13,6 +13,8 @@ export { EngineHost } from './engine-host.js';
 export type { HostProgram, PublisherPlan, RefusalCounts, SocketPlan } from './engine-host.js';
 export { isProjError, ProjError } from './errors.js';
 export type { ProjErrorCode, ProjErrorOptions } from './errors.js';
+export type { Legality, Ruling } from './legality.js';
+export type { Guarded, Life, Startable } from './life.js';
 export { MemoryBudget } from './memory-budget.js';
 export type { MemoryLevel, MemoryOwner, MemoryStats } from './memory-budget.js';
 export { parseOptions } from './options.js';

@@ -169,7 +169,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   #fromStranger(peer: Peer, command: WorkerCommand): void {
     if (command.kind === 'malformed') {
       this.#out.dropMessage(command.reason, peer);
-    } else if (LEGALITY[command.kind].stranger === 'refuse') {
+    } else if (LEGALITY.stranger[command.kind][0] === 'refuse') {
       this.#refuse(peer, framingOf(command), 'unknown-worker');
     } else if (command.kind === 'worker-ready') {
       this.#onReady(peer, command);
@@ -185,7 +185,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
       this.#onInvalid(worker.peer, command.reason);
     } else if (command.version !== worker.framing.version) {
       this.#onInvalid(worker.peer, 'wrong-version');
-    } else if (LEGALITY[command.kind][worker.request === undefined ? 'idle' : 'busy'] === 'expel') {
+    } else if (LEGALITY[worker.request === undefined ? 'idle' : 'busy'][command.kind][0] === 'expel') {
       this.#expel(worker);
     } else if (command.kind === 'disconnect') {
       this.#lose(worker, 'disconnected');
