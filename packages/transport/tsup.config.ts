@@ -9,6 +9,7 @@ export default defineConfig({
     'adapter/index': 'src/adapter/index.ts',
     'curve/index': 'src/curve/index.ts',
     'service/index': 'src/service/index.ts',
+    'engine/index': 'src/engine/index.ts',
     schemas: 'src/schemas.ts',
   },
   format: ['esm', 'cjs'],

@@ -2,7 +2,7 @@ import { ManualClock } from '@proj/heartbeat';
 import type { Clock, Timer } from '@proj/heartbeat';
 import { describe, expect, it } from 'vitest';
 import { Driver } from './driver.js';
-import type { Engine, TimerEvent } from './engine.js';
+import type { Engine, TimerEvent } from './engine/engine.js';
 
 type Event = string | TimerEvent;
 

@@ -1,6 +1,6 @@
 /** The drive loop: delivers events to an engine one at a time, performs its effects in order, keeps its one timer. */
 import type { Timer } from '@proj/heartbeat';
-import type { Engine, TimerEvent } from './engine.js';
+import type { Engine, TimerEvent } from './engine/engine.js';
 import type { Transport } from './port.js';
 
 /**

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Access } from './access.js';
 import { encodeZ85 } from './curve/z85.js';
 import { generateCurveKeys } from './curve/keys.js';
-import type { Engine } from './engine.js';
+import type { Engine } from './engine/engine.js';
 import { EngineHost } from './engine-host.js';
 import type { HostProgram, SocketPlan } from './engine-host.js';
 import { MemoryBudget } from './memory-budget.js';

@@ -2,7 +2,7 @@
 import { oncePerMinute } from '@proj/heartbeat';
 import type { Access, AccessRight } from './access.js';
 import { Driver } from './driver.js';
-import type { Engine } from './engine.js';
+import type { Engine } from './engine/engine.js';
 import { ProjError } from './errors.js';
 import type {
   CurveOptions,

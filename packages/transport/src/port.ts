@@ -1,6 +1,6 @@
 /** The socket contract: what every transport offers to facades, and what it reports. Holds no policy of any protocol. */
 import type { Clock } from '@proj/heartbeat';
-import type { Engine, Entropy } from './engine.js';
+import type { Engine, Entropy } from './engine/engine.js';
 import type { MemoryBudget } from './memory-budget.js';
 
 /**

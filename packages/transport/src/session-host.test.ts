@@ -1,7 +1,7 @@
 /** The host of a peer over the network in memory, with an engine that does what the test says. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Departures } from './departures.js';
-import type { Engine } from './engine.js';
+import type { Engine } from './engine/engine.js';
 import { ProjError } from './errors.js';
 import { ROUTER_PEER } from './port.js';
 import type { PortListener, Transport } from './port.js';

@@ -1,7 +1,7 @@
 /** The half of a peer that has sockets, a timer and a transport that may come late. What happens on them is the engine's business. No protocol. */
 import { Departures } from './departures.js';
 import { Driver } from './driver.js';
-import type { Engine } from './engine.js';
+import type { Engine } from './engine/engine.js';
 import { ROUTER_PEER } from './port.js';
 import type { HandshakeRefusal, Peer, PortListener, PortOptions, RejectReason, SocketPort, Transport } from './port.js';
 

@@ -1,7 +1,7 @@
 /** The network in memory: processes, the links between them, and the faults a test injects. */
 import { ManualClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
-import type { Engine } from '../engine.js';
+import type { Engine } from '../engine/engine.js';
 import { ProjError } from '../errors.js';
 import { VirtualConnection } from './connection.js';
 import { bindingKey, connectionKeys, resolvePort } from './endpoint.js';

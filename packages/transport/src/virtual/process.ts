@@ -1,6 +1,6 @@
 /** One simulated process: its own clock, which can be stopped, slowed or ended, its entropy and its sockets. */
 import type { Clock, Timer } from '@proj/heartbeat';
-import type { Entropy } from '../engine.js';
+import type { Entropy } from '../engine/engine.js';
 import type { SeededRandom } from './random.js';
 
 /** What a process is doing: running, paused as by SIGSTOP, or gone as by SIGKILL. */

@@ -1,6 +1,6 @@
 import { ManualClock } from '@proj/heartbeat';
 import { describe, expect, it } from 'vitest';
-import type { Engine } from '../engine.js';
+import type { Engine } from '../engine/engine.js';
 import { AutoClock } from './auto-clock.js';
 import { VirtualNetwork } from './network.js';
 import { advance, settle } from './run.js';

@@ -1,6 +1,6 @@
 /** One simulated process as its own code sees it: a `Transport` like any other. */
 import type { Clock } from '@proj/heartbeat';
-import type { Engine, Entropy } from '../engine.js';
+import type { Engine, Entropy } from '../engine/engine.js';
 import type { PortOptions, PublisherPort, SocketPort, SubscriberPort, Transport } from '../port.js';
 import { VirtualDealer } from './dealer-port.js';
 import type { Hub } from './port.js';

@@ -1,6 +1,6 @@
 /** Randomness and the wall clock of this machine. */
 import { randomUUID } from 'node:crypto';
-import type { Entropy } from '../engine.js';
+import type { Entropy } from '../engine/engine.js';
 
 /** Milliseconds that the two clocks may be apart: the wall clock is read in whole ones. More is an adjustment. */
 const TOLERANCE_MS = 1.5;

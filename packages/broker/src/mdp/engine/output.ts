@@ -1,8 +1,10 @@
 /** Majordomo broker: the effects of the step under way, the totals, and the limits on what is said (rule 8; notes). */
 import type { MdpBody, MdpFraming } from '@proj/frames/mdp';
-import { oncePerMinute, OncePer } from '@proj/heartbeat';
+import { OncePer } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
+import { StepOutput } from '@proj/transport/engine';
 import { newCounters } from './counters.js';
+import type { MdpBrokerCounters } from './counters.js';
 import type {
   MdpBrokerEffect,
   MdpBrokerNote,
@@ -19,23 +21,12 @@ const LONG_BYTES = 2 ** 14;
 const DISCONNECT_MEMORY = 65_536;
 
 /** Where every part of the engine puts its effects. */
-export class Output {
-  /** Running totals. */
-  readonly counters = newCounters();
-  /** Time of the step under way. */
-  now = 0;
-  effects: MdpBrokerEffect[] = [];
+export class Output extends StepOutput<MdpBrokerEffect, MdpBrokerCounters> {
   readonly #disconnects: OncePer;
-  readonly #notes = oncePerMinute();
 
   constructor(options: { readonly heartbeatIntervalMs: number }) {
+    super(newCounters());
     this.#disconnects = new OncePer(options.heartbeatIntervalMs, DISCONNECT_MEMORY);
-  }
-
-  /** Begins a step. The effects of the last one are its receiver's. */
-  begin(now: number): void {
-    this.now = now;
-    this.effects = [];
   }
 
   send(peer: Peer, command: MdpFromBroker): void {
@@ -66,23 +57,22 @@ export class Output {
   /** A message of this peer was dropped. */
   dropMessage(reason: MdpMessageDrop, peer: Peer): void {
     this.counters.dropped[reason]++;
-    this.#note({ kind: 'note', code: 'message-dropped', reason, peer });
+    this.#noteOf({ kind: 'note', code: 'message-dropped', reason, peer });
   }
 
   /** A request of this client was refused or given up. */
   dropRequest(reason: MdpRefusal | MdpRequestLoss, peer: Peer, service: string): void {
     this.counters.dropped[reason]++;
-    this.#note({ kind: 'note', code: 'request-dropped', reason, peer, service });
+    this.#noteOf({ kind: 'note', code: 'request-dropped', reason, peer, service });
   }
 
   /** A reply, or a part of one, did not get to the client. */
   dropReply(reason: MdpReplyLoss, peer: Peer, service: string): void {
     this.counters.dropped[reason]++;
-    this.#note({ kind: 'note', code: 'reply-dropped', reason, peer, service });
+    this.#noteOf({ kind: 'note', code: 'reply-dropped', reason, peer, service });
   }
 
-  #note(note: MdpBrokerNote & { reason: string; peer: Peer }): void {
-    if (this.#notes.allow(`${note.reason} ${note.peer.key}`, this.now)) this.effects.push(note);
-    else this.counters.notesWithheld++;
+  #noteOf(note: MdpBrokerNote & { reason: string; peer: Peer }): void {
+    this.note(`${note.reason} ${note.peer.key}`, note);
   }
 }

@@ -1,0 +1,4 @@
+/** What engines are made of. Pure: this is the one entry of this package that engines import at run time. */
+export type { Engine, Entropy, TimerEvent } from './engine.js';
+export type { Legality, Ruling } from './legality.js';
+export { StepOutput } from './output.js';
