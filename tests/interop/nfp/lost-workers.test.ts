@@ -2,11 +2,11 @@
 import { ownEndpoint } from '@proj/testkit';
 import type { PeerLine, PeerProcess } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
-import { pythonPeer } from '../../interop/python.js';
-import { program } from '../programs.js';
-import type { Flags } from '../programs.js';
-import { CuttingRelay } from './relay.js';
-import { stage } from './stage.js';
+import { pythonPeer } from '../python.js';
+import { program } from '../../chaos/programs.js';
+import type { Flags } from '../../chaos/programs.js';
+import { CuttingRelay } from '../../chaos/nfp/relay.js';
+import { stage } from '../../chaos/nfp/stage.js';
 
 const PATIENCE = { timeout: 60_000 };
 const JOBS = 6;
