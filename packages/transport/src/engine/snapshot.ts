@@ -1,0 +1,65 @@
+/** What an operator sees of a server, in the same words for every protocol. `stats({ detail: true })` of a facade returns it. Types only. */
+import type { HistogramSnapshot } from './histogram.js';
+
+/** A service, queue or job type at one moment: whatever the protocol calls what requests are addressed to. */
+export interface ServiceSnapshot {
+  readonly name: string;
+  /** Requests accepted since the start. */
+  readonly requests: number;
+  /** How requests ended since the start, by outcome: `ok`, or why not, such as `expired`. */
+  readonly outcomes: Readonly<Record<string, number>>;
+  /** Times a request was given to another worker because the first was lost. */
+  readonly resends: number;
+  /** Requests that wait for a worker now. */
+  readonly waiting: number;
+  /** How long the oldest of them has waited, in milliseconds; 0 if none waits. */
+  readonly oldestWaitingMs: number;
+  /** Requests that workers have now. */
+  readonly running: number;
+  /** Workers registered for it now. */
+  readonly workers: number;
+  /** From acceptance to dispatch. */
+  readonly waitMs: HistogramSnapshot;
+  /** From dispatch to the end, at the worker. */
+  readonly workMs: HistogramSnapshot;
+}
+
+/** A registered worker, job manager, scheduler or consumer at one moment. */
+export interface WorkerSnapshot {
+  /** Its name where the protocol has one, or else its routing id: as text if printable, in hex if not. */
+  readonly id: string;
+  /** What it serves. */
+  readonly services: readonly string[];
+  readonly state: 'idle' | 'busy' | 'away';
+  /** How long it has been in this state, in milliseconds. */
+  readonly stateMs: number;
+  /** How long ago it was last heard, in milliseconds. */
+  readonly silentMs: number;
+  /** Requests it has now. */
+  readonly running: number;
+  /** Requests it has finished. */
+  readonly done: number;
+  /** Resends it has caused. */
+  readonly resends: number;
+  /** Public key of its connection (CURVE, Z85), where the transport knows it. */
+  readonly key?: string | undefined;
+}
+
+/** A client or producer with open or refused requests at one moment. */
+export interface ClientSnapshot {
+  /** As for workers. */
+  readonly id: string;
+  /** Requests accepted and not ended. */
+  readonly open: number;
+  /** Messages of it that were dropped or refused, by reason. Bounded: a server remembers those who were refused most. */
+  readonly refused: Readonly<Record<string, number>>;
+  readonly key?: string | undefined;
+}
+
+/** A server at one moment. Plain data; nothing in it changes afterwards. Taking it costs time linear in what it lists. */
+export interface ServerSnapshot {
+  readonly protocol: string;
+  readonly services: readonly ServiceSnapshot[];
+  readonly workers: readonly WorkerSnapshot[];
+  readonly clients: readonly ClientSnapshot[];
+}
