@@ -1,27 +1,10 @@
 import { copyFile } from 'node:fs/promises';
-import { defineConfig } from 'tsup';
+import { program } from '../../tsup.shared.js';
 
-export default defineConfig({
-  entry: { main: 'src/main.ts' },
-  format: ['esm'],
-  dts: false,
-  clean: true,
-  target: 'node20',
-  platform: 'node',
-  splitting: false,
-  noExternal: [/^@proj\//, 'zod'],
-  external: ['zeromq', 'lmdb'],
+export default program({
   // What job processes load is found beside the program, as it is.
   async onSuccess() {
     await copyFile('../../packages/worker/src/emqp/job-process.mjs', 'dist/job-process.mjs');
     await copyFile('src/jobs.mjs', 'dist/jobs.mjs');
-  },
-  // Siblings are bundled from their sources: a program can be built without building libraries first.
-  esbuildOptions(options) {
-    options.conditions = ['@proj/source'];
-  },
-  // Bundled CommonJS packages (commander, pino) load Node's own modules through `require`.
-  banner: {
-    js: "#!/usr/bin/env node\nimport { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
   },
 });

@@ -18,9 +18,7 @@ import { NfpBroker, nfpBrokerOptions } from '@proj/broker';
 import type { NfpBrokerOptions } from '@proj/broker';
 import { ProjError } from '@proj/transport';
 import * as z from 'zod';
-import { followInventory } from '../inventory/follow.js';
 import type { FollowedInventory } from '../inventory/follow.js';
-import { loadInventory } from '../inventory/load.js';
 import type { LoadedInventory, Seen } from '../inventory/load.js';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
@@ -98,10 +96,7 @@ export const nfp: Protocol<typeof options> = {
     empty?.length === 0 && header?.[0] === 0x4e && header[1] === 0x46 && header[2] === 0x50 && header.length === 6,
   async serve(settings, { transport, log, access, onBroken, onEnded, mdpEndpoint }) {
     const seen: Seen = new Map();
-    const loaded =
-      settings.inventory === undefined
-        ? undefined
-        : await loadInventory(settings.inventory, process.env, seen, settings.inventoryTemplates);
+    const loaded = settings.inventory === undefined ? undefined : await load(settings.inventory, settings, seen);
     if (loaded !== undefined) logWarnings(loaded, log);
     const { nfp: wanted = loaded?.endpoint ?? mdpEndpoint } = settings;
     const inventory = loaded === undefined ? {} : { inventory: loaded.inventory };
@@ -121,7 +116,7 @@ export const nfp: Protocol<typeof options> = {
     const followed =
       settings.inventory === undefined
         ? undefined
-        : follow(settings.inventory, settings.inventoryTemplates, seen, broker, log);
+        : await follow(settings.inventory, settings.inventoryTemplates, seen, broker, log);
     const notRead = inventoryKept(settings.inventory ?? '', log);
     broker.on('management', ({ task, peer }) => {
       log.warn({ peer: Buffer.from(peer.id).toString('hex'), task }, 'management');
@@ -151,8 +146,21 @@ export const nfp: Protocol<typeof options> = {
   },
 };
 
-/** An inventory that cannot be read any more leaves the one before in force. */
-function follow(path: string, templates: boolean, seen: Seen, broker: NfpBroker, log: Logger): FollowedInventory {
+/** Reads an inventory. Its readers are loaded with it: most brokers have none. */
+async function load(path: string, settings: Settings, seen: Seen): Promise<LoadedInventory> {
+  const { loadInventory } = await import('../inventory/load.js');
+  return loadInventory(path, process.env, seen, settings.inventoryTemplates);
+}
+
+/** Follows the files of an inventory. While they cannot be read, the inventory before stays in force. */
+async function follow(
+  path: string,
+  templates: boolean,
+  seen: Seen,
+  broker: NfpBroker,
+  log: Logger,
+): Promise<FollowedInventory> {
+  const { followInventory } = await import('../inventory/follow.js');
   return followInventory({
     path,
     env: process.env,
