@@ -58,7 +58,14 @@ export interface ClientSnapshot {
 
 /** A server at one moment. Plain data; nothing in it changes afterwards. Taking it costs time linear in what it lists. */
 export interface ServerSnapshot {
+  /** `mdp`, `ppp`, `nfp`, `emqp`, `pzq` or `scheduler`. */
   readonly protocol: string;
+  /** Totals since the start, by name; those that {@link dropped} tells are not repeated. */
+  readonly counters: Readonly<Record<string, number>>;
+  /** Messages, requests and replies dropped since the start, by reason. */
+  readonly dropped: Readonly<Record<string, number>>;
+  /** Sizes now, by name, such as `messages` or `storeBytes` of a queue. */
+  readonly gauges: Readonly<Record<string, number>>;
   readonly services: readonly ServiceSnapshot[];
   readonly workers: readonly WorkerSnapshot[];
   readonly clients: readonly ClientSnapshot[];
