@@ -43,7 +43,15 @@ export default defineConfig(
   {
     files: ['**/*.{js,mjs}'],
     languageOptions: {
-      globals: { Buffer: 'readonly', console: 'readonly', fetch: 'readonly', process: 'readonly', URL: 'readonly' },
+      globals: {
+        AbortController: 'readonly',
+        Buffer: 'readonly',
+        console: 'readonly',
+        fetch: 'readonly',
+        process: 'readonly',
+        setTimeout: 'readonly',
+        URL: 'readonly',
+      },
     },
   },
   {
