@@ -22,7 +22,7 @@ const serve = defineCommand({
     },
     { what: 'options from a file, the endpoint from the environment', line: '--config broker.yaml' },
   ],
-  async run({ settings, log, stop, onEndedAtOnce, onReload }) {
+  async run({ settings, log, stop, serving, onEndedAtOnce, onReload }) {
     const served = names.filter((each) => settings.only.includes(each));
     const access = settings.access === undefined ? undefined : await followAccess(settings.access, accessOptions, log);
     const { transport, memory, reload } = hubTransport(settings, log);
@@ -68,6 +68,7 @@ const serve = defineCommand({
     }
     const endpoints = Object.assign({}, ...[...servers.values()].map((server) => server.endpoints)) as object;
     log.info({ endpoints, memoryMax: memory.maxBytes }, 'listening');
+    serving();
     const logStats = () => {
       log.debug(memory.stats(), 'memory');
       for (const [protocol, server] of servers) log.debug({ protocol, ...server.stats() }, 'stats');

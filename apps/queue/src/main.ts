@@ -24,7 +24,7 @@ const serve = defineCommand({
     },
     { what: 'options from a file', line: '--config queue.yaml' },
   ],
-  async run({ settings, log, stop, onEndedAtOnce, onReload }) {
+  async run({ settings, log, stop, serving, onEndedAtOnce, onReload }) {
     const failure = new AbortController();
     const access =
       settings.access === undefined ? undefined : await followAccess(settings.access, pzqAccessOptions, log);
@@ -58,6 +58,7 @@ const serve = defineCommand({
       },
       'listening',
     );
+    serving();
     if (!queue.durable) log.warn({ store }, 'messages end with this process: choose --store lmdb:FOLDER to keep them');
     const logStats = () => {
       log.debug(memory.stats(), 'memory');

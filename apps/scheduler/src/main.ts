@@ -35,7 +35,7 @@ const serve = defineCommand({
       line: '--connect tcp://a:47291,tcp://b:47291 --store lmdb:/var/lib/schedules --time-zone Europe/Berlin',
     },
   ],
-  async run({ settings, log, stop, onEndedAtOnce, onReload }) {
+  async run({ settings, log, stop, serving, onEndedAtOnce, onReload }) {
     const { connect, store, statsMs } = settings;
     const scheduler = new EmqpScheduler(optionsFrom(settings));
     logNotes(scheduler, log);
@@ -46,6 +46,7 @@ const serve = defineCommand({
     });
     await scheduler.start();
     log.info({ endpoints: connect, store, jobs: scheduler.stats()?.jobs }, 'listening');
+    serving();
     if (store === 'memory:') log.warn({ store }, 'jobs end with this process: choose --store lmdb:FOLDER to keep them');
     const logStats = () => log.debug(scheduler.stats(), 'stats');
     const endStats = every(statsMs, logStats);

@@ -122,3 +122,6 @@ export const workerOptions = fields.superRefine(({ protocol, service, bind, conn
 
 /** The options with defaults filled in. */
 export type WorkerSettings = z.output<typeof workerOptions>;
+
+/** Name of a protocol, as `--protocol` has it. */
+export type ProtocolName = WorkerSettings['protocol'];

@@ -3,15 +3,17 @@ import type { Logger } from '@proj/appkit';
 import { encodeFault } from '@proj/frames/service';
 import type { Transport } from '@proj/transport';
 import type { WorkerSettings } from './config.js';
+import { observed } from './handlers/implementation.js';
 import type { Implementation } from './handlers/implementation.js';
+import { findHandler } from './handlers/index.js';
 
 /** A worker of any protocol. */
 export interface Worker {
   start(): Promise<void>;
   /** Lets running requests finish, leaves, closes. */
   drain(): Promise<void>;
-  /** Plain data for a log line. */
-  stats(): object;
+  /** Plain data for a log line; nothing before the start. */
+  stats(): object | undefined;
 }
 
 /** What a worker is made with. */
@@ -20,12 +22,47 @@ export interface Surroundings {
   readonly log: Logger;
 }
 
+/** One worker of proj-worker, not started yet. */
+export interface Offer {
+  readonly worker: Worker;
+  readonly log: Logger;
+  /** Resolves when something other than a signal ends the worker. Default: nothing does. */
+  readonly ended?: Promise<void>;
+}
+
 /** A protocol of proj-worker. */
 export interface Protocol {
   /** Where to connect unless told otherwise. */
   readonly endpoints: readonly string[];
-  /** A worker for one service that logs what happens to it; not started yet. Throws `OPTIONS_INVALID`. */
-  worker(service: string, implementation: Implementation, settings: WorkerSettings, surroundings: Surroundings): Worker;
+  /** The workers for these settings. Each logs what happens to it. Rejects with `OPTIONS_INVALID`. */
+  offers(settings: WorkerSettings, surroundings: Surroundings): Promise<readonly Offer[]>;
+}
+
+/** A worker of a protocol with one handler for each service, as Majordomo and Paranoid Pirate have. */
+type HandlerWorker = Worker & {
+  on(event: 'note', listener: ReturnType<typeof loggingTo>['note']): unknown;
+  on(event: 'error', listener: ReturnType<typeof loggingTo>['error']): unknown;
+};
+
+/** One worker for each service of the settings, made by `construct`. */
+export function offersByService(
+  settings: WorkerSettings,
+  { log }: Surroundings,
+  construct: (service: string, implementation: Implementation) => HandlerWorker,
+): Promise<Offer[]> {
+  return Promise.all(
+    settings.service.map(async (service) => {
+      const child = log.child({ service });
+      const onRequest = () => {
+        child.debug('request');
+      };
+      const worker = construct(service, observed(await findHandler(service, settings.handler), onRequest));
+      const { note, error } = loggingTo(child);
+      worker.on('note', note);
+      worker.on('error', error);
+      return { worker, log: child };
+    }),
+  );
 }
 
 /** The options that workers of every protocol have by the same name. Unset ones keep to the protocol's own default. */
@@ -46,7 +83,7 @@ function asFault(error: unknown): Uint8Array[] {
 }
 
 /** Listeners that log what happens to a worker. */
-export function loggingTo(log: Logger) {
+function loggingTo(log: Logger) {
   return {
     note: ({ session, note: { code, ...fields } }: { readonly session: number; readonly note: { code: string } }) => {
       log[levelOf(code)]({ session, ...fields }, code);

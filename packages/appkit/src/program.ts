@@ -23,6 +23,8 @@ export interface Context<Settings> {
   readonly log: Logger;
   /** Aborted when the program is to finish its work and leave. */
   readonly stop: AbortSignal;
+  /** Tells whoever started the program that it serves, such as systemd. */
+  readonly serving: () => void;
   /** Calls `listener` before a second SIGTERM or SIGINT ends the process at once; what it returns is logged as dropped. */
   readonly onEndedAtOnce: (listener: () => object) => void;
   /**

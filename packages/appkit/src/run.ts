@@ -8,6 +8,7 @@ import { createLogger, loggingOptions } from './logging.js';
 import type { Command, Program } from './program.js';
 import { readConfigFile, resolveSettings, strayVariables, variableOf } from './settings.js';
 import { Reload } from './reload.js';
+import { serviceManager } from './service-manager.js';
 import { processSignals, Stopped } from './signals.js';
 import type { Signals } from './signals.js';
 
@@ -79,7 +80,12 @@ async function runCommand(program: Program, invocation: Invocation, world: World
     signals.onHangup(() => void reload.run());
   };
   const { stop } = signals;
-  return (await command.run({ settings, operands, log, stop, onEndedAtOnce, onReload, print })) ?? 0;
+  const manager = serviceManager(env);
+  const serving = () => {
+    manager.ready();
+    stop.addEventListener('abort', () => manager.stopping(), { once: true });
+  };
+  return (await command.run({ settings, operands, log, stop, serving, onEndedAtOnce, onReload, print })) ?? 0;
 }
 
 /** What every program has, as far as it has any use for it. */

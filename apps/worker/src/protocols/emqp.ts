@@ -1,12 +1,9 @@
 /** EventMQ in proj-worker: a job manager, whose jobs have names of their own instead of services. */
-import type { Logger } from '@proj/appkit';
 import type { Transport } from '@proj/transport';
 import { EmqpJobManager } from '@proj/worker';
 import type { EmqpJobManagerOptions } from '@proj/worker';
 import type { WorkerSettings } from '../config.js';
-
-/** Where to connect unless told otherwise. */
-export const EMQP_ENDPOINTS = ['tcp://127.0.0.1:47290'];
+import type { Protocol } from '../protocol.js';
 
 const SAMPLE_JOBS = new URL('./jobs.mjs', import.meta.url);
 
@@ -16,17 +13,25 @@ const WARN: ReadonlySet<string> = new Set([
   ...['lost', 'job-failed', 'job-retried', 'job-timeout', 'job-abandoned', 'process-died', 'request-dropped'],
 ]);
 
-/** A job manager that logs what happens to it; not started yet. Throws `OPTIONS_INVALID`. */
-export function jobManager(settings: WorkerSettings, transport: Transport, log: Logger): EmqpJobManager {
-  const manager = new EmqpJobManager(optionsFrom(settings, transport));
-  manager.on('note', ({ code, ...fields }) => {
-    log[WARN.has(code) ? 'warn' : INFO.has(code) ? 'info' : 'debug'](fields, code);
-  });
-  manager.on('error', ({ error }) => {
-    log.error({ err: error }, 'error');
-  });
-  return manager;
-}
+/** The part of proj-worker that speaks EventMQ: one job manager for all queues, which the broker may end as well. */
+export const emqp: Protocol = {
+  endpoints: ['tcp://127.0.0.1:47290'],
+  offers(settings, { transport, log }) {
+    const manager = new EmqpJobManager(optionsFrom(settings, transport));
+    manager.on('note', ({ code, ...fields }) => {
+      log[WARN.has(code) ? 'warn' : INFO.has(code) ? 'info' : 'debug'](fields, code);
+    });
+    manager.on('error', ({ error }) => {
+      log.error({ err: error }, 'error');
+    });
+    const ended = new Promise<void>((resolve) => {
+      manager.on('ended', () => {
+        resolve();
+      });
+    });
+    return Promise.resolve([{ worker: manager, log, ended }]);
+  },
+};
 
 function optionsFrom(settings: WorkerSettings, transport: Transport): EmqpJobManagerOptions {
   const { connect, queues, directory, handler, concurrency, pool, drainMs, heartbeatMs, liveness } = settings;
@@ -35,7 +40,7 @@ function optionsFrom(settings: WorkerSettings, transport: Transport): EmqpJobMan
     heartbeatMs === undefined ? {} : { heartbeatIntervalMs: heartbeatMs, brokerExpiryMs: heartbeatMs * liveness };
   return {
     transport,
-    endpoints: connect ?? EMQP_ENDPOINTS,
+    endpoints: connect ?? [...emqp.endpoints],
     queues: queues.map(weightAndName),
     ...(handler === undefined && directory !== undefined ? {} : { handlers: handler ?? SAMPLE_JOBS }),
     ...(directory === undefined ? {} : { directory }),

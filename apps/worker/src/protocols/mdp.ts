@@ -3,23 +3,22 @@ import type { Service } from '@proj/frames/service';
 import { MdpWorker } from '@proj/worker';
 import type { MdpWorkerOptions } from '@proj/worker';
 import type { Implementation } from '../handlers/implementation.js';
-import { commonOptions, loggingTo } from '../protocol.js';
+import { commonOptions, offersByService } from '../protocol.js';
 import type { Protocol } from '../protocol.js';
 
 /** The part of proj-worker that speaks Majordomo. */
 export const mdp: Protocol = {
   endpoints: ['tcp://127.0.0.1:5555'],
-  worker(service, implementation, settings, { transport, log }) {
-    const worker = construct(service, implementation, {
+  offers(settings, surroundings) {
+    const options = {
       ...commonOptions(settings),
       endpoints: settings.connect ?? [...mdp.endpoints],
       version: settings.protocol === 'mdp01' ? '0.1' : '0.2',
-      transport,
-    });
-    const { note, error } = loggingTo(log);
-    worker.on('note', note);
-    worker.on('error', error);
-    return worker;
+      transport: surroundings.transport,
+    } as const;
+    return offersByService(settings, surroundings, (service, implementation) =>
+      construct(service, implementation, options),
+    );
   },
 };
 

@@ -10,12 +10,10 @@ import { fileSharingTasks, NfpWorker, ProjError } from '@proj/worker';
 import type { NfpTask, NfpTaskHandler } from '@proj/worker';
 import manifest from '../../package.json' with { type: 'json' };
 import type { WorkerSettings } from '../config.js';
+import type { Protocol } from '../protocol.js';
 import { sha256 } from '../handlers/digest.js';
 import { sleep } from '../handlers/sleep.js';
 import { measureText } from '../handlers/text-stats.js';
-
-/** Where brokers are unless told otherwise. */
-export const NFP_ENDPOINTS = ['tcp://127.0.0.1:5555'];
 
 type Tasks = Readonly<Record<string, NfpTask | NfpTaskHandler>>;
 
@@ -31,13 +29,26 @@ const builtIn: Tasks = {
 /** Refused when the loaded module holds nothing to call. */
 const ALLOWED = `one of echo, ${Object.keys(builtIn).join(', ')}, or a file that exports functions or tasks`;
 
-/** A worker for the one service of the settings, which logs what happens to it; not started yet. Rejects with `OPTIONS_INVALID`. */
-export async function nfpWorker(settings: WorkerSettings, transport: Transport, log: Logger): Promise<NfpWorker> {
+/** The part of proj-worker that speaks NFP: one worker for the one service of the settings, which the broker's operator may end as well. */
+export const nfp: Protocol = {
+  endpoints: ['tcp://127.0.0.1:5555'],
+  async offers(settings, { transport, log }) {
+    const worker = await construct(settings, transport, log);
+    const ended = new Promise<void>((resolve) => {
+      worker.on('management', ({ task }) => {
+        if (task === 'shutdown') resolve();
+      });
+    });
+    return [{ worker, log, ended }];
+  },
+};
+
+async function construct(settings: WorkerSettings, transport: Transport, log: Logger): Promise<NfpWorker> {
   const [service = ''] = settings.service;
   const name = settings.name ?? `${service}@${hostname()}`;
   const { concurrency, heartbeatMs, drainMs } = settings;
   const worker = new NfpWorker({
-    endpoints: settings.connect ?? NFP_ENDPOINTS,
+    endpoints: settings.connect ?? [...nfp.endpoints],
     service,
     name,
     tasks:

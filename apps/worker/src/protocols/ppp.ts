@@ -3,24 +3,22 @@ import type { Service } from '@proj/frames/service';
 import { PppWorker } from '@proj/worker';
 import type { PppWorkerOptions } from '@proj/worker';
 import type { Implementation } from '../handlers/implementation.js';
-import { commonOptions, loggingTo } from '../protocol.js';
+import { commonOptions, offersByService } from '../protocol.js';
 import type { Protocol } from '../protocol.js';
 
 /** The part of proj-worker that speaks PPP, where a service is no more than the choice of its handler. */
 export const ppp: Protocol = {
   endpoints: ['tcp://127.0.0.1:5557'],
-  worker(service, implementation, settings, { transport, log }) {
-    const worker = construct(service, implementation, {
+  offers(settings, surroundings) {
+    const { bind, connect } = settings;
+    const options = {
       ...commonOptions(settings),
-      ...(settings.bind === undefined
-        ? { endpoints: settings.connect ?? [...ppp.endpoints] }
-        : { bind: settings.bind }),
-      transport,
-    });
-    const { note, error } = loggingTo(log);
-    worker.on('note', note);
-    worker.on('error', error);
-    return worker;
+      ...(bind === undefined ? { endpoints: connect ?? [...ppp.endpoints] } : { bind }),
+      transport: surroundings.transport,
+    };
+    return offersByService(settings, surroundings, (service, implementation) =>
+      construct(service, implementation, options),
+    );
   },
 };
 
