@@ -1,5 +1,5 @@
 /** The Majordomo engine alone, with encode and decode and without sockets: what the protocol itself costs. */
-import { MdpBrokerEngine, mdpBrokerOptions } from '@proj/broker';
+import { MdpBrokerEngine, mdpBrokerOptions } from '@proj/broker/mdp';
 import { decodeMdpAtBroker, encodeMdp } from '@proj/frames/mdp';
 import type { Peer } from '@proj/transport';
 import { median } from './statistics.js';

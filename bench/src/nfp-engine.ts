@@ -1,5 +1,5 @@
 /** The NFP engine alone, with encode and decode and without sockets: what a job for all costs for each worker. */
-import { NfpBrokerEngine, nfpBrokerOptions } from '@proj/broker';
+import { NfpBrokerEngine, nfpBrokerOptions } from '@proj/broker/nfp';
 import { decodeNfpAtBroker, encodeNfp } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import { median } from './statistics.js';

@@ -3,18 +3,12 @@
  * of each kind, decoded, stepped and, where they have an answer, encoded; each the quickest of several runs, so that a pause of the machine
  * does not count.
  */
-import {
-  EmqpBrokerEngine,
-  emqpBrokerOptions,
-  EmqpPubSubEngine,
-  MdpBrokerEngine,
-  mdpBrokerOptions,
-  NfpBrokerEngine,
-  nfpBrokerOptions,
-  PppQueueEngine,
-  pppQueueOptions,
-} from '@proj/broker';
-import type { EmqpBrokerEvent, PppQueueEvent } from '@proj/broker';
+import { EmqpBrokerEngine, emqpBrokerOptions, EmqpPubSubEngine } from '@proj/broker/emqp';
+import type { EmqpBrokerEvent } from '@proj/broker/emqp';
+import { MdpBrokerEngine, mdpBrokerOptions } from '@proj/broker/mdp';
+import { NfpBrokerEngine, nfpBrokerOptions } from '@proj/broker/nfp';
+import { PppQueueEngine, pppQueueOptions } from '@proj/broker/ppp';
+import type { PppQueueEvent } from '@proj/broker/ppp';
 import { fromLatin1 } from '@proj/frames';
 import { decodeEmqpAtAdminPort, decodeEmqpAtBroker, decodeEmqpAtPubSub, encodeEmqp } from '@proj/frames/emqp';
 import { decodeMdpAtBroker, encodeMdp } from '@proj/frames/mdp';

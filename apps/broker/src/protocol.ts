@@ -1,7 +1,7 @@
 /** What a protocol brings to proj-broker: its own options, and how it is served. One file per protocol in `protocols/`. */
 import { fromSchema, milliseconds, wholeNumber } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
-import { mdpBrokerOptions } from '@proj/broker';
+import { mdpBrokerOptions } from '@proj/broker/mdp';
 import type { AccessRules, Claim, Transport } from '@proj/transport';
 import * as z from 'zod';
 

@@ -1,6 +1,6 @@
 /** EventMQ with our broker and peers in Python. */
-import { EmqpBroker } from '@proj/broker';
-import type { EmqpBrokerEndpoints, EmqpBrokerEvents, EmqpBrokerOptions } from '@proj/broker';
+import { EmqpBroker } from '@proj/broker/emqp';
+import type { EmqpBrokerOptions, EmqpBrokerEndpoints, EmqpBrokerEvents } from '@proj/broker/emqp';
 import { nextEvent } from '@proj/testkit';
 import type { PeerLine, PeerProcess } from '@proj/testkit';
 import { testPeers } from '../test-peers.js';

@@ -1,6 +1,6 @@
 /** Majordomo with players of two makers, ours and the Python peers: a test says who plays which part. */
-import { MdpBroker, MdpPool } from '@proj/broker';
-import type { MdpBrokerEvents, MdpBrokerOptions, MdpPoolOptions } from '@proj/broker';
+import { MdpBroker, MdpPool } from '@proj/broker/mdp';
+import type { MdpBrokerOptions, MdpPoolOptions, MdpBrokerEvents } from '@proj/broker/mdp';
 import { MdpClient } from '@proj/client';
 import type { MdpClientOptions } from '@proj/client';
 import { nextEvent } from '@proj/testkit';

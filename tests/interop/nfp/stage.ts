@@ -1,6 +1,6 @@
 /** NORFAB with our broker and peers in Python. */
-import { NfpBroker } from '@proj/broker';
-import type { NfpBrokerEvents, NfpBrokerOptions } from '@proj/broker';
+import { NfpBroker } from '@proj/broker/nfp';
+import type { NfpBrokerOptions, NfpBrokerEvents } from '@proj/broker/nfp';
 import { nextEvent } from '@proj/testkit';
 import type { PeerLine, PeerProcess } from '@proj/testkit';
 import { testPeers, Registrations } from '../test-peers.js';

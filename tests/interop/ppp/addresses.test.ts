@@ -1,8 +1,8 @@
 // Who asked: REQ and DEALER sockets, routing ids that are no text, hops in between (docs/protocols/ppp.md, section 1).
 import { describe, expect, it } from 'vitest';
 import { nextEvent, ownEndpoint } from '@proj/testkit';
-import { PppQueue } from '@proj/broker';
-import type { PppQueueEvents } from '@proj/broker';
+import { PppQueue } from '@proj/broker/ppp';
+import type { PppQueueEvents } from '@proj/broker/ppp';
 import { PppWorker } from '@proj/worker';
 import { BEAT_FLAGS, BEATS, toHex } from '../test-peers.js';
 import type { Maker } from '../test-peers.js';

@@ -1,5 +1,5 @@
 // Our queue and pool with Python workers: heartbeats, expiry, lost jobs, restart (sections 3 and 5 of docs/protocols/ppp.md).
-import type { PppQueue, PppQueueEvents } from '@proj/broker';
+import type { PppQueue, PppQueueEvents } from '@proj/broker/ppp';
 import { nextEvent, ownEndpoint } from '@proj/testkit';
 import { describe, expect, it } from 'vitest';
 import { CONNECTION_LOST, LIFE_MS, LONGER_THAN_LIFE } from '../test-peers.js';

@@ -1,6 +1,6 @@
 /** Real Majordomo brokers, workers and clients, each in a simulated process of its own. */
-import { MdpBroker, MdpPool } from '@proj/broker';
-import type { MdpHandler, MdpWorkerLostNotice, MdpWorkerReadyNotice } from '@proj/broker';
+import { MdpBroker, MdpPool } from '@proj/broker/mdp';
+import type { MdpHandler, MdpWorkerLostNotice, MdpWorkerReadyNotice } from '@proj/broker/mdp';
 import { MdpClient } from '@proj/client';
 import type { MmiWorkerEntry } from '@proj/frames/mdp';
 import { SeededRandom } from '@proj/transport/virtual';

@@ -10,8 +10,8 @@ import {
   wholeNumber,
   wordFromSchema,
 } from '@proj/appkit';
-import { EmqpBroker, EmqpPubSub, emqpBrokerOptions, emqpPubSubOptions } from '@proj/broker';
-import type { EmqpBrokerOptions } from '@proj/broker';
+import { EmqpBroker, EmqpPubSub, emqpBrokerOptions, emqpPubSubOptions } from '@proj/broker/emqp';
+import type { EmqpBrokerOptions } from '@proj/broker/emqp';
 import { lmdbRecords, postgresRecords } from '@proj/store';
 import { ProjError } from '@proj/transport';
 import type { RecordStore } from '@proj/transport';

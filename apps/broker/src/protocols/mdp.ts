@@ -1,7 +1,7 @@
 /** Majordomo 0.2 and 0.1 with MMI in proj-broker. */
 import { bytes, endpointFromSchema, fromSchema, milliseconds, onOff, wholeNumber } from '@proj/appkit';
-import { MdpBroker, mdpBrokerOptions } from '@proj/broker';
-import type { MdpBrokerOptions } from '@proj/broker';
+import { MdpBroker, mdpBrokerOptions } from '@proj/broker/mdp';
+import type { MdpBrokerOptions } from '@proj/broker/mdp';
 import * as z from 'zod';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';

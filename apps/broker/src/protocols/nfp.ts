@@ -14,8 +14,8 @@ import {
   wordFromSchema,
 } from '@proj/appkit';
 import type { Logger } from '@proj/appkit';
-import { NfpBroker, nfpBrokerOptions } from '@proj/broker';
-import type { NfpBrokerOptions } from '@proj/broker';
+import { NfpBroker, nfpBrokerOptions } from '@proj/broker/nfp';
+import type { NfpBrokerOptions } from '@proj/broker/nfp';
 import { ProjError } from '@proj/transport';
 import * as z from 'zod';
 import type { FollowedInventory } from '../inventory/follow.js';

@@ -1,7 +1,7 @@
 /** Paranoid Pirate in proj-broker: a queue between plain clients and workers. */
 import { bindEndpoint, bytes, connectEndpoints, fromSchema, milliseconds, wholeNumber } from '@proj/appkit';
-import { PppQueue, pppQueueOptions } from '@proj/broker';
-import type { PppQueueOptions } from '@proj/broker';
+import { PppQueue, pppQueueOptions } from '@proj/broker/ppp';
+import type { PppQueueOptions } from '@proj/broker/ppp';
 import * as z from 'zod';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';

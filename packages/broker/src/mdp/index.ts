@@ -1,0 +1,33 @@
+/** Majordomo: broker and pool, with their options, events, statistics and engines. */
+export type { FrameReply, Handler, HandlerContext } from '@proj/transport/service';
+export { MdpBroker } from './broker.js';
+export type { MdpBrokerEvents } from './broker.js';
+export { mdpBrokerOptions } from './options.js';
+export type {
+  MdpBrokerOptions,
+  MdpBrokerSettings,
+  MdpHandler,
+  MdpPoolOptions,
+  MdpPoolRequestOptions,
+  MdpPoolSettings,
+  MdpRequest,
+  MdpServeOptions,
+} from './options.js';
+export { MdpPool } from './pool.js';
+export type { MdpPoolEvents } from './pool.js';
+export type { MdpBrokerCounters } from './engine/counters.js';
+export { MdpPoolEngine } from './engine/engine-pool.js';
+export { MdpBrokerEngine } from './engine/engine.js';
+export type {
+  MdpBrokerEffect,
+  MdpBrokerEvent,
+  MdpBrokerNote,
+  MdpDropReason,
+  MdpOwnEvent,
+  MdpWorkerLoss,
+  MdpWorkerLostNotice,
+  MdpWorkerReadyNotice,
+} from './engine/events.js';
+export type { OwnServiceSpec as MdpOwnServiceSpec } from './engine/own-services.js';
+export type { MdpCallFailure, MdpPoolEffect, MdpPoolEvent } from './engine/pool-events.js';
+export type { MdpBrokerStats, MdpServiceStats } from './engine/stats.js';

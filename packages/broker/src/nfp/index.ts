@@ -1,0 +1,23 @@
+/** NFP, the protocol of NORFAB: the broker, with its options, events, statistics and engine. */
+export { NfpBroker } from './broker.js';
+export type { NfpBrokerEvents } from './broker.js';
+export { nfpBrokerOptions } from './options.js';
+export type { NfpBrokerOptions, NfpBrokerSettings } from './options.js';
+export type { NfpBrokerCounters } from './engine/counters.js';
+export { NfpBrokerEngine } from './engine/engine.js';
+export type {
+  NfpBrokerEffect,
+  NfpBrokerEvent,
+  NfpBrokerNote,
+  NfpDropReason,
+  NfpFileOutcome,
+  NfpFileRequest,
+  NfpManagementNotice,
+  NfpWorkerLoss,
+  NfpWorkerLostNotice,
+  NfpWorkerReadyNotice,
+} from './engine/events.js';
+export type { NfpInventory, NfpInventoryEntry } from './engine/inventory.js';
+export type { NfpBrokerAbout, NfpMechanism } from './engine/mmi.js';
+export type { NfpBrokerStats, NfpServiceStats } from './engine/stats.js';
+export type { NfpTraffic } from './engine/traffic.js';

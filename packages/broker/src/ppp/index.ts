@@ -1,0 +1,28 @@
+/** Paranoid Pirate: queue and pool, with their options, events, statistics and engines. */
+export { pppPoolOptions, pppQueueOptions } from './options.js';
+export type {
+  PppPoolOptions,
+  PppPoolSettings,
+  PppQueueOptions,
+  PppQueueSettings,
+  PppRequestOptions,
+} from './options.js';
+export { PppPool } from './pool.js';
+export type { PppPoolEvents } from './pool.js';
+export { PppQueue } from './queue.js';
+export type { PppQueueEndpoints, PppQueueEvents } from './queue.js';
+export type { PppCounters } from './engine/counters.js';
+export { PppPoolEngine } from './engine/engine-pool.js';
+export { PppQueueEngine } from './engine/engine.js';
+export type {
+  PppDropReason,
+  PppNote,
+  PppPoolEffect,
+  PppPoolEvent,
+  PppQueueEffect,
+  PppQueueEvent,
+  PppWorkerLoss,
+  PppWorkerLostNotice,
+  PppWorkerReadyNotice,
+} from './engine/events.js';
+export type { PppPoolStats, PppQueueStats } from './engine/stats.js';
