@@ -1,4 +1,4 @@
-/** What the facades of all brokers tell an `EngineHost` alike: the options and events that every one of them has. */
+/** What the facades of all brokers tell their `EngineHost` in the same way: common options and events. */
 import { Access, EngineHost, parseOptions } from '@proj/transport';
 import type { AccessRules, Emitter, HandshakeRefusal, HostProgram, Transport } from '@proj/transport';
 import { serverCurve, type ServerCurve } from '@proj/transport/curve';
@@ -12,25 +12,27 @@ interface Settings {
   readonly transport?: Transport | undefined;
 }
 
-/** Events of every broker that are not its engine's. */
-interface Events {
+/** Events of every broker that do not come from its engine. */
+export interface HostEvents {
+  /** A peer was refused or failed the handshake. At most once a minute for the same key or address. */
   refused: HandshakeRefusal;
+  /** A socket failed for good: nothing more is received on it. Close this object and start another. */
   broken: Error;
 }
 
 /** What every engine is told. */
 type Common = { readonly kind: 'access'; readonly access: Access } | { readonly kind: 'drain' };
 
-/** What only this broker says of itself. */
+/** What each broker says of itself. */
 type Program<Event, Effect> = Pick<
   HostProgram<Event, Effect>,
   'name' | 'engine' | 'sockets' | 'publishers' | 'started' | 'perform' | 'onMemory'
 >;
 
-/** The host of one broker; `transport` is asked at the start. */
+/** The host of one broker. It asks for `transport` when it starts. */
 export function hostOf<Event, Effect>(
   settings: Settings,
-  events: Pick<Emitter<Events>, 'emit'>,
+  events: Pick<Emitter<HostEvents>, 'emit'>,
   program: Program<Event | Common, Effect>,
   transport = () => loadTransport(settings.transport),
 ): EngineHost<Event | Common, Effect> {
@@ -52,7 +54,7 @@ export function hostOf<Event, Effect>(
   );
 }
 
-/** These rules, compiled. Throws `OPTIONS_INVALID`, in the name of this class, for what are none. */
+/** Compiles access rules. Throws `OPTIONS_INVALID`, in the name of this class, if they are not valid. */
 export function compileAccess(facade: string, rules: AccessRules): Access {
   return new Access(parseOptions(facade, accessOptions, { access: rules }).access);
 }

@@ -1,53 +1,98 @@
-/** Fields that the options of all brokers have in common: what an endpoint, a time and a count may be. */
-import { accessRules, endpointOf } from '@proj/transport/schemas';
+/** Option fields that several brokers share, with their units, defaults and bounds. */
+import { accessRules, curveOfServer, endpointOf, milliseconds, transportOfServer } from '@proj/transport/schemas';
 import * as z from 'zod';
 
-export { milliseconds, curveOfServer as curve, transportOfServer as transport } from '@proj/transport/schemas';
+export { curveOfServer as curve, milliseconds, transportOfServer as transport } from '@proj/transport/schemas';
 
 const endpoint = endpointOf('must be a ZeroMQ endpoint such as tcp://127.0.0.1:5555 or ipc:///run/broker.sock');
 
 /** Where one ROUTER binds: one endpoint, or up to 16. Port `*` allowed. */
 export const endpoints = z.union([endpoint, z.array(endpoint).min(1).max(16)]);
 
-/** Who may do what. */
+/** Access rules. */
 export const access = accessRules('echo');
 
 /** What `setAccess` of a facade takes. */
 export const accessOptions = z.strictObject({
-  /** The rules, all of them. */
+  /** All of the rules. */
   access,
 });
 
 /** A number of things, at least one. */
 export const count = (max: number) => z.int().min(1).max(max);
 
-/** How long a busy worker may be silent that was never heard at work. Longer than most jobs. */
+/** Fields of every broker whose workers have one request at a time. */
+export const workerSideFields = {
+  /** Heartbeat intervals of silence after which an idle worker is dead. 2 to 100, default 3 (18/MDP and 6/PPP: "usually 3-5"). */
+  liveness: z.int().min(2).max(100).default(3),
+  /** Milliseconds of silence after which a busy worker is dead if it sends heartbeats while it works. Default: heartbeat interval x liveness. */
+  busyExpiryMs: milliseconds(10).optional(),
+  /** Milliseconds of silence after which any other busy worker is dead: the Guide's workers send no heartbeats while they work. At least `busyExpiryMs`; default 300000, or `busyExpiryMs` if that is more. */
+  muteExpiryMs: milliseconds(10).optional(),
+  /** How many workers may be given one request before it is dropped. 1 to 100, default 3: a request that kills its worker must not kill all of them. */
+  maxAttempts: count(100).default(3),
+  /** Workers that may be registered at a time. Default 100000. */
+  workersMax: count(1_000_000).default(100_000),
+  /** Frames of one message. Default 1024. */
+  maxMessageFrames: z.int().min(8).max(1_000_000).default(1024),
+  /** Bytes of one message. Default 64 MiB. */
+  maxMessageBytes: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(67_108_864),
+  /** Milliseconds that running jobs may take when draining. Default 10000. */
+  drainMs: milliseconds(0).default(10_000),
+  /** Milliseconds that closing may take to send pending messages. Default 1000. */
+  lingerMs: milliseconds(0).default(1000),
+  /** CURVE: encryption, and admission by key. Default: neither. */
+  curve: curveOfServer.optional(),
+  /** Sockets and clock. Default: ZMTP and the system clock. */
+  transport: transportOfServer.optional(),
+};
+
+const isAbortSignal = (value: unknown): value is AbortSignal =>
+  typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
+
+/** Fields of a single request at a pool. */
+export const poolRequestFields = {
+  /** Replaces the pool's `timeoutMs` for this request. 1 ms to a day. */
+  timeoutMs: milliseconds(1).optional(),
+  /** Ends the request with the signal's reason. A worker that already has the request finishes it; the reply is dropped. */
+  signal: z.custom<AbortSignal>(isAbortSignal, { error: 'expected an AbortSignal' }).optional(),
+};
+
+/** Default of `muteExpiryMs`: longer than most jobs. */
 const MUTE_EXPIRY_MS = 300_000;
 
-/** When a silent worker is dead, as the options of a broker have it. */
-interface Silence {
+/** The options that {@link checkWorkerSide} compares. */
+interface WorkerSide {
   readonly heartbeatIntervalMs: number;
   readonly liveness: number;
   readonly busyExpiryMs?: number | undefined;
   readonly muteExpiryMs?: number | undefined;
+  readonly requestQueueMaxBytes: number;
+  readonly maxMessageBytes: number;
 }
 
-/** Refuses limits by which every job outlives its worker, or mute workers die before those that beat at work. */
-export function checkSilence(silence: Silence, context: z.RefinementCtx): void {
-  const { heartbeatIntervalMs, muteExpiryMs } = silence;
-  const { busyExpiryMs } = withSilence(silence);
-  if (busyExpiryMs < heartbeatIntervalMs) {
-    const message = 'must be at least heartbeatIntervalMs, or every job outlives its worker';
-    context.addIssue({ code: 'custom', path: ['busyExpiryMs'], message });
-  }
-  if (muteExpiryMs !== undefined && muteExpiryMs < busyExpiryMs) {
-    const message = `must be at least ${busyExpiryMs.toString()}, the busyExpiryMs of workers that beat at work`;
-    context.addIssue({ code: 'custom', path: ['muteExpiryMs'], message });
-  }
+/** Refuses limits that contradict each other. */
+export function checkWorkerSide(options: WorkerSide, context: z.RefinementCtx): void {
+  const { heartbeatIntervalMs, muteExpiryMs, requestQueueMaxBytes, maxMessageBytes } = options;
+  const { busyExpiryMs } = withExpiry(options);
+  const refuse = (field: keyof WorkerSide, message: string) => {
+    context.addIssue({ code: 'custom', path: [field], message });
+  };
+  if (busyExpiryMs < heartbeatIntervalMs)
+    refuse('busyExpiryMs', 'must be at least heartbeatIntervalMs, or every job outlives its worker');
+  if (muteExpiryMs !== undefined && muteExpiryMs < busyExpiryMs)
+    refuse(
+      'muteExpiryMs',
+      `must be at least ${busyExpiryMs.toString()}, the busyExpiryMs of workers that beat at work`,
+    );
+  if (requestQueueMaxBytes < maxMessageBytes)
+    refuse('requestQueueMaxBytes', 'must be at least maxMessageBytes, or a legal message could never be queued');
 }
 
-/** The same with its defaults filled in. */
-export function withSilence<Options extends Silence>(options: Options) {
+/** Fills in the defaults of `busyExpiryMs` and `muteExpiryMs`. */
+export function withExpiry<Options extends Omit<WorkerSide, 'requestQueueMaxBytes' | 'maxMessageBytes'>>(
+  options: Options,
+) {
   const { heartbeatIntervalMs, liveness, busyExpiryMs = heartbeatIntervalMs * liveness, muteExpiryMs } = options;
   return { ...options, busyExpiryMs, muteExpiryMs: muteExpiryMs ?? Math.max(MUTE_EXPIRY_MS, busyExpiryMs) };
 }

@@ -2,8 +2,8 @@
 import { encodeMdp } from '@proj/frames/mdp';
 import type { Service } from '@proj/frames/service';
 import { Emitter, parseOptions, UnheardErrors } from '@proj/transport';
-import type { AccessRules, EngineHost, HandshakeRefusal, RefusalCounts } from '@proj/transport';
-import { compileAccess, hostOf } from '../host.js';
+import type { AccessRules, EngineHost, Guarded, RefusalCounts, Startable } from '@proj/transport';
+import { compileAccess, hostOf, type HostEvents } from '../host.js';
 import type {
   MdpBrokerEffect,
   MdpBrokerEvent,
@@ -16,31 +16,27 @@ import { mdpBrokerOptions } from './options.js';
 import type { MdpBrokerOptions, MdpHandler, MdpServeOptions } from './options.js';
 import { OwnHandlers } from './own-handlers.js';
 import { socketPlan } from './socket-plans.js';
-import type { MdpBrokerStats } from './engine/stats.js';
+import type { MdpBrokerStats } from './engine/state.js';
 
 /** Events of an {@link MdpBroker}. */
-export interface MdpBrokerEvents {
+export interface MdpBrokerEvents extends HostEvents {
   'worker-ready': MdpWorkerReadyNotice;
   'worker-lost': MdpWorkerLostNotice;
-  /** Something worth a log line; the same about the same peer at most once a minute. */
+  /** Something worth a log line. At most once a minute about the same peer and reason. */
   note: MdpBrokerNote;
-  /** A handler of a service inside the broker threw or broke its service's promise, or `onError` threw. The broker goes on. Where nobody listens: standard error, once a minute. */
+  /** A handler inside the broker threw or broke its service's promise, or `onError` threw. The broker goes on. Without listeners it goes to standard error, once a minute. */
   error: { readonly service: string; readonly error: unknown };
-  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
-  refused: HandshakeRefusal;
-  /** The socket failed for good: nothing more is received. Close this broker and start another. */
-  broken: Error;
 }
 
 /**
- * Routes requests from clients to the workers of named services and replies back, for MDP 0.2 and 0.1 side by side.
+ * Routes requests from clients to the workers of named services, and the replies back, for MDP 0.2 and 0.1 side by side.
  *
  * ```ts
  * await using broker = new MdpBroker({ endpoint: 'tcp://127.0.0.1:5555' });
  * await broker.start();
  * ```
  */
-export class MdpBroker {
+export class MdpBroker implements Startable<MdpBrokerEvents, string[]>, Guarded {
   readonly #engine: MdpBrokerEngine;
   readonly #host: EngineHost<MdpBrokerEvent, MdpBrokerEffect>;
   readonly #events = new Emitter<MdpBrokerEvents>();
@@ -76,29 +72,25 @@ export class MdpBroker {
     });
   }
 
-  /**
-   * Binds and serves. Resolves to the bound endpoints, wildcard ports filled in. Rejects with `ADDRESS_IN_USE`,
-   * `OPTIONS_INVALID` (an endpoint nobody can bind) or `UNAVAILABLE` (no ZeroMQ on this machine), and nothing is left bound.
-   */
   start(): Promise<string[]> {
     return (this.#starting ??= this.#host.start().then((bound) => bound.flat()));
   }
 
   /**
-   * Serves requests inside the broker, without a worker: from now on, and in a broker that is not started yet, from its start on. The
-   * handler is one of an `MdpWorker`, and clients see no difference. Workers that register for the same service come first: the broker's
-   * own thread, which everybody shares, takes what they are too busy for.
+   * Serves requests inside the broker, without a worker: from now on, or from the start of the broker. The handler is the same as that of
+   * an `MdpWorker`, and clients see no difference. Workers that register for the same service come first; the broker's own thread, which
+   * all peers share, takes what they are too busy for.
    *
    * ```ts
    * const stop = broker.serve('time', () => new Date().toISOString());
    * ```
    *
-   * Clients of both versions can ask for it; for a typed service with partial replies those of 0.2. The handler's signal aborts when its
-   * client is gone (`PEER_LOST`) or the broker closes (`CLOSED`). A handler that throws is an event `error`; see option `onError`.
+   * Clients of both versions can use it; a typed service with partial replies only 0.2 clients. The handler's signal aborts when the client
+   * is gone (`PEER_LOST`) or the broker closes (`CLOSED`). When a handler throws, the event `error` tells; see option `onError`.
    *
    * Returns the function that stops it: no more requests are taken, and its promise resolves when the last handler has ended. Throws
-   * `OPTIONS_INVALID` for a name that is none, is reserved (`mmi.`) or served already, for what is no handler, over `servicesMax`, and
-   * `CLOSED` after `close`.
+   * `OPTIONS_INVALID` for a name that is invalid, reserved (`mmi.`) or served already, for a handler that is not a function, and beyond
+   * `servicesMax`; throws `CLOSED` after `close`.
    */
   serve<S extends string | Service>(
     service: S,
@@ -108,43 +100,31 @@ export class MdpBroker {
     return this.#own.serve(service, handler, options);
   }
 
-  /**
-   * Comes to an end in order: no new requests, running jobs and handlers may finish for `drainMs`, DISCONNECT to every worker, then
-   * `close`. Idempotent.
-   */
+  /** Running jobs and handlers may finish for `drainMs`; then every worker gets DISCONNECT. */
   async drain(): Promise<void> {
     await this.#host.drain();
     await this.close();
   }
 
-  /**
-   * Stops at once: waiting and running requests are dropped, handlers are told by their signals and not waited for, workers and clients
-   * find out by themselves. Idempotent.
-   */
+  /** Handlers are told by their signals and not waited for. */
   close(): Promise<void> {
     this.#own.close();
     return this.#host.close();
   }
 
-  /** As {@link MdpBroker.close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof MdpBrokerEvents>(event: Name, listener: (payload: MdpBrokerEvents[Name]) => void): () => void {
     return this.#events.on(event, listener);
   }
 
-  /**
-   * Puts other rules in force at once, also for those who are registered: rule 28. Throws `OPTIONS_INVALID`, and the old ones
-   * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
-   */
   setAccess(rules: AccessRules): void {
     this.#host.setAccess(compileAccess('MdpBroker', rules));
   }
 
-  /** Sizes now and totals so far; the cost is linear in the number of services. */
+  /** Current sizes and running totals; the cost is linear in the number of services. */
   stats(): MdpBrokerStats & RefusalCounts {
     return { ...this.#engine.stats(), ...this.#host.refusals };
   }

@@ -15,19 +15,21 @@ export type {
 } from './options.js';
 export { MdpPool } from './pool.js';
 export type { MdpPoolEvents } from './pool.js';
-export type { MdpBrokerCounters } from './engine/counters.js';
 export { MdpPoolEngine } from './engine/engine-pool.js';
 export { MdpBrokerEngine } from './engine/engine.js';
 export type {
   MdpBrokerEffect,
   MdpBrokerEvent,
   MdpBrokerNote,
+  MdpCallFailure,
   MdpDropReason,
   MdpOwnEvent,
+  MdpPoolEffect,
+  MdpPoolEvent,
   MdpWorkerLoss,
   MdpWorkerLostNotice,
   MdpWorkerReadyNotice,
 } from './engine/events.js';
-export type { OwnServiceSpec as MdpOwnServiceSpec } from './engine/own-services.js';
-export type { MdpCallFailure, MdpPoolEffect, MdpPoolEvent } from './engine/pool-events.js';
-export type { MdpBrokerStats, MdpServiceStats } from './engine/stats.js';
+export type { MdpBrokerCounters } from './engine/output.js';
+export type { OwnServiceSpec as MdpOwnServiceSpec } from './engine/records.js';
+export type { MdpBrokerStats, MdpServiceStats } from './engine/state.js';

@@ -1,4 +1,4 @@
-/** Majordomo broker, the facade's half of services inside it (rule 29): their handlers, and what these are told. */
+/** Majordomo broker, the facade's half of services inside it (rule 29): runs their handlers. */
 import { isServiceName } from '@proj/frames';
 import type { MdpVersion } from '@proj/frames/mdp';
 import type { Service } from '@proj/frames/service';
@@ -11,17 +11,17 @@ import type { MdpBrokerEffect, MdpOwnEvent } from './engine/events.js';
 import { isReserved } from './engine/mmi.js';
 import { mdpServeOptions } from './options.js';
 import type { MdpBrokerSettings, MdpHandler, MdpRequest, MdpServeOptions } from './options.js';
-import type { OwnServiceSpec } from './engine/own-services.js';
+import type { OwnServiceSpec } from './engine/records.js';
 
-/** Frames that a reply has besides its body, at most: empty, header, command, service. */
+/** Frames of a reply besides its body, at most: empty, header, command, service. */
 const ENVELOPE_FRAMES = 4;
 
-/** What handlers are run on. */
+/** What handlers run on. */
 export interface OwnHost {
-  /** `undefined` while the broker does not run. */
+  /** `undefined` while the broker is not running. */
   readonly clock: Clock | undefined;
   dispatch(event: MdpOwnEvent): void;
-  /** Messages that wait for this client, which does not read. */
+  /** Messages waiting for this client, which does not read. */
   pendingFor(client: Peer): number;
   /** A handler threw or broke its service's promise, or `onError` threw. */
   onError(service: string, error: unknown): void;
@@ -35,13 +35,13 @@ interface Own {
     body: readonly Uint8Array[],
   ) => BodyInput | undefined | Promise<BodyInput | undefined>;
   running: number;
-  /** Present once it takes no more requests: to be called when the last handler has ended. */
+  /** Present once the service takes no more requests. Called when the last handler has ended. */
   onIdle?: () => void;
 }
 
 /** The services inside one broker. */
 export class OwnHandlers {
-  /** Services that the engine must be told of when it starts. Changes until then. */
+  /** Services that the engine learns of when it starts. Changes until then. */
   readonly early: OwnServiceSpec[] = [];
   readonly #settings: MdpBrokerSettings;
   readonly #host: OwnHost;
@@ -63,7 +63,7 @@ export class OwnHandlers {
     const name = typeof given === 'string' ? given : ((given as Partial<Service> | undefined)?.name ?? '');
     this.#check(name, handler);
     const id = ++this.#lastId;
-    // A 0.1 client could not tell partial replies from the last one.
+    // A 0.1 client cannot tell a partial reply from the last one.
     const versions: readonly MdpVersion[] = typed?.partial === undefined ? ['0.2', '0.1'] : ['0.2'];
     const toRequest = (body: readonly Uint8Array[]): MdpRequest => ({ service: name, body: toBuffers(body) });
     const report = (error: unknown): void => {
@@ -96,7 +96,7 @@ export class OwnHandlers {
     this.#jobs.get(run)?.cancel(error);
   }
 
-  /** Tells all handlers that nobody waits for them any more. */
+  /** Aborts all handlers. */
   close(): void {
     this.#closed = true;
     for (const run of this.#jobs.keys()) this.cancel(run, 'drained');
@@ -111,7 +111,7 @@ export class OwnHandlers {
     if (this.#closed) throw new ProjError('CLOSED', `${subject}: the broker was closed`);
     if (!isServiceName(name) || name.length > serviceNameMaxBytes)
       refuse(`a name has 1 to ${serviceNameMaxBytes} printable ASCII characters (serviceNameMaxBytes)`);
-    if (isReserved(name)) refuse('names that begin with mmi. are the broker\u2019s; choose another one');
+    if (isReserved(name)) refuse('names that begin with mmi. are reserved for the broker; choose another one');
     if (typeof handler !== 'function') refuse(`the handler is ${typeof handler}; pass a function`);
     for (const { spec } of this.#services.values())
       if (spec.name === name) refuse('it is served already; stop that first');
@@ -135,7 +135,7 @@ export class OwnHandlers {
     try {
       return await job.run(own.handle, body);
     } catch (error) {
-      // Whatever a handler throws once it was told to stop is its way of stopping.
+      // An aborted handler may stop by throwing.
       if (job.isCancelled) return undefined;
       this.#host.onError(own.spec.name, error);
       try {

@@ -3,46 +3,34 @@ import { isServiceName } from '@proj/frames';
 import { encodeMdp } from '@proj/frames/mdp';
 import type { Service, ServicePartial, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
 import { Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
-import type { AccessRules, BodyInput, EngineHost, HandshakeRefusal, RefusalCounts } from '@proj/transport';
+import type { AccessRules, BodyInput, EngineHost, Guarded, RefusalCounts, Startable } from '@proj/transport';
 import { fromReplyBody, ReplyBuffer, toRequestBody, typedReplies } from '@proj/transport/service';
-import { compileAccess, hostOf } from '../host.js';
-import type { MdpBrokerNote, MdpWorkerLostNotice, MdpWorkerReadyNotice } from './engine/events.js';
+import { compileAccess, hostOf, type HostEvents } from '../host.js';
+import { PoolCalls } from '../pool-calls.js';
 import { MdpPoolEngine } from './engine/engine-pool.js';
+import type {
+  MdpBrokerNote,
+  MdpCallFailure,
+  MdpPoolEffect,
+  MdpPoolEvent,
+  MdpWorkerLostNotice,
+  MdpWorkerReadyNotice,
+} from './engine/events.js';
 import { isReserved } from './engine/mmi.js';
+import type { MdpBrokerStats } from './engine/state.js';
 import { mdpPoolOptions, mdpPoolRequestOptions } from './options.js';
 import type { MdpPoolOptions, MdpPoolRequestOptions, MdpPoolSettings } from './options.js';
-import type { MdpCallFailure, MdpPoolEffect, MdpPoolEvent } from './engine/pool-events.js';
 import { workersOnlyPlan } from './socket-plans.js';
-import type { MdpBrokerStats } from './engine/stats.js';
 
 /** Events of an {@link MdpPool}. */
-export interface MdpPoolEvents {
+export interface MdpPoolEvents extends HostEvents {
   'worker-ready': MdpWorkerReadyNotice;
   'worker-lost': MdpWorkerLostNotice;
-  /** Something worth a log line; the same about the same peer at most once a minute. */
+  /** Something worth a log line. At most once a minute about the same peer and reason. */
   note: MdpBrokerNote;
-  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
-  refused: HandshakeRefusal;
-  /** The socket failed for good: no worker is heard any more. Close this pool and start another. */
-  broken: Error;
 }
 
-/** Where the replies to a call go. */
-interface Outcome {
-  /** False when there is no room for it. */
-  partial(body: Buffer[]): boolean;
-  final(body: Buffer[]): void;
-  fail(reason: unknown): void;
-}
-
-interface Pending {
-  readonly service: string;
-  readonly timeoutMs: number;
-  readonly outcome: Outcome;
-  /** Stops listening to the caller's signal. */
-  readonly release: () => void;
-}
-
+/** A validated request. */
 interface Order {
   readonly service: string;
   readonly body: readonly Uint8Array[];
@@ -50,12 +38,20 @@ interface Order {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Frames that a REQUEST has besides its body, at most: empty, header, command, address, empty. */
+/** An open request and where its replies go. */
+interface Call extends Pick<Order, 'service' | 'timeoutMs'> {
+  /** Returns false if there is no room for the partial reply. */
+  readonly partial: (body: Buffer[]) => boolean;
+  readonly final: (body: Buffer[]) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Frames of a REQUEST besides its body, at most: empty, header, command, address, empty. */
 const ENVELOPE_FRAMES = 5;
 
 /**
  * Has requests of this process served by Majordomo workers that connect to it: no broker in between, no client sockets. Workers of both
- * versions serve, and `request` and `stream` are those of an `MdpClient`.
+ * versions serve. `request` and `stream` are those of an `MdpClient`.
  *
  * ```ts
  * await using pool = new MdpPool({ endpoint: 'tcp://127.0.0.1:5555' });
@@ -63,20 +59,19 @@ const ENVELOPE_FRAMES = 5;
  * const [answer] = await pool.request('echo', 'hello');
  * ```
  *
- * A call that fails rejects with a `ProjError`: `TIMEOUT` (silence for `timeoutMs`), `PEER_LOST` (lost with `maxAttempts` workers, or after
- * a part of the reply), `QUEUE_FULL`, `SERVICE_UNKNOWN` (with `failFast`), `CLOSED` (not started, draining or closed), `OPTIONS_INVALID`,
- * or `PROTOCOL_LOCAL` (no such request exists: invalid or reserved name, body without frames, over the limits). An aborted one rejects
- * with the signal's reason. What failed may have been executed once, several times or never: Majordomo services are idempotent.
+ * A call that fails rejects with a `ProjError`: `TIMEOUT` (silence for `timeoutMs`), `PEER_LOST` (`maxAttempts` workers were lost with the
+ * request, or one after a part of the reply), `QUEUE_FULL`, `SERVICE_UNKNOWN` (with `failFast`), `CLOSED` (not started, draining or
+ * closed), `OPTIONS_INVALID`, or `PROTOCOL_LOCAL` (an invalid or reserved name, a body without frames, or over the limits). An aborted one
+ * rejects with the signal's reason. A failed request may have been executed once, several times or never, so Majordomo services must be
+ * idempotent.
  */
-export class MdpPool {
+export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
   readonly #settings: MdpPoolSettings;
   readonly #engine: MdpPoolEngine;
   readonly #host: EngineHost<MdpPoolEvent, MdpPoolEffect>;
   readonly #events = new Emitter<MdpPoolEvents>();
-  readonly #pending = new Map<number, Pending>();
+  readonly #calls: PoolCalls<Call>;
   #starting: Promise<string[]> | undefined;
-  #closing: Promise<void> | undefined;
-  #nextId: number | undefined;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: MdpPoolOptions = {}) {
@@ -90,19 +85,16 @@ export class MdpPool {
       onMemory: (isTight) => ({ kind: 'memory', isTight }),
       perform: this.#perform,
     });
+    this.#calls = new PoolCalls('MdpPool', this.#host);
   }
 
-  /**
-   * Binds and takes in workers. Resolves to the bound endpoints, wildcard ports filled in. Rejects with `ADDRESS_IN_USE`,
-   * `OPTIONS_INVALID` (an endpoint nobody can bind), `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`, and nothing is left bound.
-   */
   start(): Promise<string[]> {
     return (this.#starting ??= this.#host.start().then((bound) => bound.flat()));
   }
 
   /**
-   * The final reply of a service: one Buffer per frame, or the reply's value for a typed service. Waits for a worker as long as its time
-   * lasts. Partial replies show life and are not handed out: see {@link stream}.
+   * The final reply of a service: one Buffer per frame, or the reply's value for a typed service. Waits for a worker within the timeout.
+   * Partial replies only restart the timeout; {@link stream} returns them.
    */
   request(service: string, body: BodyInput, options?: MdpPoolRequestOptions): Promise<Buffer[]>;
   request<S extends Service>(
@@ -121,9 +113,9 @@ export class MdpPool {
   }
 
   /**
-   * The partial replies of a service as they come, as Buffers or values. The final reply is the iterator's return value: `for await` does
-   * not show it, `next()` does. The request goes out with the first `next()`; leaving early aborts it. A reader that falls behind by more
-   * than `streamBufferMax` replies loses the stream with `QUEUE_FULL`.
+   * The partial replies of a service as they come, as Buffers or values. The final reply is the iterator's return value: `next()` returns it,
+   * `for await` does not. The request is sent by the first `next()`; leaving early aborts it. A reader that falls more than
+   * `streamBufferMax` replies behind loses the stream with `QUEUE_FULL`.
    */
   stream(
     service: string,
@@ -148,47 +140,37 @@ export class MdpPool {
         );
   }
 
-  /** Whether any worker is registered for a service. A promise, as an `MdpClient` has to ask. */
+  /** Whether any worker is registered for a service. A promise, as for an `MdpClient`, which must ask. */
   service(name: string): Promise<'available' | 'absent'> {
     return Promise.resolve(this.#engine.serves(name) ? 'available' : 'absent');
   }
 
-  /**
-   * Comes to an end in order: no new requests, those without a worker fail with `CLOSED`, running ones may finish for `drainMs`,
-   * DISCONNECT to every worker, then `close`. Idempotent.
-   */
+  /** Requests that wait for a worker fail with `CLOSED`; running ones may finish for `drainMs`. Then every worker gets DISCONNECT. */
   async drain(): Promise<void> {
     await this.#host.drain();
     await this.close();
   }
 
-  /** Stops at once: open requests fail with `CLOSED`, workers find out by themselves. Idempotent. */
   close(): Promise<void> {
-    return (this.#closing ??= this.#close());
+    const closed = this.#host.close();
+    this.#calls.failAll((call) => this.#errorFor('drained', call));
+    return closed;
   }
 
-  /** As {@link MdpPool.close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof MdpPoolEvents>(event: Name, listener: (payload: MdpPoolEvents[Name]) => void): () => void {
     return this.#events.on(event, listener);
   }
 
-  /**
-   * Puts other rules in force at once, also for workers that are registered; only `serve` matters. Throws `OPTIONS_INVALID`, and the old
-   * ones stay, for what are no rules and for rules about keys on a transport that does not tell keys.
-   */
+  /** Only the right to `serve` matters. */
   setAccess(rules: AccessRules): void {
     this.#host.setAccess(compileAccess('MdpPool', rules));
   }
 
-  /**
-   * Sizes now and totals so far; the cost is linear in the number of services. Every open request is a client; what its caller gave up,
-   * or had no more patience for, counts as `client-gone` while it waited, as `reply-undeliverable` when a reply comes after all.
-   */
+  /** Current sizes and running totals; every open request counts as a client. */
   stats(): MdpBrokerStats & RefusalCounts {
     return { ...this.#engine.stats(), ...this.#host.refusals };
   }
@@ -196,7 +178,7 @@ export class MdpPool {
   async #request(service: string, input: BodyInput, options?: MdpPoolRequestOptions): Promise<Buffer[]> {
     const order = this.#order(service, input, options);
     return new Promise<Buffer[]>((resolve, reject) => {
-      this.#begin(order, { partial: () => true, final: resolve, fail: reject });
+      this.#open(order, { partial: () => true, final: resolve, fail: reject });
     });
   }
 
@@ -208,21 +190,28 @@ export class MdpPool {
     const { streamBufferMax: repliesMax, streamBufferMaxBytes: bytesMax } = this.#settings;
     const buffer = new ReplyBuffer({ repliesMax, bytesMax });
     const order = this.#order(service, await input(), options);
-    const id = this.#begin(order, buffer);
+    const id = this.#open(order, {
+      partial: (body) => buffer.partial(body),
+      final: (body) => {
+        buffer.final(body);
+      },
+      fail: (error) => {
+        buffer.fail(error);
+      },
+    });
     try {
       while (true) {
         const { done, value } = await buffer.next();
-        // What came before the abort is of no interest after it.
+        // Replies that came before an abort are not delivered after it.
         order.signal?.throwIfAborted();
         if (done === true) return value;
         yield value;
       }
     } finally {
-      this.#abort(id);
+      this.#calls.abort(id);
     }
   }
 
-  /** What is to be asked for, checked. */
   #order(service: string, input: BodyInput, options: MdpPoolRequestOptions = {}): Order {
     const own = parseOptions('MdpPool', mdpPoolRequestOptions, options);
     const { maxMessageFrames, maxMessageBytes, serviceNameMaxBytes } = this.#settings;
@@ -233,7 +222,10 @@ export class MdpPool {
         `${subject}: a name has 1 to ${serviceNameMaxBytes} printable ASCII characters`,
       );
     if (isReserved(service))
-      throw new ProjError('PROTOCOL_LOCAL', `${subject}: a pool has no services under mmi.; ask service() and stats()`);
+      throw new ProjError(
+        'PROTOCOL_LOCAL',
+        `${subject}: a pool has no services under mmi.; call service() or stats() instead`,
+      );
     const body = toFrames(subject, input, { frames: maxMessageFrames - ENVELOPE_FRAMES, bytes: maxMessageBytes });
     own.signal?.throwIfAborted();
     if ((own.failFast ?? this.#settings.failFast) && !this.#engine.serves(service))
@@ -241,38 +233,10 @@ export class MdpPool {
     return { service, body, timeoutMs: own.timeoutMs ?? this.#settings.timeoutMs, signal: own.signal };
   }
 
-  #begin({ service, body, timeoutMs, signal }: Order, outcome: Outcome): number {
-    const id = this.#takeId();
-    const abort = () => {
-      this.#abort(id)?.outcome.fail(signal?.reason);
-    };
-    signal?.addEventListener('abort', abort, { once: true });
-    const release = () => signal?.removeEventListener('abort', abort);
-    this.#pending.set(id, { service, timeoutMs, outcome, release });
+  #open({ service, body, timeoutMs, signal }: Order, replies: Pick<Call, 'partial' | 'final' | 'fail'>): number {
+    const id = this.#calls.open({ service, timeoutMs, ...replies }, signal);
     this.#host.dispatch({ kind: 'request', id, service, body, timeoutMs });
     return id;
-  }
-
-  /** Ends the call for the engine and hands back who waits for it; `undefined` when it is over already. */
-  #abort(id: number): Pending | undefined {
-    const pending = this.#take(id);
-    if (pending !== undefined) this.#host.dispatch({ kind: 'abort', id });
-    return pending;
-  }
-
-  /** Rule 2: ids begin at the wall clock's microseconds, so that a pool that is started anew uses none again. */
-  #takeId(): number {
-    const transport = this.#host.transport;
-    if (transport === undefined) throw new ProjError('CLOSED', 'MdpPool: request while not started');
-    const id = this.#nextId ?? transport.entropy.wallMicros();
-    this.#nextId = id + 1;
-    return id;
-  }
-
-  #close(): Promise<void> {
-    const closed = this.#host.close();
-    for (const id of this.#pending.keys()) this.#fail(id, 'drained');
-    return closed;
   }
 
   readonly #perform = (effect: MdpPoolEffect): void => {
@@ -281,14 +245,16 @@ export class MdpPool {
         this.#host.send(0, effect.peer, encodeMdp(effect.command));
         break;
       case 'partial':
-        this.#partial(effect.id, toBuffers(effect.body));
+        this.#onPartial(effect.id, toBuffers(effect.body));
         break;
       case 'answer':
-        this.#take(effect.id)?.outcome.final(toBuffers(effect.body));
+        this.#calls.take(effect.id)?.final(toBuffers(effect.body));
         break;
-      case 'fail':
-        this.#fail(effect.id, effect.reason);
+      case 'fail': {
+        const call = this.#calls.take(effect.id);
+        call?.fail(this.#errorFor(effect.reason, call));
         break;
+      }
       case 'drained':
         this.#host.drained();
         break;
@@ -300,27 +266,17 @@ export class MdpPool {
     }
   };
 
-  #partial(id: number, body: Buffer[]): void {
-    const pending = this.#pending.get(id);
-    if (pending === undefined || pending.outcome.partial(body)) return;
+  #onPartial(id: number, body: Buffer[]): void {
+    const call = this.#calls.find(id);
+    if (call === undefined || call.partial(body)) return;
     const { streamBufferMax, streamBufferMaxBytes } = this.#settings;
     const full = `${streamBufferMax} replies (streamBufferMax) or ${streamBufferMaxBytes} bytes (streamBufferMaxBytes)`;
-    this.#abort(id)?.outcome.fail(new ProjError('QUEUE_FULL', `${describe(pending.service)}: ${full} wait to be read`));
+    this.#calls
+      .abort(id)
+      ?.fail(new ProjError('QUEUE_FULL', `${describe(call.service)}: ${full} are unread; read the stream faster`));
   }
 
-  #take(id: number): Pending | undefined {
-    const pending = this.#pending.get(id);
-    this.#pending.delete(id);
-    pending?.release();
-    return pending;
-  }
-
-  #fail(id: number, reason: MdpCallFailure): void {
-    const pending = this.#take(id);
-    pending?.outcome.fail(this.#errorFor(reason, pending));
-  }
-
-  #errorFor(reason: MdpCallFailure, { service, timeoutMs }: Pending): ProjError {
+  #errorFor(reason: MdpCallFailure, { service, timeoutMs }: Call): ProjError {
     const { maxAttempts, requestQueueMax, requestQueueMaxBytes, servicesMax } = this.#settings;
     const subject = describe(service);
     switch (reason) {
@@ -335,14 +291,14 @@ export class MdpPool {
       case 'queue-full':
         return new ProjError(
           'QUEUE_FULL',
-          `${subject}: ${requestQueueMax} requests (requestQueueMax) wait, or ${requestQueueMaxBytes} bytes (requestQueueMaxBytes) are open`,
+          `${subject}: ${requestQueueMax} requests are waiting (requestQueueMax), or ${requestQueueMaxBytes} bytes are open (requestQueueMaxBytes); try again later`,
         );
       case 'memory':
-        return new ProjError('QUEUE_FULL', `${subject}: the process has no room for what would have to wait`);
+        return new ProjError('QUEUE_FULL', `${subject}: memory is short and no worker is idle; try again later`);
       case 'services-limit':
         return new ProjError(
           'QUEUE_FULL',
-          `${subject}: ${servicesMax} names that nobody serves are asked for (servicesMax)`,
+          `${subject}: requests wait for ${servicesMax} names without workers already (servicesMax)`,
         );
       default:
         return new ProjError('CLOSED', `${subject}: the pool is closing (${reason})`);

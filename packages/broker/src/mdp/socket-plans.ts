@@ -1,4 +1,4 @@
-/** 18/MDP and 7/MDP at the socket: how what happens at the ROUTER is told to an engine. */
+/** 18/MDP and 7/MDP at the socket: how events on the ROUTER reach an engine. */
 import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker } from '@proj/frames/mdp';
 import type { MdpCommand } from '@proj/frames/mdp';
 import type { PortOptions, SocketPlan } from '@proj/transport';
@@ -6,21 +6,21 @@ import { CONNECTIONS } from '../shared/connections.js';
 import type { MdpBrokerEvent, MdpOwnEvent } from './engine/events.js';
 import type { MdpBrokerSettings, MdpPoolSettings } from './options.js';
 
-/** What sockets tell. */
-type Happening = Exclude<MdpBrokerEvent, MdpOwnEvent>;
+/** Events of the socket. */
+type SocketEvent = Exclude<MdpBrokerEvent, MdpOwnEvent>;
 
 /** The ROUTER of a broker, for clients and workers. */
-export function socketPlan(settings: MdpBrokerSettings): SocketPlan<Happening> {
+export function socketPlan(settings: MdpBrokerSettings): SocketPlan<SocketEvent> {
   const { clientRequestsMax, requestQueueMax } = settings;
   return routerPlan(settings, {
-    // Rule 19: a client may send as many requests before it reads the first reply. Bytes are bounded by the defaults.
+    // Rule 19: a client may send this many requests before it reads the first reply. The port's defaults bound the bytes.
     peerQueueMax: clientRequestsMax,
     queueMax: Math.max(clientRequestsMax, requestQueueMax),
   });
 }
 
-/** The ROUTER of a pool. Whoever speaks as a client there is at the wrong place. */
-export function workersOnlyPlan(settings: MdpPoolSettings): SocketPlan<Happening> {
+/** The ROUTER of a pool. Messages of clients do not belong there. */
+export function workersOnlyPlan(settings: MdpPoolSettings): SocketPlan<SocketEvent> {
   const plan = routerPlan(settings, {});
   return {
     ...plan,
@@ -37,7 +37,7 @@ type Router = Pick<
   'endpoint' | 'acceptLeadingEmpty' | 'maxMessageFrames' | 'maxMessageBytes' | 'lingerMs'
 >;
 
-function routerPlan(settings: Router, queues: PortOptions): SocketPlan<Happening> {
+function routerPlan(settings: Router, queues: PortOptions): SocketPlan<SocketEvent> {
   const { endpoint, acceptLeadingEmpty, maxMessageFrames, maxMessageBytes, lingerMs } = settings;
   const decodeOptions = { acceptLeadingEmpty };
   return {
@@ -54,9 +54,9 @@ function routerPlan(settings: Router, queues: PortOptions): SocketPlan<Happening
   };
 }
 
-/** What of ours did not go out. Decoding it again costs nothing while all is well, unlike remembering every message. */
+/** Decodes a message of ours that could not be sent. That costs nothing while all goes well, unlike remembering every message. */
 function decodeOwn(frames: readonly Uint8Array[]): MdpCommand | undefined {
-  // Only 0.1 decodes behind an empty frame; a 0.2 peer that wants one is answered with one (rule 3).
+  // Only 0.1 decodes behind an empty frame, but a 0.2 peer that sends one gets one, too (rule 3).
   for (const candidate of frames[0]?.length === 0 ? [frames, frames.slice(1)] : [frames]) {
     const toWorker = decodeMdpAtWorker(candidate);
     if (toWorker.kind !== 'malformed') return toWorker;

@@ -11,7 +11,7 @@ export { PppPool } from './pool.js';
 export type { PppPoolEvents } from './pool.js';
 export { PppQueue } from './queue.js';
 export type { PppQueueEndpoints, PppQueueEvents } from './queue.js';
-export type { PppCounters } from './engine/counters.js';
+export type { PppCounters } from './engine/output.js';
 export { PppPoolEngine } from './engine/engine-pool.js';
 export { PppQueueEngine } from './engine/engine.js';
 export type {
@@ -25,4 +25,4 @@ export type {
   PppWorkerLostNotice,
   PppWorkerReadyNotice,
 } from './engine/events.js';
-export type { PppPoolStats, PppQueueStats } from './engine/stats.js';
+export type { PppPoolStats, PppQueueStats } from './engine/state.js';

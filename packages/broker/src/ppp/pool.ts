@@ -1,8 +1,10 @@
 /** Paranoid Pirate pool, the facade: 6/PPP's client as a part of an application. Rules: engine-pool.ts and docs/protocols/ppp.md. */
 import { encodePpp } from '@proj/frames/ppp';
 import { Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
-import type { AccessRules, EngineHost, BodyInput, HandshakeRefusal, RefusalCounts } from '@proj/transport';
-import { compileAccess, hostOf } from '../host.js';
+import type { AccessRules, BodyInput, EngineHost, Guarded, RefusalCounts, Startable } from '@proj/transport';
+import { compileAccess, hostOf, type HostEvents } from '../host.js';
+import { PoolCalls } from '../pool-calls.js';
+import { PppPoolEngine } from './engine/engine-pool.js';
 import type {
   PppNote,
   PppPoolEffect,
@@ -12,34 +14,26 @@ import type {
   PppWorkerLostNotice,
   PppWorkerReadyNotice,
 } from './engine/events.js';
-import { PppPoolEngine } from './engine/engine-pool.js';
+import type { PppPoolStats } from './engine/state.js';
 import { pppPoolOptions, pppRequestOptions } from './options.js';
 import type { PppPoolOptions, PppPoolSettings, PppRequestOptions } from './options.js';
 import { backendPlan } from './socket-plans.js';
-import type { PppPoolStats } from './engine/stats.js';
 
 /** Events of a {@link PppPool}. */
-export interface PppPoolEvents {
+export interface PppPoolEvents extends HostEvents {
   'worker-ready': PppWorkerReadyNotice;
   'worker-lost': PppWorkerLostNotice;
-  /** Something worth a log line; the same about the same peer at most once a minute. */
+  /** Something worth a log line. At most once a minute about the same peer and reason. */
   note: PppNote;
-  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
-  refused: HandshakeRefusal;
-  /** The socket failed for good: no worker is heard any more. Close this pool and start another. */
-  broken: Error;
 }
 
-/** A request that somebody waits for. */
-interface Pending {
+interface Call {
   readonly timeoutMs: number;
-  readonly resolve: (content: Buffer[]) => void;
-  readonly reject: (reason: unknown) => void;
-  /** Stops listening to the caller's signal. */
-  readonly release: () => void;
+  readonly answer: (content: Buffer[]) => void;
+  readonly fail: (error: unknown) => void;
 }
 
-/** Frames that a REQUEST has besides its content: correlation id and empty frame. */
+/** Frames of a REQUEST besides its content: correlation id and empty frame. */
 const ENVELOPE_FRAMES = 2;
 
 /**
@@ -51,17 +45,15 @@ const ENVELOPE_FRAMES = 2;
  * const [answer] = await pool.request('work', { timeoutMs: 500 });
  * ```
  *
- * Workers that are foreign may expect a single frame of content: the Guide's answer no other request.
+ * Foreign workers may expect a single frame of content: the Guide's answer no other request.
  */
-export class PppPool {
+export class PppPool implements Startable<PppPoolEvents, string[]>, Guarded {
   readonly #settings: PppPoolSettings;
   readonly #engine: PppPoolEngine;
   readonly #host: EngineHost<PppPoolEvent, PppPoolEffect>;
   readonly #events = new Emitter<PppPoolEvents>();
-  readonly #pending = new Map<number, Pending>();
+  readonly #calls: PoolCalls<Call>;
   #starting: Promise<string[]> | undefined;
-  #closing: Promise<void> | undefined;
-  #nextId: number | undefined;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: PppPoolOptions = {}) {
@@ -75,75 +67,55 @@ export class PppPool {
       onMemory: (isTight) => ({ kind: 'memory', isTight }),
       perform: this.#perform,
     });
+    this.#calls = new PoolCalls('PppPool', this.#host);
   }
 
-  /**
-   * Binds or connects, and takes in workers. Resolves to the bound endpoints, wildcard ports filled in. Rejects with `ADDRESS_IN_USE`,
-   * `OPTIONS_INVALID` (an endpoint nobody can bind), `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`, and nothing is
-   * left bound.
-   */
   start(): Promise<string[]> {
     return (this.#starting ??= this.#host.start().then((bound) => bound.flat()));
   }
 
   /**
-   * The answer of a worker, one Buffer per frame. Waits for a worker as long as its time lasts.
+   * The answer of a worker, one Buffer per frame. The timeout includes the wait for a worker.
    *
-   * Rejects with a `ProjError`: `TIMEOUT`, `PEER_LOST` (lost with `maxAttempts` workers), `QUEUE_FULL`, `CLOSED` (not started,
-   * draining or closed), `OPTIONS_INVALID`, or `PROTOCOL_LOCAL` (a body without frames, or over the limits); or with the
-   * signal's reason. What failed may have been executed once, several times or never: work for a pool is idempotent.
+   * Rejects with a `ProjError`: `TIMEOUT`, `PEER_LOST` (`maxAttempts` workers were lost with the request), `QUEUE_FULL`, `CLOSED` (not
+   * started, draining or closed), `OPTIONS_INVALID`, or `PROTOCOL_LOCAL` (a body without frames, or over the limits); or with the signal's
+   * reason. A failed request may have been executed once, several times or never, so the work must be idempotent.
    */
   async request(body: BodyInput, options: PppRequestOptions = {}): Promise<Buffer[]> {
     const { timeoutMs = this.#settings.timeoutMs, signal } = parseOptions('PppPool', pppRequestOptions, options);
     const content = this.#contentOf(body);
     signal?.throwIfAborted();
-    const id = this.#takeId();
     return new Promise<Buffer[]>((resolve, reject) => {
-      const abort = () => {
-        this.#pending.delete(id);
-        this.#host.dispatch({ kind: 'abort', id });
-        reject(signal?.reason as Error);
-      };
-      signal?.addEventListener('abort', abort, { once: true });
-      const release = () => signal?.removeEventListener('abort', abort);
-      this.#pending.set(id, { timeoutMs, resolve, reject, release });
+      const id = this.#calls.open({ timeoutMs, answer: resolve, fail: reject }, signal);
       this.#host.dispatch({ kind: 'request', id, content, timeoutMs });
     });
   }
 
-  /**
-   * Comes to an end in order: no new requests, those without a worker fail with `CLOSED`, running ones may finish for
-   * `drainMs`, then `close`. Idempotent.
-   */
+  /** Requests that wait for a worker fail with `CLOSED`; running ones may finish for `drainMs`. */
   async drain(): Promise<void> {
     await this.#host.drain();
     await this.close();
   }
 
-  /** Stops at once: open requests fail with `CLOSED`, workers find out by themselves. Idempotent. */
   close(): Promise<void> {
-    return (this.#closing ??= this.#close());
+    const closed = this.#host.close();
+    this.#calls.failAll((call) => this.#errorFor('drained', call));
+    return closed;
   }
 
-  /** As {@link PppPool.close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof PppPoolEvents>(event: Name, listener: (payload: PppPoolEvents[Name]) => void): () => void {
     return this.#events.on(event, listener);
   }
 
-  /**
-   * Puts other rules in force at once, also for workers that are registered: rule 20. Throws `OPTIONS_INVALID`, and the old ones
-   * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
-   */
   setAccess(rules: AccessRules): void {
     this.#host.setAccess(compileAccess('PppPool', rules));
   }
 
-  /** Sizes now and totals so far. */
+  /** Current sizes and running totals. */
   stats(): PppPoolStats & RefusalCounts {
     return { ...this.#engine.stats(), ...this.#host.refusals };
   }
@@ -159,32 +131,19 @@ export class PppPool {
     );
   }
 
-  /** Rule 2: ids begin at the wall clock's microseconds, so that a pool that is started anew uses none again. */
-  #takeId(): number {
-    const transport = this.#host.transport;
-    if (transport === undefined) throw new ProjError('CLOSED', 'PppPool: request while not started');
-    const id = this.#nextId ?? transport.entropy.wallMicros();
-    this.#nextId = id + 1;
-    return id;
-  }
-
-  #close(): Promise<void> {
-    const closed = this.#host.close();
-    for (const id of this.#pending.keys()) this.#fail(id, 'drained');
-    return closed;
-  }
-
   readonly #perform = (effect: PppPoolEffect): void => {
     switch (effect.kind) {
       case 'send':
         this.#host.send(0, effect.peer, encodePpp(effect.command));
         break;
       case 'answer':
-        this.#take(effect.id)?.resolve(toBuffers(effect.content));
+        this.#calls.take(effect.id)?.answer(toBuffers(effect.content));
         break;
-      case 'fail':
-        this.#fail(effect.id, effect.reason);
+      case 'fail': {
+        const call = this.#calls.take(effect.id);
+        call?.fail(this.#errorFor(effect.reason, call));
         break;
+      }
       case 'drained':
         this.#host.drained();
         break;
@@ -196,19 +155,7 @@ export class PppPool {
     }
   };
 
-  #take(id: number): Pending | undefined {
-    const pending = this.#pending.get(id);
-    this.#pending.delete(id);
-    pending?.release();
-    return pending;
-  }
-
-  #fail(id: number, reason: PppRefusal | PppRequestLoss): void {
-    const pending = this.#take(id);
-    pending?.reject(this.#errorFor(reason, pending.timeoutMs));
-  }
-
-  #errorFor(reason: PppRefusal | PppRequestLoss, timeoutMs: number): ProjError {
+  #errorFor(reason: PppRefusal | PppRequestLoss, { timeoutMs }: Call): ProjError {
     const { maxAttempts, requestQueueMax, requestQueueMaxBytes } = this.#settings;
     switch (reason) {
       case 'expired':
@@ -218,7 +165,7 @@ export class PppPool {
       case 'queue-full':
         return new ProjError(
           'QUEUE_FULL',
-          `request: ${requestQueueMax} requests (requestQueueMax) or ${requestQueueMaxBytes} bytes (requestQueueMaxBytes) are open, or the process has no room for what would have to wait`,
+          `request: ${requestQueueMax} requests are waiting (requestQueueMax), ${requestQueueMaxBytes} bytes are open (requestQueueMaxBytes), or memory is short and no worker is idle; try again later`,
         );
       default:
         return new ProjError('CLOSED', `request: the pool is closing (${reason})`);

@@ -1,4 +1,4 @@
-/** 6/PPP at the sockets: how what happens at a frontend or backend ROUTER is told to an engine. */
+/** 6/PPP at the sockets: how events on a frontend or backend ROUTER reach an engine. */
 import { decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from '@proj/frames/ppp';
 import type { PortOptions, SocketPlan } from '@proj/transport';
 import { CONNECTIONS } from '../shared/connections.js';
@@ -11,20 +11,18 @@ const BACKEND = 'tcp://127.0.0.1:5557';
 
 type Endpoints = string | readonly string[] | undefined;
 
-/** Where one of the sockets listens, and whom it goes to. */
+/** Where a socket binds and what it connects to. */
 interface Ends {
   readonly bind: Endpoints;
   readonly connect: Endpoints;
-  /** Where it binds when neither is said. */
-  readonly otherwise: string;
 }
 
-/** The ROUTER that workers come to. */
-export function backendPlan(ends: Omit<Ends, 'otherwise'>, settings: PppBackendSettings): SocketPlan<PppBackendEvent> {
+/** The ROUTER for workers. */
+export function backendPlan(ends: Ends, settings: PppBackendSettings): SocketPlan<PppBackendEvent> {
   const socket = 'backend';
   return {
     kind: 'router',
-    ...endsOf({ ...ends, otherwise: BACKEND }),
+    ...endsOf(ends, BACKEND),
     port: portOptions(settings),
     onMessage: (peer, frames) => ({ kind: 'message', socket, peer, command: decodePppAtQueue(frames) }),
     onPeerGone: (peer) => ({ kind: 'peer-gone', socket, peer }),
@@ -35,16 +33,13 @@ export function backendPlan(ends: Omit<Ends, 'otherwise'>, settings: PppBackendS
   };
 }
 
-/** The ROUTER that clients come to. */
-export function frontendPlan(
-  ends: Omit<Ends, 'otherwise'>,
-  settings: PppBackendSettings,
-): SocketPlan<PppFrontendEvent> {
+/** The ROUTER for clients. */
+export function frontendPlan(ends: Ends, settings: PppBackendSettings): SocketPlan<PppFrontendEvent> {
   const socket = 'frontend';
   return {
     kind: 'router',
-    ...endsOf({ ...ends, otherwise: FRONTEND }),
-    // A client may send as many requests before it reads the first reply. Bytes are bounded by the defaults.
+    ...endsOf(ends, FRONTEND),
+    // A client may send this many requests before it reads the first reply. The port's defaults bound the bytes.
     port: { ...portOptions(settings), peerQueueMax: settings.requestQueueMax, queueMax: settings.requestQueueMax },
     onMessage: (peer, frames) => ({ kind: 'message', socket, peer, command: decodePppAtFrontend(frames) }),
     onPeerGone: (peer) => ({ kind: 'peer-gone', socket, peer }),
@@ -57,8 +52,8 @@ function portOptions({ maxMessageFrames, maxMessageBytes, lingerMs }: PppBackend
   return { maxMessageFrames, maxMessageBytes, lingerMs, ...CONNECTIONS };
 }
 
-/** Who is told whom to go to is not meant to listen as well, unless that is said, too. */
-function endsOf({ bind, connect, otherwise }: Ends): Pick<SocketPlan<never>, 'bind' | 'connect'> {
+/** A socket that connects binds only where that is said, too. */
+function endsOf({ bind, connect }: Ends, otherwise: string): Pick<SocketPlan<never>, 'bind' | 'connect'> {
   return { bind: listOf(bind ?? (connect === undefined ? otherwise : [])), connect: listOf(connect ?? []) };
 }
 

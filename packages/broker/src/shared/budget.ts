@@ -1,4 +1,4 @@
-/** A shared allowance, such as the bytes all queues together may hold. No protocol. */
+/** A shared allowance, such as the bytes that all queues together may hold. No protocol. */
 
 /** Counts what is in use against a fixed maximum. */
 export class Budget {
@@ -14,7 +14,7 @@ export class Budget {
     return this.#used;
   }
 
-  /** Takes the amount if all of it is left, else takes nothing and returns false. */
+  /** Takes the amount, or takes nothing and returns false if less is left. */
   take(amount: number): boolean {
     if (this.#used + amount > this.max) return false;
     this.#used += amount;

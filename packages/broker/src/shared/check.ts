@@ -1,6 +1,6 @@
-/** How the books of all brokers state what must be true of them. No protocol. */
+/** How every broker states its invariants. No protocol. */
 
-/** Throws an `Error` that names the fact when it does not hold. */
+/** Throws an `Error` that names the fact if it does not hold. */
 export function check(holds: boolean, fact: string): asserts holds {
   if (!holds) throw new Error(`broken invariant: ${fact}`);
 }

@@ -3,7 +3,7 @@ import { ClientRecord, ClientTable } from './clients.js';
 
 const peer = { key: 'c1', id: new Uint8Array(1) };
 
-describe('Clients', () => {
+describe('ClientTable', () => {
   it('remembers a client until it is told that it has no open requests', () => {
     const clients = new ClientTable(ClientRecord);
     const client = clients.add(peer);

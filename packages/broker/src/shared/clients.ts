@@ -1,16 +1,16 @@
-/** Who is owed replies. No protocol. */
+/** Clients that are owed replies. No protocol. */
 import type { Peer } from '@proj/transport';
 import { RemovableQueue, QueueSlot } from './removable-queue.js';
 
-/** More than ask one thing at a time in turn; each occupies some 300 bytes. */
+/** More clients than take turns with one request each; a spare record occupies some 300 bytes. */
 const SPARE_MAX = 1024;
 
-/** A peer with open requests. Which these are is known to the protocol's own class. */
+/** A client with open requests. The protocol's subclass knows which. */
 export class ClientRecord {
   peer: Peer;
-  /** True when its connection ended: running requests finish, their replies are dropped. */
+  /** True once its connection has ended: its running requests finish, and their replies are dropped. */
   gone = false;
-  /** @internal Place among those without any. */
+  /** @internal Place among the clients without open requests. */
   readonly spare = new QueueSlot<this>(this);
 
   constructor(peer: Peer) {
@@ -19,8 +19,8 @@ export class ClientRecord {
 }
 
 /**
- * Clients that have open requests, by routing id. A client without any is not remembered. Most ask again soon, so the records of the
- * last ones stay where they are: an entry of a map that is made and deleted with each request costs more than all else about a client.
+ * Clients with open requests, by routing id. Most clients ask again soon, so the table keeps the last records that are no longer needed:
+ * creating and deleting a map entry for each request costs more than everything else about a client.
  */
 export class ClientTable<Known extends ClientRecord> {
   readonly #make: new (peer: Peer) => Known;
@@ -31,7 +31,7 @@ export class ClientTable<Known extends ClientRecord> {
     this.#make = make;
   }
 
-  /** Number of clients remembered. */
+  /** Number of clients with open requests. */
   get size(): number {
     return this.#clients.size - this.#spare.size;
   }
@@ -41,14 +41,14 @@ export class ClientTable<Known extends ClientRecord> {
     return client?.spare.taken === true ? undefined : client;
   }
 
-  /** Remembers a peer that is not yet known. */
+  /** Adds a peer that `find` does not know. */
   add(peer: Peer): Known {
     let client = this.#clients.get(peer.key);
     if (client === undefined) {
       client = new this.#make(peer);
       this.#clients.set(peer.key, client);
     } else {
-      // The id may be somebody else's by now.
+      // By now the id may belong to another peer.
       client.peer = peer;
       this.#spare.remove(client.spare);
     }
@@ -64,7 +64,7 @@ export class ClientTable<Known extends ClientRecord> {
     if (longest !== undefined) this.#clients.delete(longest.peer.key);
   }
 
-  /** Marks the client as gone and forgets it; the same id may come back as a new client. */
+  /** Marks the client as gone and forgets it; the same id may return as a new client. */
   leave(client: Known): void {
     client.gone = true;
     this.#clients.delete(client.peer.key);

@@ -1,10 +1,10 @@
-/** Work about one thing that grows with what others have: some of it in each step, so that no step lasts. No protocol. */
+/** Work that grows with what others hold, done in slices so that no step takes long. No protocol. */
 import { RemovableQueue, QueueSlot } from './removable-queue.js';
 
 /** Pieces of work in one step. */
 const SLICE = 128;
 
-/** How soon a step goes on with what is left, in milliseconds: others have their turn in between. */
+/** Milliseconds before the next step continues; other peers are served in between. */
 const PAUSE_MS = 1;
 
 interface Errand {
@@ -13,10 +13,10 @@ interface Errand {
   readonly pieces: Iterator<void>;
 }
 
-/** Work that is under way, each in turn. */
+/** Work in progress; errands take turns. */
 export class Errands {
   readonly #turns = new RemovableQueue<Errand>();
-  readonly #places = new Map<object, QueueSlot<Errand>>();
+  readonly #slots = new Map<object, QueueSlot<Errand>>();
   #goesOnAt = Infinity;
 
   /** When {@link goOn} has something to do. */
@@ -24,39 +24,39 @@ export class Errands {
     return this.#goesOnAt;
   }
 
-  /** Does the first pieces, and the others later. What is under way about the same thing is not gone on with. */
+  /** Does the first pieces now and the rest later. Replaces work in progress about the same thing. */
   begin(about: object, work: Iterator<void>, now: number): void {
-    const before = this.#places.get(about);
+    const before = this.#slots.get(about);
     if (before !== undefined) this.#turns.remove(before);
-    const place = new QueueSlot<Errand>({ about, pieces: work });
-    this.#places.set(about, place);
-    this.#turns.push(place);
-    this.#do(place, SLICE);
+    const slot = new QueueSlot<Errand>({ about, pieces: work });
+    this.#slots.set(about, slot);
+    this.#turns.push(slot);
+    this.#do(slot);
     if (this.#turns.size > 0 && this.#goesOnAt === Infinity) this.#goesOnAt = now + PAUSE_MS;
   }
 
-  /** The next pieces, when they are due. */
+  /** Does the next pieces if they are due. */
   goOn(now: number): void {
     if (now < this.#goesOnAt) return;
-    const place = this.#turns.first === undefined ? undefined : this.#places.get(this.#turns.first.about);
-    if (place !== undefined && !this.#do(place, SLICE) && this.#turns.remove(place)) this.#turns.push(place);
+    const slot = this.#turns.first === undefined ? undefined : this.#slots.get(this.#turns.first.about);
+    if (slot !== undefined && !this.#do(slot) && this.#turns.remove(slot)) this.#turns.push(slot);
     this.#goesOnAt = this.#turns.size > 0 ? now + PAUSE_MS : Infinity;
   }
 
-  /** Nothing is gone on with. */
+  /** Abandons all work in progress. */
   clear(): void {
-    for (const place of this.#places.values()) this.#turns.remove(place);
-    this.#places.clear();
+    for (const slot of this.#slots.values()) this.#turns.remove(slot);
+    this.#slots.clear();
     this.#goesOnAt = Infinity;
   }
 
-  /** True when all of it is done. */
-  #do(place: QueueSlot<Errand>, pieces: number): boolean {
-    const { about, pieces: work } = place.value;
-    for (let left = pieces; left > 0; left--) {
-      if (work.next().done !== true) continue;
-      this.#turns.remove(place);
-      if (this.#places.get(about) === place) this.#places.delete(about);
+  /** Does one slice. Returns true when the work is finished. */
+  #do(slot: QueueSlot<Errand>): boolean {
+    const { about, pieces } = slot.value;
+    for (let left = SLICE; left > 0; left--) {
+      if (pieces.next().done !== true) continue;
+      this.#turns.remove(slot);
+      if (this.#slots.get(about) === slot) this.#slots.delete(about);
       return true;
     }
     return false;

@@ -1,16 +1,16 @@
 /**
- * The queue of waiting requests: first in, first out for each client, client after client in turn when several wait, with
- * a front for what has waited before. No protocol.
+ * The queue of waiting requests: first in, first out for each client, and clients take turns. What has waited before goes to a front that
+ * is served first. No protocol.
  */
 import { RemovableQueue, QueueSlot } from './removable-queue.js';
 
-/** What one client has waiting in a queue, or one value at the front. Exists only while it is not empty. */
+/** The waiting values of one client, or a single value at the front. Exists only while it is not empty. */
 export class ClientQueue<Value> extends RemovableQueue<Value> {
   /** `undefined` at the front. */
   readonly client: string | undefined;
-  /** @internal Place among the lanes of the queue. */
+  /** @internal Place among the clients of the fair queue, or at its front. */
   readonly turn = new QueueSlot<ClientQueue<Value>>(this);
-  /** @internal Place among the lanes of its client, in whatever queues they are. */
+  /** @internal Place in its client's list of queues. */
   readonly owned = new QueueSlot<ClientQueue<Value>>(this);
 
   constructor(client?: string) {
@@ -20,16 +20,16 @@ export class ClientQueue<Value> extends RemovableQueue<Value> {
 }
 
 /**
- * A bounded queue. `max` bounds what `push` may add; the front is exempt, because its values were admitted before and
- * come back one per worker at most. Every operation but `values` is O(1).
+ * A bounded queue. `max` bounds `push`; the front is exempt, because its values were admitted before and return one per worker at most.
+ * Every operation but `values` is O(1).
  *
- * Whoever must find all that a client has waiting keeps a list of its lanes over all queues, and names it with each value; the
- * queues see to what is in it.
+ * An owner that must find everything a client has waiting passes that client's list of {@link ClientQueue}s along with each value; the fair
+ * queues keep the list up to date.
  */
 export class FairQueue<Value> {
   readonly max: number;
   readonly #front = new RemovableQueue<ClientQueue<Value>>();
-  readonly #lanes = new Map<string, ClientQueue<Value>>();
+  readonly #byClient = new Map<string, ClientQueue<Value>>();
   readonly #turns = new RemovableQueue<ClientQueue<Value>>();
   #size = 0;
 
@@ -37,7 +37,7 @@ export class FairQueue<Value> {
     this.max = max;
   }
 
-  /** Number of values waiting, the front included. */
+  /** Number of waiting values, the front included. */
   get size(): number {
     return this.#size;
   }
@@ -47,71 +47,71 @@ export class FairQueue<Value> {
     return this.#size >= this.max;
   }
 
-  /** The value at the front; `undefined` when what is next is a client's turn. */
+  /** The value at the front; `undefined` when a client's turn is next. */
   get front(): Value | undefined {
     return this.#front.first?.first;
   }
 
-  /** Number of clients with something waiting outside the front. */
+  /** Number of clients with waiting values outside the front. */
   get clients(): number {
     return this.#turns.size;
   }
 
-  /** Puts the value behind everything else of that client, or returns false when the queue is full. */
-  push(place: QueueSlot<Value>, client: string, owned?: RemovableQueue<ClientQueue<Value>>): boolean {
+  /** Appends the value to those of that client, or returns false when the queue is full. */
+  push(slot: QueueSlot<Value>, client: string, owned?: RemovableQueue<ClientQueue<Value>>): boolean {
     if (this.full) return false;
-    let lane = this.#lanes.get(client);
-    if (lane === undefined) {
-      lane = new ClientQueue<Value>(client);
-      this.#lanes.set(client, lane);
-      this.#turns.push(lane.turn);
-      owned?.push(lane.owned);
+    let queue = this.#byClient.get(client);
+    if (queue === undefined) {
+      queue = new ClientQueue<Value>(client);
+      this.#byClient.set(client, queue);
+      this.#turns.push(queue.turn);
+      owned?.push(queue.owned);
     }
-    lane.push(place);
+    queue.push(slot);
     this.#size++;
     return true;
   }
 
-  /** Puts the value before everything but earlier calls of this method. Never refused. */
-  pushFront(place: QueueSlot<Value>, owned?: RemovableQueue<ClientQueue<Value>>): void {
-    const lane = new ClientQueue<Value>();
-    this.#front.push(lane.turn);
-    owned?.push(lane.owned);
-    lane.push(place);
+  /** Puts the value at the front, behind the values already there. Never refused. */
+  pushFront(slot: QueueSlot<Value>, owned?: RemovableQueue<ClientQueue<Value>>): void {
+    const queue = new ClientQueue<Value>();
+    this.#front.push(queue.turn);
+    owned?.push(queue.owned);
+    queue.push(slot);
     this.#size++;
   }
 
-  /** Takes the next value: the front first, then the client whose turn it is; `undefined` when nothing waits. */
+  /** Takes the next value: the front first, then from the client whose turn it is; `undefined` when nothing waits. */
   shift(): Value | undefined {
-    const lane = this.#front.first ?? this.#turns.first;
-    if (lane === undefined) return undefined;
-    const value = lane.shift();
+    const queue = this.#front.first ?? this.#turns.first;
+    if (queue === undefined) return undefined;
+    const value = queue.shift();
     this.#size--;
-    if (lane.size === 0) this.#close(lane);
-    else if (this.#turns.size > 1 && this.#turns.remove(lane.turn)) this.#turns.push(lane.turn);
+    if (queue.size === 0) this.#close(queue);
+    else if (this.#turns.size > 1 && this.#turns.remove(queue.turn)) this.#turns.push(queue.turn);
     return value;
   }
 
-  /** Takes a value out of the middle and tells whether it was here. */
-  remove(place: QueueSlot<Value>): boolean {
-    const lane = place.line instanceof ClientQueue ? (place.line as ClientQueue<Value>) : undefined;
-    const turns = lane?.turn.line;
-    if (lane === undefined || (turns !== this.#turns && turns !== this.#front)) return false;
-    lane.remove(place);
+  /** Removes a value from anywhere. Returns false if it was not in this queue. */
+  remove(slot: QueueSlot<Value>): boolean {
+    const queue = slot.queue instanceof ClientQueue ? (slot.queue as ClientQueue<Value>) : undefined;
+    const turns = queue?.turn.queue;
+    if (queue === undefined || (turns !== this.#turns && turns !== this.#front)) return false;
+    queue.remove(slot);
     this.#size--;
-    if (lane.size === 0) this.#close(lane);
+    if (queue.size === 0) this.#close(queue);
     return true;
   }
 
-  /** Everything that waits: the front, then client by client. The value just yielded may be removed meanwhile, no other. */
+  /** Everything that waits: the front, then client by client. While iterating, remove only the value just yielded. */
   *values(): IterableIterator<Value> {
-    for (const lane of this.#front.values()) yield* lane.values();
-    for (const lane of this.#turns.values()) yield* lane.values();
+    for (const queue of this.#front.values()) yield* queue.values();
+    for (const queue of this.#turns.values()) yield* queue.values();
   }
 
-  #close(lane: ClientQueue<Value>): void {
-    lane.turn.line?.remove(lane.turn);
-    lane.owned.line?.remove(lane.owned);
-    if (lane.client !== undefined) this.#lanes.delete(lane.client);
+  #close(queue: ClientQueue<Value>): void {
+    queue.turn.queue?.remove(queue.turn);
+    queue.owned.queue?.remove(queue.owned);
+    if (queue.client !== undefined) this.#byClient.delete(queue.client);
   }
 }

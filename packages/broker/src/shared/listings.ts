@@ -1,22 +1,22 @@
-/** Long answers about the books: cut where making them would keep others waiting, kept for a moment when they are long. No protocol. */
+/** Long answers about a broker's state: cut where they would keep others waiting, and cached for a moment. No protocol. */
 
-/** Lines of one listing. So many are made in a few milliseconds, whatever names peers choose. */
+/** Lines of one listing. Making this many takes a few milliseconds, whatever names peers choose. */
 export const LISTED_MAX = 5000;
 
-/** Whoever asks while an answer is kept that took this many lines to look through, or more, gets the same bytes. */
+/** An answer that took this many lines or more to make is cached: whoever asks again meanwhile gets the same bytes. */
 const KEPT_FROM_LINES = 500;
 const KEPT_MS = 250;
-/** Questions, such as one for each service, whose answers are kept at a time. */
+/** Questions whose answers are cached at a time, such as one for each service. */
 const KEPT_MAX = 8;
 
 /** A listing that ends where it would be too long. */
 export interface Listing<Line> {
   readonly lines: Line[];
-  /** How many more there are behind them. */
+  /** How many more lines follow. */
   readonly more: number;
 }
 
-/** The lines of those items that match, without the first ones. */
+/** The lines of the matching items, without the first `skip`. */
 export function list<Item, Line>(
   items: Iterable<Item>,
   lineOf: (item: Item) => Line,
@@ -38,11 +38,11 @@ interface Kept<Answer> {
   readonly until: number;
 }
 
-/** Long answers of one broker, for {@link KEPT_MS}. Short ones are made anew each time. */
+/** Caches the long answers of one broker for {@link KEPT_MS}. Short ones are made anew each time. */
 export class Listings<Answer> {
   readonly #kept = new Map<string, Kept<Answer>>();
 
-  /** The answer to a question; `lines` is how many items it takes to make it. */
+  /** The answer to a question; `lines` is the number of items that go into it. */
   answer(question: string, lines: number, now: number, make: () => Answer): Answer {
     const kept = this.#kept.get(question);
     if (kept !== undefined && now < kept.until) return kept.answer;

@@ -1,16 +1,16 @@
 /**
- * Names that peers bring into a broker: those that are served, and those that are only asked for. Each kind has a bound of its
- * own, and each client a share of the second, so that no client keeps workers out, or other clients. Books only, no protocol.
+ * Names that peers bring into a broker: names that are served, and names that are only asked for. Each kind has its own bound, and each
+ * client a share of the second, so that no client keeps workers or other clients out. No protocol.
  */
 
-/** A client may be the first to ask for so many names, or for this part of the bound, before it may ask for one more. */
+/** A client's share: it may be the first to ask for this many names, or for this part of the bound if that is more. */
 const SHARE_MIN = 16;
 const SHARE = 0.1;
 
-/** What the books know of one name. Changed by {@link Names} alone. */
+/** What is known of one name. Only {@link Names} changes it. */
 export interface Name {
   isServed: boolean;
-  /** Whose share it is part of: the client that asked first, until somebody serves it. */
+  /** The client whose share it counts against: the first that asked, until the name is served. */
   asker: string | undefined;
 }
 
@@ -21,27 +21,27 @@ export class Names {
   #served = 0;
   #asked = 0;
 
-  /** At most `max` names that are served, and as many that are asked for. */
+  /** At most `max` served names, and as many that are only asked for. */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Names that somebody serves; never more than `max`. */
+  /** Served names; never more than `max`. */
   get served(): number {
     return this.#served;
   }
 
-  /** Names that nobody serves; more than `max` when such were served before. */
+  /** Names that nobody serves; more than `max` if some of them were served before. */
   get asked(): number {
     return this.#asked;
   }
 
-  /** True when so many names more may be served. */
+  /** True when this many more names may be served. */
   mayServe(more: number): boolean {
     return this.#served + more <= this.#max;
   }
 
-  /** True when a name may be added that nobody serves; without `asker`, whosever it is. */
+  /** True when a name that nobody serves may be added; without `asker`, ignores the shares. */
   mayAsk(asker?: string): boolean {
     if (this.#asked >= this.#max) return false;
     return asker === undefined || (this.#shares.get(asker) ?? 0) < Math.max(SHARE_MIN, this.#max * SHARE);
@@ -54,7 +54,7 @@ export class Names {
     return { isServed: false, asker };
   }
 
-  /** Somebody serves the name, as perhaps others do. */
+  /** A peer serves the name; others may already do so. */
   serve(name: Name): void {
     if (name.isServed) return;
     this.remove(name);
@@ -70,7 +70,7 @@ export class Names {
     name.isServed = false;
   }
 
-  /** The name is forgotten. */
+  /** Forgets the name. */
   remove(name: Name): void {
     if (name.isServed) this.#served--;
     else this.#asked--;
@@ -82,7 +82,7 @@ export class Names {
     else this.#shares.delete(asker);
   }
 
-  /** Throws when these, which are all names, were not counted right. Linear. */
+  /** Throws if the counts do not match `names`, which are all names. Linear. */
   assertInvariants(names: Iterable<Name>): void {
     const shares = new Map<string, number>();
     let served = 0;

@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { RemovableQueue, QueueSlot } from './removable-queue.js';
 
-function lineOf(...values: string[]): { line: RemovableQueue<string>; places: QueueSlot<string>[] } {
-  const line = new RemovableQueue<string>();
-  const places = values.map((value) => new QueueSlot(value));
-  for (const place of places) line.push(place);
-  return { line, places };
+function queueOf(...values: string[]): { queue: RemovableQueue<string>; slots: QueueSlot<string>[] } {
+  const queue = new RemovableQueue<string>();
+  const slots = values.map((value) => new QueueSlot(value));
+  for (const slot of slots) queue.push(slot);
+  return { queue, slots };
 }
 
-describe('Line', () => {
+describe('RemovableQueue', () => {
   it('is empty at first', () => {
-    const line = new RemovableQueue<string>();
-    expect([line.size, line.first, line.shift(), [...line.values()]]).toEqual([0, undefined, undefined, []]);
+    const queue = new RemovableQueue<string>();
+    expect([queue.size, queue.first, queue.shift(), [...queue.values()]]).toEqual([0, undefined, undefined, []]);
   });
 
   it('keeps the order of arrival', () => {
-    const { line } = lineOf('a', 'b', 'c');
-    expect([line.shift(), line.shift(), line.shift(), line.shift()]).toEqual(['a', 'b', 'c', undefined]);
+    const { queue } = queueOf('a', 'b', 'c');
+    expect([queue.shift(), queue.shift(), queue.shift(), queue.shift()]).toEqual(['a', 'b', 'c', undefined]);
   });
 
   it.each([
@@ -24,72 +24,85 @@ describe('Line', () => {
     ['middle', 1, ['a', 'c']],
     ['back', 2, ['a', 'b']],
   ])('removes at the %s', (_where, index, rest) => {
-    const { line, places } = lineOf('a', 'b', 'c');
-    expect(line.remove(places[index]!)).toBe(true);
-    expect([...line.values()]).toEqual(rest);
-    expect(line.size).toBe(2);
+    const { queue, slots } = queueOf('a', 'b', 'c');
+    expect(queue.remove(slots[index]!)).toBe(true);
+    expect([...queue.values()]).toEqual(rest);
+    expect(queue.size).toBe(2);
   });
 
-  it('appends behind a new last place after the last one was removed', () => {
-    const { line, places } = lineOf('a', 'b');
-    line.remove(places[1]!);
-    line.push(new QueueSlot('c'));
-    expect([...line.values()]).toEqual(['a', 'c']);
+  it('appends behind the new last value after the last one was removed', () => {
+    const { queue, slots } = queueOf('a', 'b');
+    queue.remove(slots[1]!);
+    queue.push(new QueueSlot('c'));
+    expect([...queue.values()]).toEqual(['a', 'c']);
   });
 
-  it('leaves places of other lists alone', () => {
-    const { line } = lineOf('a');
-    const other = lineOf('b');
-    expect(line.remove(other.places[0]!)).toBe(false);
-    expect([...other.line.values()]).toEqual(['b']);
+  it('puts a slot that returns behind the others', () => {
+    const { queue, slots } = queueOf('a', 'b', 'c');
+    expect(queue.shift()).toBe('a');
+    queue.push(slots[0]!);
+    expect([queue.shift(), queue.shift(), queue.shift(), queue.shift()]).toEqual(['b', 'c', 'a', undefined]);
   });
 
-  it('refuses a place that is in a line, which would corrupt both', () => {
-    const { places } = lineOf('a');
+  it('ignores the removal of a slot that is in no queue', () => {
+    const { queue } = queueOf('a');
+    expect(queue.remove(new QueueSlot('b'))).toBe(false);
+    expect(queue.size).toBe(1);
+  });
+
+  it('leaves slots of other queues alone', () => {
+    const { queue } = queueOf('a');
+    const other = queueOf('b');
+    expect(queue.remove(other.slots[0]!)).toBe(false);
+    expect([...other.queue.values()]).toEqual(['b']);
+  });
+
+  it('refuses a slot that is in a queue already, which would corrupt both', () => {
+    const { slots } = queueOf('a');
     expect(() => {
-      new RemovableQueue<string>().push(places[0]!);
-    }).toThrow('one line only');
+      new RemovableQueue<string>().push(slots[0]!);
+    }).toThrow('one queue only');
   });
 
-  it('tells through the place whether it is listed', () => {
-    const { line, places } = lineOf('a');
-    expect(places[0]!.taken).toBe(true);
-    line.shift();
-    expect(places[0]!.taken).toBe(false);
+  it('the slot tells whether it is in a queue', () => {
+    const { queue, slots } = queueOf('a');
+    expect(slots[0]!.taken).toBe(true);
+    queue.shift();
+    expect(slots[0]!.taken).toBe(false);
   });
 
   it('lets the value at hand be removed while iterating', () => {
-    const { line, places } = lineOf('a', 'b', 'c');
+    const { queue, slots } = queueOf('a', 'b', 'c');
     const seen: string[] = [];
-    for (const value of line.values()) {
+    for (const value of queue.values()) {
       seen.push(value);
-      line.remove(places[seen.length - 1]!);
+      queue.remove(slots[seen.length - 1]!);
     }
     expect(seen).toEqual(['a', 'b', 'c']);
-    expect(line.size).toBe(0);
+    expect(queue.size).toBe(0);
   });
 
-  it('does not grow by those who leave while the first one stays', () => {
-    const line = new RemovableQueue<number>();
-    line.push(new QueueSlot(0));
+  it('does not grow when values leave while the first one stays', () => {
+    const queue = new RemovableQueue<number>();
+    queue.push(new QueueSlot(0));
     let behind = new QueueSlot(1);
-    line.push(behind);
+    queue.push(behind);
     for (let n = 2; n <= 10_000; n++) {
       const next = new QueueSlot(n);
-      line.push(next);
-      line.remove(behind);
+      queue.push(next);
+      queue.remove(behind);
       behind = next;
     }
-    expect([...line.values()]).toEqual([0, 10_000]);
-    expect(line.room).toBeLessThanOrEqual(16);
+    expect([...queue.values()]).toEqual([0, 10_000]);
+    expect(queue.room).toBeLessThanOrEqual(16);
   });
 
-  it('gives back the room of many when the last one has left', () => {
-    const { line } = lineOf(...Array.from({ length: 5000 }, String));
-    expect(line.room).toBe(8192);
-    while (line.shift() !== undefined);
-    expect(line.room).toBe(0);
-    line.push(new QueueSlot('again'));
-    expect(line.shift()).toBe('again');
+  it('gives its memory back when the last of many values has left', () => {
+    const { queue } = queueOf(...Array.from({ length: 5000 }, String));
+    expect(queue.room).toBe(8192);
+    while (queue.shift() !== undefined);
+    expect(queue.room).toBe(0);
+    queue.push(new QueueSlot('again'));
+    expect(queue.shift()).toBe('again');
   });
 });

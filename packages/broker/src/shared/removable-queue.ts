@@ -1,41 +1,41 @@
-/** A queue that its members may leave from anywhere: the O(1) order behind the pools and queues of all brokers. No protocol. */
+/** A queue whose members may leave from anywhere: the O(1) order behind all pools and queues of the brokers. No protocol. */
 
-/** Positions go up to here and begin again at 0. */
+/** Positions count up to here and wrap to 0. */
 const LAST_POSITION = 2 ** 30 - 1;
-/** Just below, so that each line begins again early in its life and not for the first time after years. */
+/** Just below, so that every queue wraps early in its life, and not for the first time after years. */
 const FIRST_POSITION = LAST_POSITION - 8;
-/** A power of two, as is all room: a position's bits are its slot. */
+/** A power of two, like every size: the low bits of a position are its index. */
 const ROOM_MIN = 4;
-/** Slots that an empty line keeps. */
+/** Slots that an empty queue keeps. */
 const ROOM_KEPT = 1024;
 
-/** The place of one value in at most one {@link RemovableQueue}. Kept by the value's owner, so that leaving needs no search. */
+/** The place of one value in at most one {@link RemovableQueue}. The value's owner keeps it, so that leaving needs no search. */
 export class QueueSlot<Value> {
   readonly value: Value;
   /** @internal */
-  line: RemovableQueue<Value> | undefined;
-  /** @internal Which one it is in its line. */
+  queue: RemovableQueue<Value> | undefined;
+  /** @internal Its position in the queue. */
   position = 0;
 
-  /** Without a value the place is its own: that of a class `X extends Place<X>`, of which there are too many for a place beside each. */
+  /** Without a value the slot is its own value, for a class `X extends QueueSlot<X>` with too many instances for a slot beside each. */
   constructor(value?: Value) {
     this.value = value ?? (this as unknown as Value);
   }
 
-  /** True while it is in a line. */
+  /** True while it is in a queue. */
   get taken(): boolean {
-    return this.line !== undefined;
+    return this.queue !== undefined;
   }
 }
 
 /**
- * Values in the order in which they came. Every operation but `values` is O(1), making room now and then included. An array and not a
- * chain: what comes to its turn among a million is far away in memory, and its neighbour, which a chain would have to touch, is as far.
+ * Values in order of arrival. Every operation but `values` is O(1), amortized over growth. An array, not a linked list: among a million
+ * values the next one is far away in memory, and a list would also touch its neighbour, which is just as far.
  */
 export class RemovableQueue<Value> {
-  /** From the head to the tail; what has left from between is an empty slot. */
+  /** From head to tail; a value that left from the middle leaves a gap. */
   #slots: (QueueSlot<Value> | undefined)[] = [];
-  /** Position of the first one, or of the next one to come. */
+  /** Position of the first value, or of the next to come. */
   #head = FIRST_POSITION;
   #tail = FIRST_POSITION;
   #size = 0;
@@ -45,7 +45,7 @@ export class RemovableQueue<Value> {
     return this.#size;
   }
 
-  /** @internal Slots held: fewer than four times the values there were when it last made room, or {@link ROOM_MIN}. */
+  /** @internal Slots held: fewer than four times the values at the last growth, or {@link ROOM_MIN}. */
   get room(): number {
     return this.#slots.length;
   }
@@ -55,39 +55,39 @@ export class RemovableQueue<Value> {
     return this.#size === 0 ? undefined : this.#at(this.#head)?.value;
   }
 
-  /** Appends the place. It must be in no line. */
-  push(place: QueueSlot<Value>): void {
-    if (place.line !== undefined) throw new Error('a place can be in one line only');
+  /** Appends the slot. It must be in no queue. */
+  push(slot: QueueSlot<Value>): void {
+    if (slot.queue !== undefined) throw new Error('a slot can be in one queue only');
     if (((this.#tail - this.#head) & LAST_POSITION) === this.#slots.length) this.#makeRoom();
-    place.line = this;
-    place.position = this.#tail;
-    this.#slots[this.#tail & (this.#slots.length - 1)] = place;
+    slot.queue = this;
+    slot.position = this.#tail;
+    this.#slots[this.#tail & (this.#slots.length - 1)] = slot;
     this.#tail = (this.#tail + 1) & LAST_POSITION;
     this.#size++;
   }
 
-  /** Takes out and returns the value at the front; `undefined` when the line is empty. */
+  /** Removes and returns the value at the front; `undefined` when the queue is empty. */
   shift(): Value | undefined {
-    const place = this.#size === 0 ? undefined : this.#at(this.#head);
-    if (place === undefined) return undefined;
-    this.#leave(place, this.#head);
+    const slot = this.#size === 0 ? undefined : this.#at(this.#head);
+    if (slot === undefined) return undefined;
+    this.#leave(slot, this.#head);
     this.#advance();
-    return place.value;
+    return slot.value;
   }
 
-  /** Takes the place out and tells whether it was here. */
-  remove(place: QueueSlot<Value>): boolean {
-    if (place.line !== this) return false;
-    this.#leave(place, place.position);
-    if (place.position === this.#head) this.#advance();
+  /** Removes the slot. Returns false if it was not in this queue. */
+  remove(slot: QueueSlot<Value>): boolean {
+    if (slot.queue !== this) return false;
+    this.#leave(slot, slot.position);
+    if (slot.position === this.#head) this.#advance();
     return true;
   }
 
-  /** The values, front first. The value just yielded may be removed meanwhile, no other, and none may be added. */
+  /** The values, front first. While iterating, remove only the value just yielded and add none. */
   *values(): IterableIterator<Value> {
     for (let at = this.#head; at !== this.#tail; at = (at + 1) & LAST_POSITION) {
-      const place = this.#at(at);
-      if (place !== undefined) yield place.value;
+      const slot = this.#at(at);
+      if (slot !== undefined) yield slot.value;
     }
   }
 
@@ -95,13 +95,13 @@ export class RemovableQueue<Value> {
     return this.#slots[position & (this.#slots.length - 1)];
   }
 
-  #leave(place: QueueSlot<Value>, position: number): void {
-    place.line = undefined;
+  #leave(slot: QueueSlot<Value>, position: number): void {
+    slot.queue = undefined;
     this.#slots[position & (this.#slots.length - 1)] = undefined;
     this.#size--;
   }
 
-  /** To the next one that is still here. */
+  /** Moves the head to the next value that is still here. */
   #advance(): void {
     if (this.#size === 0) {
       this.#head = this.#tail;
@@ -112,17 +112,17 @@ export class RemovableQueue<Value> {
     while (this.#at(this.#head) === undefined);
   }
 
-  /** At least twice as many slots as values: each of them pays for one move. No place is touched that keeps its position. */
+  /** Grows to at least twice as many slots as values, so each value pays for one move. Slots that keep their position are not touched. */
   #makeRoom(): void {
     let room = ROOM_MIN;
     while (room < this.#size * 2) room *= 2;
     const slots = new Array<QueueSlot<Value> | undefined>(room);
     let tail = this.#head;
     for (let at = this.#head, left = this.#size; left > 0; at = (at + 1) & LAST_POSITION) {
-      const place = this.#at(at);
-      if (place === undefined) continue;
-      slots[tail & (room - 1)] = place;
-      if (at !== tail) place.position = tail;
+      const slot = this.#at(at);
+      if (slot === undefined) continue;
+      slots[tail & (room - 1)] = slot;
+      if (at !== tail) slot.position = tail;
       tail = (tail + 1) & LAST_POSITION;
       left--;
     }

@@ -1,21 +1,21 @@
-/** The rules of access in force at a broker. No protocol: what its names are, and which right a command needs, each engine says. */
+/** The access rules in force at a broker. No protocol: each engine knows its names and which right a command needs. */
 import type { Access, AccessRight, Peer } from '@proj/transport';
 
-/** Until rules come, everybody may do everything. */
+/** No restrictions until rules are set. */
 export class Rights {
   #access: Access | undefined;
 
-  /** True once there are rules. */
+  /** True once rules are set. */
   get limited(): boolean {
     return this.#access !== undefined;
   }
 
-  /** Puts these in force in place of any others. */
+  /** Replaces the rules. */
   replace(access: Access): void {
     this.#access = access;
   }
 
-  /** Whether the rules keep whoever has this peer's key from it. One comparison while there are none. */
+  /** True when the rules do not allow this peer's key the right. One comparison while there are no rules. */
   forbid(peer: Peer, right: AccessRight, name: string): boolean {
     return this.#access !== undefined && !this.#access.allows(peer, right, name);
   }

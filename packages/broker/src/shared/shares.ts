@@ -1,17 +1,17 @@
-/** A bound that many share, and whose it is: whoever holds most of it is the first to get no more. No protocol. */
+/** A bound shared by many: whoever holds most of it is the first to be refused. No protocol. */
 
-/** Nobody gets more than so many times what is left: one alone three quarters of all, the next one three quarters of the rest. */
+/** Nobody gets more than this many times what is left: the first at most three quarters of all, the next three quarters of the rest. */
 const TIMES_LEFT = 3;
-/** So many anybody gets while there are any, and this part of all anybody may hold at the cost of others. */
+/** What anybody may hold while there is any left, and the part of `max` that anybody may hold at the cost of others. */
 const LEAST = 16;
 const LEAST_PART = 1 / 64;
 
-/** What one of them holds. Changed by {@link Shares} alone. */
+/** What one holder has. Only {@link Shares} changes it. */
 export class Share {
   held = 0;
 }
 
-/** Counts what is in use against a fixed maximum, and what of that each holds. Every operation is O(1). */
+/** Counts what is in use against a fixed maximum, in all and per holder. Every operation is O(1). */
 export class Shares {
   readonly max: number;
   #used = 0;
@@ -20,12 +20,12 @@ export class Shares {
     this.max = max;
   }
 
-  /** What all hold together; more than `max` only by {@link put}. */
+  /** What all hold together; exceeds `max` only through {@link put}. */
   get used(): number {
     return this.#used;
   }
 
-  /** Takes the amount if so much is left, and not too much of it for this one; else takes nothing and returns false. */
+  /** Takes the amount, or takes nothing and returns false if too little is left or the holder would have too much. */
   take(share: Share, amount: number): boolean {
     const left = this.max - this.#used;
     if (amount > left || share.held + amount > Math.max(LEAST, TIMES_LEFT * left)) return false;
@@ -33,7 +33,7 @@ export class Shares {
     return true;
   }
 
-  /** Takes the amount whatever is left. */
+  /** Takes the amount, whatever is left. */
   put(share: Share, amount: number): void {
     share.held += amount;
     this.#used += amount;
@@ -45,7 +45,7 @@ export class Shares {
     this.#used -= amount;
   }
 
-  /** Whether this one may hold so much more, if others must make room for it. */
+  /** True when this holder may have `more` at the cost of others. */
   mayHold(share: Share, more = 0): boolean {
     const most = Math.max(LEAST, this.max * LEAST_PART, TIMES_LEFT * (this.max - this.#used));
     return share.held + more <= most;

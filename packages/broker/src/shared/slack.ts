@@ -1,27 +1,27 @@
-/** Frames that wait in the memory they came in, beside what else was in it: a little of that is cheaper than copies. No protocol. */
+/** Waiting frames may stay in the memory block they arrived in, which is cheaper than a copy as long as little is wasted. No protocol. */
 import { slackOf } from '@proj/frames';
 
-/** Up to this part of a byte budget: a short queue is gone in a moment. */
+/** The part of a byte budget that may be wasted: enough for short queues, which drain in a moment. */
 const PART = 1 / 64;
 
-/** Counts the memory that kept messages hold beyond themselves. */
+/** Counts the memory that kept messages hold beyond their own bytes. */
 export class Slack {
   readonly #max: number;
   #used = 0;
 
-  /** Of the budget that the frames themselves are taken from. */
+  /** `budget`: the one that pays for the frames themselves. */
   constructor(budget: { readonly max: number }) {
     this.#max = budget.max * PART;
   }
 
-  /** What is held beyond the frames that are kept. */
+  /** Bytes held beyond those of the kept frames. */
   get used(): number {
     return this.#used;
   }
 
   /**
-   * What the frames of a message hold beyond themselves is taken, to be given back when they are kept no more; `undefined` when they are to
-   * be copied by `compactAll` instead.
+   * Takes what the frames of a message hold beyond their own bytes; give it back when they are no longer kept. Returns `undefined` when too
+   * much is taken already: then copy the frames with `compactAll`.
    */
   take(frames: readonly Uint8Array[]): number | undefined {
     const slack = slackOf(frames);

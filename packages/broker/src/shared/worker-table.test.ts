@@ -1,65 +1,65 @@
 import { describe, expect, it } from 'vitest';
 import { WorkerEntry, WorkerTable } from './worker-table.js';
 
-function rosterWith(...names: string[]): { roster: WorkerTable<WorkerEntry<string>>; members: WorkerEntry<string>[] } {
-  const roster = new WorkerTable<WorkerEntry<string>>({
+function tableWith(...names: string[]): { table: WorkerTable<WorkerEntry<string>>; workers: WorkerEntry<string>[] } {
+  const table = new WorkerTable<WorkerEntry<string>>({
     heartbeatIntervalMs: 100,
     liveness: 3,
     busyExpiryMs: 1000,
     muteExpiryMs: 5000,
   });
-  const members = names.map((name) => new WorkerEntry<string>({ key: name, id: new Uint8Array(1) }, 0));
-  for (const member of members) {
-    roster.add(member, 0);
-    roster.renew(member, 0);
+  const workers = names.map((name) => new WorkerEntry<string>({ key: name, id: new Uint8Array(1) }, 0));
+  for (const worker of workers) {
+    table.add(worker, 0);
+    table.renew(worker, 0);
   }
-  return { roster, members };
+  return { table, workers };
 }
 
-function first(members: WorkerEntry<string>[]): WorkerEntry<string> {
-  return members[0] as WorkerEntry<string>;
+function first(workers: WorkerEntry<string>[]): WorkerEntry<string> {
+  return workers[0] as WorkerEntry<string>;
 }
 
-describe('Roster', () => {
-  it('finds workers by their ids until they are removed, and has nothing due for those that were', () => {
-    const { roster, members } = rosterWith('a', 'b');
-    const { peer } = first(members);
-    expect(roster.find(peer)).toBe(first(members));
-    expect(roster.find({ ...peer })).toBe(first(members));
-    expect(roster.size).toBe(2);
-    for (const member of members) roster.remove(member);
-    expect(roster.find(peer)).toBeUndefined();
-    expect(roster.deadline).toBe(Infinity);
+describe('WorkerTable', () => {
+  it('finds workers by their ids until they are removed, and then has nothing due for them', () => {
+    const { table, workers } = tableWith('a', 'b');
+    const { peer } = first(workers);
+    expect(table.find(peer)).toBe(first(workers));
+    expect(table.find({ ...peer })).toBe(first(workers));
+    expect(table.size).toBe(2);
+    for (const worker of workers) table.remove(worker);
+    expect(table.find(peer)).toBeUndefined();
+    expect(table.deadline).toBe(Infinity);
   });
 
-  it('finds busy workers likewise, whichever was asked first', () => {
-    const { roster, members } = rosterWith('a', 'b', 'idle');
-    for (const member of members.slice(0, 2)) {
-      member.request = 'job';
-      roster.renew(member, 0);
+  it('finds busy workers too, whichever got its request first', () => {
+    const { table, workers } = tableWith('a', 'b', 'idle');
+    for (const worker of workers.slice(0, 2)) {
+      worker.request = 'job';
+      table.renew(worker, 0);
     }
-    roster.heard(first(members), 99, true);
-    const asked = [...members.map(({ peer }) => peer), { key: 'nobody', id: new Uint8Array(1) }];
-    const found = (): unknown[] => asked.map((peer) => roster.find(peer));
-    expect(found()).toEqual([...members, undefined]);
-    roster.remove(first(members));
-    expect(found()).toEqual([undefined, ...members.slice(1), undefined]);
+    table.heard(first(workers), 99, true);
+    const asked = [...workers.map(({ peer }) => peer), { key: 'nobody', id: new Uint8Array(1) }];
+    const found = (): unknown[] => asked.map((peer) => table.find(peer));
+    expect(found()).toEqual([...workers, undefined]);
+    table.remove(first(workers));
+    expect(found()).toEqual([undefined, ...workers.slice(1), undefined]);
   });
 
-  it('has heartbeats due every interval, counted from when the worker came', () => {
-    const { roster } = rosterWith('a');
-    roster.add(new WorkerEntry<string>({ key: 'b', id: new Uint8Array(1) }, 50), 50);
-    expect(roster.takeHeartbeatDue(96)).toBeUndefined();
-    expect(roster.takeHeartbeatDue(100)?.peer.key).toBe('a');
-    expect(roster.takeHeartbeatDue(100)).toBeUndefined();
-    expect(roster.takeHeartbeatDue(200)?.peer.key).toBe('b');
-    expect(roster.takeHeartbeatDue(200)?.peer.key).toBe('a');
+  it('has heartbeats due every interval from when the worker registered', () => {
+    const { table } = tableWith('a');
+    table.add(new WorkerEntry<string>({ key: 'b', id: new Uint8Array(1) }, 50), 50);
+    expect(table.takeHeartbeatDue(96)).toBeUndefined();
+    expect(table.takeHeartbeatDue(100)?.peer.key).toBe('a');
+    expect(table.takeHeartbeatDue(100)).toBeUndefined();
+    expect(table.takeHeartbeatDue(200)?.peer.key).toBe('b');
+    expect(table.takeHeartbeatDue(200)?.peer.key).toBe('a');
   });
 
-  it('wakes 32 times per interval at most, whenever its workers came, and lets none wait for longer than an interval', () => {
+  it('wakes at most 32 times per interval, whenever its workers registered, and no worker waits longer than an interval', () => {
     const heartbeatIntervalMs = 3200;
     const intervals = 10;
-    const roster = new WorkerTable<WorkerEntry<string>>({
+    const table = new WorkerTable<WorkerEntry<string>>({
       heartbeatIntervalMs,
       liveness: 3,
       busyExpiryMs: 9600,
@@ -68,13 +68,13 @@ describe('Roster', () => {
     const beats = new Map<string, number[]>();
     for (let came = 0; came < heartbeatIntervalMs; came += 3) {
       const key = came.toString();
-      roster.add(new WorkerEntry<string>({ key, id: new Uint8Array(1) }, came), came);
+      table.add(new WorkerEntry<string>({ key, id: new Uint8Array(1) }, came), came);
       beats.set(key, [came]);
     }
     let wakes = 0;
-    for (let now = roster.deadline; now < intervals * heartbeatIntervalMs; now = roster.deadline) {
+    for (let now = table.deadline; now < intervals * heartbeatIntervalMs; now = table.deadline) {
       wakes++;
-      for (let worker = roster.takeHeartbeatDue(now); worker !== undefined; worker = roster.takeHeartbeatDue(now))
+      for (let worker = table.takeHeartbeatDue(now); worker !== undefined; worker = table.takeHeartbeatDue(now))
         beats.get(worker.peer.key)?.push(now);
     }
     expect(wakes).toBeLessThanOrEqual(32 * (intervals - 1));
@@ -84,54 +84,54 @@ describe('Roster', () => {
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual((heartbeatIntervalMs * 31) / 32);
   });
 
-  it('lets an idle worker live for interval x liveness, a busy one for busyExpiryMs if it beats at work, or else muteExpiryMs', () => {
-    const { roster, members } = rosterWith('idle', 'busy', 'mute');
-    const [, busy, mute] = members as [WorkerEntry<string>, WorkerEntry<string>, WorkerEntry<string>];
-    for (const member of [busy, mute]) {
-      member.request = 'job';
-      roster.renew(member, 0);
+  it('an idle worker lives for interval x liveness, a busy one for busyExpiryMs if it beats at work, otherwise for muteExpiryMs', () => {
+    const { table, workers } = tableWith('idle', 'busy', 'mute');
+    const [, busy, mute] = workers as [WorkerEntry<string>, WorkerEntry<string>, WorkerEntry<string>];
+    for (const worker of [busy, mute]) {
+      worker.request = 'job';
+      table.renew(worker, 0);
     }
-    roster.heard(busy, 50, true);
-    roster.heard(mute, 49, true);
-    expect(members.map(({ beatsAtWork }) => beatsAtWork)).toEqual([false, true, false]);
-    expect(members.map((member) => roster.expiryMs(member))).toEqual([300, 1000, 5000]);
-    expect(roster.takeExpired(299)).toBeUndefined();
-    expect(roster.takeExpired(300)?.peer.key).toBe('idle');
-    expect(roster.takeExpired(1049)).toBeUndefined();
-    expect(roster.takeExpired(1050)).toBe(busy);
-    expect(roster.takeExpired(4999)).toBeUndefined();
-    expect(roster.takeExpired(5000)).toBe(mute);
+    table.heard(busy, 50, true);
+    table.heard(mute, 49, true);
+    expect(workers.map(({ beatsAtWork }) => beatsAtWork)).toEqual([false, true, false]);
+    expect(workers.map((worker) => table.expiryMs(worker))).toEqual([300, 1000, 5000]);
+    expect(table.takeExpired(299)).toBeUndefined();
+    expect(table.takeExpired(300)?.peer.key).toBe('idle');
+    expect(table.takeExpired(1049)).toBeUndefined();
+    expect(table.takeExpired(1050)).toBe(busy);
+    expect(table.takeExpired(4999)).toBeUndefined();
+    expect(table.takeExpired(5000)).toBe(mute);
   });
 
-  it('gives a worker that was heard its full time again', () => {
-    const { roster, members } = rosterWith('a');
-    roster.heard(first(members), 100, true);
-    expect(first(members).lastSeen).toBe(100);
-    expect(roster.takeExpired(399)).toBeUndefined();
-    expect(roster.takeExpired(400)).toBe(first(members));
+  it('a message gives a worker its full time again', () => {
+    const { table, workers } = tableWith('a');
+    table.heard(first(workers), 100, true);
+    expect(first(workers).lastSeen).toBe(100);
+    expect(table.takeExpired(399)).toBeUndefined();
+    expect(table.takeExpired(400)).toBe(first(workers));
   });
 
-  it('tells once per worker when it was silent for more than half its time', () => {
-    const { roster, members } = rosterWith('a', 'b');
-    expect(members.map((member) => roster.heard(member, 150, true))).toEqual([undefined, undefined]);
-    expect(roster.heard(first(members), 301, true)).toBe(151);
-    expect(roster.heard(first(members), 500, true)).toBeUndefined();
-    expect(roster.heard(members[1] as WorkerEntry<string>, 420, true)).toBe(270);
+  it('tells once per worker that it was silent for more than half its time', () => {
+    const { table, workers } = tableWith('a', 'b');
+    expect(workers.map((worker) => table.heard(worker, 150, true))).toEqual([undefined, undefined]);
+    expect(table.heard(first(workers), 301, true)).toBe(151);
+    expect(table.heard(first(workers), 500, true)).toBeUndefined();
+    expect(table.heard(workers[1] as WorkerEntry<string>, 420, true)).toBe(270);
   });
 
-  it('lets nobody die, and tells nothing, while our own lateness explains the silence', () => {
-    const { roster, members } = rosterWith('a');
-    roster.postponeExpiry(200, 300);
-    expect(roster.lateUntil).toBe(500);
-    expect(roster.takeExpired(499)).toBeUndefined();
-    expect(roster.heard(first(members), 499, true)).toBeUndefined();
-    expect(first(members).hinted).toBe(false);
+  it('lets no worker expire and tells nothing while our own lateness explains the silence', () => {
+    const { table, workers } = tableWith('a');
+    table.postponeExpiry(200, 300);
+    expect(table.lateUntil).toBe(500);
+    expect(table.takeExpired(499)).toBeUndefined();
+    expect(table.heard(first(workers), 499, true)).toBeUndefined();
+    expect(first(workers).hinted).toBe(false);
   });
 
   it('never shortens an earlier credit', () => {
-    const { roster } = rosterWith('a');
-    roster.postponeExpiry(1000, 0);
-    roster.postponeExpiry(10, 5);
-    expect(roster.lateUntil).toBe(1000);
+    const { table } = tableWith('a');
+    table.postponeExpiry(1000, 0);
+    table.postponeExpiry(10, 5);
+    expect(table.lateUntil).toBe(1000);
   });
 });

@@ -1,17 +1,17 @@
-/** Registered workers: when each is due a heartbeat, and when its silence has lasted too long. No protocol. */
+/** Registered workers: when each is due a heartbeat, and when it has been silent for too long. No protocol. */
 import { DeadlineTable } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { QueueSlot } from './removable-queue.js';
 
-/** A registered worker. Idle without a request, busy with one. It is its own place in the pool of idle workers: one object less to fetch. */
+/** A registered worker: idle without a request, busy with one. It is its own slot in the pool of idle workers, which saves an object. */
 export class WorkerEntry<Request> extends QueueSlot<unknown> {
   readonly peer: Peer;
   request: Request | undefined;
-  /** When its last message came, in whole milliseconds: a number with a fraction is an object of its own, and one more to fetch. */
+  /** Time of its last message, in whole milliseconds: V8 stores a number with a fraction as an object of its own. */
   lastSeen: number;
-  /** True once {@link WorkerTable.heard} has given its hint. */
+  /** True once {@link WorkerTable.heard} has given the spacing hint. */
   hinted = false;
-  /** True once it was heard to beat while it had a request; until then it may be mute while it works. */
+  /** True once it has sent a heartbeat while it worked; until then it may be one that sends none at work. */
   beatsAtWork = false;
   /** @internal Its rows in its {@link WorkerTable}; 0 while it is in none. */
   life = 0;
@@ -24,32 +24,32 @@ export class WorkerEntry<Request> extends QueueSlot<unknown> {
     this.lastSeen = Math.floor(now);
   }
 
-  /** Place in the pool of idle workers. */
+  /** Its slot in the pool of idle workers. */
   get idle(): QueueSlot<this> {
     return this as QueueSlot<unknown> as QueueSlot<this>;
   }
 }
 
-/** Timings of a {@link WorkerTable}, in milliseconds but for `liveness`, which counts intervals. */
-export interface RosterOptions {
+/** Timings of a {@link WorkerTable}, in milliseconds; `liveness` counts intervals. */
+interface WorkerTimings {
   readonly heartbeatIntervalMs: number;
   readonly liveness: number;
-  /** Silence that ends a busy worker that is known to beat while it works. */
+  /** Silence that ends a busy worker known to send heartbeats while it works. */
   readonly busyExpiryMs: number;
   /** Silence that ends any other busy worker. */
   readonly muteExpiryMs: number;
 }
 
-/** Heartbeats due within this share of an interval leave together: many workers, few wake-ups. */
+/** Heartbeats due within this share of an interval are sent together, so that many workers need few wake-ups. */
 const TOGETHER = 1 / 32;
 
 /**
- * A beat in the first share of an interval after a request was given says nothing of how its worker works: it may have left
- * before the request arrived. Those that follow do, for they are an interval apart.
+ * A heartbeat within this share of an interval after a request was sent proves nothing: it may have left before the request arrived.
+ * Later ones do prove that the worker sends heartbeats while it works.
  */
 const CROSSING = 1 / 2;
 
-/** Lists of {@link DeadlineTable}s: of lives, and the one of heartbeats. */
+/** Lists of the {@link DeadlineTable}s: three of lives, one of heartbeats. */
 const IDLE = 0;
 const BUSY = 1;
 const MUTE = 2;
@@ -64,7 +64,7 @@ export class WorkerTable<Worker extends WorkerEntry<unknown>> {
   readonly #crossingMs: number;
   #lateUntil = -Infinity;
 
-  constructor(options: RosterOptions) {
+  constructor(options: WorkerTimings) {
     const { heartbeatIntervalMs, liveness, busyExpiryMs, muteExpiryMs } = options;
     this.#heartbeats = new DeadlineTable([heartbeatIntervalMs]);
     this.#togetherMs = heartbeatIntervalMs * TOGETHER;
@@ -76,17 +76,17 @@ export class WorkerTable<Worker extends WorkerEntry<unknown>> {
     return this.#workers.size;
   }
 
-  /** When the next heartbeat is due or the next worker dies. */
+  /** When the next heartbeat is due or the next worker expires. */
   get deadline(): number {
     return Math.min(this.#heartbeats.deadline, this.#lives.deadline);
   }
 
-  /** Until when our own lateness may look like the workers' silence. */
+  /** Until when our own lateness may look like silence of the workers. */
   get lateUntil(): number {
     return this.#lateUntil;
   }
 
-  /** Most who speak answer, in the order in which they were asked: a look at the busy ones heard of longest ago spares a large map. */
+  /** Most messages are replies, in the order of the requests: looking at the two busy workers silent for longest often spares the large map. */
   find(peer: Peer): Worker | undefined {
     const mute = this.#lives.first(MUTE);
     if (mute?.peer === peer || mute?.peer.key === peer.key) return mute;
@@ -96,8 +96,8 @@ export class WorkerTable<Worker extends WorkerEntry<unknown>> {
   }
 
   /**
-   * Registers a worker; its first heartbeat is due one interval from now, so that not all workers get theirs at once. It cannot die
-   * until it is first renewed.
+   * Registers a worker. Its first heartbeat is due one interval from now, so that not all workers get theirs at once. It cannot expire
+   * before it is first renewed.
    */
   add(worker: Worker, now: number): void {
     this.#workers.set(worker.peer.key, worker);
@@ -114,25 +114,25 @@ export class WorkerTable<Worker extends WorkerEntry<unknown>> {
     worker.life = worker.heartbeat = 0;
   }
 
-  /** Gives the worker its full time again, as idle or busy as it is now. */
+  /** Gives the worker its full time again, that of its present state. */
   renew(worker: Worker, now: number): void {
     this.#lives.renew(worker.life, stateOf(worker), now);
   }
 
-  /** How long the worker may be silent in its present state. */
+  /** How long the worker may be silent in its present state, in milliseconds. */
   expiryMs(worker: Worker): number {
     return this.#lives.delaysMs[stateOf(worker)] as number;
   }
 
-  /** When its silence has lasted too long, but for our own lateness, and when its next heartbeat is due. For invariants. */
+  /** When it expires, our own lateness aside, and when its next heartbeat is due. For invariants. */
   dues(worker: Worker): readonly [number, number] {
     return [this.#lives.at(worker.life), this.#heartbeats.at(worker.heartbeat)];
   }
 
   /**
-   * A sign of life, `beat` when it is one that workers give by themselves: only from such is learned that they give it at work.
-   * Returns how long the worker had been silent, once per worker, when that was more than half of what it may be: the intervals
-   * of the two sides may not fit. Otherwise `undefined`.
+   * Records a sign of life; `beat` says that it is a heartbeat, which shows that the worker sends them at work. Returns how long the worker
+   * had been silent if that was more than half of what it may be, since the intervals of the two sides may not fit: once per worker,
+   * otherwise `undefined`.
    */
   heard(worker: Worker, now: number, beat: boolean): number | undefined {
     const state = stateOf(worker);
@@ -140,7 +140,7 @@ export class WorkerTable<Worker extends WorkerEntry<unknown>> {
     const silentMs = expiryMs - (this.#lives.at(worker.life) - now);
     worker.lastSeen = Math.floor(now);
     if (beat && state === MUTE) {
-      // One that may have crossed with the request does not count, or all that follow would seem to have crossed, too.
+      // One that may have crossed with the request does not count, or all that follow would seem to have crossed too.
       if (silentMs < this.#crossingMs) return undefined;
       worker.beatsAtWork = true;
     }
@@ -151,8 +151,8 @@ export class WorkerTable<Worker extends WorkerEntry<unknown>> {
   }
 
   /**
-   * Takes the next worker whose heartbeat is due now, or so soon that it leaves with those that are; its next one is due an
-   * interval from now, so no two are ever further apart. Call until `undefined`.
+   * Takes the next worker whose heartbeat is due, or soon enough to be sent along. Its next one is due an interval from now, so no two are
+   * ever further apart. Call until `undefined`.
    */
   takeHeartbeatDue(now: number): Worker | undefined {
     const worker = this.#heartbeats.takeDue(now + this.#togetherMs);
@@ -160,12 +160,12 @@ export class WorkerTable<Worker extends WorkerEntry<unknown>> {
     return worker;
   }
 
-  /** The next worker that has been silent for too long; the caller removes it. Call until `undefined`. */
+  /** The next worker that has been silent for too long. Remove it, and call until `undefined`. */
   takeExpired(now: number): Worker | undefined {
     return this.#lives.takeDue(now);
   }
 
-  /** Lets nobody die before `now + ms`: we were too busy to listen for as long (ADR 4). */
+  /** Lets no worker expire before `now + ms`: we were too busy to listen for that long (ADR 4). */
   postponeExpiry(ms: number, now: number): void {
     this.#lateUntil = Math.max(this.#lateUntil, now + ms);
     this.#lives.postpone(ms, now);

@@ -1,35 +1,34 @@
 /**
- * Majordomo broker: a request's way from acceptance to its one end, answered or given up. Rules 2, 4, 14, 17 to 22, 29; which
- * peer may say what is `engine.ts`.
+ * Majordomo broker: a request's way from acceptance to its end, answered or given up. Rules 2, 4, 14 and 17 to 22; `engine.ts` decides
+ * which peer may say what.
  */
 import type { MdpBody, MdpClientRequest, MdpWorkerFinal, MdpWorkerPartial } from '@proj/frames/mdp';
 import type { Peer } from '@proj/transport';
 import { requestCost } from '../../shared/cost.js';
-import type { BrokerState } from './state.js';
-import type { MdpOwnEvent, MdpRefusal, MdpRequestLoss } from './events.js';
-import { framingOf } from './framing.js';
-import type { ClientEntry } from './clients.js';
 import type { MdpBrokerSettings } from '../options.js';
+import type { MdpRefusal, MdpRequestLoss } from './events.js';
 import type { Output } from './output.js';
-import { OwnService, type OwnServiceSpec, type Run } from './own-services.js';
+import { OwnServiceRunner } from './own-services.js';
 import { PartialReplies } from './partials.js';
-import { type Request, Requests } from './requests.js';
-import type { Service } from './services.js';
-import type { Worker } from './workers.js';
+import { framingOf, type ClientEntry, type Request, RequestPool, type Service, type Worker } from './records.js';
+import type { BrokerState } from './state.js';
 
-/** Accepts requests, finds each a worker, and sees to it that none is lost or answered twice. */
+/** Accepts requests, finds a worker for each, and makes sure that none is lost or answered twice. */
 export class Dispatcher {
+  /** Rule 29. */
+  readonly own: OwnServiceRunner;
   readonly #settings: MdpBrokerSettings;
-  readonly #books: BrokerState;
+  readonly #state: BrokerState;
   readonly #out: Output;
-  readonly #requests = new Requests();
+  readonly #requests = new RequestPool();
   readonly #perhapsEmpty: Service[] = [];
   #open = 0;
 
-  constructor(settings: MdpBrokerSettings, books: BrokerState, out: Output) {
+  constructor(settings: MdpBrokerSettings, state: BrokerState, out: Output) {
     this.#settings = settings;
-    this.#books = books;
+    this.#state = state;
     this.#out = out;
+    this.own = new OwnServiceRunner(state, out, this);
   }
 
   /** Requests accepted and neither answered nor given up. */
@@ -37,12 +36,11 @@ export class Dispatcher {
     return this.#open;
   }
 
-  /** Rules 4, 18, 19 and 21: takes the request to an idle worker or into the queue, or refuses it. */
+  /** Rules 4, 18, 19 and 21: gives the request to an idle worker or queues it, or refuses it. */
   accept(peer: Peer, command: MdpClientRequest): void {
-    const { clients, services } = this.#books;
+    const { clients, services } = this.#state;
     const known = { client: clients.find(peer.key), service: services.find(command.version, command.service) };
-    const cost = requestCost(command.body);
-    const refusal = this.#refusal(command, known.client, known.service, cost);
+    const refusal = this.#refusal(command, known.client, known.service);
     if (refusal !== undefined) {
       this.#out.dropRequest(refusal, peer, command.service);
       return;
@@ -56,288 +54,115 @@ export class Dispatcher {
     this.#place(request, 'back');
   }
 
-  /** Rules 20 and 21: a worker without a job takes the next request, or rests as the most recently used one. */
+  /** Rules 20 and 21: a worker without a job takes the next request, or joins the idle workers as the last. */
   free(worker: Worker): void {
     const request = worker.service.queue.shift();
     if (request === undefined) {
-      worker.service.idle.release(worker.idle);
-      this.#books.workers.renew(worker, this.#out.now);
+      worker.service.idle.push(worker.idle);
+      this.#state.workers.renew(worker, this.#out.now);
     } else {
-      this.#unwait(request);
+      this.unwait(request);
       this.#dispatch(request, worker);
     }
   }
 
-  /** Rules 2 and 22: forwarded at once, or kept when the client can take one reply only. */
+  /** Rules 2 and 22: forwards the PARTIAL at once, or keeps it if the client can take only one reply. */
   partial(worker: Worker, request: Request, { body }: MdpWorkerPartial): void {
     const parts = (worker.parts ??= new PartialReplies());
-    if (request.framing.version === '0.1') parts.collect(body, this.#settings, this.#books.bytes);
+    if (request.framing.version === '0.1') parts.collect(body, this.#settings, this.#state.bytes);
     else {
-      if (this.#answer(request, 'client-partial', body)) parts.forwarded = true;
+      if (this.answer(request, 'client-partial', body)) parts.forwarded = true;
       this.#out.release(body);
     }
   }
 
-  /** Rules 2 and 22: FINAL closes the request, whatever becomes of the reply, and frees the worker. */
+  /** Rules 2 and 22: FINAL ends the request, whatever becomes of the reply, and frees the worker. */
   final(worker: Worker, request: Request, command: MdpWorkerFinal): void {
     const body = worker.parts === undefined ? command.body : worker.parts.join(command.body, this.#settings);
     if (body !== undefined) {
-      this.#answer(request, 'client-final', body);
+      this.answer(request, 'client-final', body);
       this.#out.release(body);
     } else this.#out.dropReply('reply-too-large', request.client.peer, request.service.name);
     this.#out.counters.replies++;
-    this.#close(request);
-    this.#relieve(worker);
+    this.close(request);
+    this.#unburden(worker);
     this.free(worker);
   }
 
-  /** Rule 14: the jobs of workers that are no more go to the next ones, or to the front of the queue, or are given up. */
+  /** Rule 14: the jobs of lost workers go to idle workers or to the front of the queue, or are given up. */
   recover(lost: readonly Worker[]): void {
     for (const worker of lost) {
-      this.#perhapsEmpty.push(worker.service);
+      this.mayBeEmpty(worker.service);
       const { request, parts } = worker;
-      this.#relieve(worker);
-      if (request === undefined) continue;
-      const loss = this.#lossOf(request, parts);
-      if (loss === undefined) this.#resend(request);
-      else this.abandon(request, loss);
+      this.#unburden(worker);
+      if (request !== undefined) this.retry(request, parts?.forwarded === true);
     }
   }
 
-  /** Nobody waits for these any more. What runs finishes; its reply is dropped, since the id may come back as somebody else. */
-  clientGone(peer: Peer): void {
-    const client = this.#books.clients.find(peer.key);
-    if (client === undefined) return;
-    this.#books.clients.leave(client);
-    for (const lane of client.waiting.values()) {
-      for (const request of lane.values()) this.abandon(request, 'client-gone');
-    }
-    for (const run of client.runs ?? []) this.#out.effects.push({ kind: 'cancel', run: run.id, reason: 'client-gone' });
-  }
-
-  /** Rule 29. */
-  onOwn(event: Exclude<MdpOwnEvent, { kind: 'own-request' }>): void {
-    switch (event.kind) {
-      case 'serve':
-        for (const spec of event.services) this.#serve(spec);
-        break;
-      case 'withdraw':
-        this.#withdraw(this.#books.own.find(event.service));
-        break;
-      case 'own-partial': {
-        const run = this.#books.own.run(event.run);
-        if (run !== undefined && this.#answer(run.request, 'client-partial', event.body)) run.forwarded = true;
-        break;
-      }
-      case 'own-final':
-        this.#ownFinal(this.#books.own.run(event.run), event.body);
-        break;
-      case 'own-failed':
-        this.#ownFailed(this.#books.own.run(event.run));
-        break;
-    }
-  }
-
-  /** Rules 24 and 29: gives up what handlers inside the broker still work at, and forgets their services. */
-  endOwn(): void {
-    for (const run of this.#books.own.runs()) {
-      this.#out.effects.push({ kind: 'cancel', run: run.id, reason: 'drained' });
-      this.#books.own.end(run);
-      this.#abandon(run.request, 'drained', 'kept');
-    }
-    for (const own of this.#books.own.values()) this.#remove(own);
-  }
-
-  /** Rule 17: gives up what has waited too long. */
-  expire(): void {
-    for (const request of this.#books.ttl.takeExpired(this.#out.now)) {
-      this.abandon(request, request.service.workers === 0 ? 'expired-unserved' : 'expired-busy');
-    }
-  }
-
-  /** Rule 24: gives up all that waits. */
-  abandonWaiting(): void {
-    for (const service of this.#books.services.values()) {
-      for (const request of service.queue.values()) this.abandon(request, 'drained');
-    }
-  }
-
-  /** Gives up a request that waits, or whose worker is no more. */
-  abandon(request: Request, reason: MdpRequestLoss): void {
-    if (request.service.queue.remove(request)) this.#unwait(request);
-    this.#abandon(request, reason);
-  }
-
-  /** Ends a step: forgets services that nobody serves and nobody waits for. Not earlier, or a job could return to one of them. */
-  tidy(): void {
-    if (this.#perhapsEmpty.length === 0) return;
-    for (const service of this.#perhapsEmpty) {
-      if (this.#books.services.tidy(service)) this.#books.ttl.forget(service);
-    }
-    this.#perhapsEmpty.length = 0;
-  }
-
-  /** Why the request is not taken. When it is, its cost has been taken from the byte budget. */
-  #refusal(
-    command: MdpClientRequest,
-    client: ClientEntry | undefined,
-    service: Service | undefined,
-    cost: number,
-  ): MdpRefusal | undefined {
-    if (command.service.length > this.#settings.serviceNameMaxBytes) return 'service-invalid';
-    if ((client?.open ?? 0) >= this.#settings.clientRequestsMax) return 'client-limit';
-    if (service === undefined && !this.#books.services.mayAsk(client?.waiting.size ?? 0)) return 'services-limit';
-    if (this.#books.isTight && !mayServeNow(service)) return 'memory';
-    if (service?.queue.full === true) return 'queue-full';
-    return this.#books.bytes.take(cost) ? undefined : 'queue-full';
-  }
-
-  #abandon(request: Request, reason: MdpRequestLoss, body?: 'kept'): void {
-    this.#out.dropRequest(reason, request.client.peer, request.service.name);
-    this.#close(request, body);
-    this.#perhapsEmpty.push(request.service);
-  }
-
-  /** Rules 21 and 29: to the worker that has been idle longest; while all are busy, to a service inside the broker. */
-  #place(request: Request, where: 'front' | 'back'): void {
-    const worker = request.service.idle.take();
-    if (worker !== undefined) {
-      this.#dispatch(request, worker);
+  /**
+   * Rule 14: another worker gets the request, or it is given up; `forwarded` says that the client has received a part of the reply. `kept`,
+   * here and below: a handler inside the broker keeps the body and may change it.
+   */
+  retry(request: Request, forwarded: boolean, kept?: 'kept'): void {
+    const loss = this.#lossOf(request, forwarded);
+    if (loss !== undefined) {
+      this.giveUp(request, loss, kept);
       return;
     }
-    const { own } = request.service;
-    if (own !== undefined && own.free > 0) this.#run(request, own);
-    else this.#wait(request, where);
-  }
-
-  #wait(request: Request, where: 'front' | 'back'): void {
-    const { queue } = request.service;
-    const { peer, waiting } = request.client;
-    request.settle(this.#books.slack);
-    if (where === 'front') queue.pushFront(request, waiting);
-    else queue.push(request, peer.key, waiting);
-    this.#books.ttl.start(request, this.#out.now);
-  }
-
-  #unwait(request: Request): void {
-    this.#books.ttl.stop(request);
-    request.leave(this.#books.slack);
-  }
-
-  #dispatch(request: Request, worker: Worker): void {
-    request.attempts++;
-    worker.request = request;
-    this.#books.workers.renew(worker, this.#out.now);
-    this.#out.counters.dispatches++;
-    const { version, leadingEmpty } = worker.framing;
-    const client = request.client.peer.id;
-    this.#out.send(worker.peer, { kind: 'worker-request', version, leadingEmpty, client, body: request.body });
-  }
-
-  /** The worker has no job any more, and what it had answered of it goes with it: another one begins anew. */
-  #relieve(worker: Worker): void {
-    worker.request = undefined;
-    if (worker.parts === undefined) return;
-    this.#books.bytes.give(worker.parts.cost);
-    worker.parts = undefined;
-  }
-
-  #lossOf(request: Request, parts: Pick<PartialReplies, 'forwarded'> | undefined): MdpRequestLoss | undefined {
-    if (request.client.gone) return 'client-gone';
-    if (parts?.forwarded === true && !this.#settings.resendAfterPartial) return 'lost-after-partial';
-    return request.attempts >= this.#settings.maxAttempts ? 'attempts-exhausted' : undefined;
-  }
-
-  #resend(request: Request): void {
+    if (kept !== undefined) request.copy();
     this.#out.counters.resends++;
     this.#place(request, 'front');
   }
 
-  #serve(spec: OwnServiceSpec): void {
-    const { services, own, ttl } = this.#books;
-    const homes = new Set(
-      spec.versions.map((version) => services.find(version, spec.name) ?? services.add(version, spec.name)),
-    );
-    const service = new OwnService(spec, [...homes]);
-    own.add(service);
-    for (const home of homes) {
-      home.own = service;
-      if (services.join(home, service.concurrency)) ttl.change(home, this.#out.now);
+  /** A client is gone. Its running requests finish, but the replies are dropped: the id may return as another client. */
+  clientGone(peer: Peer): void {
+    const client = this.#state.clients.find(peer.key);
+    if (client === undefined) return;
+    this.#state.clients.leave(client);
+    for (const queue of client.waiting.values()) {
+      for (const request of queue.values()) this.giveUp(request, 'client-gone');
     }
-    this.#fill(service);
+    for (const run of client.runs ?? []) this.#out.effects.push({ kind: 'cancel', run: run.id, reason: 'client-gone' });
   }
 
-  /** It takes no more requests, and is a worker less for each of its handlers once the last of these has ended. */
-  #withdraw(own: OwnService | undefined): void {
-    if (own === undefined) return;
-    own.withdrawn = true;
-    if (own.running === 0) this.#remove(own);
-  }
-
-  #remove(own: OwnService): void {
-    const { services, ttl } = this.#books;
-    this.#books.own.remove(own);
-    for (const home of own.homes) {
-      home.own = undefined;
-      if (services.leave(home, own.concurrency)) ttl.change(home, this.#out.now);
-      this.#perhapsEmpty.push(home);
+  /** Rule 17: gives up requests that have waited too long. */
+  expire(): void {
+    for (const request of this.#state.expiry.takeExpired(this.#out.now)) {
+      this.giveUp(request, request.service.workers === 0 ? 'expired-unserved' : 'expired-busy');
     }
   }
 
-  /** Gives it what waits, as far as it may run. */
-  #fill(own: OwnService): void {
-    while (own.free > 0) {
-      const request = own.next();
-      if (request === undefined) return;
-      this.#unwait(request);
-      this.#run(request, own);
+  /** Rule 24. */
+  giveUpWaiting(): void {
+    for (const service of this.#state.services.values()) {
+      for (const request of service.queue.values()) this.giveUp(request, 'drained');
     }
   }
 
-  #run(request: Request, own: OwnService): void {
-    const { id } = this.#books.own.begin(own, request);
-    const { client, framing, body } = request;
-    request.attempts++;
-    this.#out.counters.runs++;
-    this.#out.effects.push({
-      kind: 'run',
-      run: id,
-      service: own.id,
-      client: client.peer,
-      version: framing.version,
-      body,
-    });
+  /** Gives up a request that waits, or whose worker or handler is lost. */
+  giveUp(request: Request, reason: MdpRequestLoss, kept?: 'kept'): void {
+    if (request.service.queue.remove(request)) this.unwait(request);
+    this.#out.dropRequest(reason, request.client.peer, request.service.name);
+    this.close(request, kept);
+    this.mayBeEmpty(request.service);
   }
 
-  #ownFinal(run: Run | undefined, body: MdpBody): void {
-    if (run === undefined) return;
-    this.#books.own.end(run);
-    this.#answer(run.request, 'client-final', body);
-    this.#out.counters.replies++;
-    this.#close(run.request, 'kept');
-    this.#goOn(run.own);
+  /** The service may have lost its last worker or request. */
+  mayBeEmpty(service: Service): void {
+    this.#perhapsEmpty.push(service);
   }
 
-  /** As when a worker is lost: somebody else has the job, or the same service again, or it is given up. */
-  #ownFailed(run: Run | undefined): void {
-    if (run === undefined) return;
-    const { own, request } = run;
-    this.#books.own.end(run);
-    const loss = this.#lossOf(request, run);
-    if (loss === undefined) {
-      request.copy();
-      this.#resend(request);
-    } else this.#abandon(request, loss, 'kept');
-    this.#goOn(own);
+  /** Ends a step: forgets services without workers and requests. Not earlier, since a job could return to one of them. */
+  tidy(): void {
+    if (this.#perhapsEmpty.length === 0) return;
+    for (const service of this.#perhapsEmpty) {
+      if (this.#state.services.tidy(service)) this.#state.expiry.forget(service);
+    }
+    this.#perhapsEmpty.length = 0;
   }
 
-  #goOn(own: OwnService): void {
-    if (own.withdrawn && own.running === 0) this.#remove(own);
-    else this.#fill(own);
-  }
-
-  /** Sends (a part of) the reply, framed as the client speaks; tells whether the client is still there to get it. */
-  #answer({ client, framing, service }: Request, kind: 'client-partial' | 'client-final', body: MdpBody): boolean {
+  /** Sends a reply, or a part of one, in the client's framing. Returns false if the client is gone. */
+  answer({ client, framing, service }: Request, kind: 'client-partial' | 'client-final', body: MdpBody): boolean {
     if (client.gone) {
       this.#out.dropReply('reply-undeliverable', client.peer, service.name);
       return false;
@@ -352,18 +177,76 @@ export class Dispatcher {
     return true;
   }
 
-  /** The request has come to its end: nothing of it is kept, but by a handler inside the broker, which may do with its body what it likes. */
-  #close(request: Request, kept?: 'kept'): void {
+  /** The request has left its queue. */
+  unwait(request: Request): void {
+    this.#state.expiry.stop(request);
+    request.leave(this.#state.slack);
+  }
+
+  /** The request has ended: the broker keeps nothing of it. */
+  close(request: Request, kept?: 'kept'): void {
     const { body, client } = request;
     this.#open--;
-    this.#books.bytes.give(requestCost(body));
-    if (--client.open === 0) this.#books.clients.rest(client);
+    this.#state.bytes.give(requestCost(body));
+    if (--client.open === 0) this.#state.clients.rest(client);
     if (kept === undefined) this.#out.release(body);
     this.#requests.close(request);
   }
-}
 
-/** Whether a request for it need not wait. */
-function mayServeNow(service: Service | undefined): boolean {
-  return service !== undefined && (service.idle.size > 0 || (service.own?.free ?? 0) > 0);
+  /** Why the request is refused. If it is not, its cost has been taken from the byte budget. */
+  #refusal(
+    command: MdpClientRequest,
+    client: ClientEntry | undefined,
+    service: Service | undefined,
+  ): MdpRefusal | undefined {
+    const { services, isTight, bytes } = this.#state;
+    if (command.service.length > this.#settings.serviceNameMaxBytes) return 'service-invalid';
+    if ((client?.open ?? 0) >= this.#settings.clientRequestsMax) return 'client-limit';
+    if (service === undefined && !services.mayAsk(client?.waiting.size ?? 0)) return 'services-limit';
+    if (isTight && service?.canTake !== true) return 'memory';
+    if (service?.queue.full === true) return 'queue-full';
+    return bytes.take(requestCost(command.body)) ? undefined : 'queue-full';
+  }
+
+  /** Rules 21 and 29: to the worker idle longest; if all are busy, to a service inside the broker. */
+  #place(request: Request, where: 'front' | 'back'): void {
+    const worker = request.service.idle.shift();
+    const { own } = request.service;
+    if (worker !== undefined) this.#dispatch(request, worker);
+    else if (own !== undefined && own.free > 0) this.own.run(request, own);
+    else this.#wait(request, where);
+  }
+
+  #wait(request: Request, where: 'front' | 'back'): void {
+    const { queue } = request.service;
+    const { peer, waiting } = request.client;
+    request.settle(this.#state.slack);
+    if (where === 'front') queue.pushFront(request, waiting);
+    else queue.push(request, peer.key, waiting);
+    this.#state.expiry.start(request, this.#out.now);
+  }
+
+  #dispatch(request: Request, worker: Worker): void {
+    request.attempts++;
+    worker.request = request;
+    this.#state.workers.renew(worker, this.#out.now);
+    this.#out.counters.dispatches++;
+    const { version, leadingEmpty } = worker.framing;
+    const client = request.client.peer.id;
+    this.#out.send(worker.peer, { kind: 'worker-request', version, leadingEmpty, client, body: request.body });
+  }
+
+  /** Takes the job from the worker, with the partial replies: another worker begins anew. */
+  #unburden(worker: Worker): void {
+    worker.request = undefined;
+    if (worker.parts === undefined) return;
+    this.#state.bytes.give(worker.parts.cost);
+    worker.parts = undefined;
+  }
+
+  #lossOf(request: Request, forwarded: boolean): MdpRequestLoss | undefined {
+    if (request.client.gone) return 'client-gone';
+    if (forwarded && !this.#settings.resendAfterPartial) return 'lost-after-partial';
+    return request.attempts >= this.#settings.maxAttempts ? 'attempts-exhausted' : undefined;
+  }
 }

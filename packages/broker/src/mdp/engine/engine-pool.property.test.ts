@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import { peerNamed } from '../../../test/keyed.js';
 import { MdpPoolEngine } from './engine-pool.js';
 import { mdpPoolOptions, type MdpPoolOptions } from '../options.js';
-import type { MdpPoolEvent } from './pool-events.js';
+import type { MdpPoolEvent } from './events.js';
 
 const options: fc.Arbitrary<MdpPoolOptions> = fc.record({
   heartbeatIntervalMs: fc.constant(100),

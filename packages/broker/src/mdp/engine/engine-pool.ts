@@ -1,23 +1,82 @@
 /**
  * 18/MDP and 7/MDP, a client application that is the broker: it hands out requests of its own. Towards workers it is a broker with
- * `bridge`, whose clients are the requests; the rules of this side are those of docs/protocols/mdp.md, section "Pool".
+ * `bridge` whose clients are the calls; the rules of the calling side are those of docs/protocols/mdp.md, section "Pool".
  */
 import type { MdpClientReply } from '@proj/frames/mdp';
-import { DeadlineHeap } from '@proj/heartbeat';
+import { HeapDeadline } from '@proj/heartbeat';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
+import { type CallLegality, CallTable } from '../../shared/calls.js';
 import { check } from '../../shared/check.js';
-import { PoolCall, keyOf } from './calls.js';
-import type { MdpBrokerEffect, MdpBrokerEvent, MdpRefusal, MdpReplyLoss, MdpRequestLoss } from './events.js';
-import { MdpBrokerEngine } from './engine.js';
 import type { MdpBrokerSettings, MdpPoolSettings } from '../options.js';
+import { MdpBrokerEngine } from './engine.js';
+import type {
+  MdpBrokerEffect,
+  MdpBrokerEvent,
+  MdpCallFailure,
+  MdpPoolEffect,
+  MdpPoolEvent,
+  MdpRefusal,
+  MdpReplyLoss,
+  MdpRequestLoss,
+} from './events.js';
 import { Output } from './output.js';
-import type { MdpCallFailure, MdpPoolEffect, MdpPoolEvent } from './pool-events.js';
-import type { MdpBrokerStats } from './stats.js';
+import type { MdpBrokerStats } from './state.js';
 
-/** Of requests that have patience of their own, which is no longer than this. */
-const PATIENT = { requestTtlMs: 86_400_000, busyTtlMs: 0, clientRequestsMax: 1 } as const;
+type CallEvent = 'partial' | 'reply' | 'refused or lost' | 'expired' | 'aborted';
 
-/** Callers are told of each request that came to nothing; a broker tells the log of some. */
+/** Rules 2 and 3: a call has one end, and each PARTIAL starts its timeout again. */
+export const CALL_LEGALITY: CallLegality<CallEvent> = {
+  open: {
+    partial: ['extend'],
+    reply: ['settle', 'over'],
+    'refused or lost': ['settle', 'over'],
+    expired: ['settle', 'over'],
+    aborted: ['settle', 'over'],
+  },
+  over: {
+    partial: ['ignore'],
+    reply: ['ignore'],
+    'refused or lost': ['ignore'],
+    expired: ['ignore'],
+    aborted: ['ignore'],
+  },
+};
+
+/** The broker inside: calls have timeouts of their own, which are no longer than this. */
+const NO_EXPIRY = { requestTtlMs: 86_400_000, busyTtlMs: 0, clientRequestsMax: 1 } as const;
+
+const LOW = 2 ** 32;
+
+/** A call of this process. To the broker's engine it is a client of its own, whose address is a number of 8 bytes. */
+export class PoolCall {
+  readonly id: number;
+  readonly peer: Peer;
+  /** Silence after which the call has failed. */
+  readonly timeoutMs: number;
+  readonly expiry = new HeapDeadline<PoolCall>(this);
+
+  /** `id` is a safe integer, 0 or more. */
+  constructor(id: number, timeoutMs: number) {
+    const address = new Uint8Array(8);
+    const view = new DataView(address.buffer);
+    view.setUint32(0, Math.floor(id / LOW));
+    view.setUint32(4, id % LOW);
+    this.id = id;
+    this.peer = { key: keyOf(id), id: address };
+    this.timeoutMs = timeoutMs;
+  }
+
+  get key(): string {
+    return this.peer.key;
+  }
+}
+
+/** The key of a call's peer. Its first character is not latin1, so no routing id of a worker has the same key. */
+function keyOf(id: number): string {
+  return `\u2192${id}`;
+}
+
+/** The output of the broker inside. It notes some lost requests for the log; callers are told of every one. */
 class PoolOutput extends Output {
   /** Since it was last emptied. */
   readonly lost: { readonly key: string; readonly reason: MdpRefusal | MdpRequestLoss }[] = [];
@@ -37,22 +96,20 @@ export class MdpPoolEngine implements Engine<MdpPoolEvent, MdpPoolEffect> {
   readonly #lateMs: number;
   readonly #out: PoolOutput;
   readonly #broker: MdpBrokerEngine;
-  /** Calls that somebody waits for, by the key of the client that each is to the broker. */
-  readonly #calls = new Map<string, PoolCall>();
-  readonly #patience = new DeadlineHeap<PoolCall>();
-  #lateUntil = -Infinity;
+  readonly #calls = new CallTable<string, PoolCall, CallEvent>(CALL_LEGALITY);
   #drained = false;
+  #now = 0;
   #effects: MdpPoolEffect[] = [];
 
   constructor(settings: MdpPoolSettings) {
-    const ofBroker: MdpBrokerSettings = { ...settings, ...PATIENT, bridge: true, mmiAdditions: false };
+    const ofBroker: MdpBrokerSettings = { ...settings, ...NO_EXPIRY, bridge: true, mmiAdditions: false };
     this.#lateMs = settings.heartbeatIntervalMs;
     this.#out = new PoolOutput(ofBroker);
     this.#broker = new MdpBrokerEngine(ofBroker, this.#out);
   }
 
   get deadline(): number {
-    return Math.min(this.#broker.deadline, this.#expiry);
+    return Math.min(this.#broker.deadline, this.#calls.deadline);
   }
 
   get heldBytes(): number {
@@ -61,95 +118,84 @@ export class MdpPoolEngine implements Engine<MdpPoolEvent, MdpPoolEffect> {
 
   step(event: MdpPoolEvent | TimerEvent, now: number): readonly MdpPoolEffect[] {
     this.#effects = [];
+    this.#now = now;
     switch (event.kind) {
       case 'request':
-        this.#onRequest(event, now);
+        this.#onRequest(event);
         break;
       case 'abort':
-        this.#abandon(this.#calls.get(keyOf(event.id)), now);
+        this.#abandon(this.#calls.tell(keyOf(event.id), 'aborted', now));
         break;
       case 'timer':
-        this.#onTimer(event, now);
+        this.#onTimer(event);
         break;
       default:
-        this.#tell(event, now);
+        this.#tell(event);
     }
     return this.#effects;
   }
 
-  /** Sizes now and totals so far; the cost is linear in the number of services. Every open call is a client. */
+  /** Current sizes and running totals; the cost is linear in the number of services. Every open call counts as a client. */
   stats(): MdpBrokerStats {
     return this.#broker.stats();
   }
 
-  /** Whether any worker is registered for the service. */
+  /** True if any worker is registered for the service. */
   serves(service: string): boolean {
     return this.#broker.serves(service);
   }
 
   assertInvariants(): void {
     this.#broker.assertInvariants();
-    this.#patience.assertInvariants();
-    check(this.#calls.size === this.#broker.stats().clients, 'every call is a client with a request');
-    check(this.#calls.size === this.#patience.size, 'every call has patience, and nothing else has');
-    for (const { patience } of this.#calls.values()) check(patience.at < Infinity, 'every call has patience');
-    check(this.#out.lost.length === 0, 'whoever waits for what came to nothing was told');
+    this.#calls.assertInvariants();
+    check(this.#calls.size === this.#broker.stats().clients, 'every open call is a client with a request');
+    check(this.#out.lost.length === 0, 'the caller of a lost request was told');
   }
 
-  /** When the next call has taken too long; replies that we were too busy to read are not the workers' fault (ADR 4). */
-  get #expiry(): number {
-    return this.#patience.size === 0 ? Infinity : Math.max(this.#patience.deadline, this.#lateUntil);
-  }
-
-  #onRequest({ id, service, body, timeoutMs }: MdpPoolEvent & { kind: 'request' }, now: number): void {
+  #onRequest({ id, service, body, timeoutMs }: MdpPoolEvent & { kind: 'request' }): void {
     if (this.#drained) {
       this.#out.counters.dropped.draining++;
       this.#fail(id, 'draining');
       return;
     }
     const call = new PoolCall(id, timeoutMs);
-    this.#calls.set(call.peer.key, call);
-    this.#patience.set(call.patience, now + timeoutMs);
+    this.#calls.open(call, this.#now);
     const command = { kind: 'client-request', version: '0.2', service, body } as const;
-    this.#tell({ kind: 'own-request', peer: call.peer, command }, now);
+    this.#tell({ kind: 'own-request', peer: call.peer, command });
   }
 
-  #onTimer(event: TimerEvent, now: number): void {
-    if (event.lateMs > this.#lateMs) this.#lateUntil = Math.max(this.#lateUntil, now + event.lateMs);
-    this.#tell(event, now);
-    if (now < this.#expiry) return;
-    for (let call = this.#patience.takeDue(now); call !== undefined; call = this.#patience.takeDue(now)) {
+  #onTimer(event: TimerEvent): void {
+    if (event.lateMs > this.#lateMs) this.#calls.postponeExpiry(event.lateMs, this.#now);
+    this.#tell(event);
+    let call = this.#calls.takeExpired('expired', this.#now);
+    for (; call !== undefined; call = this.#calls.takeExpired('expired', this.#now)) {
       this.#fail(call.id, 'expired');
-      this.#abandon(call, now);
+      this.#abandon(call);
     }
   }
 
-  /** Taken out while it waits, forgotten while it runs: to the broker its client is gone. */
-  #abandon(call: PoolCall | undefined, now: number): void {
-    if (call === undefined) return;
-    this.#settle(call);
-    this.#tell({ kind: 'peer-gone', peer: call.peer }, now);
+  /** Rule 3: to the broker inside, the client is gone. */
+  #abandon(call: PoolCall | undefined): void {
+    if (call !== undefined) this.#tell({ kind: 'peer-gone', peer: call.peer });
   }
 
-  #tell(event: MdpBrokerEvent | TimerEvent, now: number): void {
-    for (const effect of this.#broker.step(event, now)) this.#pass(effect, now);
+  #tell(event: MdpBrokerEvent | TimerEvent): void {
+    for (const effect of this.#broker.step(event, this.#now)) this.#pass(effect);
     for (const { key, reason } of this.#out.lost.splice(0)) {
-      const call = this.#calls.get(key);
-      if (call === undefined) continue;
-      this.#settle(call);
-      this.#fail(call.id, reason);
+      const call = this.#calls.tell(key, 'refused or lost', this.#now);
+      if (call !== undefined) this.#fail(call.id, reason);
     }
   }
 
-  #pass(effect: MdpBrokerEffect, now: number): void {
+  #pass(effect: MdpBrokerEffect): void {
     switch (effect.kind) {
       case 'send': {
         const { peer, command } = effect;
-        if (command.kind === 'client-partial' || command.kind === 'client-final') this.#reply(peer, command, now);
+        if (command.kind === 'client-partial' || command.kind === 'client-final') this.#reply(peer, command);
         else this.#effects.push({ kind: 'send', peer, command });
         break;
       }
-      // Bodies of requests are the caller's, and those of replies are from now on. Nothing is served inside.
+      // The caller keeps the bodies of its requests and replies. A pool has no services inside.
       case 'release':
       case 'run':
       case 'cancel':
@@ -163,24 +209,13 @@ export class MdpPoolEngine implements Engine<MdpPoolEvent, MdpPoolEffect> {
     }
   }
 
-  #reply(peer: Peer, { kind, body }: MdpClientReply, now: number): void {
-    const call = this.#calls.get(peer.key);
-    if (call === undefined) return;
-    if (kind === 'client-partial') {
-      this.#patience.set(call.patience, now + call.timeoutMs);
-      this.#effects.push({ kind: 'partial', id: call.id, body });
-    } else {
-      this.#settle(call);
-      this.#effects.push({ kind: 'answer', id: call.id, body });
-    }
+  #reply(peer: Peer, { kind, body }: MdpClientReply): void {
+    const isFinal = kind === 'client-final';
+    const call = this.#calls.tell(peer.key, isFinal ? 'reply' : 'partial', this.#now);
+    if (call !== undefined) this.#effects.push({ kind: isFinal ? 'answer' : 'partial', id: call.id, body });
   }
 
   #fail(id: number, reason: MdpCallFailure): void {
     this.#effects.push({ kind: 'fail', id, reason });
-  }
-
-  #settle(call: PoolCall): void {
-    this.#patience.remove(call.patience);
-    this.#calls.delete(call.peer.key);
   }
 }

@@ -4,20 +4,20 @@
  *
  * | rules | where |
  * | --- | --- |
- * | 1, 3 versions and framing side by side | `framing.ts`: each answer is framed as the peer's own message was |
- * | 2 services per version, bridge | `services.ts`, `partials.ts` |
+ * | 1, 3 versions and framing side by side | `records.ts`, `framingOf`: each peer is answered in its own framing |
+ * | 2 services per version, bridge | `state.ts`, `partials.ts` |
  * | 4, 5, 6 names, bodies, addresses | the decoder in `@proj/frames/mdp`; `#onReply` |
- * | 7, 9, 10, 12, 15 which worker command means what | `legality.ts` |
+ * | 7, 9, 10, 12, 15 what each worker command means | `legality.ts` |
  * | 8 DISCONNECT once per interval | `output.ts` |
- * | 11, 13 heartbeats and expiry | `#onTimer`, `parts/roster.ts` |
- * | 14, 16 resend, unreachable peers | `#lose`, `#onUndeliverable`, `jobs.ts` |
- * | 17 patience | `request-ttl.ts` |
- * | 18 to 22 limits, fairness, choice of worker, replies | `jobs.ts` |
+ * | 11, 13 heartbeats and expiry | `#onTimer`, `shared/worker-table.ts` |
+ * | 14, 16 resend, unreachable peers | `#lose`, `#onUndeliverable`, `dispatcher.ts` |
+ * | 17 how long requests wait | `request-expiry.ts` |
+ * | 18 to 22 limits, fairness, choice of worker, replies | `dispatcher.ts` |
  * | 23 spacing hint | `#heard` |
  * | 24 drain | `#onDrain`, `#finish` |
  * | 25, 26, 27 MMI | `#onRequest`, `mmi.ts` |
- * | 28 access | `../parts/rights.ts`, `#onAccess` |
- * | 29 services inside the broker | `jobs.ts`, `own-services.ts` |
+ * | 28 access | `shared/rights.ts`, `#onAccess` |
+ * | 29 services inside the broker | `own-services.ts` |
  */
 import { equalBytes } from '@proj/frames';
 import type {
@@ -31,73 +31,63 @@ import type {
 import type { Access, Engine, Peer, TimerEvent } from '@proj/transport';
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import { Rights } from '../../shared/rights.js';
-import { type BrokerState, newBrokerState } from './state.js';
-import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerLoss } from './events.js';
-import { framingOf } from './framing.js';
-import { assertBooks } from './invariants.js';
+import type { MdpBrokerSettings } from '../options.js';
 import { Dispatcher } from './dispatcher.js';
+import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerLoss } from './events.js';
+import { assertState } from './invariants.js';
 import { LEGALITY, type WorkerCommand } from './legality.js';
 import { answerMmi, hasWorkers, isListing, isReserved } from './mmi.js';
-import type { MdpBrokerSettings } from '../options.js';
 import { Output } from './output.js';
-import type { Request } from './requests.js';
-import type { Service } from './services.js';
-import { type MdpBrokerStats, statsOf } from './stats.js';
-import { Worker } from './workers.js';
+import { framingOf, type Request, type Service, Worker } from './records.js';
+import { type BrokerState, type MdpBrokerStats, newBrokerState, statsOf } from './state.js';
 
 /** The Majordomo broker as a deterministic machine. It never throws on anything a peer can cause. */
 export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> {
   readonly #settings: MdpBrokerSettings;
-  readonly #books: BrokerState;
+  readonly #state: BrokerState;
   readonly #out: Output;
-  readonly #jobs: Dispatcher;
+  readonly #dispatcher: Dispatcher;
   readonly #rights = new Rights();
-  #state: 'serving' | 'draining' | 'drained' = 'serving';
+  #phase: 'serving' | 'draining' | 'drained' = 'serving';
   #drainUntil = Infinity;
 
-  /** `out`: where effects go. A pool's has other readers. */
+  /** `out`: where effects go; a pool has an output of its own. */
   constructor(settings: MdpBrokerSettings, out = new Output(settings)) {
     this.#settings = settings;
-    this.#books = newBrokerState(settings);
+    this.#state = newBrokerState(settings);
     this.#out = out;
-    this.#jobs = new Dispatcher(settings, this.#books, this.#out);
+    this.#dispatcher = new Dispatcher(settings, this.#state, this.#out);
   }
 
   get deadline(): number {
-    return Math.min(this.#books.workers.deadline, this.#books.ttl.deadline, this.#drainUntil);
+    return Math.min(this.#state.workers.deadline, this.#state.expiry.deadline, this.#drainUntil);
   }
 
   get heldBytes(): number {
-    const { bytes, slack, workers, services, clients } = this.#books;
+    const { bytes, slack, workers, services, clients } = this.#state;
     return bytes.used + slack.used + (workers.size + services.size + clients.size) * ENTRY_BYTES;
   }
 
   step(event: MdpBrokerEvent | TimerEvent, now: number): readonly MdpBrokerEffect[] {
     this.#out.begin(now);
-    if (this.#state !== 'drained') this.#handle(event);
-    if (this.#state === 'draining' && this.#jobs.open === 0) this.#finish();
-    this.#jobs.tidy();
+    if (this.#phase !== 'drained') this.#handle(event);
+    if (this.#phase === 'draining' && this.#dispatcher.open === 0) this.#finish();
+    this.#dispatcher.tidy();
     return this.#out.effects;
   }
 
-  /** Sizes now and totals so far; the cost is linear in the number of services. */
+  /** Current sizes and running totals; the cost is linear in the number of services. */
   stats(): MdpBrokerStats {
-    return statsOf(this.#books, this.#out.counters, this.#jobs.open);
+    return statsOf(this.#state, this.#out.counters, this.#dispatcher.open);
   }
 
-  /** Whether any worker is registered for the service, in either version. */
+  /** True if any worker is registered for the service, in either version. */
   serves(name: string): boolean {
-    return hasWorkers(name, this.#books);
+    return hasWorkers(name, this.#state);
   }
 
   assertInvariants(): void {
-    assertBooks(this.#books, {
-      counters: this.#out.counters,
-      open: this.#jobs.open,
-      deadline: this.deadline,
-      drainUntil: this.#drainUntil,
-      lateUntil: this.#books.workers.lateUntil,
-    });
+    assertState(this.#state, this.stats(), this.deadline, this.#drainUntil);
   }
 
   #handle(event: MdpBrokerEvent | TimerEvent): void {
@@ -121,17 +111,17 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
         this.#onAccess(event.access);
         break;
       case 'memory':
-        this.#books.isTight = event.isTight;
+        this.#state.isTight = event.isTight;
         break;
       case 'drain':
         this.#onDrain();
         break;
       case 'own-request':
-        if (this.#state === 'serving') this.#jobs.accept(event.peer, event.command);
+        if (this.#phase === 'serving') this.#dispatcher.accept(event.peer, event.command);
         else this.#out.dropRequest('draining', event.peer, event.command.service);
         break;
       default:
-        this.#jobs.onOwn(event);
+        this.#dispatcher.own.handle(event);
     }
   }
 
@@ -139,30 +129,30 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     if (command.kind === 'client-request') {
       this.#onRequest(peer, command);
     } else if (command.kind === 'malformed' && command.side === 'client') {
-      // The same identity may be a worker, too, and what it says as a client costs it nothing there.
+      // The same identity may be a worker as well; what it says as a client does not affect the worker.
       this.#out.dropMessage(command.reason, peer);
     } else {
-      const worker = this.#books.workers.find(peer);
+      const worker = this.#state.workers.find(peer);
       if (worker === undefined) this.#fromStranger(peer, command);
       else this.#fromWorker(worker, peer, command);
     }
   }
 
-  /** Rules 24 to 27: MMI is answered at once and leaves no trace in any queue. */
+  /** Rules 24 to 27: MMI is answered at once and enters no queue. */
   #onRequest(peer: Peer, command: MdpClientRequest): void {
     const { service } = command;
-    if (this.#state !== 'serving') {
+    if (this.#phase !== 'serving') {
       this.#out.dropRequest('draining', peer, service);
     } else if (this.#rights.forbid(peer, 'request', service)) {
       this.#out.dropRequest('not-allowed', peer, service);
-    } else if (this.#books.isTight && isListing(service)) {
+    } else if (this.#state.isTight && isListing(service)) {
       this.#out.dropRequest('memory', peer, service);
     } else if (isReserved(service)) {
       this.#out.counters.mmi++;
-      const body = answerMmi(command, this.#books, this.#settings.mmiAdditions, this.#out.now);
+      const body = answerMmi(command, this.#state, this.#settings.mmiAdditions, this.#out.now);
       this.#out.send(peer, { kind: 'client-final', ...framingOf(command), service, body });
     } else {
-      this.#jobs.accept(peer, command);
+      this.#dispatcher.accept(peer, command);
     }
   }
 
@@ -174,10 +164,10 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     } else if (command.kind === 'worker-ready') {
       this.#onReady(peer, command);
     }
-    // What remains is DISCONNECT, after which nothing is sent (rule 10).
+    // What remains is DISCONNECT, which is not answered (rule 10).
   }
 
-  /** `peer` is its sender: the worker, or else somebody of its routing id with another key, who can do it no harm. */
+  /** `peer` is the sender: the worker, or a peer with its routing id but another key, which must not affect the worker. */
   #fromWorker(worker: Worker, peer: Peer, command: WorkerCommand): void {
     if (this.#rights.forbid(peer, 'serve', worker.service.name)) {
       this.#out.dropMessage('not-allowed', peer);
@@ -196,7 +186,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   }
 
   #onReady(peer: Peer, command: MdpWorkerReady): void {
-    const { workers, services } = this.#books;
+    const { workers, services, isTight } = this.#state;
     const framing = framingOf(command);
     const known = services.find(command.version, command.service);
     if (command.service.length > this.#settings.serviceNameMaxBytes) this.#out.dropMessage('service-invalid', peer);
@@ -204,22 +194,22 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     else if (this.#rights.forbid(peer, 'serve', command.service)) this.#refuse(peer, framing, 'not-allowed');
     else if (!services.mayServe(known)) this.#refuse(peer, framing, 'services-limit');
     else if (workers.size >= this.#settings.workersMax) this.#refuse(peer, framing, 'workers-limit');
-    else if (this.#books.isTight && (known?.queue.size ?? 0) === 0) this.#refuse(peer, framing, 'memory');
+    else if (isTight && (known?.queue.size ?? 0) === 0) this.#refuse(peer, framing, 'memory');
     else this.#register(peer, framing, known ?? services.add(command.version, command.service));
   }
 
   #register(peer: Peer, framing: MdpFraming, service: Service): void {
     const worker = new Worker(peer, service, framing, this.#out.now);
-    this.#books.workers.add(worker, this.#out.now);
-    if (this.#books.services.join(service)) this.#books.ttl.change(service, this.#out.now);
+    this.#state.workers.add(worker, this.#out.now);
+    if (this.#state.services.join(service)) this.#state.expiry.change(service, this.#out.now);
     this.#out.counters.workersReady++;
     this.#out.effects.push({ kind: 'worker-ready', peer, service: service.name, version: framing.version });
-    this.#jobs.free(worker);
+    this.#dispatcher.free(worker);
   }
 
-  /** Rule 12: a sign of life. Rule 23: and a hint, once, when it was long in coming. */
+  /** Rule 12: a sign of life. Rule 23: one note if it was long in coming. */
   #heard(worker: Worker, beat: boolean): void {
-    const { workers } = this.#books;
+    const { workers } = this.#state;
     const expiryMs = workers.expiryMs(worker);
     const silentMs = workers.heard(worker, this.#out.now, beat);
     if (silentMs === undefined) return;
@@ -231,20 +221,20 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   #onReply(worker: Worker, command: MdpWorkerPartial | MdpWorkerFinal): void {
     const request = worker.request as Request;
     if (!equalBytes(command.client, request.client.peer.id)) this.#expel(worker);
-    else if (command.kind === 'worker-partial') this.#jobs.partial(worker, request, command);
-    else this.#jobs.final(worker, request, command);
+    else if (command.kind === 'worker-partial') this.#dispatcher.partial(worker, request, command);
+    else this.#dispatcher.final(worker, request, command);
   }
 
-  /** Rule 9 and the limits of the socket: dropped; a registered worker pays with its registration. */
+  /** Rule 9 and the limits of the socket: the message is dropped, and a registered worker forgotten. */
   #onInvalid(peer: Peer, reason: MdpMessageDrop): void {
     this.#out.dropMessage(reason, peer);
-    const worker = this.#books.workers.find(peer);
+    const worker = this.#state.workers.find(peer);
     if (worker === undefined) return;
     this.#out.disconnect(peer, worker.framing);
     this.#lose(worker, 'invalid');
   }
 
-  /** Rule 7, to a registered worker. */
+  /** Rule 7, for a registered worker. */
   #expel(worker: Worker): void {
     this.#out.dropMessage('unexpected', worker.peer);
     this.#out.disconnect(worker.peer, worker.framing);
@@ -252,49 +242,49 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   }
 
   /**
-   * Rule 28: also for workers that are registered; requests that were taken stay taken. All who must go do so before the first
-   * job is resent, or it would be given to one that goes next.
+   * Rule 28: also for registered workers; accepted requests stay accepted. All dismissed workers are forgotten before the first job is
+   * resent, or it could go to one of them.
    */
   #onAccess(access: Access): void {
     this.#rights.replace(access);
     const dismissed: Worker[] = [];
-    for (const worker of this.#books.workers.values())
+    for (const worker of this.#state.workers.values())
       if (!access.allows(worker.peer, 'serve', worker.service.name)) dismissed.push(worker);
     for (const worker of dismissed) {
       this.#out.disconnect(worker.peer, worker.framing);
       this.#forget(worker, 'not-allowed');
     }
-    this.#jobs.recover(dismissed);
+    this.#dispatcher.recover(dismissed);
   }
 
-  /** Rules 7 and 15, to a stranger. */
+  /** Rules 7 and 15, for a stranger. */
   #refuse(peer: Peer, framing: MdpFraming, reason: MdpMessageDrop): void {
     this.#out.dropMessage(reason, peer);
     this.#out.disconnect(peer, framing);
   }
 
-  /** Rule 14: a worker is no more. Nothing is sent to it from here on. */
+  /** Rule 14: nothing more is sent to this worker. */
   #lose(worker: Worker, reason: MdpWorkerLoss): void {
     this.#forget(worker, reason);
-    this.#jobs.recover([worker]);
+    this.#dispatcher.recover([worker]);
   }
 
-  /** Takes the worker out of all books but its own; its job remains to be recovered. */
+  /** Removes the worker from all tables; its job still has to be recovered. */
   #forget(worker: Worker, reason: MdpWorkerLoss): void {
     const { peer, service, framing } = worker;
-    this.#books.workers.remove(worker);
+    this.#state.workers.remove(worker);
     service.idle.remove(worker.idle);
-    if (this.#books.services.leave(service)) this.#books.ttl.change(service, this.#out.now);
+    if (this.#state.services.leave(service)) this.#state.expiry.change(service, this.#out.now);
     this.#out.counters.workersLost++;
     this.#out.effects.push({ kind: 'worker-lost', peer, service: service.name, version: framing.version, reason });
   }
 
   /** Rule 16. */
   #onUndeliverable({ peer, command, reason }: MdpBrokerEvent & { kind: 'undeliverable' }): void {
-    const worker = this.#books.workers.find(peer);
+    const worker = this.#state.workers.find(peer);
     switch (command.kind) {
       case 'worker-request':
-        // It never got there, so it was no attempt: the request is not to blame for a worker that was gone already.
+        // The request never reached the worker, so this was no attempt.
         if (worker?.request !== undefined) worker.request.attempts--;
         if (worker !== undefined) this.#lose(worker, reason);
         break;
@@ -304,52 +294,51 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
       case 'client-partial':
       case 'client-final':
         this.#out.dropReply('reply-undeliverable', peer, command.service);
-        if (reason === 'unreachable') this.#jobs.clientGone(peer);
+        if (reason === 'unreachable') this.#dispatcher.clientGone(peer);
         break;
       default:
-      // A DISCONNECT that finds nobody has nothing left to do.
+      // DISCONNECT: the worker is forgotten already.
     }
   }
 
-  /** Rule 16, told by the transport before any send: both roles of the identity are over. */
+  /** Rule 16, as the transport tells it: both roles of the identity end. */
   #onPeerGone(peer: Peer): void {
-    const worker = this.#books.workers.find(peer);
+    const worker = this.#state.workers.find(peer);
     if (worker !== undefined) this.#lose(worker, 'gone');
-    this.#jobs.clientGone(peer);
+    this.#dispatcher.clientGone(peer);
   }
 
   #onTimer(lateMs: number): void {
     if (lateMs > this.#settings.heartbeatIntervalMs) this.#beLate(lateMs);
     this.#expireWorkers();
     this.#sendHeartbeats();
-    this.#jobs.expire();
+    this.#dispatcher.expire();
     if (this.#out.now >= this.#drainUntil) this.#finish();
   }
 
-  /** We were too busy to listen: what was not heard meanwhile proves nothing about the peers (ADR 4). */
+  /** This process was too busy to listen, so silence meanwhile proves nothing about the peers (ADR 4). */
   #beLate(lateMs: number): void {
     const { now } = this.#out;
-    this.#books.workers.postponeExpiry(lateMs, now);
-    this.#books.ttl.postpone(lateMs, now);
+    this.#state.workers.postponeExpiry(lateMs, now);
+    this.#state.expiry.postpone(lateMs, now);
     this.#out.effects.push({ kind: 'note', code: 'running-late', lateMs });
   }
 
-  /** Rule 13. All that are due go before the first job is resent, or it would be given to one that goes next. */
+  /** Rule 13. All expired workers are forgotten before the first job is resent, or it could go to one of them. */
   #expireWorkers(): void {
-    const { workers } = this.#books;
-    let expired = workers.takeExpired(this.#out.now);
-    if (expired === undefined) return;
+    const { workers } = this.#state;
+    const { now } = this.#out;
     const lost: Worker[] = [];
-    for (; expired !== undefined; expired = workers.takeExpired(this.#out.now)) {
-      this.#forget(expired, 'expired');
-      lost.push(expired);
+    for (let worker = workers.takeExpired(now); worker !== undefined; worker = workers.takeExpired(now)) {
+      this.#forget(worker, 'expired');
+      lost.push(worker);
     }
-    this.#jobs.recover(lost);
+    this.#dispatcher.recover(lost);
   }
 
-  /** Rule 11: to all, busy or idle, whatever else they were sent. */
+  /** Rule 11: to all workers, busy or idle, whatever else they are sent. */
   #sendHeartbeats(): void {
-    const { workers } = this.#books;
+    const { workers } = this.#state;
     let worker = workers.takeHeartbeatDue(this.#out.now);
     for (; worker !== undefined; worker = workers.takeHeartbeatDue(this.#out.now)) {
       const { version, leadingEmpty } = worker.framing;
@@ -358,26 +347,26 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     }
   }
 
-  /** Rule 24: no new requests, and none that waits is started; what runs, resends included, may finish. */
+  /** Rule 24: gives up what waits; running jobs may finish, and are resent if their worker is lost. */
   #onDrain(): void {
-    if (this.#state !== 'serving') return;
-    this.#state = 'draining';
+    if (this.#phase !== 'serving') return;
+    this.#phase = 'draining';
     this.#drainUntil = this.#out.now + this.#settings.drainMs;
-    this.#jobs.abandonWaiting();
+    this.#dispatcher.giveUpWaiting();
   }
 
   /** Rule 24: DISCONNECT to every worker, then nothing more. */
   #finish(): void {
-    this.#state = 'drained';
+    this.#phase = 'drained';
     this.#drainUntil = Infinity;
-    this.#jobs.abandonWaiting();
-    this.#jobs.endOwn();
-    for (const worker of this.#books.workers.values()) {
+    this.#dispatcher.giveUpWaiting();
+    this.#dispatcher.own.end();
+    for (const worker of this.#state.workers.values()) {
       this.#out.farewell(worker.peer, worker.framing);
       this.#forget(worker, 'drained');
-      if (worker.request !== undefined) this.#jobs.abandon(worker.request, 'drained');
+      if (worker.request !== undefined) this.#dispatcher.giveUp(worker.request, 'drained');
       worker.request = undefined;
-      this.#jobs.recover([worker]);
+      this.#dispatcher.recover([worker]);
     }
     this.#out.effects.push({ kind: 'drained' });
   }

@@ -1,4 +1,4 @@
-/** What the Majordomo broker engine is told and what it says: the vocabulary between `engine.ts` and `broker.ts`. */
+/** What the Majordomo engines are told and what they answer: the vocabulary between `engine.ts` and `broker.ts`, `engine-pool.ts` and `pool.ts`. */
 import type {
   MdpBody,
   MdpClientReply,
@@ -12,14 +12,14 @@ import type {
   MdpWorkerRequest,
 } from '@proj/frames/mdp';
 import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
-import type { OwnServiceSpec } from './own-services.js';
+import type { OwnServiceSpec } from './records.js';
 
-/** A fact reported to the engine. Timer events come from the driver. */
+/** Everything a broker is told. The driver adds timer events. */
 export type MdpBrokerEvent =
   | { readonly kind: 'message'; readonly peer: Peer; readonly command: MdpToBroker }
   /** The peer's connection ended. */
   | { readonly kind: 'peer-gone'; readonly peer: Peer }
-  /** A command of an earlier `send` did not reach the peer. */
+  /** The command of an earlier `send` did not reach the peer. */
   | {
       readonly kind: 'undeliverable';
       readonly peer: Peer;
@@ -29,26 +29,29 @@ export type MdpBrokerEvent =
   /** A message over the socket's limits was dropped undecoded. */
   | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
   | MdpOwnEvent
-  /** Who may do what from now on: see rule 28. */
+  /** Replaces the access rules: rule 28. */
   | { readonly kind: 'access'; readonly access: Access }
-  /** The process has no room for what would have to wait, or has again: see rule 18. */
+  /** The process runs out of memory for waiting requests, or has room again: rule 18. */
   | { readonly kind: 'memory'; readonly isTight: boolean }
-  /** Come to an end: see rule 24. */
+  /** Finish: rule 24. */
   | { readonly kind: 'drain' };
 
-/** What the process itself says: of its services inside the broker (rule 29), and of what it asks. A run that the engine does not know any more is ignored. */
+/** What the process itself tells the engine. */
 export type MdpOwnEvent =
-  /** The process asks, in the name of a peer that is none of the socket's: a pool. Rights are no matter then. */
-  | { readonly kind: 'own-request'; readonly peer: Peer; readonly command: MdpClientRequest }
-  /** These can be asked for from now on. None of them is served under its name already, or reserved. */
+  /** A request of a pool's process, from a peer of its own invention. Access rules do not apply. */
+  { readonly kind: 'own-request'; readonly peer: Peer; readonly command: MdpClientRequest } | MdpOwnServiceEvent;
+
+/** What the process tells of services inside the broker: rule 29. Events of a run that has ended are ignored. */
+export type MdpOwnServiceEvent =
+  /** Adds these services. None of their names is reserved or served inside the broker already. */
   | { readonly kind: 'serve'; readonly services: readonly OwnServiceSpec[] }
-  /** It takes no more requests. */
+  /** The service takes no more requests. */
   | { readonly kind: 'withdraw'; readonly service: number }
-  /** A handler has given a partial reply. Only for clients that speak 0.2. */
+  /** A handler gave a partial reply. Only for 0.2 clients. */
   | { readonly kind: 'own-partial'; readonly run: number; readonly body: MdpBody }
-  /** It has ended with this reply. */
+  /** The handler ended with this reply. */
   | { readonly kind: 'own-final'; readonly run: number; readonly body: MdpBody }
-  /** It has ended without a reply. */
+  /** The handler ended without a reply. */
   | { readonly kind: 'own-failed'; readonly run: number };
 
 /** Everything a broker sends. */
@@ -56,19 +59,19 @@ export type MdpFromBroker = MdpClientReply | MdpWorkerRequest | MdpHeartbeat | M
 
 /** Why a worker is no longer registered. */
 export type MdpWorkerLoss =
-  /** Silent for too long. */
+  /** It was silent for too long. */
   | 'expired'
-  /** It said DISCONNECT. */
+  /** It sent DISCONNECT. */
   | 'disconnected'
   /** Its connection ended. */
   | 'gone'
-  /** A message to it did not go out. */
+  /** A message to it could not be sent. */
   | UndeliverableReason
-  /** It sent something that is no message, or one over the limits. */
+  /** It sent a malformed message, or one over the limits. */
   | 'invalid'
-  /** It sent a valid command that it had no right to send. */
+  /** It sent a valid command at the wrong time. */
   | 'unexpected'
-  /** The rules of access do not let it serve any more. */
+  /** The access rules changed, and its key may no longer serve. */
   | 'not-allowed'
   /** The broker is closing. */
   | 'drained';
@@ -85,25 +88,25 @@ export type MdpRequestLoss =
   | 'expired-busy'
   /** Its client left while it waited. */
   | 'client-gone'
-  /** It was lost with `maxAttempts` workers. */
+  /** `maxAttempts` workers were lost with it. */
   | 'attempts-exhausted'
-  /** Its worker was lost when the client had had a part of the reply. */
+  /** Its worker was lost after the client had received a part of the reply. */
   | 'lost-after-partial'
   /** The broker closed first. */
   | 'drained';
 
-/** Why (a part of) a reply did not get to its client. */
+/** Why a reply, or a part of one, did not reach its client. */
 export type MdpReplyLoss =
   /** The client is gone, or reads too slowly for its queue. */
   | 'reply-undeliverable'
   /** `bridge`: the collected parts exceed the message limits. */
   | 'reply-too-large';
 
-/** Why a message was dropped without a further look. */
+/** Why a message was dropped. */
 export type MdpMessageDrop =
   | MdpMalformedReason
   | RejectReason
-  /** Decodes, but in the other version than its sender registered with. */
+  /** It is valid, but not in the version its sender registered with. */
   | 'wrong-version'
   /** A valid worker command at the wrong time. */
   | 'unexpected'
@@ -111,20 +114,20 @@ export type MdpMessageDrop =
   | 'unknown-worker'
   /** READY for a name under `mmi.`. */
   | 'reserved-service'
-  /** A worker command from somebody who may not serve that service. */
+  /** A worker command from a peer whose key may not serve that service. */
   | 'not-allowed'
-  /** READY over a limit. */
+  /** READY beyond a limit. */
   | 'services-limit'
   | 'workers-limit'
-  /** READY of a worker for which nothing waits, while the process has no room. */
+  /** READY of a worker for which no request waits, while memory is short. */
   | 'memory';
 
-/** Any reason for which something was dropped: the labels of the drop counters. */
+/** All reasons for dropping something: the labels of the drop counters. */
 export type MdpDropReason = MdpMessageDrop | MdpRefusal | MdpRequestLoss | MdpReplyLoss;
 
 /**
- * Something worth a log line. At most one per reason and peer per minute; the counters hold every occurrence.
- * `peer` is the sender of a dropped message, the client of a dropped request or reply.
+ * Something worth a log line. At most one per reason and peer per minute; the counters have every occurrence. `peer` is the sender of a
+ * dropped message, or the client of a dropped request or reply.
  */
 export type MdpBrokerNote =
   | { readonly kind: 'note'; readonly code: 'message-dropped'; readonly reason: MdpMessageDrop; readonly peer: Peer }
@@ -142,7 +145,7 @@ export type MdpBrokerNote =
       readonly peer: Peer;
       readonly service: string;
     }
-  /** Rule 23: a live worker is silent for more than half its expiry; the two sides' intervals may not fit. Once per worker. */
+  /** Rule 23: a live worker was silent for more than half its expiry; the heartbeat intervals of the two sides may not fit. Once per worker. */
   | {
       readonly kind: 'note';
       readonly code: 'spacing-hint';
@@ -151,7 +154,7 @@ export type MdpBrokerNote =
       readonly silentMs: number;
       readonly expiryMs: number;
     }
-  /** This process could not keep up for longer than a heartbeat interval; expiry was put off by as much. */
+  /** This process was busy for longer than a heartbeat interval, so expiry was postponed by as much. */
   | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
 
 /** A worker has registered. */
@@ -171,23 +174,57 @@ export interface MdpWorkerLostNotice {
   readonly reason: MdpWorkerLoss;
 }
 
-/** What the world is to do, or to know, after a step. */
+/** Effects of a broker. */
 export type MdpBrokerEffect =
   | { readonly kind: 'send'; readonly peer: Peer; readonly command: MdpFromBroker }
-  /** A body that came in is needed no more, but by what is being sent. Only of long ones. */
+  /** The engine no longer needs a long body that came in; a send already under way may. */
   | { readonly kind: 'release'; readonly body: MdpBody }
-  /** Start a handler of a service inside the broker; its end is an event. The body is the handler's for good. */
+  /** Starts a handler inside the broker; an event tells its end. The handler keeps the body. */
   | {
       readonly kind: 'run';
       readonly run: number;
       readonly service: number;
-      /** Who has asked, and in which version. */
+      /** The client, and its version. */
       readonly client: Peer;
       readonly version: MdpVersion;
       readonly body: MdpBody;
     }
-  /** Nobody waits for this handler any more: its client is gone, or the broker has come to its end. */
+  /** Nobody waits for this handler any more: its client is gone, or the broker is closing. */
   | { readonly kind: 'cancel'; readonly run: number; readonly reason: 'client-gone' | 'drained' }
+  | MdpWorkerReadyNotice
+  | MdpWorkerLostNotice
+  | MdpBrokerNote
+  /** Nothing more will be sent; further events are ignored. */
+  | { readonly kind: 'drained' };
+
+/** Everything a pool is told. The driver adds timer events. */
+export type MdpPoolEvent =
+  | Exclude<MdpBrokerEvent, MdpOwnEvent>
+  /** A call of the process. Ids are never reused, not even by a pool that is restarted. */
+  | {
+      readonly kind: 'request';
+      readonly id: number;
+      readonly service: string;
+      readonly body: MdpBody;
+      /** Of silence: each partial reply starts the time again. */
+      readonly timeoutMs: number;
+    }
+  /** The process no longer wants the reply. */
+  | { readonly kind: 'abort'; readonly id: number };
+
+/** Why a call failed. `expired`: silence for its timeout. */
+export type MdpCallFailure = MdpRefusal | MdpRequestLoss | 'expired';
+
+/** Effects of a pool. Each call that is not aborted has any number of `partial`, then one `answer` or one `fail`. */
+export type MdpPoolEffect =
+  | {
+      readonly kind: 'send';
+      readonly peer: Peer;
+      readonly command: MdpWorkerRequest | MdpHeartbeat | MdpDisconnect;
+    }
+  | { readonly kind: 'partial'; readonly id: number; readonly body: MdpBody }
+  | { readonly kind: 'answer'; readonly id: number; readonly body: MdpBody }
+  | { readonly kind: 'fail'; readonly id: number; readonly reason: MdpCallFailure }
   | MdpWorkerReadyNotice
   | MdpWorkerLostNotice
   | MdpBrokerNote

@@ -1,40 +1,26 @@
-/** What must be true of the Majordomo broker's books between any two steps. Called by tests and the simulator. */
+/** What must hold for the Majordomo broker's state between any two steps. Called by tests and the simulator. */
 import { totalBytes } from '@proj/frames';
 import { check } from '../../shared/check.js';
 import { requestCost } from '../../shared/cost.js';
 import type { WorkerTable } from '../../shared/worker-table.js';
-import type { BrokerState } from './state.js';
-import type { ClientEntry } from './clients.js';
-import type { MdpBrokerCounters } from './counters.js';
-import type { OwnService } from './own-services.js';
-import { Request } from './requests.js';
-import type { Service, Services } from './services.js';
-import type { Worker } from './workers.js';
+import { type ClientEntry, type OwnService, Request, type Service, type Worker } from './records.js';
+import type { BrokerState, MdpBrokerStats, Services } from './state.js';
 
-/** What the engine claims about them. */
-export interface Claims {
-  /** Requests accepted and neither answered nor given up. */
-  readonly open: number;
-  readonly counters: MdpBrokerCounters;
-  readonly deadline: number;
-  readonly drainUntil: number;
-  /** Until when expiry is put off. */
-  readonly lateUntil: number;
+/**
+ * Throws an `Error` that names the first broken invariant. Linear in everything held. `deadline` is the engine's, which includes
+ * `drainUntil`.
+ */
+export function assertState(state: BrokerState, stats: MdpBrokerStats, deadline: number, drainUntil: number): void {
+  const known = new Set(state.services.values());
+  const running = assertWorkers(state.workers, known);
+  assertRuns(state, known, running);
+  const waiting = assertServices(known, state.services);
+  assertRequests(running, waiting, state, stats.openRequests);
+  assertDeadlines(state, waiting, known, deadline, drainUntil);
+  assertTotals(stats);
 }
 
-/** Throws an `Error` that names the first thing that does not agree. Linear in everything that is held. */
-export function assertBooks(books: BrokerState, claims: Claims): void {
-  const { open } = claims;
-  const known = new Set(books.services.values());
-  const running = assertWorkers(books.workers, known);
-  assertRuns(books, known, running);
-  const waiting = assertServices(known, books.services);
-  assertRequests(running, waiting, books, open);
-  assertDeadlines(books, waiting, known, claims);
-  assertTotals(claims);
-}
-
-/** Each worker has one job or rests in the pool of its service; nobody shares a job. */
+/** Each worker is idle or has a job; no two workers share a job. */
 function assertWorkers(workers: WorkerTable<Worker>, known: Set<Service>): Set<Request> {
   const running = new Set<Request>();
   const idle = idleWorkers(known);
@@ -45,8 +31,11 @@ function assertWorkers(workers: WorkerTable<Worker>, known: Set<Service>): Set<R
     check(known.has(service), 'the service of a worker exists');
     check(idle.has(worker) === (request === undefined), 'a worker is idle or has a job');
     check(workers.dues(worker).every(Number.isFinite), 'a worker can expire and gets heartbeats');
-    check(parts === undefined || request !== undefined, 'nothing is kept of a job that is over');
-    check(parts === undefined || parts.tooLarge || parts.bytes === totalBytes(parts.frames), 'parts are counted');
+    check(parts === undefined || request !== undefined, 'partial replies are kept only while the job runs');
+    check(
+      parts === undefined || parts.tooLarge || parts.bytes === totalBytes(parts.frames),
+      'partial replies are counted',
+    );
     if (request !== undefined) {
       check(!running.has(request), 'a job is at one worker');
       check(request.service === service, 'a job is of its worker’s service');
@@ -64,7 +53,7 @@ function assertWorkers(workers: WorkerTable<Worker>, known: Set<Service>): Set<R
   return running;
 }
 
-/** Each run has a job of its own, of its service; runs are counted, and found by the client. */
+/** Each run has a request of its own, of its service; the service counts it and the client finds it. */
 function assertRuns({ own, clients }: BrokerState, known: Set<Service>, running: Set<Request>): void {
   const perService = new Map<OwnService, number>();
   let owed = 0;
@@ -80,12 +69,13 @@ function assertRuns({ own, clients }: BrokerState, known: Set<Service>, running:
   }
   for (const service of own.values()) {
     check(service.running === (perService.get(service) ?? 0), 'a service inside the broker counts its runs');
-    check(service.running <= service.concurrency, 'no more handlers run than may');
-    check(!service.withdrawn || service.running > 0, 'what was withdrawn is kept for its last runs only');
-    for (const home of service.homes) check(known.has(home) && home.own === service, 'a service has its home');
+    check(service.running <= service.concurrency, 'no more handlers run than concurrency allows');
+    check(!service.withdrawn || service.running > 0, 'a withdrawn service is kept only for its last runs');
+    for (const home of service.homes)
+      check(known.has(home) && home.own === service, 'a service inside the broker has its home');
     perService.delete(service);
   }
-  check(perService.size === 0, 'a run is of a service that there is');
+  check(perService.size === 0, 'a run belongs to a known service');
   for (const client of clients.values()) owed -= client.runs?.size ?? 0;
   check(owed === 0, 'a client has no run that has ended');
 }
@@ -94,22 +84,25 @@ function idleWorkers(services: Iterable<Service>): Set<Worker> {
   const idle = new Set<Worker>();
   for (const service of services) {
     for (const worker of service.idle.values()) {
-      check(worker.service === service && !idle.has(worker), 'a worker rests in the pool of its own service');
+      check(worker.service === service && !idle.has(worker), 'a worker is idle in its own service');
       idle.add(worker);
     }
   }
   return idle;
 }
 
-/** No service without purpose, nobody waits while a worker rests, queues count right. */
+/** Each service has a worker or a request, no request waits while a worker is idle, and queues count their requests. */
 function assertServices(known: Set<Service>, services: Services): Set<Request> {
   const waiting = new Set<Request>();
   check(services.size === known.size, 'services are counted');
-  check(services.served === [...known].filter(({ workers }) => workers > 0).length, 'those with workers are counted');
+  check(
+    services.served === [...known].filter(({ workers }) => workers > 0).length,
+    'services with workers are counted',
+  );
   for (const service of known) {
     check(service.workers > 0 || service.queue.size > 0, 'a service has workers or requests');
-    check(service.queue.size === 0 || service.idle.size === 0, 'nobody waits while a worker is idle');
-    check(service.queue.size === 0 || (service.own?.free ?? 0) === 0, 'nobody waits while a handler may run');
+    check(service.queue.size === 0 || service.idle.size === 0, 'no request waits while a worker is idle');
+    check(service.queue.size === 0 || (service.own?.free ?? 0) === 0, 'no request waits while a handler may start');
     const before = waiting.size;
     for (const request of service.queue.values()) {
       check(request.service === service && request.taken, 'a waiting request is in its own service’s queue');
@@ -120,9 +113,9 @@ function assertServices(known: Set<Service>, services: Services): Set<Request> {
   return waiting;
 }
 
-/** Each open request is in one place, owed to one client, and paid for. */
-function assertRequests(running: Set<Request>, waiting: Set<Request>, books: BrokerState, open: number): void {
-  const { workers, clients, bytes, slack } = books;
+/** Each open request is in one place, is owed to one client, and is paid for. */
+function assertRequests(running: Set<Request>, waiting: Set<Request>, state: BrokerState, open: number): void {
+  const { workers, clients, bytes, slack } = state;
   check(running.size + waiting.size === open, 'every open request runs or waits');
   let cost = 0;
   for (const { parts } of workers.values()) cost += parts?.cost ?? 0;
@@ -131,56 +124,56 @@ function assertRequests(running: Set<Request>, waiting: Set<Request>, books: Bro
     check(!(running.has(request) && waiting.has(request)), 'a request runs or waits, not both');
     const { client } = request;
     if (!client.gone) owed.set(client, (owed.get(client) ?? 0) + 1);
-    if (client.gone) check(running.has(request), 'nobody waits for a client that is gone');
+    if (client.gone) check(running.has(request), 'a request of a client that is gone does not wait');
     else check(clients.find(client.peer.key) === client, 'the client of an open request is known');
     cost += requestCost(request.body);
   }
   check(bytes.used === cost && cost <= bytes.max, 'the byte budget is what the open requests cost');
   let held = 0;
   for (const request of waiting) held += request.slack;
-  check(slack.used === held, 'slack is what waiting requests hold beyond themselves');
+  check(slack.used === held, 'slack is what waiting requests hold beyond their bytes');
   let found = 0;
   for (const client of clients.values()) {
     check(client.open > 0 && !client.gone, 'a client is known for its open requests');
     check(client.open === owed.get(client), 'a client counts its open requests');
     found += waitingOf(client, waiting);
   }
-  check(found === waiting.size, 'what waits is found by its client');
+  check(found === waiting.size, 'a client finds all its waiting requests');
 }
 
-/** Number of requests that a client finds to wait. */
+/** Number of waiting requests that a client finds. */
 function waitingOf(client: ClientEntry, waiting: Set<Request>): number {
   let found = 0;
-  for (const lane of client.waiting.values()) {
-    check(lane.size > 0, 'a client knows of no lane without requests');
-    for (const request of lane.values()) {
-      check(request.client === client && waiting.has(request), 'a client finds what it has waiting');
+  for (const queue of client.waiting.values()) {
+    check(queue.size > 0, 'a client lists no empty queue');
+    for (const request of queue.values()) {
+      check(request.client === client && waiting.has(request), 'a client finds its own waiting requests');
       found++;
     }
   }
   return found;
 }
 
-/** Nothing has a deadline that is not there, and the engine's deadline is the earliest of all, but for our own lateness. */
+/** Only waiting requests and their services expire, and the engine's deadline is the earliest of all, our own lateness aside. */
 function assertDeadlines(
-  { workers, ttl }: BrokerState,
+  { workers, expiry }: BrokerState,
   waiting: Set<Request>,
   known: Set<Service>,
-  claims: Claims,
+  deadline: number,
+  drainUntil: number,
 ): void {
-  let earliest = claims.drainUntil;
+  let earliest = drainUntil;
   for (const worker of workers.values()) earliest = Math.min(earliest, ...workers.dues(worker));
-  for (const deadline of ttl.values()) {
-    const holder = deadline.value;
-    check(holder instanceof Request ? waiting.has(holder) : known.has(holder), 'only what waits loses patience');
-    earliest = Math.min(earliest, deadline.at);
+  for (const { value, at } of expiry.values()) {
+    check(value instanceof Request ? waiting.has(value) : known.has(value), 'only waiting requests expire');
+    earliest = Math.min(earliest, at);
   }
-  check(claims.deadline >= earliest, 'nothing is due before the earliest deadline');
-  check(claims.deadline <= Math.max(earliest, claims.lateUntil), 'the earliest deadline is not missed');
+  check(deadline >= earliest, 'nothing is due before the earliest deadline');
+  check(deadline <= Math.max(earliest, workers.lateUntil), 'the earliest deadline is not missed');
 }
 
 /** Accepted requests are answered, given up, or open. */
-function assertTotals({ counters, open }: Claims): void {
+function assertTotals({ counters, openRequests }: MdpBrokerStats): void {
   const { dropped } = counters;
   const lost =
     dropped['expired-unserved'] +
@@ -189,5 +182,8 @@ function assertTotals({ counters, open }: Claims): void {
     dropped['attempts-exhausted'] +
     dropped['lost-after-partial'] +
     dropped.drained;
-  check(counters.requests === counters.replies + lost + open, 'accepted requests are answered, given up or open');
+  check(
+    counters.requests === counters.replies + lost + openRequests,
+    'accepted requests are answered, given up or open',
+  );
 }

@@ -1,11 +1,10 @@
 /** Majordomo broker: which command of a worker is legal when (rules 7, 9, 10 and 15). */
 import type { MdpClientRequest, MdpToBroker } from '@proj/frames/mdp';
-import type { Legality } from '@proj/transport';
+import type { Legality } from '@proj/transport/engine';
 
-/** What the sender of a worker command is to us. */
+/** What the sender of a worker command is to the broker. */
 type Standing = 'stranger' | 'idle' | 'busy';
 
-/** What follows. */
 type Verdict =
   /** It is legal: do it. */
   | 'accept'
@@ -16,11 +15,12 @@ type Verdict =
   /** Count it, answer DISCONNECT, forget the worker, resend its job. */
   | 'expel';
 
-/** What only workers say, and what nobody may. */
+/** Commands that only workers may send, and malformed messages. */
 export type WorkerCommand = Exclude<MdpToBroker, MdpClientRequest>;
 
 /**
- * Rules 7, 9, 10 and 15. Whatever a registered worker is accepted for, DISCONNECT excepted, is a sign of life (rule 12).
+ * Rules 7, 9, 10 and 15. Every accepted command of a registered worker but DISCONNECT is a sign of life (rule 12). A reply to another
+ * client than the job's ends the worker, too (rule 6).
  */
 export const LEGALITY: Legality<Standing, WorkerCommand['kind'], Verdict> = {
   stranger: {
@@ -42,14 +42,14 @@ export const LEGALITY: Legality<Standing, WorkerCommand['kind'], Verdict> = {
   busy: {
     'worker-ready': ['expel', 'stranger'],
     heartbeat: ['accept'],
-    'worker-partial': ['accept'],
-    'worker-final': ['accept', 'idle'],
+    'worker-partial': ['accept', 'busy', 'stranger'],
+    'worker-final': ['accept', 'idle', 'stranger'],
     disconnect: ['accept', 'stranger'],
     malformed: ['expel', 'stranger'],
   },
 };
 
-/** What moves a worker without a command of its own: a request that it is sent, and its loss (rule 14). */
+/** What moves a worker without a command from it: a request sent to it, and its loss (rule 14). */
 export const MOVES = [
   ['idle', 'request sent', 'busy'],
   [['idle', 'busy'], 'lost', 'stranger'],

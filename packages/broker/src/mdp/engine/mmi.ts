@@ -1,4 +1,4 @@
-/** 8/MMI inside the broker and the two documented additions (rules 25 to 27). Reads the books, changes nothing. */
+/** 8/MMI inside the broker and our two additions (rules 25 to 27). Reads the state and changes nothing. */
 import { latin1 } from '@proj/frames';
 import {
   decodeMmiCount,
@@ -9,72 +9,67 @@ import {
   type MmiServiceEntry,
   type MmiWorkerEntry,
 } from '@proj/frames/mdp';
-import { list, type Listings } from '../../shared/listings.js';
-import type { WorkerTable } from '../../shared/worker-table.js';
-import type { OwnServices, Slot } from './own-services.js';
-import type { Service, Services } from './services.js';
-import { Worker } from './workers.js';
+import { list } from '../../shared/listings.js';
+import { type Service, type Slot, Worker } from './records.js';
+import type { BrokerState } from './state.js';
 
-/** Of any protocol version and any option. */
+/** The longest service name in any protocol version. */
 const LONGEST_NAME_BYTES = 255;
 
-/** What MMI may look at. */
-export interface MmiBooks {
-  readonly services: Services;
-  readonly workers: WorkerTable<Worker>;
-  readonly listings: Listings<Uint8Array[]>;
-  readonly own: OwnServices;
-}
-
-/** True for names that only the broker may serve. */
+/** True for names that only the broker itself may serve. */
 export function isReserved(service: string): boolean {
   return service.startsWith(MMI.prefix);
 }
 
-/** True for those whose answers may be long. */
+/** True for the names whose answers may be long. */
 export function isListing(service: string): boolean {
   return service === MMI.services || service === MMI.workers;
 }
 
 /**
- * Body of the answer to a request under `mmi.`. The argument is the first body frame; listings take from the second one how many
- * entries to skip.
+ * The body of the answer to a request under `mmi.`. The first body frame is the argument; the second one tells listings how many entries
+ * to skip.
  */
-export function answerMmi(request: MdpClientRequest, books: MmiBooks, additions: boolean, now: number): Uint8Array[] {
+export function answerMmi(
+  request: MdpClientRequest,
+  state: BrokerState,
+  additions: boolean,
+  now: number,
+): Uint8Array[] {
   const { version, service } = request;
   const argument = nameIn(request.body[0]);
-  if (service === MMI.service) return lookUp(version, argument, books);
+  if (service === MMI.service) return lookUp(version, argument, state);
   if (!additions) return encodeMmiReply('501');
   const skip = decodeMmiCount(request.body[1]);
   switch (service) {
     case MMI.services: {
-      const make = () => listServices(version, books, skip);
-      return books.listings.answer(`services ${version} ${skip}`, books.services.size, now, make);
+      const make = () => listServices(version, state, skip);
+      return state.listings.answer(`services ${version} ${skip}`, state.services.size, now, make);
     }
     case MMI.workers: {
-      if (argument === undefined || (argument !== '' && !hasWorkers(argument, books))) return encodeMmiReply('404');
-      const make = () => listWorkers(version, argument, books, now, skip);
-      const lines = books.workers.size + books.own.slots;
-      return books.listings.answer(`workers ${version} ${argument} ${skip}`, lines, now, make);
+      if (argument === undefined || (argument !== '' && !hasWorkers(argument, state))) return encodeMmiReply('404');
+      const make = () => listWorkers(version, argument, state, now, skip);
+      const lines = state.workers.size + state.own.slots;
+      return state.listings.answer(`workers ${version} ${argument} ${skip}`, lines, now, make);
     }
     default:
       return encodeMmiReply('501');
   }
 }
 
-/** The name in a frame; a frame too long for any name is not converted, whatever its size, and names nothing. */
+/** The name in a frame; `undefined` for a frame too long for any name, which is not decoded. */
 function nameIn(frame: Uint8Array | undefined): string | undefined {
   return frame === undefined || frame.length > LONGEST_NAME_BYTES ? undefined : latin1(frame);
 }
 
-/** Rule 25: busy workers count, waiting requests do not; the asker's version decides which services it sees. */
-function lookUp(version: MdpVersion, name: string | undefined, { services }: MmiBooks): Uint8Array[] {
+/** Rule 25: busy workers count, waiting requests do not. The client sees the services of its own version. */
+function lookUp(version: MdpVersion, name: string | undefined, { services }: BrokerState): Uint8Array[] {
   const workers = name === undefined ? 0 : (services.find(version, name)?.workers ?? 0);
   return encodeMmiReply(workers > 0 ? '200' : '404');
 }
 
-/** All services of both versions. One that `bridge` has joined is listed once, in the asker's version. */
-function listServices(version: MdpVersion, { services }: MmiBooks, skip: number): Uint8Array[] {
+/** All services of both versions. One that `bridge` joins is listed once, in the client's version. */
+function listServices(version: MdpVersion, { services }: BrokerState, skip: number): Uint8Array[] {
   const lineOf = (service: Service): MmiServiceEntry => ({
     name: service.name,
     version: service.version === 'both' ? version : service.version,
@@ -86,20 +81,20 @@ function listServices(version: MdpVersion, { services }: MmiBooks, skip: number)
   return encodeMmiReply('200', lines, more);
 }
 
-/** In any version. */
-export function hasWorkers(name: string, { services }: Pick<MmiBooks, 'services'>): boolean {
+/** True if the service has workers in any version. */
+export function hasWorkers(name: string, { services }: BrokerState): boolean {
   return (['0.1', '0.2'] as const).some((version) => (services.find(version, name)?.workers ?? 0) > 0);
 }
 
-/** Workers of the service in both versions, or of all services when the name is empty; behind them what services inside the broker stand for. */
-function listWorkers(version: MdpVersion, name: string, books: MmiBooks, now: number, skip: number): Uint8Array[] {
+/** The workers of a service in both versions, or of all services if the name is empty; then what services inside the broker count as. */
+function listWorkers(version: MdpVersion, name: string, state: BrokerState, now: number, skip: number): Uint8Array[] {
   const lineOf = (item: Worker | Slot) => (item instanceof Worker ? describe(item, now) : describeSlot(item, version));
   const matches = ({ service }: Worker | Slot) => name === '' || service.name === name;
-  const { lines, more } = list(allWorkers(books), lineOf, matches, skip);
+  const { lines, more } = list(allWorkers(state), lineOf, matches, skip);
   return encodeMmiReply('200', lines, more);
 }
 
-function* allWorkers({ workers, own }: MmiBooks): IterableIterator<Worker | Slot> {
+function* allWorkers({ workers, own }: BrokerState): IterableIterator<Worker | Slot> {
   yield* workers.values();
   for (const each of own.values()) yield* each.slots();
 }

@@ -1,13 +1,12 @@
-/** Majordomo broker: the effects of the step under way, the totals, and the limits on what is said (rule 8; notes). */
+/** Majordomo broker: the effects of the current step, what is counted, and the limit of rule 8. Each drop of docs/protocols/mdp.md, "Bad input", has its reason here. */
 import type { MdpBody, MdpFraming } from '@proj/frames/mdp';
 import { OncePer } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { StepOutput } from '@proj/transport/engine';
-import { newCounters } from './counters.js';
-import type { MdpBrokerCounters } from './counters.js';
 import type {
   MdpBrokerEffect,
   MdpBrokerNote,
+  MdpDropReason,
   MdpFromBroker,
   MdpMessageDrop,
   MdpRefusal,
@@ -15,17 +14,98 @@ import type {
   MdpRequestLoss,
 } from './events.js';
 
-/** What is shorter is not worth an effect. */
+/** Shorter frames are not worth an effect. */
 const LONG_BYTES = 2 ** 14;
-/** Identities remembered for rule 8; while as many are within their interval, further ones get no DISCONNECT. */
+/** Identities remembered for rule 8; while this many are within their interval, further ones get no DISCONNECT. */
 const DISCONNECT_MEMORY = 65_536;
+
+/** Running totals since construction. */
+export interface MdpBrokerCounters {
+  /** Requests accepted: dispatched or queued. `dropped` has the refused ones. */
+  requests: number;
+  /** REQUESTs sent to workers, resends included. */
+  dispatches: number;
+  /** Requests given to services inside the broker, repeats included. */
+  runs: number;
+  /** Second and later attempts, among both. */
+  resends: number;
+  /** PARTIALs forwarded to clients. */
+  partials: number;
+  /** Requests that ended with their worker's FINAL, or a handler's reply. */
+  replies: number;
+  /** MMI requests answered. */
+  mmi: number;
+  workersReady: number;
+  workersLost: number;
+  heartbeatsSent: number;
+  disconnectsSent: number;
+  /** DISCONNECTs withheld by rule 8. */
+  disconnectsWithheld: number;
+  /** Notes withheld because the same note was given within the minute. */
+  notesWithheld: number;
+  /** Everything dropped, by reason. */
+  readonly dropped: Record<MdpDropReason, number>;
+}
+
+const NONE_DROPPED: Readonly<Record<MdpDropReason, 0>> = {
+  'no-header': 0,
+  'unknown-header': 0,
+  'leading-empty': 0,
+  'no-leading-empty': 0,
+  'no-command': 0,
+  'command-length': 0,
+  'unknown-command': 0,
+  'wrong-direction': 0,
+  'no-service': 0,
+  'service-invalid': 0,
+  envelope: 0,
+  'no-body': 0,
+  'extra-frames': 0,
+  'too-many-frames': 0,
+  'too-large': 0,
+  'no-frames': 0,
+  'wrong-version': 0,
+  unexpected: 0,
+  'unknown-worker': 0,
+  'reserved-service': 0,
+  'not-allowed': 0,
+  'services-limit': 0,
+  'workers-limit': 0,
+  draining: 0,
+  'client-limit': 0,
+  'queue-full': 0,
+  memory: 0,
+  'expired-unserved': 0,
+  'expired-busy': 0,
+  'client-gone': 0,
+  'attempts-exhausted': 0,
+  'lost-after-partial': 0,
+  drained: 0,
+  'reply-undeliverable': 0,
+  'reply-too-large': 0,
+};
 
 /** Where every part of the engine puts its effects. */
 export class Output extends StepOutput<MdpBrokerEffect, MdpBrokerCounters> {
   readonly #disconnects: OncePer;
 
   constructor(options: { readonly heartbeatIntervalMs: number }) {
-    super(newCounters());
+    super({
+      requests: 0,
+      dispatches: 0,
+      runs: 0,
+      resends: 0,
+      partials: 0,
+      replies: 0,
+      mmi: 0,
+      workersReady: 0,
+      workersLost: 0,
+      heartbeatsSent: 0,
+      disconnectsSent: 0,
+      disconnectsWithheld: 0,
+      notesWithheld: 0,
+      dropped: { ...NONE_DROPPED },
+    });
     this.#disconnects = new OncePer(options.heartbeatIntervalMs, DISCONNECT_MEMORY);
   }
 
@@ -33,7 +113,7 @@ export class Output extends StepOutput<MdpBrokerEffect, MdpBrokerCounters> {
     this.effects.push({ kind: 'send', peer, command });
   }
 
-  /** This body is needed no more, but by what was sent before. */
+  /** The engine no longer needs this body; a send already under way may. */
   release(body: MdpBody): void {
     for (const frame of body) {
       if (frame.length < LONG_BYTES) continue;
@@ -48,25 +128,25 @@ export class Output extends StepOutput<MdpBrokerEffect, MdpBrokerCounters> {
     else this.counters.disconnectsWithheld++;
   }
 
-  /** DISCONNECT at the broker's own end, said to each worker once whatever was said before. */
+  /** DISCONNECT when the broker closes: sent to each worker once, whatever was sent before. */
   farewell(peer: Peer, { version, leadingEmpty }: MdpFraming): void {
     this.counters.disconnectsSent++;
     this.send(peer, { kind: 'disconnect', version, leadingEmpty });
   }
 
-  /** A message of this peer was dropped. */
+  /** Drops a message of this peer. */
   dropMessage(reason: MdpMessageDrop, peer: Peer): void {
     this.counters.dropped[reason]++;
     this.#noteOf({ kind: 'note', code: 'message-dropped', reason, peer });
   }
 
-  /** A request of this client was refused or given up. */
+  /** Refuses or gives up a request of this client. */
   dropRequest(reason: MdpRefusal | MdpRequestLoss, peer: Peer, service: string): void {
     this.counters.dropped[reason]++;
     this.#noteOf({ kind: 'note', code: 'request-dropped', reason, peer, service });
   }
 
-  /** A reply, or a part of one, did not get to the client. */
+  /** A reply, or a part of one, did not reach the client. */
   dropReply(reason: MdpReplyLoss, peer: Peer, service: string): void {
     this.counters.dropped[reason]++;
     this.#noteOf({ kind: 'note', code: 'reply-dropped', reason, peer, service });

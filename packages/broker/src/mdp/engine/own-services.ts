@@ -1,129 +1,134 @@
-/** Majordomo broker: services inside it, and their handlers at work (rule 29). Books only, no protocol decisions. */
-import type { MdpVersion } from '@proj/frames/mdp';
-import type { Request } from './requests.js';
-import type { Service } from './services.js';
+/** Majordomo broker, rule 29: services inside it. They take what no worker is idle for; a handler that fails is treated as a lost worker. */
+import type { MdpBody } from '@proj/frames/mdp';
+import type { MdpOwnServiceEvent, MdpRequestLoss } from './events.js';
+import type { Output } from './output.js';
+import { OwnService, type OwnServiceSpec, type Request, type Run, type Service } from './records.js';
+import type { BrokerState } from './state.js';
 
-/** What the facade says of a service inside the broker. */
-export interface OwnServiceSpec {
-  /** Its number, never used twice. */
-  readonly id: number;
-  readonly name: string;
-  /** In which versions it can be asked for. `bridge` joins them. */
-  readonly versions: readonly MdpVersion[];
-  /** Handlers that may run at a time, over all versions. */
-  readonly concurrency: number;
+/** What becomes of requests: decided by the dispatcher. `kept` says that a handler keeps the body. */
+interface Requests {
+  unwait(request: Request): void;
+  answer(request: Request, kind: 'client-partial' | 'client-final', body: MdpBody): boolean;
+  close(request: Request, kept: 'kept'): void;
+  retry(request: Request, forwarded: boolean, kept: 'kept'): void;
+  giveUp(request: Request, reason: MdpRequestLoss, kept: 'kept'): void;
+  mayBeEmpty(service: Service): void;
 }
 
-/** What counts as a worker of a service. */
-export interface Slot {
-  readonly service: Service;
-  readonly busy: boolean;
-}
+/** Starts and ends the handlers inside the broker. */
+export class OwnServiceRunner {
+  readonly #state: BrokerState;
+  readonly #out: Output;
+  readonly #requests: Requests;
 
-/** A service inside the broker. Counts as `concurrency` workers, in each version. */
-export class OwnService {
-  readonly id: number;
-  readonly concurrency: number;
-  /** Whose requests it takes, in turn: one per version, or the one that `bridge` has joined. */
-  readonly homes: readonly Service[];
-  running = 0;
-  /** True once it takes no more requests. */
-  withdrawn = false;
-  #turn = 0;
-
-  constructor({ id, concurrency }: OwnServiceSpec, homes: readonly Service[]) {
-    this.id = id;
-    this.concurrency = concurrency;
-    this.homes = homes;
+  constructor(state: BrokerState, out: Output, requests: Requests) {
+    this.#state = state;
+    this.#out = out;
+    this.#requests = requests;
   }
 
-  /** Handlers that may be started now. */
-  get free(): number {
-    return this.withdrawn ? 0 : this.concurrency - this.running;
-  }
-
-  /** One for each handler that may run, in each version. */
-  *slots(): IterableIterator<Slot> {
-    for (const service of this.homes)
-      for (let i = 0; i < this.concurrency; i++) yield { service, busy: i < this.concurrency - this.free };
-  }
-
-  /** Takes the next request that waits, of each version in turn. */
-  next(): Request | undefined {
-    for (let tried = 0; tried < this.homes.length; tried++) {
-      const request = this.homes[this.#turn++ % this.homes.length]?.queue.shift();
-      if (request !== undefined) return request;
+  handle(event: MdpOwnServiceEvent): void {
+    const { own } = this.#state;
+    switch (event.kind) {
+      case 'serve':
+        for (const spec of event.services) this.#serve(spec);
+        break;
+      case 'withdraw':
+        this.#withdraw(own.find(event.service));
+        break;
+      case 'own-partial': {
+        const run = own.run(event.run);
+        if (run !== undefined && this.#requests.answer(run.request, 'client-partial', event.body)) run.forwarded = true;
+        break;
+      }
+      case 'own-final':
+        this.#onFinal(own.run(event.run), event.body);
+        break;
+      case 'own-failed':
+        this.#onFailed(own.run(event.run));
+        break;
     }
-    return undefined;
-  }
-}
-
-/** A handler at work. */
-export class Run {
-  readonly id: number;
-  readonly own: OwnService;
-  readonly request: Request;
-  /** True once the client has had a part of the reply. */
-  forwarded = false;
-
-  constructor(id: number, own: OwnService, request: Request) {
-    this.id = id;
-    this.own = own;
-    this.request = request;
-  }
-}
-
-/** All services inside the broker, and all their runs by number. */
-export class OwnServices {
-  readonly #services = new Map<number, OwnService>();
-  readonly #runs = new Map<number, Run>();
-  #lastRun = 0;
-  #slots = 0;
-
-  /** How many workers all of them count as. */
-  get slots(): number {
-    return this.#slots;
   }
 
-  find(id: number): OwnService | undefined {
-    return this.#services.get(id);
+  /** Starts a handler with this request. */
+  run(request: Request, own: OwnService): void {
+    const { id } = this.#state.own.begin(own, request);
+    const { client, framing, body } = request;
+    request.attempts++;
+    this.#out.counters.runs++;
+    const { version } = framing;
+    this.#out.effects.push({ kind: 'run', run: id, service: own.id, client: client.peer, version, body });
   }
 
-  add(own: OwnService): void {
-    this.#services.set(own.id, own);
-    this.#slots += own.concurrency * own.homes.length;
+  /** Rule 24: gives up the requests of all running handlers, and forgets the services. */
+  end(): void {
+    for (const run of this.#state.own.runs()) {
+      this.#out.effects.push({ kind: 'cancel', run: run.id, reason: 'drained' });
+      this.#state.own.end(run);
+      this.#requests.giveUp(run.request, 'drained', 'kept');
+    }
+    for (const own of this.#state.own.values()) this.#remove(own);
   }
 
-  remove(own: OwnService): void {
-    this.#services.delete(own.id);
-    this.#slots -= own.concurrency * own.homes.length;
+  #serve(spec: OwnServiceSpec): void {
+    const { services, own, expiry } = this.#state;
+    const homes = new Set(
+      spec.versions.map((version) => services.find(version, spec.name) ?? services.add(version, spec.name)),
+    );
+    const service = new OwnService(spec, [...homes]);
+    own.add(service);
+    for (const home of homes) {
+      home.own = service;
+      if (services.join(home, service.concurrency)) expiry.change(home, this.#out.now);
+    }
+    this.#fill(service);
   }
 
-  /** A handler is started with this request. */
-  begin(own: OwnService, request: Request): Run {
-    const run = new Run(++this.#lastRun, own, request);
-    this.#runs.set(run.id, run);
-    own.running++;
-    (request.client.runs ??= new Set()).add(run);
-    return run;
+  /** It takes no more requests, and counts as a worker less for each handler once its last handler has ended. */
+  #withdraw(own: OwnService | undefined): void {
+    if (own === undefined) return;
+    own.withdrawn = true;
+    if (own.running === 0) this.#remove(own);
   }
 
-  /** `undefined` for a run that has ended. */
-  run(id: number): Run | undefined {
-    return this.#runs.get(id);
+  #remove(own: OwnService): void {
+    const { services, expiry } = this.#state;
+    this.#state.own.remove(own);
+    for (const home of own.homes) {
+      home.own = undefined;
+      if (services.leave(home, own.concurrency)) expiry.change(home, this.#out.now);
+      this.#requests.mayBeEmpty(home);
+    }
   }
 
-  end(run: Run): void {
-    this.#runs.delete(run.id);
-    run.own.running--;
-    run.request.client.runs?.delete(run);
+  /** Gives it waiting requests while it may start handlers. */
+  #fill(own: OwnService): void {
+    while (own.free > 0) {
+      const request = own.next();
+      if (request === undefined) return;
+      this.#requests.unwait(request);
+      this.run(request, own);
+    }
   }
 
-  values(): IterableIterator<OwnService> {
-    return this.#services.values();
+  #onFinal(run: Run | undefined, body: MdpBody): void {
+    if (run === undefined) return;
+    this.#state.own.end(run);
+    this.#requests.answer(run.request, 'client-final', body);
+    this.#out.counters.replies++;
+    this.#requests.close(run.request, 'kept');
+    this.#next(run.own);
   }
 
-  runs(): IterableIterator<Run> {
-    return this.#runs.values();
+  #onFailed(run: Run | undefined): void {
+    if (run === undefined) return;
+    this.#state.own.end(run);
+    this.#requests.retry(run.request, run.forwarded, 'kept');
+    this.#next(run.own);
+  }
+
+  #next(own: OwnService): void {
+    if (own.withdrawn && own.running === 0) this.#remove(own);
+    else this.#fill(own);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Majordomo broker, rules 2 and 22: what a worker has answered of its job when the rest is still to come. With `bridge`, a 0.2 worker's
- * PARTIALs become one REPLY of 0.1.
+ * Majordomo broker, rules 2 and 22: what a worker has answered while the rest is still to come. With `bridge`, the PARTIALs of a 0.2
+ * worker become one REPLY of 0.1.
  */
 import { compactAll, totalBytes } from '@proj/frames';
 import type { MdpBody } from '@proj/frames/mdp';
@@ -15,17 +15,17 @@ interface MessageLimits {
 
 /** The PARTIALs of one job at one worker. */
 export class PartialReplies {
-  /** True once the client has had one; `frames` remains empty then. */
+  /** True once the client has received one; `frames` stays empty then. */
   forwarded = false;
-  /** Bodies of those that are kept, as the client can take one REPLY only. */
+  /** Bodies that are kept because the client can take only one REPLY. */
   readonly frames: Uint8Array[] = [];
   bytes = 0;
   /** Bytes taken from the budget for them. */
   cost = 0;
-  /** True when they exceed what a message may be; `frames` is empty then. */
+  /** True if they exceed a message; `frames` is empty then. */
   tooLarge = false;
 
-  /** Keeps the body of one, within the limits of a message and of the byte budget. */
+  /** Keeps a body, within the limits of a message and the byte budget. */
   collect(body: MdpBody, limits: MessageLimits, budget: Budget): void {
     if (this.tooLarge) return;
     const cost = frameCost(body);
@@ -39,7 +39,7 @@ export class PartialReplies {
     }
   }
 
-  /** The body for what the client has not had yet, in order; `undefined` when it exceeds a message. */
+  /** The body of everything that the client has not received yet, in order; `undefined` if it exceeds a message. */
   join(last: MdpBody, limits: MessageLimits): MdpBody | undefined {
     if (this.forwarded) return last;
     if (this.tooLarge || !this.#fits(last, limits)) return undefined;

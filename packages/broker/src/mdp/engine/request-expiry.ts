@@ -1,26 +1,20 @@
 /**
- * Majordomo broker, rule 17: how long requests wait. One limit holds while their service has no worker, another (or none)
- * while all its workers are busy; a change between the two starts the time anew.
+ * Majordomo broker, rule 17: how long requests wait. One limit holds while their service has no worker, another one (or none) while all
+ * its workers are busy; a change between the two starts the time again.
  *
- * A change concerns every waiting request of the service, yet costs O(1): those that waited before it share one deadline,
- * the service's; those that come after it have their own. A number on both sides tells them apart.
+ * A change affects every waiting request of the service, yet costs O(1): requests that waited before it share the service's deadline, and
+ * later ones have their own. The number of the situation tells them apart.
  */
-import { Deadline, DeadlineList } from '@proj/heartbeat';
-import type { Request } from './requests.js';
-import type { Service } from './services.js';
+import { type Deadline, DeadlineList } from '@proj/heartbeat';
+import { type Request, type Service, WaitDeadline } from './records.js';
 
-/** When a request will have waited too long, if its service is still in the situation in which it began to wait. */
-export class WaitDeadline extends Deadline<Request> {
-  situation = 0;
-}
-
-/** Deadlines of one situation. */
+/** The deadlines of one situation. */
 interface Limit {
   readonly requests: DeadlineList<Request>;
   readonly services: DeadlineList<Service>;
 }
 
-/** The patience of all waiting requests. */
+/** Expiry of all waiting requests. */
 export class RequestExpiry {
   readonly #unserved: Limit;
   readonly #busy: Limit | undefined;
@@ -33,7 +27,7 @@ export class RequestExpiry {
     this.#limits = this.#busy === undefined ? [this.#unserved] : [this.#unserved, this.#busy];
   }
 
-  /** When something may have waited too long. */
+  /** When a request may have waited too long. */
   get deadline(): number {
     let deadline = Infinity;
     for (const limit of this.#limits) {
@@ -45,43 +39,43 @@ export class RequestExpiry {
   /** The request has joined its service's queue. */
   start(request: Request, now: number): void {
     const limit = this.#limitOf(request.service);
-    if (limit === undefined) request.patience = undefined;
+    if (limit === undefined) request.expiry = undefined;
     else {
-      request.patience ??= new WaitDeadline(request);
-      request.patience.situation = request.service.situation;
-      limit.requests.renew(request.patience, now);
+      request.expiry ??= new WaitDeadline(request);
+      request.expiry.situation = request.service.situation;
+      limit.requests.renew(request.expiry, now);
     }
   }
 
   /** The request has left the queue. */
   stop(request: Request): void {
-    const { patience } = request;
-    if (patience === undefined) return;
-    for (const limit of this.#limits) limit.requests.remove(patience);
+    const { expiry } = request;
+    if (expiry === undefined) return;
+    for (const limit of this.#limits) limit.requests.remove(expiry);
   }
 
-  /** The service has got its first worker or lost its last. */
+  /** The service has gained its first worker or lost its last. */
   change(service: Service, now: number): void {
     service.situation++;
     this.forget(service);
-    if (service.queue.size > 0) this.#limitOf(service)?.services.renew(service.patience, now);
+    if (service.queue.size > 0) this.#limitOf(service)?.services.renew(service.expiry, now);
   }
 
-  /** The service is no more. */
+  /** The service no longer exists. */
   forget(service: Service): void {
-    for (const limit of this.#limits) limit.services.remove(service.patience);
+    for (const limit of this.#limits) limit.services.remove(service.expiry);
   }
 
-  /** Requests that have waited too long. They are still in their queues. */
+  /** Requests that have waited too long; they are still in their queues. */
   takeExpired(now: number): Request[] {
     const expired: Request[] = [];
     for (const limit of this.#limits) {
       for (let request = limit.requests.takeDue(now); request !== undefined; request = limit.requests.takeDue(now)) {
-        if (request.patience?.situation === request.service.situation) expired.push(request);
+        if (request.expiry?.situation === request.service.situation) expired.push(request);
       }
       for (let service = limit.services.takeDue(now); service !== undefined; service = limit.services.takeDue(now)) {
         for (const request of service.queue.values()) {
-          if (request.patience?.situation !== service.situation) expired.push(request);
+          if (request.expiry?.situation !== service.situation) expired.push(request);
         }
       }
     }
@@ -96,11 +90,11 @@ export class RequestExpiry {
     }
   }
 
-  /** Deadlines that stand, for invariants. */
+  /** All deadlines, for invariants. */
   *values(): IterableIterator<Deadline<Request> | Deadline<Service>> {
     for (const limit of this.#limits) {
-      for (const { patience } of limit.requests.values()) if (patience !== undefined) yield patience;
-      for (const service of limit.services.values()) yield service.patience;
+      for (const { expiry } of limit.requests.values()) if (expiry !== undefined) yield expiry;
+      for (const service of limit.services.values()) yield service.expiry;
     }
   }
 

@@ -1,15 +1,14 @@
-/** Majordomo broker: everything it remembers, in one place. Who may change it: `engine.ts` and `jobs.ts`. */
+/** Majordomo broker: everything it remembers, and the snapshot that users see. Only `engine.ts`, `dispatcher.ts` and `own-services.ts` change it. */
+import type { MdpVersion } from '@proj/frames/mdp';
 import { Budget } from '../../shared/budget.js';
 import { ClientTable } from '../../shared/clients.js';
 import { Listings } from '../../shared/listings.js';
-import { WorkerTable } from '../../shared/worker-table.js';
 import { Slack } from '../../shared/slack.js';
-import { ClientEntry } from './clients.js';
+import { WorkerTable } from '../../shared/worker-table.js';
 import type { MdpBrokerSettings } from '../options.js';
-import { OwnServices } from './own-services.js';
+import type { MdpBrokerCounters } from './output.js';
+import { ClientEntry, type OwnService, type Request, Run, Service, type Worker } from './records.js';
 import { RequestExpiry } from './request-expiry.js';
-import { Services } from './services.js';
-import type { Worker } from './workers.js';
 
 /** The broker's state between two steps. */
 export interface BrokerState {
@@ -18,17 +17,17 @@ export interface BrokerState {
   readonly clients: ClientTable<ClientEntry>;
   /** Rule 18: bytes of all open requests. */
   readonly bytes: Budget;
-  /** And what those that wait hold beyond themselves. */
+  /** Memory that waiting requests hold beyond those bytes. */
   readonly slack: Slack;
-  readonly ttl: RequestExpiry;
-  /** Rule 26: answers of MMI that are kept for a moment. */
+  readonly expiry: RequestExpiry;
+  /** Rule 26: cached answers of MMI. */
   readonly listings: Listings<Uint8Array[]>;
   readonly own: OwnServices;
-  /** Rule 18: the process has no room for what would have to wait. */
+  /** Rule 18: true while the process has no memory for requests that would have to wait. */
   isTight: boolean;
 }
 
-/** Empty books. */
+/** The state at the start. */
 export function newBrokerState(settings: MdpBrokerSettings): BrokerState {
   const bytes = new Budget(settings.requestQueueMaxBytes);
   return {
@@ -37,9 +36,195 @@ export function newBrokerState(settings: MdpBrokerSettings): BrokerState {
     clients: new ClientTable(ClientEntry),
     bytes,
     slack: new Slack(bytes),
-    ttl: new RequestExpiry(settings),
+    expiry: new RequestExpiry(settings),
     listings: new Listings(),
     own: new OwnServices(),
     isTight: false,
+  };
+}
+
+/** Queues in which a client may wait before it may ask for one more name that nobody serves: this many, or this part of `servicesMax` if that is more. */
+const SHARE_MIN = 16;
+const SHARE = 0.1;
+
+/**
+ * All services, by version and name. With `bridge` both versions share them. Served names and names that are only asked for have a bound
+ * each, so that no client can keep workers out.
+ */
+export class Services {
+  readonly #byVersion: Readonly<Record<MdpVersion, Map<string, Service>>>;
+  readonly #bridge: boolean;
+  readonly #max: number;
+  readonly #queueMax: number;
+  #size = 0;
+  #served = 0;
+
+  constructor(options: { readonly bridge: boolean; readonly servicesMax: number; readonly requestQueueMax: number }) {
+    const joined = new Map<string, Service>();
+    this.#byVersion = { '0.1': joined, '0.2': options.bridge ? joined : new Map<string, Service>() };
+    this.#bridge = options.bridge;
+    this.#max = options.servicesMax;
+    this.#queueMax = options.requestQueueMax;
+  }
+
+  /** Number of services, over both versions. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Number of services with workers, over both versions. */
+  get served(): number {
+    return this.#served;
+  }
+
+  /** True if a worker of this service, which may not exist yet, may register. */
+  mayServe(service: Service | undefined): boolean {
+    return (service?.workers ?? 0) > 0 || this.#served < this.#max;
+  }
+
+  /** True if a client that waits in this many queues may ask for a name that is neither served nor asked for. */
+  mayAsk(queues: number): boolean {
+    return this.#size - this.#served < this.#max && queues < Math.max(SHARE_MIN, this.#max * SHARE);
+  }
+
+  /** Adds workers to a service. Returns true if they are its first. */
+  join(service: Service, workers = 1): boolean {
+    const first = service.workers === 0;
+    service.workers += workers;
+    if (first) this.#served++;
+    return first;
+  }
+
+  /** Removes workers from a service. Returns true if they were its last. */
+  leave(service: Service, workers = 1): boolean {
+    service.workers -= workers;
+    if (service.workers > 0) return false;
+    this.#served--;
+    return true;
+  }
+
+  find(version: MdpVersion, name: string): Service | undefined {
+    return this.#byVersion[version].get(name);
+  }
+
+  /** Adds a service that does not exist yet. */
+  add(version: MdpVersion, name: string): Service {
+    const service = new Service(name, this.#bridge ? 'both' : version, this.#queueMax);
+    this.#byVersion[version].set(name, service);
+    this.#size++;
+    return service;
+  }
+
+  /** Forgets a service without workers and waiting requests. Returns false if it has some or is forgotten already. */
+  tidy(service: Service): boolean {
+    if (service.workers > 0 || service.queue.size > 0) return false;
+    const version = service.version === 'both' ? '0.2' : service.version;
+    if (this.#byVersion[version].get(service.name) !== service) return false;
+    this.#byVersion[version].delete(service.name);
+    this.#size--;
+    return true;
+  }
+
+  *values(): IterableIterator<Service> {
+    yield* this.#byVersion['0.2'].values();
+    if (!this.#bridge) yield* this.#byVersion['0.1'].values();
+  }
+}
+
+/** Rule 29: all services inside the broker, and all their running handlers, by number. */
+export class OwnServices {
+  readonly #services = new Map<number, OwnService>();
+  readonly #runs = new Map<number, Run>();
+  #lastRun = 0;
+  #slots = 0;
+
+  /** The number of workers that all of them count as. */
+  get slots(): number {
+    return this.#slots;
+  }
+
+  find(id: number): OwnService | undefined {
+    return this.#services.get(id);
+  }
+
+  add(own: OwnService): void {
+    this.#services.set(own.id, own);
+    this.#slots += own.concurrency * own.homes.length;
+  }
+
+  remove(own: OwnService): void {
+    this.#services.delete(own.id);
+    this.#slots -= own.concurrency * own.homes.length;
+  }
+
+  /** Records that a handler starts with this request. */
+  begin(own: OwnService, request: Request): Run {
+    const run = new Run(++this.#lastRun, own, request);
+    this.#runs.set(run.id, run);
+    own.running++;
+    (request.client.runs ??= new Set()).add(run);
+    return run;
+  }
+
+  /** `undefined` for a run that has ended. */
+  run(id: number): Run | undefined {
+    return this.#runs.get(id);
+  }
+
+  end(run: Run): void {
+    this.#runs.delete(run.id);
+    run.own.running--;
+    run.request.client.runs?.delete(run);
+  }
+
+  values(): IterableIterator<OwnService> {
+    return this.#services.values();
+  }
+
+  runs(): IterableIterator<Run> {
+    return this.#runs.values();
+  }
+}
+
+/** One service at this moment. */
+export interface MdpServiceStats {
+  readonly name: string;
+  /** `both` if `bridge` joins the versions. */
+  readonly version: MdpVersion | 'both';
+  /** Registered workers, busy ones included; a service inside the broker counts as `concurrency` workers. */
+  readonly workers: number;
+  readonly busy: number;
+  /** Requests in its queue. */
+  readonly waiting: number;
+}
+
+/** A snapshot: plain data that does not change afterwards. */
+export interface MdpBrokerStats {
+  readonly counters: Readonly<MdpBrokerCounters>;
+  readonly services: readonly MdpServiceStats[];
+  readonly workers: number;
+  /** Clients with open requests. */
+  readonly clients: number;
+  /** Requests accepted and neither answered nor given up, waiting or running. */
+  readonly openRequests: number;
+  /** Their cost in the measure of `requestQueueMaxBytes`. */
+  readonly openBytes: number;
+}
+
+/** Takes the snapshot. */
+export function statsOf(state: BrokerState, counters: MdpBrokerCounters, openRequests: number): MdpBrokerStats {
+  return {
+    counters: { ...counters, dropped: { ...counters.dropped } },
+    services: Array.from(state.services.values(), (service) => ({
+      name: service.name,
+      version: service.version,
+      workers: service.workers,
+      busy: service.busy,
+      waiting: service.queue.size,
+    })),
+    workers: state.workers.size,
+    clients: state.clients.size,
+    openRequests,
+    openBytes: state.bytes.used,
   };
 }

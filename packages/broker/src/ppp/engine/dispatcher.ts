@@ -1,34 +1,44 @@
 /**
- * Paranoid Pirate, the workers' side: a request's way from acceptance to its one end, answered or given up. Rules 8, 9, 13,
- * 14 and 16; which worker may say what is `backend.ts`.
+ * Paranoid Pirate, the workers' side: a request's way from acceptance to its end, answered or given up. Rules 8, 9, 13, 14 and 16;
+ * `backend.ts` decides which worker may say what.
  */
 import type { PppAddressedReply } from '@proj/frames/ppp';
-import type { BrokerState } from './state.js';
-import type { PppRequestLoss } from './events.js';
 import type { PppBackendSettings } from '../options.js';
+import type { PppRequestLoss } from './events.js';
 import type { Output } from './output.js';
-import type { Request, Requester } from './requests.js';
-import type { Worker } from './workers.js';
+import type { BrokerState, Request, Worker } from './state.js';
 
-/** Rule 14: first in, first out over all, so everybody is one and the same to a queue that is fair to each. */
+/** Rule 14: first in, first out over all clients, so the fair queue sees one client only. */
 const EVERYBODY = '';
 
-/** Finds each request a worker, and sees to it that none is lost or answered twice. */
+/** The side that asks, as the workers' side sees it: the clients of a queue, or the process that has a pool. */
+export interface Requester<Asked extends Request> {
+  /** The request begins to wait, for its first worker or for another one. */
+  onWaiting(request: Asked): void;
+  /** It waits no longer: it runs, or is about to be given up. */
+  onWaited(request: Asked): void;
+  /** The request ends with the reply of its worker. It may be `abandoned` by now. */
+  onReply(request: Asked, reply: PppAddressedReply): void;
+  /** The request ends without a reply. This has been counted. */
+  onLost(request: Asked, reason: PppRequestLoss): void;
+}
+
+/** Finds a worker for each request, and makes sure that none is lost or answered twice. */
 export class Dispatcher<Asked extends Request> {
   readonly #settings: PppBackendSettings;
-  readonly #books: BrokerState<Asked>;
+  readonly #state: BrokerState<Asked>;
   readonly #out: Output<unknown>;
   readonly #requester: Requester<Asked>;
   #open = 0;
 
   constructor(
     settings: PppBackendSettings,
-    books: BrokerState<Asked>,
+    state: BrokerState<Asked>,
     out: Output<unknown>,
     requester: Requester<Asked>,
   ) {
     this.#settings = settings;
-    this.#books = books;
+    this.#state = state;
     this.#out = out;
     this.#requester = requester;
   }
@@ -38,32 +48,30 @@ export class Dispatcher<Asked extends Request> {
     return this.#open;
   }
 
-  /** Rules 8 and 14: takes the request to an idle worker or into the queue; false when there is no room for it. */
+  /** Rules 8 and 14: gives the request to an idle worker or queues it. Returns false if there is no room for it. */
   accept(request: Asked): boolean {
-    const { queue, bytes, idle, isTight } = this.#books;
+    const { queue, bytes, idle, isTight } = this.#state;
     if (isTight && idle.size === 0) return false;
     if (queue.full || !bytes.take(request.cost)) return false;
     this.#open++;
     this.#out.counters.requests++;
-    const worker = idle.take();
-    if (worker === undefined) this.#wait(request, 'back');
-    else this.#dispatch(request, worker);
+    this.#place(request, 'back');
     return true;
   }
 
-  /** Rule 8: a worker without a job takes the next request, or rests as the most recently used one. */
+  /** Rule 8: a worker without a job takes the next request, or joins the idle workers as the last. */
   free(worker: Worker<Asked>): void {
-    const request = this.#books.queue.shift();
+    const request = this.#state.queue.shift();
     if (request === undefined) {
-      this.#books.idle.release(worker.idle);
-      this.#books.workers.renew(worker, this.#out.now);
+      this.#state.idle.push(worker.idle);
+      this.#state.workers.renew(worker, this.#out.now);
     } else {
       this.#unwait(request);
       this.#dispatch(request, worker);
     }
   }
 
-  /** Rule 9: the reply of the worker that has the job closes the request, whatever becomes of it, and frees the worker. */
+  /** Rule 9: the reply of the worker that has the job ends the request and frees the worker. */
   reply(worker: Worker<Asked>, request: Asked, reply: PppAddressedReply): void {
     this.#unburden(worker);
     this.#out.counters.replies++;
@@ -72,54 +80,62 @@ export class Dispatcher<Asked extends Request> {
     this.free(worker);
   }
 
-  /** Rule 13: the jobs of workers that are no more go to the next ones, or to the front of the queue, or are given up. */
+  /** Rule 13: the jobs of lost workers go to idle workers or to the front of the queue, or are given up. */
   recover(lost: readonly Worker<Asked>[]): void {
     for (const worker of lost) {
       const request = worker.request;
       this.#unburden(worker);
       if (request === undefined) continue;
       const loss = this.#lossOf(request);
-      if (loss === undefined) this.#resend(request);
-      else this.giveUp(request, loss);
+      if (loss !== undefined) this.giveUp(request, loss);
+      else {
+        this.#out.counters.resends++;
+        this.#place(request, 'front');
+      }
     }
   }
 
-  /** Nobody waits for the reply any more. What waits is given up; what runs finishes, unheard. */
+  /** Nobody waits for the reply any more. A waiting request is given up; a running one finishes, and its reply is dropped. */
   abandon(request: Asked, reason: PppRequestLoss): void {
     if (request.place.taken) this.giveUp(request, reason);
     else request.abandoned ??= reason;
   }
 
-  /** Gives up all that waits. */
   giveUpWaiting(reason: PppRequestLoss): void {
-    for (const request of this.#books.queue.values()) this.giveUp(request, reason);
+    for (const request of this.#state.queue.values()) this.giveUp(request, reason);
   }
 
-  /** Gives up a request that waits, or whose worker is no more. */
+  /** Gives up a request that waits, or whose worker is lost. */
   giveUp(request: Asked, reason: PppRequestLoss): void {
-    if (this.#books.queue.remove(request.place)) this.#unwait(request);
+    if (this.#state.queue.remove(request.place)) this.#unwait(request);
     this.#out.counters.dropped[reason]++;
     this.#close(request);
     this.#requester.onLost(request, reason);
   }
 
-  #wait(request: Asked, where: 'front' | 'back'): void {
-    request.settle(this.#books.slack);
-    if (where === 'front') this.#books.queue.pushFront(request.place);
-    else this.#books.queue.push(request.place, EVERYBODY);
+  #place(request: Asked, where: 'front' | 'back'): void {
+    const { idle, slack, queue } = this.#state;
+    const worker = idle.shift();
+    if (worker !== undefined) {
+      this.#dispatch(request, worker);
+      return;
+    }
+    request.settle(slack);
+    if (where === 'front') queue.pushFront(request.place);
+    else queue.push(request.place, EVERYBODY);
     this.#requester.onWaiting(request);
   }
 
   #unwait(request: Asked): void {
-    request.leave(this.#books.slack);
+    request.leave(this.#state.slack);
     this.#requester.onWaited(request);
   }
 
   #dispatch(request: Asked, worker: Worker<Asked>): void {
     request.attempts++;
     worker.request = request;
-    this.#books.workers.renew(worker, this.#out.now);
-    this.#books.jobs?.renew(worker.patience, this.#out.now);
+    this.#state.workers.renew(worker, this.#out.now);
+    this.#state.jobs?.renew(worker.jobExpiry, this.#out.now);
     this.#out.counters.dispatches++;
     const { addresses, content } = request;
     this.#out.sendToWorker(worker.peer, { kind: 'request', addresses, content });
@@ -127,7 +143,7 @@ export class Dispatcher<Asked extends Request> {
 
   #unburden(worker: Worker<Asked>): void {
     worker.request = undefined;
-    this.#books.jobs?.remove(worker.patience);
+    this.#state.jobs?.remove(worker.jobExpiry);
   }
 
   #lossOf(request: Asked): PppRequestLoss | undefined {
@@ -135,16 +151,8 @@ export class Dispatcher<Asked extends Request> {
     return request.attempts >= this.#settings.maxAttempts ? 'attempts-exhausted' : undefined;
   }
 
-  #resend(request: Asked): void {
-    this.#out.counters.resends++;
-    const worker = this.#books.idle.take();
-    if (worker === undefined) this.#wait(request, 'front');
-    else this.#dispatch(request, worker);
-  }
-
-  /** The request has come to its end: nothing of it is kept. */
   #close(request: Asked): void {
     this.#open--;
-    this.#books.bytes.give(request.cost);
+    this.#state.bytes.give(request.cost);
   }
 }

@@ -13,7 +13,7 @@ import type { PppBackendEvent, PppPoolEffect, PppPoolEvent, PppQueueEffect, PppQ
 import { PppQueueEngine } from './engine.js';
 import { PppPoolEngine } from './engine-pool.js';
 import { pppPoolOptions, pppQueueOptions, type PppPoolOptions } from '../options.js';
-import type { PppPoolStats } from './stats.js';
+import type { PppPoolStats } from './state.js';
 
 const INTERVAL_MS = 100;
 

@@ -3,76 +3,75 @@
  *
  * | rules | where |
  * | --- | --- |
- * | 1, 2, 6, 9, 10 which message of a worker means what | `backend.ts`, `LEGALITY` |
+ * | 1, 2, 6, 9, 10 what each message of a worker means | `backend.ts`, `LEGALITY` |
  * | 3, 4 frame counts, envelopes | the decoders in `@proj/frames/ppp` |
- * | 5, 17 two ROUTERs, handover | `queue.ts` |
- * | 7, 11, 12 heartbeats, expiry, unreachable workers | `backend.ts`, `parts/roster.ts` |
- * | 8, 13, 16 choice of worker, resends, job time-out | `jobs.ts`, `backend.ts` |
- * | 14 bounds and age of what waits | `jobs.ts`; here `#expire` |
+ * | 5, 17 two ROUTERs, handover | `queue.ts`, `socket-plans.ts`, `shared/connections.ts` |
+ * | 7, 11, 12 heartbeats, expiry, unreachable workers | `backend.ts`, `shared/worker-table.ts` |
+ * | 8, 13, 16 choice of worker, resends, job timeout | `dispatcher.ts`, `backend.ts` |
+ * | 14 bounds and age of waiting requests | `dispatcher.ts`; here `#expire` |
  * | 15 clients that left | `#clientGone` |
- * | 18 ids are bytes | `Peer`; `backend.ts`, `isFor` |
+ * | 18 ids are bytes | `Peer`; `backend.ts`, `#onReply` |
  * | 19 drain | `backend.ts` |
- * | 20 access | `../parts/rights.ts`, `backend.ts`; here `#onMessage` |
+ * | 20 access | `shared/rights.ts`, `backend.ts`; here `#onMessage` |
  */
-import type { PppClientRequest, PppAddressedReply, PppToFrontend } from '@proj/frames/ppp';
+import type { PppAddressedReply, PppClientRequest, PppToFrontend } from '@proj/frames/ppp';
 import { DeadlineList } from '@proj/heartbeat';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
 import { ClientTable } from '../../shared/clients.js';
 import { ENTRY_BYTES } from '../../shared/cost.js';
+import type { PppQueueSettings } from '../options.js';
 import { Backend, WORK } from './backend.js';
-import { ClientEntry, ClientRequest } from './clients.js';
+import type { Requester } from './dispatcher.js';
 import type { PppFrontendEvent, PppQueueEffect, PppQueueEvent, PppRequestLoss } from './events.js';
 import { assertBackend, assertQueue } from './invariants.js';
-import type { PppQueueSettings } from '../options.js';
 import { Output } from './output.js';
-import type { Requester } from './requests.js';
-import { type PppQueueStats, queueStats } from './stats.js';
+import { ClientEntry, ClientRequest, type PppQueueStats } from './state.js';
 
 /** The Paranoid Pirate queue as a deterministic machine. It never throws on anything a peer can cause. */
 export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   readonly #settings: PppQueueSettings;
   readonly #out = new Output<PppQueueEffect>();
   readonly #clients = new ClientTable(ClientEntry);
-  /** Rule 14: requests that wait, by age. */
-  readonly #patience: DeadlineList<ClientRequest>;
+  /** Rule 14: waiting requests by age. */
+  readonly #expiries: DeadlineList<ClientRequest>;
   readonly #backend: Backend<ClientRequest>;
 
   constructor(settings: PppQueueSettings) {
     this.#settings = settings;
-    this.#patience = new DeadlineList(settings.requestTtlMs);
+    this.#expiries = new DeadlineList(settings.requestTtlMs);
     this.#backend = new Backend(settings, this.#out, this.#requester);
   }
 
   get deadline(): number {
-    return Math.min(this.#backend.deadline, this.#patience.deadline);
+    return Math.min(this.#backend.deadline, this.#expiries.deadline);
   }
 
   get heldBytes(): number {
-    const { bytes, slack, workers } = this.#backend.books;
+    const { bytes, slack, workers } = this.#backend.state;
     return bytes.used + slack.used + (workers.size + this.#clients.size) * ENTRY_BYTES;
   }
 
   step(event: PppQueueEvent | TimerEvent, now: number): readonly PppQueueEffect[] {
     this.#out.begin(now);
-    if (this.#backend.state !== 'drained') this.#handle(event);
+    if (this.#backend.phase !== 'drained') this.#handle(event);
     this.#backend.settle();
     return this.#out.effects;
   }
 
-  /** Sizes now and totals so far. */
+  /** Current sizes and running totals. */
   stats(): PppQueueStats {
-    return queueStats(this.#backend, this.#clients, this.#out.counters);
+    return { ...this.#backend.stats(), clients: this.#clients.size };
   }
 
   assertInvariants(): void {
-    const requests = assertBackend(this.#backend, this.#out.counters, this.deadline, this.#patience.deadline);
-    assertQueue(requests, this.#clients, this.#patience);
+    const requests = assertBackend(this.#backend, this.deadline, this.#expiries.deadline);
+    assertQueue(requests, this.#clients, this.#expiries);
   }
 
   #handle(event: PppQueueEvent | TimerEvent): void {
     if (event.kind === 'timer') this.#onTimer(event.lateMs);
     else if (event.kind === 'drain') this.#backend.drain();
-    else if (event.kind === 'memory') this.#backend.books.isTight = event.isTight;
+    else if (event.kind === 'memory') this.#backend.state.isTight = event.isTight;
     else if (event.kind === 'access') this.#backend.replaceRights(event.access);
     else if (event.socket === 'backend') this.#backend.handle(event);
     else this.#onFrontend(event);
@@ -99,7 +98,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
 
   #onMessage(peer: Peer, command: PppToFrontend): void {
     if (command.kind === 'malformed') this.#out.dropMessage(command.reason, 'frontend', peer);
-    else if (this.#backend.state !== 'serving') this.#out.refuseRequest('draining', peer);
+    else if (this.#backend.phase !== 'serving') this.#out.refuseRequest('draining', peer);
     else if (this.#backend.rights.forbid(peer, 'request', WORK)) this.#out.refuseRequest('not-allowed', peer);
     else this.#onRequest(peer, command);
   }
@@ -108,31 +107,31 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
     const client = this.#clients.find(peer.key) ?? this.#clients.add(peer);
     const request = new ClientRequest(client, command);
     client.requests.push(request.owed);
-    if (this.#backend.jobs.accept(request)) return;
+    if (this.#backend.dispatcher.accept(request)) return;
     this.#settle(request);
     this.#out.refuseRequest('queue-full', peer);
   }
 
-  /** Rule 15. What runs finishes; its reply is dropped, since the id may come back as somebody else. */
+  /** Rule 15. A running request finishes, but its reply is dropped: the id may return as another client. */
   #clientGone(peer: Peer): void {
     const client = this.#clients.find(peer.key);
     if (client === undefined) return;
     this.#clients.leave(client);
-    for (const request of client.requests.values()) this.#backend.jobs.abandon(request, 'client-gone');
+    for (const request of client.requests.values()) this.#backend.dispatcher.abandon(request, 'client-gone');
   }
 
   #onTimer(lateMs: number): void {
     this.#backend.onTimer(lateMs);
-    // We were too busy to listen: the worker that a request waits for may have said READY meanwhile.
-    if (lateMs > this.#settings.heartbeatIntervalMs) this.#patience.postpone(lateMs, this.#out.now);
+    // This process was too busy to listen: a worker's READY may be waiting unread.
+    if (lateMs > this.#settings.heartbeatIntervalMs) this.#expiries.postpone(lateMs, this.#out.now);
     this.#expire();
   }
 
   /** Rule 14. */
   #expire(): void {
-    let request = this.#patience.takeDue(this.#out.now);
-    for (; request !== undefined; request = this.#patience.takeDue(this.#out.now)) {
-      this.#backend.jobs.giveUp(request, 'expired');
+    let request = this.#expiries.takeDue(this.#out.now);
+    for (; request !== undefined; request = this.#expiries.takeDue(this.#out.now)) {
+      this.#backend.dispatcher.giveUp(request, 'expired');
     }
   }
 
@@ -144,10 +143,10 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
 
   readonly #requester: Requester<ClientRequest> = {
     onWaiting: (request) => {
-      this.#patience.renew(request.patience, this.#out.now);
+      this.#expiries.renew(request.expiry, this.#out.now);
     },
     onWaited: (request) => {
-      this.#patience.remove(request.patience);
+      this.#expiries.remove(request.expiry);
     },
     onReply: (request, { addresses, content }: PppAddressedReply) => {
       const { client, bare } = request;
@@ -155,9 +154,9 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
       this.#settle(request);
       if (gone) this.#out.dropReply(peer);
       else {
-        // Rules 4 and 9: without the client's own address, which the socket puts back, the worker's frames as they came.
+        // Rules 4 and 9: the worker's frames as they came, without the client's own address, which the socket adds.
         const command = { kind: 'client-reply', hops: bare ? undefined : addresses.slice(1), content } as const;
-        this.#out.push({ kind: 'send', socket: 'frontend', peer, command });
+        this.#out.effects.push({ kind: 'send', socket: 'frontend', peer, command });
       }
     },
     onLost: (request, reason: PppRequestLoss) => {

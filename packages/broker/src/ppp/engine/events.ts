@@ -1,6 +1,6 @@
 /**
- * What the Paranoid Pirate engines are told and what they say: the vocabulary between `engine.ts` and `queue.ts`, and
- * between `engine-pool.ts` and `pool.ts`. The workers' side, called backend, is the same in both.
+ * What the Paranoid Pirate engines are told and what they answer: the vocabulary between `engine.ts` and `queue.ts`, and between
+ * `engine-pool.ts` and `pool.ts`. Both have the same workers' side, the backend.
  */
 import type {
   PppClientReply,
@@ -14,7 +14,7 @@ import type {
 } from '@proj/frames/ppp';
 import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/transport';
 
-/** The two sockets of a queue. A pool has the backend only. Routing ids of one mean nothing at the other. */
+/** The two sockets of a queue; a pool has only the backend. A routing id means nothing at the other socket. */
 export type PppSocket = 'frontend' | 'backend';
 
 interface PeerGone<Socket extends PppSocket> {
@@ -31,12 +31,12 @@ interface Rejected<Socket extends PppSocket> {
   readonly reason: RejectReason;
 }
 
-/** A fact about workers. */
+/** An event at the workers' socket. */
 export type PppBackendEvent =
   | { readonly kind: 'message'; readonly socket: 'backend'; readonly peer: Peer; readonly command: PppToQueue }
   | PeerGone<'backend'>
   | Rejected<'backend'>
-  /** What an earlier `send` was to bring to a worker. */
+  /** The command of an earlier `send` did not reach the worker. */
   | {
       readonly kind: 'undeliverable';
       readonly socket: 'backend';
@@ -45,7 +45,7 @@ export type PppBackendEvent =
       readonly reason: UndeliverableReason;
     };
 
-/** A fact about clients. */
+/** An event at the clients' socket. */
 export type PppFrontendEvent =
   | { readonly kind: 'message'; readonly socket: 'frontend'; readonly peer: Peer; readonly command: PppToFrontend }
   | PeerGone<'frontend'>
@@ -58,93 +58,83 @@ export type PppFrontendEvent =
       readonly reason: UndeliverableReason;
     };
 
-/** Come to an end: rule 19. */
-export interface PppDrain {
-  readonly kind: 'drain';
-}
+/** An event that comes from the host. */
+type ControlEvent =
+  /** Replaces the access rules: rule 20. */
+  | { readonly kind: 'access'; readonly access: Access }
+  /** The process runs out of memory for waiting requests, or has room again: rule 14. */
+  | { readonly kind: 'memory'; readonly isTight: boolean }
+  /** Finish: rule 19. */
+  | { readonly kind: 'drain' };
 
-/** Who may do what from here on: rule 20. */
-export interface PppAccess {
-  readonly kind: 'access';
-  readonly access: Access;
-}
+/** Everything a queue is told. The driver adds timer events. */
+export type PppQueueEvent = PppBackendEvent | PppFrontendEvent | ControlEvent;
 
-/** The process has no room for what would have to wait, or has again: rule 14. */
-export interface PppMemory {
-  readonly kind: 'memory';
-  readonly isTight: boolean;
-}
-
-/** Everything a queue is told. Timer events come from the driver. */
-export type PppQueueEvent = PppBackendEvent | PppFrontendEvent | PppAccess | PppMemory | PppDrain;
-
-/** Everything a pool is told. Timer events come from the driver. */
+/** Everything a pool is told. The driver adds timer events. */
 export type PppPoolEvent =
   | PppBackendEvent
-  /** The process wants this done. Ids are never used twice, not even by a pool that is started anew. */
+  | ControlEvent
+  /** A call of the process. Ids are never reused, not even by a pool that is restarted. */
   | { readonly kind: 'request'; readonly id: number; readonly content: PppContent; readonly timeoutMs: number }
-  /** It does not want it any more. */
-  | { readonly kind: 'abort'; readonly id: number }
-  | PppAccess
-  | PppMemory
-  | PppDrain;
+  /** The process no longer wants the answer. */
+  | { readonly kind: 'abort'; readonly id: number };
 
 /** Why a worker is no longer registered. */
 export type PppWorkerLoss =
-  /** Silent for too long. */
+  /** It was silent for too long. */
   | 'expired'
   /** It had a job for longer than `jobTimeoutMs`. */
   | 'job-timeout'
-  /** READY while it had a job: it has forgotten it. */
+  /** It sent READY while it had a job, so it has forgotten the job. */
   | 'restarted'
   /** Its connection ended. */
   | 'gone'
-  /** The rules of access have changed, and its key may not serve any more. */
+  /** The access rules changed, and its key may no longer serve. */
   | 'not-allowed'
-  /** A message to it did not go out. */
+  /** A message to it could not be sent. */
   | UndeliverableReason
-  /** Queue or pool are closing. */
+  /** The queue or pool is closing. */
   | 'drained';
 
 /** Why a request was not accepted. */
 export type PppRefusal = 'draining' | 'queue-full';
 
-/** Why a request of a queue's client was not accepted: `not-allowed`, its key may not ask. */
+/** Why a request of a queue's client was not accepted. `not-allowed`: its key may not request. */
 export type PppClientRefusal = PppRefusal | 'not-allowed';
 
 /** Why an accepted request will not be answered. */
 export type PppRequestLoss =
-  /** It waited for longer than `requestTtlMs` (queue), or took longer than its time-out (pool). */
+  /** It waited longer than `requestTtlMs` (queue), or took longer than its timeout (pool). */
   | 'expired'
-  /** It was lost with `maxAttempts` workers. */
+  /** `maxAttempts` workers were lost with it. */
   | 'attempts-exhausted'
   /** Queue: its client left. */
   | 'client-gone'
   /** Pool: its caller aborted it. */
   | 'aborted'
-  /** Queue or pool closed first. */
+  /** The queue or pool closed first. */
   | 'drained';
 
-/** Why a message was dropped without a further look. */
+/** Why a message was dropped. */
 export type PppMessageDrop =
   | PppMalformedReason
-  /** More frames or bytes than the limits. */
+  /** It had more frames or bytes than the limits allow. */
   | 'too-large'
-  /** Anything well formed but READY, from a peer that is not registered. */
+  /** Well formed, but not READY, from a peer that is not registered. */
   | 'unregistered'
-  /** A reply by a worker that has no job. */
+  /** A reply from a worker without a job. */
   | 'reply-unexpected'
-  /** A reply to somebody else than the one whose job the worker has. */
+  /** A reply whose address is not that of the worker's job. */
   | 'reply-address'
-  /** READY over `workersMax`. */
+  /** READY beyond `workersMax`. */
   | 'workers-limit'
-  /** At the backend, from somebody whose key may not serve. */
+  /** At the backend, from a peer whose key may not serve. */
   | 'not-allowed';
 
-/** Any reason for which something was dropped: the labels of the drop counters. */
+/** All reasons for dropping something: the labels of the drop counters. */
 export type PppDropReason = PppMessageDrop | PppRefusal | PppRequestLoss | 'reply-undeliverable';
 
-/** Something worth a log line. At most one per reason and peer per minute; the counters hold every occurrence. */
+/** Something worth a log line. At most one per reason and peer per minute; the counters have every occurrence. */
 export type PppNote =
   | {
       readonly kind: 'note';
@@ -169,7 +159,7 @@ export type PppNote =
       readonly socket: 'frontend';
       readonly peer: Peer;
     }
-  /** A live worker is silent for more than half its expiry; the two sides' intervals may not fit. Once per worker. */
+  /** A live worker was silent for more than half its expiry; the heartbeat intervals of the two sides may not fit. Once per worker. */
   | {
       readonly kind: 'note';
       readonly code: 'spacing-hint';
@@ -178,7 +168,7 @@ export type PppNote =
       readonly silentMs: number;
       readonly expiryMs: number;
     }
-  /** This process could not keep up for longer than a heartbeat interval; expiry was put off by as much. */
+  /** This process was busy for longer than a heartbeat interval, so expiry was postponed by as much. */
   | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
 
 /** A worker has registered. */
@@ -194,7 +184,7 @@ export interface PppWorkerLostNotice {
   readonly reason: PppWorkerLoss;
 }
 
-/** What queue and pool have in common to do, or to know, after a step. */
+/** Effects of queue and pool. */
 export type PppBackendEffect =
   | {
       readonly kind: 'send';
@@ -208,12 +198,12 @@ export type PppBackendEffect =
   /** Nothing more will be sent; further events are ignored. */
   | { readonly kind: 'drained' };
 
-/** What is to be done after a step of a queue. */
+/** Effects of a queue. */
 export type PppQueueEffect =
   | PppBackendEffect
   | { readonly kind: 'send'; readonly socket: 'frontend'; readonly peer: Peer; readonly command: PppClientReply };
 
-/** What is to be done after a step of a pool. Each request that was not aborted has one `answer` or one `fail`. */
+/** Effects of a pool. Each request that is not aborted has one `answer` or one `fail`. */
 export type PppPoolEffect =
   | PppBackendEffect
   | { readonly kind: 'answer'; readonly id: number; readonly content: PppContent }

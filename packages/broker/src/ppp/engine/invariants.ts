@@ -1,48 +1,45 @@
-/** What must be true of the books of a Paranoid Pirate queue or pool between any two steps. Called by tests and the simulator. */
-import type { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
+/** What must hold for the state of a Paranoid Pirate queue or pool between any two steps. Called by tests and the simulator. */
+import type { DeadlineList } from '@proj/heartbeat';
 import type { Budget } from '../../shared/budget.js';
+import type { CallTable } from '../../shared/calls.js';
 import { check } from '../../shared/check.js';
 import type { ClientTable } from '../../shared/clients.js';
 import { frameCost, requestCost } from '../../shared/cost.js';
 import type { Backend } from './backend.js';
-import type { BrokerState } from './state.js';
-import type { PoolCall } from './calls.js';
-import type { ClientEntry, ClientRequest } from './clients.js';
-import type { PppCounters } from './counters.js';
-import type { Request } from './requests.js';
+import type { BrokerState, ClientEntry, ClientRequest, PoolCall, PppPoolStats, Request } from './state.js';
 
-/** All open requests, by where they are. */
-export interface OpenRequests<Asked extends Request> {
+/** All open requests. */
+interface OpenRequests<Asked extends Request> {
   readonly running: ReadonlySet<Asked>;
   readonly waiting: ReadonlySet<Asked>;
 }
 
 /**
- * The workers' side. Throws an `Error` that names the first thing that does not agree; linear in everything that is held.
- * `deadline` is the engine's, `patience` the part of it that the requesters' side has.
+ * The workers' side. Throws an `Error` that names the first broken invariant; linear in everything held. `deadline` is the engine's,
+ * `askersDeadline` the part of it that belongs to the side that asks.
  */
 export function assertBackend<Asked extends Request>(
   backend: Backend<Asked>,
-  counters: PppCounters,
   deadline: number,
-  patience: number,
+  askersDeadline: number,
 ): OpenRequests<Asked> {
-  const { books, jobs } = backend;
-  const requests = { running: assertWorkers(books), waiting: assertWaiting(books) };
-  assertRequests(requests, books.bytes, jobs.open);
+  const { state } = backend;
+  const stats = backend.stats();
+  const requests = { running: assertWorkers(state), waiting: assertWaiting(state) };
+  assertRequests(requests, state.bytes, stats.openRequests);
   let held = 0;
   for (const request of [...requests.running, ...requests.waiting]) held += request.slack;
-  check(books.slack.used === held, 'slack is what waiting requests hold beyond themselves');
-  assertDeadlines(backend, deadline, patience);
-  assertTotals(counters, jobs.open);
+  check(state.slack.used === held, 'slack is what waiting requests hold beyond their bytes');
+  assertDeadlines(backend, deadline, askersDeadline);
+  assertTotals(stats);
   return requests;
 }
 
-/** The frontend of a queue: each open request is owed to one client, and waits no longer than it may. */
+/** The frontend of a queue: each open request is owed to one client, and can expire while it waits. */
 export function assertQueue(
   { running, waiting }: OpenRequests<ClientRequest>,
   clients: ClientTable<ClientEntry>,
-  patience: DeadlineList<ClientRequest>,
+  expiries: DeadlineList<ClientRequest>,
 ): void {
   let orphans = 0;
   for (const request of [...running, ...waiting]) {
@@ -58,59 +55,57 @@ export function assertQueue(
     owed += client.requests.size;
   }
   check(owed + orphans === running.size + waiting.size, 'clients count their open requests');
-  const impatient = new Set(patience.values());
-  check(impatient.size === waiting.size, 'what waits, and nothing else, loses patience');
-  for (const request of waiting) check(impatient.has(request), 'all that waits loses patience');
+  const expiring = new Set(expiries.values());
+  check(expiring.size === waiting.size, 'waiting requests, and nothing else, can expire');
+  for (const request of waiting) check(expiring.has(request), 'every waiting request can expire');
 }
 
-/** The requesters' side of a pool: who waits for what. */
+/** The calls of a pool. */
 export function assertPool(
   { running, waiting }: OpenRequests<PoolCall>,
-  calls: ReadonlyMap<number, PoolCall>,
-  patience: DeadlineHeap<PoolCall>,
+  calls: CallTable<number, PoolCall, never>,
 ): void {
-  patience.assertInvariants();
-  check(patience.size === calls.size, 'every call, and nothing else, loses patience');
+  calls.assertInvariants();
   for (const call of calls.values()) {
-    check(running.has(call) || waiting.has(call), 'somebody waits for open requests only');
-    check(call.abandoned === undefined, 'nobody waits for what was abandoned');
+    check(running.has(call) || waiting.has(call), 'an open call has an open request');
+    check(call.abandoned === undefined, 'the request of an open call is not abandoned');
   }
   for (const call of [...running, ...waiting]) {
-    check(calls.has(call.id) === (call.abandoned === undefined), 'somebody waits for what was not abandoned');
+    check(calls.has(call.key) === (call.abandoned === undefined), 'a request without a call is abandoned');
   }
 }
 
-/** Each worker has one job or rests in the pool; nobody shares a job. */
+/** Each worker is idle or has a job; no two workers share a job. */
 function assertWorkers<Asked extends Request>({ workers, idle, jobs }: BrokerState<Asked>): Set<Asked> {
   const running = new Set<Asked>();
-  const resting = new Set(idle.values());
+  const idlers = new Set(idle.values());
   const timed = jobs === undefined ? undefined : new Set(jobs.values());
-  check(resting.size === idle.size, 'a worker rests once');
+  check(idlers.size === idle.size, 'a worker is idle once');
   for (const worker of workers.values()) {
     const { request } = worker;
     check(workers.find(worker.peer) === worker, 'a worker is found by its id');
-    check(resting.delete(worker) === (request === undefined), 'a worker is idle or has a job');
+    check(idlers.delete(worker) === (request === undefined), 'a worker is idle or has a job');
     check(workers.dues(worker).every(Number.isFinite), 'a worker can expire and gets heartbeats');
     if (timed !== undefined)
-      check(timed.delete(worker) === (request !== undefined), 'jobs, and nothing else, are timed');
+      check(timed.delete(worker) === (request !== undefined), 'busy workers, and no others, are timed');
     if (request === undefined) continue;
     check(!running.has(request), 'a job is at one worker');
     check(request.attempts >= 1, 'a running job was dispatched');
     running.add(request);
   }
-  check(resting.size === 0, 'every idle worker is registered');
+  check(idlers.size === 0, 'every idle worker is registered');
   check((timed?.size ?? 0) === 0, 'every timed worker is registered');
   return running;
 }
 
-/** Nobody waits while a worker rests, and the queue counts right. */
+/** No request waits while a worker is idle, and the queue counts its requests. */
 function assertWaiting<Asked extends Request>({ queue, idle }: BrokerState<Asked>): Set<Asked> {
   const waiting = new Set(queue.values());
   check(waiting.size === queue.size, 'the queue counts its requests');
-  check(queue.size === 0 || idle.size === 0, 'nobody waits while a worker is idle');
+  check(queue.size === 0 || idle.size === 0, 'no request waits while a worker is idle');
   for (const request of waiting) {
     check(request.place.taken, 'a waiting request knows that it waits');
-    check(request.abandoned === undefined, 'nothing waits that nobody waits for');
+    check(request.abandoned === undefined, 'a waiting request is not abandoned');
   }
   return waiting;
 }
@@ -122,25 +117,29 @@ function assertRequests({ running, waiting }: OpenRequests<Request>, bytes: Budg
     check(!(running.has(request) && waiting.has(request)), 'a request runs or waits, not both');
     check(
       request.cost === requestCost(request.content) + frameCost(request.addresses),
-      'a request costs what it holds',
+      'a request costs what it keeps',
     );
     cost += request.cost;
   }
   check(bytes.used === cost && cost <= bytes.max, 'the byte budget is what the open requests cost');
 }
 
-/** The engine's deadline is the earliest of all, but for our own lateness. */
-function assertDeadlines<Asked extends Request>(backend: Backend<Asked>, deadline: number, patience: number): void {
-  const { workers } = backend.books;
-  let earliest = Math.min(backend.drainUntil, patience);
-  for (const worker of workers.values()) earliest = Math.min(earliest, ...workers.dues(worker), worker.patience.at);
+/** The engine's deadline is the earliest of all, our own lateness aside. */
+function assertDeadlines<Asked extends Request>(
+  backend: Backend<Asked>,
+  deadline: number,
+  askersDeadline: number,
+): void {
+  const { workers } = backend.state;
+  let earliest = Math.min(backend.drainUntil, askersDeadline);
+  for (const worker of workers.values()) earliest = Math.min(earliest, ...workers.dues(worker), worker.jobExpiry.at);
   check(deadline >= earliest, 'nothing is due before the earliest deadline');
   check(deadline <= Math.max(earliest, workers.lateUntil), 'the earliest deadline is not missed');
 }
 
 /** Accepted requests are answered, given up, or open. */
-function assertTotals({ requests, replies, dropped }: PppCounters, open: number): void {
+function assertTotals({ counters: { requests, replies, dropped }, openRequests }: PppPoolStats): void {
   const lost =
     dropped.expired + dropped['attempts-exhausted'] + dropped['client-gone'] + dropped.aborted + dropped.drained;
-  check(requests === replies + lost + open, 'accepted requests are answered, given up or open');
+  check(requests === replies + lost + openRequests, 'accepted requests are answered, given up or open');
 }

@@ -1,66 +1,105 @@
-/** Paranoid Pirate: the effects of the step under way, the totals, and the limit on what is noted. */
+/** Paranoid Pirate: the effects of the current step, and what is counted. Each drop of docs/protocols/ppp.md, "Bad input", has its reason here. */
 import type { PppHeartbeat, PppRequest } from '@proj/frames/ppp';
-import { oncePerMinute } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
-import { newCounters } from './counters.js';
+import { StepOutput } from '@proj/transport/engine';
 import type {
   PppBackendEffect,
   PppClientRefusal,
+  PppDropReason,
   PppMessageDrop,
   PppNote,
   PppRequestLoss,
   PppSocket,
 } from './events.js';
 
-/** Where every part of an engine puts its effects; `Effect` are those that only this engine has. */
-export class Output<Effect> {
-  /** Running totals. */
-  readonly counters = newCounters();
-  /** Time of the step under way. */
-  now = 0;
-  effects: (Effect | PppBackendEffect)[] = [];
-  readonly #notes = oncePerMinute();
+/** Running totals since construction. */
+export interface PppCounters {
+  /** Requests accepted: dispatched or queued. `dropped` has the refused ones. */
+  requests: number;
+  /** REQUESTs sent to workers, resends included. */
+  dispatches: number;
+  /** Second and later attempts among them. */
+  resends: number;
+  /** Requests that ended with their worker's reply. */
+  replies: number;
+  workersReady: number;
+  workersLost: number;
+  heartbeatsSent: number;
+  /** Notes withheld because the same note was given within the minute. */
+  notesWithheld: number;
+  /** Everything dropped, by reason. */
+  readonly dropped: Record<PppDropReason, number>;
+}
 
-  /** Begins a step. The effects of the last one are its receiver's. */
-  begin(now: number): void {
-    this.now = now;
-    this.effects = [];
+const NONE_DROPPED: Readonly<Record<PppDropReason, 0>> = {
+  'no-frames': 0,
+  'control-empty': 0,
+  'control-length': 0,
+  'control-unknown': 0,
+  'control-unexpected': 0,
+  'request-malformed': 0,
+  'reply-malformed': 0,
+  'request-no-content': 0,
+  'too-large': 0,
+  unregistered: 0,
+  'reply-unexpected': 0,
+  'reply-address': 0,
+  'workers-limit': 0,
+  'not-allowed': 0,
+  draining: 0,
+  'queue-full': 0,
+  expired: 0,
+  'attempts-exhausted': 0,
+  'client-gone': 0,
+  aborted: 0,
+  drained: 0,
+  'reply-undeliverable': 0,
+};
+
+/** Where every part of an engine puts its effects; `Effect` are those of queue or pool alone. */
+export class Output<Effect> extends StepOutput<Effect | PppBackendEffect, PppCounters> {
+  constructor() {
+    super({
+      requests: 0,
+      dispatches: 0,
+      resends: 0,
+      replies: 0,
+      workersReady: 0,
+      workersLost: 0,
+      heartbeatsSent: 0,
+      notesWithheld: 0,
+      dropped: { ...NONE_DROPPED },
+    });
   }
 
   sendToWorker(peer: Peer, command: PppRequest | PppHeartbeat): void {
-    this.push({ kind: 'send', socket: 'backend', peer, command });
+    this.effects.push({ kind: 'send', socket: 'backend', peer, command });
   }
 
-  /** For effects that come at most once per worker and cause. */
-  push(effect: Effect | PppBackendEffect): void {
-    this.effects.push(effect);
-  }
-
-  /** A message of this peer was dropped. */
+  /** Drops a message of this peer. */
   dropMessage(reason: PppMessageDrop, socket: PppSocket, peer: Peer): void {
     this.counters.dropped[reason]++;
-    this.#note({ kind: 'note', code: 'message-dropped', reason, socket, peer });
+    this.#noteOf({ kind: 'note', code: 'message-dropped', reason, socket, peer });
   }
 
-  /** A request of this client was refused. */
+  /** Refuses a request of this client. */
   refuseRequest(reason: PppClientRefusal, peer: Peer): void {
     this.counters.dropped[reason]++;
     this.noteRequestDropped(reason, peer);
   }
 
-  /** A request of this client will not be answered; that has been counted. */
+  /** A request of this client will not be answered; it has been counted. */
   noteRequestDropped(reason: PppClientRefusal | PppRequestLoss, peer: Peer): void {
-    this.#note({ kind: 'note', code: 'request-dropped', reason, socket: 'frontend', peer });
+    this.#noteOf({ kind: 'note', code: 'request-dropped', reason, socket: 'frontend', peer });
   }
 
-  /** A reply did not get to its client. */
+  /** A reply did not reach its client. */
   dropReply(peer: Peer): void {
     this.counters.dropped['reply-undeliverable']++;
-    this.#note({ kind: 'note', code: 'reply-dropped', reason: 'reply-undeliverable', socket: 'frontend', peer });
+    this.#noteOf({ kind: 'note', code: 'reply-dropped', reason: 'reply-undeliverable', socket: 'frontend', peer });
   }
 
-  #note(note: PppNote & { reason: string; socket: PppSocket; peer: Peer }): void {
-    if (this.#notes.allow(`${note.reason} ${note.socket} ${note.peer.key}`, this.now)) this.effects.push(note);
-    else this.counters.notesWithheld++;
+  #noteOf(note: PppNote & { reason: string; socket: PppSocket; peer: Peer }): void {
+    this.note(`${note.reason} ${note.socket} ${note.peer.key}`, note);
   }
 }

@@ -1,41 +1,147 @@
-/** Paranoid Pirate, the workers' side: everything it remembers, in one place. Who may change it: `backend.ts` and `jobs.ts`. */
-import { DeadlineList } from '@proj/heartbeat';
+/** Paranoid Pirate: everything the engines remember. Only `backend.ts`, `dispatcher.ts` and the two engines change it. */
+import { compactAll } from '@proj/frames';
+import { encodePppCorrelation } from '@proj/frames/ppp';
+import type { PppAddresses, PppClientRequest, PppContent } from '@proj/frames/ppp';
+import { Deadline, DeadlineList, HeapDeadline } from '@proj/heartbeat';
 import { Budget } from '../../shared/budget.js';
+import { ClientRecord } from '../../shared/clients.js';
+import { frameCost, requestCost } from '../../shared/cost.js';
 import { FairQueue } from '../../shared/fair-queue.js';
-import { LruPool } from '../../shared/lru-pool.js';
-import { WorkerTable } from '../../shared/worker-table.js';
+import { QueueSlot, RemovableQueue } from '../../shared/removable-queue.js';
 import { Slack } from '../../shared/slack.js';
+import { WorkerEntry, WorkerTable } from '../../shared/worker-table.js';
 import type { PppBackendSettings } from '../options.js';
-import type { Request } from './requests.js';
-import type { Worker } from './workers.js';
+import type { PppRequestLoss } from './events.js';
+import type { PppCounters } from './output.js';
 
-/** The state between two steps. */
+/** An accepted request until it is answered or given up: it waits in the queue or runs at one worker. */
+export class Request {
+  /** Sent to the worker and returned by it. The first address says who asked, and what. */
+  addresses: PppAddresses;
+  content: PppContent;
+  /** Bytes taken from the budget. */
+  readonly cost: number;
+  /** Memory held beyond that while it waits. */
+  slack = 0;
+  /** Workers it was given to, the present one included. */
+  attempts = 0;
+  /** Why nobody waits for the reply any more although it still runs. */
+  abandoned: PppRequestLoss | undefined;
+  /** Place in the queue. */
+  readonly place = new QueueSlot<this>(this);
+
+  constructor(addresses: PppAddresses, content: PppContent) {
+    this.addresses = addresses;
+    this.content = content;
+    this.cost = requestCost(content) + frameCost(addresses);
+  }
+
+  /** It begins to wait, in memory of its own if no slack is left. */
+  settle(slack: Slack): void {
+    const { addresses, content } = this;
+    const taken = slack.take([...addresses, ...content]);
+    if (taken !== undefined) this.slack = taken;
+    else {
+      this.addresses = compactAll(addresses);
+      this.content = compactAll(content);
+    }
+  }
+
+  /** It waits no longer. */
+  leave(slack: Slack): void {
+    slack.give(this.slack);
+    this.slack = 0;
+  }
+}
+
+/** A client at the frontend of a queue. */
+export class ClientEntry extends ClientRecord {
+  readonly requests = new RemovableQueue<ClientRequest>();
+}
+
+/** A request of a client (rules 14 and 15). */
+export class ClientRequest extends Request {
+  readonly client: ClientEntry;
+  /** True when it came without an address stack, so its reply goes back without one. */
+  readonly bare: boolean;
+  /** Place among the client's open requests. */
+  readonly owed = new QueueSlot<ClientRequest>(this);
+  /** When it has waited too long. */
+  readonly expiry = new Deadline<ClientRequest>(this);
+
+  constructor(client: ClientEntry, { hops, content }: PppClientRequest) {
+    super([client.peer.id, ...(hops ?? [])], content);
+    this.client = client;
+    this.bare = hops === undefined;
+  }
+}
+
+/** A request of this process, at a pool. Its id takes the place of a client's address. */
+export class PoolCall extends Request {
+  readonly key: number;
+  readonly timeoutMs: number;
+  readonly expiry = new HeapDeadline<PoolCall>(this);
+
+  constructor(id: number, content: PppContent, timeoutMs: number) {
+    super([encodePppCorrelation(id)], content);
+    this.key = id;
+    this.timeoutMs = timeoutMs;
+  }
+}
+
+/** A registered worker. All workers of a queue or pool do the same work. */
+export class Worker<Request> extends WorkerEntry<Request> {
+  /** Rule 16: when its job has taken too long. */
+  readonly jobExpiry = new Deadline<this>(this);
+}
+
+/** The state of the workers' side between two steps. */
 export interface BrokerState<Asked extends Request> {
   readonly workers: WorkerTable<Worker<Asked>>;
-  /** Rule 8. */
-  readonly idle: LruPool<Worker<Asked>>;
-  /** Rules 13 and 14: what nobody could take at once. Never waits while a worker is idle. */
+  /** Rule 8: workers without a job, the one idle longest first. */
+  readonly idle: RemovableQueue<Worker<Asked>>;
+  /** Rules 13 and 14: requests that no worker could take at once. Empty while a worker is idle. */
   readonly queue: FairQueue<Asked>;
   /** Rule 14: bytes of all open requests. */
   readonly bytes: Budget;
-  /** And what those that wait hold beyond themselves. */
+  /** Memory that waiting requests hold beyond those bytes. */
   readonly slack: Slack;
-  /** The process has no room for what would have to wait. */
+  /** True while the process has no memory for requests that would have to wait. */
   isTight: boolean;
-  /** Rule 16: workers by the age of their jobs; `undefined` when jobs may take for ever. */
+  /** Rule 16: busy workers by the age of their jobs; `undefined` when jobs have no time limit. */
   readonly jobs: DeadlineList<Worker<Asked>> | undefined;
 }
 
-/** Empty books. */
+/** The state at the start. */
 export function newBrokerState<Asked extends Request>(settings: PppBackendSettings): BrokerState<Asked> {
   const bytes = new Budget(settings.requestQueueMaxBytes);
   return {
     workers: new WorkerTable(settings),
-    idle: new LruPool(),
+    idle: new RemovableQueue(),
     queue: new FairQueue(settings.requestQueueMax),
     bytes,
     slack: new Slack(bytes),
     isTight: false,
     jobs: settings.jobTimeoutMs > 0 ? new DeadlineList(settings.jobTimeoutMs) : undefined,
   };
+}
+
+/** A snapshot of a pool: plain data that does not change afterwards. */
+export interface PppPoolStats {
+  readonly counters: Readonly<PppCounters>;
+  /** Registered workers, busy ones included. */
+  readonly workers: number;
+  readonly busy: number;
+  /** Requests in the queue. */
+  readonly waiting: number;
+  /** Requests accepted and neither answered nor given up, waiting or running. */
+  readonly openRequests: number;
+  /** Their cost in the measure of `requestQueueMaxBytes`. */
+  readonly openBytes: number;
+}
+
+/** A snapshot of a queue. */
+export interface PppQueueStats extends PppPoolStats {
+  /** Clients with open requests. */
+  readonly clients: number;
 }

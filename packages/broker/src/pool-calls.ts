@@ -1,0 +1,69 @@
+/** Calls of this process at a pool, the facade's half: ids, the callers' signals, and who waits. No protocol. */
+import { ProjError } from '@proj/transport';
+import type { Transport } from '@proj/transport';
+
+/** What the host of a pool does for its calls. */
+interface CallHost {
+  readonly transport: Transport | undefined;
+  dispatch(event: { readonly kind: 'abort'; readonly id: number }): void;
+}
+
+interface Pending<Call> {
+  readonly call: Call;
+  readonly unsubscribe: () => void;
+}
+
+/** The open calls of one pool. */
+export class PoolCalls<Call extends { fail(error: unknown): void }> {
+  readonly #facade: string;
+  readonly #host: CallHost;
+  readonly #pending = new Map<number, Pending<Call>>();
+  #nextId: number | undefined;
+
+  constructor(facade: string, host: CallHost) {
+    this.#facade = facade;
+    this.#host = host;
+  }
+
+  /** Opens a call and returns its id; aborted by the signal, it fails with the signal's reason. Throws `CLOSED` while the pool does not run. */
+  open(call: Call, signal: AbortSignal | undefined): number {
+    const { transport } = this.#host;
+    if (transport === undefined) throw new ProjError('CLOSED', `${this.#facade}: request while not started`);
+    // Rule 2 of either pool: ids begin at the wall clock's microseconds, so that a restarted pool reuses none.
+    const id = this.#nextId ?? transport.entropy.wallMicros();
+    this.#nextId = id + 1;
+    const abort = () => {
+      this.abort(id)?.fail(signal?.reason);
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    this.#pending.set(id, { call, unsubscribe: () => signal?.removeEventListener('abort', abort) });
+    return id;
+  }
+
+  find(id: number): Call | undefined {
+    return this.#pending.get(id)?.call;
+  }
+
+  /** Ends the call and returns it, for its caller to be told; `undefined` if it is over already. */
+  take(id: number): Call | undefined {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    pending?.unsubscribe();
+    return pending?.call;
+  }
+
+  /** As `take`, and tells the engine that nobody waits any more. */
+  abort(id: number): Call | undefined {
+    const call = this.take(id);
+    if (call !== undefined) this.#host.dispatch({ kind: 'abort', id });
+    return call;
+  }
+
+  /** Fails all open calls. */
+  failAll(errorOf: (call: Call) => ProjError): void {
+    for (const id of this.#pending.keys()) {
+      const call = this.take(id);
+      call?.fail(errorOf(call));
+    }
+  }
+}
