@@ -71,7 +71,8 @@ export async function withClient<Result>(
   } catch (error) {
     if (!isProjError(error, 'TIMEOUT')) throw error;
     const limits = { timeoutMs: Math.min(DIAGNOSIS_MS, timeoutMs), tries: 1, signal: stop };
-    const presence = service === undefined ? 'unknown' : await client.service(service, limits);
+    const { presence: told } = error.details as { readonly presence?: MdpServicePresence };
+    const presence = told ?? (service === undefined ? 'unknown' : await client.service(service, limits));
     throw new ProjError('TIMEOUT', `${error.message}; ${advice(presence, service, [...new Set(connect)].join(', '))}`);
   }
 }

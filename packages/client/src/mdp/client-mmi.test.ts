@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Asked } from '../../test/mdp/scripted-broker.js';
-import { echo, silence, Stage, text } from '../../test/mdp/stage.js';
+import { B, echo, silence, Stage, text } from '../../test/mdp/stage.js';
 
 /** A broker with one service, `echo`, that knows `mmi.service` and answers other `mmi.` names as given. */
 const withMmi =
@@ -84,6 +84,67 @@ describe('failFast', () => {
     const broker = await stage.broker(withMmi());
     await stage.settle(stage.client({ failFast: true }).service('nobody'));
     expect(broker.asked).toHaveLength(1);
+  });
+});
+
+describe('TIMEOUT', () => {
+  /** Answers questions about services, and no others. */
+  const mmiOnly =
+    (code: string) =>
+    (asked: Asked): void => {
+      if (asked.service === 'mmi.service') asked.final(code);
+    };
+  const services = (broker: { readonly asked: readonly Asked[] }): string[] => broker.asked.map((one) => one.service);
+
+  it.each([
+    ['404', 'absent', 'the broker says that no worker offers it'],
+    ['200', 'available', 'the broker says that a worker offers it'],
+  ])('rule 4: says what the broker says of the service: %s', async (code, presence, words) => {
+    const stage = new Stage();
+    const broker = await stage.broker(mmiOnly(code));
+    const client = stage.client({ timeoutMs: 1000, tries: 2 });
+    const failure = { code: 'TIMEOUT', message: expect.stringMatching(`; ${words}$`) as string, details: { presence } };
+    await expect(stage.settle(client.request('echo', 'x'))).rejects.toMatchObject(failure);
+    await expect(stage.settle(client.stream('echo', 'x').next())).rejects.toMatchObject(failure);
+    expect(services(broker)).toEqual(['echo', 'echo', 'mmi.service', 'echo', 'echo', 'mmi.service']);
+  });
+
+  it('rule 4: waits 250 ms at most for a broker without MMI, and says nothing of it then', async () => {
+    const stage = new Stage();
+    await stage.broker(silence);
+    const error = await stage.settle(
+      stage
+        .client({ timeoutMs: 1000, tries: 1 })
+        .request('echo', 'x')
+        .catch((cause: unknown) => cause),
+    );
+    expect(error).toMatchObject({ code: 'TIMEOUT', message: expect.stringMatching(/no answer came$/) as string });
+    expect((error as { details: object }).details).not.toHaveProperty('presence');
+    expect(stage.network.clock.now()).toBe(1250);
+  });
+
+  it('rule 4: asks once for all calls of a service that end together', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker(mmiOnly('404'));
+    const client = stage.client({ timeoutMs: 1000, tries: 1, sockets: 10 });
+    const calls = Array.from({ length: 5 }, () => client.request('echo', 'x').catch((error: unknown) => error));
+    for (const error of await stage.settle(Promise.all(calls)))
+      expect(error).toMatchObject({ details: { presence: 'absent' } });
+    expect(services(broker).filter((name) => name === 'mmi.service')).toHaveLength(1);
+  });
+
+  it('rule 4: does not ask when no socket is free, nor when nobody is connected', async () => {
+    const stage = new Stage();
+    const broker = await stage.broker(mmiOnly('404'));
+    const client = stage.client({ timeoutMs: 1000, tries: 1, sockets: 1 });
+    const first = client.request('echo', 'x').catch((error: unknown) => error);
+    const second = client.request('echo', 'x').catch((error: unknown) => error);
+    expect(await stage.settle(first)).not.toHaveProperty('details.presence');
+    expect(await stage.settle(second)).toHaveProperty('details.presence', 'absent');
+    const alone = stage.client({ endpoints: [B], timeoutMs: 1000, tries: 1 });
+    const failed = await stage.settle(alone.request('echo', 'x').catch((error: unknown) => error));
+    expect(failed).not.toHaveProperty('details.presence');
+    expect(services(broker)).toEqual(['echo', 'echo', 'mmi.service']);
   });
 });
 

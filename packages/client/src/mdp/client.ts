@@ -42,6 +42,14 @@ interface CallPlan extends CallLimits {
 /** No broker of ours has more services or workers. */
 const LISTED_MAX = 2_000_000;
 
+/** A TIMEOUT may come so much later, since the broker is asked why. */
+const DIAGNOSIS_MS = 250;
+const PRESENCE_WORDS: Readonly<Record<MdpServicePresence, string>> = {
+  available: '; the broker says that a worker offers it',
+  absent: '; the broker says that no worker offers it',
+  unknown: '',
+};
+
 /** Frames that a request has besides its body: empty or header, header or command, service. */
 const ENVELOPE_FRAMES = 3;
 
@@ -54,7 +62,7 @@ const ENVELOPE_FRAMES = 3;
  * const [answer] = await client.request('echo', 'hello');
  * ```
  *
- * A call that fails rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs, `unmet` for endpoints that could not be reached or did not let us in, and `connected` for silent ones),
+ * A call that fails rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs, `unmet` for endpoints that could not be reached or did not let us in, `connected` for silent ones, and `presence` for what `mmi.service` says then),
  * `PEER_LOST` (silence after partial replies were handed out), `QUEUE_FULL`, `SERVICE_UNKNOWN` (with `failFast`),
  * `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `CLOSED`, `OPTIONS_INVALID`, or
  * `PROTOCOL_LOCAL` (no such request exists: invalid service name, body without frames, over the limits). An aborted one
@@ -66,6 +74,8 @@ export class MdpClient {
   readonly #session: MdpClientSession;
   readonly #runner: RequestRunner<MdpClientRequest, MdpToClient, MdpClientReply, MdpClientDropReason>;
   readonly #events = new Emitter<MdpClientEvents>();
+  /** Questions why a service is silent, which its calls share. */
+  readonly #diagnoses = new Map<string, Promise<MdpServicePresence>>();
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: MdpClientOptions = {}) {
@@ -178,7 +188,11 @@ export class MdpClient {
   async #request(service: string, body: BodyInput, plan: CallPlan): Promise<Buffer[]> {
     const request = this.#compose(service, body);
     if (plan.failFast) await this.#requireWorker(service, plan);
-    return this.#runner.request({ request, ...plan });
+    try {
+      return await this.#runner.request({ request, ...plan });
+    } catch (error) {
+      throw await this.#explained(error, service, plan);
+    }
   }
 
   async *#stream(
@@ -190,7 +204,11 @@ export class MdpClient {
     const request = this.#compose(service, body);
     if (plan.failFast) await this.#requireWorker(service, plan);
     const { streamBufferMax: repliesMax, streamBufferMaxBytes: bytesMax } = this.#settings;
-    return yield* this.#runner.stream({ request, ...plan }, { repliesMax, bytesMax });
+    try {
+      return yield* this.#runner.stream({ request, ...plan }, { repliesMax, bytesMax });
+    } catch (error) {
+      throw await this.#explained(error, service, plan);
+    }
   }
 
   async *#typedStream<S extends Service>(
@@ -223,6 +241,26 @@ export class MdpClient {
     if ((await this.#presence(service, { ...plan, tries: 1 })) === 'absent') {
       throw new ProjError('SERVICE_UNKNOWN', `${describe(service)}: no worker offers it`);
     }
+  }
+
+  /** A TIMEOUT at a broker that is connected, with what the broker says of the service; any other error as it is. */
+  async #explained(error: unknown, service: string, plan: CallPlan): Promise<unknown> {
+    if (!isProjError(error, 'TIMEOUT') || service.startsWith(MMI.prefix)) return error;
+    const details = error.details as { readonly connected?: readonly string[] };
+    // Without a free socket the question would wait for as long as others take.
+    if (details.connected === undefined || this.#session.stats.busy >= this.#settings.sockets) return error;
+    let diagnosis = this.#diagnoses.get(service);
+    if (diagnosis === undefined) {
+      const terms = { timeoutMs: Math.min(DIAGNOSIS_MS, plan.timeoutMs), tries: 1, signal: undefined, failFast: false };
+      diagnosis = this.#presence(service, terms).catch(() => 'unknown' as const);
+      this.#diagnoses.set(service, diagnosis);
+      void diagnosis.finally(() => this.#diagnoses.delete(service));
+    }
+    const presence = await diagnosis;
+    if (presence === 'unknown') return error;
+    return new ProjError('TIMEOUT', `${error.message}${PRESENCE_WORDS[presence]}`, {
+      details: { ...details, presence },
+    });
   }
 
   async #presence(name: string, plan: CallPlan): Promise<MdpServicePresence> {
