@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TRANSPORT } from '../transport.js';
 import { protocolOf } from './attack.js';
-import type { Flags, Protocol } from './attack.js';
+import type { Flags, Protocol, Variant } from './attack.js';
 import { ATTACKS } from './attacks.js';
 import { bundle } from './bundle.mjs';
 import { APPS, Attacker, Others, Target } from './cast.js';
@@ -13,13 +13,18 @@ const PACE = { everyMs: 50, openMax: 10 };
 /** What all small attacks together may add to an idle program, libzmq's buffers included. */
 const GROWTH_MAX = 300 * MIB;
 
-describe.each<{ program: string; protocols: readonly Protocol[]; ownFlags: Flags }>([
+describe.each<{ program: string; protocols: readonly Protocol[]; ownFlags: Flags; variant?: Variant }>([
   { program: 'proj-broker', protocols: ['mdp', 'nfp', 'emqp', 'ppp'], ownFlags: {} },
+  { program: 'proj-broker with CURVE', protocols: ['mdp'], ownFlags: {}, variant: 'encrypted' },
+  { program: 'proj-broker whose log nobody reads', protocols: ['mdp'], ownFlags: {}, variant: 'unread' },
   // What consumers took and never acknowledge comes back soon, so that the end has not to wait for it.
   { program: 'proj-queue', protocols: ['pzq'], ownFlags: { 'ack-timeout-ms': 1000 } },
-])('$program under attack', ({ protocols, ownFlags }) => {
+])('$program under attack', ({ protocols, ownFlags, variant }) => {
   const attacks = ATTACKS.filter(
-    (attack) => protocols.includes(protocolOf(attack)) && (TRANSPORT === 'zmtp' || attack.onZmq === undefined),
+    (attack) =>
+      attack.variant === variant &&
+      protocols.includes(protocolOf(attack)) &&
+      (TRANSPORT === 'zmtp' || attack.onZmq === undefined),
   );
   const flags = Object.assign({}, ownFlags, ...attacks.map((attack) => attack.flags)) as Flags;
   const ends: (() => PromiseLike<unknown>)[] = [];
@@ -35,9 +40,17 @@ describe.each<{ program: string; protocols: readonly Protocol[]; ownFlags: Flags
   beforeAll(async () => {
     const programs = await bundle(['attacker', 'honest']);
     ends.push(() => programs.remove());
-    target = keep(await Target.start(APPS, protocols[0]!, TRANSPORT, flags));
+    target = keep(await Target.start(APPS, protocols[0]!, TRANSPORT, flags, variant));
+    target.begin();
     idleBytes = target.memory()?.now ?? 0;
-    const plan = { protocols, endpoints: target.endpoints, transport: TRANSPORT, ...PACE, warmUpMs: 0 };
+    const plan = {
+      protocols,
+      endpoints: target.endpoints,
+      transport: TRANSPORT,
+      keys: target.keys,
+      ...PACE,
+      warmUpMs: 0,
+    };
     others = keep(new Others(programs.folder, plan));
     attacker = keep(new Attacker(programs.folder));
     await others.ready();
@@ -67,6 +80,7 @@ describe.each<{ program: string; protocols: readonly Protocol[]; ownFlags: Flags
 
   it('after all of them memory is where it may be, and the program ends as it should', async () => {
     expect((target.memory()?.peak ?? 0) - idleBytes).toBeLessThan(GROWTH_MAX);
+    target.end();
     target.process.kill('SIGTERM');
     expect(await target.process.exit).toMatchObject({ code: 0 });
   });

@@ -1,4 +1,5 @@
 /** What an attack is, and what it has to hand. */
+import type { Keyring } from './keyring.js';
 import type { AttackingPeer, RawPeerOptions } from './raw-peer.js';
 
 /** Who is served meanwhile, and by which program. */
@@ -23,6 +24,11 @@ export type Port =
 /** Options of a program; true is a switch. */
 export type Flags = Readonly<Record<string, string | number | true>>;
 
+/**
+ * Programs that are not as by default: `encrypted` has CURVE and a list of keys, `unread` logs all it can into a pipe that nobody reads.
+ */
+export type Variant = 'encrypted' | 'unread';
+
 /** One way to hurt others. */
 export interface Attack {
   /** Such as `mdp/ready-and-disconnect`: the protocol of those who are served meanwhile, and a few words. */
@@ -31,6 +37,8 @@ export interface Attack {
   readonly does: string;
   /** Flags of the program beside its ports, which are its defaults otherwise. */
   readonly flags?: Flags;
+  /** The program that it needs; none is that of all others. */
+  readonly variant?: Variant;
   /** Why libzmq does not hold it, if it does not: then it is run on it only when asked for by its name. */
   readonly onZmq?: string;
   /** How long what it leaves behind lives by the program's own options, in milliseconds; memory can come back only then. */
@@ -57,8 +65,11 @@ export interface Stage {
   pause(ms: number): Promise<void>;
   /** What the broker shares with everybody; beside it lies a `secret.txt`. */
   readonly folder: string;
+  /** Of the variant `encrypted`: the keys that there are, and who may come in. */
+  readonly keyring: Keyring;
   /** Every endpoint of the program. */
   readonly ports: readonly Port[];
+  endpoint(port: Port): string;
   open(port: Port, options?: RawPeerOptions): Promise<AttackingPeer>;
   openMany(count: number, port: Port, options?: RawPeerOptions): Promise<AttackingPeer[]>;
   /** Says that a promise was broken, other than to those who are served. */

@@ -5,7 +5,8 @@ import { MDP } from './rows/mdp.js';
 import { NFP } from './rows/nfp.js';
 import { PPP } from './rows/ppp.js';
 import { PZQ } from './rows/pzq.js';
+import { VARIANTS } from './rows/variants.js';
 import { WIRE } from './rows/wire.js';
 
 /** See {@link Attack}. */
-export const ATTACKS: readonly Attack[] = [...WIRE, ...MDP, ...NFP, ...EMQP, ...PPP, ...PZQ];
+export const ATTACKS: readonly Attack[] = [...WIRE, ...MDP, ...VARIANTS, ...NFP, ...EMQP, ...PPP, ...PZQ];

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PeerProcess } from '@proj/testkit/peer-process';
-import type { Flags, Port, Protocol } from './attack.js';
+import type { Flags, Port, Protocol, Variant } from './attack.js';
 import type { AllNotes, HonestPlan } from './honest.js';
+import { Keyring } from './keyring.js';
 
 export type Endpoints = Readonly<Partial<Record<Port, string>>>;
 export type TransportName = 'zmtp' | 'zmq';
@@ -37,16 +38,27 @@ export interface Memory {
 export class Target implements AsyncDisposable {
   readonly endpoints: Endpoints;
   readonly process: PeerProcess;
+  /** Of the variant `encrypted`. */
+  readonly keys: string | undefined;
+  readonly #variant: Variant | undefined;
   readonly #folder: string;
 
-  private constructor(process: PeerProcess, endpoints: Endpoints, folder: string) {
+  private constructor(process: PeerProcess, endpoints: Endpoints, folder: string, variant: Variant | undefined) {
     this.process = process;
+    this.#variant = variant;
+    this.keys = variant === 'encrypted' ? join(folder, 'keys') : undefined;
     this.endpoints = endpoints;
     this.#folder = folder;
   }
 
   /** Starts the program of a protocol with its defaults, but at free ports. Resolves when it listens. `apps` is their folder. */
-  static async start(apps: URL, protocol: Protocol, transport: TransportName, flags: Flags = {}): Promise<Target> {
+  static async start(
+    apps: URL,
+    protocol: Protocol,
+    transport: TransportName,
+    flags: Flags = {},
+    variant?: Variant,
+  ): Promise<Target> {
     const folder = await mkdtemp(join(tmpdir(), 'attack-'));
     const shared = join(folder, 'shared');
     await mkdir(shared);
@@ -55,7 +67,14 @@ export class Target implements AsyncDisposable {
     const app = protocol === 'pzq' ? 'queue' : 'broker';
     const ports = app === 'queue' ? QUEUE_PORTS : BROKER_PORTS;
     const own = app === 'queue' ? { store: `lmdb:${join(folder, 'queue')}` } : { files: shared };
-    const given: Flags = { transport, 'log-format': 'json', ...own, ...flags };
+    const given: Flags = {
+      transport,
+      'log-format': 'json',
+      ...own,
+      ...(variant === 'encrypted' ? (await Keyring.make(join(folder, 'keys'))).flags : {}),
+      ...(variant === 'unread' ? { 'log-level': 'trace' } : {}),
+      ...flags,
+    };
     const process_ = new PeerProcess({
       name: `proj-${app}`,
       command: process.execPath,
@@ -69,7 +88,17 @@ export class Target implements AsyncDisposable {
       cwd: folder,
     });
     const { endpoints } = (await process_.line('listening')) as unknown as { readonly endpoints: Endpoints };
-    return new Target(process_, endpoints, folder);
+    return new Target(process_, endpoints, folder, variant);
+  }
+
+  /** From here on nobody reads the log of the variant `unread`. */
+  begin(): void {
+    if (this.#variant === 'unread') this.process.pauseOutput();
+  }
+
+  /** The log is read again, or nobody would see the program end. */
+  end(): void {
+    this.process.resumeOutput();
   }
 
   /** The folder that everybody may read. */

@@ -11,6 +11,7 @@ import { ppp } from './honest/ppp.js';
 import { Prober } from './honest/probe.js';
 import type { Honest, Notes } from './honest/probe.js';
 import { pzq } from './honest/pzq.js';
+import { Keyring } from './keyring.js';
 
 /** Who is to be served, where, over what, and how often each of them asks. */
 export interface HonestPlan {
@@ -22,6 +23,8 @@ export interface HonestPlan {
   readonly openMax: number;
   /** How long they ask as fast as it goes before. */
   readonly warmUpMs: number;
+  /** Folder of a {@link Keyring}, where the program has CURVE. */
+  readonly keys?: string | undefined;
   /** Port of a ruler, if there is one: asked at the same pace, and noted as `ruler`. */
   readonly rulerPort?: number;
 }
@@ -34,10 +37,11 @@ const KINDS: Readonly<Record<Protocol, () => Honest>> = { mdp, nfp, emqp, ppp, p
 const plan = JSON.parse(process.argv[2] ?? '') as HonestPlan;
 const transport = plan.transport === 'zmtp' ? zmtpTransport() : zmqTransport();
 await transport.load();
+const curve = plan.keys === undefined ? undefined : await new Keyring(plan.keys).curve('honest');
 const probers: (readonly [string, Prober])[] = await Promise.all(
   plan.protocols.map(async (protocol) => {
     const honest = KINDS[protocol]();
-    await honest.start(plan.endpoints, transport);
+    await honest.start(plan.endpoints, transport, curve);
     await Prober.warmUp(honest, plan.warmUpMs);
     return [protocol, new Prober(honest, plan)] as const;
   }),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { missed } from './judge.js';
+import { isUnproven, missed } from './judge.js';
 import type { Result } from './judge.js';
 
 const GOOD: Result = {
@@ -39,7 +39,9 @@ it.each<[string, Partial<Result>]>([
 });
 
 it('a machine that is slow for everybody excuses a program', () => {
-  expect(missed({ ...GOOD, p99Ms: 320, machineP99Ms: 100 })).toEqual([]);
+  const slow = { ...GOOD, p99Ms: 320, machineP99Ms: 100 };
+  expect(missed(slow)).toEqual([]);
+  expect([GOOD, slow, { ...slow, p99Ms: 321 }].map(isUnproven)).toEqual([false, true, false]);
 });
 
 it.each(['before', 'peak', 'after'] as const)('memory that could not be measured is a miss: %s', (moment) => {

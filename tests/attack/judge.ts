@@ -58,6 +58,12 @@ export function missed(result: Result, { memoryMax = Infinity }: Bounds = {}): s
   return [...checks.filter(([, holds]) => !holds).map(([name]) => name), ...facts];
 }
 
+/** What others waited is over 3 times the quiet figure and 20 ms, but a bare echo was slow, too: the bound is neither held nor missed. */
+export function isUnproven({ quietP99Ms, p99Ms, machineP99Ms }: Result): boolean {
+  const most = P99_RATIO * quietP99Ms + P99_MS;
+  return p99Ms > most && p99Ms <= P99_RATIO * machineP99Ms + P99_MS;
+}
+
 /** True when memory is back where it was. */
 export function isGivenBack(before: number, now: number): boolean {
   return now <= AFTER_RATIO * before;

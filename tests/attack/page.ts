@@ -1,6 +1,6 @@
 /** The results as tables: for the terminal, and as docs/ATTACKS.md. */
 import { ATTACKS } from './attacks.js';
-import { missed } from './judge.js';
+import { isUnproven, missed } from './judge.js';
 import type { Bounds, Result } from './judge.js';
 
 const MIB = 2 ** 20;
@@ -32,7 +32,7 @@ export function rowOf(result: Result, bounds: Bounds): string {
     lost.toString(),
     logLines.toString(),
     `${String(exit)}, ${exitMs.toFixed(0)}`,
-    missed(result, bounds).join(', ') || '-',
+    [...missed(result, bounds), ...(isUnproven(result) ? ['(p99)'] : [])].join(', ') || '-',
   ]);
 }
 
@@ -58,7 +58,8 @@ const INTRODUCTION = [
   'Everything is a process of its own on one machine: the program, those who are served by it, and the attacker.',
   '',
   'Bounds: nobody else loses anything; 99 of 100 of their answers come within 3 times the quiet figure, or what a bare echo\ntakes on the same machine meanwhile, and 20 ms; resident memory stays within 1.3 times `--memory-max` beside the idle',
-  'program, and is back within 1.5 times of what it was after 30 s; at most a hundred log lines a second; exit code 0 within 3 s of SIGTERM. The last column names those that were missed.',
+  'program, and is back within 1.5 times of what it was after 30 s; at most a hundred log lines a second; exit code 0 within 3 s of SIGTERM. The last column names those that were missed;',
+  '(p99) says that others waited for more than 3 times the quiet figure and 20 ms, and that the machine was as slow for a bare echo.',
   '',
 ];
 

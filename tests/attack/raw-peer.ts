@@ -86,6 +86,16 @@ export class AttackingPeer {
     return this.#received.splice(0);
   }
 
+  /** Reads no more. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  /** Reads what came meanwhile, and goes on. */
+  resume(): void {
+    this.#socket.resume();
+  }
+
   /** Resolves when the other side has ended the connection. */
   closed(): Promise<void> {
     return this.#until(() => this.isClosed);

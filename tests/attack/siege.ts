@@ -34,7 +34,8 @@ const EXIT_MAX_MS = 20_000;
 export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
   const protocol = protocolOf(attack);
   const { transport, programs } = plan;
-  await using target = await Target.start(plan.apps, protocol, transport, { ...attack.flags, ...plan.flags });
+  const flags = { ...attack.flags, ...plan.flags };
+  await using target = await Target.start(plan.apps, protocol, transport, flags, attack.variant);
   await using ruler = new Ruler(programs);
   await using others = new Others(programs, {
     protocols: [protocol],
@@ -43,6 +44,7 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
     ...PACE,
     warmUpMs: WARM_UP_MS,
     rulerPort: await ruler.port(),
+    keys: target.keys,
   });
   await using attacker = new Attacker(programs);
   let rulerP99Ms = 0;
@@ -52,6 +54,7 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
     return notes[protocol]!;
   };
   const idle = rssOf(target);
+  target.begin();
   await others.ready();
   await look();
   await wait(plan.quietMs);
@@ -70,6 +73,7 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
   const peak = target.memory()?.peak ?? Number.NaN;
   // Who is dead answers nobody.
   const late = await look(!Number.isNaN(after));
+  target.end();
   const said = performance.now();
   target.process.kill('SIGTERM');
   const exit = await Promise.race([target.process.exit, wait(EXIT_MAX_MS).then(() => undefined)]);

@@ -1,6 +1,8 @@
 /** The stage of an attack over real connections. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { join } from 'node:path';
 import type { Port, Stage } from './attack.js';
+import { Keyring } from './keyring.js';
 import { AttackingPeer } from './raw-peer.js';
 import type { RawPeerOptions } from './raw-peer.js';
 
@@ -78,6 +80,10 @@ export class RealStage implements Stage {
     await this.#over();
   }
 
+  get keyring(): Keyring {
+    return new Keyring(join(this.folder, '../keys'));
+  }
+
   get folder(): string {
     return this.#plan.folder;
   }
@@ -86,8 +92,14 @@ export class RealStage implements Stage {
     await wait(ms, undefined, { signal: this.#end.signal }).catch(() => undefined);
   }
 
+  endpoint(port: Port): string {
+    const endpoint = this.#plan.endpoints[port];
+    if (endpoint === undefined) throw new Error(`the program has no endpoint ${port}`);
+    return endpoint;
+  }
+
   async open(port: Port, options?: RawPeerOptions): Promise<AttackingPeer> {
-    const peer = await AttackingPeer.open(this.#endpoint(port), options);
+    const peer = await AttackingPeer.open(this.endpoint(port), options);
     // Those that came and went are not kept for ever.
     for (const old of this.#peers) {
       if (!old.isClosed) break;
@@ -109,12 +121,6 @@ export class RealStage implements Stage {
 
   broken(fact: string): void {
     this.facts.add(fact);
-  }
-
-  #endpoint(port: Port): string {
-    const endpoint = this.#plan.endpoints[port];
-    if (endpoint === undefined) throw new Error(`the program has no endpoint ${port}`);
-    return endpoint;
   }
 
   #over(): Promise<void> {

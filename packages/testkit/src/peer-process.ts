@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import type { Interface } from 'node:readline';
 
 /** What to start. */
 export interface PeerSpec {
@@ -58,6 +59,7 @@ export class PeerProcess {
   /** Settles when the process has ended and its output is read; never rejects. */
   readonly exit: Promise<PeerExit>;
   readonly #process: ChildProcess;
+  readonly #output: Interface | undefined;
   readonly #lines: PeerLine[] = [];
   readonly #waiters = new Set<Waiter>();
   #stderr = '';
@@ -75,7 +77,8 @@ export class PeerProcess {
     this.#process.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
       this.#stderr = (this.#stderr + chunk).slice(-STDERR_KEPT);
     });
-    if (this.#process.stdout !== null) createInterface(this.#process.stdout).on('line', (line) => this.#read(line));
+    if (this.#process.stdout !== null)
+      this.#output = createInterface(this.#process.stdout).on('line', (line) => this.#read(line));
     running.add(this);
     this.exit = new Promise((resolve) => {
       this.#process.once('close', (code, signal) => resolve(this.#ended(code, signal)));
@@ -130,6 +133,16 @@ export class PeerProcess {
   /** Writes a command to standard input. */
   tell(command: Readonly<Record<string, unknown>>): void {
     this.#process.stdin?.write(`${JSON.stringify(command)}\n`);
+  }
+
+  /** Reads no more lines until {@link PeerProcess.resumeOutput}: the pipe fills up. */
+  pauseOutput(): void {
+    this.#output?.pause();
+  }
+
+  /** Reads what has been said meanwhile, and goes on; without it the end of the process is not seen. */
+  resumeOutput(): void {
+    this.#output?.resume();
   }
 
   /** Sends a signal to this process and no other; does nothing once it has ended. */

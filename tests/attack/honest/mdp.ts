@@ -2,6 +2,7 @@
 import { MdpClient } from '@proj/client';
 import { MdpWorker } from '@proj/worker';
 import type { Transport } from '@proj/transport';
+import type { ClientCurve } from '@proj/transport/curve';
 import { check, PATIENCE_MS } from './probe.js';
 import type { Honest } from './probe.js';
 
@@ -16,18 +17,18 @@ export function mdp(): Honest {
   let asked = 0;
   let endpoints: string[] = [];
   let client: MdpClient;
-  let transport: Transport;
+  let connection: { readonly transport: Transport; readonly curve?: ClientCurve };
   const worker = async (service: string): Promise<MdpWorker> => {
-    const one = new MdpWorker({ transport, endpoints, service, handler: ({ body }) => body });
+    const one = new MdpWorker({ ...connection, endpoints, service, handler: ({ body }) => body });
     one.on('lost', () => losses++);
     await one.start();
     return one;
   };
   return {
-    async start(at, given) {
-      transport = given;
+    async start(at, transport, curve) {
+      connection = { transport, ...(curve === undefined ? {} : { curve }) };
       endpoints = [at.mdp!];
-      client = new MdpClient({ transport, endpoints, timeoutMs: PATIENCE_MS, tries: 1, sockets: 100 });
+      client = new MdpClient({ ...connection, endpoints, timeoutMs: PATIENCE_MS, tries: 1, sockets: 100 });
       await worker(SERVICE);
       check('registered', String(await client.request(SERVICE, 'registered')));
     },

@@ -1,11 +1,12 @@
 /** Those who are served, protocol by protocol: each asks for something again and again, and notes whether and when it came. */
 import type { Transport } from '@proj/transport';
+import type { ClientCurve } from '@proj/transport/curve';
 import type { Port } from '../attack.js';
 
 /** Somebody with a client and whoever serves it. */
 export interface Honest {
   /** Begins; `at` are the endpoints of the program. Resolves when everybody is known. */
-  start(at: Readonly<Partial<Record<Port, string>>>, transport: Transport): Promise<void>;
+  start(at: Readonly<Partial<Record<Port, string>>>, transport: Transport, curve?: ClientCurve): Promise<void>;
   /** Asks once. Rejects when no answer came, or a wrong one. */
   ask(text: string): Promise<void>;
   /** Resolves when what was asked for has come, where that is later than the answer, or is given up. */

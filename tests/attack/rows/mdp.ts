@@ -68,6 +68,17 @@ export const MDP: readonly Attack[] = [
     },
   },
   {
+    name: 'mdp/full-queues',
+    does: 'requests for a service that nobody serves, of 64 KiB and of nothing, on 40 connections, until no more may wait',
+    leavesMs: REQUEST_TTL_MS,
+    async run(stage) {
+      const peers = await stage.openMany(stage.size(4, 40), 'mdp');
+      const large = request('nobody', Buffer.alloc(64 * KIB));
+      const small = Buffer.concat(new Array<Buffer>(500).fill(request('honest', 'x')));
+      await stage.flood(peers, 20, (round) => (round % 4 === 0 ? small : large));
+    },
+  },
+  {
     name: 'mdp/names-nobody-serves',
     does: 'one client that asks for 10,000 names that nobody serves, while workers of new names register',
     leavesMs: REQUEST_TTL_MS,

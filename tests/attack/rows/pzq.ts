@@ -1,7 +1,7 @@
 /** Attacks in the words of PZQ. */
 import { encodePzqKey } from '@proj/frames/pzq';
 import type { Attack } from '../attack.js';
-import { message } from '../wire.js';
+import { command, message } from '../wire.js';
 
 const KIB = 1024;
 
@@ -30,6 +30,26 @@ export const PZQ: readonly Attack[] = [
       for await (const _ of stage.rounds(20)) {
         await peer.write(Buffer.concat(Array.from({ length: 50 }, () => produce('for nobody'))));
         await stage.pause(10);
+      }
+    },
+  },
+  {
+    name: 'pzq/silent-readers',
+    does: '20 consumers that read nothing for 8 s, though they are alive: none may be cut',
+    async run(stage) {
+      const peers = await stage.openMany(stage.size(4, 20), 'send', { type: 'ROUTER' });
+      const producer = await stage.open('receive');
+      for await (const _ of stage.rounds(1)) {
+        for (const peer of peers) peer.pause();
+        for (let step = 0; step < stage.size(2, 8) && !stage.isOver; step++) {
+          await producer.write(Buffer.concat(Array.from({ length: 100 }, () => produce(Buffer.alloc(KIB)))));
+          for (const peer of peers) await peer.write(command('PING', '\0\x64'));
+          await stage.pause(stage.size(100, 1000));
+        }
+        for (const peer of peers) peer.resume();
+        // A connection that was cut is seen to be so only once it is read again.
+        await stage.pause(stage.size(100, 500));
+        if (!stage.isOver && peers.some((peer) => peer.isClosed)) stage.broken('a slow reader was cut');
       }
     },
   },

@@ -1,0 +1,103 @@
+/** Attacks on programs that are not as by default: with CURVE and a list of keys, and with a log that nobody reads. */
+import { MdpClient } from '@proj/client';
+import { isProjError } from '@proj/transport';
+import { MdpWorker } from '@proj/worker';
+import { zmtpTransport } from '@proj/zmtp';
+import type { Attack, Stage } from '../attack.js';
+import type { Swap } from '../keyring.js';
+import { message } from '../wire.js';
+
+const MB = 1_000_000;
+const MIB = 2 ** 20;
+/** A key that was taken off the list is out after so long at most. */
+const OUT_MS = 5000;
+const ASK_MS = 250;
+
+/** Resolves with whether it came to hold within the time. */
+async function comes(stage: Stage, holds: () => Promise<boolean>): Promise<boolean> {
+  const end = performance.now() + OUT_MS;
+  while (!(await holds())) if (stage.isOver || performance.now() > end) return stage.isOver;
+  return true;
+}
+
+/** Whether the broker answers. */
+async function isAnswered(client: MdpClient): Promise<boolean> {
+  try {
+    await client.request('mmi.service', 'honest', { timeoutMs: ASK_MS, tries: 1 });
+    return true;
+  } catch (error) {
+    if (isProjError(error)) return false;
+    throw error;
+  }
+}
+
+/** Attacks that need a {@link Attack.variant}. */
+export const VARIANTS: readonly Attack[] = [
+  {
+    name: 'mdp/encrypted-answers-of-100-mb',
+    does: 'with CURVE: two clients that ask for answers of 100 MB, one after the other',
+    variant: 'encrypted',
+    flags: { 'mdp-max-message-bytes': 128 * MIB },
+    async run(stage) {
+      const connection = {
+        transport: zmtpTransport(),
+        endpoints: [stage.endpoint('mdp')],
+        curve: await stage.keyring.curve('attacker'),
+        maxMessageBytes: 128 * MIB,
+      };
+      const body = Buffer.alloc(stage.size(2 * MB, 100 * MB));
+      await using worker = new MdpWorker({ ...connection, service: 'large', handler: () => body });
+      await worker.start();
+      await using client = new MdpClient({ ...connection, timeoutMs: 60_000 });
+      const ask = async (): Promise<void> => {
+        for await (const _ of stage.rounds(2)) {
+          const answer = client.request('large', 'x').then(
+            ([{ length } = Buffer.alloc(0)]) => length,
+            () => body.length,
+          );
+          if ((await Promise.race([answer, stage.hold().then(() => body.length)])) !== body.length)
+            stage.broken('an answer was cut');
+        }
+      };
+      await Promise.all([ask(), ask()]);
+    },
+  },
+  {
+    name: 'mdp/keys-swapped',
+    does: 'with CURVE: the list of keys is replaced by the swap of a link and by `mv`, and a key that was taken off it asks on',
+    variant: 'encrypted',
+    onZmq: 'libzmq ends no connection: a key that was taken off the list stays until it leaves',
+    async run(stage) {
+      const ways: readonly Swap[] = ['link', 'folder', 'folder', 'link'];
+      const client = new MdpClient({
+        transport: zmtpTransport(),
+        endpoints: [stage.endpoint('mdp')],
+        curve: await stage.keyring.curve('attacker'),
+      });
+      const { keyring } = stage;
+      if (!(await comes(stage, () => isAnswered(client)))) stage.broken('a key on the list is not let in');
+      for await (const round of stage.rounds(2)) {
+        const how = ways[round % ways.length]!;
+        await keyring.put('honest', how);
+        if (!(await comes(stage, async () => !(await isAnswered(client)))))
+          stage.broken(`a key that was taken off the list is served on (swap of a ${how})`);
+        await keyring.put('all', how);
+        if (!(await comes(stage, () => isAnswered(client))))
+          stage.broken(`a key is not let in again (swap of a ${how})`);
+      }
+      await client.close();
+    },
+  },
+  {
+    name: 'mdp/unread-log',
+    does: 'every message is logged into a pipe that nobody reads, workers come and go in a loop',
+    variant: 'unread',
+    async run(stage) {
+      const peers = await stage.openMany(4, 'mdp');
+      const hello = message(['MDPW02', '\x01', 'logged']);
+      const goodbye = message(['MDPW02', '\x06']);
+      const some = Buffer.concat(Array.from({ length: 100 }, () => [hello, goodbye]).flat());
+      await stage.flood(peers, 20, () => some);
+    },
+  },
+];
