@@ -1,15 +1,13 @@
 /** PZQ: a durable queue on disk. */
-export type { PzqCounters } from './engine/counters.js';
 export type * from './engine/events.js';
 export { PzqEngine } from './engine/engine.js';
 export { pzqAccessOptions, pzqServerOptions } from './options.js';
-export type { PzqServerOptions, PzqServerSettings } from './options.js';
+export type { PzqServerOptions, PzqServerSettings, PzqSettings } from './options.js';
 export { PzqServer } from './queue.js';
-export type { PzqDeadLetter, PzqServerEndpoints, PzqServerEvents } from './queue.js';
+export type { PzqServerEndpoints, PzqServerEvents } from './queue.js';
+export type { PzqDeadLetter } from './dead-letter-requests.js';
 export { checkQueue, salvageQueue } from './store/lmdb/salvage.js';
 export type { StoreCheck } from './store/lmdb/salvage.js';
-export type { PzqSettings } from './engine/settings.js';
-export type { PzqStats } from './engine/stats.js';
 export { LmdbStore } from './store/lmdb.js';
 export type { LmdbStoreOptions } from './store/lmdb.js';
 export { MemoryStore } from './store/memory.js';

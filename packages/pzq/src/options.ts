@@ -10,7 +10,7 @@ const MANY = Number.MAX_SAFE_INTEGER;
 
 const endpoint = endpointOf('must be a ZeroMQ endpoint such as tcp://127.0.0.1:11131 or ipc:///run/queue.sock');
 const endpoints = z.union([endpoint, z.array(endpoint).min(1).max(16)], 'must be an endpoint, or a list of 1 to 16');
-/** A time that may be long, such as the life of a message: up to ten years. */
+/** A time that may be long, such as the lifetime of a message: up to ten years. */
 const longMilliseconds = z
   .int()
   .min(0)
@@ -35,84 +35,87 @@ export const pzqAccessOptions = z.strictObject({
 /** Schema of {@link PzqServerOptions}. All fields are optional; unknown ones are refused. */
 export const pzqServerOptions = z
   .strictObject({
-    /** Where producers come to: one endpoint, or up to 16. Port `*` allowed, here and below. Default: the original's port. */
+    /** Where producers connect: 1 to 16 endpoints. Port `*` allowed, here and below. Default: the original's port. */
     receive: endpoints.default('tcp://127.0.0.1:11131'),
-    /** Where consumers come to. Default: the original's port. */
+    /** Where consumers connect. Default: the original's port. */
     send: endpoints.default('tcp://127.0.0.1:11132'),
-    /** Where the queue tells how it is. Default: the port after (the original has ipc:///tmp/pzq-monitor). */
+    /** Where the queue answers `MONITOR`. Default: the next port (the original has ipc:///tmp/pzq-monitor). */
     monitor: endpoints.default('tcp://127.0.0.1:11133'),
-    /** Where consumers of dead letters come to. Default: nowhere. */
+    /** Where consumers of dead letters connect. Default: nowhere. */
     deadLetterSend: endpoints.optional(),
     /**
-     * Where messages are kept: `lmdb:FOLDER`, `postgres://...` (shared by several servers; needs the package `pg`), `memory:`
-     * (for what may be lost), or a {@link QueueStore}. Default `lmdb:./pzq-data`.
+     * Where messages are kept: `lmdb:FOLDER`, `postgres://...` (several servers may share it; needs the package `pg`), `memory:`
+     * (for messages that may be lost), or a {@link QueueStore}. Default `lmdb:./pzq-data`.
      */
     store: z
       .union([storeAddress, storeObject], 'must be lmdb:FOLDER, postgres://..., memory: or a QueueStore')
       .default('lmdb:./pzq-data'),
-    /** Milliseconds that a consumer has to acknowledge. 10 ms to a day, default 5000 (original). */
+    /** Milliseconds that a consumer has to acknowledge a message. 10 ms to a day, default 5000 (original). */
     ackTimeoutMs: milliseconds(10).default(5000),
-    /** Messages in the queue, in flight included. 0 sets no limit; default 10,000,000. */
+    /** Most messages in the queue, in flight included. 0 for no limit; default 10,000,000. Rule 18. */
     maxMessages: count(0, MANY).default(10_000_000),
-    /** Bytes of their bodies. 0 sets no limit; default 8 GiB. */
+    /** Most bytes of their bodies. 0 for no limit; default 8 GiB. */
     maxBytes: count(0, MANY).default(8 * GIB),
-    /** Bytes of one body. 1 KiB to 1 GiB, default 64 MiB. */
+    /** Largest body, in bytes. 1 KiB to 1 GiB, default 64 MiB. */
     maxMessageBytes: count(1024, GIB).default(64 * MIB),
-    /** Frames of one body. Up to 100,000, default 1024. */
+    /** Most frames of a body. Up to 100,000, default 1024. */
     maxParts: count(1, 100_000).default(1024),
-    /** Messages delivered and not yet acknowledged, over all consumers. Default 10,000. */
+    /** Most messages delivered and not yet acknowledged, over all consumers. Default 10,000. Rule 16. */
     maxInFlight: count(1, 10_000_000).default(10_000),
-    /** Bytes of them; one message may be larger. Default 64 MiB (original: 30 MiB). */
+    /** Most bytes of them; a single message may be larger. Default 64 MiB (original: 30 MiB). */
     maxInFlightBytes: count(1, MANY).default(64 * MIB),
-    /** Messages of one group commit. Default 512: beyond it the store is hardly faster. */
+    /** Most messages in a group commit. Default 512: beyond it the store is hardly faster. Rule 7. */
     batchMax: count(1, 100_000).default(512),
-    /** Bytes of one group commit; one message may be larger. Default 8 MiB. */
+    /** Most bytes in a group commit; a single message may be larger. Default 8 MiB. */
     batchMaxBytes: count(1, MANY).default(8 * MIB),
-    /** Messages that may wait for a commit before producers are refused, one of them when it has as many as there is room left. Default 100,000. */
+    /** Most messages waiting for a commit; beyond it producers are refused, and one producer when it has as many as there is room left. Default 100,000. */
     intakeMax: count(1, 10_000_000).default(100_000),
-    /** Bytes of them, shared likewise. Default 256 MiB. */
+    /** Most bytes of them, shared likewise. At least `maxMessageBytes`; default 256 MiB. */
     intakeMaxBytes: count(1024, MANY).default(256 * MIB),
-    /** Acknowledgements that one producer may leave unread before its messages are dropped. Default 100,000. */
+    /** Most acknowledgements that one producer may leave unread before its messages are dropped. Default 100,000. Rule 4. */
     producerAckMax: count(1, 10_000_000).default(100_000),
-    /** Bytes of the ids in them. Default 16 MiB. */
+    /** Most bytes of the ids in them. Default 16 MiB. */
     producerAckMaxBytes: count(1024, 2 ** 40).default(16 * MIB),
-    /** Messages held in memory before their turn; the rest waits in the store. Default 10,000. */
+    /** Most messages held in memory before their turn; the rest stays in the store. Default 10,000. */
     windowMax: count(1, 1_000_000).default(10_000),
-    /** Bytes of them; one message may be larger. Default 64 MiB. */
+    /** Most bytes of them; a single message may be larger. Default 64 MiB. */
     windowMaxBytes: count(1, MANY).default(64 * MIB),
-    /** Milliseconds after which a store that failed is tried again. Default 1000. */
+    /** Milliseconds between probes of a store that failed. Default 1000. Rule 9. */
     probeIntervalMs: milliseconds(1).default(1000),
-    /** Milliseconds that consumers get to acknowledge, and producers to read their answers, when the queue drains. Default 5000. */
+    /** Milliseconds that a drain gives consumers to acknowledge and producers to read their answers. Default 5000. Rule 19. */
     drainMs: milliseconds(0).default(5000),
-    /** Milliseconds in which a producer's id that comes again is acknowledged without a second copy. 0, the default: never (original). */
+    /** Milliseconds for which a repeated id of a producer is acknowledged without a second copy. Default 0: never (original). Rule 6. */
     dedupeWindowMs: longMilliseconds.default(0),
-    /** Deliveries after which a message goes to the dead letters instead. 0, the default: never. */
+    /** Deliveries after which a message becomes a dead letter. Default 0: never. Rule 34. */
     maxDeliveries: count(0, 2 ** 31 - 1).default(0),
-    /** Dead letters that may exist; beyond it messages stay in the queue, and what expires is removed. Default 100,000. */
+    /** Most dead letters; beyond it messages stay in the queue, and expired ones are removed. Default 100,000. */
     deadLettersMax: count(0, MANY).default(100_000),
-    /** Keep what expires among the dead letters instead of removing it. Default false. */
+    /** Make expired messages dead letters instead of removing them. Default false. */
     deadLetterExpired: z.boolean().default(false),
-    /** Milliseconds between storing a message and its first delivery. 0, the default: at once. */
+    /** Least milliseconds between storing a message and its first delivery. Default 0. Rule 32. */
     delayMs: longMilliseconds.default(0),
-    /** Milliseconds that a negatively acknowledged message rests. 0, the default: none (original). */
+    /** Milliseconds that a negatively acknowledged message rests; it counts as in flight. Default 0 (original). Rule 36. */
     nackDelayMs: milliseconds(0).default(0),
-    /** That rest doubles with each delivery up to this. Default: `nackDelayMs`, so it does not. */
+    /** The rest doubles with each delivery up to this. Default: `nackDelayMs`, so that it does not. */
     nackDelayMaxMs: milliseconds(0).optional(),
-    /** Milliseconds after which a message is not delivered any more. 0, the default: never. */
+    /** Milliseconds after which a message is no longer delivered. Default 0: never. Rule 33. */
     ttlMs: longMilliseconds.default(0),
-    /** A consumer may send a key alone to start its lease anew, which the original ignores. Default false. */
+    /** Let consumers send a key alone to extend its lease, which the original ignores. Default false. Rule 37. */
     extendLease: z.boolean().default(false),
-    /** Read the producers' header frames `PZQ-DELAY-MS:` and `PZQ-TTL-MS:`, which the original drops. Default false. */
+    /** Read producers' header frames `PZQ-DELAY-MS:` and `PZQ-TTL-MS:`, which the original drops. Default false. Rule 38. */
     headers: z.boolean().default(false),
-    /** Messages taken from a store that several servers share, at a time. Default 256. */
+    /** Most messages taken at a time from a store that several servers share. Default 256. Rule 30. */
     takeMax: count(1, 10_000).default(256),
-    /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
+    /** Sockets and clock. Default: ZeroMQ and the system clock. */
     transport: transportOfServer.optional(),
-    /** CURVE: encrypts, and lets in by key. Default: neither. */
+    /** CURVE: encryption, and admission by key. Default: neither. */
     curve: curveOfServer.optional(),
-    /** What rules of access call the queue; its figures are `NAME.monitor`, its dead letters `NAME.dead`. 1 to 200 characters, default `pzq`. */
+    /** The queue's name in access rules; its monitor is `NAME.monitor`, its dead letters are `NAME.dead`. 1 to 200 characters, default `pzq`. */
     name: z.string().min(1).max(200).default('pzq'),
-    /** Who may push (`request`) and who may consume (`serve`): rule 39. Rules for single keys need a transport that tells keys, as `zmtpTransport()` of `@proj/zmtp`, and `curve`. Default: everybody may everything. */
+    /**
+     * Who may push (`request`) and who may consume (`serve`): rule 39. Rules for single keys need `curve`, and a transport that tells
+     * keys, such as `zmtpTransport()` of `@proj/zmtp`. Default: no restrictions.
+     */
     access: access.optional(),
   })
   .refine((o) => o.maxBytes === 0 || o.maxBytes >= o.maxMessageBytes, {
@@ -125,16 +128,27 @@ export const pzqServerOptions = z
   })
   .refine((o) => o.nackDelayMaxMs === undefined || o.nackDelayMaxMs >= o.nackDelayMs, {
     path: ['nackDelayMaxMs'],
-    error: 'must be at least nackDelayMs, with which the rest begins',
+    error: 'must be at least nackDelayMs, the first rest',
   })
   .refine((o) => o.ttlMs === 0 || o.ttlMs > o.delayMs, {
     path: ['ttlMs'],
-    error: 'must be 0 or more than delayMs, or nothing would ever be delivered',
+    error: 'must be 0 or more than delayMs, or no message would ever be delivered',
   })
   .transform((o) => ({ ...o, nackDelayMaxMs: o.nackDelayMaxMs ?? o.nackDelayMs }));
 
-/** What a user passes to the server; see the fields of {@link pzqServerOptions}. */
+/** What `new PzqServer()` takes; see the fields of {@link pzqServerOptions}. */
 export type PzqServerOptions = z.input<typeof pzqServerOptions>;
 
-/** Validated options with every default filled in. */
+/** {@link PzqServerOptions} with every default filled in. */
 export type PzqServerSettings = z.output<typeof pzqServerOptions>;
+
+type ShellOption =
+  'receive' | 'send' | 'monitor' | 'deadLetterSend' | 'store' | 'transport' | 'curve' | 'name' | 'access';
+
+/** What the engine is told: all settings but those of its shell. */
+export interface PzqSettings extends Omit<PzqServerSettings, ShellOption> {
+  /** Dead letters are delivered at an endpoint of their own. */
+  readonly deadLetterSend: boolean;
+  /** The server's version, for the monitor. */
+  readonly version: string;
+}

@@ -4,8 +4,9 @@ import { advance, settle, VirtualNetwork, type VirtualTransport } from '@proj/tr
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Fault, FaultyStore } from '../test/faulty-store.js';
 import { RawConsumer, RawDealer } from '../test/raw-peers.js';
+import type { PzqDeadLetter } from './dead-letter-requests.js';
 import type { PzqServerOptions } from './options.js';
-import { PzqServer, type PzqDeadLetter } from './queue.js';
+import { PzqServer } from './queue.js';
 
 const RECEIVE = 'tcp://sim:1';
 const SEND = 'tcp://sim:2';

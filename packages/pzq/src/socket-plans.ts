@@ -1,4 +1,4 @@
-/** PZQ at the sockets of a server: how what happens there is told to the engine. */
+/** PZQ server: its sockets, and the events that they report to the engine. */
 import { decodePzqAtMonitor, decodePzqAtReceive, decodePzqAtSend } from '@proj/frames/pzq';
 import type { Peer, SocketPlan } from '@proj/transport';
 import type { PzqEvent, PzqOutletName } from './engine/events.js';
@@ -8,20 +8,30 @@ type Endpoints = string | readonly string[];
 type Plan = SocketPlan<PzqEvent>;
 
 const KIB = 1024;
-/** Room beside a body that is not too large, for id and headers: what is a little over the limits is answered, not cut off. */
+/** Room for id and headers beside the largest body. A message slightly over the limits is answered, not cut off. */
 const ENVELOPE_BYTES = 64 * KIB;
 const ENVELOPE_FRAMES = 64;
-/** An answer to a producer beside its id: status, blank, the longest reason; and what bookkeeping of it costs. */
+/** An answer beside its id: status, blank, the longest reason, and its bookkeeping. */
 const ANSWER_BYTES = 256;
-/** How many producers may leave as many answers unread as one may. */
+/** How many producers may leave as many answers unread as one may at most. */
 const STALLED_PRODUCERS = 10;
-/** What may wait at the connection of one consumer: with 1, libzmq's thread and ours would sleep in turn for every single message. */
+/** High-water mark of a consumer. With 1, libzmq's thread and ours would sleep in turn for every message. */
 const CONSUMER_MARK = 2;
-/** One attempt to find a consumer with room may take so long; after it the message is encoded anew. */
+/** How long one offer may take; then the message is encoded anew. */
 const SEND_WAIT_MS = 100;
 
-/** Where producers come to. `acksWaiting` tells how many answers the socket still holds for one. */
-export function receivePlan(settings: PzqServerSettings, acksWaiting: (peer: Peer) => number): Plan {
+/** Places of the sockets in {@link socketPlans}. */
+export const SOCKETS = { receive: 0, monitor: 1, queue: 2, 'dead-letters': 3 } as const;
+
+/** All sockets of a server. `acksWaiting`: answers that the receive socket still holds for a producer. */
+export function socketPlans(settings: PzqServerSettings, acksWaiting: (peer: Peer) => number): Plan[] {
+  const { send, monitor, deadLetterSend, name } = settings;
+  const plans = [receivePlan(settings, acksWaiting), monitorPlan(monitor), sendPlan('queue', send, name)];
+  if (deadLetterSend !== undefined) plans.push(sendPlan('dead-letters', deadLetterSend, `${name}.dead`));
+  return plans;
+}
+
+function receivePlan(settings: PzqServerSettings, acksWaiting: (peer: Peer) => number): Plan {
   const { receive, maxParts, maxMessageBytes, producerAckMax, producerAckMaxBytes, drainMs } = settings;
   const answerBytes = producerAckMaxBytes + producerAckMax * ANSWER_BYTES;
   return {
@@ -52,21 +62,21 @@ export function receivePlan(settings: PzqServerSettings, acksWaiting: (peer: Pee
   };
 }
 
-/** Where consumers come to: rules 12, 16, 17 and 39. `name` is that of the queue. */
-export function sendPlan(outlet: PzqOutletName, endpoints: Endpoints, name: string): Plan {
+/** For consumers: rules 12, 16, 17 and 39. */
+function sendPlan(outlet: PzqOutletName, endpoints: Endpoints, serves: string): Plan {
   return {
     kind: 'dealer',
     bind: listOf(endpoints),
-    serves: outlet === 'queue' ? name : `${name}.dead`,
+    serves,
     port: {
       highWaterMark: CONSUMER_MARK,
-      // Acknowledgements hold no message back, and a mark of 1 would cost several system calls for each.
+      // Acknowledgements hold no message back; a mark of 1 would cost several system calls for each.
       receiveHighWaterMark: 1000,
       peerQueueMax: 0,
       sendWaitMs: SEND_WAIT_MS,
       tellsPeers: true,
       maxMessageBytes: 64 * KIB,
-      // Whatever has not left is in the store.
+      // What has not been sent is in the store.
       lingerMs: 0,
     },
     onMessage: (_peer, frames) => ({ kind: 'consumer', outlet, command: decodePzqAtSend(frames) }),
@@ -78,8 +88,7 @@ export function sendPlan(outlet: PzqOutletName, endpoints: Endpoints, name: stri
   };
 }
 
-/** Where the queue tells how it is. */
-export function monitorPlan(endpoints: Endpoints): Plan {
+function monitorPlan(endpoints: Endpoints): Plan {
   return {
     kind: 'router',
     bind: listOf(endpoints),
@@ -95,7 +104,7 @@ function listOf(endpoints: Endpoints): readonly string[] {
   return typeof endpoints === 'string' ? [endpoints] : endpoints;
 }
 
-/** The engine has no business with it: who is gone keeps nothing, and what it has not acknowledged comes back in time. */
+/** For the engine this is no event: a peer that is gone keeps nothing, and what it has not acknowledged comes back in time. */
 function ignore(): undefined {
   return undefined;
 }

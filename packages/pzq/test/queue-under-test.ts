@@ -12,8 +12,8 @@ import { passTime } from '@proj/testkit';
 import type { Entropy, Peer, TimerEvent } from '@proj/transport';
 import type { PzqEffect, PzqEvent, PzqOutletName } from '../src/engine/events.js';
 import { PzqEngine } from '../src/engine/engine.js';
-import type { PzqSettings } from '../src/engine/settings.js';
-import type { PzqStats } from '../src/engine/stats.js';
+import type { PzqSettings } from '../src/options.js';
+import type { PzqStats } from '../src/engine/events.js';
 import { PlainStore } from './plain-store.js';
 
 /** Settings small enough to meet every bound in a test. */

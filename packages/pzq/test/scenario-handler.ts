@@ -1,7 +1,7 @@
 /** The commands of the PZQ engine's scenarios; `src/scenarios/README.md` lists them for readers. */
 import { fromLatin1 } from '@proj/frames';
 import { parseDuration, type ScenarioCommand, type ScenarioHandler } from '@proj/testkit';
-import type { PzqSettings } from '../src/engine/settings.js';
+import type { PzqSettings } from '../src/options.js';
 import { peerNamed, QueueUnderTest } from './queue-under-test.js';
 
 /** A handler with a queue of its own. */

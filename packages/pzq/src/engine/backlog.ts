@@ -1,50 +1,44 @@
 /**
- * PZQ: what lies in the store beyond the messages in memory, and how it is fetched. Up to the cursor everything that is ready is
- * in memory; what is behind it is on disk only, so a long queue costs the memory of the window. Rules 10, 20 and 25.
+ * PZQ: messages that only the store has, and how they are loaded. Up to the cursor everything that is ready is in memory; the rest
+ * is on disk only, so a long queue costs the memory of the window. Rules 10, 20 and 25 of docs/protocols/pzq.md.
  */
-import type { PzqOutletName } from './events.js';
+import type { PzqSettings } from '../options.js';
+import type { StoredMessage } from '../store/store.js';
 import type { ConsumerSide } from './consumer-side.js';
 import type { Output } from './output.js';
-import type { StoredMessage } from '../store/store.js';
 
-/** Fetched at a time: a store reads that much at once, and the process does nothing else meanwhile. */
+/** Loaded at a time: while a store reads that much, the process does nothing else. */
 const LOAD_MAX = 1024;
 const LOAD_MAX_BYTES = 4 * 2 ** 20;
 
-/** What a shelf must be told. */
-export interface ShelfSettings {
-  readonly windowMax: number;
-  readonly windowMaxBytes: number;
-  /** Pause after a read that failed. */
-  readonly probeIntervalMs: number;
-}
+type BacklogSettings = Pick<PzqSettings, 'windowMax' | 'windowMaxBytes' | 'probeIntervalMs'>;
 
-/** Which read is under way; only one at a time, so that an answer can be told from what was settled meanwhile. */
+/** The read under way; one at a time, so that an answer can be told from what was settled meanwhile. */
 type Reading = 'none' | 'load' | 'other';
 
-/** The disk side of one outlet. O(1) per message. */
+/** The part of one outlet that is on disk. O(1) per message. */
 export class Backlog {
-  readonly #settings: ShelfSettings;
-  readonly #outlet: ConsumerSide;
+  readonly #settings: BacklogSettings;
+  readonly #side: ConsumerSide;
   readonly #out: Output;
   #cursor: number;
-  /** No message with a higher sequence is on the shelf. */
+  /** No message here has a higher sequence. */
   #top: number;
-  /** Settled or given up, while the store may still show them. */
+  /** Settled or given up, though the store may still show them. */
   readonly #hidden = new Set<number>();
-  /** Of those, the ones that are gone from the store: only the read under way may still show them. */
+  /** Hidden ones that are gone from the store: only the read under way may still show them. */
   readonly #flushed = new Set<number>();
   #reading: Reading = 'none';
-  /** Cursor and top when the load under way was asked for. */
+  /** Cursor and top when the load under way began. */
   #asked = { cursor: 0, top: 0 };
   #notBefore = -Infinity;
 
-  /** `empty`: nothing is on the shelf up to `top`. */
-  constructor(settings: ShelfSettings, top: number, empty: boolean, outlet: ConsumerSide, out: Output) {
+  /** `isEmpty`: the store has nothing up to `top`. */
+  constructor(settings: BacklogSettings, top: number, isEmpty: boolean, side: ConsumerSide, out: Output) {
     this.#settings = settings;
     this.#top = top;
-    this.#cursor = empty ? top : 0;
-    this.#outlet = outlet;
+    this.#cursor = isEmpty ? top : 0;
+    this.#side = side;
     this.#out = out;
   }
 
@@ -69,18 +63,18 @@ export class Backlog {
     return this.#hidden.has(seq);
   }
 
-  /** The message is not to come back, whatever the store still shows. */
+  /** The message must not come back, whatever the store still shows. */
   hide(seq: number): void {
     this.#hidden.add(seq);
   }
 
-  /** It is gone from this side of the store, durably. */
+  /** Its removal from this part of the store is on disk. */
   flushed(seq: number): void {
     if (this.#reading === 'none') this.#hidden.delete(seq);
     else if (this.#hidden.has(seq)) this.#flushed.add(seq);
   }
 
-  /** It is on this side of the store again, or was never gone: the next load finds it. */
+  /** It is in this part of the store again, or never left it: the next load finds it. */
   reveal(seq: number): void {
     this.#hidden.delete(seq);
     this.#flushed.delete(seq);
@@ -88,26 +82,26 @@ export class Backlog {
     this.#cursor = Math.min(this.#cursor, seq - 1);
   }
 
-  /** A new message is in the store. It stays in memory when everything before it is there and there is room. */
-  stored(message: StoredMessage, delayed: boolean): void {
+  /** A new message is in the store. It stays in memory if everything before it is there and there is room. */
+  stored(message: StoredMessage, isDelayed: boolean): void {
     const caughtUp = this.#cursor === this.#top;
     this.#top = message.seq;
-    if (!caughtUp || (!delayed && !this.#takes(message))) return;
+    if (!caughtUp || (!isDelayed && !this.#takes(message))) return;
     this.#cursor = message.seq;
-    if (!delayed) this.#outlet.add(message);
+    if (!isDelayed) this.#side.add(message);
   }
 
   /** Asks for more when half of the window is used up. */
-  load(name: PzqOutletName): void {
+  load(): void {
     if (!this.#wantsMore() || this.#notBefore > this.#out.now) return;
     this.#reading = 'load';
     this.#asked = { cursor: this.#cursor, top: this.#top };
-    const limit = Math.min(this.#settings.windowMax - this.#outlet.ready, LOAD_MAX);
-    const maxBytes = Math.min(this.#settings.windowMaxBytes - this.#outlet.readyBytes, LOAD_MAX_BYTES);
-    this.#out.push({ kind: 'load', outlet: name, after: this.#cursor, limit, maxBytes });
+    const limit = Math.min(this.#settings.windowMax - this.#side.ready, LOAD_MAX);
+    const maxBytes = Math.min(this.#settings.windowMaxBytes - this.#side.readyBytes, LOAD_MAX_BYTES);
+    this.#out.effects.push({ kind: 'load', outlet: this.#side.name, after: this.#cursor, limit, maxBytes });
   }
 
-  /** The answer to a load. What a commit has put there that is not yet known of is left for later. */
+  /** The answer to a load. Messages of a commit that has not been reported yet are left for later. */
   loaded(messages: readonly StoredMessage[]): void {
     let seen = messages.length === 0 ? this.#asked.top : this.#asked.cursor;
     for (const message of messages) {
@@ -118,7 +112,7 @@ export class Backlog {
       seen = message.seq;
       this.put(message);
     }
-    // A message that was revealed meanwhile has moved the cursor: then the next load looks again.
+    // A message that was revealed meanwhile has moved the cursor, and the next load looks again.
     if (this.#cursor === this.#asked.cursor) this.#cursor = Math.max(seen, this.#cursor);
     this.endRead();
   }
@@ -128,14 +122,12 @@ export class Backlog {
     this.endRead();
   }
 
-  /** A message the store has shown: into memory, unless it is there or on its way out. Tells whether it is there now. */
-  put(message: StoredMessage): boolean {
-    if (this.#hidden.has(message.seq)) return false;
-    if (this.#outlet.find(message.seq) === undefined) this.#outlet.add(message);
-    return true;
+  /** Takes a message that the store has shown into memory, unless it is there or on its way out. */
+  put(message: StoredMessage): void {
+    if (!this.#hidden.has(message.seq) && this.#side.find(message.seq) === undefined) this.#side.add(message);
   }
 
-  /** Another read of this side of the store begins; not while one is under way. */
+  /** Another read of this part of the store begins; not while one is under way. */
   beginRead(): void {
     this.#reading = 'other';
   }
@@ -149,12 +141,12 @@ export class Backlog {
   #wantsMore(): boolean {
     if (this.#cursor >= this.#top || this.#reading !== 'none') return false;
     const { windowMax, windowMaxBytes } = this.#settings;
-    return this.#outlet.ready * 2 < windowMax && this.#outlet.readyBytes * 2 < windowMaxBytes;
+    return this.#side.ready * 2 < windowMax && this.#side.readyBytes * 2 < windowMaxBytes;
   }
 
   #takes({ bytes }: StoredMessage): boolean {
     const { windowMax, windowMaxBytes } = this.#settings;
-    const { ready, readyBytes } = this.#outlet;
+    const { ready, readyBytes } = this.#side;
     return ready === 0 || (ready < windowMax && readyBytes + bytes <= windowMaxBytes);
   }
 }

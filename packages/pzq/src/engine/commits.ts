@@ -1,25 +1,25 @@
 /**
- * PZQ: the group commit. Whatever has gathered while the last one was flushed is the next one; a store that fails is a state, in
- * which producers are refused until a write succeeds again. Rules 2 and 7 to 9 of docs/protocols/pzq.md.
+ * PZQ: the group commit. What gathers while one commit is flushed is the next one. A store that fails is a state, in which producers
+ * are refused until a write succeeds again. Rules 2 and 7 to 9 of docs/protocols/pzq.md.
  */
-import { type PendingBatch, type TakenChanges } from './pending-batch.js';
-import type { PzqStoreFailure } from './events.js';
-import { type Entry, type ProducerSide, isPut, type Put } from './producer-side.js';
-import type { Output } from './output.js';
-import { type Refusal, storeUnavailable } from './refusals.js';
-import type { PzqSettings } from './settings.js';
+import { oncePerMinute } from '@proj/heartbeat';
+import type { PzqSettings } from '../options.js';
 import type { Committed, StoreCounts, StoredMessage } from '../store/store.js';
+import type { PzqStoreFailure } from './events.js';
+import { type Output, type Refusal, storeUnavailable } from './output.js';
+import type { PendingBatch, TakenChanges } from './pending-batch.js';
+import { type Entry, isPut, type ProducerSide, type Put } from './producer-side.js';
 
 /** The code of a store that is damaged. */
 export const CORRUPT = 'CORRUPT';
 
-/** What follows from a commit for the messages in memory. */
+/** What follows from a commit for messages. */
 export interface CommitOwner {
   /** A new message is durable. Called in the order of sequences. */
-  onStored(message: StoredMessage, delayed: boolean): void;
+  onStored(message: StoredMessage, isDelayed: boolean): void;
   /** These changes are durable. */
   onChanged(changes: TakenChanges, result: Committed): void;
-  /** They are not, and are pending again; their requests have failed. */
+  /** These changes failed and are pending again; their requests have failed for good. */
   onUnchanged(changes: TakenChanges, code: string): void;
 }
 
@@ -31,30 +31,31 @@ interface UnderWay {
 /** At most one commit, or one probe, is under way. */
 export class Commits {
   readonly #settings: Pick<PzqSettings, 'batchMax' | 'probeIntervalMs'>;
-  readonly #intake: ProducerSide;
-  readonly #changes: PendingBatch;
+  readonly #producers: ProducerSide;
+  readonly #pending: PendingBatch;
   readonly #out: Output;
   readonly #owner: CommitOwner;
   #counts: StoreCounts;
   #underWay: UnderWay | 'probe' | undefined;
   #refusing: string | undefined;
-  /** It was told that the store refuses, and not yet that it takes messages again. */
-  #isTold = false;
+  /** `refusing` was reported, and `resumed` not yet. */
+  #isReported = false;
+  readonly #reports = oncePerMinute();
   #isCorrupt = false;
   #probeAt = Infinity;
 
   constructor(
     settings: Pick<PzqSettings, 'batchMax' | 'probeIntervalMs'>,
     counts: StoreCounts,
-    intake: ProducerSide,
-    changes: PendingBatch,
+    producers: ProducerSide,
+    pending: PendingBatch,
     out: Output,
     owner: CommitOwner,
   ) {
     this.#settings = settings;
     this.#counts = counts;
-    this.#intake = intake;
-    this.#changes = changes;
+    this.#producers = producers;
+    this.#pending = pending;
     this.#out = out;
     this.#owner = owner;
   }
@@ -64,24 +65,24 @@ export class Commits {
     return this.#counts;
   }
 
-  /** The code the store failed with, while producers are refused. */
+  /** The store's error code while producers are refused. */
   get refusing(): string | undefined {
     return this.#refusing;
   }
 
-  /** The store is damaged, and not to be used any more. */
+  /** The store is damaged and must no longer be used. */
   get corrupt(): boolean {
     return this.#isCorrupt;
   }
 
-  /** When the failed store is tried again. */
+  /** When the failed store is probed again. */
   get deadline(): number {
     return this.#underWay === undefined && !this.#isCorrupt ? this.#probeAt : Infinity;
   }
 
-  /** Nothing waits for the store, nothing is there that could be written. */
+  /** Nothing waits for the store, and there is nothing to write. */
   get idle(): boolean {
-    return this.#underWay === undefined && this.#intake.queued === 0 && (this.#isCorrupt || this.#changes.empty);
+    return this.#underWay === undefined && this.#producers.queued === 0 && (this.#isCorrupt || this.#pending.empty);
   }
 
   /** Changes in the commit under way. */
@@ -94,20 +95,20 @@ export class Commits {
     return this.#underWay === 'probe' ? 0 : (this.#underWay?.entries.length ?? 0);
   }
 
-  /** Why producers are refused now, if they are. */
+  /** Why producers are refused, if they are. */
   get refusal(): Refusal | undefined {
     return this.#refusing === undefined ? undefined : storeUnavailable(this.#refusing);
   }
 
-  /** Begins the next commit if there is anything to write and the store is free. */
+  /** Begins the next commit if there is something to write and the store is free. */
   pump(): void {
     if (this.#underWay !== undefined || this.#out.now < this.#tryAt) return;
     if (this.#isCorrupt) {
       this.#refuseAll();
       return;
     }
-    this.#intake.answerHead();
-    if (this.#intake.queued > 0 || !this.#changes.empty) this.#commit();
+    this.#producers.answerHead();
+    if (this.#producers.queued > 0 || !this.#pending.empty) this.#commit();
     else if (this.#refusing !== undefined) this.#probe();
   }
 
@@ -118,10 +119,10 @@ export class Commits {
     let puts = 0;
     for (const entry of done.entries) {
       if (isPut(entry)) this.#onStored(entry, result.seqs[puts++] as number);
-      else this.#intake.refused(entry, entry.content as Refusal);
+      else this.#producers.refused(entry, entry.content as Refusal);
     }
     this.#owner.onChanged(done.changes, result);
-    // Rule 9: that something could be removed does not say that something can be stored.
+    // Rule 9: a removal that worked does not prove that a message can be stored.
     if (this.#refusing !== undefined && !this.#isCorrupt) this.#probe();
   }
 
@@ -130,9 +131,9 @@ export class Commits {
     this.#out.counters.commitsFailed++;
     this.#refuse(failure);
     const refusal = storeUnavailable(failure.code);
-    for (const entry of entries) this.#intake.refused(entry, refusal);
-    this.#intake.refuseAll(refusal);
-    this.#changes.restore(changes);
+    for (const entry of entries) this.#producers.refused(entry, refusal);
+    this.#producers.refuseAll(refusal);
+    this.#pending.restore(changes);
     this.#owner.onUnchanged(changes, failure.code);
   }
 
@@ -141,8 +142,8 @@ export class Commits {
     if (this.#isCorrupt) return;
     this.#refusing = undefined;
     this.#probeAt = Infinity;
-    if (this.#isTold) this.#out.push({ kind: 'resumed' });
-    this.#isTold = false;
+    if (this.#isReported) this.#out.effects.push({ kind: 'resumed' });
+    this.#isReported = false;
   }
 
   probeFailed(failure: PzqStoreFailure): void {
@@ -150,12 +151,12 @@ export class Commits {
     this.#refuse(failure);
   }
 
-  /** The store was found damaged: from here on nothing is asked of it. */
+  /** The store was found damaged: from here on it is not used. */
   damaged(what: string): void {
     if (this.#isCorrupt) return;
     this.#isCorrupt = true;
     this.#refusing = CORRUPT;
-    this.#out.push({ kind: 'corrupt', what });
+    this.#out.effects.push({ kind: 'corrupt', what });
   }
 
   get #tryAt(): number {
@@ -163,21 +164,21 @@ export class Commits {
   }
 
   #commit(): void {
-    const entries = this.#intake.takeBatch();
-    const changes = this.#changes.take(this.#settings.batchMax);
+    const entries = this.#producers.takeBatch();
+    const changes = this.#pending.take(this.#settings.batchMax);
     this.#underWay = { entries, changes };
     const { removes, deliveries, buries, revives, passed } = changes;
     const puts = entries.filter(isPut).map(({ content }) => content);
-    this.#out.push({ kind: 'commit', batch: { puts, removes, deliveries, buries, revives, passed } });
+    this.#out.effects.push({ kind: 'commit', batch: { puts, removes, deliveries, buries, revives, passed } });
   }
 
   #probe(): void {
     this.#underWay = 'probe';
-    this.#out.push({ kind: 'probe' });
+    this.#out.effects.push({ kind: 'probe' });
   }
 
   #onStored(entry: Put, seq: number): void {
-    this.#intake.stored(entry);
+    this.#producers.stored(entry);
     if (seq === 0) {
       this.#out.counters.deduplicated++;
       return;
@@ -191,24 +192,24 @@ export class Commits {
   #refuse({ code, what = code }: PzqStoreFailure): void {
     if (code === CORRUPT) this.damaged(what);
     if (this.#isCorrupt) return;
-    if (!this.#isTold && this.#out.mayTellRefusing()) {
-      this.#isTold = true;
-      this.#out.push({ kind: 'refusing', code });
+    if (!this.#isReported && this.#reports.allow('refusing', this.#out.now)) {
+      this.#isReported = true;
+      this.#out.effects.push({ kind: 'refusing', code });
     }
     this.#refusing = code;
     this.#probeAt = this.#out.now + this.#settings.probeIntervalMs;
   }
 
   #refuseAll(): void {
-    this.#intake.refuseAll(storeUnavailable(CORRUPT));
-    const changes = this.#changes.take(0);
+    this.#producers.refuseAll(storeUnavailable(CORRUPT));
+    const changes = this.#pending.take(0);
     if (changes.requests.length > 0) this.#owner.onUnchanged(changes, CORRUPT);
   }
 
   #finish(): UnderWay {
     const done = this.#underWay;
     this.#underWay = undefined;
-    if (done === undefined || done === 'probe') throw new Error('the outcome of a commit that nobody asked for');
+    if (done === undefined || done === 'probe') throw new Error('the outcome of a commit that was not asked for');
     return done;
   }
 }

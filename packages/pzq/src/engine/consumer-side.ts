@@ -1,49 +1,39 @@
 /**
  * PZQ: one way out of the queue. Messages in memory wait in order, are offered one at a time, and are in flight until they are
- * settled or come back. Rules 10 to 14, 16 and 17 of docs/protocols/pzq.md; what becomes of a message that came back is its
- * owner's decision.
+ * settled or come back; then the owner decides. Rules 10 to 14, 16 and 17 of docs/protocols/pzq.md.
  */
 import { encodePzqKey } from '@proj/frames/pzq';
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import type { Entropy, Peer } from '@proj/transport';
-import { Consumers } from './consumers.js';
-import type { PzqOutletName } from './events.js';
-import { type InFlight, Message } from './message.js';
-import type { Output } from './output.js';
+import type { PzqSettings } from '../options.js';
 import type { StoredMessage } from '../store/store.js';
+import type { PzqOutletName } from './events.js';
+import { Consumers, type InFlight, Message } from './in-flight.js';
+import type { Output } from './output.js';
 
-/** Offers nobody took are this far apart, should the socket not have waited itself. */
+/** Least time between offers that nobody took, should the socket not have waited itself. */
 const OFFER_SPACING_MS = 50;
-/** Ranks of messages that were delivered before are negative: before all others, by sequence among themselves. Exact for all sequences. */
+/** Makes ranks of messages that were delivered before negative: before all others, by sequence. Exact for all sequences. */
 const RETURNED_RANK = -(2 ** 53);
 
-/** What the owner of an outlet decides. */
-export interface OutletOwner {
-  /** True when the message must not be delivered any more; it has then been taken out of the outlet. */
+/** What the owner of a {@link ConsumerSide} decides. */
+export interface ConsumerSideOwner {
+  /** True when the message must not be delivered any more; the owner has then taken it out. */
   overdue(message: Message): boolean;
-  /** Given back or timed out; it still counts as in flight. To be answered by `putBack`, `rest` or `take`. */
+  /** Given back or timed out; it still counts as in flight. The owner answers with `putBack`, `rest` or `take`. */
   onReturned(message: Message, how: 'nack' | 'timeout'): void;
-}
-
-/** What an outlet must be told. */
-export interface OutletSettings {
-  readonly name: PzqOutletName;
-  readonly epoch: bigint;
-  readonly ackTimeoutMs: number;
-  /** Of which each consumer has its share. */
-  readonly maxInFlight: number;
-  readonly maxInFlightBytes: number;
 }
 
 /** Every operation is O(log n) in the messages in memory or better. */
 export class ConsumerSide {
   readonly name: PzqOutletName;
   readonly consumers: Consumers;
-  readonly #settings: OutletSettings;
+  readonly #epoch: bigint;
+  readonly #ackTimeoutMs: number;
   readonly #entropy: Entropy;
   readonly #inFlight: InFlight;
   readonly #out: Output;
-  readonly #owner: OutletOwner;
+  readonly #owner: ConsumerSideOwner;
   readonly #messages = new Map<number, Message>();
   readonly #ready = new DeadlineHeap<Message>();
   readonly #resting = new DeadlineHeap<Message>();
@@ -54,10 +44,19 @@ export class ConsumerSide {
   #offer: Message | undefined;
   #notBefore = -Infinity;
 
-  constructor(settings: OutletSettings, entropy: Entropy, inFlight: InFlight, out: Output, owner: OutletOwner) {
-    this.name = settings.name;
-    this.consumers = new Consumers(settings.name, settings.maxInFlight, settings.maxInFlightBytes, out);
-    this.#settings = settings;
+  constructor(
+    name: PzqOutletName,
+    epoch: bigint,
+    settings: Pick<PzqSettings, 'ackTimeoutMs' | 'maxInFlight' | 'maxInFlightBytes'>,
+    entropy: Entropy,
+    inFlight: InFlight,
+    out: Output,
+    owner: ConsumerSideOwner,
+  ) {
+    this.name = name;
+    this.consumers = new Consumers(name, settings.maxInFlight, settings.maxInFlightBytes, out);
+    this.#epoch = epoch;
+    this.#ackTimeoutMs = settings.ackTimeoutMs;
     this.#entropy = entropy;
     this.#inFlight = inFlight;
     this.#out = out;
@@ -70,7 +69,7 @@ export class ConsumerSide {
     return this.#messages.size;
   }
 
-  /** Messages that wait for a consumer. */
+  /** Messages waiting for a consumer. */
   get ready(): number {
     return this.#ready.size;
   }
@@ -79,7 +78,7 @@ export class ConsumerSide {
     return this.#readyBytes;
   }
 
-  /** Messages that are delivered and not answered. */
+  /** Messages delivered and not yet answered. */
   get inFlight(): number {
     return this.#leases.size;
   }
@@ -97,7 +96,7 @@ export class ConsumerSide {
     return this.#offer !== undefined;
   }
 
-  /** When a lease ends, a rest is over, or, while it `delivers`, a further offer is allowed. */
+  /** When a lease or a rest ends, or, while it `delivers`, the next offer is allowed. */
   deadline(delivers: boolean): number {
     return Math.min(
       this.#leases.deadline,
@@ -110,7 +109,7 @@ export class ConsumerSide {
     return this.#messages.get(seq);
   }
 
-  /** A message that is not in memory yet takes its place by sequence. */
+  /** Takes a message into memory, to its place by sequence. */
   add(stored: StoredMessage): void {
     const message = new Message(stored);
     this.#messages.set(message.seq, message);
@@ -132,7 +131,7 @@ export class ConsumerSide {
     }
   }
 
-  /** The socket has taken the offer over, for this consumer if it knows: rule 12, the lease begins. */
+  /** Rule 12: the socket has taken the offer, for this consumer if it knows. The lease begins. */
   delivered(peer?: Peer): void {
     const message = this.#takeOffer();
     this.#notBefore = -Infinity;
@@ -147,7 +146,7 @@ export class ConsumerSide {
     if (message.givenBack) this.giveBack(message);
   }
 
-  /** Nobody took it: it is ready as before, and will be encoded anew. */
+  /** Nobody took the offer: the message is ready as before, and will be encoded anew. */
   blocked(): void {
     const message = this.#takeOffer();
     if (message === undefined || message.where === 'gone') return;
@@ -156,34 +155,28 @@ export class ConsumerSide {
     this.#enqueue(message);
   }
 
-  /** A negative acknowledgement: tells whether it means anything. */
-  giveBack(message: Message): boolean {
-    if (message.where === 'offered') {
-      message.givenBack = true;
-      return true;
-    }
-    if (message.where !== 'in-flight') return false;
-    message.givenBack = false;
+  /** A negative acknowledgement of a message that is offered or in flight. */
+  giveBack(message: Message): void {
+    message.givenBack = message.where === 'offered';
+    if (message.givenBack) return;
+    this.#out.counters.nacked++;
     this.#endLease(message);
     this.#owner.onReturned(message, 'nack');
-    return true;
   }
 
-  /** The lease starts anew; false when there is none. */
-  extend(message: Message): boolean {
-    if (message.where !== 'in-flight') return false;
+  /** Starts the lease of a message in flight anew. */
+  extend(message: Message): void {
     this.#leases.renew(message.lease, this.#out.now);
-    return true;
   }
 
-  /** A message that came back is ready again, before all that were never delivered: rule 11. */
+  /** Rule 11: a message that came back is ready again, before all that were never delivered. */
   putBack(message: Message): void {
     this.#inFlight.give(message);
     message.returned = true;
     this.#enqueue(message);
   }
 
-  /** A message that came back is ready again later; until then it counts as in flight. */
+  /** A message that came back is ready again in `ms`; until then it counts as in flight. */
   rest(message: Message, ms: number): void {
     message.where = 'resting';
     this.#resting.set(message.place, this.#out.now + ms);
@@ -199,13 +192,11 @@ export class ConsumerSide {
         this.#resting.remove(message.place);
         this.#inFlight.give(message);
         break;
-      case 'offered':
-        this.#inFlight.give(message);
-        break;
       case 'in-flight':
         this.#endLease(message);
         this.#inFlight.give(message);
         break;
+      case 'offered':
       case 'returned':
         this.#inFlight.give(message);
         break;
@@ -226,10 +217,11 @@ export class ConsumerSide {
     return seqs;
   }
 
-  /** Brings back what was not answered in time, and what has rested. */
+  /** Brings back messages whose lease or rest is over. */
   onTimer(): void {
     const { now } = this.#out;
     for (let late = this.#leases.takeDue(now); late !== undefined; late = this.#leases.takeDue(now)) {
+      this.#out.counters.timedOut++;
       this.#endLease(late);
       this.#owner.onReturned(late, 'timeout');
     }
@@ -238,7 +230,7 @@ export class ConsumerSide {
     }
   }
 
-  /** This process could not listen: acknowledgements may lie in its sockets. */
+  /** This process could not listen: acknowledgements may lie unread in its sockets. */
   postpone(ms: number): void {
     this.#leases.postpone(ms, this.#out.now);
   }
@@ -254,21 +246,20 @@ export class ConsumerSide {
   }
 
   #push({ stored }: Message): void {
-    const { epoch, ackTimeoutMs } = this.#settings;
-    this.#out.push({
+    this.#out.effects.push({
       kind: 'deliver',
       outlet: this.name,
       command: {
         kind: 'delivery',
-        key: encodePzqKey({ storedMicros: stored.storedMicros, epoch, seq: stored.seq }),
+        key: encodePzqKey({ storedMicros: stored.storedMicros, epoch: this.#epoch, seq: stored.seq }),
         sentMicros: this.#entropy.wallMicros(),
-        ackTimeoutMicros: ackTimeoutMs * 1000,
+        ackTimeoutMicros: this.#ackTimeoutMs * 1000,
         body: stored.body,
       },
     });
   }
 
-  /** The message is with nobody any more, and its owner decides what becomes of it. */
+  /** No consumer has the message any more; its owner decides what becomes of it. */
   #endLease(message: Message): void {
     message.where = 'returned';
     if (message.holder !== undefined) this.consumers.returned(message.holder, message.bytes);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { peerNamed, QueueUnderTest } from '../../test/queue-under-test.js';
-import type { PzqSettings } from './settings.js';
+import type { PzqSettings } from '../options.js';
 
 let queue: QueueUnderTest;
 

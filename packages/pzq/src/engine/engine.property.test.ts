@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Observer } from '../../test/observer.js';
 import { peerNamed, QueueUnderTest } from '../../test/queue-under-test.js';
-import type { PzqSettings } from './settings.js';
+import type { PzqSettings } from '../options.js';
 
 type Action =
   | {

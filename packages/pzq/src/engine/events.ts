@@ -1,4 +1,4 @@
-/** What the PZQ engine is told and what it says: the vocabulary between `engine.ts` and the server that performs it. */
+/** PZQ: what the queue engine is told, what it wants done, and what it reports. */
 import type {
   PzqDelivery,
   PzqFromConsumer,
@@ -29,11 +29,11 @@ export type PzqSocket = 'receive' | 'monitor' | PzqOutletName;
 
 /** The store as the engine finds it: a store that is open. */
 export interface PzqStoreInfo extends OpenedStore, Pick<QueueStore, 'name'> {
-  /** Several servers use it: messages are taken with a lease instead of being scanned. */
+  /** Several servers use it: messages are taken with a lease, not scanned. */
   readonly shared: boolean;
 }
 
-/** How the store has failed. */
+/** How the store failed. */
 export interface PzqStoreFailure {
   readonly code: string;
   /** In the store's words. */
@@ -41,28 +41,26 @@ export interface PzqStoreFailure {
 }
 
 /**
- * A fact reported to the engine. Timer events come from the driver.
- *
- * Each effect that asks for something is answered by exactly one event: `commit` by `committed` or `commit-failed`, `deliver`
- * by `delivered` or `blocked`, and so on. `code` is that of the store's error, such as `ENOSPC`; `CORRUPT` means that the store is not
- * to be used any more, and `what` says why.
+ * A fact reported to the engine. Exactly one event answers each effect that asks for something: `committed` or `commit-failed`
+ * answers `commit`, `delivered` or `blocked` answers `deliver`, and so on. `code` is that of the store's error, such as `ENOSPC`.
+ * `CORRUPT` means that the store must no longer be used; `what` says why.
  */
 export type PzqEvent =
   /** The sockets are up. Once, first. */
   | { readonly kind: 'start' }
-  /** From a producer. `acksWaiting`: answers to it that the socket still holds, since it does not read. */
+  /** From a producer. `acksWaiting`: answers that the socket still holds because the producer does not read. */
   | { readonly kind: 'produce'; readonly peer: Peer; readonly command: PzqFromProducer; readonly acksWaiting: number }
-  /** An answer of an earlier `send-ack` did not reach its producer. */
+  /** The answer of an earlier `send-ack` did not reach its producer. */
   | { readonly kind: 'ack-undeliverable'; readonly peer: Peer; readonly reason: UndeliverableReason }
   /** From a consumer. */
   | { readonly kind: 'consumer'; readonly outlet: PzqOutletName; readonly command: PzqFromConsumer }
   /** A message over a socket's limits was dropped undecoded. */
   | { readonly kind: 'rejected'; readonly socket: PzqSocket; readonly peer: Peer; readonly reason: RejectReason }
-  /** The socket has taken the delivery over: its lease begins. `peer`: whom it is for, where the transport tells. */
+  /** The socket has taken the delivery: its lease begins. `peer`: the consumer, where the transport tells. */
   | { readonly kind: 'delivered'; readonly outlet: PzqOutletName; readonly peer?: Peer }
-  /** A consumer has connected, or its connection has ended, where the transport tells them apart. */
+  /** A consumer has connected or disconnected, where the transport tells them apart. */
   | { readonly kind: 'consumer-came' | 'consumer-gone'; readonly outlet: PzqOutletName; readonly peer: Peer }
-  /** No consumer had room for it within the socket's patience, or there is none. */
+  /** No consumer took it in time. */
   | { readonly kind: 'blocked'; readonly outlet: PzqOutletName }
   | { readonly kind: 'committed'; readonly result: Committed }
   | ({ readonly kind: 'commit-failed' } & PzqStoreFailure)
@@ -79,18 +77,18 @@ export type PzqEvent =
   | { readonly kind: 'probed' }
   | ({ readonly kind: 'probe-failed' } & PzqStoreFailure)
   | { readonly kind: 'monitor'; readonly peer: Peer; readonly command: PzqFromMonitor }
-  /** Dead letters back to the queue; answered by `done` with this id. */
+  /** Returns dead letters to the queue; `done` with this id answers. */
   | { readonly kind: 'revive'; readonly id: number; readonly seqs: readonly number[] }
-  /** Dead letters away; answered by `done` with this id. */
+  /** Removes dead letters; `done` with this id answers. */
   | { readonly kind: 'discard'; readonly id: number; readonly letters: readonly Removal[] }
-  /** Who may do what with the queue, which rules call by this name: rule 39. */
+  /** Rule 39: the access rules, and the name they know the queue by. */
   | { readonly kind: 'access'; readonly access: Access; readonly name: string }
-  /** The process has no room for more, or has again: rule 18. */
+  /** Rule 18: the process has no room for more, or has room again. */
   | { readonly kind: 'memory'; readonly isTight: boolean }
-  /** Come to an end: see rule 19. */
+  /** Rule 19: finish. */
   | { readonly kind: 'drain' };
 
-/** Why a producer's message is answered `0`; the words are counter labels, the sentences are in `refusals.ts`. */
+/** Why a producer's message is answered `0`. These are counter labels; the sentences are in `output.ts`. */
 export type PzqRefusal =
   | 'not-allowed'
   | 'no-delimiter'
@@ -107,29 +105,26 @@ export type PzqRefusal =
 export type PzqMessageDrop =
   | PzqMalformedReason
   | RejectReason
-  /** Its producer leaves too many answers unread: rule 4. */
+  /** Rule 4: its producer leaves too many answers unread. */
   | 'producer-stalled'
-  /** At the monitor: its key may not ask. */
+  /** At the monitor: the rules of `access` do not allow it. */
   | 'not-allowed'
-  /** From a consumer: not a key of this store, or of a message it does not hold. */
+  /** From a consumer: the key of another store, or of a message that this one does not hold. */
   | 'key-unknown'
-  /** From a consumer: a key without status while `extendLease` is off, or of a message that is not in flight. */
+  /** From a consumer: a key alone while `extendLease` is off, or for a message that is not in flight. */
   | 'extension-ignored';
 
-/** Any reason for which something was dropped or refused: the labels of the drop counters. */
+/** Why something was dropped or refused: the labels of the drop counters. */
 export type PzqDropReason = PzqMessageDrop | PzqRefusal | 'ack-undeliverable';
 
-/**
- * Something worth a log line. At most one per reason and peer per minute where peers can cause it; the counters hold every
- * occurrence.
- */
+/** Something worth a log line. Where peers can cause it, at most one per reason, peer and minute; the counters hold every occurrence. */
 export type PzqNote =
   | {
       readonly kind: 'note';
       readonly code: 'message-dropped';
       readonly reason: PzqMessageDrop;
       readonly socket: PzqSocket;
-      /** Absent at outlets, whose sockets do not tell consumers apart. */
+      /** Absent where the socket does not tell consumers apart. */
       readonly peer?: Peer;
     }
   | { readonly kind: 'note'; readonly code: 'message-refused'; readonly reason: PzqRefusal; readonly peer: Peer }
@@ -139,16 +134,16 @@ export type PzqNote =
       readonly reason: UndeliverableReason;
       readonly peer: Peer;
     }
-  /** Reading from the store failed; it is tried again. */
+  /** A read from the store failed; it is tried again. */
   | { readonly kind: 'note'; readonly code: 'read-failed'; readonly reason: string }
-  /** There are `deadLettersMax` of them: messages that should join them stay in the queue. */
+  /** There are `deadLettersMax` dead letters: further messages stay in the queue. */
   | { readonly kind: 'note'; readonly code: 'dead-letters-full' }
-  /** This process could not keep up; leases were put off by as much. */
+  /** This process could not keep up; leases were extended by as much. */
   | { readonly kind: 'note'; readonly code: 'running-late'; readonly lateMs: number };
 
 /**
- * The store does not take messages: producers are refused until it does. Of a store that fails and works in turn at most once a
- * minute, with the `resumed` that belongs to it. Rule 9.
+ * Rule 9: the store takes no messages, so producers are refused until it does. If it fails and recovers in turn, reported at most once
+ * a minute, with the `resumed` that follows.
  */
 export interface PzqRefusingNotice {
   readonly kind: 'refusing';
@@ -160,31 +155,31 @@ export interface PzqResumedNotice {
   readonly kind: 'resumed';
 }
 
-/** The store is damaged: it is not read or written to any more, and producers are refused. Once. Rule 9. */
+/** Rule 9: the store is damaged. It is no longer read or written, and producers are refused. Reported once. */
 export interface PzqCorruptNotice {
   readonly kind: 'corrupt';
   /** What was found, and what to do. */
   readonly what: string;
 }
 
-/** A message is among the dead letters now. */
+/** A message has become a dead letter. */
 export interface PzqDeadLetterNotice {
   readonly kind: 'dead-letter';
   readonly seq: number;
   readonly reason: DeathReason;
 }
 
-/** What the world is to do, or to know, after a step. */
+/** What is to be done or reported after a step. */
 export type PzqEffect =
-  /** To the producer, at the receive socket; queued behind earlier ones, never dropped before `producerAckMax`. */
+  /** To the producer, behind earlier answers; never dropped below `producerAckMax`. */
   | { readonly kind: 'send-ack'; readonly peer: Peer; readonly command: PzqProducerAck }
-  /** Offer it to the consumers, once; one at a time per outlet. */
+  /** Offer this message to the consumers once; one at a time per outlet. */
   | { readonly kind: 'deliver'; readonly outlet: PzqOutletName; readonly command: PzqDelivery }
-  /** This consumer is to get nothing while it is held: others take its turns. No answer. */
+  /** While it is held, this consumer gets nothing and others take its turns. No answer. */
   | { readonly kind: 'hold'; readonly outlet: PzqOutletName; readonly peer: Peer; readonly held: boolean }
   /** One at a time. */
   | { readonly kind: 'commit'; readonly batch: Batch }
-  /** `scan`, or `dead` for the outlet of dead letters; one at a time per outlet. */
+  /** `scan` of the store, or `dead` for dead letters; one at a time per outlet. */
   | {
       readonly kind: 'load';
       readonly outlet: PzqOutletName;
@@ -194,18 +189,84 @@ export type PzqEffect =
     }
   | { readonly kind: 'due'; readonly nowMicros: number; readonly limit: number }
   | { readonly kind: 'take'; readonly limit: number; readonly maxBytes: number; readonly leaseMs: number }
-  /** No answer: a release that fails is a lease that expires by itself. */
+  /** No answer: if it fails, the lease expires by itself. */
   | { readonly kind: 'release'; readonly seqs: readonly number[]; readonly delayMs: number }
   /** No answer. */
   | { readonly kind: 'extend'; readonly seqs: readonly number[]; readonly leaseMs: number }
   | { readonly kind: 'probe' }
   | { readonly kind: 'monitor-reply'; readonly peer: Peer; readonly command: PzqMonitorReply }
-  /** The request of this id is durable, or failed with the store's code. */
+  /** The request with this id is durable, or failed with the store's code. */
   | { readonly kind: 'done'; readonly id: number; readonly code?: string }
   | PzqRefusingNotice
   | PzqResumedNotice
   | PzqCorruptNotice
   | PzqDeadLetterNotice
   | PzqNote
-  /** Nothing more will be asked or sent; further events are ignored. What is queued for producers still goes out. */
+  /** The engine has ended and ignores further events. Answers queued for producers still go out. */
   | { readonly kind: 'drained' };
+
+/** Running totals since construction. */
+export interface PzqCounters {
+  /** Messages stored and acknowledged `1`. */
+  stored: number;
+  /** Acknowledged `1` without a second copy. */
+  deduplicated: number;
+  /** Messages answered `0`; also in `dropped` by reason. */
+  refused: number;
+  /** Deliveries the socket has taken over, second and later ones included. */
+  delivered: number;
+  /** Second and later ones among them, as far as this process knows. */
+  redelivered: number;
+  /** Positive acknowledgements of messages that the queue held. */
+  acked: number;
+  /** Those among them for messages that were no longer in flight. */
+  ackedLate: number;
+  /** Negative acknowledgements that returned a message. */
+  nacked: number;
+  /** Leases that ran out. */
+  timedOut: number;
+  /** Leases that consumers extended. */
+  extended: number;
+  /** Messages whose lifetime was over. */
+  expired: number;
+  /** Messages that became dead letters. */
+  buried: number;
+  /** Dead letters that were returned to the queue. */
+  revived: number;
+  /** Completed group commits. */
+  commits: number;
+  commitsFailed: number;
+  /** Header frames of producers, which are dropped unless `headers` reads them. */
+  headersDropped: number;
+  monitorReplies: number;
+  /** Notes withheld because the same note had been sent within the minute. */
+  notesWithheld: number;
+  /** Everything dropped or refused, by reason. */
+  readonly dropped: Record<PzqDropReason, number>;
+}
+
+/** A snapshot: sizes now, totals so far. */
+export interface PzqStats {
+  readonly counters: Readonly<PzqCounters>;
+  /** Everything in the queue: ready, delayed and in flight. As of the last commit. */
+  readonly messages: number;
+  /** Bytes of their bodies. */
+  readonly bytes: number;
+  /** Delivered and not yet answered. */
+  readonly inFlight: number;
+  readonly inFlightBytes: number;
+  /** Waiting for a consumer, in memory or in the store. */
+  readonly ready: number;
+  /** Not ready yet: delayed by their producer, or resting after a negative acknowledgement. */
+  readonly delayed: number;
+  readonly dead: number;
+  /** Bytes of the store on its disk. */
+  readonly storeBytes: number;
+  /** Ready messages in memory. */
+  readonly window: number;
+  /** Producers' messages that wait for a commit and their answer. */
+  readonly producerAcksPending: number;
+  readonly store: 'memory' | 'lmdb' | 'postgres';
+  /** `refusing`: it takes no messages now; `corrupt`: it is damaged and no longer used. */
+  readonly storeState: 'ok' | 'refusing' | 'corrupt';
+}

@@ -1,9 +1,33 @@
-/** The text of PZQ's monitor, rule 22 of docs/protocols/pzq.md: the lines of the original first, in its order; new ones only at the end. */
+/** PZQ: what the queue reports of itself, as figures and as the monitor's text. Rule 22 of docs/protocols/pzq.md. */
 import { encodePzqMonitorText } from '@proj/frames/pzq';
 import type { MemoryStats } from '@proj/transport';
-import type { PzqStats } from './stats.js';
+import type { PzqStats } from './events.js';
+import type { QueueState } from './state.js';
 
-/** What the monitor says; of memory only where there is a budget. */
+/** Sizes now and totals so far. */
+export function statsOf({ commits, dead, out, pending, producers, queue, store }: QueueState): PzqStats {
+  const { messages, bytes, delayed, dead: deadLetters, storeBytes } = commits.counts;
+  const { inFlight, inFlightBytes, resting, ready } = queue.side;
+  const elsewhere = delayed + inFlight + resting + pending.removals + pending.burials;
+  const { counters } = out;
+  return {
+    counters: { ...counters, dropped: { ...counters.dropped } },
+    messages,
+    bytes,
+    inFlight: inFlight + (dead?.side.inFlight ?? 0),
+    inFlightBytes: inFlightBytes + (dead?.side.inFlightBytes ?? 0),
+    ready: Math.max(messages - elsewhere, 0),
+    delayed: delayed + resting,
+    dead: deadLetters,
+    storeBytes: store.name === 'memory' ? bytes : storeBytes,
+    window: ready,
+    producerAcksPending: producers.waiting,
+    store: store.name,
+    storeState: commits.corrupt ? 'corrupt' : commits.refusing === undefined ? 'ok' : 'refusing',
+  };
+}
+
+/** The lines of the original first, in its order; new ones only at the end. `memory`: where there is a budget. */
 export function monitorText(stats: PzqStats, uptimeMs: number, version: string, memory?: MemoryStats): string {
   const { counters } = stats;
   return encodePzqMonitorText([

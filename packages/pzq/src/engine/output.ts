@@ -1,79 +1,131 @@
-/** PZQ: the effects of the step under way, the totals, and the limit on what is noted. */
-import { oncePerMinute } from '@proj/heartbeat';
+/** PZQ: effects, totals and notes of the queue engine, and the sentences of refusals. Rule 5 of docs/protocols/pzq.md. */
+import { PZQ_UNUSABLE } from '@proj/frames/pzq';
 import type { Peer, UndeliverableReason } from '@proj/transport';
-import { newCounters } from './counters.js';
-import type { PzqEffect, PzqMessageDrop, PzqNote, PzqRefusal, PzqSocket } from './events.js';
+import { StepOutput } from '@proj/transport/engine';
+import type { PzqCounters, PzqDropReason, PzqEffect, PzqMessageDrop, PzqRefusal, PzqSocket } from './events.js';
+
+/** Why a message is refused: rule 5. */
+export interface Refusal {
+  /** For the counters. */
+  readonly label: PzqRefusal;
+  /** For the producer: one line of ASCII. */
+  readonly sentence: string;
+}
+
+/** Refusals whose sentence is always the same. */
+export const REFUSALS = {
+  'no-delimiter': { label: 'no-delimiter', sentence: PZQ_UNUSABLE['no-delimiter'] },
+  'no-body': { label: 'no-body', sentence: PZQ_UNUSABLE['no-body'] },
+  'queue-full-messages': { label: 'queue-full-messages', sentence: 'Queue is full (messages)' },
+  'queue-full-bytes': { label: 'queue-full-bytes', sentence: 'Queue is full (bytes)' },
+  'too-large': { label: 'too-large', sentence: 'Message is too large' },
+  'too-many-parts': { label: 'too-many-parts', sentence: 'Too many message parts' },
+  'not-allowed': { label: 'not-allowed', sentence: 'Not allowed' },
+  draining: { label: 'draining', sentence: 'Server is shutting down' },
+} as const satisfies Partial<Record<PzqRefusal, Refusal>>;
+
+/** `code` is that of the store's error, such as `ENOSPC`. */
+export function storeUnavailable(code: string): Refusal {
+  return { label: 'store-unavailable', sentence: `Store is unavailable: ${code}` };
+}
+
+export function invalidHeader(name: string): Refusal {
+  return { label: 'invalid-header', sentence: `Invalid header ${name}` };
+}
+
+const NONE_DROPPED: Readonly<Record<PzqDropReason, 0>> = {
+  'no-frames': 0,
+  'produce-one-frame': 0,
+  'producer-ack-malformed': 0,
+  'delivery-malformed': 0,
+  'monitor-unknown': 0,
+  'monitor-reply-malformed': 0,
+  'not-allowed': 0,
+  'too-many-frames': 0,
+  'producer-stalled': 0,
+  'key-unknown': 0,
+  'extension-ignored': 0,
+  'no-delimiter': 0,
+  'no-body': 0,
+  'queue-full-messages': 0,
+  'queue-full-bytes': 0,
+  'too-large': 0,
+  'too-many-parts': 0,
+  'invalid-header': 0,
+  'store-unavailable': 0,
+  draining: 0,
+  'ack-undeliverable': 0,
+};
+
+function newCounters(): PzqCounters {
+  return {
+    stored: 0,
+    deduplicated: 0,
+    refused: 0,
+    delivered: 0,
+    redelivered: 0,
+    acked: 0,
+    ackedLate: 0,
+    nacked: 0,
+    timedOut: 0,
+    extended: 0,
+    expired: 0,
+    buried: 0,
+    revived: 0,
+    commits: 0,
+    commitsFailed: 0,
+    headersDropped: 0,
+    monitorReplies: 0,
+    notesWithheld: 0,
+    dropped: { ...NONE_DROPPED },
+  };
+}
 
 /** Where every part of the engine puts its effects. */
-export class Output {
-  /** Running totals. */
-  readonly counters = newCounters();
-  /** Time of the step under way. */
-  now = 0;
-  effects: PzqEffect[] = [];
-  readonly #notes = oncePerMinute();
-
-  /** Begins a step. The effects of the last one are its receiver's. */
-  begin(now: number): void {
-    this.now = now;
-    this.effects = [];
-  }
-
-  push(effect: PzqEffect): void {
-    this.effects.push(effect);
+export class Output extends StepOutput<PzqEffect, PzqCounters> {
+  constructor() {
+    super(newCounters());
   }
 
   /** A producer's message is kept, here or as an earlier copy. */
   accept(peer: Peer, id: Uint8Array): void {
-    this.push({ kind: 'send-ack', peer, command: { kind: 'producer-ack', id, stored: true, reason: '' } });
+    this.effects.push({ kind: 'send-ack', peer, command: { kind: 'producer-ack', id, stored: true, reason: '' } });
   }
 
-  /** A producer's message is not kept: rule 5. */
-  refuse(peer: Peer, id: Uint8Array, { label, sentence }: { label: PzqRefusal; sentence: string }): void {
+  /** A producer's message is not kept. */
+  refuse(peer: Peer, id: Uint8Array, { label, sentence }: Refusal): void {
     this.counters.refused++;
     this.counters.dropped[label]++;
-    this.push({ kind: 'send-ack', peer, command: { kind: 'producer-ack', id, stored: false, reason: sentence } });
-    this.#note(`${label} ${peer.key}`, { kind: 'note', code: 'message-refused', reason: label, peer });
+    this.effects.push({
+      kind: 'send-ack',
+      peer,
+      command: { kind: 'producer-ack', id, stored: false, reason: sentence },
+    });
+    this.note(`${label} ${peer.key}`, { kind: 'note', code: 'message-refused', reason: label, peer });
   }
 
   /** A message was dropped without an answer. */
   drop(reason: PzqMessageDrop, socket: PzqSocket, peer?: Peer): void {
     this.counters.dropped[reason]++;
-    const who = peer === undefined ? {} : { peer };
-    this.#note(`${reason} ${socket} ${peer?.key ?? ''}`, {
-      kind: 'note',
-      code: 'message-dropped',
-      reason,
-      socket,
-      ...who,
-    });
+    const note = { kind: 'note', code: 'message-dropped', reason, socket } as const;
+    this.note(`${reason} ${socket} ${peer?.key ?? ''}`, peer === undefined ? note : { ...note, peer });
   }
 
-  /** An answer did not reach its producer; what it was about is as stored or refused as before. */
+  /** An answer did not reach its producer; its message stays stored or refused. */
   loseAck(reason: UndeliverableReason, peer: Peer): void {
     this.counters.dropped['ack-undeliverable']++;
-    this.#note(`${reason} ${peer.key}`, { kind: 'note', code: 'ack-undeliverable', reason, peer });
-  }
-
-  /** Whether it may be told once more that the store refuses. */
-  mayTellRefusing(): boolean {
-    return this.#notes.allow('refusing', this.now);
+    this.note(`${reason} ${peer.key}`, { kind: 'note', code: 'ack-undeliverable', reason, peer });
   }
 
   readFailed(reason: string): void {
-    this.#note(`read-failed ${reason}`, { kind: 'note', code: 'read-failed', reason });
+    this.note(`read-failed ${reason}`, { kind: 'note', code: 'read-failed', reason });
   }
 
   deadLettersFull(): void {
-    this.#note('dead-letters-full', { kind: 'note', code: 'dead-letters-full' });
+    this.note('dead-letters-full', { kind: 'note', code: 'dead-letters-full' });
   }
 
   runningLate(lateMs: number): void {
-    this.#note('running-late', { kind: 'note', code: 'running-late', lateMs });
-  }
-
-  #note(key: string, note: PzqNote): void {
-    if (this.#notes.allow(key, this.now)) this.push(note);
-    else this.counters.notesWithheld++;
+    this.note('running-late', { kind: 'note', code: 'running-late', lateMs });
   }
 }

@@ -1,15 +1,12 @@
-/** PZQ: what the next group commit is to hold besides new messages: removals, counts, dead letters. Rules 7 and 13. */
+/** PZQ: what the next group commit holds besides new messages: removals, counts, dead letters. Rules 7 and 13 of docs/protocols/pzq.md. */
 import type { Batch, DeathReason, Removal } from '../store/store.js';
 
-/**
- * A message to remove, and on whose word: it was in memory, so it is known to exist and has been counted; a key said so; or the
- * facade discards it.
- */
+/** A message to remove: it was in memory, so it exists and has been counted; or only its key is known; or the facade discards it. */
 export interface PendingRemoval extends Removal {
   readonly origin: 'memory' | 'key' | 'discard';
 }
 
-/** A wish of the facade, done with the commit that holds it. */
+/** A request of the facade, done with the commit that holds it. */
 export interface Request {
   readonly id: number;
   readonly kind: 'revive' | 'discard';
@@ -18,7 +15,7 @@ export interface Request {
 
 type Burial = Batch['buries'][number];
 
-/** A part of the pending changes, in a commit. */
+/** The changes in one commit. */
 export interface TakenChanges extends Omit<Batch, 'puts'> {
   readonly removes: readonly PendingRemoval[];
   readonly requests: readonly Request[];
@@ -47,7 +44,7 @@ export class PendingBatch {
     return this.#buries.size;
   }
 
-  /** Moments that the store has not been told about yet. */
+  /** Moments not yet reported to the store. */
   get moments(): number {
     return this.#passed.size;
   }
@@ -108,7 +105,7 @@ export class PendingBatch {
     };
   }
 
-  /** After a commit that failed: everything but the requests, which have failed with it, is to be done again. */
+  /** After a failed commit: everything is pending again but the requests, which have failed with it. */
   restore({ removes, deliveries, buries, passed }: TakenChanges): void {
     for (const removal of removes) if (removal.origin !== 'discard') this.#removes.set(removal.seq, removal);
     for (const burial of buries) if (!this.#removes.has(burial.seq)) this.#buries.set(burial.seq, burial);

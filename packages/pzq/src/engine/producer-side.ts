@@ -1,37 +1,36 @@
 /**
- * PZQ: the way in. Producers' messages wait for a group commit, for which producers take turns, and every producer gets its answers in
- * the order of its messages, refusals included. Rules 1 to 7 and 18 of docs/protocols/pzq.md.
+ * PZQ: the way in. Producers' messages wait for a group commit, for which producers take turns. Each producer gets its answers in the
+ * order of its messages, refusals included. Rules 1 to 7 and 18 of docs/protocols/pzq.md.
  */
 import { compact } from '@proj/frames';
 import { decodePzqHeaders, type PzqProduce, type PzqUnusable, type PzqWishes } from '@proj/frames/pzq';
 import type { Entropy, Peer } from '@proj/transport';
-import type { Output } from './output.js';
-import { invalidHeader, type Refusal, REFUSALS } from './refusals.js';
-import type { PzqSettings } from './settings.js';
+import type { PzqSettings } from '../options.js';
 import type { NewMessage, StoreCounts } from '../store/store.js';
+import { invalidHeader, type Output, type Refusal, REFUSALS } from './output.js';
 
-/** A producer that waits for answers; one that waits for none is not remembered. */
+/** A producer waiting for answers; others are not remembered. */
 interface Producer {
   readonly peer: Peer;
-  /** Answers that are still to be decided or in their place in the queue. */
+  /** Answers not yet sent. */
   waiting: number;
   /** Bytes of the ids in them. */
   idBytes: number;
-  /** Of them, to be stored, and the bytes of those. */
+  /** Messages to be stored among them, and their bytes. */
   puts: number;
   putBytes: number;
-  /** Its messages that are in no commit yet. */
+  /** Its messages that are not in a commit yet. */
   head: Entry | undefined;
   tail: Entry | undefined;
 }
 
-/** One message of a producer on its way: to be stored, or refused when its turn to be answered comes. */
+/** A message of a producer: to be stored, or to be refused when its turn to be answered comes. */
 export interface Entry {
   readonly producer: Producer;
   readonly id: Uint8Array;
   readonly bytes: number;
   readonly content: NewMessage | Refusal;
-  /** Behind it, of the same producer. */
+  /** The next one of the same producer. */
   next: Entry | undefined;
 }
 
@@ -40,7 +39,6 @@ export interface Put extends Entry {
   readonly content: NewMessage;
 }
 
-/** Tells what is to be stored from what is to be refused. */
 export function isPut(entry: Entry): entry is Put {
   return 'body' in entry.content;
 }
@@ -56,9 +54,9 @@ export class ProducerSide {
   readonly #entropy: Entropy;
   readonly #out: Output;
   readonly #producers = new Map<string, Producer>();
-  /** Those with messages in no commit yet, in the order of their turns. */
+  /** Those with messages that are not in a commit yet, in the order of their turns. */
   readonly #turns = new Set<Producer>();
-  /** Those whose next message is a refusal, which waits for nothing but the commit under way. */
+  /** Those whose next message is a refusal, which waits only for the commit under way. */
   readonly #answerable = new Set<Producer>();
   #queued = 0;
   /** To be stored, in the queue or in the commit under way. */
@@ -73,34 +71,29 @@ export class ProducerSide {
     this.#out = out;
   }
 
-  /** Answers that producers wait for. */
+  /** Answers that producers are waiting for. */
   get waiting(): number {
     return this.#entries;
   }
 
-  /** What they occupy, with what is to be stored. */
+  /** Bytes that they and the messages to be stored occupy. */
   get heldBytes(): number {
     return this.#putBytes + this.#idBytes + this.#entries * ENTRY_BYTES;
   }
 
-  /** Entries that are not in a commit yet. */
+  /** Entries not in a commit yet. */
   get queued(): number {
     return this.#queued;
   }
 
   /** For invariants. */
-  get sizes(): {
-    readonly producers: number;
-    readonly entries: number;
-    readonly puts: number;
-    readonly putBytes: number;
-  } {
+  get sizes() {
     let entries = 0;
     for (const { waiting } of this.#producers.values()) entries += waiting;
-    return { producers: this.#producers.size, entries, puts: this.#puts, putBytes: this.#putBytes };
+    return { entries, puts: this.#puts, putBytes: this.#putBytes };
   }
 
-  /** `acksWaiting`: answers the socket still holds for this peer. `closed`: why nothing is accepted now, if so. */
+  /** `acksWaiting`: answers that the socket still holds for this peer. `closed`: why nothing is accepted now, if so. */
   accept(
     peer: Peer,
     command: PzqProduce | PzqUnusable,
@@ -114,7 +107,7 @@ export class ProducerSide {
       return;
     }
     const { content, bytes } = this.#judge(producer, command, counts, closed);
-    // Its answer waits for the disk: not together with what came beside it.
+    // The id waits for the disk: do not keep the memory of frames that came with it.
     const entry = { producer, id: compact(command.id), bytes, content, next: undefined };
     if (isPut(entry)) {
       this.#puts++;
@@ -133,10 +126,7 @@ export class ProducerSide {
     this.#append(producer, entry);
   }
 
-  /**
-   * Takes out what the next commit is to hold: of each producer in turn one message to be stored, with the refusals behind it, as
-   * long as there is room.
-   */
+  /** Takes out the next commit: one message to be stored of each producer in turn, with the refusals behind it, while there is room. */
   takeBatch(): readonly Entry[] {
     const { batchMax, batchMaxBytes } = this.#settings;
     const batch: Entry[] = [];
@@ -150,20 +140,20 @@ export class ProducerSide {
       batch.push(this.#shift(producer, entry));
       for (let { head } = producer; head !== undefined && !isPut(head); { head } = producer)
         batch.push(this.#shift(producer, head));
-      // Behind all others, whom this loop therefore meets first.
+      // To the end of the set, so that this loop meets all others first.
       this.#turns.delete(producer);
       if (producer.head !== undefined) this.#turns.add(producer);
     }
     return batch;
   }
 
-  /** Answers `1`: stored now or before. */
+  /** Answers `1`: the message is stored now, or was before. */
   stored(entry: Entry): void {
     this.#settle(entry);
     this.#out.accept(entry.producer.peer, entry.id);
   }
 
-  /** Answers `0`: for its own reason if it has one. */
+  /** Answers `0`, with the entry's own reason if it has one. */
   refused(entry: Entry, refusal: Refusal): void {
     this.#settle(entry);
     this.#out.refuse(entry.producer.peer, entry.id, isPut(entry) ? refusal : (entry.content as Refusal));
@@ -178,7 +168,7 @@ export class ProducerSide {
     this.#answerable.clear();
   }
 
-  /** Answers the refusals that wait for nothing any more. Only while no commit is under way. */
+  /** Answers refusals that no longer wait for a commit. Only while none is under way. */
   answerHead(): void {
     for (const producer of this.#answerable) {
       for (let { head } = producer; head !== undefined && !isPut(head); { head } = producer)
@@ -220,7 +210,7 @@ export class ProducerSide {
     if (--producer.waiting === 0) this.#producers.delete(producer.peer.key);
   }
 
-  /** Rule 4. The socket does not say how many bytes wait there: taken as if all ids were as long as this one. */
+  /** Rule 4. The socket does not tell how many bytes wait there: assume that all ids are as long as this one. */
   #isStalled({ waiting, idBytes }: Producer, id: Uint8Array, acksWaiting: number): boolean {
     const { producerAckMax, producerAckMaxBytes, intakeMax } = this.#settings;
     if (waiting + acksWaiting >= producerAckMax || exceedsShare(waiting, this.#entries, 2 * intakeMax)) return true;
@@ -244,7 +234,7 @@ export class ProducerSide {
     return { content: this.#newMessage(command, wishes), bytes };
   }
 
-  /** Rule 18, and the bound of what may wait for a commit. */
+  /** Rule 18, and the bound on what may wait for a commit. */
   #tooMuch(
     producer: Producer,
     { body }: PzqProduce,
@@ -278,8 +268,8 @@ export class ProducerSide {
 }
 
 /**
- * Of what all share, one may hold as much as it leaves free: whoever comes new finds room, however many fill it, and who holds most
- * is the first to be refused.
+ * True when one holds more of a shared bound than it leaves free. So newcomers find room, however many fill it, and whoever holds most
+ * is refused first.
  */
 function exceedsShare(own: number, all: number, max: number): boolean {
   return all >= max || own >= max - all;

@@ -1,13 +1,10 @@
-/**
- * PZQ: times of the wall clock that lie in the store: delayed messages that become ready, messages whose time is over. Section 5
- * of docs/protocols/pzq.md.
- */
+/** PZQ: moments of the wall clock, kept in the store: delays and lifetimes that end. Rules 32 and 33 of docs/protocols/pzq.md. */
 import type { Entropy } from '@proj/transport';
 import type { Output } from './output.js';
 
-/** Moments asked for at a time; few, since bodies come with them. */
+/** Moments asked for at a time; few, because bodies come with them. */
 const DUE_MAX = 64;
-/** The wall clock is looked at again after this time at the latest: somebody may set it. */
+/** Longest time between looks at the wall clock, which may be set. */
 const LONGEST_WAIT_MS = 60_000;
 const MICROS = 1000;
 
@@ -19,7 +16,7 @@ export class Schedule {
   #nextMicros = Infinity;
   #at = Infinity;
   #asking = false;
-  /** What was told last has not been answered by a commit. */
+  /** No commit has answered the last moments yet. */
   #open = false;
 
   /** `retryMs`: pause after a read that failed, or that found nothing. */
@@ -34,7 +31,7 @@ export class Schedule {
     return this.#asking || this.#open ? Infinity : this.#at;
   }
 
-  /** A commit tells when the next moment is, and has answered the last ones when `answered`. */
+  /** A commit tells when the next moment is; `answered`: it has answered the last ones. */
   expect(nextMicros: number, answered: boolean): void {
     if (answered) this.#open = false;
     if (nextMicros === this.#nextMicros && !answered) return;
@@ -42,7 +39,7 @@ export class Schedule {
     this.#schedule();
   }
 
-  /** True when the store is to be asked now, for at most `room` messages. Then it is. */
+  /** Asks the store for at most `room` messages. False when nothing is due. */
   ask(room: number): boolean {
     if (room <= 0 || this.deadline > this.#out.now) return false;
     const nowMicros = this.#entropy.wallMicros();
@@ -51,11 +48,11 @@ export class Schedule {
       return false;
     }
     this.#asking = true;
-    this.#out.push({ kind: 'due', nowMicros, limit: Math.min(room, DUE_MAX) });
+    this.#out.effects.push({ kind: 'due', nowMicros, limit: Math.min(room, DUE_MAX) });
     return true;
   }
 
-  /** The answer is here; `open`: it told something, which a commit will answer. */
+  /** The store has answered; `open`: with moments, which a commit will answer. */
   answered(open: boolean): void {
     this.#asking = false;
     this.#open = open;
