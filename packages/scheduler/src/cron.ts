@@ -1,7 +1,7 @@
-/** Cron expressions of five fields, by `croner`: when they come next. It is asked for times only and keeps no timers. Rule 5. */
+/** Cron expressions of five fields, by `croner`, which is asked for times only and keeps no timers. Rule 5. */
 import { Cron } from 'croner';
 
-/** Expressions that are kept parsed. */
+/** Parsed expressions that are kept. */
 const KEPT_MAX = 10_000;
 
 /** True for a time zone that this machine knows, such as `UTC` or `Europe/Berlin`. */
@@ -15,9 +15,8 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * Tells the first time of an expression after another, both in microseconds since 1970; `undefined` for an expression that is
- * none, or that never comes (30 February). Times that a change to summer time skips come at its end; times that occur twice
- * come once. Where both days are restricted, either will do, as in every cron.
+ * Returns the first time of an expression after another, both in microseconds since 1970; `undefined` if the expression is invalid or
+ * never comes (30 February). A time that a change to summer time skips comes at its end; one that occurs twice comes once.
  */
 export function cronIn(timeZone: string): (expression: string, afterMicros: number) => number | undefined {
   const kept = new Map<string, Cron>();

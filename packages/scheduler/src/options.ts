@@ -1,4 +1,4 @@
-/** Options of the EventMQ scheduler: what may be set, defaults, bounds. Section 11 of docs/protocols/emqp.md. */
+/** Options of the EventMQ scheduler. Section 11 of docs/protocols/emqp.md. */
 import type { RecordStore } from '@proj/transport';
 import { curveOfClient, transportOfClient, endpointOf, milliseconds as duration } from '@proj/transport/schemas';
 import * as z from 'zod';
@@ -16,17 +16,17 @@ export const emqpSchedulerOptions = z
       .min(1)
       .max(64)
       .default(['tcp://127.0.0.1:47291']),
-    /** Where jobs are kept: `lmdbRecords` of `@proj/store`, or `memoryRecords()` for what may be forgotten. Opened and closed by the scheduler, which is its only owner. */
+    /** Where jobs are kept: `lmdbRecords` of `@proj/store`, or `memoryRecords()` for jobs that may be lost. The scheduler opens and closes it, and is its only owner. */
     store: z.custom<RecordStore>(isStore, { error: 'expected a RecordStore, such as lmdbRecords({ folder })' }),
     /** Time zone of cron expressions, as the operating system names it. Default `UTC`. */
     timeZone: z.string().default('UTC'),
     /** Run a cron job once at the start if its time passed while no scheduler ran. Interval jobs always do. Default false. */
     catchUp: z.boolean().default(false),
-    /** Jobs that are kept; a SCHEDULE of another one is refused. 1 to 10,000,000; default 1,000,000. */
+    /** Most jobs; beyond it a SCHEDULE of a new one is refused. 1 to 10,000,000; default 1,000,000. */
     jobsMax: z.int().min(1).max(10_000_000).default(1_000_000),
-    /** Bytes of their bodies. At least 1024; default 536,870,912. */
+    /** Most bytes of their bodies. At least 1024; default 536,870,912. */
     jobsMaxBytes: z.int().min(1024).default(536_870_912),
-    /** Distance of our heartbeats. 1 ms to a day; default 3000 (EventMQ). */
+    /** Time between our heartbeats. 1 ms to a day; default 3000 (EventMQ). */
     heartbeatIntervalMs: milliseconds.default(3000),
     /** Silence after which a broker counts as lost; more than `heartbeatIntervalMs`. 1 ms to a day; default 15,000 (EventMQ). */
     brokerExpiryMs: milliseconds.default(15_000),
@@ -36,21 +36,21 @@ export const emqpSchedulerOptions = z
     reconnectMinMs: milliseconds.default(250),
     /** Longest delay before another attempt. 1 ms to a day; default 30,000. */
     reconnectMaxMs: milliseconds.default(30_000),
-    /** How long a broker must have been there for the delays to begin anew. 1 ms to a day; default 10,000. */
+    /** How long a broker must have been connected for the delays to start over. 1 ms to a day; default 10,000. */
     minUptimeMs: milliseconds.default(10_000),
-    /** How often a store that failed is tried again. 1 ms to a day; default 5000. */
+    /** Time between attempts at a store that failed. 1 ms to a day; default 5000. */
     storeRetryMs: milliseconds.default(5000),
     /** Our farewell: the text's KBAI, the product's KBYE, or both. Default `both`. */
     byes: z.enum(['both', 'kbai', 'kbye']).default('both'),
-    /** How long `drain` waits for what is being written. 1 ms to a day; default 10,000. */
+    /** How long `drain` waits for writes under way. 1 ms to a day; default 10,000. */
     drainMs: milliseconds.default(10_000),
-    /** How long a connection that is left may take to hand over what was not sent yet. 0 to a day, in milliseconds; default 1000. */
+    /** How long a connection that closes may take to send what is queued. 0 to a day, in milliseconds; default 1000. */
     lingerMs: duration(0).default(1000),
     /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
     maxMessageBytes: z.int().min(1024).default(67_108_864),
-    /** CURVE: encrypts, and proves who we are to a broker that proves who it is. Default: neither. */
+    /** CURVE: encryption, and proof of identity both ways. Default: neither. */
     curve: curveOfClient.optional(),
-    /** Where sockets and time come from. Default: ZeroMQ, loaded by `start`. */
+    /** Sockets and clock. Default: ZeroMQ, loaded by `start`. */
     transport: transportOfClient.optional(),
   })
   .refine(({ heartbeatIntervalMs, brokerExpiryMs }) => brokerExpiryMs > heartbeatIntervalMs, {
@@ -62,8 +62,14 @@ export const emqpSchedulerOptions = z
     error: 'must be at least reconnectMinMs',
   });
 
-/** What `new EmqpScheduler()` takes; all but `store` has a default. */
+/** What `new EmqpScheduler()` takes; everything but `store` has a default. */
 export type EmqpSchedulerOptions = z.input<typeof emqpSchedulerOptions>;
 
 /** {@link EmqpSchedulerOptions} with the defaults filled in. */
 export type EmqpSchedulerSettings = z.output<typeof emqpSchedulerOptions>;
+
+/** What the engine is told: all settings but those of its shell. */
+export type EmqpSchedulerEngineSettings = Omit<
+  EmqpSchedulerSettings,
+  'store' | 'timeZone' | 'lingerMs' | 'maxMessageBytes' | 'curve' | 'transport'
+>;

@@ -1,9 +1,9 @@
-/** A job as bytes of a store: a line of JSON, then the body as it is. */
+/** A job as bytes of a store: a line of JSON, then the body. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { ProjError } from '@proj/transport';
 import type { ScheduleRecord } from './engine/events.js';
 
-/** What all keys begin with; the job's identity follows. */
+/** Keys begin with this; the job's identity follows. */
 export const KEY_PREFIX = 'emqp/job/';
 
 const FORMAT = 1;
@@ -18,13 +18,12 @@ interface Head {
   readonly nextMicros: number;
 }
 
-/** The bytes of a record. */
 export function encodeRecord({ queue, headers, body, every, runsLeft, nextMicros }: ScheduleRecord): Uint8Array {
   const head: Head = { format: FORMAT, queue, headers: latin1(headers), every, runsLeft: runsLeft ?? null, nextMicros };
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), body]);
 }
 
-/** Reads them. Throws `CORRUPT` for bytes that are no record, and for those of a later version. */
+/** Reads the bytes of {@link encodeRecord}. Throws `CORRUPT` for other bytes, and for those of a later version. */
 export function decodeRecord(key: string, bytes: Uint8Array): ScheduleRecord {
   const end = bytes.indexOf(NEWLINE);
   const head = end < 0 ? undefined : readHead(Buffer.from(bytes.subarray(0, end)).toString());

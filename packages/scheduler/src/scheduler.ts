@@ -1,10 +1,10 @@
-/** EventMQ scheduler, the facade: section 11 of docs/protocols/emqp.md. Decisions: engine.ts. */
+/** EventMQ scheduler, the facade. Rules: engine/engine.ts and section 11 of docs/protocols/emqp.md. */
 import { createHash } from 'node:crypto';
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtScheduler, encodeEmqp } from '@proj/frames/emqp';
 import { Emitter, parseOptions, ProjError, SessionHost } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import type { HandshakeRefusal, PortOptions, RecordBatch, Transport } from '@proj/transport';
+import type { HandshakeRefusal, PortOptions, RecordBatch, Startable, Transport } from '@proj/transport';
 import { loadTransport } from '@proj/zmtp';
 import type {
   EmqpSchedulerStats,
@@ -24,9 +24,9 @@ import { decodeRecord, encodeRecord, KEY_PREFIX } from './records.js';
 export interface EmqpSchedulerEvents {
   /** Something worth a log line or a counter. */
   note: SchedulerNote;
-  /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
+  /** A handshake with a broker failed; it is tried again. */
   refused: HandshakeRefusal;
-  /** It has ended, by `drain`, by `close` or because a broker said DISCONNECT; the store is closed. */
+  /** The scheduler has ended, by `drain`, by `close` or because a broker said DISCONNECT; the store is closed. */
   ended: undefined;
 }
 
@@ -35,17 +35,17 @@ const MESSAGE_FRAMES = 64;
 const ID_FRAME = 3;
 
 /**
- * Runs jobs for EventMQ clients: at intervals or by cron, each run a REQUEST to the job's queue. What was scheduled is on the
- * disk before it counts, and runs on after a restart.
+ * Runs jobs for EventMQ clients, at intervals or by cron: each run is a REQUEST to the job's queue. Jobs are on disk before they count,
+ * and run on after a restart.
  *
  * ```ts
  * await using scheduler = new EmqpScheduler({ store: lmdbRecords({ folder: './schedules' }) });
  * await scheduler.start();
  * ```
  *
- * A crash may lose the run that was due, never double one. A job that is due while no broker is there runs once when one is.
+ * A crash may lose the run that was due, and never doubles one. A job that is due while no broker is there runs once when one is.
  */
-export class EmqpScheduler {
+export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
   readonly #settings: EmqpSchedulerSettings;
   readonly #port: PortOptions;
   readonly #events = new Emitter<EmqpSchedulerEvents>();
@@ -61,9 +61,12 @@ export class EmqpScheduler {
     const settings = parseOptions('EmqpScheduler', emqpSchedulerOptions, options);
     const { timeZone, jobsMax, lingerMs, maxMessageBytes, curve } = settings;
     if (!isTimeZone(timeZone))
-      throw new ProjError('OPTIONS_INVALID', `EmqpScheduler: timeZone ${timeZone}: this machine knows no such zone`);
+      throw new ProjError(
+        'OPTIONS_INVALID',
+        `EmqpScheduler: timeZone ${timeZone}: this machine does not know it; use a name such as Europe/Berlin or UTC`,
+      );
     this.#settings = settings;
-    // After a pause all jobs may be due at once: `jobsMax` is the bound of messages, that of bytes is the port's own.
+    // After a pause all jobs may be due at once, so `jobsMax` bounds messages; bytes have the port's own bound.
     const queue = { peerQueueMax: jobsMax, queueMax: jobsMax };
     this.#port = { lingerMs, maxMessageFrames: MESSAGE_FRAMES, maxMessageBytes, ...queue, ...clientCurve(curve) };
     this.#ended = new Promise((resolve) => {
@@ -71,30 +74,25 @@ export class EmqpScheduler {
     });
   }
 
-  /**
-   * Opens the store and connects; resolves when that is done, whether or not a broker is there. Rejects with what the store says
-   * (`OPTIONS_INVALID`, `UNAVAILABLE`, `CORRUPT`, `WRITE_FAILED`), with `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`. Idempotent.
-   */
+  /** Opens the store and connects; resolves whether or not a broker is there. Rejects also with the store's error, such as `CORRUPT`. */
   start(): Promise<void> {
     return (this.#starting ??= this.#start());
   }
 
-  /** Waits for what is being written, `drainMs` at most, says farewell and closes, the store too. Idempotent. */
+  /** Finishes writes under way, within `drainMs`, says farewell, and closes, the store too. Idempotent. */
   drain(): Promise<void> {
     return this.#end('drain');
   }
 
-  /** The same without waiting: a run that is being written is lost. Idempotent, also during a drain. */
+  /** The same without waiting: a run whose write is under way is lost. Idempotent, also during a drain. */
   close(): Promise<void> {
     return this.#end('close');
   }
 
-  /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof EmqpSchedulerEvents>(
     name: Name,
     listener: (event: EmqpSchedulerEvents[Name]) => void,
@@ -102,7 +100,7 @@ export class EmqpScheduler {
     return this.#events.on(name, listener);
   }
 
-  /** Counters since construction and gauges of now, as a copy; `undefined` before `start` has opened the store. */
+  /** Counters since construction and gauges of now; `undefined` before `start` has opened the store. */
   stats(): EmqpSchedulerStats | undefined {
     return this.#engine?.stats;
   }
@@ -138,7 +136,7 @@ export class EmqpScheduler {
   }
 
   #end(how: 'drain' | 'close'): Promise<void> {
-    // A drain that is under way ends at once.
+    // A drain under way ends at once.
     if (this.#ending !== undefined && how === 'close') this.#host?.dispatch({ kind: how });
     return (this.#ending ??= this.#finish(how));
   }
@@ -174,7 +172,7 @@ export class EmqpScheduler {
   };
 
   #open(socket: number, endpoint: string, identity: string): void {
-    // In ASCII: an id of ZeroMQ's own making ends EventMQ's router.
+    // In ASCII: an id that ZeroMQ makes up ends EventMQ's router.
     this.#host?.open(socket, { endpoints: [endpoint], port: { ...this.#port, routingId: fromLatin1(identity) } });
   }
 

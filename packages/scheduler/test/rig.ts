@@ -12,9 +12,9 @@ import type {
 } from '../src/engine/events.js';
 import { cronIn } from '../src/cron.js';
 import { EmqpSchedulerEngine } from '../src/engine/engine.js';
-import type { EmqpSchedulerEngineOptions } from '../src/engine/engine.js';
+import type { EmqpSchedulerEngineSettings } from '../src/options.js';
 
-export const OPTIONS: EmqpSchedulerEngineOptions = {
+export const OPTIONS: EmqpSchedulerEngineSettings = {
   endpoints: ['tcp://a:1', 'tcp://b:1'],
   heartbeatIntervalMs: 3000,
   brokerExpiryMs: 15_000,
@@ -72,12 +72,12 @@ export class SchedulerRig {
   steps = 0;
   changes = 0;
   socket = 0;
-  #options: EmqpSchedulerEngineOptions;
+  #options: EmqpSchedulerEngineSettings;
   #timeZone: string;
   #uuids = 0;
   readonly #pending: SchedulerEvent[] = [];
 
-  constructor(options: Partial<EmqpSchedulerEngineOptions> = {}, timeZone = 'UTC') {
+  constructor(options: Partial<EmqpSchedulerEngineSettings> = {}, timeZone = 'UTC') {
     this.#options = { ...OPTIONS, ...options };
     this.#timeZone = timeZone;
     this.engine = this.#make();

@@ -1,45 +1,30 @@
-/** The life of the conversations with a broker, one at a time: whom to try, when to beat, when silence means loss. Rule 1. */
+/** EventMQ scheduler: conversations with brokers, one at a time: whom to try, when to beat, when silence means loss. Rule 1. */
 import { Backoff } from '@proj/heartbeat';
+import type { EmqpSchedulerEngineSettings } from '../options.js';
+import type { Conversation } from './legality.js';
 
-/** Settings of a {@link BrokerConnection}. All times in milliseconds. */
-export interface BrokerConnectionOptions {
-  /** Where brokers listen, in order of preference; at least one. */
-  readonly endpoints: readonly string[];
-  readonly heartbeatIntervalMs: number;
-  /** Silence after which a broker counts as lost. More than `heartbeatIntervalMs`. */
-  readonly brokerExpiryMs: number;
-  /** How long INFORM may stay without ACK. */
-  readonly ackTimeoutMs: number;
-  readonly reconnectMinMs: number;
-  readonly reconnectMaxMs: number;
-  readonly minUptimeMs: number;
-}
-
-/** What time demands: open the next conversation, send a heartbeat, or give this one up. */
+/** What is due: open the next conversation, send a heartbeat, or give this one up. */
 export type BrokerConnectionDue = 'open' | 'heartbeat' | 'silent' | 'no-ack';
 
-/** `resting`: not yet opened, or stopped. `informed`: INFORM is out. `registered`: it was acknowledged. */
-type State = 'resting' | 'waiting' | 'informed' | 'registered';
-
-/** The clockwork of one peer of a broker. It sends nothing itself: its owner does what {@link takeDue} says. */
+/** The timing of conversations. It sends nothing itself: its owner does what {@link takeDue} says. */
 export class BrokerConnection {
-  readonly #options: BrokerConnectionOptions;
+  readonly #options: EmqpSchedulerEngineSettings;
   readonly #backoff: Backoff;
   #index = 0;
-  #state: State = 'resting';
+  #state: Conversation = 'resting';
   /** When the next conversation opens, or when the ACK must be there. */
   #at = Infinity;
   #heartbeatAt = Infinity;
   #silentAt = Infinity;
 
   /** `random` returns a number in [0, 1) and spreads the back-off. */
-  constructor(options: BrokerConnectionOptions, random: () => number) {
+  constructor(options: EmqpSchedulerEngineSettings, random: () => number) {
     const { reconnectMinMs: minMs, reconnectMaxMs: maxMs, minUptimeMs } = options;
     this.#options = options;
     this.#backoff = new Backoff({ minMs, maxMs, minUptimeMs }, random);
   }
 
-  /** The endpoint of this conversation, or of the next one while none is open. */
+  /** The endpoint of this conversation, or of the next one. */
   get endpoint(): string {
     return this.#options.endpoints[this.#index] as string;
   }
@@ -49,11 +34,15 @@ export class BrokerConnection {
     return this.#state === 'informed' || this.#state === 'registered';
   }
 
+  get state(): Conversation {
+    return this.#state;
+  }
+
   get isRegistered(): boolean {
     return this.#state === 'registered';
   }
 
-  /** When {@link takeDue} next has something; `Infinity` when nothing is planned. */
+  /** When {@link takeDue} next has something. */
   get deadline(): number {
     return Math.min(this.#at, this.#heartbeatAt, this.#silentAt);
   }
@@ -78,8 +67,8 @@ export class BrokerConnection {
   }
 
   /**
-   * The conversation was lost or never came about. Turns to the next endpoint, wrapping round, and returns the wait in
-   * milliseconds. `atOnce`: the loss was told, not concluded from silence, so the first one in a row costs no wait.
+   * The conversation was lost or did not begin. Turns to the next endpoint and returns the wait in milliseconds. `atOnce`: the first
+   * loss in a row costs no wait.
    */
   lost(now: number, atOnce: boolean): number {
     const delay = this.#backoff.down(now);
@@ -121,12 +110,13 @@ export class BrokerConnection {
   assertInvariants(): void {
     const beating = this.#heartbeatAt < Infinity && this.#silentAt < Infinity;
     const waiting = this.#at < Infinity;
-    if (beating !== this.isRegistered) throw new Error(`link: ${this.#state}, but heartbeat and liveness ${beating}`);
+    if (beating !== this.isRegistered)
+      throw new Error(`connection: ${this.#state}, but heartbeat and liveness ${beating}`);
     if (waiting !== (this.#state === 'waiting' || this.#state === 'informed'))
-      throw new Error(`link: ${this.#state}, but waiting ${waiting}`);
+      throw new Error(`connection: ${this.#state}, but waiting ${waiting}`);
   }
 
-  #enter(state: State, at: number): void {
+  #enter(state: Conversation, at: number): void {
     this.#state = state;
     this.#at = at;
     this.#heartbeatAt = this.#silentAt = Infinity;

@@ -2,107 +2,73 @@
 import { emqpTime } from '@proj/frames/emqp';
 import type { EmqpToScheduler } from '@proj/frames/emqp';
 import type { Engine, Entropy, TimerEvent } from '@proj/transport';
+import type { EmqpSchedulerEngineSettings } from '../options.js';
 import { BrokerConnection } from './broker-connection.js';
-import type { BrokerConnectionDue, BrokerConnectionOptions } from './broker-connection.js';
-import type {
-  EmqpFromScheduler,
-  EmqpSchedulerStats,
-  SchedulerDropReason,
-  SchedulerEffect,
-  SchedulerEvent,
-  SchedulerLoss,
-  SchedulerNote,
-  SchedulerTools,
-} from './events.js';
+import type { BrokerConnectionDue } from './broker-connection.js';
+import type { EmqpSchedulerStats, SchedulerEffect, SchedulerEvent, SchedulerLoss, SchedulerTools } from './events.js';
 import { ScheduledJobs } from './job-table.js';
-import type { ScheduledJobsOptions } from './job-table.js';
+import { LEGALITY } from './legality.js';
+import { Output } from './output.js';
 import type { ScheduledJob } from './timetable.js';
-
-/** Settings of an {@link EmqpSchedulerEngine}; options.ts has the defaults. Times in milliseconds. */
-export interface EmqpSchedulerEngineOptions extends BrokerConnectionOptions, ScheduledJobsOptions {
-  readonly byes: keyof typeof BYES;
-  /** How long a drain waits for the disk. */
-  readonly drainMs: number;
-}
 
 /** Our farewell: the text's word, then the product's. */
 const BYES = { both: ['KBAI', 'KBYE'], kbai: ['KBAI'], kbye: ['KBYE'] } as const;
 
-/** Losses that were told to us rather than concluded: the way back is tried at once. */
-const TOLD: ReadonlySet<SchedulerLoss> = new Set<SchedulerLoss>(['peer-gone', 'disconnected']);
-
-const NOTHING: readonly SchedulerEffect[] = [];
+/** Losses that were reported, not concluded from silence: the next attempt follows at once. */
+const REPORTED: ReadonlySet<SchedulerLoss> = new Set<SchedulerLoss>(['peer-gone', 'disconnected']);
 
 /** A scheduler as a deterministic machine. A step costs O(log jobs), but for an ACK and a clock that jumps, which cost O(jobs). */
 export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffect> {
-  readonly #options: EmqpSchedulerEngineOptions;
+  readonly #options: EmqpSchedulerEngineSettings;
   readonly #entropy: Entropy;
-  readonly #link: BrokerConnection;
+  readonly #out = new Output();
+  readonly #connection: BrokerConnection;
   readonly #jobs: ScheduledJobs;
-  /** REQUESTs that the transport has not taken over yet, by id. */
+  /** REQUESTs that the transport has not taken yet, by id. */
   readonly #outgoing = new Map<string, ScheduledJob>();
-  readonly #counts = { accepted: 0, results: 0, conversations: 0 };
-  readonly #lost: Partial<Record<SchedulerLoss, number>> = {};
-  readonly #dropped: Partial<Record<SchedulerDropReason, number>> = {};
-  #effects: SchedulerEffect[] = [];
   #phase: 'new' | 'on' | 'leaving' | 'ended' = 'new';
   /** Why we leave. */
   #leaving: 'drained' | 'told' = 'drained';
   #drainAt = Infinity;
-  /** Number of the socket opened last, which is that of the conversation while one is open. */
+  /** Number of the socket opened last: that of the conversation, while one is open. */
   #socket = 0;
   /** Id of the INFORM. */
   #inform = '';
 
-  constructor(options: EmqpSchedulerEngineOptions, tools: SchedulerTools, entropy: Entropy) {
+  constructor(options: EmqpSchedulerEngineSettings, tools: SchedulerTools, entropy: Entropy) {
     this.#options = options;
     this.#entropy = entropy;
-    this.#link = new BrokerConnection(options, () => entropy.random());
-    this.#jobs = new ScheduledJobs(options, tools, entropy, {
-      effect: (effect) => this.#effects.push(effect),
-      send: (job) => this.#request(job),
-    });
+    this.#connection = new BrokerConnection(options, () => entropy.random());
+    this.#jobs = new ScheduledJobs(options, tools, entropy, this.#out, (job) => this.#request(job));
   }
 
-  /** See {@link Engine.deadline}. */
   get deadline(): number {
-    return Math.min(this.#link.deadline, this.#jobs.deadline, this.#drainAt);
+    return Math.min(this.#connection.deadline, this.#jobs.deadline, this.#drainAt);
   }
 
   /** Counters and gauges, as a copy. */
   get stats(): EmqpSchedulerStats {
-    return {
-      ...this.#jobs.stats,
-      registered: this.#link.isRegistered,
-      ...this.#counts,
-      lost: { ...this.#lost },
-      dropped: { ...this.#dropped },
-    };
+    return { ...this.#jobs.gauges, registered: this.#connection.isRegistered, ...this.#out.totals };
   }
 
-  /** See {@link Engine.step}. */
   step(event: SchedulerEvent | TimerEvent, now: number): readonly SchedulerEffect[] {
-    if (this.#phase === 'ended') return NOTHING;
+    this.#out.begin(now);
+    if (this.#phase === 'ended') return this.#out.effects;
     this.#on(event, now);
     if (this.#phase === 'leaving' && (!this.#jobs.isWriting || this.#drainAt <= now)) this.#leave(this.#leaving);
-    if (this.#effects.length === 0) return NOTHING;
-    const effects = this.#effects;
-    this.#effects = [];
-    return effects;
+    return this.#out.effects;
   }
 
-  /** See {@link Engine.assertInvariants}. */
   assertInvariants(): void {
-    this.#link.assertInvariants();
+    this.#connection.assertInvariants();
     this.#jobs.assertInvariants();
     const check = (holds: boolean, what: string): void => {
       if (!holds) throw new Error(`EmqpSchedulerEngine: ${what}`);
     };
     const on = this.#phase === 'on' || this.#phase === 'leaving';
     check(on || this.deadline === Infinity, 'something is due before the start or after the end');
-    check(this.#effects.length === 0, 'effects are left over from the last step');
-    check(this.#jobs.held === 0 || !this.#link.isRegistered, 'a run waits although there is a broker');
-    check(this.#drainAt === Infinity || this.#phase === 'leaving', 'an end is due that nobody wished');
+    check(this.#jobs.held === 0 || !this.#connection.isRegistered, 'a run waits although there is a broker');
+    check(this.#drainAt === Infinity || this.#phase === 'leaving', 'an end is due that was not asked for');
   }
 
   #on(event: SchedulerEvent | TimerEvent, now: number): void {
@@ -118,8 +84,8 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
         break;
       case 'rejected':
         if (this.#isCurrent(event.socket)) {
-          this.#link.heard(now);
-          this.#drop(event.reason);
+          this.#connection.heard(now);
+          this.#out.drop(event.reason);
         }
         break;
       case 'lost':
@@ -141,92 +107,76 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
         this.#leave('closed');
         break;
       case 'timer':
-        this.#link.credit(event.lateMs, now);
-        for (let due = this.#link.takeDue(now); due !== undefined; due = this.#link.takeDue(now)) this.#due(due, now);
+        this.#connection.credit(event.lateMs, now);
+        for (let due = this.#connection.takeDue(now); due !== undefined; due = this.#connection.takeDue(now))
+          this.#due(due, now);
         this.#jobs.takeDue(now);
         break;
     }
   }
 
   #open(now: number): void {
-    this.#link.open(now);
-    const { endpoint } = this.#link;
-    this.#effects.push({ kind: 'open', socket: ++this.#socket, endpoint, identity: this.#entropy.uuid() });
+    this.#connection.open(now);
+    const { endpoint } = this.#connection;
+    this.#out.effects.push({ kind: 'open', socket: ++this.#socket, endpoint, identity: this.#entropy.uuid() });
     this.#inform = this.#entropy.uuid();
-    this.#send({ kind: 'inform-scheduler', id: this.#inform });
+    this.#out.send(this.#socket, { kind: 'inform-scheduler', id: this.#inform });
   }
 
-  /** Whatever a broker says, it is alive; but anybody who asks gets a REPLY, also who is forgotten and hears nothing else any more. */
+  /** Whatever a known broker says, it is alive, but for REPLYs: a broker that has forgotten us still sends those. */
   #message(command: EmqpToScheduler, now: number): void {
-    if (command.kind !== 'accepted' && command.kind !== 'result') this.#link.heard(now);
-    switch (command.kind) {
-      case 'ack':
-        if (command.of === this.#inform && !this.#link.isRegistered) this.#registered(now);
-        break;
-      case 'schedule':
-        if (this.#phase === 'leaving') this.#jobs.refuse('leaving', command.queue);
-        else this.#jobs.schedule(command, now);
-        break;
-      case 'unschedule':
-        this.#jobs.unschedule(command);
-        break;
-      case 'accepted':
-        this.#counts.accepted++;
-        break;
-      case 'result':
-        this.#counts.results++;
-        break;
-      case 'disconnect':
-        this.#drain('told', now);
-        break;
-      case 'bye':
-        this.#lose('disconnected', now);
-        break;
-      case 'malformed':
-        this.#drop(command.reason);
-        break;
-      case 'heartbeat':
-        break;
-    }
+    const { counters } = this.#out;
+    const [verdict] = LEGALITY[this.#connection.state][command.kind];
+    if (verdict !== 'count') this.#connection.heard(now);
+    if (verdict === 'leave') this.#drain('told', now);
+    else if (verdict === 'lose') this.#lose('disconnected', now);
+    else if (command.kind === 'ack') {
+      if (verdict === 'register' && command.of === this.#inform) this.#registered(now);
+    } else if (command.kind === 'schedule') {
+      if (this.#phase === 'leaving') this.#out.refuse('leaving', command.queue);
+      else this.#jobs.schedule(command, now);
+    } else if (command.kind === 'unschedule') this.#jobs.unschedule(command);
+    else if (command.kind === 'accepted') counters.accepted++;
+    else if (command.kind === 'result') counters.results++;
+    else if (command.kind === 'malformed') this.#out.drop(command.reason);
   }
 
   #registered(now: number): void {
-    this.#link.registered(now);
-    this.#counts.conversations++;
-    this.#note({ code: 'registered', endpoint: this.#link.endpoint, held: this.#jobs.held });
+    this.#connection.registered(now);
+    this.#out.counters.conversations++;
+    this.#out.tell({ code: 'registered', endpoint: this.#connection.endpoint, held: this.#jobs.held });
     this.#jobs.release();
   }
 
   #request(job: ScheduledJob): boolean {
-    if (!this.#link.isRegistered) return false;
+    if (!this.#connection.isRegistered) return false;
     const { queue, headers, body } = job;
     const id = this.#entropy.uuid();
     this.#outgoing.set(id, job);
-    this.#send({ kind: 'request', id, queue, headers, body });
+    this.#out.send(this.#socket, { kind: 'request', id, queue, headers, body });
     return true;
   }
 
   #unsent(id: string, now: number): void {
-    // All that is on its way out waits for the next conversation then.
+    // Then everything on its way out waits for the next conversation.
     if (this.#outgoing.has(id)) this.#lose('undeliverable', now);
   }
 
   #lose(reason: SchedulerLoss, now: number): void {
-    const { endpoint } = this.#link;
+    const { endpoint } = this.#connection;
     const flush = reason === 'disconnected';
-    this.#effects.push({ kind: 'close', socket: this.#socket, flush });
+    this.#out.effects.push({ kind: 'close', socket: this.#socket, flush });
     const outgoing = [...this.#outgoing.values()];
     this.#outgoing.clear();
-    const retryInMs = this.#link.lost(now, TOLD.has(reason));
-    this.#lost[reason] = (this.#lost[reason] ?? 0) + 1;
-    this.#note({ code: 'lost', endpoint, reason, retryInMs });
-    // What the transport had not taken over yet will not go out, unless it is flushed.
+    const retryInMs = this.#connection.lost(now, REPORTED.has(reason));
+    this.#out.lose(reason, endpoint, retryInMs);
+    // What the transport has not taken yet will not go out, unless it is flushed.
     if (!flush) for (const job of outgoing) this.#jobs.unsent(job);
-    if (this.#phase === 'leaving') this.#link.stop();
+    if (this.#phase === 'leaving') this.#connection.stop();
     else if (retryInMs === 0) this.#open(now);
   }
 
-  /** What is being written ends first, and its runs are sent. */
+  /** Writes under way finish first, and their runs are sent. */
   #drain(reason: 'drained' | 'told', now: number): void {
     if (this.#phase !== 'on') {
       if (this.#phase === 'new') this.#leave(reason);
@@ -236,21 +186,22 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     this.#leaving = reason;
     this.#drainAt = now + this.#options.drainMs;
     this.#jobs.stop();
-    if (!this.#link.isOpen) this.#link.stop();
+    if (!this.#connection.isOpen) this.#connection.stop();
   }
 
   #leave(reason: 'drained' | 'closed' | 'told'): void {
     this.#jobs.stop();
-    if (this.#link.isOpen) {
-      if (this.#link.isRegistered)
-        for (const word of BYES[this.#options.byes]) this.#send({ kind: 'bye', id: this.#entropy.uuid(), word });
-      this.#effects.push({ kind: 'close', socket: this.#socket, flush: true });
-      this.#note({ code: 'left', endpoint: this.#link.endpoint, reason });
+    if (this.#connection.isOpen) {
+      if (this.#connection.isRegistered)
+        for (const word of BYES[this.#options.byes])
+          this.#out.send(this.#socket, { kind: 'bye', id: this.#entropy.uuid(), word });
+      this.#out.effects.push({ kind: 'close', socket: this.#socket, flush: true });
+      this.#out.tell({ code: 'left', endpoint: this.#connection.endpoint, reason });
     }
-    this.#link.stop();
+    this.#connection.stop();
     this.#drainAt = Infinity;
     this.#phase = 'ended';
-    this.#effects.push({ kind: 'ended' });
+    this.#out.effects.push({ kind: 'ended' });
   }
 
   #due(due: BrokerConnectionDue, now: number): void {
@@ -259,7 +210,11 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
         this.#open(now);
         break;
       case 'heartbeat':
-        this.#send({ kind: 'heartbeat', id: this.#entropy.uuid(), time: emqpTime(this.#entropy.wallMicros()) });
+        this.#out.send(this.#socket, {
+          kind: 'heartbeat',
+          id: this.#entropy.uuid(),
+          time: emqpTime(this.#entropy.wallMicros()),
+        });
         break;
       case 'silent':
       case 'no-ack':
@@ -269,19 +224,6 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
   }
 
   #isCurrent(socket: number): boolean {
-    return this.#link.isOpen && socket === this.#socket;
-  }
-
-  #drop(reason: SchedulerDropReason): void {
-    this.#dropped[reason] = (this.#dropped[reason] ?? 0) + 1;
-    this.#note({ code: 'message-dropped', reason });
-  }
-
-  #send(command: EmqpFromScheduler): void {
-    this.#effects.push({ kind: 'send', socket: this.#socket, command });
-  }
-
-  #note(note: SchedulerNote): void {
-    this.#effects.push({ kind: 'note', note });
+    return this.#connection.isOpen && socket === this.#socket;
   }
 }

@@ -1,4 +1,4 @@
-/** What passes between the scheduler's engine, which decides, and its facade, which owns sockets, store and cron. */
+/** EventMQ scheduler: what the engine is told, what it wants done, and what it reports. */
 import type {
   EmqpBye,
   EmqpHeartbeat,
@@ -12,10 +12,9 @@ import type { RejectReason } from '@proj/transport';
 /** What a scheduler sends. */
 export type EmqpFromScheduler = EmqpInformScheduler | EmqpHeartbeat | EmqpRequest | EmqpBye;
 
-/** A job as it is kept: what to send, when next, and how often still. */
+/** A job in the store: what to send, when next, and how often still. */
 export interface ScheduleRecord {
   readonly queue: string;
-  /** Of each REQUEST. */
   readonly headers: Uint8Array;
   readonly body: Uint8Array;
   /** Every so many seconds, or at the times of a cron expression. */
@@ -37,10 +36,7 @@ export interface ScheduleChange {
 export interface SchedulerTools {
   /** SHA-1 in lower-case hex, of printable ASCII. */
   readonly sha1: (text: string) => string;
-  /**
-   * The first time of a cron expression after a wall clock, both in microseconds; `undefined` for an expression that is none
-   * or never comes.
-   */
+  /** The first time of a cron expression after a wall clock, both in microseconds; `undefined` if it is invalid or never comes. */
   readonly nextCron: (expression: string, afterMicros: number) => number | undefined;
 }
 
@@ -59,7 +55,7 @@ export type ScheduleRefusal =
   /** It came after our farewell. */
   | 'leaving';
 
-/** Why a conversation ended without our wish. */
+/** Why a conversation was lost. */
 export type SchedulerLoss =
   /** Nothing was heard for `brokerExpiryMs`. */
   | 'silent'
@@ -67,9 +63,9 @@ export type SchedulerLoss =
   | 'no-ack'
   /** The broker said farewell. */
   | 'disconnected'
-  /** The transport says that the connection ended. */
+  /** The connection ended. */
   | 'peer-gone'
-  /** A message of ours did not go out. */
+  /** A message did not go out. */
   | 'undeliverable'
   /** The socket could not be opened, or broke. */
   | 'socket-failed';
@@ -77,32 +73,32 @@ export type SchedulerLoss =
 /** Why a message was dropped: the decoder's reason or the port's. */
 export type SchedulerDropReason = EmqpMalformedReason | RejectReason;
 
-/** A fact reported to an engine. Sockets and writes are named by numbers that are never used again. */
+/** A fact reported to the engine. Sockets and writes have numbers that are never used again. */
 export type SchedulerEvent =
-  /** Begin, with what the store holds. First and once. */
+  /** Begin, with the jobs of the store. First and once. */
   | { readonly kind: 'start'; readonly records: readonly (readonly [identity: string, record: ScheduleRecord])[] }
   | { readonly kind: 'message'; readonly socket: number; readonly command: EmqpToScheduler }
   /** A message was dropped before decoding. */
   | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
   | { readonly kind: 'lost'; readonly socket: number; readonly reason: SchedulerLoss }
-  /** The transport has taken the REQUEST with this id over. */
+  /** The transport has taken the REQUEST with this id. */
   | { readonly kind: 'sent'; readonly id: string }
   /** The REQUEST with this id did not go out. */
   | { readonly kind: 'unsent'; readonly id: string }
-  /** A write is durable, or nothing of it was kept. Writes end in the order they were asked for. */
+  /** A write is durable, or nothing of it was kept. Writes end in the order of their numbers. */
   | { readonly kind: 'stored'; readonly write: number; readonly error: string | undefined }
-  /** Wait for what is being written, say farewell, then end. */
+  /** Finish writes under way, say farewell, end. */
   | { readonly kind: 'drain' }
-  /** Say farewell and end. */
+  /** Say farewell, end. */
   | { readonly kind: 'close' };
 
-/** A notice: the source of events, log lines and counters. Jobs are named by their identity. */
+/** Something worth a log line. Jobs are named by their identity. */
 export type SchedulerNote =
   /** The broker knows us. `held` runs were waiting for it. */
   | { readonly code: 'registered'; readonly endpoint: string; readonly held: number }
   /** The conversation is over; the next one begins in `retryInMs`. */
   | { readonly code: 'lost'; readonly endpoint: string; readonly reason: SchedulerLoss; readonly retryInMs: number }
-  /** We said farewell; `told`: the broker wished it. */
+  /** We said farewell; `told`: because the broker asked for it. */
   | { readonly code: 'left'; readonly endpoint: string; readonly reason: 'drained' | 'closed' | 'told' }
   | { readonly code: 'scheduled'; readonly job: string; readonly queue: string; readonly replaced: boolean }
   | { readonly code: 'unscheduled'; readonly job: string }
@@ -111,27 +107,27 @@ export type SchedulerNote =
   | { readonly code: 'schedule-refused'; readonly reason: ScheduleRefusal; readonly queue: string }
   /** A run was due; `held`: its REQUEST waits for a broker. */
   | { readonly code: 'fired'; readonly job: string; readonly queue: string; readonly held: boolean }
-  /** Header items that are none were ignored. */
+  /** Invalid header items were ignored. */
   | { readonly code: 'headers-invalid'; readonly job: string; readonly items: number }
-  /** A job of the store has a cron expression that is not understood any more; it stays there. */
+  /** The cron expression of a job in the store is no longer understood; the job stays there and does not run. */
   | { readonly code: 'cron-unknown'; readonly job: string; readonly cron: string }
-  /** Nothing was written. Jobs run on; new ones are refused. Once per cause and minute. */
+  /** A write failed. Jobs run on; new ones are refused. Once per cause and minute. */
   | { readonly code: 'store-failed'; readonly error: string }
-  /** Writes succeed again, after a failure that was told. */
+  /** Writes succeed again, after a failure that was reported. */
   | { readonly code: 'store-recovered' }
   | { readonly code: 'message-dropped'; readonly reason: SchedulerDropReason };
 
-/** What an engine wants done, in order. */
+/** What the engine wants done, in order. */
 export type SchedulerEffect =
   /** `identity`: the routing id, in printable ASCII. */
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string; readonly identity: string }
   | { readonly kind: 'send'; readonly socket: number; readonly command: EmqpFromScheduler }
-  /** `flush`: hand over what is pending first (bounded linger); otherwise nothing more goes out. */
+  /** `flush`: send what is queued first, within `lingerMs`; otherwise nothing more goes out. */
   | { readonly kind: 'close'; readonly socket: number; readonly flush: boolean }
-  /** All of it or nothing; `stored` must follow, in the order of the writes. */
+  /** All or nothing; `stored` must follow, in the order of the writes. */
   | { readonly kind: 'store'; readonly write: number; readonly changes: readonly ScheduleChange[] }
   | { readonly kind: 'note'; readonly note: SchedulerNote }
-  /** Nothing follows; events from now on change nothing. */
+  /** The engine has ended and ignores further events. */
   | { readonly kind: 'ended' };
 
 /** Counters since construction and gauges of now. */
@@ -142,7 +138,7 @@ export interface EmqpSchedulerStats {
   readonly jobsBytes: number;
   /** Gauge: runs that wait for a broker. */
   readonly held: number;
-  /** Gauge: writes that are not durable yet. */
+  /** Gauge: writes under way. */
   readonly writing: number;
   /** Gauge: true between the ACK of a broker and the loss of its connection. */
   readonly registered: boolean;
@@ -150,18 +146,18 @@ export interface EmqpSchedulerStats {
   readonly storeHealthy: boolean;
   /** REQUESTs given to a broker. */
   readonly fired: number;
-  /** Runs that were due while the one before still waited for a broker or the disk. */
+  /** Runs that were due while the one before waited for a broker or the disk. */
   readonly skipped: number;
   readonly scheduled: number;
   readonly replaced: number;
   readonly unscheduled: number;
-  /** UNSCHEDULE of jobs that are not here: another scheduler has them. */
+  /** UNSCHEDULE of jobs that this scheduler does not have. */
   readonly unknown: number;
   /** Jobs that have had all their runs. */
   readonly finished: number;
   /** REQUESTs that a broker has accepted. */
   readonly accepted: number;
-  /** Results of jobs. Nobody here reads them. */
+  /** Results of jobs, which are not read. */
   readonly results: number;
   /** Brokers that acknowledged INFORM. */
   readonly conversations: number;

@@ -1,83 +1,67 @@
-/** The books of a scheduler: which jobs there are, what of it is on the disk, and which runs wait. Rules 2 to 8. */
+/** EventMQ scheduler: which jobs there are, what of them is on disk, and which runs wait. Rules 2 to 8. */
 import type { EmqpScheduling } from '@proj/frames/emqp';
 import { oncePerMinute } from '@proj/heartbeat';
 import type { Entropy } from '@proj/transport';
-import type {
-  EmqpSchedulerStats,
-  ScheduleChange,
-  ScheduleRecord,
-  ScheduleRefusal,
-  SchedulerEffect,
-  SchedulerNote,
-  SchedulerTools,
-} from './events.js';
+import type { EmqpSchedulerEngineSettings } from '../options.js';
+import type { EmqpSchedulerStats, ScheduleChange, ScheduleRecord, SchedulerTools } from './events.js';
+import { RUNS, type RunState } from './legality.js';
+import type { Output } from './output.js';
 import { identityOf, readPlan } from './plan.js';
 import { ScheduledJob, Timetable } from './timetable.js';
 
-/** Settings of {@link ScheduledJobs}. */
-export interface ScheduledJobsOptions {
-  readonly jobsMax: number;
-  /** Bytes of all bodies. */
-  readonly jobsMaxBytes: number;
-  /** A cron job whose time has passed while nobody looked runs once. */
-  readonly catchUp: boolean;
-  /** How often a store that failed is tried again. Milliseconds. */
-  readonly storeRetryMs: number;
-}
-
-/** What the books ask of the engine. */
-export interface ScheduledJobsOutput {
-  effect(effect: SchedulerEffect): void;
-  /** Sends the REQUEST of one run; false when there is no broker. */
-  send(job: ScheduledJob): boolean;
-}
-
-/** A write that is under way. */
+/** A write under way. */
 type Write =
-  /** `job` takes the place of whatever has its name once it is on the disk; `haste`: and runs. */
+  /** Once on disk, `job` replaces the one of its name; `haste`: and runs. */
   | { readonly kind: 'schedule'; readonly job: ScheduledJob; readonly haste: boolean }
   | { readonly kind: 'unschedule'; readonly identity: string }
-  /** The state after a run, which happens when this is on the disk: a crash may lose it, not double it. */
+  /** The state after a run, which follows when this is on disk: a crash may lose the run, not double it. */
   | { readonly kind: 'run'; readonly job: ScheduledJob; readonly counts: boolean }
-  /** What could not be written before. */
+  /** Changes that could not be written before. */
   | { readonly kind: 'repair'; readonly identities: readonly string[] };
 
-/** How many records are written again at a time. */
+/** Records written again at a time. */
 const REPAIR_MAX = 1000;
-/** Changes that may wait for the disk; beyond, what asks for more is refused. */
+/** Changes that may wait for the disk; beyond it SCHEDULE is refused. */
 const WAITING_MAX = 10_000;
 
-/** All jobs of one scheduler. A change counts when it is on the disk. */
+/** All jobs of one scheduler. A change counts when it is on disk. */
 export class ScheduledJobs {
-  readonly #options: ScheduledJobsOptions;
+  readonly #options: EmqpSchedulerEngineSettings;
   readonly #tools: SchedulerTools;
-  readonly #out: ScheduledJobsOutput;
+  readonly #out: Output;
+  readonly #send: (job: ScheduledJob) => boolean;
   readonly #timetable: Timetable;
   readonly #jobs = new Map<string, ScheduledJob>();
   #bytes = 0;
-  /** Bodies that are being written for the first time. */
+  /** Bytes of bodies being written for the first time. */
   #newBytes = 0;
   /** Jobs whose run waits for a broker. */
   readonly #held = new Set<ScheduledJob>();
   readonly #writes = new Map<number, Write>();
   #lastWrite = 0;
-  /** The write that decides what a name stands for, while it is under way. */
+  /** The write under way that decides what a name stands for. */
   readonly #deciding = new Map<string, number>();
-  /** Names of which the disk does not know what we know. */
+  /** Names whose latest state is not on disk. */
   readonly #stale = new Set<string>();
   #isHealthy = true;
   readonly #failures = oncePerMinute();
-  /** The present trouble was told. */
+  /** The present trouble was reported. */
   #isFailureTold = false;
   #repairAt = Infinity;
   #isStopped = false;
-  readonly #counts = { fired: 0, skipped: 0, scheduled: 0, replaced: 0, unscheduled: 0, unknown: 0, finished: 0 };
-  readonly #refused: Partial<Record<ScheduleRefusal, number>> = {};
 
-  constructor(options: ScheduledJobsOptions, tools: SchedulerTools, entropy: Entropy, out: ScheduledJobsOutput) {
+  /** `send` sends the REQUEST of one run; false when there is no broker. */
+  constructor(
+    options: EmqpSchedulerEngineSettings,
+    tools: SchedulerTools,
+    entropy: Entropy,
+    out: Output,
+    send: (job: ScheduledJob) => boolean,
+  ) {
     this.#options = options;
     this.#tools = tools;
     this.#out = out;
+    this.#send = send;
     this.#timetable = new Timetable(tools.nextCron, entropy);
   }
 
@@ -94,16 +78,14 @@ export class ScheduledJobs {
     return this.#held.size;
   }
 
-  /** The part of the counters that is kept here. */
-  get stats() {
+  /** Sizes now. */
+  get gauges() {
     return {
       jobs: this.#jobs.size,
       jobsBytes: this.#bytes,
       held: this.#held.size,
       writing: this.#writes.size,
       storeHealthy: this.#isHealthy,
-      ...this.#counts,
-      refused: { ...this.#refused },
     } satisfies Partial<EmqpSchedulerStats>;
   }
 
@@ -113,7 +95,7 @@ export class ScheduledJobs {
       const job = new ScheduledJob(identity, record);
       this.#insert(job);
       if (!this.#timetable.restore(job, this.#options.catchUp, now))
-        this.#note({ code: 'cron-unknown', job: identity, cron: String(job.every) });
+        this.#out.tell({ code: 'cron-unknown', job: identity, cron: String(job.every) });
     }
   }
 
@@ -121,20 +103,19 @@ export class ScheduledJobs {
   schedule(command: EmqpScheduling, now: number): void {
     const job = this.#read(command);
     if (typeof job === 'string') {
-      this.refuse(job, command.queue);
+      this.#out.refuse(job, command.queue);
       return;
     }
-    const { identity, runsLeft } = job;
-    const { nohaste, invalid } = job;
+    const { identity, runsLeft, nohaste, invalid } = job;
     const old = this.#jobs.get(identity);
-    // Nothing of the old one may be written behind the new one.
+    // No write of the old one may follow that of the new one.
     if (old !== undefined) this.#timetable.suspend(old);
     const made = new ScheduledJob(identity, {
       ...job,
       runsLeft: runsLeft === undefined || nohaste ? runsLeft : runsLeft - 1,
     });
     made.dueAt = now + (typeof made.every === 'number' ? made.every * 1000 : Infinity);
-    if (invalid > 0) this.#note({ code: 'headers-invalid', job: identity, items: invalid });
+    if (invalid > 0) this.#out.tell({ code: 'headers-invalid', job: identity, items: invalid });
     this.#newBytes += made.body.length;
     const write = { kind: 'schedule', job: made, haste: !nohaste } as const;
     this.#deciding.set(identity, this.#write(write, [{ identity, record: made.record }]));
@@ -145,16 +126,16 @@ export class ScheduledJobs {
     const identity = identityOf(body, this.#tools.sha1);
     const job = identity === undefined ? undefined : this.#jobs.get(identity);
     if (identity === undefined || (job === undefined && !this.#isComing(identity))) {
-      this.#counts.unknown++;
+      this.#out.counters.unknown++;
       return;
     }
     if (job !== undefined) this.#remove(job);
     this.#deciding.set(identity, this.#write({ kind: 'unschedule', identity }, [{ identity, record: undefined }]));
-    this.#counts.unscheduled++;
-    this.#note({ code: 'unscheduled', job: identity });
+    this.#out.counters.unscheduled++;
+    this.#out.tell({ code: 'unscheduled', job: identity });
   }
 
-  /** A write has ended; with an `error` nothing of it was kept. */
+  /** A write has ended; with an `error`, nothing of it was kept. */
   stored(number: number, error: string | undefined, now: number): void {
     const write = this.#writes.get(number);
     if (write === undefined) return;
@@ -171,42 +152,36 @@ export class ScheduledJobs {
       this.#deciding.delete(write.identity);
   }
 
-  /** Runs what is due, and tries again to write what could not be written. */
+  /** Runs what is due, and writes again what could not be written. */
   takeDue(now: number): void {
     for (let job = this.#timetable.takeDue(now); job !== undefined; job = this.#timetable.takeDue(now))
       this.#due(job, now);
     if (this.#repairAt <= now) this.#repair();
   }
 
-  /** There is a broker: what waited goes out. */
+  /** There is a broker: sends the runs that waited. */
   release(): void {
     for (const job of this.#held) {
-      if (!this.#out.send(job)) return;
+      if (!this.#send(job)) return;
       this.#held.delete(job);
       this.#fired(job);
     }
   }
 
-  /** The REQUEST of this job did not go out: it waits for the next broker. */
+  /** The REQUEST of this job did not go out. */
   unsent(job: ScheduledJob): void {
-    this.#counts.fired--;
-    if (!job.isGone) this.#held.add(job);
+    this.#out.counters.fired--;
+    const [verdict] = RUNS[this.#stateOf(job)].unsent;
+    if (verdict === 'hold') this.#held.add(job);
   }
 
-  /** A SCHEDULE that is not taken. */
-  refuse(reason: ScheduleRefusal, queue: string): void {
-    this.#refused[reason] = (this.#refused[reason] ?? 0) + 1;
-    this.#note({ code: 'schedule-refused', reason, queue });
-  }
-
-  /** No run is due any more; what is being written ends. */
+  /** No run is due any more; writes under way finish. */
   stop(): void {
     this.#isStopped = true;
     this.#timetable.stop();
     this.#repairAt = Infinity;
   }
 
-  /** Throws when the books do not agree. */
   assertInvariants(): void {
     const check = (holds: boolean, what: string): void => {
       if (!holds) throw new Error(`Jobs: ${what}`);
@@ -240,7 +215,7 @@ export class ScheduledJobs {
     const nextMicros = this.#timetable.first(plan.every);
     if (nextMicros === undefined) return 'cron';
     const { jobsMax, jobsMaxBytes } = this.#options;
-    // What is being written counts beside what it replaces: a bound, not a balance.
+    // A body being written counts beside the one that it replaces: a bound, not a balance.
     if (!this.#jobs.has(identity) && this.#jobs.size + this.#deciding.size >= jobsMax) return 'full';
     if (this.#bytes + this.#newBytes + plan.body.length > jobsMaxBytes) return 'full';
     if (this.#writes.size >= jobsMax + WAITING_MAX) return 'full';
@@ -251,21 +226,21 @@ export class ScheduledJobs {
     const { job, haste } = write;
     const { identity, queue } = job;
     this.#newBytes -= job.body.length;
-    // Another SCHEDULE or UNSCHEDULE of this name came meanwhile, and is being written behind it.
+    // A later SCHEDULE or UNSCHEDULE of this name is being written.
     if (this.#deciding.get(identity) !== number) return;
     this.#deciding.delete(identity);
     const old = this.#jobs.get(identity);
     if (!isKept) {
-      this.refuse('store', queue);
+      this.#out.refuse('store', queue);
       if (old !== undefined && !this.#isStopped && old.dueAt < Infinity && old.runsLeft !== 0)
         this.#timetable.resume(old, now);
       return;
     }
     if (old !== undefined) this.#remove(old);
     this.#insert(job);
-    this.#counts.scheduled++;
-    if (old !== undefined) this.#counts.replaced++;
-    this.#note({ code: 'scheduled', job: identity, queue, replaced: old !== undefined });
+    this.#out.counters.scheduled++;
+    if (old !== undefined) this.#out.counters.replaced++;
+    this.#out.tell({ code: 'scheduled', job: identity, queue, replaced: old !== undefined });
     if (job.runsLeft !== 0 && !this.#isStopped) {
       if (job.dueAt < Infinity) this.#timetable.resume(job, now);
       else this.#timetable.begin(job, now);
@@ -274,38 +249,44 @@ export class ScheduledJobs {
   }
 
   #due(job: ScheduledJob, now: number): void {
-    // While one run waits for a broker or the disk, the next is none.
-    const counts = !job.isWriting && !this.#held.has(job);
-    if (!counts) this.#counts.skipped++;
+    const [verdict] = RUNS[this.#stateOf(job)].due;
+    const counts = verdict === 'run';
+    if (!counts) this.#out.counters.skipped++;
     if (counts && job.runsLeft !== undefined) job.runsLeft--;
     const goesOn = this.#timetable.advance(job, now);
     if (!goesOn) job.runsLeft = 0;
     if (job.runsLeft !== 0) this.#timetable.resume(job, now);
-    if (job.isWriting) return;
+    if (verdict === 'skip unwritten') return;
     job.isWriting = true;
     this.#write({ kind: 'run', job, counts }, [{ identity: job.identity, record: job.record }]);
   }
 
-  /** Without a disk jobs run all the same. */
+  /** Jobs run even if the write failed. */
   #ran(job: ScheduledJob, counts: boolean): void {
     job.isWriting = false;
     if (counts && !job.isGone) this.#run(job);
   }
 
   #run(job: ScheduledJob): void {
-    const held = !this.#out.send(job);
+    const held = !this.#send(job);
     if (held) this.#held.add(job);
-    this.#note({ code: 'fired', job: job.identity, queue: job.queue, held });
+    this.#out.tell({ code: 'fired', job: job.identity, queue: job.queue, held });
     if (!held) this.#fired(job);
   }
 
   #fired(job: ScheduledJob): void {
-    this.#counts.fired++;
+    this.#out.counters.fired++;
     if (job.runsLeft !== 0 || this.#jobs.get(job.identity) !== job) return;
     this.#jobs.delete(job.identity);
     this.#bytes -= job.body.length;
-    this.#counts.finished++;
-    this.#note({ code: 'finished', job: job.identity });
+    this.#out.counters.finished++;
+    this.#out.tell({ code: 'finished', job: job.identity });
+  }
+
+  #stateOf(job: ScheduledJob): RunState {
+    if (job.isGone) return 'gone';
+    if (this.#held.has(job)) return job.isWriting ? 'held, writing' : 'held';
+    return job.isWriting ? 'writing' : 'idle';
   }
 
   #insert(job: ScheduledJob): void {
@@ -324,16 +305,16 @@ export class ScheduledJobs {
   #write(write: Write, changes: readonly ScheduleChange[]): number {
     const number = ++this.#lastWrite;
     this.#writes.set(number, write);
-    this.#out.effect({ kind: 'store', write: number, changes });
+    this.#out.effects.push({ kind: 'store', write: number, changes });
     return number;
   }
 
   #judgeStore(write: Write, error: string | undefined, now: number): void {
     const retryAt = now + this.#options.storeRetryMs;
     if (error !== undefined) {
-      // Of a disk that fails and recovers all the time not every change is told, but never that all is well when it is not.
+      // Not every change of a disk that fails and recovers in turn is reported, but never a recovery that did not last.
       if (!this.#isFailureTold && this.#failures.allow(error, now)) {
-        this.#note({ code: 'store-failed', error });
+        this.#out.tell({ code: 'store-failed', error });
         this.#isFailureTold = true;
       }
       this.#isHealthy = false;
@@ -341,7 +322,7 @@ export class ScheduledJobs {
     } else if (this.#stale.size > 0) {
       this.#repairAt = write.kind === 'repair' ? now : Math.min(this.#repairAt, retryAt);
     } else {
-      if (this.#isFailureTold) this.#note({ code: 'store-recovered' });
+      if (this.#isFailureTold) this.#out.tell({ code: 'store-recovered' });
       this.#isFailureTold = false;
       this.#isHealthy = true;
       this.#repairAt = Infinity;
@@ -359,10 +340,6 @@ export class ScheduledJobs {
     if (identities.length === 0) return;
     const changes = identities.map((identity) => ({ identity, record: this.#jobs.get(identity)?.record }));
     this.#write({ kind: 'repair', identities }, changes);
-  }
-
-  #note(note: SchedulerNote): void {
-    this.#out.effect({ kind: 'note', note });
   }
 }
 

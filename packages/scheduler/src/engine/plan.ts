@@ -1,12 +1,12 @@
-/** What a SCHEDULE asks for, in its own words. Rules 3, 5 and 6. */
+/** EventMQ scheduler: what a SCHEDULE asks for. Rules 3, 5 and 6. */
 import { decodeEmqpHeaders, emqpJobText, encodeEmqpHeaders } from '@proj/frames/emqp';
 import type { EmqpScheduling } from '@proj/frames/emqp';
 import type { ScheduleRefusal } from './events.js';
 
-/** A SCHEDULE that was understood. */
+/** A valid SCHEDULE. */
 export interface Plan {
   readonly queue: string;
-  /** Of each REQUEST: the result is asked for, and what the client wished for the job. */
+  /** Of each REQUEST: what the client asked for, and that a reply is requested. */
   readonly headers: Uint8Array;
   readonly body: Uint8Array;
   /** Every so many seconds, or a cron expression. */
@@ -22,7 +22,7 @@ const SECONDS_MAX = 2_147_483_647;
 const CRON_MAX_CHARACTERS = 255;
 const NO_INTERVAL = '-1';
 
-/** Reads a SCHEDULE. Whether a cron expression can be understood is not looked at. */
+/** Reads a SCHEDULE. Does not check that the cron expression is valid. */
 export function readPlan({ queue, headers, interval, body, cron }: EmqpScheduling): Plan | ScheduleRefusal {
   const every = interval.trim() === NO_INTERVAL ? readCron(cron) : readSeconds(interval.trim());
   if (every === undefined) return interval.trim() === NO_INTERVAL ? 'cron' : 'interval';
@@ -31,7 +31,7 @@ export function readPlan({ queue, headers, interval, body, cron }: EmqpSchedulin
   return { queue, headers: ours, body, every, nohaste, runs: runCount, invalid };
 }
 
-/** The job's name among schedulers: SHA-1 of its canonical text; `undefined` for a body that names no job. */
+/** The job's name in all schedulers: the SHA-1 of its canonical text; `undefined` for a body that names no job. */
 export function identityOf(body: Uint8Array, sha1: (text: string) => string): string | undefined {
   const text = emqpJobText(body);
   return text === undefined ? undefined : sha1(text);

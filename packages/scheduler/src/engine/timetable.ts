@@ -1,4 +1,4 @@
-/** When jobs run: intervals on the monotonic clock, cron on the wall clock. Rules 5 and 7. */
+/** EventMQ scheduler: when jobs run: intervals by the monotonic clock, cron by the wall clock. Rules 5 and 7. */
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
 import type { Entropy } from '@proj/transport';
 import type { ScheduleRecord, SchedulerTools } from './events.js';
@@ -13,13 +13,13 @@ export class ScheduledJob {
   runsLeft: number | undefined;
   /** Wall clock of the next run, in microseconds. */
   nextMicros: number;
-  /** @internal The same on the monotonic clock, in milliseconds; `Infinity` when nothing is known. */
+  /** @internal The same by the monotonic clock, in milliseconds; `Infinity` when unknown. */
   dueAt = Infinity;
   /** @internal */
   readonly timer = new HeapDeadline<ScheduledJob>(this);
-  /** Its last run is being written down. */
+  /** The state after its last run is being written. */
   isWriting = false;
-  /** Unscheduled or replaced: what is under way for it comes to nothing. */
+  /** Unscheduled or replaced: writes under way for it have no effect. */
   isGone = false;
 
   constructor(identity: string, record: ScheduleRecord) {
@@ -32,21 +32,21 @@ export class ScheduledJob {
     this.nextMicros = record.nextMicros;
   }
 
-  /** What is to be kept of it; `undefined` when it has had all its runs. */
+  /** What the store keeps of it; `undefined` when it has had all its runs. */
   get record(): ScheduleRecord | undefined {
     const { queue, headers, body, every, runsLeft, nextMicros } = this;
     return runsLeft === 0 ? undefined : { queue, headers, body, every, runsLeft, nextMicros };
   }
 }
 
-/** How often the two clocks are compared while there are cron jobs. */
+/** Time between comparisons of the two clocks while there are cron jobs. */
 const WATCH_MS = 10_000;
-/** What they may drift apart meanwhile. */
+/** How far they may drift apart meanwhile. */
 const DRIFT_MICROS = 500_000;
-/** A wall clock that is put back further than this was wrong before: times that have passed come again. */
+/** A wall clock put back further than this was wrong before: times that have passed come again. */
 const REWIND_MICROS = 3 * 3_600_000_000;
 
-/** All jobs that run again, by when. */
+/** All jobs that run again, by the time of their next run. */
 export class Timetable {
   readonly #nextCron: SchedulerTools['nextCron'];
   readonly #entropy: Entropy;
@@ -61,7 +61,7 @@ export class Timetable {
     this.#entropy = entropy;
   }
 
-  /** When {@link takeDue} next has something, or the clocks are to be compared. */
+  /** When {@link takeDue} next has something, or the clocks are compared. */
   get deadline(): number {
     return Math.min(this.#heap.deadline, this.#watchAt);
   }
@@ -78,14 +78,11 @@ export class Timetable {
     this.resume(job, now);
   }
 
-  /**
-   * The same for a job that was kept while nobody looked. What is overdue is due now, once; a cron job only with `catchUp`.
-   * False for a cron expression that has no next time any more: the job does not run.
-   */
+  /** The same for a job of the store. An overdue one is due now, once; a cron job only with `catchUp`. False if its expression has no next time. */
   restore(job: ScheduledJob, catchUp: boolean, now: number): boolean {
     const wall = this.#entropy.wallMicros();
     if (typeof job.every === 'number') {
-      // A wall clock that was put back must not delay it by more than its interval.
+      // A wall clock put back must not delay it by more than its interval.
       job.nextMicros = Math.min(Math.max(job.nextMicros, wall), wall + job.every * 1_000_000);
     } else if (job.nextMicros > wall || !catchUp) {
       const next = this.#nextCron(job.every, wall);
@@ -96,12 +93,12 @@ export class Timetable {
     return true;
   }
 
-  /** Its run is due: finds the next one after it, and after now, which is not armed. False when none comes. */
+  /** Its run is due: finds the next one, after now, without arming it. False when there is none. */
   advance(job: ScheduledJob, now: number): boolean {
     const wall = this.#entropy.wallMicros();
     if (typeof job.every === 'number') {
       const step = job.every * 1000;
-      // After a long sleep it runs once, not once per interval that was slept through.
+      // After a long sleep it runs once, not once for each interval missed.
       job.dueAt = job.dueAt + step > now ? job.dueAt + step : now + step;
       job.nextMicros = wall + Math.round((job.dueAt - now) * 1000);
       return true;
@@ -113,7 +110,7 @@ export class Timetable {
     return true;
   }
 
-  /** Arms what {@link advance} found, or what {@link suspend} took away. */
+  /** Arms the run that {@link advance} found or {@link suspend} disarmed. */
   resume(job: ScheduledJob, now: number): void {
     this.#heap.set(job.timer, job.dueAt);
     if (typeof job.every === 'number') return;
@@ -129,7 +126,6 @@ export class Timetable {
     this.#cronJobs.delete(job);
   }
 
-  /** Takes out the next job whose run is due; `undefined` when there is none. */
   takeDue(now: number): ScheduledJob | undefined {
     if (this.#watchAt <= now) this.#watch(now);
     for (let job = this.#heap.takeDue(now); job !== undefined; job = this.#heap.takeDue(now)) {
@@ -151,7 +147,6 @@ export class Timetable {
     this.#watchAt = Infinity;
   }
 
-  /** Throws when the books do not agree. */
   assertInvariants(): void {
     this.#heap.assertInvariants();
     for (const job of this.#cronJobs)
@@ -159,7 +154,7 @@ export class Timetable {
     if (this.#cronJobs.size > 0 && this.#watchAt === Infinity) throw new Error('nobody watches the clock');
   }
 
-  /** Cron follows the wall clock wherever it goes. */
+  /** Cron follows the wall clock when it is set. */
   #watch(now: number): void {
     const offset = this.#offsetAt(now);
     const jump = offset - this.#offset;
@@ -174,7 +169,7 @@ export class Timetable {
   }
 
   #follow(job: ScheduledJob, wall: number, now: number): void {
-    // A microsecond is less than the monotonic clock can tell late in a long life.
+    // At least a millisecond: the monotonic clock cannot tell microseconds late in a long life.
     job.dueAt = now + Math.max((job.nextMicros - wall) / 1000, 1);
     this.#heap.set(job.timer, job.dueAt);
   }
