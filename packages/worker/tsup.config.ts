@@ -2,7 +2,13 @@ import { copyFile } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  entry: { index: 'src/index.ts' },
+  entry: {
+    index: 'src/index.ts',
+    'emqp/index': 'src/emqp/index.ts',
+    'mdp/index': 'src/mdp/index.ts',
+    'nfp/index': 'src/nfp/index.ts',
+    'ppp/index': 'src/ppp/index.ts',
+  },
   format: ['esm', 'cjs'],
   // Types are checked once, for the whole repository, by the task `types`; here siblings are what they publish.
   dts: { compilerOptions: { ignoreDeprecations: '6.0', noCheck: true, customConditions: [] } },
@@ -11,7 +17,9 @@ export default defineConfig({
   target: 'node20',
   platform: 'node',
   splitting: false,
-  // What runs in processes of a job manager is found beside the code that starts them, in either format.
+  // The program of a job manager's processes is found beside the code that starts them, in either format.
   shims: true,
-  onSuccess: () => copyFile('src/emqp/job-process.mjs', 'dist/job-process.mjs'),
+  onSuccess: async () => {
+    for (const folder of ['dist', 'dist/emqp']) await copyFile('src/emqp/job-process.mjs', `${folder}/job-process.mjs`);
+  },
 });

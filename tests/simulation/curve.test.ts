@@ -9,7 +9,7 @@ import { generateCurveKeys } from '@proj/transport/curve';
 import type { ClientCurve, ServerCurve } from '@proj/transport/curve';
 import { settle, VirtualNetwork } from '@proj/transport/virtual';
 import { EmqpJobManager, PppWorker } from '@proj/worker';
-import type { EmqpStartJobHost } from '@proj/worker';
+import type { EmqpStartJobHost } from '@proj/worker/emqp';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const ONE = 'tcp://sim:1';

@@ -1,4 +1,4 @@
-/** Option fields that mean the same to a worker of any protocol: defaults, bounds, checks. */
+/** Options that mean the same for a worker of any protocol: defaults, bounds, checks. */
 import {
   callback,
   curveOfClient,
@@ -14,32 +14,32 @@ export const milliseconds = duration(1);
 /** 1 to 64 endpoints, in order of preference. */
 export const endpoints = z.array(endpointOf('expected an endpoint such as tcp://127.0.0.1:5555')).min(1).max(64);
 
-/** Fields that have the same default everywhere. */
+/** Fields with the same default everywhere. */
 export const workerFields = {
   /** Answers the requests. Required. */
   handler: callback,
-  /** Requests handled at the same time, each by a connection of its own. 1 to 1000; default 1. */
+  /** Requests handled at the same time, each over a connection of its own. 1 to 1000; default 1. */
   concurrency: z.int().min(1).max(1000).default(1),
   /** Intervals of silence after which the other side counts as lost. 2 to 1000; default 3 (the Guide). */
   liveness: z.int().min(2).max(1000).default(3),
-  /** How long the other side must have answered before the delay starts again at `reconnectMinMs`. 0 to a day; default 10,000. */
+  /** How long the other side must have answered before the back-off starts over at `reconnectMinMs`. 0 to a day; default 10,000. */
   minUptimeMs: duration(0).default(10_000),
   /** How long `drain()` waits for running handlers before it cancels them. 1 ms to a day; default 10,000. */
   drainMs: milliseconds.default(10_000),
-  /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
+  /** Largest message, sent or received, in bytes over all frames. At least 1024; default 67,108,864. */
   maxMessageBytes: z.int().min(1024).default(67_108_864),
-  /** CURVE: encrypts, and proves who we are to a server that proves who it is. Default: neither. */
+  /** CURVE: encrypts the connection and proves each side's identity to the other. Default: none. */
   curve: curveOfClient.optional(),
-  /** Where sockets and time come from. Default: ZeroMQ, loaded by `start()`. */
+  /** Provides sockets and time. Default: ZeroMQ, loaded by `start()`. */
   transport: transportOfClient.optional(),
 };
 
-/** Refuses one option in a check over several. */
+/** Refuses one option, in a check that looks at several. */
 export function refuse(context: z.RefinementCtx, option: string, message: string): void {
   context.addIssue({ code: 'custom', path: [option], message });
 }
 
-/** The check that the delays between attempts do not shrink. */
+/** Refuses a `reconnectMaxMs` below `reconnectMinMs`. */
 export function checkReconnect(
   { reconnectMinMs, reconnectMaxMs }: { readonly reconnectMinMs: number; readonly reconnectMaxMs: number },
   context: z.RefinementCtx,

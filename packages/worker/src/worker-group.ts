@@ -1,11 +1,10 @@
-/** A worker as its user sees it, whatever the protocol: some sessions under one handler, with one life, events and counters. */
-import { Emitter, ProjError, UnheardErrors } from '@proj/transport';
+/** A worker as its user sees it, whatever the protocol: several sessions with one handler, one life, one set of events and counters. */
 import type { Engine, HandshakeRefusal, Transport } from '@proj/transport';
 import type { FrameHandler } from '@proj/transport/service';
-import { loadTransport } from '@proj/zmtp';
 import type { LossReason, WorkerEffect, WorkerEvent, WorkerNote } from './shared/events.js';
+import { WorkerLife } from './worker-life.js';
 import { WorkerRunner } from './worker-runner.js';
-import type { WorkerCounts, WorkerProgram, WorkerRunnerOptions } from './worker-runner.js';
+import type { WorkerCodec, WorkerCounts, WorkerRunnerOptions } from './worker-runner.js';
 
 /** Events of a worker. `session` counts from 0 to `concurrency` - 1. */
 export interface WorkerEvents<Note> {
@@ -18,11 +17,11 @@ export interface WorkerEvents<Note> {
     readonly reason: LossReason;
     readonly retryInMs?: number;
   };
-  /** Anything worth a log line or a counter, `ready` and `lost` included. */
+  /** Anything worth a log line or a counter, including `ready` and `lost`. */
   note: { readonly session: number; readonly note: Note };
-  /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
+  /** The handshake with a broker failed, because of its key or ours; it is tried again. */
   refused: { readonly session: number; readonly refusal: HandshakeRefusal };
-  /** A handler threw or broke its service's promise, `onError` threw, or a socket failed. The worker goes on. Where nobody listens: standard error, once a minute. */
+  /** A handler threw or broke its service's promise, `onError` threw, or a socket failed. The worker goes on. Without a listener: standard error, once a minute. */
   error: { readonly session: number; readonly error: unknown };
 }
 
@@ -36,16 +35,13 @@ export interface WorkerStats<Drop extends string> extends WorkerCounts {
   readonly discarded: number;
   /** Lost conversations by reason. */
   readonly lost: Readonly<Partial<Record<LossReason, number>>>;
-  /** Messages dropped by reason, requests included (`busy`, `leaving`). */
+  /** Dropped messages by reason, requests included (`busy`, `leaving`). */
   readonly dropped: Readonly<Partial<Record<Drop | 'busy' | 'leaving', number>>>;
 }
 
 /** What a worker of one protocol plugs in. */
-export interface WorkerGroupProgram<Incoming, Outgoing, Note> extends Pick<
-  WorkerProgram<Incoming, Outgoing, Note>,
-  'encode' | 'decode' | 'onFailure'
-> {
-  /** What error messages call the worker. */
+export interface WorkerGroupProgram<Incoming, Outgoing, Note> extends WorkerCodec<Incoming, Outgoing> {
+  /** Begins error messages. */
   readonly name: string;
   /** A new session. `random` returns a number in [0, 1), `index` counts from 0 to `concurrency` - 1. */
   session(random: () => number, index: number): Engine<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
@@ -56,7 +52,6 @@ export interface WorkerGroupProgram<Incoming, Outgoing, Note> extends Pick<
 /** Settings of a {@link WorkerGroup}. */
 export interface WorkerGroupOptions extends WorkerRunnerOptions {
   readonly concurrency: number;
-  /** Default: ZeroMQ, loaded by `start`. */
   readonly transport: Transport | undefined;
 }
 
@@ -64,39 +59,35 @@ export interface WorkerGroupOptions extends WorkerRunnerOptions {
 export class WorkerGroup<Incoming, Outgoing, Drop extends string, Leave extends string> {
   readonly #program: WorkerGroupProgram<Incoming, Outgoing, WorkerNote<Drop, Leave>>;
   readonly #options: WorkerGroupOptions;
-  readonly #events = new Emitter<WorkerEvents<WorkerNote<Drop, Leave>>>();
+  readonly #life: WorkerLife<WorkerEvents<WorkerNote<Drop, Leave>>>;
   readonly #counts = { conversations: 0, discarded: 0 };
   readonly #lost: Partial<Record<LossReason, number>> = {};
   readonly #dropped: Partial<Record<Drop | 'busy' | 'leaving', number>> = {};
   readonly #runners: WorkerRunner<Incoming, Outgoing, WorkerNote<Drop, Leave>>[] = [];
-  readonly #unheard: UnheardErrors;
-  #starting: Promise<void> | undefined;
-  #isEnding = false;
 
   constructor(program: WorkerGroupProgram<Incoming, Outgoing, WorkerNote<Drop, Leave>>, options: WorkerGroupOptions) {
     this.#program = program;
     this.#options = options;
-    this.#unheard = new UnheardErrors(program.name);
+    this.#life = new WorkerLife(program.name);
   }
 
-  /** Opens all sessions. Rejects with `UNAVAILABLE`, `OPTIONS_INVALID` or `CLOSED`, nothing left open. Idempotent. */
+  /** Opens all sessions, or none. */
   start(): Promise<void> {
-    return (this.#starting ??= this.#start());
+    return this.#life.start(this.#options.transport, (transport) => this.#start(transport));
   }
 
   /** Ends all sessions, after their work or at once; resolves when no socket is open and no handler runs. May be repeated. */
   async finish(how: 'drain' | 'close'): Promise<void> {
     // A start that is still loading finds out by itself: it has opened nothing yet.
-    this.#isEnding = true;
+    this.#life.end();
     await Promise.all(this.#runners.map((runner) => runner.finish(how)));
   }
 
-  /** Adds a listener and returns the function that removes it. */
-  on<Name extends keyof WorkerEvents<WorkerNote<Drop, Leave>>>(
+  on<Name extends keyof WorkerEvents<unknown>>(
     name: Name,
     listener: (event: WorkerEvents<WorkerNote<Drop, Leave>>[Name]) => void,
   ): () => void {
-    return this.#events.on(name, listener);
+    return this.#life.on(name, listener);
   }
 
   /** Counters since construction, as a copy. */
@@ -112,10 +103,7 @@ export class WorkerGroup<Incoming, Outgoing, Drop extends string, Leave extends 
     return { ...sum, ...this.#counts, lost: { ...this.#lost }, dropped: { ...this.#dropped } };
   }
 
-  async #start(): Promise<void> {
-    this.#assertOpen();
-    const transport = await loadTransport(this.#options.transport);
-    this.#assertOpen();
+  async #start(transport: Transport): Promise<void> {
     for (let session = 0; session < this.#options.concurrency; session++)
       this.#runners.push(this.#runner(session, transport));
     try {
@@ -127,43 +115,38 @@ export class WorkerGroup<Incoming, Outgoing, Drop extends string, Leave extends 
     }
   }
 
-  #assertOpen(): void {
-    if (this.#isEnding) throw new ProjError('CLOSED', `${this.#program.name}: it was closed`);
-  }
-
   #runner(session: number, transport: Transport): WorkerRunner<Incoming, Outgoing, WorkerNote<Drop, Leave>> {
     const onError = (error: unknown): void => {
-      if (this.#events.has('error')) this.#events.emit('error', { session, error });
-      else this.#unheard.tell(error);
+      this.#life.fail({ session, error });
     };
-    const { encode, decode, onFailure } = this.#program;
-    const program: WorkerProgram<Incoming, Outgoing, WorkerNote<Drop, Leave>> = {
-      session: this.#program.session(() => transport.entropy.random(), session),
-      encode,
-      decode,
-      handle: this.#program.handle(onError),
-      onFailure,
-      onNote: (note) => {
-        this.#onNote(session, note);
+    return new WorkerRunner<Incoming, Outgoing, WorkerNote<Drop, Leave>>(
+      {
+        codec: this.#program,
+        session: this.#program.session(() => transport.entropy.random(), session),
+        handle: this.#program.handle(onError),
+        onNote: (note) => {
+          this.#onNote(session, note);
+        },
+        onRefused: (refusal) => {
+          this.#life.emit('refused', { session, refusal });
+        },
+        onError,
       },
-      onRefused: (refusal) => {
-        this.#events.emit('refused', { session, refusal });
-      },
-      onError,
-    };
-    return new WorkerRunner(program, this.#options, transport);
+      this.#options,
+      transport,
+    );
   }
 
   #onNote(session: number, note: WorkerNote<Drop, Leave>): void {
     switch (note.code) {
       case 'ready':
         this.#counts.conversations++;
-        this.#events.emit('ready', { session, endpoint: note.endpoint });
+        this.#life.emit('ready', { session, endpoint: note.endpoint });
         break;
       case 'lost': {
         const { code: _code, ...lost } = note;
         this.#lost[note.reason] = (this.#lost[note.reason] ?? 0) + 1;
-        this.#events.emit('lost', { session, ...lost });
+        this.#life.emit('lost', { session, ...lost });
         break;
       }
       case 'message-dropped':
@@ -176,6 +159,6 @@ export class WorkerGroup<Incoming, Outgoing, Drop extends string, Leave extends 
       case 'left':
         break;
     }
-    this.#events.emit('note', { session, note });
+    this.#life.emit('note', { session, note });
   }
 }

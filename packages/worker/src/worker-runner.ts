@@ -5,18 +5,23 @@ import { HandlerRun, untilRoom } from '@proj/transport/service';
 import type { FrameHandler } from '@proj/transport/service';
 import type { CancelReason, Envelope, Frames, WorkerEffect, WorkerEvent } from './shared/events.js';
 
-/** What a worker of one protocol plugs in. */
-export interface WorkerProgram<Incoming, Outgoing, Note> {
-  readonly session: Engine<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
+/** How commands of one protocol become frames, and what stands in for a reply. */
+export interface WorkerCodec<Incoming, Outgoing> {
   encode(command: Outgoing): readonly Uint8Array[];
   /** Total: bytes that are no message become a value. */
   decode(frames: readonly Uint8Array[]): Incoming;
-  readonly handle: FrameHandler;
   /** What to reply in place of a handler that threw; `undefined` for no reply. */
   onFailure(error: unknown, body: Frames): BodyInput | undefined | Promise<BodyInput | undefined>;
+}
+
+/** One session and its surroundings. */
+export interface WorkerProgram<Incoming, Outgoing, Note> {
+  readonly codec: WorkerCodec<Incoming, Outgoing>;
+  readonly session: Engine<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
+  readonly handle: FrameHandler;
   /** `ready` comes when the broker was heard for the first time. */
   onNote(note: Note): void;
-  /** A handshake of CURVE has failed; it is tried again. */
+  /** A CURVE handshake failed; it is tried again. */
   onRefused(refusal: HandshakeRefusal): void;
   onError(error: unknown): void;
 }
@@ -26,7 +31,7 @@ export interface WorkerRunnerOptions {
   readonly port: PortOptions & { readonly maxMessageFrames: number; readonly maxMessageBytes: number };
   /** False where the protocol has no partial replies: their frames go out with the last one. */
   readonly partials: boolean;
-  /** True where the endpoints are ours, and the other side connects to them. Default false. */
+  /** True where the worker binds and the other side connects. Default false. */
   readonly binds?: boolean;
 }
 
@@ -34,15 +39,12 @@ export interface WorkerRunnerOptions {
 export interface WorkerCounts {
   /** Handlers started. */
   readonly requests: number;
-  /** Handlers that ended with a reply, that of `onError` included. */
+  /** Handlers that ended with a reply, including that of `onError`. */
   readonly replies: number;
   readonly partials: number;
   /** Handlers that threw, whether or not something was replied in their place. Cancelled ones do not count. */
   readonly failures: number;
 }
-
-/** Notes that end a conversation. */
-const ENDS: ReadonlySet<string> = new Set(['lost', 'left']);
 
 /** Runs one worker session: opens and closes its sockets, keeps its time, runs its handler. */
 export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: string }> {
@@ -56,7 +58,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
   #binding: Promise<void> | undefined;
   /** The socket opened last. */
   #opened = 0;
-  /** That READY went out on this socket, where nobody was heard since. */
+  /** READY went out on this socket, and nothing was heard there since. */
   #unheard: { readonly socket: number; readonly note: Note } | undefined;
 
   /** The transport must be loaded. */
@@ -70,7 +72,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
         perform: this.#perform,
         onMessage: (socket, frames) => {
           this.#heard(socket);
-          return { kind: 'message', socket, command: program.decode(frames) };
+          return { kind: 'message', socket, command: program.codec.decode(frames) };
         },
         onRejected: (socket, reason) => ({ kind: 'rejected', socket, reason }),
         onLost: (socket, reason) => ({ kind: 'lost', socket, reason }),
@@ -93,12 +95,12 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
     return this.#job !== undefined;
   }
 
-  /** Opens the first socket. Throws what the transport has against its endpoint; of one that binds, {@link bound} tells. */
+  /** Opens the first socket, which may still have to be bound ({@link bound}). Throws if the transport refuses its endpoint. */
   start(): void {
     this.#host.start({ kind: 'start' });
   }
 
-  /** Resolves when the first socket is bound, where sockets are. Rejects with what the transport has against its endpoint. */
+  /** Resolves when the first socket is bound, if the worker binds. Rejects if the transport refuses its endpoint. */
   async bound(): Promise<void> {
     await this.#binding;
     this.#host.assertOpened();
@@ -116,7 +118,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
         this.#open(effect.socket, effect.endpoint);
         break;
       case 'send':
-        this.#host.send(effect.socket, this.#program.encode(effect.command));
+        this.#host.send(effect.socket, this.#program.codec.encode(effect.command));
         break;
       case 'close':
         this.#host.closeSocket(effect.socket, effect.flush);
@@ -136,11 +138,14 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
     }
   };
 
-  /** That we are ready is told when the broker is known to be there: a socket opens whether it is or not. */
+  /** Holds `ready` back until the broker is heard: a socket opens whether or not a broker is there. */
   #note(note: Note): void {
-    const isReady = note.code === 'ready';
-    this.#unheard = isReady ? { socket: this.#opened, note } : ENDS.has(note.code) ? undefined : this.#unheard;
-    if (!isReady) this.#program.onNote(note);
+    if (note.code === 'ready') {
+      this.#unheard = { socket: this.#opened, note };
+      return;
+    }
+    if (note.code === 'lost' || note.code === 'left') this.#unheard = undefined;
+    this.#program.onNote(note);
   }
 
   #heard(socket: number): void {
@@ -167,7 +172,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
     try {
       reply = await job.run(this.#program.handle, body);
     } catch (error) {
-      // Whatever a handler throws once it was told to stop is its way of stopping.
+      // Whatever a handler throws after it was told to stop is its way of stopping.
       if (!job.isCancelled) reply = await this.#failed(job, error, body);
     }
     this.#job = undefined;
@@ -182,7 +187,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
     this.counts.failures++;
     this.#program.onError(error);
     try {
-      const reply = await this.#program.onFailure(error, body);
+      const reply = await this.#program.codec.onFailure(error, body);
       return reply === undefined ? undefined : job.substitute(reply);
     } catch (second) {
       this.#program.onError(second);

@@ -2,7 +2,7 @@
 import type { Timer } from '@proj/heartbeat';
 import { latin1 } from '@proj/frames';
 import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
-import type { EmqpJobHostListener, EmqpRun, EmqpStartJobHost } from '@proj/worker';
+import type { EmqpJobHostListener, EmqpRun, EmqpStartJobHost } from '@proj/worker/emqp';
 import { jobName } from './sight.js';
 import type { Task } from './task.js';
 

@@ -1,12 +1,12 @@
-/** EventMQ job manager, the facade: section 10 of docs/protocols/emqp.md. Decisions: session.ts. Processes: job-pool.ts. */
+/** EventMQ job manager, the facade: section 10 of docs/protocols/emqp.md. Decisions: engine/session.ts. Processes: job-pool.ts. */
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fromLatin1 } from '@proj/frames';
 import { decodeEmqpAtBroker, decodeEmqpAtWorker, encodeEmqp } from '@proj/frames/emqp';
-import { Emitter, parseOptions, ProjError, SessionHost, UnheardErrors } from '@proj/transport';
-import type { HandshakeRefusal, Transport } from '@proj/transport';
+import { parseOptions, SessionHost } from '@proj/transport';
+import type { HandshakeRefusal, Startable, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { loadTransport } from '@proj/zmtp';
+import { WorkerLife } from '../worker-life.js';
 import type {
   EmqpJobManagerEffect,
   EmqpJobManagerEvent,
@@ -14,11 +14,11 @@ import type {
   EmqpJobManagerStats,
   EmqpLossReason,
 } from './engine/events.js';
+import { EmqpJobManagerSession } from './engine/session.js';
 import { jobHosts } from './job-host.js';
 import { JobPool } from './job-pool.js';
 import { emqpJobManagerOptions } from './options.js';
 import type { EmqpJobManagerOptions, EmqpJobManagerSettings } from './options.js';
-import { EmqpJobManagerSession } from './engine/session.js';
 
 /** Events of an {@link EmqpJobManager}. */
 export interface EmqpJobManagerEvents {
@@ -26,20 +26,20 @@ export interface EmqpJobManagerEvents {
   registered: { readonly endpoint: string };
   /** A conversation was lost; the next one begins in `retryInMs`. */
   lost: { readonly endpoint: string; readonly reason: EmqpLossReason; readonly retryInMs: number };
-  /** Anything worth a log line or a counter, the above included. */
+  /** Anything worth a log line or a counter, including the above. */
   note: EmqpJobManagerNote;
-  /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
+  /** The handshake with a broker failed, because of its key or ours; it is tried again. */
   refused: HandshakeRefusal;
-  /** A socket or a process could not be started or broke. The job manager goes on. Where nobody listens: standard error, once a minute. */
+  /** A socket or a process could not be started, or broke. The job manager goes on. Without a listener: standard error, once a minute. */
   error: { readonly error: unknown };
-  /** It has come to its end, by `drain`, by `close` or since the broker said DISCONNECT. */
+  /** It has ended: after `drain` or `close`, or because the broker said DISCONNECT. */
   ended: { readonly stats: EmqpJobManagerStats };
 }
 
-/** Frames of a REPLY besides the result: never more than this many bytes. */
+/** Bytes of a REPLY besides the result, at most. */
 const BYTES_BESIDE_RESULT = 1024;
 
-/** What one start has made. */
+/** What a start makes. */
 interface Running {
   readonly session: EmqpJobManagerSession;
   readonly host: SessionHost<EmqpJobManagerEvent, EmqpJobManagerEffect>;
@@ -47,8 +47,8 @@ interface Running {
 }
 
 /**
- * Runs the jobs of EventMQ queues, each in a process of its own: `concurrency` at a time, killed when their time is over,
- * repeated as often as the client wishes.
+ * Runs the jobs of EventMQ queues, each in a process of its own: `concurrency` at a time, killed when they run too long,
+ * repeated as often as the client wants.
  *
  * ```ts
  * await using manager = new EmqpJobManager({ handlers: './jobs.mjs' });
@@ -58,11 +58,9 @@ interface Running {
  * with, in `jobs.mjs`, `export default { 'myjobs.add': (a, b) => a + b }`. A job with `guarantee` may run more than once,
  * here or elsewhere: make it idempotent.
  */
-export class EmqpJobManager {
+export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
   readonly #settings: EmqpJobManagerSettings;
-  readonly #events = new Emitter<EmqpJobManagerEvents>();
-  readonly #unheard = new UnheardErrors('EmqpJobManager');
-  #starting: Promise<void> | undefined;
+  readonly #life = new WorkerLife<EmqpJobManagerEvents>('EmqpJobManager');
   #finishing: Promise<void> | undefined;
   #running: Running | undefined;
 
@@ -72,38 +70,32 @@ export class EmqpJobManager {
   }
 
   /**
-   * Starts the processes and opens the socket; resolves when the first process is up, whether or not a broker is there. Rejects with
-   * `OPTIONS_INVALID` (`handlers` does not load, there is no `directory`, an endpoint the transport refuses), `UNAVAILABLE` (no ZeroMQ
-   * on this machine) or `CLOSED`. Idempotent.
+   * Starts the processes, too; resolves when the first one is up, whether or not a broker is there. Rejects with `OPTIONS_INVALID` if
+   * `handlers` does not load or there is no `directory`.
    */
   start(): Promise<void> {
-    return (this.#starting ??= this.#start());
+    return this.#life.start(this.#settings.transport, (transport) => this.#start(transport));
   }
 
-  /**
-   * Says farewell, lets the jobs in hand finish for `killGraceMs`, answers them and closes. Resolves when no process is left.
-   * Idempotent.
-   */
+  /** Says farewell, lets the jobs in hand finish for `killGraceMs`, answers them and closes. Resolves when no process is left. */
   drain(): Promise<void> {
     return this.#finish('drain');
   }
 
-  /** Says farewell, kills what runs and closes. Resolves when no process is left. Idempotent, also during a drain. */
+  /** Says farewell, kills what runs and closes. Resolves when no process is left. Also during a drain. */
   close(): Promise<void> {
     return this.#finish('close');
   }
 
-  /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it. */
   on<Name extends keyof EmqpJobManagerEvents>(
     name: Name,
     listener: (event: EmqpJobManagerEvents[Name]) => void,
   ): () => void {
-    return this.#events.on(name, listener);
+    return this.#life.on(name, listener);
   }
 
   /** Counters since `start` and gauges of now, as a copy; `undefined` before that. */
@@ -111,28 +103,21 @@ export class EmqpJobManager {
     return this.#running?.session.stats;
   }
 
-  /** Ids of the processes that exist now, with `pool: 'threads'` of the threads. */
+  /** Ids of the processes that exist now; with `pool: 'threads'`, of the threads. */
   get processIds(): readonly number[] {
     return this.#running?.pool.ids ?? [];
   }
 
-  async #start(): Promise<void> {
-    this.#assertOpen();
-    const transport = await loadTransport(this.#settings.transport);
-    this.#assertOpen();
+  async #start(transport: Transport): Promise<void> {
     const { host, pool } = (this.#running = this.#assemble(transport));
     try {
       await pool.start();
-      this.#assertOpen();
+      this.#life.assertOpen();
       host.start({ kind: 'start' });
     } catch (error) {
       await this.close();
       throw error;
     }
-  }
-
-  #assertOpen(): void {
-    if (this.#finishing !== undefined) throw new ProjError('CLOSED', 'EmqpJobManager: it was closed');
   }
 
   #assemble(transport: Transport): Running {
@@ -157,14 +142,15 @@ export class EmqpJobManager {
         host.dispatch({ kind: 'ran', slot, job, outcome, result });
       },
       failed: (error) => {
-        this.#onError(error);
+        this.#life.fail({ error });
       },
     });
     return { session, host, pool };
   }
 
   #finish(how: 'drain' | 'close'): Promise<void> {
-    // Also when something finishes already: `close` hastens a drain.
+    this.#life.end();
+    // Also while it is finishing: `close` hastens a drain.
     this.#running?.host.dispatch({ kind: how });
     return (this.#finishing ??= this.#wind());
   }
@@ -203,32 +189,27 @@ export class EmqpJobManager {
         break;
       case 'ended':
         host.ended();
-        // Not everybody who is told DISCONNECT has called `drain`.
+        // After DISCONNECT nobody may have called `drain`.
         void (this.#finishing ??= this.#wind()).then(() => {
-          this.#events.emit('ended', { stats: session.stats });
+          this.#life.emit('ended', { stats: session.stats });
         });
         break;
     }
   };
 
   #onNote(note: EmqpJobManagerNote): void {
-    if (note.code === 'registered') this.#events.emit('registered', { endpoint: note.endpoint });
+    if (note.code === 'registered') this.#life.emit('registered', { endpoint: note.endpoint });
     else if (note.code === 'lost') {
       const { code: _code, ...lost } = note;
-      this.#events.emit('lost', lost);
+      this.#life.emit('lost', lost);
     }
-    this.#events.emit('note', note);
+    this.#life.emit('note', note);
   }
 
   #open(socket: number, endpoint: string, identity: string): void {
     const { maxMessageFrames, maxMessageBytes, curve } = this.#settings;
     const port = { maxMessageFrames, maxMessageBytes, ...clientCurve(curve), routingId: fromLatin1(identity) };
     this.#running?.host.open(socket, { endpoints: [endpoint], port });
-  }
-
-  #onError(error: unknown): void {
-    if (this.#events.has('error')) this.#events.emit('error', { error });
-    else this.#unheard.tell(error);
   }
 
   #hostOf(
@@ -248,10 +229,10 @@ export class EmqpJobManager {
           return { kind: 'lost', socket, reason: 'undeliverable' };
         },
         onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
+          this.#life.emit('refused', refusal);
         },
         onError: (error) => {
-          this.#onError(error);
+          this.#life.fail({ error });
         },
       },
       transport,

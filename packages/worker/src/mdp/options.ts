@@ -1,4 +1,4 @@
-/** Options of the Majordomo worker: what may be set, defaults, bounds. Section 8 of docs/protocols/mdp.md. */
+/** Options of the Majordomo worker, with defaults and bounds. Section 8 of docs/protocols/mdp.md. */
 import type { Service } from '@proj/frames/service';
 import type { BodyInput } from '@proj/transport';
 import { callback, isService } from '@proj/transport/schemas';
@@ -20,24 +20,24 @@ export const mdpWorkerOptions = z
     }),
     /**
      * What to reply in place of a handler that threw. Default, and whenever it returns `undefined`: no reply, the broker is
-     * told DISCONNECT and gives the request to another worker, since MDP has no error reply.
+     * told DISCONNECT and gives the request to another worker, because MDP has no error reply.
      */
     onError: callback.optional(),
     /** Protocol version to speak. 0.1 has no partial replies. Default `0.2`. */
     version: z.enum(['0.2', '0.1']).default('0.2'),
-    /** Distance of heartbeats, the same as the broker's. 1 ms to a day; default 2500 (the Guide). */
+    /** Time between heartbeats, the same as the broker's. 1 ms to a day; default 2500 (the Guide). */
     heartbeatIntervalMs: milliseconds.default(2500),
-    /** First delay before another attempt, doubled with each. 1 ms to a day; default 250. */
+    /** First delay before reconnecting, doubled with each attempt. 1 ms to a day; default 250. */
     reconnectMinMs: milliseconds.default(250),
-    /** Longest delay before another attempt, and the period in which `preferFirst` asks. 1 ms to a day; default 30,000. */
+    /** Longest delay before reconnecting, and the period at which `preferFirst` asks. 1 ms to a day; default 30,000. */
     reconnectMaxMs: milliseconds.default(30_000),
-    /** Return to the first endpoint, between two requests, when it answers again. Needs a broker that answers strangers. Default false. */
+    /** Return to the first endpoint, between two requests, once it answers again. Needs a broker that answers strangers. Default false. */
     preferFirst: z.boolean().default(false),
-    /** Say DISCONNECT when leaving. Off for the Guide's Python broker, which it trips. Default true. */
+    /** Send DISCONNECT when leaving. Turn it off for the Guide's Python broker, which fails on it. Default true. */
     sayGoodbye: z.boolean().default(true),
     /**
-     * While leaving, run requests that still arrive and leave after one quiet heartbeat interval: for brokers that do not
-     * resend what a leaving worker was sent. Default false.
+     * While leaving, run requests that still arrive, and leave after one quiet heartbeat interval: for brokers that do not
+     * resend what they sent to a worker that leaves. Default false.
      */
     drainFinishes: z.boolean().default(false),
     /** Largest message, in frames, sent or received. 6 to 65,536; default 1024. */
@@ -52,16 +52,19 @@ export const mdpWorkerOptions = z
     checkReconnect(options, context);
   });
 
-/** A request as a handler sees it: the service, and a body of at least one frame. */
+/** Validated options, with every default filled in. */
+export type MdpWorkerSettings = z.output<typeof mdpWorkerOptions>;
+
+/** A request: the service, and a body of at least one frame. */
 export type MdpRequest = NamedRequest;
 
-/** A request of a typed service: in `input`, what the schema made of the body. */
+/** A request of a typed service: `input` is what the schema made of the body. */
 export type MdpTypedRequest<S extends Service> = TypedRequest<S>;
 
-/** What answers requests: frames for a service that is just a name, values for a typed one. */
+/** Answers requests: with frames for a service that is just a name, with values for a typed one. */
 export type MdpHandler<S extends string | Service = string> = NamedHandler<S>;
 
-/** What `new MdpWorker()` takes; all but `service` and `handler` has a default. */
+/** Options of `new MdpWorker()`; all but `service` and `handler` have a default. */
 export interface MdpWorkerOptions<S extends string | Service = string> extends Omit<
   z.input<typeof mdpWorkerOptions>,
   'service' | 'handler' | 'onError'

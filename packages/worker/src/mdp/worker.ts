@@ -1,17 +1,17 @@
-/** Majordomo worker, the facade: 18/MDP (0.2) and 7/MDP (0.1). Rules: session.ts and docs/protocols/mdp.md section 5. */
+/** Majordomo worker, the facade: 18/MDP (0.2) and 7/MDP (0.1). Rules: engine/session.ts and docs/protocols/mdp.md section 5. */
 import { decodeMdpAtWorker, encodeMdp } from '@proj/frames/mdp';
 import type { MdpToWorker } from '@proj/frames/mdp';
 import type { Service } from '@proj/frames/service';
 import { parseOptions, toBuffers } from '@proj/transport';
+import type { Startable } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { toFrameHandler } from '@proj/transport/service';
 import { WorkerGroup } from '../worker-group.js';
 import type { WorkerEvents, WorkerStats } from '../worker-group.js';
-import type { MdpWorkerDropReason, MdpWorkerLeaveReason, MdpWorkerNote } from './engine/events.js';
+import type { MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason, MdpWorkerNote } from './engine/events.js';
+import { MdpWorkerSession } from './engine/session.js';
 import { mdpWorkerOptions } from './options.js';
 import type { MdpRequest, MdpWorkerOptions } from './options.js';
-import { MdpWorkerSession } from './engine/session.js';
-import type { MdpFromWorker } from './engine/session.js';
 
 /** Events of an {@link MdpWorker}. */
 export type MdpWorkerEvents = WorkerEvents<MdpWorkerNote>;
@@ -20,18 +20,18 @@ export type MdpWorkerEvents = WorkerEvents<MdpWorkerNote>;
 export type MdpWorkerStats = WorkerStats<MdpWorkerDropReason>;
 
 /**
- * Serves one service of a Majordomo broker: `concurrency` requests at a time, each over a connection of its own that beats,
- * reconnects and fails over by itself.
+ * Serves one service of a Majordomo broker: `concurrency` requests at a time, each over a connection of its own that sends
+ * heartbeats, reconnects and fails over by itself.
  *
  * ```ts
  * await using worker = new MdpWorker({ service: 'echo', handler: ({ body }) => body });
  * await worker.start();
  * ```
  *
- * A request may reach a handler more than once, here or at another worker: Majordomo services are idempotent.
+ * A request may reach a handler more than once, here or at another worker: make it idempotent.
  */
-export class MdpWorker<S extends string | Service = string> {
-  readonly #crew: WorkerGroup<MdpToWorker, MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason>;
+export class MdpWorker<S extends string | Service = string> implements Startable<MdpWorkerEvents> {
+  readonly #group: WorkerGroup<MdpToWorker, MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason>;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: MdpWorkerOptions<S>) {
@@ -41,7 +41,7 @@ export class MdpWorker<S extends string | Service = string> {
     const name = typeof service === 'string' ? service : service.name;
     const toRequest = (body: readonly Uint8Array[]): MdpRequest => ({ service: name, body: toBuffers(body) });
     const { version, concurrency, transport, maxMessageFrames, maxMessageBytes } = settings;
-    this.#crew = new WorkerGroup<MdpToWorker, MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason>(
+    this.#group = new WorkerGroup<MdpToWorker, MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason>(
       {
         name: `MdpWorker for ${JSON.stringify(name)}`,
         session: (random) => new MdpWorkerSession({ ...settings, service: name }, random),
@@ -59,39 +59,31 @@ export class MdpWorker<S extends string | Service = string> {
     );
   }
 
-  /**
-   * Opens the sockets and sends READY on each; resolves when that is done, whether or not a broker is there. Rejects with
-   * `UNAVAILABLE` (no ZeroMQ on this machine), `OPTIONS_INVALID` (an endpoint the transport refuses) or `CLOSED`. Idempotent.
-   */
+  /** Sends READY on each socket; resolves whether or not a broker is there. */
   start(): Promise<void> {
-    return this.#crew.start();
+    return this.#group.start();
   }
 
-  /**
-   * Lets running handlers finish and reply, says goodbye, closes. Takes `drainMs` at most, unless a handler ignores its
-   * signal. A request under way to us is given to another worker by the broker. Idempotent.
-   */
+  /** Takes `drainMs` at most, unless a handler ignores its signal. The broker gives a request on its way to us to another worker. */
   drain(): Promise<void> {
-    return this.#crew.finish('drain');
+    return this.#group.finish('drain');
   }
 
-  /** Aborts running handlers, says goodbye, closes; resolves when the handlers have ended. Idempotent, also during a drain. */
+  /** Aborts running handlers, says goodbye, closes; resolves when the handlers have ended. Also during a drain. */
   close(): Promise<void> {
-    return this.#crew.finish('close');
+    return this.#group.finish('close');
   }
 
-  /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it. */
   on<Name extends keyof MdpWorkerEvents>(name: Name, listener: (event: MdpWorkerEvents[Name]) => void): () => void {
-    return this.#crew.on(name, listener);
+    return this.#group.on(name, listener);
   }
 
   /** Counters since construction, as a copy. */
   stats(): MdpWorkerStats {
-    return this.#crew.stats();
+    return this.#group.stats();
   }
 }

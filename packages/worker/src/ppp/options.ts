@@ -1,4 +1,4 @@
-/** Options of the Paranoid Pirate worker: what may be set, defaults, bounds. Section 7 of docs/protocols/ppp.md. */
+/** Options of the Paranoid Pirate worker, with defaults and bounds. Section 7 of docs/protocols/ppp.md. */
 import type { Service, ServicePartialInput, ServiceReplyInput, ServiceRequest } from '@proj/frames/service';
 import type { BodyInput } from '@proj/transport';
 import { callback, isService } from '@proj/transport/schemas';
@@ -13,27 +13,27 @@ export const pppWorkerOptions = z
     /** Queues, in order of preference; the next one is tried after each loss. 1 to 64; default `tcp://127.0.0.1:5557`, or none with `bind`. */
     endpoints: endpoints.optional(),
     /**
-     * Endpoints of our own, to which a queue connects (`backendConnect`), in place of `endpoints`: one for each unit of `concurrency`,
-     * none with a wildcard, since each is bound again after a loss. 1 to 64; default none.
+     * Endpoints to bind, for a queue that connects (`backendConnect`), in place of `endpoints`: one for each unit of `concurrency`, without
+     * wildcards, because each is bound again after a loss. 1 to 64; default none.
      */
     bind: endpoints.optional(),
     /**
-     * A typed service, whose schemas check what comes in and goes out. 6/PPP has no service names, so a bare name is none:
-     * whoever asks this queue asks for this service. Default: none, the handler deals in frames.
+     * A typed service, whose schemas check what comes in and goes out. 6/PPP has no service names: every request to the queue is for this
+     * service. Default: none, the handler deals in frames.
      */
     service: z
       .custom<Service>(isService, { error: 'expected a service made by defineService; PPP has no service names' })
       .optional(),
     /**
-     * What to reply in place of a handler that threw. Default, and whenever it returns `undefined`: no reply, and READY tells
-     * the queue to give the request to another worker, since PPP has no error reply.
+     * What to reply in place of a handler that threw. Default, and whenever it returns `undefined`: no reply, and READY makes
+     * the queue give the request to another worker, because PPP has no error reply.
      */
     onError: callback.optional(),
-    /** Distance of heartbeats, the same as the queue's. 1 ms to a day; default 1000 (the Guide). */
+    /** Time between heartbeats, the same as the queue's. 1 ms to a day; default 1000 (the Guide). */
     heartbeatIntervalMs: milliseconds.default(1000),
-    /** First delay before another attempt, doubled with each. 1 ms to a day; default 1000 (the Guide). */
+    /** First delay before reconnecting, doubled with each attempt. 1 ms to a day; default 1000 (the Guide). */
     reconnectMinMs: milliseconds.default(1000),
-    /** Longest delay before another attempt. 1 ms to a day; default 32,000 (the Guide). */
+    /** Longest delay before reconnecting. 1 ms to a day; default 32,000 (the Guide). */
     reconnectMaxMs: milliseconds.default(32_000),
     /** Largest message, in frames, sent or received. 3 to 65,536; default 1024. */
     maxMessageFrames: z.int().min(3).max(65_536).default(1024),
@@ -50,7 +50,6 @@ export const pppWorkerOptions = z
     binds: bind !== undefined,
   }));
 
-/** What {@link checkBind} looks at. */
 interface Bindable {
   readonly bind?: readonly string[] | undefined;
   readonly endpoints?: readonly string[] | undefined;
@@ -67,12 +66,12 @@ function checkBind({ bind, endpoints: connect, concurrency }: Bindable, context:
     refuse(context, 'bind', 'expected ports, no wildcard: a queue could not find us again');
 }
 
-/** Validated options with every default filled in. */
+/** Validated options, with every default filled in. */
 export type PppWorkerSettings = z.output<typeof pppWorkerOptions>;
 
 /** A request as a handler sees it. */
 export interface PppWorkerRequest {
-  /** At least one frame. Large ones share memory with the socket: not to be written to. */
+  /** At least one frame. Do not write to them: large ones share memory with the socket. */
   readonly body: Buffer[];
 }
 
@@ -82,12 +81,12 @@ export interface PppTypedRequest<S extends Service> extends PppWorkerRequest {
   readonly input: ServiceRequest<S>;
 }
 
-/** What answers requests: frames where there is no service, values where there is one. */
+/** Answers requests: with frames where there is no service, with values where there is one. */
 export type PppHandler<S extends Service | undefined = undefined> = [S] extends [Service]
   ? Handler<PppTypedRequest<S>, ServicePartialInput<S>, ServiceReplyInput<S>>
   : Handler<PppWorkerRequest, BodyInput, FrameReply>;
 
-/** What `new PppWorker()` takes; all but `handler` has a default. */
+/** Options of `new PppWorker()`; all but `handler` have a default. */
 export interface PppWorkerOptions<S extends Service | undefined = undefined> extends Omit<
   z.input<typeof pppWorkerOptions>,
   'service' | 'handler' | 'onError'

@@ -1,17 +1,17 @@
-/** Paranoid Pirate worker, the facade: 6/PPP. Rules: session.ts and docs/protocols/ppp.md section 4. */
+/** Paranoid Pirate worker, the facade: 6/PPP. Rules: engine/session.ts and docs/protocols/ppp.md section 4. */
 import { decodePppAtWorker, encodePpp } from '@proj/frames/ppp';
 import type { PppToWorker } from '@proj/frames/ppp';
 import type { Service } from '@proj/frames/service';
 import { parseOptions, toBuffers } from '@proj/transport';
+import type { Startable } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { toFrameHandler } from '@proj/transport/service';
 import { WorkerGroup } from '../worker-group.js';
 import type { WorkerEvents, WorkerStats } from '../worker-group.js';
-import type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './engine/events.js';
+import type { PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './engine/events.js';
+import { PppWorkerSession } from './engine/session.js';
 import { pppWorkerOptions } from './options.js';
 import type { PppWorkerOptions, PppWorkerRequest, PppWorkerSettings } from './options.js';
-import { PppWorkerSession } from './engine/session.js';
-import type { PppFromWorker } from './engine/session.js';
 
 /** Events of a {@link PppWorker}. */
 export type PppWorkerEvents = WorkerEvents<PppWorkerNote>;
@@ -20,19 +20,19 @@ export type PppWorkerEvents = WorkerEvents<PppWorkerNote>;
 export type PppWorkerStats = WorkerStats<PppWorkerDropReason>;
 
 /**
- * Works for a Paranoid Pirate queue: `concurrency` requests at a time, each over a connection of its own that beats,
- * reconnects and fails over by itself.
+ * Works for a Paranoid Pirate queue: `concurrency` requests at a time, each over a connection of its own that sends
+ * heartbeats, reconnects and fails over by itself.
  *
  * ```ts
  * await using worker = new PppWorker({ handler: ({ body }) => body });
  * await worker.start();
  * ```
  *
- * A request may reach a handler more than once, here or at another worker: handlers are idempotent. A reply of several
- * partial ones travels as one, their frames joined.
+ * A request may reach a handler more than once, here or at another worker: make it idempotent. Partial replies travel as one,
+ * their frames joined.
  */
-export class PppWorker<S extends Service | undefined = undefined> {
-  readonly #crew: WorkerGroup<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>;
+export class PppWorker<S extends Service | undefined = undefined> implements Startable<PppWorkerEvents> {
+  readonly #group: WorkerGroup<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: PppWorkerOptions<S>) {
@@ -40,7 +40,7 @@ export class PppWorker<S extends Service | undefined = undefined> {
     const { service, handler, onError } = options;
     const toRequest = (body: readonly Uint8Array[]): PppWorkerRequest => ({ body: toBuffers(body) });
     const { concurrency, transport, maxMessageFrames, maxMessageBytes } = settings;
-    this.#crew = new WorkerGroup<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>(
+    this.#group = new WorkerGroup<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>(
       {
         name: 'PppWorker',
         session: (random, index) => new PppWorkerSession(sessionSettings(settings, index), random),
@@ -59,41 +59,32 @@ export class PppWorker<S extends Service | undefined = undefined> {
     );
   }
 
-  /**
-   * Opens the sockets and sends READY on each, with `bind` as soon as a queue comes; resolves when they are open, whether or not a
-   * queue is there. Rejects with `UNAVAILABLE` (no ZeroMQ on this machine), `OPTIONS_INVALID` (an endpoint the transport refuses),
-   * `ADDRESS_IN_USE` or `CLOSED`. Idempotent.
-   */
+  /** Sends READY on each socket, with `bind` as soon as a queue connects; resolves whether or not a queue is there. */
   start(): Promise<void> {
-    return this.#crew.start();
+    return this.#group.start();
   }
 
-  /**
-   * Answers the requests in hand and closes. Takes `drainMs` at most, unless a handler ignores its signal. PPP has no
-   * goodbye: a queue learns of it from the connection or from silence, and gives what is under way to another worker. Idempotent.
-   */
+  /** Takes `drainMs` at most, unless a handler ignores its signal. PPP has no goodbye: the queue notices that the connection ended. */
   drain(): Promise<void> {
-    return this.#crew.finish('drain');
+    return this.#group.finish('drain');
   }
 
-  /** Aborts running handlers and closes; resolves when the handlers have ended. Idempotent, also during a drain. */
+  /** Aborts running handlers and closes; resolves when the handlers have ended. Also during a drain. */
   close(): Promise<void> {
-    return this.#crew.finish('close');
+    return this.#group.finish('close');
   }
 
-  /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it. */
   on<Name extends keyof PppWorkerEvents>(name: Name, listener: (event: PppWorkerEvents[Name]) => void): () => void {
-    return this.#crew.on(name, listener);
+    return this.#group.on(name, listener);
   }
 
   /** Counters since construction, as a copy. */
   stats(): PppWorkerStats {
-    return this.#crew.stats();
+    return this.#group.stats();
   }
 }
 

@@ -1,29 +1,28 @@
 /**
- * The life of a dealer's conversations, one at a time, over a list of endpoints: when to beat, when silence means loss,
- * how long to wait and whom to try next. MDP worker rules 2, 3, 4, 8 and 9; PPP worker rules 2, 5, 6 and 7; NFP
- * worker rules 1 to 3.
+ * A worker's conversations with brokers, one at a time, over a list of endpoints: when to send heartbeats, when silence means loss, how
+ * long to wait and which endpoint to try next. MDP worker rules 2, 3, 4, 8 and 9; PPP worker rules 2, 5, 6 and 7; NFP worker rules 1 to 3.
  */
 import { Backoff } from '@proj/heartbeat';
 
 /** Settings of a {@link BrokerConnection}. All times in milliseconds. */
 export interface BrokerConnectionOptions {
-  /** Where the other side listens, in order of preference; at least one. */
+  /** Where brokers listen, in order of preference; at least one. */
   readonly endpoints: readonly string[];
-  /** Distance of our heartbeats, and the unit in which the other side's silence is measured. At least 1. */
+  /** Time between our heartbeats, and the unit in which the broker's silence is measured. At least 1. */
   readonly heartbeatIntervalMs: number;
   /** Intervals of silence after which the conversation counts as lost. At least 2. */
   readonly liveness: number;
-  /** Back-off, see `BackoffOptions`. */
+  /** See `BackoffOptions`. */
   readonly reconnectMinMs: number;
   readonly reconnectMaxMs: number;
   readonly minUptimeMs: number;
   readonly spread?: number;
 }
 
-/** What time demands: open the next conversation, send a heartbeat, or give up a silent one. */
-export type BrokerConnectionDue = 'open' | 'heartbeat' | 'silent';
+/** What its owner does when the time has come: open the next conversation, send a heartbeat, or end a silent one by {@link BrokerConnection.lost}. */
+export type BrokerConnectionDue = Readonly<Record<'open' | 'heartbeat' | 'silent', () => void>>;
 
-/** The clockwork of one dealer. It sends nothing itself: its owner does what {@link takeDue} says. */
+/** Keeps the deadlines of one dealer. It sends nothing itself. */
 export class BrokerConnection {
   readonly #options: BrokerConnectionOptions;
   #intervalMs: number;
@@ -61,17 +60,17 @@ export class BrokerConnection {
     return this.#isOpen;
   }
 
-  /** True between {@link await} and {@link open}, or the end of that conversation. */
+  /** True from {@link await} until {@link open} or the end of that conversation. */
   get isAwaited(): boolean {
     return this.#isAwaited;
   }
 
-  /** When {@link takeDue} next has something; `Infinity` when nothing is planned. */
+  /** When {@link act} next has something to do; `Infinity` when nothing is planned. */
   get deadline(): number {
     return Math.min(this.#openAt, this.#heartbeatAt, this.#silentAt);
   }
 
-  /** We listen, and our opening goes out once the other side comes: until {@link open} nothing is due. */
+  /** The socket listens, and our opening goes out once the broker connects: until {@link open} nothing is due. */
   await(): void {
     this.#isOpen = this.#isAwaited = true;
     this.#openAt = Infinity;
@@ -85,7 +84,7 @@ export class BrokerConnection {
     this.agree(this.#options.heartbeatIntervalMs, this.#options.liveness, now);
   }
 
-  /** Both sides keep to these from now on, until the end of the conversation. Bounds as in {@link BrokerConnectionOptions}. */
+  /** Both sides keep to these until the end of the conversation. Bounds as in {@link BrokerConnectionOptions}. */
   agree(heartbeatIntervalMs: number, liveness: number, now: number): void {
     this.#intervalMs = heartbeatIntervalMs;
     this.#patienceMs = heartbeatIntervalMs * liveness;
@@ -93,7 +92,7 @@ export class BrokerConnection {
     this.#silentAt = now + this.#patienceMs;
   }
 
-  /** The other side gave a sign of life. Returns true for the first one of this conversation: now it is known to be there. */
+  /** The broker gave a sign of life. Returns true for the first one of this conversation. */
   heard(now: number): boolean {
     if (this.#isAwaited) return false;
     this.#silentAt = now + this.#patienceMs;
@@ -104,11 +103,8 @@ export class BrokerConnection {
   }
 
   /**
-   * The conversation was lost or never came about. Turns to the next endpoint, wrapping round, and returns the wait in
-   * milliseconds until {@link takeDue} says `open`.
-   *
-   * `atOnce`: the loss was told, not concluded from silence, so the first one in a row costs no wait; it takes the place
-   * of the first back-off delay.
+   * The conversation was lost or never began. Turns to the next endpoint, wrapping round, and returns the milliseconds until
+   * {@link act} opens it. `atOnce`: the first loss in a row costs no wait, in place of the first back-off delay.
    */
   lost(now: number, atOnce: boolean): number {
     const delay = this.#backoff.down(now);
@@ -118,7 +114,7 @@ export class BrokerConnection {
     return wait;
   }
 
-  /** We ended the conversation ourselves: the next one is due at once, at the same endpoint or the first. No back-off. */
+  /** We ended the conversation: the next one is due at once, at the same endpoint or the first. No back-off. */
   left(now: number, next: 'same' | 'first'): void {
     this.#close(now);
     if (next === 'first') this.#index = 0;
@@ -130,38 +126,38 @@ export class BrokerConnection {
   }
 
   /**
-   * Our own process was late by `lateMs`: beyond one interval, the silence measured meanwhile is ours. The other side gets
-   * that long from now to be heard, at most as long as its usual patience.
+   * This process was late by `lateMs`: beyond one interval, the silence measured meanwhile proves nothing about the broker, which
+   * gets that long from now to be heard, at most interval x liveness.
    */
   credit(lateMs: number, now: number): void {
     if (!this.#isOpen || this.#isAwaited || lateMs <= this.#intervalMs) return;
     this.#silentAt = Math.max(this.#silentAt, now + Math.min(lateMs, this.#patienceMs));
   }
 
-  /** Takes out what is due at `now`; `undefined` when nothing is. After `silent` the owner calls {@link lost}. */
-  takeDue(now: number): BrokerConnectionDue | undefined {
+  /** Has the owner do what is due at `now`. */
+  act(now: number, due: BrokerConnectionDue): void {
     if (this.#openAt <= now) {
       this.#openAt = Infinity;
-      return 'open';
+      due.open();
     }
     if (this.#silentAt <= now) {
       this.#silentAt = Infinity;
-      return 'silent';
+      due.silent();
     }
     if (this.#heartbeatAt <= now) {
       this.#heartbeatAt = now + this.#intervalMs;
-      return 'heartbeat';
+      due.heartbeat();
     }
-    return undefined;
   }
 
-  /** Throws unless exactly the deadlines of the present state are set. `resting`: not yet opened, or stopped. */
+  /** Throws unless exactly the deadlines of the present state are set. `resting`: not opened yet, or stopped. */
   assertInvariants(resting: boolean): void {
     const beating = this.#heartbeatAt < Infinity && this.#silentAt < Infinity;
     const waiting = this.#openAt < Infinity;
     if (beating !== (this.#isOpen && !this.#isAwaited))
-      throw new Error(`link: open ${this.#isOpen}, but heartbeat and liveness ${beating}`);
-    if (waiting === (this.#isOpen || resting)) throw new Error(`link: open ${this.#isOpen}, but waiting ${waiting}`);
+      throw new Error(`connection: open ${this.#isOpen}, but heartbeat and liveness ${beating}`);
+    if (waiting === (this.#isOpen || resting))
+      throw new Error(`connection: open ${this.#isOpen}, but waiting ${waiting}`);
   }
 
   #close(openAt: number): void {

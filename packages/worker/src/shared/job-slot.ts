@@ -1,17 +1,17 @@
 /**
- * The one job a worker may hold and the few requests that may wait behind it. MDP worker rules 4 and 7, PPP worker rule 9:
- * both protocols know one job per worker, and real brokers hand out a second one now and then.
+ * The one job a worker runs and the few requests that wait behind it. MDP worker rules 4 and 7, PPP worker rule 9: both protocols
+ * know one job per worker, but real brokers sometimes send a second one.
  */
 
-/** A request in hand and the number under which its handler runs. */
+/** A request in hand and the number of its run. */
 export interface Job<Request> {
   readonly id: number;
   readonly request: Request;
 }
 
 /**
- * Books about one handler. At most one runs at any time: a job whose result is no longer wanted keeps its place until its
- * handler has come to an end, and what arrives meanwhile waits.
+ * Tracks one handler. At most one runs at any time: a job whose result is no longer wanted holds the slot until its handler has
+ * ended, and what arrives meanwhile waits.
  */
 export class JobSlot<Request> {
   readonly #queueMax: number;
@@ -40,19 +40,20 @@ export class JobSlot<Request> {
     return this.#queue.length;
   }
 
-  /** True when the next request could neither run nor wait. */
-  get isFull(): boolean {
-    return this.isBusy && this.#queue.length >= this.#queueMax;
+  /** `full`: the next request could neither run nor wait. */
+  get load(): 'idle' | 'busy' | 'full' {
+    if (this.#running === undefined) return 'idle';
+    return this.#queue.length < this.#queueMax ? 'busy' : 'full';
   }
 
-  /** Takes a request: a job to run now, or `undefined` when it waits. Not to be called when full. */
+  /** Takes a request: returns the job to run now, or `undefined` when it waits. Not to be called when full. */
   take(request: Request): Job<Request> | undefined {
     if (this.#running === undefined) return this.#begin(request);
     this.#queue.push(request);
     return undefined;
   }
 
-  /** The handler of job `id` has come to an end. Returns the request when its result is still wanted. */
+  /** The handler of job `id` has ended. Returns the request if its result is still wanted. */
   finish(id: number): Request | undefined {
     if (this.#running?.id !== id) return undefined;
     const request = this.#wanted ? this.#running.request : undefined;
@@ -68,7 +69,7 @@ export class JobSlot<Request> {
     return request === undefined ? undefined : this.#begin(request);
   }
 
-  /** Forgets what waits and stops wanting the current result. Returns the number of the job whose handler is to stop. */
+  /** Drops the waiting requests and the current result. Returns the number of the job whose handler is to stop. */
   abandon(): number | undefined {
     const id = this.current?.id;
     this.#wanted = false;

@@ -1,12 +1,8 @@
 /** Plays events to an MDP worker session and writes down its effects as short lines, checking invariants at each step. */
 import type { MdpToWorker } from '@proj/frames/mdp';
 import { MdpWorkerSession } from '../../src/mdp/engine/session.js';
-import type {
-  MdpFromWorker,
-  MdpWorkerEffect,
-  MdpWorkerEvent,
-  MdpWorkerSessionOptions,
-} from '../../src/mdp/engine/session.js';
+import type { MdpWorkerSessionOptions } from '../../src/mdp/engine/session.js';
+import type { MdpFromWorker, MdpWorkerEffect, MdpWorkerEvent } from '../../src/mdp/engine/events.js';
 import { describeEffect, frame, WorkerRig, text } from '../rig.js';
 
 export { frame } from '../rig.js';

@@ -1,12 +1,8 @@
 /** Plays events to a PPP worker session and writes down its effects as short lines, checking invariants at each step. */
 import type { PppToWorker } from '@proj/frames/ppp';
 import { PppWorkerSession } from '../../src/ppp/engine/session.js';
-import type {
-  PppFromWorker,
-  PppWorkerEffect,
-  PppWorkerEvent,
-  PppWorkerSessionOptions,
-} from '../../src/ppp/engine/session.js';
+import type { PppWorkerSessionOptions } from '../../src/ppp/engine/session.js';
+import type { PppFromWorker, PppWorkerEffect, PppWorkerEvent } from '../../src/ppp/engine/events.js';
 import { describeEffect, frame, WorkerRig, text } from '../rig.js';
 
 export { frame } from '../rig.js';

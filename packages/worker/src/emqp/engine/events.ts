@@ -1,4 +1,4 @@
-/** What passes between a job manager's session, which decides, and its host, which owns sockets and processes. */
+/** What passes between a job manager's session, which decides, and the facade, which owns sockets and processes. */
 import type {
   EmqpBye,
   EmqpHeartbeat,
@@ -9,18 +9,18 @@ import type {
   EmqpToWorker,
 } from '@proj/frames/emqp';
 import type { RejectReason } from '@proj/transport';
-import type { LossReason } from '../../shared/events.js';
+import type { LossReason, SessionEffect } from '../../shared/events.js';
 
 /** What a job manager sends. */
 export type EmqpFromJobManager = EmqpInformWorker | EmqpReady | EmqpHeartbeat | EmqpResult | EmqpBye;
 
 /**
- * How one run of a job ended: with a value, with an error, or not begun since its body names nothing that may be run. What
+ * How one run of a job ended: with a value, with an error, or before it began because its body names nothing that may be run. What
  * was refused is not tried again.
  */
 export type EmqpRunOutcome = 'done' | 'failed' | 'refused';
 
-/** A fact reported to a session. Sockets and jobs are named by numbers that are never used again, slots from 0 on. */
+/** What a session is told. `timer` events come from the driver. Sockets and jobs go by numbers that are never used again, slots from 0 on. */
 export type EmqpJobManagerEvent =
   /** Begin. First and once. */
   | { readonly kind: 'start' }
@@ -30,9 +30,9 @@ export type EmqpJobManagerEvent =
   | { readonly kind: 'lost'; readonly socket: number; readonly reason: LossReason }
   /** A REPLY did not go out. Its connection is lost with it. */
   | { readonly kind: 'unsent'; readonly socket: number; readonly reply: EmqpResult }
-  /** A process runs in the slot and takes jobs. Only of a slot without one. */
+  /** A process runs in the slot, which had none, and takes jobs. */
   | { readonly kind: 'up'; readonly slot: number }
-  /** The process of the slot is gone, whatever the reason; the host replaces it by itself. */
+  /** The process of the slot is gone; the host replaces it by itself. */
   | { readonly kind: 'gone'; readonly slot: number; readonly reason: string }
   /** A run ended; `result` is the JSON that a REPLY carries. */
   | {
@@ -47,13 +47,13 @@ export type EmqpJobManagerEvent =
   /** Say farewell, kill what runs, then end. */
   | { readonly kind: 'close' };
 
-/** Why a conversation ended without our wish. */
+/** Why a conversation ended that the job manager wanted to keep. */
 export type EmqpLossReason =
   | LossReason
   /** INFORM was not acknowledged in time. */
   | 'no-ack';
 
-/** Why a job manager left its broker by its own wish. */
+/** Why a job manager left its broker. */
 export type EmqpLeaveReason =
   /** `drain()`. */
   | 'drained'
@@ -64,7 +64,7 @@ export type EmqpLeaveReason =
 
 /** Why a REQUEST was not taken. */
 export type EmqpRequestRefusal =
-  /** More are in hand than slots and `queueMax`. */
+  /** As many are in hand as there are slots and places in the queue (`queueMax`). */
   | 'full'
   /** It came after our farewell. */
   | 'leaving';
@@ -87,7 +87,7 @@ export type EmqpJobManagerNote =
   | { readonly code: 'left'; readonly endpoint: string; readonly reason: EmqpLeaveReason }
   | { readonly code: 'message-dropped'; readonly reason: EmqpJobManagerDropReason }
   | { readonly code: 'request-dropped'; readonly reason: EmqpRequestRefusal; readonly id: string }
-  /** Header items that are none were ignored. */
+  /** Invalid header items were ignored. */
   | { readonly code: 'headers-invalid'; readonly id: string; readonly items: number }
   /** A run of a job begins. */
   | { readonly code: 'job-started'; readonly id: string; readonly run: number; readonly slot: number }
@@ -101,29 +101,26 @@ export type EmqpJobManagerNote =
     }
   /** A job failed for good. */
   | { readonly code: 'job-failed'; readonly id: string; readonly run: number; readonly reason: string }
-  /** Its time was over: its process is killed. */
+  /** It ran too long: its process is killed. */
   | { readonly code: 'job-timeout'; readonly id: string; readonly run: number }
-  /** It will not end here: the job manager did not wait for it. */
+  /** The job manager stopped before it had ended. */
   | { readonly code: 'job-abandoned'; readonly id: string }
-  /** A process died without being asked to, with the job of that id. */
+  /** A process died unasked, with the job of that id. */
   | { readonly code: 'process-died'; readonly slot: number; readonly reason: string; readonly id?: string };
 
-/** What a session wants done, in order. */
-export type EmqpJobManagerEffect =
+/** What a job manager wants done besides what every session wants, in order. */
+export type EmqpJobEffect =
   /** `identity`: the routing id, in printable ASCII. */
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string; readonly identity: string }
-  | { readonly kind: 'send'; readonly socket: number; readonly command: EmqpFromJobManager }
-  /** `flush`: hand over what is pending first (bounded linger); otherwise nothing more goes out. */
-  | { readonly kind: 'close'; readonly socket: number; readonly flush: boolean }
   /** Have the process in the slot run a job. Without `wantsResult` the result may be left empty. */
   | { readonly kind: 'run'; readonly slot: number; readonly job: EmqpRun; readonly wantsResult: boolean }
-  /** Kill the process in the slot; `gone` must follow once it does not exist any more, then `up`. */
+  /** Kill the process in the slot; `gone` follows once it does not exist any more, then `up`. */
   | { readonly kind: 'kill'; readonly slot: number }
   /** End the idle process in the slot and start another. */
-  | { readonly kind: 'recycle'; readonly slot: number }
-  | { readonly kind: 'note'; readonly note: EmqpJobManagerNote }
-  /** Nothing follows; events from now on change nothing. */
-  | { readonly kind: 'ended' };
+  | { readonly kind: 'recycle'; readonly slot: number };
+
+/** All effects of a session. */
+export type EmqpJobManagerEffect = SessionEffect<EmqpFromJobManager, EmqpJobManagerNote> | EmqpJobEffect;
 
 /** One run of a job. */
 export interface EmqpRun {
@@ -139,7 +136,7 @@ export interface EmqpRun {
 
 /** Counters since construction and gauges of now. */
 export interface EmqpJobManagerStats {
-  /** Gauge: jobs that run, or rest before another run. */
+  /** Gauge: jobs that run, or pause before another run. */
   readonly running: number;
   /** Gauge: jobs that wait for a slot. */
   readonly waiting: number;
@@ -157,11 +154,11 @@ export interface EmqpJobManagerStats {
   readonly retries: number;
   /** Runs ended by their time. */
   readonly timeouts: number;
-  /** Jobs that were not waited for. */
+  /** Jobs that had not ended when the job manager stopped. */
   readonly abandoned: number;
-  /** Processes that died without being asked to. */
+  /** Processes that died unasked. */
   readonly deaths: number;
-  /** Processes that had done `maxJobsPerProcess`. */
+  /** Processes replaced after `maxJobsPerProcess` runs. */
   readonly recycled: number;
   /** REPLYs given to a broker. */
   readonly replies: number;

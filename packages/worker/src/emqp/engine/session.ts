@@ -1,11 +1,16 @@
-/** EventMQ job manager, the engine: every decision of one worker. Section 10 of docs/protocols/emqp.md. */
+/** EventMQ job manager: every decision of one worker. Section 10 of docs/protocols/emqp.md. */
 import { decodeEmqpHeaders, emqpTime } from '@proj/frames/emqp';
-import type { EmqpQueue, EmqpRequest, EmqpResult, EmqpToWorker } from '@proj/frames/emqp';
+import type { EmqpQueue, EmqpRequest, EmqpToWorker } from '@proj/frames/emqp';
 import type { Engine, Entropy, RejectReason, TimerEvent } from '@proj/transport';
 import { BrokerConnection } from '../../shared/broker-connection.js';
 import type { BrokerConnectionDue } from '../../shared/broker-connection.js';
+import { TOLD } from '../../shared/events.js';
+import { checksOf } from '../../shared/invariants.js';
+import { SessionOutput } from '../../shared/output.js';
+import type { EmqpJobManagerSettings } from '../options.js';
 import type {
   EmqpFromJobManager,
+  EmqpJobEffect,
   EmqpJobManagerDropReason,
   EmqpJobManagerEffect,
   EmqpJobManagerEvent,
@@ -15,68 +20,50 @@ import type {
   EmqpLossReason,
   EmqpRequestRefusal,
 } from './events.js';
-import { JobSlots, toResult, wantsReply } from './slots.js';
-import type { Job, SlotsOptions } from './slots.js';
+import { LEGALITY } from './legality.js';
+import { Replies } from './replies.js';
+import { JobSlots } from './slots.js';
+import type { SlotsOptions } from './slots.js';
 
-/** Settings of an {@link EmqpJobManagerSession}; options.ts of this folder has the defaults. Times in milliseconds. */
-export interface EmqpJobManagerSessionOptions extends Omit<SlotsOptions, 'graceMs'> {
-  /** Backends of brokers, in order of preference; at least one. */
-  readonly endpoints: readonly string[];
-  /** Where jobs come from; `undefined` leaves it to the broker. */
-  readonly queues: readonly EmqpQueue[] | undefined;
-  readonly heartbeatIntervalMs: number;
-  /** Silence after which a broker counts as lost. More than `heartbeatIntervalMs`. */
-  readonly brokerExpiryMs: number;
-  /** How long INFORM may stay without ACK. */
-  readonly ackTimeoutMs: number;
+/** Settings of an {@link EmqpJobManagerSession}; options.ts explains them. */
+export interface EmqpJobManagerSessionOptions
+  extends
+    SlotsOptions,
+    Pick<
+      EmqpJobManagerSettings,
+      'endpoints' | 'brokerExpiryMs' | 'ackTimeoutMs' | 'killGraceMs' | 'byes' | 'onDisconnect' | 'minUptimeMs'
+    > {
   readonly reconnectMinMs: number;
   readonly reconnectMaxMs: number;
-  readonly minUptimeMs: number;
-  /** How long running jobs are waited for after our farewell. */
-  readonly killGraceMs: number;
+  /** Where jobs come from; `undefined` leaves it to the broker. */
+  readonly queues: readonly EmqpQueue[] | undefined;
   /** Largest result, in bytes: a broker would drop a larger one unread. */
   readonly resultMaxBytes: number;
-  readonly byes: keyof typeof BYES;
-  readonly onDisconnect: 'stop' | 'reconnect';
 }
 
-/** Our farewell: the text's word, then the product's. */
+/** Our farewell: the specification's word, then the product's. */
 const BYES = { both: ['KBAI', 'KBYE'], kbai: ['KBAI'], kbye: ['KBYE'] } as const;
 
-/** Losses that were told to us rather than concluded: the way back is tried at once. */
-const TOLD: ReadonlySet<EmqpLossReason> = new Set<EmqpLossReason>(['peer-gone', 'unreadable', 'disconnected']);
-
-const NOTHING: readonly EmqpJobManagerEffect[] = [];
-
-/** A result that waits for a broker. */
-type Held = Pick<EmqpResult, 'result' | 'of'>;
+const check = checksOf('EmqpJobManagerSession');
 
 /**
- * A job manager as a deterministic machine: one conversation at a time, and the jobs, which outlive it. A free slot is
- * announced once per conversation; a result goes to the connection that brought the job while a broker that left still
- * listens there, else to the current one. A step costs O(1), but for an end, which costs O(jobs in hand).
+ * A job manager as a deterministic machine: one conversation at a time, and the jobs, which outlive it. A free slot is announced once
+ * per conversation. A step costs O(1), except the end, which costs O(jobs in hand).
  */
 export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJobManagerEffect> {
   readonly #options: EmqpJobManagerSessionOptions;
   readonly #entropy: Entropy;
-  readonly #link: BrokerConnection;
+  readonly #out = new SessionOutput<EmqpFromJobManager, EmqpJobManagerNote, EmqpJobEffect>();
+  readonly #connection: BrokerConnection;
+  readonly #replies: Replies;
   readonly #slots: JobSlots;
-  /** Jobs in hand by the connection that brought them. */
-  readonly #jobsOf = new Map<number, number>();
-  /** Connections whose broker said farewell; they stay for the results of their jobs. */
-  readonly #lame = new Set<number>();
-  readonly #held: Held[] = [];
-  readonly #counts = { replies: 0, conversations: 0 };
   readonly #lost: Partial<Record<EmqpLossReason, number>> = {};
   readonly #dropped: Partial<Record<EmqpJobManagerDropReason | EmqpRequestRefusal, number>> = {};
-  #effects: EmqpJobManagerEffect[] = [];
+  #conversations = 0;
   #phase: 'new' | 'on' | 'leaving' | 'ended' = 'new';
-  /** Number of the socket opened last, which is that of the conversation while one is open. */
-  #socket = 0;
   /** Id of the INFORM without ACK, and until when it may stay so. */
   #inform: string | undefined;
   #ackBy = Infinity;
-  #isRegistered = false;
   /** Slots the broker believes to be free. */
   #announced = 0;
   /** When running jobs are killed; then, when held results are given up. */
@@ -90,27 +77,13 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
     this.#entropy = entropy;
     this.#patienceMs = options.ackTimeoutMs;
     const liveness = options.brokerExpiryMs / options.heartbeatIntervalMs;
-    this.#link = new BrokerConnection({ ...options, liveness }, () => entropy.random());
-    this.#slots = new JobSlots(
-      { ...options, graceMs: options.heartbeatIntervalMs },
-      {
-        effect: (effect) => this.#effects.push(effect),
-        note: (note) => {
-          this.#note(note);
-        },
-        finished: (job, result) => {
-          this.#finished(job, result);
-        },
-        abandoned: (job) => {
-          this.#abandoned(job);
-        },
-      },
-    );
+    this.#connection = new BrokerConnection({ ...options, liveness }, () => entropy.random());
+    this.#replies = new Replies(this.#out, entropy, options.resultMaxBytes);
+    this.#slots = new JobSlots(options, this.#out, this.#replies);
   }
 
-  /** See {@link Engine.deadline}. */
   get deadline(): number {
-    return Math.min(this.#link.deadline, this.#slots.deadline, this.#ackBy, this.#killAt, this.#giveUpAt);
+    return Math.min(this.#connection.deadline, this.#slots.deadline, this.#ackBy, this.#killAt, this.#giveUpAt);
   }
 
   /** Counters and gauges, as a copy. */
@@ -119,341 +92,260 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
       running: this.#slots.running,
       waiting: this.#slots.waiting,
       free: this.#slots.free,
-      held: this.#held.length,
+      held: this.#replies.held,
       ...this.#slots.counts,
-      ...this.#counts,
+      replies: this.#replies.sent,
+      conversations: this.#conversations,
       lost: { ...this.#lost },
       dropped: { ...this.#dropped },
     };
   }
 
-  /** See {@link Engine.step}. */
   step(event: EmqpJobManagerEvent | TimerEvent, now: number): readonly EmqpJobManagerEffect[] {
-    if (this.#phase === 'ended') return NOTHING;
-    this.#on(event, now);
+    this.#out.begin(now);
+    if (this.#phase === 'ended') return this.#out.effects;
+    this.#on(event);
     if (this.#phase === 'on') this.#announce();
-    else if (this.#phase === 'leaving') this.#endIfDone(now);
-    if (this.#effects.length === 0) return NOTHING;
-    const effects = this.#effects;
-    this.#effects = [];
-    return effects;
+    else if (this.#phase === 'leaving') this.#endIfDone();
+    return this.#out.effects;
   }
 
-  #on(event: EmqpJobManagerEvent | TimerEvent, now: number): void {
+  assertInvariants(): void {
+    const isOn = this.#phase === 'on' || (this.#phase === 'leaving' && this.#out.socket > 0);
+    const { isOpen } = this.#connection;
+    const { isRegistered } = this.#replies;
+    this.#connection.assertInvariants(!isOn);
+    this.#slots.assertInvariants();
+    this.#replies.assertInvariants(check, this.#slots.inHand);
+    check(!isRegistered || isOpen, 'registered without a connection');
+    check((this.#inform === undefined) === (this.#ackBy === Infinity), 'INFORM and its limit do not go together');
+    check(isOpen === (isRegistered || this.#inform !== undefined), 'a connection without INFORM');
+    const isAnnounced = this.#phase !== 'on' || !isRegistered || this.#announced >= this.#slots.free;
+    check(isAnnounced, 'a free slot is not announced');
+    const isOver = this.deadline === Infinity && this.#slots.inHand === 0 && this.#replies.held === 0;
+    check(this.#phase !== 'ended' || isOver, 'something is left after the end');
+  }
+
+  #on(event: EmqpJobManagerEvent | TimerEvent): void {
     switch (event.kind) {
       case 'start':
         if (this.#phase !== 'new') return;
         this.#phase = 'on';
-        this.#open(now);
+        this.#open();
         break;
       case 'message':
-        if (this.#isCurrent(event.socket)) this.#message(event.command, now);
+        this.#message(this.#isCurrent(event.socket) ? this.#state : 'closed', event.command);
         break;
       case 'rejected':
-        if (this.#isCurrent(event.socket)) this.#rejected(event.reason, now);
+        if (this.#isCurrent(event.socket)) this.#rejected(event.reason);
         break;
       case 'lost':
-        if (this.#isCurrent(event.socket)) this.#lose(event.reason, now);
-        else if (this.#lame.delete(event.socket)) this.#close(event.socket, false);
+        this.#lostSocket(event.socket, event.reason);
         break;
       case 'unsent':
-        this.#counts.replies--;
-        if (this.#isCurrent(event.socket)) this.#lose('undeliverable', now);
-        else if (this.#lame.delete(event.socket)) this.#close(event.socket, false);
-        this.#replyOrHold(event.reply);
+        this.#lostSocket(event.socket, 'undeliverable');
+        this.#replies.unsent(event.reply);
         break;
       case 'up':
-        this.#slots.up(event.slot, now);
+        this.#slots.up(event.slot);
         break;
       case 'gone':
-        this.#slots.gone(event.slot, event.reason, now);
+        this.#slots.gone(event.slot, event.reason);
         break;
       case 'ran':
-        this.#slots.ran(event.slot, event.job, event.outcome, event.result, now);
+        this.#slots.ran(event.slot, event.job, event.outcome, event.result);
         break;
       case 'drain':
-        this.#leave('drained', now);
+        this.#leave('drained');
         break;
       case 'close':
-        this.#leave('closed', now);
+        this.#leave('closed');
         this.#patienceMs = 0;
         this.#giveUpAt = Infinity;
         this.#slots.end();
         break;
       case 'timer':
-        this.#timer(event.lateMs, now);
+        this.#timer(event.lateMs);
         break;
     }
   }
 
-  #open(now: number): void {
-    this.#link.open(now);
-    const { endpoint } = this.#link;
-    this.#effects.push({ kind: 'open', socket: ++this.#socket, endpoint, identity: this.#entropy.uuid() });
+  #open(): void {
+    const { now } = this.#out;
+    const { endpoint } = this.#connection;
+    this.#connection.open(now);
+    this.#out.effects.push({ kind: 'open', socket: ++this.#out.socket, endpoint, identity: this.#entropy.uuid() });
     this.#inform = this.#entropy.uuid();
     this.#ackBy = now + this.#options.ackTimeoutMs;
-    this.#send({ kind: 'inform-worker', id: this.#inform, queues: this.#options.queues });
+    this.#out.send({ kind: 'inform-worker', id: this.#inform, queues: this.#options.queues });
   }
 
-  /** Whatever a broker says, it is alive. */
-  #message(command: EmqpToWorker, now: number): void {
-    this.#link.heard(now);
-    switch (command.kind) {
-      case 'ack':
-        if (command.of === this.#inform) this.#registered();
-        break;
-      case 'request':
-        this.#request(command, now);
-        break;
-      case 'disconnect':
-        if (this.#phase === 'on') this.#told(now);
-        break;
-      case 'bye':
-        // Who has said farewell stays for its results.
-        if (!this.#hasSaidBye) this.#lose('disconnected', now);
-        break;
-      case 'malformed':
-        this.#dropMessage(command.reason);
-        break;
-      case 'heartbeat':
-        break;
+  #message(state: keyof typeof LEGALITY, command: EmqpToWorker): void {
+    const [verdict] = LEGALITY[state][command.kind];
+    if (verdict === 'ignore') return;
+    this.#connection.heard(this.#out.now);
+    if (command.kind === 'malformed') this.#dropMessage(command.reason);
+    else if (command.kind === 'request') {
+      if (verdict === 'drop') this.#refuse('leaving', command.id);
+      else this.#request(command);
+    } else if (verdict === 'accept') {
+      if (command.kind === 'ack' && command.of === this.#inform) this.#registered();
+      else if (command.kind === 'disconnect') this.#told();
+      else if (command.kind === 'bye') this.#lose('disconnected');
     }
+  }
+
+  get #state(): keyof typeof LEGALITY {
+    if (this.#phase === 'leaving') return this.#replies.isRegistered ? 'said-bye' : 'leaving';
+    return this.#replies.isRegistered ? 'registered' : 'informing';
   }
 
   #registered(): void {
     this.#inform = undefined;
     this.#ackBy = Infinity;
-    this.#isRegistered = true;
-    this.#counts.conversations++;
-    this.#note({ code: 'registered', endpoint: this.#link.endpoint });
-    for (const { result, of } of this.#held.splice(0)) this.#reply(this.#socket, result, of);
+    this.#replies.isRegistered = true;
+    this.#conversations++;
+    this.#out.report({ code: 'registered', endpoint: this.#connection.endpoint });
+    this.#replies.sendHeld();
     if (this.#phase === 'leaving') this.#bye();
   }
 
-  /** One above the slots is taken too, within a bound: the broker believes in it and would wait for ever. */
-  #request(request: EmqpRequest, now: number): void {
+  /** Requests beyond the slots are taken too, within a bound: the broker believes they run and would wait for ever. */
+  #request(request: EmqpRequest): void {
     const { id, headers } = request;
     const { concurrency, queueMax } = this.#options;
-    if (this.#phase === 'leaving') this.#refuse('leaving', id);
-    else if (this.#slots.inHand + this.#held.length >= concurrency + queueMax) this.#refuse('full', id);
-    else {
-      if (this.#announced > 0) this.#announced--;
-      const read = decodeEmqpHeaders(headers);
-      if (read.invalid > 0) this.#note({ code: 'headers-invalid', id, items: read.invalid });
-      this.#jobsOf.set(this.#socket, (this.#jobsOf.get(this.#socket) ?? 0) + 1);
-      this.#slots.take(request, read, this.#socket, now);
+    if (this.#slots.inHand + this.#replies.held >= concurrency + queueMax) {
+      this.#refuse('full', id);
+      return;
     }
+    if (this.#announced > 0) this.#announced--;
+    const read = decodeEmqpHeaders(headers);
+    if (read.invalid > 0) this.#out.report({ code: 'headers-invalid', id, items: read.invalid });
+    this.#slots.take(request, read);
   }
 
   #refuse(reason: EmqpRequestRefusal, id: string): void {
     this.#dropped[reason] = (this.#dropped[reason] ?? 0) + 1;
-    this.#note({ code: 'request-dropped', reason, id });
+    this.#out.report({ code: 'request-dropped', reason, id });
   }
 
-  /** Had it been a REQUEST, the slot would count as taken for ever: only a new conversation frees it. */
-  #rejected(reason: RejectReason, now: number): void {
-    this.#link.heard(now);
+  /** If it was a REQUEST, the slot would count as taken for ever: only a new conversation frees it. */
+  #rejected(reason: RejectReason): void {
+    this.#connection.heard(this.#out.now);
     this.#dropMessage(reason);
-    if (reason !== 'no-frames') this.#lose('unreadable', now);
+    if (reason !== 'no-frames') this.#lose('unreadable');
   }
 
   /** DISCONNECT. */
-  #told(now: number): void {
-    if (this.#options.onDisconnect === 'stop') this.#leave('told', now);
+  #told(): void {
+    if (this.#options.onDisconnect === 'stop') this.#leave('told');
     else {
       this.#bye();
-      this.#lose('disconnected', now);
+      this.#lose('disconnected');
     }
-  }
-
-  #finished(job: Job, result: Uint8Array): void {
-    this.#settled(job, wantsReply(job) ? this.#fitting(result) : undefined);
-  }
-
-  /** A job with `guarantee` or `retry-count` is left to the broker, who gives it to another worker. */
-  #abandoned(job: Job): void {
-    const { replyRequested, guarantee, retryCount } = job.headers;
-    const text = 'the job manager stopped before the job had ended';
-    this.#settled(job, replyRequested && !guarantee && retryCount === 0 ? toResult(text) : undefined);
-  }
-
-  #settled({ socket, id }: Job, result: Uint8Array | undefined): void {
-    if (result !== undefined) {
-      if (this.#lame.has(socket)) this.#reply(socket, result, id);
-      else this.#replyOrHold({ result, of: id });
-    }
-    const left = (this.#jobsOf.get(socket) ?? 0) - 1;
-    if (left > 0) {
-      this.#jobsOf.set(socket, left);
-      return;
-    }
-    this.#jobsOf.delete(socket);
-    if (this.#lame.delete(socket)) this.#close(socket, true);
-  }
-
-  #fitting(result: Uint8Array): Uint8Array {
-    const { resultMaxBytes } = this.#options;
-    if (result.length <= resultMaxBytes) return result;
-    return toResult(`result of ${result.length} bytes: allowed are ${resultMaxBytes}`);
-  }
-
-  #replyOrHold({ result, of }: Held): void {
-    if (this.#isRegistered) this.#reply(this.#socket, result, of);
-    else this.#held.push({ result, of });
-  }
-
-  #reply(socket: number, result: Uint8Array, of: string | undefined): void {
-    this.#counts.replies++;
-    const command = { kind: 'result', id: this.#entropy.uuid(), result, of } as const;
-    this.#effects.push({ kind: 'send', socket, command });
   }
 
   /** One READY per slot that is free and that the broker does not know to be. */
   #announce(): void {
-    if (!this.#isRegistered) return;
+    if (!this.#replies.isRegistered) return;
     for (; this.#announced < this.#slots.free; this.#announced++)
-      this.#send({ kind: 'ready', id: this.#entropy.uuid() });
+      this.#out.send({ kind: 'ready', id: this.#entropy.uuid() });
+  }
+
+  #lostSocket(socket: number, reason: EmqpLossReason): void {
+    if (this.#isCurrent(socket)) this.#lose(reason);
+    else this.#replies.lost(socket);
   }
 
   /** The conversation is over. Jobs go on. */
-  #lose(reason: EmqpLossReason, now: number): void {
-    const { endpoint } = this.#link;
-    const socket = this.#socket;
-    // A broker that said farewell still takes results. Who does not read may get what it was given later.
-    if (reason === 'disconnected' && this.#jobsOf.has(socket)) this.#lame.add(socket);
-    else this.#close(socket, reason === 'disconnected' || reason === 'undeliverable');
+  #lose(reason: EmqpLossReason): void {
+    const { endpoint } = this.#connection;
+    // A broker that said farewell still takes results. One that does not read may get later what it was already sent.
+    const isLeaving = reason === 'disconnected';
+    if (!isLeaving || !this.#replies.keepOpen()) this.#out.close(isLeaving || reason === 'undeliverable');
     this.#forgetConversation();
-    const retryInMs = this.#link.lost(now, TOLD.has(reason));
+    const retryInMs = this.#connection.lost(this.#out.now, TOLD.has(reason));
     this.#lost[reason] = (this.#lost[reason] ?? 0) + 1;
-    this.#note({ code: 'lost', endpoint, reason, retryInMs });
-    if (retryInMs === 0) this.#open(now);
+    this.#out.report({ code: 'lost', endpoint, reason, retryInMs });
+    if (retryInMs === 0) this.#open();
   }
 
   #forgetConversation(): void {
     this.#inform = undefined;
     this.#ackBy = Infinity;
-    this.#isRegistered = false;
+    this.#replies.isRegistered = false;
     this.#announced = 0;
   }
 
-  #leave(reason: EmqpLeaveReason, now: number): void {
+  #leave(reason: EmqpLeaveReason): void {
     if (this.#phase === 'leaving') return;
     const isOn = this.#phase === 'on';
     this.#phase = 'leaving';
-    this.#killAt = now + this.#options.killGraceMs;
-    if (isOn && this.#isRegistered) this.#bye();
-    if (isOn) this.#note({ code: 'left', endpoint: this.#link.endpoint, reason });
+    this.#killAt = this.#out.now + this.#options.killGraceMs;
+    if (isOn && this.#replies.isRegistered) this.#bye();
+    if (isOn) this.#out.report({ code: 'left', endpoint: this.#connection.endpoint, reason });
   }
 
   #bye(): void {
-    for (const word of BYES[this.#options.byes]) this.#send({ kind: 'bye', id: this.#entropy.uuid(), word });
+    for (const word of BYES[this.#options.byes]) this.#out.send({ kind: 'bye', id: this.#entropy.uuid(), word });
   }
 
-  /** After our farewell: nothing runs, and no result waits, or has waited long enough. */
-  #endIfDone(now: number): void {
+  /** After our farewell: ends when nothing runs and no result waits, or has waited long enough. */
+  #endIfDone(): void {
+    const { now } = this.#out;
     if (this.#slots.inHand > 0) return;
     this.#killAt = Infinity;
     if (this.#giveUpAt === Infinity) this.#giveUpAt = now + this.#patienceMs;
-    if (this.#held.length > 0 && now < this.#giveUpAt) return;
-    if (this.#link.isOpen) this.#close(this.#socket, true);
+    if (this.#replies.held > 0 && now < this.#giveUpAt) return;
+    if (this.#connection.isOpen) this.#out.close(true);
     this.#forgetConversation();
-    this.#held.length = 0;
-    this.#link.stop();
+    this.#replies.dropHeld();
+    this.#connection.stop();
     this.#giveUpAt = Infinity;
     this.#phase = 'ended';
-    this.#effects.push({ kind: 'ended' });
+    this.#out.effects.push({ kind: 'ended' });
   }
 
-  #timer(lateMs: number, now: number): void {
+  #timer(lateMs: number): void {
+    const { now } = this.#out;
     const isLate = lateMs > this.#options.heartbeatIntervalMs;
-    this.#link.credit(lateMs, now);
+    this.#connection.credit(lateMs, now);
     if (isLate && this.#ackBy < Infinity) this.#ackBy = Math.max(this.#ackBy, now + 1);
-    this.#slots.timer(isLate, now);
+    this.#slots.timer(isLate);
     if (this.#killAt <= now) {
       this.#killAt = Infinity;
       this.#slots.end();
     }
-    if (this.#ackBy <= now) this.#lose('no-ack', now);
-    for (let due = this.#link.takeDue(now); due !== undefined; due = this.#link.takeDue(now)) this.#due(due, now);
+    if (this.#ackBy <= now) this.#lose('no-ack');
+    this.#connection.act(now, this.#due);
   }
 
-  #due(due: BrokerConnectionDue, now: number): void {
-    switch (due) {
-      case 'open':
-        this.#open(now);
-        break;
-      case 'heartbeat':
-        this.#beat();
-        break;
-      case 'silent':
-        // To whom has said farewell nobody says anything.
-        if (this.#hasSaidBye) this.#link.heard(now);
-        else this.#lose('silent', now);
-        break;
-    }
-  }
+  readonly #due: BrokerConnectionDue = {
+    open: () => {
+      this.#open();
+    },
+    heartbeat: () => {
+      this.#beat();
+    },
+    silent: () => {
+      // Nobody talks to a worker that has said farewell.
+      if (this.#state === 'said-bye') this.#connection.heard(this.#out.now);
+      else this.#lose('silent');
+    },
+  };
 
-  /** After our farewell it tells that REPLYs are still to be expected. */
+  /** After our farewell it tells the broker to expect further REPLYs. */
   #beat(): void {
-    if (!this.#isRegistered || (this.#hasSaidBye && !this.#slots.owesReply)) return;
-    this.#send({ kind: 'heartbeat', id: this.#entropy.uuid(), time: emqpTime(this.#entropy.wallMicros()) });
-  }
-
-  get #hasSaidBye(): boolean {
-    return this.#phase === 'leaving' && this.#isRegistered;
+    if (!this.#replies.isRegistered || (this.#phase === 'leaving' && !this.#slots.owesReply)) return;
+    this.#out.send({ kind: 'heartbeat', id: this.#entropy.uuid(), time: emqpTime(this.#entropy.wallMicros()) });
   }
 
   #isCurrent(socket: number): boolean {
-    return this.#link.isOpen && socket === this.#socket;
+    return this.#connection.isOpen && socket === this.#out.socket;
   }
 
   #dropMessage(reason: EmqpJobManagerDropReason): void {
     this.#dropped[reason] = (this.#dropped[reason] ?? 0) + 1;
-    this.#note({ code: 'message-dropped', reason });
-  }
-
-  #close(socket: number, flush: boolean): void {
-    this.#effects.push({ kind: 'close', socket, flush });
-  }
-
-  #send(command: EmqpFromJobManager): void {
-    this.#effects.push({ kind: 'send', socket: this.#socket, command });
-  }
-
-  #note(note: EmqpJobManagerNote): void {
-    this.#effects.push({ kind: 'note', note });
-  }
-
-  /** See {@link Engine.assertInvariants}. */
-  assertInvariants(): void {
-    const check = (holds: boolean, what: string): void => {
-      if (!holds) throw new Error(`EmqpJobManagerSession: ${what}`);
-    };
-    const isOn = this.#phase === 'on' || (this.#phase === 'leaving' && this.#socket > 0);
-    this.#link.assertInvariants(!isOn);
-    this.#slots.assertInvariants();
-    check(this.#effects.length === 0, 'effects are left over from the last step');
-    check(!this.#isRegistered || this.#link.isOpen, 'registered without a connection');
-    check(
-      (this.#inform === undefined) === (this.#ackBy === Infinity),
-      'INFORM without limit, or a limit without INFORM',
-    );
-    check(this.#link.isOpen === (this.#isRegistered || this.#inform !== undefined), 'a connection without INFORM');
-    check(this.#held.length === 0 || !this.#isRegistered, 'a result is held back');
-    check(
-      this.#phase !== 'on' || !this.#isRegistered || this.#announced >= this.#slots.free,
-      'a free slot is not announced',
-    );
-    let jobs = 0;
-    for (const [socket, count] of this.#jobsOf) {
-      check(count > 0 && socket <= this.#socket, `socket ${socket} has ${count} jobs`);
-      jobs += count;
-    }
-    check(jobs === this.#slots.inHand, 'jobs in hand are miscounted');
-    for (const socket of this.#lame) check(this.#jobsOf.has(socket), `socket ${socket} is open for nobody`);
-    check(
-      this.#phase !== 'ended' || (this.deadline === Infinity && jobs === 0 && this.#held.length === 0),
-      'something is left after the end',
-    );
+    this.#out.report({ code: 'message-dropped', reason });
   }
 }

@@ -1,12 +1,22 @@
-/** What an MDP worker session has to tell: the source of events, log lines and counters. */
-import type { MdpMalformed } from '@proj/frames/mdp';
+/** What an MDP worker session is told, what it wants done and what it reports. */
+import type { MdpDisconnect, MdpHeartbeat, MdpMalformed, MdpToWorker } from '@proj/frames/mdp';
+import type { MdpWorkerReady, MdpWorkerReply } from '@proj/frames/mdp';
 import type { RejectReason } from '@proj/transport';
-import type { WorkerNote } from '../../shared/events.js';
+import type { WorkerEffect, WorkerEvent, WorkerNote } from '../../shared/events.js';
 
-/** Why a message was dropped: the decoder's reason, the port's, or a command in the version that we do not speak. */
+/** What a worker sends. */
+export type MdpFromWorker = MdpWorkerReady | MdpWorkerReply | MdpHeartbeat | MdpDisconnect;
+
+/** Events of an `MdpWorkerSession`. */
+export type MdpWorkerEvent = WorkerEvent<MdpToWorker>;
+
+/** Effects of an `MdpWorkerSession`. */
+export type MdpWorkerEffect = WorkerEffect<MdpFromWorker, MdpWorkerNote>;
+
+/** Why a message was dropped: the decoder's reason, the port's, or a command in the version that this worker does not speak. */
 export type MdpWorkerDropReason = MdpMalformed['reason'] | RejectReason | 'wrong-version';
 
-/** Why a worker ended a conversation by its own wish. */
+/** Why a worker ended a conversation. */
 export type MdpWorkerLeaveReason =
   /** `drain()`, with nothing left to do. */
   | 'drained'

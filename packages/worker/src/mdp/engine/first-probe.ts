@@ -1,44 +1,30 @@
 /**
- * Option `preferFirst`, MDP worker rule 8: how a worker learns that the first endpoint answers again, without registering
- * there while it still serves at another. A broker answers the HEARTBEAT of a stranger with DISCONNECT (18/MDP: a worker
- * whose conversation the broker does not know must open it again), and any answer will do.
+ * Option `preferFirst`, MDP worker rule 8: how a worker learns that the first endpoint answers again, without registering there while
+ * it still serves at another. A broker answers the HEARTBEAT of a stranger with DISCONNECT (18/MDP), and any answer will do.
  */
 
-/** When to ask and on which socket. The owner opens, sends and closes. */
+/** When to ask, and on which socket. Its owner opens, sends and closes. */
 export class FirstProbe {
   readonly #everyMs: number;
-  #socket: number | undefined;
-  #at = Infinity;
+  /** The socket on which an answer is awaited. */
+  socket: number | undefined;
+  /** When the next question is due; `Infinity` while none is. */
+  deadline = Infinity;
 
-  /** `everyMs`: time between two questions. A socket stays until the next one, so a broker that comes up later answers at once. */
+  /** `everyMs`: time between two questions. A socket stays open until the next one, so a broker that starts later answers at once. */
   constructor(everyMs: number) {
     this.#everyMs = everyMs;
   }
 
-  /** The socket on which an answer is awaited. */
-  get socket(): number | undefined {
-    return this.#socket;
-  }
-
-  /** When the next question is due; `Infinity` while none is. */
-  get deadline(): number {
-    return this.#at;
-  }
-
-  /** The first question is due one period from now. */
-  plan(now: number): void {
-    this.#at = now + this.#everyMs;
-  }
-
-  /** A question goes out on this socket now. */
-  ask(socket: number, now: number): void {
-    this.#socket = socket;
-    this.#at = now + this.#everyMs;
+  /** Plans the next question one period from now; `socket` is where this one goes out, if it does. */
+  plan(now: number, socket?: number): void {
+    this.socket = socket;
+    this.deadline = now + this.#everyMs;
   }
 
   /** No more questions. */
   stop(): void {
-    this.#socket = undefined;
-    this.#at = Infinity;
+    this.socket = undefined;
+    this.deadline = Infinity;
   }
 }

@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { frame, OPTIONS } from '../../../test/mdp/session-rig.js';
 import { MdpWorkerSession } from './session.js';
-import type { MdpWorkerEffect, MdpWorkerEvent, MdpWorkerSessionOptions } from './session.js';
+import type { MdpWorkerSessionOptions } from './session.js';
+import type { MdpWorkerEffect, MdpWorkerEvent } from './events.js';
 
 /** A step of a story; sockets and jobs are named by how long ago they were opened, so that most of them exist. */
 type Act =

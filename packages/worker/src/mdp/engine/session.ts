@@ -1,78 +1,52 @@
-/** 18/MDP and 7/MDP "MDP/Worker", the worker's side: every decision of one connection to one broker for one service. */
-import type {
-  MdpDisconnect,
-  MdpHeartbeat,
-  MdpToWorker,
-  MdpVersion,
-  MdpWorkerReady,
-  MdpWorkerReply,
-  MdpWorkerRequest,
-} from '@proj/frames/mdp';
+/** 18/MDP and 7/MDP "MDP/Worker": every decision of one connection to one broker for one service. Section 5 of docs/protocols/mdp.md. */
+import type { MdpDisconnect, MdpHeartbeat, MdpToWorker, MdpWorkerRequest } from '@proj/frames/mdp';
 import type { Engine, RejectReason, TimerEvent } from '@proj/transport';
-import type { CancelReason, Frames, LossReason, WorkerEffect, WorkerEvent } from '../../shared/events.js';
-import { JobSlot } from '../../shared/job-slot.js';
-import type { Job } from '../../shared/job-slot.js';
 import { BrokerConnection } from '../../shared/broker-connection.js';
 import type { BrokerConnectionDue, BrokerConnectionOptions } from '../../shared/broker-connection.js';
+import { TOLD } from '../../shared/events.js';
+import type { CancelReason, Frames, HandlerEffect, LossReason } from '../../shared/events.js';
+import { checksOf } from '../../shared/invariants.js';
+import { JobSlot } from '../../shared/job-slot.js';
+import type { Job } from '../../shared/job-slot.js';
+import { SessionOutput } from '../../shared/output.js';
+import type { MdpWorkerSettings } from '../options.js';
+import type { MdpFromWorker, MdpWorkerEffect, MdpWorkerEvent, MdpWorkerLeaveReason, MdpWorkerNote } from './events.js';
 import { FirstProbe } from './first-probe.js';
-import type { MdpWorkerDropReason, MdpWorkerLeaveReason, MdpWorkerNote } from './events.js';
+import { LEGALITY } from './legality.js';
 
-/** What a request meets, by what the session is doing. `leaving` wins over `busy`. */
-const ON_REQUEST = { idle: 'take', busy: 'take', full: 'drop', leaving: 'drop' } as const;
-
-/** A broker that knows the protocol never sends a second request; one may wait in case it does. */
+/** A broker that keeps to the protocol never sends a second request; one may wait in case it does. */
 const QUEUE_MAX = 1;
-
-/** Settings of an {@link MdpWorkerSession}; options.ts of this folder has the defaults. */
-export interface MdpWorkerSessionOptions extends BrokerConnectionOptions {
-  readonly version: MdpVersion;
-  /** 1 to 255 printable ASCII characters. */
-  readonly service: string;
-  /** Send DISCONNECT whenever we end a conversation. */
-  readonly sayGoodbye: boolean;
-  /** While leaving, run what still arrives; leave after one interval without a request. */
-  readonly drainFinishes: boolean;
-  /** How long a drain waits for the running job. Milliseconds. */
-  readonly drainMs: number;
-  /** Return to the first endpoint when it answers again. */
-  readonly preferFirst: boolean;
-}
-
-/** What a worker sends. */
-export type MdpFromWorker = MdpWorkerReady | MdpWorkerReply | MdpHeartbeat | MdpDisconnect;
-
-/** Events of an {@link MdpWorkerSession}. */
-export type MdpWorkerEvent = WorkerEvent<MdpToWorker>;
-
-/** Effects of an {@link MdpWorkerSession}. */
-export type MdpWorkerEffect = WorkerEffect<MdpFromWorker, MdpWorkerNote>;
-
-const NOTHING: readonly MdpWorkerEffect[] = [];
 
 /** Empty, header, command, address, empty; in bytes with the longest address of 255. */
 const ENVELOPE = { frames: 5, bytes: 262 } as const;
 
-/** Losses that were told to us rather than concluded: the way back is tried at once. */
-const TOLD: ReadonlySet<LossReason> = new Set(['disconnected', 'peer-gone', 'unreadable']);
+const check = checksOf('MdpWorkerSession');
+
+/** Settings of an {@link MdpWorkerSession}; options.ts explains them. `service`: 1 to 255 printable ASCII characters. */
+export interface MdpWorkerSessionOptions
+  extends
+    BrokerConnectionOptions,
+    Pick<MdpWorkerSettings, 'version' | 'sayGoodbye' | 'drainFinishes' | 'drainMs' | 'preferFirst'> {
+  readonly service: string;
+}
 
 /**
- * A worker's connection as a deterministic machine. One conversation at a time, one handler at a time: after a loss the
- * next conversation opens while a cancelled handler still runs, but a request waits until that handler has come to an end.
+ * A worker's connection as a deterministic machine. One conversation at a time, one handler at a time: after a loss the next
+ * conversation opens while a cancelled handler still runs, but a request waits until that handler has ended.
  */
 export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect> {
   readonly #options: MdpWorkerSessionOptions;
-  readonly #link: BrokerConnection;
-  readonly #heartbeat: MdpHeartbeat;
-  readonly #disconnect: MdpDisconnect;
-  #effects: MdpWorkerEffect[] = [];
-  #phase: 'new' | 'on' | 'ended' = 'new';
+  readonly #out = new SessionOutput<MdpFromWorker, MdpWorkerNote, HandlerEffect>();
+  readonly #connection: BrokerConnection;
   readonly #slot = new JobSlot<MdpWorkerRequest>(QUEUE_MAX);
   readonly #probe: FirstProbe;
-  /** Number of the socket opened last, and that of the conversation while one is open. */
+  readonly #heartbeat: MdpHeartbeat;
+  readonly #disconnect: MdpDisconnect;
+  #phase: 'new' | 'on' | 'ended' = 'new';
+  /** Number of the socket opened last, be it the conversation's or the probe's. */
   #sockets = 0;
-  #socket = 0;
   #leaving: 'drained' | 'first-answers' | undefined;
-  /** When a leaving session that finishes what arrives may assume that nothing is under way to it. */
+  /** When a leaving session that finishes what arrives may assume that nothing is on its way to it. */
   #quietAt = Infinity;
   #drainAt = Infinity;
 
@@ -80,57 +54,51 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
   constructor(options: MdpWorkerSessionOptions, random: () => number) {
     const { version } = options;
     this.#options = options;
-    this.#link = new BrokerConnection(options, random);
+    this.#connection = new BrokerConnection(options, random);
     this.#probe = new FirstProbe(options.reconnectMaxMs);
     this.#heartbeat = { kind: 'heartbeat', version };
     this.#disconnect = { kind: 'disconnect', version };
   }
 
   get deadline(): number {
-    return Math.min(this.#link.deadline, this.#quietAt, this.#drainAt, this.#probe.deadline);
+    return Math.min(this.#connection.deadline, this.#quietAt, this.#drainAt, this.#probe.deadline);
   }
 
   step(event: MdpWorkerEvent | TimerEvent, now: number): readonly MdpWorkerEffect[] {
-    if (this.#phase !== 'ended') this.#on(event, now);
-    if (this.#effects.length === 0) return NOTHING;
-    const effects = this.#effects;
-    this.#effects = [];
-    return effects;
+    this.#out.begin(now);
+    if (this.#phase !== 'ended') this.#on(event);
+    return this.#out.effects;
   }
 
   assertInvariants(): void {
-    const on = this.#phase === 'on';
-    const open = this.#link.isOpen;
-    const check = (holds: boolean, what: string): void => {
-      if (!holds) throw new Error(`MdpWorkerSession: ${what}`);
-    };
-    this.#link.assertInvariants(!on);
-    check(on || this.deadline === Infinity, 'something is due before the start or after the end');
-    check(this.#effects.length === 0, 'effects are left over from the last step');
-    check(this.#slot.current === undefined || open, 'a job without a conversation');
-    check(this.#slot.waiting === 0 || (open && this.#slot.isBusy), 'a request waits for nothing');
-    check(this.#quietAt === Infinity || (open && this.#leaving !== undefined), 'waits for quiet without leaving');
-    check(this.#drainAt === Infinity || (open && this.#leaving === 'drained'), 'drain limit without drain');
-    check(this.#leaving === undefined || open, 'leaves without a conversation');
+    const isOn = this.#phase === 'on';
+    const { isOpen } = this.#connection;
+    this.#connection.assertInvariants(!isOn);
+    check(isOn || this.deadline === Infinity, 'something is due before the start or after the end');
+    check(this.#slot.current === undefined || isOpen, 'a job without a conversation');
+    check(this.#slot.waiting === 0 || (isOpen && this.#slot.isBusy), 'a request waits for nothing');
+    check(this.#quietAt === Infinity || (isOpen && this.#leaving !== undefined), 'waits for quiet without leaving');
+    check(this.#drainAt === Infinity || (isOpen && this.#leaving === 'drained'), 'drain limit without drain');
+    check(this.#leaving === undefined || isOpen, 'leaves without a conversation');
     check(this.#probe.deadline === Infinity || this.#mayReturn, 'probes without reason');
     check(this.#probe.socket === undefined || this.#probe.deadline < Infinity, 'a probe that nobody ends');
   }
 
-  #on(event: MdpWorkerEvent | TimerEvent, now: number): void {
+  #on(event: MdpWorkerEvent | TimerEvent): void {
     switch (event.kind) {
       case 'start':
         if (this.#phase !== 'new') return;
         this.#phase = 'on';
-        this.#open(now);
+        this.#open();
         break;
       case 'message':
-        this.#message(event.socket, event.command, now);
+        this.#message(event.socket, event.command);
         break;
       case 'rejected':
-        this.#rejected(event.socket, event.reason, now);
+        this.#rejected(event.socket, event.reason);
         break;
       case 'lost':
-        if (this.#isCurrent(event.socket)) this.#lose(event.reason, now);
+        if (this.#isCurrent(event.socket)) this.#lose(event.reason);
         break;
       case 'bound':
       case 'sent':
@@ -139,175 +107,171 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
         this.#partial(event.job, event.body);
         break;
       case 'final':
-        this.#final(event.job, event.body, now);
+        this.#final(event.job, event.body);
         break;
       case 'failed':
-        this.#failed(event.job, now);
+        this.#failed(event.job);
         break;
       case 'drain':
-        this.#drain(now);
+        this.#drain();
         break;
       case 'close':
-        this.#stop('closed', now);
+        this.#stop('closed');
         break;
       case 'timer':
-        this.#timer(event.lateMs, now);
+        this.#timer(event.lateMs);
         break;
     }
   }
 
-  #open(now: number): void {
-    this.#link.open(now);
-    this.#socket = ++this.#sockets;
+  #open(): void {
+    const { now } = this.#out;
     const { version, service } = this.#options;
-    const { endpoint } = this.#link;
-    this.#effects.push(
-      { kind: 'open', socket: this.#socket, endpoint },
-      { kind: 'send', socket: this.#socket, command: { kind: 'worker-ready', version, service } },
-      { kind: 'note', note: { code: 'ready', endpoint } },
-    );
+    const { endpoint } = this.#connection;
+    this.#connection.open(now);
+    this.#out.socket = ++this.#sockets;
+    this.#out.effects.push({ kind: 'open', socket: this.#sockets, endpoint });
+    this.#out.send({ kind: 'worker-ready', version, service });
+    this.#out.report({ code: 'ready', endpoint });
     if (this.#mayReturn) this.#probe.plan(now);
   }
 
-  #message(socket: number, command: MdpToWorker, now: number): void {
-    if (!this.#isCurrent(socket) && socket !== this.#probe.socket) return;
-    if (!this.#isLife(command)) return;
+  #message(socket: number, command: MdpToWorker): void {
     if (socket === this.#probe.socket) {
-      this.#firstAnswers(now);
+      if (this.#isLife(command)) this.#firstAnswers();
       return;
     }
-    this.#link.heard(now);
-    if (command.kind === 'worker-request') this.#request(command);
-    else if (command.kind === 'disconnect') this.#lose('disconnected', now);
+    const [verdict] = LEGALITY[this.#isCurrent(socket) ? this.#state : 'closed'][command.kind];
+    if (verdict === 'ignore' || !this.#isLife(command)) return;
+    this.#connection.heard(this.#out.now);
+    if (command.kind === 'disconnect') this.#lose('disconnected');
+    else if (command.kind === 'worker-request') {
+      if (verdict === 'accept') this.#run(this.#slot.take(command));
+      else this.#out.report({ code: 'request-dropped', reason: this.#state === 'leaving' ? 'leaving' : 'busy' });
+    }
   }
 
-  /** True for a message with our header, even if what follows makes no sense; counts what cannot be acted upon. */
+  get #state(): keyof typeof LEGALITY {
+    return this.#leaving !== undefined && !this.#options.drainFinishes ? 'leaving' : this.#slot.load;
+  }
+
+  /** True for a message with our header, even if what follows makes no sense. Counts what cannot be acted upon. */
   #isLife(command: MdpToWorker): boolean {
     if (command.kind === 'malformed') {
-      this.#dropMessage(command.reason);
+      this.#out.report({ code: 'message-dropped', reason: command.reason });
       return command.side === 'worker';
     }
     if (command.version === this.#options.version) return true;
-    this.#dropMessage('wrong-version');
+    this.#out.report({ code: 'message-dropped', reason: 'wrong-version' });
     return false;
   }
 
-  /** Had it been a request, the broker would believe us busy with it for ever: only a new conversation frees it. */
-  #rejected(socket: number, reason: RejectReason, now: number): void {
-    this.#dropMessage(reason);
-    if (reason !== 'no-frames' && this.#isCurrent(socket)) this.#lose('unreadable', now);
-  }
-
-  #request(request: MdpWorkerRequest): void {
-    const load = this.#load();
-    if (ON_REQUEST[load] === 'take') this.#run(this.#slot.take(request));
-    else this.#note({ code: 'request-dropped', reason: load === 'leaving' ? 'leaving' : 'busy' });
-  }
-
-  #load(): keyof typeof ON_REQUEST {
-    if (this.#leaving !== undefined && !this.#options.drainFinishes) return 'leaving';
-    if (this.#slot.isFull) return 'full';
-    return this.#slot.isBusy ? 'busy' : 'idle';
+  /** If it was a request, the broker would believe us busy with it for ever: only a new conversation frees it. */
+  #rejected(socket: number, reason: RejectReason): void {
+    this.#out.report({ code: 'message-dropped', reason });
+    if (reason !== 'no-frames' && this.#isCurrent(socket)) this.#lose('unreadable');
   }
 
   #run(job: Job<MdpWorkerRequest> | undefined): void {
     if (job === undefined) return;
     this.#quietAt = Infinity;
-    this.#effects.push({ kind: 'run', job: job.id, body: job.request.body, envelope: ENVELOPE });
+    this.#out.effects.push({ kind: 'run', job: job.id, body: job.request.body, envelope: ENVELOPE });
   }
 
-  /** 0.1 has no word for it; there the host joins what a handler yields into its last reply. */
+  /** 0.1 has no partial replies; there the host joins what a handler yields into its last reply. */
   #partial(id: number, body: Frames): void {
     const { version } = this.#options;
     const job = this.#slot.current;
     if (version === '0.1' || job?.id !== id) return;
-    this.#send({ kind: 'worker-partial', version, client: job.request.client, body });
+    this.#out.send({ kind: 'worker-partial', version, client: job.request.client, body });
   }
 
-  #final(id: number, body: Frames, now: number): void {
+  #final(id: number, body: Frames): void {
     const request = this.#slot.finish(id);
-    if (request === undefined) this.#note({ code: 'result-discarded', job: id });
-    else this.#send({ kind: 'worker-final', version: this.#options.version, client: request.client, body });
-    this.#next(now);
+    if (request === undefined) this.#out.report({ code: 'result-discarded', job: id });
+    else this.#out.send({ kind: 'worker-final', version: this.#options.version, client: request.client, body });
+    this.#next();
   }
 
-  /** There is no error reply in MDP: ending the conversation makes the broker send the request to another worker. */
-  #failed(id: number, now: number): void {
-    if (this.#slot.finish(id) === undefined) this.#next(now);
-    else this.#leave(this.#leaving ?? 'handler-failed', now);
+  /** MDP has no error reply: ending the conversation makes the broker send the request to another worker. */
+  #failed(id: number): void {
+    if (this.#slot.finish(id) === undefined) this.#next();
+    else this.#leave(this.#leaving ?? 'handler-failed');
   }
 
   /** The handler is free. */
-  #next(now: number): void {
-    if (this.#load() !== 'leaving') this.#run(this.#slot.next());
-    if (this.#slot.current === undefined) this.#leaveWhenIdle(now);
+  #next(): void {
+    if (this.#state !== 'leaving') this.#run(this.#slot.next());
+    if (this.#slot.current === undefined) this.#leaveWhenIdle();
   }
 
-  /** Nothing more may go out on that socket, except a goodbye where the broker still believes in the conversation. */
-  #lose(reason: LossReason, now: number): void {
-    const { endpoint } = this.#link;
-    const believed = reason === 'unreadable';
-    if (believed) this.#goodbye();
-    this.#leaveConversation(believed, reason);
+  /** Nothing more may go out on that socket, except a goodbye if the broker still believes in the conversation. */
+  #lose(reason: LossReason): void {
+    const { now } = this.#out;
+    const { endpoint } = this.#connection;
+    const isBelieved = reason === 'unreadable';
+    if (isBelieved) this.#goodbye();
+    this.#leaveConversation(isBelieved, reason);
     if (this.#leaving === 'drained') {
-      this.#note({ code: 'lost', endpoint, reason });
+      this.#out.report({ code: 'lost', endpoint, reason });
       this.#end();
       return;
     }
     this.#leaving = undefined;
-    const retryInMs = this.#link.lost(now, TOLD.has(reason));
-    this.#note({ code: 'lost', endpoint, reason, retryInMs });
-    if (retryInMs === 0) this.#open(now);
+    const retryInMs = this.#connection.lost(now, TOLD.has(reason));
+    this.#out.report({ code: 'lost', endpoint, reason, retryInMs });
+    if (retryInMs === 0) this.#open();
   }
 
-  #drain(now: number): void {
+  #drain(): void {
     if (this.#leaving === 'drained') return;
-    if (!this.#link.isOpen) {
+    if (!this.#connection.isOpen) {
       this.#end();
       return;
     }
     this.#endProbe();
     this.#leaving = 'drained';
-    this.#drainAt = now + this.#options.drainMs;
-    this.#leaveWhenIdle(now);
+    this.#drainAt = this.#out.now + this.#options.drainMs;
+    this.#leaveWhenIdle();
   }
 
-  #leaveWhenIdle(now: number): void {
+  #leaveWhenIdle(): void {
     if (this.#leaving === undefined || this.#slot.current !== undefined) return;
-    if (!this.#options.drainFinishes) this.#leave(this.#leaving, now);
-    else if (this.#slot.waiting === 0) this.#quietAt = now + this.#options.heartbeatIntervalMs;
+    if (!this.#options.drainFinishes) this.#leave(this.#leaving);
+    else if (this.#slot.waiting === 0) this.#quietAt = this.#out.now + this.#options.heartbeatIntervalMs;
   }
 
-  #stop(reason: 'closed' | 'drain-timeout', now: number): void {
-    if (this.#link.isOpen) this.#leave(reason, now);
+  #stop(reason: 'closed' | 'drain-timeout'): void {
+    if (this.#connection.isOpen) this.#leave(reason);
     else this.#end();
   }
 
-  /** Ends the conversation by our own wish; what comes after depends on the wish. */
-  #leave(reason: MdpWorkerLeaveReason, now: number): void {
-    const { endpoint } = this.#link;
+  /** Ends the conversation; what comes after depends on the reason. */
+  #leave(reason: MdpWorkerLeaveReason): void {
+    const { now } = this.#out;
+    const { endpoint } = this.#connection;
     this.#goodbye();
-    if (this.#slot.waiting > 0) this.#note({ code: 'request-dropped', reason: 'leaving' });
+    if (this.#slot.waiting > 0) this.#out.report({ code: 'request-dropped', reason: 'leaving' });
     this.#leaveConversation(true, reason === 'drain-timeout' ? reason : 'closed');
-    this.#note({ code: 'left', endpoint, reason });
+    this.#out.report({ code: 'left', endpoint, reason });
     this.#leaving = undefined;
     if (reason !== 'handler-failed' && reason !== 'first-answers') {
       this.#end();
       return;
     }
-    this.#link.left(now, reason === 'first-answers' ? 'first' : 'same');
-    this.#open(now);
+    this.#connection.left(now, reason === 'first-answers' ? 'first' : 'same');
+    this.#open();
   }
 
   #goodbye(): void {
-    if (this.#options.sayGoodbye) this.#send(this.#disconnect);
+    if (this.#options.sayGoodbye) this.#out.send(this.#disconnect);
   }
 
-  /** Forgets all that belongs to the conversation. The link still has to be told. */
+  /** Forgets all that belongs to the conversation, except its deadlines. */
   #leaveConversation(flush: boolean, reason: CancelReason): void {
-    this.#effects.push({ kind: 'close', socket: this.#socket, flush });
+    this.#out.close(flush);
     const job = this.#slot.abandon();
-    if (job !== undefined) this.#effects.push({ kind: 'cancel', job, reason });
+    if (job !== undefined) this.#out.effects.push({ kind: 'cancel', job, reason });
     this.#quietAt = this.#drainAt = Infinity;
     this.#endProbe();
   }
@@ -315,70 +279,57 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
   #end(): void {
     this.#phase = 'ended';
     this.#leaving = undefined;
-    this.#link.stop();
-    this.#effects.push({ kind: 'ended' });
+    this.#connection.stop();
+    this.#out.effects.push({ kind: 'ended' });
   }
 
-  #timer(lateMs: number, now: number): void {
-    this.#link.credit(lateMs, now);
-    if (this.#drainAt <= now) this.#stop('drain-timeout', now);
-    for (let due = this.#link.takeDue(now); due !== undefined; due = this.#link.takeDue(now)) this.#due(due, now);
-    if (this.#quietAt <= now && this.#leaving !== undefined) this.#leave(this.#leaving, now);
-    if (this.#probe.deadline <= now) this.#probeFirst(now);
+  #timer(lateMs: number): void {
+    const { now } = this.#out;
+    this.#connection.credit(lateMs, now);
+    if (this.#drainAt <= now) this.#stop('drain-timeout');
+    this.#connection.act(now, this.#due);
+    if (this.#quietAt <= now && this.#leaving !== undefined) this.#leave(this.#leaving);
+    if (this.#probe.deadline <= now) this.#probeFirst();
   }
 
-  #due(due: BrokerConnectionDue, now: number): void {
-    switch (due) {
-      case 'open':
-        this.#open(now);
-        break;
-      case 'heartbeat':
-        this.#send(this.#heartbeat);
-        break;
-      case 'silent':
-        this.#lose('silent', now);
-        break;
-    }
-  }
+  readonly #due: BrokerConnectionDue = {
+    open: () => {
+      this.#open();
+    },
+    heartbeat: () => {
+      this.#out.send(this.#heartbeat);
+    },
+    silent: () => {
+      this.#lose('silent');
+    },
+  };
 
   #isCurrent(socket: number): boolean {
-    return this.#link.isOpen && socket === this.#socket;
+    return this.#connection.isOpen && socket === this.#out.socket;
   }
 
-  /** True while another endpoint than the preferred one serves us. */
+  /** True while an endpoint other than the preferred one serves us. */
   get #mayReturn(): boolean {
-    return this.#options.preferFirst && this.#link.isOpen && !this.#link.isHome;
+    return this.#options.preferFirst && this.#connection.isOpen && !this.#connection.isHome;
   }
 
-  #probeFirst(now: number): void {
+  #probeFirst(): void {
     this.#endProbe();
     const socket = ++this.#sockets;
-    const endpoint = this.#options.endpoints[0] as string;
-    this.#effects.push({ kind: 'open', socket, endpoint }, { kind: 'send', socket, command: this.#heartbeat });
-    this.#probe.ask(socket, now);
+    this.#out.effects.push({ kind: 'open', socket, endpoint: this.#options.endpoints[0] as string });
+    this.#out.send(this.#heartbeat, socket);
+    this.#probe.plan(this.#out.now, socket);
   }
 
   #endProbe(): void {
     const { socket } = this.#probe;
-    if (socket !== undefined) this.#effects.push({ kind: 'close', socket, flush: false });
+    if (socket !== undefined) this.#out.close(false, socket);
     this.#probe.stop();
   }
 
-  #firstAnswers(now: number): void {
+  #firstAnswers(): void {
     this.#endProbe();
     this.#leaving = 'first-answers';
-    this.#leaveWhenIdle(now);
-  }
-
-  #dropMessage(reason: MdpWorkerDropReason): void {
-    this.#note({ code: 'message-dropped', reason });
-  }
-
-  #send(command: MdpFromWorker): void {
-    this.#effects.push({ kind: 'send', socket: this.#socket, command });
-  }
-
-  #note(note: MdpWorkerNote): void {
-    this.#effects.push({ kind: 'note', note });
+    this.#leaveWhenIdle();
   }
 }

@@ -1,12 +1,21 @@
-/** What a Paranoid Pirate worker session has to tell: the source of events, log lines and counters. */
-import type { PppMalformedReason } from '@proj/frames/ppp';
+/** What a Paranoid Pirate worker session is told, what it wants done and what it reports. */
+import type { PppHeartbeat, PppMalformedReason, PppReady, PppReply, PppToWorker } from '@proj/frames/ppp';
 import type { RejectReason } from '@proj/transport';
-import type { WorkerNote } from '../../shared/events.js';
+import type { WorkerEffect, WorkerEvent, WorkerNote } from '../../shared/events.js';
+
+/** What a worker sends. */
+export type PppFromWorker = PppReady | PppHeartbeat | PppReply;
+
+/** Events of a `PppWorkerSession`. `partial` changes nothing: PPP has one reply, into which the host joins the frames. */
+export type PppWorkerEvent = WorkerEvent<PppToWorker>;
+
+/** Effects of a `PppWorkerSession`. */
+export type PppWorkerEffect = WorkerEffect<PppFromWorker, PppWorkerNote>;
 
 /** Why a message was dropped: the decoder's reason or the port's. */
 export type PppWorkerDropReason = PppMalformedReason | RejectReason;
 
-/** Why a worker ended a conversation by its own wish. 6/PPP has no word for that: the queue learns it by READY or by silence. */
+/** Why a worker ended a conversation. 6/PPP has no word for that: the queue learns it by READY or by silence. */
 export type PppWorkerLeaveReason =
   /** `drain()`, with nothing left to do. */
   | 'drained'
@@ -17,5 +26,5 @@ export type PppWorkerLeaveReason =
   /** The handler gave no reply. READY on the same connection begins anew. */
   | 'handler-failed';
 
-/** A notice. A queue of ours gives what is dropped or discarded to another worker; the Guide's queue keeps no requests. */
+/** A notice. Our queue gives what is dropped or discarded to another worker; the Guide's queue keeps no requests. */
 export type PppWorkerNote = WorkerNote<PppWorkerDropReason, PppWorkerLeaveReason>;

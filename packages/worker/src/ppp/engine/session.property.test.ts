@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { frame, OPTIONS } from '../../../test/ppp/session-rig.js';
 import { PppWorkerSession } from './session.js';
-import type { PppWorkerEffect, PppWorkerEvent, PppWorkerSessionOptions } from './session.js';
+import type { PppWorkerSessionOptions } from './session.js';
+import type { PppWorkerEffect, PppWorkerEvent } from './events.js';
 
 /** A step of a story; sockets and jobs are named by how long ago they were opened, so that most of them exist. */
 type Act =

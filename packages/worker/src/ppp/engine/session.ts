@@ -1,21 +1,28 @@
-/** 6/PPP, the worker's side: every decision of one connection to one queue. Section 4 of docs/protocols/ppp.md. */
+/** 6/PPP, the worker: every decision of one connection to one queue. Section 4 of docs/protocols/ppp.md. */
 import { totalBytes } from '@proj/frames';
-import type { PppHeartbeat, PppReady, PppReply, PppRequest, PppToWorker } from '@proj/frames/ppp';
+import type { PppReady, PppRequest, PppToWorker } from '@proj/frames/ppp';
 import type { Engine, RejectReason, TimerEvent } from '@proj/transport';
-import type { CancelReason, Frames, LossReason, WorkerEffect, WorkerEvent } from '../../shared/events.js';
-import { JobSlot } from '../../shared/job-slot.js';
-import type { Job } from '../../shared/job-slot.js';
 import { BrokerConnection } from '../../shared/broker-connection.js';
 import type { BrokerConnectionDue, BrokerConnectionOptions } from '../../shared/broker-connection.js';
-import type { PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './events.js';
-
-/** What a request meets, by what the session is doing. `draining` wins over `busy`. */
-const ON_REQUEST = { idle: 'take', busy: 'take', full: 'drop', draining: 'drop' } as const;
+import { TOLD } from '../../shared/events.js';
+import type { CancelReason, Frames, HandlerEffect, LossReason } from '../../shared/events.js';
+import { checksOf } from '../../shared/invariants.js';
+import { JobSlot } from '../../shared/job-slot.js';
+import type { Job } from '../../shared/job-slot.js';
+import { SessionOutput } from '../../shared/output.js';
+import type { PppFromWorker, PppWorkerEffect, PppWorkerEvent, PppWorkerLeaveReason, PppWorkerNote } from './events.js';
+import { LEGALITY } from './legality.js';
 
 /** The Guide's queue takes a busy worker's heartbeat for readiness and keeps no requests: what it sends is taken, within bounds. */
 const QUEUE_MAX = 16;
 
-/** Settings of a {@link PppWorkerSession}; options.ts of this folder has the defaults. */
+const READY: PppReady = { kind: 'ready' };
+
+const check = checksOf('PppWorkerSession');
+
+type EndReason = Exclude<PppWorkerLeaveReason, 'handler-failed'>;
+
+/** Settings of a {@link PppWorkerSession}; options.ts explains them. */
 export interface PppWorkerSessionOptions extends BrokerConnectionOptions {
   /** How long a drain waits for the jobs in hand. Milliseconds. */
   readonly drainMs: number;
@@ -23,38 +30,17 @@ export interface PppWorkerSessionOptions extends BrokerConnectionOptions {
   readonly binds?: boolean;
 }
 
-/** What a worker sends. */
-export type PppFromWorker = PppReady | PppHeartbeat | PppReply;
-
-/** Events of a {@link PppWorkerSession}. `partial` changes nothing: PPP has one reply, into which the host joins the frames. */
-export type PppWorkerEvent = WorkerEvent<PppToWorker>;
-
-/** Effects of a {@link PppWorkerSession}. */
-export type PppWorkerEffect = WorkerEffect<PppFromWorker, PppWorkerNote>;
-
-const NOTHING: readonly PppWorkerEffect[] = [];
-
-const READY: PppReady = { kind: 'ready' };
-const HEARTBEAT: PppHeartbeat = { kind: 'heartbeat' };
-
-type EndReason = Exclude<PppWorkerLeaveReason, 'handler-failed'>;
-
-/** Losses that were told to us rather than concluded: the way back is tried at once. */
-const TOLD: ReadonlySet<LossReason> = new Set(['peer-gone', 'unreadable']);
-
 /**
- * A worker's connection as a deterministic machine. One connection and one handler at a time: after a loss the next
- * connection opens while a cancelled handler still runs, but a request waits until that handler has come to an end.
+ * A worker's connection as a deterministic machine. One connection and one handler at a time: after a loss the next connection opens
+ * while a cancelled handler still runs, but a request waits until that handler has ended.
  */
 export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect> {
   readonly #drainMs: number;
   readonly #binds: boolean;
-  readonly #link: BrokerConnection;
+  readonly #out = new SessionOutput<PppFromWorker, PppWorkerNote, HandlerEffect>();
+  readonly #connection: BrokerConnection;
   readonly #slot = new JobSlot<PppRequest>(QUEUE_MAX);
-  #effects: PppWorkerEffect[] = [];
   #phase: 'new' | 'on' | 'ended' = 'new';
-  /** Number of the socket opened last, which is that of the connection while one is open. */
-  #socket = 0;
   #draining = false;
   #drainAt = Infinity;
 
@@ -62,58 +48,52 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
   constructor(options: PppWorkerSessionOptions, random: () => number) {
     this.#drainMs = options.drainMs;
     this.#binds = options.binds ?? false;
-    this.#link = new BrokerConnection(options, random);
+    this.#connection = new BrokerConnection(options, random);
   }
 
   get deadline(): number {
-    return Math.min(this.#link.deadline, this.#drainAt);
+    return Math.min(this.#connection.deadline, this.#drainAt);
   }
 
   step(event: PppWorkerEvent | TimerEvent, now: number): readonly PppWorkerEffect[] {
-    if (this.#phase !== 'ended') this.#on(event, now);
-    if (this.#effects.length === 0) return NOTHING;
-    const effects = this.#effects;
-    this.#effects = [];
-    return effects;
+    this.#out.begin(now);
+    if (this.#phase !== 'ended') this.#on(event);
+    return this.#out.effects;
   }
 
   assertInvariants(): void {
-    const on = this.#phase === 'on';
-    const open = this.#link.isOpen;
-    const check = (holds: boolean, what: string): void => {
-      if (!holds) throw new Error(`PppWorkerSession: ${what}`);
-    };
-    this.#link.assertInvariants(!on);
-    check(on || this.deadline === Infinity, 'something is due before the start or after the end');
-    check(this.#effects.length === 0, 'effects are left over from the last step');
-    check(this.#slot.current === undefined || open, 'a job without a connection');
-    check(this.#slot.waiting === 0 || (open && this.#slot.isBusy), 'a request waits for nothing');
+    const isOn = this.#phase === 'on';
+    const { isOpen } = this.#connection;
+    this.#connection.assertInvariants(!isOn);
+    check(isOn || this.deadline === Infinity, 'something is due before the start or after the end');
+    check(this.#slot.current === undefined || isOpen, 'a job without a connection');
+    check(this.#slot.waiting === 0 || (isOpen && this.#slot.isBusy), 'a request waits for nothing');
     check(this.#slot.waiting <= QUEUE_MAX, 'too many requests wait');
     check(this.#draining === this.#drainAt < Infinity, 'a drain without limit, or a limit without drain');
-    check(!this.#draining || (open && this.#slot.isBusy), 'a drain with nothing to do');
+    check(!this.#draining || (isOpen && this.#slot.isBusy), 'a drain with nothing to do');
   }
 
-  #on(event: PppWorkerEvent | TimerEvent, now: number): void {
+  #on(event: PppWorkerEvent | TimerEvent): void {
     switch (event.kind) {
       case 'start':
         if (this.#phase !== 'new') return;
         this.#phase = 'on';
-        this.#open(now);
+        this.#open();
         break;
       case 'message':
-        if (this.#isCurrent(event.socket)) this.#message(event.command, now);
+        this.#message(this.#isCurrent(event.socket) ? this.#state : 'closed', event.command);
         break;
       case 'rejected':
-        if (this.#isCurrent(event.socket)) this.#rejected(event.reason, now);
+        if (this.#isCurrent(event.socket)) this.#rejected(event.reason);
         break;
       case 'lost':
-        if (this.#isCurrent(event.socket)) this.#lose(event.reason, now);
+        if (this.#isCurrent(event.socket)) this.#lose(event.reason);
         break;
       case 'bound':
-        if (this.#isCurrent(event.socket)) this.#send(READY);
+        if (this.#isCurrent(event.socket)) this.#out.send(READY);
         break;
       case 'sent':
-        if (this.#isCurrent(event.socket) && this.#link.isAwaited) this.#met(now);
+        if (this.#isCurrent(event.socket) && this.#connection.isAwaited) this.#met();
         break;
       case 'partial':
         break;
@@ -124,84 +104,80 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
         this.#failed(event.job);
         break;
       case 'drain':
-        this.#drain(now);
+        this.#drain();
         break;
       case 'close':
         this.#stop('closed');
         break;
       case 'timer':
-        this.#timer(event.lateMs, now);
+        this.#timer(event.lateMs);
         break;
     }
   }
 
-  #open(now: number): void {
-    if (this.#binds) this.#link.await();
-    else this.#link.open(now);
-    this.#effects.push({ kind: 'open', socket: ++this.#socket, endpoint: this.#link.endpoint });
+  #open(): void {
+    if (this.#binds) this.#connection.await();
+    else this.#connection.open(this.#out.now);
+    this.#out.effects.push({ kind: 'open', socket: ++this.#out.socket, endpoint: this.#connection.endpoint });
     if (!this.#binds) this.#ready();
   }
 
   /** A queue has connected and got our READY. */
-  #met(now: number): void {
-    this.#link.open(now);
-    this.#note({ code: 'ready', endpoint: this.#link.endpoint });
+  #met(): void {
+    this.#connection.open(this.#out.now);
+    this.#out.report({ code: 'ready', endpoint: this.#connection.endpoint });
   }
 
   #ready(): void {
-    this.#send(READY);
-    this.#note({ code: 'ready', endpoint: this.#link.endpoint });
+    this.#out.send(READY);
+    this.#out.report({ code: 'ready', endpoint: this.#connection.endpoint });
   }
 
-  /** Whatever a queue says, it is alive. */
-  #message(command: PppToWorker, now: number): void {
-    this.#link.heard(now);
-    if (command.kind === 'request') this.#request(command);
-    else if (command.kind === 'malformed') this.#dropMessage(command.reason);
+  #message(state: keyof typeof LEGALITY, command: PppToWorker): void {
+    const [verdict] = LEGALITY[state][command.kind];
+    if (verdict === 'ignore') return;
+    this.#connection.heard(this.#out.now);
+    if (command.kind === 'malformed') this.#out.report({ code: 'message-dropped', reason: command.reason });
+    else if (command.kind === 'request') {
+      if (verdict === 'accept') this.#run(this.#slot.take(command));
+      else this.#out.report({ code: 'request-dropped', reason: state === 'draining' ? 'leaving' : 'busy' });
+    }
   }
 
-  /** Had it been a request, the queue would believe us busy with it for ever: only a new conversation frees it. */
-  #rejected(reason: RejectReason, now: number): void {
-    this.#link.heard(now);
-    this.#dropMessage(reason);
-    if (reason !== 'no-frames') this.#lose('unreadable', now);
+  get #state(): keyof typeof LEGALITY {
+    return this.#draining ? 'draining' : this.#slot.load;
   }
 
-  #request(request: PppRequest): void {
-    const load = this.#load();
-    if (ON_REQUEST[load] === 'take') this.#run(this.#slot.take(request));
-    else this.#note({ code: 'request-dropped', reason: load === 'draining' ? 'leaving' : 'busy' });
-  }
-
-  #load(): keyof typeof ON_REQUEST {
-    if (this.#draining) return 'draining';
-    if (this.#slot.isFull) return 'full';
-    return this.#slot.isBusy ? 'busy' : 'idle';
+  /** If it was a request, the queue would believe us busy with it for ever: only a new conversation frees it. */
+  #rejected(reason: RejectReason): void {
+    this.#connection.heard(this.#out.now);
+    this.#out.report({ code: 'message-dropped', reason });
+    if (reason !== 'no-frames') this.#lose('unreadable');
   }
 
   #run(job: Job<PppRequest> | undefined): void {
     if (job === undefined) return;
     const { addresses = [], content } = job.request;
-    // Without stack, too: what would be read as something else leaves behind an empty one.
+    // Also without a stack: content that would be read as something else goes behind an empty frame.
     const envelope = { frames: addresses.length + 1, bytes: totalBytes(addresses) };
-    this.#effects.push({ kind: 'run', job: job.id, body: content, envelope });
+    this.#out.effects.push({ kind: 'run', job: job.id, body: content, envelope });
   }
 
   #final(id: number, body: Frames): void {
     const request = this.#slot.finish(id);
-    if (request === undefined) this.#note({ code: 'result-discarded', job: id });
-    else this.#send({ kind: 'reply', addresses: request.addresses, content: body });
+    if (request === undefined) this.#out.report({ code: 'result-discarded', job: id });
+    else this.#out.send({ kind: 'reply', addresses: request.addresses, content: body });
     this.#next();
   }
 
   /**
-   * There is no error reply in PPP, and a worker that beats on is never given up. READY begins a new conversation, in which
-   * the job of the old one is lost: a queue of ours gives it to another worker. What waits here goes on waiting, for the
-   * Guide's queue has forgotten it.
+   * PPP has no error reply, and a worker that goes on sending heartbeats is never given up. READY begins a new conversation, in which the
+   * job of the old one is lost: our queue gives it to another worker. What waits here goes on waiting, for the Guide's queue has
+   * forgotten it.
    */
   #failed(id: number): void {
     if (this.#slot.finish(id) !== undefined && !this.#draining) {
-      this.#note({ code: 'left', endpoint: this.#link.endpoint, reason: 'handler-failed' });
+      this.#out.report({ code: 'left', endpoint: this.#connection.endpoint, reason: 'handler-failed' });
       this.#ready();
     }
     this.#next();
@@ -213,93 +189,81 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
     if (this.#draining && !this.#slot.isBusy) this.#leave('drained');
   }
 
-  /** Nothing more may go out on that socket, except replies where the queue still believes in the conversation. */
-  #lose(reason: LossReason, now: number): void {
-    const { endpoint } = this.#link;
+  /** Nothing more may go out on that socket, except replies if the queue still believes in the conversation. */
+  #lose(reason: LossReason): void {
+    const { endpoint } = this.#connection;
     const wasDraining = this.#draining;
     this.#leaveConversation(reason === 'unreadable', reason);
     if (wasDraining) {
-      this.#note({ code: 'lost', endpoint, reason });
+      this.#out.report({ code: 'lost', endpoint, reason });
       this.#end();
       return;
     }
-    const retryInMs = this.#link.lost(now, TOLD.has(reason));
-    this.#note({ code: 'lost', endpoint, reason, retryInMs });
-    if (retryInMs === 0) this.#open(now);
+    const retryInMs = this.#connection.lost(this.#out.now, TOLD.has(reason));
+    this.#out.report({ code: 'lost', endpoint, reason, retryInMs });
+    if (retryInMs === 0) this.#open();
   }
 
-  #drain(now: number): void {
+  #drain(): void {
     if (this.#draining) return;
     if (this.#slot.current === undefined && this.#slot.waiting === 0) {
       this.#stop('drained');
       return;
     }
     this.#draining = true;
-    this.#drainAt = now + this.#drainMs;
+    this.#drainAt = this.#out.now + this.#drainMs;
   }
 
   #stop(reason: EndReason): void {
-    if (this.#link.isOpen) this.#leave(reason);
+    if (this.#connection.isOpen) this.#leave(reason);
     else this.#end();
   }
 
-  /** Ends the last conversation by our own wish. */
+  /** Ends the last conversation. */
   #leave(reason: EndReason): void {
-    const { endpoint } = this.#link;
-    for (let left = this.#slot.waiting; left > 0; left--) this.#note({ code: 'request-dropped', reason: 'leaving' });
-    this.#leaveConversation(!this.#link.isAwaited, reason === 'drain-timeout' ? reason : 'closed');
-    this.#note({ code: 'left', endpoint, reason });
+    const { endpoint, isAwaited } = this.#connection;
+    for (let left = this.#slot.waiting; left > 0; left--)
+      this.#out.report({ code: 'request-dropped', reason: 'leaving' });
+    this.#leaveConversation(!isAwaited, reason === 'drain-timeout' ? reason : 'closed');
+    this.#out.report({ code: 'left', endpoint, reason });
     this.#end();
   }
 
-  /** Forgets all that belongs to the conversation. The link still has to be told. */
+  /** Forgets all that belongs to the conversation, except its deadlines. */
   #leaveConversation(flush: boolean, reason: CancelReason): void {
-    this.#effects.push({ kind: 'close', socket: this.#socket, flush });
+    this.#out.close(flush);
     const job = this.#slot.abandon();
-    if (job !== undefined) this.#effects.push({ kind: 'cancel', job, reason });
+    if (job !== undefined) this.#out.effects.push({ kind: 'cancel', job, reason });
     this.#draining = false;
     this.#drainAt = Infinity;
   }
 
   #end(): void {
     this.#phase = 'ended';
-    this.#link.stop();
-    this.#effects.push({ kind: 'ended' });
+    this.#connection.stop();
+    this.#out.effects.push({ kind: 'ended' });
   }
 
-  #timer(lateMs: number, now: number): void {
-    this.#link.credit(lateMs, now);
+  #timer(lateMs: number): void {
+    const { now } = this.#out;
+    this.#connection.credit(lateMs, now);
     if (this.#drainAt <= now) this.#stop('drain-timeout');
-    for (let due = this.#link.takeDue(now); due !== undefined; due = this.#link.takeDue(now)) this.#due(due, now);
+    this.#connection.act(now, this.#due);
   }
 
-  #due(due: BrokerConnectionDue, now: number): void {
-    switch (due) {
-      case 'open':
-        this.#open(now);
-        break;
-      case 'heartbeat':
-        this.#send(HEARTBEAT);
-        break;
-      case 'silent':
-        this.#lose('silent', now);
-        break;
-    }
-  }
+  readonly #due: BrokerConnectionDue = {
+    open: () => {
+      this.#open();
+    },
+    heartbeat: () => {
+      this.#out.send({ kind: 'heartbeat' });
+    },
+    silent: () => {
+      this.#lose('silent');
+    },
+  };
 
   #isCurrent(socket: number): boolean {
-    return this.#link.isOpen && socket === this.#socket;
-  }
-
-  #dropMessage(reason: PppWorkerDropReason): void {
-    this.#note({ code: 'message-dropped', reason });
-  }
-
-  #send(command: PppFromWorker): void {
-    this.#effects.push({ kind: 'send', socket: this.#socket, command });
-  }
-
-  #note(note: PppWorkerNote): void {
-    this.#effects.push({ kind: 'note', note });
+    return this.#connection.isOpen && socket === this.#out.socket;
   }
 }

@@ -1,0 +1,58 @@
+/** Majordomo worker: which command of the broker is legal when (worker rules 4, 7 and 10). */
+import type { MdpToWorker } from '@proj/frames/mdp';
+import type { Legality } from '@proj/transport/engine';
+
+/** What the conversation is doing. `full`: a handler runs and a request waits. `leaving` wins over the others, except with `drainFinishes`. */
+type State = 'closed' | 'idle' | 'busy' | 'full' | 'leaving';
+
+/** What follows. */
+type Verdict =
+  /** It is legal: do it. */
+  | 'accept'
+  /** Count it; a request is not run. */
+  | 'drop'
+  /** It belongs to a conversation that is over. */
+  | 'ignore';
+
+/** Every legal command, and every malformed one with a worker's header, is a sign of life (rule 3). */
+export const LEGALITY: Legality<State, MdpToWorker['kind'], Verdict> = {
+  closed: {
+    'worker-request': ['ignore'],
+    heartbeat: ['ignore'],
+    disconnect: ['ignore'],
+    malformed: ['ignore'],
+  },
+  idle: {
+    'worker-request': ['accept', 'busy'],
+    heartbeat: ['accept'],
+    disconnect: ['accept', 'closed'],
+    malformed: ['drop'],
+  },
+  busy: {
+    'worker-request': ['accept', 'full'],
+    heartbeat: ['accept'],
+    disconnect: ['accept', 'closed'],
+    malformed: ['drop'],
+  },
+  full: {
+    'worker-request': ['drop'],
+    heartbeat: ['accept'],
+    disconnect: ['accept', 'closed'],
+    malformed: ['drop'],
+  },
+  leaving: {
+    'worker-request': ['drop'],
+    heartbeat: ['accept'],
+    disconnect: ['accept', 'closed'],
+    malformed: ['drop'],
+  },
+};
+
+/** What the worker does by itself. */
+export const MOVES = [
+  ['closed', 'READY sent', 'idle'],
+  ['busy', 'job ended', 'idle'],
+  ['full', 'job ended', 'busy'],
+  [['busy', 'full'], 'drain', 'leaving'],
+  [['idle', 'busy', 'full', 'leaving'], 'lost or left', 'closed'],
+] as const;

@@ -1,0 +1,15 @@
+/** The Majordomo worker: facade, options, events, and the session for those who embed it. Open `worker.ts` first. */
+export { MdpWorker } from './worker.js';
+export type { MdpWorkerEvents, MdpWorkerStats } from './worker.js';
+export type { MdpHandler, MdpRequest, MdpTypedRequest, MdpWorkerOptions } from './options.js';
+export { MdpWorkerSession } from './engine/session.js';
+export type { MdpWorkerSessionOptions } from './engine/session.js';
+export type {
+  MdpFromWorker,
+  MdpWorkerDropReason,
+  MdpWorkerEffect,
+  MdpWorkerEvent,
+  MdpWorkerLeaveReason,
+  MdpWorkerNote,
+} from './engine/events.js';
+export type { LossReason } from '../shared/events.js';
