@@ -2,8 +2,7 @@
 import { FileCache } from '@proj/files';
 import type { DeletedFiles, FileDetails, HeldFile } from '@proj/files';
 import { isProjError, ProjError } from '@proj/transport';
-import type { NfpAskedJob } from './engine/asked-job.js';
-import type { NfpBrokerQuestion, NfpBrokerReply } from './engine/events.js';
+import type { NfpAskedJob, NfpBrokerQuestion, NfpBrokerReply } from './engine/events.js';
 import type { NfpKwargs } from './task.js';
 
 const INVENTORY_SERVICE = 'sid.service.broker';

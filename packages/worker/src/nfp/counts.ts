@@ -1,12 +1,11 @@
 /** Totals of an NFP worker, from the notes of its session. */
 import type { LossReason } from '../shared/events.js';
-import type { NfpRefusalReason, NfpWorkerDropReason, NfpWorkerNote } from './engine/events.js';
-import type { NfpFinalState } from './engine/job.js';
+import type { NfpFinalState, NfpRefusalReason, NfpWorkerDropReason, NfpWorkerNote } from './engine/events.js';
 
 /** What a worker has done since its construction. */
 export interface NfpWorkerTotals {
   readonly accepted: number;
-  /** Jobs posted again that were known. */
+  /** Known jobs that were posted again. */
   readonly repeated: number;
   readonly refused: Readonly<Partial<Record<NfpRefusalReason, number>>>;
   /** Runs begun, repeated ones included. */
@@ -14,7 +13,7 @@ export interface NfpWorkerTotals {
   readonly finished: Readonly<Partial<Record<NfpFinalState, number>>>;
   /** Runs given up because the worker ended. */
   readonly interrupted: number;
-  /** Results that have left, by age or number. */
+  /** Results removed by age or number. */
   readonly resultsRemoved: number;
   /** Conversations in which the broker was heard. */
   readonly conversations: number;
@@ -22,11 +21,22 @@ export interface NfpWorkerTotals {
   readonly dropped: Readonly<Partial<Record<NfpWorkerDropReason, number>>>;
   /** PUTs dropped because the task did not read them. */
   readonly putsDropped: number;
-  /** Answers and events without a connection to go out on. */
+  /** Answers and events that had no connection to go out on. */
   readonly unsent: number;
   /** Batches the store did not take. */
   readonly storeFailures: number;
 }
+
+/** Notes that are counted, each in one number. */
+const COUNTED = {
+  ready: 'conversations',
+  unsent: 'unsent',
+  'job-accepted': 'accepted',
+  'job-repeated': 'repeated',
+  'job-started': 'started',
+  'job-interrupted': 'interrupted',
+  'store-failed': 'storeFailures',
+} as const satisfies Partial<Record<NfpWorkerNote['code'], keyof NfpWorkerTotals>>;
 
 /** Totals that begin at zero. */
 export class NfpTotals {
@@ -62,50 +72,12 @@ export class NfpTotals {
   }
 
   add(note: NfpWorkerNote): void {
-    switch (note.code) {
-      case 'ready':
-        this.#counts.conversations++;
-        break;
-      case 'lost':
-        increment(this.#lost, note.reason);
-        break;
-      case 'message-dropped':
-        increment(this.#dropped, note.reason);
-        break;
-      case 'unsent':
-        this.#counts.unsent++;
-        break;
-      case 'job-accepted':
-        this.#counts.accepted++;
-        break;
-      case 'job-repeated':
-        this.#counts.repeated++;
-        break;
-      case 'job-refused':
-        increment(this.#refused, note.reason);
-        break;
-      case 'job-started':
-        this.#counts.started++;
-        break;
-      case 'job-finished':
-        increment(this.#finished, note.state);
-        break;
-      case 'job-interrupted':
-        this.#counts.interrupted++;
-        break;
-      case 'results-removed':
-        this.#counts.resultsRemoved += note.count;
-        break;
-      case 'store-failed':
-        this.#counts.storeFailures++;
-        break;
-      case 'left':
-      case 'inventory-failed':
-      case 'volatile-store':
-      case 'restarted':
-      case 'management':
-        break;
-    }
+    if (note.code === 'lost') increment(this.#lost, note.reason);
+    else if (note.code === 'message-dropped') increment(this.#dropped, note.reason);
+    else if (note.code === 'job-refused') increment(this.#refused, note.reason);
+    else if (note.code === 'job-finished') increment(this.#finished, note.state);
+    else if (note.code === 'results-removed') this.#counts.resultsRemoved += note.count;
+    else if (note.code in COUNTED) this.#counts[COUNTED[note.code as keyof typeof COUNTED]]++;
   }
 }
 

@@ -1,24 +1,22 @@
-/** The half of an NFP worker that has sockets, a store and tasks; which of them when is the session's business. */
+/** Runs an NFP worker's session: owns its sockets, its store and its running tasks. All decisions are the session's. */
 import { decodeNfpAtWorker, encodeNfp, nfpNameOf, nfpRoutingId } from '@proj/frames/nfp';
 import { isProjError, ProjError, SessionHost } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import type { HandshakeRefusal, PortOptions, RecordBatch, RecordStore, Transport } from '@proj/transport';
 import { untilRoom } from '@proj/transport/service';
 import { BrokerServices } from './broker-services.js';
-import { readCall } from './engine/call.js';
-import type { NfpCallBody } from './engine/call.js';
-import type { NfpAbortReason, NfpRun, NfpTaskOutcome, NfpWorkerEffect, NfpWorkerEvent } from './engine/events.js';
-import type { NfpWorkerNote } from './engine/events.js';
-import { decodeJob, JOB_PREFIX, jobKeys } from './engine/job.js';
-import type { NfpStoredJob } from './engine/job.js';
-import type { NfpWorkerSettings } from './options.js';
+import { readCall } from './engine/call-handler.js';
+import type { NfpAbortReason, NfpCallBody, NfpRun, NfpStoredJob, NfpTaskOutcome } from './engine/events.js';
+import type { NfpWorkerEffect, NfpWorkerEvent, NfpWorkerNote } from './engine/events.js';
+import { decodeJob, JOB_PREFIX, jobKeys } from './engine/records.js';
 import type { NfpWorkerSession } from './engine/session.js';
+import type { NfpWorkerSettings } from './options.js';
 import { errorText, failedResult } from './task-book.js';
 import type { TaskBook } from './task-book.js';
 import { TaskRun } from './task-run.js';
 import type { TaskRunHost } from './task-run.js';
 
-/** Answers that may wait for a broker that does not read. */
+/** Answers that may wait while the broker does not read. */
 const ANSWERS_MAX = 10_000;
 
 /** What a worker plugs in. */
@@ -28,10 +26,10 @@ export interface NfpHostProgram {
   readonly store: RecordStore;
   readonly tasks: TaskBook;
   onNote(note: NfpWorkerNote): void;
-  /** A task threw, or a socket failed. `uuid`: of the job, where there is one. */
+  /** A task threw, the store failed, or a socket did. `uuid`: of the job, if there is one. */
   onError(error: unknown, uuid?: string): void;
   onPutDropped(): void;
-  /** The handshake of CURVE failed. */
+  /** A CURVE handshake failed; it is tried again. */
   onRefused(refusal: HandshakeRefusal): void;
 }
 
@@ -41,10 +39,9 @@ export class NfpWorkerHost {
   readonly #transport: Transport;
   readonly #host: SessionHost<NfpWorkerEvent, NfpWorkerEffect>;
   readonly #runs = new Map<number, TaskRun>();
-  /** What the broker has besides jobs. */
+  /** The broker's inventory and files. */
   readonly services: BrokerServices;
-  readonly #over: Promise<void>;
-  #end: () => void = () => undefined;
+  #over: Promise<void> | undefined;
 
   /** The transport must be loaded, and the store open. */
   constructor(program: NfpHostProgram, transport: Transport) {
@@ -74,28 +71,20 @@ export class NfpWorkerHost {
         this.#host.dispatch({ kind: 'question', question });
       },
     });
-    const ended = new Promise<void>((resolve) => {
-      this.#end = resolve;
-    });
-    this.#over = ended.then(() => this.#closed());
   }
 
-  /** Resolves when the session has come to its end, by whatever cause, and socket and store are closed. */
-  get over(): Promise<void> {
-    return this.#over;
-  }
-
-  /** Reads the store, opens the first socket. Rejects with what store or transport say. */
+  /** Reads the store, opens the first socket. Rejects if the store cannot be read or the transport refuses the endpoint. */
   async start(): Promise<void> {
     const jobs = await this.#storedJobs();
     this.#host.start({ kind: 'start', jobs });
     if (this.#program.settings.fetchInventory) void this.#refreshInventory();
   }
 
-  /** Ends the session, after its work or at once. May be repeated. */
-  finish(how: 'drain' | 'close'): Promise<void> {
+  /** Ends the session, after its work or at once; resolves when socket and store are closed. May be repeated. */
+  async finish(how: 'drain' | 'close'): Promise<void> {
     this.#host.dispatch({ kind: how });
-    return this.#over;
+    await this.#host.done;
+    await this.#over;
   }
 
   async #storedJobs(): Promise<NfpStoredJob[]> {
@@ -109,7 +98,7 @@ export class NfpWorkerHost {
     return jobs;
   }
 
-  /** Never rejects: tasks ask again. */
+  /** Never rejects: tasks that want the inventory ask again. */
   async #refreshInventory(): Promise<void> {
     await this.services.refresh().catch((error: unknown) => {
       if (!isProjError(error, 'CLOSED')) this.#program.onNote({ code: 'inventory-failed', message: errorText(error) });
@@ -177,7 +166,7 @@ export class NfpWorkerHost {
         break;
       case 'ended':
         this.#host.ended();
-        this.#end();
+        this.#over = this.#closed();
         break;
     }
   };
@@ -220,7 +209,7 @@ export class NfpWorkerHost {
       outcome = { result: await this.#program.tasks.run(this.#toCall(run, call), task) };
     } catch (error) {
       outcome = { errors: [errorText(error)], failedResult: failedResult(error) };
-      // Whatever a task throws once it was told to stop is its way of stopping.
+      // Whatever a task throws after it was told to stop is its way of stopping.
       if (!task.isAborted) this.#program.onError(error, run.uuid);
     }
     task.end();
@@ -228,7 +217,7 @@ export class NfpWorkerHost {
     this.#host.dispatch({ kind: 'done', run: run.run, outcome });
   }
 
-  /** A job that has waited, or was here before: its call was not kept in memory. */
+  /** The call of a job that has waited, or that an earlier start accepted: it is not kept in memory. */
   async #callOf(uuid: string): Promise<NfpCallBody> {
     const frame = await this.#program.store.get(jobKeys.call(uuid));
     const call = frame === undefined ? 'it is gone' : readCall([frame], frame.length);

@@ -2,7 +2,6 @@
 import { isFileUrl } from '@proj/files';
 import type { StandardSchema } from '@proj/frames/service';
 import { ProjError } from '@proj/transport';
-import { NfpTaskFailure } from './task.js';
 import type { NfpTask, NfpTaskCall, NfpTaskContext, NfpTaskHandler } from './task.js';
 
 /** Issues of a schema that are told to the client, and characters of an error. */
@@ -42,7 +41,8 @@ export class TaskBook {
 
 /** The result of a task that has failed and has one all the same, as JSON text. */
 export function failedResult(error: unknown): string | undefined {
-  if (!(error instanceof NfpTaskFailure)) return undefined;
+  // By name: an application may have the class from another entry of this package.
+  if (!(error instanceof Error && error.name === 'NfpTaskFailure' && 'result' in error)) return undefined;
   try {
     return toJson(error.result);
   } catch {

@@ -3,12 +3,10 @@ import { fromLatin1, latin1 } from '@proj/frames';
 import { encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpAnswer, NfpCall } from '@proj/frames/nfp';
 import type { RecordBatch, TimerEvent } from '@proj/transport';
-import { decodeJob } from '../../src/nfp/engine/job.js';
-import { NfpWorkerSession } from '../../src/nfp/engine/session.js';
-import type { NfpWorkerSessionOptions } from '../../src/nfp/engine/session-options.js';
-import type { NfpAskedJob } from '../../src/nfp/engine/asked-job.js';
+import type { NfpAskedJob, NfpStoredJob, NfpWorkerSessionOptions } from '../../src/nfp/engine/events.js';
 import type { NfpFromWorker, NfpWorkerEffect, NfpWorkerEvent, NfpWorkerNote } from '../../src/nfp/engine/events.js';
-import type { NfpStoredJob } from '../../src/nfp/engine/job.js';
+import { decodeJob } from '../../src/nfp/engine/records.js';
+import { NfpWorkerSession } from '../../src/nfp/engine/session.js';
 
 export const OPTIONS: NfpWorkerSessionOptions = {
   endpoints: ['tcp://a:1', 'tcp://b:1'],

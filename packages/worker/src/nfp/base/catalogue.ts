@@ -1,18 +1,36 @@
-/** What `list_tasks` shows of a task: its name, description and arguments, as JSON Schema, in the shape of NORFAB. */
+/** Arguments of base tasks, and what `list_tasks` shows of every task: its name, description and arguments, as JSON Schema, in the shape of NORFAB. */
 import type { StandardSchema } from '@proj/frames/service';
-import type { NfpTask } from '../task.js';
-import type { BaseTask, NfpTaskRow } from './tasks.js';
+import { ProjError } from '@proj/transport';
+import type { NfpTask, NfpTaskCall } from '../task.js';
 
-/** Which JSON Schema is asked for. */
+/** A task in the list. */
+export interface NfpTaskRow {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the named arguments. */
+  readonly inputSchema: object;
+  /** JSON Schema of the result. */
+  readonly outputSchema: object;
+  readonly fastapi: object | false;
+  readonly mcp: object | false;
+  readonly agent: object | false;
+  /** JSON Schema of the positional arguments, if known. */
+  readonly args?: object;
+}
+
+/** A base task, with what the list shows of it. */
+export type BaseTask = NfpTask & Pick<NfpTaskRow, 'inputSchema' | 'fastapi' | 'mcp' | 'agent'>;
+
+/** The version of JSON Schema to ask for. */
 const TARGET = 'draft-2020-12';
 
-/** Of a schema library that has no JSON Schema. */
+/** For schema libraries without JSON Schema. */
 const ANYTHING = { type: 'object', properties: {}, additionalProperties: true };
 
 const text = (description: string) => ({ type: 'string', description });
 const texts = (description: string) => ({ type: 'array', items: { type: 'string' }, description });
 
-/** What a worker says of a job that has ended. */
+/** The result of a job. */
 const RESULT = {
   type: 'object',
   properties: {
@@ -46,7 +64,7 @@ export function taskRow(name: string, task: NfpTask | BaseTask): NfpTaskRow {
   return { ...row, fastapi: {}, mcp: {}, agent: {}, ...(args === undefined ? {} : { args }) };
 }
 
-/** The Standard JSON Schema of it, which zod from 4.2 on and others have; absent where there is none, or JSON Schema cannot express it. */
+/** Its Standard JSON Schema, which zod has since 4.2; `undefined` if there is none, or JSON Schema cannot express it. */
 function jsonSchemaOf(schema: StandardSchema | undefined): object | undefined {
   const standard = schema?.['~standard'] as JsonSchemaSource | undefined;
   try {
@@ -59,4 +77,63 @@ function jsonSchemaOf(schema: StandardSchema | undefined): object | undefined {
 
 interface JsonSchemaSource {
   readonly jsonSchema?: { input(options: { readonly target: string }): Record<string, unknown> };
+}
+
+/** One argument of a base task. Absent and `null` mean the default. */
+export interface Parameter {
+  readonly type: 'boolean' | 'string' | 'integer';
+  readonly description: string;
+  readonly default?: boolean | string | number;
+  readonly required?: boolean;
+  /** For an integer; default 0. */
+  readonly minimum?: number;
+}
+
+/** Arguments by name, in the order in which they may be given by position. */
+export type Parameters = Readonly<Record<string, Parameter>>;
+
+/** Their values in a call; `undefined` without value and default. */
+export type Values<Table extends Parameters> = {
+  readonly [Name in keyof Table]:
+    | { readonly boolean: boolean; readonly string: string; readonly integer: number }[Table[Name]['type']]
+    | (Table[Name] extends { readonly default: unknown } | { readonly required: true } ? never : undefined);
+};
+
+/** Reads the arguments of a call. Throws `REJECTED` for one that is missing, unknown, or of another type. */
+export function readArguments<Table extends Parameters>(table: Table, { args, kwargs }: NfpTaskCall): Values<Table> {
+  const names = Object.keys(table);
+  if (args.length > names.length) throw refused(`${args.length} positional arguments: allowed are ${names.length}`);
+  const given: Record<string, unknown> = {};
+  for (const [index, value] of args.entries()) given[names[index] as string] = value;
+  for (const [name, value] of Object.entries(kwargs)) {
+    if (!Object.hasOwn(table, name)) throw refused(`${name}: no such argument; there are ${names.join(', ')}`);
+    given[name] = value;
+  }
+  const values = names.map((name) => [name, read(name, table[name] as Parameter, given[name])]);
+  return Object.fromEntries(values) as Values<Table>;
+}
+
+/** The table as JSON Schema. */
+export function schemaOf(table: Parameters): object {
+  const properties = Object.entries(table).map(([name, { required: _, ...schema }]) => [name, schema]);
+  const required = Object.keys(table).filter((name) => table[name]?.required === true);
+  const rest = required.length > 0 ? { required } : {};
+  return { type: 'object', properties: Object.fromEntries(properties) as object, ...rest, additionalProperties: false };
+}
+
+function read(name: string, { type, default: instead, required, minimum = 0 }: Parameter, value: unknown): unknown {
+  if (value === undefined || value === null) {
+    if (required === true) throw refused(`${name}: is missing`);
+    return instead;
+  }
+  const fits = type === 'integer' ? Number.isSafeInteger(value) && (value as number) >= minimum : typeof value === type;
+  if (!fits)
+    throw refused(
+      `${name} = ${JSON.stringify(value)}: must be ${type === 'integer' ? `a whole number from ${minimum}` : `a ${type}`}`,
+    );
+  return value;
+}
+
+function refused(text: string): ProjError {
+  return new ProjError('REJECTED', text);
 }

@@ -1,17 +1,17 @@
-/** Tasks that every NFP worker has, by the names and in the shapes of NORFAB, whose tools find out by them what a worker can and does. Worker rule 18 of docs/protocols/nfp.md. */
+/** Tasks that every NFP worker has, with NORFAB's names and shapes: its tools learn from them what a worker can do and does. Worker rule 18 of docs/protocols/nfp.md. */
 import type { DeletedFiles } from '@proj/files';
 import { cTime } from '@proj/frames/nfp';
 import type { NfpLogBook } from '@proj/frames/nfp';
 import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
 import type { InventoryState } from '../broker-services.js';
-import type { NfpJobFilter, NfpJobRow } from '../engine/job-rows.js';
-import type { NfpKwargs, NfpTask, NfpTaskCall, NfpTaskContext } from '../task.js';
-import { readArguments, schemaOf } from './parameters.js';
-import type { Parameters, Values } from './parameters.js';
+import type { NfpKwargs, NfpTaskCall, NfpTaskContext } from '../task.js';
+import { readArguments, schemaOf } from './catalogue.js';
+import type { BaseTask, NfpTaskRow, Parameters, Values } from './catalogue.js';
+import type { NfpJobFilter, NfpJobRow } from './job-rows.js';
 import { runShell } from './shell.js';
 
-/** What base tasks need of their worker. */
+/** What base tasks need from their worker. */
 export interface BaseTasksHost {
   readonly name: string;
   readonly service: string;
@@ -24,31 +24,13 @@ export interface BaseTasksHost {
   /** Milliseconds since the start. */
   uptimeMs(): number;
   inventoryState(): InventoryState;
-  /** What `list_tasks` shows of all tasks. */
+  /** All tasks as `list_tasks` shows them. */
   catalogue(): readonly NfpTaskRow[];
   jobs(filter: NfpJobFilter): readonly NfpJobRow[];
-  /** JSON of a record of a job: its call, its result, its events. */
+  /** A record of a job, parsed: its call, its result, its events. */
   record(kind: 'call' | 'result' | 'events', uuid: string): Promise<unknown>;
   deleteFetched(pattern: string): Promise<DeletedFiles>;
 }
-
-/** A task in the catalogue of a worker. */
-export interface NfpTaskRow {
-  readonly name: string;
-  readonly description: string;
-  /** JSON Schema of the named arguments. */
-  readonly inputSchema: object;
-  /** JSON Schema of what a client is told in the end. */
-  readonly outputSchema: object;
-  readonly fastapi: object | false;
-  readonly mcp: object | false;
-  readonly agent: object | false;
-  /** JSON Schema of the positional arguments, where there is one. */
-  readonly args?: object;
-}
-
-/** A base task, and what a catalogue shows of it. */
-export type BaseTask = NfpTask & Pick<NfpTaskRow, 'inputSchema' | 'fastapi' | 'mcp' | 'agent'>;
 
 const flag = (description: string, value: boolean) => ({ type: 'boolean', description, default: value }) as const;
 const text = (description: string) => ({ type: 'string', description }) as const;
@@ -58,22 +40,22 @@ const whole = (description: string, more: { minimum?: number } = {}) =>
 const LISTING = {
   pending: flag('Jobs without a result', true),
   completed: flag('Jobs with a result', true),
-  task: text('Of this task only'),
-  last: whole('The newest so many', { minimum: 1 }),
-  client: text('Of this client only'),
-  uuid: text('This job only, whatever else is asked for'),
+  task: text('Only of this task'),
+  last: whole('Only the newest, this many', { minimum: 1 }),
+  client: text('Only of this client'),
+  uuid: text('Only this job, whatever else is set'),
 } as const;
 
 const DETAILS = {
   uuid: { type: 'string', description: 'The job', required: true },
-  result: flag('With its result', true),
-  events: flag('With what it has told', true),
+  result: flag('Include its result', true),
+  events: flag('Include its events', true),
 } as const;
 
 const LOGS = {
-  last: { type: 'integer', description: 'The newest so many, 0 for all that are kept', default: 100 },
-  level: text('Of this level only, such as WARNING'),
-  logger: text('Of this logger only'),
+  last: { type: 'integer', description: 'Only the newest, this many; 0 for all that are kept', default: 100 },
+  level: text('Only of this level, such as WARNING'),
+  logger: text('Only of this logger'),
   since: text('Not before this time, in ISO 8601'),
   until: text('Not after this time, in ISO 8601'),
 } as const;
@@ -81,28 +63,30 @@ const LOGS = {
 const ECHO_SCHEMA = {
   type: 'object',
   properties: {
-    sleep: { type: 'integer', description: 'Answer after so many seconds', minimum: 0 },
+    sleep: { type: 'integer', description: 'Answer after this many seconds', minimum: 0 },
     raise_error: { type: ['boolean', 'string', 'integer'], description: 'Fail with this text' },
   },
   additionalProperties: true,
 };
 
-/** All of them, for one worker. */
+/** The base tasks of one worker. */
 export function baseTasks(host: BaseTasksHost): Record<string, BaseTask> {
   const tasks: Record<string, BaseTask> = {
     list_tasks: query(
       'Tasks of this worker with their arguments',
-      { name: text('This one only'), brief: flag('Names only', false) },
+      { name: text('Only this one'), brief: flag('Names only', false) },
       ({ name, brief }) => listTasks(host, name, brief),
     ),
-    get_inventory: query('What the inventory of the broker says of this worker', {}, (_, { inventory }) => inventory()),
-    get_version: query('Versions of what this worker is made of', {}, () => host.versions),
-    get_watchdog_stats: query('How this worker is', {}, () => watchdogStats(host)),
+    get_inventory: query('What the inventory of the broker says about this worker', {}, (_, { inventory }) =>
+      inventory(),
+    ),
+    get_version: query('Versions of the software this worker runs on', {}, () => host.versions),
+    get_watchdog_stats: query('State of this worker', {}, () => watchdogStats(host)),
     job_list: query('Jobs of this worker, the newest first', LISTING, (filter) => listJobs(host, filter)),
-    job_details: query('One job: its call, its result, what it has told', DETAILS, (wish) => jobDetails(host, wish)),
-    get_logs: query('What this worker has lately had to say', LOGS, (filter) => host.logs.list(filter)),
+    job_details: query('One job: its call, its result, its events', DETAILS, (wish) => jobDetails(host, wish)),
+    get_logs: query('Latest log lines of this worker', LOGS, (filter) => host.logs.list(filter)),
     delete_fetched_files: query(
-      'Deletes copies of files of the broker',
+      'Deletes copies of files fetched from the broker',
       { filepath: { type: 'string', description: 'Pattern of paths below the folder, such as *.txt', required: true } },
       ({ filepath }) => host.deleteFetched(filepath),
     ),
@@ -119,7 +103,7 @@ export function baseTasks(host: BaseTasksHost): Record<string, BaseTask> {
         'Runs a command of the shell on the machine of this worker',
         {
           command: { type: 'string', description: 'The command', required: true },
-          timeout: whole('Kill it after so many seconds', { minimum: 1 }),
+          timeout: whole('Kill it after this many seconds', { minimum: 1 }),
         },
         ({ command, timeout }, { signal }) => runShell(command, timeout, signal, host.clock()),
       ),
@@ -128,7 +112,7 @@ export function baseTasks(host: BaseTasksHost): Record<string, BaseTask> {
   return tasks;
 }
 
-/** A task with a table of arguments, which only asks. */
+/** A task with a table of arguments that changes nothing. */
 function query<Table extends Parameters>(
   description: string,
   table: Table,
@@ -168,7 +152,7 @@ async function jobDetails(
   if (row === undefined) throw new ProjError('REJECTED', `${host.name} - job with UUID '${uuid}' not found`);
   const { state: status, ...rest } = row;
   const isOver = row.completed_timestamp !== null;
-  // Of a job that has ended the call is not kept.
+  // The call of a finished job is not kept.
   const call = isOver ? undefined : ((await host.record('call', uuid)) as NfpKwargs | undefined);
   const told = result && isOver ? await host.record('result', uuid) : undefined;
   const { name: worker, service } = host;

@@ -1,14 +1,13 @@
-/** What an NFP worker says in its bodies: JSON in one frame, keys and spellings as the releases write them. docs/protocols/nfp.md, section 2. */
+/** The bodies that an NFP worker sends: JSON in one frame, keys and spellings as NORFAB writes them. Section 2 of docs/protocols/nfp.md. */
 import { cTime, encodeNfpJson, eventTime } from '@proj/frames/nfp';
 
-/** Who speaks. */
+/** The worker that sends a body. */
 export interface NfpSpeaker {
-  /** The worker. */
   readonly name: string;
   readonly service: string;
 }
 
-/** A question to a client, as it travels. */
+/** A question to a client, as it stands in an event. */
 export interface NfpInputRequest {
   readonly id: string;
   readonly question: string;
@@ -18,7 +17,7 @@ export interface NfpInputRequest {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** What an event says besides who says it. */
+/** What an event says besides its sender. */
 export interface NfpEventText {
   readonly uuid: string;
   readonly task: string;
@@ -32,11 +31,14 @@ export interface NfpEventText {
   readonly timeout?: number | undefined;
 }
 
+/** How results and events spell the end of a job. */
+export const FINAL_STATUS = { COMPLETED: 'completed', FAILED: 'failed', CANCELLED: 'cancelled' } as const;
+
 /** How a job ended. */
 export interface NfpOutcome {
   readonly uuid: string;
   readonly task: string;
-  readonly status: 'completed' | 'failed' | 'cancelled';
+  readonly status: (typeof FINAL_STATUS)[keyof typeof FINAL_STATUS];
   /** The result as JSON text. */
   readonly result: string;
   readonly errors: readonly string[];
@@ -45,12 +47,12 @@ export interface NfpOutcome {
   readonly endedAt: number;
 }
 
-/** The state of a job, with further keys: answers 200 to DELETE, 201, 300, 102, 400, 404 and 500. */
+/** The state of a job, with further keys: for answers 200 to DELETE, 201, 300, 102, 400, 404 and 500. */
 export function statusBody(speaker: NfpSpeaker, uuid: string, status: string, more: object = {}): Uint8Array[] {
   return encodeNfpJson({ worker: speaker.name, uuid, status, service: speaker.service, ...more });
 }
 
-/** An event. Throws a `TypeError` for extras that are no JSON. `wallMs`: wall clock, in milliseconds since 1970. */
+/** An event. Throws a `TypeError` for extras that are not JSON. `wallMs`: wall clock, in milliseconds since 1970. */
 export function eventBody(speaker: NfpSpeaker, text: NfpEventText, wallMs: number): Uint8Array[] {
   const { uuid, task, message, type, status, severity, resource = [], extras, timeout } = text;
   return encodeNfpJson({
@@ -86,12 +88,10 @@ export function resultBody({ name, service }: NfpSpeaker, outcome: NfpOutcome): 
     diff: null,
     dry_run: false,
   });
-  return toUtf8.encode(`{${JSON.stringify(name)}:{"result":${result},${rest.slice(1)}}`);
+  return new TextEncoder().encode(`{${JSON.stringify(name)}:{"result":${result},${rest.slice(1)}}`);
 }
 
-const toUtf8 = new TextEncoder();
-
-/** A list of JSON texts as one. */
+/** Joins JSON texts into one JSON array. */
 export function joinJson(texts: readonly Uint8Array[]): Uint8Array {
   const size = texts.reduce((sum, { length }) => sum + length + 1, 1);
   const joined = new Uint8Array(Math.max(2, size));

@@ -1,33 +1,30 @@
-/** NFP worker: calls about jobs, as the broker brings them. Worker rules 4 to 8 of docs/protocols/nfp.md. */
+/** NFP worker: calls about jobs, as the broker brings them, and results read from the store. Worker rules 4 to 8 and 10 of docs/protocols/nfp.md. */
 import { totalBytes } from '@proj/frames';
-import type { Answers } from './answers.js';
+import { decodeNfpJson } from '@proj/frames/nfp';
+import type { NfpBody } from '@proj/frames/nfp';
 import { addressOf } from './answers.js';
-import { canonicalCall, readCall } from './call.js';
-import type { NfpCallBody } from './call.js';
-import type { JobWrites } from './changes.js';
-import type { Inputs } from './inputs.js';
-import { jobKeys } from './job.js';
-import type { NfpIncomingCall, NfpJob } from './job.js';
-import type { NfpJobs } from './jobs.js';
-import type { Lifecycle } from './lifecycle.js';
+import type { NfpCallBody, NfpIncomingCall } from './events.js';
+import { LEGALITY, standingOf } from './legality.js';
+import type { Lifecycle, LifecycleParts } from './lifecycle.js';
 import type { Management } from './management.js';
-import type { Output } from './output.js';
-import type { ResultReads } from './result-reads.js';
-import type { Retention } from './retention.js';
-import type { NfpWorkerSessionOptions } from './session-options.js';
+import { jobKeys } from './records.js';
+import type { ResultReads } from './records.js';
+import type { Retention } from './settlement.js';
+import type { NfpJob } from './state.js';
 
 /** Calls about a job that may wait for a change of it to be durable; bytes of all that wait, besides the first. */
 const PARKED_MAX = 16;
 const PARKED_MAX_BYTES = 67_108_864;
 
-/** What {@link CallHandler} work with. */
-export interface CallsParts {
-  readonly options: NfpWorkerSessionOptions;
-  readonly output: Output;
-  readonly answers: Answers;
-  readonly inputs: Inputs;
-  readonly jobs: NfpJobs;
-  readonly changes: JobWrites;
+/** Seconds that a client waits unless it says otherwise, and the most that is believed: a day more than ten years. */
+const TIMEOUT_S = 60;
+const TIMEOUT_MAX_S = 315_446_400;
+
+/** What a {@link CallHandler} works with. */
+export interface CallHandlerParts extends Pick<
+  LifecycleParts,
+  'options' | 'out' | 'answers' | 'inputs' | 'jobs' | 'writes'
+> {
   readonly retention: Retention;
   readonly lifecycle: Lifecycle;
   readonly management: Management;
@@ -38,40 +35,69 @@ export interface CallsParts {
 
 /** Answers each call, at once or when what it asks for is durable. */
 export class CallHandler {
-  readonly #parts: CallsParts;
+  readonly #parts: CallHandlerParts;
   #parkedBytes = 0;
 
-  constructor(parts: CallsParts) {
+  constructor(parts: CallHandlerParts) {
     this.#parts = parts;
   }
 
   /** A call has come, or has waited long enough. */
-  take(call: NfpIncomingCall, now: number): void {
-    switch (call.command) {
-      case 'post':
-        this.#post(call, now);
+  take(call: NfpIncomingCall): void {
+    const { answers, inputs, jobs, management, out, reads, retention } = this.#parts;
+    if (call.command === 'mmi') {
+      management.take(call);
+      return;
+    }
+    const known = jobs.get(call.uuid);
+    const [verdict] = LEGALITY[standingOf(known)][call.command];
+    const job = known as NfpJob;
+    switch (verdict) {
+      case 'accept':
+      case 'repeat':
+        this.#post(call, known);
         break;
-      case 'get':
-        this.#get(call);
+      case 'park':
+        this.#park(job, call);
         break;
-      case 'delete':
-        this.#delete(call);
+      case 'not-found':
+        answers.notFound(call);
         break;
-      case 'put':
-        this.#put(call);
+      case 'status':
+        if (job.input === undefined) answers.status(call, 300, job.state);
+        else answers.status(call, 102, 'WAITING_CLIENT_INPUT', { input_request: job.input });
         break;
-      case 'mmi':
-        this.#parts.management.take(call, now);
+      case 'read':
+        if (!reads.ask(call, jobKeys.result(call.uuid))) answers.fail(call, 500, 'too many results are being read');
+        break;
+      case 'cancel':
+        jobs.unqueue(job);
+        this.#parts.lifecycle.finish(job, 'CANCELLED', 'null', ['cancelled'], call);
+        break;
+      case 'abort':
+        this.#abort(job, call);
+        break;
+      case 'remove':
+        retention.remove(job, call);
+        break;
+      case 'deliver':
+        if (!inputs.answer(job, call.body)) out.effects.push({ kind: 'put', run: job.run as number, body: call.body });
+        break;
+      case 'refuse':
+        answers.fail(call, 500, 'worker is leaving');
+        break;
+      case 'drop':
+        out.report({ code: 'message-dropped', reason: 'put' });
         break;
     }
   }
 
   /** Takes up the calls that waited for a change of the job. */
-  unpark(job: NfpJob, now: number): void {
+  unpark(job: NfpJob): void {
     const calls = job.parked ?? [];
     job.parked = undefined;
     for (const call of calls) this.#parkedBytes -= totalBytes(call.body);
-    for (const call of calls) this.take(call, now);
+    for (const call of calls) this.take(call);
   }
 
   #park(job: NfpJob, call: NfpIncomingCall): void {
@@ -80,17 +106,12 @@ export class CallHandler {
     if (job.parked.length < PARKED_MAX && (this.#parkedBytes === 0 || bytes <= PARKED_MAX_BYTES)) {
       job.parked.push(call);
       this.#parkedBytes = bytes;
-    } else if (call.command === 'put') this.#parts.output.drop('put');
+    } else if (call.command === 'put') this.#parts.out.report({ code: 'message-dropped', reason: 'put' });
     else this.#parts.answers.fail(call, 500, 'job is busy');
   }
 
-  #post(call: NfpIncomingCall, now: number): void {
-    const { options, answers, jobs, digest } = this.#parts;
-    const job = jobs.get(call.uuid);
-    if (job?.change !== undefined) {
-      this.#park(job, call);
-      return;
-    }
+  #post(call: NfpIncomingCall, job: NfpJob | undefined): void {
+    const { options, answers, digest } = this.#parts;
     const body = readCall(call.body, options.maxMessageBytes);
     if (typeof body === 'string') {
       answers.refuse(call, 500, 'body', body);
@@ -99,76 +120,74 @@ export class CallHandler {
     const text = canonicalCall(body);
     if (text === undefined) answers.refuse(call, 500, 'body', 'body is nested too deeply');
     else if (job !== undefined) this.#repeat(job, call, digest(text));
-    else this.#accept(call, body, digest(text), now);
+    else this.#accept(call, body, digest(text));
   }
 
-  /** A client that did not hear the first answer; or one that chose its uuid badly. */
+  /** The client did not hear the first answer; or it chose its uuid badly. */
   #repeat(job: NfpJob, call: NfpIncomingCall, digest: string): void {
-    const { output, answers } = this.#parts;
+    const { out, answers } = this.#parts;
     if (job.digest !== digest) {
       answers.refuse(call, 400, 'conflict', 'uuid is in use for another call');
       return;
     }
     job.replyTo = addressOf(call);
-    output.note({ code: 'job-repeated', uuid: job.uuid });
+    out.report({ code: 'job-repeated', uuid: job.uuid });
     answers.accepted(call, { state: job.shownState, duplicate: true });
   }
 
-  #accept(call: NfpIncomingCall, body: NfpCallBody, digest: string, now: number): void {
-    const { options, answers, jobs, changes, lifecycle, management } = this.#parts;
+  #accept(call: NfpIncomingCall, body: NfpCallBody, digest: string): void {
+    const { options, answers, jobs, writes, lifecycle, management } = this.#parts;
     const { length } = call.body[0] as Uint8Array;
     if (!lifecycle.isStaying) answers.refuse(call, 500, 'leaving', 'worker is leaving');
-    else if (changes.isStalled(now) || !changes.hasRoom(length))
+    else if (writes.isStalled || !writes.hasRoom(length))
       answers.refuse(call, 500, 'store', 'store does not take jobs at the moment');
     else if (jobs.pending >= options.maxPendingJobs)
       answers.refuse(call, 500, 'full', `${options.maxPendingJobs} jobs are waiting`);
     else {
-      management.posted(call, now);
+      management.posted(call);
       lifecycle.accept(call, body, digest);
     }
   }
 
-  #get(call: NfpIncomingCall): void {
-    const { answers, jobs, reads } = this.#parts;
-    const job = jobs.get(call.uuid);
-    if (job === undefined) answers.notFound(call);
-    else if (job.change === 'accept') this.#park(job, call);
-    else if (job.isFinal) {
-      if (!reads.ask(call, jobKeys.result(call.uuid))) answers.fail(call, 500, 'too many results are being read');
-    } else if (job.input !== undefined) answers.status(call, 102, 'WAITING_CLIENT_INPUT', { input_request: job.input });
-    else answers.status(call, 300, job.state);
-  }
-
-  #delete(call: NfpIncomingCall): void {
-    const { answers, jobs, lifecycle, retention } = this.#parts;
-    const job = jobs.get(call.uuid);
-    if (job === undefined) answers.notFound(call);
-    else if (job.change !== undefined) this.#park(job, call);
-    else if (job.isFinal) retention.remove(job, call);
-    else if (job.run !== undefined) this.#cancel(job, job.run, call);
-    else if (job.state === 'PENDING') {
-      jobs.unqueue(job);
-      lifecycle.finish(job, 'CANCELLED', 'null', ['cancelled'], call);
-    } else answers.fail(call, 500, 'worker is leaving');
-  }
-
-  /** The task is told to stop; a crash meanwhile must not run the job again. */
-  #cancel(job: NfpJob, run: number, call: NfpIncomingCall): void {
-    const { output, answers, changes } = this.#parts;
+  /** Tells the task to stop, and marks the job, so that a crash meanwhile does not run it again. */
+  #abort(job: NfpJob, call: NfpIncomingCall): void {
+    const { out, answers, writes } = this.#parts;
     if (job.cancelling) {
       answers.status(call, 200, 'CANCELLING');
       return;
     }
     job.cancelling = true;
-    output.push({ kind: 'abort', run, reason: 'deleted' });
-    changes.mark(job, call);
+    out.effects.push({ kind: 'abort', run: job.run as number, reason: 'deleted' });
+    writes.mark(job, call);
   }
+}
 
-  #put(call: NfpIncomingCall): void {
-    const { output, jobs, inputs } = this.#parts;
-    const job = jobs.get(call.uuid);
-    if (job?.change === 'accept' || job?.change === 'start') this.#park(job, call);
-    else if (job?.run === undefined) output.drop('put');
-    else if (!inputs.answer(job, call.body)) output.push({ kind: 'put', run: job.run, body: call.body });
+/** The call in a body of one frame, or what is wrong with it, for people. Never throws. */
+export function readCall(body: NfpBody, maxBytes: number): NfpCallBody | string {
+  const value = decodeNfpJson(body, maxBytes);
+  if (!isObject(value)) return 'body is not a JSON object, or too large a one';
+  const { task, kwargs = {}, args = [], timeout = TIMEOUT_S } = value;
+  if (typeof task !== 'string' || task === '') return 'task is not a text';
+  if (!isObject(kwargs)) return 'kwargs is not an object';
+  if (!Array.isArray(args)) return 'args is not an array';
+  const seconds = typeof timeout === 'number' && timeout > 0 ? Math.min(timeout, TIMEOUT_MAX_S) : TIMEOUT_S;
+  return { task, args, kwargs, timeoutMs: Math.round(seconds * 1000) };
+}
+
+/** One text for all bodies that ask for the same: keys in order, no blanks, no timeout. `undefined` when nested too deeply to be written. */
+function canonicalCall({ task, args, kwargs }: NfpCallBody): string | undefined {
+  try {
+    return JSON.stringify({ args, kwargs, task }, (_key, value: unknown) => (isObject(value) ? inOrder(value) : value));
+  } catch {
+    return undefined;
   }
+}
+
+function inOrder(object: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,157 +1,153 @@
 /** NFP worker: its conversations with brokers, one at a time. Worker rules 1 to 3 of docs/protocols/nfp.md. */
 import { decodeNfpOpenInfo, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpBrokerOpen } from '@proj/frames/nfp';
-import type { LossReason } from '../../shared/events.js';
 import { BrokerConnection } from '../../shared/broker-connection.js';
 import type { BrokerConnectionDue } from '../../shared/broker-connection.js';
-import type { NfpFromWorker, NfpWorkerLeaveReason } from './events.js';
-import type { Output } from './output.js';
-import type { NfpWorkerSessionOptions } from './session-options.js';
+import type { LossReason } from '../../shared/events.js';
+import type { NfpFromWorker, NfpWorkerLeaveReason, NfpWorkerSessionOptions, Output } from './events.js';
 
 /** Half-width of the jitter of the back-off. */
 const SPREAD = 0.2;
 
-/** What OPEN says besides the name: the version of the protocol that the headers stand for. */
+/** The version of the protocol in OPEN: the one that the headers stand for. */
 const VERSION = '0.1';
 
-/** Owns the socket's number, its clockwork and the terms agreed on. */
+/** Opens and ends conversations and keeps to the terms agreed on. */
 export class BrokerConversation {
   readonly #options: NfpWorkerSessionOptions;
-  readonly #output: Output;
-  readonly #link: BrokerConnection;
-  #socket = 0;
+  readonly #out: Output;
+  readonly #connection: BrokerConnection;
   #heardAt: number | undefined;
   #keepalives = { interval: 0, multiplier: 0 };
 
   /** `random` returns a number in [0, 1) and spreads the back-off. */
-  constructor(options: NfpWorkerSessionOptions, output: Output, random: () => number) {
+  constructor(options: NfpWorkerSessionOptions, out: Output, random: () => number) {
     this.#options = options;
-    this.#output = output;
+    this.#out = out;
     const { keepaliveIntervalMs: heartbeatIntervalMs, keepaliveMultiplier: liveness } = options;
-    this.#link = new BrokerConnection({ ...options, heartbeatIntervalMs, liveness, spread: SPREAD }, random);
+    this.#connection = new BrokerConnection({ ...options, heartbeatIntervalMs, liveness, spread: SPREAD }, random);
   }
 
   /** When {@link act} next has something to do. */
   get deadline(): number {
-    return this.#link.deadline;
+    return this.#connection.deadline;
   }
 
   /** True while messages go out. */
   get isOpen(): boolean {
-    return this.#link.isOpen;
+    return this.#connection.isOpen;
   }
 
   /** Counts conversations; 0 before the first one. */
   get number(): number {
-    return this.#socket;
+    return this.#out.socket;
   }
 
   /** True for the socket of this conversation. */
   isCurrent(socket: number): boolean {
-    return this.#link.isOpen && socket === this.#socket;
+    return this.#connection.isOpen && socket === this.#out.socket;
   }
 
   /** A conversation begins with OPEN, unless the options say otherwise, and READY. */
-  open(now: number): void {
+  open(): void {
     const { keepaliveIntervalMs: interval, keepaliveMultiplier: multiplier, sendOpen, service, name } = this.#options;
-    const { endpoint } = this.#link;
+    const { endpoint } = this.#connection;
     const form = this.#options.commandForm;
-    this.#link.open(now);
+    this.#connection.open(this.#out.now);
     this.#keepalives = { interval, multiplier };
-    this.#output.push({ kind: 'open', socket: ++this.#socket, endpoint });
+    this.#out.effects.push({ kind: 'open', socket: ++this.#out.socket, endpoint });
     const about = { name, version: VERSION, keepalive: this.#keepalives };
     if (sendOpen) this.send({ kind: 'worker-open', form, body: encodeNfpJson(about) });
     this.send({ kind: 'worker-ready', form, service });
   }
 
   /** The broker gave a sign of life. */
-  heard(now: number): void {
+  heard(): void {
+    const { now } = this.#out;
     this.#heardAt = now;
-    if (this.#link.heard(now)) this.#output.note({ code: 'ready', endpoint: this.#link.endpoint });
+    if (this.#connection.heard(now)) this.#out.report({ code: 'ready', endpoint: this.#connection.endpoint });
   }
 
   /** The broker's OPEN: its terms hold, within bounds, until the end of the conversation. */
-  agree(open: NfpBrokerOpen, now: number): void {
+  agree(open: NfpBrokerOpen): void {
     const keepalive = decodeNfpOpenInfo(open.body)?.keepalive;
     if (keepalive === undefined) return;
     const interval = Math.min(Math.max(Math.round(keepalive.interval), 100), 600_000);
     const multiplier = Math.min(Math.max(Math.round(keepalive.multiplier), 2), 20);
     this.#keepalives = { interval, multiplier };
-    this.#link.agree(interval, multiplier, now);
+    this.#connection.agree(interval, multiplier, this.#out.now);
   }
 
-  /** The conversation is over without our wish; the next one goes to the next endpoint, after a while. */
-  lose(reason: LossReason, now: number): void {
-    const { endpoint } = this.#link;
-    // A broker that is merely slow learns that we are gone; one that has told us so does not.
+  /** The conversation was lost; the next one goes to the next endpoint, after a while. */
+  lose(reason: LossReason): void {
+    const { endpoint } = this.#connection;
+    // A broker that is merely slow is told that we are gone; one that has told us so is not.
     const isSilent = reason === 'silent';
     if (isSilent) this.#disconnect();
-    this.#output.push({ kind: 'close', socket: this.#socket, flush: isSilent });
-    const retryInMs = this.#link.lost(now, false);
-    this.#output.note({ code: 'lost', endpoint, reason, retryInMs });
+    this.#out.close(isSilent);
+    const retryInMs = this.#connection.lost(this.#out.now, false);
+    this.#out.report({ code: 'lost', endpoint, reason, retryInMs });
   }
 
-  /** Ends the conversation by our own wish, and begins another one after a while. */
-  renew(now: number): void {
+  /** Ends the conversation, and begins another one after a while. */
+  renew(): void {
     this.#leave('management');
-    this.#link.lost(now, false);
+    this.#connection.lost(this.#out.now, false);
   }
 
   /** Ends it for good. */
   stop(reason: NfpWorkerLeaveReason): void {
     this.#leave(reason);
-    this.#link.stop();
+    this.#connection.stop();
   }
 
-  /** Sends on the socket of this conversation. */
   send(command: NfpFromWorker): void {
-    this.#output.push({ kind: 'send', socket: this.#socket, command });
+    this.#out.send(command);
   }
 
-  /** Our own process was late by `lateMs`: silence meanwhile is not the broker's. */
-  credit(lateMs: number, now: number): void {
-    this.#link.credit(lateMs, now);
+  /** This process was late by `lateMs`: silence meanwhile proves nothing about the broker. */
+  credit(lateMs: number): void {
+    this.#connection.credit(lateMs, this.#out.now);
   }
 
   /** Does what is due. */
-  act(now: number): void {
-    for (let due = this.#link.takeDue(now); due !== undefined; due = this.#link.takeDue(now)) this.#do(due, now);
+  act(): void {
+    this.#connection.act(this.#out.now, this.#due);
   }
 
   /** What `show_broker` shows. */
-  describe(now: number): object {
+  describe(): object {
+    const { now } = this.#out;
     return {
-      endpoint: this.#link.endpoint,
-      state: this.#link.isOpen ? 'connected' : 'reconnecting',
+      endpoint: this.#connection.endpoint,
+      state: this.isOpen ? 'connected' : 'reconnecting',
       'last seen (s)': this.#heardAt === undefined ? '' : Math.floor((now - this.#heardAt) / 1000).toString(),
       keepalives: this.#keepalives,
     };
   }
 
-  /** `resting`: not yet begun, or stopped. */
+  /** `resting`: not begun yet, or stopped. */
   assertInvariants(resting: boolean): void {
-    this.#link.assertInvariants(resting);
+    this.#connection.assertInvariants(resting);
   }
 
-  #do(due: BrokerConnectionDue, now: number): void {
-    switch (due) {
-      case 'open':
-        this.open(now);
-        break;
-      case 'heartbeat':
-        this.send({ kind: 'worker-keepalive', form: this.#options.commandForm, service: this.#options.service });
-        break;
-      case 'silent':
-        this.lose('silent', now);
-        break;
-    }
-  }
+  readonly #due: BrokerConnectionDue = {
+    open: () => {
+      this.open();
+    },
+    heartbeat: () => {
+      this.send({ kind: 'worker-keepalive', form: this.#options.commandForm, service: this.#options.service });
+    },
+    silent: () => {
+      this.lose('silent');
+    },
+  };
 
   #leave(reason: NfpWorkerLeaveReason): void {
-    if (!this.#link.isOpen) return;
+    if (!this.isOpen) return;
     this.#disconnect();
-    this.#output.push({ kind: 'close', socket: this.#socket, flush: true });
-    this.#output.note({ code: 'left', endpoint: this.#link.endpoint, reason });
+    this.#out.close(true);
+    this.#out.report({ code: 'left', endpoint: this.#connection.endpoint, reason });
   }
 
   #disconnect(): void {

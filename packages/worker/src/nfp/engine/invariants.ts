@@ -1,12 +1,14 @@
-/** What must hold between the books of an NFP worker after each step. Throws; our own bugs only. */
-import type { NfpJob } from './job.js';
-import type { NfpJobs } from './jobs.js';
+/** What must hold between the jobs and slots of an NFP worker after each step. */
+import { checksOf } from '../../shared/invariants.js';
+import type { NfpJob, NfpJobs, Slots } from './state.js';
 
-/** `leaving`: interrupted jobs are neither in the queue nor running. Linear in the number of jobs. */
-export function assertNfpJobs(jobs: NfpJobs, runs: ReadonlyMap<number, NfpJob>, busy: number, leaving: boolean): void {
-  // Words are put together for what is wrong only: this runs after every step of every test.
-  const check = (holds: boolean, what: string, job?: NfpJob): void => {
-    if (!holds) throw new Error(`NfpJobs: ${job === undefined ? '' : `${job.uuid} `}${what}`);
+const check = checksOf('NfpJobs');
+
+/** `isLeaving`: interrupted jobs are neither in the queue nor running. Linear in the number of jobs. */
+export function assertNfpJobs(jobs: NfpJobs, { running, taken, max }: Slots, isLeaving: boolean): void {
+  // Texts are built only when something is wrong: this runs after every step of every test.
+  const checkJob = (holds: boolean, job: NfpJob, what: string): void => {
+    if (!holds) check(false, `${job.uuid} ${what}`);
   };
   const queue = new Set(jobs.queue());
   const counts = { PENDING: 0, STARTED: 0, COMPLETED: 0, FAILED: 0, CANCELLED: 0 };
@@ -16,18 +18,19 @@ export function assertNfpJobs(jobs: NfpJobs, runs: ReadonlyMap<number, NfpJob>, 
     counts[job.state]++;
     if (job.run !== undefined) slots++;
     if (job.expiry.list !== undefined) kept++;
-    check(jobs.get(job.uuid) === job, 'a job under the name of another');
-    check(queue.has(job) === (job.state === 'PENDING' && job.change === undefined), 'waits or not', job);
-    check(job.parked === undefined || job.change !== undefined, 'has calls that wait for nothing', job);
-    check(job.expiry.list === undefined || job.isFinal, 'may expire before its end', job);
-    check(!job.isFinal || job.change === 'remove' || job.expiry.list !== undefined, 'never expires', job);
-    check(job.input === undefined || (job.run !== undefined && runs.has(job.run)), 'asks and does not run', job);
-    const atWork = job.state !== 'STARTED' || job.change === 'finish' || job.run !== undefined;
-    check(leaving || atWork, 'is started and nobody works at it', job);
+    checkJob(jobs.get(job.uuid) === job, job, 'stands under the name of another');
+    checkJob(queue.has(job) === (job.state === 'PENDING' && job.change === undefined), job, 'waits or not');
+    checkJob(job.parked === undefined || job.change !== undefined, job, 'has calls that wait for nothing');
+    checkJob(job.expiry.list === undefined || job.isFinal, job, 'may expire before its end');
+    checkJob(!job.isFinal || job.change === 'remove' || job.expiry.list !== undefined, job, 'never expires');
+    checkJob(job.input === undefined || (job.run !== undefined && running.has(job.run)), job, 'asks and does not run');
+    const isAtWork = job.state !== 'STARTED' || job.change === 'finish' || job.run !== undefined;
+    checkJob(isLeaving || isAtWork, job, 'is started and nobody works at it');
   }
-  for (const [run, job] of runs) check(job.run === run && job.state === 'STARTED', 'is in a run and not started', job);
+  for (const [run, job] of running)
+    checkJob(job.run === run && job.state === 'STARTED', job, 'is in a run and not started');
   check(JSON.stringify(counts) === JSON.stringify(jobs.counts), 'miscounted states');
-  check(slots === busy, `${slots} slots are taken, not ${busy}`);
+  check(slots === taken && taken <= max && running.size <= taken, `${slots} of ${max} slots are taken, not ${taken}`);
   check(queue.size === jobs.waiting, 'miscounted queue');
   check(kept === jobs.finished, 'miscounted results');
 }

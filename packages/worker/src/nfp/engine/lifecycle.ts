@@ -1,50 +1,48 @@
-/** NFP worker: a job from its acceptance to its result, and what becomes of jobs that were here before. Worker rules 4 to 9 of docs/protocols/nfp.md. */
-import type { Answers } from './answers.js';
+/** NFP worker: a job from its acceptance to its result, and what becomes of jobs that were here before. Worker rules 4 to 9 and 12 of docs/protocols/nfp.md. */
 import { addressOf, ENVELOPE_BYTES } from './answers.js';
-import { resultBody } from './bodies.js';
-import type { NfpCallBody } from './call.js';
-import type { JobWrites } from './changes.js';
-import type { NfpTaskOutcome, NfpWorkerLeaveReason } from './events.js';
-import type { Inputs } from './inputs.js';
-import { NfpJob } from './job.js';
-import type { NfpFinalState, NfpIncomingCall, NfpStoredJob } from './job.js';
-import type { NfpJobs } from './jobs.js';
-import type { Output } from './output.js';
-import type { Restart } from './restart.js';
-import type { Retention } from './retention.js';
-import type { NfpWorkerSessionOptions } from './session-options.js';
-import type { Slots } from './slots.js';
-
-/** How results and events spell the end of a job. */
-export const FINAL_STATUS = { COMPLETED: 'completed', FAILED: 'failed', CANCELLED: 'cancelled' } as const;
+import type { Answers, Inputs } from './answers.js';
+import { FINAL_STATUS, resultBody } from './bodies.js';
+import type {
+  NfpCallBody,
+  NfpFinalState,
+  NfpIncomingCall,
+  NfpStoredJob,
+  NfpTaskOutcome,
+  NfpWorkerLeaveReason,
+  NfpWorkerSessionOptions,
+  Output,
+} from './events.js';
+import type { Restart } from './management.js';
+import { NfpJob } from './state.js';
+import type { NfpJobs, Slots } from './state.js';
+import type { JobWrites } from './records.js';
 
 /** What a {@link Lifecycle} works with. */
 export interface LifecycleParts {
   readonly options: NfpWorkerSessionOptions;
-  readonly output: Output;
+  readonly out: Output;
   readonly answers: Answers;
   readonly inputs: Inputs;
   readonly jobs: NfpJobs;
   readonly slots: Slots;
-  readonly changes: JobWrites;
-  readonly retention: Retention;
+  readonly writes: JobWrites;
   readonly restart: Restart;
   /** The wall clock, in milliseconds since 1970. */
   readonly wallMs: () => number;
 }
 
-/** Takes jobs from one state to the next, by way of the store; what follows when a change is durable is settlement.ts. */
+/** Takes jobs from one state to the next by way of the store; what follows when a change is durable is settlement.ts. */
 export class Lifecycle {
   readonly #parts: LifecycleParts;
   #leaving: 'no' | 'draining' | NfpWorkerLeaveReason = 'no';
-  /** Runs that were told to stop for a restart, and have not ended yet. */
+  /** Runs that were told to stop for a restart and have not ended yet. */
   readonly #stopped = new Set<number>();
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts;
   }
 
-  /** False on the way out: nothing is accepted, nothing begins. */
+  /** False while the worker leaves: nothing is accepted, nothing begins. */
   get isStaying(): boolean {
     return this.#leaving === 'no';
   }
@@ -54,14 +52,14 @@ export class Lifecycle {
     return this.#leaving !== 'no' && this.#leaving !== 'draining';
   }
 
-  /** From now on the worker is on its way out. With a reason, tasks are told to stop. */
+  /** From now on the worker is leaving. With a reason, tasks are told to stop. */
   leave(how: 'draining' | NfpWorkerLeaveReason): void {
     this.#leaving = how;
   }
 
-  /** Jobs that were here before: finished ones are kept, the others go on in the order they were accepted. */
-  recover(stored: readonly NfpStoredJob[], now: number): void {
-    const { jobs, retention, wallMs } = this.#parts;
+  /** Jobs of an earlier start: finished ones are kept, the others go on in the order they were accepted. */
+  recover(stored: readonly NfpStoredJob[]): void {
+    const { out, jobs, wallMs } = this.#parts;
     const wallNow = wallMs();
     const finished: NfpJob[] = [];
     for (const each of [...stored].sort((a, b) => a.seq - b.seq)) {
@@ -71,13 +69,12 @@ export class Lifecycle {
       else this.#resume(job);
     }
     finished.sort((a, b) => a.endedAt - b.endedAt);
-    for (const job of finished) jobs.keep(job, now - Math.max(0, wallNow - job.endedAt));
-    retention.trim();
+    for (const job of finished) jobs.keep(job, out.now - Math.max(0, wallNow - job.endedAt));
   }
 
-  /** A new job, which begins when it is durable if there is a slot for it. */
+  /** A new job, which begins when it is durable if a slot is free. */
   accept(call: NfpIncomingCall, body: NfpCallBody, digest: string): void {
-    const { jobs, slots, changes, restart, wallMs } = this.#parts;
+    const { jobs, slots, writes, restart, wallMs } = this.#parts;
     const job = new NfpJob({
       uuid: call.uuid,
       seq: jobs.lastSeq + 1,
@@ -93,25 +90,25 @@ export class Lifecycle {
       endedAt: 0,
     });
     jobs.add(job);
-    const atOnce = jobs.waiting + changes.joining === 0 && slots.isFree && !restart.isUnderWay;
-    if (atOnce) slots.take(job, wallMs());
-    changes.accept(job, call, atOnce ? body : undefined);
+    const isNext = jobs.waiting + writes.joining === 0 && slots.isFree && !restart.isUnderWay;
+    if (isNext) slots.take(job, wallMs());
+    writes.accept(job, call, isNext ? body : undefined);
   }
 
-  /** Free slots go to the jobs that wait longest. */
-  fill(now: number): void {
-    const { jobs, slots, changes, restart, wallMs } = this.#parts;
-    while (this.isStaying && !restart.isUnderWay && !changes.isStalled(now) && slots.isFree) {
+  /** Gives free slots to the jobs that have waited longest. */
+  fill(): void {
+    const { jobs, slots, writes, restart, wallMs } = this.#parts;
+    while (this.isStaying && !restart.isUnderWay && !writes.isStalled && slots.isFree) {
       const job = jobs.dequeue();
       if (job === undefined) return;
       slots.take(job, wallMs());
-      changes.start(job);
+      writes.start(job);
     }
   }
 
-  /** The start of a job with a slot is durable. `call`: absent, the store has it. */
+  /** The start of a job with a slot is durable. `call`: `undefined`, the store has it. */
   begin(job: NfpJob, call: NfpCallBody | undefined): void {
-    const { jobs, slots, output, answers } = this.#parts;
+    const { jobs, slots, out, answers } = this.#parts;
     jobs.setState(job, 'STARTED');
     if (this.isGone) {
       this.#interrupt(job);
@@ -119,8 +116,8 @@ export class Lifecycle {
     }
     const { uuid, task, replyTo, timeoutMs, runs: attempt } = job;
     const run = slots.begin(job);
-    output.note({ code: 'job-started', uuid, task, attempt });
-    output.push({ kind: 'run', run, uuid, task, replyTo, timeoutMs, attempt, call });
+    out.report({ code: 'job-started', uuid, task, attempt });
+    out.effects.push({ kind: 'run', run, uuid, task, replyTo, timeoutMs, attempt, call });
     answers.progress(job, 'starting', 'running', 'INFO');
   }
 
@@ -130,24 +127,20 @@ export class Lifecycle {
     const job = slots.end(run);
     if (job === undefined) return;
     inputs.forget(job);
-    const wasStopped = this.#stopped.delete(run) && !job.cancelling && !('result' in outcome);
-    if (wasStopped && this.isStaying) {
-      this.#again(job);
-      return;
+    const isCut = !job.cancelling && !('result' in outcome);
+    if (this.#stopped.delete(run) && isCut && this.isStaying) this.#again(job);
+    else if (isCut && this.isGone) this.#interrupt(job);
+    else {
+      slots.free(job);
+      if (job.cancelling) this.finish(job, 'CANCELLED', 'null', ['cancelled']);
+      else if ('result' in outcome) this.finish(job, 'COMPLETED', outcome.result, []);
+      else this.finish(job, 'FAILED', outcome.failedResult ?? 'null', outcome.errors);
     }
-    if (!job.cancelling && !('result' in outcome) && this.isGone) {
-      this.#interrupt(job);
-      return;
-    }
-    slots.free(job);
-    if (job.cancelling) this.finish(job, 'CANCELLED', 'null', ['cancelled']);
-    else if ('result' in outcome) this.finish(job, 'COMPLETED', outcome.result, []);
-    else this.finish(job, 'FAILED', outcome.failedResult ?? 'null', outcome.errors);
   }
 
-  /** A job has its result, as JSON text; a result that no message could carry is none. `call` is answered when it is durable. */
+  /** A job has its result, as JSON text; one that no message could carry makes it fail. `call` is answered when it is durable. */
   finish(job: NfpJob, state: NfpFinalState, result: string, errors: readonly string[], call?: NfpIncomingCall): void {
-    const { options, changes, wallMs } = this.#parts;
+    const { options, writes, wallMs } = this.#parts;
     const { uuid, task, startedAt } = job;
     const endedAt = wallMs();
     const outcome = { uuid, task, startedAt, endedAt, status: FINAL_STATUS[state], result, errors };
@@ -158,19 +151,19 @@ export class Lifecycle {
       return;
     }
     job.endedAt = endedAt;
-    changes.finish(job, state, body, call);
+    writes.finish(job, state, body, call);
   }
 
   /** Tells all tasks to stop. */
   abort(reason: 'closed' | 'drain-timeout' | 'restart'): void {
-    const { slots, output } = this.#parts;
+    const { slots, out } = this.#parts;
     for (const run of slots.running.keys()) {
-      output.push({ kind: 'abort', run, reason });
+      out.effects.push({ kind: 'abort', run, reason });
       if (reason === 'restart') this.#stopped.add(run);
     }
   }
 
-  /** A restart has stopped it: as after a crash, but before all that wait. */
+  /** A restart has stopped it: it runs again as after a crash, but before all that wait. */
   #again(job: NfpJob): void {
     this.#interrupt(job);
     if (this.#mayNotRun(job)) this.finish(job, 'FAILED', 'null', ['interrupted']);
@@ -195,9 +188,9 @@ export class Lifecycle {
     }
   }
 
-  /** It stays on the disk as it is, and the next start treats it as a crash would. */
+  /** Its record stays as it is, and the next start treats it as after a crash. */
   #interrupt(job: NfpJob): void {
     this.#parts.slots.free(job);
-    this.#parts.output.note({ code: 'job-interrupted', uuid: job.uuid, task: job.task });
+    this.#parts.out.report({ code: 'job-interrupted', uuid: job.uuid, task: job.task });
   }
 }

@@ -1,90 +1,76 @@
-/** The management interface of an NFP worker, service `mmi.service.worker`: section 8 of docs/protocols/nfp.md. */
-import { decodeNfpTask } from '@proj/frames/nfp';
+/** The management interface of an NFP worker, service `mmi.service.worker`, and how a restart proceeds. Section 8 of docs/protocols/nfp.md, worker rules 14 and 15. */
+import { latin1 } from '@proj/frames';
+import { decodeNfpTask, nfpNameOf } from '@proj/frames/nfp';
 import { addressOf } from './answers.js';
 import type { Answers } from './answers.js';
 import { joinJson } from './bodies.js';
 import type { BrokerConversation } from './connection.js';
-import { jobKeys } from './job.js';
-import type { NfpIncomingCall } from './job.js';
-import type { NfpJobs } from './jobs.js';
-import type { Output } from './output.js';
-import { SubmitterStats } from './submitter-stats.js';
-import type { ResultReads } from './result-reads.js';
-import type { NfpWorkerSessionOptions } from './session-options.js';
-import type { Slots } from './slots.js';
+import type { NfpIncomingCall, NfpWorkerSessionOptions, Output } from './events.js';
+import { jobKeys } from './records.js';
+import type { ResultReads } from './records.js';
+import type { NfpJobs, Slots } from './state.js';
 
-/** Commands that change something; refused unless the option allows them. */
-type NfpManagementCommand = 'restart' | 'shutdown' | 'disconnect';
+/** Clients remembered; the least recently seen leave first. */
+const CLIENTS_MAX = 1000;
 
-const COMMANDS: Readonly<Record<NfpManagementCommand, string>> = {
-  restart: 'restarting',
-  shutdown: 'shutting down',
-  disconnect: 'disconnecting',
-};
-
-/** What a worker answers to a management call. */
-type NfpManagementAnswer =
-  | { readonly status: 200; readonly result: unknown; readonly command?: NfpManagementCommand }
-  | { readonly status: 400; readonly error: string; readonly command?: undefined };
+/** Commands that change something, and their answers. Refused unless the option allows them. */
+const COMMANDS = { restart: 'restarting', shutdown: 'shutting down', disconnect: 'disconnecting' } as const;
 
 /** What {@link Management} works with. */
 export interface ManagementParts {
   readonly options: NfpWorkerSessionOptions;
-  readonly output: Output;
+  readonly out: Output;
   readonly connection: BrokerConversation;
   readonly answers: Answers;
   readonly jobs: NfpJobs;
   readonly slots: Slots;
   readonly reads: ResultReads;
+  readonly restart: Restart;
   /** The worker was told to shut down. */
-  readonly onShutdown: (now: number) => void;
-  /** It was told to restart. */
-  readonly onRestart: (now: number) => void;
-  /** Nothing begins, since it restarts. */
-  readonly isRestarting: () => boolean;
+  readonly onShutdown: () => void;
 }
 
-/** Shows what the worker is and does, and obeys where it may. */
+/** Shows the state of the worker, and obeys where it may. */
 export class Management {
   readonly #parts: ManagementParts;
-  readonly #posters = new SubmitterStats();
+  readonly #submitters: SubmitterStats;
 
   constructor(parts: ManagementParts) {
     this.#parts = parts;
+    this.#submitters = new SubmitterStats(parts.out);
   }
 
-  /** A job was posted, which is about to be accepted. */
-  posted(call: NfpIncomingCall, now: number): void {
+  /** A job was posted and is about to be accepted. */
+  posted(call: NfpIncomingCall): void {
     const client = addressOf(call);
-    if (client !== undefined) this.#posters.posted(client, now);
+    if (client !== undefined) this.#submitters.posted(client);
   }
 
   /** Answers a call, and then does what it commands. */
-  take(call: NfpIncomingCall, now: number): void {
+  take(call: NfpIncomingCall): void {
     const { options, connection, answers } = this.#parts;
     const { task, kwargs = {} } = decodeNfpTask(call.body) ?? {};
-    if (task === 'show_events') {
-      this.#showEvents(call, kwargs['uuid']);
-      return;
+    if (task === undefined) answers.fail(call, 400, 'body is not a task', 'mmi');
+    else if (task === 'show_events') this.#showEvents(call, kwargs['uuid']);
+    else if (task === 'show_broker') answers.management(call, connection.describe());
+    else if (task === 'show_workers') answers.management(call, [this.#describe()]);
+    else if (task === 'show_clients') answers.management(call, this.#submitters.list());
+    else if (!isCommand(task)) answers.management(call, `Unsupported task '${task}'`);
+    else if (!options.managementCommands) answers.fail(call, 400, `management command '${task}' is not enabled`, 'mmi');
+    else {
+      answers.management(call, COMMANDS[task]);
+      this.#obey(task);
     }
-    const answer = managementAnswer(task, options.managementCommands, {
-      show_broker: () => connection.describe(now),
-      show_workers: () => [this.#describe()],
-      show_clients: () => this.#posters.list(now),
-    });
-    if (answer.status !== 200) answers.fail(call, answer.status, answer.error, 'mmi');
-    else answers.management(call, answer.result);
-    if (answer.command !== undefined) this.#obey(answer.command, now);
   }
 
   #describe(): object {
-    const { options, slots, jobs, isRestarting } = this.#parts;
+    const { options, slots, jobs, restart } = this.#parts;
     const { name, service, concurrency, taskList: tasks } = options;
-    const status = isRestarting() ? 'restarting' : 'alive';
+    const status = restart.isUnderWay ? 'restarting' : 'alive';
     return { name, service, status, concurrency, running: slots.running.size, jobs: jobs.counts, tasks };
   }
 
-  /** What a job has told so far: of one that has ended, from the disk. */
+  /** The events of a job so far; those of a finished one are in the store. */
   #showEvents(call: NfpIncomingCall, uuid: unknown): void {
     const { answers, jobs, reads } = this.#parts;
     const job = typeof uuid === 'string' ? jobs.get(uuid) : undefined;
@@ -94,28 +80,120 @@ export class Management {
       answers.fail(call, 500, 'too many results are being read', 'mmi');
   }
 
-  #obey(task: NfpManagementCommand, now: number): void {
-    const { output, connection, onShutdown, onRestart } = this.#parts;
-    output.note({ code: 'management', task });
-    if (task === 'shutdown') onShutdown(now);
-    else if (task === 'restart') onRestart(now);
-    else connection.renew(now);
+  #obey(task: keyof typeof COMMANDS): void {
+    const { out, connection, restart, onShutdown } = this.#parts;
+    out.report({ code: 'management', task });
+    if (task === 'shutdown') onShutdown();
+    else if (task === 'restart') restart.begin();
+    else connection.renew();
   }
 }
 
-/** The answer to a management call, and the command that is to be obeyed after it. `shows` are the questions by name. */
-function managementAnswer(
-  task: string | undefined,
-  commandsAllowed: boolean,
-  shows: Readonly<Record<'show_broker' | 'show_workers' | 'show_clients', () => unknown>>,
-): NfpManagementAnswer {
-  if (task === undefined) return { status: 400, error: 'body is not a task' };
-  if (isKeyOf(shows, task)) return { status: 200, result: shows[task]() };
-  if (!isKeyOf(COMMANDS, task)) return { status: 200, result: `Unsupported task '${task}'` };
-  if (!commandsAllowed) return { status: 400, error: `management command '${task}' is not enabled` };
-  return { status: 200, result: COMMANDS[task], command: task };
+/** Keeps the steps of a restart in order; its owner does them. `draining`: tasks may end. `stopping`: they are told to stop. `renewing`: they are over. */
+export class Restart {
+  readonly #drainMs: number;
+  readonly #out: Output;
+  #phase: 'no' | 'draining' | 'stopping' | 'renewing' = 'no';
+  #dueAt = Infinity;
+
+  /** `drainMs`: how long running tasks may go on, and how long those told to stop are waited for. */
+  constructor(drainMs: number, out: Output) {
+    this.#drainMs = drainMs;
+    this.#out = out;
+  }
+
+  /** True from the command until the worker serves again: nothing begins. */
+  get isUnderWay(): boolean {
+    return this.#phase !== 'no';
+  }
+
+  /** When the next step is due, however many tasks still run. */
+  get deadline(): number {
+    return this.#dueAt;
+  }
+
+  begin(): void {
+    if (this.isUnderWay) return;
+    this.#phase = 'draining';
+    this.#dueAt = this.#out.now + this.#drainMs;
+  }
+
+  /** True once: running tasks have had their time and are to be told to stop. */
+  takeStop(): boolean {
+    if (this.#phase !== 'draining' || this.#out.now < this.#dueAt) return false;
+    this.#phase = 'stopping';
+    this.#dueAt = this.#out.now + this.#drainMs;
+    return true;
+  }
+
+  /** True once: no task runs, or those that do not stop have had their time; inventory and hook are next. */
+  takeRenewal(isIdle: boolean): boolean {
+    const isOver = isIdle || (this.#phase === 'stopping' && this.#out.now >= this.#dueAt);
+    if (!isOver || (this.#phase !== 'draining' && this.#phase !== 'stopping')) return false;
+    this.#phase = 'renewing';
+    this.#dueAt = Infinity;
+    return true;
+  }
+
+  /** Inventory and hook are done. True if that was waited for: the worker serves again. */
+  end(): boolean {
+    const wasRenewing = this.#phase === 'renewing';
+    if (wasRenewing) this.#phase = 'no';
+    return wasRenewing;
+  }
+
+  /** The worker leaves instead. */
+  cancel(): void {
+    this.#phase = 'no';
+    this.#dueAt = Infinity;
+  }
 }
 
-function isKeyOf<Known extends object>(known: Known, key: PropertyKey): key is keyof Known {
-  return Object.hasOwn(known, key);
+interface Submitter {
+  readonly name: string;
+  readonly since: number;
+  seenAt: number;
+  jobs: number;
+}
+
+/** Clients that posted jobs, as `show_clients` shows them. */
+export class SubmitterStats {
+  readonly #out: Output;
+  readonly #clients = new Map<string, Submitter>();
+
+  constructor(out: Output) {
+    this.#out = out;
+  }
+
+  posted(address: Uint8Array): void {
+    const { now } = this.#out;
+    const key = latin1(address);
+    const client = this.#clients.get(key) ?? { name: nfpNameOf(address), since: now, seenAt: now, jobs: 0 };
+    client.seenAt = now;
+    client.jobs++;
+    this.#clients.delete(key);
+    this.#clients.set(key, client);
+    if (this.#clients.size > CLIENTS_MAX) this.#clients.delete(this.#clients.keys().next().value as string);
+  }
+
+  /** A row of placeholders when there is none, as the broker does. */
+  list(): object[] {
+    const { now } = this.#out;
+    const rows = [...this.#clients.values()].map(({ name, since, seenAt, jobs }) => ({
+      name,
+      'alive (s)': seconds(now - since),
+      'idle (s)': seconds(now - seenAt),
+      jobs,
+    }));
+    return rows.length > 0 ? rows : [{ name: '', 'alive (s)': '', 'idle (s)': '', jobs: 0 }];
+  }
+}
+
+/** Whole seconds, as NORFAB writes them. */
+function seconds(ms: number): string {
+  return Math.floor(ms / 1000).toString();
+}
+
+function isCommand(task: string): task is keyof typeof COMMANDS {
+  return Object.hasOwn(COMMANDS, task);
 }

@@ -1,52 +1,57 @@
-/** NFP worker: what it asks services of the broker, and workers of other services, as a client does, on the connection its jobs come on. Worker rule 17 of docs/protocols/nfp.md. */
-import { decodeNfpDispatch, encodeNfpJson } from '@proj/frames/nfp';
+/** NFP worker: what it asks services of the broker, and workers of other services, on the connection its own jobs come on. Worker rule 17 of docs/protocols/nfp.md. */
+import { decodeNfpDispatch, decodeNfpJson, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpBody, NfpCall, NfpClientAnswer } from '@proj/frames/nfp';
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
-import { AskedJob } from './asked-job.js';
-import type { AskedJobTurn } from './asked-job.js';
 import type { BrokerConversation } from './connection.js';
-import type { NfpBrokerQuestion, NfpBrokerReply } from './events.js';
-import type { Output } from './output.js';
-import type { NfpWorkerSessionOptions } from './session-options.js';
+import type { NfpAskedJob, NfpBrokerQuestion, NfpBrokerReply, NfpWorkerSessionOptions, Output } from './events.js';
 
 /** Questions without an answer; more are refused. */
 const OPEN_MAX = 1000;
 
-/** How long a broker is left alone that was too busy to answer, and how often workers are asked how far they are. */
+/** Pause before a broker that was too busy is asked again, and the time between two questions to workers about their progress. */
 const BUSY_MS = 500;
 const POLL_MS = 500;
 
+/** Longest result that is read, in bytes. */
+const RESULT_MAX_BYTES = 1_048_576;
+
+const FINAL: ReadonlySet<number> = new Set([400, 408]);
+
+/** What an EVENT says when there is a result. */
+const ENDS: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
+
 const OK = 200;
+const UNKNOWN = 404;
 const BUSY = 500;
 
 /** One question, until it is answered. */
 interface Question extends NfpBrokerQuestion {
   readonly body: NfpBody;
   readonly due: HeapDeadline<string>;
-  /** Of a job. */
+  /** Only for a job. */
   readonly asked: AskedJob | undefined;
-  /** The conversation it was asked in; 0 when it has to be asked again. */
+  /** The conversation it was asked in; 0 when it must be asked again. */
   askedIn: number;
 }
 
-/** Asks each question once in each conversation, until it is answered or its time is over. What is asked only reads. */
+/** Asks each question once per conversation until it is answered or its time is over. Questions change nothing. */
 export class BrokerQuestions {
   readonly #options: NfpWorkerSessionOptions;
   readonly #connection: BrokerConversation;
-  readonly #output: Output;
+  readonly #out: Output;
   readonly #open = new Map<string, Question>();
   readonly #due = new DeadlineHeap<string>();
-  /** Services that jobs went to: workers say more than is waited for. */
+  /** Services that jobs went to: their workers send more than is waited for. */
   readonly #services = new Set<string>();
   #conversation = 0;
   #againAt = Infinity;
   #pollAt = Infinity;
   #isClosed = false;
 
-  constructor(options: NfpWorkerSessionOptions, connection: BrokerConversation, output: Output) {
+  constructor(options: NfpWorkerSessionOptions, connection: BrokerConversation, out: Output) {
     this.#options = options;
     this.#connection = connection;
-    this.#output = output;
+    this.#out = out;
   }
 
   /** When a question has waited too long, or may be asked again. */
@@ -54,11 +59,11 @@ export class BrokerQuestions {
     return Math.min(this.#due.deadline, this.#connection.isOpen ? Math.min(this.#againAt, this.#pollAt) : Infinity);
   }
 
-  ask(asked: NfpBrokerQuestion, now: number): void {
+  ask(asked: NfpBrokerQuestion): void {
     const { uuid, service, task, kwargs, timeoutMs, job } = asked;
     if (this.#isClosed || this.#open.size >= OPEN_MAX) {
       const full = { kind: 'refused', error: `${OPEN_MAX} questions are open` } as const;
-      this.#output.push({ kind: 'reply', uuid, reply: this.#isClosed ? { kind: 'closed' } : full });
+      this.#out.effects.push({ kind: 'reply', uuid, reply: this.#isClosed ? { kind: 'closed' } : full });
       return;
     }
     const body = encodeNfpJson(job?.put ?? { task, kwargs, args: [] });
@@ -66,47 +71,49 @@ export class BrokerQuestions {
     if (job !== undefined) this.#services.add(service);
     const question = { ...asked, body, due: new HeapDeadline(uuid), asked: progress, askedIn: 0 };
     this.#open.set(uuid, question);
-    this.#due.set(question.due, now + timeoutMs);
-    if (this.#connection.isOpen && this.#conversation === this.#connection.number) this.#send(question, now);
+    this.#due.set(question.due, this.#out.now + timeoutMs);
+    if (this.#connection.isOpen && this.#conversation === this.#connection.number) this.#send(question);
   }
 
-  /** What the broker says to us as to a client. */
-  answer(answer: NfpClientAnswer, now: number): void {
+  /** The broker answers us as a client. */
+  answer(answer: NfpClientAnswer): void {
     const { command, service, uuid, status, body } = answer;
     const question = this.#open.get(uuid);
-    if (question?.asked !== undefined) this.#onTurn(question, question.asked.hear(answer), now);
+    if (question?.asked !== undefined) this.#onTurn(question, question.asked.hear(answer));
     else if (question === undefined && this.#services.has(service)) return;
     else if (question === undefined || command !== 'response') {
       // A broker answers MMI twice, by RESPONSE first.
-      if (command !== 'mmi') this.#output.drop('answer');
+      if (command !== 'mmi') this.#out.report({ code: 'message-dropped', reason: 'answer' });
     } else if (status === OK) this.#settle(question, { kind: 'answered', body });
     else if (status === BUSY) {
-      this.#repeat(question, now);
+      this.#repeat(question);
     } else {
       const errors = decodeNfpDispatch(body)?.errors ?? [];
       this.#settle(question, { kind: 'refused', error: errors.join(', ') || `status ${status}` });
     }
   }
 
-  /** Asks what the conversation under way has not heard yet. */
-  proceed(now: number): void {
+  /** Asks what was not asked yet in the conversation under way. */
+  proceed(): void {
     if (!this.#connection.isOpen) return;
+    const { now } = this.#out;
     const isNew = this.#conversation !== this.#connection.number;
     if (isNew) {
       this.#pollAt = Infinity;
-      // What streams to a connection is lost with it.
+      // A stream is lost with its connection.
       for (const question of [...this.#open.values()])
         if (question.job?.awaits === 'chunk' && (question.askedIn !== 0 || question.job.put !== undefined))
           this.#settle(question, { kind: 'lost' });
-    } else if (this.#pollAt <= now) this.#poll(now);
+    } else if (this.#pollAt <= now) this.#poll();
     if (!isNew && this.#againAt > now) return;
     this.#conversation = this.#connection.number;
     this.#againAt = Infinity;
-    for (const question of this.#open.values()) if (question.askedIn !== this.#conversation) this.#send(question, now);
+    for (const question of this.#open.values()) if (question.askedIn !== this.#conversation) this.#send(question);
   }
 
-  /** Questions that nobody has answered in time. */
-  expire(now: number): void {
+  /** Ends the questions that nobody has answered in time. */
+  expire(): void {
+    const { now } = this.#out;
     for (let uuid = this.#due.takeDue(now); uuid !== undefined; uuid = this.#due.takeDue(now))
       this.#settle(this.#open.get(uuid) as Question, { kind: 'timeout' });
   }
@@ -122,36 +129,36 @@ export class BrokerQuestions {
     if (this.#due.size !== this.#open.size) throw new Error('NfpWorkerSession: a question has no end');
   }
 
-  #onTurn(question: Question, turn: AskedJobTurn, now: number): void {
+  #onTurn(question: Question, turn: AskedJobTurn): void {
     if (turn === 'get') this.#call(question, 'get');
-    else if (turn === 'repeat') this.#repeat(question, now);
+    else if (turn === 'repeat') this.#repeat(question);
     else if (turn !== undefined) this.#settle(question, turn);
   }
 
-  /** It is asked once more, after a while. */
-  #repeat(question: Question, now: number): void {
+  /** Asks once more, after a while. */
+  #repeat(question: Question): void {
     question.askedIn = 0;
-    this.#againAt = Math.min(this.#againAt, now + BUSY_MS);
+    this.#againAt = Math.min(this.#againAt, this.#out.now + BUSY_MS);
   }
 
-  /** Asks how far jobs are. */
-  #poll(now: number): void {
+  /** Asks workers about the progress of jobs. */
+  #poll(): void {
     this.#pollAt = Infinity;
     for (const question of this.#open.values()) {
       if (question.job === undefined) continue;
-      this.#pollAt = now + POLL_MS;
+      this.#pollAt = this.#out.now + POLL_MS;
       if (question.askedIn === this.#conversation) this.#call(question, 'get');
     }
   }
 
-  #send(question: Question, now: number): void {
+  #send(question: Question): void {
     const { job } = question;
     question.askedIn = this.#conversation;
-    // Releases before 0.15 know no MMI, and serve GET.
+    // NORFAB before 0.15 has no MMI, and serves GET.
     if (job === undefined) this.#call(question, this.#options.dialect === 'legacy' ? 'get' : 'mmi');
     else {
       this.#call(question, job.put === undefined ? 'post' : 'put');
-      this.#pollAt = Math.min(this.#pollAt, now + POLL_MS);
+      this.#pollAt = Math.min(this.#pollAt, this.#out.now + POLL_MS);
     }
   }
 
@@ -163,6 +170,72 @@ export class BrokerQuestions {
   #settle(question: Question, reply: NfpBrokerReply): void {
     this.#open.delete(question.uuid);
     this.#due.remove(question.due);
-    this.#output.push({ kind: 'reply', uuid: question.uuid, reply });
+    this.#out.effects.push({ kind: 'reply', uuid: question.uuid, reply });
   }
+}
+
+/** What follows from an answer: the end, another POST after a while, a GET at once, or nothing. */
+type AskedJobTurn = NfpBrokerReply | 'repeat' | 'get' | undefined;
+
+/** Collects what each worker answers to a job that this worker has given, as a client, to workers of another service. */
+class AskedJob {
+  readonly #job: NfpAskedJob;
+  readonly #failed = new Map<string, string>();
+  #workers = 1;
+
+  constructor(job: NfpAskedJob) {
+    this.#job = job;
+  }
+
+  /** The broker or a worker has answered. */
+  hear({ command, status, body }: NfpClientAnswer): AskedJobTurn {
+    if (command === 'stream') return this.#job.awaits === 'chunk' ? { kind: 'answered', body } : undefined;
+    const dispatch = command === 'response' ? decodeNfpDispatch(body) : undefined;
+    if (dispatch !== undefined) {
+      const { status: said, workers, errors = [] } = dispatch;
+      if (said === 'FAILED') return { kind: 'refused', error: errors.join(', ') || `status ${status}` };
+      this.#workers = Math.max(1, workers?.length ?? 1);
+      return undefined;
+    }
+    const value = decodeNfpJson(body, RESULT_MAX_BYTES);
+    if (command === 'response') return this.#onResponse(status, value);
+    return isRecord(value) && (ENDS.has(value['status']) || ENDS.has(value['message'])) ? 'get' : undefined;
+  }
+
+  #onResponse(status: number, value: unknown): AskedJobTurn {
+    // Brokers up to 0.14 refuse in plain text.
+    if (!isRecord(value)) return FINAL.has(status) ? { kind: 'refused', error: `status ${status}` } : undefined;
+    const { worker } = value;
+    if (typeof worker === 'string') return this.#onWord(worker, status, value);
+    for (const [name, result] of Object.entries(status === OK ? value : {})) {
+      if (!isRecord(result) || typeof result['failed'] !== 'boolean') continue;
+      if (result['failed']) this.#failed.set(name, errorsOf(result) || 'failed');
+      else if (this.#job.awaits === 'chunk') this.#failed.set(name, 'ended before the chunk came');
+      else return { kind: 'result', worker: name, value: result['result'] };
+    }
+    return this.#end();
+  }
+
+  /** A worker has no result yet, or none to come. */
+  #onWord(worker: string, status: number, value: Readonly<Record<string, unknown>>): AskedJobTurn {
+    const isPosted = this.#job.put === undefined;
+    // A broker that is spoken to in the one-byte form turns 404 into 400.
+    const isUnknown = status === UNKNOWN || value['status'] === 'JOB NOT FOUND';
+    if (isPosted && (isUnknown || status === BUSY)) return 'repeat';
+    if (isUnknown || FINAL.has(status)) this.#failed.set(worker, errorsOf(value) || `status ${status}`);
+    return this.#end();
+  }
+
+  #end(): NfpBrokerReply | undefined {
+    if (this.#failed.size < this.#workers) return undefined;
+    return { kind: 'refused', error: Array.from(this.#failed, ([worker, error]) => `${worker}: ${error}`).join('; ') };
+  }
+}
+
+function errorsOf({ errors }: Readonly<Record<string, unknown>>): string {
+  return Array.isArray(errors) ? errors.filter((error) => typeof error === 'string').join(', ') : '';
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

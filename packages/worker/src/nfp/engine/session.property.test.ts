@@ -5,9 +5,8 @@ import type { RecordBatch } from '@proj/transport';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { call, OPTIONS, WALL_MS } from '../../../test/nfp/session-rig.js';
-import type { NfpAskedJob } from './asked-job.js';
-import type { NfpWorkerEffect, NfpWorkerEvent } from './events.js';
-import { decodeJob } from './job.js';
+import type { NfpAskedJob, NfpWorkerEffect, NfpWorkerEvent } from './events.js';
+import { decodeJob } from './records.js';
 import { NfpWorkerSession } from './session.js';
 
 /** A step of a story. Runs and questions are named by how long ago they began, so that most of them exist. */

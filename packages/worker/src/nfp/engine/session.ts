@@ -1,26 +1,30 @@
-/** NFP, the worker's side: every decision about its connection and its jobs. Section 8 of docs/protocols/nfp.md. */
+/** NFP worker: every decision about its connection and its jobs. Section 8 of docs/protocols/nfp.md. */
 import type { NfpToWorker } from '@proj/frames/nfp';
 import type { Engine, TimerEvent } from '@proj/transport';
-import { Answers } from './answers.js';
+import { checksOf } from '../../shared/invariants.js';
+import { SessionOutput } from '../../shared/output.js';
+import { Answers, Inputs } from './answers.js';
 import { CallHandler } from './call-handler.js';
-import { JobWrites } from './changes.js';
 import { BrokerConversation } from './connection.js';
-import type { NfpWorkerEffect, NfpWorkerEvent } from './events.js';
-import { Inputs } from './inputs.js';
+import type {
+  NfpFromWorker,
+  NfpJobEffect,
+  NfpWorkerCounters,
+  NfpWorkerEffect,
+  NfpWorkerEvent,
+  NfpWorkerNote,
+  NfpWorkerSessionOptions,
+  NfpWorkerWorld,
+} from './events.js';
 import { assertNfpJobs } from './invariants.js';
-import { jobRows } from './job-rows.js';
-import type { NfpJobFilter, NfpJobRow } from './job-rows.js';
-import { NfpJobs } from './jobs.js';
 import { Lifecycle } from './lifecycle.js';
-import { Management } from './management.js';
-import { Output } from './output.js';
+import { Management, Restart } from './management.js';
 import { BrokerQuestions } from './questions.js';
-import { ResultReads } from './result-reads.js';
-import { Restart } from './restart.js';
-import { Retention } from './retention.js';
-import type { NfpWorkerCounters, NfpWorkerSessionOptions, NfpWorkerWorld } from './session-options.js';
-import { Settlement } from './settlement.js';
-import { Slots } from './slots.js';
+import { JobWrites, ResultReads } from './records.js';
+import { Retention, Settlement } from './settlement.js';
+import { NfpJobs, Slots } from './state.js';
+
+const check = checksOf('NfpWorkerSession');
 
 /**
  * One connection and all jobs of a worker as a deterministic machine. A job is accepted when it is durable, and finished when
@@ -28,59 +32,47 @@ import { Slots } from './slots.js';
  */
 export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect> {
   readonly #options: NfpWorkerSessionOptions;
-  readonly #output = new Output();
+  readonly #out = new SessionOutput<NfpFromWorker, NfpWorkerNote, NfpJobEffect>();
   readonly #connection: BrokerConversation;
   readonly #answers: Answers;
   readonly #inputs: Inputs;
   readonly #questions: BrokerQuestions;
   readonly #jobs: NfpJobs;
   readonly #slots: Slots;
-  readonly #changes = new JobWrites(this.#output);
+  readonly #writes = new JobWrites(this.#out);
+  readonly #reads = new ResultReads(this.#out);
   readonly #retention: Retention;
+  readonly #restart: Restart;
   readonly #lifecycle: Lifecycle;
   readonly #settlement: Settlement;
   readonly #calls: CallHandler;
-  readonly #reads = new ResultReads();
-  readonly #restart: Restart;
   #phase: 'new' | 'on' | 'ended' = 'new';
   #drainAt = Infinity;
 
   constructor(options: NfpWorkerSessionOptions, world: NfpWorkerWorld) {
-    const output = this.#output;
-    const changes = this.#changes;
+    const out = this.#out;
     const wallMs = (): number => Math.floor(world.wallMicros() / 1000);
-    const connection = new BrokerConversation(options, output, () => world.random());
-    const answers = new Answers(options, connection, output, wallMs);
-    const inputs = new Inputs(answers, output);
-    const jobs = new NfpJobs(options.resultTtlMs === 0 ? Infinity : options.resultTtlMs);
-    const slots = new Slots(options.concurrency);
-    const retention = new Retention(options.resultsMax, jobs, changes, output);
-    const restart = new Restart(options.drainMs);
-    const parts = { options, output, connection, answers, inputs, jobs, slots, changes, retention, restart, wallMs };
-    const lifecycle = new Lifecycle(parts);
-    const onShutdown = this.#drain.bind(this);
-    const reads = this.#reads;
-    const onRestart = restart.begin.bind(restart);
-    const isRestarting = (): boolean => restart.isUnderWay;
-    const management = new Management({ ...parts, reads, onShutdown, onRestart, isRestarting });
+    const connection = (this.#connection = new BrokerConversation(options, out, () => world.random()));
+    const answers = (this.#answers = new Answers(options, connection, out, wallMs));
+    const inputs = (this.#inputs = new Inputs(answers, out));
+    const jobs = (this.#jobs = new NfpJobs(options.resultTtlMs === 0 ? Infinity : options.resultTtlMs));
+    const slots = (this.#slots = new Slots(options.concurrency));
+    const restart = (this.#restart = new Restart(options.drainMs, out));
+    const [writes, reads] = [this.#writes, this.#reads];
+    const retention = (this.#retention = new Retention(options.resultsMax, jobs, writes, out));
+    const parts = { options, out, connection, answers, inputs, jobs, slots, writes, reads, retention, restart, wallMs };
+    const lifecycle = (this.#lifecycle = new Lifecycle(parts));
+    const onShutdown = (): void => {
+      this.#drain();
+    };
+    const management = new Management({ ...parts, onShutdown });
     const digest = world.digest.bind(world);
-    const calls = new CallHandler({ ...parts, lifecycle, management, reads, digest });
-    const onSettled = calls.unpark.bind(calls);
+    const calls = (this.#calls = new CallHandler({ ...parts, lifecycle, management, digest }));
+    this.#settlement = new Settlement({ ...parts, lifecycle, onSettled: calls.unpark.bind(calls) });
+    this.#questions = new BrokerQuestions(options, connection, out);
     this.#options = options;
-    this.#connection = connection;
-    this.#answers = answers;
-    this.#inputs = inputs;
-    this.#questions = new BrokerQuestions(options, connection, output);
-    this.#jobs = jobs;
-    this.#slots = slots;
-    this.#retention = retention;
-    this.#restart = restart;
-    this.#lifecycle = lifecycle;
-    this.#settlement = new Settlement({ ...parts, lifecycle, onSettled });
-    this.#calls = calls;
   }
 
-  /** See {@link Engine.deadline}. */
   get deadline(): number {
     if (this.#phase !== 'on') return Infinity;
     return Math.min(
@@ -89,7 +81,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
       this.#restart.deadline,
       this.#inputs.deadline,
       this.#questions.deadline,
-      this.#changes.deadline,
+      this.#writes.deadline,
       this.#lifecycle.isStaying ? this.#retention.deadline : Infinity,
     );
   }
@@ -99,62 +91,56 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     return { jobs: this.#jobs.counts, running: this.#slots.running.size };
   }
 
-  /** Jobs as they are now; the cost is linear in their number. */
-  jobs(filter: NfpJobFilter): NfpJobRow[] {
-    return jobRows(this.#jobs, filter);
+  /** Jobs as they are now, for listings. Not to be changed. */
+  get jobs(): Pick<NfpJobs, 'get' | 'values'> {
+    return this.#jobs;
   }
 
-  /** What a job that has no result yet has told so far, each event a JSON text; `undefined` when there is no such job. */
-  eventsOf(uuid: string): readonly Uint8Array[] | undefined {
-    const job = this.#jobs.get(uuid);
-    return job?.isFinal === false ? job.log : undefined;
-  }
-
-  /** See {@link Engine.step}. */
   step(event: NfpWorkerEvent | TimerEvent, now: number): readonly NfpWorkerEffect[] {
+    this.#out.begin(now);
     if (this.#phase !== 'ended') {
-      this.#on(event, now);
-      this.#proceed(now);
+      this.#on(event);
+      this.#proceed();
     }
-    return this.#output.take();
+    return this.#out.effects;
   }
 
-  /** See {@link Engine.assertInvariants}. */
   assertInvariants(): void {
-    const check = (holds: boolean, what: string): void => {
-      if (!holds) throw new Error(`NfpWorkerSession: ${what}`);
-    };
-    const on = this.#phase === 'on';
-    this.#connection.assertInvariants(!on || this.#lifecycle.isGone);
-    check(this.#output.isEmpty, 'effects are left over from the last step');
-    check(on || this.deadline === Infinity, 'something is due before the start or after the end');
-    this.#slots.assertInvariants();
-    this.#changes.assertInvariants();
+    const isOn = this.#phase === 'on';
+    this.#connection.assertInvariants(!isOn || this.#lifecycle.isGone);
+    check(isOn || this.deadline === Infinity, 'something is due before the start or after the end');
+    this.#writes.assertInvariants();
     this.#questions.assertInvariants();
-    assertNfpJobs(this.#jobs, this.#slots.running, this.#slots.taken, !this.#lifecycle.isStaying);
+    assertNfpJobs(this.#jobs, this.#slots, !this.#lifecycle.isStaying);
   }
 
-  #on(event: NfpWorkerEvent | TimerEvent, now: number): void {
+  #on(event: NfpWorkerEvent | TimerEvent): void {
     switch (event.kind) {
       case 'start':
         if (this.#phase !== 'new') return;
         this.#phase = 'on';
-        this.#lifecycle.recover(event.jobs, now);
-        this.#connection.open(now);
+        this.#lifecycle.recover(event.jobs);
+        this.#retention.trim();
+        this.#connection.open();
         break;
       case 'undeliverable':
-        this.#output.note({ code: 'unsent' });
+        this.#out.report({ code: 'unsent' });
         break;
       case 'message':
+        if (this.#connection.isCurrent(event.socket)) this.#onMessage(event.command);
+        break;
       case 'rejected':
+        if (this.#connection.isCurrent(event.socket))
+          this.#out.report({ code: 'message-dropped', reason: event.reason });
+        break;
       case 'lost':
-        if (this.#connection.isCurrent(event.socket)) this.#onSocket(event, now);
+        if (this.#connection.isCurrent(event.socket)) this.#connection.lose(event.reason);
         break;
       case 'committed':
-        this.#settlement.committed(event.commit, now);
+        this.#settlement.committed(event.commit);
         break;
       case 'commit-failed':
-        this.#settlement.failed(event.commit, event.message, now);
+        this.#settlement.failed(event.commit, event.message);
         break;
       case 'loaded':
       case 'load-failed':
@@ -163,69 +149,63 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
       case 'event':
       case 'stream':
       case 'ask':
-        this.#onTask(event, now);
+        this.#onTask(event);
         break;
       case 'question':
-        this.#questions.ask(event.question, now);
+        this.#questions.ask(event.question);
         break;
       case 'done':
         this.#lifecycle.done(event.run, event.outcome);
         break;
       case 'restarted':
-        this.#onRestarted(now);
+        this.#onRestarted();
         break;
       case 'drain':
-        this.#drain(now);
+        this.#drain();
         break;
       case 'close':
-        this.#leaveAtOnce('closed', now);
+        this.#leaveAtOnce('closed');
         break;
       case 'timer':
-        this.#onTimer(event.lateMs, now);
+        this.#onTimer(event.lateMs);
         break;
     }
   }
 
-  /** What follows from any event: free slots are filled, changes are written, results are read, and a worker with nothing left to do ends. */
-  #proceed(now: number): void {
+  /** What follows from any event: free slots are filled, changes written, records read, and a worker with nothing left to do ends. */
+  #proceed(): void {
     if (this.#phase !== 'on') return;
-    if (this.#restart.takeRenewal(this.#slots.taken === 0, now)) this.#output.push({ kind: 'restart' });
-    this.#lifecycle.fill(now);
-    this.#changes.flush(now);
-    this.#questions.proceed(now);
-    for (let read = this.#reads.take(); read !== undefined; read = this.#reads.take())
-      this.#output.push({ kind: 'load', ...read });
-    const isIdle = this.#slots.taken === 0 && this.#changes.isIdle && this.#reads.isIdle;
+    if (this.#restart.takeRenewal(this.#slots.taken === 0)) this.#out.effects.push({ kind: 'restart' });
+    this.#lifecycle.fill();
+    this.#writes.flush();
+    this.#questions.proceed();
+    this.#reads.flush();
+    const isIdle = this.#slots.taken === 0 && this.#writes.isIdle && this.#reads.isIdle;
     if (!this.#lifecycle.isStaying && isIdle) this.#end();
   }
 
-  #onSocket(event: Extract<NfpWorkerEvent, { kind: 'message' | 'rejected' | 'lost' }>, now: number): void {
-    if (event.kind === 'lost') this.#connection.lose(event.reason, now);
-    else if (event.kind === 'rejected') this.#output.drop(event.reason);
-    else this.#onMessage(event.command, now);
-  }
-
-  #onMessage(command: NfpToWorker, now: number): void {
+  /** Every command is legal while the conversation is open, and a sign of life. What a call about a job means is legality.ts. */
+  #onMessage(command: NfpToWorker): void {
     if (command.kind === 'malformed') {
-      this.#output.drop(command.reason);
+      this.#out.report({ code: 'message-dropped', reason: command.reason });
       return;
     }
-    this.#connection.heard(now);
+    this.#connection.heard();
     switch (command.kind) {
       case 'broker-open':
-        this.#connection.agree(command, now);
+        this.#connection.agree(command);
         break;
       case 'broker-keepalive':
         break;
       case 'broker-disconnect':
-        this.#connection.lose('disconnected', now);
+        this.#connection.lose('disconnected');
         break;
       case 'client-answer':
-        this.#questions.answer(command, now);
+        this.#questions.answer(command);
         break;
       case 'worker-call':
       case 'worker-table-call':
-        this.#calls.take(command, now);
+        this.#calls.take(command);
         break;
     }
   }
@@ -240,45 +220,45 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     else this.#answers.result(call, event.value);
   }
 
-  #onTask(event: Extract<NfpWorkerEvent, { kind: 'event' | 'stream' | 'ask' }>, now: number): void {
+  #onTask(event: Extract<NfpWorkerEvent, { kind: 'event' | 'stream' | 'ask' }>): void {
     const job = this.#slots.running.get(event.run);
     if (job === undefined) return;
     if (event.kind === 'event') this.#answers.tell(job, event.body);
     else if (event.kind === 'stream') this.#answers.stream(job, event.chunk);
-    else this.#inputs.ask(job, event.question, now);
+    else this.#inputs.ask(job, event.question);
   }
 
-  #onTimer(lateMs: number, now: number): void {
-    this.#connection.credit(lateMs, now);
-    if (this.#drainAt <= now) this.#leaveAtOnce('drain-timeout', now);
-    if (this.#restart.takeStop(now)) this.#lifecycle.abort('restart');
-    this.#changes.recover(now);
-    this.#inputs.expire(now);
-    this.#questions.expire(now);
-    if (this.#lifecycle.isStaying) this.#retention.sweep(now);
-    this.#connection.act(now);
+  #onTimer(lateMs: number): void {
+    this.#connection.credit(lateMs);
+    if (this.#drainAt <= this.#out.now) this.#leaveAtOnce('drain-timeout');
+    if (this.#restart.takeStop()) this.#lifecycle.abort('restart');
+    this.#writes.recover();
+    this.#inputs.expire();
+    this.#questions.expire();
+    if (this.#lifecycle.isStaying) this.#retention.sweep();
+    this.#connection.act();
   }
 
-  /** Serves again, in a new conversation where there is one. */
-  #onRestarted(now: number): void {
+  /** The worker serves again, in a new conversation if one is open. */
+  #onRestarted(): void {
     if (!this.#restart.end()) return;
-    this.#output.note({ code: 'restarted' });
-    if (this.#connection.isOpen) this.#connection.renew(now);
+    this.#out.report({ code: 'restarted' });
+    if (this.#connection.isOpen) this.#connection.renew();
   }
 
-  #drain(now: number): void {
+  #drain(): void {
     if (!this.#lifecycle.isStaying) return;
     if (this.#phase === 'new') {
       this.#end();
       return;
     }
     this.#restart.cancel();
-    this.#drainAt = now + this.#options.drainMs;
+    this.#drainAt = this.#out.now + this.#options.drainMs;
     this.#lifecycle.leave('draining');
-    this.#settlement.abandon(now);
+    this.#settlement.abandon();
   }
 
-  #leaveAtOnce(reason: 'closed' | 'drain-timeout', now: number): void {
+  #leaveAtOnce(reason: 'closed' | 'drain-timeout'): void {
     if (this.#lifecycle.isGone) return;
     if (this.#phase === 'new') {
       this.#end();
@@ -287,7 +267,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     this.#restart.cancel();
     this.#drainAt = Infinity;
     this.#lifecycle.leave(reason);
-    this.#settlement.abandon(now);
+    this.#settlement.abandon();
     this.#lifecycle.abort(reason);
     this.#questions.close();
     this.#connection.stop(reason);
@@ -297,6 +277,6 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     this.#questions.close();
     this.#connection.stop('drained');
     this.#phase = 'ended';
-    this.#output.push({ kind: 'ended' });
+    this.#out.effects.push({ kind: 'ended' });
   }
 }

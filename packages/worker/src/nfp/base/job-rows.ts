@@ -1,12 +1,12 @@
-/** Jobs of an NFP worker as lists show them. */
+/** The jobs of an NFP worker as the task `job_list` shows them. */
 import { cTime, nfpNameOf } from '@proj/frames/nfp';
-import type { NfpJob, NfpJobState } from './job.js';
-import type { NfpJobs } from './jobs.js';
+import type { NfpJobState } from '../engine/events.js';
+import type { NfpJob, NfpJobs } from '../engine/state.js';
 
-/** Rows of one list. */
+/** Rows of one list, at most. */
 const ROWS_MAX = 10_000;
 
-/** A job. Keys and times as NORFAB writes them; `null` for what is still to come, or not known. */
+/** A job. Keys and times as NORFAB writes them; `null` for what is still to come or not known. */
 export interface NfpJobRow {
   readonly uuid: string;
   readonly client_address: string;
@@ -19,7 +19,7 @@ export interface NfpJobRow {
   readonly timeout: number;
 }
 
-/** Which jobs are wanted; those of this `uuid` whatever else is said. */
+/** Which jobs are wanted. With `uuid`, that one, whatever else is set. */
 export interface NfpJobFilter {
   /** Jobs without a result. Default true. */
   readonly pending?: boolean | undefined;
@@ -27,13 +27,13 @@ export interface NfpJobFilter {
   readonly completed?: boolean | undefined;
   readonly task?: string | undefined;
   readonly client?: string | undefined;
-  /** The newest so many; 10,000 at most. */
+  /** Only the newest, this many; 10,000 at most. */
   readonly last?: number | undefined;
   readonly uuid?: string | undefined;
 }
 
-/** The newest first. The cost is linear in the number of jobs there are. */
-export function jobRows(jobs: NfpJobs, filter: NfpJobFilter): NfpJobRow[] {
+/** The newest first. The cost is linear in the number of jobs. */
+export function jobRows(jobs: Pick<NfpJobs, 'get' | 'values'>, filter: NfpJobFilter): NfpJobRow[] {
   const { pending = true, completed = true, task, client, last = ROWS_MAX, uuid } = filter;
   if (uuid !== undefined) {
     const job = jobs.get(uuid);

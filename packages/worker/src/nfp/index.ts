@@ -1,0 +1,37 @@
+/** The NFP worker: facade, tasks, options, events, and the session for those who embed it. Open `worker.ts` first. */
+export { NfpWorker } from './worker.js';
+export type { NfpWorkerEvents, NfpWorkerStats } from './worker.js';
+export type { NfpWorkerOptions } from './options.js';
+export { fileSharingTasks } from './file-sharing.js';
+export type { NfpFileSharingOptions } from './file-sharing.js';
+export { defineNfpTask, NfpTaskFailure } from './task.js';
+export type {
+  NfpArgs,
+  NfpEventOptions,
+  NfpInputOptions,
+  NfpKwargs,
+  NfpPut,
+  NfpRestartHook,
+  NfpTask,
+  NfpTaskCall,
+  NfpTaskContext,
+  NfpTaskDefinition,
+  NfpTaskHandler,
+} from './task.js';
+export { NfpWorkerSession } from './engine/session.js';
+export type {
+  NfpFinalState,
+  NfpFromWorker,
+  NfpJobState,
+  NfpRefusalReason,
+  NfpStoredJob,
+  NfpWorkerCounters,
+  NfpWorkerDropReason,
+  NfpWorkerEffect,
+  NfpWorkerEvent,
+  NfpWorkerLeaveReason,
+  NfpWorkerNote,
+  NfpWorkerSessionOptions,
+  NfpWorkerWorld,
+} from './engine/events.js';
+export type { LossReason } from '../shared/events.js';
