@@ -14,24 +14,29 @@ export const milliseconds = duration(1);
 /** 1 to 64 endpoints, in order of preference. */
 export const endpoints = z.array(endpointOf('expected an endpoint such as tcp://127.0.0.1:5555')).min(1).max(64);
 
-/** Fields with the same default everywhere. */
-export const workerFields = {
-  /** Answers the requests. Required. */
-  handler: callback,
-  /** Requests handled at the same time, each over a connection of its own. 1 to 1000; default 1. */
-  concurrency: z.int().min(1).max(1000).default(1),
-  /** Intervals of silence after which the other side counts as lost. 2 to 1000; default 3 (the Guide). */
-  liveness: z.int().min(2).max(1000).default(3),
+/** Options of every connection. */
+export const connectionFields = {
   /** How long the other side must have answered before the back-off starts over at `reconnectMinMs`. 0 to a day; default 10,000. */
   minUptimeMs: duration(0).default(10_000),
-  /** How long `drain()` waits for running handlers before it cancels them. 1 ms to a day; default 10,000. */
-  drainMs: milliseconds.default(10_000),
   /** Largest message, sent or received, in bytes over all frames. At least 1024; default 67,108,864. */
   maxMessageBytes: z.int().min(1024).default(67_108_864),
   /** CURVE: encrypts the connection and proves each side's identity to the other. Default: none. */
   curve: curveOfClient.optional(),
   /** Provides sockets and time. Default: ZeroMQ, loaded by `start()`. */
   transport: transportOfClient.optional(),
+};
+
+/** Options of workers with one handler. */
+export const workerFields = {
+  ...connectionFields,
+  /** Answers the requests. Required. */
+  handler: callback,
+  /** Requests handled at the same time, each over a connection of its own. 1 to 1000; default 1. */
+  concurrency: z.int().min(1).max(1000).default(1),
+  /** Intervals of silence after which the other side counts as lost. 2 to 1000; default 3 (the Guide). */
+  liveness: z.int().min(2).max(1000).default(3),
+  /** How long `drain()` waits for running handlers before it cancels them. 1 ms to a day; default 10,000. */
+  drainMs: milliseconds.default(10_000),
 };
 
 /** Refuses one option, in a check that looks at several. */

@@ -20,10 +20,10 @@ export interface WorkerProgram<Incoming, Outgoing, Note> {
   readonly session: Engine<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
   readonly handle: FrameHandler;
   /** `ready` comes when the broker was heard for the first time. */
-  onNote(note: Note): void;
+  readonly onNote: (note: Note) => void;
   /** A CURVE handshake failed; it is tried again. */
-  onRefused(refusal: HandshakeRefusal): void;
-  onError(error: unknown): void;
+  readonly onRefused: (refusal: HandshakeRefusal) => void;
+  readonly onError: (error: unknown) => void;
 }
 
 /** Settings of a {@link WorkerRunner}. */
@@ -79,12 +79,8 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
         ...(options.binds
           ? { onBound: (socket) => ({ kind: 'bound', socket }), onSent: (socket) => ({ kind: 'sent', socket }) }
           : {}),
-        onRefused: (refusal) => {
-          program.onRefused(refusal);
-        },
-        onError: (error) => {
-          program.onError(error);
-        },
+        onRefused: program.onRefused,
+        onError: program.onError,
       },
       transport,
     );

@@ -11,17 +11,5 @@ export type {
 } from './job-host.js';
 export { EmqpJobManagerSession } from './engine/session.js';
 export type { EmqpJobManagerSessionOptions } from './engine/session.js';
-export type {
-  EmqpFromJobManager,
-  EmqpJobManagerDropReason,
-  EmqpJobManagerEffect,
-  EmqpJobManagerEvent,
-  EmqpJobManagerNote,
-  EmqpJobManagerStats,
-  EmqpLeaveReason,
-  EmqpLossReason,
-  EmqpRequestRefusal,
-  EmqpRun,
-  EmqpRunOutcome,
-} from './engine/events.js';
+export type * from './engine/events.js';
 export type { LossReason } from '../shared/events.js';

@@ -132,18 +132,8 @@ export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
     const random = (): number => transport.entropy.random();
     const startHost = typeof hosts === 'string' ? jobHosts(hosts) : hosts;
     const pool = new JobPool({ concurrency, startHost, ...sources }, transport.clock, random, {
-      up: (slot) => {
-        host.dispatch({ kind: 'up', slot });
-      },
-      gone: (slot, reason) => {
-        host.dispatch({ kind: 'gone', slot, reason });
-      },
-      ran: (slot, job, outcome, result) => {
-        host.dispatch({ kind: 'ran', slot, job, outcome, result });
-      },
-      failed: (error) => {
-        this.#life.fail({ error });
-      },
+      onEvent: host.dispatch.bind(host),
+      onError: this.#onError,
     });
     return { session, host, pool };
   }
@@ -212,6 +202,10 @@ export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
     this.#running?.host.open(socket, { endpoints: [endpoint], port });
   }
 
+  readonly #onError = (error: unknown): void => {
+    this.#life.fail({ error });
+  };
+
   #hostOf(
     session: EmqpJobManagerSession,
     transport: Transport,
@@ -231,9 +225,7 @@ export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
         onRefused: (refusal) => {
           this.#life.emit('refused', refusal);
         },
-        onError: (error) => {
-          this.#life.fail({ error });
-        },
+        onError: this.#onError,
       },
       transport,
     );

@@ -3,7 +3,7 @@ import { encodeEmqpJson } from '@proj/frames/emqp';
 import { Backoff } from '@proj/heartbeat';
 import type { Clock, Timer } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
-import type { EmqpRun, EmqpRunOutcome } from './engine/events.js';
+import type { EmqpJobManagerEvent, EmqpRun } from './engine/events.js';
 import type { FromJobHost, JobHost, JobSources, StartJobHost } from './job-host.js';
 
 /** Settings of a {@link JobPool}. */
@@ -12,19 +12,18 @@ export interface JobPoolOptions extends JobSources {
   readonly startHost: StartJobHost;
 }
 
-/** What a pool reports; all by slot. For each process: `up`, then `gone`. */
+/** What a pool reports. */
 export interface JobPoolListener {
-  up(slot: number): void;
-  gone(slot: number, reason: string): void;
-  ran(slot: number, job: number, outcome: EmqpRunOutcome, result: Uint8Array): void;
-  /** A process could not begin, which `start` did not tell; another attempt follows. */
-  failed(error: Error): void;
+  /** For each process: `up`, then `ran` for each run that ended, then `gone`. */
+  readonly onEvent: (event: Extract<EmqpJobManagerEvent, { slot: number }>) => void;
+  /** A process could not start, after `start` had resolved or rejected; another attempt follows. */
+  readonly onError: (error: Error) => void;
 }
 
-/** An idle process that does not go when it is told to is killed after so long. */
+/** How long an idle process may take to stop before it is killed. */
 const STOP_MS = 2000;
 
-/** Between attempts to start what does not start. */
+/** Pauses between attempts to start a process. */
 const RESTART = { minMs: 250, maxMs: 30_000, minUptimeMs: 0 } as const;
 
 const STOP = { stop: true } as const;
@@ -34,9 +33,9 @@ interface Place {
   readonly backoff: Backoff;
   host: JobHost | undefined;
   isUp: boolean;
-  /** What kept the process from beginning. */
+  /** What kept the process from starting. */
   failure: string | undefined;
-  /** Starts the next process, or kills one that does not go. */
+  /** Starts the next process, or kills one that does not stop. */
   timer: Timer | undefined;
 }
 
@@ -57,14 +56,8 @@ export class JobPool {
     this.#clock = clock;
     this.#listener = listener;
     this.#places = Array.from({ length: options.concurrency }, (_, slot) => {
-      return {
-        slot,
-        backoff: new Backoff(RESTART, random),
-        host: undefined,
-        isUp: false,
-        failure: undefined,
-        timer: undefined,
-      };
+      const backoff = new Backoff(RESTART, random);
+      return { slot, backoff, host: undefined, isUp: false, failure: undefined, timer: undefined };
     });
   }
 
@@ -73,7 +66,7 @@ export class JobPool {
     return this.#places.flatMap(({ host }) => host?.id ?? []);
   }
 
-  /** Starts all; resolves when the first one is up, and rejects when it cannot be. */
+  /** Starts all; resolves when the first one is up, and rejects if it cannot start. */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#hasStarted = (error) => {
@@ -95,7 +88,7 @@ export class JobPool {
     this.#places[slot]?.host?.kill();
   }
 
-  /** Ends the idle process in the slot, after which another takes its place. */
+  /** Replaces the idle process in the slot. */
   recycle(slot: number): void {
     const place = this.#places[slot];
     if (place !== undefined) this.#stop(place);
@@ -146,13 +139,14 @@ export class JobPool {
       place.isUp = true;
       place.backoff.up(this.#clock.now());
       this.#hasStarted?.();
-      this.#listener.up(place.slot);
+      this.#listener.onEvent({ kind: 'up', slot: place.slot });
     } else if ('broken' in message) {
       place.failure = message.broken;
       place.host?.kill();
     } else {
-      const { number, outcome, json } = message;
-      this.#listener.ran(place.slot, number, outcome, this.#print.encode(json === '' ? '' : pythonJson(json)));
+      const { number: job, outcome, json } = message;
+      const result = this.#print.encode(json === '' ? '' : pythonJson(json));
+      this.#listener.onEvent({ kind: 'ran', slot: place.slot, job, outcome, result });
     }
   }
 
@@ -162,7 +156,7 @@ export class JobPool {
     place.isUp = false;
     place.timer?.cancel();
     place.timer = undefined;
-    if (wasUp) this.#listener.gone(place.slot, reason);
+    if (wasUp) this.#listener.onEvent({ kind: 'gone', slot: place.slot, reason });
     if (this.#onEmpty !== undefined) this.#endIfEmpty();
     else if (wasUp) this.#fill(place);
     else this.#retry(place, reason);
@@ -178,7 +172,7 @@ export class JobPool {
 
   #failed(reason: string): void {
     const error = new ProjError('OPTIONS_INVALID', `EmqpJobManager: jobs cannot run here: ${reason}`);
-    if (this.#hasStarted === undefined) this.#listener.failed(error);
+    if (this.#hasStarted === undefined) this.#listener.onError(error);
     else this.#hasStarted(error);
   }
 
@@ -187,7 +181,7 @@ export class JobPool {
   }
 }
 
-/** Rule 6: the product's spelling, or why there is none: what is nested deeply or becomes too long cannot be spelled anew. */
+/** Rule 6: the result as EventMQ prints it, or why it cannot be printed: it is nested too deeply or becomes too long. */
 function pythonJson(json: string): string {
   try {
     return encodeEmqpJson(JSON.parse(json));

@@ -1,6 +1,6 @@
-/** Options of the EventMQ job manager: what may be set, defaults, bounds. Section 10 of docs/protocols/emqp.md. */
+/** Options of the EventMQ job manager, with defaults and bounds. Section 10 of docs/protocols/emqp.md. */
 import * as z from 'zod';
-import { checkReconnect, endpoints, milliseconds, refuse, workerFields } from '../options.js';
+import { checkReconnect, connectionFields, endpoints, milliseconds, refuse } from '../options.js';
 import type { StartJobHost } from './job-host.js';
 
 const NAME_MAX_BYTES = 255;
@@ -21,6 +21,7 @@ const queueName = z
 /** Schema of {@link EmqpJobManagerOptions}. */
 export const emqpJobManagerOptions = z
   .strictObject({
+    ...connectionFields,
     /** Backends of brokers, in order of preference; the next one is tried after each loss. 1 to 64; default `tcp://127.0.0.1:47290` (EventMQ). */
     endpoints: endpoints.default(['tcp://127.0.0.1:47290']),
     /** Queues to take jobs from, as `[weight, name]`; higher weights come first. 1 to 1000; default `[[10, 'default']]` (EventMQ). */
@@ -35,14 +36,14 @@ export const emqpJobManagerOptions = z
      */
     handlers: path.optional(),
     /**
-     * A folder: whatever its modules export may be called by whoever reaches the broker. `path` `a.b` is `a/b.mjs`, `.js` or
+     * A folder: anybody who reaches the broker may call whatever its modules export. `path` `a.b` is `a/b.mjs`, `.js` or
      * `.cjs` there, `a.b:C` a class of it.
      */
     directory: path.optional(),
     /** Jobs that run at the same time, each in a process of its own. 1 to 1000; default 4 (EventMQ). */
     concurrency: z.int().min(1).max(1000).default(4),
     /**
-     * What jobs run in. Threads start faster and share memory limits and crashes with this process. A function starts something else, once
+     * What jobs run in. Threads start faster, but share memory limits and crashes with this process. A function starts something else, once
      * per slot and again whenever that is gone. Default `processes`.
      */
     pool: z
@@ -50,7 +51,7 @@ export const emqpJobManagerOptions = z
         error: 'expected processes, threads or a function that starts what jobs run in',
       })
       .default('processes'),
-    /** How long a job without `timeout` may run. 0, the default, for ever (the specification), to a week. */
+    /** How long a job without `timeout` may run. Up to a week; 0, the default, for ever (the specification). */
     globalTimeoutMs: z.int().min(0).max(WEEK_MS).default(NO_LIMIT),
     /** Jobs after which a process is replaced. 0 for never; default 1024 (EventMQ). */
     maxJobsPerProcess: z.int().min(0).default(1024),
@@ -58,34 +59,26 @@ export const emqpJobManagerOptions = z
     retryDelayMs: milliseconds.default(1000),
     /** Longest such pause. 1 ms to a day; default 30,000. */
     retryMaxMs: milliseconds.default(30_000),
-    /** Requests above the slots that wait here; further ones are dropped. 0 to 100,000; default 1000. */
+    /** Requests that may wait for a slot; further ones are dropped. 0 to 100,000; default 1000. */
     queueMax: z.int().min(0).max(100_000).default(1000),
-    /** Distance of our heartbeats. 1 ms to a day; default 3000 (EventMQ). */
+    /** Time between our heartbeats. 1 ms to a day; default 3000 (EventMQ). */
     heartbeatIntervalMs: milliseconds.default(3000),
     /** Silence after which a broker counts as lost. More than `heartbeatIntervalMs`; default 15,000 (EventMQ). */
     brokerExpiryMs: milliseconds.default(15_000),
     /** How long INFORM may stay without ACK. 1 ms to a day; default 5000. */
     ackTimeoutMs: milliseconds.default(5000),
-    /** First delay before another attempt, doubled with each. 1 ms to a day; default 250. */
+    /** First delay before reconnecting, doubled with each attempt. 1 ms to a day; default 250. */
     reconnectMinMs: milliseconds.default(250),
-    /** Longest delay before another attempt. 1 ms to a day; default 30,000. */
+    /** Longest delay before reconnecting. 1 ms to a day; default 30,000. */
     reconnectMaxMs: milliseconds.default(30_000),
-    /** How long a broker must have been there before the delay starts again at `reconnectMinMs`. 0 to a day; default 10,000. */
-    minUptimeMs: workerFields.minUptimeMs,
     /** How long `drain()` waits for the jobs in hand before it kills them. 1 ms to a day; default 300,000 (EventMQ). */
     killGraceMs: milliseconds.default(300_000),
-    /** What is said at the end: the text's KBAI, the product's KBYE, or both. Default `both`. */
+    /** The farewell: the specification's KBAI, the product's KBYE, or both. Default `both`. */
     byes: z.enum(['both', 'kbai', 'kbye']).default('both'),
-    /** On DISCONNECT: end as by `drain()`, the default, or leave and come back (EventMQ). */
+    /** On DISCONNECT: end as after `drain()` (the default), or leave and come back (EventMQ). */
     onDisconnect: z.enum(['stop', 'reconnect']).default('stop'),
     /** Largest message, in frames. 9 to 65,536; default 64. */
     maxMessageFrames: z.int().min(9).max(65_536).default(64),
-    /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
-    maxMessageBytes: workerFields.maxMessageBytes,
-    /** As for every worker. */
-    curve: workerFields.curve,
-    /** Where sockets and time come from. Default: ZeroMQ, loaded by `start()`. */
-    transport: workerFields.transport,
   })
   .superRefine((options, context) => {
     if (options.handlers === undefined && options.directory === undefined)
@@ -97,8 +90,8 @@ export const emqpJobManagerOptions = z
     checkReconnect(options, context);
   });
 
-/** What `new EmqpJobManager()` takes; all but `handlers` or `directory` has a default. */
+/** Options of `new EmqpJobManager()`. `handlers` or `directory` is required. */
 export type EmqpJobManagerOptions = z.input<typeof emqpJobManagerOptions>;
 
-/** {@link EmqpJobManagerOptions} with the defaults filled in. */
+/** Validated options, with every default filled in. */
 export type EmqpJobManagerSettings = z.output<typeof emqpJobManagerOptions>;

@@ -4,12 +4,5 @@ export type { MdpWorkerEvents, MdpWorkerStats } from './worker.js';
 export type { MdpHandler, MdpRequest, MdpTypedRequest, MdpWorkerOptions } from './options.js';
 export { MdpWorkerSession } from './engine/session.js';
 export type { MdpWorkerSessionOptions } from './engine/session.js';
-export type {
-  MdpFromWorker,
-  MdpWorkerDropReason,
-  MdpWorkerEffect,
-  MdpWorkerEvent,
-  MdpWorkerLeaveReason,
-  MdpWorkerNote,
-} from './engine/events.js';
+export type * from './engine/events.js';
 export type { LossReason } from '../shared/events.js';

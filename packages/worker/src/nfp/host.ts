@@ -25,12 +25,12 @@ export interface NfpHostProgram {
   readonly session: NfpWorkerSession;
   readonly store: RecordStore;
   readonly tasks: TaskBook;
-  onNote(note: NfpWorkerNote): void;
+  readonly onNote: (note: NfpWorkerNote) => void;
   /** A task threw, the store failed, or a socket did. `uuid`: of the job, if there is one. */
-  onError(error: unknown, uuid?: string): void;
-  onPutDropped(): void;
+  readonly onError: (error: unknown, uuid?: string) => void;
+  readonly onPutDropped: () => void;
   /** A CURVE handshake failed; it is tried again. */
-  onRefused(refusal: HandshakeRefusal): void;
+  readonly onRefused: (refusal: HandshakeRefusal) => void;
 }
 
 /** Runs one session from {@link start} to {@link finish}. */
@@ -55,12 +55,8 @@ export class NfpWorkerHost {
         onRejected: (socket, reason) => ({ kind: 'rejected', socket, reason }),
         onLost: (socket, reason) => ({ kind: 'lost', socket, reason }),
         onUndeliverable: (socket) => ({ kind: 'undeliverable', socket }),
-        onRefused: (refusal) => {
-          program.onRefused(refusal);
-        },
-        onError: (error) => {
-          program.onError(error);
-        },
+        onRefused: program.onRefused,
+        onError: program.onError,
       },
       transport,
     );

@@ -4,34 +4,7 @@ export type { NfpWorkerEvents, NfpWorkerStats } from './worker.js';
 export type { NfpWorkerOptions } from './options.js';
 export { fileSharingTasks } from './file-sharing.js';
 export type { NfpFileSharingOptions } from './file-sharing.js';
-export { defineNfpTask, NfpTaskFailure } from './task.js';
-export type {
-  NfpArgs,
-  NfpEventOptions,
-  NfpInputOptions,
-  NfpKwargs,
-  NfpPut,
-  NfpRestartHook,
-  NfpTask,
-  NfpTaskCall,
-  NfpTaskContext,
-  NfpTaskDefinition,
-  NfpTaskHandler,
-} from './task.js';
+export * from './task.js';
 export { NfpWorkerSession } from './engine/session.js';
-export type {
-  NfpFinalState,
-  NfpFromWorker,
-  NfpJobState,
-  NfpRefusalReason,
-  NfpStoredJob,
-  NfpWorkerCounters,
-  NfpWorkerDropReason,
-  NfpWorkerEffect,
-  NfpWorkerEvent,
-  NfpWorkerLeaveReason,
-  NfpWorkerNote,
-  NfpWorkerSessionOptions,
-  NfpWorkerWorld,
-} from './engine/events.js';
+export type * from './engine/events.js';
 export type { LossReason } from '../shared/events.js';

@@ -1,7 +1,7 @@
-/** Options of the NFP worker: what may be set, defaults, bounds. docs/protocols/nfp.md, section "Defaults". */
+/** Options of the NFP worker, with defaults and bounds. Section "Defaults" of docs/protocols/nfp.md. */
 import type { RecordStore } from '@proj/transport';
 import * as z from 'zod';
-import { checkReconnect, endpoints, milliseconds, refuse, workerFields } from '../options.js';
+import { checkReconnect, connectionFields, endpoints, milliseconds, refuse, workerFields } from '../options.js';
 import type { NfpRestartHook, NfpTask, NfpTaskHandler } from './task.js';
 
 const DAY_MS = 86_400_000;
@@ -16,7 +16,7 @@ const isTask = (value: unknown): boolean =>
   typeof value === 'function' ||
   (typeof value === 'object' && value !== null && 'handler' in value && typeof value.handler === 'function');
 
-/** Services that the broker keeps for itself. */
+/** Services of the broker itself. */
 const RESERVED = new Set([
   'all',
   'mmi.service.broker',
@@ -28,9 +28,10 @@ const RESERVED = new Set([
 /** Schema of {@link NfpWorkerOptions}. */
 export const nfpWorkerOptions = z
   .strictObject({
+    ...connectionFields,
     /** Brokers, in order of preference; the next one is tried after each loss. 1 to 64; default `tcp://127.0.0.1:5555`. */
     endpoints: endpoints.default(['tcp://127.0.0.1:5555']),
-    /** What to serve. 1 to 255 bytes of printable UTF-8, no name of the broker's own. Required. */
+    /** The service. 1 to 255 bytes of printable UTF-8, not a service of the broker. Required. */
     service: name,
     /** How clients address this worker: its routing id, unique at the broker and the same after a restart. 1 to 255 bytes. Required. */
     name,
@@ -39,17 +40,17 @@ export const nfpWorkerOptions = z
       name,
       z.custom<NfpTask | NfpTaskHandler>(isTask, { error: 'expected a function, or an object with a handler' }),
     ),
-    /** Have the tasks that all workers of NORFAB have, such as `list_tasks` and `job_list`; one of `tasks` goes before one of the same name. Default true. */
+    /** Add the tasks that all workers of NORFAB have, such as `list_tasks` and `job_list`, except those with a name in `tasks`. Default true. */
     baseTasks: z.boolean().default(true),
-    /** Have the task `run_shell_cmd`, too. Dangerous: whoever may give jobs to this worker then runs commands as this process does. Default false. */
+    /** Add the task `run_shell_cmd`, too. Dangerous: anybody who may give jobs to this worker can then run commands as this process. Default false. */
     shellCommands: z.boolean().default(false),
-    /** What the task `get_version` shows besides this package and Node. Default: nothing. */
+    /** What the task `get_version` shows besides this package and Node. Default: nothing more. */
     versions: z.record(z.string(), z.string()).default({}),
     /** Jobs that run at the same time. 1 to 1000; default 5 (NORFAB). */
     concurrency: z.int().min(1).max(1000).default(5),
-    /** Accepted jobs that wait; more are refused with 500, and their clients try again later. 1 to 10,000,000; default 10,000. */
+    /** Accepted jobs that may wait; more are refused with 500, and their clients try again later. 1 to 10,000,000; default 10,000. */
     maxPendingJobs: z.int().min(1).max(10_000_000).default(10_000),
-    /** Where jobs and results live; opened by `start` and closed at the end. Default: in memory, gone with the process. */
+    /** Stores jobs and results; opened by `start` and closed at the end. Default: memory, gone with the process. */
     store: z
       .custom<RecordStore>((value) => typeof value === 'object' && value !== null && 'commit' in value, {
         error: 'expected a RecordStore',
@@ -61,9 +62,9 @@ export const nfpWorkerOptions = z
       .min(0)
       .max(TEN_YEARS_MS)
       .default(7 * DAY_MS),
-    /** Results kept; when there are more, the oldest leave before their time. Each costs some 400 bytes of memory. 1 to 10,000,000; default 100,000. */
+    /** Results kept; when there are more, the oldest are removed early. Each costs some 400 bytes of memory. 1 to 10,000,000; default 100,000. */
     resultsMax: z.int().min(1).max(10_000_000).default(100_000),
-    /** What becomes of jobs that a crash or a shutdown interrupted: run again, or fail. Default `rerun`: tasks are idempotent. */
+    /** What happens to jobs that a crash or a shutdown interrupted: they run again, or fail. Default `rerun`, for idempotent tasks. */
     crashPolicy: z.enum(['rerun', 'fail']).default('rerun'),
     /** Runs of one job, interrupted ones included, before it fails. 1 to 1000; default 3. */
     maxRuns: z.int().min(1).max(1000).default(3),
@@ -71,47 +72,39 @@ export const nfpWorkerOptions = z
     commandForm: z.enum(['ascii', 'byte']).default('ascii'),
     /** How jobs are accepted: with 201, or with 202 for clients up to 0.14.0. Default `current`. */
     dialect: z.enum(['current', 'legacy']).default('current'),
-    /** Say OPEN before READY, and keep to the intervals that a broker answers. Default true. */
+    /** Send OPEN before READY, and keep to the intervals that the broker answers. Default true. */
     sendOpen: z.boolean().default(true),
-    /** Distance of KEEPALIVEs. 100 to 600,000 ms; default 2500 (NORFAB). */
+    /** Time between KEEPALIVEs. 100 to 600,000 ms; default 2500 (NORFAB). */
     keepaliveIntervalMs: z.int().min(100).max(600_000).default(2500),
     /** Intervals of silence after which the broker counts as lost. 2 to 20; default 6 (NORFAB). */
     keepaliveMultiplier: z.int().min(2).max(20).default(6),
     /** Obey `restart`, `shutdown` and `disconnect` at `mmi.service.worker`, from anybody. Default false. */
     managementCommands: z.boolean().default(false),
-    /** Called on `restart`, when no task runs and the inventory was asked for anew; jobs wait until it has resolved. Default: none. */
+    /** Called on `restart`, when no task runs and the inventory was fetched again; jobs wait until it has resolved. Default: none. */
     onRestart: z
       .custom<NfpRestartHook>((value) => typeof value === 'function', { error: 'expected a function' })
       .optional(),
-    /** Ask the broker at the start, and after `restart`, what its inventory says of this worker. Default true; tasks can ask in any case. */
+    /** Ask the broker at the start, and after `restart`, what its inventory says about this worker. Default true; tasks can ask in any case. */
     fetchInventory: z.boolean().default(true),
-    /** A folder, of this worker alone, for the files that tasks fetch from the broker or, when it has no file service, from workers of service `filesharing`. Default: none, and none can be fetched. */
+    /** A folder, used by this worker alone, for files that tasks fetch from the broker or, if it has no file service, from workers of service `filesharing`. Default: none, and no file can be fetched. */
     fetchFiles: z.string().min(1).optional(),
-    /** Bytes of files in that folder; those that no running task needs leave when there is no room, used longest ago first. 1 to 1 TiB; default 1 GiB. */
+    /** Bytes of files in that folder. To make room, files that no running task needs are deleted, the least recently used first. 1 to 1 TiB; default 1 GiB. */
     fetchMaxBytes: z.int().min(1).max(1_099_511_627_776).default(1_073_741_824),
-    /** How long the broker, or a worker that has files, may take for one answer about inventory or files. 1 ms to a day; default 10,000. */
+    /** How long the broker, or a worker that shares files, may take for one answer about inventory or files. 1 ms to a day; default 10,000. */
     askTimeoutMs: milliseconds.default(10_000),
-    /** First delay before another attempt, doubled with each. 1 ms to a day; default 100. */
+    /** First delay before reconnecting, doubled with each attempt. 1 ms to a day; default 100. */
     reconnectMinMs: milliseconds.default(100),
     /**
-     * Longest delay before another attempt. 1 ms to a day; default 2500: with what transports take to connect, less than a broker that has been started
-     * again waits for its workers before it broadcasts (`settleMs`, two keepalive intervals).
+     * Longest delay before reconnecting. 1 ms to a day; default 2500: together with the time to connect, less than a restarted broker waits for its
+     * workers before it broadcasts (`settleMs`, two keepalive intervals).
      */
     reconnectMaxMs: milliseconds.default(2500),
-    /** How long a broker must have answered before the delay starts again at `reconnectMinMs`. 0 to a day; default 10,000. */
-    minUptimeMs: workerFields.minUptimeMs,
     /** How long `drain()`, or a `restart`, waits for running tasks before it aborts them. 1 ms to a day; default 10,000. */
     drainMs: workerFields.drainMs,
-    /** PUTs that may wait for one running task, besides a bound of 16 MiB; more are dropped. 1 to 10,000; default 64. */
+    /** PUTs that may wait for one running task, within a bound of 16 MiB; more are dropped. 1 to 10,000; default 64. */
     putQueueMax: z.int().min(1).max(10_000).default(64),
     /** Largest message, in frames, sent or received. 8 to 65,536; default 64. */
     maxMessageFrames: z.int().min(8).max(65_536).default(64),
-    /** Largest message, in bytes over all frames, sent or received. At least 1024; default 64 MiB, the most a store keeps. */
-    maxMessageBytes: workerFields.maxMessageBytes,
-    /** Encrypts the connection and proves who the broker is. Default: none. */
-    curve: workerFields.curve,
-    /** Where sockets and time come from. Default: ZeroMQ, loaded by `start()`. */
-    transport: workerFields.transport,
   })
   .superRefine((options, context) => {
     if (RESERVED.has(options.service)) refuse(context, 'service', 'this name belongs to the broker');
@@ -120,8 +113,8 @@ export const nfpWorkerOptions = z
     checkReconnect(options, context);
   });
 
-/** What `new NfpWorker()` takes; all but `service`, `name` and `tasks` has a default. */
+/** Options of `new NfpWorker()`; all but `service`, `name` and `tasks` have a default. */
 export type NfpWorkerOptions = z.input<typeof nfpWorkerOptions>;
 
-/** {@link NfpWorkerOptions} with the defaults filled in. */
+/** Validated options, with every default filled in. */
 export type NfpWorkerSettings = z.output<typeof nfpWorkerOptions>;

@@ -4,12 +4,5 @@ export type { PppWorkerEvents, PppWorkerStats } from './worker.js';
 export type { PppHandler, PppTypedRequest, PppWorkerOptions, PppWorkerRequest } from './options.js';
 export { PppWorkerSession } from './engine/session.js';
 export type { PppWorkerSessionOptions } from './engine/session.js';
-export type {
-  PppFromWorker,
-  PppWorkerDropReason,
-  PppWorkerEffect,
-  PppWorkerEvent,
-  PppWorkerLeaveReason,
-  PppWorkerNote,
-} from './engine/events.js';
+export type * from './engine/events.js';
 export type { LossReason } from '../shared/events.js';

@@ -28,10 +28,12 @@ export class PoolRig {
     const sources = { handlers: HANDLERS, directory: DIRECTORY, resultMaxBytes: 1_000_000 };
     const all = { concurrency: 1, startHost: jobHosts(kind), ...sources, ...rest };
     this.pool = new JobPool(all, systemClock, () => 0, {
-      up: (slot) => this.#say(`up ${slot}`),
-      gone: (slot, reason) => this.#say(`gone ${slot} ${reason}`),
-      ran: (slot, _job, outcome, result) => this.#say(`ran ${slot} ${outcome} ${Buffer.from(result).toString()}`),
-      failed: (error) => this.#say(`failed ${error.message}`),
+      onEvent: (event) => {
+        if (event.kind === 'up') this.#say(`up ${event.slot}`);
+        else if (event.kind === 'gone') this.#say(`gone ${event.slot} ${event.reason}`);
+        else this.#say(`ran ${event.slot} ${event.outcome} ${Buffer.from(event.result).toString()}`);
+      },
+      onError: (error) => this.#say(`failed ${error.message}`),
     });
   }
 

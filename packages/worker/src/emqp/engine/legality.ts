@@ -16,7 +16,11 @@ type Verdict =
   /** It belongs to a connection that is over. */
   | 'ignore';
 
-/** Whatever the broker says on an open connection is a sign of life. */
+/** What is the same on every open connection. Whatever the broker says there is a sign of life. */
+const OPEN = { heartbeat: ['heard'], malformed: ['drop'] } as const;
+const JOINED = { ...OPEN, request: ['accept'], bye: ['accept', 'closed'] } as const;
+const GOING = { ...OPEN, request: ['drop'], disconnect: ['heard'] } as const;
+
 export const LEGALITY: Legality<State, EmqpToWorker['kind'], Verdict> = {
   closed: {
     ack: ['ignore'],
@@ -26,38 +30,10 @@ export const LEGALITY: Legality<State, EmqpToWorker['kind'], Verdict> = {
     bye: ['ignore'],
     malformed: ['ignore'],
   },
-  informing: {
-    ack: ['accept', 'registered'],
-    request: ['accept'],
-    heartbeat: ['heard'],
-    disconnect: ['accept', 'leaving', 'closed'],
-    bye: ['accept', 'closed'],
-    malformed: ['drop'],
-  },
-  registered: {
-    ack: ['heard'],
-    request: ['accept'],
-    heartbeat: ['heard'],
-    disconnect: ['accept', 'said-bye', 'closed'],
-    bye: ['accept', 'closed'],
-    malformed: ['drop'],
-  },
-  leaving: {
-    ack: ['accept', 'said-bye'],
-    request: ['drop'],
-    heartbeat: ['heard'],
-    disconnect: ['heard'],
-    bye: ['accept', 'closed'],
-    malformed: ['drop'],
-  },
-  'said-bye': {
-    ack: ['heard'],
-    request: ['drop'],
-    heartbeat: ['heard'],
-    disconnect: ['heard'],
-    bye: ['heard'],
-    malformed: ['drop'],
-  },
+  informing: { ...JOINED, ack: ['accept', 'registered'], disconnect: ['accept', 'leaving', 'closed'] },
+  registered: { ...JOINED, ack: ['heard'], disconnect: ['accept', 'said-bye', 'closed'] },
+  leaving: { ...GOING, ack: ['accept', 'said-bye'], bye: ['accept', 'closed'] },
+  'said-bye': { ...GOING, ack: ['heard'], bye: ['heard'] },
 };
 
 /** What the job manager does by itself. */

@@ -321,12 +321,8 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
   }
 
   readonly #due: BrokerConnectionDue = {
-    open: () => {
-      this.#open();
-    },
-    heartbeat: () => {
-      this.#beat();
-    },
+    open: this.#open.bind(this),
+    heartbeat: this.#beat.bind(this),
     silent: () => {
       // Nobody talks to a worker that has said farewell.
       if (this.#state === 'said-bye') this.#connection.heard(this.#out.now);

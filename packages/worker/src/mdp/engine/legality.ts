@@ -14,38 +14,16 @@ type Verdict =
   /** It belongs to a conversation that is over. */
   | 'ignore';
 
+/** What does not depend on the load. */
+const OPEN = { heartbeat: ['accept'], disconnect: ['accept', 'closed'], malformed: ['drop'] } as const;
+
 /** Every legal command, and every malformed one with a worker's header, is a sign of life (rule 3). */
 export const LEGALITY: Legality<State, MdpToWorker['kind'], Verdict> = {
-  closed: {
-    'worker-request': ['ignore'],
-    heartbeat: ['ignore'],
-    disconnect: ['ignore'],
-    malformed: ['ignore'],
-  },
-  idle: {
-    'worker-request': ['accept', 'busy'],
-    heartbeat: ['accept'],
-    disconnect: ['accept', 'closed'],
-    malformed: ['drop'],
-  },
-  busy: {
-    'worker-request': ['accept', 'full'],
-    heartbeat: ['accept'],
-    disconnect: ['accept', 'closed'],
-    malformed: ['drop'],
-  },
-  full: {
-    'worker-request': ['drop'],
-    heartbeat: ['accept'],
-    disconnect: ['accept', 'closed'],
-    malformed: ['drop'],
-  },
-  leaving: {
-    'worker-request': ['drop'],
-    heartbeat: ['accept'],
-    disconnect: ['accept', 'closed'],
-    malformed: ['drop'],
-  },
+  closed: { 'worker-request': ['ignore'], heartbeat: ['ignore'], disconnect: ['ignore'], malformed: ['ignore'] },
+  idle: { ...OPEN, 'worker-request': ['accept', 'busy'] },
+  busy: { ...OPEN, 'worker-request': ['accept', 'full'] },
+  full: { ...OPEN, 'worker-request': ['drop'] },
+  leaving: { ...OPEN, 'worker-request': ['drop'] },
 };
 
 /** What the worker does by itself. */

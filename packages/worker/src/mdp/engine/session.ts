@@ -293,15 +293,11 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
   }
 
   readonly #due: BrokerConnectionDue = {
-    open: () => {
-      this.#open();
-    },
+    open: this.#open.bind(this),
     heartbeat: () => {
       this.#out.send(this.#heartbeat);
     },
-    silent: () => {
-      this.#lose('silent');
-    },
+    silent: this.#lose.bind(this, 'silent'),
   };
 
   #isCurrent(socket: number): boolean {

@@ -13,7 +13,7 @@ import type {
   NfpRefusalReason,
   NfpReplyTo,
   NfpWorkerSessionOptions,
-  Output,
+  NfpOutput,
 } from './events.js';
 import type { NfpJob } from './state.js';
 
@@ -28,12 +28,12 @@ export const ENVELOPE_BYTES = 1024;
 export class Answers {
   readonly #options: NfpWorkerSessionOptions;
   readonly #connection: BrokerConversation;
-  readonly #out: Output;
+  readonly #out: NfpOutput;
   readonly #self: NfpSpeaker;
   readonly #wallMs: () => number;
 
   /** `wallMs`: the wall clock, in milliseconds since 1970. */
-  constructor(options: NfpWorkerSessionOptions, connection: BrokerConversation, out: Output, wallMs: () => number) {
+  constructor(options: NfpWorkerSessionOptions, connection: BrokerConversation, out: NfpOutput, wallMs: () => number) {
     this.#options = options;
     this.#connection = connection;
     this.#out = out;
@@ -118,10 +118,10 @@ export class Answers {
 /** Questions of running tasks to their clients. A job has at most one open, in its `input`. */
 export class Inputs {
   readonly #answers: Answers;
-  readonly #out: Output;
+  readonly #out: NfpOutput;
   readonly #due = new DeadlineHeap<NfpJob>();
 
-  constructor(answers: Answers, out: Output) {
+  constructor(answers: Answers, out: NfpOutput) {
     this.#answers = answers;
     this.#out = out;
   }

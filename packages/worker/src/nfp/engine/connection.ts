@@ -4,7 +4,7 @@ import type { NfpBrokerOpen } from '@proj/frames/nfp';
 import { BrokerConnection } from '../../shared/broker-connection.js';
 import type { BrokerConnectionDue } from '../../shared/broker-connection.js';
 import type { LossReason } from '../../shared/events.js';
-import type { NfpFromWorker, NfpWorkerLeaveReason, NfpWorkerSessionOptions, Output } from './events.js';
+import type { NfpFromWorker, NfpWorkerLeaveReason, NfpWorkerSessionOptions, NfpOutput } from './events.js';
 
 /** Half-width of the jitter of the back-off. */
 const SPREAD = 0.2;
@@ -15,13 +15,13 @@ const VERSION = '0.1';
 /** Opens and ends conversations and keeps to the terms agreed on. */
 export class BrokerConversation {
   readonly #options: NfpWorkerSessionOptions;
-  readonly #out: Output;
+  readonly #out: NfpOutput;
   readonly #connection: BrokerConnection;
   #heardAt: number | undefined;
   #keepalives = { interval: 0, multiplier: 0 };
 
   /** `random` returns a number in [0, 1) and spreads the back-off. */
-  constructor(options: NfpWorkerSessionOptions, out: Output, random: () => number) {
+  constructor(options: NfpWorkerSessionOptions, out: NfpOutput, random: () => number) {
     this.#options = options;
     this.#out = out;
     const { keepaliveIntervalMs: heartbeatIntervalMs, keepaliveMultiplier: liveness } = options;
@@ -132,15 +132,11 @@ export class BrokerConversation {
   }
 
   readonly #due: BrokerConnectionDue = {
-    open: () => {
-      this.open();
-    },
+    open: this.open.bind(this),
     heartbeat: () => {
       this.send({ kind: 'worker-keepalive', form: this.#options.commandForm, service: this.#options.service });
     },
-    silent: () => {
-      this.lose('silent');
-    },
+    silent: this.lose.bind(this, 'silent'),
   };
 
   #leave(reason: NfpWorkerLeaveReason): void {

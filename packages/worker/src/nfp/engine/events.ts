@@ -224,7 +224,7 @@ export type NfpJobEffect =
 export type NfpWorkerEffect = SessionEffect<NfpFromWorker, NfpWorkerNote> | NfpJobEffect;
 
 /** Where every part of a session puts its effects. */
-export type Output = SessionOutput<NfpFromWorker, NfpWorkerNote, NfpJobEffect>;
+export type NfpOutput = SessionOutput<NfpFromWorker, NfpWorkerNote, NfpJobEffect>;
 
 /** Why a message was dropped: the decoder's reason, the port's, or no such run (`put`) or question (`answer`). */
 export type NfpWorkerDropReason = NfpMalformedReason | RejectReason | 'put' | 'answer';

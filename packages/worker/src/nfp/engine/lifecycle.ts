@@ -10,7 +10,7 @@ import type {
   NfpTaskOutcome,
   NfpWorkerLeaveReason,
   NfpWorkerSessionOptions,
-  Output,
+  NfpOutput,
 } from './events.js';
 import type { Restart } from './management.js';
 import { NfpJob } from './state.js';
@@ -20,7 +20,7 @@ import type { JobWrites } from './records.js';
 /** What a {@link Lifecycle} works with. */
 export interface LifecycleParts {
   readonly options: NfpWorkerSessionOptions;
-  readonly out: Output;
+  readonly out: NfpOutput;
   readonly answers: Answers;
   readonly inputs: Inputs;
   readonly jobs: NfpJobs;

@@ -5,7 +5,7 @@ import { addressOf } from './answers.js';
 import type { Answers } from './answers.js';
 import { joinJson } from './bodies.js';
 import type { BrokerConversation } from './connection.js';
-import type { NfpIncomingCall, NfpWorkerSessionOptions, Output } from './events.js';
+import type { NfpIncomingCall, NfpWorkerSessionOptions, NfpOutput } from './events.js';
 import { jobKeys } from './records.js';
 import type { ResultReads } from './records.js';
 import type { NfpJobs, Slots } from './state.js';
@@ -19,7 +19,7 @@ const COMMANDS = { restart: 'restarting', shutdown: 'shutting down', disconnect:
 /** What {@link Management} works with. */
 export interface ManagementParts {
   readonly options: NfpWorkerSessionOptions;
-  readonly out: Output;
+  readonly out: NfpOutput;
   readonly connection: BrokerConversation;
   readonly answers: Answers;
   readonly jobs: NfpJobs;
@@ -92,12 +92,12 @@ export class Management {
 /** Keeps the steps of a restart in order; its owner does them. `draining`: tasks may end. `stopping`: they are told to stop. `renewing`: they are over. */
 export class Restart {
   readonly #drainMs: number;
-  readonly #out: Output;
+  readonly #out: NfpOutput;
   #phase: 'no' | 'draining' | 'stopping' | 'renewing' = 'no';
   #dueAt = Infinity;
 
   /** `drainMs`: how long running tasks may go on, and how long those told to stop are waited for. */
-  constructor(drainMs: number, out: Output) {
+  constructor(drainMs: number, out: NfpOutput) {
     this.#drainMs = drainMs;
     this.#out = out;
   }
@@ -158,10 +158,10 @@ interface Submitter {
 
 /** Clients that posted jobs, as `show_clients` shows them. */
 export class SubmitterStats {
-  readonly #out: Output;
+  readonly #out: NfpOutput;
   readonly #clients = new Map<string, Submitter>();
 
-  constructor(out: Output) {
+  constructor(out: NfpOutput) {
     this.#out = out;
   }
 

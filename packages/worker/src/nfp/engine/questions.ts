@@ -3,7 +3,7 @@ import { decodeNfpDispatch, decodeNfpJson, encodeNfpJson } from '@proj/frames/nf
 import type { NfpBody, NfpCall, NfpClientAnswer } from '@proj/frames/nfp';
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
 import type { BrokerConversation } from './connection.js';
-import type { NfpAskedJob, NfpBrokerQuestion, NfpBrokerReply, NfpWorkerSessionOptions, Output } from './events.js';
+import type { NfpAskedJob, NfpBrokerQuestion, NfpBrokerReply, NfpWorkerSessionOptions, NfpOutput } from './events.js';
 
 /** Questions without an answer; more are refused. */
 const OPEN_MAX = 1000;
@@ -38,7 +38,7 @@ interface Question extends NfpBrokerQuestion {
 export class BrokerQuestions {
   readonly #options: NfpWorkerSessionOptions;
   readonly #connection: BrokerConversation;
-  readonly #out: Output;
+  readonly #out: NfpOutput;
   readonly #open = new Map<string, Question>();
   readonly #due = new DeadlineHeap<string>();
   /** Services that jobs went to: their workers send more than is waited for. */
@@ -48,7 +48,7 @@ export class BrokerQuestions {
   #pollAt = Infinity;
   #isClosed = false;
 
-  constructor(options: NfpWorkerSessionOptions, connection: BrokerConversation, out: Output) {
+  constructor(options: NfpWorkerSessionOptions, connection: BrokerConversation, out: NfpOutput) {
     this.#options = options;
     this.#connection = connection;
     this.#out = out;

@@ -2,7 +2,7 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import type { RecordBatch } from '@proj/transport';
 import { joinJson } from './bodies.js';
-import type { NfpCallBody, NfpFinalState, NfpIncomingCall, NfpStoredJob, Output } from './events.js';
+import type { NfpCallBody, NfpFinalState, NfpIncomingCall, NfpStoredJob, NfpOutput } from './events.js';
 import type { NfpJob } from './state.js';
 
 /** After a commit that failed: how long nothing new is begun, and changes of accepted jobs wait. */
@@ -73,7 +73,7 @@ export interface Write {
  * take effect in the order they were made. What follows when they are durable is settlement.ts.
  */
 export class JobWrites {
-  readonly #out: Output;
+  readonly #out: NfpOutput;
   #gathering: Write[] = [];
   #underWay: Write[] = [];
   #commit = 0;
@@ -81,7 +81,7 @@ export class JobWrites {
   #acceptingBytes = 0;
   #joining = 0;
 
-  constructor(out: Output) {
+  constructor(out: NfpOutput) {
     this.#out = out;
   }
 
@@ -210,13 +210,13 @@ export class JobWrites {
 
 /** Answers that wait for a record to be read from the store: a few at a time, because results may be large. */
 export class ResultReads {
-  readonly #out: Output;
+  readonly #out: NfpOutput;
   readonly #waiting: { readonly call: NfpIncomingCall; readonly key: string }[] = [];
   readonly #underWay = new Map<number, NfpIncomingCall>();
   #taken = 0;
   #load = 0;
 
-  constructor(out: Output) {
+  constructor(out: NfpOutput) {
     this.#out = out;
   }
 

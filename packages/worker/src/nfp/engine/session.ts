@@ -62,10 +62,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     const retention = (this.#retention = new Retention(options.resultsMax, jobs, writes, out));
     const parts = { options, out, connection, answers, inputs, jobs, slots, writes, reads, retention, restart, wallMs };
     const lifecycle = (this.#lifecycle = new Lifecycle(parts));
-    const onShutdown = (): void => {
-      this.#drain();
-    };
-    const management = new Management({ ...parts, onShutdown });
+    const management = new Management({ ...parts, onShutdown: this.#drain.bind(this) });
     const digest = world.digest.bind(world);
     const calls = (this.#calls = new CallHandler({ ...parts, lifecycle, management, digest }));
     this.#settlement = new Settlement({ ...parts, lifecycle, onSettled: calls.unpark.bind(calls) });

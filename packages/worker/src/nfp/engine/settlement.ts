@@ -1,6 +1,6 @@
 /** NFP worker: what follows when a change of a job is durable, or will not be; and how long results are kept. Worker rules 4, 8, 11 and 13 of docs/protocols/nfp.md. */
 import { FINAL_STATUS } from './bodies.js';
-import type { NfpFinalState, NfpIncomingCall, Output } from './events.js';
+import type { NfpFinalState, NfpIncomingCall, NfpOutput } from './events.js';
 import type { Lifecycle, LifecycleParts } from './lifecycle.js';
 import type { NfpJob, NfpJobs } from './state.js';
 import type { JobWrites, Write } from './records.js';
@@ -14,11 +14,11 @@ export class Retention {
   readonly #max: number;
   readonly #jobs: NfpJobs;
   readonly #writes: JobWrites;
-  readonly #out: Output;
+  readonly #out: NfpOutput;
   #sweepAfter = -Infinity;
 
   /** `max`: results kept. */
-  constructor(max: number, jobs: NfpJobs, writes: JobWrites, out: Output) {
+  constructor(max: number, jobs: NfpJobs, writes: JobWrites, out: NfpOutput) {
     this.#max = max;
     this.#jobs = jobs;
     this.#writes = writes;

@@ -252,15 +252,9 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
   }
 
   readonly #due: BrokerConnectionDue = {
-    open: () => {
-      this.#open();
-    },
-    heartbeat: () => {
-      this.#out.send({ kind: 'heartbeat' });
-    },
-    silent: () => {
-      this.#lose('silent');
-    },
+    open: this.#open.bind(this),
+    heartbeat: this.#out.send.bind(this.#out, { kind: 'heartbeat' }),
+    silent: this.#lose.bind(this, 'silent'),
   };
 
   #isCurrent(socket: number): boolean {
