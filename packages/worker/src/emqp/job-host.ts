@@ -1,4 +1,4 @@
-/** One process, or thread, of an EventMQ job manager, from the outside. `job-process.mjs` is the inside. */
+/** One process, or thread, of an EventMQ job manager, seen from outside; `job-process.mjs` runs inside. */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -13,54 +13,54 @@ export interface JobSources {
   readonly handlers: string | undefined;
   /** A folder whose modules may be run. */
   readonly directory: string | undefined;
-  /** Largest result, in bytes. A larger one may be replaced by the reason where the job ran. */
+  /** Largest result, in bytes. The host may replace a larger one by the reason. */
   readonly resultMaxBytes: number;
 }
 
 /**
- * What a job host says: `ready` once, or `broken` with a reason, and how each run ended. `json` is `{"value": x}`; it may be empty where
- * no result is wanted.
+ * What a job host sends: `ready` or `broken` once, then how each run ended. `json` is `{"value": x}`; it may be empty if no result
+ * is wanted.
  */
 export type FromJobHost =
   | { readonly ready: true }
   | { readonly broken: string }
   | { readonly number: number; readonly outcome: EmqpRunOutcome; readonly json: string };
 
-/** What it is told: `start` first, then runs one at a time; after `stop` it is to exit. */
+/** What it gets: `start` first, then runs one at a time; after `stop` it exits. */
 export type ToJobHost =
   { readonly start: JobSources } | { readonly run: EmqpRun; readonly wantsResult: boolean } | { readonly stop: true };
 
-/** What its owner hears of it. `onExit` comes once and last, when it does not exist any more. */
+/** What its owner is told. `onExit` comes once and last, when it no longer exists. */
 export interface JobHostListener {
   onMessage(message: FromJobHost): void;
   onExit(reason: string): void;
 }
 
-/** A process or thread that runs jobs. Nothing here throws. */
+/** A process or thread that runs jobs. Its methods do not throw. */
 export interface JobHost {
   /** The id of the process, or of the thread. */
   readonly id: number | undefined;
   post(message: ToJobHost): void;
-  /** Ends it for good, whatever it does, together with the processes it has started. */
+  /** Kills it, together with the processes it has started. */
   kill(): void;
 }
 
-/** What our messages are wrapped in: jobs may use the same channel for words of their own, which are nobody's here. */
+/** Wraps our messages: jobs may send messages of their own on the same channel, which are ignored. */
 interface Envelope {
   readonly [ENVELOPE]: FromJobHost;
 }
 
-/** The same in `job-process.mjs`. */
+/** The same as in `job-process.mjs`. */
 const ENVELOPE = '@proj/worker';
 
 const PROGRAM = new URL('./job-process.mjs', import.meta.url);
 
 const nothing = (): void => undefined;
 
-/** Starts what runs the jobs of one slot, one after the other, and returns at once. */
+/** Starts a host for the jobs of one slot, which it runs one after the other. Returns at once. */
 export type StartJobHost = (listener: JobHostListener) => JobHost;
 
-/** Who starts processes or threads. */
+/** Starts hosts of this kind. */
 export function jobHosts(kind: JobHostKind): StartJobHost {
   return kind === 'processes' ? startProcess : startThread;
 }
@@ -69,7 +69,7 @@ function startProcess(listener: JobHostListener): JobHost {
   const child = fork(fileURLToPath(PROGRAM), [], {
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // A group of its own: what a job has started goes with its process, and Ctrl-C is the job manager's.
+    // A process group of its own, so that what a job has started is killed with it, and Ctrl-C reaches the job manager only.
     detached: true,
   });
   let isOver = false;
@@ -90,7 +90,7 @@ function startProcess(listener: JobHostListener): JobHost {
   return {
     id: child.pid,
     post: (message) => {
-      // A channel that is closed belongs to a process that is about to be reported.
+      // If the channel is closed, the exit of the process is about to be reported.
       if (child.connected) child.send(message, nothing);
     },
     kill: () => {
@@ -105,7 +105,7 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // No such group: it is gone already, or the platform has none.
+    // No such group: it is already gone, or the platform has none.
   }
 }
 

@@ -123,7 +123,7 @@ describe('a start', () => {
   it.each([
     ['a module that does not load', 'throw new Error("not today");', 'not today'],
     ['a hook that throws', 'export const onProcessStart = () => { throw new Error("no database"); };', 'no database'],
-    ['a handler that is no function', 'export default { a: 1 };', 'handler "a" is no function'],
+    ['a handler that is no function', 'export default { a: 1 };', 'handler "a" is not a function'],
     ['a module that ends its process', 'process.exit(3);', 'the process ended with code 3'],
   ])('fails with %s', async (_, text, reason) => {
     const folder = mkdtempSync(join(tmpdir(), 'proj-handlers-'));

@@ -1,13 +1,13 @@
-// What runs in a process, or thread, of an EventMQ job manager: finds what a job names, runs it, tells how it went. Worker
-// rules 5, 6 and 9 in docs/protocols/emqp.md. Plain JavaScript without imports of ours, so that it needs no build step and
-// holds no socket: the same file stands beside the sources and in what is published.
+// Runs in a process, or thread, of an EventMQ job manager: finds what a job names, runs it, reports the outcome. Job manager
+// rules 5, 6 and 9 of docs/protocols/emqp.md. Plain JavaScript without imports of ours, so that it needs no build step and
+// holds no socket: the same file stands beside the sources and in the published package.
 //
 //     in    { start: { handlers, directory, resultMaxBytes } }  once, paths or undefined
 //           { run: { number, id, queue, run, body }, wantsResult }
 //           { stop: true }
 //     out   { ready: true } or { broken: text }
 //           { number, outcome: 'done' | 'failed' | 'refused', json }    json: of { value }, or ''
-//           each in an envelope, { '@proj/worker': message }, which what jobs themselves say on the channel has not
+//           each in an envelope, { '@proj/worker': message }, which tells it from messages of the jobs themselves
 import { realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -18,7 +18,7 @@ const ENDINGS = ['.mjs', '.js', '.cjs'];
 const REASON_MAX = 1000;
 const WORD = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Its message becomes the job's result, and the job is not tried again. */
+/** The message becomes the job's result, and the job is not tried again. */
 class Refusal extends Error {}
 
 /** Registered functions by `path.callable`. */
@@ -27,10 +27,10 @@ let registered = new Map();
 let folder;
 let hooks = {};
 let resultMax = Infinity;
-/** Modules by `path`: a folder that is written to must not be read again with each job. */
+/** Modules by `path`, so that the folder is not read again for each job. */
 const modules = new Map();
 
-// Bound now: whatever jobs do to `process`, their results go out.
+// Bound now, so that results go out whatever jobs do to `process`.
 const send = isMainThread ? process.send.bind(process) : parentPort.postMessage.bind(parentPort);
 const post = (message) => {
   send({ '@proj/worker': message });
@@ -43,7 +43,7 @@ async function start({ handlers, directory, resultMaxBytes }) {
     const { default: table = {}, ...named } = await import(pathToFileURL(handlers).href);
     const entries = Object.entries(table);
     const odd = entries.find(([, handler]) => typeof handler !== 'function');
-    if (odd !== undefined) throw new TypeError(`handler "${odd[0]}" is no function`);
+    if (odd !== undefined) throw new TypeError(`handler "${odd[0]}" is not a function`);
     registered = new Map(entries);
     hooks = named;
   }
@@ -63,7 +63,7 @@ async function run({ body, ...job }, wantsResult) {
     post({ number, outcome: 'done', json: wantsResult ? toJson(value) : '' });
   } catch (error) {
     const text = textOf(error);
-    // The job manager's log wants to know, whether or not the client does.
+    // Also for the job manager's log, if the client does not want it.
     const json = toJson(wantsResult ? text : text.slice(0, REASON_MAX));
     post({ number, outcome: error instanceof Refusal ? 'refused' : 'failed', json });
   }
@@ -82,7 +82,7 @@ async function perform(body, job) {
   }
 }
 
-/** The job has ended, and what a hook thinks of it does not change that. */
+/** The job has ended; an error of the hook does not change that. */
 async function leave(job) {
   try {
     await hooks.onJobExit?.(job);
@@ -138,7 +138,7 @@ async function load(name, unknown) {
   for (const ending of ENDINGS) {
     const file = await realpath(join(folder, ...words) + ending).catch(() => undefined);
     if (file === undefined) continue;
-    // A link may lead out of the folder.
+    // A link may point outside the folder.
     if (!file.startsWith(folder + sep) || !(await stat(file)).isFile()) throw unknown;
     const exports = await import(pathToFileURL(file).href);
     modules.set(name, exports);
@@ -147,7 +147,7 @@ async function load(name, unknown) {
   throw unknown;
 }
 
-/** What the module itself exports by that name. Those of CommonJS may be in its default export alone. */
+/** What the module itself exports by that name. CommonJS modules may have it in their default export only. */
 function exportOf(exports, name) {
   if (Object.hasOwn(exports, name)) return exports[name];
   return isObject(exports.default) && Object.hasOwn(exports.default, name) ? exports.default[name] : undefined;
@@ -159,12 +159,12 @@ function ownMethod(prototype, name) {
   return typeof own === 'function' ? own : undefined;
 }
 
-/** A job that returns nothing has done what it was asked for: true. */
+/** A job that returns nothing has the result `true`. */
 function toJson(value) {
   try {
     const json = JSON.stringify({ value: value === undefined ? true : value });
     if (json === '{}') return JSON.stringify({ value: `a result of type ${typeof value} has no JSON` });
-    // No character takes less than a byte.
+    // A character takes at least one byte.
     if (json.length <= resultMax) return json;
     return JSON.stringify({ value: `result of ${json.length} bytes or more: allowed are ${resultMax}` });
   } catch (error) {
@@ -191,9 +191,9 @@ function onMessage(message) {
 }
 
 if (isMainThread) {
-  // Signals that reach a whole group are the job manager's business: it lets jobs finish.
+  // The job manager handles signals to the whole group: it lets jobs finish.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
-  // Nobody waits for the job any more, nor for what it has started: the whole group goes, this process with it.
+  // The job manager is gone: kills the whole group, this process and what its job has started.
   process.on('disconnect', () => process.kill(0, 'SIGKILL'));
   process.on('message', onMessage);
 } else parentPort.on('message', onMessage);

@@ -272,7 +272,7 @@ describe('rule 17: files', () => {
       failed: true,
       errors: [
         'file nf://a/b.bin: file_details of fss.service.broker: no workers; file_details of filesharing: no workers; ' +
-          'have a broker, or a worker of service filesharing, share the folder it is in',
+          'have the broker, or a worker of service filesharing, share its folder',
       ],
     });
     expect(broker.questions).toHaveLength(2);

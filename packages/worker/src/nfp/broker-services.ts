@@ -1,4 +1,4 @@
-/** What an NFP worker has of its broker besides jobs: its inventory, and files, which may be those of other workers. Worker rule 17 of docs/protocols/nfp.md. */
+/** What an NFP worker fetches: its inventory from the broker, and files from the broker or other workers. Worker rule 17 of docs/protocols/nfp.md. */
 import { FileCache } from '@proj/files';
 import type { DeletedFiles, FileDetails, HeldFile } from '@proj/files';
 import { isProjError, ProjError } from '@proj/transport';
@@ -7,36 +7,36 @@ import type { NfpKwargs } from './task.js';
 
 const INVENTORY_SERVICE = 'sid.service.broker';
 const FILES_SERVICE = 'fss.service.broker';
-/** Workers that have files, as in NORFAB since its broker has none. */
+/** Workers that share files; NORFAB's broker has had none since 0.15. */
 const FILE_WORKERS = 'filesharing';
 
-/** Bytes of a chunk of a file, and chunks that are asked for before the first one has come. */
+/** Bytes of a chunk, and chunks that are requested before the first one has come. */
 const CHUNK_BYTES = 1_048_576;
 const CHUNKS_IN_TRANSIT = 4;
 
-/** Times that a connection may be lost while one file comes from a worker. */
+/** How often the connection may be lost while a worker sends one file. */
 const LOSSES_MAX = 3;
 
 /** Frames of an answer besides its bytes. */
 const ENVELOPE_BYTES = 1024;
 
-/** What {@link BrokerServices} need of their worker. */
+/** What {@link BrokerServices} need from their worker. */
 export interface BrokerServicesHost {
   readonly name: string;
   readonly askTimeoutMs: number;
   readonly maxMessageBytes: number;
-  /** Where fetched files are kept; `undefined` when nowhere. */
+  /** The folder for fetched files; `undefined`: none. */
   readonly fetchFiles?: string | undefined;
   readonly fetchMaxBytes: number;
   newId(): string;
-  /** Gives a question to the session; {@link BrokerServices.settle} says what came of it. */
+  /** Gives a question to the session; the reply comes by {@link BrokerServices.settle}. */
   dispatch(question: NfpBrokerQuestion): void;
 }
 
 /** A question without the time that every one has. */
 type Question = Omit<NfpBrokerQuestion, 'timeoutMs'>;
 
-/** What a question comes to when nothing is wrong with it. */
+/** A reply that is no failure. */
 type Answer = Extract<NfpBrokerReply, { kind: 'answered' | 'result' | 'lost' }>;
 
 interface Asked {
@@ -45,10 +45,10 @@ interface Asked {
   reject(error: Error): void;
 }
 
-/** How the worker stands with the inventory, in the words of NORFAB. */
+/** Whether the worker has its inventory, in NORFAB's words. */
 export type InventoryState = 'initialising' | 'completed' | 'failed';
 
-/** Asks the broker on behalf of one worker. All that it promises rejects with `REJECTED`, `TIMEOUT`, `CLOSED` or `PROTOCOL_REMOTE`. */
+/** Asks on behalf of one worker. Every promise rejects with `REJECTED`, `TIMEOUT`, `CLOSED` or `PROTOCOL_REMOTE`. */
 export class BrokerServices {
   readonly #host: BrokerServicesHost;
   readonly #cache: FileCache | undefined;
@@ -67,12 +67,12 @@ export class BrokerServices {
     return this.#state;
   }
 
-  /** What the broker's inventory says of this worker, nothing being `{}`; asked for once, and again after a failure. */
+  /** What the broker's inventory says about this worker; `{}` for nothing. Fetched once, and again after a failure. */
   inventory(): Promise<NfpKwargs> {
     return this.#inventory ?? this.refresh();
   }
 
-  /** Asks for the inventory anew. When that fails, what was known before stays. */
+  /** Fetches the inventory again. If that fails, the old one stays. */
   async refresh(): Promise<NfpKwargs> {
     const before = this.#inventory;
     const asking = this.#askInventory();
@@ -88,15 +88,15 @@ export class BrokerServices {
     }
   }
 
-  /** It is asked for when somebody wants it next. */
+  /** Makes the next {@link inventory} fetch it again. */
   forgetInventory(): void {
     this.#inventory = undefined;
   }
 
-  /** The file of an `nf://` url on this disk, for as long as it is held. Rejects as {@link FileCache.fetch}, too. */
+  /** A copy of the file of an `nf://` url on this disk, for as long as it is held. Also rejects as {@link FileCache.fetch} does. */
   async fetch(url: string): Promise<HeldFile> {
     if (this.#cache === undefined)
-      throw new ProjError('OPTIONS_INVALID', `file ${url}: set the option fetchFiles to the folder it is to lie in`);
+      throw new ProjError('OPTIONS_INVALID', `file ${url}: set the option fetchFiles to a folder for copies`);
     let worker: string | undefined;
     return this.#cache.fetch(url, {
       details: async () => {
@@ -108,12 +108,12 @@ export class BrokerServices {
     });
   }
 
-  /** Deletes files that were fetched, by pattern. */
+  /** Deletes fetched files, by pattern. */
   async deleteFetched(pattern: string): Promise<DeletedFiles> {
     return (await this.#cache?.delete(pattern)) ?? { deleted: [], errors: [] };
   }
 
-  /** What came of a question. */
+  /** Ends a question. */
   settle(uuid: string, reply: NfpBrokerReply): void {
     const asked = this.#asked.get(uuid);
     if (asked === undefined) return;
@@ -143,11 +143,11 @@ export class BrokerServices {
     );
   }
 
-  /** What the broker says about a file or, when it refuses since it has no file service, the first worker that has the file. */
+  /** Details of a file from the broker or, if that refuses because it has no file service, from the first worker that has the file. */
   async #find(url: string): Promise<{ readonly value: unknown; readonly worker?: string }> {
     const refusals: string[] = [];
     const onRefused = (error: unknown): undefined => {
-      // A broker may let a job wait for workers that were there lately.
+      // A broker may let a job wait for workers that have just left.
       const isLate = refusals.length > 0 && isProjError(error, 'TIMEOUT');
       if (!isLate && !isProjError(error, 'REJECTED')) throw error;
       refusals.push(error.message);
@@ -160,11 +160,11 @@ export class BrokerServices {
     if (answer?.kind === 'result') return answer;
     throw new ProjError(
       'REJECTED',
-      `file ${url}: ${refusals.join('; ')}; have a broker, or a worker of service ${FILE_WORKERS}, share the folder it is in`,
+      `file ${url}: ${refusals.join('; ')}; have the broker, or a worker of service ${FILE_WORKERS}, share its folder`,
     );
   }
 
-  /** A job of a worker that has the file, and PUT by PUT what it streams. */
+  /** Streams the file from a job of a worker that has it, one PUT per chunk. */
   async *#streamOf(url: string, size: number, worker: string): AsyncGenerator<Uint8Array> {
     const chunk = this.#chunkBytes;
     const target = JSON.stringify([worker]);
@@ -178,7 +178,7 @@ export class BrokerServices {
         yield* answer.body;
         offset += chunk;
       } else if (++losses <= LOSSES_MAX) uuid = undefined;
-      else throw new ProjError('UNAVAILABLE', `file ${url}: the broker was lost ${losses} times while it came`);
+      else throw new ProjError('UNAVAILABLE', `file ${url}: the broker was lost ${losses} times during the transfer`);
     }
   }
 
@@ -189,7 +189,7 @@ export class BrokerServices {
     const ask = (): void => {
       if (offset >= size) return;
       const next = this.#ask(FILES_SERVICE, 'fetch_file', { url, offset, chunk_size: chunk });
-      // Whoever reads no further does not hear of it.
+      // A reader that stops early does not hear of it.
       next.catch(() => undefined);
       onTheWay.push(next);
       offset += chunk;
@@ -207,7 +207,7 @@ export class BrokerServices {
 
   async #ask(service: string, task: string, kwargs: NfpKwargs): Promise<readonly Uint8Array[]> {
     const answer = await this.#dispatch({ uuid: this.#host.newId(), service, task, kwargs });
-    // Only jobs come to anything else.
+    // Only jobs get other replies.
     return answer.kind === 'answered' ? answer.body : [];
   }
 

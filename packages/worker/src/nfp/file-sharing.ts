@@ -1,4 +1,4 @@
-/** NFP worker: tasks of service `filesharing`, which serve the files of a folder as ordinary jobs. Rule 16 of section "Worker" in docs/protocols/nfp.md. */
+/** NFP worker: the tasks of service `filesharing`, which share the files of a folder by ordinary jobs. Worker rule 16 of docs/protocols/nfp.md. */
 import { Files, isFileUrl } from '@proj/files';
 import type { Found } from '@proj/files';
 import { systemClock } from '@proj/heartbeat';
@@ -7,7 +7,7 @@ import { ProjError } from '@proj/transport';
 import { NfpTaskFailure } from './task.js';
 import type { NfpPut, NfpTask, NfpTaskCall, NfpTaskContext } from './task.js';
 
-/** Bytes of a chunk unless the client says otherwise, and how long a client may take to ask for the next one, as NORFAB. */
+/** Default size of a chunk, and how long a client may take to ask for the next one; both as in NORFAB. */
 const CHUNK_SIZE = 256_000;
 const CHUNK_TIMEOUT_MS = 5000;
 
@@ -15,22 +15,22 @@ const CHUNK_TIMEOUT_MS = 5000;
 export interface NfpFileSharingOptions {
   /** How long the client of `fetch_file` may take to ask for the next chunk. Milliseconds, at least 1; default 5000 (NORFAB). */
   readonly chunkTimeoutMs?: number;
-  /** Somebody asked for something outside of the folder; the answer is that it is missing. */
+  /** A client asked for something outside the folder; it was told that there is no such file. */
   readonly onEscape?: (attempt: { readonly url: string; readonly client: string; readonly uuid: string }) => void;
-  /** Default: the machine's. */
+  /** Default: the system's. */
   readonly clock?: Clock;
 }
 
 /**
  * The tasks of a worker that shares a folder: `list_files`, `file_details`, `walk` and `fetch_file`, each with an `nf://` url as
- * `url` or first argument. Nothing outside of the folder is ever read. Throws `OPTIONS_INVALID`; a folder that is not there yet has no files.
+ * `url` or first argument. Nothing outside the folder is ever read; a folder that does not exist yet has no files. Throws `OPTIONS_INVALID`.
  *
  * ```ts
  * const worker = new NfpWorker({ service: 'filesharing', name: 'files-1', tasks: fileSharingTasks('/srv/files') });
  * ```
  *
- * `fetch_file` sends one chunk by STREAM at once and one for each PUT `{"offset":n}`, and ends with `true` once it has sent the
- * last byte. It fails when no PUT comes within `chunkTimeoutMs`.
+ * `fetch_file` sends one chunk by STREAM at once and one for each PUT `{"offset":n}`, and returns `true` after the last byte. It fails
+ * if no PUT comes within `chunkTimeoutMs`.
  */
 export function fileSharingTasks(folder: string, options: NfpFileSharingOptions = {}): Record<string, NfpTask> {
   const { chunkTimeoutMs = CHUNK_TIMEOUT_MS, onEscape, clock = systemClock } = options;
@@ -39,7 +39,7 @@ export function fileSharingTasks(folder: string, options: NfpFileSharingOptions 
     throw new ProjError('OPTIONS_INVALID', `fileSharingTasks: chunkTimeoutMs = ${chunkTimeoutMs}: must be at least 1`);
   const files = new Files({ folder });
 
-  /** The value, or `undefined` for what is missing and what must not be seen. */
+  /** The value, or `undefined` for what is missing or outside the folder. */
   const found = <Value>(answer: Found<Value>, url: string, { client, uuid }: NfpTaskCall): Value | undefined => {
     if (answer.found) return answer.value;
     if (answer.escape) onEscape?.({ url, client, uuid });
@@ -87,7 +87,7 @@ export function fileSharingTasks(folder: string, options: NfpFileSharingOptions 
         const url = urlOf(call);
         const details = found(await files.details(url), url, call);
         if (details !== undefined) return { md5hash: details.md5, size_bytes: details.size, exists: true };
-        // Clients of NORFAB take the first worker that has not failed, and die of a file without a size.
+        // NORFAB's clients take the first worker that has not failed, and crash on a file without a size.
         throw new NfpTaskFailure(`'${url}' file not found`, { md5hash: null, size_bytes: null, exists: false });
       },
     },
@@ -117,7 +117,7 @@ function offsetOf({ value }: NfpPut): number {
   throw new ProjError('REJECTED', 'fetch_file: a PUT has no offset');
 }
 
-/** Bytes; a size of 0 is refused where files are read. */
+/** A number of bytes. */
 function wholeNumber(name: string, value: unknown): number {
   const least = name === 'chunk_size' ? 1 : 0;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;

@@ -1,4 +1,4 @@
-/** What a client sends to a running task by PUT, as the task reads it: in order, bounded, over when the task is. */
+/** The PUTs for a running task: in order, bounded, and over when the task is. */
 import { totalBytes } from '@proj/frames';
 import type { NfpPut } from './task.js';
 
@@ -21,7 +21,7 @@ export class PutQueue implements AsyncIterableIterator<NfpPut, undefined> {
     this.#max = max;
   }
 
-  /** False when it was dropped: too many wait, or nobody reads any more. */
+  /** False if it was dropped: too many wait, or nobody reads any more. */
   push(put: NfpPut): boolean {
     if (this.#isOver) return false;
     const reader = this.#readers.shift();
@@ -37,7 +37,7 @@ export class PutQueue implements AsyncIterableIterator<NfpPut, undefined> {
     return true;
   }
 
-  /** Nothing more comes, and what waits is forgotten. */
+  /** Ends the queue and drops what waits. */
   end(): void {
     this.#isOver = true;
     this.#waiting.length = 0;

@@ -1,4 +1,4 @@
-/** One run of an NFP task, seen from both sides: the context it is given, and what its host does to it. */
+/** One run of an NFP task: the context that the task gets, and what its host does to the run. */
 import { decodeNfpJson } from '@proj/frames/nfp';
 import type { HeldFile } from '@proj/files';
 import { ProjError, toBuffers } from '@proj/transport';
@@ -17,7 +17,7 @@ const EVENT_MAX_BYTES = 65_536;
 /** Frames of a STREAM besides its bytes: an address, a uuid and fixed frames. */
 const ENVELOPE_BYTES = 1024;
 
-/** What a run needs from its host. */
+/** What a run needs from its worker. */
 export interface TaskRunHost {
   readonly self: NfpSpeaker;
   readonly putQueueMax: number;
@@ -31,7 +31,7 @@ export interface TaskRunHost {
   sendChunk(chunk: Uint8Array, isOver: () => boolean): Promise<void>;
   ask(question: NfpQuestion): void;
   inventory(): Promise<NfpKwargs>;
-  /** The file stays until it is released. */
+  /** The copy stays until it is released. */
   fetch(url: string): Promise<HeldFile>;
 }
 
@@ -42,7 +42,7 @@ interface Asked {
   reject(error: Error): void;
 }
 
-/** The context of one run. Fields that most tasks never touch are made when asked for. */
+/** The context of one run. Fields that most tasks never use are made on first use. */
 export class TaskRun implements NfpTaskContext {
   readonly #uuid: string;
   readonly #task: string;
@@ -73,7 +73,7 @@ export class TaskRun implements NfpTaskContext {
     return (this.#puts ??= this.#newQueue());
   }
 
-  /** True once it was told to stop. */
+  /** True once the task was told to stop. */
   get isAborted(): boolean {
     return this.#aborted !== undefined;
   }
@@ -111,12 +111,12 @@ export class TaskRun implements NfpTaskContext {
     return file.path;
   };
 
-  /** What a client sent. False when it was dropped. */
+  /** Takes what a client sent. False if it was dropped. */
   put(body: readonly Uint8Array[]): boolean {
     return this.puts.push({ value: decodeNfpJson(body), body: toBuffers(body) });
   }
 
-  /** What became of a question. */
+  /** Ends a question. */
   settle(id: string, outcome: NfpInputOutcome): void {
     const asked = this.#asked;
     if (asked?.id !== id) return;
@@ -146,7 +146,7 @@ export class TaskRun implements NfpTaskContext {
     for (const file of this.#files.splice(0)) file.release();
   }
 
-  /** Holds the file until the end of the task; does not wait for it once that was told to stop. */
+  /** Holds the file until the task ends; stops waiting for it when the task is told to stop. */
   async #unlessAborted(fetching: Promise<HeldFile>): Promise<HeldFile> {
     const held = fetching.then((file) => {
       if (this.#isOver) file.release();

@@ -1,30 +1,30 @@
-/** What an application writes for an NFP worker: tasks, which are functions from a call to a result. No sockets, no store. */
+/** Tasks of an NFP worker, as applications write them: functions from a call to a result. */
 import type { SchemaOutput, StandardSchema } from '@proj/frames/service';
 
-/** Positional arguments as they come from a client: whatever JSON can say. */
+/** Positional arguments from a client: any JSON. */
 export type NfpArgs = readonly unknown[];
-/** Named arguments as they come from a client, and wherever else a program may add what JSON can say. */
+/** Named arguments from a client, or other fields that a program may add: any JSON. */
 export type NfpKwargs = Readonly<Record<string, unknown>>;
 
-/** A job as its task sees it. */
+/** A job, as its task gets it. */
 export interface NfpTaskCall<Args = NfpArgs, Kwargs = NfpKwargs> {
   /** Name of the task that was called. */
   readonly task: string;
   readonly args: Args;
   readonly kwargs: Kwargs;
-  /** The job; the same in every run of it. */
+  /** Of the job; the same in every run of it. */
   readonly uuid: string;
-  /** What the broker calls the client that posted the job; its routing id. Empty when the broker did not say. */
+  /** Routing id of the client that posted the job. Empty if the broker did not say. */
   readonly client: string;
   /** The service of this worker. */
   readonly service: string;
-  /** How long the client means to wait for the result. Milliseconds; nobody ends the task then. */
+  /** How long the client intends to wait for the result, in milliseconds. The task is not stopped then. */
   readonly timeoutMs: number;
-  /** 1, or more when earlier runs were interrupted by a crash or a shutdown. */
+  /** 1, or more if a crash or a shutdown interrupted earlier runs. */
   readonly run: number;
 }
 
-/** Says more about an event; see {@link NfpTaskContext.event}. */
+/** Details of an event; see {@link NfpTaskContext.event}. */
 export interface NfpEventOptions {
   /** Kind of event, such as `progress`. Default: none. */
   readonly type?: string;
@@ -32,77 +32,78 @@ export interface NfpEventOptions {
   readonly severity?: 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL';
   /** What the task is doing. Default `running`. */
   readonly status?: string;
-  /** What the event is about, such as names of hosts. Default: nothing. */
+  /** What the event is about, such as host names. Default: nothing. */
   readonly resource?: readonly string[];
-  /** Anything else, for programs. Must be JSON. */
+  /** Further data for programs. Must be JSON. */
   readonly extras?: NfpKwargs;
 }
 
 /** What a client sent to a running job by PUT. */
 export interface NfpPut {
-  /** What the body says, when it is one frame of JSON; else `undefined`. */
+  /** The parsed body if it is one frame of JSON, else `undefined`. */
   readonly value: unknown;
-  /** The frames as they came; not to be written to. At least one. */
+  /** The frames as they came, at least one. Do not write to them. */
   readonly body: readonly Buffer[];
 }
 
-/** How a question is put; see {@link NfpTaskContext.requestInput}. */
+/** Details of a question; see {@link NfpTaskContext.requestInput}. */
 export interface NfpInputOptions {
-  /** Shown to the client, and the answer when none comes in time. Default: none, then `TIMEOUT` is thrown. */
+  /** Shown to the client, and the answer if none comes in time. Default: none, and `TIMEOUT` is thrown. */
   readonly default?: unknown;
   /** How long to wait for an answer. 1 ms to a day; default 60,000. */
   readonly timeoutMs?: number;
-  /** For programs that answer in place of people. Must be JSON. */
+  /** For programs that answer instead of people. Must be JSON. */
   readonly metadata?: NfpKwargs;
 }
 
-/** What a task has besides its call. The functions may be taken apart: `(call, { signal, progress }) => ...`. */
+/** What a task gets besides its call. It may be destructured: `(call, { signal, progress }) => ...`. */
 export interface NfpTaskContext {
-  /** Aborts when the job was deleted, or the worker is closing. The reason is a `ProjError` (`REJECTED`, `CLOSED`). */
+  /** Aborts when the job is deleted or the worker closes. The reason is a `ProjError` (`REJECTED`, `CLOSED`). */
   readonly signal: AbortSignal;
   /**
-   * Tells the client that posted the job how far it is: an event of type `progress`. Not kept for a client that is away; the last
-   * 100 events of a job stay with its result. Does nothing once the task has ended. Throws `PROTOCOL_LOCAL` for what is no JSON.
+   * Reports progress to the client that posted the job, as an event of type `progress`. A client that is away misses it; the last
+   * 100 events of a job are kept with its result. Does nothing once the task has ended. Throws `PROTOCOL_LOCAL` for `extras` that are not JSON.
    */
   readonly progress: (message: string, options?: Omit<NfpEventOptions, 'type'>) => void;
-  /** As {@link NfpTaskContext.progress}, an event of any type or none. */
+  /** As {@link NfpTaskContext.progress}, with any type or none. */
   readonly event: (message: string, options?: NfpEventOptions) => void;
   /**
-   * Sends bytes to the client that posted the job, in order; not kept. Await it before the next one, then a connection that is
-   * slow slows the task down. Rejects with the signal's reason once that has aborted, and with `PROTOCOL_LOCAL` for a chunk over
-   * the limits and after the task has ended.
+   * Sends bytes to the client that posted the job, in order; they are not kept. Await it before sending more, so that a slow connection
+   * slows the task down. Rejects with the signal's reason once that has aborted, and with `PROTOCOL_LOCAL` for a chunk over the
+   * limits and after the task has ended.
    */
   readonly stream: (chunk: string | Uint8Array) => Promise<void>;
   /**
-   * What the client sends by PUT while the task runs, in order. At most `putQueueMax` wait; more are dropped and counted. Ends
-   * when the task ends or the signal aborts. One reader.
+   * What the client sends by PUT while the task runs, in order. At most `putQueueMax` wait; further ones are dropped and counted. Ends
+   * when the task ends or the signal aborts. For one reader.
    */
   readonly puts: AsyncIterableIterator<NfpPut>;
   /**
-   * Asks the client that posted the job: an event of type `input_request`, while GET is answered with 102. Resolves to the value
-   * of the PUT that answers, or to `default` when none came in time. Rejects with `TIMEOUT` without a default, with `REJECTED`
-   * when the client refuses to answer, and with the signal's reason. Questions of one job are put one after the other.
+   * Asks the client that posted the job, by an event of type `input_request`; until it answers, GET gets 102. Resolves to the value
+   * of the PUT that answers, or to `default` if none comes in time. Rejects with `TIMEOUT` if there is no default, with `REJECTED`
+   * if the client refuses to answer, and with the signal's reason. Questions of one job are asked one after the other.
    */
   readonly requestInput: (question: string, options?: NfpInputOptions) => Promise<unknown>;
   /**
-   * What the broker's inventory says of this worker, `{}` when nothing. It was asked for when the worker began, and is asked for again after
-   * `restart`; in between it is remembered. Rejects with `REJECTED` (the broker has no inventory), `TIMEOUT` or `CLOSED`.
+   * What the broker's inventory says about this worker; `{}` for nothing. It is fetched when the worker starts and after `restart`, and
+   * remembered in between. Rejects with `REJECTED` (the broker has no inventory), `TIMEOUT` or `CLOSED`.
    */
   readonly inventory: () => Promise<NfpKwargs>;
   /**
-   * The file behind an `nf://` url of the broker, or of a worker of service `filesharing` when the broker has no file service, as a path on this disk where it stays until the task ends. It is kept in the folder of the option `fetchFiles`, and
-   * comes over the wire only when it is not there yet, or the broker has another. Rejects with `REJECTED` (no such file), `QUEUE_FULL` (no room beside the files
-   * that running tasks need), `PROTOCOL_REMOTE` (not the bytes that were announced), `OPTIONS_INVALID`, `TIMEOUT` or the signal's reason.
+   * Fetches the file of an `nf://` url from the broker or, if that has no file service, from a worker of service `filesharing`. Resolves to the
+   * path of a copy in the folder `fetchFiles`, which stays until the task ends; a copy that is up to date is not fetched again. Rejects with
+   * `REJECTED` (no such file), `QUEUE_FULL` (no room beside the files that running tasks need), `PROTOCOL_REMOTE` (not the announced bytes),
+   * `OPTIONS_INVALID`, `TIMEOUT` or the signal's reason.
    */
   readonly fetch: (url: string) => Promise<string>;
 }
 
-/** Renews what an application has, such as what it has made of its inventory; see the option `onRestart`. What it throws is told as an error, and the worker serves again. */
+/** Renews the application's state, such as what depends on the inventory; see the option `onRestart`. What it throws is emitted as `error`, and the worker serves again. */
 export type NfpRestartHook = (services: Pick<NfpTaskContext, 'inventory'>) => unknown;
 
 /**
- * Does a job. What it returns is the result, as JSON (`undefined` becomes `null`); when it throws the job has failed, and the
- * message is the error. May run again for the same job after a crash: tasks are idempotent.
+ * Does a job. What it returns is the result, as JSON (`undefined` becomes `null`); if it throws, the job has failed with the error's
+ * message. It may run again for the same job after a crash: make it idempotent.
  */
 export type NfpTaskHandler<Args = NfpArgs, Kwargs = NfpKwargs> = (
   call: NfpTaskCall<Args, Kwargs>,
@@ -110,8 +111,8 @@ export type NfpTaskHandler<Args = NfpArgs, Kwargs = NfpKwargs> = (
 ) => unknown;
 
 /**
- * Thrown by a task that has failed and still has something to return, such as what of many things was done: `failed` is true in what clients are
- * told, `errors` holds the message, and `result` is told as well. What JSON cannot express is told as `null`.
+ * Thrown by a task that failed but has something to return, such as the part that was done: in the job's result `failed` is true, `errors` has
+ * the message, and `result` is this one, or `null` if JSON cannot express it.
  */
 export class NfpTaskFailure extends Error {
   override readonly name = 'NfpTaskFailure';
@@ -123,7 +124,7 @@ export class NfpTaskFailure extends Error {
   }
 }
 
-/** A task with what it expects. Schemas are Standard Schemas, such as those of zod: a job whose arguments they refuse fails. */
+/** A task with its arguments. Schemas are Standard Schemas, such as those of zod: a job whose arguments they refuse fails. */
 export interface NfpTaskDefinition<
   ArgsSchema extends StandardSchema | undefined = undefined,
   KwargsSchema extends StandardSchema | undefined = undefined,
@@ -131,8 +132,8 @@ export interface NfpTaskDefinition<
   readonly args?: ArgsSchema;
   readonly kwargs?: KwargsSchema;
   /**
-   * Names of keyword arguments, and numbers of positional ones, whose `nf://` urls are fetched first: the handler finds the paths of
-   * {@link NfpTaskContext.fetch} in their places. A text, or a list of texts; what is no such url stays. The schemas see the urls.
+   * Names of keyword arguments, and numbers of positional ones, whose `nf://` urls are fetched first: the handler gets paths, as from
+   * {@link NfpTaskContext.fetch}, in their places. A value may be a text or a list of texts; other texts stay. Schemas see the urls.
    */
   readonly fetch?: readonly (string | number)[];
   /** Shown by the management command `show_workers`. At most 1024 characters. */
@@ -143,7 +144,7 @@ export interface NfpTaskDefinition<
   >;
 }
 
-/** A task as a worker holds it: made by {@link defineNfpTask}, or written out without schemas. */
+/** A task: made by {@link defineNfpTask}, or written out without schemas. */
 export interface NfpTask {
   readonly args?: StandardSchema | undefined;
   readonly kwargs?: StandardSchema | undefined;
@@ -152,11 +153,11 @@ export interface NfpTask {
   readonly handler: NfpTaskHandler;
 }
 
-/** Gives a task with schemas the types of its arguments; returns it as it is. */
+/** Types the arguments of a task by its schemas; returns it as it is. */
 export function defineNfpTask<
   ArgsSchema extends StandardSchema | undefined = undefined,
   KwargsSchema extends StandardSchema | undefined = undefined,
 >(definition: NfpTaskDefinition<ArgsSchema, KwargsSchema>): NfpTask {
-  // The worker calls the handler with what the schemas made, and with nothing else.
+  // The worker calls the handler only with what the schemas made.
   return definition as unknown as NfpTask;
 }

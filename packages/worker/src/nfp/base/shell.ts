@@ -1,19 +1,19 @@
-/** The base task `run_shell_cmd`: whoever may give jobs to the worker may do on its machine what the worker may. Only where it is switched on. */
+/** The base task `run_shell_cmd`, if it is switched on: anybody who may give jobs to the worker may then do whatever its process may. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import type { Clock } from '@proj/heartbeat';
 import { NfpTaskFailure } from '../task.js';
 
-/** Bytes kept of what a command writes, of each of its outputs; the rest is read and dropped. */
+/** Bytes kept of each of a command's outputs; the rest is read and dropped. */
 const OUTPUT_MAX = 1_048_576;
 
-/** What came of a command, as NORFAB's tools read it. */
+/** The outcome of a command, as NORFAB's tools read it. */
 export interface ShellResult {
   readonly command: string;
   readonly stdout: string;
   readonly stderr: string;
-  /** `null` when it was killed. */
+  /** `null` if it was killed. */
   readonly returncode: number | null;
   /** Seconds; `null` for none. */
   readonly timeout: number | null;
@@ -21,8 +21,8 @@ export interface ShellResult {
 }
 
 /**
- * Runs a command by the system's shell, in a process group of its own that is killed when the time is over or the signal aborts. Rejects with `NfpTaskFailure`, the
- * result in it, when it does not end with 0, and with the signal's reason.
+ * Runs a command in the system's shell, in a process group of its own that is killed when the time is over or the signal aborts. Rejects with an
+ * `NfpTaskFailure` that has the result if the exit code is not 0, and with the signal's reason.
  */
 export async function runShell(
   command: string,
@@ -78,11 +78,11 @@ async function textOf(stream: Readable): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** With all that it has started. */
+/** Kills the command with everything it has started. */
 function killGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
