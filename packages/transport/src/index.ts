@@ -3,6 +3,8 @@ export { Access } from './access.js';
 export type { AccessRight, AccessRule, AccessRules } from './access.js';
 export { toBuffers, toFrames } from './body.js';
 export type { BodyInput, BodyLimits, Frame } from './body.js';
+export { BoundedBuffer } from './bounded-buffer.js';
+export type { BufferBounds } from './bounded-buffer.js';
 export { Departures } from './departures.js';
 export { Driver } from './driver.js';
 export { Emitter } from './emitter.js';

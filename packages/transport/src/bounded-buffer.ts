@@ -1,0 +1,108 @@
+/** A bounded queue between a sender that must not wait and readers that may be slower. No protocol. */
+import { Fifo } from './fifo.js';
+
+/** Bounds of a {@link BoundedBuffer}. */
+export interface BufferBounds {
+  /** Most items that wait, at least 1. */
+  readonly itemsMax: number;
+  /** Most bytes in them. A single item is taken whatever its size: sockets have a limit of their own. */
+  readonly bytesMax: number;
+}
+
+interface Reader<Item> {
+  readonly resolve: (result: IteratorResult<Item, undefined>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const DONE = { done: true, value: undefined } as const;
+
+/**
+ * Items on their way to readers, in order. It is full for an item when something waits already and, with the item, more than `itemsMax` items or
+ * more than `bytesMax` bytes would. The sender chooses what gives way: the new item ({@link offer}) or the oldest ones ({@link displace}).
+ */
+export class BoundedBuffer<Item> {
+  readonly #bounds: BufferBounds;
+  readonly #waiting = new Fifo<{ readonly item: Item; readonly bytes: number }>();
+  readonly #readers = new Fifo<Reader<Item>>();
+  #bytes = 0;
+  #isOver = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(bounds: BufferBounds) {
+    this.#bounds = bounds;
+  }
+
+  /** True once nothing more is taken. */
+  get over(): boolean {
+    return this.#isOver;
+  }
+
+  /** Takes an item of so many bytes. False if it was dropped: the buffer is full or over. */
+  offer(item: Item, bytes: number): boolean {
+    if (this.#isOver || this.#isFullFor(bytes)) return false;
+    this.#push(item, bytes);
+    return true;
+  }
+
+  /** Takes an item of so many bytes and drops the oldest ones to make room. Returns how many were dropped. */
+  displace(item: Item, bytes: number): number {
+    if (this.#isOver) return 0;
+    let dropped = 0;
+    for (; this.#isFullFor(bytes); dropped++) this.#shift();
+    this.#push(item, bytes);
+    return dropped;
+  }
+
+  /** The oldest item, as soon as there is one; readers are served in the order of their calls. `done` when the buffer is over and empty. */
+  next(): Promise<IteratorResult<Item, undefined>> {
+    const oldest = this.#shift();
+    if (oldest !== undefined) return Promise.resolve({ done: false, value: oldest.item });
+    if (this.#failure !== undefined) {
+      const { error } = this.#failure;
+      this.#failure = undefined;
+      // Rejects with what the sender gave, whatever that is.
+      return Promise.reject(error as Error);
+    }
+    if (this.#isOver) return Promise.resolve(DONE);
+    return new Promise((resolve, reject) => {
+      this.#readers.push({ resolve, reject });
+    });
+  }
+
+  /** Takes nothing more. What waits can still be read; then one reader gets the failure, if there is one. Only the first call counts. */
+  end(failure?: { readonly error: unknown }): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const first = failure === undefined ? undefined : this.#readers.shift();
+    if (first === undefined) this.#failure = failure;
+    else first.reject(failure?.error);
+    for (let reader = this.#readers.shift(); reader !== undefined; reader = this.#readers.shift()) reader.resolve(DONE);
+  }
+
+  /** Drops what waits. */
+  clear(): void {
+    while (this.#shift() !== undefined);
+  }
+
+  #isFullFor(bytes: number): boolean {
+    const { itemsMax, bytesMax } = this.#bounds;
+    const { length } = this.#waiting;
+    return length > 0 && (length >= itemsMax || this.#bytes + bytes > bytesMax);
+  }
+
+  #push(item: Item, bytes: number): void {
+    const reader = this.#readers.shift();
+    if (reader !== undefined) {
+      reader.resolve({ done: false, value: item });
+      return;
+    }
+    this.#waiting.push({ item, bytes });
+    this.#bytes += bytes;
+  }
+
+  #shift(): { readonly item: Item } | undefined {
+    const oldest = this.#waiting.shift();
+    if (oldest !== undefined) this.#bytes -= oldest.bytes;
+    return oldest;
+  }
+}
