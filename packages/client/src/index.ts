@@ -1,7 +1,14 @@
 /** Clients for ZeroMQ request-reply and queues. Open `mdp/client.ts`, `ppp/client.ts`, `pzq/producer.ts`, `emqp/client.ts` or `nfp/client.ts` first. */
 export type { BodyInput, Frame } from '@proj/transport';
 export { EmqpClient } from './emqp/client.js';
-export type { EmqpClientEvents, EmqpClientTotals, EmqpDeferred, EmqpDeferredWithResult } from './emqp/client.js';
+export type {
+  EmqpClientEvents,
+  EmqpClientTotals,
+  EmqpDeferredWithResult,
+  EmqpPublication,
+  EmqpSubscription,
+} from './emqp/client.js';
+export type { EmqpDeferred } from './emqp/command-runner.js';
 export type {
   EmqpClientOptions,
   EmqpDeferOptions,
@@ -11,7 +18,6 @@ export type {
   EmqpSubscribeOptions,
   EmqpUnscheduleOptions,
 } from './emqp/options.js';
-export type { EmqpPublication, EmqpSubscription } from './emqp/subscription.js';
 export { EmqpClientSession } from './emqp/engine/session.js';
 export type {
   EmqpClientDropReason,

@@ -4,7 +4,7 @@ import type { Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/tra
 import { ReplyBuffer } from '@proj/transport/service';
 import type { ReplyBufferOptions } from '@proj/transport/service';
 import { loadTransport } from '@proj/zmtp';
-import { onAbort } from './on-abort.js';
+import { onAbort } from './shared/on-abort.js';
 import { unanswered } from './unanswered.js';
 import type { Unanswered } from './unanswered.js';
 import type {

@@ -1,139 +1,225 @@
-/** What one `subscribe` of a client gives: messages for a reader that may be slower than the network. No protocol. */
-import { Fifo } from '@proj/transport/adapter';
+/** Subscriptions of a client: a SUB socket each, and a reader that may be slower than the network. No protocol. */
+import { totalBytes } from '@proj/frames';
+import { BoundedBuffer, ProjError } from '@proj/transport';
+import type { Departures, HandshakeRefusal, Legality, PortOptions, SubscriberPort, Transport } from '@proj/transport';
+import { onAbort } from './shared/on-abort.js';
 
-/** What is read of a subscription has this besides what it says. */
+/** What a message has besides its own fields when it is read. */
 export interface Heard {
-  /** How many messages right before this one were dropped because the reader was too slow; 0 as a rule. */
+  /** How many messages right before this one were dropped because the reader was too slow; usually 0. */
   readonly missed: number;
 }
 
-/** Bounds of what waits for the reader. */
+/** Bounds of the messages that wait for the reader. */
 export interface SubscriptionLimits {
   readonly bufferMax: number;
-  /** A single message is taken whatever its size: sockets have a limit of their own. */
+  /** See `BufferBounds`. */
   readonly bufferMaxBytes: number;
 }
 
-/** What a subscription tells its client. */
-export interface SubscriptionListener {
-  /** A message was dropped; `first` unless nothing was read since the last one was. */
+interface SubscriptionListener {
+  /** A message was dropped. `first`: nothing was dropped since the last read. */
   onMissed(first: boolean): void;
-  /** It is over: the socket is to be closed. Once. */
+  /** Nothing more will be delivered. Once. */
   onEnd(): void;
 }
 
-type Result<Message> = IteratorResult<Message & Heard, undefined>;
-
-interface Waiter<Message> {
-  readonly resolve: (result: Result<Message>) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-const DONE = { done: true, value: undefined } as const;
-
 /**
  * An async iterator over what was published since. It ends when the reader leaves the loop or calls `return`, with the client, or
- * with the signal's reason. Publishers cannot be held back, so the oldest of too many messages that wait is dropped; the next one
- * read says how many.
+ * with the signal's reason. Publishers cannot be slowed down: when too many messages wait, the oldest is dropped, and the next one
+ * read says how many were.
  */
 export class Subscription<Message extends object>
   implements AsyncIterableIterator<Message & Heard, undefined>, AsyncDisposable
 {
-  readonly #limits: SubscriptionLimits;
+  readonly #waiting: BoundedBuffer<Message>;
   readonly #listener: SubscriptionListener;
-  readonly #buffer = new Fifo<{ readonly message: Message; readonly bytes: number }>();
-  readonly #waiters: Waiter<Message>[] = [];
-  #bytes = 0;
   #missed = 0;
-  #failure: { readonly error: Error } | undefined;
-  #over = false;
 
   /** @internal Use `subscribe` of a client. */
-  constructor(limits: SubscriptionLimits, listener: SubscriptionListener) {
-    this.#limits = limits;
+  constructor({ bufferMax, bufferMaxBytes }: SubscriptionLimits, listener: SubscriptionListener) {
+    this.#waiting = new BoundedBuffer({ itemsMax: bufferMax, bytesMax: bufferMaxBytes });
     this.#listener = listener;
   }
 
   /** True once nothing more will come. */
   get over(): boolean {
-    return this.#over;
+    return this.#waiting.over;
   }
 
-  next(): Promise<Result<Message>> {
-    const waiting = this.#buffer.shift();
-    if (waiting !== undefined) {
-      this.#bytes -= waiting.bytes;
-      return Promise.resolve(this.#heard(waiting.message));
-    }
-    if (this.#failure !== undefined) {
-      const { error } = this.#failure;
-      this.#failure = undefined;
-      return Promise.reject(error);
-    }
-    if (this.#over) return Promise.resolve(DONE);
-    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+  async next(): Promise<IteratorResult<Message & Heard, undefined>> {
+    // While a reader waits nothing is dropped, so this is what was missed before the message it gets.
+    const missed = this.#missed;
+    this.#missed = 0;
+    const { done, value } = await this.#waiting.next();
+    return done === true ? { done, value } : { done: false, value: { ...value, missed } };
   }
 
   /** Ends it. */
-  return(): Promise<Result<Message>> {
+  return(): Promise<IteratorResult<Message & Heard, undefined>> {
     this.end();
-    return Promise.resolve(DONE);
+    return Promise.resolve({ done: true, value: undefined });
   }
 
   [Symbol.asyncIterator](): this {
     return this;
   }
 
-  /** The same as `return`. */
+  /** Same as `return`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.return();
   }
 
   /** @internal Takes a message of so many bytes. */
   deliver(message: Message, bytes: number): void {
-    if (this.#over) return;
-    const waiter = this.#waiters.shift();
-    if (waiter !== undefined) {
-      waiter.resolve(this.#heard(message));
-      return;
-    }
-    this.#buffer.push({ message, bytes });
-    this.#bytes += bytes;
-    while (this.#isFull()) this.#dropOldest();
+    for (let dropped = this.#waiting.displace(message, bytes); dropped > 0; dropped--)
+      this.#listener.onMissed(this.#missed++ === 0);
   }
 
-  /** @internal Nothing more comes, and what waits is dropped; with an error, the next read rejects. */
+  /** @internal Nothing more comes, and waiting messages are dropped; with an error, the next read rejects. */
   end(failure?: { readonly error: unknown }): void {
-    if (this.#over) return;
-    this.#over = true;
-    while (this.#buffer.shift() !== undefined);
-    const [first, ...others] = this.#waiters.splice(0);
-    if (failure !== undefined && first !== undefined) first.reject(failure.error);
-    else {
-      // Rejected with as it is, whatever it is.
-      this.#failure = failure as { readonly error: Error } | undefined;
-      first?.resolve(DONE);
-    }
-    for (const waiter of others) waiter.resolve(DONE);
+    if (this.over) return;
+    this.#waiting.end(failure);
+    this.#waiting.clear();
     this.#listener.onEnd();
   }
+}
 
-  #isFull(): boolean {
-    const { bufferMax, bufferMaxBytes } = this.#limits;
-    const { length } = this.#buffer;
-    return length > bufferMax || (length > 1 && this.#bytes > bufferMaxBytes);
+/** What happens to a subscription, and what its client does about it. It ends when its reader leaves, its signal aborts or its client closes. */
+export const SUBSCRIPTION_LEGALITY: Legality<
+  'opening' | 'listening' | 'over',
+  'transport loaded' | 'message' | 'socket failed' | 'end',
+  'accept' | 'fail' | 'ignore'
+> = {
+  opening: {
+    'transport loaded': ['accept', 'listening'],
+    message: ['ignore'],
+    'socket failed': ['ignore'],
+    end: ['accept', 'over'],
+  },
+  listening: {
+    'transport loaded': ['ignore'],
+    message: ['accept'],
+    'socket failed': ['fail', 'over'],
+    end: ['accept', 'over'],
+  },
+  over: { 'transport loaded': ['ignore'], message: ['ignore'], 'socket failed': ['ignore'], end: ['ignore'] },
+};
+
+type SubscriptionEvent = keyof (typeof SUBSCRIPTION_LEGALITY)['over'];
+
+/** Where a client's subscriptions listen, and whom they tell. */
+export interface SubscriptionSource<Message extends object> {
+  /** What error messages call it. */
+  readonly subject: string;
+  readonly endpoints: readonly string[];
+  readonly port: PortOptions;
+  load(): Promise<Transport>;
+  /** A message as it was published; `undefined` for what is none. */
+  read(frames: Uint8Array[]): Message | undefined;
+  onRefused(refusal: HandshakeRefusal): void;
+  /** A reader is too slow. Once until it reads again. */
+  onMissed(subscription: Subscription<Message>): void;
+}
+
+/** One call of `subscribe`. */
+export interface SubscriptionRequest<Message extends object> {
+  readonly prefixes: readonly Uint8Array[];
+  readonly limits: SubscriptionLimits;
+  readonly signal: AbortSignal | undefined;
+  /** Whether the message is meant: a prefix matches longer names, too. Default: all are. */
+  wants?(message: Message): boolean;
+}
+
+/** All subscriptions of one client. Each has a socket of its own until it ends. */
+export class Subscriptions<Message extends object> {
+  /** Totals since construction. */
+  readonly totals = { received: 0, missed: 0, unreadable: 0 };
+  readonly #source: SubscriptionSource<Message>;
+  readonly #departures: Departures;
+  /** With the socket of each, once it is open. */
+  readonly #open = new Map<Subscription<Message>, SubscriberPort | undefined>();
+
+  /** `departures`: gets the sockets that are no longer needed. */
+  constructor(source: SubscriptionSource<Message>, departures: Departures) {
+    this.#source = source;
+    this.#departures = departures;
   }
 
-  #dropOldest(): void {
-    const dropped = this.#buffer.shift();
-    if (dropped === undefined) return;
-    this.#bytes -= dropped.bytes;
-    this.#listener.onMissed(this.#missed++ === 0);
+  /** Listens from now on. */
+  subscribe(request: SubscriptionRequest<Message>): Subscription<Message> {
+    const { limits, signal } = request;
+    let release: (() => void) | undefined;
+    const subscription = new Subscription<Message>(limits, {
+      onMissed: (first) => {
+        this.totals.missed++;
+        if (first) this.#source.onMissed(subscription);
+      },
+      onEnd: () => {
+        release?.();
+        const port = this.#open.get(subscription);
+        this.#open.delete(subscription);
+        if (port !== undefined) this.#departures.add(port, 0);
+      },
+    });
+    this.#open.set(subscription, undefined);
+    const abort = (): void => {
+      this.#end(subscription, { error: signal?.reason });
+    };
+    if (signal?.aborted === true) abort();
+    else if (signal !== undefined) release = onAbort(signal, abort);
+    this.#listen(subscription, request).catch((error: unknown) => {
+      this.#end(subscription, { error });
+    });
+    return subscription;
   }
 
-  #heard(message: Message): Result<Message> {
-    const missed = this.#missed;
-    this.#missed = 0;
-    return { done: false, value: { ...message, missed } };
+  /** Ends all of them. */
+  close(): void {
+    for (const subscription of [...this.#open.keys()]) this.#end(subscription);
+  }
+
+  async #listen(subscription: Subscription<Message>, request: SubscriptionRequest<Message>): Promise<void> {
+    const source = this.#source;
+    const transport = await source.load();
+    if (this.#verdict(subscription, 'transport loaded') === 'ignore') return;
+    const port = transport.subscriber(source.port);
+    this.#open.set(subscription, port);
+    for (const prefix of request.prefixes) port.subscribe(prefix);
+    for (const endpoint of source.endpoints) port.connect(endpoint);
+    port.start({
+      onMessage: (frames) => {
+        this.#onMessage(subscription, frames, request);
+      },
+      onRejected: () => {
+        this.totals.unreadable++;
+      },
+      onRefused: (refusal) => {
+        source.onRefused(refusal);
+      },
+      onBroken: (cause) => {
+        if (this.#verdict(subscription, 'socket failed') === 'ignore') return;
+        const error = new ProjError('PEER_LOST', `${source.subject}: the socket failed; subscribe again`, { cause });
+        subscription.end({ error });
+      },
+    });
+  }
+
+  #onMessage(subscription: Subscription<Message>, frames: Uint8Array[], request: SubscriptionRequest<Message>): void {
+    const message = this.#source.read(frames);
+    if (message === undefined) this.totals.unreadable++;
+    else if (request.wants?.(message) !== false) {
+      this.totals.received++;
+      if (this.#verdict(subscription, 'message') === 'accept') subscription.deliver(message, totalBytes(frames));
+    }
+  }
+
+  #end(subscription: Subscription<Message>, failure?: { readonly error: unknown }): void {
+    if (this.#verdict(subscription, 'end') === 'accept') subscription.end(failure);
+  }
+
+  #verdict(subscription: Subscription<Message>, event: SubscriptionEvent): 'accept' | 'fail' | 'ignore' {
+    const isOpen = this.#open.get(subscription) !== undefined;
+    return SUBSCRIPTION_LEGALITY[subscription.over ? 'over' : isOpen ? 'listening' : 'opening'][event][0];
   }
 }

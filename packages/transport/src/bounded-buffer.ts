@@ -61,7 +61,7 @@ export class BoundedBuffer<Item> {
       const { error } = this.#failure;
       this.#failure = undefined;
       // Rejects with what the sender gave, whatever that is.
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
     if (this.#isOver) return Promise.resolve(DONE);
     return new Promise((resolve, reject) => {

@@ -1,17 +1,34 @@
-/** EventMQ client: jobs to bytes, and bytes to results. */
-import { encodeEmqpJson } from '@proj/frames/emqp';
+/** EventMQ client: jobs to bytes, bytes to results, and the id in a message of ours. */
+import { EMPTY_FRAME, latin1 } from '@proj/frames';
+import { emqpJobText, encodeEmqpJson } from '@proj/frames/emqp';
 import { parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
 import type { Frame } from '@proj/transport';
 import { emqpJob } from './options.js';
 import type { EmqpJob } from './options.js';
 
+/** Most bytes of the frames beside the body: a queue, headers, an id. */
+const BYTES_BESIDE_BODY = 1024;
+
+/** Most bytes that a body may have in messages of so many. */
+export function bodyMax(maxMessageBytes: number): number {
+  return Math.max(0, maxMessageBytes - BYTES_BESIDE_BODY);
+}
+
 /**
  * The body of a job: bytes and text as they are, an {@link EmqpJob} as EventMQ's own client writes it. Throws `OPTIONS_INVALID`
  * or `PROTOCOL_LOCAL`, beginning with `subject`, for what is no job or over the limit.
  */
-export function bodyOf(subject: string, job: EmqpJob | Frame, maxBytes: number): Uint8Array {
+export function bodyOf(subject: string, job: EmqpJob | Frame, maxMessageBytes: number): Uint8Array {
   const frame = typeof job === 'string' || job instanceof Uint8Array ? job : write(subject, job);
-  return toFrames(subject, frame, { frames: 1, bytes: maxBytes })[0] as Uint8Array;
+  return toFrames(subject, frame, { frames: 1, bytes: bodyMax(maxMessageBytes) })[0] as Uint8Array;
+}
+
+/** The same, of a body that must name its job: brokers drop schedules without one and tell nobody. */
+export function namedBodyOf(subject: string, job: EmqpJob | Frame, maxMessageBytes: number): Uint8Array {
+  const body = bodyOf(subject, job, maxMessageBytes);
+  if (emqpJobText(body) !== undefined) return body;
+  const text = `${subject}: the body names no job of at most 1 MiB; it needs callable and path`;
+  throw new ProjError('PROTOCOL_LOCAL', text);
 }
 
 function write(subject: string, job: EmqpJob): string {
@@ -33,9 +50,14 @@ export function readResult(subject: string, frame: Uint8Array): unknown {
     if (typeof parsed === 'object' && parsed !== null && Object.hasOwn(parsed, 'value'))
       return (parsed as { value: unknown }).value;
   } catch {
-    // Said below.
+    // No JSON is no result either: see below.
   }
   throw new ProjError('PROTOCOL_REMOTE', `${subject}: the result is not {"value": ...}; see details.result`, {
     details: { result },
   });
+}
+
+/** The id in the frames of a message of ours. */
+export function idOf(frames: readonly Uint8Array[]): string {
+  return latin1(frames[3] ?? EMPTY_FRAME);
 }

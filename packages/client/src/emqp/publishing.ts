@@ -1,14 +1,14 @@
 /** PUBLISH of an EventMQ client: one DEALER to the pub-sub device, which answers nothing. Rule 31 of docs/protocols/emqp.md. */
 import type { Timer } from '@proj/heartbeat';
-import { fromLatin1 } from '@proj/frames';
 import { encodeEmqp } from '@proj/frames/emqp';
 import { ProjError, ROUTER_PEER } from '@proj/transport';
 import type { Departures, PortOptions, SocketPort, Transport } from '@proj/transport';
-import { onAbort } from '../on-abort.js';
-import { idOf } from './message-id.js';
+import { onAbort } from '../shared/on-abort.js';
+import { namedPort } from './command-runner.js';
+import { idOf } from './job.js';
 import type { EmqpClientSettings } from './options.js';
 
-/** One message that the transport has not taken yet. */
+/** A message that the transport does not have yet. */
 interface Sending {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -19,14 +19,14 @@ interface Sending {
 
 const ignore = (): void => undefined;
 
-/** Sends messages, in order, and tells when the transport has them. */
+/** Sends messages in order, and says when the transport has them. */
 export class EmqpPublishing {
   readonly #settings: EmqpClientSettings;
   readonly #portOptions: PortOptions;
   readonly #departures: Departures;
   readonly #open = new Map<string, Sending>();
   #port: SocketPort | undefined;
-  /** Messages the transport has taken. */
+  /** Messages that the transport has. */
   published = 0;
 
   /** `departures` gets the socket at the end. */
@@ -36,7 +36,7 @@ export class EmqpPublishing {
     this.#departures = departures;
   }
 
-  /** Resolves when the transport has it. Rejects with `QUEUE_FULL`, `TIMEOUT`, `UNREACHABLE`, `CLOSED` or the signal's reason. */
+  /** Resolves when the transport has the message. Rejects with `QUEUE_FULL`, `TIMEOUT`, `UNREACHABLE`, `CLOSED` or the signal's reason. */
   send(transport: Transport, topic: Uint8Array, body: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const { openMax, timeoutMs } = this.#settings;
@@ -46,7 +46,7 @@ export class EmqpPublishing {
       const sending: Sending = { resolve, reject, timer: undefined, release: ignore };
       this.#open.set(id, sending);
       port.send(ROUTER_PEER, encodeEmqp({ kind: 'publish', id, topic, body }));
-      // Usually it is on its way by now.
+      // Usually it is gone by now.
       if (!this.#open.has(id)) return;
       if (signal !== undefined)
         sending.release = onAbort(signal, () => {
@@ -66,8 +66,7 @@ export class EmqpPublishing {
   }
 
   #connect(transport: Transport): SocketPort {
-    // In ASCII: an id of ZeroMQ's own making ends EventMQ's router.
-    const port = transport.dealer({ ...this.#portOptions, routingId: fromLatin1(transport.entropy.uuid()) });
+    const port = transport.dealer(namedPort(this.#portOptions, transport));
     try {
       port.connect(this.#settings.publishEndpoint);
     } catch (cause) {

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { ClientWorld } from '../../test/world.js';
 import { EmqpClient } from './client.js';
 import type { EmqpClientOptions } from './options.js';
-import type { EmqpPublication, EmqpSubscription } from './subscription.js';
+import type { EmqpPublication, EmqpSubscription } from './client.js';
 
 const PUBLISH = 'tcp://device:47298';
 const SUBSCRIBE = 'tcp://device:47299';

@@ -1,7 +1,7 @@
 /** NFP client: the jobs that wait for an outcome here: on record before they are posted, told their news, ended once. Rules 7 and 8 of docs/protocols/nfp.md. */
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { toBuffers } from '@proj/transport';
-import { onAbort } from '../on-abort.js';
+import { onAbort } from '../shared/on-abort.js';
 import type { Unanswered } from '../unanswered.js';
 import { isRecord } from './engine/answers.js';
 import { encodeBody, questionOf } from './bodies.js';

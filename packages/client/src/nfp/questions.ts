@@ -1,6 +1,6 @@
 /** NFP client: what the broker and workers are asked besides jobs, and who waits for the answers. Rule 6 of docs/protocols/nfp.md. */
 import { parseOptions, ProjError } from '@proj/transport';
-import { onAbort } from '../on-abort.js';
+import { onAbort } from '../shared/on-abort.js';
 import type { Unanswered } from '../unanswered.js';
 import { isRecord } from './engine/answers.js';
 import { encodeBody, parseAnswer, questionOf } from './bodies.js';

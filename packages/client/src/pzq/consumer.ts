@@ -4,7 +4,7 @@ import { Emitter, parseOptions, ProjError, SessionHost, UnheardErrors } from '@p
 import type { HandshakeRefusal } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
-import { onAbort } from '../on-abort.js';
+import { onAbort } from '../shared/on-abort.js';
 import { PzqMessage } from './message.js';
 import type { PzqMessageOwner } from './message.js';
 import { pzqConsumerOptions, pzqReceiveOptions, pzqRunOptions } from './options.js';

@@ -5,7 +5,7 @@ import { Emitter, parseOptions, ProjError, toFrames, SessionHost } from '@proj/t
 import type { BodyInput, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
-import { onAbort } from '../on-abort.js';
+import { onAbort } from '../shared/on-abort.js';
 import { unanswered } from '../unanswered.js';
 import { pzqProducerOptions, pzqSendOptions } from './options.js';
 import type { PzqProducerOptions, PzqProducerSettings, PzqSendOptions } from './options.js';
