@@ -10,7 +10,7 @@ import {
   wholeNumber,
 } from '@proj/appkit';
 import { NfpSubscriber, ProjError } from '@proj/client';
-import type { NfpPublication, NfpSubscription } from '@proj/client';
+import type { NfpPublication, NfpSubscription } from '@proj/client/nfp';
 import * as z from 'zod';
 import { lineOfEvent } from './protocols/nfp.js';
 import { frameForJson } from './render.js';

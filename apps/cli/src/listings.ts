@@ -1,7 +1,7 @@
 /** `proj services` and `proj workers`: what a broker of Majordomo or NORFAB knows. */
 import { defineCommand, formatTable } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
-import type { MmiServiceEntry, MmiWorkerEntry } from '@proj/client';
+import type { MmiServiceEntry, MmiWorkerEntry } from '@proj/client/mdp';
 import { listingOptions } from './options.js';
 import { withClient } from './protocols/mdp.js';
 import { explainUnknown, withNfpClient } from './protocols/nfp.js';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { defineCommand } from '@proj/appkit';
 import { ProjError } from '@proj/client';
-import type { NfpClient, NfpJobRecord } from '@proj/client';
+import type { NfpClient, NfpJobRecord } from '@proj/client/nfp';
 import { jobsOptions } from './nfp-options.js';
 import { lineOfResult, unlessStopped, withNfpClient } from './protocols/nfp.js';
 

@@ -1,7 +1,7 @@
 /** `proj subscribe`: what is published at the pub-sub device of EventMQ. */
 import { defineCommand, processTransport } from '@proj/appkit';
 import { EmqpClient, ProjError } from '@proj/client';
-import type { EmqpPublication, EmqpSubscription } from '@proj/client';
+import type { EmqpPublication, EmqpSubscription } from '@proj/client/emqp';
 import type * as z from 'zod';
 import { subscribeOptions } from './pubsub-options.js';
 import { frameForJson, frameForPeople } from './render.js';

@@ -26,7 +26,7 @@ export class BoundedBuffer<Item> {
   readonly #readers = new Fifo<Reader<Item>>();
   #bytes = 0;
   #isOver = false;
-  #failure: { readonly error: unknown } | undefined;
+  #failure: { readonly error: Error } | undefined;
 
   constructor(bounds: BufferBounds) {
     this.#bounds = bounds;
@@ -60,7 +60,6 @@ export class BoundedBuffer<Item> {
     if (this.#failure !== undefined) {
       const { error } = this.#failure;
       this.#failure = undefined;
-      // Rejects with what the sender gave, whatever that is.
       return Promise.reject(error);
     }
     if (this.#isOver) return Promise.resolve(DONE);
@@ -74,7 +73,8 @@ export class BoundedBuffer<Item> {
     if (this.#isOver) return;
     this.#isOver = true;
     const first = failure === undefined ? undefined : this.#readers.shift();
-    if (first === undefined) this.#failure = failure;
+    // Rejects with what the sender gave, whatever that is.
+    if (first === undefined) this.#failure = failure as { readonly error: Error } | undefined;
     else first.reject(failure?.error);
     for (let reader = this.#readers.shift(); reader !== undefined; reader = this.#readers.shift()) reader.resolve(DONE);
   }

@@ -8,7 +8,7 @@ import { MdpBroker, NfpBroker } from '@proj/broker';
 import type { MdpBrokerEvents } from '@proj/broker/mdp';
 import type { NfpBrokerEvents } from '@proj/broker/nfp';
 import { MdpClient } from '@proj/client';
-import type { MdpClientEvents } from '@proj/client';
+import type { MdpClientEvents } from '@proj/client/mdp';
 import { nextEvent } from '@proj/testkit';
 import type { PeerSpec } from '@proj/testkit';
 import {

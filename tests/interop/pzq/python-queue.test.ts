@@ -1,6 +1,6 @@
 // Our producer and consumer at a queue that is not ours (rules 23 and 24 of docs/protocols/pzq.md).
 import { nextEvent, ownEndpoint } from '@proj/testkit';
-import type { PzqConsumerEvents, PzqProducerEvents } from '@proj/client';
+import type { PzqConsumerEvents, PzqProducerEvents } from '@proj/client/pzq';
 import { describe, expect, it } from 'vitest';
 import { stage } from './stage.js';
 

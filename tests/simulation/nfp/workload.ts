@@ -1,5 +1,5 @@
 /** What the simulated clients ask and the simulated workers do, and the account of every job. */
-import type { NfpClient, NfpInputRequest, NfpJob, NfpJobRecord, NfpJobResult, NfpJobResults } from '@proj/client';
+import type { NfpClient, NfpInputRequest, NfpJob, NfpJobRecord, NfpJobResult, NfpJobResults } from '@proj/client/nfp';
 import { isProjError } from '@proj/transport';
 import type { SeededRandom, VirtualTransport } from '@proj/transport/virtual';
 import type { NfpTaskCall, NfpTaskContext } from '@proj/worker';

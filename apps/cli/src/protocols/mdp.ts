@@ -1,7 +1,7 @@
 /** Majordomo 0.2 and 0.1 in `proj`: how its commands reach a broker, and what they say when none answers. */
 import { processCurve, processTransport } from '@proj/appkit';
 import { isProjError, MdpClient, ProjError } from '@proj/client';
-import type { MdpServicePresence } from '@proj/client';
+import type { MdpServicePresence } from '@proj/client/mdp';
 import { finish } from '../question.js';
 import type { Question } from '../question.js';
 

@@ -1,7 +1,7 @@
 /** NORFAB in `proj`: how its commands reach a broker, and how they show what workers say. */
 import { processTransport } from '@proj/appkit';
 import { isProjError, NfpClient, ProjError } from '@proj/client';
-import type { NfpJobEvent, NfpJobResult } from '@proj/client';
+import type { NfpJobEvent, NfpJobResult } from '@proj/client/nfp';
 import { lmdbRecords } from '@proj/store';
 import { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker } from '@proj/frames/nfp';
 import { frameForJson, frameForPeople } from '../render.js';

@@ -1,7 +1,7 @@
-/** PZQ consumer, the facade: rule 24 of docs/protocols/pzq.md. Decisions: session-consumer.ts. */
+/** PZQ consumer, the facade: rule 24 of docs/protocols/pzq.md. Decisions: engine/consumer-session.ts. */
 import { decodePzqAtConsumer, encodePzq } from '@proj/frames/pzq';
 import { Emitter, parseOptions, ProjError, SessionHost, UnheardErrors } from '@proj/transport';
-import type { HandshakeRefusal } from '@proj/transport';
+import type { HandshakeRefusal, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../shared/on-abort.js';
@@ -10,13 +10,13 @@ import type { PzqMessageOwner } from './message.js';
 import { pzqConsumerOptions, pzqReceiveOptions, pzqRunOptions } from './options.js';
 import type { PzqConsumerOptions, PzqConsumerSettings, PzqReceiveOptions, PzqRunOptions } from './options.js';
 import { within } from './rounds.js';
-import { PzqConsumerSession } from './engine/session-consumer.js';
+import { PzqConsumerSession } from './engine/consumer-session.js';
 import type {
   PzqConsumerEffect,
   PzqConsumerEvent,
   PzqConsumerNote,
   PzqConsumerStats,
-} from './engine/session-consumer.js';
+} from './engine/consumer-events.js';
 
 /** Events of a {@link PzqConsumer}. */
 export interface PzqConsumerEvents {
@@ -34,7 +34,7 @@ export type PzqHandler = (message: PzqMessage, context: { readonly signal: Abort
 /** The only socket: it is connected to all queues. */
 const SOCKET = 1;
 
-/** Somebody who waits for a message. */
+/** A caller that waits for a message. */
 interface Reader {
   readonly resolve: (message: PzqMessage | undefined) => void;
   readonly reject: (error: unknown) => void;
@@ -53,16 +53,16 @@ interface Reader {
  * }
  * ```
  *
- * or, with several handlers at a time and acknowledgements by themselves, `await consumer.run(handler, { concurrency: 8 })`.
+ * or, with several handlers at a time and automatic acknowledgements, `await consumer.run(handler, { concurrency: 8 })`.
  *
- * At least once: what is not acknowledged in time comes again. A message whose key was acknowledged here before is
- * acknowledged again and not handed out. The queue's clock starts when it sends, so `prefetch` should be no more than can be
- * handled within its acknowledgement timeout; what TCP holds beyond it is dropped when its turn comes too late (`dropExpired`).
+ * At least once: a message that is not acknowledged in time comes again. One whose key was acknowledged here before is
+ * acknowledged again and not handed out. The queue's clock starts when it sends, so keep `prefetch` to what can be
+ * handled within its acknowledgement timeout; a delivery whose turn comes too late is dropped (`dropExpired`).
  *
- * Sockets open with the first reader. Reading rejects with `OPTIONS_INVALID`, `UNAVAILABLE` (no ZeroMQ on this machine) or what
- * the transport has against an endpoint.
+ * The socket opens with the first reader. Reading rejects with `OPTIONS_INVALID`, `UNAVAILABLE` (no ZeroMQ on this machine) or the
+ * transport's error for an endpoint.
  */
-export class PzqConsumer {
+export class PzqConsumer implements Life<PzqConsumerEvents> {
   readonly #settings: PzqConsumerSettings;
   readonly #events = new Emitter<PzqConsumerEvents>();
   readonly #unheard = new UnheardErrors('PzqConsumer');
@@ -102,11 +102,9 @@ export class PzqConsumer {
         onRejected: (_socket, reason) => ({ kind: 'rejected', reason }),
         onUndeliverable: () => ({ kind: 'undeliverable' }),
         onLost: () => undefined,
-        // The reader who had it opened is told.
+        // The reader that had it opened is told.
         onUnopened: () => undefined,
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
-        },
+        onRefused: this.#events.forward('refused'),
         onError: (error) => {
           this.#onBroken(error);
         },
@@ -149,27 +147,25 @@ export class PzqConsumer {
   }
 
   /**
-   * Hands nothing out any more; when everything handed out is settled or its lease has ended, at most after `drainMs`, gives back
-   * what waits here and closes. What TCP still holds for it comes again by its timeout. Idempotent.
+   * Hands nothing more out; when everything handed out is settled or its lease has ended, after `drainMs` at most, gives
+   * waiting messages back and closes. Messages that TCP still holds come again after their timeout. Idempotent.
    */
   drain(): Promise<void> {
     return (this.#draining ??= this.#drain());
   }
 
   /**
-   * Gives back what waits here, ends all reading and closes. What was handed out and is not settled comes again when its
-   * timeout has passed. Idempotent.
+   * Gives waiting messages back, ends all reading and closes. Messages that were handed out and are not settled come again after
+   * their timeout. Idempotent.
    */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
 
-  /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof PzqConsumerEvents>(
     event: Name,
     listener: (payload: PzqConsumerEvents[Name]) => void,
@@ -238,8 +234,8 @@ export class PzqConsumer {
       await this.#host.load();
       if (this.#draining !== undefined || this.#closing !== undefined) return;
       const { endpoints, maxMessageFrames, maxMessageBytes, prefetch, curve } = this.#settings;
-      // Few wait in the socket, for what a consumer has not read another one may get; but a mark of 1 costs several system calls
-      // per message.
+      // Few wait in the socket, since another consumer may get what this one has not read; but a mark of 1 costs several system
+      // calls per message.
       const room = { receiveHighWaterMark: Math.ceil(prefetch / 4), peerQueueMax: 2 * prefetch + 1000 };
       const port = { maxMessageFrames, maxMessageBytes, ...room, ...clientCurve(curve) };
       this.#host.open(SOCKET, { kind: 'router', endpoints, port });
@@ -300,11 +296,11 @@ export class PzqConsumer {
   #close(): Promise<void> {
     this.#endReading();
     this.#drained();
-    this.#closed.abort(new ProjError('CLOSED', 'PzqConsumer: it was closed'));
+    this.#closed.abort(new ProjError('CLOSED', 'PzqConsumer: the consumer was closed'));
     return this.#host.close({ kind: 'close' });
   }
 
-  /** Tells readers that nothing comes any more. */
+  /** Tells readers that nothing more comes. */
   #endReading(): void {
     for (const reader of this.#readers) {
       this.#dismiss(reader);
@@ -315,7 +311,7 @@ export class PzqConsumer {
 
 function clockSkew(byMs: number): ProjError {
   const text =
-    `PzqConsumer: delivery after delivery looks expired, by its time the last one was sent ${byMs} ms ago: ` +
-    'the clocks of queue and consumer disagree, and expired ones are no longer told from others; set the clocks';
+    `PzqConsumer: one delivery after another looks expired; the last one says that it was sent ${byMs} ms ago: ` +
+    'the clocks of queue and consumer disagree, so expired deliveries cannot be recognized; set the clocks';
   return new ProjError('EXPIRED', text);
 }

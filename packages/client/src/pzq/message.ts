@@ -1,7 +1,7 @@
 /** A message in a consumer's hands. Rule 24 of docs/protocols/pzq.md. */
 import { latin1 } from '@proj/frames';
 import { toBuffers } from '@proj/transport';
-import type { PzqHanded, PzqVerdict } from './engine/session-consumer.js';
+import type { PzqHanded, PzqVerdict } from './engine/consumer-events.js';
 
 /** What a {@link PzqMessage} needs of its consumer. */
 export interface PzqMessageOwner {
@@ -10,9 +10,9 @@ export interface PzqMessageOwner {
 }
 
 /**
- * A message that was delivered. It is the consumer's until its acknowledgement timeout, counted from `sentMicros`, has passed;
- * then the queue gives it to somebody again, here or elsewhere. The first of `ack`, `nack` and `leave` counts, later calls do
- * nothing; none of them can fail, for a queue does not answer.
+ * A delivered message. It is the consumer's until its acknowledgement timeout, counted from `sentMicros`, has passed;
+ * then the queue delivers it again, here or elsewhere. The first of `ack`, `nack` and `leave` counts, later calls do
+ * nothing; none of them can fail, since a queue does not answer.
  */
 export class PzqMessage {
   /** One Buffer per frame, as they were produced; at least one. */
@@ -28,7 +28,7 @@ export class PzqMessage {
     this.body = toBuffers(handed.delivery.body);
   }
 
-  /** The queue's name for the message, the same at every delivery of it; Latin-1, mostly 53 characters of ASCII. */
+  /** The queue's name for the message, the same at each delivery; Latin-1, usually 53 characters of ASCII. */
   get key(): string {
     return latin1(this.#handed.delivery.key);
   }
@@ -43,32 +43,32 @@ export class PzqMessage {
     return this.#handed.delivery.ackTimeoutMicros / 1000;
   }
 
-  /** Which of the queues it came from: the same text for all of one queue's messages while this consumer lives. */
+  /** The queue it came from: the same text for all messages of one queue while this consumer lives. */
   get server(): string {
     return Buffer.from(this.#handed.peer.id).toString('hex');
   }
 
-  /** What was decided; `undefined` while nothing is. */
+  /** The decision; `undefined` until there is one. */
   get verdict(): PzqVerdict | undefined {
     return this.#verdict;
   }
 
-  /** Done: the queue deletes it, also after its timeout. */
+  /** Done: the queue deletes it, even after its timeout. */
   ack(): void {
     this.#settle('ack');
   }
 
-  /** Not done: the queue gives it to somebody again, at once. */
+  /** Not done: the queue delivers it again at once. */
   nack(): void {
     this.#settle('nack');
   }
 
-  /** Says nothing: the queue gives it to somebody again when its timeout has passed. */
+  /** No word to the queue: it delivers the message again after its timeout. */
   leave(): void {
     this.#settle('leave');
   }
 
-  /** Still at it: the timeout starts anew, with a queue of ours that has option `extendLease`; others ignore it. */
+  /** Not done yet: the timeout starts anew, with a queue of ours that has option `extendLease`; others ignore it. */
   extend(): void {
     if (this.#verdict === undefined) this.#owner.extend(this.#handed);
   }

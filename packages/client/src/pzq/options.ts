@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { clientFields, count, endpoints, milliseconds, requestFields } from '../options.js';
 
-/** As `delayMs` and `ttlMs` of a message may be long. */
+/** The longest `delayMs` and `ttlMs` of a message. */
 const LONGEST_MS = 4_000_000_000_000;
 
 const sharedFields = {
@@ -14,7 +14,7 @@ const sharedFields = {
   drainMs: milliseconds.default(10_000),
   /** Where sockets and time come from. Default: ZeroMQ, loaded with the first use. */
   transport: clientFields.transport,
-  /** As for every client. */
+  /** See {@link clientFields}. */
   curve: clientFields.curve,
 };
 
@@ -25,13 +25,13 @@ export const pzqProducerOptions = z.strictObject({
   endpoints: endpoints.default(['tcp://127.0.0.1:11131']),
   /** Messages sent and not acknowledged. 1 to 100,000; default 1000. */
   window: count.max(100_000).default(1000),
-  /** While they hold so many bytes, no further message is sent. At least 1; default 67,108,864. */
+  /** Bytes in them: at the bound, no further message is sent. At least 1; default 67,108,864. */
   windowBytes: count.default(67_108_864),
   /** Calls that wait for a full window; more fail with `QUEUE_FULL`. 0 to 10,000,000; default 100,000. */
   waitingMax: clientFields.waitingMax,
   /** Silence after which a message is sent again. 1 ms to a day, default 5000 (the original's PHP client). */
   ackTimeoutMs: milliseconds.default(5000),
-  /** How long a message may be unacknowledged in all, its waiting included. 1 ms to a day; default: for ever. */
+  /** How long a message may stay unacknowledged in all, waiting included. 1 ms to a day; default: no limit. */
   timeoutMs: milliseconds.optional(),
 });
 
@@ -45,19 +45,19 @@ const wish = z.int().min(0).max(LONGEST_MS).optional();
 
 /** Schema of {@link PzqSendOptions}. */
 export const pzqSendOptions = z.strictObject({
-  /** Deliver it so long after storing, in milliseconds. 0 to 4,000,000,000,000. Needs a queue of ours that reads headers. */
+  /** Delay between storing and delivery, in milliseconds. 0 to 4,000,000,000,000; default 0. Needs a queue of ours that reads headers. */
   delayMs: wish,
-  /** Do not deliver it so long after storing, in milliseconds. 0 to 4,000,000,000,000. Needs a queue of ours that reads headers. */
+  /** Time to live, from storing on, in milliseconds. 0 to 4,000,000,000,000; default: no limit. Needs a queue of ours that reads headers. */
   ttlMs: wish,
   /**
-   * The message's id, 1 to 255 bytes: one sent twice with the same id is stored once by a queue with a dedupe window, also when
-   * the sender has restarted in between. Default: a new UUID.
+   * The message's id, 1 to 255 bytes. A queue with a dedupe window stores messages with the same id once, even when the sender
+   * has restarted in between. Default: a new UUID.
    */
   id: z
     .union([z.string(), z.instanceof(Uint8Array)])
     .refine((id) => id.length > 0 && Buffer.byteLength(id) <= 255, 'must be 1 to 255 bytes')
     .optional(),
-  /** Ends the call with the signal's reason. The message may be stored all the same. */
+  /** Ends the call with the signal's reason. The message may still be stored. */
   signal: requestFields.signal,
 });
 
@@ -69,11 +69,11 @@ export const pzqConsumerOptions = z.strictObject({
   ...sharedFields,
   /** Send sockets of queues; messages come from all of them. 1 to 64; default `tcp://127.0.0.1:11132`. */
   endpoints: endpoints.default(['tcp://127.0.0.1:11132']),
-  /** Messages taken from the socket and not settled, those that wait here included. 1 to 100,000; default 32. */
+  /** Messages taken from the socket and not settled, including those that wait here. 1 to 100,000; default 32. */
   prefetch: count.max(100_000).default(32),
-  /** Drop a delivery whose acknowledgement timeout is over when its turn comes: the queue sends it again anyway. Default true. */
+  /** Drop a delivery whose acknowledgement timeout is over when its turn comes; the queue sends it again anyway. Default true. */
   dropExpired: z.boolean().default(true),
-  /** Keys of acknowledged messages that are remembered, so that they are not handled again. 0 to 1,000,000; default 10,000. */
+  /** Keys of acknowledged messages to remember, so that they are not handled again. 0 to 1,000,000; default 10,000. */
   dedupeMax: z.int().min(0).max(1_000_000).default(10_000),
 });
 
@@ -85,7 +85,7 @@ export type PzqConsumerSettings = z.output<typeof pzqConsumerOptions>;
 
 /** Schema of {@link PzqReceiveOptions}. */
 export const pzqReceiveOptions = z.strictObject({
-  /** Ends the waiting with the signal's reason. */
+  /** Ends the wait with the signal's reason. */
   signal: requestFields.signal,
 });
 
@@ -96,9 +96,9 @@ export type PzqReceiveOptions = z.input<typeof pzqReceiveOptions>;
 export const pzqRunOptions = z.strictObject({
   /** Handlers at the same time. 1 to 100,000, at most `prefetch`; default 1. */
   concurrency: count.max(100_000).default(1),
-  /** What becomes of a message whose handler rejects: given back at once, or left until its lease ends. Default `nack`. */
+  /** A message whose handler rejects is given back at once (`nack`) or left until its lease ends (`leave`). Default `nack`. */
   onError: z.enum(['nack', 'leave']).default('nack'),
-  /** Stops taking messages; running handlers are waited for. */
+  /** Stops taking messages; running handlers may finish. */
   signal: requestFields.signal,
 });
 

@@ -5,7 +5,7 @@ import { silence, Stage } from '../../test/pzq/stage.js';
 import { A, B } from '../../test/world.js';
 import type { PzqProducerOptions, PzqSendOptions } from './options.js';
 import { PzqProducer } from './producer.js';
-import type { PzqProducerNote } from './engine/session-producer.js';
+import type { PzqProducerNote } from './engine/producer-events.js';
 
 const ignore = (): void => {};
 
@@ -44,7 +44,7 @@ describe('send', () => {
     producer.send('x', { id: 'same' }).catch(ignore);
     await expect(stage.settle(producer.send('y', { id: 'same' }))).rejects.toMatchObject({
       code: 'PROTOCOL_LOCAL',
-      message: 'message: another one with this id is under way',
+      message: 'message: another one with id "same" is under way; choose another id',
     });
   });
 

@@ -1,8 +1,8 @@
-/** PZQ producer, the facade: rule 23 of docs/protocols/pzq.md. Decisions: session-producer.ts. */
-import { fromLatin1, totalBytes } from '@proj/frames';
+/** PZQ producer, the facade: rule 23 of docs/protocols/pzq.md. Decisions: engine/producer-session.ts. */
+import { fromLatin1, latin1, totalBytes } from '@proj/frames';
 import { decodePzqAtProducer, encodePzq, encodePzqHeaders } from '@proj/frames/pzq';
 import { Emitter, parseOptions, ProjError, toFrames, SessionHost } from '@proj/transport';
-import type { BodyInput, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
+import type { BodyInput, HandshakeRefusal, Life, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../shared/on-abort.js';
@@ -10,14 +10,14 @@ import { unanswered } from '../unanswered.js';
 import { pzqProducerOptions, pzqSendOptions } from './options.js';
 import type { PzqProducerOptions, PzqProducerSettings, PzqSendOptions } from './options.js';
 import { Rounds, within } from './rounds.js';
-import { PzqProducerSession } from './engine/session-producer.js';
+import { PzqProducerSession } from './engine/producer-session.js';
 import type {
   PzqProducerEffect,
   PzqProducerEvent,
   PzqProducerFailure,
   PzqProducerNote,
   PzqProducerStats,
-} from './engine/session-producer.js';
+} from './engine/producer-events.js';
 
 /** Events of a {@link PzqProducer}. */
 export interface PzqProducerEvents {
@@ -39,11 +39,11 @@ const SUBJECT = 'message';
 interface Sending {
   readonly body: readonly Uint8Array[];
   readonly headers: readonly Uint8Array[];
-  /** In which round of {@link Rounds} it began. */
+  /** The round of {@link Rounds} in which it began. */
   readonly round: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
-  /** Chosen when it goes to the session, if the caller has chosen none. */
+  /** Chosen when it goes to the session, unless the caller has chosen one. */
   id: Uint8Array | undefined;
   /** Stops listening to the caller's signal. */
   release: (() => void) | undefined;
@@ -58,16 +58,16 @@ interface Sending {
  * await producer.send('hello');
  * ```
  *
- * Do not await each message before the next one where speed matters: up to `window` are under way at a time, in order, and the
- * others wait for their turn. A message that stays unacknowledged is sent again under the same id, so it may be stored
+ * Where speed matters, do not await each message before the next one: up to `window` are under way at a time, in order, and the
+ * others wait for their turn. An unacknowledged message is sent again under the same id, so it may be stored
  * more than once unless the queue has a dedupe window.
  *
  * A call that fails rejects with a `ProjError`: `REJECTED` (the queue refused it; `details.reason` has its words), `TIMEOUT` (only
  * with `timeoutMs`; `details.unmet` has the endpoints that could not be reached or did not let us in, `details.connected` the silent ones), `QUEUE_FULL` (too many calls wait), `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this
  * machine), `CLOSED`, `OPTIONS_INVALID` or `PROTOCOL_LOCAL` (a body without frames or over the limits, an id in use). An aborted
- * one rejects with the signal's reason. After all of them but `REJECTED` the message may have been stored.
+ * call rejects with the signal's reason. After any of these but `REJECTED` the message may have been stored.
  */
-export class PzqProducer {
+export class PzqProducer implements Life<PzqProducerEvents> {
   readonly #settings: PzqProducerSettings;
   readonly #port: PortOptions;
   readonly #events = new Emitter<PzqProducerEvents>();
@@ -83,7 +83,7 @@ export class PzqProducer {
     const { maxMessageFrames, maxMessageBytes, window } = settings;
     this.#settings = settings;
     this.#session = new PzqProducerSession(settings, () => this.#host.transport?.entropy.random() ?? 0);
-    // The window is the bound: nothing in the socket may be a lower one.
+    // The window is the bound, so the socket's own must be higher.
     const room = 2 * window + 1;
     const bytes = Number.MAX_SAFE_INTEGER;
     this.#port = {
@@ -104,9 +104,7 @@ export class PzqProducer {
         onRejected: (socket, reason) => ({ kind: 'rejected', socket, reason }),
         onLost: (socket) => ({ kind: 'lost', socket }),
         onUnopened: (socket, cause) => ({ kind: 'refused', socket, cause }),
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
-        },
+        onRefused: this.#events.forward('refused'),
       },
       () => loadTransport(settings.transport),
     );
@@ -134,30 +132,27 @@ export class PzqProducer {
     });
   }
 
-  /** Resolves when every message given to `send` before has its outcome, whatever it is. */
+  /** Resolves when every message sent before has its outcome, good or bad. */
   flush(): Promise<void> {
     return this.#rounds.next();
   }
 
   /**
-   * Takes no more messages, waits until the others have their outcome, at most `drainMs`, and closes: what is left then rejects
+   * Takes no more messages, waits until the others have their outcome, for `drainMs` at most, and closes: the rest then rejects
    * with `CLOSED`. Idempotent.
    */
   drain(): Promise<void> {
     return (this.#draining ??= this.#drain());
   }
 
-  /** Rejects what has no outcome and later calls with `CLOSED`; resolves when the socket is closed. Idempotent. */
   close(): Promise<void> {
     return (this.#closing ??= this.#host.close({ kind: 'close' }));
   }
 
-  /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof PzqProducerEvents>(
     event: Name,
     listener: (payload: PzqProducerEvents[Name]) => void,
@@ -199,7 +194,9 @@ export class PzqProducer {
   #produce(sending: Sending, { entropy }: Transport): void {
     const { headers, body } = sending;
     if (sending.id !== undefined && this.#session.has(sending.id)) {
-      this.#settle(sending, new ProjError('PROTOCOL_LOCAL', `${SUBJECT}: another one with this id is under way`));
+      const id = JSON.stringify(latin1(sending.id));
+      const text = `${SUBJECT}: another one with id ${id} is under way; choose another id`;
+      this.#settle(sending, new ProjError('PROTOCOL_LOCAL', text));
       return;
     }
     const id = (sending.id ??= fromLatin1(entropy.uuid()));
@@ -212,7 +209,7 @@ export class PzqProducer {
         this.#host.open(effect.socket, { endpoints: [effect.endpoint], port: this.#port });
         break;
       case 'close':
-        // What it has not sent yet is sent on the next connection.
+        // Whatever it has not sent goes out on the next connection.
         this.#host.closeSocket(effect.socket, false);
         break;
       case 'send':
@@ -230,7 +227,7 @@ export class PzqProducer {
     }
   };
 
-  /** Ends a call, well without an error; what comes after the first end is ignored. */
+  /** Ends a call, successfully if there is no error. Whatever comes after the first end is ignored. */
   #settle(sending: Sending, error?: unknown): void {
     if (sending.over) return;
     sending.over = true;
@@ -270,7 +267,7 @@ function explain(code: PzqProducerFailure, { reason, sends, cause }: Failure, se
     case 'TIMEOUT':
       return `not acknowledged within ${timeoutMs} ms, ${sends} ${sends === 1 ? 'send' : 'sends'} (${endpoints.join(', ')})`;
     case 'QUEUE_FULL':
-      return `${window + waitingMax} are without outcome already; await some, or raise option waitingMax`;
+      return `${window + waitingMax} have no outcome yet; await some, or raise option waitingMax`;
     case 'UNREACHABLE':
       return `cannot open a socket: ${cause instanceof Error ? cause.message : String(cause)}`;
     case 'CLOSED':

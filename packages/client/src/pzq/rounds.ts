@@ -1,4 +1,4 @@
-/** "Everything that began before now has ended": for flushing without keeping a promise per message. No protocol. */
+/** "Everything that began before now has ended", for flushing without a promise per message. No protocol. */
 import type { Clock, Timer } from '@proj/heartbeat';
 
 interface Round {
@@ -13,13 +13,13 @@ export class Rounds {
   #open = 0;
   #waiting: Round[] = [];
 
-  /** Something begins: the number is to be told to {@link end}. */
+  /** Something begins. The number is for {@link end}. */
   begin(): number {
     this.#open++;
     return this.#current;
   }
 
-  /** What began under this number has ended. */
+  /** Something that began under this number has ended. */
   end(round: number): void {
     this.#open--;
     if (this.#waiting.length === 0) return;
@@ -27,7 +27,7 @@ export class Rounds {
     this.#waiting = this.#waiting.filter(({ open }) => open > 0);
   }
 
-  /** Resolves when all that has begun so far has ended. */
+  /** Resolves when everything that has begun so far has ended. */
   next(): Promise<void> {
     if (this.#open === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -36,7 +36,7 @@ export class Rounds {
   }
 }
 
-/** Waits for a promise that does not reject, at most so long. Without a clock there is no limit. */
+/** Waits for a promise that does not reject, for `ms` at most. Without a clock there is no limit. */
 export async function within(ms: number, clock: Clock | undefined, done: Promise<void>): Promise<void> {
   let timer: Timer | undefined;
   const limit = new Promise<void>((resolve) => {

@@ -3,14 +3,14 @@ import { fromLatin1, latin1 } from '@proj/frames';
 import { decodePzqAtConsumer } from '@proj/frames/pzq';
 import { passTime } from '@proj/testkit';
 import type { Peer } from '@proj/transport';
-import { PzqConsumerSession } from '../../src/pzq/engine/session-consumer.js';
+import { PzqConsumerSession } from '../../src/pzq/engine/consumer-session.js';
 import type {
   PzqConsumerEffect,
   PzqConsumerEvent,
   PzqConsumerSessionOptions,
   PzqHanded,
   PzqVerdict,
-} from '../../src/pzq/engine/session-consumer.js';
+} from '../../src/pzq/engine/consumer-events.js';
 
 const peerOf = (name: string): Peer => ({ key: name, id: fromLatin1(name) });
 

@@ -2,12 +2,12 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodePzqAtProducer } from '@proj/frames/pzq';
 import { passTime } from '@proj/testkit';
-import { PzqProducerSession } from '../../src/pzq/engine/session-producer.js';
+import { PzqProducerSession } from '../../src/pzq/engine/producer-session.js';
 import type {
   PzqProducerEffect,
   PzqProducerEvent,
   PzqProducerSessionOptions,
-} from '../../src/pzq/engine/session-producer.js';
+} from '../../src/pzq/engine/producer-events.js';
 
 /** One effect as a line: what a reader needs to know of it. */
 function line(effect: PzqProducerEffect<string>): string {

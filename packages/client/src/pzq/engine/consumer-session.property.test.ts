@@ -3,8 +3,8 @@ import { decodePzqAtConsumer } from '@proj/frames/pzq';
 import { arbitraries, passTime } from '@proj/testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { PzqConsumerSession } from './session-consumer.js';
-import type { PzqConsumerEffect, PzqConsumerEvent, PzqHanded, PzqVerdict } from './session-consumer.js';
+import { PzqConsumerSession } from './consumer-session.js';
+import type { PzqConsumerEffect, PzqConsumerEvent, PzqHanded, PzqVerdict } from './consumer-events.js';
 
 const PREFETCH = 3;
 const LEASE_MS = 100;

@@ -3,8 +3,8 @@ import { decodePzqAtProducer } from '@proj/frames/pzq';
 import { arbitraries, passTime } from '@proj/testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { PzqProducerSession } from './session-producer.js';
-import type { PzqProducerEffect, PzqProducerEvent } from './session-producer.js';
+import { PzqProducerSession } from './producer-session.js';
+import type { PzqProducerEffect, PzqProducerEvent } from './producer-events.js';
 
 const WINDOW = 4;
 

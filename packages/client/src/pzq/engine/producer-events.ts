@@ -1,0 +1,100 @@
+/** PZQ producer: what its engine is told, what it wants done, what it reports. Rule 23 of docs/protocols/pzq.md. */
+import type { PzqBody, PzqMalformedReason, PzqProduce, PzqToProducer } from '@proj/frames/pzq';
+import type { RejectReason } from '@proj/transport';
+
+/** Settings of a `PzqProducerSession`. */
+export interface PzqProducerSessionOptions {
+  /** Queues, in order of preference; at least one. */
+  readonly endpoints: readonly string[];
+  /** Most messages sent and not acknowledged, at least 1. */
+  readonly window: number;
+  /** While they hold so many bytes, no further one is sent. */
+  readonly windowBytes: number;
+  /** Most messages that wait for a full window. */
+  readonly waitingMax: number;
+  /** Silence after which a message is sent again. Milliseconds, at least 1. */
+  readonly ackTimeoutMs: number;
+  /** How long a message may be without outcome, its waiting included. Milliseconds; `undefined` for ever. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A message to store. Its `Ticket` comes back with the outcome. */
+export interface PzqOrder<Ticket> {
+  readonly ticket: Ticket;
+  /** Not empty, and not that of another message without outcome. */
+  readonly id: Uint8Array;
+  readonly headers: readonly Uint8Array[];
+  readonly body: PzqBody;
+  /** Bytes of the body. */
+  readonly bytes: number;
+}
+
+/** A fact reported to a producer's session. Events of a closed socket are ignored. */
+export type PzqProducerEvent<Ticket> =
+  | { readonly kind: 'produce'; readonly order: PzqOrder<Ticket> }
+  /** The caller has given up. The message may have been stored. */
+  | { readonly kind: 'abort'; readonly id: Uint8Array }
+  | { readonly kind: 'message'; readonly socket: number; readonly message: PzqToProducer }
+  /** A message over the socket's limits was dropped. */
+  | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
+  /** The connection ended, a message did not go out, or the socket broke. */
+  | { readonly kind: 'lost'; readonly socket: number }
+  /** The socket could not be opened. */
+  | { readonly kind: 'refused'; readonly socket: number; readonly cause: unknown }
+  | { readonly kind: 'close' };
+
+/** Why a message is not stored, as far as we know. */
+export type PzqProducerFailure = 'REJECTED' | 'TIMEOUT' | 'QUEUE_FULL' | 'UNREACHABLE' | 'CLOSED';
+
+/** Why a queue's message was dropped. */
+export type PzqProducerDropReason = PzqMalformedReason | RejectReason;
+
+/** Something worth a log line. */
+export type PzqProducerNote =
+  /** So many messages were sent again, to this endpoint: after silence, or because their connection ended. */
+  | {
+      readonly code: 'messages-resent';
+      readonly cause: 'silence' | 'connection-lost';
+      readonly endpoint: string;
+      readonly messages: number;
+    }
+  | { readonly code: 'connection-lost'; readonly endpoint: string }
+  /** A queue's message is no answer. Once per reason and minute. */
+  | { readonly code: 'message-dropped'; readonly reason: PzqProducerDropReason; readonly endpoint: string };
+
+/** What a session wants done. */
+export type PzqProducerEffect<Ticket> =
+  | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string }
+  /** At once; whatever it has not sent is discarded. */
+  | { readonly kind: 'close'; readonly socket: number }
+  | { readonly kind: 'send'; readonly socket: number; readonly command: PzqProduce }
+  | { readonly kind: 'stored'; readonly ticket: Ticket }
+  | {
+      readonly kind: 'failed';
+      readonly ticket: Ticket;
+      readonly code: PzqProducerFailure;
+      /** The queue's own words, for `REJECTED`. */
+      readonly reason: string;
+      readonly sends: number;
+      readonly cause: unknown;
+    }
+  | { readonly kind: 'note'; readonly note: PzqProducerNote };
+
+/** Counters since construction and gauges of now. */
+export interface PzqProducerStats {
+  /** Gauge: sent and not acknowledged. */
+  readonly unacknowledged: number;
+  /** Gauge: waiting for the window. */
+  readonly waiting: number;
+  /** Sends, repeated ones included. */
+  readonly sends: number;
+  /** Messages the queue has stored. */
+  readonly stored: number;
+  readonly aborts: number;
+  /** Connections opened. */
+  readonly connections: number;
+  /** Answers to messages that have their outcome already, as when a message was sent twice. */
+  readonly lateAcks: number;
+  readonly failures: Readonly<Record<PzqProducerFailure, number>>;
+  readonly dropped: Readonly<Partial<Record<PzqProducerDropReason, number>>>;
+}

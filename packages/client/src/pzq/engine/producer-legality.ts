@@ -1,0 +1,45 @@
+/** PZQ producer: what an event means for a message, in each of its states. Rule 23 of docs/protocols/pzq.md. */
+import type { Legality } from '@proj/transport/engine';
+
+/** Where a message is: waiting for the window; sent and not acknowledged; ended, or never ours. */
+export type MessageState = 'waiting' | 'sent' | 'over';
+
+/** What befalls a message. `refused` is the queue's no, `unreachable` that no endpoint can be opened, `timeout` the end of `timeoutMs`. */
+export type MessageEvent = 'stored' | 'refused' | 'abort' | 'timeout' | 'unreachable' | 'close';
+
+/** `accept`: it has its good outcome, or its caller has given up. `late`: count it. */
+type Verdict = 'accept' | 'fail' | 'late' | 'ignore';
+
+/** Which event is legal in which state. */
+export const LEGALITY: Legality<MessageState, MessageEvent, Verdict> = {
+  waiting: {
+    stored: ['late'],
+    refused: ['late'],
+    abort: ['accept', 'over'],
+    timeout: ['fail', 'over'],
+    unreachable: ['fail', 'over'],
+    close: ['fail', 'over'],
+  },
+  sent: {
+    stored: ['accept', 'over'],
+    refused: ['fail', 'over'],
+    abort: ['accept', 'over'],
+    timeout: ['fail', 'over'],
+    unreachable: ['fail', 'over'],
+    close: ['fail', 'over'],
+  },
+  over: {
+    stored: ['late'],
+    refused: ['late'],
+    abort: ['ignore'],
+    timeout: ['ignore'],
+    unreachable: ['ignore'],
+    close: ['ignore'],
+  },
+};
+
+/** What the session does by itself. */
+export const MOVES = [
+  ['waiting', 'the window has room', 'sent'],
+  ['sent', 'silence or a lost connection, sent again', 'sent'],
+] as const;
