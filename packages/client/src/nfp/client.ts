@@ -1,10 +1,9 @@
-/** NFP client, the facade: section "Client" of docs/protocols/nfp.md. Decisions: session.ts. */
+/** NFP client, the facade: section "Client" of docs/protocols/nfp.md. Decisions: engine/session.ts. */
 import { encodeNfpJson } from '@proj/frames/nfp';
 import type { Timer } from '@proj/heartbeat';
 import { Emitter, parseOptions, ProjError, UnheardErrors } from '@proj/transport';
-import type { HandshakeRefusal, Transport } from '@proj/transport';
-import { encodeBody } from './bodies.js';
-import { failure, subjectOf } from './failure.js';
+import type { HandshakeRefusal, Life, Transport } from '@proj/transport';
+import { encodeBody, failure, subjectOf } from './calls.js';
 import { fetchFile, listFiles } from './file-transfer.js';
 import type { FileClient } from './file-transfer.js';
 import type { NfpFetchedFile } from './files.js';
@@ -33,7 +32,7 @@ import type {
   NfpPostOptions,
   NfpWorkersCallOptions,
 } from './options.js';
-import { Questions } from './questions.js';
+import { FILES_SERVICE, INSTEAD_OF_JOBS, INVENTORY_SERVICE, Questions } from './questions.js';
 import type { QuestionCall, NfpRow } from './questions.js';
 import { resultsOf } from './results.js';
 import type { NfpJobResults, NfpWorkerAnswer } from './results.js';
@@ -41,7 +40,6 @@ import { NfpRunner } from './runner.js';
 import type { NfpNews } from './runner.js';
 import { NfpClientSession } from './engine/session.js';
 import type { NfpClientNote, NfpClientStats } from './engine/events.js';
-import { BROKER_SERVICE, FILES_SERVICE, insteadOfJobs, INVENTORY_SERVICE } from './engine/services.js';
 
 /** Events of an {@link NfpClient}. */
 export interface NfpClientEvents {
@@ -49,7 +47,7 @@ export interface NfpClientEvents {
   note: NfpClientNote;
   /** The handshake with a broker has failed, by its key or by ours; it is tried again. */
   refused: HandshakeRefusal;
-  /** The store did not keep a change of a job, or an input handler rejected. The job goes on. Where nobody listens: standard error, once a minute. */
+  /** The store did not keep a change of a job, or an input handler rejected. The job goes on. Without a listener: standard error, once a minute. */
   error: unknown;
 }
 
@@ -66,11 +64,11 @@ const KEEPALIVE = { interval: 2500, multiplier: 6 };
  * for (const { worker, result, failed } of Object.values(results)) console.log(worker, failed, result);
  * ```
  *
- * What fails rejects with a `ProjError`: `REJECTED` (the broker's or a worker's no, in its own words), `TIMEOUT` (`details.unmet` has the endpoints that could not be reached or did not let us in, `details.connected` the silent ones), `PEER_LOST` (a question that is not
+ * A call that fails rejects with a `ProjError`: `REJECTED` (by the broker or a worker, in its own words), `TIMEOUT` (`details.unmet` has the endpoints that could not be reached or did not let us in, `details.connected` the silent ones), `PEER_LOST` (a question that must not be
  * asked twice), `QUEUE_FULL` (`openMax`, `openMaxBytes`, or no room in the transport), `UNREACHABLE`, `UNAVAILABLE`, `PROTOCOL_LOCAL`,
  * `PROTOCOL_REMOTE`, `OPTIONS_INVALID`, `CLOSED`, with a store also `CORRUPT` and `WRITE_FAILED`. An aborted call rejects with its signal's reason.
  */
-export class NfpClient {
+export class NfpClient implements Life<NfpClientEvents> {
   readonly #settings: NfpClientSettings;
   readonly #events = new Emitter<NfpClientEvents>();
   readonly #unheard = new UnheardErrors('NfpClient');
@@ -93,9 +91,7 @@ export class NfpClient {
       openBody: encodeNfpJson({ name: settings.name ?? 'proj', version: '1', keepalive: KEEPALIVE }),
       random: () => this.#transport.entropy.random(),
     });
-    this.#runner = new NfpRunner(settings, this.#session, this.#onNews, (refusal) => {
-      this.#events.emit('refused', refusal);
-    });
+    this.#runner = new NfpRunner(settings, this.#session, this.#onNews, this.#events.forward('refused'));
     const { store, jobTtlMs } = settings;
     const onError = (error: unknown): void => {
       if (this.#events.has('error')) this.#events.emit('error', error);
@@ -119,8 +115,8 @@ export class NfpClient {
   }
 
   /**
-   * Goes on with the jobs of the store that have no outcome, and resolves with them; without a store with none. Every call does this
-   * first, so it is only needed by who wants those jobs. Rejects with `UNAVAILABLE`, `CORRUPT` or `CLOSED`, and may be called again then.
+   * Continues the jobs of the store that have no outcome, and resolves with them; without a store, with none. Every call does this
+   * first, so call it only if you want those jobs. Rejects with `UNAVAILABLE`, `CORRUPT` or `CLOSED`; it may then be called again.
    */
   start(): Promise<readonly NfpJob[]> {
     return (this.#starting ??= this.#start().catch((error: unknown) => {
@@ -130,22 +126,22 @@ export class NfpClient {
   }
 
   /**
-   * Has a task done by workers of a service, by all of them unless `target` says otherwise, and resolves with what each of them says
-   * in the end; see {@link NfpJob.done} and `nfpResultsOrThrow`.
+   * Has a task done by the workers of a service, all of them unless `target` says otherwise, and resolves with the last word of each;
+   * see {@link NfpJob.done} and `nfpResultsOrThrow`.
    */
   async run(service: string, task: string, options: NfpPostOptions = {}): Promise<NfpJobResults> {
     return (await this.post(service, task, options)).done();
   }
 
   /**
-   * The same, without waiting for results: they and events come one by one. Resolves when the job is on record, where there is a store, and on its
-   * way; rejects with `OPTIONS_INVALID` (also for services of the broker, which have no jobs), `PROTOCOL_LOCAL`, `WRITE_FAILED` and what {@link start} rejects with. Once it is aborted, DELETE goes to the
-   * workers, and the job ends here.
+   * The same, without waiting for results: results and events come one by one. Resolves when the job is in the store, if there is one, and on its
+   * way; rejects with `OPTIONS_INVALID` (also for services of the broker, which have no jobs), `PROTOCOL_LOCAL`, `WRITE_FAILED` and as {@link start} does. An aborted
+   * job ends here, and DELETE goes to its workers.
    */
   async post(service: string, task: string, options: NfpPostOptions = {}): Promise<NfpJob> {
     const own = parseOptions('NfpClient post', nfpPostOptions, options);
     parseOptions('NfpClient service', nfpName, service);
-    const instead = insteadOfJobs(service);
+    const instead = INSTEAD_OF_JOBS.get(service);
     if (instead !== undefined)
       throw new ProjError('OPTIONS_INVALID', `NfpClient post: service "${service}" has no jobs: call ${instead}`);
     const { kwargs, args, signal, uuid } = own;
@@ -154,38 +150,38 @@ export class NfpClient {
     return this.#jobs.post({ uuid: uuid ?? this.#uuid(), service, task }, body, own);
   }
 
-  /** What workers say about a job, whoever posted it: those that know it. Rejects with `REJECTED` when none does. */
+  /** The answers of the workers that know a job, whoever posted it. Rejects with `REJECTED` if none does. */
   async get(uuid: string, options: NfpAskOptions = {}): Promise<NfpJobResults> {
     return this.#about('get', uuid, parseOptions('NfpClient get', nfpAskOptions, options));
   }
 
   /**
-   * Has workers cancel a job, or forget its result; resolves with what those say that know it, in `value`: status `CANCELLED`, `CANCELLING` or `DELETED`.
-   * NORFAB's own workers say nothing, which is 408.
+   * Has workers cancel a job or forget its result; resolves with the answers of those that know it, in `value`: status `CANCELLED`, `CANCELLING` or `DELETED`.
+   * NORFAB's own workers do not answer, which is 408.
    */
   async delete(uuid: string, options: NfpAskOptions = {}): Promise<NfpJobResults> {
     return this.#about('delete', uuid, parseOptions('NfpClient delete', nfpAskOptions, options));
   }
 
-  /** Jobs on record, ended ones for `jobTtlMs`. None without a store. */
+  /** The jobs in the store; ended ones stay for `jobTtlMs`. None without a store. */
   async *jobs(): AsyncIterableIterator<NfpJobRecord> {
     if (this.#book === undefined) return;
     await this.start();
     yield* this.#book.all();
   }
 
-  /** What the broker's inventory says of a worker; `null` when it says nothing. `REJECTED`: the broker has no inventory. */
+  /** What the broker's inventory says about a worker; `null` if nothing. `REJECTED`: the broker has no inventory. */
   inventory(name: string, options: NfpCallOptions = {}): Promise<unknown> {
     const { kwargs, ...own } = options;
     return this.#questions.askBroker(INVENTORY_SERVICE, 'get_inventory', { ...own, kwargs: { ...kwargs, name } });
   }
 
-  /** A task of the broker's own: `show_broker`, or whatever else it knows. What it does not know it answers with a text. */
+  /** A task of the broker itself, such as `show_broker`. It answers an unknown task with a text. */
   mmi(task: string, options: NfpCallOptions = {}): Promise<unknown> {
-    return this.#questions.askBroker(BROKER_SERVICE, task, options);
+    return this.#questions.mmi(task, options);
   }
 
-  /** Endpoint, keepalives and numbers of the broker. */
+  /** Endpoint, keepalives and counters of the broker. */
   showBroker(options: NfpCallOptions = {}): Promise<unknown> {
     return this.mmi('show_broker', options);
   }
@@ -195,7 +191,7 @@ export class NfpClient {
     return this.#questions.list('show_workers', options);
   }
 
-  /** Clients the broker remembers. Brokers of NORFAB do not know this task: `PROTOCOL_REMOTE`. */
+  /** Clients that the broker remembers. Brokers of NORFAB do not know this task: `PROTOCOL_REMOTE`. */
   showClients(options: NfpCallOptions = {}): Promise<readonly NfpRow[]> {
     return this.#questions.list('show_clients', options);
   }
@@ -210,15 +206,15 @@ export class NfpClient {
     return this.#questions.askWorkers(task, parseOptions('NfpClient mmiWorkers', nfpWorkersCallOptions, options));
   }
 
-  /** Names in a folder of the broker's, or of a filesharing worker's; with `recursive`, urls of all files below. `REJECTED`: no such folder. */
+  /** The names in a folder of the broker or of a filesharing worker; with `recursive`, the urls of all files below it. `REJECTED`: no such folder. */
   async listFiles(url: string, options: NfpListOptions = {}): Promise<readonly string[]> {
     return listFiles(this.#files, url, parseOptions('NfpClient listFiles', nfpListOptions, options));
   }
 
   /**
-   * Brings a file of the broker's, or of a filesharing worker's, into the folder `to`, under the last part of its url. Size and MD5 are asked for
-   * first and compared at the end; before that, nothing has that name. Rejects with `REJECTED` (no such file), `PROTOCOL_REMOTE` (not the bytes that were
-   * announced) or what the file system says.
+   * Fetches a file of the broker or of a filesharing worker into the folder `to`, under the last part of its url. Size and MD5 are asked for
+   * first and compared at the end; until then no file has that name. Rejects with `REJECTED` (no such file), `PROTOCOL_REMOTE` (not the announced
+   * bytes) or the file system's error.
    */
   async fetchFile(url: string, options: NfpFetchOptions): Promise<NfpFetchedFile> {
     const settings = parseOptions('NfpClient fetchFile', nfpFetchOptions, options);
@@ -226,20 +222,15 @@ export class NfpClient {
     return fetchFile(this.#files, url, this.#transport.entropy.uuid(), settings);
   }
 
-  /**
-   * Rejects what has no outcome and later calls with `CLOSED`; jobs in a store stay there as they are. Resolves when the socket is closed, which takes
-   * `lingerMs` at most where something was not sent yet. Idempotent.
-   */
+  /** Jobs in a store stay there as they are. Takes at most `lingerMs` where something is not sent yet. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
 
-  /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof NfpClientEvents>(event: Name, listener: (payload: NfpClientEvents[Name]) => void): () => void {
     return this.#events.on(event, listener);
   }
@@ -268,7 +259,7 @@ export class NfpClient {
     return records.map((record) => this.#jobs.resume(record));
   }
 
-  /** Resolves when calls can be made. Rejects where they cannot. */
+  /** Resolves when calls can be made. */
   async #ready(signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     if (this.#closing !== undefined) throw failure(this.#settings, 'NfpClient', 'CLOSED');
@@ -280,7 +271,7 @@ export class NfpClient {
       this.#early--;
     }
     signal?.throwIfAborted();
-    // Who has called close meanwhile has not waited for this.
+    // The client may have been closed meanwhile.
     if (this.#isClosing()) throw failure(this.#settings, 'NfpClient', 'CLOSED');
   }
 

@@ -1,14 +1,13 @@
-/** NFP client: where files come from, the broker's file service or a filesharing worker. Rule 9 of docs/protocols/nfp.md. */
+/** NFP client: files from the broker's file service or a filesharing worker, chunk by chunk. Rule 9 of docs/protocols/nfp.md. */
+import { totalBytes } from '@proj/frames';
 import { ProjError } from '@proj/transport';
-import { askedChunks, StreamedChunks } from './chunks.js';
-import type { ChunkPlan } from './chunks.js';
-import { fileNameOf, readFileDetails, storeFile } from './files.js';
+import { chunksOf, fileNameOf, readFileDetails, storeFile } from './files.js';
 import type { NfpFetchedFile, NfpFileDetails } from './files.js';
 import type { NfpJob } from './job.js';
 import type { NfpFetchSettings, NfpListSettings, NfpPostOptions } from './options.js';
 import type { NfpJobResult, NfpJobResults } from './results.js';
 
-/** Service of the workers that have files. */
+/** The service of workers with files. */
 const FILE_WORKERS = 'filesharing';
 
 /** Limits of one call. */
@@ -17,7 +16,7 @@ export interface CallLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What transfers need of a client. */
+/** What a transfer needs of a client. */
 export interface FileClient {
   /** Asks the broker's file service; the body as it came. */
   ask(task: string, kwargs: Readonly<Record<string, unknown>>, limits: CallLimits): Promise<readonly Uint8Array[]>;
@@ -104,7 +103,7 @@ async function* workerChunks(client: FileClient, plan: ChunkPlan, worker: string
     });
     await end;
   } finally {
-    // Ends the job at the worker when we are the ones who stop.
+    // If we are the ones to stop, the job ends at the worker, too.
     given.abort();
   }
 }
@@ -128,4 +127,101 @@ function only(subject: string, results: NfpJobResults): NfpJobResult {
   if (!result.failed) return result;
   const code = result.status === 408 ? 'TIMEOUT' : 'REJECTED';
   throw new ProjError(code, `${subject}: ${result.worker}: ${result.errors.join(', ') || 'failed'}`);
+}
+
+/** How a file is cut into chunks. */
+interface ChunkPlan {
+  readonly url: string;
+  readonly totalBytes: number;
+  readonly chunkBytes: number;
+  readonly inTransit: number;
+}
+
+/** Asks a broker for chunks by offset, several at a time. A failure ends it; chunks still under way are dropped. */
+async function* askedChunks(
+  plan: ChunkPlan,
+  ask: (offset: number) => Promise<readonly Uint8Array[]>,
+): AsyncGenerator<readonly Uint8Array[]> {
+  const wanted = chunksOf(plan.totalBytes, plan.chunkBytes);
+  const underWay: { readonly bytes: number; readonly answer: Promise<readonly Uint8Array[]> }[] = [];
+  for (;;) {
+    while (underWay.length < plan.inTransit) {
+      const next = wanted.next();
+      if (next.done === true) break;
+      const answer = ask(next.value.offset);
+      // The first failure is reported; the others need not be.
+      answer.catch(() => undefined);
+      underWay.push({ bytes: next.value.bytes, answer });
+    }
+    const first = underWay.shift();
+    if (first === undefined) return;
+    yield checked(plan.url, await first.answer, first.bytes);
+  }
+}
+
+/** What {@link StreamedChunks} needs of the job that streams. */
+interface ChunkJob {
+  /** Asks for the chunk that begins there. */
+  put(offset: number): void;
+  /** Rejects, or resolves to why, when the job ends without having sent everything. */
+  readonly end: Promise<unknown>;
+}
+
+/** Chunks that a worker streams: the first one unasked, the others when asked for after that, in the order of the questions. */
+class StreamedChunks {
+  readonly #plan: ChunkPlan;
+  readonly #arrived: (readonly Uint8Array[])[] = [];
+  #wake: () => void = () => undefined;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(plan: ChunkPlan) {
+    this.#plan = plan;
+  }
+
+  /** Takes a chunk that the worker streams. */
+  readonly push = (frames: readonly Uint8Array[]): void => {
+    this.#arrived.push(frames);
+    this.#wake();
+  };
+
+  /** The chunks in order. No more are taken than were asked for, however many the worker sends. */
+  async *read(job: ChunkJob): AsyncGenerator<readonly Uint8Array[]> {
+    const { url, totalBytes: total, chunkBytes, inTransit } = this.#plan;
+    job.end.then(
+      () => this.#fail(new ProjError('PROTOCOL_REMOTE', `file ${url}: the worker ended before all of it had come`)),
+      (error: unknown) => this.#fail(error),
+    );
+    const wanted = [...chunksOf(total, chunkBytes)];
+    let asked = 1;
+    for (const [index, { bytes }] of wanted.entries()) {
+      const frames = await this.#next();
+      // Not before the first one has come: workers of NORFAB drop requests that come before the job runs.
+      for (const most = Math.min(wanted.length, index + 1 + inTransit); asked < most; asked++)
+        job.put((wanted[asked] as { offset: number }).offset);
+      yield checked(url, frames, bytes);
+    }
+  }
+
+  async #next(): Promise<readonly Uint8Array[]> {
+    for (;;) {
+      const frames = this.#arrived.shift();
+      if (frames !== undefined) return frames;
+      if (this.#failure !== undefined) throw this.#failure.error;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#failure = { error };
+    this.#wake();
+  }
+}
+
+/** A chunk of another length is an error text, or from a source that cuts differently. */
+function checked(url: string, frames: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
+  const came = totalBytes(frames);
+  if (came === bytes) return frames;
+  throw new ProjError('PROTOCOL_REMOTE', `file ${url}: a chunk of ${came} bytes came where ${bytes} were asked for`);
 }

@@ -1,4 +1,4 @@
-/** NFP client: files of a broker or of a filesharing worker onto this disk. Rule 9 of docs/protocols/nfp.md. */
+/** NFP client: fetched files on this disk. Rule 9 of docs/protocols/nfp.md. */
 import { createHash } from 'node:crypto';
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { ProjError } from '@proj/transport';
 import { isRecord } from './engine/answers.js';
 import type { NfpFileProgress } from './options.js';
 
-/** What a source says about a file. */
+/** Size and hash of a file, as its source announces them. */
 export interface NfpFileDetails {
   readonly bytes: number;
   /** 32 hex digits. */
@@ -28,14 +28,14 @@ export interface StoreFileOptions {
   readonly onProgress: ((progress: NfpFileProgress) => void) | undefined;
 }
 
-/** The name a file gets: the last part of its url. Throws `OPTIONS_INVALID` where that is no plain name. */
+/** The name of the fetched file: the last part of its url. Throws `OPTIONS_INVALID` if that is no plain name. */
 export function fileNameOf(url: string): string {
   const name = /^nf:\/\/.*?([^/]+)$/u.exec(url)?.[1] ?? '';
   if (name !== '' && name !== '.' && name !== '..' && !/[\\:\p{Cc}\p{Cs}]/u.test(name)) return name;
   throw new ProjError('OPTIONS_INVALID', `url ${JSON.stringify(url)}: must be nf://folder/file with a plain file name`);
 }
 
-/** Reads an answer to `file_details`. Throws `REJECTED` when there is no such file, `PROTOCOL_REMOTE` for anything else. */
+/** Reads an answer to `file_details`. Throws `REJECTED` if there is no such file, `PROTOCOL_REMOTE` for anything else. */
 export function readFileDetails(url: string, value: unknown): NfpFileDetails {
   if (isRecord(value) && value['exists'] === false) throw new ProjError('REJECTED', `file ${url}: not found`);
   const { size_bytes: bytes, md5hash: md5 } = isRecord(value) ? value : {};
@@ -45,9 +45,9 @@ export function readFileDetails(url: string, value: unknown): NfpFileDetails {
 }
 
 /**
- * Writes the chunks under a temporary name in the folder `to`, compares size and MD5, and only then gives the file its name, in place
- * of one that had it before. Whatever goes wrong leaves nothing behind. The chunks come in order and are written one by one, so that they are asked for as fast
- * as the disk takes them.
+ * Writes the chunks to a temporary file in the folder `to`, compares size and MD5, and only then renames it, replacing an
+ * older file. A failure leaves nothing behind. The chunks are written one by one, in order, so they are asked for as fast as the disk
+ * takes them.
  */
 export async function storeFile(
   url: string,
@@ -90,7 +90,7 @@ export async function storeFile(
   }
 }
 
-/** Where chunks begin, and how long they are. */
+/** Offset and length of each chunk. */
 export function* chunksOf(totalBytes: number, chunkBytes: number): Generator<{ offset: number; bytes: number }> {
   for (let offset = 0; offset < totalBytes; offset += chunkBytes)
     yield { offset, bytes: Math.min(chunkBytes, totalBytes - offset) };

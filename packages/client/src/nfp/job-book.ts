@@ -1,4 +1,4 @@
-/** NFP client: jobs on record, so that the next process can go on with them. Rule 8 of docs/protocols/nfp.md. */
+/** NFP client: jobs in a store, so that the next process can continue them. Rule 8 of docs/protocols/nfp.md. */
 import { ProjError } from '@proj/transport';
 import type { RecordStore } from '@proj/transport';
 import type { Timer } from '@proj/heartbeat';
@@ -9,7 +9,7 @@ import type { NfpJobResult } from './results.js';
 export type NfpJobState =
   'NEW' | 'SUBMITTING' | 'DISPATCHED' | 'STARTED' | 'WAITING_CLIENT_INPUT' | 'COMPLETED' | 'FAILED' | 'STALE';
 
-/** A job on record. Times are milliseconds since 1970. */
+/** A job in the store. Times are milliseconds since 1970. */
 export interface NfpJobRecord {
   readonly uuid: string;
   readonly service: string;
@@ -19,13 +19,13 @@ export interface NfpJobRecord {
   /** As on the wire. */
   readonly target: string;
   readonly state: NfpJobState;
-  /** Those that have it, as far as is known. */
+  /** The workers that have it, as far as is known. */
   readonly workers: readonly string[];
   readonly results: readonly NfpJobResult[];
   /** Why it failed as a whole. */
   readonly errors: readonly string[];
   readonly postedAt: number;
-  /** After that it is STALE. */
+  /** After this time it is STALE. */
   readonly deadlineAt: number;
   readonly endedAt?: number | undefined;
 }
@@ -35,38 +35,38 @@ const PREFIX = 'nfp/job/';
 const ENDED = 'nfp/ended/';
 const TIME_DIGITS = 15;
 const NOTHING = new Uint8Array();
-/** Jobs removed in one commit, and the time between two such commits. */
+/** Most jobs removed in one commit, and the least time between two such commits. */
 const BATCH = 500;
 const SWEEP_EVERY_MS = 100;
-/** After a store has failed to remove them. */
+/** Until the next attempt, after the store has failed to remove them. */
 const SWEEP_RETRY_MS = 60_000;
 
 /** Settings of a {@link JobBook}. */
 export interface JobBookOptions {
-  /** 0 keeps ended jobs for ever. */
+  /** 0 keeps ended jobs forever. */
   readonly jobTtlMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Calls back after so many milliseconds. */
   readonly after: (ms: number, callback: () => void) => Timer;
-  /** The store did not keep something; the job goes on without. */
+  /** The store did not keep a change; the job goes on without it. */
   readonly onError: (error: unknown) => void;
 }
 
-/** What is written of a job, again and again until it is all there is. */
+/** A job that is being written, again and again until nothing has changed meanwhile. */
 interface Writing {
   latest: NfpJobRecord;
   done: Promise<void>;
 }
 
 /**
- * The jobs of one client on record. The changes of a job are written in the order they are told, and those that are told while one is being
- * written together: a job of ten thousand workers is not written ten thousand times.
+ * The jobs of one client in the store. The changes of a job are written in order, and those that come while one is being written are written
+ * together: a job of ten thousand workers is not written ten thousand times.
  */
 export class JobBook {
   readonly #store: RecordStore;
   readonly #options: JobBookOptions;
-  /** Those that are open here, as they are on record. */
+  /** Open jobs, as the store is to have them. */
   readonly #open = new Map<string, NfpJobRecord>();
   /** Jobs of which something is being written. */
   readonly #writing = new Map<string, Writing>();
@@ -79,7 +79,7 @@ export class JobBook {
     this.#options = options;
   }
 
-  /** Opens the store, marks what is too late as STALE, begins to remove what has been over for too long; returns what can go on. Rejects as the store does. */
+  /** Opens the store, marks jobs that are too late as STALE, begins to remove those that ended too long ago; returns those to continue. Rejects as the store does. */
   async open(): Promise<NfpJobRecord[]> {
     await this.#store.open();
     const now = this.#options.now();
@@ -94,30 +94,30 @@ export class JobBook {
     return unfinished;
   }
 
-  /** All jobs on record, in the order of their uuids, as they are by now. */
+  /** All jobs in the store, in the order of their uuids, in their latest state. */
   async *all(): AsyncIterableIterator<NfpJobRecord> {
-    for await (const [, value] of this.#store.entries(PREFIX)) {
-      const record = read(value);
+    for await (const [key, value] of this.#store.entries(PREFIX)) {
+      const record = read(key, value);
       if (record === undefined) continue;
       const { uuid } = record;
       yield this.#open.get(uuid) ?? this.#writing.get(uuid)?.latest ?? record;
     }
   }
 
-  /** One job on record. */
+  /** One job of the store. */
   async find(uuid: string): Promise<NfpJobRecord | undefined> {
     const known = this.#open.get(uuid) ?? this.#writing.get(uuid)?.latest;
     if (known !== undefined) return known;
     const value = await this.#store.get(PREFIX + uuid);
-    return value === undefined ? undefined : read(value);
+    return value === undefined ? undefined : read(PREFIX + uuid, value);
   }
 
-  /** Takes a new job down; resolves when it is safe to post it. Rejects as the store does. */
+  /** Stores a new job; resolves when it is safe to post it. Rejects as the store does. */
   async begin(job: Omit<NfpJobRecord, 'state' | 'workers' | 'results' | 'errors' | 'endedAt'>): Promise<void> {
     const record: NfpJobRecord = { ...job, state: 'SUBMITTING', workers: [], results: [], errors: [] };
     this.#open.set(record.uuid, record);
     try {
-      // The end of an earlier job of this uuid goes first.
+      // The end of an earlier job with this uuid is written first.
       await this.#writing.get(record.uuid)?.done;
       await this.#store.commit({ puts: [[PREFIX + record.uuid, encode(record)]] });
     } catch (error) {
@@ -141,7 +141,7 @@ export class JobBook {
     this.#open.delete(uuid);
   }
 
-  /** Waits for what is being written, then closes the store. */
+  /** Finishes writing, then closes the store. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
@@ -162,7 +162,7 @@ export class JobBook {
     own.done = this.#writeOut(own);
   }
 
-  /** Writes what the job has become until that is all of it. Never rejects. */
+  /** Writes the job until nothing has changed meanwhile. Never rejects. */
   async #writeOut(writing: Writing): Promise<void> {
     for (let written: NfpJobRecord | undefined; written !== writing.latest;) {
       written = writing.latest;
@@ -171,7 +171,7 @@ export class JobBook {
     this.#writing.delete(writing.latest.uuid);
   }
 
-  /** Removes what has been over for `jobTtlMs`, so many at a time, and comes back when more is. Never rejects. */
+  /** Removes jobs that ended `jobTtlMs` ago, a batch at a time, and comes back when more are due. Never rejects. */
   async #sweep(): Promise<void> {
     const { jobTtlMs, now, after, onError } = this.#options;
     if (jobTtlMs === 0) return;
@@ -185,7 +185,7 @@ export class JobBook {
         if (nextMs > 0 || ++seen > BATCH) break;
         const uuid = key.slice(ENDED.length + TIME_DIGITS + 1);
         removes.push(key);
-        // Its uuid may have been used again.
+        // The uuid may have been used again.
         if ((await this.find(uuid))?.endedAt === endedAt) removes.push(PREFIX + uuid);
       }
       if (removes.length > 0) await this.#store.commit({ removes });
@@ -211,12 +211,12 @@ function encode(record: NfpJobRecord): Uint8Array {
   return Buffer.from(JSON.stringify({ version: 1, ...record }));
 }
 
-/** `undefined` for what another program has written there. */
-function read(value: Uint8Array): NfpJobRecord | undefined {
+/** `undefined` for a record of another program. */
+function read(key: string, value: Uint8Array): NfpJobRecord | undefined {
   try {
     const record: unknown = JSON.parse(Buffer.from(value).toString());
     return isRecord(record) && record['version'] === 1 ? (record as unknown as NfpJobRecord) : undefined;
   } catch (cause) {
-    throw new ProjError('CORRUPT', 'NfpClient store: a job on record is not JSON; remove its key', { cause });
+    throw new ProjError('CORRUPT', `NfpClient store: job ${key} is not JSON; remove its key`, { cause });
   }
 }

@@ -1,11 +1,11 @@
-/** NFP client: a job as its caller sees it, with what has come and was not read yet. */
+/** NFP client: a job as its caller sees it, with the results and events that have come. */
 import { totalBytes } from '@proj/frames';
 import type { NfpBody } from '@proj/frames/nfp';
-import { toBuffers } from '@proj/transport';
+import { BoundedBuffer, toBuffers } from '@proj/transport';
 import { isRecord } from './engine/answers.js';
 import type { NfpJobResult, NfpJobResults } from './results.js';
 
-/** What a worker tells while a job runs. */
+/** What a worker says while a job runs. */
 export interface NfpJobEvent {
   readonly worker: string | undefined;
   readonly message: string | undefined;
@@ -13,7 +13,7 @@ export interface NfpJobEvent {
   readonly status: string | undefined;
   /** `INFO`, `DEBUG`, `WARNING`, `CRITICAL` or `ERROR`. */
   readonly severity: string | undefined;
-  /** The JSON of the body, `undefined` when it is none. */
+  /** The JSON of the body; `undefined` if it is none. */
   readonly value: unknown;
   /** The body as it came. */
   readonly body: readonly Buffer[];
@@ -24,31 +24,31 @@ export interface NfpJob {
   readonly uuid: string;
   readonly service: string;
   readonly task: string;
-  /** Those that have it, as far as is known now. */
+  /** The workers that have it, as far as is known now. */
   readonly workers: readonly string[];
-  /** Resolves with the workers when the broker has named them; rejects as `done` does. Nobody need listen. */
+  /** Resolves with the workers when the broker has named them; rejects as `done` does. May be ignored. */
   readonly dispatched: Promise<readonly string[]>;
   /**
-   * Resolves with the workers that have taken the job, when each of those it was given to has said whether it has; rejects as `done` does. Why one has
-   * not is among its last words, {@link said}. Nobody need listen.
+   * Resolves with the workers that have accepted the job, when each worker that it was given to has answered; rejects as `done` does. Why one
+   * has not is in {@link said}. May be ignored.
    */
   readonly accepted: Promise<readonly string[]>;
   /** Results so far. */
   readonly said: readonly NfpJobResult[];
-  /** Events that nobody read in time: `eventsMax` and `eventsMaxBytes` are the bounds. */
+  /** Events dropped because they were not read in time: `eventsMax` and `eventsMaxBytes` are the bounds. */
   readonly droppedEvents: number;
-  /** What each worker says in the end, as it comes. May be read by several, each from the first one on. Throws as `done` rejects. */
+  /** The last word of each worker, as it comes. May be read several times, each time from the first one on. Throws as `done` rejects. */
   results(): AsyncIterableIterator<NfpJobResult>;
-  /** What workers tell meanwhile; each event is read once. Ends with the job. */
+  /** What workers say meanwhile; each event is read once. Ends with the job. */
   events(): AsyncIterableIterator<NfpJobEvent>;
   /**
-   * All results, when there are all. A worker that failed, or said nothing in time, is among them. Rejects with a `ProjError` when there is
-   * nothing to tell of any worker: `REJECTED` by the broker, `TIMEOUT`, `CLOSED`, `UNREACHABLE`; or with the reason of its signal.
+   * All results, once they are complete. Workers that failed, or did not answer in time, are among them. Rejects with a `ProjError` if there is
+   * nothing to say about any worker: `REJECTED` by the broker, `TIMEOUT`, `CLOSED`, `UNREACHABLE`; or with the reason of its signal.
    */
   done(): Promise<NfpJobResults>;
 }
 
-/** Bounds of what waits to be read. */
+/** Bounds of the events that wait to be read. */
 export interface EventBounds {
   readonly eventsMax: number;
   readonly eventsMaxBytes: number;
@@ -58,7 +58,7 @@ const OK = 200;
 
 const ignore = (): void => undefined;
 
-/** A promise that somebody else settles, and nobody need listen to. */
+/** A promise that is settled from outside and may be ignored. */
 class PostOutcome {
   resolve: (workers: readonly string[]) => void = ignore;
   reject: (error: unknown) => void = ignore;
@@ -77,30 +77,31 @@ export class OpenJob implements NfpJob {
   readonly uuid: string;
   readonly service: string;
   readonly task: string;
-  readonly #bounds: EventBounds;
   readonly #results: NfpJobResult[] = [];
-  readonly #events: NfpJobEvent[] = [];
+  readonly #events: BoundedBuffer<NfpJobEvent>;
   readonly #wake = new Set<() => void>();
-  #eventBytes = 0;
   #dropped = 0;
   readonly #dispatched = new PostOutcome();
   readonly #accepted = new PostOutcome();
   #workers = new Set<string>();
   readonly #takers = new Set<string>();
-  /** Workers it was given to that have said nothing yet. */
+  /** Workers that it was given to and that have not answered yet. */
   readonly #mute = new Set<string>();
   #over = false;
   #failure: { readonly error: unknown } | undefined;
-  /** Takes what workers stream. */
+  /** Takes the chunks that workers stream. */
   onStream: ((chunk: Buffer[]) => void) | undefined;
   /** Stops listening to the caller's signal. */
   release: () => void = ignore;
 
-  constructor({ uuid, service, task }: Pick<NfpJob, 'uuid' | 'service' | 'task'>, bounds: EventBounds) {
+  constructor(
+    { uuid, service, task }: Pick<NfpJob, 'uuid' | 'service' | 'task'>,
+    { eventsMax, eventsMaxBytes }: EventBounds,
+  ) {
     this.uuid = uuid;
     this.service = service;
     this.task = task;
-    this.#bounds = bounds;
+    this.#events = new BoundedBuffer({ itemsMax: eventsMax, bytesMax: eventsMaxBytes });
   }
 
   get workers(): readonly string[] {
@@ -123,7 +124,7 @@ export class OpenJob implements NfpJob {
     return this.#results;
   }
 
-  /** It has its outcome. */
+  /** True once it has its outcome. */
   get over(): boolean {
     return this.#over;
   }
@@ -139,13 +140,7 @@ export class OpenJob implements NfpJob {
   }
 
   async *events(): AsyncIterableIterator<NfpJobEvent> {
-    for (;;) {
-      while (this.#events.length === 0 && !this.#over) await this.#news();
-      const event = this.#events.shift();
-      if (event === undefined) return;
-      this.#eventBytes -= totalBytes(event.body);
-      yield event;
-    }
+    for (let next = await this.#events.next(); next.done !== true; next = await this.#events.next()) yield next.value;
   }
 
   async done(): Promise<NfpJobResults> {
@@ -154,7 +149,7 @@ export class OpenJob implements NfpJob {
     return Object.fromEntries(this.#results.map((result) => [result.worker, result]));
   }
 
-  /** Tells who has it. */
+  /** These workers have it. */
   given(workers: readonly string[]): void {
     this.#workers = new Set(workers);
     this.#mute.clear();
@@ -164,13 +159,13 @@ export class OpenJob implements NfpJob {
     this.#dispatched.resolve(workers);
   }
 
-  /** Tells that a worker has taken it. */
+  /** A worker has accepted it. */
   taken(worker: string): void {
     this.#takers.add(worker);
     this.#heard(worker);
   }
 
-  /** Tells the last word of one worker. */
+  /** The last word of one worker. */
   result(result: NfpJobResult): void {
     const { worker, status } = result;
     this.#results.push(result);
@@ -179,17 +174,9 @@ export class OpenJob implements NfpJob {
     this.#call();
   }
 
-  /** Tells an event. The oldest that nobody has read gives way. */
+  /** An event. The oldest unread ones give way to it. */
   event(body: NfpBody, value: unknown): void {
-    const { eventsMax, eventsMaxBytes } = this.#bounds;
-    const bytes = totalBytes(body);
-    while (this.#events.length > 0 && (this.#events.length >= eventsMax || this.#eventBytes + bytes > eventsMaxBytes)) {
-      this.#eventBytes -= totalBytes((this.#events.shift() as NfpJobEvent).body);
-      this.#dropped++;
-    }
-    this.#eventBytes += bytes;
-    this.#events.push(eventOf(body, value));
-    this.#call();
+    this.#dropped += this.#events.displace(eventOf(body, value), totalBytes(body));
   }
 
   /** All workers have said their last word. */
@@ -214,6 +201,7 @@ export class OpenJob implements NfpJob {
 
   #close(): void {
     this.#over = true;
+    this.#events.end();
     this.release();
     this.#dispatched.resolve(this.workers);
     this.#accepted.resolve([...this.#takers]);
@@ -230,7 +218,7 @@ export class OpenJob implements NfpJob {
   }
 }
 
-/** Reads an event of a worker; whatever it does not say is `undefined`. Never throws. */
+/** Reads an event of a worker; missing fields are `undefined`. Never throws. */
 export function eventOf(body: NfpBody, value: unknown): NfpJobEvent {
   const of = isRecord(value) ? value : {};
   const text = (name: string): string | undefined => (typeof of[name] === 'string' ? of[name] : undefined);

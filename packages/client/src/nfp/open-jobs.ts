@@ -1,11 +1,10 @@
-/** NFP client: the jobs that wait for an outcome here: on record before they are posted, told their news, ended once. Rules 7 and 8 of docs/protocols/nfp.md. */
+/** NFP client: its open jobs; each is in the store before it is posted, gets its news, ends once. Rules 7 and 8 of docs/protocols/nfp.md. */
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { toBuffers } from '@proj/transport';
 import { onAbort } from '../shared/on-abort.js';
 import type { Unanswered } from '../unanswered.js';
 import { isRecord } from './engine/answers.js';
-import { encodeBody, questionOf } from './bodies.js';
-import { failure, subjectOf } from './failure.js';
+import { encodeBody, failure, questionOf, subjectOf } from './calls.js';
 import type { JobBook, NfpJobRecord } from './job-book.js';
 import { OpenJob } from './job.js';
 import type { NfpJob } from './job.js';
@@ -14,13 +13,13 @@ import { resultOf } from './results.js';
 import type { NfpNews } from './runner.js';
 import type { NfpClientEvent, NfpClientFailure } from './engine/events.js';
 
-/** What is said about jobs. */
+/** The session's news about jobs. */
 export type NfpJobNews = Exclude<NfpNews<unknown>, { kind: 'note' }>;
 
 /** What {@link OpenJobs} need of a client. */
 export interface OpenJobsHost {
   dispatch(event: NfpClientEvent<OpenJob>): void;
-  /** What is known of the brokers, for a call that ended with this code. */
+  /** What is known of the brokers, for a call that failed with this code. */
   known(code: NfpClientFailure): Unanswered | undefined;
   /** Milliseconds since 1970. */
   wallMs(): number;
@@ -28,7 +27,7 @@ export interface OpenJobsHost {
   onError(error: unknown): void;
 }
 
-/** All of one client. */
+/** All open jobs of one client. */
 export class OpenJobs {
   readonly #settings: NfpClientSettings;
   readonly #book: JobBook | undefined;
@@ -41,7 +40,7 @@ export class OpenJobs {
     this.#host = host;
   }
 
-  /** Gives a new job to the session once it is on record. Rejects with `REJECTED` while one of this uuid is open, and as the store does. */
+  /** Gives a new job to the session once it is in the store. Rejects with `REJECTED` while a job with this uuid is open, and as the store does. */
   async post(
     { uuid, service, task }: Pick<NfpJob, 'uuid' | 'service' | 'task'>,
     body: Uint8Array[],
@@ -70,7 +69,7 @@ export class OpenJobs {
     return job;
   }
 
-  /** Goes on with a job on record. */
+  /** Continues a job of the store. */
   resume(record: NfpJobRecord): NfpJob {
     const { uuid, service, task, target, kwargs, args, workers, results } = record;
     const job = new OpenJob({ uuid, service, task }, this.#settings);
@@ -94,7 +93,7 @@ export class OpenJobs {
     return job;
   }
 
-  /** Hands on what the session says about a job. */
+  /** Passes on what the session says about a job. */
   onNews(job: OpenJob, news: NfpJobNews): void {
     switch (news.kind) {
       case 'dispatched':
@@ -137,7 +136,7 @@ export class OpenJobs {
     }
   }
 
-  /** Fails those whose order is still on its way to the session; to be called when that is closed. */
+  /** Fails the jobs that have not reached the session; to be called once it is closed. */
   close(): void {
     for (const job of this.#jobs.values())
       job.fail(failure(this.#settings, subjectOf(job.service, job.task), 'CLOSED'));
@@ -155,14 +154,14 @@ export class OpenJobs {
     else job.release = onAbort(signal, abort);
   }
 
-  /** A job that ends without the last word of all its workers. */
+  /** Ends a job without the last word of all its workers. */
   #end(job: OpenJob, error: unknown, why: string, state: 'FAILED' | 'STALE' = 'FAILED'): void {
     this.#jobs.delete(job.uuid);
     this.#book?.end(job.uuid, state, [why]);
     job.fail(error);
   }
 
-  /** Asks the handler, and tells the worker what it says. Never rejects. */
+  /** Asks the handler and sends its answer to the worker. Never rejects. */
   async #onInput(job: OpenJob, { worker, id, request }: Extract<NfpJobNews, { kind: 'input' }>): Promise<void> {
     const { onInput } = this.#settings;
     this.#book?.change(job.uuid, () => ({ state: 'WAITING_CLIENT_INPUT' }));

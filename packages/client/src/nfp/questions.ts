@@ -1,23 +1,37 @@
-/** NFP client: what the broker and workers are asked besides jobs, and who waits for the answers. Rule 6 of docs/protocols/nfp.md. */
+/** NFP client: questions to the broker and to workers, apart from jobs. Rule 6 of docs/protocols/nfp.md. */
 import { parseOptions, ProjError } from '@proj/transport';
 import { onAbort } from '../shared/on-abort.js';
 import type { Unanswered } from '../unanswered.js';
 import { isRecord } from './engine/answers.js';
-import { encodeBody, parseAnswer, questionOf } from './bodies.js';
-import type { TaskCall } from './bodies.js';
-import { failure, subjectOf } from './failure.js';
+import { encodeBody, failure, parseAnswer, questionOf, subjectOf } from './calls.js';
+import type { TaskCall } from './calls.js';
 import type { CallLimits } from './file-transfer.js';
 import { nfpCallOptions } from './options.js';
 import type { NfpAskSettings, NfpCallOptions, NfpClientSettings, NfpWorkersCallSettings } from './options.js';
 import type { NfpWorkerAnswer } from './results.js';
 import type { NfpNews } from './runner.js';
-import { BROKER_SERVICE, WORKER_SERVICE } from './engine/services.js';
+import { WORKER_SERVICE } from './engine/question-answers.js';
 import type { NfpClientEvent, NfpClientFailure, NfpQuestion, NfpReply } from './engine/events.js';
 
-/** A row of a list of the broker's, by its own column names. */
+/** The service of the broker that manages it. */
+const BROKER_SERVICE = 'mmi.service.broker';
+/** The broker's inventory of workers. */
+export const INVENTORY_SERVICE = 'sid.service.broker';
+/** The broker's files. */
+export const FILES_SERVICE = 'fss.service.broker';
+
+/** What to call instead of posting a job to a service that has none: it answers, and nobody accepts (rules 17, 20 and 21). */
+export const INSTEAD_OF_JOBS: ReadonlyMap<string, string> = new Map([
+  [BROKER_SERVICE, 'mmi()'],
+  [WORKER_SERVICE, 'mmiWorkers()'],
+  [INVENTORY_SERVICE, 'inventory()'],
+  [FILES_SERVICE, 'fetchFile() or listFiles()'],
+]);
+
+/** A row of one of the broker's lists, by the broker's column names. */
 export type NfpRow = Readonly<Record<string, unknown>>;
 
-/** Who asked a question. */
+/** The caller that asked a question. */
 export interface QuestionCall {
   readonly subject: string;
   readonly resolve: (replies: readonly NfpReply[]) => void;
@@ -29,7 +43,7 @@ export interface QuestionsHost {
   /** Resolves when calls can be made. */
   ready(signal: AbortSignal | undefined): Promise<void>;
   dispatch(event: NfpClientEvent<QuestionCall>): void;
-  /** What is known of the brokers, for a call that ended with this code. */
+  /** What is known of the brokers, for a call that failed with this code. */
   known(code: NfpClientFailure): Unanswered | undefined;
   /** A uuid as NORFAB writes it. */
   uuid(): string;
@@ -43,7 +57,7 @@ const ACTS = new Set(['restart', 'shutdown', 'disconnect']);
 
 const ignore = (): void => undefined;
 
-/** Asks, on behalf of one client. */
+/** Asks the questions of one client. */
 export class Questions {
   readonly #settings: NfpClientSettings;
   readonly #host: QuestionsHost;
@@ -53,29 +67,34 @@ export class Questions {
     this.#host = host;
   }
 
-  /** A call of a service of the broker as its caller wants it; the JSON of the answer. Rejects with `OPTIONS_INVALID`, too. */
+  /** Calls a service of the broker with a caller's options; the JSON of the answer. Also rejects with `OPTIONS_INVALID`. */
   async askBroker(service: string, task: string, options: NfpCallOptions): Promise<unknown> {
     const { kwargs, args, ...limits } = parseOptions(`NfpClient ${task}`, nfpCallOptions, options);
     return this.askJson(service, { task, kwargs, args }, limits);
   }
 
-  /** The rows of a list of the broker's management. Rejects with `PROTOCOL_REMOTE` where the broker has no such list. */
+  /** Calls the broker's management. */
+  mmi(task: string, options: NfpCallOptions): Promise<unknown> {
+    return this.askBroker(BROKER_SERVICE, task, options);
+  }
+
+  /** The rows of one of the broker's lists. Rejects with `PROTOCOL_REMOTE` if the broker has no such list. */
   async list(task: string, options: NfpCallOptions): Promise<readonly NfpRow[]> {
     const named: NfpRow[] = [];
     // A long list comes in parts.
     for (;;) {
       const own = named.length === 0 ? options : { ...options, kwargs: { ...options.kwargs, skip: named.length } };
-      const rows = await this.askBroker(BROKER_SERVICE, task, own);
+      const rows = await this.mmi(task, own);
       if (!Array.isArray(rows) || !rows.every(isRecord) || named.length > ROWS_MAX)
         throw new ProjError('PROTOCOL_REMOTE', `${task}: the answer is no list: ${JSON.stringify(rows)}`);
-      // A row without a name stands for nobody, or for those that are still to come.
+      // A row without a name stands for no one, or for rows still to come.
       const part = rows.filter(({ name }) => name !== '');
       for (const row of part) named.push(row);
       if (part.length === 0 || !rows.some(({ more }) => typeof more === 'number' && more > 0)) return named;
     }
   }
 
-  /** A call of a service of the broker; the JSON of the answer. */
+  /** Calls a service of the broker; the JSON of the answer. */
   async askJson(service: string, call: TaskCall, limits: CallLimits): Promise<unknown> {
     return parseAnswer(subjectOf(service, call.task), await this.ask(service, call, limits));
   }
@@ -104,13 +123,13 @@ export class Questions {
     const subject = `task ${JSON.stringify(task)} of the workers`;
     const body = encodeBody(subject, { task, kwargs, args }, this.#settings.maxMessageBytes);
     await this.#host.ready(signal);
-    // By GET: a 202 says who is to answer. The workers are called by MMI all the same.
+    // By GET, since its 202 says which workers will answer. The workers are called by MMI anyway.
     const call = { command: 'get', service: WORKER_SERVICE, target, uuid: this.#host.uuid(), body } as const;
     const replies = await this.#put(subject, { call, from: 'workers', repeatable: !ACTS.has(task) }, own);
     return replies.map(({ worker, status, value }) => ({ worker, status, value }));
   }
 
-  /** What those workers say about a job that know it. Rejects with `REJECTED` when none does. `job`: what is known of it here. */
+  /** The answers of the workers that know the job. Rejects with `REJECTED` if none does. `job`: what is known of it here. */
   async askAbout(
     command: 'get' | 'delete',
     uuid: string,
@@ -125,7 +144,7 @@ export class Questions {
     throw new ProjError('REJECTED', `${subject}: none of ${replies.length} workers knows the job`);
   }
 
-  /** Hands on what the session says about a question. */
+  /** Passes on what the session says about a question. */
   onNews(asker: QuestionCall, news: Exclude<NfpNews<unknown>, { kind: 'note' }>): void {
     if (news.kind === 'answered') asker.resolve(news.replies);
     else if (news.kind === 'failed') {

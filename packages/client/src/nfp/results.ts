@@ -1,37 +1,37 @@
-/** NFP client: what workers say about a job, for callers. */
+/** NFP client: the answers of workers about a job, for callers. */
 import type { NfpBody } from '@proj/frames/nfp';
 import { ProjError, toBuffers } from '@proj/transport';
 import { isRecord } from './engine/answers.js';
 import type { NfpReply } from './engine/events.js';
 
-/** What one worker says about a job. */
+/** One worker's answer about a job. */
 export interface NfpJobResult {
   readonly worker: string;
-  /** 200 done; 300 not yet; 102 waits for input; 400 refused; 404 unknown to it; 408 nothing in time; 417 nothing but what is no answer; others as the worker says. */
+  /** 200 done; 300 not yet; 102 waits for input; 400 refused; 404 unknown to it; 408 no answer in time; 417 something in place of an answer; others as the worker says. */
   readonly status: number;
   /** The task failed, or there is no result. */
   readonly failed: boolean;
-  /** What the task returned; bytes where the worker did not answer in JSON. */
+  /** What the task returned; bytes if the worker did not answer in JSON. */
   readonly result: unknown;
   readonly errors: readonly string[];
-  /** All that the worker said, such as messages, times, `diff`. */
+  /** The worker's whole answer, with messages, times, `diff`. */
   readonly value: unknown;
 }
 
-/** What each worker says, by its name. */
+/** The answer of each worker, by its name. */
 export type NfpJobResults = Readonly<Record<string, NfpJobResult>>;
 
-/** What one worker says to a call of its management. */
+/** One worker's answer to a call of its management. */
 export interface NfpWorkerAnswer {
-  /** Answers are not signed: this is known only where one worker was asked, or all others have said who they are. */
+  /** Answers are not signed: the name is known only if one worker was asked, or all others are known. */
   readonly worker: string | undefined;
-  /** 200; 400 for what is not allowed; 408 for nothing in time. */
+  /** 200; 400 for a call that is not allowed; 408 for no answer in time. */
   readonly status: number;
   /** The JSON of the answer. */
   readonly value: unknown;
 }
 
-/** Reads what workers say about a job to somebody who asks. Never throws. */
+/** Reads the answers of workers to a GET or DELETE. Never throws. */
 export function resultsOf(replies: readonly NfpReply[]): NfpJobResults {
   const results = replies.map(({ worker = '', status, value, body }) => {
     // A result is filed under its worker's name.
@@ -41,12 +41,12 @@ export function resultsOf(replies: readonly NfpReply[]): NfpJobResults {
   return Object.fromEntries(results);
 }
 
-/** Reads the word of a worker. Never throws. */
+/** Reads the answer of a worker. Never throws. */
 export function resultOf(worker: string, status: number, value: unknown, body: NfpBody): NfpJobResult {
   const errors = isRecord(value) && Array.isArray(value['errors']) ? value['errors'].map(String) : [];
   if (status === 200 && isRecord(value) && 'result' in value)
     return { worker, status, failed: value['failed'] === true, result: value['result'], errors, value };
-  // An answer to DELETE: the word is all there is.
+  // An answer to DELETE has only a word.
   if (status === 200 && isRecord(value) && value['worker'] === worker && typeof value['status'] === 'string')
     return { worker, status, failed: false, result: undefined, errors, value };
   if (status === 200) return { worker, status, failed: false, result: value ?? toBuffers(body)[0], errors, value };
@@ -62,7 +62,7 @@ export function resultOf(worker: string, status: number, value: unknown, body: N
 }
 
 /**
- * What each worker returned, by its name. Throws a `ProjError` when one of them failed: `TIMEOUT` if one said nothing in time, else
+ * What each worker returned, by its name. Throws a `ProjError` if one of them failed: `TIMEOUT` if one did not answer in time, otherwise
  * `REJECTED`; `details` are the results.
  */
 export function nfpResultsOrThrow(results: NfpJobResults): Readonly<Record<string, unknown>> {
@@ -85,7 +85,7 @@ function explain(status: number): string {
     case 408:
       return 'no result in time';
     case 417:
-      return 'no result in time, and something that is none has come';
+      return 'no result in time, but something that is no answer';
     default:
       return `status ${status}`;
   }

@@ -1,4 +1,4 @@
-/** NFP client: runs the session. What is sent when is the session's business. */
+/** NFP client: runs the session over sockets. Decisions: engine/session.ts. */
 import { EMPTY_FRAME } from '@proj/frames';
 import { decodeNfpAtClient, encodeNfp, nfpNameOf, nfpRoutingId } from '@proj/frames/nfp';
 import { SessionHost } from '@proj/transport';
@@ -7,7 +7,7 @@ import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { unanswered } from '../unanswered.js';
 import type { Unanswered } from '../unanswered.js';
-import { isThere } from './failure.js';
+import { isThere } from './calls.js';
 import type { NfpClientSettings } from './options.js';
 import type { NfpClientEffect, NfpClientEvent, NfpClientFailure } from './engine/events.js';
 import type { NfpClientSession } from './engine/session.js';
@@ -18,7 +18,7 @@ export type NfpNews<Ticket> = Exclude<NfpClientEffect<Ticket>, { kind: 'open' | 
 const MESSAGE_FRAMES = 64;
 const UUID_FRAME = 5;
 
-/** Runs one session: opens its connections, carries its calls, hands everything else to `onNews`. */
+/** Runs one session: opens its connections, sends its calls, passes everything else to `onNews`. */
 export class NfpRunner<Ticket> {
   readonly #settings: NfpClientSettings;
   readonly #host: SessionHost<NfpClientEvent<Ticket>, NfpClientEffect<Ticket>>;
@@ -53,18 +53,18 @@ export class NfpRunner<Ticket> {
     );
   }
 
-  /** What it runs on, once it is loaded. */
+  /** The transport, once loaded. */
   get transport(): Transport | undefined {
     return this.#host.transport;
   }
 
-  /** What is known of the brokers, for a call that ended with this code. */
+  /** What is known of the brokers, for a call that failed with this code. */
   known(code: NfpClientFailure): Unanswered | undefined {
     if (code !== 'TIMEOUT') return undefined;
     return unanswered(this.#host, this.#settings.endpoints, isThere(this.#settings));
   }
 
-  /** Makes it ready for events. Rejects with `UNAVAILABLE` where ZeroMQ cannot run. */
+  /** Loads the transport. Rejects with `UNAVAILABLE` where ZeroMQ cannot run. */
   async load(): Promise<void> {
     const { entropy } = await this.#host.load();
     this.#name = nfpRoutingId(this.#settings.name ?? `proj-${entropy.uuid()}`);
@@ -75,7 +75,7 @@ export class NfpRunner<Ticket> {
     this.#host.dispatch(event);
   }
 
-  /** Ends the session; resolves when the socket is closed. */
+  /** Ends the session; resolves when its socket is closed. */
   close(): Promise<void> {
     return this.#host.close({ kind: 'close' });
   }
@@ -102,7 +102,7 @@ export class NfpRunner<Ticket> {
       lingerMs,
       maxMessageFrames: MESSAGE_FRAMES,
       maxMessageBytes,
-      // Each order has a call on its way at the most, and perhaps a GET and a DELETE.
+      // Each order has at most one call on its way, and perhaps a GET and a DELETE.
       peerQueueMax: openMax * 3,
       queueMax: openMax * 3,
       peerQueueMaxBytes: openMaxBytes * 3,

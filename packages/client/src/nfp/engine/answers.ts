@@ -1,8 +1,8 @@
-/** NFP client: what the bodies of answers say. Total: any body is read as something. Section "Bodies" of docs/protocols/nfp.md. */
+/** NFP client: what the bodies of answers say. Total: every body is read as something. Section "Bodies" of docs/protocols/nfp.md. */
 import { decodeNfpJson } from '@proj/frames/nfp';
 import type { NfpBody, NfpDispatch } from '@proj/frames/nfp';
 
-/** What a RESPONSE about a job or a question says. */
+/** The content of a RESPONSE about a job or a question. */
 export type NfpSaid =
   /** The broker's own word. */
   | { readonly by: 'broker'; readonly dispatch: NfpDispatch }
@@ -16,10 +16,10 @@ export type NfpSaid =
 /** Longest body that is read as JSON: a frame cannot be longer. */
 const JSON_MAX_BYTES = 134_217_728;
 
-/** Most values in it: some gigabyte. What has more is bytes to whoever asked. */
+/** Most values in it, about a gigabyte. A body with more is handed on as bytes. */
 const JSON_MAX_VALUES = 10_000_000;
 
-/** The JSON in a body, as large as it may be; `undefined` for none. */
+/** The JSON in a body of any size; `undefined` if it is none. */
 export function readJson(body: NfpBody): unknown {
   return decodeNfpJson(body, JSON_MAX_BYTES, JSON_MAX_VALUES);
 }
@@ -35,7 +35,7 @@ export function readSaid(body: NfpBody): NfpSaid {
   return entries.length > 0 && entries.every(isRecord) ? { by: 'results', value } : { by: 'nobody', value };
 }
 
-/** What releases say where the text has fewer statuses, and where a broker has joined the answers of workers: the word tells. */
+/** The status behind a word, for releases with fewer statuses on the wire and for joined answers. */
 const STATUS_OF_WORD: Readonly<Record<string, number>> = {
   ACCEPTED: 201,
   PENDING: 300,
@@ -47,21 +47,21 @@ const STATUS_OF_WORD: Readonly<Record<string, number>> = {
   DELETED: 200,
 };
 
-/** The status of what a worker has signed. To peers in one-byte form brokers say 300 for 102, and 400 for 404. */
+/** The status of a signed answer. In one-byte form brokers say 300 for 102, and 400 for 404. */
 export function statusOf(status: number, { status: word }: Readonly<Record<string, unknown>>): number {
   const meant = typeof word === 'string' ? STATUS_OF_WORD[word] : undefined;
   if (meant === 102) return status === 300 ? meant : status;
   return meant === 404 && status === 400 ? meant : status;
 }
 
-/** The status of what stands under a worker's name: its word about the job, or else a result, which is `undefined`. 408: the broker speaks for it. */
+/** The status of an entry under a worker's name: its word about the job; 408 where the broker speaks for it; `undefined` for a result. */
 export function statusWithin(worker: string, value: unknown): number | undefined {
   if (!isRecord(value) || value['worker'] !== worker || 'result' in value) return undefined;
   const { status: word } = value;
   return typeof word === 'string' ? (STATUS_OF_WORD[word] ?? 408) : undefined;
 }
 
-/** The texts in `errors`; the body itself where it is text, as old brokers have it. */
+/** The texts in `errors`, or the body itself if it is text, as from old brokers. */
 export function errorsOf(said: NfpSaid, body: NfpBody): readonly string[] {
   if (said.by === 'broker') return said.dispatch.errors ?? [];
   const { value } = said;
@@ -70,7 +70,7 @@ export function errorsOf(said: NfpSaid, body: NfpBody): readonly string[] {
   return text === '' ? [] : [text];
 }
 
-/** True for an EVENT after which a result, or a question, may be there to be fetched. */
+/** True for an EVENT after which there may be a result, or a question, to fetch. */
 export function isTurn(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { status, message, event_type: type } = value;

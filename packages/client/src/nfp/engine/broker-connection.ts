@@ -2,23 +2,23 @@
 import { Backoff } from '@proj/heartbeat';
 import type { NfpClientSessionOptions } from './events.js';
 
-type LinkOptions = Pick<
+type ConnectionOptions = Pick<
   NfpClientSessionOptions,
   'endpoints' | 'openTimeoutMs' | 'answerTimeoutMs' | 'reconnectMinMs' | 'reconnectMaxMs' | 'random'
 >;
 
-/** A connection that has lasted so long does not make the next one wait. */
+/** After a connection that has lasted so long the next one need not wait. */
 const MIN_UPTIME_MS = 2000;
 
-/** How long a broker may wait for its workers before it answers for them: as our own does unless told otherwise. */
+/** How long a broker may wait for its workers before it answers for them: the default of our own broker. */
 const JOINED_MS = 30_000;
 
 /**
- * At most one socket at a time. A broker answers everything a client sends but PUT at once, so silence after something was sent means
+ * At most one socket at a time. A broker answers every message but PUT at once, so silence after one means
  * that the broker, or the way to it, is gone.
  */
 export class BrokerConnection {
-  readonly #options: LinkOptions;
+  readonly #options: ConnectionOptions;
   readonly #backoff: Backoff;
   #socket: number | undefined;
   #sockets = 0;
@@ -29,18 +29,18 @@ export class BrokerConnection {
   #owedUntil = Infinity;
   #excused = false;
 
-  constructor(options: LinkOptions) {
+  constructor(options: ConnectionOptions) {
     this.#options = options;
     const { reconnectMinMs: minMs, reconnectMaxMs: maxMs, random } = options;
     this.#backoff = new Backoff({ minMs, maxMs, minUptimeMs: MIN_UPTIME_MS }, random);
   }
 
-  /** Its number; `undefined` while there is none. */
+  /** The number of the socket; `undefined` while there is none. */
   get socket(): number | undefined {
     return this.#socket;
   }
 
-  /** Sockets so far. */
+  /** Number of sockets so far. */
   get sockets(): number {
     return this.#sockets;
   }
@@ -55,7 +55,7 @@ export class BrokerConnection {
     return this.#socket !== undefined && this.#openUntil === undefined;
   }
 
-  /** When something is to be decided, given that somebody needs it. */
+  /** When the next decision is due, as long as the connection is needed. */
   get deadline(): number {
     if (this.#socket === undefined) return this.#retryAt;
     return this.#openUntil ?? this.#owedUntil;
@@ -66,14 +66,14 @@ export class BrokerConnection {
     return this.#socket === undefined && now >= this.#retryAt;
   }
 
-  /** Takes the next socket's number. With `greets` it is not ready until OPEN has come, or for `openTimeoutMs`. */
+  /** Takes the next socket's number. With `greets` it is not ready until OPEN has come or `openTimeoutMs` is over. */
   open(greets: boolean, now: number): number {
     this.#openUntil = greets ? now + this.#options.openTimeoutMs : undefined;
     this.#owedUntil = Infinity;
     return (this.#socket = ++this.#sockets);
   }
 
-  /** The broker has said something. True when that makes it ready. */
+  /** A message of the broker came. True when that makes the connection ready. */
   heard(isOpen: boolean, now: number): boolean {
     this.#owedUntil = Infinity;
     this.#excused = false;
@@ -83,20 +83,20 @@ export class BrokerConnection {
     return true;
   }
 
-  /** Something that is answered at once was sent, or in one-byte form something that the broker answers when its workers have. */
+  /** A message was sent that is due an answer at once or, if it `waits`, when the broker's workers have answered. */
   owed(waits: boolean, now: number): void {
     const { answerTimeoutMs } = this.#options;
     this.#owedUntil = Math.min(this.#owedUntil, now + (waits ? answerTimeoutMs + JOINED_MS : answerTimeoutMs));
   }
 
-  /** Ends the waiting for OPEN when its time is over. */
+  /** Stops waiting for OPEN when its time is over; true if it did. */
   giveUpOpen(now: number): boolean {
     if (this.#socket === undefined || this.#openUntil === undefined || now < this.#openUntil) return false;
     this.#openUntil = undefined;
     return true;
   }
 
-  /** Whether the broker has owed an answer for too long. A process that was busy itself, for `lateMs`, grants as much again, once. */
+  /** Whether the broker has owed an answer for too long. If our own process was busy for `lateMs`, the broker gets as much more time, once. */
   isSilent(lateMs: number, now: number): boolean {
     if (this.#socket === undefined || now < this.#owedUntil) return false;
     if (lateMs <= 0 || this.#excused) return true;

@@ -1,32 +1,30 @@
 /** NFP client: what is asked of the broker and of workers, and when again. Client rules 1, 2 and 5 of docs/protocols/nfp.md. */
 import type { NfpCall, NfpClientCall } from '@proj/frames/nfp';
 import type { BrokerConnection } from './broker-connection.js';
-import type { OpenRequests } from './open-requests.js';
-import { targetOf } from './requests.js';
-import type { JobRequest, Question } from './requests.js';
+import type { JobRequest, OpenRequests, Question } from './state.js';
 import type { Output } from './output.js';
 import type { NfpClientSessionOptions } from './events.js';
 
-/** How often the time doubles for which 404 is doubted. */
+/** How often the time for which 404 is not believed doubles. */
 const DOUBLINGS_MAX = 4;
 
-/** Puts calls on the connection there is. */
+/** Sends calls over the current connection. */
 export class CallTracker<Ticket> {
   readonly #options: NfpClientSessionOptions;
   readonly #link: BrokerConnection;
   readonly #orders: OpenRequests<Ticket>;
-  readonly #output: Output<Ticket>;
+  readonly #out: Output<Ticket>;
 
   constructor(
     options: NfpClientSessionOptions,
     link: BrokerConnection,
     orders: OpenRequests<Ticket>,
-    output: Output<Ticket>,
+    out: Output<Ticket>,
   ) {
     this.#options = options;
     this.#link = link;
     this.#orders = orders;
-    this.#output = output;
+    this.#out = out;
   }
 
   /** Sends what a job needs first on this connection. */
@@ -35,23 +33,23 @@ export class CallTracker<Ticket> {
     else this.poll(job, now);
   }
 
-  /** Offers the job to whom it is for, whoever was thought to have it. */
+  /** Posts the job to its target, whichever workers seemed to have it. */
   post(job: JobRequest<Ticket>, now: number): void {
     const { target, body } = job.order;
     if (job.sent) this.#doubt(job, now);
     job.phase = 'posting';
     job.sent = true;
     job.clear();
-    this.#output.counts.posts++;
+    this.#out.counters.posts++;
     this.#call(job, 'post', target, body, now);
     this.#orders.polled(job, now);
   }
 
-  /** Rule 2: asks those whose last word is awaited, and offers the job again to those that were too busy for it. */
+  /** Rule 2: asks the workers whose last word is awaited, and offers the job again to those that were too busy. */
   poll(job: JobRequest<Ticket>, now: number): void {
     this.#orders.polled(job, now);
     if (job.asking) {
-      // One turn is left out, so that questions do not pile up at a slow broker.
+      // One turn is skipped, so that questions do not pile up at a slow broker.
       job.asking = false;
       return;
     }
@@ -67,27 +65,27 @@ export class CallTracker<Ticket> {
         job.note(member, undefined);
         job.offered = target === 'any';
         this.#doubt(job, now);
-        this.#output.counts.posts++;
-        // By its name what is for any worker would be this one's, and lost with it.
+        this.#out.counters.posts++;
+        // Posted by name, a job for any worker would be this one's alone, and lost with it.
         this.#call(job, 'post', target === 'any' ? target : targetOf([name]), body, now);
       }
     }
     if (ask.length === 0 && job.members.size > 0) return;
-    // A broker that says nothing to a POST may keep it for a worker that is to come: it says so to who asks.
+    // A broker that does not answer a POST may keep it for a later worker; asked by GET, it says so.
     const isUnplaced = job.phase === 'probing' || job.phase === 'posting';
     const unknown = isUnplaced && target === 'any' ? 'all' : target;
-    this.#output.counts.polls++;
+    this.#out.counters.polls++;
     job.asking = true;
     this.#call(job, 'get', ask.length > 0 ? targetOf(ask) : unknown, question, now);
   }
 
-  /** Rule 2: asks one worker that has news. Asking all of them would cost their square by the time the last one is done. */
+  /** Rule 2: asks only the worker that has news. Asking all each time would cost the square of their number. */
   fetch(job: JobRequest<Ticket>, worker: string, now: number): void {
-    this.#output.counts.polls++;
+    this.#out.counters.polls++;
     this.#call(job, 'get', targetOf([worker]), job.order.question, now);
   }
 
-  /** Rule 5: what is given up is deleted where it may be. */
+  /** Rule 5: deletes an aborted job wherever it may be. */
   delete(job: JobRequest<Ticket>, now: number): void {
     if (!job.sent || !this.#link.ready) return;
     const names = [...job.members.keys()];
@@ -100,14 +98,14 @@ export class CallTracker<Ticket> {
     this.#call(job, 'put', targetOf([worker]), body, now);
   }
 
-  /** Asks a question, on this connection for the first time. */
+  /** Asks a question for the first time on this connection. */
   ask(question: Question<Ticket>, now: number): void {
     question.sent = true;
     question.awaited = undefined;
     this.#send({ kind: 'client-call', form: this.#options.commandForm, ...question.order.call }, now);
   }
 
-  /** Rule 4: nothing in an answer says which question it is to. Each time is twice as long as the one before. */
+  /** Rule 4: nothing in an answer says to which question it belongs. Each time 404 is not believed for twice as long. */
   #doubt(job: JobRequest<Ticket>, now: number): void {
     job.doubtUntil = now + this.#options.pollIntervalMs * 2 ** Math.min(++job.repeats, DOUBLINGS_MAX);
   }
@@ -120,8 +118,20 @@ export class CallTracker<Ticket> {
   #send(command: NfpClientCall, now: number): void {
     const { socket } = this.#link;
     if (socket === undefined) return;
-    this.#output.push({ kind: 'send', socket, command });
+    this.#out.effects.push({ kind: 'send', socket, command });
     const { command: name, form } = command;
     if (name !== 'put') this.#link.owed(form === 'byte' && (name === 'get' || name === 'delete'), now);
   }
+}
+
+/** Most workers that a GET names: beyond that it goes to all, and the answers of others are ignored. */
+const NAMES_MAX = 1000;
+/** Most characters of a target, with room to spare. */
+const TARGET_MAX_CHARS = 16_000;
+
+/** The target that means these workers. */
+function targetOf(names: readonly string[]): string {
+  if (names.length > NAMES_MAX) return 'all';
+  const target = JSON.stringify(names);
+  return target.length > TARGET_MAX_CHARS ? 'all' : target;
 }

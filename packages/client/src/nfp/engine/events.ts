@@ -1,4 +1,4 @@
-/** NFP client, the engine's words: what is reported to it, and what it wants done. Section "Client" of docs/protocols/nfp.md. */
+/** NFP client: what its engine is told, what it wants done, what it reports. Section "Client" of docs/protocols/nfp.md. */
 import type {
   NfpBody,
   NfpClientCall,
@@ -14,13 +14,13 @@ export interface NfpClientSessionOptions {
   /** Brokers, in order of preference; at least one. */
   readonly endpoints: readonly string[];
   readonly commandForm: NfpCommandForm;
-  /** Begin each connection with OPEN, and wait for the broker's for `openTimeoutMs` at most. */
+  /** Begin each connection with OPEN, and wait for the broker's, `openTimeoutMs` at most. */
   readonly sendOpen: boolean;
   readonly openTimeoutMs: number;
-  /** What OPEN says, one frame. */
+  /** The body of OPEN, one frame. */
   readonly openBody: NfpBody;
   readonly pollIntervalMs: number;
-  /** Silence of a broker that owes an answer after which its connection is given up. */
+  /** How long a broker may owe an answer before its connection is given up. */
   readonly answerTimeoutMs: number;
   readonly reconnectMinMs: number;
   readonly reconnectMaxMs: number;
@@ -32,23 +32,23 @@ export interface NfpClientSessionOptions {
   readonly random: () => number;
 }
 
-/** A job to be done. `Ticket` comes back with all that is said about it. */
+/** A job to be done. Its `Ticket` comes back with everything that is said about it. */
 export interface NfpJobOrder<Ticket> {
   readonly ticket: Ticket;
   /** Not that of another open job. */
   readonly uuid: string;
   readonly service: string;
   readonly target: string;
-  /** Of POST; kept until the job has ended. */
+  /** The body of POST; kept until the job has ended. */
   readonly body: NfpBody;
-  /** Of GET. */
+  /** The body of GET. */
   readonly question: NfpBody;
   readonly timeoutMs: number;
   /** It may have been posted before: GET comes first, and POST only if nobody knows it. */
   readonly resumed: boolean;
-  /** Who has it, as far as is known; of a resumed job only. */
+  /** The workers that have it, as far as is known. Resumed jobs only. */
   readonly workers: readonly string[];
-  /** Whose last word is known already; of a resumed job only. */
+  /** The workers whose last word is known already. Resumed jobs only. */
   readonly told: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export interface NfpJobOrder<Ticket> {
 export interface NfpQuestion<Ticket> {
   readonly ticket: Ticket;
   readonly call: Omit<NfpClientCall, 'kind' | 'form'>;
-  /** `broker`: the first answer is all. `workers`: a 202 names those who are to answer. */
+  /** `broker`: the first answer counts. `workers`: a 202 names those that will answer. */
   readonly from: 'broker' | 'workers';
   readonly timeoutMs: number;
   /** Whether it may be asked again on another connection. */
@@ -65,7 +65,7 @@ export interface NfpQuestion<Ticket> {
 
 /** One answer to a question. */
 export interface NfpReply {
-  /** Who says it, if that was said. */
+  /** The worker that says it, if that is known. */
   readonly worker: string | undefined;
   /** 408 for a worker that did not answer in time. */
   readonly status: number;
@@ -74,13 +74,13 @@ export interface NfpReply {
   readonly value: unknown;
 }
 
-/** A fact reported to a client's session. Those about a socket that was closed are ignored. */
+/** A fact reported to a client's session. Events of a closed socket are ignored. */
 export type NfpClientEvent<Ticket> =
   | { readonly kind: 'job'; readonly order: NfpJobOrder<Ticket> }
   | { readonly kind: 'ask'; readonly question: NfpQuestion<Ticket> }
-  /** The caller has lost interest in the job: DELETE is sent, and nothing more is said about it. */
+  /** The caller has given the job up: DELETE is sent, and nothing more is said about it. */
   | { readonly kind: 'abort'; readonly uuid: string }
-  /** The same of a question, without DELETE. */
+  /** The same for a question, without DELETE. */
   | { readonly kind: 'forget'; readonly uuid: string }
   /** PUT to a worker that has the open job. `input`: the id of the request it answers. */
   | {
@@ -94,20 +94,20 @@ export type NfpClientEvent<Ticket> =
   | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
   /** This call did not go out. */
   | { readonly kind: 'unsent'; readonly socket: number; readonly uuid: string }
-  /** Its connection ended, or it broke. */
+  /** The connection ended, or the socket broke. */
   | { readonly kind: 'lost'; readonly socket: number }
-  /** It could not be opened. */
+  /** The socket could not be opened. */
   | { readonly kind: 'refused'; readonly socket: number; readonly cause: unknown }
   | { readonly kind: 'close' };
 
 /**
- * Why an order has no good outcome. `REJECTED`: the broker said so. `BUSY`: the uuid is asked about already. `UNEXPECTED_ANSWER`: what came is no
- * answer to it, 417 in the specification.
+ * Why an order has no good outcome. `REJECTED`: the broker refused it. `BUSY`: the uuid is in use. `UNEXPECTED_ANSWER`: something came in place
+ * of an answer, 417 in the specification.
  */
 export type NfpClientFailure =
   'TIMEOUT' | 'QUEUE_FULL' | 'PEER_LOST' | 'UNREACHABLE' | 'REJECTED' | 'BUSY' | 'CLOSED' | 'UNEXPECTED_ANSWER';
 
-/** Why something a broker sent was dropped. `answer`: its body does not say who says it, or is none. */
+/** Why a broker's message was dropped. `answer`: its body does not say whose answer it is, or is none. */
 export type NfpClientDropReason = NfpMalformedReason | RejectReason | 'answer';
 
 /** Something worth a log line. */
@@ -115,24 +115,24 @@ export type NfpClientNote =
   | { readonly code: 'connection-lost'; readonly endpoint: string }
   /** It owed an answer for `answerTimeoutMs`; another connection is opened. */
   | { readonly code: 'connection-silent'; readonly endpoint: string }
-  /** Without a store: jobs are gone with the process. Once. */
+  /** There is no store, so jobs end with the process. Once. */
   | { readonly code: 'volatile-store' }
-  /** No worker knows a job that was posted, any more; it is posted again, under its uuid. */
+  /** No worker knows a posted job any more; it is posted again, under its uuid. */
   | { readonly code: 'job-reposted'; readonly uuid: string }
-  /** What a broker sent is no answer. Once per reason and minute. */
+  /** A broker's message is no answer. Once per reason and minute. */
   | { readonly code: 'message-dropped'; readonly reason: NfpClientDropReason; readonly endpoint: string };
 
-/** What a session wants done. Of each job comes `ended` or `failed`, of each question `answered` or `failed`, once and last. */
+/** What a session wants done. Each job ends once with `ended` or `failed`, each question with `answered` or `failed`. */
 export type NfpClientEffect<Ticket> =
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string }
-  /** `linger`: what was given to it may still go out. */
+  /** `linger`: whatever it has not sent may still go out. */
   | { readonly kind: 'close'; readonly socket: number; readonly linger: boolean }
   | { readonly kind: 'send'; readonly socket: number; readonly command: NfpClientCall | NfpClientOpen }
-  /** These workers have the job, or are said to. May come again, and then counts alone. */
+  /** These workers have the job, or are said to. Replaces an earlier list. */
   | { readonly kind: 'dispatched'; readonly ticket: Ticket; readonly workers: readonly string[] }
   /** This worker says that it has the job. */
   | { readonly kind: 'taken'; readonly ticket: Ticket; readonly worker: string }
-  /** What one worker says in the end, once per worker: 200 with its result, 404, 400, or 408 for none in time. */
+  /** The last word of one worker, once per worker: 200 with its result, 404, 400, or 408 for none in time. */
   | {
       readonly kind: 'result';
       readonly ticket: Ticket;
@@ -158,7 +158,7 @@ export type NfpClientEffect<Ticket> =
       readonly kind: 'failed';
       readonly ticket: Ticket;
       readonly code: NfpClientFailure;
-      /** What the broker said. */
+      /** The broker's words. */
       readonly errors: readonly string[];
       readonly cause: unknown;
     }
@@ -175,13 +175,13 @@ export interface NfpClientStats {
   readonly connections: number;
   readonly posts: number;
   readonly polls: number;
-  /** POSTs of a job that no worker knew any more. */
+  /** POSTs of a job that workers did not know any more. */
   readonly reposts: number;
   readonly results: number;
   readonly events: number;
   readonly streams: number;
   readonly aborts: number;
-  /** Answers about what is over or was never asked, the second answer to MMI among them. */
+  /** Answers about calls that are over or unknown, including the second answer to MMI. */
   readonly lateAnswers: number;
   readonly failures: Readonly<Record<NfpClientFailure, number>>;
   readonly dropped: Readonly<Partial<Record<NfpClientDropReason, number>>>;

@@ -2,28 +2,29 @@
 import type { NfpCall, NfpClientAnswer, NfpClientCall } from '@proj/frames/nfp';
 import { errorsOf, isRecord, readSaid, statusOf, statusWithin } from './answers.js';
 import type { NfpSaid } from './answers.js';
-import type { OpenRequests } from './open-requests.js';
-import type { Question } from './requests.js';
 import { LATE } from './output.js';
 import type { Output } from './output.js';
-import { WORKER_SERVICE } from './services.js';
+import type { OpenRequests, Question } from './state.js';
+
+/** Management of workers: each call has a uuid of its own, and answers are not signed. */
+export const WORKER_SERVICE = 'mmi.service.worker';
 
 const OK = 200;
 
 /** Gathers the replies to questions, and ends them. */
 export class QuestionAnswers<Ticket> {
   readonly #orders: OpenRequests<Ticket>;
-  readonly #output: Output<Ticket>;
+  readonly #out: Output<Ticket>;
   readonly #joins: boolean;
 
   /** `joins`: as in `JobAnswers`. */
-  constructor(orders: OpenRequests<Ticket>, output: Output<Ticket>, joins: boolean) {
+  constructor(orders: OpenRequests<Ticket>, out: Output<Ticket>, joins: boolean) {
     this.#joins = joins;
     this.#orders = orders;
-    this.#output = output;
+    this.#out = out;
   }
 
-  /** An answer to a question for the broker: the first one is all. What another service says is none. */
+  /** An answer to a question for the broker: the first one counts. An answer of another service is no answer. */
   fromBroker(question: Question<Ticket>, { service, status, body }: NfpClientAnswer): void {
     if (service !== '' && service !== question.order.call.service) {
       this.#orders.fail(question, 'UNEXPECTED_ANSWER', [`an answer of service ${JSON.stringify(service)}`]);
@@ -34,13 +35,13 @@ export class QuestionAnswers<Ticket> {
     else this.#answered(question, { worker: undefined, status, body, value: undefined });
   }
 
-  /** An answer to a question for workers: one of theirs, or who is to answer. */
+  /** An answer to a question for workers: one of theirs, or the list of those that will answer. */
   fromWorkers(question: Question<Ticket>, { status, body }: NfpClientAnswer, said: NfpSaid): void {
     if (said.by === 'broker') {
       this.#onDirectory(question, status, body, said);
       return;
     }
-    // The acceptance of a POST of ours under this uuid.
+    // It accepts a POST of ours with this uuid.
     if (status === 201 || status === 202) return;
     const { awaited } = question;
     const { command, service } = question.order.call;
@@ -50,18 +51,18 @@ export class QuestionAnswers<Ticket> {
       else if (status === 400) this.#orders.fail(question, 'REJECTED', errorsOf(said, body));
       return;
     }
-    // GET and DELETE of one uuid may be open at a time, and a DELETE of an aborted job: signed is what answers a DELETE.
+    // A GET and a DELETE of one uuid may be open together, and a DELETE of an aborted job: answers to DELETE are signed.
     if (status === OK && command === 'get' && said.by === 'worker' && service !== WORKER_SERVICE) return;
     if (status === OK && command === 'delete' && said.by === 'results') return;
     const named = said.by === 'worker' ? said.worker : nameIn(said.value, awaited);
     const worker = named ?? (question.missing === 1 ? awaited.values().next().value : undefined);
-    // One that has answered already answers a GET of the open job of this uuid.
+    // A worker that has answered already answers a GET of the open job with this uuid.
     if (worker !== undefined && !awaited.delete(worker)) return;
     question.replies.push({ worker, status, body, value: said.value });
     if (--question.missing <= 0) this.#answered(question);
   }
 
-  /** All workers at once. What may be about another call of this uuid is left to that: pending is no answer to DELETE, a result neither. */
+  /** The answers of all workers in one. Those that may be about another call of this uuid are left to it: neither pending nor a result answers a DELETE. */
   #onJoined(
     question: Question<Ticket>,
     command: NfpCall,
@@ -79,20 +80,20 @@ export class QuestionAnswers<Ticket> {
     if (command === 'get' || isSettled) this.#answered(question, ...replies);
   }
 
-  /** Who has not answered in time is 408. */
+  /** Workers that have not answered in time are 408. */
   timeout(question: Question<Ticket>): void {
     const { awaited } = question;
     if (awaited === undefined) {
       this.#orders.fail(question, 'TIMEOUT');
       return;
     }
-    // Of those who do not say who they are, nobody knows who is missing.
+    // If answers came without names, nobody knows whose are missing.
     const named = question.missing === awaited.size;
     const late = [...awaited].map((worker) => ({ worker: named ? worker : undefined, ...LATE }));
     this.#answered(question, ...late.slice(0, question.missing));
   }
 
-  /** What the broker itself says to a question for workers. */
+  /** The broker's own answer to a question for workers. */
   #onDirectory(
     question: Question<Ticket>,
     status: number,
@@ -110,7 +111,11 @@ export class QuestionAnswers<Ticket> {
 
   #answered(question: Question<Ticket>, ...last: readonly Question<Ticket>['replies'][number][]): void {
     this.#orders.strike(question);
-    this.#output.push({ kind: 'answered', ticket: question.order.ticket, replies: [...question.replies, ...last] });
+    this.#out.effects.push({
+      kind: 'answered',
+      ticket: question.order.ticket,
+      replies: [...question.replies, ...last],
+    });
   }
 }
 

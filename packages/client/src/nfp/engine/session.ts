@@ -1,14 +1,18 @@
-/** NFP client, the engine: jobs are posted, asked about until all their workers have said the last word, and end once. Section "Client" of docs/protocols/nfp.md. */
+/**
+ * NFP client, the engine: jobs are posted, asked about until all their workers have said their last word, and end once. Section "Client" of
+ * docs/protocols/nfp.md. What an event means for a job is decided by `legality.ts`.
+ */
 import type { NfpClientAnswer, NfpToClient } from '@proj/frames/nfp';
 import type { Engine, TimerEvent } from '@proj/transport';
 import { readSaid } from './answers.js';
 import { CallTracker } from './call-tracker.js';
 import { JobAnswers } from './job-answers.js';
 import { BrokerConnection } from './broker-connection.js';
-import { OpenRequests } from './open-requests.js';
-import { JobRequest, Question } from './requests.js';
 import { Output } from './output.js';
+import { JobProgress } from './job-progress.js';
+import { LEGALITY } from './legality.js';
 import { QuestionAnswers } from './question-answers.js';
+import { JobRequest, OpenRequests, Question } from './state.js';
 import type {
   NfpClientEffect,
   NfpClientEvent,
@@ -19,17 +23,18 @@ import type {
 } from './events.js';
 
 /**
- * The engine of a client: one connection, any number of jobs and questions. What is asked again is GET, and POST under its old uuid when no
- * worker knows the job: workers take a uuid once.
+ * The engine of a client: one connection, any number of jobs and questions. GET is asked again and again; POST only when no worker knows the
+ * job, under its old uuid, since workers take a uuid once.
  *
- * A step costs O(1) in the number of orders, but for a connection that ends or begins, which costs O(orders).
+ * A step costs O(1) in the number of orders, except for a connection that ends or begins, which costs O(orders).
  */
 export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, NfpClientEffect<Ticket>> {
   readonly #options: NfpClientSessionOptions;
-  readonly #output = new Output<Ticket>();
+  readonly #out = new Output<Ticket>();
   readonly #link: BrokerConnection;
   readonly #orders: OpenRequests<Ticket>;
   readonly #calls: CallTracker<Ticket>;
+  readonly #progress: JobProgress<Ticket>;
   readonly #jobAnswers: JobAnswers<Ticket>;
   readonly #questionAnswers: QuestionAnswers<Ticket>;
   #notBefore = -Infinity;
@@ -39,14 +44,14 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
   constructor(options: NfpClientSessionOptions) {
     this.#options = options;
     this.#link = new BrokerConnection(options);
-    this.#orders = new OpenRequests(options, this.#output);
-    this.#calls = new CallTracker(options, this.#link, this.#orders, this.#output);
+    this.#orders = new OpenRequests(options, this.#out);
+    this.#calls = new CallTracker(options, this.#link, this.#orders, this.#out);
     const joins = options.commandForm === 'byte';
-    this.#jobAnswers = new JobAnswers(this.#link, this.#orders, this.#calls, this.#output, joins);
-    this.#questionAnswers = new QuestionAnswers(this.#orders, this.#output, joins);
+    this.#progress = new JobProgress(this.#orders, this.#calls, this.#out);
+    this.#jobAnswers = new JobAnswers(this.#link, this.#orders, this.#calls, this.#progress, this.#out, joins);
+    this.#questionAnswers = new QuestionAnswers(this.#orders, this.#out, joins);
   }
 
-  /** See {@link Engine.deadline}. */
   get deadline(): number {
     const orders = this.#orders;
     if (orders.size === 0) return Infinity;
@@ -61,13 +66,12 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
       questions: questions.size,
       bytes,
       connections: this.#link.sockets,
-      ...this.#output.totals,
+      ...this.#out.totals,
     };
   }
 
-  /** See {@link Engine.step}. */
   step(event: NfpClientEvent<Ticket> | TimerEvent, now: number): readonly NfpClientEffect<Ticket>[] {
-    this.#output.begin();
+    this.#out.begin(now);
     switch (event.kind) {
       case 'job':
         this.#onJob(event.order, now);
@@ -93,10 +97,9 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
       default:
         if (event.socket === this.#link.socket) this.#onSocket(event, now);
     }
-    return this.#output.effects;
+    return this.#out.effects;
   }
 
-  /** See {@link Engine.assertInvariants}. */
   assertInvariants(): void {
     this.#orders.assertInvariants(this.#link.ready);
   }
@@ -118,7 +121,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
   #onAbort(uuid: string, now: number): void {
     const job = this.#orders.jobs.get(uuid);
     if (job === undefined) return;
-    this.#output.counts.aborts++;
+    this.#out.counters.aborts++;
     this.#calls.delete(job, now);
     this.#orders.strike(job);
   }
@@ -126,7 +129,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
   #onForget(uuid: string): void {
     const question = this.#orders.questions.get(uuid);
     if (question === undefined) return;
-    this.#output.counts.aborts++;
+    this.#out.counters.aborts++;
     this.#orders.strike(question);
   }
 
@@ -135,7 +138,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     if (job === undefined) return;
     if (this.#link.ready) this.#calls.put(job, worker, body, now);
     else {
-      // It is asked for again.
+      // The worker is asked again.
       const member = job.members.get(worker);
       if (member !== undefined && member.input === input) member.input = undefined;
     }
@@ -146,8 +149,8 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     this.#orders.close();
     const { socket } = this.#link;
     this.#link.close();
-    // DELETE of what was aborted may be on its way.
-    if (socket !== undefined) this.#output.push({ kind: 'close', socket, linger: true });
+    // The DELETE of an aborted job may be on its way.
+    if (socket !== undefined) this.#out.effects.push({ kind: 'close', socket, linger: true });
   }
 
   #onSocket(event: Extract<NfpClientEvent<Ticket>, { socket: number }>, now: number): void {
@@ -156,13 +159,13 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
         this.#onMessage(event.message, now);
         break;
       case 'rejected':
-        this.#output.drop(event.reason, this.#link.endpoint, now);
+        this.#out.drop(event.reason, this.#link.endpoint);
         break;
       case 'unsent':
         this.#onUnsent(event.uuid);
         break;
       case 'lost':
-        this.#output.note({ code: 'connection-lost', endpoint: this.#link.endpoint });
+        this.#out.report({ code: 'connection-lost', endpoint: this.#link.endpoint });
         this.#lose(now);
         break;
       case 'refused':
@@ -184,7 +187,7 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
 
   #onMessage(message: NfpToClient, now: number): void {
     if (message.kind === 'malformed') {
-      this.#output.drop(message.reason, this.#link.endpoint, now);
+      this.#out.drop(message.reason, this.#link.endpoint);
       return;
     }
     this.#excused = false;
@@ -196,11 +199,11 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     const job = this.#orders.jobs.get(message.uuid);
     const question = this.#orders.questions.get(message.uuid);
     if (job === undefined && question === undefined) {
-      this.#output.counts.lateAnswers++;
+      this.#out.counters.lateAnswers++;
       return;
     }
     if (message.command === 'event' || message.command === 'stream') {
-      if (job === undefined) this.#output.counts.lateAnswers++;
+      if (job === undefined) this.#out.counters.lateAnswers++;
       else this.#jobAnswers.news(job, message, now);
       return;
     }
@@ -216,9 +219,13 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     const { sendOpen, commandForm, openBody } = this.#options;
     const { endpoint } = this.#link;
     const socket = this.#link.open(sendOpen, now);
-    this.#output.push({ kind: 'open', socket, endpoint });
+    this.#out.effects.push({ kind: 'open', socket, endpoint });
     if (sendOpen)
-      this.#output.push({ kind: 'send', socket, command: { kind: 'client-open', form: commandForm, body: openBody } });
+      this.#out.effects.push({
+        kind: 'send',
+        socket,
+        command: { kind: 'client-open', form: commandForm, body: openBody },
+      });
     else this.#onReady(now);
   }
 
@@ -227,16 +234,17 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     for (const question of this.#orders.questions.values()) this.#calls.ask(question, now);
   }
 
-  /** Gives the connection up. What was sent may have arrived: jobs are asked about next, and what must not be said twice has failed. */
+  /** Gives the connection up. Messages may have arrived: jobs are asked about next, and questions that must not be asked twice fail. */
   #lose(now: number): void {
     const { socket } = this.#link;
     if (socket === undefined) return;
     this.#link.lose(now);
-    this.#output.push({ kind: 'close', socket, linger: false });
+    this.#out.effects.push({ kind: 'close', socket, linger: false });
     for (const job of this.#orders.jobs.values()) {
       this.#orders.unpolled(job);
       job.asking = false;
-      if (job.phase === 'queued' || (job.phase === 'posting' && job.sent)) job.phase = 'probing';
+      const isProbed = LEGALITY[job.phase]['connection lost'][0] === 'probe';
+      if (isProbed && (job.sent || job.phase === 'queued')) job.phase = 'probing';
     }
     for (const question of this.#orders.questions.values())
       if (question.sent && !question.order.repeatable) this.#orders.fail(question, 'PEER_LOST');
@@ -251,12 +259,12 @@ export class NfpClientSession<Ticket> implements Engine<NfpClientEvent<Ticket>, 
     }
     if (now >= this.#notBefore)
       for (let order = orders.takeEnded(now); order !== undefined; order = orders.takeEnded(now)) {
-        if (order.kind === 'job') this.#jobAnswers.timeout(order);
+        if (order.kind === 'job') this.#progress.timeout(order);
         else this.#questionAnswers.timeout(order);
       }
     if (this.#link.giveUpOpen(now)) this.#onReady(now);
     if (this.#link.isSilent(lateMs, now)) {
-      this.#output.note({ code: 'connection-silent', endpoint: this.#link.endpoint });
+      this.#out.report({ code: 'connection-silent', endpoint: this.#link.endpoint });
       this.#lose(now);
     }
     if (orders.size > 0) this.#connect(now);

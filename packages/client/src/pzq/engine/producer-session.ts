@@ -37,7 +37,7 @@ export class PzqProducerSession<Ticket> implements Engine<PzqProducerEvent<Ticke
   constructor(options: PzqProducerSessionOptions, random: () => number) {
     this.#options = options;
     this.#messages = new MessageWindow(options);
-    this.#connection = new QueueConnection(options, this.#out as ProducerOutput<unknown>, random);
+    this.#connection = new QueueConnection(options, this.#out, random);
   }
 
   get deadline(): number {

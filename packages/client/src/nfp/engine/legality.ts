@@ -1,0 +1,128 @@
+/** NFP client: what is said about a job, or befalls it, in each of its phases. Client rules 2 to 4 of docs/protocols/nfp.md. */
+import type { NfpDispatch } from '@proj/frames/nfp';
+import type { Legality } from '@proj/transport/engine';
+
+/**
+ * Where a job stands: to be posted, or posted and not answered (`posting`), waiting at the broker for a worker (`queued`), asked about
+ * because somebody may know it (`probing`), in the hands of workers (`running`).
+ */
+export type NfpJobPhase = 'posting' | 'queued' | 'probing' | 'running';
+
+/**
+ * The broker's words in capitals; `of a GET` where they are about `all` and the job is not, `by name` where about some workers. `no`: status 400.
+ * `no answer`: a body that says nothing. `accepted`, `last word` and `missing` are what a worker says.
+ */
+export type JobEvent =
+  | 'DISPATCHED'
+  | 'DISPATCHED of a GET'
+  | 'PENDING'
+  | 'CANCELLED'
+  | 'FAILED'
+  | 'FAILED of a GET'
+  | 'FAILED by name'
+  | 'no'
+  | 'no answer'
+  | 'accepted'
+  | 'last word'
+  | 'missing'
+  | 'connection lost'
+  | 'timeout';
+
+/** `doubt`: the end of a job for any worker, unless it was offered once more. `read`: as a worker's word. `probe`: ask by GET who knows it. */
+type Verdict = 'accept' | 'probe' | 'doubt' | 'read' | 'fail' | 'late' | 'ignore';
+
+/** Which event means what in which phase. */
+export const LEGALITY: Legality<NfpJobPhase | 'over', JobEvent, Verdict> = {
+  posting: {
+    DISPATCHED: ['accept', 'running'],
+    'DISPATCHED of a GET': ['ignore'],
+    PENDING: ['accept', 'queued'],
+    CANCELLED: ['fail', 'over'],
+    FAILED: ['fail', 'over'],
+    'FAILED of a GET': ['ignore'],
+    'FAILED by name': ['fail', 'over'],
+    no: ['fail', 'over'],
+    'no answer': ['fail', 'over'],
+    accepted: ['ignore'],
+    'last word': ['late'],
+    missing: ['ignore'],
+    'connection lost': ['probe', 'probing', 'posting'],
+    timeout: ['fail', 'over'],
+  },
+  queued: {
+    DISPATCHED: ['accept', 'running'],
+    'DISPATCHED of a GET': ['ignore'],
+    PENDING: ['ignore'],
+    CANCELLED: ['fail', 'over'],
+    FAILED: ['fail', 'over'],
+    // The broker has forgotten what waited there.
+    'FAILED of a GET': ['probe', 'probing'],
+    'FAILED by name': ['probe', 'probing'],
+    no: ['read'],
+    'no answer': ['read'],
+    accepted: ['accept'],
+    'last word': ['accept', 'running', 'over'],
+    missing: ['accept'],
+    'connection lost': ['probe', 'probing'],
+    timeout: ['fail', 'over'],
+  },
+  probing: {
+    DISPATCHED: ['accept'],
+    'DISPATCHED of a GET': ['accept'],
+    PENDING: ['ignore'],
+    CANCELLED: ['fail', 'over'],
+    FAILED: ['doubt', 'over'],
+    // The workers are away for now.
+    'FAILED of a GET': ['ignore'],
+    'FAILED by name': ['ignore'],
+    no: ['read'],
+    'no answer': ['read'],
+    accepted: ['accept', 'running'],
+    'last word': ['accept', 'running', 'over'],
+    missing: ['accept', 'posting', 'over'],
+    'connection lost': ['ignore'],
+    timeout: ['fail', 'over'],
+  },
+  running: {
+    DISPATCHED: ['accept'],
+    'DISPATCHED of a GET': ['accept'],
+    PENDING: ['ignore'],
+    CANCELLED: ['fail', 'over'],
+    FAILED: ['doubt', 'over'],
+    'FAILED of a GET': ['ignore'],
+    'FAILED by name': ['ignore'],
+    no: ['read'],
+    'no answer': ['read'],
+    accepted: ['accept'],
+    'last word': ['accept', 'over'],
+    missing: ['accept', 'posting', 'over'],
+    'connection lost': ['ignore'],
+    timeout: ['accept', 'over'],
+  },
+  over: {
+    DISPATCHED: ['late'],
+    'DISPATCHED of a GET': ['late'],
+    PENDING: ['late'],
+    CANCELLED: ['late'],
+    FAILED: ['late'],
+    'FAILED of a GET': ['late'],
+    'FAILED by name': ['late'],
+    no: ['late'],
+    'no answer': ['late'],
+    accepted: ['late'],
+    'last word': ['late'],
+    missing: ['late'],
+    'connection lost': ['ignore'],
+    timeout: ['ignore'],
+  },
+};
+
+/** What the session does by itself. */
+export const MOVES = [[['posting', 'queued', 'probing', 'running'], 'aborted or closed', 'over']] as const;
+
+/** What the broker says, for a job with this target. A job for any worker is asked for at all of them until one is known to have it. */
+export function eventOfDispatch({ status, target }: NfpDispatch, own: string): JobEvent {
+  if (status === 'PENDING' || status === 'CANCELLED' || target === own) return status;
+  if (target === 'all') return `${status} of a GET`;
+  return status === 'FAILED' ? 'FAILED by name' : status;
+}
