@@ -4,12 +4,12 @@ import type { BackoffOptions } from '@proj/heartbeat';
 import type { Target } from './endpoint.js';
 import type { Dialer } from './lanes/dialer.js';
 import { Connection } from './connection.js';
-import type { ConnectionHost } from './connection.js';
+import type { ConnectionHost } from './connection-host.js';
 import type { Pipe } from './pipe.js';
 import { deadlineOf } from './watch.js';
 import type { Watched } from './watch.js';
 
-/** What a connector needs of its socket. */
+/** The socket of a connector. */
 export interface ConnectorHost extends ConnectionHost {
   readonly backoff: BackoffOptions;
   readonly dialer: Dialer;
@@ -22,14 +22,14 @@ export interface ConnectorHost extends ConnectionHost {
 /** Keeps one connection to one endpoint, from its construction until {@link stop}. */
 export class Connector implements Watched {
   readonly endpoint: string;
-  /** What goes out to this endpoint; it outlives the connections. */
+  /** The messages to this endpoint; it outlives the connections. */
   readonly pipe: Pipe;
   readonly #host: ConnectorHost;
   readonly #target: Target;
   readonly #backoff: Backoff;
   readonly #retry = deadlineOf(this);
   #link: Connection | undefined;
-  /** Gives up a connection that is not there yet. */
+  /** Gives up a connection that is being made. */
   #cancel: (() => void) | undefined;
   #mode: 'running' | 'finishing' | 'stopped' = 'running';
 
@@ -42,7 +42,7 @@ export class Connector implements Watched {
     this.#open();
   }
 
-  /** True when no connection stands and none will be made. */
+  /** True when there is no connection and none will be made. */
   get idle(): boolean {
     return this.#link === undefined && this.#cancel === undefined && this.#retry.at === Infinity;
   }
@@ -52,7 +52,7 @@ export class Connector implements Watched {
     this.#backoff.up(this.#host.watch.now());
   }
 
-  /** @internal The other side is there, and takes lanes or not. */
+  /** The other side takes lanes, or does not. */
   met(hasLanes: boolean): void {
     this.#host.dialer.onReady(this.endpoint, hasLanes);
   }
@@ -66,7 +66,7 @@ export class Connector implements Watched {
     if (this.#wants()) watch.set(this.#retry, now + this.#backoff.down(now));
   }
 
-  /** Goes on only until its pipe is empty. */
+  /** Goes on until its pipe is empty. */
   finish(): void {
     this.#mode = 'finishing';
     if (this.#wants()) return;
@@ -82,7 +82,6 @@ export class Connector implements Watched {
     this.#link?.destroy();
   }
 
-  /** @internal Called by the watch: it is time for another attempt. */
   onDeadline(): void {
     this.#open();
   }

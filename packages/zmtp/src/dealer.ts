@@ -6,7 +6,7 @@ import type { OutboxHost, ResolvedPortOptions, SendOutcome } from '@proj/transpo
 import type { Connection } from './connection.js';
 import { Pipe } from './pipe.js';
 import { withKey, ZmtpPort } from './port.js';
-import type { World } from './socket.js';
+import type { World } from './world.js';
 
 /** An attempt to send that waits for a pipe with room. */
 interface Attempt {
@@ -50,7 +50,7 @@ export class DealerPort extends ZmtpPort {
     link.join(pipe);
   }
 
-  protected onPipe(pipe: Pipe): void {
+  protected override onPipe(pipe: Pipe): void {
     pipe.peer = ROUTER_PEER;
     this.onRoom(pipe);
   }
@@ -91,7 +91,7 @@ export class DealerPort extends ZmtpPort {
     return undefined;
   }
 
-  protected onRoom(pipe: Pipe): void {
+  protected override onRoom(pipe: Pipe): void {
     if (pipe.place < 0 && pipe.hasRoom && !this.#held.has(pipe)) pipe.place = this.#open.push(pipe) - 1;
     if (pipe.place < 0) return;
     const attempt = this.#attempt;
@@ -103,12 +103,12 @@ export class DealerPort extends ZmtpPort {
     } else if (this.outbox.congestedPeers > 0) this.outbox.resume(ROUTER_PEER);
   }
 
-  protected onSendingEnds(): void {
+  protected override onSendingEnds(): void {
     this.#attempt?.timer.cancel();
     this.#attempt = undefined;
   }
 
-  protected onLost(pipe: Pipe): void {
+  protected override onLost(pipe: Pipe): void {
     if (pipe.lasting) {
       this.reportGone(ROUTER_PEER);
       this.onRoom(pipe);

@@ -1,37 +1,37 @@
-/** What has come to a socket and is not delivered: messages that are not complete, in all connections together. */
+/** Memory of what came to a socket and is not delivered: above all unfinished messages, in all its connections together. */
 import type { Failure } from './engine/failure.js';
 
-/** A connection with such a message. */
+/** A connection with an unfinished message. */
 export interface Receiving {
   /** Cuts the connection for what the peer did. */
   cut(failure: Failure): void;
 }
 
-/** Less is not worth the bookkeeping: who has less is not cut. */
+/** Connections with less are not worth the bookkeeping, and are not cut. */
 const LARGE_BYTES = 2 ** 16;
 
 /**
- * Bounds them in total. Beyond the bound the connection is cut of whose message nothing has come for the longest time: whoever
+ * Bounds unfinished messages in total. Beyond the bound it cuts the connection whose message has not grown for the longest time: a peer that
  * really sends is heard all the time.
  */
 export class Incoming {
   readonly #maxBytes: number;
-  /** Those with a large message, the one that was heard last at the end. */
+  /** Connections with a large unfinished message, the one heard last at the end. */
   readonly #large = new Map<Receiving, number>();
   #bytes = 0;
-  /** Memory of all that came and was not given on, messages that are complete included. */
+  /** Memory of all that came and was not passed on, finished messages included. */
   heldBytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** All of them. */
+  /** Memory of unfinished messages. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Cuts those of whose messages nothing has come for the longest time, until so many bytes are given up; returns how many were. */
+  /** Cuts connections as beyond the bound until so many bytes are freed; returns how many were. */
   relieve(bytes: number): number {
     let relieved = 0;
     for (const [stale, held] of [...this.#large]) {
@@ -43,7 +43,7 @@ export class Incoming {
     return relieved;
   }
 
-  /** The connection was heard: it holds so many bytes now, and held so many before. */
+  /** The connection was heard: its unfinished message holds so many bytes now, and held so many before. */
   onHeard(one: Receiving, bytes: number, before: number): void {
     this.#bytes += bytes - before;
     if (before >= LARGE_BYTES) this.#large.delete(one);
@@ -57,5 +57,27 @@ export class Incoming {
         text: `messages that are not complete hold ${this.#bytes} bytes, more than ${this.#maxBytes}; ${held} of them are of this connection, and nothing came of it for the longest time`,
       });
     }
+  }
+}
+
+/** The part of one connection in it. */
+export class IncomingShare {
+  readonly #incoming: Incoming;
+  readonly #receiving: Receiving;
+  #unfinished = 0;
+  #held = 0;
+
+  constructor(incoming: Incoming, receiving: Receiving) {
+    this.#incoming = incoming;
+    this.#receiving = receiving;
+  }
+
+  /** The connection was heard, or is over. */
+  set(unfinished: number, held: number): void {
+    const before = this.#unfinished;
+    this.#unfinished = unfinished;
+    if (unfinished > 0 || before > 0) this.#incoming.onHeard(this.#receiving, unfinished, before);
+    this.#incoming.heldBytes += held - this.#held;
+    this.#held = held;
   }
 }

@@ -20,6 +20,9 @@ export const ZMTP_LIMITS = {
   subscriptionBytesMax: { default: 2 ** 22, min: 1, max: INT32_MAX },
 } satisfies Record<string, Range>;
 
+/** The limits of a transport. */
+export type Limits = Readonly<Record<keyof typeof ZMTP_LIMITS, number>>;
+
 /** Those of an option, within its bounds, with their defaults. Throws `OPTIONS_INVALID`. */
 export function limitsOf(options: Partial<Record<keyof typeof ZMTP_LIMITS, number>>) {
   const limit = (name: keyof typeof ZMTP_LIMITS, fallback?: number): number =>

@@ -1,9 +1,8 @@
 /** The messages on their way out to one peer: 28/REQREP, "outgoing queue". */
 import type { MemoryBudget, Peer } from '@proj/transport';
 import { compacted, Fifo } from '@proj/transport/adapter';
-import { beginWrite, endWrite } from './bodies.js';
 import type { Connection } from './connection.js';
-import { LONG_BYTES } from './memory.js';
+import { beginWrite, endWrite, LONG_BYTES } from './fast/index.js';
 
 /** What is on its way out through all pipes of a socket. */
 export interface Outgoing {

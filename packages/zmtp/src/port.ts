@@ -1,12 +1,12 @@
-/** What routers and dealers over ZMTP have in common: the outbox, and what its listener hears. */
+/** What routers and dealers have in common: the outbox, and what the listener hears. */
 import type { HandshakeRefusal, Peer, PortListener, RejectReason, SocketPort } from '@proj/transport';
 import { Outbox } from '@proj/transport/adapter';
 import type { OutboxHost, ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
-import { giveBack } from './bodies.js';
 import type { Connection } from './connection.js';
 import type { SocketType } from './engine/commands.js';
+import { giveBack } from './fast/index.js';
 import { ZmtpSocket } from './socket.js';
-import type { World } from './socket.js';
+import type { World } from './world.js';
 
 /** Base of the two socket kinds that both send and receive. */
 export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
@@ -30,7 +30,7 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
   /** Hands a message to a pipe, if there is one with room. */
   protected abstract transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined;
   /** Nothing more is sent from the outbox. */
-  protected abstract onSendingEnds(): void;
+  protected onSendingEnds(): void {}
 
   get pending(): number {
     return this.outbox.pending;
@@ -40,7 +40,7 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
     return super.heldBytes + this.outbox.heldBytes;
   }
 
-  protected override waitingFor({ pipe }: Connection): number {
+  override waitingFor({ pipe }: Connection): number {
     return pipe?.peer === undefined ? 0 : this.outbox.bytesFor(pipe.peer);
   }
 
@@ -61,18 +61,16 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
   }
 
   release(frames: readonly Uint8Array[]): void {
-    // What waits here may be among them; then they are left to the garbage collector.
+    // They may be among what waits; then they are left to the garbage collector.
     if (this.outbox.pending === 0) giveBack(frames);
   }
 
-  /** @internal Called by links. */
-  onMessage(link: Connection, frames: Uint8Array[]): void {
+  override onMessage(link: Connection, frames: Uint8Array[]): void {
     const peer = link.pipe?.peer;
     if (peer !== undefined) this.#hearing()?.onMessage(peer, frames);
   }
 
-  /** @internal Called by links. */
-  onRejected(link: Connection, reason: RejectReason): void {
+  override onRejected(link: Connection, reason: RejectReason): void {
     const peer = link.pipe?.peer;
     if (peer !== undefined) this.#hearing()?.onRejected(peer, reason);
   }
@@ -85,7 +83,7 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
     this.#hearing()?.onConnection?.(reason);
   }
 
-  protected async onClosing(deadline: number, now: boolean): Promise<void> {
+  protected override async onClosing(deadline: number, now: boolean): Promise<void> {
     if (now) this.outbox.stop();
     await this.outbox.close(deadline);
     this.onSendingEnds();
@@ -109,11 +107,11 @@ export abstract class ZmtpPort extends ZmtpSocket implements SocketPort {
 
   /** The listener, until `close` was called. */
   #hearing(): PortListener | undefined {
-    return this.closing ? undefined : this.#listener;
+    return this.isClosing ? undefined : this.#listener;
   }
 }
 
-/** A peer that proved to own this key, if it did. */
+/** The peer with the key that it proved to own, if any. */
 export function withKey(peer: Peer, publicKey: Uint8Array | undefined): Peer {
   return publicKey === undefined ? peer : { ...peer, publicKey };
 }

@@ -14,6 +14,7 @@ import { nobleBoxes } from './boxes/noble.js';
 import { loadSodium } from './boxes/sodium.js';
 import { KEY_BYTES } from './engine/primitives.js';
 import type { KeyPair, Primitives } from './engine/primitives.js';
+import { isOn } from './fast/switch.js';
 
 /** A private key of X25519 in DER up to the key itself: RFC 8410. */
 const PKCS8 = Buffer.from('302e020100300506032b656e04220420', 'hex');
@@ -24,8 +25,9 @@ const NO_INPUT = new Uint32Array(4);
 let boxes = nobleBoxes;
 let loading: Promise<void> | undefined;
 
-/** Has boxes made by libsodium as soon as it is loaded, and until then by `@noble/ciphers`, as for good where there is no WebAssembly. */
+/** Loads libsodium, which makes boxes from then on; until then, and where there is no WebAssembly, `@noble/ciphers` makes them. */
 export function loadBoxes(): Promise<void> {
+  if (!isOn('sodium')) return Promise.resolve();
   return (loading ??= loadSodium().then((loaded) => {
     if (loaded !== undefined) boxes = loaded;
   }));

@@ -6,7 +6,7 @@ import type { Connection } from './connection.js';
 import { Prefixes } from './engine/prefixes.js';
 import { Pipe } from './pipe.js';
 import { ZmtpSocket } from './socket.js';
-import type { World } from './socket.js';
+import type { World } from './world.js';
 
 /** What a subscription costs beside its bytes. */
 const SUBSCRIPTION_BYTES = 64;
@@ -48,7 +48,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
 
   publish(frames: readonly Uint8Array[], mayHear?: (peer: Pick<Peer, 'publicKey'>) => boolean): void {
     assertFrames(frames);
-    if (this.closing) return;
+    if (this.isClosing) return;
     if (this.#listener === undefined) throw new Error('publish: the port was not started');
     this.#round++;
     this.#frames = frames;
@@ -63,7 +63,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
     link.join(pipe);
   }
 
-  /** @internal Called by links. A prefix counts once, as with libzmq, whose subscribers repeat it and take it back once. */
+  /** A prefix counts once, as with libzmq, whose subscribers repeat it and take it back once. */
   override onSubscription(link: Connection, prefix: Uint8Array, wanted: boolean): void {
     const subscriber = link.pipe && this.#subscribers.get(link.pipe);
     if (subscriber === undefined) return;
@@ -84,23 +84,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
     }
   }
 
-  onMessage(): void {
-    // Of an XSUB; nobody here has a use for it.
-  }
-
-  onRejected(): void {
-    // Likewise.
-  }
-
-  protected onPipe(): void {
-    // It does not connect.
-  }
-
-  protected onRoom(): void {
-    // Nothing waits for room.
-  }
-
-  protected onLost(pipe: Pipe): void {
+  protected override onLost(pipe: Pipe): void {
     const subscriber = this.#subscribers.get(pipe);
     if (subscriber === undefined) return;
     this.#subscribers.delete(pipe);
@@ -111,15 +95,11 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
   }
 
   #tell(prefix: Uint8Array, wanted: boolean): void {
-    if (this.options.tellsSubscriptions && !this.closing) this.#listener?.onSubscription?.(prefix.slice(), wanted);
+    if (this.options.tellsSubscriptions && !this.isClosing) this.#listener?.onSubscription?.(prefix.slice(), wanted);
   }
 
   protected onRefused(refusal: HandshakeRefusal): void {
     this.#listener?.onRefused?.(refusal);
-  }
-
-  protected onClosing(): Promise<void> {
-    return Promise.resolve();
   }
 
   readonly #deliver = (subscriber: Subscriber): void => {

@@ -1,14 +1,78 @@
-/** Whose connections are cut when memory is short: docs/adr/0026-one-budget-of-memory.md. */
+/** The part of one socket in the memory budget of the process, and which connections it cuts when memory is short: docs/adr/0026-one-budget-of-memory.md. */
+import type { MemoryBudget, MemoryLevel } from '@proj/transport';
 import type { Connection } from './connection.js';
+import type { Incoming } from './incoming.js';
+import type { Watch } from './watch.js';
 
-/** What a connection occupies that holds nothing: a socket of node:net, the machine of ZMTP, and the memory of its last bytes. */
+/** What an idle connection occupies: a socket of node:net, the engine of ZMTP, and the memory of its last bytes. */
 export const CONNECTION_BYTES = 2 ** 14;
-/** So long a write must have been under way for its reader to count as one that stands still. Milliseconds. */
+/** A reader stands still when a write to it takes longer than this. Milliseconds. */
 const STILL_MS = 1000;
 
+/** The socket. */
+export interface ReliefHost {
+  readonly watch: Watch;
+  readonly incoming: Incoming;
+  readonly heldBytes: number;
+  /** Bytes that wait for the peer of this connection elsewhere than in its pipe. */
+  waitingFor(link: Connection): number;
+}
+
+/** Joins the budget until {@link leave}. */
+export class Relief {
+  readonly #host: ReliefHost;
+  readonly #links: ReadonlyMap<Connection, unknown>;
+  readonly #leave: (() => void) | undefined;
+  #isHalted = false;
+
+  constructor(budget: MemoryBudget | undefined, host: ReliefHost, links: ReadonlyMap<Connection, unknown>) {
+    this.#host = host;
+    this.#links = links;
+    this.#leave = budget?.add({
+      get heldBytes() {
+        return host.heldBytes + links.size * CONNECTION_BYTES;
+      },
+      relieve: (bytes, level) => this.#relieve(bytes, level),
+      onLevel: (level) => {
+        this.#onLevel(level);
+      },
+    });
+  }
+
+  /** True while memory is full: then nothing is read. */
+  get isHalted(): boolean {
+    return this.#isHalted;
+  }
+
+  /** The socket is closed. */
+  leave(): void {
+    this.#leave?.();
+  }
+
+  /** Cuts peers that do not read, and then, if memory is full, those whose messages do not come to an end. */
+  #relieve(bytes: number, level: 'tight' | 'full'): number {
+    const { watch, incoming } = this.#host;
+    let relieved = 0;
+    for (const link of slowest(this.#links.keys(), watch.now(), level)) {
+      if (relieved >= bytes) return relieved;
+      relieved += this.#host.waitingFor(link) + link.cutUnread();
+    }
+    return level === 'full' && relieved < bytes ? relieved + incoming.relieve(bytes - relieved) : relieved;
+  }
+
+  #onLevel(level: MemoryLevel): void {
+    const isFull = level === 'full';
+    if (isFull === this.#isHalted) return;
+    this.#isHalted = isFull;
+    for (const link of this.#links.keys())
+      if (isFull) link.halt();
+      else link.proceed();
+  }
+}
+
 /**
- * Those that hold most of what is not read, weighed by how long they have read nothing of it: who is sent much and reads it comes after who
- * is sent less and does not. While memory is `tight`, only those that stand still.
+ * Connections with most unread output first, weighed by how long the peer has read nothing of it: a peer that is sent much and reads comes after
+ * one that is sent less and does not. While memory is `tight`, only peers that stand still.
  */
 export function slowest<Slow extends Pick<Connection, 'unreadBytes' | 'writingSince'>>(
   links: Iterable<Slow>,

@@ -4,7 +4,7 @@ import type { ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
 import { Pipe } from './pipe.js';
 import { withKey, ZmtpPort } from './port.js';
-import type { World } from './socket.js';
+import type { World } from './world.js';
 
 const AUTOMATIC_ID_BYTES = 5;
 const TWO_TO_32 = 2 ** 32;
@@ -33,10 +33,6 @@ export class RouterPort extends ZmtpPort {
     this.#admit(link, { ...withKey(named, publicKey), isReq: link.isReq });
   }
 
-  protected onPipe(): void {
-    // Nobody can name it yet.
-  }
-
   protected transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome {
     const pipe = this.#pipes.get(peer.key);
     if (pipe === undefined) return 'unreachable';
@@ -45,15 +41,11 @@ export class RouterPort extends ZmtpPort {
     return 'sent';
   }
 
-  protected onSendingEnds(): void {
-    // No attempt of a router waits.
-  }
-
-  protected onRoom({ peer }: Pipe): void {
+  protected override onRoom({ peer }: Pipe): void {
     if (peer !== undefined && this.outbox.congestedPeers > 0) this.outbox.resume(peer);
   }
 
-  protected onLost(pipe: Pipe): void {
+  protected override onLost(pipe: Pipe): void {
     if (pipe.lasting) this.onRoom(pipe);
     else if (pipe.peer !== undefined) this.#forget(pipe, pipe.peer);
   }

@@ -5,7 +5,7 @@ import type { Connection } from './connection.js';
 import { Prefixes } from './engine/prefixes.js';
 import type { Pipe } from './pipe.js';
 import { ZmtpSocket } from './socket.js';
-import type { World } from './socket.js';
+import type { World } from './world.js';
 
 /** A subscriber over ZMTP. Peers are PUB and XPUB of ZMTP 3.0 and 3.1. */
 export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
@@ -23,7 +23,7 @@ export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
   }
 
   subscribe(prefix: Uint8Array): void {
-    if (this.closing) return;
+    if (this.isClosing) return;
     const key = latin1(prefix);
     const count = this.#wanted.get(key) ?? 0;
     this.#wanted.set(key, count + 1);
@@ -35,7 +35,7 @@ export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
   unsubscribe(prefix: Uint8Array): void {
     const key = latin1(prefix);
     const count = this.#wanted.get(key);
-    if (this.closing || count === undefined) return;
+    if (this.isClosing || count === undefined) return;
     if (count > 1) this.#wanted.set(key, count - 1);
     else {
       this.#wanted.delete(key);
@@ -65,23 +65,17 @@ export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
     this.#tell(link);
   }
 
-  /** @internal Called by links. */
-  onMessage(_link: Connection, frames: Uint8Array[]): void {
+  override onMessage(_link: Connection, frames: Uint8Array[]): void {
     const before = this.#fits;
     this.#prefixes.match(frames[0] as Uint8Array, this.#onFit);
     if (this.#fits > before) this.#hearing()?.onMessage(frames);
   }
 
-  /** @internal Called by links. */
-  onRejected(_link: Connection, reason: RejectReason): void {
+  override onRejected(_link: Connection, reason: RejectReason): void {
     this.#hearing()?.onRejected(reason);
   }
 
-  protected onPipe(): void {
-    // Nothing goes out but subscriptions.
-  }
-
-  protected onRoom({ link }: Pipe): void {
+  protected override onRoom({ link }: Pipe): void {
     if (link !== undefined) this.#tell(link);
   }
 
@@ -89,16 +83,8 @@ export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
     this.#untold.delete(link);
   }
 
-  protected onLost(): void {
-    // Its successor is told everything again.
-  }
-
   protected onRefused(refusal: HandshakeRefusal): void {
     this.#hearing()?.onRefused?.(refusal);
-  }
-
-  protected onClosing(): Promise<void> {
-    return Promise.resolve();
   }
 
   readonly #onFit = (): void => {
@@ -122,7 +108,7 @@ export class ZmtpSubscriber extends ZmtpSocket implements SubscriberPort {
   }
 
   #hearing(): SubscriberListener | undefined {
-    return this.closing ? undefined : this.#listener;
+    return this.isClosing ? undefined : this.#listener;
   }
 }
 

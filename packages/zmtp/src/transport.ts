@@ -17,17 +17,16 @@ import { systemEntropy } from '@proj/transport/zmq';
 import { DealerPort } from './dealer.js';
 import { Dialer } from './lanes/dialer.js';
 import { integer, limitsOf } from './limits.js';
-import { SPARE_MEMORY } from './memory.js';
 import type { Failure } from './engine/failure.js';
 import type { PlainOptions } from './engine/plain.js';
-import { Poller } from './poller.js';
+import { newPoller, SPARE_MEMORY } from './fast/index.js';
 import { ZmtpPublisher } from './publisher.js';
 import { CONNECTION_BYTES } from './relief.js';
 import { RouterPort } from './router.js';
-import type { World } from './socket.js';
 import { ZmtpSubscriber } from './subscriber.js';
 import { EVENT_LOOP, Turns } from './turn.js';
 import { Watch } from './watch.js';
+import type { World } from './world.js';
 
 /** A connection that came to nothing or ended badly. */
 export interface ConnectionFailure extends Failure {
@@ -103,7 +102,7 @@ export class ZmtpTransport implements Transport {
     const minMs = integer('reconnectMinMs', options.reconnectMinMs, { default: 100, min: 1 });
     const watch = new Watch(clock);
     const pollUs = integer('pollUs', options.pollUs, { default: POLL_US, min: 0, max: POLL_US_MAX });
-    const turns = new Turns(() => watch.now(), new Poller(pollUs / 1000, EVENT_LOOP));
+    const turns = new Turns(() => watch.now(), newPoller(pollUs / 1000, EVENT_LOOP));
     this.clock = clock;
     this.entropy = entropy;
     this.memory = options.memory;

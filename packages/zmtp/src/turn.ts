@@ -1,87 +1,90 @@
 /** The turns of the event loop: what is done once at the end of each, and how long one may last. */
 import { Fifo } from '@proj/transport/adapter';
-import type { Loop, Poller } from './poller.js';
+import type { Loop, Poller } from './fast/index.js';
 
-/** Something that writes at the end of a turn, and reads on in a later one. */
-export interface Deferred {
-  /** Write what has come up. */
+/** Something that writes at the end of a turn. */
+export interface Writing {
+  /** Write what this turn brought about. */
   onWrite(now: number): void;
+}
+
+/** Something that reads on in a later turn. */
+export interface Reading {
   /** Deliver what was held back. */
   onRead(now: number): void;
 }
 
-/** Where somebody waits for its turn to read on. */
+/** A queue of those that wait to read on. */
 export interface ReadQueue {
-  /** Calls `onRead` when it is its turn, behind those of its kind that asked before. Not to be asked again until then. */
-  readLater(turning: Deferred, isSparse: boolean): void;
+  /** Calls `onRead` after those of its kind that asked before. Must not be called again until then. */
+  readLater(reader: Reading, isSparse: boolean): void;
 }
 
 /** Something that writes for others, after all of them have. */
 export interface Flushing {
-  /** Write what has come up in this turn. */
+  /** Write what this turn brought about. */
   onFlush(): void;
 }
 
-/** Who has done less than its share within this time has its turn before those that keep us busy. Milliseconds. */
+/** A reader that did less than its share within this time goes before those that keep us busy. Milliseconds. */
 export const SPARSE_MS = 100;
 
-/** Node's. Its clock is not the one of the options: that may stand still. */
+/** Node's event loop. Its clock is not that of the options, which may stand still. */
 export const EVENT_LOOP: Loop = {
   now: () => performance.now(),
   next: (callback) => void setImmediate(callback),
 };
 
-/** Of so many that read on, at least one is of those that keep us busy. */
+/** One in so many that read on is of those that keep us busy, at least. */
 const BUSY_SHARE = 4;
-/** So long messages are delivered within a turn; then timers and other sockets are next. */
+/** How long a turn delivers messages; then timers and other sockets are next. */
 const MS_PER_TURN = 2;
-/** So many at most read on in a turn: each may have a long read before the clock is looked at again. */
+/** Most readers in a turn: each may have a long read before the clock is read again. */
 const READS_PER_TURN = 4;
 
 /**
- * Lets everybody write at the end of a turn, after all that came in during it: one write per peer instead of many. Lets those
- * read on, one after the other, whose messages were too many for one turn. The only place of the package that reaches for the
- * event loop.
+ * Lets everybody write at the end of a turn, after all that came in during it: one write per peer instead of many. Then lets those read on whose
+ * messages were too many for one turn. Nothing else in the package reaches for the event loop.
  */
 export class Turns implements ReadQueue {
   readonly #now: () => number;
-  readonly #poller: Poller;
-  #writers: Deferred[] = [];
+  readonly #poller: Poller | undefined;
+  #writers: Writing[] = [];
   #flushers: Flushing[] = [];
-  /** Those that keep us busy, and those that rarely want something: these go first. */
-  readonly #busy = new Fifo<Deferred>();
-  readonly #sparse = new Fifo<Deferred>();
+  /** Readers that keep us busy, and those that rarely want something, which go first. */
+  readonly #busy = new Fifo<Reading>();
+  readonly #sparse = new Fifo<Reading>();
   #served = 0;
   #number = 0;
   #armed = false;
   #endsAt = Infinity;
-  /** What came in this turn: messages, at least of different connections. */
+  /** Connections that were heard in this turn, or more of its messages. */
   #came = 0;
 
-  /** The clock that all times here are of; and who looks for what comes next. */
-  constructor(now: () => number, poller: Poller) {
+  /** `now` is the clock of all times here. */
+  constructor(now: () => number, poller?: Poller) {
     this.#now = now;
     this.#poller = poller;
   }
 
-  /** Others connect to us: {@link Poller.serve}. */
+  /** A socket of the transport binds: {@link Poller.serve}. */
   serve(): void {
-    this.#poller.serve();
+    this.#poller?.serve();
   }
 
-  /** Calls `onWrite` at the end of this turn. Not to be asked twice for the same turn. */
-  writeLater(turning: Deferred): void {
-    this.#writers.push(turning);
+  /** Calls `onWrite` at the end of this turn. Must not be called twice for the same turn. */
+  writeLater(writer: Writing): void {
+    this.#writers.push(writer);
     this.#arm();
   }
 
-  /** Calls `onFlush` at the end of this turn, after every `onWrite`. Not to be asked twice for the same turn. */
+  /** Calls `onFlush` at the end of this turn, after every `onWrite`. Must not be called twice for the same turn. */
   flushLater(flushing: Flushing): void {
     this.#flushers.push(flushing);
     this.#arm();
   }
 
-  /** Resolves when all that came up in this turn has been written. */
+  /** Resolves when this turn's output is written. */
   written(): Promise<void> {
     return new Promise((resolve) => {
       this.flushLater({ onFlush: resolve });
@@ -93,20 +96,19 @@ export class Turns implements ReadQueue {
     return this.#number;
   }
 
-  /** True while somebody waits to read on. */
+  /** True while readers wait. */
   get isContended(): boolean {
     return this.#busy.length + this.#sparse.length > 0;
   }
 
-  /** See {@link ReadQueue}. */
-  readLater(turning: Deferred, isSparse: boolean): void {
-    (isSparse ? this.#sparse : this.#busy).push(turning);
+  readLater(reader: Reading, isSparse: boolean): void {
+    (isSparse ? this.#sparse : this.#busy).push(reader);
     this.#arm();
   }
 
-  /** True when messages have been delivered for long enough in this turn. The first question begins the count. */
+  /** True when this turn has delivered messages for long enough. Its first call starts the clock. */
   isOver(now: number): boolean {
-    if (this.#came++ === 0) this.#poller.onTurn();
+    if (this.#came++ === 0) this.#poller?.onTurn();
     if (this.#endsAt !== Infinity) return now >= this.#endsAt;
     this.#endsAt = now + MS_PER_TURN;
     this.#arm();
@@ -131,7 +133,7 @@ export class Turns implements ReadQueue {
     this.#flushers = [];
     for (const flusher of flushers) flusher.onFlush();
     const came = Math.max(this.#came, writers.length);
-    if (this.#came > 0) this.#poller.onTurnEnd(came);
+    if (this.#came > 0) this.#poller?.onTurnEnd(came);
     this.#came = 0;
     this.#read();
   };
@@ -148,42 +150,36 @@ export class Turns implements ReadQueue {
     }
   }
 
-  /** However many there are that rarely want something, those that keep us busy are served too. */
-  #next(): Deferred | undefined {
+  /** Those that keep us busy are served too, however many the others are. */
+  #next(): Reading | undefined {
     const [first, second] = ++this.#served % BUSY_SHARE === 0 ? [this.#busy, this.#sparse] : [this.#sparse, this.#busy];
     return first.shift() ?? second.shift();
   }
 }
 
-/** So many of a group read on in its turn. */
+/** Members of a group that read on in its turn. */
 const MEMBERS_PER_READ = 16;
-/** A group of which so many have read on within {@link SPARSE_MS} keeps us busy. */
+/** A group keeps us busy when so many members have read on within {@link SPARSE_MS}. */
 const BUSY_MEMBERS = 64;
 
-/** Those that share one place in the queue, such as the lanes of one connection: a peer gains nothing by opening many. */
-export class ReadGroup implements ReadQueue, Deferred {
+/** Readers that share one place in the queue, such as the lanes of one connection: a peer gains nothing by opening many. */
+export class ReadGroup implements ReadQueue, Reading {
   readonly #turns: ReadQueue;
-  readonly #members = new Fifo<Deferred>();
+  readonly #members = new Fifo<Reading>();
   #isWaiting = false;
-  /** How many have read on since this time. */
+  /** Members that have read on since this time. */
   #served = 0;
   #since = -Infinity;
 
-  /** The queue in which the group has its place. */
   constructor(turns: ReadQueue) {
     this.#turns = turns;
   }
 
-  /** See {@link ReadQueue}. */
-  readLater(member: Deferred, isSparse: boolean): void {
+  readLater(member: Reading, isSparse: boolean): void {
     this.#members.push(member);
     if (!this.#isWaiting) this.#wait(isSparse);
   }
 
-  /** See {@link Deferred}: the group has nothing to write. */
-  onWrite(): void {}
-
-  /** See {@link Deferred}. */
   onRead(now: number): void {
     if (now - this.#since > SPARSE_MS) {
       this.#since = now;

@@ -1,4 +1,7 @@
-/** Boxes in WebAssembly, of libsodium: docs/adr/0025-boxes-in-webassembly.md. */
+/**
+ * Boxes in WebAssembly, of libsodium. Replaces those of `@noble/ciphers`. Saves: `zmtp-boxes`, all rows (docs/adr/0025-boxes-in-webassembly.md).
+ * Without it, where there is no WebAssembly, and until it is loaded, `@noble/ciphers` makes them.
+ */
 import { timingSafeEqual } from 'node:crypto';
 import type { Sodium } from 'libsodium-sumo';
 import { BLOCK_BYTES, KEY_BYTES, NONCE_BYTES, TAG_BYTES } from '../engine/primitives.js';

@@ -5,40 +5,56 @@ import { COMMAND, LONG_HEADER, SHORT_HEADER, SHORT_MAX, writeHeader } from './fl
 /** Socket types, of 28/REQREP and 29/PUBSUB, that our connections play. */
 export type SocketType = 'REQ' | 'REP' | 'DEALER' | 'ROUTER' | 'PUB' | 'XPUB' | 'SUB';
 
-/** A command as it came, before it is looked at. */
+/** Who may talk to whom: 37/ZMTP, "The Socket-Type Property". */
+const COMPATIBLE: Readonly<Record<SocketType, readonly string[]>> = {
+  REQ: ['REP', 'ROUTER'],
+  REP: ['REQ', 'DEALER'],
+  DEALER: ['REP', 'DEALER', 'ROUTER'],
+  ROUTER: ['REQ', 'DEALER', 'ROUTER'],
+  PUB: ['SUB', 'XSUB'],
+  XPUB: ['SUB', 'XSUB'],
+  SUB: ['PUB', 'XPUB'],
+};
+
+/** True when a socket of ours can talk to one of this type. */
+export function isCompatible(ours: SocketType, theirs: string): boolean {
+  return COMPATIBLE[ours].includes(theirs);
+}
+
+/** A command as it came. */
 export interface NamedCommand {
   readonly name: string;
   readonly data: Uint8Array;
 }
 
-/** A command that may come between messages. */
+/** A command between messages. */
 export type Command =
   | { readonly kind: 'error'; readonly reason: string }
   | { readonly kind: 'ping'; readonly ttlMs: number; readonly context: Uint8Array }
   | { readonly kind: 'pong' }
   /** SUBSCRIBE, or CANCEL when it is not `wanted`. The prefix is a view. */
   | { readonly kind: 'subscription'; readonly prefix: Uint8Array; readonly wanted: boolean }
-  /** One that we do not know, or have no use for. */
+  /** One that we do not know or do not use. */
   | { readonly kind: 'other' }
   | Malformed;
 
-/** What no peer of ZMTP sends. */
+/** Bytes that no ZMTP peer sends. */
 export interface Malformed {
   readonly kind: 'malformed';
   readonly reason: string;
 }
 
-/** What a peer says of itself when it is READY. */
+/** What a peer announces in READY or INITIATE. */
 export interface Properties {
   readonly kind: 'properties';
   readonly socketType: string;
-  /** Empty when it announced none. */
+  /** Empty if it announced none. */
   readonly identity: Uint8Array;
   /** True when it takes lanes: lane-frames.ts. */
   readonly offersLanes: boolean;
 }
 
-/** Properties of programs' own begin with X: 37/ZMTP, "Connection Metadata". */
+/** Names of application properties begin with X: 37/ZMTP, "Connection Metadata". */
 const LANES = 'X-Lanes';
 const LANES_VERSION = '1';
 const CONTEXT_MAX = 16;
@@ -46,6 +62,8 @@ const IDENTITY_MAX = 255;
 const TTL_BYTES = 2;
 const TTL_UNIT_MS = 100;
 const TTL_MAX = 0xffff;
+const SUBSCRIBE = 0x01;
+const CANCEL = 0x00;
 const NO_BYTES = new Uint8Array(0);
 
 /** A command as a whole frame. */
@@ -60,13 +78,13 @@ export function frameOf(body: Uint8Array): Uint8Array {
   return concat(header, body);
 }
 
-/** ERROR as a whole frame, with a reason for the other side's log; printable ASCII, cut at 255 characters. */
+/** ERROR as a whole frame, with a reason for the peer's log: printable ASCII, cut at 255 characters. */
 export function encodeError(reason: string): Uint8Array {
   const text = bytesOf(printable(reason).slice(0, SHORT_MAX));
   return encodeCommand('ERROR', Uint8Array.of(text.length), text);
 }
 
-/** Our properties for READY or INITIATE: the socket type and, if we have one, the routing id we announce. */
+/** Our properties for READY or INITIATE. */
 export function encodeProperties(
   socketType: SocketType,
   identity: Uint8Array = NO_BYTES,
@@ -78,7 +96,7 @@ export function encodeProperties(
   return concat(...properties);
 }
 
-/** The body of PING: the peer may give up the connection when it hears nothing more for `ttlMs`, rounded up to tenths of a second. */
+/** The body of PING. The peer may give up the connection if it hears nothing for `ttlMs`, which is rounded up to tenths of a second. */
 export function pingBody(ttlMs: number): Uint8Array {
   const ttl = Math.min(Math.ceil(ttlMs / TTL_UNIT_MS), TTL_MAX);
   return commandBody('PING', Uint8Array.of(ttl >> 8, ttl & 0xff));
@@ -89,19 +107,31 @@ export function pongBody(context: Uint8Array): Uint8Array {
   return commandBody('PONG', context);
 }
 
-/** The body of SUBSCRIBE or, when the prefix is not wanted any more, CANCEL. */
+/** The body of SUBSCRIBE or, if the prefix is no longer wanted, CANCEL. */
 export function subscriptionBody(prefix: Uint8Array, wanted: boolean): Uint8Array {
   return commandBody(wanted ? 'SUBSCRIBE' : 'CANCEL', prefix);
 }
 
-/** Name and data of a command's body, both views of it; `undefined` when it has no whole name. */
+/**
+ * The same as the only frame of a message, as ZMTP 3.0 has it and XPUB shows it: 0x01 or 0x00 and the prefix. 23/ZMTP, 29/PUBSUB.
+ */
+export function subscriptionMessage(prefix: Uint8Array, wanted: boolean): Uint8Array {
+  return concat(Uint8Array.of(wanted ? SUBSCRIBE : CANCEL), prefix);
+}
+
+/** True for a message that {@link subscriptionMessage} could have made; a PUB has no use for others. */
+export function isSubscription(frames: readonly Uint8Array[], first: Uint8Array | undefined): first is Uint8Array {
+  return frames.length === 1 && first !== undefined && (first[0] === SUBSCRIBE || first[0] === CANCEL);
+}
+
+/** Name and data of a command's body; the data is a view. `undefined` if the name is empty or incomplete. */
 export function splitCommand(body: Uint8Array): NamedCommand | undefined {
   const nameEnd = 1 + (body[0] ?? 0);
   if (nameEnd === 1 || nameEnd > body.length) return undefined;
   return { name: latin1(body.subarray(1, nameEnd)), data: body.subarray(nameEnd) };
 }
 
-/** A command that came between messages. */
+/** Decodes a command that came between messages. */
 export function decodeCommand({ name, data }: NamedCommand): Command {
   switch (name) {
     case 'ERROR':
@@ -132,7 +162,7 @@ export function decodeProperties(data: Uint8Array): Properties | Malformed {
     if (end > data.length) return malformed('an incomplete property');
     const name = latin1(data.subarray(at + 1, nameEnd)).toLowerCase();
     if (name === 'socket-type') socketType = latin1(data.subarray(valueAt, Math.min(end, valueAt + SHORT_MAX)));
-    // A copy: the identity is kept for as long as the connection stands, the bytes around it are not.
+    // A copy: the identity is kept as long as the connection, the bytes around it are not.
     else if (name === 'identity') identity = Uint8Array.from(data.subarray(valueAt, end));
     else if (name === LANES.toLowerCase()) offersLanes = latin1(data.subarray(valueAt, end)) === LANES_VERSION;
     at = end;
@@ -161,7 +191,7 @@ function malformed(reason: string): Malformed {
   return { kind: 'malformed', reason };
 }
 
-/** What a log can show: whatever else stands there becomes `?`. */
+/** Everything but printable ASCII becomes `?`. */
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?');
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { nodePrimitives, pairOf } from '../primitives.js';
 import { newKeys } from '../test/keys.js';
 import { fromHex, LIBZMQ, EngineRecorder, toHex } from '../test/recorder.js';
-import type { ConnectionSettings } from './connection.js';
+import type { ConnectionSettings } from './events.js';
 import { PeerNonces } from './curve-cipher.js';
 import { curve } from './curve.js';
 import { READ_MAX_BYTES } from './reader.js';

@@ -3,7 +3,7 @@ import { bytesOf, concat } from './bytes.js';
 import type { Allocate } from './bytes.js';
 import { encodeCommand, encodeError } from './commands.js';
 import { CurveCipher, Nonces, PeerNonces } from './curve-cipher.js';
-import { broken, REFUSED, unexpected } from './mechanism.js';
+import { broken, inOrder, REFUSED } from './mechanism.js';
 import type { Mechanism, Security, Step } from './mechanism.js';
 import { KEY_BYTES, SCRATCH_BYTES, TAG_BYTES } from './primitives.js';
 import type { KeyPair, Primitives } from './primitives.js';
@@ -31,8 +31,8 @@ export function curve(settings: CurveSettings): Security {
     asServer: side.role === 'server',
     handshake: (properties) =>
       side.role === 'server'
-        ? new CurveServer(settings, side.authorize, properties)
-        : new CurveClient(settings, side.serverKey, properties),
+        ? inOrder('server', new CurveServer(settings, side.authorize, properties))
+        : inOrder('client, HELLO sent', new CurveClient(settings, side.serverKey, properties)),
   };
 }
 
@@ -87,12 +87,11 @@ class CurveClient implements Mechanism {
     return encodeCommand('HELLO', Uint8Array.of(...VERSION), padding, this.#transient.publicKey, shortOf(nonce), box);
   }
 
-  step(name: string, data: Uint8Array): Step {
-    return this.#key === undefined ? this.#welcome(name, data) : this.#ready(this.#key, name, data);
+  step(_name: string, data: Uint8Array): Step {
+    return this.#key === undefined ? this.#welcome(data) : this.#ready(this.#key, data);
   }
 
-  #welcome(name: string, data: Uint8Array): Step {
-    if (name !== 'WELCOME') return unexpected(name, 'WELCOME');
+  #welcome(data: Uint8Array): Step {
     if (data.length !== WELCOME_BYTES) return broken(`a WELCOME of CURVE with ${data.length} bytes of data`);
     const { primitives, pair } = this.#settings;
     const helloKey = this.#transient.agree(this.#serverKey);
@@ -119,8 +118,7 @@ class CurveClient implements Mechanism {
     return encodeCommand('INITIATE', cookie, shortOf(nonce), box);
   }
 
-  #ready(key: Uint8Array, name: string, data: Uint8Array): Step {
-    if (name !== 'READY') return unexpected(name, 'READY');
+  #ready(key: Uint8Array, data: Uint8Array): Step {
     if (data.length < SHORT_NONCE_BYTES + TAG_BYTES)
       return broken(`a READY of CURVE with ${data.length} bytes of data`);
     const peerNonces = new PeerNonces();
@@ -158,12 +156,11 @@ class CurveServer implements Mechanism {
     return undefined;
   }
 
-  step(name: string, data: Uint8Array): Step {
-    return this.#greeted === undefined ? this.#hello(name, data) : this.#initiate(this.#greeted, name, data);
+  step(_name: string, data: Uint8Array): Step {
+    return this.#greeted === undefined ? this.#hello(data) : this.#initiate(this.#greeted, data);
   }
 
-  #hello(name: string, data: Uint8Array): Step {
-    if (name !== 'HELLO') return unexpected(name, 'HELLO');
+  #hello(data: Uint8Array): Step {
     if (data.length !== HELLO_BYTES) return broken(`a HELLO of CURVE with ${data.length} bytes of data`);
     if (data[0] !== VERSION[0] || data[1] !== VERSION[1])
       return broken(`a HELLO of CurveZMQ ${data[0] ?? 0}.${data[1] ?? 0}; the version is ${VERSION.join('.')}`);
@@ -185,8 +182,7 @@ class CurveServer implements Mechanism {
     return { say: encodeCommand('WELCOME', longNonce, box) };
   }
 
-  #initiate({ clientTransient, transient, cookie }: Greeted, name: string, data: Uint8Array): Step {
-    if (name !== 'INITIATE') return unexpected(name, 'INITIATE');
+  #initiate({ clientTransient, transient, cookie }: Greeted, data: Uint8Array): Step {
     if (data.length < INITIATE_BOX_AT + TAG_BYTES + PROPERTIES_AT)
       return broken(`an INITIATE of CURVE with ${data.length} bytes of data`);
     const { primitives, allocate } = this.#settings;

@@ -28,6 +28,9 @@ export const KIND = {
   window: 5,
 } as const;
 
+/** Names of the kinds, by their numbers. */
+export const KIND_NAMES = { 1: 'open', 2: 'data', 3: 'end', 4: 'reset', 5: 'window' } as const;
+
 /** A frame without payload. */
 export type ControlKind = typeof KIND.open | typeof KIND.end | typeof KIND.reset | typeof KIND.window;
 

@@ -1,7 +1,9 @@
-/** Security mechanisms: what a handshake is to the connection, whichever of NULL, PLAIN and CURVE it plays. 37/ZMTP, "Security Mechanisms". */
+/** Security mechanisms: what a handshake is to the connection, whether NULL, PLAIN or CURVE. 37/ZMTP, "Security Mechanisms". */
 import type { Failure } from './failure.js';
+import { HANDSHAKE } from './legality.js';
+import type { HandshakeCommand, HandshakeState } from './legality.js';
 
-/** What one command of a handshake leads to. `say` is sent in any case, before what else is here takes effect. */
+/** The result of one command of a handshake. `say` is sent first in any case. */
 export interface Step {
   /** A whole command frame. */
   readonly say?: Uint8Array;
@@ -10,78 +12,97 @@ export interface Step {
   readonly met?: Met;
 }
 
-/** What a completed handshake has brought. */
+/** The result of a complete handshake. */
 export interface Met {
   /** The peer's properties as they came: see `decodeProperties`. */
   readonly properties: Uint8Array;
-  /** The long-term key the peer proved to own. */
+  /** The long-term key that the peer proved to own. */
   readonly publicKey?: Uint8Array;
-  /** What all traffic goes through from now on. */
+  /** Encrypts all traffic from now on. */
   readonly cipher?: Cipher;
 }
 
-/** One handshake, from our side. Takes commands until it said that it is complete or failed. */
+/** Our side of one handshake. Takes commands until it is complete or has failed. */
 export interface Mechanism {
-  /** The command frame to begin with, once both greetings are complete; `undefined` for the side that waits. */
+  /** The first command frame, sent once both greetings are complete; `undefined` for the side that waits. */
   begin(): Uint8Array | undefined;
-  /** The peer's next command. */
+  /** Takes the peer's next command. */
   step(name: string, data: Uint8Array): Step;
 }
 
-/** What one socket asks of all its connections. */
+/** The same for all connections of one socket. */
 export interface Security {
-  /** As it stands in the greeting. */
+  /** As in the greeting. */
   readonly name: 'NULL' | 'PLAIN' | 'CURVE';
-  /** The side that decides who comes in. */
+  /** True for the side that decides who is let in. */
   readonly asServer: boolean;
-  /** A handshake that announces these properties, encoded. */
+  /** Begins a handshake that announces these encoded properties. */
   handshake(properties: Uint8Array): Mechanism;
 }
 
-/** A frame that is sealed slice by slice. */
+/** A frame that is encrypted slice by slice. */
 export interface SealingFrame {
-  /** Seals about so many bytes more; returns how many, 0 when all is sealed. */
+  /** Encrypts about so many bytes more; returns how many, 0 when all is done. */
   step(bytes: number): number;
-  /** On the wire, once all is sealed. */
+  /** On the wire, once all is done. */
   readonly frame: Uint8Array;
 }
 
-/** A frame that is opened while it comes, in the place where it is put together. */
+/** A frame that is decrypted while it comes, in the memory where it is put together. */
 export interface OpeningFrame {
-  /** So many bytes of the frame have come, in this memory, where those before are as they were left. */
+  /** The first `filled` bytes of the frame are in this memory, what was decrypted before included. */
   advance(body: Uint8Array, filled: number): void;
-  /** All of it, once that has come: as {@link Cipher.open}, but in the same memory. */
+  /** The whole frame has come: as {@link Cipher.open}, but in the same memory. */
   finish(body: Uint8Array): Uint8Array | undefined;
 }
 
-/** Traffic of one connection, encrypted. */
+/** Encrypts the traffic of one connection. */
 export interface Cipher {
-  /** Bytes that a sealed body has more than the plain one. */
+  /** Bytes that encryption adds to a body. */
   readonly overhead: number;
-  /** A frame on the wire for this body. To be sent in the order in which it was asked for. */
+  /** A frame on the wire for this body. Frames must be sent in the order of the calls. */
   seal(flags: number, body: Uint8Array): Uint8Array;
-  /** The body of a frame from the wire as flags and plain body behind them, new memory; `undefined` when it is forged, old or cut. */
+  /** Flags and behind them the plain body of a frame from the wire, in new memory; `undefined` if it is forged, old or cut short. */
   open(body: Uint8Array): Uint8Array | undefined;
-  /** As {@link seal}, in slices. Nothing else is to be sealed before it is complete, for it is to be sent first. The body must not change until then. */
+  /** As {@link seal}, in slices. Nothing else may be encrypted, and the body must not change, until it is complete. */
   sealing(flags: number, body: Uint8Array): SealingFrame;
-  /** As {@link open}, in slices: of a frame whose first {@link overhead} bytes have come; `undefined` as there. Lasts until it is finished. */
+  /** As {@link open}, in slices, for a frame whose first {@link overhead} bytes have come. */
   opening(body: Uint8Array): OpeningFrame | undefined;
 }
 
-/** What a server answers whom it does not let in, as libzmq does. */
+/** The reason that a server gives to those whom it does not let in, as libzmq does. */
 export const REFUSED = '400';
 
-/** Flags inside of a sealed frame, which are not those of ZMTP: more frames follow. */
+/** A flag inside an encrypted frame, where flags are not those of ZMTP: more frames follow. */
 export const SEALED_MORE = 0x01;
-/** The sealed frame is a command. */
+/** The encrypted frame is a command. */
 export const SEALED_COMMAND = 0x02;
 
-/** A handshake that failed for what the peer sent. */
+/** A handshake that failed because of what the peer sent. */
 export function broken(text: string): Step {
   return { failure: { code: 'security', text } };
 }
 
-/** A handshake in which a command came at the wrong time. */
-export function unexpected(name: string, awaited: string): Step {
-  return { failure: { code: 'malformed', text: `${JSON.stringify(name)} came before ${awaited}` } };
+/** The mechanism, protected from commands that {@link HANDSHAKE} does not allow. */
+export function inOrder(state: HandshakeState, mechanism: Mechanism): Mechanism {
+  let now = state;
+  return {
+    begin: () => mechanism.begin(),
+    step(name, data) {
+      const [verdict, next = now] = HANDSHAKE[now][receivedAs(name)];
+      if (verdict === 'fail')
+        return { failure: { code: 'malformed', text: `${JSON.stringify(name)} came before ${awaited(now)}` } };
+      now = next;
+      return mechanism.step(name, data);
+    },
+  };
+}
+
+function receivedAs(name: string): HandshakeCommand {
+  return name === 'HELLO' || name === 'WELCOME' || name === 'INITIATE' || name === 'READY' ? name : 'another';
+}
+
+function awaited(state: HandshakeState): string {
+  const [command = 'traffic'] = Object.entries(HANDSHAKE[state]).find(([, [verdict]]) => verdict === 'accept') ?? [];
+  return command;
 }

@@ -1,14 +1,15 @@
-/** The NULL mechanism of 37/ZMTP: both sides say READY at once, nobody proves anything. */
+/** The NULL mechanism of 37/ZMTP: both sides say READY at once, and prove nothing. */
 import { encodeCommand } from './commands.js';
-import { unexpected } from './mechanism.js';
+import { inOrder } from './mechanism.js';
 import type { Security } from './mechanism.js';
 
 /** No authentication, no encryption. */
 export const NULL: Security = {
   name: 'NULL',
   asServer: false,
-  handshake: (properties) => ({
-    begin: () => encodeCommand('READY', properties),
-    step: (name, data) => (name === 'READY' ? { met: { properties: data } } : unexpected(name, 'READY')),
-  }),
+  handshake: (properties) =>
+    inOrder('NULL, READY sent', {
+      begin: () => encodeCommand('READY', properties),
+      step: (_, data) => ({ met: { properties: data } }),
+    }),
 };

@@ -2,7 +2,7 @@
 import { bytesOf, concat, latin1 } from './bytes.js';
 import { encodeCommand, encodeError } from './commands.js';
 import { SHORT_MAX } from './flags.js';
-import { broken, REFUSED, unexpected } from './mechanism.js';
+import { broken, inOrder, REFUSED } from './mechanism.js';
 import type { Mechanism, Security, Step } from './mechanism.js';
 
 /** One side of PLAIN; texts are Latin-1 of at most 255 characters. */
@@ -22,15 +22,14 @@ export function plain(options: PlainOptions): Security {
     asServer,
     handshake: (properties) =>
       options.role === 'server'
-        ? new PlainServer(options.authorize, properties)
-        : new PlainClient(options.username, options.password, properties),
+        ? inOrder('server', new PlainServer(options.authorize, properties))
+        : inOrder('client, HELLO sent', new PlainClient(options.username, options.password, properties)),
   };
 }
 
 class PlainClient implements Mechanism {
   readonly #hello: Uint8Array;
   readonly #properties: Uint8Array;
-  #welcomed = false;
 
   constructor(username: string, password: string, properties: Uint8Array) {
     this.#hello = concat(short(username), short(password));
@@ -42,10 +41,8 @@ class PlainClient implements Mechanism {
   }
 
   step(name: string, data: Uint8Array): Step {
-    if (this.#welcomed) return name === 'READY' ? { met: { properties: data } } : unexpected(name, 'READY');
-    if (name !== 'WELCOME') return unexpected(name, 'WELCOME');
+    if (name === 'READY') return { met: { properties: data } };
     if (data.length > 0) return broken(`a WELCOME of PLAIN with ${data.length} bytes of data`);
-    this.#welcomed = true;
     return { say: encodeCommand('INITIATE', this.#properties) };
   }
 }
@@ -53,7 +50,6 @@ class PlainClient implements Mechanism {
 class PlainServer implements Mechanism {
   readonly #authorize: (username: string, password: string) => boolean;
   readonly #properties: Uint8Array;
-  #greeted = false;
 
   constructor(authorize: (username: string, password: string) => boolean, properties: Uint8Array) {
     this.#authorize = authorize;
@@ -65,11 +61,7 @@ class PlainServer implements Mechanism {
   }
 
   step(name: string, data: Uint8Array): Step {
-    if (this.#greeted) {
-      if (name !== 'INITIATE') return unexpected(name, 'INITIATE');
-      return { say: encodeCommand('READY', this.#properties), met: { properties: data } };
-    }
-    if (name !== 'HELLO') return unexpected(name, 'HELLO');
+    if (name === 'INITIATE') return { say: encodeCommand('READY', this.#properties), met: { properties: data } };
     const passwordAt = 1 + (data[0] ?? 0);
     const end = passwordAt + 1 + (data[passwordAt] ?? 0);
     if (passwordAt >= data.length || end !== data.length)
@@ -80,7 +72,6 @@ class PlainServer implements Mechanism {
         say: encodeError(REFUSED),
         failure: { code: 'denied', text: `${JSON.stringify(username)} was not let in` },
       };
-    this.#greeted = true;
     return { say: encodeCommand('WELCOME') };
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { SocketReader } from '../socket-reader.js';
+import type { NodeSocket } from '../node-socket.js';
 import { HEADER_BYTES, KIND, PREAMBLE, writeLaneHeader } from '../engine/lane-frames.js';
 import { Carrier } from './carrier.js';
 import type { CarrierHost } from './carrier.js';
@@ -25,7 +25,7 @@ it('lanes that say little go before those that keep us busy when a turn is over,
     onLane: () => {},
   };
   const inlet = { feed: () => {}, on: () => {}, write: () => {}, pause: () => {}, resume: () => {}, destroyed: false };
-  const carrier = new Carrier(inlet as unknown as SocketReader, 'acceptor', host as unknown as CarrierHost);
+  const carrier = new Carrier(inlet as unknown as NodeSocket, 'acceptor', host as unknown as CarrierHost);
   carrier.onBytes(PREAMBLE);
   carrier.onBytes(openings(1, 2, 3));
   carrier.onRead();

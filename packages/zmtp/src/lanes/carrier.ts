@@ -1,15 +1,17 @@
 /** The connection under many lanes: one read and one write for all of them. */
-import type { SocketReader, ByteSink } from '../socket-reader.js';
-import { allocate } from '../memory.js';
+import { allocate } from '../fast/index.js';
+import type { NodeSocket } from '../node-socket.js';
 import { GREETING_BYTES } from '../engine/greeting.js';
-import { HEADER_BYTES, KIND, LaneFrameReader, PREAMBLE, writeLaneHeader } from '../engine/lane-frames.js';
+import { HEADER_BYTES, KIND, KIND_NAMES, LaneFrameReader, PREAMBLE, writeLaneHeader } from '../engine/lane-frames.js';
 import type { ControlKind, LaneFrameSink } from '../engine/lane-frames.js';
 import { ReadGroup, SPARSE_MS } from '../turn.js';
-import type { Flushing, Deferred, Turns } from '../turn.js';
+import type { Flushing, Reading, Turns } from '../turn.js';
 import { deadlineOf } from '../watch.js';
 import type { Watch, Watched } from '../watch.js';
+import type { ByteSink, Written } from '../wire.js';
 import { Lane } from './lane.js';
 import type { LaneCarrier } from './lane.js';
+import { LANE } from './legality.js';
 
 /** Bytes of one write, and of one lane in it, while others wait. */
 const WRITE_BYTES = 2 ** 20;
@@ -58,10 +60,10 @@ interface Item {
 }
 
 /** One end of it. The opener has connected for the sake of lanes; the acceptor was an ordinary connection until the preamble came. */
-export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, Deferred, Watched {
+export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, Reading, Watched {
   /** @internal As {@link Wire.readers}. */
   readonly readers: ReadGroup;
-  readonly #socket: SocketReader;
+  readonly #socket: NodeSocket;
   readonly #opener: boolean;
   readonly #host: CarrierHost;
   readonly #reader = new LaneFrameReader(this);
@@ -86,11 +88,11 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
   #stalledUntil = -Infinity;
   #scheduled = false;
   #writing = false;
-  #done: ((error?: Error | null) => void)[] = [];
+  #done: Written[] = [];
   #error: Error | undefined;
   #ended = false;
 
-  constructor(socket: SocketReader, role: 'opener' | 'acceptor', host: CarrierHost) {
+  constructor(socket: NodeSocket, role: 'opener' | 'acceptor', host: CarrierHost) {
     this.#socket = socket;
     this.#opener = role === 'opener';
     this.#host = host;
@@ -167,9 +169,6 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     this.#read(at === 0 ? chunk : chunk.subarray(at));
   }
 
-  /** @internal At the end of a turn; it has written before. */
-  onWrite(): void {}
-
   /** @internal When it is its turn. */
   onRead(): void {
     const rest = this.#rest;
@@ -218,19 +217,19 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
   /** @internal */
   onControl(kind: ControlKind, number: number, size: number): void {
     this.#spend(kind === KIND.open ? OPEN_WORK : FRAME_WORK);
-    if (kind === KIND.open) {
-      this.#accept(number);
-      return;
-    }
-    const lane = this.#find(number);
-    if (kind === KIND.window) lane?.grant(size);
+    const lane = this.#lanes.get(number);
+    if (!this.#isLegal(kind, number, lane)) return;
+    if (kind === KIND.open) this.#accept(number);
+    else if (kind === KIND.window) lane?.grant(size);
     else lane?.onTheirEnd(kind === KIND.end ? 'end' : 'reset');
   }
 
   /** @internal */
   onData(number: number, bytes: Uint8Array): void {
     this.#spend(FRAME_WORK);
-    if (this.#find(number)?.receive(bytes) === false) this.onFault(`more in lane ${number} than was allowed`);
+    const lane = this.#lanes.get(number);
+    if (this.#isLegal(KIND.data, number, lane) && lane?.receive(bytes) === false)
+      this.onFault(`more in lane ${number} than was allowed`);
   }
 
   /** @internal */
@@ -269,10 +268,6 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
   }
 
   #accept(number: number): void {
-    if (this.#opener || number <= this.#lastLane) {
-      this.onFault(`lane ${number} opened out of order`);
-      return;
-    }
     this.#lastLane = number;
     if (!this.#host.hasRoom || this.#ended) {
       this.control(KIND.reset, number, 0);
@@ -284,11 +279,14 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     this.#host.onLane(lane);
   }
 
-  /** What is still said to a lane that is over is nobody's. */
-  #find(number: number): Lane | undefined {
-    const lane = this.#lanes.get(number);
-    if (lane === undefined && number > this.#lastLane) this.onFault(`lane ${number} was never opened`);
-    return lane;
+  /** False for what is ignored, and for what ends the connection. */
+  #isLegal(kind: keyof typeof KIND_NAMES, number: number, lane: Lane | undefined): boolean {
+    const unknown = this.#opener ? 'ours to open' : 'not open';
+    const state = lane?.state ?? (number > this.#lastLane ? unknown : 'over');
+    const name = KIND_NAMES[kind];
+    const [verdict] = LANE[state][name];
+    if (verdict === 'fail') this.onFault(`${name} in lane ${number}, which is ${state}`);
+    return verdict === 'accept';
   }
 
   #schedule(): void {

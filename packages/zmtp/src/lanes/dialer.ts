@@ -1,7 +1,7 @@
-/** How sockets connect: over lanes of one connection where the other side is known to offer them, else by connections of their own. */
+/** How sockets connect: by lanes of one connection if the other side offers them, else by connections of their own. */
 import { connectOptions } from '../endpoint.js';
 import type { Target } from '../endpoint.js';
-import { SocketReader } from '../socket-reader.js';
+import { connectSocket } from '../fast/index.js';
 import type { Turns } from '../turn.js';
 import type { Watch } from '../watch.js';
 import type { Wire } from '../wire.js';
@@ -10,9 +10,9 @@ import { Carrier } from './carrier.js';
 /** Endpoints remembered beyond those in use. */
 const MEMORY = 1024;
 
-/** What is known of one endpoint. */
+/** What we know of one endpoint. */
 interface Known {
-  /** `asking`: the first connection is being made, whose READY will tell; whoever comes meanwhile waits for that. */
+  /** `asking`: the first connection is being made, and its READY will tell. Those who come meanwhile wait. */
   verdict: 'unknown' | 'asking' | 'plain' | 'lanes';
   readonly waiting: Set<Dial>;
   carrier: Carrier | undefined;
@@ -29,15 +29,15 @@ export class Dialer {
   readonly #enabled: boolean;
   readonly #endpoints = new Map<string, Known>();
 
-  /** Not `enabled`, every socket has a connection of its own. */
+  /** Unless `enabled`, every socket has a connection of its own. */
   constructor(world: { readonly turns: Turns; readonly watch: Watch }, enabled: boolean) {
     this.#world = world;
     this.#enabled = enabled;
   }
 
   /**
-   * Calls `use` with a connection that is being made: at once or, when it is not known yet of what kind it may be, later. Then it
-   * returns how to give that up.
+   * Calls `use` with a connection that is being made: at once, or later if we do not know yet whether there are lanes. Then it returns a function
+   * that gives up.
    */
   dial(endpoint: string, target: Target, use: (wire: Wire) => void): (() => void) | undefined {
     if (!this.#enabled) {
@@ -84,9 +84,9 @@ export class Dialer {
 
   #carrier(known: Known, target: Target): Carrier {
     if (known.carrier !== undefined) return known.carrier;
-    return (known.carrier = new Carrier(SocketReader.connect(connectOptions(target)), 'opener', {
+    return (known.carrier = new Carrier(connectSocket(connectOptions(target)), 'opener', {
       ...this.#world,
-      // It is opened for a lane, and ends with the last one.
+      // It is opened for a lane and ends with the last one.
       idleMs: Infinity,
       hasRoom: false,
       onLane: () => undefined,
@@ -112,5 +112,5 @@ export class Dialer {
 }
 
 function plain(target: Target): Wire {
-  return SocketReader.connect(connectOptions(target));
+  return connectSocket(connectOptions(target));
 }

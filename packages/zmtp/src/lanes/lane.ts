@@ -2,9 +2,9 @@
 import { Fifo } from '@proj/transport/adapter';
 import { KIND } from '../engine/lane-frames.js';
 import type { ControlKind } from '../engine/lane-frames.js';
-import type { ByteSink } from '../socket-reader.js';
+import type { LaneState } from './legality.js';
 import type { ReadQueue } from '../turn.js';
-import type { Wire } from '../wire.js';
+import type { ByteSink, Wire, Written } from '../wire.js';
 
 /** Bytes that may be under way in one direction of a lane, unread by the other side. */
 export const WINDOW_BYTES = 2 ** 21;
@@ -35,7 +35,7 @@ export interface LaneCarrier {
 /** Bytes to write. */
 interface Part {
   bytes: Uint8Array;
-  readonly done: ((error?: Error | null) => void) | undefined;
+  readonly done: Written | undefined;
 }
 
 type Listener = (value?: never) => void;
@@ -66,6 +66,14 @@ export class Lane implements Wire {
     this.#carrier = carrier;
   }
 
+  /** What may come next: legality.ts. */
+  get state(): LaneState {
+    if (this.#over) return 'over';
+    if (this.#theirEnd === 'reset') return 'reset by them';
+    if (this.#theirEnd !== 'none') return 'ended by them';
+    return this.#ended ? 'ended by us' : 'open';
+  }
+
   get remoteAddress(): string | undefined {
     return this.#carrier.remoteAddress;
   }
@@ -90,7 +98,7 @@ export class Lane implements Wire {
     this.#taker = taker;
   }
 
-  send(parts: readonly Uint8Array[], done: (error?: Error | null) => void): void {
+  send(parts: readonly Uint8Array[], done: Written): void {
     if (this.#over || this.#ending !== undefined) return;
     const last = parts.length - 1;
     for (let index = 0; index <= last; index++) {
@@ -169,7 +177,7 @@ export class Lane implements Wire {
   /** @internal Bytes came. False when they are more than was allowed. */
   receive(bytes: Uint8Array): boolean {
     this.#allowance -= bytes.length;
-    if (this.#allowance < 0 || this.#theirEnd !== 'none') return false;
+    if (this.#allowance < 0) return false;
     if (this.#isHeld() || this.#unread.length > 0) {
       this.#unread.push(bytes);
       this.#carrier.held(bytes.length);
@@ -179,10 +187,12 @@ export class Lane implements Wire {
 
   /** @internal The other side ended its direction, or all of it. */
   onTheirEnd(how: 'end' | 'reset'): void {
-    if (this.#theirEnd === 'none' || (this.#theirEnd === 'end' && how === 'reset')) this.#theirEnd = how;
-    this.#tellEnd();
-    // Told before: now only the close is due.
-    if (how === 'reset' && this.#theirEnd === 'told') this.#finish();
+    // Told of an end before: now only the close is due.
+    if (this.#theirEnd === 'told') this.#finish();
+    else {
+      this.#theirEnd = how;
+      this.#tellEnd();
+    }
   }
 
   /** @internal The carrier is gone. */

@@ -1,8 +1,8 @@
 /** Damaged conversations for the connection machine: all socket types, all mechanisms, both sides. */
 import type { Failure } from '../engine/failure.js';
 import type { SocketType } from '../engine/commands.js';
-import { ConnectionEngine } from '../engine/connection.js';
-import type { ConnectionSink } from '../engine/connection.js';
+import { ConnectionEngine } from '../engine/engine.js';
+import type { ConnectionSink } from '../engine/events.js';
 import { curve } from '../engine/curve.js';
 import type { Security } from '../engine/mechanism.js';
 import { plain } from '../engine/plain.js';

@@ -1,6 +1,6 @@
 /** A connection whose calls are written down, and the bytes that peers send. */
-import { ConnectionEngine } from '../engine/connection.js';
-import type { ConnectionSettings, ConnectionSink } from '../engine/connection.js';
+import { ConnectionEngine } from '../engine/engine.js';
+import type { ConnectionSettings, ConnectionSink } from '../engine/events.js';
 import { encodeMessages } from '../engine/writer.js';
 
 /** Small limits, no heartbeats. */

@@ -1,31 +1,35 @@
-/** Who still needs the memory of a long body: docs/adr/0016-long-bodies-are-given-back.md. */
-import { allocate, allocateLong, free, keep, LONG_BYTES } from './memory.js';
+/**
+ * Knows who still uses the memory of a long body, so that it can be kept for the next one (spares.ts). Replaces garbage collection of bodies.
+ * Saves: `zmtp-fast`, row "spares". Without it, nothing is lent, and the other functions here find nothing to do.
+ */
+import { allocate } from './blocks.js';
+import { free, keep, LONG_BYTES, takeLong } from './spares.js';
 
 interface Loan {
-  /** Messages with this body that are on their way out. */
+  /** Messages with this body that are being sent. */
   writes: number;
-  /** Nobody else needs it any more. */
+  /** Nobody else uses it. */
   over: boolean;
 }
 
-/** By the memory of the body. What nobody gives back is collected with its body. */
+/** By the memory of the body. A body that is never given back is garbage-collected. */
 const loans = new WeakMap<ArrayBufferLike, Loan>();
 
-/** Memory for a body, and for nothing else: for all of its `whole` bytes if some lies spare, else for so many. */
+/** Memory for one body: for all of its `whole` bytes if that much is spare, else for `bytes`. */
 export function lend(bytes: number, whole: number): Uint8Array {
   if (bytes < LONG_BYTES) return allocate(bytes);
-  const body = allocateLong(whole, bytes);
+  const body = takeLong(whole, bytes);
   loans.set(body.buffer, { writes: 0, over: false });
   return body;
 }
 
-/** A message with this body is on its way out. */
+/** A message with this body is being sent. */
 export function beginWrite({ buffer }: Uint8Array): void {
   const loan = loans.get(buffer);
   if (loan !== undefined) loan.writes++;
 }
 
-/** It has been written; never said when that is not certain, as after a connection was cut. */
+/** It was written. Not called unless that is certain: after a connection was cut it is not. */
 export function endWrite({ buffer }: Uint8Array): void {
   const loan = loans.get(buffer);
   if (loan === undefined) return;
@@ -33,7 +37,7 @@ export function endWrite({ buffer }: Uint8Array): void {
   endIfOver(buffer, loan);
 }
 
-/** Nobody reads these frames any more, but for what {@link beginWrite} was told of. Does nothing with what was not lent. */
+/** Nobody reads these frames any more, except writes that {@link beginWrite} announced. Ignores what was not lent. */
 export function giveBack(frames: readonly Uint8Array[]): void {
   for (const { buffer, length } of frames) {
     const loan = length < LONG_BYTES ? undefined : loans.get(buffer);
@@ -43,12 +47,12 @@ export function giveBack(frames: readonly Uint8Array[]): void {
   }
 }
 
-/** Nobody will ever read or write these frames: what was lent for them is free at once. Does nothing with what was not lent. */
+/** Nobody will read or write these frames again: memory lent for them is freed at once. Ignores what was not lent. */
 export function discard(frames: readonly Uint8Array[]): void {
   for (const { buffer } of frames) if (loans.delete(buffer)) free(buffer as ArrayBuffer);
 }
 
-/** The memory moves: whoever still has the body, against the rules, has an empty one from now on, and never somebody else's. */
+/** The memory moves to a new buffer: whoever still has the body, against the rules, has an empty one, and never another peer's bytes. */
 function endIfOver(buffer: ArrayBufferLike, { writes, over }: Loan): void {
   if (!over || writes > 0) return;
   loans.delete(buffer);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { discard, lend } from './bodies.js';
-import { allocate, reclaim, SPARE_MEMORY } from './memory.js';
+import { allocate } from './blocks.js';
+import { reclaim, SPARE_MEMORY } from './spares.js';
 
 describe('memory', () => {
   it('is nobody else’s, however small', () => {

@@ -2,8 +2,8 @@
 import { ROUTER_PEER } from '@proj/transport';
 import type { Peer, PortOptions } from '@proj/transport';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ZmtpTransport } from './index.js';
-import { TestPeer } from './test/test-peer.js';
+import { ZmtpTransport } from '../index.js';
+import { TestPeer } from '../test/test-peer.js';
 
 const MIB = 2 ** 20;
 const TCP = 'tcp://127.0.0.1:*';

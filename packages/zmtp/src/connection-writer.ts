@@ -1,0 +1,136 @@
+/** What one connection sends: one write per turn of the event loop, and long encrypted messages slice by slice, so that others are served. */
+import type { ConnectionEngine } from './engine/engine.js';
+import type { Sealing } from './engine/sealing.js';
+import type { Pipe } from './pipe.js';
+import type { Reading, Turns, Writing } from './turn.js';
+import type { Watch } from './watch.js';
+import type { Wire } from './wire.js';
+
+/** Bytes of one write: a long queue must neither fill the memory twice nor hold up the event loop. */
+const BATCH_BYTES = 2 ** 20;
+/** The same where each byte is encrypted, which takes some milliseconds. */
+const SEALED_BATCH_BYTES = 2 ** 18;
+/** Bytes encrypted in one turn: well below 5 ms, also without WebAssembly on a machine half as fast as a common one. */
+const SLICE_BYTES = 2 ** 18;
+
+/** The connection that a writer works for. */
+export interface WriterOwner {
+  readonly pipe: Pipe | undefined;
+  /** False once nothing may be sent any more. */
+  readonly mayWrite: boolean;
+  /** A write is over. */
+  onWritten(): void;
+}
+
+/** Has one write under way at a time. */
+export class ConnectionWriter implements Writing, Reading {
+  readonly #turns: Turns;
+  readonly #watch: Watch;
+  readonly #wire: Wire;
+  readonly #engine: ConnectionEngine;
+  readonly #owner: WriterOwner;
+  #scheduled = false;
+  #writing = false;
+  #wroteAt = 0;
+  /** The batch that is being encrypted, what goes before it, and the turn of its latest slice. */
+  #sealing: Sealing | undefined;
+  #before: readonly Uint8Array[] = [];
+  #sealedIn = -1;
+
+  constructor(turns: Turns, watch: Watch, wire: Wire, engine: ConnectionEngine, owner: WriterOwner) {
+    this.#turns = turns;
+    this.#watch = watch;
+    this.#wire = wire;
+    this.#engine = engine;
+    this.#owner = owner;
+  }
+
+  /** True while a write is under way or a batch is being encrypted for one. */
+  get isWriting(): boolean {
+    return this.#writing;
+  }
+
+  /** When the write under way began, in the time of the watch. */
+  get writingSince(): number | undefined {
+    return this.#writing ? this.#wroteAt : undefined;
+  }
+
+  /** There is something to write at the end of this turn. */
+  wake(): void {
+    if (this.#writing || this.#scheduled || !this.#owner.mayWrite) return;
+    this.#scheduled = true;
+    this.#turns.writeLater(this);
+  }
+
+  onWrite(now: number): void {
+    this.#scheduled = false;
+    this.flush(now);
+  }
+
+  /** Writes what waits, unless a write is under way. */
+  flush(now: number): void {
+    if (this.#writing || !this.#owner.mayWrite) return;
+    const { pipe } = this.#owner;
+    const { sealed } = this.#engine;
+    const batch = pipe?.take(sealed ? SEALED_BATCH_BYTES : BATCH_BYTES) ?? [];
+    if (batch.length > 0 && sealed) this.#seal(batch);
+    else this.#write(this.#engine.take(batch), now);
+  }
+
+  /** Sends the last commands before the connection is cut. Nobody waits for them. */
+  flushCommands(): void {
+    if (!this.#writing) this.#write(this.#engine.takeOutput(), this.#watch.now());
+  }
+
+  /** Encrypts no further. */
+  stop(): void {
+    this.#sealing = undefined;
+  }
+
+  /** Encrypts the next slice. */
+  onRead(): void {
+    if (this.#sealing === undefined) return;
+    if (this.#sealedIn === this.#turns.number) this.#turns.readLater(this, false);
+    else this.#sealSlice(this.#sealing);
+  }
+
+  /** Nothing else is written meanwhile: it would be encrypted for a later place. */
+  #seal(batch: readonly (readonly Uint8Array[])[]): void {
+    this.#before = this.#engine.takeOutput();
+    const sealing = this.#engine.seal(batch);
+    if (sealing === undefined) return;
+    this.#writing = true;
+    this.#wroteAt = this.#watch.now();
+    this.#sealing = sealing;
+    if (!this.#sealSlice(sealing)) this.#owner.pipe?.charge();
+  }
+
+  /** True when all of it is encrypted, and on its way. */
+  #sealSlice(sealing: Sealing): boolean {
+    this.#sealedIn = this.#turns.number;
+    if (!sealing.step(SLICE_BYTES)) {
+      this.#turns.readLater(this, false);
+      return false;
+    }
+    this.#sealing = undefined;
+    const parts = [...this.#before, ...sealing.parts];
+    if (!this.#owner.mayWrite) return true;
+    if (parts.length > 0) this.#write(parts, this.#watch.now());
+    else this.#onWritten();
+    return true;
+  }
+
+  #write(parts: readonly Uint8Array[], now: number): void {
+    if (parts.length === 0) return;
+    this.#writing = true;
+    this.#wroteAt = now;
+    this.#engine.sent(now);
+    this.#wire.send(parts, this.#onWritten);
+  }
+
+  readonly #onWritten = (error?: Error | null): void => {
+    if (error !== undefined && error !== null) return;
+    this.#writing = false;
+    this.#owner.onWritten();
+  };
+}

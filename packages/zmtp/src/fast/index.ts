@@ -1,0 +1,49 @@
+/** The door to this folder: what the rest of the package uses, in its fast form or, where a trick is off or the runtime lacks what it needs, in its plain one. */
+import { Socket } from 'node:net';
+import type { SocketConnectOpts } from 'node:net';
+import type { Allocate, Reuse } from '../engine/bytes.js';
+import { NodeSocket } from '../node-socket.js';
+import { allocate as allocateFromBlocks } from './blocks.js';
+import { discard, lend } from './bodies.js';
+import { DirectSocket } from './direct-socket.js';
+import { adopt, HAS_INTERNALS } from './internals.js';
+import { Poller } from './poller.js';
+import type { Loop } from './poller.js';
+import { ReadBuffer } from './read-buffer.js';
+import { reclaim } from './spares.js';
+import { isOn } from './switch.js';
+
+export { beginWrite, endWrite, giveBack } from './bodies.js';
+export type { Loop, Poller } from './poller.js';
+export { LONG_BYTES, SPARE_MEMORY } from './spares.js';
+
+const READS = isOn('reading');
+const AnySocket = isOn('writing') && HAS_INTERNALS ? DirectSocket : NodeSocket;
+
+/** Memory of so many bytes, of any content. */
+export const allocate: Allocate = isOn('blocks') ? allocateFromBlocks : (bytes) => Buffer.allocUnsafe(bytes);
+
+/** Where long bodies go; absent, they are left to the garbage collector. */
+export const REUSE: Reuse | undefined = isOn('spares') ? { lend, reclaim, discard } : undefined;
+
+/** A socket that is being connected. */
+export function connectSocket(options: SocketConnectOpts): NodeSocket {
+  const buffer = READS ? new ReadBuffer() : undefined;
+  const all: object = buffer === undefined ? options : { ...options, onread: buffer };
+  const socket = new Socket(all);
+  const wire = new AnySocket(socket, buffer);
+  socket.connect(options);
+  return wire;
+}
+
+/** A socket that a server has just accepted, which must not be used any more by anybody else. */
+export function acceptSocket(accepted: Socket): NodeSocket {
+  if (!READS || !HAS_INTERNALS) return new AnySocket(accepted);
+  const buffer = new ReadBuffer();
+  return new AnySocket(adopt(accepted, buffer), buffer);
+}
+
+/** Polls before the process sleeps, for at most so long; `undefined`: it never does. */
+export function newPoller(windowMs: number, loop: Loop): Poller | undefined {
+  return isOn('polling') ? new Poller(windowMs, loop) : undefined;
+}

@@ -1,0 +1,73 @@
+/** How much of a turn one connection may take, so that others are served: docs/protocols/zmtp.md, "One write per peer and turn". */
+import { SPARSE_MS } from './turn.js';
+import type { Reading, ReadQueue, Turns } from './turn.js';
+import type { Watch } from './watch.js';
+
+/** A chunk may hold thousands of messages: the clock is read after so much work. A message or command is one. */
+const WORK_PER_LOOK = 16;
+/** The share of a turn while others wait. */
+const WORK_PER_TURN = 64;
+
+/** The share of one connection. */
+export class TurnShare {
+  readonly #turns: Turns;
+  readonly #watch: Watch;
+  readonly #queue: ReadQueue;
+  readonly #reader: Reading;
+  #isResting = false;
+  /** Work since the clock was read. */
+  #work = 0;
+  /** Work in the turn of this number. */
+  #turn = 0;
+  #turnWork = 0;
+  /** Work since this time. */
+  #since = 0;
+  #recentWork = 0;
+
+  /** The reader waits in this queue when its share is used up. */
+  constructor(turns: Turns, watch: Watch, queue: ReadQueue, reader: Reading) {
+    this.#turns = turns;
+    this.#watch = watch;
+    this.#queue = queue;
+    this.#reader = reader;
+  }
+
+  /** True while the reader waits for its next turn, and must deliver nothing. */
+  get isResting(): boolean {
+    return this.#isResting;
+  }
+
+  /** Counts work; enough of it ends the share of this turn. */
+  spend(work: number): void {
+    this.#work += work;
+    if (this.#work < WORK_PER_LOOK || this.#isResting) return;
+    const now = this.#watch.now();
+    if (this.#turn !== this.#turns.number) {
+      this.#turn = this.#turns.number;
+      this.#turnWork = 0;
+    }
+    if (now - this.#since > SPARSE_MS) {
+      this.#since = now;
+      this.#recentWork = 0;
+    }
+    this.#turnWork += this.#work;
+    this.#recentWork += this.#work;
+    this.#work = 0;
+    const isOver = this.#turns.isOver(now);
+    if (isOver || (this.#turnWork >= WORK_PER_TURN && this.#turns.isContended)) this.rest();
+  }
+
+  /** Ends the share of this turn. A reader that did less than a share lately goes before those that keep us busy. */
+  rest(): void {
+    if (this.#isResting) return;
+    this.#isResting = true;
+    const isSparse = this.#recentWork < WORK_PER_TURN || this.#watch.now() - this.#since > SPARSE_MS;
+    this.#queue.readLater(this.#reader, isSparse);
+  }
+
+  /** The reader's turn has come. */
+  renew(): void {
+    this.#isResting = false;
+    this.#turnWork = 0;
+  }
+}

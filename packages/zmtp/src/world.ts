@@ -1,0 +1,28 @@
+/** What all sockets of a transport share. */
+import type { BackoffOptions, Clock } from '@proj/heartbeat';
+import type { Entropy, MemoryBudget } from '@proj/transport';
+import type { Failure } from './engine/failure.js';
+import type { PlainOptions } from './engine/plain.js';
+import type { Dialer } from './lanes/dialer.js';
+import type { Limits } from './limits.js';
+import type { Turns } from './turn.js';
+import type { Watch } from './watch.js';
+
+/** Its limits are the options of the same names. */
+export interface World extends Limits {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly watch: Watch;
+  readonly turns: Turns;
+  readonly dialer: Dialer;
+  /** Whether peers that connect may do so by lanes. */
+  readonly lanes: boolean;
+  readonly backoff: BackoffOptions;
+  readonly handshakeMs: number;
+  /** Of the process. */
+  readonly memory?: MemoryBudget | undefined;
+  /** For sockets without CURVE. */
+  readonly plain?: PlainOptions | undefined;
+  /** Called for each connection that failed, with the endpoint of ours. */
+  onFailure(endpoint: string, failure: Failure): void;
+}
