@@ -194,15 +194,10 @@ export class PzqServer implements Startable<PzqServerEvents, PzqServerEndpoints>
         ...serverCurve(curve),
         access: this.#access,
         onAccess: (access) => ({ kind: 'access', access, name }),
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
-        },
         perform: (effect) => {
           this.#perform(effect, host);
         },
-        onBroken: (error) => {
-          this.#events.emit('broken', error);
-        },
+        events: this.#events,
       },
       () => Promise.resolve(transport),
     );
