@@ -16,6 +16,7 @@ import { measureSteps } from './steps.js';
 import type { Report, Skip } from './statistics.js';
 import { measureZmtpBodies } from './zmtp-bodies.js';
 import { measureZmtpBoxes } from './zmtp-boxes.js';
+import { measureZmtpFast } from './zmtp-fast.js';
 import { measureZmtpIdle } from './zmtp-idle.js';
 import { measureZmtpTurns } from './zmtp-turns.js';
 
@@ -34,6 +35,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   'scale-crowds': measureBrokerCrowds,
   'scale-loads': measureBrokerLoads,
   'zmtp-boxes': measureZmtpBoxes,
+  'zmtp-fast': measureZmtpFast,
   'zmtp-turns': measureZmtpTurns,
   zmtp: async (report) => {
     await measureZmtpBodies(report);

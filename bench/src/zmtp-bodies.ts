@@ -74,7 +74,7 @@ interface Lane {
   close(): Promise<unknown>;
 }
 
-interface ZmtpLane extends Lane {
+export interface ZmtpLane extends Lane {
   /** The same, but whoever gets the bodies does not give them back: each needs memory that is new to the process. */
   runAndKeep(): Promise<Float64Array>;
 }
@@ -102,7 +102,8 @@ export async function measureZmtpBodies(report: Report): Promise<void> {
   over(KEPT);
 }
 
-async function sample(run: Lane['run'], middle: ProcessUnderTest): Promise<Sample> {
+/** Measures one round of bodies. */
+export async function sample(run: Lane['run'], middle: ProcessUnderTest): Promise<Sample> {
   const before = await middle.measure();
   const [usage, startedAt] = [process.cpuUsage(), performance.now()];
   const times = await run();
@@ -116,7 +117,8 @@ async function sample(run: Lane['run'], middle: ProcessUnderTest): Promise<Sampl
   };
 }
 
-async function zmtpLane(endpoint: string): Promise<ZmtpLane> {
+/** A way through the router at this endpoint. */
+export async function zmtpLane(endpoint: string): Promise<ZmtpLane> {
   const transport = new ZmtpTransport();
   const [source, sink] = [transport.dealer(), transport.dealer({ routingId: Buffer.from('sink') })];
   const stream = new Stream((body) => source.send(ROUTER_PEER, [body]));
