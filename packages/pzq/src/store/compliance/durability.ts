@@ -1,13 +1,12 @@
 /** What was committed is there again: after a reopen, after a crash, after writes that failed. */
 import { readTranscript } from './killed.js';
 import { ALL, check, equal, message, NOW, numbered, rejects, seqsOf, textOf } from './rig.js';
-import type { CaseDefinition } from './suite.js';
+import type { StoreCapabilities } from './rig.js';
+import type { Cases } from './suite.js';
 
-export const DURABILITY: readonly CaseDefinition[] = [
-  {
-    name: 'finds everything again after a reopen',
-    needs: 'durable',
-    async run(rig) {
+export const DURABILITY: Partial<Record<keyof StoreCapabilities, Cases>> = {
+  durable: {
+    async 'finds everything again after a reopen'(rig) {
       const place = await rig.place();
       const first = await rig.store(place);
       const dedupe = { id: Buffer.from('id'), untilMicros: NOW + 1000 };
@@ -44,25 +43,7 @@ export const DURABILITY: readonly CaseDefinition[] = [
       );
       equal((await second.commit({ puts: [message('again', { dedupe })] })).seqs, [0], 'sequence of a known id');
     },
-  },
-  {
-    name: 'finds delayed messages and their moments again after a reopen',
-    needs: 'moments',
-    async run(rig) {
-      const place = await rig.place();
-      const first = await rig.store(place);
-      const seq = await first.putOne({ readyMicros: NOW + 10, expiresMicros: NOW + 30 });
-      const { capabilities } = rig;
-      const second = capabilities.durable ? await rig.again(place, first) : first;
-      equal([(await second.ready()).length, (await second.store.due(NOW + 9, ALL)).ready.length], [0, 0], 'early');
-      equal(seqsOf((await second.store.due(NOW + 10, ALL)).ready), [seq], 'ready');
-      equal(seqsOf((await second.store.due(NOW + 30, ALL)).expired), [seq], 'expired');
-    },
-  },
-  {
-    name: 'never gives a sequence twice, and keeps its epoch, when it was emptied before a reopen',
-    needs: 'durable',
-    async run(rig) {
+    async 'never gives a sequence twice, and keeps its epoch, when it was emptied before a reopen'(rig) {
       const place = await rig.place();
       const first = await rig.store(place);
       const seqs = await first.put(...numbered(10));
@@ -72,19 +53,11 @@ export const DURABILITY: readonly CaseDefinition[] = [
       const [seq = 0] = await second.put('new');
       check(seq > Math.max(...seqs), `sequence ${seq} was given before`);
     },
-  },
-  {
-    name: 'has another epoch at another place',
-    needs: 'durable',
-    async run(rig) {
+    async 'has another epoch at another place'(rig) {
       const [one, other] = [await rig.store(), await rig.store()];
       check(one.opened.epoch !== other.opened.epoch, 'the epochs are the same');
     },
-  },
-  {
-    name: 'keeps 100,000 messages over a reopen',
-    needs: 'durable',
-    async run(rig) {
+    async 'keeps 100,000 messages over a reopen'(rig) {
       const place = await rig.place();
       const first = await rig.store(place);
       const total = 100_000;
@@ -105,10 +78,22 @@ export const DURABILITY: readonly CaseDefinition[] = [
       equal(found, total, 'messages found');
     },
   },
-  {
-    name: 'keeps what was committed when the process is killed, forgets what was removed, and holds batches whole or not at all',
-    needs: 'killable',
-    async run(rig) {
+  moments: {
+    async 'finds delayed messages and their moments again after a reopen'(rig) {
+      const place = await rig.place();
+      const first = await rig.store(place);
+      const seq = await first.putOne({ readyMicros: NOW + 10, expiresMicros: NOW + 30 });
+      const { capabilities } = rig;
+      const second = capabilities.durable ? await rig.again(place, first) : first;
+      equal([(await second.ready()).length, (await second.store.due(NOW + 9, ALL)).ready.length], [0, 0], 'early');
+      equal(seqsOf((await second.store.due(NOW + 10, ALL)).ready), [seq], 'ready');
+      equal(seqsOf((await second.store.due(NOW + 30, ALL)).expired), [seq], 'expired');
+    },
+  },
+  killable: {
+    async 'keeps what was committed when the process is killed, forgets what was removed, and holds batches whole or not at all'(
+      rig,
+    ) {
       const place = await rig.place();
       const { kept, removed, inDoubt, untold, puts } = readTranscript((await place.killWriter?.()) ?? []);
       check(kept.length > 0 && removed.length > 0, 'the writer was killed before it had done anything');
@@ -125,10 +110,8 @@ export const DURABILITY: readonly CaseDefinition[] = [
       equal(inDoubt.filter(last === 0 ? isGone : isThere), [], 'half of the last batch');
     },
   },
-  {
-    name: 'is refused to a second one while it is open, naming the holder, and free after close',
-    needs: 'exclusive',
-    async run(rig) {
+  exclusive: {
+    async 'is refused to a second one while it is open, naming the holder, and free after close'(rig) {
       const place = await rig.place();
       const first = await rig.store(place);
       await first.put('one');
@@ -140,32 +123,32 @@ export const DURABILITY: readonly CaseDefinition[] = [
       equal(await second.texts(), ['one', 'two'], 'contents for the second');
     },
   },
-  {
-    name: 'rejects a commit that cannot be written with WRITE_FAILED and its code, is as before, and writes again later',
-    needs: 'breakable',
-    async run(rig) {
+  breakable: {
+    async 'rejects a commit that cannot be written with WRITE_FAILED and its code, is as before, and writes again later'(
+      rig,
+    ) {
       const place = await rig.place();
-      const station = await rig.store(place);
-      const [first = 0, second = 0] = await station.put('first', 'second');
+      const queue = await rig.store(place);
+      const [first = 0, second = 0] = await queue.put('first', 'second');
       const heal = await place.breakWrites?.();
       const large = message('', { body: [Buffer.alloc(8 * 2 ** 20, 7)] });
-      const failing = station.commit({
+      const failing = queue.commit({
         puts: [large, message('small')],
         removes: [{ seq: first, storedMicros: NOW }],
         buries: [{ seq: second, reason: 'expired', diedMicros: NOW }],
       });
       const { details } = await rejects(failing, 'WRITE_FAILED');
       check(typeof (details as { code?: unknown }).code === 'string', 'there is no code');
-      equal(await station.texts(), ['first', 'second'], 'contents while writes fail');
-      equal(await station.store.dead(0, ALL, ALL), [], 'dead letters while writes fail');
+      equal(await queue.texts(), ['first', 'second'], 'contents while writes fail');
+      equal(await queue.store.dead(0, ALL, ALL), [], 'dead letters while writes fail');
       await heal?.();
-      await station.store.probe();
-      const { counts } = await station.commit({
+      await queue.store.probe();
+      const { counts } = await queue.commit({
         puts: [message('third')],
         removes: [{ seq: first, storedMicros: NOW }],
       });
       equal([counts.messages, counts.bytes, counts.dead], [2, 11, 0], 'counts');
-      equal(await station.texts(), ['second', 'third'], 'contents afterwards');
+      equal(await queue.texts(), ['second', 'third'], 'contents afterwards');
     },
   },
-];
+};

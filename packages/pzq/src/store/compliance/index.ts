@@ -1,6 +1,6 @@
 /**
- * What every {@link QueueStore} must do, as cases for any test runner: rule 26 of docs/protocols/pzq.md. A queue server works
- * over a store that passes.
+ * What every `QueueStore` must do, as cases for any test runner: rule 26 of docs/protocols/pzq.md. A queue server works on a store
+ * that passes.
  *
  * ```ts
  * for (const { name, applies, run } of storeCompliance(subject)) it.runIf(applies)(name, run);
@@ -10,8 +10,8 @@ import { CONTENTS } from './contents.js';
 import { DURABILITY } from './durability.js';
 import { LEASES } from './leases.js';
 import { MOMENTS } from './moments.js';
-import type { StoreSubject } from './rig.js';
-import { bindCase } from './suite.js';
+import type { StoreCapabilities, StoreSubject } from './rig.js';
+import { bindCases } from './suite.js';
 import type { ComplianceCase } from './suite.js';
 
 export { writeUntilKilled } from './killed.js';
@@ -20,5 +20,12 @@ export type { ComplianceCase } from './suite.js';
 
 /** The cases for one implementation of `QueueStore`. Each makes its own places. */
 export function storeCompliance(subject: StoreSubject): readonly ComplianceCase[] {
-  return [...CONTENTS, ...MOMENTS, ...DURABILITY, ...LEASES].map((definition) => bindCase(definition, subject));
+  return [
+    ...bindCases(subject, CONTENTS),
+    ...bindCases(subject, MOMENTS, 'moments'),
+    ...Object.entries(DURABILITY).flatMap(([needs, cases]) =>
+      bindCases(subject, cases, needs as keyof StoreCapabilities),
+    ),
+    ...bindCases(subject, LEASES, 'shared'),
+  ];
 }
