@@ -1,4 +1,4 @@
-/** One connection to PostgreSQL, and what its failures mean. The only file of this package that knows the driver. */
+/** One session of PostgreSQL, and what its failures mean. The only file of this package that knows the driver. */
 import { ProjError } from '@proj/transport';
 import type { Client, QueryConfig } from 'pg';
 
@@ -6,15 +6,15 @@ import type { Client, QueryConfig } from 'pg';
 export type Row = Readonly<Record<string, unknown>>;
 
 const CONNECT_TIMEOUT_MS = 5000;
-/** Beyond, a connection counts as lost. */
+/** After this a connection counts as lost. */
 const QUERY_TIMEOUT_MS = 30_000;
-/** Classes of SQLSTATE that mean: away, starting, stopping, too busy to let us in. */
+/** Classes of SQLSTATE: away, starting, stopping, too busy. */
 const AWAY = /^(08|57P|53300)/;
-/** Those that mean: not for us, or not there. */
+/** Classes of SQLSTATE: access denied, no such database. */
 const REFUSED = /^(28|3D)/;
 const BYTES = 17;
 
-/** Details of an `UNAVAILABLE` that waiting does not mend. */
+/** Details of an `UNAVAILABLE` that does not pass. */
 export const FOR_GOOD = 'for good';
 
 /** A session of the server. */
@@ -58,7 +58,7 @@ export class PostgresSession {
     return session;
   }
 
-  /** True when it is of no use any more: its lock is gone. */
+  /** True once the session, and with it its lock, is gone. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -94,7 +94,7 @@ export class PostgresSession {
 
   #explain(error: unknown): ProjError {
     const { code, message } = error as { readonly code?: unknown; readonly message: string };
-    // What has no SQLSTATE comes from the network, or from the driver that has lost it.
+    // Errors without an SQLSTATE come from the network, or from a driver that has lost the connection.
     const state =
       typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code) ? code : undefined;
     const why = `${state ?? (typeof code === 'string' ? code : 'connection')}: ${message}`;
@@ -122,7 +122,7 @@ function whereOf(url: string): string {
     if (protocol === 'postgres:' || protocol === 'postgresql:')
       return `${host || (searchParams.get('host') ?? 'localhost')}${pathname}`;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new ProjError(
     'OPTIONS_INVALID',

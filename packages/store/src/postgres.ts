@@ -1,37 +1,30 @@
-/** Records in PostgreSQL: one table, keys in the order of their bytes, for one process at a time, which an advisory lock sees to. */
+/** Records in PostgreSQL: one table, keys in the order of their bytes. An advisory lock keeps other processes out. */
 import { setTimeout } from 'node:timers/promises';
-import { checkRecords, isRecordKey, ProjError } from '@proj/transport';
+import { isRecordKey, ProjError } from '@proj/transport';
 import type { RecordBatch, RecordStore } from '@proj/transport';
+import { GROUP_BYTES, GroupCommit } from './group-commit.js';
+import type { PendingCommit } from './group-commit.js';
 import { FOR_GOOD, PostgresSession } from './postgres-session.js';
 import type { Row } from './postgres-session.js';
 
 /** How {@link postgresRecords} is made. */
 export interface PostgresRecordsOptions {
   /**
-   * `postgres://user:password@host:port/database`; the table `proj_records` is made in its default schema, so that each store needs a database,
-   * or a schema, of its own. Not by way of a pooler that shares sessions: the lock is the session's.
+   * `postgres://user:password@host:port/database`. The table `proj_records` is made in its default schema, so each store needs a
+   * database or schema of its own. No pooler that shares sessions: the lock belongs to the session.
    */
   readonly url: string;
-  /** Runs on a database that may forget what it has confirmed (`fsync` or `synchronous_commit` off). Default: no. */
+  /** Accept a database that may lose what it has confirmed (`fsync` or `synchronous_commit` off). Default false. */
   readonly allowUnsafeDurability?: boolean;
 }
 
-interface Pending {
-  readonly batch: RecordBatch;
-  readonly bytes: number;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** The key of the record that tells the format: no other record has an empty one. */
+/** The key of the record that holds the format; no other record has an empty key. */
 const FORMAT_KEY = '';
 const FORMAT = 'proj records 1';
-/** What is written together, and in one statement, at most, beyond the first value. */
-const GROUP_BYTES = 16 * 2 ** 20;
-/** What is read at a time. */
+/** Most records and bytes read at a time. */
 const WINDOW_RECORDS = 256;
 const WINDOW_BYTES = 2 ** 20;
-/** Between attempts at a database that is away, at the opening and by a commit. */
+/** Pauses between attempts at a database that is away. */
 const PAUSES_MS = [50, 100, 200, 400, 800, 1500, 2000] as const;
 
 const CREATE = `CREATE TABLE IF NOT EXISTS proj_records (key bytea PRIMARY KEY, value bytea NOT NULL)`;
@@ -40,7 +33,7 @@ const HOLDER = `
   SELECT pid::text FROM pg_locks
   WHERE locktype = 'advisory' AND granted AND objid = 'proj_records'::regclass::oid AND classid = 0 LIMIT 1`;
 const GET = `SELECT value FROM proj_records WHERE key = $1`;
-/** All values in one piece, as arrays of them would travel as text. */
+/** All values in one piece, because arrays of them would travel as text. */
 const PUT = `
   INSERT INTO proj_records (key, value)
   SELECT decode(key, 'hex'), substring($1::bytea FROM place FOR length)
@@ -56,10 +49,9 @@ const READ = `
   ) AS numbered WHERE number = 1 OR total <= ${WINDOW_BYTES} ORDER BY key`;
 
 /**
- * A {@link RecordStore} in a database, for one process at a time. Loads `pg`, which must be installed, when it is opened. Commits that come while
- * one is written share the next transaction. A connection that is lost is made again, and what was being written is written again:
- * `commit` rejects with `WRITE_FAILED` when that does not succeed within five seconds
- * and what the attempts take, and then nobody knows whether it is there.
+ * A {@link RecordStore} in a database, for one process at a time. Loads `pg`, which must be installed, when it is opened. Commits that
+ * come while one is written share the next transaction. A lost connection is made again, and the transaction is repeated: if that does
+ * not succeed in about five seconds, `commit` rejects with `WRITE_FAILED`, and the batch may be there all the same.
  */
 export function postgresRecords(options: PostgresRecordsOptions): RecordStore {
   return new PostgresRecords(options);
@@ -71,10 +63,8 @@ class PostgresRecords implements RecordStore {
   #closing: Promise<void> | undefined;
   #isOpen = false;
   #session: PostgresSession | undefined;
-  #pending: Pending[] = [];
-  /** Runs while something is pending. */
-  #writing: Promise<void> | undefined;
-  /** One question at a time: nobody looks into a transaction. */
+  readonly #commits = new GroupCommit((group) => this.#writeGroup(group));
+  /** One statement or transaction at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: PostgresRecordsOptions) {
@@ -98,7 +88,7 @@ class PostgresRecords implements RecordStore {
     this.#assertOpen();
     if (prefix !== '' && !isRecordKey(prefix)) return;
     const first = Buffer.from(prefix);
-    // Behind the record of the format, which has the empty key.
+    // After the record of the format, which has the empty key.
     for (let after: Buffer | undefined = Buffer.alloc(0); after !== undefined;) {
       const from: Buffer = after;
       this.#assertOpen();
@@ -110,15 +100,7 @@ class PostgresRecords implements RecordStore {
 
   async commit(batch: RecordBatch): Promise<void> {
     this.#assertOpen();
-    checkRecords(batch);
-    const { puts = [], removes = [] } = batch;
-    if (puts.length + removes.length === 0) return;
-    const bytes = puts.reduce((sum, [key, { length }]) => sum + key.length + length, 0);
-    await new Promise<void>((resolve, reject) => {
-      this.#pending.push({ batch, bytes, resolve, reject });
-      // Not at once: what is committed in the same turn shares the transaction.
-      this.#writing ??= Promise.resolve().then(() => this.#write());
-    });
+    await this.#commits.commit(batch);
   }
 
   close(): Promise<void> {
@@ -140,7 +122,7 @@ class PostgresRecords implements RecordStore {
     await this.#opening?.catch(() => undefined);
     this.#isOpen = false;
     this.#opening = undefined;
-    await this.#writing;
+    await this.#commits.idle();
     await this.#turn;
     await this.#session?.close();
     this.#session = undefined;
@@ -150,7 +132,7 @@ class PostgresRecords implements RecordStore {
     if (!this.#isOpen) throw new ProjError('CLOSED', 'the records in PostgreSQL are not open: call open() first');
   }
 
-  /** A session that has the lock: all that is read and written goes by it, so that who has lost the lock cannot write. */
+  /** A session that holds the lock. All reads and writes use it, so a process that has lost the lock cannot write. */
   async #connect(): Promise<PostgresSession> {
     const session = await PostgresSession.open(this.#options.url);
     try {
@@ -170,7 +152,7 @@ class PostgresRecords implements RecordStore {
     }
   }
 
-  /** Asks when it is its turn, over another connection if there is none any more, and again if it is lost. */
+  /** Works in turn, over a new connection if there is none, and again if that is lost. */
   #ask<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
     const result = this.#turn.then(() =>
       patiently(async () => {
@@ -186,16 +168,13 @@ class PostgresRecords implements RecordStore {
     return result;
   }
 
-  async #write(): Promise<void> {
-    while (this.#pending.length > 0) {
-      const group = this.#takeGroup();
-      if (!(await this.#commitAll(group))) for (const one of group) await this.#commitAll([one]);
-    }
-    this.#writing = undefined;
+  /** If a group is refused, each of its batches is tried alone. */
+  async #writeGroup(group: readonly PendingCommit[]): Promise<void> {
+    if (!(await this.#commitAll(group))) for (const one of group) await this.#commitAll([one]);
   }
 
-  /** False when several were refused, who are not told yet: each is to be tried alone. */
-  async #commitAll(group: readonly Pending[]): Promise<boolean> {
+  /** False if several were refused; they are not settled then. */
+  async #commitAll(group: readonly PendingCommit[]): Promise<boolean> {
     try {
       await this.#ask((session) => session.transaction(() => perform(session, group)));
       for (const { resolve } of group) resolve();
@@ -207,18 +186,9 @@ class PostgresRecords implements RecordStore {
       return isTold;
     }
   }
-
-  #takeGroup(): Pending[] {
-    let total = 0;
-    const end = this.#pending.findIndex(({ bytes }, index) => {
-      total += bytes;
-      return index > 0 && total > GROUP_BYTES;
-    });
-    return this.#pending.splice(0, end < 0 ? this.#pending.length : end);
-  }
 }
 
-/** Again and again while the database is away, or another process has the records, for as long as it is worth it. */
+/** Repeats while the database is away or another process has the records, until {@link PAUSES_MS} are used up. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (const pauseMs of PAUSES_MS) {
     try {
@@ -235,8 +205,8 @@ function isAway(error: unknown): boolean {
   return error instanceof ProjError && error.code === 'UNAVAILABLE' && error.details !== FOR_GOOD;
 }
 
-async function perform(session: PostgresSession, group: readonly Pending[]): Promise<void> {
-  // Of each key the last word counts; within a batch what is put.
+async function perform(session: PostgresSession, group: readonly PendingCommit[]): Promise<void> {
+  // The last change of a key counts; within a batch, the put.
   const last = new Map<string, Uint8Array | undefined>();
   for (const { batch } of group) {
     for (const key of batch.removes ?? []) last.set(key, undefined);
@@ -285,7 +255,7 @@ async function refuseUnsafe(session: PostgresSession): Promise<void> {
   }
 }
 
-/** From here on it is of this version. */
+/** Makes it a store of this version. */
 async function checkFormat(session: PostgresSession): Promise<void> {
   const [row] = await session.ask(GET, [Buffer.from(FORMAT_KEY)]);
   if (row === undefined) {

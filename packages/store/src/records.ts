@@ -1,11 +1,13 @@
 /**
- * Records on one disk, in LMDB: one table, keys as they are, values with a checksum behind them. What a version without checksums
- * wrote lies in a table of its own until it is written again.
+ * Records on one disk, in LMDB: one table, keys as they are, values followed by a checksum. Records of a version without checksums
+ * stay in a table of their own until they are written again.
  */
-import { checkRecords, isRecordKey, ProjError } from '@proj/transport';
+import { isRecordKey, ProjError } from '@proj/transport';
 import type { RecordBatch, RecordStore } from '@proj/transport';
 import { isEmpty, LmdbFolder, sealed, unsealed } from './folder/index.js';
 import type { Inspect, LmdbNeed, Root, Table } from './folder/index.js';
+import { GroupCommit } from './group-commit.js';
+import type { PendingCommit } from './group-commit.js';
 
 /** How {@link lmdbRecords} is made. */
 export interface LmdbRecordsOptions {
@@ -16,34 +18,29 @@ export interface LmdbRecordsOptions {
 type Folder = LmdbFolder<keyof typeof TABLES, undefined>;
 type Tables = Folder['tables'];
 
-interface Pending {
-  readonly batch: RecordBatch;
-  /** How many records it writes or removes. */
-  readonly writes: number;
-  readonly bytes: number;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+/** A store that is open. */
+interface OpenRecords {
+  readonly folder: Folder;
+  readonly commits: GroupCommit;
 }
 
-/** The only file of a store that matters. */
+/** The file of a store. */
 export const FILE = 'records.mdb';
-/** Their names in the file: `plain` has what a version without checksums wrote. */
+/** Tables by their names in the file. `plain`: records without a checksum. */
 export const TABLES = { sealed: 'sealed', plain: 'records' } as const;
 const FORMAT_KEY = 'format';
 const FORMAT = 'proj records 2';
 const PLAIN_FORMAT = 'proj records 1';
-/** Pages above the leaves, of all tables, and the list of free ones. */
+/** Pages above the leaves of all tables, and the list of free pages. */
 const TREE_PAGES = 64;
-/** What is written together at most, beyond the first batch. */
-const GROUP_BYTES = 16 * 2 ** 20;
-/** What is read at a time. */
+/** Most records and bytes read at a time. */
 const WINDOW_RECORDS = 256;
 const WINDOW_BYTES = 2 ** 20;
 const AFTER = Buffer.alloc(1);
 
 /**
  * A {@link RecordStore} in a folder, for one process at a time. Loads `lmdb` when it is opened. Commits that come while one is
- * flushed share the next flush; where the disk is full, each of them is tried by itself.
+ * flushed share the next flush; on a full disk each of them is tried alone.
  */
 export function lmdbRecords({ folder }: LmdbRecordsOptions): RecordStore {
   return new LmdbRecords(folder);
@@ -53,10 +50,7 @@ class LmdbRecords implements RecordStore {
   readonly #where: string;
   #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
-  #folder: Folder | undefined;
-  #pending: Pending[] = [];
-  /** Runs while something is pending. */
-  #writing: Promise<void> | undefined;
+  #open: OpenRecords | undefined;
 
   constructor(where: string) {
     this.#where = where;
@@ -69,7 +63,7 @@ class LmdbRecords implements RecordStore {
   }
 
   async get(key: string): Promise<Uint8Array | undefined> {
-    const folder = this.#opened();
+    const { folder } = this.#opened();
     return Promise.resolve(
       isRecordKey(key) ? folder.read((tables) => this.#value(tables, Buffer.from(key))) : undefined,
     );
@@ -78,31 +72,21 @@ class LmdbRecords implements RecordStore {
   async *entries(prefix = ''): AsyncIterable<readonly [key: string, value: Uint8Array]> {
     const first = Buffer.from(prefix);
     if (prefix !== '' && !isRecordKey(prefix)) return;
-    // Window by window: a reader that takes its time must not keep LMDB from reusing pages.
+    // Window by window: a slow reader must not keep LMDB from reusing pages.
     for (let start: Buffer | undefined = first; start !== undefined;) {
       const from: Buffer = start;
-      const window = this.#opened().read((tables) => readWindow(tables, from, first));
+      const window = this.#opened().folder.read((tables) => readWindow(tables, from, first));
       for (const { key, value, isSealed } of window)
         yield [key.toString(), isSealed ? this.#unsealed(key, value) : value];
       const last: Buffer | undefined = window.at(-1)?.key;
       start = last === undefined ? undefined : Buffer.concat([last, AFTER]);
-      // What is only read from memory would not let anything else happen.
+      // Reads from memory alone would let nothing else run.
       await Promise.resolve();
     }
   }
 
   async commit(batch: RecordBatch): Promise<void> {
-    const folder = this.#opened();
-    checkRecords(batch);
-    const { puts = [], removes = [] } = batch;
-    const writes = puts.length + removes.length;
-    if (writes === 0) return;
-    const bytes = puts.reduce((sum, [key, { length }]) => sum + key.length + length, 0);
-    await new Promise<void>((resolve, reject) => {
-      this.#pending.push({ batch, writes, bytes, resolve, reject });
-      // Not at once: what is committed in the same turn shares the flush.
-      this.#writing ??= Promise.resolve().then(() => this.#write(folder));
-    });
+    await this.#opened().commits.commit(batch);
   }
 
   close(): Promise<void> {
@@ -112,7 +96,8 @@ class LmdbRecords implements RecordStore {
 
   async #enter(): Promise<void> {
     try {
-      this.#folder = await LmdbFolder.open(recordsPlan(this.#where));
+      const folder = await LmdbFolder.open(recordsPlan(this.#where));
+      this.#open = { folder, commits: new GroupCommit((group) => writeGroup(folder, group)) };
     } catch (error) {
       this.#opening = undefined;
       throw error;
@@ -121,10 +106,10 @@ class LmdbRecords implements RecordStore {
 
   async #leave(): Promise<void> {
     await this.#opening?.catch(() => undefined);
-    const folder = this.#folder;
-    this.#folder = this.#opening = undefined;
-    await this.#writing;
-    await folder?.close();
+    const open = this.#open;
+    this.#open = this.#opening = undefined;
+    await open?.commits.idle();
+    await open?.folder.close();
   }
 
   #value({ sealed: table, plain }: Tables, key: Buffer): Uint8Array | undefined {
@@ -139,28 +124,14 @@ class LmdbRecords implements RecordStore {
     throw new ProjError('CORRUPT', `${text}: see 'proj queue check ${this.#where}'`);
   }
 
-  #opened(): Folder {
-    if (this.#folder !== undefined) return this.#folder;
+  #opened(): OpenRecords {
+    if (this.#open !== undefined) return this.#open;
     throw new ProjError('CLOSED', `the records in ${this.#where} are not open: call open() first`);
-  }
-
-  async #write(folder: Folder): Promise<void> {
-    while (this.#pending.length > 0) await writeGroup(folder, this.#takeGroup());
-    this.#writing = undefined;
-  }
-
-  #takeGroup(): Pending[] {
-    let total = 0;
-    const end = this.#pending.findIndex(({ bytes }, index) => {
-      total += bytes;
-      return index > 0 && total > GROUP_BYTES;
-    });
-    return this.#pending.splice(0, end < 0 ? this.#pending.length : end);
   }
 }
 
-/** Settles each of them. */
-async function writeGroup(folder: Folder, group: readonly Pending[]): Promise<void> {
+/** If a group fails, each of its batches is tried alone. */
+async function writeGroup(folder: Folder, group: readonly PendingCommit[]): Promise<void> {
   try {
     await folder.repair();
     await folder.makeRoom(needOf(group, folder.pageSize));
@@ -190,8 +161,8 @@ function perform({ sealed: table, plain }: Tables, { puts = [], removes = [] }: 
   }
 }
 
-/** Each record may cost a page of the tree, and its own bytes. */
-function needOf(group: readonly Pending[], pageSize: number): LmdbNeed {
+/** Each record may take a page of the tree, and its own bytes. */
+function needOf(group: readonly PendingCommit[], pageSize: number): LmdbNeed {
   let [total, pieceBytes] = [TREE_PAGES * pageSize, 0];
   let grows = false;
   for (const { batch, writes, bytes } of group) {
@@ -208,7 +179,7 @@ interface Entry {
   readonly isSealed: boolean;
 }
 
-/** Of both tables in order, as far as both of them were read. */
+/** The records of both tables in order, as far as both were read. */
 function readWindow({ sealed: table, plain }: Tables, start: Buffer, prefix: Buffer): readonly Entry[] {
   const windows = [readTable(table, start, prefix, true), readTable(plain, start, prefix, false)];
   const ends = windows.flatMap(({ entries, isCut }) => (isCut ? entries.slice(-1).map(({ key }) => key) : []));
@@ -231,7 +202,7 @@ function readTable(table: Table, start: Buffer, prefix: Buffer, isSealed: boolea
   return { entries, isCut: false };
 }
 
-/** What a store of records is, for whoever opens one. */
+/** How a folder of records is opened. */
 export function recordsPlan(folder: string) {
   return {
     folder,
@@ -242,7 +213,7 @@ export function recordsPlan(folder: string) {
   };
 }
 
-/** Checksums of a store of this version. */
+/** Checks the checksums of a store of this version. */
 export function inspectRecords(): Inspect {
   let isOurs = false;
   return (table, key, value) => {
@@ -255,7 +226,7 @@ function isKnown(format: string | undefined): boolean {
   return format === FORMAT || format === PLAIN_FORMAT;
 }
 
-/** From here on it is of this version, which older ones do not take. */
+/** Makes it a store of this version, which older ones refuse. */
 function enterStore(root: Root, where: string): undefined {
   const format = root.getBinary(FORMAT_KEY)?.toString();
   if (!isKnown(format) && (format !== undefined || !isEmpty(root))) {

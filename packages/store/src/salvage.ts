@@ -1,20 +1,20 @@
-/** What can be read of records that were damaged, and how it is carried over into a new folder. */
+/** Checks damaged records, and copies what is readable into a new folder. */
 import { assertNoStore, Damages, survey, unsealed } from './folder/index.js';
 import type { StoreCheck } from './folder/index.js';
 import { FILE, lmdbRecords, TABLES } from './records.js';
 
-/** So many bytes are carried over at a time. */
+/** Bytes copied at a time. */
 const BATCH_BYTES = 4 * 2 ** 20;
 
 /**
- * Looks through the records in a folder, which nobody may have open, and changes nothing. Rejects with `OPTIONS_INVALID` where there
- * are none, `UNAVAILABLE` while a process has them, and `CORRUPT` where nothing at all can be read.
+ * Checks the records in a folder that no process has open, and changes nothing. Rejects with `OPTIONS_INVALID` if there are none,
+ * `UNAVAILABLE` while a process has them open, and `CORRUPT` if nothing can be read.
  */
 export async function checkRecords(folder: string): Promise<StoreCheck> {
   return readRecords(folder, () => undefined);
 }
 
-/** Carries what can be read over into a new folder, and tells what that was. Rejects as {@link checkRecords}, and as a store does. */
+/** Copies what is readable into a new folder, and reports it. Rejects as {@link checkRecords}, and as a store does. */
 export async function salvageRecords(folder: string, newFolder: string): Promise<StoreCheck> {
   await assertNoStore(newFolder, FILE);
   const records = lmdbRecords({ folder: newFolder });

@@ -1,9 +1,9 @@
-/** The environment of a store: one file of LMDB, opened so that the promise of a commit is that of its flush. */
+/** The LMDB environment of a store: one file, opened so that a commit resolves when it is flushed. */
 import { getSystemErrorName } from 'node:util';
 import { ProjError } from '@proj/transport';
 import type { Database, RootDatabase } from 'lmdb';
 
-/** The environment, which is a table with textual keys as well. */
+/** The environment, which is also a table with textual keys. */
 export type Root = RootDatabase<Buffer, string>;
 
 /** A table with binary keys and values. */
@@ -11,10 +11,10 @@ export type Table = Database<Buffer, Buffer>;
 
 const META_PAGES = 2;
 const MDB_PANIC = -30_795;
-/** Errors of LMDB that say something about the file: not found, corrupted, version, invalid. */
+/** Errors of LMDB about the file: not found, corrupted, version, invalid. */
 const MDB_CORRUPT = [-30_797, -30_796, -30_794, -30_793];
 
-/** Opens the file, or makes it. Rejects with `UNAVAILABLE` without the driver, `CORRUPT` where the file is no database. */
+/** Opens the file, or makes it. Rejects with `UNAVAILABLE` without the driver, and with `CORRUPT` if the file is no database. */
 export async function openRoot(path: string, maxTables: number): Promise<Root> {
   const { open } = await import('lmdb').catch((error: unknown) => {
     throw new ProjError('UNAVAILABLE', 'the package lmdb cannot be loaded: install it for this platform', {
@@ -26,9 +26,9 @@ export async function openRoot(path: string, maxTables: number): Promise<Root> {
       encoding: 'binary',
       cache: false,
       maxDbs: maxTables,
-      // Then the promise of a commit is that of its flush. Overlapping would gain nothing, as one commit waits for another.
+      // So that a commit resolves when it is flushed. Overlapping would gain nothing: one commit waits for another.
       overlappingSync: false,
-      // Batches are ours. Those of an event turn have a promise of their own, which rejects where nobody can see it.
+      // We batch ourselves. The batch of an event turn has a promise of its own, whose rejection nobody can catch.
       eventTurnBatching: false,
     });
   } catch (error) {
@@ -60,18 +60,18 @@ interface RootStats extends Stats {
   readonly free: Stats;
 }
 
-/** True for an environment in which nothing was ever written. */
+/** True if nothing was ever written. */
 export function isEmpty(root: Root): boolean {
   return (root.getStats() as Stats).entryCount === 0;
 }
 
-/** The part of the file that LMDB has made use of. */
+/** The part of the file that LMDB uses. */
 export function usageOf(root: Root): { readonly usedBytes: number; readonly pageSize: number } {
   const { pageSize, lastPageNumber } = root.getStats() as RootStats;
   return { usedBytes: (lastPageNumber + 1) * pageSize, pageSize };
 }
 
-/** What of that is free. Asks every table, of which all must be given: not for each commit. */
+/** Free bytes in that part. Asks every table, and needs all of them: too slow for each commit. */
 export function freeBytesOf(root: Root, tables: readonly Table[]): number {
   const stats = root.getStats() as RootStats;
   const all = [stats, stats.free, ...tables.map((table) => table.getStats() as Stats)];
@@ -86,12 +86,12 @@ export function freeBytesOf(root: Root, tables: readonly Table[]): number {
 export interface Reason {
   /** Name of a system error, such as `ENOSPC`, or `MDB` and a number. */
   readonly code: string;
-  /** The environment is of no use any more: it must be opened anew. */
+  /** The environment must be reopened. */
   readonly isPanic: boolean;
   readonly isCorrupt: boolean;
 }
 
-/** Reads the numbers that LMDB throws, and the names of the system. */
+/** Reads LMDB's numbers and the system's names. */
 export function reasonOf(error: unknown): Reason {
   const { code } = error as { readonly code?: unknown };
   if (typeof code === 'string') return { code, isPanic: false, isCorrupt: false };
@@ -100,7 +100,7 @@ export function reasonOf(error: unknown): Reason {
   return { code: name, isPanic: code === MDB_PANIC, isCorrupt: MDB_CORRUPT.includes(code) };
 }
 
-/** LMDB rejects twice: the commit, and with its cause a promise beside it, which nobody else waits for. */
+/** LMDB rejects the commit, and a second promise with the cause, which nobody else awaits. */
 export async function causeOf(error: unknown): Promise<unknown> {
   const { commitError } = error as { readonly commitError?: Promise<unknown> };
   try {

@@ -1,19 +1,19 @@
-/** Which process has a store. Written inside the database, whose write lock makes looking and taking one step. */
+/** Which process has a store. It stands in the database, whose write lock makes checking and taking one step. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** A process that has a store open, or had when it died. */
+/** A process that has a store open, or had it when it died. */
 export interface Holder {
   readonly pid: number;
-  /** When that process was started, in ticks since boot, where the system tells. */
+  /** When that process started, in ticks since boot, where the system tells. */
   readonly started: string | undefined;
-  /** Which run of the machine that was, where the system tells. */
+  /** The boot of the machine, where the system tells. */
   readonly boot: string | undefined;
   /** Tells stores of one process apart. */
   readonly token: string;
 }
 
-/** What this process holds. */
+/** Tokens of the stores that this process holds. */
 const held = new Set<string>();
 
 /** This process, as the holder of one more store. */
@@ -28,7 +28,7 @@ export function letGo({ token }: Holder): void {
   held.delete(token);
 }
 
-/** True while the process runs. A pid that another process has got by now is told apart by when that was started. */
+/** True while that process runs. The time of its start tells it from a later process with the same pid. */
 export function isHolding({ pid, started, boot, token }: Holder): boolean {
   if (boot !== bootId()) return false;
   if (pid === process.pid && started === startOf(pid)) return held.has(token);
@@ -40,12 +40,11 @@ export function isHolding({ pid, started, boot, token }: Holder): boolean {
   return started === startOf(pid);
 }
 
-/** The bytes of a holder. */
 export function encodeHolder(holder: Holder): Buffer {
   return Buffer.from(JSON.stringify(holder));
 }
 
-/** Reads them; what cannot be read holds nothing. */
+/** Reads the bytes of {@link encodeHolder}; `undefined` for others. */
 export function decodeHolder(bytes: Uint8Array): Holder | undefined {
   try {
     const { pid, started, boot, token } = JSON.parse(Buffer.from(bytes).toString()) as Partial<Holder>;
@@ -55,9 +54,9 @@ export function decodeHolder(bytes: Uint8Array): Holder | undefined {
   }
 }
 
-/** `undefined` for a process that is not there, that has ended and waits for its parent, or where no one tells. */
+/** `undefined` for a process that does not exist, or where the system does not tell. */
 function startOf(pid: number): string | undefined {
-  // The name, in parentheses, may hold anything; behind it the fields are the state (3rd) and the start (22nd).
+  // The name, in parentheses, may hold anything; after it come the state (3rd field) and the start (22nd).
   const [state, ...fields] =
     read(`/proc/${pid}/stat`)
       ?.replace(/^.*\) /s, '')

@@ -1,4 +1,4 @@
-/** A folder with one environment in it, for one process at a time: what every store in LMDB has in common. */
+/** A folder with one LMDB environment, for one process at a time: what all stores in LMDB share. */
 import { join } from 'node:path';
 import { ProjError } from '@proj/transport';
 import { causeOf, freeBytesOf, openRoot, openTable, reasonOf, usageOf } from './environment.js';
@@ -13,48 +13,45 @@ import { RESERVE_BYTES, Room } from './room.js';
 import { txnOf, walkFile } from './walk.js';
 import type { Damage } from './walk.js';
 
-/** What a store says of itself. */
+/** How a store opens its folder. */
 export interface LmdbFolderPlan<Name extends string, Entered> {
   /** Made where there is none. On a disk of this machine, never on a network file system. */
   readonly folder: string;
-  /** The name of its file, such as `queue.mdb`; of no other kind of store. */
+  /** The name of its file, such as `queue.mdb`; unique to this kind of store. */
   readonly file: string;
-  /** Its tables, by what the store calls them, and their names in the file. */
+  /** Its tables: the store's names for them, and their names in the file. */
   readonly tables: Readonly<Record<Name, string>>;
-  /**
-   * Reads what the store says of itself, or writes it where `isEmpty`. In the transaction that takes hold of the folder; what
-   * it throws undoes that, and the file stays as it was.
-   */
+  /** Reads the store's own record, or writes it if `isEmpty`, in the transaction that takes hold of the folder. Throwing undoes that. */
   readonly enter: (root: Root) => Entered;
   /**
-   * Begins to look through a store: says of each entry whether its checksum agrees, false where not. Tables come by their names
-   * in the file, first the root, `''`. Of a store that `enter` will not take it denies nothing.
+   * Begins a check of all entries. Tables come by their names in the file, the root (`''`) first. Accepts every entry of a store that
+   * `enter` will refuse.
    */
   readonly inspect: () => Inspect;
 }
 
-/** False for an entry that its checksum denies. */
+/** False for an entry whose checksum does not match. */
 export type Inspect = (table: string, key: Buffer, value: Buffer) => boolean;
 
-/** What a commit takes of the disk, at most. */
+/** What a commit needs of the disk, at most. */
 export interface LmdbNeed {
   readonly bytes: number;
-  /** Of that, bytes that must lie in one piece each. */
+  /** Bytes among them that must be contiguous. */
   readonly pieceBytes: number;
-  /** It stores something: then a reserve stays free for commits that only remove. */
+  /** It stores something, so a reserve must stay free for commits that only remove. */
   readonly grows: boolean;
 }
 
-/** Where the holder lies in the root. */
+/** The holder's key in the root. */
 export const HOLDER_KEY = 'holder';
-/** A store of up to so many bytes is looked through at every start: that takes less than a tenth of a second. */
+/** Stores of up to this size are checked at every start, in less than a tenth of a second. */
 const SMALL_BYTES = 64 * 2 ** 20;
 /** Errors of a disk that is full. */
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-/** Errors of the system by which it is the folder that is wrong. */
+/** System errors that mean that the folder is wrong. */
 const UNFIT = new Set(['EACCES', 'EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS']);
 
-/** What is open of a folder: another one after a repair. */
+/** An open environment; a repair replaces it. */
 interface Environment<Name extends string, Entered> {
   readonly root: Root;
   readonly tables: Readonly<Record<Name, Table>>;
@@ -67,7 +64,7 @@ export class LmdbFolder<Name extends string, Entered> {
   readonly #plan: LmdbFolderPlan<Name, Entered>;
   readonly #holder: Holder;
   #environment: Environment<Name, Entered>;
-  /** The environment has panicked: nothing but opening it anew helps. */
+  /** The environment has panicked and must be reopened. */
   #isBroken = false;
 
   private constructor(plan: LmdbFolderPlan<Name, Entered>, holder: Holder, environment: Environment<Name, Entered>) {
@@ -77,10 +74,9 @@ export class LmdbFolder<Name extends string, Entered> {
   }
 
   /**
-   * Takes hold of the folder. Rejects with `OPTIONS_INVALID` (it cannot be made, read or written to), `UNAVAILABLE` (no driver, held
-   * by another process or another object of this one), `CORRUPT` (something else is in it, it is damaged or lost) or `WRITE_FAILED`
-   * (the disk is full); it is left as it was then. A store that nobody has closed, or a small one, is looked through before LMDB
-   * touches it.
+   * Takes hold of the folder. Rejects with `OPTIONS_INVALID` (it cannot be made, read or written to), `UNAVAILABLE` (no driver, or
+   * another process or object has it), `CORRUPT` (it holds something else, is damaged or lost) or `WRITE_FAILED` (the disk is full), and
+   * leaves it as it was. A store that was not closed, or is small, is checked before LMDB touches it.
    */
   static async open<Name extends string, Entered>(
     plan: LmdbFolderPlan<Name, Entered>,
@@ -91,7 +87,7 @@ export class LmdbFolder<Name extends string, Entered> {
       const prepared = await prepareFolder(plan.folder, plan.file);
       await lookThrough(plan, prepared);
       const isNew = prepared.usedBytes === 0;
-      // What happens inside of the library from here on is told to the next one by this.
+      // If the library fails from here on, the next start knows it by this.
       await mark(path, isNew ? 'making' : 'open', holder);
       const environment = await openEnvironment(plan, holder);
       await syncFolder(plan.folder);
@@ -103,30 +99,26 @@ export class LmdbFolder<Name extends string, Entered> {
     }
   }
 
-  /** Other objects after {@link repair}. */
+  /** {@link repair} replaces them. */
   get tables(): Readonly<Record<Name, Table>> {
     return this.#environment.tables;
   }
 
-  /** What `enter` gave, this time. */
+  /** What `enter` returned. */
   get entered(): Entered {
     return this.#environment.entered;
   }
 
-  /** What the file takes on the disk. */
+  /** Size of the file. */
   get bytes(): number {
     return this.#environment.room.bytes;
   }
 
-  /** Of the file. */
   get pageSize(): number {
     return usageOf(this.#environment.root).pageSize;
   }
 
-  /**
-   * Has the file long enough for whatever LMDB makes of a commit, before it is written: see {@link Room}. Rejects with
-   * `WRITE_FAILED` where there is no room.
-   */
+  /** Makes the file long enough for a commit before LMDB writes it: see {@link Room}. Rejects with `WRITE_FAILED` if there is no room. */
   async makeRoom({ bytes, pieceBytes, grows }: LmdbNeed): Promise<void> {
     const { root, tables, room } = this.#environment;
     const { usedBytes } = usageOf(root);
@@ -134,13 +126,13 @@ export class LmdbFolder<Name extends string, Entered> {
     try {
       await room.reach(usedBytes + wanted);
     } catch (error) {
-      // A disk that is full is no harm to a file that has room inside. What lies in one piece must fit behind the rest.
+      // A full disk does not matter if the file has room inside. Contiguous bytes must fit after the used part.
       const isRoomy = freeBytesOf(root, Object.values(tables)) >= wanted && room.bytes - usedBytes >= pieceBytes;
       if (!isRoomy) throw failure(this.#plan.folder, error);
     }
   }
 
-  /** Reads: LMDB does so from memory and at once. What it throws is `CORRUPT`: there is nothing else that can fail. */
+  /** Reads from memory, at once. Throws `CORRUPT`: nothing else can fail. */
   read<T>(look: (tables: Readonly<Record<Name, Table>>) => T): T {
     try {
       return look(this.tables);
@@ -151,7 +143,7 @@ export class LmdbFolder<Name extends string, Entered> {
     }
   }
 
-  /** One transaction; resolves when it is on the disk. Rejects with `WRITE_FAILED` or `CORRUPT`, and nothing of it was kept. */
+  /** One transaction; resolves when it is on disk. Rejects with `WRITE_FAILED` or `CORRUPT`, and keeps nothing of it. */
   async flush(write: (root: Root) => void): Promise<void> {
     const { root } = this.#environment;
     try {
@@ -163,7 +155,7 @@ export class LmdbFolder<Name extends string, Entered> {
     }
   }
 
-  /** After a write that has left the environment useless, opens it anew and tells so. */
+  /** Reopens an environment that has panicked; false if it has not. */
   async repair(): Promise<boolean> {
     if (!this.#isBroken) return false;
     await closeEnvironment(this.#environment);
@@ -208,7 +200,7 @@ async function closeEnvironment({ root, room }: Environment<string, unknown>): P
   await room.close();
 }
 
-/** Becomes the holder, in one transaction with looking whether there is another one. */
+/** Becomes the holder, in the transaction that checks that there is no other. */
 function takeOver(root: Root, holder: Holder, folder: string): void {
   const other = decodeHolder(root.getBinary(HOLDER_KEY) ?? Buffer.alloc(0));
   if (other !== undefined && other.token !== holder.token && isHolding(other)) {
@@ -227,7 +219,7 @@ function openFailure(folder: string, error: unknown): unknown {
   return new ProjError('OPTIONS_INVALID', text, { cause: error, details: { code } });
 }
 
-/** Throws `CORRUPT` for a store that is damaged, where that is to be feared. */
+/** Throws `CORRUPT` for a damaged store. Large ones that were closed in order are not checked. */
 async function lookThrough(
   { folder, file, inspect }: Pick<LmdbFolderPlan<string, unknown>, 'folder' | 'file' | 'inspect'>,
   { usedBytes, marker }: Prepared,
@@ -238,7 +230,7 @@ async function lookThrough(
   const damages: Damage[] = [];
   const walked = await walkFile(path, { entry: inspect(), damage: (damage) => void damages.push(damage) });
   const [first] = damages;
-  // Pages that somebody writes to meanwhile are no damage: who that is will be told.
+  // Pages that another process writes meanwhile are no damage; it is named later.
   if (first === undefined || walked === undefined || txnOf(path) !== walked.txn) return;
   throw damaged(
     folder,
@@ -246,7 +238,7 @@ async function lookThrough(
   );
 }
 
-/** A disk that is full is no reason not to open: what is not marked is looked through the next time. */
+/** A full disk does not prevent opening: a store without a mark is checked the next time. */
 async function mark(path: string, state: MarkerState, holder: Holder): Promise<void> {
   await writeMarker(path, state, holder).catch((error: unknown) => {
     if (!FULL.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
@@ -258,7 +250,6 @@ export function describeDamage({ table, page, what }: Damage): string {
   return `page ${page} of ${table === '' ? 'the list of tables' : `table ${table}`} ${what}`;
 }
 
-/** The store is not to be used any more. */
 function damaged(folder: string, what: string, cause?: unknown): ProjError {
   const advice = `restore it from a copy, or see 'proj queue check ${folder}' and carry over what is readable with 'proj queue salvage ${folder} NEWFOLDER'`;
   return new ProjError('CORRUPT', `the store in ${folder} is damaged (${what}): ${advice}`, { cause });

@@ -1,30 +1,26 @@
-/** The file beside a database that says that one was made there, and how it was left: an empty store is told from a lost one. */
+/** The file beside a database that says how it was left, and tells an empty store from a lost one. */
 import { open, readFile } from 'node:fs/promises';
 import { decodeHolder, encodeHolder } from './holder.js';
 import type { Holder } from './holder.js';
 
-/**
- * `making`: nothing was ever promised. `open`: somebody has it, or died with it. `closed`: it was left in order.
- */
+/** `making`: nothing was ever stored. `open`: a process has it, or died with it. `closed`: it was closed in order. */
 export type MarkerState = 'making' | 'open' | 'closed';
 
-/** What the file says. */
 export interface Marker {
   readonly state: MarkerState;
-  /** Who wrote that; unreadable is nobody. */
+  /** The process that wrote it; absent where unreadable. */
   readonly holder: Holder | undefined;
 }
 
-/** Always as long: writing over it needs no room on a disk that is full, and one block is written at once. */
+/** Fixed, so that overwriting needs no room on a full disk; one block is written at once. */
 const BYTES = 512;
 const STATES: readonly MarkerState[] = ['making', 'open', 'closed'];
 
-/** Where the marker of a database lies. */
 export function markerOf(path: string): string {
   return `${path}-state`;
 }
 
-/** `undefined` where there is none. One that cannot be read counts as `open`: the store will be looked at. */
+/** `undefined` if there is none. An unreadable one counts as `open`, so the store is checked. */
 export async function readMarker(path: string): Promise<Marker | undefined> {
   const text = await readFile(markerOf(path), 'utf8').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;

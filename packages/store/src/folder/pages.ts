@@ -1,10 +1,10 @@
 /**
- * The pages of a file of LMDB, read without LMDB: that one trusts every byte of it, and ends the process or serves nonsense where it
- * was damaged. Layout of data version 2 on 64 bits, little-endian, as lmdb-js 3.5 writes it.
+ * The pages of an LMDB file, read without LMDB, which trusts every byte: on a damaged file it ends the process or returns nonsense.
+ * Layout of data version 2 on 64 bits, little-endian, as lmdb-js 3.5 writes it.
  */
 import { readSync } from 'node:fs';
 
-/** One of the two heads of a file: what it looked like after a transaction. */
+/** One of the two heads of a file: its state after a transaction. */
 export interface Meta {
   readonly pageSize: number;
   readonly lastPage: number;
@@ -15,9 +15,9 @@ export interface Meta {
   readonly main: Tree;
 }
 
-/** Where a table begins, and how large it says it is. */
+/** Where a table begins, and its size by its own account. */
 export interface Tree {
-  /** 0 for an empty one. */
+  /** 0 for an empty table. */
   readonly depth: number;
   readonly pages: number;
   readonly entries: number;
@@ -54,13 +54,13 @@ const AT = { magic: 24, version: 28, pageSize: 48, free: 48, main: 96, lastPage:
 /** The root of an empty table. */
 const NO_PAGE = 2n ** 64n - 1n;
 
-/** The newer one of the two heads, and which of them cannot be read. */
+/** The newer head, and the heads that cannot be read. */
 export interface Heads {
   readonly newest: Meta | undefined;
   readonly damaged: readonly number[];
 }
 
-/** Reads both heads. Where the first is lost, page sizes are tried for the second. */
+/** Reads both heads. If the first is lost, tries page sizes for the second. */
 export function readHeads(fd: number): Heads {
   const first = readMeta(fd, 0);
   const sizes = first === undefined ? [4096, 8192, 16_384, 32_768, 65_536] : [first.pageSize];
@@ -72,7 +72,7 @@ export function readHeads(fd: number): Heads {
 function readMeta(fd: number, at: number): Meta | undefined {
   const memory = Buffer.alloc(META_BYTES);
   if (readSync(fd, memory, 0, META_BYTES, at) < META_BYTES || memory.readUInt32LE(AT.magic) !== MAGIC) return undefined;
-  // The flags of the version beyond its number say how the pages are made.
+  // The upper half holds flags about the pages.
   if ((memory.readUInt32LE(AT.version) & 0xffff) !== DATA_VERSION) return undefined;
   const pageSize = memory.readUInt32LE(AT.pageSize);
   const [lastPage, txn] = [readNumber(memory, AT.lastPage), readNumber(memory, AT.txn)];
@@ -81,7 +81,7 @@ function readMeta(fd: number, at: number): Meta | undefined {
   return free === undefined || main === undefined ? undefined : { pageSize, lastPage, txn, free, main };
 }
 
-/** The head of a table; `undefined` for bytes that are none. */
+/** The head of a table; `undefined` for other bytes. */
 export function readTree(memory: Buffer): Tree | undefined {
   if (memory.length < TREE_BYTES) return undefined;
   const numbers = [8, 16, 24, 32].map((at) => readNumber(memory, at));
@@ -95,7 +95,7 @@ export function readTree(memory: Buffer): Tree | undefined {
   return { depth, pages: branches + leaves + overflows, entries, root };
 }
 
-/** A page of a table, `level` 1 being its leaves; or what is wrong with it. */
+/** A page of a table (`level` 1: a leaf), or what is wrong with it. */
 export function readPage(fd: number, { pageSize }: Meta, page: number, level: number): readonly Node[] | string {
   // Not from a pool: what is read here may be kept.
   const memory = Buffer.allocUnsafeSlow(pageSize);
@@ -133,15 +133,15 @@ export interface Place {
   readonly pages: number;
 }
 
-/** Where the value of such a node lies; `undefined` where it cannot. */
+/** Where the value of such a node lies; `undefined` for an impossible place. */
 export function readPlace({ data, size }: Node, { pageSize, lastPage }: Meta): Place | undefined {
   const [page, pages] = [readNumber(data, 0), readNumber(data, 16)];
   if (page === undefined || pages === undefined || page + pages > lastPage + 1) return undefined;
-  // More where a longer value lay there before.
+  // More if a longer value lay there before.
   return pages * pageSize >= HEADER_BYTES + size ? { page, pages } : undefined;
 }
 
-/** The value of so many bytes that lies there; or what is wrong with it. */
+/** A value of this size, or what is wrong with it. */
 export function readValue(fd: number, { pageSize }: Meta, { page, pages }: Place, size: number): Buffer | string {
   const memory = Buffer.allocUnsafeSlow(HEADER_BYTES + size);
   if (readSync(fd, memory, 0, memory.length, page * pageSize) < memory.length) return 'lies beyond the end of the file';
@@ -150,7 +150,7 @@ export function readValue(fd: number, { pageSize }: Meta, { page, pages }: Place
   return memory.subarray(HEADER_BYTES);
 }
 
-/** The pages that an entry of the list of free pages names; `undefined` where it is none: blocks are a negative length and a page. */
+/** The pages in an entry of the list of free pages; `undefined` for an invalid one. A block is a negative length, then a page. */
 export function readFreePages(value: Buffer): readonly Place[] | undefined {
   const count = value.length < 8 ? undefined : readNumber(value, 0);
   if (count === undefined || value.length < 8 * (count + 1)) return undefined;

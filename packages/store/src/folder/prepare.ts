@@ -1,4 +1,4 @@
-/** What may be opened as a database: looked at before anything is written, since a mapped file that is cut short kills the process. */
+/** Checks of a folder before LMDB opens it: a mapped file that is cut short would kill the process. */
 import { access, constants, mkdir, open, readdir, stat, statfs, truncate } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProjError } from '@proj/transport';
@@ -7,24 +7,23 @@ import type { Marker } from './marker.js';
 import { readHeads } from './pages.js';
 import { RESERVE_BYTES, Room } from './room.js';
 
-/** What a file system or a person may have put there. */
+/** Names that a file system or a person may have put there. */
 const HARMLESS = /^(lost\+found|\..*)$/;
-/** The last pages of a healthy file may be missing when they were given up before they were written. */
+/** A healthy file may lack its last pages if they were freed before they were written. */
 const TAIL_MAX_BYTES = 2 ** 20;
-/** The holder, what the store says of itself, and the names of the tables. */
+/** Room for the holder, the store's own record, and the names of the tables. */
 const OPENING_BYTES = 2 ** 18;
 
 /** What is there before a store is opened. */
 export interface Prepared {
-  /** There is a database, of so many bytes in use; 0 where it is still to be made. */
+  /** Bytes in use of the database; 0 if it is not made yet. */
   readonly usedBytes: number;
   readonly marker: Marker | undefined;
 }
 
 /**
- * Makes sure of the folder and of its only file that matters; `-lock` beside it is made anew when it is missing. Rejects with
- * `CORRUPT` where the folder holds something else, or has lost its store, and changes nothing then; with the system's error where
- * that refuses.
+ * Makes the folder if needed and checks its file; LMDB makes `-lock` beside it if missing. Rejects with `CORRUPT` if the folder holds
+ * something else or has lost its store, and changes nothing then; otherwise with the system's error.
  */
 export async function prepareFolder(folder: string, file: string): Promise<Prepared> {
   await makeFolder(folder);
@@ -33,7 +32,7 @@ export async function prepareFolder(folder: string, file: string): Promise<Prepa
   const marker = await readMarker(path);
   if (names.includes(file)) {
     const lock = `${file}-lock`;
-    // Where it can neither be written to nor made, lmdb-js 3.5.6 kills the process.
+    // If it can neither be written nor made, lmdb-js 3.5.6 kills the process.
     await access(names.includes(lock) ? join(folder, lock) : folder, constants.R_OK | constants.W_OK);
     return { usedBytes: await checkFile(path, marker), marker };
   }
@@ -45,17 +44,17 @@ export async function prepareFolder(folder: string, file: string): Promise<Prepa
   return { usedBytes: 0, marker };
 }
 
-/** Makes a new file's name as durable as what will be in it. */
+/** Makes the name of a new file durable. */
 export async function syncFolder(folder: string): Promise<void> {
   for (const path of [folder, dirname(folder)]) {
-    // Some file systems do not know it, and a parent may be closed to us; then there is nothing to be done.
+    // Some file systems cannot, and the parent may be closed to us; then nothing can be done.
     const handle = await open(path, 'r').catch(() => undefined);
     await handle?.sync().catch(() => undefined);
     await handle?.close();
   }
 }
 
-/** What is missing of the path too. The `recursive` of Node asks for ever in a folder such as /proc, which says that it is not there. */
+/** Makes missing parents too. Node's `recursive` never ends in a folder such as /proc, which says that it does not exist. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await makeIn(folder);
@@ -67,14 +66,13 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** In a folder that is there. */
 async function makeIn(folder: string): Promise<void> {
   await mkdir(folder).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   });
 }
 
-/** The bytes in use of the file; 0 where it is to be filled. */
+/** Bytes in use of the file; 0 for an empty one. */
 async function checkFile(path: string, marker: Marker | undefined): Promise<number> {
   const { size: before } = await stat(path);
   if (before === 0) {
@@ -83,7 +81,7 @@ async function checkFile(path: string, marker: Marker | undefined): Promise<numb
     return 0;
   }
   const bytes = await expectedBytes(path);
-  // The size comes last: another process may be writing.
+  // Size last: another process may be writing.
   const { size } = await stat(path);
   if (size + TAIL_MAX_BYTES < bytes) throw corrupt(`${path} is cut short: ${size} of ${bytes} bytes`);
   if (size < bytes) await truncate(path, bytes);
@@ -105,14 +103,14 @@ async function reserve(path: string, used: number): Promise<void> {
   }
 }
 
-/** The same for a file that is not there yet, and could not be longer than LMDB makes it. */
+/** The same for a file that does not exist yet, which must not be longer than LMDB makes it. */
 async function requireRoom(folder: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize < RESERVE_BYTES)
     throw new ProjError('WRITE_FAILED', `the disk of ${folder} is full`, { details: { code: 'ENOSPC' } });
 }
 
-/** What the newer one of the two heads promises. */
+/** The size by the newer head. */
 async function expectedBytes(path: string): Promise<number> {
   const handle = await open(path, 'r');
   try {

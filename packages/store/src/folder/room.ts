@@ -1,18 +1,18 @@
 /**
- * Room on the disk, taken before LMDB needs it. A write that the system refuses inside of LMDB overruns a buffer of its error
- * message (lmdb-js 3.5.6, mdb_page_flush); so the file is made long enough first, by writes of our own that may fail.
+ * Room on the disk, taken before LMDB needs it. A refused write inside LMDB overruns the buffer of its error message (lmdb-js 3.5.6,
+ * mdb_page_flush), so writes of our own, which may fail, make the file long enough first.
  */
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 
-/** Beyond what a batch needs: so removals, which make room, find some on a disk that is full. */
+/** Kept beyond what a batch needs, so that removals, which make room, work on a full disk. */
 export const RESERVE_BYTES = 8 * 2 ** 20;
 
-/** Written at a time, and as much more than was asked for as there is room for. */
+/** Written at a time; the file grows by up to {@link GROW_BYTES} more than was asked for. */
 const ZEROS = Buffer.alloc(2 ** 20);
 const GROW_BYTES = 4 * ZEROS.length;
 
-/** The file of a store, as long as it is. */
+/** The length of a store's file. */
 export class Room {
   readonly #file: FileHandle;
   #bytes: number;
@@ -22,19 +22,18 @@ export class Room {
     this.#bytes = bytes;
   }
 
-  /** Of a file that exists. */
+  /** For a file that exists. */
   static async of(path: string): Promise<Room> {
-    // Appending never writes over what somebody else has made of the file meanwhile.
+    // Appending never overwrites what another process has written meanwhile.
     const file = await open(path, 'a');
     return new Room(file, (await file.stat()).size);
   }
 
-  /** What the file takes on the disk. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Makes the file at least that long. Rejects with the system's error, and keeps what was gained. */
+  /** Makes the file at least this long. Rejects with the system's error, and keeps what was gained. */
   async reach(bytes: number): Promise<void> {
     if (bytes <= this.#bytes) return;
     try {

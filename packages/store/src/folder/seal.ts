@@ -1,15 +1,15 @@
-/** Checksums: what is read back is what was written, under the same key. CRC-32, as no stranger but a broken disk is to be told. */
+/** Checksums of values and their keys. CRC-32, which is meant to find broken disks, not forgers. */
 import { crc32 } from 'node:zlib';
 
-/** What a seal takes behind a value. */
+/** Bytes of a checksum after a value. */
 export const SEAL_BYTES = 4;
 
-/** Writes the checksum of key and value behind the value; returns where that ends. */
+/** Writes the checksum of key and value after the value; returns where it ends. */
 export function seal(memory: Buffer, from: number, end: number, key: Uint8Array): number {
   return memory.writeUInt32BE(crc32(memory.subarray(from, end), crc32(key)), end);
 }
 
-/** A value with its seal, in memory of its own. */
+/** A value with its checksum, in memory of its own. */
 export function sealed(key: Uint8Array, value: Uint8Array): Buffer {
   const memory = Buffer.allocUnsafeSlow(value.length + SEAL_BYTES);
   memory.set(value);
@@ -17,7 +17,7 @@ export function sealed(key: Uint8Array, value: Uint8Array): Buffer {
   return memory;
 }
 
-/** The value without its seal; `undefined` where it is not the one that was sealed under this key. */
+/** The value without its checksum; `undefined` if that does not match value and key. */
 export function unsealed(key: Uint8Array, memory: Buffer): Buffer | undefined {
   const end = memory.length - SEAL_BYTES;
   if (end < 0) return undefined;

@@ -1,4 +1,4 @@
-/** What is left of a store, for whoever looks after one that is damaged: nothing is written, and LMDB is not asked. */
+/** Reads what is left of a damaged store, without LMDB and without writing. */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProjError } from '@proj/transport';
@@ -17,7 +17,7 @@ export interface StoreCheck {
   readonly damages: readonly string[];
 }
 
-/** Of what is damaged so many places are described. */
+/** Most places that are described. */
 const DESCRIBED_MAX = 100;
 
 /** Collects damages, in words. */
@@ -29,15 +29,14 @@ export class Damages {
     if (this.#count++ < DESCRIBED_MAX) this.#texts.push(text);
   }
 
-  /** Together with what is readable. */
   check(readable: Readonly<Record<string, number>>): StoreCheck {
     return { readable, damaged: this.#count, damages: [...this.#texts] };
   }
 }
 
 /**
- * Tells every entry that can be read of a store that nobody has. Rejects with `OPTIONS_INVALID` where there is none, `UNAVAILABLE`
- * while a process has it, and `CORRUPT` where nothing can be read.
+ * Walks over every readable entry of a store that no process has open. Rejects with `OPTIONS_INVALID` if there is none, `UNAVAILABLE`
+ * while a process has it, and `CORRUPT` if nothing can be read.
  */
 export async function survey(
   folder: string,
@@ -69,7 +68,7 @@ export async function survey(
     throw new ProjError('CORRUPT', `${path} is no database, or both of its heads are damaged: restore it from a copy`);
 }
 
-/** Rejects with `OPTIONS_INVALID` where there is a store already. */
+/** Rejects with `OPTIONS_INVALID` if there is a store already. */
 export async function assertNoStore(folder: string, file: string): Promise<void> {
   const isThere = await access(join(folder, file)).then(
     () => true,

@@ -1,43 +1,42 @@
-/** Every entry of a file of LMDB, and every place where it is damaged, whatever was done to it. */
+/** Every entry of an LMDB file, and every place where it is damaged. */
 import { closeSync, openSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { ELSEWHERE, IS_TABLE, readFreePages, readHeads, readPage, readPlace, readTree, readValue } from './pages.js';
 import type { Meta, Node, Place, Tree } from './pages.js';
 
-/** A place that cannot be read; what lies below it cannot be either. */
+/** A place that cannot be read, nor anything below it. */
 export interface Damage {
-  /** The name of the table in the file; `''` holds the names of the others, `free pages` the list of those. */
+  /** The table by its name in the file; `''` holds the names of the others, `free pages` is the list of them. */
   readonly table: string;
   readonly page: number;
   /** Continues "page 17 of table messages ...". */
   readonly what: string;
 }
 
-/** What a walk meets. Keys and values may be kept. */
+/** Is told what a walk finds. Keys and values may be kept. */
 export interface Walker {
-  /** An entry of a table, in the order of the keys. False for one that its checksum denies. */
+  /** An entry of a table, in the order of keys. Returns false if its checksum does not match. */
   entry(table: string, key: Buffer, value: Buffer): boolean;
   damage(damage: Damage): void;
-  /** Called now and then: while it waits, nothing more is told. */
+  /** Called now and then; the walk waits for it. */
   rest?(): Promise<void> | undefined;
 }
 
-/** What was walked over. */
 export interface Walked {
-  /** The transaction it showed; another one afterwards means that somebody wrote meanwhile. */
+  /** The transaction that was walked; a later one in the file means that a process wrote meanwhile. */
   readonly txn: number;
-  /** Of the file, those that LMDB has made use of. */
+  /** Bytes of the file that LMDB uses. */
   readonly usedBytes: number;
 }
 
 type Compare = (one: Buffer, other: Buffer) => number;
 
-/** Its entries are not told. */
+/** Its entries are not reported. */
 const FREE_PAGES = 'free pages';
-/** After so many pages something else may happen. */
+/** Pages after which other work may run. */
 const PAGES_PER_TURN = 1000;
 
-/** Walks over a file; `undefined` where neither of its heads can be read, so that nothing is known of it. */
+/** Walks over a file; `undefined` if neither of its heads can be read. */
 export async function walkFile(path: string, walker: Walker): Promise<Walked | undefined> {
   const fd = openSync(path, 'r');
   try {
@@ -51,7 +50,7 @@ export async function walkFile(path: string, walker: Walker): Promise<Walked | u
   }
 }
 
-/** The transaction that a file shows now. */
+/** The latest transaction in a file. */
 export function txnOf(path: string): number | undefined {
   const fd = openSync(path, 'r');
   try {
@@ -61,7 +60,7 @@ export function txnOf(path: string): number | undefined {
   }
 }
 
-/** A page to look at, and the keys it may hold: `from` on, less than `to`. */
+/** A page to read, and the keys it may hold: from `from` to before `to`. */
 interface Step {
   readonly page: number;
   readonly level: number;
@@ -73,7 +72,7 @@ class Walk {
   readonly #fd: number;
   readonly #meta: Meta;
   readonly #walker: Walker;
-  /** A bit for each page that something lies in. */
+  /** A bit for each page in use. */
   readonly #used: Uint8Array;
   readonly #tables: (readonly [name: string, tree: Tree])[] = [];
   #seen = 0;
@@ -129,7 +128,7 @@ class Walk {
       this.#walker.damage({ table, page: root, what: `has ${seen.entries} entries below it, not ${entries}` });
   }
 
-  /** What a page of a table holds, in order and within its bounds; or what is wrong. */
+  /** The nodes of a page, in order and within its bounds, or what is wrong. */
   #nodes({ page, level, from, to }: Step, compare: Compare): readonly Node[] | string {
     if (!this.#use({ page, pages: 1 })) return 'is in use elsewhere, or beyond the last page';
     const nodes = readPage(this.#fd, this.#meta, page, level);
@@ -157,7 +156,7 @@ class Walk {
     return { pages, ...this.#told(table, node, value) };
   }
 
-  /** Tells an entry; or what is wrong with it. */
+  /** Reports an entry; returns what is wrong with it. */
   #told(table: string, { key, flags }: Node, value: Buffer): { readonly what?: string } {
     if (table === FREE_PAGES) {
       const isFree = readFreePages(value)?.every((place) => this.#use(place)) === true;
@@ -173,7 +172,7 @@ class Walk {
     return this.#walker.entry(table, key, value) ? {} : { what: `has an entry that is not what was written` };
   }
 
-  /** Takes pages; false where one of them is taken already, or not there. */
+  /** Marks pages as used; false if one is used already or does not exist. */
   #use({ page, pages }: Place): boolean {
     if (page + pages > this.#meta.lastPage + 1) return false;
     for (let one = page; one < page + pages; one++) {
