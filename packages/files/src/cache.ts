@@ -1,4 +1,4 @@
-/** Files of somebody else in a folder of ours: fetched once per content, compared by MD5, and no more bytes of them than allowed. */
+/** Files of a remote source in a local folder: fetched once per content, compared by MD5, bounded in bytes. */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -8,56 +8,54 @@ import type { FileDetails } from './files.js';
 import { globOf } from './glob.js';
 import { meaningOf, urlOf } from './url.js';
 
-/** What files that are not whole yet end with. */
+/** Suffix of incomplete files. */
 const PART = '.fetching';
 
-/** What a {@link FileCache} is made of. */
+/** Options of {@link FileCache}. */
 export interface FileCacheOptions {
-  /** The folder, of this cache alone; it is made when the first file comes. */
+  /** The folder, for this cache alone; made when the first file comes. */
   readonly folder: string;
-  /** Bytes of all files together, those on their way included. At least 1. */
+  /** Most bytes of all files, fetches under way included. At least 1. */
   readonly maxBytes: number;
 }
 
 /** Where a file comes from. */
 export interface FileSource {
-  /** What it is now. Rejects when there is no such file. */
+  /** The file as it is now. Rejects if there is none. */
   details(): Promise<FileDetails>;
   /** All of its bytes, in order. */
   chunks(details: FileDetails): AsyncIterable<Uint8Array>;
 }
 
-/** A file that stays where it is until it is let go. */
+/** A file that stays in place until it is released. */
 export interface HeldFile {
-  /** On this disk. */
   readonly path: string;
-  /** May be called again. */
+  /** Idempotent. */
   release(): void;
 }
 
-/** What became of {@link FileCache.delete}. */
+/** The result of {@link FileCache.delete}. */
 export interface DeletedFiles {
   /** Paths of files and folders. */
   readonly deleted: string[];
-  /** What was not deleted, and why, for people. */
+  /** What was not deleted, and why, as text for people. */
   readonly errors: string[];
 }
 
 interface Entry {
   bytes: number;
-  /** Who needs it just now. */
   holders: number;
 }
 
 /**
- * `nf://a/b.txt` is `a/b.txt` in the folder, also after a restart: what lies there is compared with the source each time, by size and MD5, and
- * fetched again when it differs. When there is no room, files that nobody holds leave, those used longest ago first.
+ * `nf://a/b.txt` is `a/b.txt` in the folder, also after a restart. Each use compares it with the source, by size and MD5, and fetches it
+ * again if it differs. When room is needed, files that are not held leave, least recently used first.
  */
 export class FileCache {
   readonly #folder: string;
   readonly #maxBytes: number;
   readonly #files: Files;
-  /** By relative path; the one used longest ago is the first. */
+  /** By relative path, least recently used first. */
   readonly #entries = new Map<string, Entry>();
   /** One fetch of a file at a time. */
   readonly #underWay = new Map<string, Promise<unknown>>();
@@ -70,14 +68,14 @@ export class FileCache {
     this.#files = new Files({ folder });
   }
 
-  /** Bytes on the disk, and on their way there. */
+  /** Bytes on the disk and in fetches under way. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * The file of this url, as the source has it now. Rejects with `OPTIONS_INVALID` (no url of a file), `QUEUE_FULL` (it has no room beside those that are held),
-   * `PROTOCOL_REMOTE` (not the bytes that were announced), `UNAVAILABLE` (the disk) or as the source does.
+   * The file of this url, as the source has it now. Rejects with `OPTIONS_INVALID` (no url of a file), `QUEUE_FULL` (no room beside
+   * files that are held), `PROTOCOL_REMOTE` (not the bytes that were announced), `UNAVAILABLE` (the disk) or as the source does.
    */
   async fetch(url: string, source: FileSource): Promise<HeldFile> {
     const path = pathOf(url);
@@ -92,13 +90,13 @@ export class FileCache {
     }
   }
 
-  /** Deletes files that the pattern fits, and folders with all that is in them, but for what is held. */
+  /** Deletes files and whole folders that match the pattern, except files that are held. */
   async delete(pattern: string): Promise<DeletedFiles> {
     const fits = globOf(pattern);
     if (fits === undefined)
       return {
         deleted: [],
-        errors: [`Pattern ${JSON.stringify(pattern.slice(0, 100))} is none, or leads out of the folder`],
+        errors: [`Pattern ${JSON.stringify(pattern.slice(0, 100))} is invalid, or leads out of the folder`],
       };
     await (this.#opened ??= this.#scan());
     const result: DeletedFiles = { deleted: [], errors: [] };
@@ -115,7 +113,7 @@ export class FileCache {
   async #fetch(path: string, url: string, source: FileSource): Promise<HeldFile> {
     const details = await source.details();
     const known = this.#entries.get(path);
-    // While it was compared it may have had to leave.
+    // It may have had to leave while it was compared.
     if (known?.bytes === details.size && (await this.#isSame(path, details)) && this.#entries.get(path) === known)
       return this.#hold(path, known);
     const { size: bytes } = details;
@@ -149,7 +147,7 @@ export class FileCache {
     return { path: join(this.#folder, path), release };
   }
 
-  /** Takes the bytes from the account; what has to leave for them leaves. */
+  /** Reserves the bytes, and removes what must leave for them. */
   async #makeRoom(path: string, bytes: number): Promise<void> {
     this.#bytes += bytes;
     for (const [other, { holders }] of [...this.#entries]) {
@@ -194,7 +192,7 @@ export class FileCache {
     }
   }
 
-  /** False when the disk did not let it go; then it is still ours. */
+  /** False if the disk refused; then the file stays in the cache. */
   async #remove(path: string): Promise<boolean> {
     const entry = this.#entries.get(path);
     if (entry === undefined) return false;
@@ -209,7 +207,7 @@ export class FileCache {
     return true;
   }
 
-  /** What an earlier process has left: files as they are, the last changed ones last; what was not whole goes. */
+  /** Takes over files of an earlier process, in the order of their changes, and removes incomplete ones. */
   async #scan(): Promise<void> {
     const found: { readonly path: string; readonly bytes: number; readonly changedAt: number }[] = [];
     const names = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(noFolder);
@@ -230,7 +228,7 @@ export class FileCache {
   }
 }
 
-/** The path below the folder. Throws `OPTIONS_INVALID` for what can be none. */
+/** The path below the folder. Throws `OPTIONS_INVALID` if there can be none. */
 function pathOf(url: string): string {
   const meaning = meaningOf(url);
   const names = meaning.kind === 'path' ? meaning.path.split('/').filter((name) => name !== '' && name !== '.') : [];
@@ -239,7 +237,7 @@ function pathOf(url: string): string {
   throw new ProjError('OPTIONS_INVALID', `url ${JSON.stringify(url)}: must be nf://folder/file without '..'`);
 }
 
-/** The folders a path is in. */
+/** The folders that contain a path. */
 function parentsOf(path: string): string[] {
   const names = path.split('/');
   return names.slice(1).map((_, index) => names.slice(0, index + 1).join('/'));

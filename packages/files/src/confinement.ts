@@ -1,4 +1,4 @@
-/** A folder that nobody gets out of: paths are resolved with their symbolic links, and what was opened is looked at again. */
+/** A folder that no path leads out of: symbolic links are resolved, and what was opened is checked again. */
 import { constants, existsSync } from 'node:fs';
 import type { BigIntStats, Dir } from 'node:fs';
 import { open, opendir, readlink, realpath, stat } from 'node:fs/promises';
@@ -6,22 +6,22 @@ import type { FileHandle } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { ProjError } from '@proj/transport';
 
-/** What is asked of the operating system; replaced by tests that change the folder between two calls. */
+/** The operating system; tests replace it to change the folder between two calls. */
 export interface System {
   realpath(path: string): Promise<string>;
   stat(path: string): Promise<BigIntStats>;
   open(path: string): Promise<FileHandle>;
   opendir(path: string): Promise<Dir>;
-  /** The path of what a handle has opened, without symbolic links, as the kernel knows it. Absent where no kernel tells. */
+  /** The path of an open handle without symbolic links, from the kernel. Absent where the kernel does not tell. */
   pathOf?(handle: FileHandle): Promise<string>;
 }
 
-/** Not there, or not to be seen: the same to whoever asks, not to whoever counts. */
+/** Not there, or outside. Peers cannot tell the two apart; counters can. */
 export interface Absent {
   readonly kind: 'missing' | 'outside';
 }
 
-/** A regular file inside. Whoever gets it closes the handle. */
+/** A regular file inside. The receiver closes the handle. */
 export interface Opened {
   readonly kind: 'file';
   readonly handle: FileHandle;
@@ -39,15 +39,15 @@ export interface Listing {
 const MISSING: Absent = { kind: 'missing' };
 const OUTSIDE: Absent = { kind: 'outside' };
 
-/** A file that is replaced by another just then is opened again so often. */
+/** Attempts to open a file that is being replaced. */
 const ATTEMPTS = 3;
 
-/** macOS refuses symbolic links in any part of a path with it; Node.js has no name for it. */
+/** Makes macOS refuse symbolic links in any part of a path; Node.js has no name for it. */
 const O_NOFOLLOW_ANY = process.platform === 'darwin' ? 0x2000_0000 : 0;
-/** Never a symbolic link, and never waiting for the writer of a FIFO. On Windows none of the flags is defined, and counts as 0. */
+/** Never follows a symbolic link, never waits for the writer of a FIFO. Flags that Windows lacks count as 0. */
 const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | O_NOFOLLOW_ANY;
 
-/** On Linux, what the process has opened: reading the link tells its path, and opening it opens that again. */
+/** On Linux, the open handles of this process, as links: reading one tells the path, opening one opens the same file again. */
 const OPENED = '/proc/self/fd';
 
 const NODE: System = {
@@ -58,7 +58,7 @@ const NODE: System = {
   ...(existsSync(OPENED) ? { pathOf: (handle) => readlink(`${OPENED}/${handle.fd}`) } : {}),
 };
 
-/** What the system says when there is nothing that we may read. */
+/** System errors that mean that there is nothing we may read. */
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'EACCES', 'EPERM', 'ENXIO', 'EINVAL', 'ELOOP']);
 
 /** One folder. Paths are relative, with forward slashes. */
@@ -71,7 +71,7 @@ export class Confinement {
     this.#system = system;
   }
 
-  /** Opens a regular file. A hard link is the file itself: who may make one inside may have its content there. */
+  /** Opens a regular file. A hard link is the file itself: whoever may make one inside may show its content. */
   async open(path: string): Promise<Opened | Absent> {
     let found: Opened | Absent = MISSING;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -81,19 +81,19 @@ export class Confinement {
     return found;
   }
 
-  /** Names in a directory, which may be the folder itself (`''`); rejects with `REJECTED` when there are more than `max`. */
+  /** Names in a directory, or in the folder itself (`''`). Rejects with `REJECTED` if there are more than `max`. */
   async list(path: string, max: number): Promise<Listing | Absent> {
     const before = await this.#locate(path);
     if (before.kind !== 'inside') return before;
     const entries = await this.#entries(before.path, max).catch(absentOrThrow);
     if ('kind' in entries) return entries;
-    // The directory that was read is the one that was meant, unless it was exchanged meanwhile.
+    // The directory may have been exchanged while it was read.
     const after = await this.#locate(path);
     if (after.kind !== 'inside') return after;
     return isSame(before.stats, after.stats) ? { kind: 'directory', entries } : OUTSIDE;
   }
 
-  /** True for a regular file inside, symbolic links included. */
+  /** True for a regular file inside, or a symbolic link to one. */
   async isFile(path: string): Promise<boolean> {
     const located = await this.#locate(path);
     return located.kind === 'inside' && located.stats.isFile();
@@ -102,9 +102,9 @@ export class Confinement {
   async #tryOpen(path: string): Promise<Opened | Absent> {
     const located = await this.#locate(path);
     if (located.kind !== 'inside') return located;
-    // A FIFO or device is not even opened: that alone can have effects.
+    // Opening a FIFO or device can have effects.
     if (!located.stats.isFile()) return MISSING;
-    // A symbolic link where a moment ago was none.
+    // ELOOP: a symbolic link where there was none a moment ago.
     const handle = await this.#system
       .open(located.path)
       .catch((error: unknown) => (codeOf(error) === 'ELOOP' ? OUTSIDE : absentOrThrow(error)));
@@ -136,7 +136,7 @@ export class Confinement {
     }
   }
 
-  /** A part of the path may have been exchanged for a link while the handle was opened, and back before anybody looked again. */
+  /** True if the handle is inside: part of the path may have been a link while it was opened, and not before or after. */
   async #holds(handle: FileHandle): Promise<boolean> {
     if (this.#system.pathOf === undefined) return true;
     return isInside(await this.#system.realpath(this.#folder), await this.#system.pathOf(handle));

@@ -1,4 +1,4 @@
-/** The folder as its users see it: four questions by url, each answered without blocking and within bounds. */
+/** A folder of files: four questions by url, each answered without blocking and within bounds. */
 import { stat } from 'node:fs/promises';
 import { ProjError } from '@proj/transport';
 import { Confinement } from './confinement.js';
@@ -7,29 +7,28 @@ import { Hashes } from './hashes.js';
 import { Pool } from './pool.js';
 import { meaningOf, urlOf } from './url.js';
 
-/** Requests under way at a time: short ones, and those that take as long as the folder is large, which must not hold up the others. */
+/** Requests under way at a time: short ones, and long ones (hashing, walks), which must not hold up the short ones. */
 const READERS = 4;
 const LONG_READERS = 2;
 
-/** What a {@link Files} is made of. */
+/** Options of {@link Files}. */
 export interface FilesOptions {
-  /** The folder; symbolic links in the path to it are followed. */
+  /** The folder. Symbolic links in the path to it are followed. */
   readonly folder: string;
-  /** Requests that may wait for their turn; more are refused. Default 1000. */
+  /** Most waiting requests; more are refused. Default 1000. */
   readonly queueMax?: number;
   /** MD5 sums remembered. Default 10000. */
   readonly hashesMax?: number;
-  /** Entries of one directory, and files of one walk. Default 100000. */
+  /** Most entries of one directory, and files of one walk. Default 100000. */
   readonly entriesMax?: number;
-  /** Largest chunk, in bytes; more is cut. Default 4 MiB. */
+  /** Largest chunk, in bytes; longer requests get this much. Default 4 MiB. */
   readonly chunkMax?: number;
 }
 
-/** What was asked for; or that it is not there, which is also the word for what must not be seen (`escape`). */
+/** The answer, or that nothing was found. `escape`: because it is outside of the folder. */
 export type Found<Value> =
   { readonly found: true; readonly value: Value } | { readonly found: false; readonly escape: boolean };
 
-/** What a file is. */
 export interface FileDetails {
   /** Lower-case hex. */
   readonly md5: string;
@@ -37,7 +36,6 @@ export interface FileDetails {
   readonly size: number;
 }
 
-/** A part of a file. */
 export interface Chunk {
   /** Empty at the end of the file and beyond it. */
   readonly bytes: Uint8Array;
@@ -45,7 +43,6 @@ export interface Chunk {
   readonly size: number;
 }
 
-/** Totals of a {@link Files}. */
 export interface FilesStats {
   /** Requests for something outside of the folder. */
   readonly escapes: number;
@@ -80,7 +77,7 @@ export class Files {
     this.#chunkMax = chunkMax;
   }
 
-  /** Rejects with `OPTIONS_INVALID` unless the folder is one. Nobody has to call it; a folder may also appear later. */
+  /** Rejects with `OPTIONS_INVALID` unless the folder exists. Optional: a folder may also appear later. */
   async check(): Promise<void> {
     const stats = await stat(this.#folder).catch((error: unknown) => error);
     if (stats instanceof Error || !(stats as { isDirectory(): boolean }).isDirectory())
@@ -93,7 +90,7 @@ export class Files {
       );
   }
 
-  /** Names in a directory, sorted: files, directories and all else. */
+  /** All names in a directory, sorted. */
   list(url: string): Promise<Found<string[]>> {
     return this.#ask(url, this.#readers, async (path) => {
       const listing = await this.#inside.list(path, this.#entriesMax);
@@ -101,7 +98,7 @@ export class Files {
     });
   }
 
-  /** Size and MD5 of a file. The sum is computed once per content; meanwhile others are served. */
+  /** Size and MD5 of a file. Hashing, once per content, does not delay other requests. */
   async details(url: string): Promise<Found<FileDetails>> {
     const quick = await this.#ask(url, this.#readers, (path) =>
       this.#withFile(path, (file) => Promise.resolve({ md5: this.#hashes.find(file), size: Number(file.stats.size) })),
@@ -117,7 +114,7 @@ export class Files {
     );
   }
 
-  /** Urls of all files below a directory, by name, files before directories. Directories behind symbolic links are left out: they may be circles. */
+  /** Urls of all files below a directory, by name, files before directories. Directories behind symbolic links are left out: they may form cycles. */
   walk(url: string): Promise<Found<string[]>> {
     return this.#ask(url, this.#longReaders, async (path) => {
       const urls: string[] = [];
@@ -125,7 +122,7 @@ export class Files {
       for (let at = waiting.pop(), isFirst = true; at !== undefined; at = waiting.pop(), isFirst = false) {
         this.#closed.signal.throwIfAborted();
         const listing = await this.#inside.list(at, this.#entriesMax);
-        // A directory that is gone by now has no files.
+        // A directory that is gone meanwhile has no files.
         if (listing.kind !== 'directory') {
           if (isFirst) return listing;
           continue;
@@ -145,7 +142,7 @@ export class Files {
     });
   }
 
-  /** Bytes of a file from `offset` on, at most `chunkSize` of them. Rejects with `OPTIONS_INVALID` for what is no offset or size. */
+  /** At most `chunkSize` bytes of a file from `offset` on. Rejects with `OPTIONS_INVALID` for an invalid offset or size. */
   async read(url: string, offset: number, chunkSize: number): Promise<Found<Chunk>> {
     if (!Number.isSafeInteger(offset) || offset < 0)
       throw new ProjError('OPTIONS_INVALID', `offset = ${offset}: must be a whole number from 0`);
@@ -166,12 +163,11 @@ export class Files {
     );
   }
 
-  /** Totals so far. */
   get stats(): FilesStats {
     return { escapes: this.#escapes };
   }
 
-  /** What waits, and hashing that is under way, rejects with `CLOSED`. Idempotent. */
+  /** Waiting requests, and hashing under way, reject with `CLOSED`. Idempotent. */
   close(): void {
     this.#closed.abort(new ProjError('CLOSED', 'files: closed'));
   }

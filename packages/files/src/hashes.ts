@@ -1,11 +1,11 @@
-/** MD5 of files, computed once per content: the last ones are remembered by path, identity, size and time of change. */
+/** MD5 sums of files, computed once per content and remembered by path, identity, size and time of change. */
 import { createHash } from 'node:crypto';
 import type { Opened } from './confinement.js';
 
 /** Bytes read at a time. */
 const BLOCK = 262_144;
 
-/** The hashes computed last, the ones used longest ago leave first. */
+/** A least-recently-used cache of hashes. */
 export class Hashes {
   readonly #byFile = new Map<string, string>();
   readonly #max: number;
@@ -14,7 +14,7 @@ export class Hashes {
     this.#max = max;
   }
 
-  /** What is remembered of this very content. */
+  /** The remembered hash of this very content. */
   find(file: Opened): string | undefined {
     const key = keyOf(file);
     const hash = this.#byFile.get(key);
@@ -22,7 +22,7 @@ export class Hashes {
     return hash;
   }
 
-  /** Reads the file, in lower-case hex. Rejects with the reason of `signal`. */
+  /** Hashes the file, in lower-case hex. Rejects with the reason of `signal`. */
   async compute(file: Opened, signal: AbortSignal): Promise<string> {
     const known = this.find(file);
     if (known !== undefined) return known;
@@ -37,7 +37,7 @@ export class Hashes {
     }
     const hash = md5.digest('hex');
     const { size, mtimeNs } = await file.handle.stat({ bigint: true });
-    // Of a file that changed meanwhile it is the hash of nothing that ever was.
+    // If the file changed meanwhile, this is the hash of no content that ever was.
     if (size === file.stats.size && mtimeNs === file.stats.mtimeNs) this.#remember(keyOf(file), hash);
     return hash;
   }

@@ -1,4 +1,4 @@
-/** A confined folder served by `nf://` urls, and one that files fetched by them are kept in. What brokers and workers of NFP share files with; no protocol. */
+/** A confined folder served by `nf://` urls, and a cache of files fetched by such urls. For NFP's file sharing; no protocol. */
 export { FileCache } from './cache.js';
 export type { DeletedFiles, FileCacheOptions, FileSource, HeldFile } from './cache.js';
 export { Files } from './files.js';

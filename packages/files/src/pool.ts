@@ -1,7 +1,7 @@
-/** A bound on what is under way at once, and on what waits for it. */
+/** A bound on tasks under way, and on tasks that wait. */
 import { ProjError } from '@proj/transport';
 
-/** Runs so many tasks at a time, first come, first served. */
+/** Runs at most `limit` tasks at a time, first come, first served. */
 export class Pool {
   readonly #limit: number;
   readonly #queueMax: number;
@@ -13,7 +13,7 @@ export class Pool {
     this.#queueMax = queueMax;
   }
 
-  /** Resolves or rejects as the task does; rejects with `QUEUE_FULL` when too many wait. */
+  /** Settles as the task does; rejects with `QUEUE_FULL` when too many wait. */
   async run<Result>(task: () => Promise<Result>): Promise<Result> {
     if (this.#running < this.#limit) this.#running++;
     else await this.#turn();
@@ -26,7 +26,7 @@ export class Pool {
     }
   }
 
-  /** Whoever ends hands its place over. */
+  /** A task that ends hands over its place. */
   #turn(): Promise<void> {
     if (this.#waiting.length >= this.#queueMax)
       throw new ProjError('QUEUE_FULL', `${this.#queueMax} requests for files wait already: ask again later`);

@@ -1,13 +1,13 @@
-/** `nf://` urls: text from peers to a relative path, and back. Nothing here touches a disk. */
+/** `nf://` urls from peers to relative paths, and back. Nothing here touches a disk. */
 
 const SCHEME = 'nf://';
 
-/** Longest url that is looked at, in characters; longer ones are of nothing. */
+/** Longest url, in characters; longer ones count as missing. */
 const URL_MAX = 4096;
 
 const DRIVE = /^[A-Za-z]:/;
 
-/** What an url means: a path below the folder, something that cannot exist, or something that must not be asked for. */
+/** The meaning of a url: a path in the folder, something that cannot exist, or something outside. */
 export type Meaning = { readonly kind: 'path'; readonly path: string } | { readonly kind: 'missing' | 'outside' };
 
 /** True for text that begins with `nf://`. */
@@ -15,10 +15,7 @@ export function isFileUrl(url: string): boolean {
   return url.startsWith(SCHEME);
 }
 
-/**
- * The path in an url, decoded once. Outside are absolute paths, drive letters, backslashes, NUL, and `..` wherever it leads: who
- * needs it can say the path without.
- */
+/** The path in a url, decoded once. Absolute paths, drive letters, backslashes, NUL, and any `..` are outside. */
 export function meaningOf(url: string): Meaning {
   if (!isFileUrl(url) || url.length > URL_MAX) return { kind: 'missing' };
   const path = decoded(url.slice(SCHEME.length));
@@ -27,7 +24,7 @@ export function meaningOf(url: string): Meaning {
   return isOutside ? { kind: 'outside' } : { kind: 'path', path };
 }
 
-/** The url of a path with forward slashes. Only what decoding would change is encoded: older peers decode nothing. */
+/** The url of a path with forward slashes. Only `%` is encoded, because older peers do not decode. */
 export function urlOf(path: string): string {
   return SCHEME + path.replaceAll('%', '%25');
 }

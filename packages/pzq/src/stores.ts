@@ -1,10 +1,10 @@
-/** Which store an option means. */
+/** PZQ server: the store that an option names. */
 import { LmdbStore } from './store/lmdb.js';
 import { MemoryStore } from './store/memory.js';
 import { PostgresStore } from './store/postgres.js';
 import type { QueueStore } from './store/store.js';
 
-/** The store of an address that has been checked: see option `store`. Opens nothing, loads no database. */
+/** The store of a valid option `store`. Opens nothing, loads no database. */
 export function storeOf(store: string | QueueStore): QueueStore {
   if (typeof store !== 'string') return store;
   if (store === 'memory:') return new MemoryStore();

@@ -27,7 +27,7 @@ import type {
   StoredMessage,
 } from './store.js';
 
-/** How an {@link LmdbStore} is made. */
+/** Options of {@link LmdbStore}. */
 export interface LmdbStoreOptions {
   /** Its folder, made where there is none. On a disk of this machine, never on a network file system. */
   readonly folder: string;
@@ -121,7 +121,7 @@ export class LmdbStore implements QueueStore {
     throw new ProjError('CLOSED', `the store in ${this.#folder} is not open: call open() first`);
   }
 
-  /** LMDB reads from memory and at once; what it throws is a rejection all the same. */
+  /** LMDB reads from memory, at once. What it throws becomes a rejection. */
   #read<T>(look: (state: OpenState) => T): Promise<T> {
     return new Promise((resolve) => {
       const state = this.#opened();

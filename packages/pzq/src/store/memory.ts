@@ -1,4 +1,4 @@
-/** The queue in memory: for tests, and for what may be lost. Every store behaves as this one does; see the compliance suite. */
+/** The queue in memory, for tests and for messages that may be lost. All stores behave like this one: see the compliance suite. */
 import { randomBytes } from 'node:crypto';
 import { ProjError } from '@proj/transport';
 import { drawEpoch } from './epoch.js';
@@ -17,9 +17,9 @@ import type {
   StoredMessage,
 } from './store.js';
 
-/** How a {@link MemoryStore} is made. */
+/** Options of {@link MemoryStore}. */
 export interface MemoryStoreOptions {
-  /** 60 random bits; default: drawn from the system. For simulations, where everything must repeat. */
+  /** 60 random bits, for simulations that must repeat. Default: drawn from the system. */
   readonly epoch?: bigint;
 }
 
@@ -29,13 +29,13 @@ interface Entry {
   readonly body: NewMessage['body'];
   readonly bytes: number;
   deliveries: number;
-  /** 0: not delayed, or no more. */
+  /** 0: not delayed, or no longer. */
   readyMicros: number;
   expiresMicros: number;
   death: { readonly reason: DeathReason; readonly diedMicros: number } | undefined;
 }
 
-/** A time at which something is due: a delayed message gets ready, or one that waits expires. */
+/** A time at which a delayed message becomes ready, or a message expires. */
 interface Moment {
   readonly micros: number;
   readonly seq: number;
@@ -55,7 +55,7 @@ export class MemoryStore implements QueueStore {
   readonly #ready = new OrderedList<{ readonly seq: number }>(bySeq);
   readonly #dead = new OrderedList<{ readonly seq: number }>(bySeq);
   readonly #moments = new OrderedList<Moment>(byTime);
-  /** Ids of producers as latin1 text, until when; as they were seen. */
+  /** Ids of producers as latin1 text, and until when they are known, in order of arrival. */
   readonly #ids = new Map<string, number>();
   #lastSeq = 0;
   #counts = { messages: 0, bytes: 0, delayed: 0, dead: 0 };

@@ -1,9 +1,9 @@
-/** A list that stays sorted: what a store in memory has in place of a B-tree. */
+/** A list that stays sorted: the memory store's B-tree. */
 
-/** Chunks are split over this; half of it is what an insertion moves. */
+/** Chunks are split beyond this; an insertion moves half of it. */
 const CHUNK_MAX = 512;
 
-/** Items in ascending order, no two of them equal. Adding and removing take O(√n) for any n of practice, the ends O(1). */
+/** Distinct items in ascending order. Adding and removing take O(√n) for practical n, the ends O(1). */
 export class OrderedList<T> {
   readonly #compare: (a: T, b: T) => number;
   /** Sorted chunks of sorted items, none of them empty. */
@@ -14,7 +14,6 @@ export class OrderedList<T> {
     this.#compare = compare;
   }
 
-  /** The least item. */
   get first(): T | undefined {
     return this.#chunks[0]?.[0];
   }
@@ -29,7 +28,7 @@ export class OrderedList<T> {
     }
     chunk.splice(this.#placeIn(chunk, item), 0, item);
     if (chunk.length <= CHUNK_MAX) return;
-    // Arrivals come in order: a full chunk stays full, and the newest item begins the next one.
+    // Messages arrive in order: a full chunk stays full, and the newest item begins the next one.
     const keep = at === this.#chunks.length - 1 ? CHUNK_MAX : CHUNK_MAX >> 1;
     this.#chunks.splice(at + 1, 0, chunk.splice(keep));
   }
@@ -64,7 +63,7 @@ export class OrderedList<T> {
   }
 }
 
-/** Index of the first element of which it is true, given that it is then true of all that follow. */
+/** Index of the first element for which it is true, given that it is true for all after it. */
 function firstWhere<E>(list: readonly E[], isSo: (element: E) => boolean): number {
   let [low, high] = [0, list.length];
   while (low < high) {

@@ -22,17 +22,17 @@ import type {
   StoredMessage,
 } from './store.js';
 
-/** How a {@link PostgresStore} is made. */
+/** Options of {@link PostgresStore}. */
 export interface PostgresStoreOptions {
-  /** `postgres://user:password@host:port/database`; tables named `pzq_...` are made in its default schema. */
+  /** `postgres://user:password@host:port/database`. Tables `pzq_...` are made in its default schema. */
   readonly url: string;
-  /** Runs on a database that may forget what it has confirmed (`fsync` or `synchronous_commit` off). Default: no. */
+  /** Accept a database that may lose what it has confirmed (`fsync` or `synchronous_commit` off). Default false. */
   readonly allowUnsafeDurability?: boolean;
 }
 
 interface OpenState {
   readonly database: Database;
-  /** The row of counters that is this server's. */
+  /** This server's row of counters. */
   readonly slot: number;
   commits: number;
   storeBytes: number;
@@ -45,12 +45,12 @@ interface Tally {
   dead: number;
 }
 
-/** Servers that make the tables at once run into each other; after so many times it is something else. */
+/** Servers that make the tables at the same time collide; after this many tries it is something else. */
 const SCHEMA_TRIES = 10;
-/** The size on disk costs more than the answer is worth at every commit. */
+/** Commits between queries of the size on disk, which are slow. */
 const COMMITS_PER_SIZE = 256;
 
-/** A {@link QueueStore} in a database that several servers use. Loads `pg`, which must be installed, when it is opened. */
+/** A {@link QueueStore} in a database that several servers share. Loads `pg`, which must be installed, when it is opened. */
 export class PostgresStore implements QueueStore {
   readonly name = 'postgres';
   readonly durable = true;
@@ -150,7 +150,7 @@ async function countsOf({ storeBytes }: OpenState, asks: Asks): Promise<StoreCou
   return { messages, bytes, delayed: 0, dead, storeBytes, nextDueMicros: Infinity };
 }
 
-/** Not every engine with this wire tells: then it is 0. */
+/** 0 where the database does not tell. */
 async function sizeOf(database: Database): Promise<number> {
   const rows = await database.ask(SQL.SIZE).catch(() => []);
   return Number(rows[0]?.['bytes'] ?? 0);
@@ -181,7 +181,7 @@ async function prepare(database: Database): Promise<bigint> {
   }
 }
 
-/** The epoch of a store that is complete; `undefined` where there is none yet. */
+/** The epoch of a complete store; `undefined` if there is none yet. */
 async function metaOf(database: Database): Promise<bigint | undefined> {
   const [table] = await database.ask(`SELECT to_regclass('pzq_meta')::text AS name`);
   if (typeof table?.['name'] !== 'string') return undefined;
@@ -230,9 +230,9 @@ async function put(asks: Asks, puts: readonly NewMessage[], tally: Tally): Promi
   return puts.map((_, index) => (isNew[index] === true ? (seqs[next++] ?? 0) : 0));
 }
 
-/** For each message whether it is to be stored: its id has not been seen, or it has none to be seen. */
+/** For each message, whether to store it: it has no id to check, or a new one. */
 async function remember(asks: Asks, puts: readonly NewMessage[]): Promise<readonly boolean[]> {
-  // Hashed, since keys are bounded and ids are not.
+  // Hashed, because keys are bounded and ids are not.
   const hashes = puts.map(({ dedupe }) =>
     dedupe === undefined ? undefined : createHash('sha256').update(dedupe.id).digest('hex'),
   );
@@ -255,7 +255,7 @@ async function remember(asks: Asks, puts: readonly NewMessage[]): Promise<readon
 
 async function remove(asks: Asks, removes: readonly Removal[], tally: Tally): Promise<readonly boolean[]> {
   if (removes.length === 0) return [];
-  // In one order, so that servers which remove the same do not wait for each other in a circle.
+  // Sorted, so that servers that remove the same messages do not deadlock.
   const sorted = [...removes].sort((a, b) => a.seq - b.seq);
   const gone = await asks.ask(SQL.REMOVE.messages, columns(sorted, ['seq', 'storedMicros']), 'remove');
   count(tally, gone, -1);
@@ -288,7 +288,7 @@ function count(tally: Tally, rows: readonly Row[], sign: 1 | -1): void {
   for (const row of rows) tally.bytes += sign * (row['bytes'] as number);
 }
 
-/** Records as one array per field, which is how statements take them. */
+/** Records as one array per field, as statements take them. */
 function columns<T>(records: readonly T[], names: readonly (keyof T)[]): unknown[] {
   return names.map((name) => records.map((record) => record[name]));
 }

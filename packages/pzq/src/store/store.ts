@@ -1,35 +1,34 @@
 /**
- * Where messages live: the contract of every store. Narrow, async, shaped for group commit: one call carries everything
- * that changed since the last one, and its promise is the flush. Rules 7 to 9 and 25 to 30 of docs/protocols/pzq.md.
+ * The contract of every store, shaped for group commit: one call carries everything that changed since the last one, and resolves when
+ * that is flushed. Rules 7 to 9 and 25 to 30 of docs/protocols/pzq.md.
  *
- * One store object has one caller, who never has two `commit`s under way; reads may overlap with a commit and see the state
- * before or after it.
+ * A store has one caller, which never has two `commit`s under way. Reads may overlap with a commit, and see the state before or after it.
  */
 
-/** Body frames, at least one, blank ones included; never changed once handed over, in either direction. */
+/** Body frames: at least one, blank ones included. Neither side changes them once handed over. */
 export type Body = readonly Uint8Array[];
 
 /** A message to keep. Times are wall-clock microseconds since 1970. */
 export interface NewMessage {
   readonly storedMicros: number;
   readonly body: Body;
-  /** A second message with the same id before `untilMicros` is not stored. Absent: not checked, not remembered. */
+  /** Another message with the same id before `untilMicros` is not stored. Absent: not checked, not remembered. */
   readonly dedupe?: { readonly id: Uint8Array; readonly untilMicros: number };
-  /** Not before this time, 0 for at once. */
+  /** Not delivered before this time; 0 for no delay. */
   readonly readyMicros: number;
-  /** Not after this time, 0 for always. */
+  /** Not delivered after this time; 0 for no limit. */
   readonly expiresMicros: number;
 }
 
 /** A message in the store. */
 export interface StoredMessage {
-  /** 1 to 2^53 - 1, ascending in the order of arrival, never used twice. */
+  /** 1 to 2^53 - 1, ascending in order of arrival, never used twice. */
   readonly seq: number;
   readonly storedMicros: number;
   readonly body: Body;
   /** Bytes of the body. */
   readonly bytes: number;
-  /** Deliveries so far, as far as {@link Batch.deliveries} told them. */
+  /** Deliveries so far, as {@link Batch.deliveries} has reported them. */
   readonly deliveries: number;
   readonly expiresMicros: number;
 }
@@ -43,27 +42,27 @@ export interface DeadMessage extends StoredMessage {
   readonly diedMicros: number;
 }
 
-/** A message to forget. A pair the store does not hold is no error. */
+/** A message to remove. A pair that the store does not hold is no error. */
 export interface Removal {
   readonly seq: number;
-  /** Must be that of the stored message: a key from elsewhere removes nothing. */
+  /** Must match the stored message, so that a foreign key removes nothing. */
   readonly storedMicros: number;
 }
 
-/** One group commit: all of it or nothing, performed in the order of the fields. */
+/** One group commit: all or nothing, performed in the order of the fields. */
 export interface Batch {
   readonly puts: readonly NewMessage[];
-  /** From wherever they are: ready, delayed or dead. */
+  /** Ready, delayed or dead. */
   readonly removes: readonly Removal[];
-  /** New delivery counts of messages in the queue; others keep theirs. */
+  /** New delivery counts of messages in the queue. */
   readonly deliveries: readonly { readonly seq: number; readonly deliveries: number }[];
   /** From the queue to the dead letters. */
   readonly buries: readonly { readonly seq: number; readonly reason: DeathReason; readonly diedMicros: number }[];
-  /** From the dead letters back to the queue, by their old sequence, without expiry and with no deliveries counted. */
+  /** From the dead letters back to the queue, with their old sequence, no expiry and no deliveries counted. */
   readonly revives: readonly number[];
   /**
-   * Moments that {@link QueueStore.due} told and the caller has acted upon: a delayed message is ready now; of any other
-   * one the expiry is not told again, though `expiresMicros` stays.
+   * Moments that {@link QueueStore.due} has reported and the caller has acted on. A delayed message is now ready; for others the expiry
+   * is not reported again, though `expiresMicros` stays.
    */
   readonly passed: readonly number[];
 }
@@ -74,12 +73,12 @@ export interface StoreCounts {
   readonly messages: number;
   /** Bytes of their bodies. */
   readonly bytes: number;
-  /** How many of them are delayed; 0 where servers share the store, which does not count them. */
+  /** Delayed ones among them; 0 where servers share the store, which does not count them. */
   readonly delayed: number;
   readonly dead: number;
-  /** What the store takes on its disk, in bytes; 0 for memory. */
+  /** Bytes of the store on its disk; 0 for memory. */
   readonly storeBytes: number;
-  /** Earliest moment that `due` would tell; `Infinity` where there is none. */
+  /** Earliest moment that `due` would report; `Infinity` if there is none. */
   readonly nextDueMicros: number;
 }
 
@@ -87,14 +86,14 @@ export interface StoreCounts {
 export interface OpenedStore {
   /** 60 random bits, drawn when the store was made: part of every key. */
   readonly epoch: bigint;
-  /** Highest sequence ever given out; survives an emptied store. */
+  /** Highest sequence ever used, also in a store that was emptied. */
   readonly lastSeq: number;
   readonly counts: StoreCounts;
 }
 
-/** Outcome of a commit. */
+/** The result of a commit. */
 export interface Committed {
-  /** One per put: its sequence, or 0 where the id was seen before. */
+  /** One per put: its sequence, or 0 if the id was seen before. */
   readonly seqs: readonly number[];
   /** One per removal: whether the message was there. */
   readonly removed: readonly boolean[];
@@ -103,52 +102,51 @@ export interface Committed {
 
 /** Messages whose moment has come. */
 export interface DueMessages {
-  /** Delayed messages that are ready by now, with what they hold. Not those whose time is over as well. */
+  /** Delayed messages that are ready now, but for those that have expired as well. */
   readonly ready: readonly StoredMessage[];
-  /** Messages whose time is over, delayed ones included. */
+  /** Messages that have expired, delayed ones included. */
   readonly expired: readonly Removal[];
 }
 
 /**
- * A durable queue on one disk or in one database. Every rejection is a `ProjError`: `WRITE_FAILED` with
- * `details: { code }` (such as `ENOSPC`) and the store readable as before, `CORRUPT` for contents that are not ours,
- * `UNAVAILABLE` for a driver that is not installed or a database that is away, `OPTIONS_INVALID` for a folder that cannot be made,
- * read or written to, `CLOSED`.
+ * A queue on one disk or in one database. Every rejection is a `ProjError`: `WRITE_FAILED` with `details: { code }` (such as `ENOSPC`),
+ * and the store readable as before; `CORRUPT` for contents that are damaged or foreign; `UNAVAILABLE` for a missing driver or a database
+ * that is away; `OPTIONS_INVALID` for a folder that cannot be made, read or written to; `CLOSED`.
  */
 export interface QueueStore {
   readonly name: 'memory' | 'lmdb' | 'postgres';
-  /** False: nothing survives the process. */
+  /** False if nothing survives the process. */
   readonly durable: boolean;
   /**
-   * Present where several queue servers share the store: {@link SharedLeases}. Then delayed messages get ready by
-   * themselves: `scan` is for looking only, leases do not show in it, and `due` tells nothing.
+   * Present where several queue servers share the store. Then delayed messages become ready by themselves, `due` reports nothing, and
+   * `scan` ignores leases.
    */
   readonly leases?: SharedLeases;
-  /** Makes it ready. Rejects with `UNAVAILABLE` naming the holder when another process has it, and changes nothing then. */
+  /** Opens it. Rejects with `UNAVAILABLE`, naming the holder, if another process has it, and changes nothing then. */
   open(): Promise<OpenedStore>;
-  /** Resolves after the flush that holds everything; all or none. */
+  /** Resolves when everything is flushed. */
   commit(batch: Batch): Promise<Committed>;
-  /** Messages that are not delayed with a sequence over `after`, ascending, at most `limit` of about `maxBytes` (one at least). */
+  /** Messages after `after` that are not delayed, by sequence, at most `limit` and about `maxBytes`, but at least one. */
   scan(after: number, limit: number, maxBytes: number): Promise<readonly StoredMessage[]>;
-  /** What is due at `nowMicros`, earliest first, at most `limit` in all. Says the same again until {@link Batch.passed}, `removes` or `buries` answers it. */
+  /** Moments due at `nowMicros`, earliest first, at most `limit`. Reported again until {@link Batch.passed}, `removes` or `buries` answers them. */
   due(nowMicros: number, limit: number): Promise<DueMessages>;
   /** Dead letters, as {@link QueueStore.scan}. */
   dead(after: number, limit: number, maxBytes: number): Promise<readonly DeadMessage[]>;
-  /** A durable write of nothing: whether commits can work again. */
+  /** An empty durable write, to find out whether commits work again. */
   probe(): Promise<void>;
-  /** Waits for what is under way, then lets go of everything. Idempotent. */
+  /** Waits for calls under way, then closes. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Leases in the store, since an acknowledgement may reach another server than the one that delivered. */
+/** Leases in the store, because an acknowledgement may reach another server than the one that delivered. */
 export interface SharedLeases {
   /**
-   * Up to `limit` messages that are ready and nobody's, by sequence; nobody else gets them before `leaseMs` from now, by the
-   * store's clock. Those whose time is over are among them, for the caller to give up.
+   * Leases up to `limit` ready messages for `leaseMs`, by sequence and by the store's clock. Expired ones are among them, for the caller
+   * to give up.
    */
   take(limit: number, maxBytes: number, leaseMs: number): Promise<readonly StoredMessage[]>;
-  /** Gives them back, ready in `delayMs`, in their old places. */
+  /** Returns messages to their old places, ready in `delayMs`. */
   release(seqs: readonly number[], delayMs: number): Promise<void>;
-  /** Leases start anew. */
+  /** Starts leases anew. */
   extend(seqs: readonly number[], leaseMs: number): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What was committed is there again: after a reopen, after a crash, after writes that failed. */
+/** Commits survive a reopen, a crash, and writes that failed. */
 import { readTranscript } from './killed.js';
 import { ALL, check, equal, message, NOW, numbered, rejects, seqsOf, textOf } from './rig.js';
 import type { StoreCapabilities } from './rig.js';

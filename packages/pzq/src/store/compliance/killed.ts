@@ -1,4 +1,4 @@
-/** A writer for another process, which is killed while it writes, and the reading of what it had told until then. */
+/** A writer for a process that is killed while it writes, and the reader of its lines. */
 import type { QueueStore } from '../store.js';
 import { message, NOW } from './rig.js';
 
@@ -6,8 +6,8 @@ const BATCH = 64;
 const REMOVES = 16;
 
 /**
- * Opens the store and commits without end: each batch puts 64 messages and removes 16 of the batch before. `tell` is called
- * after each commit with a line that must be out before it returns; the first one comes when the store is open.
+ * Opens the store and commits for ever: each batch puts 64 messages and removes 16 of the batch before. Calls `tell` with a line when
+ * the store is open and after each commit; the line must be out when `tell` returns.
  */
 export async function writeUntilKilled(store: QueueStore, tell: (line: string) => void): Promise<never> {
   await store.open();
@@ -29,21 +29,21 @@ export async function writeUntilKilled(store: QueueStore, tell: (line: string) =
   }
 }
 
-/** What the writer told, put together. */
+/** The writer's lines, put together. */
 export interface Transcript {
   /** Sequences that must be there. */
   readonly kept: readonly number[];
   /** Sequences that must not be there. */
   readonly removed: readonly number[];
-  /** Sequences that the batch which was not told any more would remove. */
+  /** Sequences that the unreported batch would remove. */
   readonly inDoubt: readonly number[];
-  /** Number of that batch, the text of its messages. */
+  /** Number of the unreported batch: the text of its messages. */
   readonly untold: string;
   /** How many messages it puts. */
   readonly puts: number;
 }
 
-/** Reads the lines of {@link writeUntilKilled}; a last line that was cut is ignored. */
+/** Reads the lines of {@link writeUntilKilled}; ignores a last line that was cut. */
 export function readTranscript(lines: readonly string[]): Transcript {
   const told = lines
     .filter((line) => line.endsWith('}'))

@@ -1,4 +1,4 @@
-/** Several servers on one store: nobody has what somebody else has. */
+/** Several servers on one store: no message is with two of them. */
 import type { SharedLeases } from '../store.js';
 import { ALL, equal, message, NOW, numbered, seqsOf, textOf } from './rig.js';
 import type { OpenStore } from './rig.js';
@@ -17,7 +17,7 @@ async function take(queue: OpenStore, limit = ALL, leaseMs = LONG_MS): Promise<n
   return seqsOf(await leases(queue).take(limit, ALL, leaseMs));
 }
 
-/** Asks until there is something: what comes with time comes by itself. */
+/** Asks until there is something. */
 async function takeLater(queue: OpenStore): Promise<number[]> {
   for (;;) {
     const seqs = await take(queue);

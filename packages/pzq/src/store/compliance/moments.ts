@@ -1,4 +1,4 @@
-/** What is due: delayed messages and expiries, in a store whose caller acts upon them. */
+/** Moments: delayed messages and expiries, in a store whose caller acts on them. */
 import { ALL, equal, message, NOW, seqsOf } from './rig.js';
 import type { OpenStore } from './rig.js';
 import type { Cases } from './suite.js';

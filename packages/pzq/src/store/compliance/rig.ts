@@ -1,19 +1,19 @@
-/** What the cases share: stores that are closed afterwards, messages out of numbers, and plain checks. */
+/** What the cases share: stores that are closed afterwards, messages, and checks. */
 import type { Batch, Committed, NewMessage, OpenedStore, QueueStore, StoredMessage } from '../store.js';
 
-/** What the suite needs of an implementation. */
+/** An implementation under test. */
 export interface StoreSubject {
-  /** A place for messages that nobody has used: a new folder, a new database. */
+  /** A new place for messages, such as a folder or a database. */
   place(): Promise<StorePlace>;
-  /** What the implementation can do; a case that needs more does not apply. */
+  /** What the implementation can do. Cases that need more do not apply. */
   readonly capabilities: StoreCapabilities;
 }
 
-/** What not every implementation can do. */
+/** Abilities that not every implementation has. */
 export interface StoreCapabilities {
-  /** What was committed is there after `close` and `open`. */
+  /** Commits survive `close` and `open`. */
   readonly durable: boolean;
-  /** Messages wait for their moments in the store itself and `due` tells them: not where servers share it. */
+  /** `due` reports moments: not where servers share the store. */
   readonly moments: boolean;
   /** One process, one store object at a time. */
   readonly exclusive: boolean;
@@ -29,26 +29,23 @@ export interface StoreCapabilities {
 export interface StorePlace {
   /** A store of this place, not open yet. */
   store(): QueueStore;
-  /** Has writes fail from now on, as on a full disk; what is returned lets them work again. */
+  /** Makes writes fail, as on a full disk. Returns a function that lets them work again. */
   breakWrites?(): Promise<() => Promise<void>>;
-  /**
-   * Runs {@link writeUntilKilled} over a store of this place in another process, ends that with SIGKILL in the middle, and
-   * resolves to what it had told until then.
-   */
+  /** Runs {@link writeUntilKilled} on a store of this place in another process, kills it with SIGKILL, and resolves to the lines it wrote. */
   killWriter?(): Promise<readonly string[]>;
-  /** Everything is closed: the place is not needed any more. */
+  /** All its stores are closed: the place is no longer needed. */
   remove(): Promise<void>;
 }
 
-/** All that fits. */
+/** No limit. */
 export const ALL = Number.MAX_SAFE_INTEGER;
 
-/** The clock of messages that do not care: any time. */
+/** The time of storing of messages: any time will do. */
 export const NOW = 1_795_199_726_332_593;
 
 const EMPTY: Batch = { puts: [], removes: [], deliveries: [], buries: [], revives: [], passed: [] };
 
-/** A store that is open, and short ways to use it. */
+/** An open store, with shortcuts. */
 export class OpenStore {
   readonly store: QueueStore;
   /** What `open` said. */
@@ -124,8 +121,8 @@ export class StoreRig {
   }
 
   /** Closes a store and opens another one at its place. */
-  async again(place: StorePlace, station: OpenStore): Promise<OpenStore> {
-    await station.store.close();
+  async again(place: StorePlace, open: OpenStore): Promise<OpenStore> {
+    await open.store.close();
     return this.store(place);
   }
 
@@ -160,7 +157,7 @@ export function check(condition: boolean, text: string): asserts condition {
   if (!condition) throw new Error(text);
 }
 
-/** Throws unless both are the same text, number, list or record, as JSON writes them; `Infinity` is told from null. */
+/** Throws unless both are equal as JSON; `Infinity` differs from null. */
 export function equal(actual: unknown, expected: unknown, what: string): void {
   const [have, want] = [write(actual), write(expected)];
   if (have !== want) throw new Error(`${what}: expected ${shorten(want)}, got ${shorten(have)}`);

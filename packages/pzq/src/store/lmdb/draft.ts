@@ -1,4 +1,4 @@
-/** A group commit in the making: what it reads includes what it writes, and nothing is written before all of it is known. */
+/** A group commit in the making: reads see its own writes, and nothing is written before all of it is known. */
 import { hash } from 'node:crypto';
 import type { Root, Table } from '@proj/store/lmdb-folder';
 import { ProjError } from '@proj/transport';
@@ -12,7 +12,7 @@ import type { Death, Head } from './record.js';
 import type { Tables } from './tables.js';
 import { decodeCount, decodeTime, encodeCount, encodeNothing, encodeTime } from './values.js';
 
-/** A table of records, of which the ledger knows the size. */
+/** A table of records, whose size the ledger knows. */
 type Place = 'messages' | 'delayed' | 'dead';
 
 interface Found {
@@ -24,18 +24,18 @@ interface Found {
 interface Write {
   readonly table: Table;
   readonly key: Buffer;
-  /** Absent: the entry goes. */
+  /** Absent: the entry is removed. */
   readonly value: Buffer | undefined;
 }
 
-/** Pages above the leaves, of all tables, and the list of free ones. */
+/** Pages above the leaves of all tables, and the list of free pages. */
 const TREE_PAGES = 64;
-/** Ids are forgotten in passing, this many for each one that is remembered: faster than they come. */
+/** Ids forgotten for each id remembered: more than come. */
 const FORGET_PER_ID = 2;
 
-/** What one batch does to the tables. */
+/** The changes that one batch makes to the tables. */
 export class Draft {
-  /** As it will be. */
+  /** The ledger after this batch. */
   readonly ledger: { -readonly [Field in keyof Ledger]: Ledger[Field] };
   readonly seqs: readonly number[];
   readonly removed: readonly boolean[];
@@ -43,7 +43,7 @@ export class Draft {
   readonly #writes: Write[] = [];
   /** Records that this draft has written or removed, by table and sequence. */
   readonly #records = new Map<Table, Map<number, Buffer | undefined>>();
-  /** Hashes of ids that it remembers, until when. */
+  /** Hashes of ids that it remembers, and until when. */
   readonly #ids = new Map<string, number>();
 
   constructor(tables: Tables, ledger: Ledger, batch: Batch) {
@@ -59,18 +59,17 @@ export class Draft {
     for (const seq of batch.passed) this.#pass(seq);
   }
 
-  /** True when it changes nothing. */
   get isEmpty(): boolean {
     return this.#writes.length === 0;
   }
 
-  /** What it may take of the disk at most, in pages of this size: each entry a page of its tree, and its own bytes. */
+  /** Most bytes that it may need on the disk, in pages of this size: for each entry a page of its tree, and its own bytes. */
   bytesAtMost(pageSize: number): number {
     const bytes = this.#writes.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
     return 2 * bytes + (this.#writes.length + TREE_PAGES) * pageSize;
   }
 
-  /** Bytes of entries that are longer than a page of this size, which lie in one piece each. */
+  /** Bytes of entries longer than a page of this size, which must be contiguous. */
   bytesInPieces(pageSize: number): number {
     return this.#writes.reduce((sum, { value }) => {
       const bytes = value?.length ?? 0;
@@ -78,7 +77,7 @@ export class Draft {
     }, 0);
   }
 
-  /** To be called inside the transaction. */
+  /** Call this inside the transaction. */
   perform(root: Root): void {
     for (const { table, key, value } of this.#writes) {
       if (value === undefined) void table.remove(key);
@@ -174,7 +173,7 @@ export class Draft {
     return { place, head, content };
   }
 
-  /** Takes the record out, and all that depends on where it is. */
+  /** Removes the record, and everything that depends on its place. */
   #unlist(seq: number, { place, head }: Found): void {
     this.#set(this.#tables[place], seq, undefined);
     if (place === 'dead') {
@@ -220,7 +219,7 @@ export class Draft {
   }
 
   #isNew(id: Uint8Array, untilMicros: number, nowMicros: number): boolean {
-    // Hashed, since keys are bounded and ids are not.
+    // Hashed, because keys are bounded and ids are not.
     const key = hash('sha256', id, 'buffer');
     const name = key.toString('latin1');
     const { ids, idTimes } = this.#tables;

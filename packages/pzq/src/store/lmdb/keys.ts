@@ -1,6 +1,6 @@
-/** Keys of the tables: their order is the order in which things are read. Big-endian throughout. */
+/** Keys of the tables, which sort in the order of reading. Big-endian throughout. */
 
-/** A time at which something is due: a delayed message gets ready, or a message expires. */
+/** A time at which a delayed message becomes ready, or a message expires. */
 export interface Moment {
   readonly micros: number;
   readonly seq: number;

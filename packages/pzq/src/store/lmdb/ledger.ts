@@ -1,8 +1,7 @@
-/** The one record that sums a store up, written with every commit: whose it is, and what is in it without counting. */
+/** The record that sums up a store, written with every commit. */
 import { sealed, unsealed } from '@proj/store/lmdb-folder';
 import { ProjError } from '@proj/transport';
 
-/** What a store knows of itself. */
 export interface Ledger {
   readonly epoch: bigint;
   readonly lastSeq: number;
@@ -14,7 +13,6 @@ export interface Ledger {
   readonly counted: number;
 }
 
-/** Where the ledger lies in the root. */
 export const LEDGER_KEY = 'ledger';
 
 const MAGIC = 'PZQ\n';
@@ -25,12 +23,11 @@ const KEY = Buffer.from(LEDGER_KEY);
 const NUMBERS = ['lastSeq', 'messages', 'bytes', 'delayed', 'dead', 'counted'] as const;
 const HEADER_BYTES = 16;
 
-/** A store that holds nothing and never did. */
+/** The ledger of a new store. */
 export function emptyLedger(epoch: bigint): Ledger {
   return { epoch, lastSeq: 0, messages: 0, bytes: 0, delayed: 0, dead: 0, counted: 0 };
 }
 
-/** The record's bytes. */
 export function encodeLedger(ledger: Ledger): Buffer {
   const record = Buffer.alloc(HEADER_BYTES + 8 * NUMBERS.length);
   record.write(MAGIC, 'latin1');
@@ -40,14 +37,14 @@ export function encodeLedger(ledger: Ledger): Buffer {
   return sealed(KEY, record);
 }
 
-/** True for a store that this version can read, whatever else its ledger says. */
+/** True for a format that this version can read. */
 export function isOurFormat(record: Uint8Array): boolean {
   const memory = Buffer.from(record.buffer, record.byteOffset, record.length);
   if (memory.length < HEADER_BYTES || memory.toString('latin1', 0, 4) !== MAGIC) return false;
   return [FORMAT, PLAIN_FORMAT].includes(memory.readUInt32BE(4));
 }
 
-/** Reads the record. Throws `CORRUPT` for bytes that are none, or of a format that is not ours. */
+/** Throws `CORRUPT` for other bytes, or for a format that this version cannot read. */
 export function decodeLedger(record: Uint8Array, where: string): Ledger {
   const memory = Buffer.from(record.buffer, record.byteOffset, record.length);
   if (memory.length < HEADER_BYTES || memory.toString('latin1', 0, 4) !== MAGIC)

@@ -1,12 +1,9 @@
-/**
- * How a message lies in the database: layout of docs/protocols/pzq.md, version 2, which ends with a checksum. Version 1, without,
- * is read as well. Big-endian throughout.
- */
+/** A message as a record of LMDB. Version 2 ends with a checksum; version 1, without one, is read as well. Big-endian throughout. */
 import { seal, SEAL_BYTES, unsealed } from '@proj/store/lmdb-folder';
 import { bytesOfBody, packBody, packedBytes, packedSize, unpackBody } from '../body.js';
 import type { Body, DeathReason, NewMessage } from '../store.js';
 
-/** What a record says apart from the body. */
+/** A record without its body. */
 export interface Head {
   readonly storedMicros: number;
   /** 0: not delayed. */
@@ -16,24 +13,24 @@ export interface Head {
   readonly death: Death | undefined;
   /** Bytes of the body. */
   readonly bytes: number;
-  /** Where in the record the body lies; absent where it has an entry of its own. */
+  /** Where in the record the body begins; absent if it has an entry of its own. */
   readonly bodyAt: number | undefined;
 }
 
-/** Of a dead letter: why, when, and after how many deliveries. */
+/** Why and when a message became a dead letter, and after how many deliveries. */
 export interface Death {
   readonly reason: DeathReason;
   readonly diedMicros: number;
   readonly deliveries: number;
 }
 
-/** Bodies over this have an entry of their own: removing or moving the message does not read them. */
+/** Larger bodies have an entry of their own, which removing or moving the message does not read. */
 export const INLINE_MAX = 1024;
 
 const VERSION = 2;
 /** Without a checksum. */
 const PLAIN_VERSION = 1;
-/** Begins a body that ends with a checksum; without one it begins with its number of frames, whose first byte is 0. */
+/** First byte of a body with a checksum; one without begins with its number of frames, whose first byte is 0. */
 const SEALED_BODY = 0xff;
 const REASONS: readonly DeathReason[] = ['max-deliveries', 'expired'];
 const DELAYED = 0x10;
@@ -42,16 +39,16 @@ const DEAD = 0x40;
 const APART = 0x80;
 const VERSION_MASK = 0x0f;
 
-/** What {@link RecordWriter.write} has written. */
+/** The result of {@link RecordWriter.write}. */
 export interface WrittenMessage {
   readonly record: Buffer;
-  /** The packed body, where it is to be an entry of its own. */
+  /** The packed body, if it gets an entry of its own. */
   readonly apart: Buffer | undefined;
   /** Bytes of the body. */
   readonly bytes: number;
 }
 
-/** The memory for the records of one batch, in one piece: what a database is given must not be copied once more. */
+/** Writes the records of one batch into one piece of memory, so that the database need not copy them. */
 export class RecordWriter {
   readonly #memory: Buffer;
   #at = 0;
@@ -61,7 +58,7 @@ export class RecordWriter {
     this.#memory = Buffer.allocUnsafeSlow(puts.reduce((sum, { body }) => sum + room(body), 0));
   }
 
-  /** Writes a new message, to lie under this key. */
+  /** Writes a new message for this key. */
   write({ storedMicros, readyMicros, expiresMicros, body }: NewMessage, key: Uint8Array): WrittenMessage {
     const bytes = bytesOfBody(body);
     const isApart = bytes > INLINE_MAX;
@@ -79,7 +76,7 @@ export class RecordWriter {
   }
 }
 
-/** A record again, with another head and the same body, to lie under this key. */
+/** The same record with another head, for this key. */
 export function encodeRecord(head: Head, content: Buffer, key: Uint8Array): Buffer {
   const inline = head.bodyAt === undefined ? undefined : content.subarray(head.bodyAt);
   const memory = Buffer.allocUnsafeSlow(largestHead() + (inline?.length ?? 0) + SEAL_BYTES);
@@ -88,21 +85,21 @@ export function encodeRecord(head: Head, content: Buffer, key: Uint8Array): Buff
   return memory.subarray(0, seal(memory, 0, end + (inline?.length ?? 0), key));
 }
 
-/** A record without its checksum; `undefined` where that denies it, or for bytes that are none. */
+/** A record without its checksum; `undefined` if that does not match, or for other bytes. */
 export function contentOf(key: Uint8Array, record: Buffer): Buffer | undefined {
   const version = (record[0] ?? 0) & VERSION_MASK;
   if (version === PLAIN_VERSION) return record;
   return version === VERSION ? unsealed(key, record) : undefined;
 }
 
-/** The frames of a body that lies apart; `undefined` as for {@link contentOf}. */
+/** The frames of a body with an entry of its own; `undefined` as for {@link contentOf}. */
 export function readBody(key: Uint8Array, value: Buffer): Body | undefined {
   if (value[0] !== SEALED_BODY) return unpackBody(value, 0);
   const content = unsealed(key, value);
   return content && unpackBody(content, 1);
 }
 
-/** The head of a record, of which this is the content; `undefined` for bytes that are none. */
+/** The head of a record without its checksum; `undefined` for other bytes. */
 export function decodeHead(record: Buffer): Head | undefined {
   const flags = record[0] ?? 0;
   const size = headSize(flags);

@@ -1,4 +1,4 @@
-/** What can be read of a queue that was damaged, and how it is carried over into a new folder. */
+/** Checks a damaged queue, and copies what is readable into a new folder. */
 import { randomBytes } from 'node:crypto';
 import { assertNoStore, Damages, LmdbFolder, survey } from '@proj/store/lmdb-folder';
 import type { StoreCheck } from '@proj/store/lmdb-folder';
@@ -17,11 +17,11 @@ export type { StoreCheck } from '@proj/store/lmdb-folder';
 
 type Place = 'messages' | 'delayed' | 'dead';
 
-/** What was found in a first look. */
+/** The result of the first pass. */
 interface Found {
   readonly check: StoreCheck;
   readonly ledger: Ledger | undefined;
-  /** Sequences of messages of which everything can be read. */
+  /** Sequences of messages that are completely readable. */
   readonly whole: ReadonlySet<number>;
 }
 
@@ -35,23 +35,22 @@ const PLACES: ReadonlySet<string> = new Set<Place>(['messages', 'delayed', 'dead
 const NAMES = new Map<string, keyof Tables>(
   Object.entries(TABLES).map(([name, inFile]) => [inFile, name as keyof Tables]),
 );
-/** So many bytes are carried over at a time. */
+/** Bytes copied at a time. */
 const BATCH_BYTES = 4 * 2 ** 20;
-/** What a write may take beside its bytes: a page of its tree. */
+/** What a write may need beside its bytes: a page of its tree. */
 const ENTRY_BYTES = 8192;
 
 /**
- * Looks through the queue in a folder, which nobody may have open, and changes nothing. Rejects with `OPTIONS_INVALID` where there
- * is none, `UNAVAILABLE` while a process has it, and `CORRUPT` where nothing at all can be read.
+ * Checks the queue in a folder that no process has open, and changes nothing. Rejects with `OPTIONS_INVALID` if there is none,
+ * `UNAVAILABLE` while a process has it open, and `CORRUPT` if nothing can be read.
  */
 export async function checkQueue(folder: string): Promise<StoreCheck> {
   return (await find(folder)).check;
 }
 
 /**
- * Carries what can be read over into a new folder: messages, delayed ones and dead letters with their keys, their order and their
- * times, counts of deliveries, and ids of producers. Tells what that was. Where the ledger is lost, the keys are new. Rejects as
- * {@link checkQueue}, and as a store does.
+ * Copies what is readable into a new folder: messages and dead letters with their keys, order, times and delivery counts, and ids of
+ * producers. Reports what that was. If the ledger is lost, keys are new. Rejects as {@link checkQueue}, and as a store does.
  */
 export async function salvageQueue(folder: string, newFolder: string): Promise<StoreCheck> {
   const { check, ledger, whole } = await find(folder);
@@ -60,7 +59,7 @@ export async function salvageQueue(folder: string, newFolder: string): Promise<S
     folder: newFolder,
     file: FILE,
     tables: TABLES,
-    // Without a ledger until all is there: what was interrupted is no store.
+    // The ledger comes last, so that an interrupted copy is no store.
     enter: () => undefined,
     inspect: inspectQueue,
   });
@@ -105,7 +104,7 @@ async function find(folder: string): Promise<Found> {
   return { check: damages.check(readable), ledger, whole };
 }
 
-/** What the ledger knows of and nothing is left of. */
+/** Reports messages that the ledger counts and that are lost. */
 function compare(ledger: Ledger, { messages, delayed, dead }: Record<Place, number>, damages: Damages): void {
   const rows = [
     ['messages', ledger.messages - ledger.delayed, messages],
@@ -148,7 +147,7 @@ class Copy {
 
   readonly rest = (): Promise<void> | undefined => (this.#bytes >= BATCH_BYTES ? this.#flush() : undefined);
 
-  /** Now it is a store. */
+  /** Writes the ledger, which makes it a store. */
   async finish(): Promise<void> {
     await this.#flush();
     const ledger = encodeLedger(this.#ledger);
@@ -199,7 +198,7 @@ function isPlace(name: string | undefined): name is Place {
   return name !== undefined && PLACES.has(name);
 }
 
-/** Of a record that is intact. */
+/** Reads an intact record. */
 function headOf(key: Buffer, value: Buffer): { readonly head: Head; readonly content: Buffer } {
   const content = contentOf(key, value) as Buffer;
   return { content, head: decodeHead(content) as Head };

@@ -1,14 +1,14 @@
-/** The tables of a store: one per question that is asked of it. */
+/** The tables of a store in LMDB. */
 import type { Table } from '@proj/store/lmdb-folder';
 
-/** The only file of a store that matters. */
+/** The file of a store. */
 export const FILE = 'queue.mdb';
 
 /**
- * Their names in the file; the root holds the ledger. `messages`, `delayed` and `dead` hold each message once, by sequence: ready or
- * in flight, not ready yet, dead. `bodies` has packed bodies that are not in the record, `deliveries` how often messages that wait
- * were delivered before. `moments` says what is due when; `ids` until when the hash of a producer's id is known, and `idTimes`
- * which are forgotten when: neither `moments` nor `idTimes` has values.
+ * Names of the tables in the file; the root holds the ledger. `messages`, `delayed` and `dead` hold each message once, by sequence.
+ * `bodies` holds packed bodies too large for the record, `deliveries` the delivery counts of messages in the queue. `moments` says what
+ * is due when, `ids` until when the hash of a producer's id is known, `idTimes` which id is forgotten when. `moments` and `idTimes` have
+ * no values.
  */
 export const TABLES = {
   messages: 'messages',

@@ -1,10 +1,10 @@
-/** Small values: how often a message was delivered, until when an id is known, that a moment is what was written. */
+/** Small values: delivery counts, times, and empty values of keys that need none. Those of version 1 have no checksum. */
 import { SEAL_BYTES, sealed, unsealed } from '@proj/store/lmdb-folder';
 
 const COUNT_BYTES = 4;
 const TIME_BYTES = 8;
 const NOTHING = Buffer.alloc(0);
-/** What a version without checksums wrote where only the key means something. */
+/** Size of an empty value of version 1. */
 const PLAIN_NOTHING_BYTES = 1;
 
 /** Deliveries of a message, 32 bits. */
@@ -14,7 +14,7 @@ export function encodeCount(key: Uint8Array, count: number): Buffer {
   return sealed(key, value);
 }
 
-/** The inverse of {@link encodeCount}; `undefined` for what is not what was written. Without a checksum it is taken as it is, as below. */
+/** The inverse of {@link encodeCount}; `undefined` for other bytes. */
 export function decodeCount(key: Uint8Array, value: Buffer): number | undefined {
   return contentOf(key, value, COUNT_BYTES)?.readUInt32BE();
 }
@@ -26,7 +26,7 @@ export function encodeTime(key: Uint8Array, micros: number): Buffer {
   return sealed(key, value);
 }
 
-/** The inverse of {@link encodeTime}; `undefined` as there. */
+/** The inverse of {@link encodeTime}; `undefined` for other bytes. */
 export function decodeTime(key: Uint8Array, value: Buffer): number | undefined {
   return contentOf(key, value, TIME_BYTES)?.readDoubleBE();
 }

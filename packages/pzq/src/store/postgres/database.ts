@@ -6,25 +6,25 @@ import type { Pool, PoolClient, QueryConfig } from 'pg';
 /** Bytes, text, or an integer; never null. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Whoever can be asked: a connection in a transaction, or any. */
+/** A connection in a transaction, or any connection. */
 export interface Asks {
   /** Runs one statement; `name` has it prepared once per connection. */
   ask(text: string, values?: readonly unknown[], name?: string): Promise<readonly Row[]>;
 }
 
-/** A commit, takes and reads at once, and one to spare. */
+/** For a commit, a take and a read at the same time, and one to spare. */
 const CONNECTIONS = 4;
 const CONNECT_TIMEOUT_MS = 5000;
-/** Attempts at a transaction that the database wants to see again, doubling the pause. */
+/** Attempts at a transaction that the database asks to repeat; the pause doubles. */
 const TRIES = 10;
 const FIRST_PAUSE_MS = 2;
-/** Serialization failure and deadlock: nothing happened, try again. */
+/** Serialization failure and deadlock: nothing happened, so repeat. */
 const AGAIN = new Set(['40001', '40P01']);
-/** Classes of SQLSTATE that mean: away, starting, stopping, too busy to let us in, or not for us. */
+/** Classes of SQLSTATE: away, starting, stopping, too busy, access denied. */
 const AWAY = /^(08|28|3D|57P|53300)/;
 const OID = { bytes: 17, bigint: 20 };
 
-/** A database, as far as a store needs it. */
+/** A pool of connections to one database. */
 export class Database implements Asks {
   readonly #pool: Pool;
   /** How errors call it: host and name, no password. */
@@ -47,7 +47,7 @@ export class Database implements Asks {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       application_name: 'pzq',
     });
-    // A connection that breaks while nobody uses it is replaced by the next one that is needed.
+    // An idle connection that breaks is replaced when the next one is needed.
     pool.on('error', () => undefined);
     pool.on('connect', (client) => client.on('error', () => undefined));
     return new Database(pool, whereOf(url));
@@ -60,14 +60,14 @@ export class Database implements Asks {
     });
   }
 
-  /** All of it or nothing; the work is done again where the database asks for that. */
+  /** All or nothing. The work is repeated if the database asks for it. */
   transaction<T>(work: (asks: Asks) => Promise<T>): Promise<T> {
     return this.#guard(() => this.#again(() => this.#once(work)));
   }
 
-  /** Waits for what is under way. */
+  /** Waits for calls under way. */
   async close(): Promise<void> {
-    // The pool itself forgets who waits for a connection.
+    // The pool itself drops calls that wait for a connection.
     await Promise.allSettled(this.#pending);
     await this.#pool.end();
   }
@@ -81,7 +81,7 @@ export class Database implements Asks {
       client.release();
       return result;
     } catch (error) {
-      // With its connection goes the transaction, whatever state that is in; a repetition keeps it.
+      // Closing the connection ends the transaction in any state; for a repetition it is kept.
       const isKept = AGAIN.has(codeOf(error)) && (await isRolledBack(client));
       client.release(!isKept);
       throw error;
@@ -112,7 +112,7 @@ export class Database implements Asks {
   }
 
   #explain(error: unknown): unknown {
-    // What is no failure of the database is one of ours.
+    // Our own failures pass unchanged.
     if (error instanceof ProjError || error instanceof TypeError) return error;
     const code = codeOf(error);
     const details = { cause: error, details: { code } };
@@ -130,7 +130,7 @@ export function codeOf(error: unknown): string {
 
 function isAway(error: unknown): boolean {
   const code = codeOf(error);
-  // What has no SQLSTATE comes from the network, or from the driver that has lost it.
+  // Errors without an SQLSTATE come from the network, or from a driver that has lost the connection.
   return AWAY.test(code) || !/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]{4}$/.test(code);
 }
 

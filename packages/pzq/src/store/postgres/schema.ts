@@ -1,16 +1,15 @@
-/** Tables of the store in PostgreSQL, format 1. Nothing beyond what distributed engines with its wire have as well. */
+/** Tables of the store in PostgreSQL, format 1. Only what distributed databases with the same protocol have as well. */
 
-/** The format that this version reads and writes. */
 export const FORMAT = 1;
 
-/** Rows among which servers spread their counters, so that they seldom wait for each other. */
+/** Rows of counters, many, so that servers seldom wait for each other. */
 export const SLOTS = 64;
 
-/** Statements that make the tables where they are not there; each may fail when two servers do it at once. */
+/** Makes missing tables; each statement may fail when two servers do it at once. */
 export const SCHEMA: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS pzq_meta (one boolean PRIMARY KEY CHECK (one), format bigint NOT NULL, epoch text NOT NULL)`,
   `CREATE SEQUENCE IF NOT EXISTS pzq_seq`,
-  // due_micros: 0 for a message that anybody may take, else when that will be again: end of a lease or of a delay.
+  // due_micros: 0 for a message that any server may take, else the end of its lease or delay.
   `CREATE TABLE IF NOT EXISTS pzq_messages (
      seq bigint PRIMARY KEY,
      stored_micros bigint NOT NULL,
@@ -32,7 +31,7 @@ export const SCHEMA: readonly string[] = [
      died_micros bigint NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS pzq_ids (id bytea PRIMARY KEY, seen_micros bigint NOT NULL, until_micros bigint NOT NULL)`,
   `CREATE INDEX IF NOT EXISTS pzq_ids_until ON pzq_ids (until_micros)`,
-  // Sizes are sums over all rows; a single one may be negative.
+  // Sizes are sums over all rows; a single row may be negative.
   `CREATE TABLE IF NOT EXISTS pzq_counts (
      slot bigint PRIMARY KEY,
      messages bigint NOT NULL,
@@ -41,7 +40,7 @@ export const SCHEMA: readonly string[] = [
   `INSERT INTO pzq_counts SELECT slot, 0, 0, 0 FROM generate_series(0, ${SLOTS - 1}) AS slot ON CONFLICT DO NOTHING`,
 ];
 
-/** What an engine may refuse without harm: rows die young here, and are to be swept away soon. */
+/** Rows die young here and should be vacuumed soon. A database may refuse this without harm. */
 export const TUNING: readonly string[] = [
   `ALTER TABLE pzq_messages SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
      autovacuum_vacuum_cost_delay = 0)`,

@@ -1,11 +1,11 @@
-/** What the store in PostgreSQL says. Times are microseconds; `NOW` is the database's own clock. */
+/** Statements of the store in PostgreSQL. Times are microseconds; `NOW` is the database's own clock. */
 
 const NOW = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`;
 
 /** Columns of a message, as `toMessage` reads them. */
 const COLUMNS = `seq, stored_micros, expires_micros, deliveries, bytes, body`;
 
-/** All bodies in one piece, as arrays of them would travel as text. The order of the arrays is that of the sequences. */
+/** All bodies in one piece, because arrays of them would travel as text. Sequences follow the order of the arrays. */
 export const PUT = `
   INSERT INTO pzq_messages (seq, stored_micros, due_micros, expires_micros, deliveries, bytes, body)
   SELECT nextval('pzq_seq'), stored, due, expires, 0, size, substring($1::bytea FROM place::int FOR length::int)
@@ -15,7 +15,7 @@ export const PUT = `
     ORDER BY number) AS puts
   RETURNING seq`;
 
-/** Remembers ids, and returns those that were not known. Sorted by the caller, so that servers wait in one order. */
+/** Remembers ids, and returns the new ones. The caller sorts them, so that servers do not deadlock. */
 export const REMEMBER = `
   INSERT INTO pzq_ids (id, seen_micros, until_micros)
   SELECT decode(id, 'hex'), seen, until FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS new (id, seen, until)
@@ -23,18 +23,17 @@ export const REMEMBER = `
     WHERE pzq_ids.until_micros <= excluded.seen_micros
   RETURNING encode(id, 'hex') AS id`;
 
-/** Forgets ids whose time is over. */
+/** Forgets ids whose window is over. */
 export const FORGET = `
   DELETE FROM pzq_ids WHERE id IN (
     SELECT id FROM pzq_ids WHERE until_micros <= $1 ORDER BY until_micros LIMIT $2 FOR UPDATE SKIP LOCKED)`;
 
-/** Removes what fits, from messages or from dead letters. */
+/** Removes messages or dead letters whose sequence and time of storing match. */
 export const REMOVE = {
   messages: remove('pzq_messages'),
   dead: remove('pzq_dead'),
 };
 
-/** New numbers of deliveries. */
 export const COUNT = `
   UPDATE pzq_messages AS m SET deliveries = new.deliveries
   FROM unnest($1::bigint[], $2::bigint[]) AS new (seq, deliveries) WHERE m.seq = new.seq`;
@@ -54,11 +53,10 @@ export const REVIVE = `
 
 /** Adds to this server's row. */
 export const TALLY = `UPDATE pzq_counts SET messages = messages + $2, bytes = bytes + $3, dead = dead + $4 WHERE slot = $1`;
-/** All rows together. */
 export const SUMS = `
   SELECT sum(messages)::bigint AS messages, sum(bytes)::bigint AS bytes, sum(dead)::bigint AS dead FROM pzq_counts`;
 
-/** At most $1 messages of $2 bytes, one at least, for $3 microseconds. Rows that another server looks at are passed over. */
+/** Leases at most $1 messages of $2 bytes, but at least one, for $3 microseconds. Skips rows that another server has locked. */
 export const TAKE = `
   WITH woken AS MATERIALIZED (
     SELECT seq, bytes FROM pzq_messages WHERE due_micros > 0 AND due_micros <= ${NOW}
@@ -72,21 +70,21 @@ export const TAKE = `
   FROM numbered AS n WHERE m.seq = n.seq AND n.number <= $1 AND (n.number = 1 OR n.total <= $2)
   RETURNING m.seq, m.stored_micros, m.expires_micros, m.deliveries, m.bytes, m.body`;
 
-/** Leases end: at once for 0, else in $2 microseconds. */
+/** Ends leases: at once for 0, else in $2 microseconds. */
 export const RELEASE = `
   UPDATE pzq_messages SET due_micros = CASE WHEN $2::bigint = 0 THEN 0 ELSE ${NOW} + $2::bigint END
   WHERE seq = ANY($1::bigint[]) AND due_micros > 0`;
 
-/** Leases start anew, for $2 microseconds. */
+/** Starts leases anew, for $2 microseconds. */
 export const EXTEND = `
   UPDATE pzq_messages SET due_micros = ${NOW} + $2::bigint WHERE seq = ANY($1::bigint[]) AND due_micros > 0`;
 
-/** Behind $1, at most $2 messages of $3 bytes, one at least. */
+/** At most $2 messages of $3 bytes after $1, but at least one. */
 export const SCAN = window('pzq_messages', COLUMNS);
 /** Dead letters, the same way. */
 export const DEAD = window('pzq_dead', `${COLUMNS}, reason, died_micros`);
 
-/** Where the tables take their room; not every engine tells. */
+/** Size of the tables; not every database tells. */
 export const SIZE = `
   SELECT (pg_total_relation_size('pzq_messages') + pg_total_relation_size('pzq_dead') +
     pg_total_relation_size('pzq_ids'))::bigint AS bytes`;
