@@ -17,7 +17,7 @@ import type { NfpCommand } from '@proj/frames/nfp';
 import { decodePppAtFrontend, decodePppAtQueue, encodePpp } from '@proj/frames/ppp';
 import { decodePzqAtMonitor, decodePzqAtReceive, decodePzqAtSend, encodePzq } from '@proj/frames/pzq';
 import { MemoryStore, PzqEngine, pzqServerOptions } from '@proj/pzq';
-import type { PzqEvent } from '@proj/pzq';
+import type { PzqEvent } from '@proj/pzq/engine';
 import * as arbitraries from '@proj/testkit/arbitraries';
 import type { Entropy, Peer } from '@proj/transport';
 import fc from 'fast-check';

@@ -1,11 +1,11 @@
 /** PZQ: a durable queue on disk. */
-export type * from './engine/events.js';
+export type { PzqDeadLetter } from './dead-letter-requests.js';
 export { PzqEngine } from './engine/engine.js';
+export type { PzqCounters, PzqNote, PzqStats } from './engine/events.js';
 export { pzqAccessOptions, pzqServerOptions } from './options.js';
-export type { PzqServerOptions, PzqServerSettings, PzqSettings } from './options.js';
+export type { PzqServerOptions } from './options.js';
 export { PzqServer } from './queue.js';
 export type { PzqServerEndpoints, PzqServerEvents } from './queue.js';
-export type { PzqDeadLetter } from './dead-letter-requests.js';
 export { checkQueue, salvageQueue } from './store/lmdb/salvage.js';
 export type { StoreCheck } from './store/lmdb/salvage.js';
 export { LmdbStore } from './store/lmdb.js';
