@@ -165,7 +165,7 @@ describe('WorkerRunner', () => {
     expect(bench.clock.armed).toBe(0);
   });
 
-  it('a handler that never asks for its signal is given none, and a cancelled one throws in peace', async () => {
+  it('makes no signal for a handler that never uses it, and ignores what a cancelled handler throws', async () => {
     const bench = new Bench();
     let fail: ((error: Error) => void) | undefined;
     const worker = await bench.start({

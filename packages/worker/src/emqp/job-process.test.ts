@@ -157,11 +157,11 @@ describe('the result', () => {
     expect(await both.call('sums', 'failsLong', 1_000_000)).toEqual(['failed', `{"value": ${reason}}`]);
   });
 
-  it('is left out where nobody wants it', async () => {
+  it('is left out if nobody wants it', async () => {
     expect(await both.run(job('my', 'add', 1, 2), 0, false)).toEqual(['done', '']);
   });
 
-  it('is told of what failed, wanted or not, for the log', async () => {
+  it('is the error of a failed job, wanted or not, for the log', async () => {
     expect(await both.run(job('my', 'fail', 'no'), 0, false)).toEqual(['failed', '{"value": "no"}']);
     const [, json] = await both.run(job('sums', 'failsLong', 5000), 0, false);
     expect(json.length).toBeLessThan(1100);

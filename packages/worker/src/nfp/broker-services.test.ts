@@ -284,7 +284,7 @@ describe('rule 17: files', () => {
     broker.post('u1', 'path', { args: ['nf://a/b.bin'] });
     expect(await broker.result('u1')).toMatchObject({
       errors: [
-        expect.stringMatching(/file_details of filesharing: no answer within 50 ms; have a broker, or a worker/),
+        expect.stringMatching(/file_details of filesharing: no answer within 50 ms; have the broker, or a worker/),
       ],
     });
   });

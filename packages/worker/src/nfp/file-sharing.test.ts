@@ -81,7 +81,7 @@ class Run {
 const run = (task: string, kwargs: object = {}, args: unknown[] = []) => new Run(task, kwargs, args).result;
 
 describe('what a folder holds', () => {
-  it('rule 16: is told as the broker tells it', async () => {
+  it('rule 16: is listed as the broker lists it', async () => {
     expect(await run('list_files', { url: 'nf://' })).toEqual(['empty', 'hello.txt']);
     expect(await run('walk', {}, ['nf://'])).toEqual(['nf://empty', 'nf://hello.txt']);
     expect(await run('file_details', { url: 'nf://empty' })).toEqual({

@@ -47,7 +47,7 @@ describe('PppWorker', () => {
     expectNothingLeft();
   });
 
-  it('a closed one does not start: CLOSED', async () => {
+  it('rejects a start after the close: CLOSED', async () => {
     const worker = stage.worker({ handler });
     await worker.close();
     await expect(worker.start()).rejects.toMatchObject({ code: 'CLOSED', message: 'PppWorker: it was closed' });

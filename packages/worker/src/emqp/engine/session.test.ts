@@ -141,7 +141,7 @@ describe('jobs', () => {
     expect(rig.ran(1, 1, 'x'.repeat(101))[0]).toBe('send 1 REPLY j {"value": "result of 101 bytes: allowed are 100"}');
   });
 
-  it('headers that are none are noticed, and the job runs', () => {
+  it('invalid headers are reported, and the job runs', () => {
     const rig = SessionRig.registered();
     const headers = frame('reply-requested,timeout:x');
     rig.receive(1, { kind: 'request', id: 'j', queue: 'default', headers, body: frame('') });
@@ -244,7 +244,7 @@ describe('failures', () => {
     expect(rig.session.stats).toMatchObject({ timeouts: 2, retries: 1, failed: 1 });
   });
 
-  it('rule 8: a run gets more time, once, when it was we who were late', () => {
+  it('rule 8: a run gets more time, once, when our own process was late', () => {
     const rig = SessionRig.registered({ globalTimeoutMs: 50 });
     rig.receive(1, request('j', REPLY));
     rig.take();
@@ -293,7 +293,7 @@ describe('failures', () => {
 });
 
 describe('liveness', () => {
-  it('rule 10: beats every interval once it is registered, busy or not', () => {
+  it('rule 10: sends a heartbeat every interval once registered, busy or not', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('j'));
     rig.take();
@@ -383,7 +383,7 @@ describe('liveness', () => {
     ]);
   });
 
-  it('what is no message is counted, and is life', () => {
+  it('malformed messages are counted, and are signs of life', () => {
     const rig = SessionRig.registered();
     rig.advance(400);
     rig.receive(1, { kind: 'malformed', reason: 'frame-count' });
@@ -426,7 +426,7 @@ describe('a broker that leaves', () => {
     expect(rig.ran(0, 2)).toEqual(['send 1 REPLY b ok', 'close 1 flush', 'send 2 READY']);
   });
 
-  it('rule 12: and goes meanwhile leaves its results to the next one', () => {
+  it('rule 12: and ends its connection leaves its results to the next one', () => {
     const rig = SessionRig.registered({ endpoints: [A, B] });
     rig.receive(1, request('a', REPLY));
     rig.receive(1, BYE);
@@ -450,7 +450,7 @@ describe('a broker that leaves', () => {
     }
   });
 
-  it('rule 12: DISCONNECT has it say farewell, finish and end', () => {
+  it('rule 12: by DISCONNECT makes the job manager say farewell, finish and end', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('j', REPLY));
     rig.take();
@@ -459,7 +459,7 @@ describe('a broker that leaves', () => {
     expect(rig.ran(1, 1)).toEqual(['send 1 REPLY j ok', 'close 1 flush', 'ended']);
   });
 
-  it('rule 12: DISCONNECT has it come back where that is wished', () => {
+  it('rule 12: by DISCONNECT is met again if onDisconnect says so', () => {
     const rig = SessionRig.registered({ onDisconnect: 'reconnect' });
     rig.receive(1, { kind: 'disconnect', id: 'd' });
     expect(sends(rig.take())).toEqual(['send 1 KBAI', 'send 1 KBYE', 'send 2 INFORM 10:default']);
@@ -495,7 +495,7 @@ describe('the end', () => {
     expect(rig.receive(1, request('late'))).toEqual(['note request-dropped leaving late']);
   });
 
-  it('rule 11: goes on beating while jobs run that are to be answered, and only then', () => {
+  it('rule 11: sends heartbeats while jobs that want an answer run, and only then', () => {
     const rig = SessionRig.registered();
     rig.receive(1, request('a', GUARANTEE), request('b'));
     rig.play({ kind: 'drain' });

@@ -81,7 +81,7 @@ describe('rule 17: a question to the broker', () => {
     expect(rig.replies).toEqual([['q1000', { kind: 'refused', error: '1000 questions are open' }]]);
   });
 
-  it('does not take what others are told for an answer', () => {
+  it('ignores answers that are meant for others', () => {
     const rig = new JobSessionRig()
       .start()
       .ask('q1')
@@ -169,7 +169,7 @@ describe('rule 17: a job for workers', () => {
     expect(rig.wait(700).replies).toEqual([['j1', { kind: 'timeout' }]]);
   });
 
-  it('says what the rest of them say to nobody', () => {
+  it('ignores what the other workers answer', () => {
     const rig = new JobSessionRig().start().askJob('j1', ALL).answer('j1', 202, SENT_TO('f1', 'f2'));
     rig.answer('j1', 200, result('f2', { result: 1 }));
     rig.answer('j1', 200, result('f1', { result: 2 })).answer('j1', 200, { status: 'completed' }, 'event');

@@ -92,7 +92,7 @@ describe('the connection', () => {
     expect(rig.notes('unsent')).toHaveLength(1);
   });
 
-  it('what comes from an old socket, or is no message, changes nothing', () => {
+  it('messages of an old socket, and malformed ones, change nothing', () => {
     const rig = new JobSessionRig().start();
     told(rig).wait(100).take();
     rig.on({ kind: 'lost', socket: 1, reason: 'peer-gone' });
@@ -127,7 +127,7 @@ describe('a job', () => {
     expect(new JobSessionRig({ dialect: 'legacy' }).start().post('u1').answers('u1')).toEqual(['202 ACCEPTED']);
   });
 
-  it('rule 4: what is asked about it meanwhile waits, sixteen calls at the most, and 64 MiB of all jobs besides the first', () => {
+  it('rule 4: makes calls about it wait meanwhile: sixteen per job, and 64 MiB of all jobs besides the first', () => {
     const rig = new JobSessionRig({ maxMessageBytes: 67_108_864 }).start();
     rig.commits = false;
     rig.post('u1').post('u2');
@@ -146,7 +146,7 @@ describe('a job', () => {
     expect(rig.answers('u3')).toEqual([]);
   });
 
-  it('rule 10: with more values than a million is none', () => {
+  it('rule 10: with more than a million values is no call', () => {
     const rig = new JobSessionRig({ maxMessageBytes: 67_108_864 }).start();
     rig.say('post', 'u1', `{"task":"add","args":[${'[],'.repeat(600_000)}1]}`);
     expect(rig.answers('u1')).toEqual(['500 FAILED']);
@@ -421,7 +421,7 @@ describe('a running task', () => {
     expect(rig.answers('u1').at(-1)).toBe('300 STARTED');
   });
 
-  it('rule 9: is told that the client does not answer, or says no', () => {
+  it('rule 9: learns that the client does not answer, or refuses', () => {
     const rig = new JobSessionRig().start().post('u1').post('u2');
     const question = { id: 'q', question: 'go on?', default: null, timeoutMs: 500, metadata: {} };
     for (const uuid of ['u1', 'u2']) rig.on({ kind: 'ask', run: rig.runOf(uuid), question });
@@ -680,7 +680,7 @@ describe('mmi.service.worker', () => {
     expect(rig.all('run').map(({ uuid }) => uuid)).toEqual(['u1', 'u2', 'u1']);
   });
 
-  it('rule 15: a worker that is to leave does not restart any more', () => {
+  it('rule 15: a worker that is leaving does not restart', () => {
     const rig = restarting().on({ kind: 'drain' }).done('u1');
     expect([rig.all('restart').length, rig.all('ended').length]).toEqual([0, 1]);
   });

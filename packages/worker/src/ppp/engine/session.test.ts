@@ -26,7 +26,7 @@ describe('PppWorkerSession', () => {
   describe('bound', () => {
     const binds = () => new SessionRig({ binds: true });
 
-    it('rule 11: says READY to whoever comes, and waits for that without beats or limit', () => {
+    it('rule 11: says READY to the queue that connects, and waits for it without heartbeats or limit', () => {
       const rig = binds();
       expect(rig.play({ kind: 'start' })).toEqual([`open 1 ${A}`]);
       rig.take();
@@ -64,7 +64,7 @@ describe('PppWorkerSession', () => {
   });
 
   describe('heartbeats', () => {
-    it('rule 2: leave every interval while nothing is to do', () => {
+    it('rule 2: leave every interval while idle', () => {
       const rig = SessionRig.started();
       expect(rig.advance(99)).toEqual([]);
       expect(rig.advance(1)).toEqual(['send 1 HEARTBEAT']);
@@ -199,7 +199,7 @@ describe('PppWorkerSession', () => {
       expect(rig.final(2, 'done')).toEqual(['send 2 REPLY c3 done']);
     });
 
-    it('rule 5: what an old socket still brings is no life and no request', () => {
+    it('rule 5: messages of an old socket are neither a sign of life nor requests', () => {
       const rig = SessionRig.started();
       rig.advance(350);
       rig.take();
@@ -327,7 +327,7 @@ describe('PppWorkerSession', () => {
       expect(rig.play({ kind: 'failed', job: 1 }).slice(1)).toEqual(['send 1 READY', `note ready ${A}`, 'run 2 good']);
     });
 
-    it('rule 8: says nothing for a job that nobody wants any more', () => {
+    it('rule 8: sends nothing for a job whose result nobody wants any more', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1', 'slow');
       rig.advance(350);
@@ -395,7 +395,7 @@ describe('PppWorkerSession', () => {
       expect(rig.request(1, 'c2', 'y')).toEqual(['note request-dropped leaving']);
     });
 
-    it('rule 10: a request that waits for a handler nobody wants any more is answered', () => {
+    it('rule 10: answers a request that waits for a cancelled handler', () => {
       const rig = SessionRig.started();
       rig.request(1, 'c1', 'old');
       rig.play({ kind: 'lost', socket: 1, reason: 'peer-gone' });
@@ -511,7 +511,7 @@ describe('PppWorkerSession', () => {
       },
     );
 
-    it('a message without frames is a sign of life and no more', () => {
+    it('a message without frames is only a sign of life', () => {
       const rig = SessionRig.started();
       rig.advance(299);
       rig.take();
