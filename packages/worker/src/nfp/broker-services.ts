@@ -3,6 +3,7 @@ import { FileCache } from '@proj/files';
 import type { DeletedFiles, FileDetails, HeldFile } from '@proj/files';
 import { isProjError, ProjError } from '@proj/transport';
 import type { NfpAskedJob, NfpBrokerQuestion, NfpBrokerReply } from './engine/events.js';
+import type { NfpWorkerSettings } from './options.js';
 import type { NfpKwargs } from './task.js';
 
 const INVENTORY_SERVICE = 'sid.service.broker';
@@ -21,13 +22,10 @@ const LOSSES_MAX = 3;
 const ENVELOPE_BYTES = 1024;
 
 /** What {@link BrokerServices} need from their worker. */
-export interface BrokerServicesHost {
-  readonly name: string;
-  readonly askTimeoutMs: number;
-  readonly maxMessageBytes: number;
-  /** The folder for fetched files; `undefined`: none. */
-  readonly fetchFiles?: string | undefined;
-  readonly fetchMaxBytes: number;
+export interface BrokerServicesHost extends Pick<
+  NfpWorkerSettings,
+  'name' | 'askTimeoutMs' | 'maxMessageBytes' | 'fetchFiles' | 'fetchMaxBytes'
+> {
   newId(): string;
   /** Gives a question to the session; the reply comes by {@link BrokerServices.settle}. */
   dispatch(question: NfpBrokerQuestion): void;

@@ -39,6 +39,7 @@ export class NfpWorkerHost {
   readonly #transport: Transport;
   readonly #host: SessionHost<NfpWorkerEvent, NfpWorkerEffect>;
   readonly #runs = new Map<number, TaskRun>();
+  readonly #taskHost: TaskRunHost;
   /** The broker's inventory and files. */
   readonly services: BrokerServices;
   #over: Promise<void> | undefined;
@@ -67,6 +68,14 @@ export class NfpWorkerHost {
         this.#host.dispatch({ kind: 'question', question });
       },
     });
+    this.#taskHost = {
+      settings: program.settings,
+      services: this.services,
+      newId: this.#newId,
+      wallMs: () => Math.floor(transport.entropy.wallMicros() / 1000),
+      dispatch: this.#host.dispatch.bind(this.#host),
+      room: (isOver) => untilRoom(this.#host, transport.clock, isOver),
+    };
   }
 
   /** Reads the store, opens the first socket. Rejects if the store cannot be read or the transport refuses the endpoint. */
@@ -197,7 +206,7 @@ export class NfpWorkerHost {
   }
 
   async #run(run: NfpRun): Promise<void> {
-    const task = new TaskRun(run.uuid, run.task, this.#hostOf(run.run));
+    const task = new TaskRun(run, this.#taskHost);
     this.#runs.set(run.run, task);
     let outcome: NfpTaskOutcome;
     try {
@@ -225,30 +234,6 @@ export class NfpWorkerHost {
     const { service } = this.#program.settings;
     const client = replyTo === undefined ? '' : nfpNameOf(replyTo);
     return { task, args, kwargs, uuid, client, service, timeoutMs, run: attempt };
-  }
-
-  #hostOf(run: number): TaskRunHost {
-    const { name, service, putQueueMax, maxMessageBytes } = this.#program.settings;
-    const { entropy } = this.#transport;
-    return {
-      self: { name, service },
-      putQueueMax,
-      maxMessageBytes,
-      wallMs: () => Math.floor(entropy.wallMicros() / 1000),
-      newId: this.#newId,
-      inventory: () => this.services.inventory(),
-      fetch: (url) => this.services.fetch(url),
-      sendEvent: (body) => {
-        this.#host.dispatch({ kind: 'event', run, body });
-      },
-      sendChunk: async (chunk, isOver) => {
-        this.#host.dispatch({ kind: 'stream', run, chunk });
-        await untilRoom(this.#host, this.#transport.clock, isOver);
-      },
-      ask: (question) => {
-        this.#host.dispatch({ kind: 'ask', run, question });
-      },
-    };
   }
 }
 

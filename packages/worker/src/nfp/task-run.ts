@@ -2,11 +2,12 @@
 import { decodeNfpJson } from '@proj/frames/nfp';
 import type { HeldFile } from '@proj/files';
 import { ProjError, toBuffers } from '@proj/transport';
+import type { BrokerServices } from './broker-services.js';
 import { eventBody } from './engine/bodies.js';
-import type { NfpSpeaker } from './engine/bodies.js';
-import type { NfpInputOutcome, NfpQuestion } from './engine/events.js';
+import type { NfpInputOutcome, NfpRun, NfpWorkerEvent } from './engine/events.js';
+import type { NfpWorkerSettings } from './options.js';
 import { PutQueue } from './put-queue.js';
-import type { NfpEventOptions, NfpInputOptions, NfpKwargs, NfpTaskContext } from './task.js';
+import type { NfpEventOptions, NfpInputOptions, NfpTaskContext } from './task.js';
 
 const DAY_MS = 86_400_000;
 const INPUT_TIMEOUT_MS = 60_000;
@@ -17,22 +18,16 @@ const EVENT_MAX_BYTES = 65_536;
 /** Frames of a STREAM besides its bytes: an address, a uuid and fixed frames. */
 const ENVELOPE_BYTES = 1024;
 
-/** What a run needs from its worker. */
+/** What runs need from their worker. */
 export interface TaskRunHost {
-  readonly self: NfpSpeaker;
-  readonly putQueueMax: number;
-  readonly maxMessageBytes: number;
+  readonly settings: Pick<NfpWorkerSettings, 'name' | 'service' | 'putQueueMax' | 'maxMessageBytes'>;
+  readonly services: BrokerServices;
+  readonly newId: () => string;
   /** Milliseconds since 1970. */
-  wallMs(): number;
-  /** A new id for a question. */
-  newId(): string;
-  sendEvent(body: readonly Uint8Array[]): void;
+  readonly wallMs: () => number;
+  readonly dispatch: (event: NfpWorkerEvent) => void;
   /** Resolves when the next chunk may follow. */
-  sendChunk(chunk: Uint8Array, isOver: () => boolean): Promise<void>;
-  ask(question: NfpQuestion): void;
-  inventory(): Promise<NfpKwargs>;
-  /** The copy stays until it is released. */
-  fetch(url: string): Promise<HeldFile>;
+  readonly room: (isOver: () => boolean) => Promise<void>;
 }
 
 interface Asked {
@@ -44,8 +39,7 @@ interface Asked {
 
 /** The context of one run. Fields that most tasks never use are made on first use. */
 export class TaskRun implements NfpTaskContext {
-  readonly #uuid: string;
-  readonly #task: string;
+  readonly #run: NfpRun;
   readonly #host: TaskRunHost;
   #puts: PutQueue | undefined;
   #controller: AbortController | undefined;
@@ -57,9 +51,8 @@ export class TaskRun implements NfpTaskContext {
   /** Each ends one wait for a file. */
   readonly #stops = new Set<(reason: Error) => void>();
 
-  constructor(uuid: string, task: string, host: TaskRunHost) {
-    this.#uuid = uuid;
-    this.#task = task;
+  constructor(run: NfpRun, host: TaskRunHost) {
+    this.#run = run;
     this.#host = host;
   }
 
@@ -83,17 +76,19 @@ export class TaskRun implements NfpTaskContext {
   };
 
   readonly event: NfpTaskContext['event'] = (message, options = {}) => {
-    if (!this.#isOver) this.#host.sendEvent(this.#eventBody(message, options));
+    const { run } = this.#run;
+    if (!this.#isOver) this.#host.dispatch({ kind: 'event', run, body: this.#eventBody(message, options) });
   };
 
   readonly stream: NfpTaskContext['stream'] = async (chunk) => {
     this.#throwIfAborted();
     if (this.#isOver) throw new ProjError('PROTOCOL_LOCAL', 'stream: the task has already ended');
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    const max = this.#host.maxMessageBytes - ENVELOPE_BYTES;
+    const max = this.#host.settings.maxMessageBytes - ENVELOPE_BYTES;
     if (bytes.length > max)
       throw new ProjError('PROTOCOL_LOCAL', `stream chunk of ${bytes.length} bytes: allowed are ${max}`);
-    await this.#host.sendChunk(bytes, () => this.#isOver || this.isAborted);
+    this.#host.dispatch({ kind: 'stream', run: this.#run.run, chunk: bytes });
+    await this.#host.room(() => this.#isOver || this.isAborted);
     this.#throwIfAborted();
   };
 
@@ -103,11 +98,11 @@ export class TaskRun implements NfpTaskContext {
     return answer;
   };
 
-  readonly inventory: NfpTaskContext['inventory'] = () => this.#host.inventory();
+  readonly inventory: NfpTaskContext['inventory'] = () => this.#host.services.inventory();
 
   readonly fetch: NfpTaskContext['fetch'] = async (url) => {
     this.#throwIfAborted();
-    const file = await this.#unlessAborted(this.#host.fetch(url));
+    const file = await this.#unlessAborted(this.#host.services.fetch(url));
     return file.path;
   };
 
@@ -166,17 +161,18 @@ export class TaskRun implements NfpTaskContext {
   }
 
   #newQueue(): PutQueue {
-    const queue = new PutQueue(this.#host.putQueueMax);
+    const queue = new PutQueue(this.#host.settings.putQueueMax);
     if (this.#isOver || this.isAborted) queue.end();
     return queue;
   }
 
   #eventBody(message: string, options: NfpEventOptions): readonly Uint8Array[] {
     const { type, severity = 'INFO', status = 'running', resource, extras } = options;
-    const text = { uuid: this.#uuid, task: this.#task, message, type, severity, status, resource, extras };
+    const { uuid, task } = this.#run;
+    const text = { uuid, task, message, type, severity, status, resource, extras };
     let body: readonly Uint8Array[];
     try {
-      body = eventBody(this.#host.self, text, this.#host.wallMs());
+      body = eventBody(this.#host.settings, text, this.#host.wallMs());
     } catch (cause) {
       throw new ProjError('PROTOCOL_LOCAL', `event ${JSON.stringify(message)}: extras must be JSON`, { cause });
     }
@@ -195,7 +191,8 @@ export class TaskRun implements NfpTaskContext {
     const id = this.#host.newId();
     return new Promise((resolve, reject) => {
       this.#asked = { id, options, resolve, reject };
-      this.#host.ask({ id, question, default: options.default ?? null, timeoutMs, metadata });
+      const asked = { id, question, default: options.default ?? null, timeoutMs, metadata };
+      this.#host.dispatch({ kind: 'ask', run: this.#run.run, question: asked });
     });
   }
 
