@@ -3,16 +3,9 @@ import { StepOutput } from '@proj/transport/engine';
 import type { SessionEffect } from './events.js';
 
 /** Sends on the socket of the conversation under way. `More` are the effects of the protocol alone. */
-export class SessionOutput<Command, Note, More = never> extends StepOutput<
-  SessionEffect<Command, Note> | More,
-  { notesWithheld: number }
-> {
+export class SessionOutput<Command, Note, More = never> extends StepOutput<SessionEffect<Command, Note> | More> {
   /** Number of the socket opened last, which is the conversation's while one is open. */
   socket = 0;
-
-  constructor() {
-    super({ notesWithheld: 0 });
-  }
 
   send(command: Command, socket = this.socket): void {
     this.effects.push({ kind: 'send', socket, command });
