@@ -37,7 +37,7 @@ type Question = Omit<NfpBrokerQuestion, 'timeoutMs'>;
 /** A reply that is no failure. */
 type Answer = Extract<NfpBrokerReply, { kind: 'answered' | 'result' | 'lost' }>;
 
-interface Asked {
+interface OpenQuestion {
   readonly subject: string;
   resolve(answer: Answer): void;
   reject(error: Error): void;
@@ -50,7 +50,7 @@ export type InventoryState = 'initialising' | 'completed' | 'failed';
 export class BrokerServices {
   readonly #host: BrokerServicesHost;
   readonly #cache: FileCache | undefined;
-  readonly #asked = new Map<string, Asked>();
+  readonly #asked = new Map<string, OpenQuestion>();
   #inventory: Promise<NfpKwargs> | undefined;
   #state: InventoryState = 'initialising';
   #isClosed = false;

@@ -41,7 +41,7 @@ export class TaskBook {
 
 /** The result that a failed task has all the same, as JSON text. */
 export function failedResult(error: unknown): string | undefined {
-  // By name: an application may have the class from another entry of this package.
+  // By name: the class may come from another copy of this package, such as its CommonJS build.
   if (!(error instanceof Error && error.name === 'NfpTaskFailure' && 'result' in error)) return undefined;
   try {
     return toJson(error.result);

@@ -30,7 +30,7 @@ export interface TaskRunHost {
   readonly room: (isOver: () => boolean) => Promise<void>;
 }
 
-interface Asked {
+interface OpenQuestion {
   readonly id: string;
   readonly options: NfpInputOptions;
   resolve(value: unknown): void;
@@ -45,7 +45,7 @@ export class TaskRun implements NfpTaskContext {
   #controller: AbortController | undefined;
   #aborted: Error | undefined;
   #isOver = false;
-  #asked: Asked | undefined;
+  #asked: OpenQuestion | undefined;
   #questions: Promise<unknown> = Promise.resolve();
   readonly #files: HeldFile[] = [];
   /** Each ends one wait for a file. */

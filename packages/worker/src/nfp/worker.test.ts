@@ -102,6 +102,16 @@ describe('a task', () => {
     expect(await broker.result('u1')).toMatchObject({ failed: true, errors: ['b is gone'], result: told });
   });
 
+  it('rule 9: that has failed may have a result by an NfpTaskFailure of another copy of the package', async () => {
+    class NfpTaskFailure extends Error {
+      override readonly name = 'NfpTaskFailure';
+      readonly result = 'a';
+    }
+    await start({ t: () => Promise.reject(new NfpTaskFailure('b is gone')) });
+    broker.send(POST, 'u1', { task: 't' });
+    expect(await broker.result('u1')).toMatchObject({ failed: true, errors: ['b is gone'], result: 'a' });
+  });
+
   it('rule 9: that nobody knows has failed', async () => {
     await start({ add: () => 1 });
     broker.post('u1', 'toString');

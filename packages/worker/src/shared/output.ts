@@ -3,20 +3,25 @@ import { StepOutput } from '@proj/transport/engine';
 import type { SessionEffect } from './events.js';
 
 /** Sends on the socket of the conversation under way. `More` are the effects of the protocol alone. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the base class has it in the type of its effects
 export class SessionOutput<Command, Note, More = never> extends StepOutput<SessionEffect<Command, Note> | More> {
   /** Number of the socket opened last, which is the conversation's while one is open. */
   socket = 0;
 
+  push(effect: SessionEffect<Command, Note> | More): void {
+    this.effects.push(effect);
+  }
+
   send(command: Command, socket = this.socket): void {
-    this.effects.push({ kind: 'send', socket, command });
+    this.push({ kind: 'send', socket, command });
   }
 
   close(flush: boolean, socket = this.socket): void {
-    this.effects.push({ kind: 'close', socket, flush });
+    this.push({ kind: 'close', socket, flush });
   }
 
   /** Reports every note: a worker's are few, and counters are made of them. */
   report(note: Note): void {
-    this.effects.push({ kind: 'note', note });
+    this.push({ kind: 'note', note });
   }
 }

@@ -174,7 +174,7 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
     const { now } = this.#out;
     const { endpoint } = this.#connection;
     this.#connection.open(now);
-    this.#out.effects.push({ kind: 'open', socket: ++this.#out.socket, endpoint, identity: this.#entropy.uuid() });
+    this.#out.push({ kind: 'open', socket: ++this.#out.socket, endpoint, identity: this.#entropy.uuid() });
     this.#inform = this.#entropy.uuid();
     this.#ackBy = now + this.#options.ackTimeoutMs;
     this.#out.send({ kind: 'inform-worker', id: this.#inform, queues: this.#options.queues });
@@ -303,7 +303,7 @@ export class EmqpJobManagerSession implements Engine<EmqpJobManagerEvent, EmqpJo
     this.#connection.stop();
     this.#giveUpAt = Infinity;
     this.#phase = 'ended';
-    this.#out.effects.push({ kind: 'ended' });
+    this.#out.push({ kind: 'ended' });
   }
 
   #timer(lateMs: number): void {

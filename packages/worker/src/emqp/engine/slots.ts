@@ -118,7 +118,7 @@ export class JobSlots {
     if (maxJobsPerProcess > 0 && slot.runs >= maxJobsPerProcess) {
       slot.isUp = false;
       this.counts.recycled++;
-      this.#out.effects.push({ kind: 'recycle', slot: index });
+      this.#out.push({ kind: 'recycle', slot: index });
     }
     if (outcome === 'failed') this.#failed(slot, result);
     else {
@@ -196,7 +196,7 @@ export class JobSlots {
     const { index } = slot;
     this.#out.report({ code: 'job-started', id, run, slot: index });
     const wantsResult = wantsReply(job);
-    this.#out.effects.push({ kind: 'run', slot: index, job: { number, id, queue, body, run }, wantsResult });
+    this.#out.push({ kind: 'run', slot: index, job: { number, id, queue, body, run }, wantsResult });
   }
 
   #kill(slot: Slot, isTimeout: boolean): void {
@@ -207,7 +207,7 @@ export class JobSlots {
       this.counts.timeouts++;
       this.#out.report({ code: 'job-timeout', id, run });
     }
-    this.#out.effects.push({ kind: 'kill', slot: slot.index });
+    this.#out.push({ kind: 'kill', slot: slot.index });
   }
 
   /** A run without a result: once more, as often as the client wants. */

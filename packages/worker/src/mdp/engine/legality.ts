@@ -31,6 +31,6 @@ export const MOVES = [
   ['closed', 'READY sent', 'idle'],
   ['busy', 'job ended', 'idle'],
   ['full', 'job ended', 'busy'],
-  [['busy', 'full'], 'drain', 'leaving'],
+  [['busy', 'full'], 'drain, or the first endpoint is back', 'leaving'],
   [['idle', 'busy', 'full', 'leaving'], 'lost or left', 'closed'],
 ] as const;

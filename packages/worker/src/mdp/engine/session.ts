@@ -130,7 +130,7 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
     const { endpoint } = this.#connection;
     this.#connection.open(now);
     this.#out.socket = ++this.#sockets;
-    this.#out.effects.push({ kind: 'open', socket: this.#sockets, endpoint });
+    this.#out.push({ kind: 'open', socket: this.#sockets, endpoint });
     this.#out.send({ kind: 'worker-ready', version, service });
     this.#out.report({ code: 'ready', endpoint });
     if (this.#mayReturn) this.#probe.plan(now);
@@ -175,7 +175,7 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
   #run(job: Job<MdpWorkerRequest> | undefined): void {
     if (job === undefined) return;
     this.#quietAt = Infinity;
-    this.#out.effects.push({ kind: 'run', job: job.id, body: job.request.body, envelope: ENVELOPE });
+    this.#out.push({ kind: 'run', job: job.id, body: job.request.body, envelope: ENVELOPE });
   }
 
   /** 0.1 has no partial replies; there the host joins what a handler yields into its last reply. */
@@ -271,7 +271,7 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
   #leaveConversation(flush: boolean, reason: CancelReason): void {
     this.#out.close(flush);
     const job = this.#slot.abandon();
-    if (job !== undefined) this.#out.effects.push({ kind: 'cancel', job, reason });
+    if (job !== undefined) this.#out.push({ kind: 'cancel', job, reason });
     this.#quietAt = this.#drainAt = Infinity;
     this.#endProbe();
   }
@@ -280,7 +280,7 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
     this.#phase = 'ended';
     this.#leaving = undefined;
     this.#connection.stop();
-    this.#out.effects.push({ kind: 'ended' });
+    this.#out.push({ kind: 'ended' });
   }
 
   #timer(lateMs: number): void {
@@ -312,7 +312,7 @@ export class MdpWorkerSession implements Engine<MdpWorkerEvent, MdpWorkerEffect>
   #probeFirst(): void {
     this.#endProbe();
     const socket = ++this.#sockets;
-    this.#out.effects.push({ kind: 'open', socket, endpoint: this.#options.endpoints[0] as string });
+    this.#out.push({ kind: 'open', socket, endpoint: this.#options.endpoints[0] as string });
     this.#out.send(this.#heartbeat, socket);
     this.#probe.plan(this.#out.now, socket);
   }

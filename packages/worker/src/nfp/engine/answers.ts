@@ -166,7 +166,7 @@ export class Inputs {
   #settle(job: NfpJob, outcome: NfpInputOutcome): void {
     const { id } = job.input as NonNullable<NfpJob['input']>;
     this.forget(job);
-    this.#out.effects.push({ kind: 'input', run: job.run as number, id, outcome });
+    this.#out.push({ kind: 'input', run: job.run as number, id, outcome });
     const extras = { input_response: { id, outcome: outcome.kind } };
     const message = `client input: ${outcome.kind}`;
     this.#answers.event(job, { type: 'input_response', message, status: 'running', severity: 'INFO', extras });

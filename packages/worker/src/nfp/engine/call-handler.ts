@@ -81,7 +81,7 @@ export class CallHandler {
         retention.remove(job, call);
         break;
       case 'deliver':
-        if (!inputs.answer(job, call.body)) out.effects.push({ kind: 'put', run: job.run as number, body: call.body });
+        if (!inputs.answer(job, call.body)) out.push({ kind: 'put', run: job.run as number, body: call.body });
         break;
       case 'refuse':
         answers.fail(call, 500, 'worker is leaving');
@@ -157,7 +157,7 @@ export class CallHandler {
       return;
     }
     job.cancelling = true;
-    out.effects.push({ kind: 'abort', run: job.run as number, reason: 'deleted' });
+    out.push({ kind: 'abort', run: job.run as number, reason: 'deleted' });
     writes.mark(job, call);
   }
 }

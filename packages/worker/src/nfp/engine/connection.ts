@@ -55,7 +55,7 @@ export class BrokerConversation {
     const form = this.#options.commandForm;
     this.#connection.open(this.#out.now);
     this.#keepalives = { interval, multiplier };
-    this.#out.effects.push({ kind: 'open', socket: ++this.#out.socket, endpoint });
+    this.#out.push({ kind: 'open', socket: ++this.#out.socket, endpoint });
     const about = { name, version: VERSION, keepalive: this.#keepalives };
     if (sendOpen) this.send({ kind: 'worker-open', form, body: encodeNfpJson(about) });
     this.send({ kind: 'worker-ready', form, service });

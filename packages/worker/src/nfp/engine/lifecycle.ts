@@ -117,7 +117,7 @@ export class Lifecycle {
     const { uuid, task, replyTo, timeoutMs, runs: attempt } = job;
     const run = slots.begin(job);
     out.report({ code: 'job-started', uuid, task, attempt });
-    out.effects.push({ kind: 'run', run, uuid, task, replyTo, timeoutMs, attempt, call });
+    out.push({ kind: 'run', run, uuid, task, replyTo, timeoutMs, attempt, call });
     answers.progress(job, 'starting', 'running', 'INFO');
   }
 
@@ -158,7 +158,7 @@ export class Lifecycle {
   abort(reason: 'closed' | 'drain-timeout' | 'restart'): void {
     const { slots, out } = this.#parts;
     for (const run of slots.running.keys()) {
-      out.effects.push({ kind: 'abort', run, reason });
+      out.push({ kind: 'abort', run, reason });
       if (reason === 'restart') this.#stopped.add(run);
     }
   }

@@ -63,7 +63,7 @@ export class BrokerQuestions {
     const { uuid, service, task, kwargs, timeoutMs, job } = asked;
     if (this.#isClosed || this.#open.size >= OPEN_MAX) {
       const full = { kind: 'refused', error: `${OPEN_MAX} questions are open` } as const;
-      this.#out.effects.push({ kind: 'reply', uuid, reply: this.#isClosed ? { kind: 'closed' } : full });
+      this.#out.push({ kind: 'reply', uuid, reply: this.#isClosed ? { kind: 'closed' } : full });
       return;
     }
     const body = encodeNfpJson(job?.put ?? { task, kwargs, args: [] });
@@ -170,7 +170,7 @@ export class BrokerQuestions {
   #settle(question: Question, reply: NfpBrokerReply): void {
     this.#open.delete(question.uuid);
     this.#due.remove(question.due);
-    this.#out.effects.push({ kind: 'reply', uuid: question.uuid, reply });
+    this.#out.push({ kind: 'reply', uuid: question.uuid, reply });
   }
 }
 

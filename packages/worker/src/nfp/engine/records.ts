@@ -171,7 +171,7 @@ export class JobWrites {
       for (const [key, value] of puts) values.set(key, value);
     }
     const batch = { puts: [...values], removes: [...removed] };
-    this.#out.effects.push({ kind: 'commit', commit: ++this.#commit, batch });
+    this.#out.push({ kind: 'commit', commit: ++this.#commit, batch });
   }
 
   /** The changes of the commit that has ended, either way; none when it is not the one under way. */
@@ -244,7 +244,7 @@ export class ResultReads {
         this.#taken = 0;
       }
       this.#underWay.set(++this.#load, next.call);
-      this.#out.effects.push({ kind: 'load', load: this.#load, key: next.key });
+      this.#out.push({ kind: 'load', load: this.#load, key: next.key });
     }
   }
 

@@ -172,7 +172,7 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
   /** What follows from any event: free slots are filled, changes written, records read, and a worker with nothing left to do ends. */
   #proceed(): void {
     if (this.#phase !== 'on') return;
-    if (this.#restart.takeRenewal(this.#slots.taken === 0)) this.#out.effects.push({ kind: 'restart' });
+    if (this.#restart.takeRenewal(this.#slots.taken === 0)) this.#out.push({ kind: 'restart' });
     this.#lifecycle.fill();
     this.#writes.flush();
     this.#questions.proceed();
@@ -274,6 +274,6 @@ export class NfpWorkerSession implements Engine<NfpWorkerEvent, NfpWorkerEffect>
     this.#questions.close();
     this.#connection.stop('drained');
     this.#phase = 'ended';
-    this.#out.effects.push({ kind: 'ended' });
+    this.#out.push({ kind: 'ended' });
   }
 }

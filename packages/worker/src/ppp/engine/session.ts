@@ -118,7 +118,7 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
   #open(): void {
     if (this.#binds) this.#connection.await();
     else this.#connection.open(this.#out.now);
-    this.#out.effects.push({ kind: 'open', socket: ++this.#out.socket, endpoint: this.#connection.endpoint });
+    this.#out.push({ kind: 'open', socket: ++this.#out.socket, endpoint: this.#connection.endpoint });
     if (!this.#binds) this.#ready();
   }
 
@@ -160,7 +160,7 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
     const { addresses = [], content } = job.request;
     // Also without a stack: content that would be read as something else goes behind an empty frame.
     const envelope = { frames: addresses.length + 1, bytes: totalBytes(addresses) };
-    this.#out.effects.push({ kind: 'run', job: job.id, body: content, envelope });
+    this.#out.push({ kind: 'run', job: job.id, body: content, envelope });
   }
 
   #final(id: number, body: Frames): void {
@@ -233,7 +233,7 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
   #leaveConversation(flush: boolean, reason: CancelReason): void {
     this.#out.close(flush);
     const job = this.#slot.abandon();
-    if (job !== undefined) this.#out.effects.push({ kind: 'cancel', job, reason });
+    if (job !== undefined) this.#out.push({ kind: 'cancel', job, reason });
     this.#draining = false;
     this.#drainAt = Infinity;
   }
@@ -241,7 +241,7 @@ export class PppWorkerSession implements Engine<PppWorkerEvent, PppWorkerEffect>
   #end(): void {
     this.#phase = 'ended';
     this.#connection.stop();
-    this.#out.effects.push({ kind: 'ended' });
+    this.#out.push({ kind: 'ended' });
   }
 
   #timer(lateMs: number): void {
