@@ -1,23 +1,17 @@
 /** What the facades of all brokers tell their `EngineHost` in the same way: common options and events. */
 import { Access, EngineHost, parseOptions } from '@proj/transport';
-import type { AccessRules, Emitter, HandshakeRefusal, HostProgram, Transport } from '@proj/transport';
+import type { AccessRules, Emitter, HostEvents, HostProgram, Transport } from '@proj/transport';
 import { serverCurve, type ServerCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
 import { accessOptions } from './options.js';
+
+export type { HostEvents } from '@proj/transport';
 
 /** Options of every broker, validated. */
 interface Settings {
   readonly curve?: ServerCurve | undefined;
   readonly access?: AccessRules | undefined;
   readonly transport?: Transport | undefined;
-}
-
-/** Events of every broker that do not come from its engine. */
-export interface HostEvents {
-  /** A peer was refused or failed the handshake. At most once a minute for the same key or address. */
-  refused: HandshakeRefusal;
-  /** A socket failed for good: nothing more is received on it. Close this object and start another. */
-  broken: Error;
 }
 
 /** What every engine is told. */
@@ -43,12 +37,7 @@ export function hostOf<Event, Effect>(
       ...serverCurve(settings.curve),
       access: settings.access && new Access(settings.access),
       onAccess: (access) => ({ kind: 'access', access }),
-      onRefused: (refusal) => {
-        events.emit('refused', refusal);
-      },
-      onBroken: (error) => {
-        events.emit('broken', error);
-      },
+      events,
     },
     transport,
   );

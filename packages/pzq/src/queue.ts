@@ -251,15 +251,10 @@ export class PzqServer {
         ...serverCurve(this.#settings.curve),
         access: this.#access,
         onAccess: (access) => ({ kind: 'access', access, name }),
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
-        },
         perform: (effect) => {
           this.#perform(effect, host);
         },
-        onBroken: (error) => {
-          this.#events.emit('broken', error);
-        },
+        events: this.#events,
       },
       () => Promise.resolve(transport),
     );

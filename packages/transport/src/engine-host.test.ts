@@ -6,7 +6,7 @@ import { encodeZ85 } from './curve/z85.js';
 import { generateCurveKeys } from './curve/keys.js';
 import type { Engine } from './engine/engine.js';
 import { EngineHost } from './engine-host.js';
-import type { HostProgram, SocketPlan } from './engine-host.js';
+import type { HostProgram, SocketPlan } from './host-program.js';
 import { MemoryBudget } from './memory-budget.js';
 import { ROUTER_PEER } from './port.js';
 import type { Peer, PortListener, SocketPort } from './port.js';
@@ -67,7 +67,6 @@ function host(sockets: readonly SocketPlan<Event>[], options: Partial<HostProgra
         if (text === 'drained') made.drained();
         else made.send(socket, peer, frames(text));
       },
-      onBroken: (error) => void broken.push(error),
       ...options,
     },
     () => Promise.resolve(network.transport('server')),
@@ -274,9 +273,9 @@ describe('EngineHost', () => {
       sockets: [plan('1')],
       drain: 'drain',
       perform: () => undefined,
-      onBroken: (error: Error) => void broken.push(error),
     };
     const server = new EngineHost<Event, Effect>(program, () => Promise.resolve(transport));
+    server.on('broken', (error) => void broken.push(error));
     await server.start();
     listener?.onBroken(new Error('ENOTSOCK'));
     expect(broken.map(({ message }) => message)).toEqual(['ENOTSOCK']);
@@ -305,7 +304,6 @@ describe('memory', () => {
         drain: 'drain',
         onMemory: (isTight) => `tight ${isTight}`,
         perform: () => undefined,
-        onBroken: () => undefined,
       },
       () => Promise.resolve(transport),
     );
@@ -406,7 +404,6 @@ describe('access', () => {
         sockets: [plan('1')],
         drain: 'drain',
         perform: () => undefined,
-        onBroken: () => undefined,
         access: rules(ada),
         onAccess,
       },

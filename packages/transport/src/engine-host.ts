@@ -1,86 +1,20 @@
-/** The half of a server that has sockets, a timer and a life: start, drain, close. What happens on them is the engine's business. No protocol. */
+/** The shell of every server: sockets, a timer, access rules, and a life of start, drain and close around one engine. Knows no protocol. */
 import { oncePerMinute } from '@proj/heartbeat';
-import type { Access, AccessRight } from './access.js';
+import type { Access } from './access.js';
 import { Driver } from './driver.js';
-import type { Engine } from './engine/engine.js';
+import { Emitter } from './emitter.js';
 import { ProjError } from './errors.js';
+import type { HostEvents, HostProgram, RefusalCounts, SocketPlan } from './host-program.js';
+import type { Startable } from './life.js';
 import type {
-  CurveOptions,
   HandshakeRefusal,
   Peer,
   PortListener,
   PortOptions,
   PublisherPort,
-  RejectReason,
   SocketPort,
   Transport,
-  UndeliverableReason,
 } from './port.js';
-
-/** One socket of a server, and what its happenings are to the engine: `undefined` for what it need not know. */
-export interface SocketPlan<Event> {
-  readonly kind: 'router' | 'dealer';
-  /** Where to bind it; port `*` allowed. Default: nowhere. */
-  readonly bind?: readonly string[];
-  /** What to connect it to. Default: nothing. */
-  readonly connect?: readonly string[];
-  readonly port: PortOptions;
-  /** Of a dealer that binds, which serves whoever is connected: what one must have the right to serve to come in. Default: nothing. */
-  readonly serves?: string;
-  /** How long its `close` may take after a drain, in milliseconds. Default: `lingerMs` of the port. */
-  readonly drainLingerMs?: number;
-  onMessage(peer: Peer, frames: Uint8Array[]): Event | undefined;
-  onPeerGone(peer: Peer): Event | undefined;
-  onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): Event | undefined;
-  onRejected(peer: Peer, reason: RejectReason): Event | undefined;
-  /** Of a dealer whose port `tellsPeers`. */
-  onPeerCame?(peer: Peer): Event | undefined;
-  /** Absent, nothing is asked of the port. */
-  onSent?(peer: Peer, frames: readonly Uint8Array[]): Event | undefined;
-}
-
-/** One PUB socket of a server, or an XPUB where its port `tellsSubscriptions`. */
-export interface PublisherPlan<Event> {
-  /** Where to bind it; port `*` allowed. */
-  readonly bind: readonly string[];
-  readonly port: PortOptions;
-  /** The right that one must have for the name of a message to hear it. Default: whoever is let in hears all. */
-  readonly hears?: AccessRight;
-  /** What is subscribed to, by anybody. Default: nobody need know. */
-  onSubscription?(prefix: Uint8Array, wanted: boolean): Event | undefined;
-}
-
-/** What a server of one protocol plugs in. */
-export interface HostProgram<Event, Effect> {
-  /** Name of the facade, for messages of errors. */
-  readonly name: string;
-  readonly engine: Engine<Event, Effect>;
-  readonly sockets: readonly SocketPlan<Event>[];
-  /** Default: none. */
-  readonly publishers?: readonly PublisherPlan<Event>[];
-  /** CURVE of every socket whose own options have none. */
-  readonly curve?: CurveOptions;
-  /** Who may do what, from the start on; needs {@link onAccess}. Default: everybody may do everything. */
-  readonly access?: Access | undefined;
-  /** The event that tells the engine who may do what. Comes first of all, and again with each {@link EngineHost.setAccess}. */
-  readonly onAccess?: (access: Access) => Event;
-  /** The event that tells the engine whether memory is short. Comes with each change, where the transport has a budget. Default: it need not know. */
-  readonly onMemory?: (isTight: boolean) => Event;
-  /** The first event, before anything that happens on a socket. Default: none. */
-  readonly started?: Event;
-  /** The event that tells the engine to come to an end; it answers by `perform`, which then calls {@link EngineHost.drained}. */
-  readonly drain: Event;
-  perform(effect: Effect): void;
-  /** A peer was not let in; told of the same key or address, and the same cause, at most once a minute. */
-  onRefused?(refusal: HandshakeRefusal): void;
-  /** A socket failed for good. */
-  onBroken(error: Error): void;
-}
-
-/** How many handshakes of CURVE have failed, by reason. */
-export interface RefusalCounts {
-  readonly refused: Readonly<Record<HandshakeRefusal['reason'], number>>;
-}
 
 interface Running<Event, Effect> {
   readonly transport: Transport;
@@ -89,10 +23,15 @@ interface Running<Event, Effect> {
   readonly driver: Driver<Event, Effect>;
 }
 
-/** Runs one engine behind its sockets. */
-export class EngineHost<Event, Effect> {
+/**
+ * Runs one engine behind its sockets, which it numbers as the program lists them. It is a complete server: a facade that adds options and
+ * methods passes the calls on; a facade that adds none returns its host.
+ */
+export class EngineHost<Event, Effect> implements Startable<HostEvents, string[][]> {
   readonly #program: HostProgram<Event, Effect>;
   readonly #transport: () => Promise<Transport>;
+  readonly #own = new Emitter<HostEvents>();
+  readonly #events: Pick<Emitter<HostEvents>, 'emit'>;
   readonly #refused = { key: 0, handshake: 0 };
   readonly #refusalNotes = oncePerMinute();
   #access: Access | undefined;
@@ -104,65 +43,67 @@ export class EngineHost<Event, Effect> {
   #onDrained: () => void = () => undefined;
   #leaveBudget: () => void = () => undefined;
 
-  /** `transport` is asked at the start, once, and loaded then. */
+  /** `transport` is called once, by `start`, and what it resolves to is loaded. */
   constructor(program: HostProgram<Event, Effect>, transport: () => Promise<Transport>) {
     this.#program = program;
+    this.#events = program.events ?? this.#own;
     this.#transport = transport;
     this.#access = program.access;
   }
 
-  /**
-   * Binds, connects and serves; resolves to the bound endpoints of each socket, then of each publisher. Rejects with what the transport says, or with
-   * `CLOSED`, and nothing is left bound. One start, however often it is called.
-   */
+  /** Also rejects with `CLOSED` after `close`. Resolves to the bound endpoints of each socket, then of each publisher. Idempotent. */
   start(): Promise<string[][]> {
     return (this.#starting ??= this.#start());
   }
 
-  /** Lets the engine come to its end, then closes. Idempotent. */
   drain(): Promise<void> {
     return (this.#draining ??= this.#drain());
   }
 
-  /** Closes at once. Idempotent. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close('at once'));
   }
 
-  /** What it runs on; `undefined` before `start` has resolved and after `close`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Hears nothing where the program brings its own `events`. */
+  on<Name extends keyof HostEvents>(event: Name, listener: (payload: HostEvents[Name]) => void): () => void {
+    return this.#own.on(event, listener);
+  }
+
+  /** The transport; `undefined` before `start` has resolved and after `close`. */
   get transport(): Transport | undefined {
     return this.#closing === undefined ? this.#running?.transport : undefined;
   }
 
-  /** Totals so far, as a copy. */
+  /** Totals since construction, as a copy. */
   get refusals(): RefusalCounts {
     return { refused: { ...this.#refused } };
   }
 
-  /** To be called when the engine has come to its end. */
+  /** Call this when the engine has ended. */
   drained(): void {
     this.#onDrained();
   }
 
-  /** Queues a message at a socket, by its place in the program; does nothing while not running. */
+  /** Queues a message at a socket. Does nothing while not running. */
   send(socket: number, peer: Peer, frames: readonly Uint8Array[]): void {
     this.#running?.ports[socket]?.send(peer, frames);
   }
 
-  /** As {@link SocketPort.hold}, at a socket by its place in the program. */
+  /** As {@link SocketPort.hold}. */
   hold(socket: number, peer: Peer, held: boolean): void {
     this.#running?.ports[socket]?.hold?.(peer, held);
   }
 
-  /** As {@link SocketPort.release}, at a socket by its place in the program. */
+  /** As {@link SocketPort.release}. */
   release(socket: number, frames: readonly Uint8Array[]): void {
     this.#running?.ports[socket]?.release?.(frames);
   }
 
-  /**
-   * Hands a message to whoever subscribed at a publisher, by its place in the program, and has the right that its plan asks for
-   * this name; does nothing while not running.
-   */
+  /** Publishes a message to the subscribers who have the right that the publisher's plan asks for this name. Does nothing while not running. */
   publish(publisher: number, frames: readonly Uint8Array[], name: string): void {
     const port = this.#running?.publishers[publisher];
     const right = this.#program.publishers?.[publisher]?.hears;
@@ -171,22 +112,19 @@ export class EngineHost<Event, Effect> {
     else port?.publish(frames, (peer) => access.allows(peer, right, name));
   }
 
-  /** Messages at that socket that wait for this peer, which does not read; 0 while not running. */
+  /** Messages that wait at the socket because this peer does not read; 0 while not running. */
   pendingFor(socket: number, peer: Peer): number {
     return this.#running?.ports[socket]?.pendingFor(peer) ?? 0;
   }
 
-  /**
-   * Puts other rules in force, also those who were let in before are measured by. Throws `OPTIONS_INVALID` where the transport
-   * cannot tell the keys that the rules name, and the old ones stay.
-   */
+  /** Replaces the access rules at once, also for connected peers. Throws `OPTIONS_INVALID`, and keeps the old ones, if the transport cannot enforce them. */
   setAccess(access: Access): void {
     if (this.#loaded !== undefined) this.#checkAccess(access, this.#loaded);
     this.#access = access;
     if (this.#running !== undefined) this.#tellAccess(this.#running);
   }
 
-  /** Delivers an event; does nothing while not running. */
+  /** Delivers an event. Does nothing while not running. */
   dispatch(event: Event): void {
     this.#running?.driver.dispatch(event);
   }
@@ -236,9 +174,7 @@ export class EngineHost<Event, Effect> {
         onRefused: (refusal) => {
           this.#onRefused(refusal, transport);
         },
-        onBroken: (error) => {
-          this.#program.onBroken(error);
-        },
+        onBroken: this.#onBroken,
       });
     this.#joinBudget(this.#running);
     for (const [index, plan] of sockets.entries()) ports[index]?.start(this.#listen(plan, driver, transport));
@@ -270,7 +206,7 @@ export class EngineHost<Event, Effect> {
       if (serves !== undefined) ports[index]?.recheck?.();
   }
 
-  /** What a dealer hands out cannot be addressed: its door is where rights are looked at. */
+  /** A dealer that binds does not choose who gets a message, so rights are checked at the handshake. */
   #gated({ serves }: SocketPlan<Event>, port: PortOptions): PortOptions {
     const { curve } = port;
     if (serves === undefined || curve?.role !== 'server') return port;
@@ -284,7 +220,7 @@ export class EngineHost<Event, Effect> {
     if (access.namesKeys && !tellsKeys)
       throw new ProjError(
         'OPTIONS_INVALID',
-        `${name}: option access: has rules for single keys, and messages of this transport do not tell theirs; use zmtpTransport() of @proj/zmtp (programs: --transport zmtp), or rules for "*" alone`,
+        `${name}: option access: has rules for single keys, but this transport does not tell the keys of its peers; use zmtpTransport() of @proj/zmtp (programs: --transport zmtp), or rules for "*" only`,
       );
     const open = curve === undefined && sockets.find(({ serves }) => serves && !access.allows({}, 'serve', serves));
     if (open)
@@ -298,8 +234,12 @@ export class EngineHost<Event, Effect> {
     const { reason, cause = '', publicKey = [], address = '' } = refusal;
     this.#refused[reason]++;
     const about = [reason, cause, publicKey.join(','), address].join(' ');
-    if (this.#refusalNotes.allow(about, clock.now())) this.#program.onRefused?.(refusal);
+    if (this.#refusalNotes.allow(about, clock.now())) this.#events.emit('refused', refusal);
   }
+
+  readonly #onBroken = (error: Error): void => {
+    this.#events.emit('broken', error);
+  };
 
   #listen(plan: SocketPlan<Event>, driver: Driver<Event, Effect>, transport: Transport): PortListener {
     const tell = (event: Event | undefined) => {
@@ -310,20 +250,18 @@ export class EngineHost<Event, Effect> {
         tell(plan.onMessage(peer, frames));
       },
       onPeerGone: (peer) => {
-        tell(plan.onPeerGone(peer));
+        tell(plan.onPeerGone?.(peer));
       },
       onUndeliverable: (peer, frames, reason) => {
-        tell(plan.onUndeliverable(peer, frames, reason));
+        tell(plan.onUndeliverable?.(peer, frames, reason));
       },
       onRejected: (peer, reason) => {
-        tell(plan.onRejected(peer, reason));
+        tell(plan.onRejected?.(peer, reason));
       },
       onRefused: (refusal) => {
         this.#onRefused(refusal, transport);
       },
-      onBroken: (error) => {
-        this.#program.onBroken(error);
-      },
+      onBroken: this.#onBroken,
     };
     if (plan.onPeerCame !== undefined)
       listener.onPeerCame = (peer) => {
@@ -353,7 +291,7 @@ export class EngineHost<Event, Effect> {
     await this.#starting?.catch(() => undefined);
     this.#running?.driver.stop();
     this.#leaveBudget();
-    // Whoever waits for a drain that `close` has overtaken.
+    // `close` has overtaken a drain: let its caller go on.
     this.#onDrained();
     const lingers = how === 'drained' ? this.#program.sockets.map(({ drainLingerMs }) => drainLingerMs) : [];
     const { ports = [], publishers = [] } = this.#running ?? {};
@@ -361,7 +299,6 @@ export class EngineHost<Event, Effect> {
   }
 }
 
-/** What every socket of a server can do. */
 type Bindable = Pick<SocketPort, 'bind' | 'close'>;
 
 async function bindAll(

@@ -6,7 +6,7 @@ import { ProjError } from './errors.js';
 import { ROUTER_PEER } from './port.js';
 import type { PortListener, Transport } from './port.js';
 import { SessionHost } from './session-host.js';
-import type { SessionProgram } from './session-host.js';
+import type { SessionProgram } from './session-program.js';
 import { advance, VirtualNetwork } from './virtual/index.js';
 import { ENDPOINT, frames, router } from './virtual/test/pair.js';
 
@@ -403,5 +403,62 @@ describe('the end of a session host', () => {
     expect(finished).toBe(true);
     host.dispatch('late');
     expect(events).toEqual(['drain']);
+  });
+});
+
+describe('the life of a session host whose sockets stay open', () => {
+  const plan = { sockets: [at()], started: 'started', end: 'end' };
+
+  it('starts once: loads the transport, opens the sockets, then tells the engine', async () => {
+    const { lines } = await router(network.transport('router'));
+    const load = vi.fn(() => Promise.resolve(network.transport('peer')));
+    const host = hostOf(load);
+    const life = host.life(plan);
+    await Promise.all([life.start(), life.start()]);
+    host.send(0, frames('hello'));
+    await advance(network.clock, 100);
+    expect([load.mock.calls.length, events, lines]).toEqual([1, ['started'], ['hello']]);
+    await life.close();
+  });
+
+  it('drains until the engine has ended, then closes the sockets', async () => {
+    const transport = network.transport('peer');
+    const host = hostOf(transport);
+    const life = host.life(plan);
+    await life.start();
+    let drained = false;
+    void life.drain().then(() => (drained = true));
+    await advance(network.clock, 0);
+    expect([events, drained, transport.openPorts]).toEqual([['started', 'end'], false, 1]);
+    host.ended();
+    await advance(network.clock, 100);
+    expect([events, drained, transport.openPorts]).toEqual([['started', 'end'], true, 0]);
+  });
+
+  it('closes at once, also during a drain, and does not start again', async () => {
+    const transport = network.transport('peer');
+    const life = hostOf(transport).life(plan);
+    await life.start();
+    const drained = life.drain();
+    await life.close();
+    await drained;
+    expect(transport.openPorts).toBe(0);
+    const late = hostOf(() => Promise.resolve(transport)).life(plan);
+    const starting = late.start();
+    await late.drain();
+    await expect(starting).rejects.toMatchObject({ code: 'CLOSED' });
+    await expect(late.start()).rejects.toMatchObject({ code: 'CLOSED' });
+  });
+
+  it('leaves no socket open when one cannot be opened, and may start again', async () => {
+    const transport = network.transport('peer');
+    const host = hostOf(transport, { onError: undefined as never });
+    const reported: unknown[] = [];
+    const life = host.life({ ...plan, sockets: [at(), at('nonsense')] });
+    life.on('error', (error) => void reported.push(error));
+    await expect(life.start()).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
+    await advance(network.clock, 0);
+    expect([transport.openPorts, reported.length, events]).toEqual([0, 1, ['1 socket-failed']]);
+    await expect(life.start()).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
   });
 });

@@ -1,65 +1,29 @@
-/** The half of a peer that has sockets, a timer and a transport that may come late. What happens on them is the engine's business. No protocol. */
+/** The shell of every peer that connects: sockets, a timer, and a transport that may be loaded late, around one engine. Knows no protocol. */
 import { Departures } from './departures.js';
 import { Driver } from './driver.js';
-import type { Engine } from './engine/engine.js';
+import { Emitter } from './emitter.js';
+import { ProjError } from './errors.js';
+import type { Startable } from './life.js';
 import { ROUTER_PEER } from './port.js';
-import type { HandshakeRefusal, Peer, PortListener, PortOptions, RejectReason, SocketPort, Transport } from './port.js';
+import type { HandshakeRefusal, Peer, PortListener, SocketPort, Transport } from './port.js';
+import type { SessionEvents, SessionLife, SessionProgram, SocketRequest, Unmet } from './session-program.js';
 
-/** Why a socket is of no use any more: its connection ended, what was sent did not go out, or it broke. */
-export type SocketLoss = 'peer-gone' | 'undeliverable' | 'socket-failed';
-
-/** What a client, worker or scheduler of one protocol plugs in. Events are `undefined` for what the engine need not know. */
-export interface SessionProgram<Event, Effect> {
-  readonly engine: Engine<Event, Effect>;
-  perform(effect: Effect): void;
-  onMessage(socket: number, frames: Uint8Array[], peer: Peer): Event | undefined;
-  /** A message over the socket's limits was dropped before it was decoded. */
-  onRejected(socket: number, reason: RejectReason): Event | undefined;
-  onLost(socket: number, reason: SocketLoss): Event | undefined;
-  /** Default: the socket is lost as `undeliverable`. */
-  onUndeliverable?(socket: number, frames: readonly Uint8Array[]): Event | undefined;
-  /** A socket could not be opened or bound. Default: it is lost as `socket-failed`, and {@link onError} is told. */
-  onUnopened?(socket: number, cause: unknown): Event | undefined;
-  /** A socket of {@link SessionHost.bind} is bound. */
-  onBound?(socket: number): Event | undefined;
-  /** Absent, nothing is asked of the port. */
-  onSent?(socket: number, frames: readonly Uint8Array[]): Event | undefined;
-  /** A handshake of CURVE has failed; it is tried again. */
-  onRefused(refusal: HandshakeRefusal): void;
-  /** A socket could not be opened, or failed for good. */
-  onError?(error: unknown): void;
-}
-
-/** How one socket is made. */
-export interface SocketRequest {
-  /** What it connects to, or binds. */
-  readonly endpoints: readonly string[];
-  readonly port: PortOptions;
-  /** Default: `dealer`. */
-  readonly kind?: 'dealer' | 'router';
-}
-
-/** Why nobody was met at an endpoint: a handshake came to nothing, or there was no connection, for this reason. */
-export interface Unmet {
-  readonly endpoint: string;
-  readonly reason: HandshakeRefusal | string;
-}
-
-/** What waits for the transport. */
+/** A call that waits for the transport. */
 interface EarlyTask {
   readonly run: (transport: Transport) => void;
   readonly fail: (error: unknown) => void;
 }
 
 /**
- * Runs one engine whose sockets come and go, by the numbers the engine gives them. A number is never used again. Where the
- * transport is given as a function, it is loaded with the first {@link whenLoaded} or {@link load}.
+ * Runs one engine whose sockets come and go, under numbers that the engine gives them and never reuses. A transport that is given as a
+ * function is loaded by the first {@link whenLoaded} or {@link load}.
  */
 export class SessionHost<Event, Effect> {
   readonly #program: SessionProgram<Event, Effect>;
   readonly #source: () => Promise<Transport>;
   readonly #ports = new Map<number, SocketPort>();
   readonly #departures: Departures;
+  readonly #events = new Emitter<SessionEvents>();
   readonly #ended: Promise<void>;
   #end: () => void = () => undefined;
   readonly #early: EarlyTask[] = [];
@@ -71,7 +35,7 @@ export class SessionHost<Event, Effect> {
   #isClosed = false;
   #refused: { readonly cause: unknown } | undefined;
 
-  /** `departures`: where its sockets go that are closed, if others leave there too. */
+  /** `departures` may be shared by hosts that wait for each other's sockets to close. */
   constructor(
     program: SessionProgram<Event, Effect>,
     transport: Transport | (() => Promise<Transport>),
@@ -89,24 +53,24 @@ export class SessionHost<Event, Effect> {
     }
   }
 
-  /** What it runs on, once it is loaded. */
+  /** The transport, once loaded. */
   get transport(): Transport | undefined {
     return this.#transport;
   }
 
-  /** Tasks that wait for the transport. */
+  /** Calls that wait for the transport. */
   get early(): number {
     return this.#early.length;
   }
 
-  /** Messages that wait in the socket where most of them do. */
+  /** Waiting messages of the socket that has most of them. */
   get pending(): number {
     let most = 0;
     for (const port of this.#ports.values()) most = Math.max(most, port.pending);
     return most;
   }
 
-  /** Which of these endpoints could not be reached, or did not let us in, while nobody was met there since; as far as the transport tells. */
+  /** Those of these endpoints whose last attempt to connect failed, as far as the transport tells. */
   unmet(endpoints: readonly string[]): Unmet[] {
     return [...new Set(endpoints)].flatMap((endpoint) => {
       const reason = this.#unmet.get(endpoint);
@@ -114,17 +78,17 @@ export class SessionHost<Event, Effect> {
     });
   }
 
-  /** Which of these endpoints are connected, or were when their socket was closed; as far as the transport tells. */
+  /** Those of these endpoints that are connected, or were when their socket was closed, as far as the transport tells. */
   met(endpoints: readonly string[]): string[] {
     return [...new Set(endpoints)].filter((endpoint) => this.#met.has(endpoint));
   }
 
-  /** Loads the transport, once; after a failure the next call tries again. Rejects with what it says, such as `UNAVAILABLE`. */
+  /** Loads the transport, once; after a failure the next call tries again. Rejects with the transport's error, such as `UNAVAILABLE`. */
   load(): Promise<Transport> {
     return (this.#loading ??= this.#source().then(
       (transport) => {
         if (this.#transport === undefined && !this.#isClosed) this.#attach(transport);
-        // In the same turn: a task that comes later must not overtake them.
+        // In the same turn, so that no later call overtakes them.
         for (let task = this.#early.shift(); task !== undefined; task = this.#early.shift()) task.run(transport);
         return transport;
       },
@@ -137,31 +101,70 @@ export class SessionHost<Event, Effect> {
   }
 
   /**
-   * Runs `run` as soon as the transport is there, in the order of the calls; or `fail`, with the reason, when it cannot be loaded, and
-   * without one when the host is closed first.
+   * Calls `run` once the transport is loaded, in the order of the calls. Calls `fail` with the error when it cannot be loaded, and with
+   * `undefined` when the host is closed before.
    */
   whenLoaded(run: (transport: Transport) => void, fail: (error: unknown) => void): void {
     if (this.#isClosed) fail(undefined);
     else if (this.#transport !== undefined && this.#early.length === 0) run(this.#transport);
     else {
       this.#early.push({ run, fail });
-      // Told by the task.
+      // The task is told of the failure.
       this.load().catch(() => undefined);
     }
   }
 
-  /** Delivers an event; does nothing before the transport is loaded and after the end. */
+  /**
+   * The public life of a facade whose sockets stay open from start to end. `start` may be repeated, also after a failure; it rejects with
+   * `CLOSED` after the end.
+   */
+  life(plan: SessionLife<Event>): Startable<SessionEvents> {
+    let starting: Promise<void> | undefined;
+    const close = () => this.close(plan.end);
+    return {
+      on: (event, listener) => this.#events.on(event, listener),
+      start: () =>
+        (starting ??= this.#begin(plan).catch((error: unknown) => {
+          starting = undefined;
+          throw error;
+        })),
+      drain: async () => {
+        this.dispatch(plan.end);
+        if (this.#driver !== undefined) await this.#ended;
+        await close();
+      },
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  }
+
+  async #begin({ sockets, started }: SessionLife<Event>): Promise<void> {
+    await this.load();
+    if (this.#isClosed) throw new ProjError('CLOSED', 'start after close');
+    try {
+      for (const [number, request] of sockets.entries()) {
+        this.open(number, request);
+        this.assertOpened();
+      }
+    } catch (error) {
+      for (const number of sockets.keys()) this.closeSocket(number, false);
+      throw error;
+    }
+    this.#tell(started);
+  }
+
+  /** Delivers an event. Does nothing before the transport is loaded and after the end. */
   dispatch(event: Event): void {
     this.#driver?.dispatch(event);
   }
 
-  /** Delivers the first event. Throws what the transport has against the endpoint of the socket that it opens. */
+  /** Delivers the first event. Throws the transport's error if the socket that the engine then opens has an endpoint that cannot be used. */
   start(event: Event): void {
     this.dispatch(event);
     this.assertOpened();
   }
 
-  /** Throws what the transport had against the socket opened last, if it had anything. */
+  /** Throws the transport's error if the last socket could not be opened. */
   assertOpened(): void {
     if (this.#refused !== undefined) throw this.#refused.cause as Error;
   }
@@ -170,7 +173,7 @@ export class SessionHost<Event, Effect> {
   open(socket: number, request: SocketRequest): void {
     const transport = this.#transport as Transport;
     this.#refused = undefined;
-    // Of its own connection nothing is known yet.
+    // What is known of these endpoints is about older sockets.
     for (const endpoint of request.endpoints) this.#met.delete(endpoint);
     let port: SocketPort | undefined;
     try {
@@ -184,7 +187,7 @@ export class SessionHost<Event, Effect> {
     }
   }
 
-  /** Binds a new one, once those that are leaving have given their endpoints back; send to it from then on. Never rejects. */
+  /** Binds a new socket, once the closing ones have freed their endpoints. Messages may be sent to it at once. Never rejects. */
   async bind(socket: number, request: SocketRequest): Promise<void> {
     try {
       const port = (this.#transport as Transport)[request.kind ?? 'dealer'](request.port);
@@ -199,7 +202,7 @@ export class SessionHost<Event, Effect> {
     }
   }
 
-  /** Queues a message; of a dealer, for whoever it is connected to. Does nothing for a socket that is not open. */
+  /** Queues a message. Only routers need the peer. Does nothing for a socket that is not open. */
   send(socket: number, frames: readonly Uint8Array[], peer: Peer = ROUTER_PEER): void {
     this.#ports.get(socket)?.send(peer, frames);
   }
@@ -214,45 +217,45 @@ export class SessionHost<Event, Effect> {
     this.#ports.get(socket)?.resume();
   }
 
-  /** Closes a socket. What it has not sent yet gets its `lingerMs` with `flush`, else it is discarded. Does nothing for one that is not open. */
+  /** Closes a socket. With `flush`, unsent messages get its `lingerMs`; else they are discarded. Does nothing for a socket that is not open. */
   closeSocket(socket: number, flush: boolean): void {
     const port = this.#ports.get(socket);
     this.#ports.delete(socket);
     if (port !== undefined) this.#departures.add(port, flush ? undefined : 0);
   }
 
-  /** To be called when the engine has come to its end: no event is delivered after it. */
+  /** Call this when the engine has ended: no event is delivered afterwards. */
   ended(): void {
     this.#isClosed = true;
     this.#driver?.stop();
     this.#end();
   }
 
-  /** Resolves when the engine has come to its end. */
+  /** Resolves when the engine has ended. */
   get done(): Promise<void> {
     return this.#ended;
   }
 
-  /** Tells the engine to end; resolves when it has ({@link ended}) and its sockets are closed. May be repeated. */
+  /** Delivers the event that tells the engine to end. Resolves when it has ({@link ended}) and all sockets are closed. May be repeated. */
   async finish(event: Event): Promise<void> {
     this.dispatch(event);
     await this.#ended;
     await this.over();
   }
 
-  /** Delivers a last event and ends; resolves when all sockets are closed. */
+  /** Delivers a last event, then ends. Resolves when all sockets are closed. May be repeated. */
   async close(event: Event): Promise<void> {
     this.dispatch(event);
     this.#isClosed = true;
     for (const task of this.#early.splice(0)) task.fail(undefined);
-    // The driver delivers the event when the current step, if any, is done: not later than this.
+    // The driver delivers the event after the current step, if any, so it has by then.
     await Promise.resolve();
     this.ended();
     for (const socket of [...this.#ports.keys()]) this.closeSocket(socket, true);
     await this.over();
   }
 
-  /** Resolves when those sockets are closed that are leaving now. */
+  /** Resolves when the sockets that are closing now are closed. */
   over(): Promise<void> {
     return this.#departures.over();
   }
@@ -275,8 +278,13 @@ export class SessionHost<Event, Effect> {
       this.#tell(program.onUnopened(socket, cause));
       return;
     }
-    this.#tell(program.onLost(socket, 'socket-failed'));
-    program.onError?.(cause);
+    this.#fail(socket, cause);
+  }
+
+  #fail(socket: number, error: unknown): void {
+    this.#tell(this.#program.onLost?.(socket, 'socket-failed'));
+    if (this.#program.onError === undefined) this.#events.emit('error', error);
+    else this.#program.onError(error);
   }
 
   #meet(endpoint: string, refusal: HandshakeRefusal | string | undefined): void {
@@ -298,29 +306,29 @@ export class SessionHost<Event, Effect> {
         this.#tell(program.onMessage(socket, frames, peer));
       },
       onRejected: (_peer, reason) => {
-        this.#tell(program.onRejected(socket, reason));
+        this.#tell(program.onRejected?.(socket, reason));
       },
       onPeerGone: () => {
         this.#met.delete(endpoint);
-        this.#tell(program.onLost(socket, 'peer-gone'));
+        this.#tell(program.onLost?.(socket, 'peer-gone'));
       },
       onUndeliverable: (_peer, frames) => {
         const event =
           program.onUndeliverable === undefined
-            ? program.onLost(socket, 'undeliverable')
+            ? program.onLost?.(socket, 'undeliverable')
             : program.onUndeliverable(socket, frames);
         this.#tell(event);
       },
       onRefused: (refusal) => {
         this.#meet(endpoint, refusal);
-        program.onRefused(refusal);
+        if (program.onRefused === undefined) this.#events.emit('refused', refusal);
+        else program.onRefused(refusal);
       },
       onConnection: (reason) => {
         this.#meet(endpoint, reason);
       },
       onBroken: (error) => {
-        this.#tell(program.onLost(socket, 'socket-failed'));
-        program.onError?.(error);
+        this.#fail(socket, error);
       },
     };
     if (program.onSent !== undefined)
