@@ -54,14 +54,15 @@ export class ExpiringMap<Key, Value> {
     return first && this.take(first[0]);
   }
 
-  /** Takes out each value that is due, earliest first. Values may be set and taken meanwhile. */
-  *takeAllDue(now: number): IterableIterator<Value> {
-    while (this.deadline <= now) yield this.takeFirst() as Value;
-  }
-
-  /** As {@link DeadlineList.postpone}. */
-  postpone(ms: number, now: number): void {
-    this.#list.postpone(ms, now);
+  /**
+   * Takes out and returns the values that are due, earliest first; all of them for `now` = `Infinity`. `lateMs` is how late the timer came:
+   * a process that was itself too busy to listen gives its peers that much longer, so nothing falls due in the meantime.
+   */
+  takeAllDue(now: number, lateMs = 0): Value[] {
+    if (lateMs > 0) this.#list.postpone(lateMs, now);
+    const due: Value[] = [];
+    while (this.size > 0 && this.deadline <= now) due.push(this.takeFirst() as Value);
+    return due;
   }
 
   /** The values, earliest deadline first. Do not change the map meanwhile. */

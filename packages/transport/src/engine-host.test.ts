@@ -93,6 +93,16 @@ const started = (made: EngineHost<Event, Effect>) => settle(network.clock, made.
 const after = (ms: number) => advance(network.clock, ms);
 
 describe('EngineHost', () => {
+  it('closes in place of a drain when its engine has nothing to finish', async () => {
+    const server = new EngineHost<Event, Effect>(
+      { name: 'Server', engine, sockets: [plan('1')], perform: () => undefined },
+      () => Promise.resolve(network.transport('server')),
+    );
+    await started(server);
+    await settle(network.clock, server.drain());
+    expect([server.transport, events]).toEqual([undefined, []]);
+  });
+
   it('binds every endpoint of every socket, and says where', async () => {
     const server = host([plan('1', { bind: ['tcp://sim:1', 'tcp://sim:*'] }), plan('2')]);
     expect(await started(server)).toEqual([['tcp://sim:1', expect.stringMatching(/:\d+$/)], ['tcp://sim:2']]);

@@ -140,7 +140,7 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
     const ports: SocketPort[] = [];
     const publishers: PublisherPort[] = [];
     try {
-      for (const plan of sockets) ports.push(transport[plan.kind](this.#gated(plan, secured(plan.port))));
+      for (const plan of sockets) ports.push(transport[plan.kind](this.#gated(plan, secured(plan.port ?? {}))));
       for (const { port } of plans) publishers.push(transport.publisher(secured(port)));
       const bound = await bindAll([...ports, ...publishers], [...sockets, ...plans]);
       if (this.#isClosing()) throw new ProjError('CLOSED', `${name}: closed while it started`);
@@ -277,11 +277,12 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
   async #drain(): Promise<void> {
     await this.#starting?.catch(() => undefined);
     const running = this.#running;
-    if (running !== undefined && !this.#isClosing()) {
+    const { drain } = this.#program;
+    if (running !== undefined && drain !== undefined && !this.#isClosing()) {
       const drained = new Promise<void>((resolve) => {
         this.#onDrained = resolve;
       });
-      running.driver.dispatch(this.#program.drain);
+      running.driver.dispatch(drain);
       await drained;
     }
     await (this.#closing ??= this.#close('drained'));

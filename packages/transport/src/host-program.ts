@@ -11,7 +11,8 @@ export interface SocketPlan<Event> {
   readonly bind?: readonly string[];
   /** Endpoints to connect to. Default: none. */
   readonly connect?: readonly string[];
-  readonly port: PortOptions;
+  /** Default: the transport's defaults. */
+  readonly port?: PortOptions;
   /** Dealers that bind only: the service a peer must be allowed to serve before it is let in. Default: none. */
   readonly serves?: string;
   /** How long closing it may take after a drain, in milliseconds. Default: `lingerMs` of the port. */
@@ -63,8 +64,8 @@ export interface HostProgram<Event, Effect> {
   readonly onMemory?: (isTight: boolean) => Event;
   /** The first event, delivered before any from a socket. Default: none. */
   readonly started?: Event;
-  /** The event that tells the engine to end. The engine answers with an effect, on which `perform` calls `EngineHost.drained`. */
-  readonly drain: Event;
+  /** Tells the engine to end. It answers with an effect, on which `perform` calls `EngineHost.drained`. Default: a drain closes at once. */
+  readonly drain?: Event;
   perform(effect: Effect): void;
   /** The facade's emitter. Default: one of the host's own, see `EngineHost.on`. */
   readonly events?: Pick<Emitter<HostEvents>, 'emit'>;

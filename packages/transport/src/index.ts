@@ -9,6 +9,7 @@ export { Emitter } from './emitter.js';
 export { UnheardErrors } from './unheard-errors.js';
 export type { UnheardErrorsParts } from './unheard-errors.js';
 export type { Engine, Entropy, TimerEvent } from './engine/engine.js';
+export { StepOutput } from './engine/output.js';
 export { EngineHost } from './engine-host.js';
 export type { HostEvents, HostProgram, PublisherPlan, RefusalCounts, SocketPlan } from './host-program.js';
 export { isProjError, ProjError } from './errors.js';

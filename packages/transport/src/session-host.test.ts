@@ -407,7 +407,7 @@ describe('the end of a session host', () => {
 });
 
 describe('the life of a session host whose sockets stay open', () => {
-  const plan = { sockets: [at()], started: 'started', end: 'end' };
+  const plan = { sockets: [at()], started: 'started', drain: 'end', close: 'close' };
 
   it('starts once: loads the transport, opens the sockets, then tells the engine', async () => {
     const { lines } = await router(network.transport('router'));
@@ -435,6 +435,13 @@ describe('the life of a session host whose sockets stay open', () => {
     expect([events, drained, transport.openPorts]).toEqual([['started', 'end'], true, 0]);
   });
 
+  it('closes in place of a drain when its engine has nothing to finish', async () => {
+    const life = hostOf().life({ sockets: [], close: 'close' });
+    await life.start();
+    await life.drain();
+    expect(events).toEqual(['close']);
+  });
+
   it('closes at once, also during a drain, and does not start again', async () => {
     const transport = network.transport('peer');
     const life = hostOf(transport).life(plan);
@@ -443,6 +450,7 @@ describe('the life of a session host whose sockets stay open', () => {
     await life.close();
     await drained;
     expect(transport.openPorts).toBe(0);
+    await expect(life.start()).rejects.toMatchObject({ code: 'CLOSED' });
     const late = hostOf(() => Promise.resolve(transport)).life(plan);
     const starting = late.start();
     await late.drain();

@@ -120,17 +120,21 @@ export class SessionHost<Event, Effect> {
    */
   life(plan: SessionLife<Event>): Startable<SessionEvents> {
     let starting: Promise<void> | undefined;
-    const close = () => this.close(plan.end);
+    const close = () => this.close(plan.close ?? plan.drain);
     return {
       on: (event, listener) => this.#events.on(event, listener),
-      start: () =>
-        (starting ??= this.#begin(plan).catch((error: unknown) => {
+      start: () => {
+        if (this.#isClosed) starting = undefined;
+        return (starting ??= this.#begin(plan).catch((error: unknown) => {
           starting = undefined;
           throw error;
-        })),
+        }));
+      },
       drain: async () => {
-        this.dispatch(plan.end);
-        if (this.#driver !== undefined) await this.#ended;
+        if (plan.drain !== undefined && this.#driver !== undefined) {
+          this.dispatch(plan.drain);
+          await this.#ended;
+        }
         await close();
       },
       close,
@@ -177,7 +181,7 @@ export class SessionHost<Event, Effect> {
     for (const endpoint of request.endpoints) this.#met.delete(endpoint);
     let port: SocketPort | undefined;
     try {
-      port = transport[request.kind ?? 'dealer'](request.port);
+      port = transport[request.kind ?? 'dealer'](request.port ?? {});
       for (const endpoint of request.endpoints) port.connect(endpoint);
       port.start(this.#listenerOf(socket, request));
       this.#ports.set(socket, port);
@@ -190,7 +194,7 @@ export class SessionHost<Event, Effect> {
   /** Binds a new socket, once the closing ones have freed their endpoints. Messages may be sent to it at once. Never rejects. */
   async bind(socket: number, request: SocketRequest): Promise<void> {
     try {
-      const port = (this.#transport as Transport)[request.kind ?? 'dealer'](request.port);
+      const port = (this.#transport as Transport)[request.kind ?? 'dealer'](request.port ?? {});
       this.#ports.set(socket, port);
       await this.#departures.over();
       for (const endpoint of request.endpoints) if (this.#ports.get(socket) === port) await port.bind(endpoint);
@@ -244,8 +248,8 @@ export class SessionHost<Event, Effect> {
   }
 
   /** Delivers a last event, then ends. Resolves when all sockets are closed. May be repeated. */
-  async close(event: Event): Promise<void> {
-    this.dispatch(event);
+  async close(event: Event | undefined): Promise<void> {
+    this.#tell(event);
     this.#isClosed = true;
     for (const task of this.#early.splice(0)) task.fail(undefined);
     // The driver delivers the event after the current step, if any, so it has by then.

@@ -39,7 +39,8 @@ export interface SessionProgram<Event, Effect> {
 export interface SocketRequest {
   /** Endpoints to connect to, or to bind. */
   readonly endpoints: readonly string[];
-  readonly port: PortOptions;
+  /** Default: the transport's defaults. */
+  readonly port?: PortOptions;
   /** Default: `dealer`. */
   readonly kind?: 'dealer' | 'router';
 }
@@ -56,6 +57,8 @@ export interface SessionLife<Event> {
   readonly sockets: readonly SocketRequest[];
   /** Delivered by `start`, once the sockets are open. Default: none. */
   readonly started?: Event;
-  /** Delivered by `drain` and `close`. On a drain the engine answers with an effect, on which `perform` calls `SessionHost.ended`. */
-  readonly end: Event;
+  /** Delivered by `drain`. The engine answers with an effect, on which `perform` calls `SessionHost.ended`. Default: `drain` is `close`. */
+  readonly drain?: Event;
+  /** Delivered by `close`, as the last event. Default: the same as on a drain. */
+  readonly close?: Event;
 }

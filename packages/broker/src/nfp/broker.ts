@@ -309,8 +309,8 @@ function managementPlan(plan: SocketPlan<NfpBrokerEvent>): SocketPlan<NfpBrokerE
       at: 'management',
     }),
     onPeerGone: () => undefined,
-    onUndeliverable: (peer, frames, reason) => plan.onUndeliverable(manager(peer), frames, reason),
-    onRejected: (peer, reason) => plan.onRejected(manager(peer), reason),
+    onUndeliverable: (peer, frames, reason) => plan.onUndeliverable?.(manager(peer), frames, reason),
+    onRejected: (peer, reason) => plan.onRejected?.(manager(peer), reason),
   };
 }
 

@@ -5,7 +5,7 @@ import { oncePerMinute } from '@proj/heartbeat';
  * Collects the effects of the step under way. An engine's own `Output` extends it and adds only the protocol's sentences, such as
  * `refuse(peer)`.
  */
-export class StepOutput<Effect, Counters extends { notesWithheld: number }> {
+export class StepOutput<Effect, Counters extends { notesWithheld: number } = { notesWithheld: number }> {
   /** Running totals since construction. */
   readonly counters: Counters;
   /** Time of the step under way, in monotonic milliseconds. */
@@ -14,14 +14,15 @@ export class StepOutput<Effect, Counters extends { notesWithheld: number }> {
   effects: Effect[] = [];
   readonly #notes = oncePerMinute();
 
-  constructor(counters: Counters) {
-    this.counters = counters;
+  /** An engine that counts nothing else leaves the counters out. */
+  constructor(...[counters]: { notesWithheld: number } extends Counters ? [Counters?] : [Counters]) {
+    this.counters = counters ?? ({ notesWithheld: 0 } as Counters);
   }
 
-  /** Begins a step. The effects of the step before belong to whoever took them. */
-  begin(now: number): void {
+  /** Begins a step, and returns its effects. Those of the step before belong to whoever took them. */
+  begin(now: number): Effect[] {
     this.now = now;
-    this.effects = [];
+    return (this.effects = []);
   }
 
   /** Reports `effect`, at most once a minute for each `key`; otherwise counts it in `notesWithheld`. */
