@@ -5,7 +5,7 @@ import type { CurveOptions, HandshakeRefusal } from '../port.js';
 import type { ConnectionEnd, ConnectionOwner, MessageTarget } from './connection.js';
 import { shakeHands } from './curve.js';
 import type { SocketKind } from './events.js';
-import type { BoundSide, Farewell, Hub } from './port.js';
+import type { BoundSide, Farewell, Hub } from './hub.js';
 
 /** What a connector needs of its socket. */
 export interface ConnectorOwner extends ConnectionOwner {

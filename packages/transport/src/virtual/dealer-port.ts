@@ -6,7 +6,7 @@ import type { Peer } from '../port.js';
 import type { ConnectionEnd, MessageTarget } from './connection.js';
 import type { VirtualConnector } from './connector.js';
 import { VirtualPort } from './port.js';
-import type { Farewell } from './port.js';
+import type { Farewell } from './hub.js';
 
 /** A message that waits for room. */
 interface Attempt {

@@ -8,7 +8,7 @@ import { bindingKey, connectionKeys, resolvePort } from './endpoint.js';
 import type { NetworkEvent } from './events.js';
 import { VirtualWire } from './virtual-wire.js';
 import type { LinkTiming } from './virtual-wire.js';
-import type { BoundSide, Hub } from './port.js';
+import type { BoundSide, Hub } from './hub.js';
 import { Process } from './process.js';
 import { SeededRandom } from './random.js';
 import { VirtualTransport } from './transport.js';
