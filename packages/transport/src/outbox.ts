@@ -2,8 +2,8 @@
  * What a socket has been given and the transport has not yet taken: one attempt per peer at a time, order per peer kept, a peer
  * that does not read delays nobody else. See docs/adr/0002-congestion-is-parked-by-the-port.md. Holds no socket and no policy.
  */
+import { compactAll } from '@proj/frames';
 import type { Clock, Timer } from '@proj/heartbeat';
-import { compacted } from './compact.js';
 import { Fifo } from './fifo.js';
 import { assertFrames } from './limits.js';
 import type { MemoryBudget } from './memory-budget.js';
@@ -316,7 +316,7 @@ export class Outbox {
       this.#count(bytes);
       lane.bytes += bytes;
       // For a while: not together with what came beside them.
-      lane.messages.push({ peer, frames: compacted(frames), bytes });
+      lane.messages.push({ peer, frames: compactAll(frames), bytes });
     }
   }
 
