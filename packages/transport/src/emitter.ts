@@ -17,7 +17,7 @@ export class Emitter<Events> {
     for (const listener of this.#listeners.get(name) ?? []) (listener as (payload: Events[Name]) => void)(payload);
   }
 
-  /** True when somebody listens: lets a hot path skip building the payload. */
+  /** True when there are listeners. Lets a hot path skip building the payload. */
   has(name: keyof Events): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0;
   }

@@ -18,7 +18,7 @@ export interface Hub {
   lookup(endpoint: string): BoundSide | undefined;
   link(a: Process, b: Process): VirtualWire;
   connect(active: ConnectionOwner, passive: ConnectionOwner): VirtualConnection;
-  /** To be called by an end that is done with the connection; it is dropped when both are. */
+  /** Called by an end that no longer needs the connection. It is dropped when both ends have called. */
   forget(connection: VirtualConnection): void;
   record(event: NetworkEvent): void;
 }
@@ -35,5 +35,5 @@ export interface BoundSide extends ConnectionOwner {
   accept(end: ConnectionEnd, routingId: Uint8Array | undefined): void;
 }
 
-/** How a socket leaves its connections: in good order, dropping what is under way, or without a word. */
+/** How a socket leaves its connections: delivering what it sent, dropping it, or vanishing. */
 export type Farewell = 'close' | 'abort' | 'vanish';

@@ -1,4 +1,4 @@
-/** What virtual routers and dealers have in common: binding, connecting, limits on what is received, the outbox, the end. */
+/** What virtual routers and dealers share: binding, connecting, limits on received messages, the outbox, the end. */
 import { Outbox } from '../outbox.js';
 import type { OutboxHost, SendOutcome } from '../outbox.js';
 import { ROUTER_PEER } from '../port.js';

@@ -1,4 +1,4 @@
-/** A PUB: takes subscriptions from whoever connects, as messages of ZMTP 3.0, and sends to those they fit. */
+/** A PUB: takes subscriptions as messages of ZMTP 3.0, and sends each message to the subscribers that it fits. */
 import { assertFrames } from '../limits.js';
 import { ROUTER_PEER } from '../port.js';
 import type { HandshakeRefusal, Peer, PublisherListener, PublisherPort } from '../port.js';

@@ -10,7 +10,7 @@ import type { Farewell } from './hub.js';
 import { VirtualSocket } from './socket.js';
 import { subscription, Subscriptions } from './subscriptions.js';
 
-/** Knows no peers: what comes from any of its publishers is read. */
+/** Knows no peers: it reads messages of all its publishers alike. */
 export class VirtualSubscriber extends VirtualSocket<SubscriberListener> implements SubscriberPort, ConnectorOwner {
   readonly socket = 'subscriber';
   readonly #connectors: VirtualConnector[] = [];
@@ -34,7 +34,7 @@ export class VirtualSubscriber extends VirtualSocket<SubscriberListener> impleme
   }
 
   onConnection(): void {
-    // Nobody asks, but for ports.
+    // Subscribers do not report connections.
   }
 
   onConnected(_connector: VirtualConnector, end: ConnectionEnd): void {
