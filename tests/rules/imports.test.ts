@@ -12,7 +12,7 @@ const FORBIDDEN: readonly (readonly [string, string, string])[] = [
   ['codecs-import-nothing', 'packages/frames/src/mdp/decode.ts', "import type { Clock } from '@proj/heartbeat';"],
   ['codecs-import-nothing', 'packages/frames/src/bytes.ts', "import { Buffer } from 'node:buffer';"],
   ['heartbeat-imports-nothing', 'packages/heartbeat/src/clock.ts', "import { performance } from 'node:perf_hooks';"],
-  ['transport-below-roles', 'packages/transport/src/driver.ts', "import { latin1 } from '@proj/frames';"],
+  ['transport-below-roles', 'packages/transport/src/driver.ts', "import { decodePppAtQueue } from '@proj/frames/ppp';"],
   ['transport-below-roles', 'packages/transport/src/driver.ts', "import { Router } from 'zeromq';"],
   ['transport-below-roles', 'packages/transport/src/virtual/network.ts', "import { randomUUID } from 'node:crypto';"],
   ['transport-below-roles', 'packages/transport/src/options.ts', "import * as z from 'zod';"],

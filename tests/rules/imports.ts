@@ -82,10 +82,15 @@ const RULES: readonly Rule[] = [
   {
     name: 'transport-below-roles',
     reason:
-      'transport knows heartbeat and the types of frames, its folder service frames itself; only its folders zmq and curve know node:*, only zmq zeromq, only schemas.ts zod',
+      'transport knows heartbeat, the helpers for bytes and the types of frames, its folder service frames itself; only its folders zmq and curve know node:*, only zmq zeromq, only schemas.ts zod',
     broken: ({ path, found: { specifier, typeOnly } }) => {
       if (!path.startsWith('packages/transport/') || isRelative(specifier)) return false;
-      if (specifier === '@proj/heartbeat' || (typeOnly && /^@proj\/frames(\/|$)/.test(specifier))) return false;
+      if (
+        specifier === '@proj/heartbeat' ||
+        specifier === '@proj/frames' ||
+        (typeOnly && /^@proj\/frames(\/|$)/.test(specifier))
+      )
+        return false;
       if (path === 'packages/transport/src/schemas.ts') return specifier !== 'zod';
       if (path.startsWith('packages/transport/src/service/')) return !/^@proj\/frames(\/|$)/.test(specifier);
       if (path.startsWith('packages/transport/src/curve/')) return !isNode(specifier);

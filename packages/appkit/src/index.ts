@@ -2,6 +2,7 @@
 export { accessOption, followAccess } from './access.js';
 export { ChildProgram } from './child.js';
 export type { Exit, LogRecord } from './child.js';
+export { readings } from './decoders.js';
 export { followedKeys, processCurve, processServerCurve, writeKeyPair } from './encryption.js';
 export {
   bindEndpoint,

@@ -6,9 +6,9 @@ import { ROUTER_PEER } from '@proj/transport';
 import type { PortListener } from '@proj/transport';
 import { settle, VirtualNetwork } from '@proj/transport/virtual';
 import { describe, expect, it } from 'vitest';
+import type { ProtocolName } from './decoders.js';
 import type { Logger } from './logging.js';
 import { traced } from './trace.js';
-import type { TracedProtocol } from './trace.js';
 
 const ENDPOINT = 'tcp://sim:1';
 
@@ -27,7 +27,7 @@ const LISTENER: PortListener = {
 };
 
 /** What the log says of one message from a dealer to a broker's router, and of the answer. */
-async function lines(protocol: TracedProtocol, message: readonly Uint8Array[], answer: readonly Uint8Array[]) {
+async function lines(protocol: ProtocolName, message: readonly Uint8Array[], answer: readonly Uint8Array[]) {
   const network = new VirtualNetwork({ seed: 1 });
   const { log, lines } = logAt('trace');
   const transport = traced(network.transport('sim'), log, protocol);

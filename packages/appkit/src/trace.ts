@@ -1,103 +1,19 @@
-/** Each message that passes a program's sockets as one line of its log, at level trace: of every protocol, in words of its codec. */
+/** Each message that passes a program's sockets, of any protocol, as one line of its log at level trace. */
 import { latin1, totalBytes } from '@proj/frames';
-import {
-  decodeEmqpAtAdmin,
-  decodeEmqpAtAdminPort,
-  decodeEmqpAtBroker,
-  decodeEmqpAtClient,
-  decodeEmqpAtPubSub,
-  decodeEmqpAtScheduler,
-  decodeEmqpAtSubscriber,
-  decodeEmqpAtWorker,
-} from '@proj/frames/emqp';
-import { decodeMdpAtBroker, decodeMdpAtClient, decodeMdpAtWorker } from '@proj/frames/mdp';
-import { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker, decodeNfpPublishedEvent } from '@proj/frames/nfp';
-import { decodePppAtClient, decodePppAtFrontend, decodePppAtQueue, decodePppAtWorker } from '@proj/frames/ppp';
-import {
-  decodePzqAtConsumer,
-  decodePzqAtMonitor,
-  decodePzqAtProducer,
-  decodePzqAtReceive,
-  decodePzqAtSend,
-} from '@proj/frames/pzq';
 import type { Peer, PortListener, PublisherPort, SocketPort, Transport } from '@proj/transport';
+import { DECODERS } from './decoders.js';
+import type { Command, Frames, ProtocolName, Reader } from './decoders.js';
 import type { Logger } from './logging.js';
 
-type Frames = readonly Uint8Array[];
-/** A command of any protocol, or `malformed`. */
-type Command = { readonly kind: string } & Readonly<Record<string, unknown>>;
-type Decoder = (frames: Frames) => Command | undefined;
-
-/** Who reads what comes in, and who would read what goes out; the first that understands it does. */
-interface Words {
-  readonly in: readonly Decoder[];
-  readonly out: readonly Decoder[];
-}
-
-const as = (decode: (frames: Frames) => object | undefined): Decoder => decode as Decoder;
-
-const mdpAt = (decode: (frames: Frames) => object): Decoder => {
-  const plain = as(decode);
-  // Peers that write an empty frame in front of 0.2 are answered with one.
-  return (frames) => {
-    const command = plain(frames);
-    return command?.kind === 'malformed' && frames[0]?.length === 0 ? plain(frames.slice(1)) : command;
-  };
-};
-
-const PPP_FRONTEND: Words = { in: [as(decodePppAtFrontend)], out: [as(decodePppAtClient)] };
-const PPP_BACKEND: Words = { in: [as(decodePppAtQueue)], out: [as(decodePppAtWorker)] };
-
-/** The protocols, and how each of a program's sockets is read, by its number in the order in which they are opened. */
-const WORDS = {
-  mdp: () => ({
-    in: [as((frames) => decodeMdpAtBroker(frames, { acceptLeadingEmpty: true }))],
-    out: [mdpAt(decodeMdpAtWorker), mdpAt(decodeMdpAtClient)],
-  }),
-  nfp: () => ({
-    in: [as(decodeNfpAtBroker)],
-    out: [as(decodeNfpAtWorker), as(decodeNfpAtClient), published],
-  }),
-  emqp: () => ({
-    in: [as(decodeEmqpAtBroker), as(decodeEmqpAtAdminPort), as(decodeEmqpAtPubSub)],
-    out: [
-      as(decodeEmqpAtWorker),
-      as(decodeEmqpAtScheduler),
-      as(decodeEmqpAtClient),
-      as(decodeEmqpAtAdmin),
-      as(decodeEmqpAtSubscriber),
-    ],
-  }),
-  ppp: (socket) => (socket === 0 ? PPP_FRONTEND : PPP_BACKEND),
-  pzq: () => ({
-    in: [as(decodePzqAtReceive), as(decodePzqAtSend), as(decodePzqAtMonitor)],
-    out: [as(decodePzqAtProducer), as(decodePzqAtConsumer)],
-  }),
-} satisfies Record<string, (socket: number) => Words>;
-
-/** A protocol whose messages can be traced. */
-export type TracedProtocol = keyof typeof WORDS;
-
-function published(frames: Frames): Command | undefined {
-  const event = decodeNfpPublishedEvent(frames);
-  return event === undefined ? undefined : { ...event, kind: 'published' };
-}
-
-/** What a line says of a message: ids that are bytes as hex, unless they are printable and no routing id. */
-function traceFields(words: Words, direction: 'in' | 'out', peer: Peer | undefined, frames: Frames): object {
-  let command: Command | undefined;
-  for (const decode of words[direction]) {
-    const read = decode(frames);
-    command ??= read;
-    if (read === undefined || read.kind === 'malformed') continue;
-    command = read;
-    break;
-  }
-  const id = command && idOf(command, peer);
-  const service = command?.['service'] ?? command?.['queue'];
+/** The fields of a message's line. Ids that are bytes appear in hex, unless they are printable and no routing ids. */
+function traceFields(readers: readonly Reader[], peer: Peer | undefined, frames: Frames): object {
+  const commands = readers.map(({ decode }) => decode(frames));
+  const command = commands.find(({ kind }) => kind !== 'malformed') ?? commands[0] ?? { kind: 'unknown' };
+  const id = idOf(command, peer);
+  const service = command['service'] ?? command['queue'];
   return {
-    command: command?.kind ?? 'unknown',
-    ...(command?.kind === 'malformed' ? { reason: command['reason'] } : {}),
+    command: command.kind,
+    ...(command.kind === 'malformed' ? { reason: command['reason'] } : {}),
     ...(id === undefined ? {} : { id }),
     ...(peer === undefined || peer.id.length === 0 ? {} : { peer: hex(peer.id) }),
     ...(typeof service === 'string' ? { service } : {}),
@@ -105,7 +21,7 @@ function traceFields(words: Words, direction: 'in' | 'out', peer: Peer | undefin
   };
 }
 
-/** What tells one request from others: the protocol's number for it, or, in MDP and PPP which have none, who asks. */
+/** What tells a request from others: its number in the protocol, or, in MDP and PPP, which have none, its client. */
 function idOf(command: Command, peer: Peer | undefined): string | undefined {
   const { uuid, id, key, client, addresses } = command;
   const number = uuid ?? id ?? key;
@@ -126,15 +42,20 @@ function hex(bytes: Uint8Array): string {
 }
 
 /**
- * This transport with a line for each message of its routers, dealers and publishers, while the log takes lines of level trace, which
- * may begin and end at any time; otherwise one question per message is all that it costs.
+ * A transport that logs each message of its routers, dealers and publishers while the log's level is trace, which may change at any time.
+ * At other levels it costs one question per message.
  */
-export function traced(transport: Transport, log: Logger, protocol: TracedProtocol): Transport {
+export function traced(transport: Transport, log: Logger, protocol: ProtocolName): Transport {
   let sockets = 0;
   const sayer = (): Say => {
-    const words: Words = WORDS[protocol](sockets++);
+    const number = sockets++;
+    const all: readonly Reader[] = DECODERS[protocol];
+    const readers = all.filter(({ socket = number }) => socket === number);
+    const received = readers.filter(({ isServer }) => isServer);
+    const sent = readers.filter(({ isServer }) => !isServer);
     return (direction, peer, frames) => {
-      if (log.isLevelEnabled('trace')) log.trace(traceFields(words, direction, peer, frames), direction);
+      if (!log.isLevelEnabled('trace')) return;
+      log.trace(traceFields(direction === 'in' ? received : sent, peer, frames), direction);
     };
   };
   const { clock, entropy, tellsKeys = false, encrypts = false, memory, probe } = transport;
@@ -155,7 +76,7 @@ export function traced(transport: Transport, log: Logger, protocol: TracedProtoc
 
 type Say = (direction: 'in' | 'out', peer: Peer | undefined, frames: Frames) => void;
 
-/** The port itself, whose own methods these are from now on: nothing stands between it and who calls the others. */
+/** Replaces two methods of the port itself, so that calls of the others cost nothing more. */
 function tracedPort(port: SocketPort, say: Say): SocketPort {
   const start = port.start.bind(port);
   const send = port.send.bind(port);

@@ -53,8 +53,8 @@ export function printable(bytes: Uint8Array, max = 64): string {
 }
 
 /**
- * The frame for whoever keeps it: itself, or a copy when the memory that it is a part of is more than twice as large. What is passed on
- * at once is better left where it came.
+ * A frame fit to be kept: itself, or a copy if it lies in memory more than twice its size. A frame that is passed on at once need not be
+ * compacted.
  */
 export function compact(frame: Uint8Array): Uint8Array {
   const { length } = frame;
@@ -66,9 +66,8 @@ export function compact(frame: Uint8Array): Uint8Array {
 }
 
 /**
- * The frames of a message for whoever keeps them: themselves, or, when the pieces of memory that they are parts of are, all together, more
- * than twice as large, copies of those that are the smaller part of their piece. Copies are in one piece: a piece for each would take
- * more than a small frame itself.
+ * The frames of a message, fit to be kept: themselves, or, if they lie in memory more than twice their size in all, copies of those that
+ * are less than half of their piece of memory. The copies share one piece, since a piece for each costs more than a small frame.
  */
 export function compactAll(frames: readonly Uint8Array[]): readonly Uint8Array[] {
   if (slackOf(frames) === 0) return frames;
@@ -87,7 +86,7 @@ function isLoose({ buffer, length }: Uint8Array): boolean {
   return buffer.byteLength > 2 * length;
 }
 
-/** Bytes that keeping these frames, as in {@link compactAll}, holds beyond themselves; 0 where it would leave them. */
+/** Extra bytes that keeping these frames uncompacted would hold; 0 where {@link compactAll} leaves them as they are. */
 export function slackOf(frames: readonly Uint8Array[]): number {
   let held = 0;
   for (const { byteLength } of new Set(frames.map(({ buffer }) => buffer))) held += byteLength;

@@ -1,4 +1,4 @@
-/** JSON from peers: what is looked at before it is parsed. */
+/** JSON from peers: checks before it is parsed. */
 
 /**
  * True when JSON has more than `max` commas, colons and opening brackets outside its texts: parsing costs by values, not by

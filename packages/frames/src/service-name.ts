@@ -13,7 +13,7 @@ interface Known {
   readonly frame: Uint8Array;
 }
 
-/** Names that came by lately, each in the place that its length and its ends choose: most messages name what one before them did. */
+/** Recent names, each at a place derived from its length and its ends: most messages name a recent service. */
 const recent = new Array<Known | undefined>(RECENT_MAX).fill(undefined);
 
 /** True for 1 to 255 characters, all of them printable ASCII. */
@@ -43,7 +43,7 @@ export function writeServiceName(name: string): Uint8Array {
   return remember(place, name).frame;
 }
 
-/** One sentence for a name that {@link isServiceName} refuses: the name, cut to a readable length, and what is allowed. */
+/** One sentence about a name that {@link isServiceName} refuses: the name, cut to a readable length, and what is allowed. */
 export function describeBadName(name: string): string {
   const shown = name.length > 40 ? `${name.slice(0, 40)}...` : name;
   return `service name ${JSON.stringify(shown)}: allowed are 1 to ${NAME_MAX_BYTES} printable ASCII characters`;

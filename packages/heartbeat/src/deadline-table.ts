@@ -14,14 +14,14 @@ const ROOM_KEPT = 1024;
  * {@link DeadlineTable.remove}, and somebody else's afterwards.
  */
 export class DeadlineTable<Value extends object> {
-  /** Of each list, in milliseconds. Lists are known by their index. */
+  /** The delay of each list, in milliseconds. Lists are known by their index. */
   readonly delaysMs: readonly number[];
-  /** Two more lists: of rows that are in none, and of those that are nobody's. */
+  /** Two more lists: rows that are in no list, and free rows. */
   readonly #resting: number;
   readonly #free: number;
   #values: (Value | undefined)[] = [];
   #at = new Float64Array(0);
-  /** Of each row the one before and the one after it. The first rows are the ends of the lists, each before its first and after its last. */
+  /** The row before and the row after each row. The first rows are the list ends, each before its first and after its last member. */
   #links = new Int32Array(0);
   #size = 0;
   #notBefore = -Infinity;
@@ -48,7 +48,7 @@ export class DeadlineTable<Value extends object> {
     return row;
   }
 
-  /** Takes the row back. Throws when it is nobody's. */
+  /** Frees the row. Throws when it is free already. */
   remove(row: number): void {
     this.#assertTaken(row);
     this.#values[row] = undefined;
@@ -59,7 +59,7 @@ export class DeadlineTable<Value extends object> {
     this.#makeRoom(this.#free + ROOM_MIN);
   }
 
-  /** Puts the row into the list, due its delay after `now`. `now` must not decrease from renewal to renewal. Throws when it is nobody's. */
+  /** Moves the row into the list, due that list's delay after `now`. `now` must not decrease from call to call. Throws for a free row. */
   renew(row: number, list: number, now: number): void {
     this.#assertTaken(row);
     this.#move(row, list, now + (this.delaysMs[list] ?? Infinity));
@@ -82,7 +82,7 @@ export class DeadlineTable<Value extends object> {
     return Math.max(earliest, this.#notBefore);
   }
 
-  /** Takes out of its list, and returns, what is due, the earliest of the first list before that of others. Call until `undefined`. */
+  /** Takes the earliest due value out of its list and returns it; the first list comes first. Call until `undefined`. */
   takeDue(now: number): Value | undefined {
     if (this.#notBefore > now) return undefined;
     for (let list = 0; list < this.#resting; list++) {
@@ -131,7 +131,7 @@ export class DeadlineTable<Value extends object> {
     this.#links[2 * after] = before;
   }
 
-  /** Rows that are nobody's, up to as many in all. */
+  /** Adds free rows, up to this many rows in all. */
   #makeRoom(room: number): void {
     const from = this.#values.length;
     const [at, links] = [this.#at, this.#links];

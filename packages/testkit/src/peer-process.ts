@@ -135,7 +135,7 @@ export class PeerProcess {
     this.#process.stdin?.write(`${JSON.stringify(command)}\n`);
   }
 
-  /** Reads no more lines until {@link PeerProcess.resumeOutput}: the pipe fills up. */
+  /** Stops reading lines until {@link PeerProcess.resumeOutput}, so the pipe fills up. */
   pauseOutput(): void {
     this.#output?.pause();
   }
@@ -156,7 +156,7 @@ export class PeerProcess {
     await this.exit;
   }
 
-  /** The last lines and errors, for whoever must find out why a test failed. */
+  /** The last lines and errors, to find out why a test failed. */
   transcript(): string {
     const lines = this.#lines
       .slice(-TRANSCRIPT_LINES)

@@ -46,7 +46,7 @@ export class WriterProcess {
     return this.#child.pid;
   }
 
-  /** Ends it with SIGKILL, if it runs, and resolves when it is gone and all that it told has been read. */
+  /** Ends it with SIGKILL, if it runs, and resolves when it is gone and all its output has been read. */
   async kill(): Promise<void> {
     const { exitCode, signalCode } = this.#child;
     if (exitCode !== null || signalCode !== null) return;

@@ -1,36 +1,36 @@
-/** Who may ask for, and who may serve, what: rules about CURVE keys and names of services, compiled. No protocol. See docs/adr/0012. */
+/** Access rules, compiled: which CURVE keys may send requests to, and which may serve, which names. Knows no protocol. See docs/adr/0012. */
 import { encodeZ85 } from './curve/z85.js';
 import type { Peer } from './port.js';
 
-/** What somebody may do with a name: send requests to it, or serve them. What a name is, each protocol says. */
+/** What a peer may do with a name: send requests to it, or serve them. Each protocol says what a name is. */
 export type AccessRight = 'request' | 'serve';
 
-/** What some may do. Names are exact, or the beginning of names followed by `*`; `*` alone is every name. */
+/** What certain keys may do. Names are exact, or a prefix followed by `*`; `*` alone means every name. */
 export interface AccessRule {
-  /** Public keys as 40 characters of Z85; `*` is everybody, with a key or without. */
+  /** Public keys as 40 characters of Z85; `*` means every peer, with or without a key. */
   readonly keys: readonly string[] | '*';
-  /** Names they may send requests to. Default: none. */
+  /** Names these keys may send requests to. Default: none. */
   readonly request?: readonly string[] | undefined;
-  /** Names they may serve. Default: none. */
+  /** Names these keys may serve. Default: none. */
   readonly serve?: readonly string[] | undefined;
-  /** For people. */
+  /** A note to readers; ignored. */
   readonly comment?: string | undefined;
 }
 
-/** All rules together; what none of them allows is refused. */
+/** A list of rules. What none of them allows is refused. */
 export type AccessRules = readonly AccessRule[];
 
-/** Compiled rules. They do not change; to change them, make others. */
+/** Compiled rules. Immutable: to change them, compile others. */
 export class Access {
-  /** True when a rule is for single keys: worth nothing where messages do not tell theirs. */
+  /** True when a rule names single keys, which needs a transport that tells the keys of its peers. */
   readonly namesKeys: boolean;
   readonly #everybody: Grant;
-  /** By key as text; keys that the same rules name share what they may. */
+  /** By key as text. Keys that appear in the same rules share one entry. */
   readonly #byKey = new Map<string, Grant>();
-  /** Of the keys that were met, as the ports hold them: making text of a key costs more than all else. */
+  /** By the key objects of the ports: turning a key into text would cost more than everything else. */
   readonly #met = new WeakMap<Uint8Array, Grant>();
 
-  /** Costs what the rules are long, and again for each combination of rules that keys have in common. */
+  /** The cost is linear in the length of the rules, once more for each combination of rules that keys share. */
   constructor(rules: AccessRules) {
     const rulesOf = new Map<string, AccessRule[]>();
     for (const rule of rules)
@@ -51,7 +51,7 @@ export class Access {
     }
   }
 
-  /** Whether whoever has this key, or none, may. O(1) in the number of rules, keys and names; linear in the name's length at worst. */
+  /** Whether a peer with this key, or without one, may. O(1) in the number of rules, keys and names; at worst linear in the name's length. */
   allows({ publicKey }: Pick<Peer, 'publicKey'>, right: AccessRight, name: string): boolean {
     return this.#everybody[right].has(name) || (publicKey !== undefined && this.#grantOf(publicKey)[right].has(name));
   }
@@ -66,7 +66,7 @@ export class Access {
   }
 }
 
-/** What some rules allow together. */
+/** What a combination of rules allows. */
 class Grant {
   readonly request: Names;
   readonly serve: Names;
@@ -77,11 +77,11 @@ class Grant {
   }
 }
 
-/** A set of names, some of them by their beginning. */
+/** A set of names and prefixes. */
 class Names {
   readonly #exact = new Set<string>();
   readonly #beginnings = new Set<string>();
-  /** How long beginnings are, each length once, ascending: no more than a name is long are ever looked up. */
+  /** The lengths of the prefixes, each once, ascending. */
   readonly #lengths: readonly number[];
 
   constructor(patterns: Iterable<string>) {

@@ -1,4 +1,4 @@
-/** Sockets on their way out, so that whoever closes can wait for them. */
+/** Closing sockets, so that a `close` can wait for them. */
 import type { SocketPort, SubscriberPort } from './port.js';
 
 /** The ports that were told to close and are not closed yet. */

@@ -7,7 +7,7 @@ import type { Transport } from './port.js';
  * Runs one engine. Effects may cause events synchronously (a send that finds no route): those are delivered after the
  * current step's effects, in the order they came up, so an engine is never re-entered.
  *
- * An exception out of the engine or out of `perform` is a bug of ours and propagates to whoever dispatched.
+ * An exception out of the engine or out of `perform` is our own bug and propagates to the caller of `dispatch`.
  */
 export class Driver<Event, Effect> {
   readonly #engine: Engine<Event, Effect>;

@@ -17,14 +17,7 @@ export class Emitter<Events> {
     for (const listener of this.#listeners.get(name) ?? []) (listener as (payload: Events[Name]) => void)(payload);
   }
 
-  /** The function that emits `name`, for whoever takes a callback. */
-  forward<Name extends keyof Events>(name: Name): (payload: Events[Name]) => void {
-    return (payload) => {
-      this.emit(name, payload);
-    };
-  }
-
-  /** True when somebody listens: lets a hot path skip building the payload. */
+  /** True when there are listeners. Lets a hot path skip building the payload. */
   has(name: keyof Events): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0;
   }

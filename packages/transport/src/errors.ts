@@ -22,10 +22,10 @@ export type ProjErrorCode =
   // protocol: we were asked to send something illegal; the peer sent something illegal
   | 'PROTOCOL_LOCAL'
   | 'PROTOCOL_REMOTE'
-  // what came in place of an answer is none to the question (417 of NFP)
+  // the peer answered, but not the question that was asked (417 of NFP)
   | 'UNEXPECTED_ANSWER';
 
-/** What a {@link ProjError} carries besides code and message. */
+/** The fields of a {@link ProjError} besides code and message. */
 export interface ProjErrorOptions {
   readonly cause?: unknown;
   /** Machine-readable particulars, such as the validation issues of a refused request. */

@@ -1,4 +1,4 @@
-/** What a socket takes in at most, the same for every adapter. */
+/** The limits on what a socket receives and sends, the same for every adapter. */
 import type { RejectReason } from './port.js';
 import type { ResolvedPortOptions } from './port-options.js';
 
@@ -14,7 +14,7 @@ export function overLimits(
   return bytes > maxMessageBytes ? 'too-large' : undefined;
 }
 
-/** Throws `TypeError` for anything but one or more `Uint8Array`s: libzmq's bindings would turn it into text and send that. */
+/** Throws `TypeError` unless the frames are one or more `Uint8Array`s: libzmq's bindings would send anything else as text. */
 export function assertFrames(frames: readonly unknown[]): asserts frames is readonly Uint8Array[] {
   if (frames.length === 0) throw new TypeError('send: a message needs at least one frame');
   for (let index = 0; index < frames.length; index++) {

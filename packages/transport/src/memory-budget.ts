@@ -1,28 +1,28 @@
-/** One bound for all that peers make a process hold: docs/adr/0026-one-budget-of-memory.md. No protocol. */
+/** One bound for all memory that a process holds for its peers: docs/adr/0026-one-budget-of-memory.md. Knows no protocol. */
 import { systemClock } from '@proj/heartbeat';
 import type { Clock, Timer } from '@proj/heartbeat';
 
 /**
- * How much of the budget is held: `tight` from 80 % on and until it is below 70 %, `full` from all of it on and until it is below 90 %.
+ * How much of the budget is in use: `tight` from 80 % until it falls below 70 %, `full` from 100 % until it falls below 90 %.
  */
 export type MemoryLevel = 'ok' | 'tight' | 'full';
 
-/** Somebody who holds memory for peers. */
+/** A part of the process that holds memory for peers. */
 export interface MemoryOwner {
-  /** What it holds now, in bytes, by estimate. Asked often: it costs the same however many peers there are. */
+  /** Bytes it holds now, by estimate. Read often, so its cost must not grow with the number of peers. */
   readonly heldBytes: number;
   /**
-   * Gives up about so many bytes of what it holds for peers that do not take it, of those that hold most first, and returns how many it
-   * gave up. While memory is `tight`, only of those that stand still.
+   * Drops about this many bytes held for peers that do not read, starting with those that hold most; returns how many it dropped. While
+   * memory is `tight`, only peers that read nothing at all lose anything.
    */
   relieve?(bytes: number, level: 'tight' | 'full'): number;
   /** The level has changed. */
   onLevel?(level: MemoryLevel): void;
-  /** Little comes and goes any more: what lies ready for more can be given back. */
+  /** There is little traffic: spare memory kept for more can be freed. */
   onRest?(): void;
 }
 
-/** A budget at this moment, and its totals. */
+/** The state of a budget now, and its totals. */
 export interface MemoryStats {
   readonly maxBytes: number;
   readonly heldBytes: number;
@@ -30,21 +30,21 @@ export interface MemoryStats {
   /** How often it became `tight`, and how often `full`. */
   readonly tight: number;
   readonly full: number;
-  /** What slow peers have lost to make room. */
+  /** Messages and bytes that slow peers have lost to free memory. */
   readonly relievedBytes: number;
 }
 
 const TIGHT = 0.8;
 const LOOSE = 0.7;
 const LESS_THAN_FULL = 0.9;
-/** It is looked again after such a part of the budget has come or is to go out. */
+/** The owners are asked again after this part of the budget has passed through. */
 const STEP = 1 / 64;
-/** While memory is short it is looked at least so often; and it takes as long until a connection that was cut is gone. */
+/** While memory is short, the owners are asked at least this often; a connection that was cut takes as long to go away. */
 const LOOK_MS = 50;
 
 /**
- * Sums what its owners hold, whenever a part of the budget has moved through the process: messages cost an addition each, idle peers
- * nothing. At 80 % owners of engines refuse what would have to wait, and those of sockets cut who does not read; at 100 % nothing is read.
+ * Sums what its owners hold whenever a part of the budget has passed through the process: each message costs one addition, idle peers cost
+ * nothing. At 80 % engines refuse messages that would have to wait, and sockets cut peers that do not read; at 100 % nothing is read.
  */
 export class MemoryBudget {
   #maxBytes: number;
@@ -53,7 +53,7 @@ export class MemoryBudget {
   readonly #listeners = new Set<(level: MemoryLevel) => void>();
   #stepBytes: number;
   #moved = 0;
-  /** Up to the last look. */
+  /** As of the last look. */
   #movedBefore = 0;
   #level: MemoryLevel = 'ok';
   #tight = 0;
@@ -69,14 +69,14 @@ export class MemoryBudget {
     this.#clock = clock;
   }
 
-  /** All there is, in bytes. */
+  /** The whole budget, in bytes. */
   get maxBytes(): number {
     return this.#maxBytes;
   }
 
   /**
-   * Has another bound from now on, a whole number of bytes from 1. What is held already stays: a lower one makes memory short until enough of it
-   * is gone. The share that sockets keep for connections is that of the bound with which they were made.
+   * Changes the bound: a whole number of bytes from 1. Nothing is dropped at once: with a lower bound memory is short until enough is freed.
+   * The share that sockets reserve for connections stays that of the bound they were made with.
    */
   resize(maxBytes: number): void {
     this.#maxBytes = checked(maxBytes);
@@ -84,19 +84,19 @@ export class MemoryBudget {
     this.look();
   }
 
-  /** As it was when it was last looked. */
+  /** The level as of the last look. */
   get level(): MemoryLevel {
     return this.#level;
   }
 
-  /** All that is held now. */
+  /** Bytes held now by all owners. */
   get heldBytes(): number {
     let bytes = 0;
     for (const owner of this.#owners) bytes += owner.heldBytes;
     return bytes;
   }
 
-  /** All that has come in or was to go out so far. */
+  /** Bytes that have come in or were to go out so far. */
   get movedBytes(): number {
     return this.#movedBefore + this.#moved;
   }
@@ -107,7 +107,7 @@ export class MemoryBudget {
     return { maxBytes, heldBytes, level, tight: this.#tight, full: this.#full, relievedBytes: this.#relieved };
   }
 
-  /** One more owner, who is told the level unless it is `ok`; returns the function that takes it out again. */
+  /** Adds an owner, and tells it the level unless that is `ok`. Returns the function that removes it. */
   add(owner: MemoryOwner): () => void {
     this.#owners.add(owner);
     if (this.#level !== 'ok') owner.onLevel?.(this.#level);
@@ -124,13 +124,13 @@ export class MemoryBudget {
     };
   }
 
-  /** So many bytes have come in, or wait to go out. */
+  /** Reports that this many bytes have come in, or wait to go out. */
   moved(bytes: number): void {
     this.#moved += bytes;
     if (this.#moved >= this.#stepBytes) this.look();
   }
 
-  /** Sums up, and does what follows. */
+  /** Asks all owners, and acts on the sum. */
   look(): void {
     this.#movedBefore += this.#moved;
     this.#moved = 0;
@@ -142,7 +142,7 @@ export class MemoryBudget {
     if (this.level !== 'ok') this.#arm();
   }
 
-  /** Has its owners give back what lies ready for more. */
+  /** Has its owners free spare memory. */
   rest(): void {
     for (const owner of this.#owners) owner.onRest?.();
   }
@@ -153,7 +153,7 @@ export class MemoryBudget {
     return part >= (this.#level === 'ok' ? TIGHT : LOOSE) ? 'tight' : 'ok';
   }
 
-  /** Not at once again: until the connections that were cut are gone, they seem to hold what is being freed. */
+  /** Not again at once: connections that were cut still count until they are gone. */
   #relieve(held: number, level: 'tight' | 'full'): number {
     const now = this.#clock.now();
     if (now - this.#relievedAt < LOOK_MS) return 0;

@@ -2,8 +2,8 @@
  * What a socket has been given and the transport has not yet taken: one attempt per peer at a time, order per peer kept, a peer
  * that does not read delays nobody else. See docs/adr/0002-congestion-is-parked-by-the-port.md. Holds no socket and no policy.
  */
+import { compactAll } from '@proj/frames';
 import type { Clock, Timer } from '@proj/heartbeat';
-import { compacted } from './compact.js';
 import { Fifo } from './fifo.js';
 import { assertFrames } from './limits.js';
 import type { MemoryBudget } from './memory-budget.js';
@@ -11,9 +11,9 @@ import type { Peer, UndeliverableReason } from './port.js';
 
 const FIRST_RETRY_MS = 10;
 const LONGEST_RETRY_MS = 200;
-/** What a message occupies beside its bytes: a few objects. */
+/** Memory of a message besides its bytes: a few objects. */
 const MESSAGE_BYTES = 256;
-/** Attempts whose outcomes are still to be told: as many as a message of a peer causes, and so few that looking through them costs nothing. */
+/** The most attempts whose outcomes are open: as many as one peer's messages cause, and few enough to search. */
 const ATTEMPTS_MAX = 16;
 
 /** How one attempt to hand over a message ended. */
@@ -30,7 +30,7 @@ export interface OutboxHost {
    */
   transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome | undefined;
   onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void;
-  /** The transport has taken the message over. Absent while nobody listens. */
+  /** The transport has taken the message over. Absent without a listener. */
   onSent?: ((peer: Peer, frames: readonly Uint8Array[]) => void) | undefined;
 }
 
@@ -110,7 +110,7 @@ export class Outbox {
     return this.#waitingBytes;
   }
 
-  /** What all that waits here occupies. */
+  /** Memory of all waiting messages. */
   get heldBytes(): number {
     return this.#waitingBytes + this.#waiting * MESSAGE_BYTES;
   }
@@ -175,7 +175,7 @@ export class Outbox {
     return before - this.#waitingBytes;
   }
 
-  /** The peer's connection is over: what was parked for it must not reach a successor of the same name. */
+  /** The peer's connection is over: parked messages must not reach a successor with the same name. */
   forget(peer: Peer): void {
     const lane = this.#parked.get(peer.key);
     if (lane !== undefined) this.#lose(lane, 'unreachable');
@@ -209,7 +209,7 @@ export class Outbox {
     this.#onStop?.();
   }
 
-  /** Gives turns until none is left, or the next one must wait for an outcome. */
+  /** Gives turns until none is left, or until the next one must wait for an outcome. */
   #pump(): void {
     this.#busy = true;
     for (let turn = this.#turns.peek(); turn !== undefined && !this.#stopped; turn = this.#turns.peek()) {
@@ -315,8 +315,8 @@ export class Outbox {
     else {
       this.#count(bytes);
       lane.bytes += bytes;
-      // For a while: not together with what came beside them.
-      lane.messages.push({ peer, frames: compacted(frames), bytes });
+      // It stays for a while, so it must not keep its neighbours' memory.
+      lane.messages.push({ peer, frames: compactAll(frames), bytes });
     }
   }
 
@@ -335,7 +335,7 @@ export class Outbox {
     this.#report(peer, frames, 'congested');
   }
 
-  /** Reports what is parked, except a message that is being tried: its own outcome decides. */
+  /** Reports parked messages, except one that is being tried: its outcome decides. */
   #lose(lane: Lane, reason: UndeliverableReason): void {
     this.#parked.delete(lane.peer.key);
     lane.lost = true;

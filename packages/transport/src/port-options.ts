@@ -36,7 +36,7 @@ const RANGES: { readonly [Name in NumericOption]: Range } = {
   connectionTimeoutMs: { default: 6000, min: 1, max: INT32_MAX },
 };
 
-/** Fills in the defaults. Throws `OPTIONS_INVALID` naming the option, its value and what is allowed. */
+/** Fills in the defaults. Throws `OPTIONS_INVALID`, which names the option, its value and the allowed range. */
 export function resolvePortOptions(options: PortOptions = {}): ResolvedPortOptions {
   const number = (name: NumericOption): number => {
     const { default: fallback, min, max } = RANGES[name];

@@ -1,4 +1,4 @@
-/** The socket contract: what every transport offers to facades, and what it reports. Holds no policy of any protocol. */
+/** The socket contract: what every transport offers to facades, and what it reports. Knows no protocol. */
 import type { Clock } from '@proj/heartbeat';
 import type { Engine, Entropy } from './engine/engine.js';
 import type { MemoryBudget } from './memory-budget.js';
@@ -12,15 +12,15 @@ export interface Peer {
   readonly key: string;
   /** The routing id as bytes, 1 to 255 of them. Never written to. */
   readonly id: Uint8Array;
-  /** The CURVE key it proved to have, 32 bytes. Absent without CURVE, and where the transport cannot tell (libzmq). */
+  /** The CURVE key that it has proved to own, 32 bytes. Absent without CURVE, and on transports that cannot tell (libzmq). */
   readonly publicKey?: Uint8Array;
-  /** Whether its socket is a REQ, which takes one reply to each request and nothing else. Absent where the transport cannot tell (libzmq). */
+  /** Whether its socket is a REQ, which accepts one reply to each request and nothing else. Absent on transports that cannot tell (libzmq). */
   readonly isReq?: boolean;
 }
 
 /** Why a message that was accepted for sending did not go out. */
 export type UndeliverableReason =
-  /** No connection to that peer exists. */
+  /** There is no connection to that peer. */
   | 'unreachable'
   /** The peer does not read: its high-water mark and its waiting queue are full. */
   | 'congested';
@@ -28,17 +28,17 @@ export type UndeliverableReason =
 /** Why a received message was dropped before decoding. */
 export type RejectReason = 'too-many-frames' | 'too-large' | 'no-frames';
 
-/** A pair of keys for CURVE (RFC 26), 32 bytes each. */
+/** A CURVE key pair (RFC 26), 32 bytes each. */
 export interface CurveKeys {
   readonly publicKey: Uint8Array;
   readonly secretKey: Uint8Array;
 }
 
-/** Keys that may come in, and word of its changes: what `authorizedKeys` returns. */
+/** A list of keys that may connect, and notice of its changes: what `authorizedKeys` returns. */
 export interface KeyList {
-  /** Whether the owner of this key, 32 bytes, may come in. Never throws. */
+  /** Whether the owner of this key, 32 bytes, may connect. Never throws. */
   has(publicKey: Uint8Array): boolean;
-  /** Calls `listener` whenever `has` may answer otherwise than before, until the returned function is called. */
+  /** Calls `listener` whenever the answers of `has` may have changed, until the returned function is called. */
   onChange(listener: () => void): () => void;
 }
 
@@ -47,27 +47,27 @@ export type CurveOptions =
   | {
       readonly role: 'server';
       readonly keys: CurveKeys;
-      /** Asked once per handshake whether the client of this key may come in. Absent: any key may. Never throws. */
+      /** Tells whether the client with this key may connect; called once per handshake. Absent: any key may. Never throws. */
       readonly authorize?: (publicKey: Uint8Array) => boolean;
-      /** Calls `listener` whenever `authorize` may answer otherwise than before, until the returned function is called. */
+      /** Calls `listener` whenever the answers of `authorize` may have changed, until the returned function is called. */
       readonly onAuthorizeChange?: (listener: () => void) => () => void;
     }
   | {
       readonly role: 'client';
       readonly keys: CurveKeys;
-      /** The public key the server must prove to own. */
+      /** The public key that the server must prove to own. */
       readonly serverKey: Uint8Array;
     };
 
-/** A connection that was not let in, or that could not prove what it must. */
+/** A connection that was refused, or that failed its handshake. */
 export interface HandshakeRefusal {
-  /** `key`: `authorize` said no. `handshake`: wrong server key, other mechanism, or broken bytes; transports that cannot tell say this. */
+  /** `key`: `authorize` refused it. `handshake`: wrong server key, another mechanism, or broken bytes; also where the transport cannot tell. */
   readonly reason: 'key' | 'handshake';
-  /** The key of the client, where it got that far. */
+  /** The client's key, if the handshake got that far. */
   readonly publicKey?: Uint8Array;
-  /** Address of the peer as the transport names it, if it does. */
+  /** The peer's address, if the transport tells it. */
   readonly address?: string;
-  /** What most likely is wrong with a `handshake`: the client's idea of the server's key, or that one side does not use CURVE. */
+  /** The likely cause of a failed `handshake`: the client has another server key, or one side does not use CURVE. */
   readonly cause?: 'server-key' | 'mechanism';
 }
 
@@ -79,10 +79,9 @@ export interface PortListener {
   /** A message. The frames belong to the listener; large ones share memory with the socket, so they are never written to. */
   onMessage(peer: Peer, frames: Uint8Array[]): void;
   /**
-   * The peer's connection ended; messages parked for it have been reported before. It may be back at once on a new
-   * connection, as a peer that must open itself again. What the transport had taken over, or takes over before it has let
-   * go of the connection, is lost without a report. Where a transport cannot tell, this never comes: neither ZeroMQ nor the
-   * network in memory tells a dealer that binds or a router that connects.
+   * The peer's connection ended; messages parked for it have been reported before. The peer may return at once on a new connection, where it
+   * must introduce itself again. Messages that the transport has taken over by the time it drops the connection are lost without a report.
+   * Never called where a transport cannot tell: neither ZeroMQ nor the network in memory tells a dealer that binds or a router that connects.
    */
   onPeerGone(peer: Peer): void;
   /** A message given to `send` did not go out. May be called from inside `send`. */
@@ -95,14 +94,14 @@ export interface PortListener {
   onSent?(peer: Peer, frames: readonly Uint8Array[]): void;
   /** A message over the limits was dropped before decoding. */
   onRejected(peer: Peer, reason: RejectReason): void;
-  /** A peer did not get through the handshake of CURVE. Absent: nobody is told. */
+  /** A peer failed the CURVE handshake. */
   onRefused?(refusal: HandshakeRefusal): void;
   /**
-   * Of a socket that connects, where the transport tells: a connection stands (`undefined`), or an attempt came to nothing, and why. What
-   * {@link onRefused} tells of is not told here.
+   * Sockets that connect, where the transport can tell: a connection is established (`undefined`), or an attempt failed for this reason.
+   * Refusals that {@link onRefused} reports are not reported here.
    */
   onConnection?(reason: string | undefined): void;
-  /** A peer has connected. Dealers with `tellsPeers`, where the transport can; others never say so. */
+  /** A peer has connected. Only dealers with `tellsPeers` report it, where the transport can. */
   onPeerCame?(peer: Peer): void;
   /** The socket failed for good (not a peer's doing); nothing more will be received. */
   onBroken(error: Error): void;
@@ -110,7 +109,7 @@ export interface PortListener {
 
 /** Limits and timings of one socket. All have defaults; see each field. */
 export interface PortOptions {
-  /** How long `close` may take to hand over what is pending. Milliseconds; default 1000. */
+  /** How long `close` may take to hand over pending messages. Milliseconds; default 1000. */
   readonly lingerMs?: number;
   /** Largest message, in frames without the routing id; default 1024. */
   readonly maxMessageFrames?: number;
@@ -118,46 +117,46 @@ export interface PortOptions {
   readonly maxMessageBytes?: number;
   /** Messages queued by the transport per peer and direction before it reports congestion; default 1000. */
   readonly highWaterMark?: number;
-  /** The same for messages that come in and were not read yet; default: `highWaterMark`. What TCP holds comes on top of it. */
+  /** The same for incoming messages that are not read yet; default: `highWaterMark`. TCP's own buffers come on top. */
   readonly receiveHighWaterMark?: number;
   /**
-   * Dealers: how long one attempt to send may wait for a connection with room; what is sent meanwhile waits behind it.
-   * Routers never wait: one peer would hold up all others. Milliseconds; default 0.
+   * Dealers: how long one attempt to send may wait for a connection with room; later messages wait behind it.
+   * Routers never wait, since one peer would delay all others. Milliseconds; default 0.
    */
   readonly sendWaitMs?: number;
-  /** Messages that wait for one congested peer before it counts as lost; default 1000. */
+  /** Waiting messages of one congested peer before it counts as lost; default 1000. */
   readonly peerQueueMax?: number;
-  /** Bytes that wait for one congested peer before it counts as lost; default 64 MiB. */
+  /** Waiting bytes of one congested peer before it counts as lost; default 64 MiB. */
   readonly peerQueueMaxBytes?: number;
-  /** Messages that may wait in the port for all peers together; default 100,000. */
+  /** Waiting messages of all peers together; default 100,000. */
   readonly queueMax?: number;
-  /** Bytes that may wait in the port for all peers together; default 256 MiB. */
+  /** Waiting bytes of all peers together; default 256 MiB. */
   readonly queueMaxBytes?: number;
   /** Heartbeats of a connection (TCP keep-alive on libzmq, in whole seconds; else those of ZMTP): interval, 0 for none. Milliseconds; default 2000. */
   readonly connectionHeartbeatMs?: number;
   /** How long such a heartbeat may stay unanswered before the connection is cut. Milliseconds; default 6000. */
   readonly connectionTimeoutMs?: number;
   /**
-   * Routers that bind: a second connection with a known routing id may take it over (true): at once on libzmq, whether the first lives or
-   * not; on ZMTP when the first is found to be silent. Otherwise (false) it stays mute until the first ends, on libzmq for good. Default false.
+   * Routers that bind: whether a second connection with a known routing id takes it over. With true it does: at once on libzmq, and on ZMTP
+   * as soon as the first is silent. With false the second is ignored until the first ends, on libzmq for good. Default false.
    */
   readonly handover?: boolean;
   /** Dealers: the routing id to announce to routers, 1 to 255 bytes, not starting with 0x00. Default: the router picks one. */
   readonly routingId?: Uint8Array;
   /**
-   * Dealers that bind: each connection is a peer of its own, which comes, sends, takes messages (`onSent`) and goes, and can be held
-   * with {@link SocketPort.hold}. Default false; ignored where the transport cannot.
+   * Dealers that bind: treats each connection as a peer of its own, which is reported when it comes, sends, takes messages (`onSent`) and
+   * goes, and can be held with {@link SocketPort.hold}. Default false; ignored where the transport cannot.
    */
   readonly tellsPeers?: boolean;
-  /** Publishers: be an XPUB, which tells what is subscribed to: `PublisherListener.onSubscription`. Default false. */
+  /** Publishers: be an XPUB, which reports subscriptions: `PublisherListener.onSubscription`. Default false. */
   readonly tellsSubscriptions?: boolean;
   /** Encrypts and authenticates every connection of this socket. Default: none, the mechanism NULL. */
   readonly curve?: CurveOptions;
 }
 
 /**
- * One socket: one reader, one outbox. `send` may be called at any time after `start` and never throws for a peer's
- * doing; its outcome is `onSent`, which need not be listened to, or `onUndeliverable`.
+ * One socket: one reader, one outbox. `send` may be called at any time after `start` and never throws because of a peer; its outcome is
+ * `onSent` (optional to listen to) or `onUndeliverable`.
  *
  * Usually routers bind and dealers connect. The other way round, a dealer that binds hands each message to the next
  * connection that has room, in turn, and has none while nobody is connected; a router that connects, to one endpoint or
@@ -177,40 +176,39 @@ export interface SocketPort {
    */
   send(peer: Peer, frames: readonly Uint8Array[]): void;
   /**
-   * Gives received frames back, whose memory may then be used for what is received next: from here on nobody reads or sends them, but
-   * for this port what it was given to send before. Never needed: what is not given back is the garbage collector's. Absent where it
-   * would change nothing.
+   * Returns received frames, so that their memory can be reused for the next ones. The caller must not use them any more; sends already
+   * under way may. Optional: frames that are never returned are garbage-collected. Absent where it would change nothing.
    */
   release?(frames: readonly Uint8Array[]): void;
   /**
-   * Takes no more messages in, so that the transport's queues fill up and hold the peers back; sending goes on. One message that
-   * is on its way to the listener may still come, and `onPeerGone` may come late. Any number of calls is ended by one `resume`.
+   * Stops receiving, so that the transport's queues fill up and slow the peers down; sending goes on. One message already on its way to
+   * the listener may still come, and `onPeerGone` may be late. One `resume` ends any number of calls.
    */
   pause(): void;
-  /** Takes messages in again. Does nothing unless paused. */
+  /** Receives again. Does nothing unless paused. */
   resume(): void;
   /**
-   * Asks `authorize` again about each peer that came in by its key, and ends the connections of those it refuses by now. Absent
-   * where the transport cannot: then a peer that was let in stays.
+   * Asks `authorize` again about each connected peer, and ends the connections that it now refuses. Absent where the transport cannot:
+   * there a peer that was let in stays.
    */
   recheck?(): void;
   /**
-   * Dealers with `tellsPeers`: hands no message to this peer while it is held, whose turn others get; nothing of a peer that is gone.
+   * Dealers with `tellsPeers`: gives this peer no message while it is held; others get its turns. Does nothing for a peer that is gone.
    * Absent where the transport cannot.
    */
   hold?(peer: Peer, held: boolean): void;
   /** Messages accepted by `send` and not yet taken over by the transport. */
   readonly pending: number;
   /**
-   * Bytes that the port holds: of messages that are on their way out, and of what came and was not delivered. Cheap to ask. Absent
-   * where the transport does not tell.
+   * Bytes that the port holds: of outgoing messages, and of incoming ones not yet delivered. Cheap to read. Absent where the transport
+   * does not tell.
    */
   readonly heldBytes?: number;
-  /** Those of them that wait for this peer, which is congested. */
+  /** Pending messages that wait because this peer is congested. */
   pendingFor(peer: Peer): number;
   /**
    * Stops receiving at once, hands over what is pending within `lingerMs`, closes. Idempotent; the promise is shared.
-   * `lingerMs` here overrides the option: 0 discards what is pending, as a peer that was given up must get nothing more.
+   * `lingerMs` overrides the option: 0 discards pending messages, since a peer that was given up must get nothing more.
    */
   close(options?: { readonly lingerMs?: number }): Promise<void>;
 }
@@ -218,8 +216,8 @@ export interface SocketPort {
 /** What a publisher calls. */
 export interface PublisherListener {
   /**
-   * The first subscriber has asked for this prefix, or the last one has taken it back or is gone. Needs `tellsSubscriptions`. The
-   * bytes belong to the listener.
+   * The first subscriber has come for this prefix, or the last one has left. Needs `tellsSubscriptions`. The bytes belong to the
+   * listener.
    */
   onSubscription?(prefix: Uint8Array, wanted: boolean): void;
   /** As `PortListener.onRefused`. */
@@ -228,18 +226,18 @@ export interface PublisherListener {
   onBroken(error: Error): void;
 }
 
-/** A PUB socket (RFC 29): sends to whoever subscribed, and to nobody else. */
+/** A PUB socket (RFC 29): sends to its subscribers. */
 export interface PublisherPort {
   /** As {@link SocketPort.bind}. Before `start`. */
   bind(endpoint: string): Promise<string>;
   /** Starts taking subscriptions and sending. Once. */
   start(listener: PublisherListener): void;
   /**
-   * Sends a message of at least one frame to every subscriber one of whose prefixes begins the first frame. Never waits: who does
-   * not read misses messages, once `highWaterMark` of them wait for it. From here on the frames must not change.
+   * Sends a message of at least one frame to every subscriber with a prefix that the first frame begins with. Never waits: a subscriber
+   * that does not read misses messages once `highWaterMark` of them wait for it. From here on the frames must not change.
    *
-   * `mayHear`, if given, is asked within the call about each of them, and who may not does not get it; where the transport does
-   * not tell keys it is asked once, about somebody without one, for all. Never throws.
+   * `mayHear` is called for each of these subscribers, within the call, and must not throw; those it refuses get nothing. Where the
+   * transport does not tell keys, it is called once for all, with no key.
    */
   publish(frames: readonly Uint8Array[], mayHear?: (peer: Pick<Peer, 'publicKey'>) => boolean): void;
   /** As {@link SocketPort.heldBytes}. */
@@ -248,11 +246,11 @@ export interface PublisherPort {
   close(options?: { readonly lingerMs?: number }): Promise<void>;
 }
 
-/** What a subscriber calls; none of it comes once `close` was called. */
+/** What a subscriber calls, until `close` is called. */
 export interface SubscriberListener {
-  /** A message one of whose prefixes fits. The frames belong to the listener, which never writes to them. */
+  /** A message that fits a subscription. The frames belong to the listener, which never writes to them. */
   onMessage(frames: Uint8Array[]): void;
-  /** A message over the limits was dropped. Where a frame far over them ends the connection, nobody is told. */
+  /** A message over the limits was dropped. Not reported when a frame far over them ended the connection. */
   onRejected(reason: RejectReason): void;
   /** As `PortListener.onRefused`. */
   onRefused?(refusal: HandshakeRefusal): void;
@@ -260,17 +258,17 @@ export interface SubscriberListener {
   onBroken(error: Error): void;
 }
 
-/** A SUB socket (RFC 29). Connects, and comes back with all its subscriptions after a lost connection. */
+/** A SUB socket (RFC 29). Restores all its subscriptions after a lost connection. */
 export interface SubscriberPort {
   /** As {@link SocketPort.connect}. Before `start`. */
   connect(endpoint: string): void;
-  /** Asks for messages whose first frame begins with this; empty asks for all. May be asked twice, then it is left twice. Any time before `close`. */
+  /** Subscribes to messages whose first frame begins with this prefix; an empty one means all. Calls are counted. Any time before `close`. */
   subscribe(prefix: Uint8Array): void;
-  /** Takes one `subscribe` of this prefix back. Does nothing when there is none. */
+  /** Undoes one `subscribe` of this prefix. Does nothing if there is none. */
   unsubscribe(prefix: Uint8Array): void;
   /** Starts receiving. Once. */
   start(listener: SubscriberListener): void;
-  /** As {@link SocketPort.pause}: what comes meanwhile waits up to the high-water mark, and is lost beyond it. */
+  /** As {@link SocketPort.pause}: meanwhile messages wait up to the high-water mark; further ones are lost. */
   pause(): void;
   /** As {@link SocketPort.resume}. */
   resume(): void;
@@ -278,7 +276,7 @@ export interface SubscriberPort {
   close(): Promise<void>;
 }
 
-/** The peer of a dealer: whoever it is connected to. Also of one that binds, which does not tell its peers apart. */
+/** The one peer of a dealer, also of a dealer that binds, which does not tell its peers apart. */
 export const ROUTER_PEER: Peer = { key: '', id: new Uint8Array(0) };
 
 /** A family of sockets and the time they live in. One object serves any number of brokers, workers and clients. */
@@ -289,17 +287,17 @@ export interface Transport {
   load(): Promise<void>;
   /** A socket that talks to many peers by routing id. After `load`. */
   router(options?: PortOptions): SocketPort;
-  /** A socket for one conversation with one router, or one that deals out to whoever connects. After `load`. */
+  /** A socket that talks to one router, or that distributes messages among the peers that connect to it. After `load`. */
   dealer(options?: PortOptions): SocketPort;
-  /** A socket that sends to whoever subscribed. After `load`. */
+  /** A socket that sends to its subscribers. After `load`. */
   publisher(options?: PortOptions): PublisherPort;
   /** A socket that receives what it subscribes to. After `load`. */
   subscriber(options?: PortOptions): SubscriberPort;
-  /** Whether messages tell the CURVE key of their peer, where there is one: see `Peer.publicKey`. Absent: they do not. */
+  /** Whether messages carry the CURVE key of their peer, if it has one: `Peer.publicKey`. Default: no. */
   readonly tellsKeys?: boolean;
-  /** Whether its sockets use CURVE without the option `curve` of a port. Default: no. */
+  /** Whether its sockets are encrypted without the port option `curve`. Default: no. */
   readonly encrypts?: boolean;
-  /** What all of the process may hold for peers; its sockets have joined it, and engines that run on this transport do. Absent: no bound in total. */
+  /** The bound on all that the process holds for peers. The transport's sockets join it, and so do the engines that run on it. Default: none. */
   readonly memory?: MemoryBudget | undefined;
   /** Called by the driver with the engine after each step: how tests and the simulator check invariants. Absent in production. */
   readonly probe?: (engine: Engine<never, unknown>) => void;

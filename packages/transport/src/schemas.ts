@@ -1,22 +1,22 @@
-/** Options that several roles take, as schemas of zod: what an endpoint, a time, CURVE and a rule of access may be. Below the roles nothing else knows zod. See docs/adr/0017. */
+/** The zod schemas of options that several roles share: endpoints, times, CURVE and access rules. Below the roles only this file knows zod. See docs/adr/0017. */
 import type { Service } from '@proj/frames/service';
 import * as z from 'zod';
 import type { CurveKeys, KeyList, Transport } from './port.js';
 
 const DAY_MS = 86_400_000;
 
-/** A time of at least `min`, at most a day. */
+/** A time in whole milliseconds, from `min` to a day. */
 export const milliseconds = (min: number) => z.int().min(min).max(DAY_MS);
 
-/** Where to bind or connect; `error` says what is expected. */
+/** An endpoint to bind or to connect to, such as `tcp://127.0.0.1:5555`. `error` says what is expected. */
 export const endpointOf = (error: string) => z.string().regex(/^[a-z]+:\/\/.+/, error);
 
-/** A function of the user's; what it takes and gives is a matter of types. */
+/** A function. Only the compiler checks its parameters and result. */
 export const callback = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', {
   error: 'expected a function',
 });
 
-/** True for what `defineService` makes. */
+/** True for a service that `defineService` made. */
 export const isService = (value: unknown): value is Service =>
   typeof value === 'object' && value !== null && 'name' in value && 'decodeRequest' in value;
 
@@ -31,25 +31,25 @@ const isKeyList = (value: unknown): value is KeyList => {
   return typeof has === 'function' && typeof onChange === 'function';
 };
 
-/** Sockets and time of whoever binds. */
+/** The transport of a server: its sockets and its time. */
 export const transportOfServer = z.custom<Transport>(
   (value) => typeof value === 'object' && value !== null && typeof (value as Partial<Transport>).router === 'function',
   'must be a Transport',
 );
 
-/** Sockets and time of whoever connects. */
+/** The transport of a peer that connects: its sockets and its time. */
 export const transportOfClient = z.custom<Transport>(
   (value) => typeof value === 'object' && value !== null && 'dealer' in value,
   'expected a Transport',
 );
 
-/** CURVE on every socket of whoever binds. */
+/** CURVE on every socket of a server. */
 export const curveOfServer = z.strictObject({
-  /** The pair of keys that clients know by its public key. */
+  /** The server's key pair, 32 bytes each. Clients must know the public key. Required. */
   keys: z.custom<CurveKeys>(isKeys, 'must be publicKey and secretKey of 32 bytes each'),
   /**
-   * Whether the owner of this public key may come in, asked once per handshake; or the list of `authorizedKeys()`, whose changes
-   * also end standing connections, where the transport can. Default: everybody may.
+   * Tells whether the owner of a public key may connect, once per handshake; or the list of `authorizedKeys()`, whose changes also end
+   * existing connections, where the transport can. Default: any key may connect.
    */
   authorize: z
     .custom<((publicKey: Uint8Array) => boolean) | KeyList>(
@@ -59,11 +59,11 @@ export const curveOfServer = z.strictObject({
     .optional(),
 });
 
-/** CURVE of whoever connects. */
+/** CURVE on every socket of a peer that connects. */
 export const curveOfClient = z.strictObject({
-  /** Who we are to the server. Default: a pair made up now, for servers that let any key in. */
+  /** The peer's own key pair, 32 bytes each. Default: a new pair, for servers that accept any key. */
   keys: z.custom<CurveKeys>(isKeys, 'expected publicKey and secretKey of 32 bytes each').optional(),
-  /** The server's public key: 32 bytes, or their 40 characters of Z85. Required. */
+  /** The server's public key: 32 bytes, or 40 characters of Z85. Required. */
   serverKey: z.union(
     [z.custom<Uint8Array>(isKey, 'expected 32 bytes'), z.string().length(40)],
     'expected 32 bytes, or 40 characters of Z85',
@@ -75,21 +75,21 @@ const publicKey = z
   .string()
   .regex(/^[0-9a-zA-Z.\-:+=^!/*?&<>()[\]{}@%$#]{40}$/, 'must be a public key, 40 characters of Z85');
 
-/** Who may do what: rules of `Access`, with the name of a service as an example. What no rule allows is refused. */
+/** The access rules of `Access`, at most 100,000; what no rule allows is refused. `example` is a service name for the error message. */
 export const accessRules = (example: string) =>
   z
     .array(
       z.strictObject({
-        /** Public keys as Z85, or `*` for everybody, also without a key. */
+        /** At most 100,000 public keys in Z85, or `*` for every peer, with or without a key. Required. */
         keys: z.union(
           [z.literal('*'), z.array(publicKey).max(100_000).readonly()],
           'must be "*" or a list of public keys, each 40 characters of Z85',
         ),
-        /** Names they may send requests to, exact or with `*` at the end. Default: none. */
+        /** Names these keys may send requests to, exact or ending in `*`; at most 10,000 of 255 characters. Default: none. */
         request: names.optional(),
-        /** Names they may serve, likewise. Default: none. */
+        /** Names these keys may serve, likewise. Default: none. */
         serve: names.optional(),
-        /** For people. */
+        /** A note to readers; ignored. Default: none. */
         comment: z.string().optional(),
       }),
       `must be a list of rules such as [{ keys: "*", request: ["${example}"] }]`,

@@ -1,30 +1,30 @@
-/** Several protocols on one ROUTER, told apart by their frames. No protocol; who owns which frames is said by those who share. */
+/** Several protocols on one ROUTER, told apart by their frames. Knows no protocol: each member says which frames are its own. */
 import { ProjError } from './errors.js';
 import type { CurveOptions, Peer, PortListener, PortOptions, SocketPort, Transport } from './port.js';
 
-/** The end of an endpoint that stands for any free port: nobody else can mean the same. */
+/** The end of an endpoint that means any free port. Two of them are never the same endpoint. */
 const WILDCARD = /(:\*|:0|:\/\/\*)$/;
 
-/** True for the frames, sent or received, of one protocol. Called once for each message; must not throw. */
+/** True for frames, sent or received, of one protocol. Called once per message; must not throw. */
 export type Claim = (frames: readonly Uint8Array[]) => boolean;
 
-/** A socket, and who shares it. */
+/** A socket and its members. */
 interface Shared {
   readonly port: SocketPort;
   readonly curve: CurveOptions | undefined;
-  /** Who has bound it, in the order they came, with what they listen with once they do. */
+  /** Its members in the order they bound it, each with its listener once it has started. */
   readonly members: Map<MemberPort, PortListener | undefined>;
   started: boolean;
-  /** Endpoints by the names under which they can be joined, as asked for and as bound. */
+  /** Bound endpoints, by the endpoint that was asked for and by the bound one. */
   readonly endpoints: Map<string, string>;
 }
 
 /**
- * Lets brokers of different protocols bind the same endpoint. Each gets a transport of its own by {@link SharedRouters.member};
- * whichever of them binds an endpoint first opens the socket, with its own options, and the others join it. A message goes to
- * the member that claims it, or to the first one; that a peer is gone, and all else without frames, is told to all.
+ * Lets brokers of different protocols bind the same endpoint. Each gets a transport of its own from {@link SharedRouters.member}. The
+ * first to bind an endpoint opens the socket, with its own options; the others join it. A message goes to the member that claims it, else
+ * to the first one; everything without frames, such as a peer that is gone, goes to all.
  *
- * Members join one socket with all their endpoints. What arrives for a member that has not started yet goes to the first one.
+ * A member joins one socket with all its endpoints. Messages for a member that has not started yet go to the first one.
  */
 export class SharedRouters {
   readonly #transport: Transport;
@@ -34,7 +34,7 @@ export class SharedRouters {
     this.#transport = transport;
   }
 
-  /** The transport for one protocol: its routers may share sockets with those of other members, never with one another. */
+  /** A transport for one protocol. Its routers share sockets with those of other members, never with each other. */
   member(claim: Claim): Transport {
     const { clock, entropy, probe, memory, tellsKeys = false, encrypts = false } = this.#transport;
     const own = new Set<MemberPort>();
@@ -128,7 +128,7 @@ class MemberPort implements SocketPort {
     this.#shared.port.recheck?.();
   }
 
-  /** One socket is one reader: while one member pauses, all do. */
+  /** One socket has one reader: while one member is paused, all are. */
   pause(): void {
     this.paused = true;
     this.#shared.port.pause();
@@ -139,7 +139,7 @@ class MemberPort implements SocketPort {
     if (![...this.#shared.members.keys()].some(({ paused }) => paused)) this.#shared.port.resume();
   }
 
-  /** Leaves; whoever leaves last closes the socket. Until then what this member has sent goes out all the same. */
+  /** Leaves the socket; the last member to leave closes it. Until then this member's pending messages still go out. */
   close(options?: { readonly lingerMs?: number }): Promise<void> {
     return (this.#closing ??= this.#close(options));
   }
@@ -155,7 +155,7 @@ class MemberPort implements SocketPort {
     await port.close(options);
   }
 
-  /** True when a router of the same member has it: then it is in use, not to be shared. */
+  /** True when another router of the same member has it: then it is in use and cannot be shared. */
   #isTaken({ members }: Shared): boolean {
     return [...members.keys()].some((member) => this.#siblings.has(member));
   }
@@ -182,7 +182,7 @@ function fanOut(members: Shared['members'], onSent: boolean): PortListener {
     return first;
   };
   const all = (tell: (listener: PortListener) => void) => {
-    // Whoever has left meanwhile hears nothing any more.
+    // Members that have left meanwhile are not told.
     for (const [member, listener] of [...members]) if (listener !== undefined && members.has(member)) tell(listener);
   };
   return {
@@ -212,7 +212,7 @@ function fanOut(members: Shared['members'], onSent: boolean): PortListener {
   };
 }
 
-/** Whoever joins a socket takes it as it is: without the protection that was asked for, this must not happen in silence. */
+/** A member that joins a socket gets that socket's CURVE. Joining one without the protection asked for must be an error. */
 function isSameCurve(one: CurveOptions | undefined, other: CurveOptions | undefined): boolean {
   if (one?.role !== 'server' || other?.role !== 'server') return one === other;
   return one.authorize === other.authorize && one.keys.secretKey.join() === other.keys.secretKey.join();
@@ -221,13 +221,13 @@ function isSameCurve(one: CurveOptions | undefined, other: CurveOptions | undefi
 function otherKeys(endpoint: string): ProjError {
   return new ProjError(
     'OPTIONS_INVALID',
-    `endpoint ${JSON.stringify(endpoint)}: is shared with a protocol of another option curve; one socket has one pair of keys and one list`,
+    `endpoint ${JSON.stringify(endpoint)}: is shared with a protocol that has another option curve; give both the same keys and the same list`,
   );
 }
 
 function apart(endpoint: string): ProjError {
   return new ProjError(
     'OPTIONS_INVALID',
-    `endpoint ${JSON.stringify(endpoint)}: is beside an endpoint shared with another protocol; share all endpoints of a socket or none`,
+    `endpoint ${JSON.stringify(endpoint)}: cannot be added beside an endpoint that is shared with another protocol; share all endpoints of a socket, or none`,
   );
 }

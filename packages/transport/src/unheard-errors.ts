@@ -1,4 +1,4 @@
-/** What handlers throw where nobody listens for errors: a line for people, so that it is not silently lost. */
+/** Errors of handlers when there is no listener for them: a line on standard error, so that they are not silently lost. */
 import { systemClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 
@@ -50,6 +50,6 @@ function textOf(error: unknown): string {
 }
 
 function toStandardError(text: string): void {
-  // eslint-disable-next-line no-console -- whoever wants another place listens for errors
+  // eslint-disable-next-line no-console -- a program that wants them elsewhere adds a listener
   console.error(text);
 }

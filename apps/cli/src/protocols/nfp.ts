@@ -3,7 +3,6 @@ import { processTransport } from '@proj/appkit';
 import { isProjError, NfpClient, ProjError } from '@proj/client';
 import type { NfpJobEvent, NfpJobResult } from '@proj/client/nfp';
 import { lmdbRecords } from '@proj/store';
-import { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker } from '@proj/frames/nfp';
 import { frameForJson, frameForPeople } from '../render.js';
 
 /** How a broker is reached. */
@@ -98,10 +97,3 @@ function wordOf(value: unknown): string | undefined {
   const status = typeof value === 'object' && value !== null ? (value as { status?: unknown }).status : undefined;
   return typeof status === 'string' ? status : undefined;
 }
-
-/** Its decoders, for `proj decode`. */
-export const NFP_READERS = [
-  { protocol: 'nfp', receiver: 'broker', decode: decodeNfpAtBroker },
-  { protocol: 'nfp', receiver: 'worker', decode: decodeNfpAtWorker },
-  { protocol: 'nfp', receiver: 'client', decode: decodeNfpAtClient },
-] as const;

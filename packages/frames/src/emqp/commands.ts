@@ -32,7 +32,7 @@ export interface EmqpInformScheduler extends EmqpMessage {
   readonly kind: 'inform-scheduler';
 }
 
-/** Broker to whoever sent INFORM, and to an admin who sent DISCONNECT: understood. */
+/** Broker to the sender of INFORM, or to an admin who sent DISCONNECT: understood. */
 export interface EmqpAck extends EmqpMessage {
   readonly kind: 'ack';
   /** Id of the message that is acknowledged. */
@@ -47,7 +47,7 @@ export interface EmqpReady extends EmqpMessage {
 /** Both ways between the broker and its workers and schedulers: I am alive. */
 export interface EmqpHeartbeat extends EmqpMessage {
   readonly kind: 'heartbeat';
-  /** The sender's clock as it was written, see `emqpTime`; nobody reads it. Empty when there is none or it is over 64 bytes. */
+  /** The sender's clock as written, see `emqpTime`; not used. Empty when absent or over 64 bytes. */
   readonly time: string;
 }
 
@@ -78,7 +78,7 @@ export interface EmqpResult extends EmqpMessage {
   readonly of: string | undefined;
 }
 
-/** Client to broker, broker to scheduler: run this job regularly (`schedule`) or no more (`unschedule`). */
+/** Client to broker, broker to scheduler: run this job regularly (`schedule`), or stop (`unschedule`). */
 export interface EmqpScheduling extends EmqpMessage {
   readonly kind: 'schedule' | 'unschedule';
   /** 0 to 255 bytes of UTF-8; not empty for `schedule`. */
@@ -124,7 +124,7 @@ export interface EmqpAdminCommand extends EmqpMessage {
   readonly kind: 'status' | 'show-workers' | 'show-schedulers' | 'hello';
 }
 
-/** Broker to admin: what was asked for. It does not say which command it answers. */
+/** Broker to admin: the requested data. It does not say which command it answers. */
 export interface EmqpAdminReply extends EmqpMessage {
   readonly kind: 'admin-reply';
   readonly json: string;

@@ -17,13 +17,13 @@ export interface EmqpHeaders {
   readonly timeoutSeconds: number;
   /** SCHEDULE: wait one interval before the first run. Default false. */
   readonly nohaste: boolean;
-  /** SCHEDULE: end after so many runs, 1 to 2^31 - 1; `undefined`, the default, for never. */
+  /** SCHEDULE: end after this many runs, 1 to 2^31 - 1; `undefined`, the default, for never. */
   readonly runCount: number | undefined;
 }
 
 /** Headers as read from a frame. */
 export interface EmqpReadHeaders extends EmqpHeaders {
-  /** Items that were ignored for what is wrong with them; items nobody knows are not counted. */
+  /** Invalid items, which were ignored; unknown ones are not counted. */
   readonly invalid: number;
 }
 

@@ -5,7 +5,7 @@
 import { hasMoreValues } from '../json.js';
 import { pythonString, readText } from './text.js';
 
-/** The parts of a job, sorted, and what stands for one that is missing. */
+/** The parts of a job, sorted, each with its default. */
 const PARTS = [
   ['args', []],
   ['callable', undefined],
@@ -56,7 +56,7 @@ function printJob(message: unknown): string | undefined {
   return `{${PARTS.map(([name, missing]) => `"${name}": ${print(Object.hasOwn(job, `$${name}`) ? job[`$${name}`] : missing, 0)}`).join(', ')}}`;
 }
 
-/** Prints what is marked: `$` before a string and a key, `#` before a number. */
+/** Prints marked values: `$` before a string and a key, `#` before a number. */
 function print(value: unknown, depth: number): string {
   if (depth > DEPTH_MAX) throw new RangeError('nested too deeply');
   if (typeof value === 'string') {

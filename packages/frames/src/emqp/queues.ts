@@ -30,7 +30,7 @@ export function writeQueues(queues: readonly EmqpQueue[]): string {
   return text;
 }
 
-/** One sentence for a name that is none: the name, cut to a readable length, and what is allowed. */
+/** One sentence about an invalid name: the name, cut to a readable length, and what is allowed. */
 export function describeBadName(name: string): string {
   return `queue name ${JSON.stringify(name.slice(0, 40))}: allowed are 1 to 255 bytes of UTF-8`;
 }

@@ -30,7 +30,7 @@ export function readName(frame: Uint8Array): string | undefined {
   return readText(frame, NAME_MAX_BYTES);
 }
 
-/** The frame of a queue's name; `undefined` for anything but 1 to 255 bytes that UTF-8 can express. */
+/** The frame of a queue's name; `undefined` unless it is 1 to 255 bytes of valid UTF-8. */
 export function writeName(text: string): Uint8Array | undefined {
   if (text.length === 0 || text.length > NAME_MAX_BYTES || LONE_SURROGATE.test(text)) return undefined;
   const frame = writeUtf8(text);

@@ -19,7 +19,7 @@ export const MMI = {
   workers: 'mmi.workers',
 } as const;
 
-/** Nobody has a hundred million services. */
+/** More services than anybody has. */
 const COUNT_DIGITS_MAX = 8;
 
 /** `200` found, `404` not found, `501` no such `mmi.` service here. */

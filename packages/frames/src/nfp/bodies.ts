@@ -28,7 +28,7 @@ export interface NfpTask {
 
 /** What OPEN says. Other keys are ignored. */
 export interface NfpOpenInfo {
-  /** Of the peer that speaks. */
+  /** The peer that speaks. */
   readonly name: string;
   readonly version: string;
   readonly keepalive: {
@@ -39,7 +39,7 @@ export interface NfpOpenInfo {
   };
 }
 
-/** What a broker says to a call by itself: 202 DISPATCHED, 300 PENDING, 200 CANCELLED or, with `errors`, 400 FAILED. */
+/** A broker's own answers to a call: 202 DISPATCHED, 300 PENDING, 200 CANCELLED or, with `errors`, 400 FAILED. */
 export interface NfpDispatch {
   /** Those the call was passed to; `null` when it failed. */
   readonly workers: readonly string[] | null;

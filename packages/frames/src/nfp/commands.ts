@@ -23,7 +23,7 @@ export type NfpHeader = 'NFPB01' | 'NFPC01' | 'NFPW01';
 /** Frames of any bytes, empty ones included. Forwarded untouched: same count, same order. */
 export type NfpBody = readonly Uint8Array[];
 
-/** What a client asks for, and a broker passes to workers. */
+/** A client's request, which a broker passes to workers. */
 export type NfpCall = 'post' | 'get' | 'delete' | 'put' | 'mmi';
 
 /** What comes back. */
@@ -203,7 +203,7 @@ export type NfpMalformedReason =
   /** The status does not begin with three digits that end there or are followed by a space. */
   | 'status';
 
-/** What a client's bad message says about itself, as far as it could be read: enough to be answered. */
+/** The readable part of a client's bad message: enough to answer it. */
 export interface NfpReturnAddress {
   readonly form: NfpCommandForm;
   /** The command frame, for an error text: at most 16 bytes of it. */

@@ -19,7 +19,7 @@ import { type Command, readCommand, readHeader, readStatus } from './wire.js';
 
 type Frames = readonly Uint8Array[];
 
-/** What a broker serves itself, and no worker may. */
+/** The services of the broker itself, which no worker may serve. */
 const OWN_SERVICES: ReadonlySet<string> = new Set(['mmi.service.broker', 'sid.service.broker', 'fss.service.broker']);
 
 /** Index of the first frame behind the command. */

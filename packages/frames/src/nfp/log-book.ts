@@ -1,4 +1,4 @@
-/** What a worker or a broker of NFP has lately had to say, for `get_logs`: its notes and errors, the last thousand. */
+/** The recent log of a worker or a broker of NFP, for `get_logs`: its last thousand notes and errors. */
 import { isoTime } from './times.js';
 
 /** Records kept. */
@@ -28,7 +28,7 @@ export interface NfpLogSource {
 
 /** Which records are wanted. */
 export interface NfpLogFilter {
-  /** The last so many of those that fit; 0 for all. */
+  /** At most this many matching records, the latest; 0 for all. */
   readonly last: number;
   readonly level: string | undefined;
   readonly logger: string | undefined;
@@ -44,7 +44,7 @@ interface Entry {
   readonly fields: object;
 }
 
-/** A ring: the oldest record gives way. Records are put into words when somebody asks. */
+/** A ring: a new record replaces the oldest. Records are put into words only on request. */
 export class NfpLogBook {
   readonly #source: NfpLogSource;
   readonly #entries: Entry[] = [];

@@ -11,7 +11,7 @@ import type { NfpBody, NfpStatus } from './commands.js';
 import { readName, writeName } from './text.js';
 import { COMMAND_FRAME, HEADER_FRAME, readStatus, writeStatus } from './wire.js';
 
-/** An EVENT of a worker, for whoever subscribed. */
+/** An EVENT of a worker, as its subscribers receive it. */
 export interface NfpPublishedEvent extends NfpStatus {
   readonly service: string;
   /** The worker's routing id. */
@@ -33,7 +33,7 @@ export function encodeNfpPublishedEvent(event: NfpPublishedEvent): Uint8Array[] 
   return [...opening, serviceFrame, worker, uuidFrame, writeStatus(status, statusText), ...body];
 }
 
-/** Decodes a message received by a subscriber; `undefined` for what is no event. Never throws. */
+/** Decodes a message received by a subscriber; `undefined` unless it is an event. Never throws. */
 export function decodeNfpPublishedEvent(frames: readonly Uint8Array[]): NfpPublishedEvent | undefined {
   const [topic, header, command, serviceFrame, worker, uuidFrame, statusFrame, ...body] = frames;
   if (topic === undefined || !isSame(header, HEADER_FRAME.NFPB01) || !isSame(command, COMMAND_FRAME.ascii.event))

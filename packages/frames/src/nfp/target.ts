@@ -1,6 +1,6 @@
 /** NFP "Target" frame: which workers of a service a call is for, as specified and as the releases write it. */
 
-/** A target, taken apart. Names may name nobody. */
+/** A parsed target. Its names need not exist. */
 export type NfpTarget =
   | { readonly kind: 'all' }
   | { readonly kind: 'any' }

@@ -15,7 +15,7 @@ const fromUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const WRITTEN_MAX = 1024;
 const written = new Map<string, Uint8Array>();
 
-// What a name must not hold: control characters, which no log can show, and lone surrogates, which no UTF-8 can.
+// Not allowed in names: control characters, which no log can show, and lone surrogates, which UTF-8 cannot express.
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 const LONE_SURROGATE = /\p{Cs}/u;
 

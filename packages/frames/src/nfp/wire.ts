@@ -35,7 +35,7 @@ import type { NfpCommandForm, NfpHeader } from './commands.js';
 /** Every command by its name. */
 export type CommandName = keyof typeof CODE;
 
-/** What a command frame says. */
+/** The meaning of a command frame. */
 export interface Command {
   readonly name: CommandName;
   readonly form: NfpCommandForm;

@@ -25,7 +25,7 @@ export function encodePpp(command: PppCommand): Uint8Array[] {
       if (command.hops === undefined && command.content.some(isEmpty)) throw ambiguous();
       return enveloped(command.hops, command.content);
     case 'client-reply':
-      // Whoever asks without stack takes what comes as it is.
+      // A requester without an address stack gets the reply as it is.
       return enveloped(command.hops, command.content);
   }
 }

@@ -49,7 +49,7 @@ export interface PzqDelivery {
   readonly body: PzqBody;
 }
 
-/** Consumer to queue: done with it (`positive`), or give it to somebody again. */
+/** Consumer to queue: it is done (`positive`), or must be delivered again. */
 export interface PzqConsumerAck {
   readonly kind: 'consumer-ack';
   readonly key: Uint8Array;
@@ -114,7 +114,7 @@ export type PzqFromMonitor = PzqMonitorRequest | PzqMalformed;
 /** Everything a monitoring program may get. */
 export type PzqToMonitor = PzqMonitorReply | PzqMalformed;
 
-/** What a key of ours says: which store, which message, stored when. */
+/** The contents of our keys: the store, the message, and when it was stored. */
 export interface PzqKey {
   /** Microseconds since 1970. */
   readonly storedMicros: number;

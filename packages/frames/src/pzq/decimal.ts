@@ -14,7 +14,7 @@ export function readDecimal(bytes: Uint8Array, from: number, to: number): number
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Writes `count` digits at `at`, zeros in front. `value` is a safe integer from 0 up that has no more digits. */
+/** Writes `count` digits at `at`, with leading zeros. `value` is a safe integer from 0 with at most as many digits. */
 export function writeDigits(bytes: Uint8Array, at: number, count: number, value: number): void {
   let rest = value;
   for (let i = at + count - 1; i >= at; i--) {

@@ -6,7 +6,7 @@ import { fromLatin1 } from '../bytes.js';
 import { readDecimal } from './decimal.js';
 import { HEADER } from './wire.js';
 
-/** What a producer asks for beyond keeping the message. */
+/** A producer's wishes besides storing the message. */
 export interface PzqWishes {
   /** Deliver it so long after storing, in milliseconds. Absent: at once. */
   readonly delayMs?: number | undefined;
@@ -37,7 +37,7 @@ export function decodePzqHeaders(headers: readonly Uint8Array[]): PzqHeaders {
   return wishes;
 }
 
-/** The header frames of these wishes, none where there are none. Throws a `RangeError` for what is no time in milliseconds. */
+/** The header frames for these wishes; none if there are none. Throws a `RangeError` for a value that is not a time in milliseconds. */
 export function encodePzqHeaders({ delayMs, ttlMs }: PzqWishes): Uint8Array[] {
   const frames: Uint8Array[] = [];
   if (delayMs !== undefined) frames.push(headerFrame(HEADER.delay, delayMs));

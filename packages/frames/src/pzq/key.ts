@@ -49,7 +49,7 @@ export function encodePzqKey({ storedMicros, epoch, seq }: PzqKey): Uint8Array {
   return key;
 }
 
-/** What a key says, or `undefined` for bytes that {@link encodePzqKey} never made. Total. */
+/** The contents of a key; `undefined` for bytes that {@link encodePzqKey} never made. Total. */
 export function decodePzqKey(key: Uint8Array): PzqKey | undefined {
   if (key.length !== KEY_BYTES) return undefined;
   for (const [at, byte] of FIXED) if (key[at] !== byte) return undefined;

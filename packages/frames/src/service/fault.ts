@@ -24,7 +24,7 @@ export interface ServiceFault {
    * `HANDLER_FAILED`; applications may add their own.
    */
   readonly code: string;
-  /** For people, at most 1024 characters. */
+  /** A text for readers, at most 1024 characters. */
   readonly message: string;
   /** At most 16. */
   readonly issues?: readonly ServiceIssue[] | undefined;

@@ -24,12 +24,12 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What a schema takes; `never` where there is no schema. */
+/** The input type of a schema; `never` without one. */
 export type SchemaInput<Schema> = Schema extends StandardSchema
   ? NonNullable<Schema['~standard']['types']>['input']
   : never;
 
-/** What a schema makes of it; `never` where there is no schema. */
+/** The output type of a schema; `never` without one. */
 export type SchemaOutput<Schema> = Schema extends StandardSchema
   ? NonNullable<Schema['~standard']['types']>['output']
   : never;

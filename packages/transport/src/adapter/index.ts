@@ -1,5 +1,5 @@
 /** What every adapter of real sockets needs, so that all of them park, refuse and check options alike. For authors of ports. */
-export { compacted } from '../compact.js';
+export { compactAll as compacted } from '@proj/frames';
 export { Fifo } from '../fifo.js';
 export { assertFrames } from '../limits.js';
 export { Outbox } from '../outbox.js';

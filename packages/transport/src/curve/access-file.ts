@@ -15,11 +15,11 @@ export interface AccessFileOptions {
 
 /** A file that is followed. */
 export interface AccessFile {
-  /** What stood in it when it was opened, as JSON has it: whoever uses it checks it. */
+  /** The parsed JSON it held when it was opened. Not validated. */
   readonly rules: unknown;
   /** Reads it again now, as when it has changed. Rejects with `OPTIONS_INVALID`, and nothing is told to `onReload`. */
   reload(): Promise<void>;
-  /** Follows it no more. Idempotent. */
+  /** Stops following it. Idempotent. */
   close(): void;
 }
 

@@ -75,7 +75,7 @@ export class AuthorizedKeys {
     return this.#followed.reload();
   }
 
-  /** Watches no more; the list stays as it is. Idempotent. */
+  /** Stops watching; the list stays as it is. Idempotent. */
   close(): void {
     this.#followed.close();
   }

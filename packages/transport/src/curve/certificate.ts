@@ -5,7 +5,7 @@ import type { CurveKeys } from '../port.js';
 import { publicKeyOf } from './keys.js';
 import { decodeCurveKey, encodeZ85 } from './z85.js';
 
-/** What a certificate holds. */
+/** The contents of a certificate. */
 export interface Certificate {
   readonly publicKey: Uint8Array;
   /** In `.key_secret` files only. */
@@ -81,7 +81,7 @@ export function parseCertificate(text: string, path: string): Omit<Certificate, 
   return { publicKey, secretKey };
 }
 
-/** Text of at most so many bytes. Rejects with `OPTIONS_INVALID`. */
+/** The text of a file of at most this many bytes. Rejects with `OPTIONS_INVALID`. */
 export async function readSmallFile(path: string, bytesMax: number): Promise<string> {
   try {
     const file = await open(path);

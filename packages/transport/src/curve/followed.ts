@@ -1,4 +1,4 @@
-/** A file or folder that is read again when it changes: what was read before stays in force when that fails. */
+/** A file or folder that is read again when it changes. When that fails, the previous contents stay in force. */
 import { watch } from 'node:fs';
 import type { BigIntStats, FSWatcher } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { ProjError } from '../errors.js';
 /** What happens to it. */
 export interface Following {
   readonly path: string;
-  /** What it is, for error messages. */
+  /** Its name in error messages. */
   readonly what: string;
   /** Whether to read it again when it changes. */
   readonly watch: boolean;
@@ -68,7 +68,7 @@ export class FollowedFile {
     if (this.#looking === undefined) this.#lookLater(LOOK_MS);
   }
 
-  /** Follows no more. Idempotent. */
+  /** Stops following. Idempotent. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#settling);
@@ -100,7 +100,7 @@ export class FollowedFile {
     return { about, stamp: await stampOf(path, about) };
   }
 
-  /** Of a file its folder is watched: who replaces it by another leaves a watcher of the file itself with the old one. */
+  /** For a file, watches its folder: a watcher of the file itself would stay with the old file when another replaces it. */
   #watch(folder: string, { dev, ino }: BigIntStats): void {
     const watched = `${folder} ${dev} ${ino}`;
     if (!this.#following.watch || this.#closed || this.#watched === watched) return;

@@ -48,7 +48,7 @@ export function clientCurve(curve: ClientCurve | undefined): { readonly curve?: 
   return { curve: { role: 'client', keys, serverKey: key } };
 }
 
-/** What a refusal most likely means, as one sentence for a log line; `side` is who was told. */
+/** The likely meaning of a refusal, as one sentence for a log line on this `side`. */
 export function explainRefusal({ reason, cause, publicKey }: HandshakeRefusal, side: 'server' | 'client'): string {
   const key = publicKey === undefined ? '' : ` ${encodeZ85(publicKey)}`;
   if (reason === 'key')

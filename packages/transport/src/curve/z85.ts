@@ -19,7 +19,7 @@ export function encodeZ85(bytes: Uint8Array): string {
   return text;
 }
 
-/** The bytes of a text, or `undefined` for what is no Z85. */
+/** The bytes of a text; `undefined` if it is not Z85. */
 export function decodeZ85(text: string): Uint8Array | undefined {
   if (text.length % 5 !== 0) return undefined;
   const bytes = new Uint8Array((text.length / 5) * 4);

@@ -21,7 +21,7 @@ export interface Engine<Event, Effect> {
    * step that delivers a timer event must move `deadline` past `now`.
    */
   step(event: Event | TimerEvent, now: number): readonly Effect[];
-  /** Throws when the engine's own books do not agree; called by tests and the simulator after each step. */
+  /** Throws when the engine's state contradicts itself. Tests and the simulator call it after each step. */
   assertInvariants(): void;
 }
 

@@ -19,7 +19,7 @@ export class StepOutput<Effect, Counters extends { notesWithheld: number } = { n
     this.counters = counters ?? ({ notesWithheld: 0 } as Counters);
   }
 
-  /** Begins a step, and returns its effects. Those of the step before belong to whoever took them. */
+  /** Begins a step, and returns its effects. The previous step's effects belong to their taker. */
   begin(now: number): Effect[] {
     this.now = now;
     return (this.effects = []);

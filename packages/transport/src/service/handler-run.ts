@@ -42,7 +42,7 @@ export class HandlerRun implements HandlerContext {
     return (reply) => this.#partial(reply);
   }
 
-  /** True once nobody wants the result. */
+  /** True once the result is no longer wanted. */
   get isCancelled(): boolean {
     return this.#cancelled !== undefined;
   }

@@ -2,7 +2,7 @@
 import type { Service, ServicePartialInput, ServiceReplyInput, ServiceRequest } from '@proj/frames/service';
 import type { BodyInput } from '../body.js';
 
-/** What a handler has besides the request. The fields may be taken apart: `({ body }, { signal, partial }) => ...`. */
+/** What a handler gets besides the request. The fields may be destructured: `({ body }, { signal, partial }) => ...`. */
 export interface HandlerContext<Partial = BodyInput> {
   /**
    * Aborts when nobody waits for the result any more: the conversation with the broker is lost, or the worker is closing; in a

@@ -30,7 +30,7 @@ export class ReplyBuffer {
     this.#partials.end();
   }
 
-  /** Takes the failure, of whatever kind. Nothing comes after it; what came before can still be read. */
+  /** Takes the failure. Nothing comes after it; earlier replies can still be read. */
   fail(error: unknown): void {
     this.#partials.end({ error });
   }

@@ -37,7 +37,7 @@ export async function* typedReplies<S extends Service>(
       yield valueOf(await service.decodePartial(value)) as ServicePartial<S>;
     }
   } finally {
-    // What is returned to a generator nobody reads any more is of no importance; that it ends is.
+    // Nobody reads what the generator returns any more; it must only end.
     await replies.return([]);
   }
 }

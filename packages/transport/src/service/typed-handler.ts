@@ -1,4 +1,4 @@
-/** Typed services at whoever serves them: values in, values out, refusals as error replies. The words are those of `@proj/frames/service`. */
+/** Typed services on the serving side: values in, values out, refusals as error replies, worded as in `@proj/frames/service`. */
 import { encodeFault } from '@proj/frames/service';
 import type {
   Service,
@@ -90,7 +90,7 @@ function unfitnessOf(error: unknown): ServiceFault | undefined {
   return typeof cause === 'object' && cause !== null && 'origin' in cause ? (cause as ServiceRefusal) : undefined;
 }
 
-/** What a handler says by throwing `REJECTED`. Of its details only a list of issues has a place on the wire. */
+/** The fault that a handler reports by throwing `REJECTED`. Of its details only a list of issues fits on the wire. */
 function refusalOf(error: unknown): ServiceFault | undefined {
   if (!isProjError(error, 'REJECTED')) return undefined;
   const { message, details } = error;

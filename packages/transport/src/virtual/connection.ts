@@ -6,12 +6,12 @@ import { VirtualPipe } from './pipe.js';
 import type { PipeReader, PipeWorld } from './pipe.js';
 import type { Process } from './process.js';
 
-/** What a connection needs of the socket at each of its ends. */
+/** The socket at either end, as a connection needs it. */
 export interface ConnectionOwner {
   readonly process: Process;
   /** Messages that may be on their way from this socket, per connection. */
   readonly highWaterMark: number;
-  /** What it proves to the other side, and wants to be proved. */
+  /** Its CURVE identity, and what it requires of the other side. */
   readonly curve: CurveOptions | undefined;
   /** Messages that may be on their way to it. */
   readonly receiveHighWaterMark: number;
@@ -75,19 +75,19 @@ export class ConnectionEnd implements PipeReader, MessageTarget {
     return this.#outgoing?.send(frames) ?? false;
   }
 
-  /** Closes in good order: what was sent arrives, then the other side learns of the end. */
+  /** Closes in good order: sent messages arrive, then the other side learns of the end. */
   close(): void {
     this.#shut();
     this.#outgoing?.finish();
   }
 
-  /** Closes at once: part of what was sent is lost, and the other side learns of the end. */
+  /** Closes at once: some sent messages are lost, and the other side learns of the end. */
   abort(): void {
     this.#shut();
     this.#outgoing?.sever();
   }
 
-  /** The line breaks: both sides lose part of what is under way and learn of it in due course. */
+  /** The line breaks: both sides lose messages that are under way, and learn of it in due course. */
   breakLine(): void {
     this.#outgoing?.sever();
     this.#incoming?.sever();
@@ -143,9 +143,9 @@ export class ConnectionEnd implements PipeReader, MessageTarget {
 
 /** Both ends, for the network's faults. */
 export class VirtualConnection {
-  /** Of the socket that connected. */
+  /** The end of the socket that connected. */
   readonly active: ConnectionEnd;
-  /** Of the socket that was bound. */
+  /** The end of the socket that was bound. */
   readonly passive: ConnectionEnd;
   readonly link: VirtualWire;
 
@@ -155,7 +155,7 @@ export class VirtualConnection {
     this.active = new ConnectionEnd(active, this, clock);
     this.passive = new ConnectionEnd(passive, this, clock);
     const toPassive = pipe(world, this.active, this.passive, passive.receiveHighWaterMark);
-    // What a bound socket has queued for a peer is lost with the connection, so its own mark can count as part of the pipe.
+    // A bound socket's queue for a peer is lost with the connection, so its own mark can count as part of the pipe.
     const toActive = pipe(world, this.passive, this.active, passive.highWaterMark + active.receiveHighWaterMark);
     this.active.attach(toActive, toPassive);
     this.passive.attach(toPassive, toActive);

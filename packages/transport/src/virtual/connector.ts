@@ -5,9 +5,9 @@ import type { CurveOptions, HandshakeRefusal } from '../port.js';
 import type { ConnectionEnd, ConnectionOwner, MessageTarget } from './connection.js';
 import { shakeHands } from './curve.js';
 import type { SocketKind } from './events.js';
-import type { BoundSide, Farewell, Hub } from './port.js';
+import type { BoundSide, Farewell, Hub } from './hub.js';
 
-/** What a connector needs of its socket. */
+/** The socket as its connector needs it. */
 export interface ConnectorOwner extends ConnectionOwner {
   readonly hub: Hub;
   readonly socket: SocketKind;
@@ -22,7 +22,7 @@ export interface ConnectorOwner extends ConnectionOwner {
   onConnected(connector: VirtualConnector, end: ConnectionEnd, routingId: Uint8Array | undefined): void;
 }
 
-/** One endpoint, one connection at a time, and what waits for it. */
+/** One endpoint, at most one connection at a time, and the messages that wait for it. */
 export class VirtualConnector implements MessageTarget {
   readonly #owner: ConnectorOwner;
   readonly #endpoint: string;
@@ -51,7 +51,7 @@ export class VirtualConnector implements MessageTarget {
     return true;
   }
 
-  /** Sends off what waits and fits; true when there is room for more. */
+  /** Sends waiting messages while they fit; true when there is room for more. */
   flush(): boolean {
     for (let next = this.#queue.peek(); next !== undefined && this.#end?.send(next) === true; next = this.#queue.peek())
       this.#queue.shift();

@@ -1,4 +1,4 @@
-/** A DEALER: what it sends goes to the next connection or endpoint with room, in turn; what comes from any of them is read. */
+/** A DEALER: each message goes to the next connection or endpoint with room, in turn; messages from all of them are read. */
 import type { Timer } from '@proj/heartbeat';
 import type { SendOutcome } from '../outbox.js';
 import { ROUTER_PEER } from '../port.js';
@@ -6,7 +6,7 @@ import type { Peer } from '../port.js';
 import type { ConnectionEnd, MessageTarget } from './connection.js';
 import type { VirtualConnector } from './connector.js';
 import { VirtualPort } from './port.js';
-import type { Farewell } from './port.js';
+import type { Farewell } from './hub.js';
 
 /** A message that waits for room. */
 interface Attempt {
@@ -14,7 +14,7 @@ interface Attempt {
   readonly timer: Timer;
 }
 
-/** Usually connected to one endpoint; bound, it deals out to whoever connects. */
+/** Usually connects to one endpoint. When bound, it distributes messages among the peers that connect. */
 export class VirtualDealer extends VirtualPort {
   readonly socket = 'dealer';
   /** Those that may have room, in the order of their turns. */

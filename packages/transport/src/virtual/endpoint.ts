@@ -34,7 +34,7 @@ export function resolvePort(endpoint: string, taken: (endpoint: string) => boole
   throw new ProjError('ADDRESS_IN_USE', `endpoint ${JSON.stringify(endpoint)}: no port is left`);
 }
 
-/** What a bound endpoint is filed under: all names for "every interface" are one. */
+/** The key of a bound endpoint: all names for "every interface" are the same. */
 export function bindingKey(endpoint: string): string {
   const [, host, port] = TCP.exec(endpoint) ?? [];
   return host !== undefined && port !== undefined && ANY_HOST.has(host) ? `tcp://*:${port}` : endpoint;

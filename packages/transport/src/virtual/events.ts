@@ -1,4 +1,4 @@
-/** What a virtual network reports to whoever observes it: for traces, checkers and tests of faults. */
+/** What a virtual network reports to its observer: for traces, checkers and tests of faults. */
 import type { Peer } from '../port.js';
 
 /** What kinds of sockets there are. */

@@ -8,7 +8,7 @@ import { bindingKey, connectionKeys, resolvePort } from './endpoint.js';
 import type { NetworkEvent } from './events.js';
 import { VirtualWire } from './virtual-wire.js';
 import type { LinkTiming } from './virtual-wire.js';
-import type { BoundSide, Hub } from './port.js';
+import type { BoundSide, Hub } from './hub.js';
 import { Process } from './process.js';
 import { SeededRandom } from './random.js';
 import { VirtualTransport } from './transport.js';
@@ -121,7 +121,7 @@ export class VirtualNetwork<Time extends Clock = ManualClock> {
     this.#setPartitioned(a, b, false);
   }
 
-  /** Breaks every connection between the two, each way losing a random suffix of what is under way. They may reconnect. */
+  /** Breaks every connection between the two. Each direction loses a random suffix of its messages under way. They may reconnect. */
   cut(a: ProcessName, b: ProcessName): void {
     const link = this.#link(nameOf(a), nameOf(b));
     this.#record({ kind: 'cut', between: [nameOf(a), nameOf(b)] });

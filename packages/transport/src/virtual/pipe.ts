@@ -65,7 +65,7 @@ export class VirtualPipe {
     this.#push(undefined);
   }
 
-  /** The connection broke: a suffix of what is under way, of a length drawn from the seed, is lost. */
+  /** The connection broke: a suffix of the messages under way, of a length drawn from the seed, is lost. */
   sever(): void {
     if (this.#state !== 'open') return;
     const kept = this.#world.random.below(this.#parcels.length + 1);
@@ -84,7 +84,7 @@ export class VirtualPipe {
     this.#timer = undefined;
   }
 
-  /** To be called when something that held messages up (pause, partition, a socket not yet started) is over. */
+  /** Called when an obstacle (pause, partition, a socket not yet started) is gone. */
   kick(): void {
     if (this.#timer === undefined) this.#arm();
   }

@@ -1,12 +1,8 @@
-/** What virtual routers and dealers have in common: binding, connecting, limits on what is received, the outbox, the end. */
-import type { Clock } from '@proj/heartbeat';
+/** What virtual routers and dealers share: binding, connecting, limits on received messages, the outbox, the end. */
 import { Outbox } from '../outbox.js';
 import type { OutboxHost, SendOutcome } from '../outbox.js';
 import { ROUTER_PEER } from '../port.js';
-import { resolvePortOptions } from '../port-options.js';
-import type { ResolvedPortOptions } from '../port-options.js';
 import type {
-  CurveOptions,
   HandshakeRefusal,
   Peer,
   PortListener,
@@ -15,68 +11,25 @@ import type {
   SocketPort,
   UndeliverableReason,
 } from '../port.js';
-import type { VirtualConnection, ConnectionEnd, ConnectionOwner } from './connection.js';
+import type { ConnectionEnd } from './connection.js';
 import { VirtualConnector } from './connector.js';
 import { checkEndpoint } from './endpoint.js';
-import type { MessageEvent, NetworkEvent, SocketKind } from './events.js';
-import type { VirtualWire } from './virtual-wire.js';
-import type { Process, ProcessResource } from './process.js';
-
-/** The network as its sockets see it. */
-export interface Hub {
-  readonly clock: Clock;
-  /** Whether sockets hear of lost connections (`onPeerGone`). */
-  readonly disconnectNotices: boolean;
-  readonly reconnectIntervalMs: number;
-  /** Files the port under its endpoint, wildcard port resolved. Throws `ADDRESS_IN_USE`. */
-  bind(endpoint: string, port: BoundSide): string;
-  unbind(port: BoundSide): void;
-  lookup(endpoint: string): BoundSide | undefined;
-  link(a: Process, b: Process): VirtualWire;
-  connect(active: ConnectionOwner, passive: ConnectionOwner): VirtualConnection;
-  /** To be called by an end that is done with the connection; it is dropped when both are. */
-  forget(connection: VirtualConnection): void;
-  record(event: NetworkEvent): void;
-}
-
-/** A bound socket as those who connect to it see it. */
-export interface BoundSide extends ConnectionOwner {
-  readonly socket: SocketKind;
-  /** The routing id it announces; routers choose one for a peer that has none. */
-  readonly routingId: Uint8Array | undefined;
-  readonly curve: CurveOptions | undefined;
-  /** A handshake failed; `undefined` when this side does not notice. */
-  onRefused(refusal: HandshakeRefusal | undefined): void;
-  /** Takes in its end of a connection, and the routing id that the other side announces. */
-  accept(end: ConnectionEnd, routingId: Uint8Array | undefined): void;
-}
-
-/** How a socket leaves its connections: in good order, dropping what is under way, or without a word. */
-export type Farewell = 'close' | 'abort' | 'vanish';
+import type { BoundSide, Farewell, Hub } from './hub.js';
+import type { Process } from './process.js';
+import { VirtualSocket } from './socket.js';
 
 /** Base of the two socket kinds. */
-export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResource {
-  readonly process: Process;
-  readonly hub: Hub;
-  protected readonly options: ResolvedPortOptions;
+export abstract class VirtualPort extends VirtualSocket<PortListener> implements SocketPort, BoundSide {
   protected readonly outbox: Outbox;
   /** One per endpoint this socket connects to. */
   protected readonly connectors: VirtualConnector[] = [];
   /** Connections to the endpoints it is bound to. */
   protected readonly accepted = new Set<ConnectionEnd>();
-  abstract readonly socket: SocketKind;
-  readonly #number: number;
   readonly #outboxHost: OutboxHost;
   readonly #endFollowing: (() => void) | undefined;
-  #listener: PortListener | undefined;
-  #paused = false;
-  #closing: Promise<void> | undefined;
 
   constructor(hub: Hub, process: Process, options: PortOptions) {
-    this.hub = hub;
-    this.process = process;
-    this.options = resolvePortOptions(options);
-    this.#number = ++process.socketsMade;
+    super(hub, process, options);
     this.#outboxHost = {
       clock: process.clock,
       transmit: (peer, frames) => this.transmit(peer, frames),
@@ -89,7 +42,6 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
       this.#endFollowing = options.curve.onAuthorizeChange?.(() => {
         this.recheck();
       });
-    if (process.state !== 'dead') process.resources.add(this);
   }
 
   abstract onRoom(end: ConnectionEnd): void;
@@ -107,41 +59,8 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
     return this.outbox.pending;
   }
 
-  get highWaterMark(): number {
-    return this.options.highWaterMark;
-  }
-
-  get receiveHighWaterMark(): number {
-    return this.options.receiveHighWaterMark;
-  }
-
-  get connectionHeartbeatMs(): number {
-    return this.options.connectionHeartbeatMs;
-  }
-
-  get connectionTimeoutMs(): number {
-    return this.options.connectionTimeoutMs;
-  }
-
-  get reading(): boolean {
-    return (this.#listener !== undefined && !this.#paused) || this.#closing !== undefined;
-  }
-
-  get routingId(): Uint8Array | undefined {
-    return this.options.routingId;
-  }
-
-  get curve(): CurveOptions | undefined {
-    return this.options.curve;
-  }
-
   bind(endpoint: string): Promise<string> {
-    // A dead process gets no answer to anything.
-    if (this.process.state === 'dead') return new Promise(() => undefined);
-    return new Promise((resolve) => {
-      checkEndpoint(endpoint, 'bind');
-      resolve(this.hub.bind(endpoint, this));
-    });
+    return this.bindTo(endpoint, this);
   }
 
   connect(endpoint: string): void {
@@ -150,11 +69,11 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
   }
 
   onRefused(refusal: HandshakeRefusal | undefined): void {
-    if (refusal !== undefined && this.#closing === undefined) this.#listener?.onRefused?.(refusal);
+    if (refusal !== undefined && this.closing === undefined) this.listener?.onRefused?.(refusal);
   }
 
   onConnection(reason: string | undefined): void {
-    if (this.#closing === undefined) this.#listener?.onConnection?.(reason);
+    if (this.closing === undefined) this.listener?.onConnection?.(reason);
   }
 
   accept(end: ConnectionEnd, routingId: Uint8Array | undefined): void {
@@ -179,20 +98,9 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
     return this.outbox.pendingFor(peer);
   }
 
-  start(listener: PortListener): void {
-    if (this.#listener !== undefined) throw new Error('a port is started once');
-    this.#listener = listener;
+  override start(listener: PortListener): void {
     this.#outboxHost.onSent = listener.onSent?.bind(listener);
-    this.wake();
-  }
-
-  pause(): void {
-    this.#paused = true;
-  }
-
-  resume(): void {
-    this.#paused = false;
-    this.wake();
+    super.start(listener);
   }
 
   recheck(): void {
@@ -208,13 +116,13 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
 
   send(peer: Peer, frames: readonly Uint8Array[]): void {
     if (this.process.state === 'dead') return;
-    if (this.#closing === undefined) this.#record('sent', peer, frames);
+    if (this.closing === undefined) this.record('sent', peer, frames);
     this.outbox.send(peer, frames);
   }
 
   onFrames(end: ConnectionEnd, frames: readonly Uint8Array[]): void {
     const peer = this.peerOf(end);
-    if (peer === undefined || this.#closing !== undefined) return;
+    if (peer === undefined || this.closing !== undefined) return;
     const { maxMessageFrames, maxMessageBytes } = this.options;
     let bytes = 0;
     for (const frame of frames) {
@@ -228,18 +136,18 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
     if (frames.length > maxMessageFrames) this.#reject(peer, frames, 'too-many-frames');
     else if (bytes > maxMessageBytes) this.#reject(peer, frames, 'too-large');
     else {
-      this.#record('delivered', peer, frames);
-      this.#listener?.onMessage(peer, [...frames]);
+      this.record('delivered', peer, frames);
+      this.listener?.onMessage(peer, [...frames]);
     }
   }
 
   close(options: { readonly lingerMs?: number } = {}): Promise<void> {
-    return (this.#closing ??= this.#leave(options.lingerMs ?? this.options.lingerMs));
+    return (this.closing ??= this.#leave(options.lingerMs ?? this.options.lingerMs));
   }
 
   vanish(silent: boolean): void {
     this.#endFollowing?.();
-    this.#closing ??= Promise.resolve();
+    this.closing ??= Promise.resolve();
     this.outbox.stop();
     this.hub.unbind(this);
     this.disconnect(silent ? 'vanish' : 'abort');
@@ -262,9 +170,9 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
 
   /** The peer's connection ended. Where that is not noticed, the next attempt to send to it finds out. */
   protected reportGone(peer: Peer): void {
-    if (!this.hub.disconnectNotices || this.#closing !== undefined) return;
+    if (!this.hub.disconnectNotices || this.closing !== undefined) return;
     this.outbox.forget(peer);
-    this.#listener?.onPeerGone(peer);
+    this.listener?.onPeerGone(peer);
   }
 
   async #leave(lingerMs: number): Promise<void> {
@@ -282,17 +190,12 @@ export abstract class VirtualPort implements SocketPort, BoundSide, ProcessResou
   }
 
   #reportUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: UndeliverableReason): void {
-    this.#record('undeliverable', peer, frames);
-    this.#listener?.onUndeliverable(peer, frames, reason);
+    this.record('undeliverable', peer, frames);
+    this.listener?.onUndeliverable(peer, frames, reason);
   }
 
   #reject(peer: Peer, frames: readonly Uint8Array[], reason: RejectReason): void {
-    this.#record('rejected', peer, frames);
-    this.#listener?.onRejected(peer, reason);
-  }
-
-  #record(kind: MessageEvent['kind'], peer: Peer, frames: readonly Uint8Array[]): void {
-    const { process, socket } = this;
-    this.hub.record({ kind, process: process.name, socket, socketNumber: this.#number, peer, frames });
+    this.record('rejected', peer, frames);
+    this.listener?.onRejected(peer, reason);
   }
 }

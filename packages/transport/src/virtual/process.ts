@@ -3,10 +3,10 @@ import type { Clock, Timer } from '@proj/heartbeat';
 import type { Entropy } from '../engine/engine.js';
 import type { SeededRandom } from './random.js';
 
-/** What a process is doing: running, paused as by SIGSTOP, or gone as by SIGKILL. */
+/** The state of a process: running, paused as by SIGSTOP, or dead as by SIGKILL. */
 export type ProcessState = 'running' | 'paused' | 'dead';
 
-/** What a process holds and loses with its death; its sockets. */
+/** Something a process loses when it dies: its sockets. */
 export interface ProcessResource {
   /** The process died: everything vanishes without a farewell. `silent` means that the peers' machines are told nothing. */
   vanish(silent: boolean): void;

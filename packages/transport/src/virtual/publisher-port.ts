@@ -1,97 +1,43 @@
-/** A PUB: takes subscriptions from whoever connects, as messages of ZMTP 3.0, and sends to those they fit. */
+/** A PUB: takes subscriptions as messages of ZMTP 3.0, and sends each message to the subscribers that it fits. */
 import { assertFrames } from '../limits.js';
-import { resolvePortOptions } from '../port-options.js';
-import type { ResolvedPortOptions } from '../port-options.js';
 import { ROUTER_PEER } from '../port.js';
-import type { CurveOptions, HandshakeRefusal, Peer, PortOptions, PublisherListener, PublisherPort } from '../port.js';
+import type { HandshakeRefusal, Peer, PublisherListener, PublisherPort } from '../port.js';
 import type { ConnectionEnd } from './connection.js';
-import { checkEndpoint } from './endpoint.js';
-import type { BoundSide, Farewell, Hub } from './port.js';
-import type { Process, ProcessResource } from './process.js';
+import type { BoundSide, Farewell } from './hub.js';
+import { VirtualSocket } from './socket.js';
 import { Subscriptions } from './subscriptions.js';
 
 /** Never waits: a full pipe loses the message, and the network records it as lost. */
-export class VirtualPublisher implements PublisherPort, BoundSide, ProcessResource {
+export class VirtualPublisher extends VirtualSocket<PublisherListener> implements PublisherPort, BoundSide {
   readonly socket = 'publisher';
-  readonly process: Process;
-  readonly hub: Hub;
-  readonly routingId = undefined;
-  /** Subscriptions are bounded by those who ask for them. */
-  readonly receiveHighWaterMark = Infinity;
-  readonly #options: ResolvedPortOptions;
-  readonly #number: number;
   readonly #subscribers = new Map<ConnectionEnd, Subscriptions>();
   /** What all of them ask for. */
   readonly #wanted = new Subscriptions();
-  #listener: PublisherListener | undefined;
-  #closing: Promise<void> | undefined;
 
-  constructor(hub: Hub, process: Process, options: PortOptions) {
-    this.hub = hub;
-    this.process = process;
-    this.#options = resolvePortOptions(options);
-    this.#number = ++process.socketsMade;
-    if (process.state !== 'dead') process.resources.add(this);
-  }
-
-  get highWaterMark(): number {
-    return this.#options.highWaterMark;
-  }
-
-  get connectionHeartbeatMs(): number {
-    return this.#options.connectionHeartbeatMs;
-  }
-
-  get connectionTimeoutMs(): number {
-    return this.#options.connectionTimeoutMs;
-  }
-
-  get curve(): CurveOptions | undefined {
-    return this.#options.curve;
-  }
-
-  get reading(): boolean {
-    return this.#listener !== undefined || this.#closing !== undefined;
+  /** Subscriptions are bounded by those who ask for them. */
+  override get receiveHighWaterMark(): number {
+    return Infinity;
   }
 
   bind(endpoint: string): Promise<string> {
-    // A dead process gets no answer to anything.
-    if (this.process.state === 'dead') return new Promise(() => undefined);
-    return new Promise((resolve) => {
-      checkEndpoint(endpoint, 'bind');
-      resolve(this.hub.bind(endpoint, this));
-    });
-  }
-
-  start(listener: PublisherListener): void {
-    if (this.#listener !== undefined) throw new Error('a port is started once');
-    this.#listener = listener;
-    this.wake();
+    return this.bindTo(endpoint, this);
   }
 
   publish(frames: readonly Uint8Array[], mayHear?: (peer: Peer) => boolean): void {
-    if (this.#listener === undefined) throw new Error('publish: the port was not started');
+    if (this.listener === undefined) throw new Error('publish: the port was not started');
     assertFrames(frames);
-    if (this.process.state === 'dead' || this.#closing !== undefined) return;
-    const { process, socket } = this;
-    this.hub.record({
-      kind: 'sent',
-      process: process.name,
-      socket,
-      socketNumber: this.#number,
-      peer: ROUTER_PEER,
-      frames,
-    });
+    if (this.process.state === 'dead' || this.closing !== undefined) return;
+    this.record('sent', ROUTER_PEER, frames);
     for (const [end, subscriptions] of this.#subscribers) {
       if (!subscriptions.fit(frames) || mayHear?.(end.identified(ROUTER_PEER)) === false) continue;
       if (end.send(frames)) continue;
-      const between = [end.connection.across(end).owner.process.name, process.name] as const;
+      const between = [end.connection.across(end).owner.process.name, this.process.name] as const;
       this.hub.record({ kind: 'lost', messages: 1, between });
     }
   }
 
-  close({ lingerMs = this.#options.lingerMs }: { readonly lingerMs?: number } = {}): Promise<void> {
-    return (this.#closing ??= this.#leave(lingerMs));
+  close({ lingerMs = this.options.lingerMs }: { readonly lingerMs?: number } = {}): Promise<void> {
+    return (this.closing ??= this.#leave(lingerMs));
   }
 
   accept(end: ConnectionEnd): void {
@@ -113,8 +59,8 @@ export class VirtualPublisher implements PublisherPort, BoundSide, ProcessResour
 
   #change(prefix: Uint8Array, wanted: boolean): void {
     const isNews = wanted ? this.#wanted.add(prefix) : this.#wanted.remove(prefix);
-    if (isNews && this.#options.tellsSubscriptions && this.#closing === undefined)
-      this.#listener?.onSubscription?.(prefix.slice(), wanted);
+    if (isNews && this.options.tellsSubscriptions && this.closing === undefined)
+      this.listener?.onSubscription?.(prefix.slice(), wanted);
   }
 
   onRoom(): void {
@@ -122,7 +68,7 @@ export class VirtualPublisher implements PublisherPort, BoundSide, ProcessResour
   }
 
   onRefused(refusal: HandshakeRefusal | undefined): void {
-    if (refusal !== undefined && this.#closing === undefined) this.#listener?.onRefused?.(refusal);
+    if (refusal !== undefined && this.closing === undefined) this.listener?.onRefused?.(refusal);
   }
 
   wake(): void {
@@ -130,7 +76,7 @@ export class VirtualPublisher implements PublisherPort, BoundSide, ProcessResour
   }
 
   vanish(silent: boolean): void {
-    this.#closing ??= Promise.resolve();
+    this.closing ??= Promise.resolve();
     this.#end(silent ? 'vanish' : 'abort');
   }
 

@@ -5,7 +5,7 @@ import { ConnectionEnd } from './connection.js';
 import type { MessageTarget } from './connection.js';
 import type { VirtualConnector } from './connector.js';
 import { VirtualPort } from './port.js';
-import type { Hub } from './port.js';
+import type { Hub } from './hub.js';
 import type { Process } from './process.js';
 
 interface Route {

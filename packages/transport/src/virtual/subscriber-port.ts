@@ -1,62 +1,20 @@
 /** A SUB: tells each publisher it connects to what it asks for, again on every new connection, and reads what fits. */
 import { overLimits } from '../limits.js';
-import { resolvePortOptions } from '../port-options.js';
-import type { ResolvedPortOptions } from '../port-options.js';
 import { ROUTER_PEER } from '../port.js';
-import type { CurveOptions, HandshakeRefusal, PortOptions, SubscriberListener, SubscriberPort } from '../port.js';
+import type { HandshakeRefusal, SubscriberListener, SubscriberPort } from '../port.js';
 import type { ConnectionEnd } from './connection.js';
 import { VirtualConnector } from './connector.js';
 import type { ConnectorOwner } from './connector.js';
 import { checkEndpoint } from './endpoint.js';
-import type { Farewell, Hub } from './port.js';
-import type { Process, ProcessResource } from './process.js';
+import type { Farewell } from './hub.js';
+import { VirtualSocket } from './socket.js';
 import { subscription, Subscriptions } from './subscriptions.js';
 
-/** Knows no peers: what comes from any of its publishers is read. */
-export class VirtualSubscriber implements SubscriberPort, ConnectorOwner, ProcessResource {
+/** Knows no peers: it reads messages of all its publishers alike. */
+export class VirtualSubscriber extends VirtualSocket<SubscriberListener> implements SubscriberPort, ConnectorOwner {
   readonly socket = 'subscriber';
-  readonly process: Process;
-  readonly hub: Hub;
-  readonly routingId = undefined;
-  readonly #options: ResolvedPortOptions;
-  readonly #number: number;
   readonly #connectors: VirtualConnector[] = [];
   readonly #subscriptions = new Subscriptions();
-  #listener: SubscriberListener | undefined;
-  #paused = false;
-  #closing: Promise<void> | undefined;
-
-  constructor(hub: Hub, process: Process, options: PortOptions) {
-    this.hub = hub;
-    this.process = process;
-    this.#options = resolvePortOptions(options);
-    this.#number = ++process.socketsMade;
-    if (process.state !== 'dead') process.resources.add(this);
-  }
-
-  get highWaterMark(): number {
-    return this.#options.highWaterMark;
-  }
-
-  get receiveHighWaterMark(): number {
-    return this.#options.receiveHighWaterMark;
-  }
-
-  get connectionHeartbeatMs(): number {
-    return this.#options.connectionHeartbeatMs;
-  }
-
-  get connectionTimeoutMs(): number {
-    return this.#options.connectionTimeoutMs;
-  }
-
-  get curve(): CurveOptions | undefined {
-    return this.#options.curve;
-  }
-
-  get reading(): boolean {
-    return (this.#listener !== undefined && !this.#paused) || this.#closing !== undefined;
-  }
 
   connect(endpoint: string): void {
     checkEndpoint(endpoint, 'connect');
@@ -64,34 +22,19 @@ export class VirtualSubscriber implements SubscriberPort, ConnectorOwner, Proces
   }
 
   subscribe(prefix: Uint8Array): void {
-    if (this.#closing === undefined && this.#subscriptions.add(prefix)) this.#tell(subscription(prefix, true));
+    if (this.closing === undefined && this.#subscriptions.add(prefix)) this.#tell(subscription(prefix, true));
   }
 
   unsubscribe(prefix: Uint8Array): void {
-    if (this.#closing === undefined && this.#subscriptions.remove(prefix)) this.#tell(subscription(prefix, false));
-  }
-
-  start(listener: SubscriberListener): void {
-    if (this.#listener !== undefined) throw new Error('a port is started once');
-    this.#listener = listener;
-    this.wake();
-  }
-
-  pause(): void {
-    this.#paused = true;
-  }
-
-  resume(): void {
-    this.#paused = false;
-    this.wake();
+    if (this.closing === undefined && this.#subscriptions.remove(prefix)) this.#tell(subscription(prefix, false));
   }
 
   close(): Promise<void> {
-    return (this.#closing ??= this.#leave());
+    return (this.closing ??= this.#leave());
   }
 
   onConnection(): void {
-    // Nobody asks, but for ports.
+    // Subscribers do not report connections.
   }
 
   onConnected(_connector: VirtualConnector, end: ConnectionEnd): void {
@@ -104,19 +47,17 @@ export class VirtualSubscriber implements SubscriberPort, ConnectorOwner, Proces
   }
 
   onFrames(end: ConnectionEnd, frames: readonly Uint8Array[]): void {
-    if (this.#closing !== undefined || !this.#subscriptions.fit(frames)) return;
-    const { maxMessageBytes } = this.#options;
+    if (this.closing !== undefined || !this.#subscriptions.fit(frames)) return;
+    const { maxMessageBytes } = this.options;
     if (frames.some(({ length }) => length > maxMessageBytes)) {
       end.abort();
       this.onConnectionLost(end);
       return;
     }
-    const reason = overLimits(frames, this.#options);
-    const { process, socket } = this;
-    const kind = reason === undefined ? 'delivered' : 'rejected';
-    this.hub.record({ kind, process: process.name, socket, socketNumber: this.#number, peer: ROUTER_PEER, frames });
-    if (reason === undefined) this.#listener?.onMessage([...frames]);
-    else this.#listener?.onRejected(reason);
+    const reason = overLimits(frames, this.options);
+    this.record(reason === undefined ? 'delivered' : 'rejected', ROUTER_PEER, frames);
+    if (reason === undefined) this.listener?.onMessage([...frames]);
+    else this.listener?.onRejected(reason);
   }
 
   onRoom(): void {
@@ -132,7 +73,7 @@ export class VirtualSubscriber implements SubscriberPort, ConnectorOwner, Proces
   }
 
   vanish(silent: boolean): void {
-    this.#closing ??= Promise.resolve();
+    this.closing ??= Promise.resolve();
     this.#end(silent ? 'vanish' : 'abort');
   }
 

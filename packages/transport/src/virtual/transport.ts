@@ -3,7 +3,7 @@ import type { Clock } from '@proj/heartbeat';
 import type { Engine, Entropy } from '../engine/engine.js';
 import type { PortOptions, PublisherPort, SocketPort, SubscriberPort, Transport } from '../port.js';
 import { VirtualDealer } from './dealer-port.js';
-import type { Hub } from './port.js';
+import type { Hub } from './hub.js';
 import type { Process, ProcessState } from './process.js';
 import { VirtualPublisher } from './publisher-port.js';
 import { VirtualRouter } from './router-port.js';

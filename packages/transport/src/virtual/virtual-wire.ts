@@ -12,7 +12,7 @@ export interface LinkTiming {
 /** The state of the line between two processes, shared by all connections between them. */
 export class VirtualWire {
   timing: LinkTiming;
-  /** While true nothing passes; what was sent waits. */
+  /** While true, messages wait. */
   partitioned = false;
 
   constructor(timing: LinkTiming) {

@@ -1,4 +1,4 @@
-/** CURVE on one socket of libzmq: its keys, whom it lets in, and what is told of handshakes that failed. */
+/** CURVE on one libzmq socket: its keys, which clients it admits, and reports of failed handshakes. */
 import type { Clock, Timer } from '@proj/heartbeat';
 import type { Event } from 'zeromq';
 import { ProjError } from '../errors.js';
@@ -10,7 +10,7 @@ const ZMQ_CURVE_PUBLICKEY = 48;
 const ZMQ_CURVE_SECRETKEY = 49;
 const ZMQ_CURVE_SERVERKEY = 50;
 const ZMQ_ZAP_DOMAIN = 55;
-/** Without it a socket whose handler is away lets everybody in. */
+/** Without this option, a socket whose handler is away would admit every client. */
 const ZMQ_ZAP_ENFORCE_DOMAIN = 93;
 
 /** Status of ZAP for a client that is not wanted. */
@@ -20,7 +20,7 @@ const RETRY_MS = 1000;
 /** Events handled before the event loop gets its turn. */
 const EVENTS_PER_TURN = 64;
 
-/** What a guard uses of a socket. The option setters are there at run time, if not in the types for users. */
+/** The socket as its guard needs it. Its option setters exist at run time, though the public types omit them. */
 export interface GuardedSocket {
   readonly events: AsyncIterable<Event>;
   connect(endpoint: string): void;
@@ -41,7 +41,7 @@ export class CurveGuard {
   readonly #curve: CurveOptions;
   readonly #zap: ZapHandler;
   readonly #clock: Clock;
-  /** Of a server. */
+  /** Servers only. */
   readonly #domain: string | undefined;
   readonly #connected = new Map<string, Timer | undefined>();
   readonly #watching: Promise<void>;
@@ -88,7 +88,7 @@ export class CurveGuard {
     this.#connected.clear();
   }
 
-  /** To be called after the socket was closed. */
+  /** Call this after closing the socket. */
   async close(): Promise<void> {
     this.stop();
     if (this.#domain !== undefined) await this.#zap.unregister(this.#domain);
@@ -152,7 +152,7 @@ export class CurveGuard {
   #onEvent(event: Event): void {
     switch (event.type) {
       case 'handshake:error:auth':
-        // What a server refuses by its handler is told from there, with key and address.
+        // The handler itself reports the clients that it refuses, with key and address.
         if (this.#curve.role === 'server' && event.error.status === NOT_ADMITTED) return;
         this.#tell(this.#refusalAt(event.address, event.error.status === NOT_ADMITTED ? 'key' : 'handshake'));
         this.#retry(event.address);
@@ -170,7 +170,7 @@ export class CurveGuard {
     }
   }
 
-  /** Events of a bound socket name its own endpoint, which is nobody's address. */
+  /** Events of a bound socket name its own endpoint, not the peer's address. */
   #refusalAt(endpoint: string, reason: HandshakeRefusal['reason']): HandshakeRefusal {
     const isOurs = this.#connected.has(endpoint);
     const publicKey = this.#curve.role === 'client' ? this.#curve.keys.publicKey : undefined;
@@ -210,7 +210,7 @@ function causeOf(code: string | undefined): Pick<HandshakeRefusal, 'cause'> {
   return code === 'ERR_ZMTP_MECHANISM_MISMATCH' ? { cause: 'mechanism' } : {};
 }
 
-/** A check that throws lets nobody in. */
+/** A check that throws refuses the client. */
 function isTrue(check: () => boolean): boolean {
   try {
     return check();

@@ -50,7 +50,7 @@ export async function refuseServedPath(endpoint: string): Promise<void> {
   if (endpoint.startsWith('ipc:') && (await isServed(endpoint))) throw addressInUse(endpoint, undefined);
 }
 
-/** True when somebody listens on this endpoint; false where nobody can tell, for `inproc://` and wildcards. */
+/** True when a process listens on this endpoint; false where that cannot be found out, for `inproc://` and wildcards. */
 export async function isServed(endpoint: string): Promise<boolean> {
   const target = listenerAt(endpoint);
   if (target === undefined) return false;

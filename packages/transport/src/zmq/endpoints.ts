@@ -32,7 +32,7 @@ export class BoundEndpoints {
     this.#guard = guard;
   }
 
-  /** As `SocketPort.bind`. One after the other: libzmq's socket is out of bounds for everybody while it binds. */
+  /** As `SocketPort.bind`, one at a time: libzmq's socket must not be used while it binds. */
   bind(endpoint: string): Promise<string> {
     const bound = this.#setup.then(() => this.#bind(endpoint));
     this.#setup = bound.catch(() => undefined);
@@ -55,7 +55,7 @@ export class BoundEndpoints {
     await this.#setup;
   }
 
-  /** To be called after the socket was closed. Resolves when its endpoints can be bound again. */
+  /** Call this after closing the socket. Resolves when its endpoints can be bound again. */
   async released(): Promise<void> {
     await Promise.all(this.#bound.map((endpoint) => this.#released(endpoint)));
   }

@@ -17,7 +17,7 @@ let offsetMs = -Infinity;
 export const systemEntropy: Entropy = {
   wallMicros: () => {
     let monotonicMs = performance.now();
-    // The wall clock shows milliseconds, the monotonic one what is finer; of the two the wall clock is right.
+    // The wall clock gives milliseconds, the monotonic one the finer part; where they disagree the wall clock is right.
     if (isApart(Date.now(), monotonicMs)) monotonicMs = adjust();
     return Math.floor((monotonicMs + offsetMs) * 1000);
   },

@@ -1,4 +1,4 @@
-/** The one reader of a zeromq.js socket: a message at a time, with turns for everybody else, and a gate. */
+/** The reader of a zeromq.js socket: one message at a time, regular turns for other work, and a gate. */
 import type { Clock } from '@proj/heartbeat';
 
 /**
@@ -8,7 +8,7 @@ import type { Clock } from '@proj/heartbeat';
 const MESSAGES_PER_TURN = 64;
 const MS_PER_TURN = 2;
 
-/** What a reader uses of a socket. */
+/** The socket as its reader needs it. */
 export interface Source {
   /** The next message. Rejects when the socket was closed, too. */
   receive(): Promise<Uint8Array[]>;

@@ -4,7 +4,7 @@ import type { Context, Dealer, Publisher, Router, Subscriber, XPublisher } from 
 import type { ResolvedPortOptions } from '../port-options.js';
 import type { ZeroMq } from './load.js';
 
-/** What a port uses of a socket of either kind. */
+/** A socket of either kind, as its port needs it. */
 export type ZmqSocket = Router | Dealer;
 
 /** A socket and how it tells that a connection ended. */
@@ -43,7 +43,7 @@ export function openRouter(zmq: ZeroMq, context: Context, options: ResolvedPortO
   return { socket, goneNotice: setNotice(zmq, socket, ZMQ_DISCONNECT_MSG) };
 }
 
-/** A DEALER, with its routing id if it has one of its own. Its notice tells of connections it made, not of those it accepted. */
+/** A DEALER, with its own routing id if it has one. Its notice reports connections it made, not connections it accepted. */
 export function openDealer(zmq: ZeroMq, context: Context, options: ResolvedPortOptions): OpenSocket {
   const socket = new zmq.Dealer({ ...socketOptions(context, options), sendTimeout: options.sendWaitMs });
   // Not by its property: that takes text and would turn the id into UTF-8.
@@ -98,7 +98,7 @@ function keepAlive({ connectionHeartbeatMs, connectionTimeoutMs }: ResolvedPortO
   };
 }
 
-/** At least one, and no more than Linux takes. */
+/** At least one, and no more than Linux allows. */
 function wholeSeconds(ms: number): number {
   return Math.min(Math.max(1, Math.ceil(ms / 1000)), KEEPALIVE_SECONDS_MAX);
 }

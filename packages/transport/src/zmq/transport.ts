@@ -82,7 +82,7 @@ export class ZmqTransport implements Transport {
 
   async #load(): Promise<void> {
     const zmq = await loadZeroMq(this.#importer);
-    // A context of our own: its options are nobody else's business. Not blocky: only explicit linger holds up an exit.
+    // A context of its own, since its options affect all its sockets. Not blocky: only explicit linger delays an exit.
     const context = new zmq.Context({ blocky: false, maxSockets: SOCKETS_MAX });
     const zap = new ZapHandler(() => new zmq.Router({ context, linger: 0, sendTimeout: 0 }), this.clock);
     this.#loaded = { zmq, context, zap };

@@ -10,7 +10,7 @@ const ENDPOINT = 'inproc://zeromq.zap.01';
 const BIND_CHECKS = 200;
 const BIND_CHECK_MS = 5;
 
-/** What a handler uses of a ROUTER. */
+/** The ROUTER as its handler needs it. */
 export interface ZapSocket {
   bind(endpoint: string): Promise<void>;
   receive(): Promise<Uint8Array[]>;
@@ -22,7 +22,7 @@ export interface ZapSocket {
 export interface ZapDoor {
   /** Whether this client may come in. */
   admits(publicKey: Uint8Array, address: string): boolean;
-  /** Nobody is let in any more: the handler has failed. */
+  /** The handler has failed: every client is refused. */
   onFailed(error: unknown): void;
 }
 
@@ -59,7 +59,7 @@ export class ZapHandler {
     return domain;
   }
 
-  /** To be called when the socket of that domain is closed; the last one ends the handler. */
+  /** Call this when the socket of that domain is closed. The last call ends the handler. */
   async unregister(domain: string): Promise<void> {
     this.#doors.delete(domain);
     if (this.#doors.size > 0) return;
@@ -117,7 +117,7 @@ export class ZapHandler {
   #answer(socket: ZapSocket, request: ZapQuestion | ZapMalformed): void {
     if (request.kind === 'malformed') this.malformed++;
     const status = request.kind === 'malformed' ? 500 : this.#admits(request) ? 200 : 400;
-    // With a send timeout of 0 the message is libzmq's within the call. Whoever does not wait for it has hung up.
+    // With a send timeout of 0 libzmq has taken the message when the call returns. A client that is gone misses it.
     socket.send(zapAnswer(request, status)).catch(() => undefined);
   }
 

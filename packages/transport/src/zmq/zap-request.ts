@@ -3,7 +3,7 @@
 /** One question: may this client come in? */
 export interface ZapQuestion {
   readonly kind: 'question';
-  /** Of whoever asked, to be repeated in front of the answer. */
+  /** The sender's envelope, which the answer must begin with. */
   readonly routing: readonly Uint8Array[];
   readonly requestId: Uint8Array;
   /** Which socket of ours it wants to talk to. */
@@ -37,12 +37,12 @@ export function readZapRequest(frames: readonly Uint8Array[]): ZapQuestion | Zap
     textOf(mechanism) === 'CURVE' &&
     publicKey?.length === KEY_BYTES;
   if (!isQuestion || requestId === undefined) return { kind: 'malformed', routing, requestId };
-  // Copied: what is kept of a message must not hold on to the rest of it.
+  // Copied, so that it does not keep the rest of the message alive.
   const key = Uint8Array.from(publicKey);
   return { kind: 'question', routing, requestId, domain: textOf(domain), address: textOf(address), publicKey: key };
 }
 
-/** The answer: 200 lets in, 400 does not, 500 is for what was no question. */
+/** The answer: 200 admits the client, 400 refuses it, 500 answers anything that was not a question. */
 export function zapAnswer({ routing, requestId }: ZapQuestion | ZapMalformed, status: 200 | 400 | 500): Uint8Array[] {
   return [...routing, VERSION, requestId ?? EMPTY, Buffer.from(status.toString()), EMPTY, EMPTY, EMPTY];
 }
