@@ -17,6 +17,13 @@ export class Emitter<Events> {
     for (const listener of this.#listeners.get(name) ?? []) (listener as (payload: Events[Name]) => void)(payload);
   }
 
+  /** The function that emits `name`, for callers that take a callback. */
+  forward<Name extends keyof Events>(name: Name): (payload: Events[Name]) => void {
+    return (payload) => {
+      this.emit(name, payload);
+    };
+  }
+
   /** True when there are listeners. Lets a hot path skip building the payload. */
   has(name: keyof Events): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0;
