@@ -1,14 +1,14 @@
-/** Option fields that mean the same to a client of any protocol: defaults, bounds, checks. */
+/** Option fields that mean the same for a client of any protocol: defaults, bounds, checks. */
 import { curveOfClient, transportOfClient, endpointOf, milliseconds as duration } from '@proj/transport/schemas';
 import * as z from 'zod';
 
 /** A time of 1 ms to a day. */
 export const milliseconds = duration(1);
 
-/** How long `close` may take to hand over what was not sent yet: at most a day. */
+/** How long `close` may take to send what is left: at most a day. */
 export const linger = duration(0).default(1000);
 
-/** A number of things, at least 1. */
+/** A count of at least 1. */
 export const count = z.int().min(1);
 
 /** Where to connect. */
@@ -23,15 +23,15 @@ export const clientFields = {
   timeoutMs: milliseconds.default(2500),
   /** Sends of one request in all, the first included. 1 to 1000; default 3 (the Guide). */
   tries: count.max(1000).default(3),
-  /** Requests open at the same time, each on a socket of its own. 1 to 1000; default 8. */
+  /** Requests open at a time, each on a socket of its own. 1 to 1000; default 8. */
   sockets: count.max(1000).default(8),
-  /** Calls that wait for a socket; more fail with `QUEUE_FULL`. 0 to 10,000,000; default 100,000 (the Guide's mdclient2). */
+  /** Calls that may wait for a socket; more fail with `QUEUE_FULL`. 0 to 10,000,000; default 100,000 (the Guide's mdclient2). */
   waitingMax: z.int().min(0).max(10_000_000).default(100_000),
   /** How long an unused socket stays open. 1 ms to a day, default 60,000. */
   idleMs: milliseconds.default(60_000),
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
   maxMessageBytes: z.int().min(1024).default(67_108_864),
-  /** CURVE: encrypts, and proves who we are to a server that proves who it is. Default: neither. */
+  /** CURVE: encrypts, and authenticates client and server to each other. Default: neither. */
   curve: curveOfClient.optional(),
   /** Where sockets and time come from. Default: ZeroMQ, loaded with the first call. */
   transport: transportOfClient.optional(),
@@ -42,23 +42,23 @@ const isAbortSignal = (value: unknown): value is AbortSignal =>
 
 /** Fields of a single call. */
 export const requestFields = {
-  /** Instead of the client's `timeoutMs`, for this call. 1 ms to a day. */
+  /** Overrides the client's `timeoutMs`. 1 ms to a day. */
   timeoutMs: milliseconds.optional(),
-  /** Instead of the client's `tries`, for this call: sends in all. 1 to 1000. */
+  /** Overrides the client's `tries`: sends in all. 1 to 1000. */
   tries: count.max(1000).optional(),
-  /** The same, counted without the first send: `tries` - 1. 0 to 999. Only one of the two may be given. */
+  /** The same, without the first send: `tries` - 1. 0 to 999. Give only one of the two. */
   retries: z.int().min(0).max(999).optional(),
   /** Ends the call with the signal's reason. The request may still be executed. */
   signal: z.custom<AbortSignal>(isAbortSignal, { error: 'expected an AbortSignal' }).optional(),
 };
 
-/** What a call may have said itself. */
+/** The limits that a call sets itself. */
 type OwnLimits = { readonly [Field in keyof typeof requestFields]?: z.output<(typeof requestFields)[Field]> };
 
 /** The check that a call counts its sends in one way only. */
 export function checkTries({ tries, retries }: OwnLimits, context: z.RefinementCtx): void {
   if (tries === undefined || retries === undefined) return;
-  const message = 'tries (sends in all) and retries (sends after the first) exclude each other';
+  const message = 'tries (sends in all) and retries (sends after the first) exclude each other: give one of them';
   context.addIssue({ code: 'custom', path: ['retries'], message });
 }
 
@@ -69,7 +69,7 @@ export interface CallLimits {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What a call has said itself, and for the rest what its client says. */
+/** The call's own limits, and the client's for the rest. */
 export function callLimits(client: { readonly timeoutMs: number; readonly tries: number }, own: OwnLimits): CallLimits {
   const { timeoutMs = client.timeoutMs, tries, retries, signal } = own;
   return { timeoutMs, tries: tries ?? (retries === undefined ? client.tries : retries + 1), signal };

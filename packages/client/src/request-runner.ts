@@ -1,4 +1,4 @@
-/** Runs a client engine: carries its calls to callers and signals. All decisions are the engine's. No protocol. */
+/** Runs the engine of a client over request sockets: callers and signals on one side, sockets on the other. All decisions are the engine's. No protocol. */
 import { ProjError, SessionHost, toBuffers } from '@proj/transport';
 import type { Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
 import { ReplyBuffer } from '@proj/transport/service';
@@ -24,7 +24,7 @@ export interface RequestProgram<Request, Message, Reply extends object, Reason e
   decode(frames: readonly Uint8Array[]): Message;
   /** What error messages call the request, such as `service "echo"`. */
   describe(request: Request): string;
-  /** What of a reply is the caller's. */
+  /** The part of a reply that is the caller's. */
   bodyOf(reply: Reply): readonly Uint8Array[];
   onNote(note: RequestNote<Reason>): void;
   /** A handshake of CURVE has failed; it is tried again. */
@@ -46,7 +46,7 @@ export interface RequestCall<Request> extends Pick<CallTerms<Request>, 'request'
   readonly signal: AbortSignal | undefined;
 }
 
-/** Where the outcome of one call goes. */
+/** Takes the outcome of one call. */
 interface Outcome {
   /** Takes one of several replies; false when there is no room for it. */
   partial(frames: Buffer[]): boolean;
@@ -66,7 +66,7 @@ const accept = (): boolean => true;
 const nothing = (): void => undefined;
 const NOTHING_KNOWN: Unanswered = { words: '', details: {} };
 
-/** Runs one client engine: opens its lanes, carries replies to callers, turns failures into errors. */
+/** Opens the engine's sockets, carries replies to callers, turns failures into errors. */
 export class RequestRunner<Request, Message, Reply extends object, Reason extends string> {
   readonly #program: RequestProgram<Request, Message, Reply, Reason>;
   readonly #options: RequestRunnerOptions;
@@ -82,10 +82,10 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
       {
         engine: program.engine,
         perform: this.#perform,
-        onMessage: (lane, frames) => ({ kind: 'message', lane, message: program.decode(frames) }),
-        onRejected: (lane, reason) => ({ kind: 'rejected', lane, reason }),
-        onLost: (lane) => ({ kind: 'lane-lost', lane }),
-        onUnopened: (lane, cause) => ({ kind: 'lane-refused', lane, cause }),
+        onMessage: (socket, frames) => ({ kind: 'message', socket, message: program.decode(frames) }),
+        onRejected: (socket, reason) => ({ kind: 'rejected', socket, reason }),
+        onLost: (socket) => ({ kind: 'lost', socket }),
+        onUnopened: (socket, cause) => ({ kind: 'refused', socket, cause }),
         onRefused: (refusal) => {
           program.onRefused(refusal);
         },
@@ -103,7 +103,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
 
   /**
    * Partial replies as they come, the final one as the return value. The call begins with the first `next()` and ends with
-   * the iterator: leaving early aborts it. A reader who lets the buffer run full gets `QUEUE_FULL` after what it holds.
+   * the iterator: leaving early aborts it. If the buffer runs full, the reader gets `QUEUE_FULL` after its contents.
    */
   async *stream(call: RequestCall<Request>, bounds: ReplyBufferOptions): AsyncGenerator<Buffer[], Buffer[], undefined> {
     const buffer = new ReplyBuffer(bounds);
@@ -111,7 +111,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
     try {
       while (true) {
         const { done, value } = await buffer.next();
-        // What came before the abort is of no interest after it.
+        // Replies from before the abort no longer matter.
         call.signal?.throwIfAborted();
         if (done === true) return value;
         yield value;
@@ -126,7 +126,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
     return (this.#closing ??= this.#close());
   }
 
-  /** `bounds`, for a stream: those of its buffer. */
+  /** `bounds`: of a stream's buffer. */
   #begin(order: RequestCall<Request>, outcome: Outcome, bounds?: ReplyBufferOptions): number {
     const { request, timeoutMs, tries, signal } = order;
     const id = ++this.#lastId;
@@ -154,7 +154,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
     });
   }
 
-  /** Ends the call for the engine and hands back whoever waits for it; `undefined` when it is over already. */
+  /** Ends the call for the engine and returns its caller; `undefined` if it is over already. */
   #abort(id: number): Caller<Request> | undefined {
     const caller = this.#take(id);
     if (caller !== undefined) this.#host.dispatch({ kind: 'abort', id });
@@ -171,14 +171,14 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
   readonly #perform = (effect: RequestEffect<Request, Reply, Reason>): void => {
     switch (effect.kind) {
       case 'open':
-        this.#host.open(effect.lane, { endpoints: [effect.endpoint], port: this.#options.port });
+        this.#host.open(effect.socket, { endpoints: [effect.endpoint], port: this.#options.port });
         break;
       case 'close':
         // An unsent request must not go out after its call has ended.
-        this.#host.closeSocket(effect.lane, false);
+        this.#host.closeSocket(effect.socket, false);
         break;
       case 'send':
-        this.#host.send(effect.lane, this.#program.encode(effect.request));
+        this.#host.send(effect.socket, this.#program.encode(effect.request));
         break;
       case 'partial':
         this.#onPartial(effect.id, effect.reply);
@@ -204,7 +204,12 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
     const { repliesMax = 0, bytesMax = 0 } = caller.bounds ?? {};
     const subject = this.#program.describe(caller.request);
     const waiting = `${repliesMax} replies or ${bytesMax} bytes`;
-    caller.outcome.fail(new ProjError('QUEUE_FULL', `${subject}: the reader is too slow, ${waiting} wait for it`));
+    caller.outcome.fail(
+      new ProjError(
+        'QUEUE_FULL',
+        `${subject}: the reader is too slow: ${waiting} wait for it (options streamBufferMax, streamBufferMaxBytes)`,
+      ),
+    );
   }
 
   #framesOf(reply: Reply): Buffer[] {
@@ -213,7 +218,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
 
   async #close(): Promise<void> {
     const closed = this.#host.close({ kind: 'close' });
-    // Calls that have not reached the engine yet, or that it will not see the end of: a listener of its notes may close us.
+    // Calls that have not reached the engine, or whose end it will not report: a listener of its notes may close us.
     for (const id of this.#callers.keys()) {
       const caller = this.#take(id);
       caller?.outcome.fail(this.#error('CLOSED', caller.request));

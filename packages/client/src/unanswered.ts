@@ -1,23 +1,23 @@
-/** What a TIMEOUT says of those that were asked: who could not be reached, and why, and who is connected and silent. No protocol. */
+/** What a TIMEOUT says about the endpoints: which could not be reached, and why, and which are connected but silent. No protocol. */
 import type { SessionHost } from '@proj/transport';
 import { explainRefusal } from '@proj/transport/curve';
 
-/** An endpoint that was not reached, or that did not let us in. */
+/** An endpoint that was not reached, or did not let us in. */
 interface UnmetEndpoint {
   readonly endpoint: string;
-  /** In words: of the system, or why the handshake failed. */
+  /** The system's words, or why the handshake failed. */
   readonly reason: string;
 }
 
 /** For the message of a `TIMEOUT`, and for its `details`. */
 export interface Unanswered {
-  /** Goes behind the message; begins with `; ` unless it is empty. */
+  /** For the end of the message; begins with `; ` unless it is empty. */
   readonly words: string;
-  /** What is empty is left out. */
+  /** Empty lists are left out. */
   readonly details: { readonly unmet?: readonly UnmetEndpoint[]; readonly connected?: readonly string[] };
 }
 
-/** What is known of these endpoints. `question` takes its place in the words where the transport tells nothing of any. */
+/** What is known of these endpoints. If that is nothing, the words are `question`. */
 export function unanswered(
   host: Pick<SessionHost<never, never>, 'unmet' | 'met'>,
   endpoints: readonly string[],

@@ -8,23 +8,23 @@ const NAME_MAX_BYTES = 255;
 export const emqpClientOptions = z.strictObject({
   /** Frontends of brokers, in order of preference; silence or a lost connection leads to the next one. 1 to 64; default `tcp://127.0.0.1:47291` (EventMQ). */
   endpoints: endpoints.default(['tcp://127.0.0.1:47291']),
-  /** Where the pub-sub device takes what is published. Default `tcp://127.0.0.1:47298` (EventMQ). */
+  /** Where the pub-sub device takes messages. Default `tcp://127.0.0.1:47298` (EventMQ). */
   publishEndpoint: endpoint.default('tcp://127.0.0.1:47298'),
-  /** Where the pub-sub device hands it out. Default `tcp://127.0.0.1:47299` (EventMQ). */
+  /** Where the pub-sub device sends them to subscribers. Default `tcp://127.0.0.1:47299` (EventMQ). */
   subscribeEndpoint: endpoint.default('tcp://127.0.0.1:47299'),
-  /** How long the acceptance of a job, or a place in the transport for what has none, may take. 1 ms to a day, default 5000. */
+  /** How long the acceptance of a job may take or, for messages without one, room in the transport. 1 ms to a day, default 5000. */
   timeoutMs: milliseconds.default(5000),
   /** How long a result may take, from the acceptance on. 1 ms to a day, default 3,600,000 (the broker's `resultRouteTtlMs`). */
   resultTimeoutMs: milliseconds.default(3_600_000),
-  /** Commands without outcome, awaited results included; more fail with `QUEUE_FULL`. 1 to 10,000,000; default 100,000. */
+  /** Commands without outcome, including awaited results; more fail with `QUEUE_FULL`. 1 to 10,000,000; default 100,000. */
   openMax: count.max(10_000_000).default(100_000),
-  /** How long `close` may take to hand over what was not sent yet. 0 to a day, in milliseconds; default 1000. */
+  /** How long `close` may take to send what is left. 0 to a day, in milliseconds; default 1000. */
   lingerMs: linger,
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
   maxMessageBytes: clientFields.maxMessageBytes,
   /** Where sockets and time come from. Default: ZeroMQ, loaded with the first call. */
   transport: clientFields.transport,
-  /** As for every client. */
+  /** See {@link clientFields}. */
   curve: clientFields.curve,
 });
 
@@ -58,13 +58,13 @@ export const emqpJob = z.strictObject({
   classKwargs: z.record(z.string(), z.unknown()).default({}),
 });
 
-/** What is to be run, and with what; values are sent as `JSON.stringify` sees them. */
+/** The function to run, and its arguments; values are sent as `JSON.stringify` writes them. */
 export type EmqpJob = z.input<typeof emqpJob>;
 
 const headerFields = {
-  /** The job must be done, twice if need be: a broker of ours gives it to another worker when its own dies. */
+  /** The job must be done, even if twice: a broker of ours gives it to another worker if its own dies. */
   guarantee: z.boolean(),
-  /** How often a worker of ours runs a job again that failed, and a broker of ours one whose worker died. 0 to 1000, default 0. */
+  /** How often a worker of ours repeats a failed job, and a broker of ours one whose worker died. 0 to 1000, default 0. */
   retryCount: z.int().min(0).max(1000).default(0),
   /** Seconds after which the worker kills the job. 0 to 604,800; 0, the default, for the worker's own limit. */
   timeoutSeconds: z.int().min(0).max(604_800).default(0),
@@ -73,11 +73,11 @@ const headerFields = {
 /** Schema of {@link EmqpDeferOptions}. */
 export const emqpDeferOptions = z.strictObject({
   ...headerFields,
-  /** As said above. Default false (EventMQ). */
+  /** See {@link headerFields}. Default false (EventMQ). */
   guarantee: headerFields.guarantee.default(false),
   /** Ask for the result. Default false. */
   replyRequested: z.boolean().default(false),
-  /** Ends the call, and the waiting for the result, with the signal's reason. The job may run all the same. */
+  /** Ends the call, and the wait for its result, with the signal's reason. The job may still run. */
   signal: requestFields.signal,
 });
 
@@ -88,9 +88,9 @@ export type EmqpDeferOptions = z.input<typeof emqpDeferOptions>;
 export const emqpScheduleOptions = z
   .strictObject({
     ...headerFields,
-    /** As said above. Default true (EventMQ). */
+    /** See {@link headerFields}. Default true (EventMQ). */
     guarantee: headerFields.guarantee.default(true),
-    /** Run it every so many seconds. 1 to 2^31 - 1. Either this or `cron`. */
+    /** Seconds from one run to the next. 1 to 2^31 - 1. Either this or `cron`. */
     intervalSeconds: count.max(2_147_483_647).optional(),
     /** Run it at these times: five fields in printable ASCII, `0 4 * * *`; the scheduler understands them. Either this or `intervalSeconds`. */
     cron: z
@@ -98,7 +98,7 @@ export const emqpScheduleOptions = z
       .max(255)
       .regex(/^[!-~]+(?: [!-~]+){4}$/, 'expected five fields such as 0 4 * * *')
       .optional(),
-    /** Run it at once, too. Default true (EventMQ). */
+    /** Also run it at once. Default true (EventMQ). */
     haste: z.boolean().default(true),
     /** End after so many runs. 1 to 2^31 - 1; default never. With `cron` it ends the scheduler of EventMQ 0.3.13. */
     runCount: count.max(2_147_483_647).optional(),
@@ -132,7 +132,7 @@ export type EmqpPublishOptions = z.input<typeof emqpPublishOptions>;
 
 /** Schema of {@link EmqpSubscribeOptions}. */
 export const emqpSubscribeOptions = z.strictObject({
-  /** Messages that may wait to be read; then the oldest is dropped. 1 to 10,000,000; default 10,000. */
+  /** Messages that may wait to be read; beyond that the oldest is dropped. 1 to 10,000,000; default 10,000. */
   bufferMax: count.max(10_000_000).default(10_000),
   /** Bytes in them, topics included. At least 1; default 67,108,864. */
   bufferMaxBytes: z.int().min(1).default(67_108_864),

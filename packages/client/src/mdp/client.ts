@@ -1,4 +1,4 @@
-/** Majordomo client, the facade: 18/MDP (0.2), 7/MDP (0.1) and 8/MMI. Rules: session.ts and docs/protocols/mdp.md section 6. */
+/** Majordomo client, the facade: 18/MDP (0.2), 7/MDP (0.1) and 8/MMI. Rules: section 6 of docs/protocols/mdp.md. Decisions: engine/session.ts. */
 import { isServiceName } from '@proj/frames';
 import { decodeMdpAtClient, decodeMmiReply, encodeMdp, encodeMmiListing, MMI } from '@proj/frames/mdp';
 import type {
@@ -12,7 +12,7 @@ import type {
 } from '@proj/frames/mdp';
 import type { Service, ServicePartial, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
 import { Emitter, isProjError, parseOptions, ProjError, toFrames } from '@proj/transport';
-import type { BodyInput, HandshakeRefusal } from '@proj/transport';
+import type { BodyInput, HandshakeRefusal, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { fromReplyBody, toRequestBody, typedReplies } from '@proj/transport/service';
 import { RequestRunner } from '../request-runner.js';
@@ -32,7 +32,7 @@ export interface MdpClientEvents {
   refused: HandshakeRefusal;
 }
 
-/** What `mmi.service` says: `unknown` when the broker does not offer it or does not answer. */
+/** The answer of `mmi.service`: `unknown` if the broker has no MMI or does not answer. */
 export type MdpServicePresence = 'available' | 'absent' | 'unknown';
 
 interface CallPlan extends CallLimits {
@@ -50,12 +50,12 @@ const PRESENCE_WORDS: Readonly<Record<MdpServicePresence, string>> = {
   unknown: '',
 };
 
-/** Frames that a request has besides its body: empty or header, header or command, service. */
+/** Frames of a request beside its body: empty or header, header or command, service. */
 const ENVELOPE_FRAMES = 3;
 
 /**
  * Asks services of Majordomo brokers. Sockets open with the first call and are shared by all: up to `sockets` requests at
- * a time, each on a socket of its own, the others wait in order.
+ * a time, each on a socket of its own; the others wait in order.
  *
  * ```ts
  * await using client = new MdpClient({ endpoints: ['tcp://127.0.0.1:5555'] });
@@ -65,11 +65,11 @@ const ENVELOPE_FRAMES = 3;
  * A call that fails rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs, `unmet` for endpoints that could not be reached or did not let us in, `connected` for silent ones, and `presence` for what `mmi.service` says then),
  * `PEER_LOST` (silence after partial replies were handed out), `QUEUE_FULL`, `SERVICE_UNKNOWN` (with `failFast`),
  * `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `CLOSED`, `OPTIONS_INVALID`, or
- * `PROTOCOL_LOCAL` (no such request exists: invalid service name, body without frames, over the limits). An aborted one
+ * `PROTOCOL_LOCAL` (no such request exists: invalid service name, body without frames, over the limits). An aborted call
  * rejects with the signal's reason. A request that failed, was aborted or was sent again may have been executed once,
  * several times or never: Majordomo services are idempotent.
  */
-export class MdpClient {
+export class MdpClient implements Life<MdpClientEvents> {
   readonly #settings: MdpClientSettings;
   readonly #session: MdpClientSession;
   readonly #runner: RequestRunner<MdpClientRequest, MdpToClient, MdpClientReply, MdpClientDropReason>;
@@ -89,12 +89,8 @@ export class MdpClient {
         decode: decodeMdpAtClient,
         describe: (request) => describe(request.service),
         bodyOf: (reply) => reply.body,
-        onNote: (note) => {
-          this.#events.emit('note', note);
-        },
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
-        },
+        onNote: this.#events.forward('note'),
+        onRefused: this.#events.forward('refused'),
       },
       {
         transport: settings.transport,
@@ -109,8 +105,8 @@ export class MdpClient {
   }
 
   /**
-   * The final reply of a service: one Buffer per frame, or the reply's value for a typed service. Partial replies show
-   * life and are not handed out: see {@link stream}.
+   * The final reply of a service: one Buffer per frame, or the reply's value for a typed service. Partial replies only show
+   * life; for their content see {@link stream}.
    */
   request(service: string, body: BodyInput, options?: MdpRequestOptions): Promise<Buffer[]>;
   request<S extends Service>(
@@ -150,22 +146,21 @@ export class MdpClient {
       : this.#typedStream(service, input as ServiceRequestInput<S>, options);
   }
 
-  /** Whether any worker is registered for a service, by `mmi.service` of 8/MMI. A broker that does not answer is `unknown`. */
+  /** Whether any worker is registered for a service, by `mmi.service` of 8/MMI. `unknown` if the broker does not answer. */
   async service(name: string, options?: MdpRequestOptions): Promise<MdpServicePresence> {
     return this.#presence(name, this.#plan(options));
   }
 
-  /** The services that the broker knows. `SERVICE_UNKNOWN` with a broker that has no `mmi.services`, an addition of ours. */
+  /** The services that the broker knows. `SERVICE_UNKNOWN` if it has no `mmi.services`, an addition of ours. */
   services(options?: MdpRequestOptions): Promise<readonly MmiServiceEntry[]> {
     return this.#list(MMI.services, '', options);
   }
 
-  /** The workers of one service, or all. `SERVICE_UNKNOWN` with a broker that has no `mmi.workers`, an addition of ours. */
+  /** The workers of one service, or all. `SERVICE_UNKNOWN` if the broker has no `mmi.workers`, an addition of ours. */
   workers(service = '', options?: MdpRequestOptions): Promise<readonly MmiWorkerEntry[]> {
     return this.#list(MMI.workers, service, options);
   }
 
-  /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof MdpClientEvents>(event: Name, listener: (payload: MdpClientEvents[Name]) => void): () => void {
     return this.#events.on(event, listener);
   }
@@ -175,12 +170,10 @@ export class MdpClient {
     return this.#session.stats;
   }
 
-  /** Rejects open and later calls with `CLOSED`; resolves when all sockets are closed. Idempotent. */
   close(): Promise<void> {
     return this.#runner.close();
   }
 
-  /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -235,7 +228,7 @@ export class MdpClient {
     return { ...callLimits(this.#settings, own), failFast: own.failFast ?? this.#settings.failFast };
   }
 
-  /** One send is enough: a broker without MMI stays silent, and then the request itself must decide. */
+  /** Sent once: a broker without MMI stays silent, and then the request itself must decide. */
   async #requireWorker(service: string, plan: CallPlan): Promise<void> {
     if (service.startsWith(MMI.prefix)) return;
     if ((await this.#presence(service, { ...plan, tries: 1 })) === 'absent') {

@@ -9,11 +9,11 @@ export const mdpClientOptions = z.strictObject({
   endpoints: endpoints.default(['tcp://127.0.0.1:5555']),
   /** Protocol version to speak. A 0.1 conversation has no partial replies. Default `0.2`. */
   version: z.enum(['0.2', '0.1']).default('0.2'),
-  /** Ask `mmi.service` before each request and fail with `SERVICE_UNKNOWN` if nobody serves it. Default false. */
+  /** Ask `mmi.service` before each request and fail with `SERVICE_UNKNOWN` if no worker offers the service. Default false. */
   failFast: z.boolean().default(false),
-  /** Partial replies of one stream that wait to be read; one more fails it with `QUEUE_FULL`. At least 1; default 1024. */
+  /** Partial replies of one stream that may wait to be read; one more fails it with `QUEUE_FULL`. 1 to 1,000,000; default 1024. */
   streamBufferMax: count.max(1_000_000).default(1024),
-  /** Bytes of partial replies of one stream that wait to be read. At least 1; default 67,108,864. */
+  /** Bytes in them. At least 1; default 67,108,864. */
   streamBufferMaxBytes: count.default(67_108_864),
   /** Largest message, in frames, sent or received. 4 to 65,536; default 1024. */
   maxMessageFrames: z.int().min(4).max(65_536).default(1024),

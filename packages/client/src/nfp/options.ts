@@ -18,7 +18,7 @@ function isName(name: string): boolean {
   return name.length > 0 && Buffer.byteLength(name) <= NAME_MAX_BYTES && !/[\p{Cc}\p{Cs}]/u.test(name);
 }
 
-/** A question of a running job to whoever posted it. */
+/** A question of a running job to the client that posted it. */
 export interface NfpInputRequest {
   readonly uuid: string;
   readonly worker: string;
@@ -31,24 +31,24 @@ export interface NfpInputRequest {
   readonly value: unknown;
 }
 
-/** Answers questions of running jobs. What it rejects with cancels the question, which is the worker's to deal with. */
+/** Answers questions of running jobs. A rejection cancels the question; the worker decides what follows. */
 export type NfpInputHandler = (request: NfpInputRequest) => unknown;
 
 /** Schema of {@link NfpClientOptions}. */
 export const nfpClientOptions = z.strictObject({
   /** Brokers, in order of preference; silence or a lost connection leads to the next one. 1 to 64; default `tcp://127.0.0.1:5555`. */
   endpoints: endpoints.default(['tcp://127.0.0.1:5555']),
-  /** Routing id of this client, which no other may have at the same time. 1 to 255 bytes; default `proj-` and a random uuid. */
+  /** Routing id of this client, unique among connected clients. 1 to 255 bytes; default `proj-` and a random uuid. */
   name: nfpName.optional(),
-  /** How command frames are written: `ascii` is what every release reads, `byte` what the specification has. Default `ascii`. */
+  /** How command frames are written: every release reads `ascii`; the specification says `byte`. Default `ascii`. */
   commandForm: z.enum(['ascii', 'byte']).default('ascii'),
-  /** Releases up to 0.14.0 are `legacy`; here it only chooses `mmiCommand`, since any header is read. Default `current`. */
+  /** `legacy` for releases up to 0.14.0. Only chooses `mmiCommand`, since any header is read. Default `current`. */
   dialect: z.enum(['current', 'legacy']).default('current'),
   /** How services of the broker are called: brokers up to 0.15.1 know only `get`. Default `mmi`, in dialect `legacy` `get`. */
   mmiCommand: z.enum(['mmi', 'get']).optional(),
-  /** Begin with OPEN. It ends real brokers before 0.19.0. Default false. */
+  /** Begin with OPEN, which ends real brokers before 0.19.0. Default false. */
   sendOpen: z.boolean().default(false),
-  /** How long the broker's OPEN is waited for. 1 ms to a day, default 1000. */
+  /** How long to wait for the broker's OPEN. 1 ms to a day, default 1000. */
   openTimeoutMs: milliseconds.default(1000),
   /** How often workers are asked for results. 10 ms to an hour, default 500 (NORFAB). */
   pollIntervalMs: z.int().min(10).max(3_600_000).default(500),
@@ -60,9 +60,9 @@ export const nfpClientOptions = z.strictObject({
     .default(60_000),
   /** How long a question may take: GET, DELETE, services of the broker. 1 ms to a day, default 10,000. */
   askTimeoutMs: milliseconds.default(10_000),
-  /** Silence of a broker that owes an answer after which another connection is opened. 1 ms to a day, default 3000 (NORFAB up to 0.14.0). */
+  /** How long a broker may owe an answer before another connection is opened. 1 ms to a day, default 3000 (NORFAB up to 0.14.0). */
   answerTimeoutMs: milliseconds.default(3000),
-  /** First wait before a lost connection is opened again; doubles. 1 ms to a day, default 100. */
+  /** Wait before the first reconnection; doubles each time. 1 ms to a day, default 100. */
   reconnectMinMs: milliseconds.default(100),
   /** Longest such wait. 1 ms to a day, default 5000. */
   reconnectMaxMs: milliseconds.default(5000),
@@ -70,25 +70,25 @@ export const nfpClientOptions = z.strictObject({
   openMax: count.max(10_000_000).default(100_000),
   /** Bytes in their bodies; more fail with `QUEUE_FULL`. At least 1024; default 268,435,456. */
   openMaxBytes: z.int().min(1024).default(268_435_456),
-  /** Events of one job that wait to be read; the oldest is dropped and counted. 1 to 1,000,000; default 1000. */
+  /** Events of one job that may wait to be read; beyond that the oldest is dropped and counted. 1 to 1,000,000; default 1000. */
   eventsMax: count.max(1_000_000).default(1000),
   /** Bytes in them. At least 1024; default 16,777,216. */
   eventsMaxBytes: z.int().min(1024).default(16_777_216),
-  /** Where jobs are kept so that the next process can go on with them; it is the client's from then on. Default: none. */
+  /** Keeps jobs so that the next process can continue them; the client owns it from then on. Default: none. */
   store: z
     .custom<RecordStore>((value) => typeof value === 'object' && value !== null && 'commit' in value, {
       error: 'expected a RecordStore',
     })
     .optional(),
-  /** How long ended jobs stay in the store. In milliseconds, 0 is for ever; default 604,800,000 (7 days). */
+  /** How long ended jobs stay in the store, in milliseconds; 0 is forever. Default 604,800,000 (7 days). */
   jobTtlMs: z.int().min(0).default(604_800_000),
-  /** Answers questions of running jobs. Default: nobody does, and the worker's own time for it runs out. */
+  /** Answers questions of running jobs. Default: none, so that questions time out at the worker. */
   onInput: functionOf<NfpInputHandler>('(request) => value').optional(),
-  /** How long `close` may take to hand over what was not sent yet. 0 to a day, in milliseconds; default 1000. */
+  /** How long `close` may take to send what is left. 0 to a day, in milliseconds; default 1000. */
   lingerMs: linger,
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 134,217,728. */
   maxMessageBytes: z.int().min(1024).default(134_217_728),
-  /** As for every client. */
+  /** See {@link clientFields}. */
   curve: clientFields.curve,
   /** Where sockets and time come from. Default: ZeroMQ, loaded with the first call. */
   transport: clientFields.transport,
@@ -124,7 +124,7 @@ export const nfpPostOptions = z.strictObject({
   ...callFields,
   /** `all` workers of the service, `any` of them, one by name, or several as an array. Default `all` (NORFAB). */
   target: target.default('all'),
-  /** Instead of the client's, for this job. 1 ms to 30 days. */
+  /** Overrides the client's `timeoutMs`. 1 ms to 30 days. */
   timeoutMs: z
     .int()
     .min(1)
@@ -132,7 +132,7 @@ export const nfpPostOptions = z.strictObject({
     .optional(),
   /** The job's id: 1 to 255 bytes, used once. Default: 32 random hex digits (NORFAB). */
   uuid: nfpName.optional(),
-  /** Takes what workers stream, in order; without it, it is dropped. */
+  /** Takes the chunks that workers stream, in order. Default: they are dropped. */
   onStream: functionOf<(chunk: Buffer[]) => void>('(chunk) => void').optional(),
 });
 
@@ -144,11 +144,11 @@ export type NfpPostSettings = z.output<typeof nfpPostOptions>;
 
 /** Schema of {@link NfpAskOptions}. */
 export const nfpAskOptions = z.strictObject({
-  /** The service whose workers are asked. Default `all`, which is those of every service, or what the client's store knows. */
+  /** The service whose workers are asked. Default: as the client's store knows, otherwise `all`, the workers of every service. */
   service: nfpName.optional(),
-  /** Which of its workers, as of `post`. Default `all`. */
+  /** Which of its workers, as for `post`. Default `all`. */
   target: target.default('all'),
-  /** Instead of the client's `askTimeoutMs`. 1 ms to a day. */
+  /** Overrides the client's `askTimeoutMs`. 1 ms to a day. */
   timeoutMs: milliseconds.optional(),
   /** Ends the call with the signal's reason. */
   signal: requestFields.signal,
@@ -163,7 +163,7 @@ export type NfpAskSettings = z.output<typeof nfpAskOptions>;
 /** Schema of {@link NfpCallOptions}. */
 export const nfpCallOptions = z.strictObject({
   ...callFields,
-  /** Instead of the client's `askTimeoutMs`. 1 ms to a day. */
+  /** Overrides the client's `askTimeoutMs`. 1 ms to a day. */
   timeoutMs: milliseconds.optional(),
 });
 
@@ -172,7 +172,7 @@ export type NfpCallOptions = z.input<typeof nfpCallOptions>;
 
 /** Schema of {@link NfpWorkersCallOptions}. */
 export const nfpWorkersCallOptions = nfpCallOptions.extend({
-  /** Which workers, as of `post`; of any service. Default `all`. */
+  /** Which workers, of any service, as for `post`. Default `all`. */
   target: target.default('all'),
 });
 
@@ -185,7 +185,7 @@ export type NfpWorkersCallSettings = z.output<typeof nfpWorkersCallOptions>;
 const fileSource = {
   /** A worker of service `filesharing`, or `any`; default: the broker's own files. */
   worker: nfpName.optional(),
-  /** Instead of the client's `askTimeoutMs`: for each answer of the broker, and for the whole of a worker's job. 1 ms to a day. */
+  /** Overrides the client's `askTimeoutMs`: for each answer of the broker, or for a worker's whole job. 1 ms to a day. */
   timeoutMs: milliseconds.optional(),
   /** Ends the call with the signal's reason. */
   signal: requestFields.signal,
@@ -194,7 +194,7 @@ const fileSource = {
 /** Schema of {@link NfpListOptions}. */
 export const nfpListOptions = z.strictObject({
   ...fileSource,
-  /** All files below instead of the names in the folder. Default false. */
+  /** List all files below the folder instead of the names in it. Default false. */
   recursive: z.boolean().default(false),
 });
 
@@ -204,7 +204,7 @@ export type NfpListOptions = z.input<typeof nfpListOptions>;
 /** {@link NfpListOptions} with the defaults filled in. */
 export type NfpListSettings = z.output<typeof nfpListOptions>;
 
-/** How far a file has come. */
+/** How much of a file has been fetched. */
 export interface NfpFileProgress {
   readonly bytes: number;
   readonly totalBytes: number;
@@ -213,11 +213,11 @@ export interface NfpFileProgress {
 /** Schema of {@link NfpFetchOptions}. */
 export const nfpFetchOptions = z.strictObject({
   ...fileSource,
-  /** The folder for the file, made if it is not there. Nothing is written anywhere else. */
+  /** The folder for the file, created if missing. Nothing is written elsewhere. */
   to: z.string().min(1),
   /** Bytes per chunk. 1 to 4,194,304; default 256,000 (NORFAB). */
   chunkBytes: count.max(4_194_304).default(256_000),
-  /** Chunks asked for and not there yet. 1 to 100; default 10 (NORFAB). */
+  /** Chunks under way at a time. 1 to 100; default 10 (NORFAB). */
   chunksInTransit: count.max(100).default(10),
   /** Called after each chunk is written. */
   onProgress: functionOf<(progress: NfpFileProgress) => void>('(progress) => void').optional(),
@@ -231,11 +231,11 @@ export type NfpFetchSettings = z.output<typeof nfpFetchOptions>;
 
 /** Schema of {@link NfpSubscriberOptions}. All fields are optional; unknown ones are refused. */
 export const nfpSubscriberOptions = z.strictObject({
-  /** Where brokers publish: all of them are listened to. 1 to 64 endpoints, default `tcp://127.0.0.1:5556`. */
+  /** Where brokers publish; the subscriber listens to all of them. 1 to 64 endpoints, default `tcp://127.0.0.1:5556`. */
   endpoints: endpoints.default(['tcp://127.0.0.1:5556']),
   /** Largest event, in bytes over all frames. At least 1024; default 134,217,728. */
   maxMessageBytes: z.int().min(1024).default(134_217_728),
-  /** As for every client. */
+  /** See {@link clientFields}. */
   curve: clientFields.curve,
   /** Where sockets come from. Default: ZeroMQ, loaded with the first subscription. */
   transport: clientFields.transport,
@@ -250,11 +250,11 @@ export type NfpSubscriberSettings = z.output<typeof nfpSubscriberOptions>;
 /** Schema of {@link NfpSubscribeOptions}. */
 export const nfpSubscribeOptions = z
   .strictObject({
-    /** Events of this service alone. Default: of all. */
+    /** Only events of this service. Default: all. */
     service: nfpName.optional(),
-    /** Events of this job alone; needs `service`. Default: of all. */
+    /** Only events of this job; needs `service`. Default: all. */
     uuid: nfpName.optional(),
-    /** Events that may wait to be read; then the oldest is dropped. 1 to 10,000,000; default 10,000. */
+    /** Events that may wait to be read; beyond that the oldest is dropped. 1 to 10,000,000; default 10,000. */
     bufferMax: count.max(10_000_000).default(10_000),
     /** Bytes in them. At least 1; default 67,108,864. */
     bufferMaxBytes: z.int().min(1).default(67_108_864),

@@ -1,9 +1,9 @@
-/** Lazy Pirate client, the facade: section "Client" of docs/protocols/ppp.md. Rules: session.ts and section 6 there. */
+/** Lazy Pirate client, the facade: section "Client" of docs/protocols/ppp.md. Rules: section 6 there. Decisions: engine/session.ts. */
 import { decodePppAtClient, encodePpp } from '@proj/frames/ppp';
 import type { PppClientReply, PppToClient } from '@proj/frames/ppp';
 import type { Service, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
 import { Emitter, parseOptions, toBuffers, toFrames } from '@proj/transport';
-import type { BodyInput, HandshakeRefusal } from '@proj/transport';
+import type { BodyInput, HandshakeRefusal, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { fromReplyBody, toRequestBody } from '@proj/transport/service';
 import { RequestRunner } from '../request-runner.js';
@@ -27,7 +27,7 @@ const SUBJECT = 'request';
 
 /**
  * Asks Paranoid Pirate queues, or anything that answers REQ sockets. Sockets open with the first call and are shared by all:
- * up to `sockets` requests at a time, each on a socket of its own, the others wait in order.
+ * up to `sockets` requests at a time, each on a socket of its own; the others wait in order.
  *
  * ```ts
  * await using client = new LazyPirateClient({ endpoints: ['tcp://127.0.0.1:5556'] });
@@ -36,10 +36,10 @@ const SUBJECT = 'request';
  *
  * A call that fails rejects with a `ProjError`: `TIMEOUT` (no answer to any send; `details` has endpoints, tries and totalMs, `unmet` for endpoints that could not be reached or did not let us in, and `connected` for silent ones),
  * `QUEUE_FULL`, `UNREACHABLE` (no socket can be opened), `UNAVAILABLE` (no ZeroMQ on this machine), `CLOSED`,
- * `OPTIONS_INVALID`, or `PROTOCOL_LOCAL` (a body without frames or over the limits). An aborted one rejects with the
+ * `OPTIONS_INVALID`, or `PROTOCOL_LOCAL` (a body without frames or over the limits). An aborted call rejects with the
  * signal's reason. A request that failed, was aborted or was sent again may have been executed once, several times or never.
  */
-export class LazyPirateClient {
+export class LazyPirateClient implements Life<LazyPirateEvents> {
   readonly #settings: LazyPirateSettings;
   readonly #session: LazyPirateSession;
   readonly #runner: RequestRunner<LazyPirateRequest, PppToClient, PppClientReply, LazyPirateDropReason>;
@@ -58,12 +58,8 @@ export class LazyPirateClient {
         decode: decodePppAtClient,
         describe: () => SUBJECT,
         bodyOf: (reply) => reply.content,
-        onNote: (note) => {
-          this.#events.emit('note', note);
-        },
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
-        },
+        onNote: this.#events.forward('note'),
+        onRefused: this.#events.forward('refused'),
       },
       {
         transport,
@@ -74,8 +70,8 @@ export class LazyPirateClient {
   }
 
   /**
-   * The reply: one Buffer per frame, or, for a typed service, its value. Whose workers stand behind the queue must be known:
-   * the name of the service is not sent.
+   * The reply: one Buffer per frame or, for a typed service, its value. You must know which service's workers the queue has: the
+   * name of the service is not sent.
    */
   request(body: BodyInput, options?: LazyPirateRequestOptions): Promise<Buffer[]>;
   request<S extends Service>(
@@ -93,7 +89,6 @@ export class LazyPirateClient {
     return fromReplyBody(first, await this.#request(body, third));
   }
 
-  /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof LazyPirateEvents>(
     event: Name,
     listener: (payload: LazyPirateEvents[Name]) => void,
@@ -106,12 +101,10 @@ export class LazyPirateClient {
     return this.#session.stats;
   }
 
-  /** Rejects open and later calls with `CLOSED`; resolves when all sockets are closed. Idempotent. */
   close(): Promise<void> {
     return this.#runner.close();
   }
 
-  /** The same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -133,7 +126,7 @@ function isService(value: unknown): value is Service {
   return typeof value === 'object' && value !== null && 'decodeReply' in value;
 }
 
-/** A caller's predicate made safe for an engine: one that throws ends the call, and the call then rejects with that. */
+/** A caller's predicate made safe for an engine: if it throws, the call ends and rejects with what was thrown. */
 class Judge {
   readonly #matches: (reply: Buffer[]) => boolean;
   #fault: { readonly thrown: unknown } | undefined;
@@ -151,7 +144,7 @@ class Judge {
     }
   };
 
-  /** Throws what the predicate has thrown, if it has. */
+  /** Throws what the predicate has thrown, if anything. */
   rethrow(): void {
     if (this.#fault !== undefined) throw this.#fault.thrown;
   }

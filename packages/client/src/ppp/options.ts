@@ -24,8 +24,8 @@ export const lazyPirateRequestOptions = z
   .strictObject({
     ...requestFields,
     /**
-     * Whether a reply is the one to this request: the Guide's client compares a sequence number. Others are dropped and the
-     * wait goes on. Called synchronously, at most once per message; when it throws, the call rejects with that. Default: every reply is.
+     * Whether a reply belongs to this request: the Guide's client compares a sequence number. Others are dropped and the
+     * wait goes on. Called synchronously, once per message; if it throws, the call rejects with that. Default: every reply does.
      */
     matches: z.custom<Matches>((value) => typeof value === 'function', { error: 'expected a function' }).optional(),
   })

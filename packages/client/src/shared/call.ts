@@ -1,27 +1,27 @@
-/** What a client engine knows of one request() or stream(). */
+/** One request() or stream(), as the engine remembers it. */
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
 import type { CallTerms } from './events.js';
 import type { RequestSocket } from './request-sockets.js';
 
-/** A call in hand: waiting (no lane) or sent (on a lane, with a deadline). */
+/** An open call: waiting (no socket) or sent (on a socket, with a deadline). */
 export class Call<Request> {
   readonly id: number;
   readonly order: CallTerms<Request>;
-  /** Its place among those that wait for a lane. */
+  /** Its place among the waiting calls. */
   readonly place = new Deadline<Call<Request>>(this);
-  /** When the silence after the last send has lasted too long. */
+  /** When silence after the last send becomes too long. */
   readonly silence = new HeapDeadline<Call<Request>>(this);
-  /** The lane it was last sent on. */
-  lane: RequestSocket<Call<Request>> | undefined;
+  /** The socket it was last sent on. */
+  socket: RequestSocket<Call<Request>> | undefined;
   sends = 0;
   firstEndpoint = 0;
   firstSentAt = 0;
   sentAt = 0;
-  /** A partial reply has reached the caller. */
+  /** The caller has had a partial reply. */
   answered = false;
   /** This silence has had its one resend without waiting. */
   hurried = false;
-  /** This silence has had its credit for a time when our own process did not listen. */
+  /** This silence has been excused once because our own process was busy. */
   credited = false;
 
   constructor(id: number, order: CallTerms<Request>) {

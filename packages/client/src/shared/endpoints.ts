@@ -17,15 +17,15 @@ export class Endpoints {
     return this.#first;
   }
 
-  /** Tells that a reply came from there: it is tried first from now on. */
+  /** A reply came from there: it is tried first from now on. */
   answered(index: number, now: number): void {
     this.#first = index;
     this.#answeredAt[index] = now;
   }
 
   /**
-   * Tells that a request sent there at `since` stayed unanswered. If nobody else's was answered either, new calls start
-   * with the next endpoint; if somebody's was, the service is slow rather than the endpoint gone, and nothing changes.
+   * A request sent there at `since` stayed unanswered. If no other request was answered since, new calls start with the next
+   * endpoint; otherwise the service is slow rather than the endpoint gone, and nothing changes.
    */
   silent(index: number, since: number): void {
     if (this.#first === index && (this.#answeredAt[index] as number) < since) this.#first = this.after(index);

@@ -1,18 +1,18 @@
 /**
- * The words between a client's facade and its engine, equal for every protocol whose replies carry no correlation: the
- * *lane* (one socket, at most one open request) is the correlation. A *call* is what a user asked for; a *send* is one try.
+ * Clients of protocols whose replies carry no correlation: what their engine is told, what it wants done, what it reports. The
+ * *request socket*, with at most one open request, is the correlation. A *call* is what a user asked for; a *send* is one try.
  */
 import type { RejectReason } from '@proj/transport';
 
-/** How one protocol reads what arrives on a lane. Both functions are total and keep nothing. */
+/** How one protocol reads what arrives on a socket. Both functions are total and keep nothing. */
 export interface RequestProtocol<Request, Message, Reply extends object, Reason extends string> {
-  /** The message as a reply to the request that is open on its lane, or the reason why it is none. */
+  /** The message as a reply to the open request of its socket, or the reason why it is none. */
   readonly match: (request: Request, message: Message) => Reply | Reason;
   /** True when nothing follows this reply; false for one of several. */
   readonly isFinal: (reply: Reply) => boolean;
 }
 
-/** What a call asks of the lanes. */
+/** What a call asks for. */
 export interface CallTerms<Request> {
   readonly request: Request;
   /** Silence after which a send counts as lost, restarted by every partial reply. Milliseconds, at least 1. */
@@ -23,18 +23,18 @@ export interface CallTerms<Request> {
   readonly streaming: boolean;
 }
 
-/** What a lane engine is told, besides the passing of time. Lane numbers it does not know (any more) are ignored. */
+/** A fact reported to the engine. Events of unknown or closed sockets are ignored. */
 export type RequestEvent<Request, Message> =
   /** `id` is the caller's choice, unique among its calls. */
   | ({ readonly kind: 'request'; readonly id: number } & CallTerms<Request>)
-  | { readonly kind: 'message'; readonly lane: number; readonly message: Message }
+  | { readonly kind: 'message'; readonly socket: number; readonly message: Message }
   /** A message over the socket's limits was dropped before decoding. */
-  | { readonly kind: 'rejected'; readonly lane: number; readonly reason: RejectReason }
-  /** The connection ended, or what was sent did not go out. */
-  | { readonly kind: 'lane-lost'; readonly lane: number }
-  /** The lane could not be opened at all: its endpoint or the machine is at fault, and a retry would not help. */
-  | { readonly kind: 'lane-refused'; readonly lane: number; readonly cause: unknown }
-  /** The caller has lost interest; it hears nothing more of this call. */
+  | { readonly kind: 'rejected'; readonly socket: number; readonly reason: RejectReason }
+  /** The connection ended, or a message did not go out. */
+  | { readonly kind: 'lost'; readonly socket: number }
+  /** The socket could not be opened: its endpoint or the machine is at fault, and a retry would not help. */
+  | { readonly kind: 'refused'; readonly socket: number; readonly cause: unknown }
+  /** The caller has given up; it hears nothing more of this call. */
   | { readonly kind: 'abort'; readonly id: number }
   | { readonly kind: 'close' };
 
@@ -49,7 +49,7 @@ export interface RequestAttempts {
   readonly totalMs: number;
 }
 
-/** Why a message was dropped: the protocol's reasons, the socket's, and `late` for one that nobody waits for. */
+/** Why a message was dropped: the protocol's reasons, the socket's, and `late` if nobody waits for it. */
 export type RequestDropReason<Reason extends string> = Reason | RejectReason | 'late';
 
 /** Something worth a log line or a counter. */
@@ -64,12 +64,12 @@ export type RequestNote<Reason extends string> =
       readonly send: number;
     };
 
-/** What a lane engine wants done. */
+/** What the engine wants done. */
 export type RequestEffect<Request, Reply, Reason extends string> =
-  | { readonly kind: 'open'; readonly lane: number; readonly endpoint: string }
-  /** For good, at once, and without handing over what is still unsent. The number is not used again. */
-  | { readonly kind: 'close'; readonly lane: number }
-  | { readonly kind: 'send'; readonly lane: number; readonly request: Request }
+  | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string }
+  /** At once; whatever it has not sent is discarded. The number is not used again. */
+  | { readonly kind: 'close'; readonly socket: number }
+  | { readonly kind: 'send'; readonly socket: number; readonly request: Request }
   | { readonly kind: 'partial'; readonly id: number; readonly reply: Reply }
   | { readonly kind: 'final'; readonly id: number; readonly reply: Reply }
   | {
@@ -77,7 +77,7 @@ export type RequestEffect<Request, Reply, Reason extends string> =
       readonly id: number;
       readonly code: RequestFailure;
       readonly attempts: RequestAttempts;
-      /** With `UNREACHABLE`: what refused the lane. */
+      /** With `UNREACHABLE`: what refused the socket. */
       readonly cause: unknown;
     }
   | { readonly kind: 'note'; readonly note: RequestNote<Reason> };
@@ -87,7 +87,7 @@ export interface RequestStats {
   /** Open sockets, and those of them with a request. */
   readonly lanes: number;
   readonly busy: number;
-  /** Calls that wait for a lane. */
+  /** Calls that wait for a socket. */
   readonly waiting: number;
   readonly calls: number;
   /** Sends, first ones and repeated ones. */

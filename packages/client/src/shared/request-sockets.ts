@@ -1,4 +1,4 @@
-/** The sockets of a client as numbers: which are open, which are free, which one a call gets. 18/MDP and 6/PPP clients. */
+/** The sockets of a client, as numbers: which are open, which are free, which one a call gets. 18/MDP and 6/PPP clients. */
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 
 /** One socket to one endpoint, with at most one open request: the conversation is the correlation. */
@@ -7,9 +7,9 @@ export class RequestSocket<Call> {
   readonly id: number;
   /** Index into the list of endpoints. */
   readonly endpoint: number;
-  /** Whose request is open; undefined while the lane is free. */
+  /** The call with the open request; undefined while the socket is free. */
   call: Call | undefined;
-  /** @internal When the free lane is closed. */
+  /** @internal When the free socket is closed. */
   readonly expiry = new Deadline<RequestSocket<Call>>(this);
 
   constructor(id: number, endpoint: number) {
@@ -22,19 +22,19 @@ export class RequestSocket<Call> {
 export interface RequestSocketsOptions {
   /** Number of endpoints, at least 1. */
   readonly endpoints: number;
-  /** Most lanes open at a time, at least 1. */
+  /** Most sockets open at a time, at least 1. */
   readonly sockets: number;
-  /** How long a free lane stays open. Milliseconds, at least 1. */
+  /** How long a free socket stays open. Milliseconds, at least 1. */
   readonly idleMs: number;
 }
 
-/** Told of each lane as it comes and goes. */
+/** Hears of each socket as it opens and closes. */
 export interface RequestSocketsListener<Call> {
-  onOpen(lane: RequestSocket<Call>): void;
-  onClose(lane: RequestSocket<Call>): void;
+  onOpen(socket: RequestSocket<Call>): void;
+  onClose(socket: RequestSocket<Call>): void;
 }
 
-/** A bounded set of lanes. A free lane is used again, the last one first, so that surplus ones fall out of use and expire. */
+/** A bounded set of sockets. The last one freed is used first, so that surplus sockets expire. */
 export class RequestSockets<Call> {
   readonly #options: RequestSocketsOptions;
   readonly #listener: RequestSocketsListener<Call>;
@@ -50,29 +50,29 @@ export class RequestSockets<Call> {
     this.#expiry = new DeadlineList(options.idleMs);
   }
 
-  /** Number of open lanes. */
+  /** Number of open sockets. */
   get size(): number {
     return this.#open.size;
   }
 
-  /** True when no lane can be had: as many as allowed are open, and none is free. */
+  /** True when there is no socket for a further call: as many as allowed are open, and none is free. */
   get full(): boolean {
-    return this.#open.size >= this.#options.sockets && this.#free.every((lanes) => lanes.length === 0);
+    return this.#open.size >= this.#options.sockets && this.#free.every((sockets) => sockets.length === 0);
   }
 
-  /** When the next free lane expires; `Infinity` when none is free. */
+  /** When the next free socket expires; `Infinity` when none is free. */
   get deadline(): number {
     return this.#expiry.deadline;
   }
 
-  /** The open lane of that number. */
+  /** The open socket of that number. */
   get(id: number): RequestSocket<Call> | undefined {
     return this.#open.get(id);
   }
 
   /**
-   * A lane to that endpoint without a call: a free one, else a new one, if need be in the place of one that is free
-   * elsewhere. `undefined` when all are in use. The caller puts a call on it before anything else happens.
+   * A socket to that endpoint without a call: a free one, otherwise a new one, if need be in place of one that is free
+   * elsewhere. `undefined` if all are in use. The caller puts a call on it before anything else happens.
    */
   acquire(endpoint: number): RequestSocket<Call> | undefined {
     const free = this.#freeAt(endpoint).pop();
@@ -81,65 +81,66 @@ export class RequestSockets<Call> {
       return free;
     }
     if (this.#open.size >= this.#options.sockets) {
-      const elsewhere = this.#free.find((lanes) => lanes.length > 0)?.[0];
+      const elsewhere = this.#free.find((sockets) => sockets.length > 0)?.[0];
       if (elsewhere === undefined) return undefined;
       this.discard(elsewhere);
     }
     return this.open(endpoint);
   }
 
-  /** A new lane. The caller has made sure that there is room. */
+  /** A new socket. The caller makes sure that there is room. */
   open(endpoint: number): RequestSocket<Call> {
-    const lane = new RequestSocket<Call>(++this.#last, endpoint);
-    this.#open.set(lane.id, lane);
-    this.#listener.onOpen(lane);
-    return lane;
+    const socket = new RequestSocket<Call>(++this.#last, endpoint);
+    this.#open.set(socket.id, socket);
+    this.#listener.onOpen(socket);
+    return socket;
   }
 
-  /** Takes the call off the lane, which is free from now on. */
-  free(lane: RequestSocket<Call>, now: number): void {
-    lane.call = undefined;
-    this.#freeAt(lane.endpoint).push(lane);
-    this.#expiry.renew(lane.expiry, now);
+  /** Takes the call off the socket, which is free from now on. */
+  free(socket: RequestSocket<Call>, now: number): void {
+    socket.call = undefined;
+    this.#freeAt(socket.endpoint).push(socket);
+    this.#expiry.renew(socket.expiry, now);
   }
 
-  /** Closes the lane for good, free or not. */
-  discard(lane: RequestSocket<Call>): void {
-    const free = this.#freeAt(lane.endpoint);
-    const place = free.indexOf(lane);
+  /** Closes the socket for good, free or not. */
+  discard(socket: RequestSocket<Call>): void {
+    const free = this.#freeAt(socket.endpoint);
+    const place = free.indexOf(socket);
     if (place >= 0) free.splice(place, 1);
-    this.#expiry.remove(lane.expiry);
-    this.#open.delete(lane.id);
-    this.#listener.onClose(lane);
+    this.#expiry.remove(socket.expiry);
+    this.#open.delete(socket.id);
+    this.#listener.onClose(socket);
   }
 
-  /** Closes the free lanes whose time has come. */
+  /** Closes the free sockets whose time has come. */
   expire(now: number): void {
-    for (let lane = this.#expiry.takeDue(now); lane !== undefined; lane = this.#expiry.takeDue(now)) this.discard(lane);
+    for (let socket = this.#expiry.takeDue(now); socket !== undefined; socket = this.#expiry.takeDue(now))
+      this.discard(socket);
   }
 
-  /** Closes all lanes. */
+  /** Closes all sockets. */
   discardAll(): void {
-    for (const lane of this.#open.values()) this.discard(lane);
+    for (const socket of this.#open.values()) this.discard(socket);
   }
 
-  /** The open lanes, oldest first. For listings and invariants; do not change the set meanwhile. */
+  /** The open sockets, oldest first. For listings and invariants; do not change the set meanwhile. */
   values(): IterableIterator<RequestSocket<Call>> {
     return this.#open.values();
   }
 
-  /** Throws when the books on free lanes do not agree. */
   assertInvariants(): void {
     const free = this.#free.flat();
     const expiring = new Set(this.#expiry.values());
-    if (this.#open.size > this.#options.sockets) throw new Error(`${this.#open.size} lanes are open`);
-    if (free.length !== expiring.size) throw new Error(`${free.length} lanes are free, ${expiring.size} expire`);
-    for (const lane of this.#open.values()) {
-      const isFree = this.#freeAt(lane.endpoint).includes(lane);
-      if (isFree !== expiring.has(lane)) throw new Error(`lane ${lane.id} is free but never expires, or the reverse`);
-      if (isFree !== (lane.call === undefined)) throw new Error(`lane ${lane.id} is free and in use, or neither`);
+    if (this.#open.size > this.#options.sockets) throw new Error(`${this.#open.size} sockets are open`);
+    if (free.length !== expiring.size) throw new Error(`${free.length} sockets are free, ${expiring.size} expire`);
+    for (const socket of this.#open.values()) {
+      const isFree = this.#freeAt(socket.endpoint).includes(socket);
+      if (isFree !== expiring.has(socket))
+        throw new Error(`socket ${socket.id} is free but never expires, or the reverse`);
+      if (isFree !== (socket.call === undefined)) throw new Error(`socket ${socket.id} is free and in use, or neither`);
     }
-    if (free.some((lane) => this.#open.get(lane.id) !== lane)) throw new Error('a closed lane is free');
+    if (free.some((socket) => this.#open.get(socket.id) !== socket)) throw new Error('a closed socket is free');
   }
 
   #freeAt(endpoint: number): RequestSocket<Call>[] {

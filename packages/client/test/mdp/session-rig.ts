@@ -4,7 +4,7 @@ import type { MdpToClient } from '@proj/frames/mdp';
 import { passTime } from '@proj/testkit';
 import { MdpClientSession } from '../../src/mdp/engine/session.js';
 import type { MdpClientEffect, MdpClientEvent } from '../../src/mdp/engine/session.js';
-import type { LanePoolOptions } from '../../src/shared/request-socket-pool.js';
+import type { RequestSocketPoolOptions } from '../../src/shared/request-socket-pool.js';
 
 /** Texts as body frames. */
 export const body = (...texts: string[]): Uint8Array[] => texts.map(fromLatin1);
@@ -15,11 +15,11 @@ const text = (frames: readonly Uint8Array[]): string => frames.map(latin1).join(
 function line(effect: MdpClientEffect): string {
   switch (effect.kind) {
     case 'open':
-      return `open ${effect.lane} ${effect.endpoint}`;
+      return `open ${effect.socket} ${effect.endpoint}`;
     case 'close':
-      return `close ${effect.lane}`;
+      return `close ${effect.socket}`;
     case 'send':
-      return `send ${effect.lane} ${effect.request.service} ${text(effect.request.body)}`;
+      return `send ${effect.socket} ${effect.request.service} ${text(effect.request.body)}`;
     case 'partial':
     case 'final':
       return `${effect.kind} ${effect.id} ${text(effect.reply.body)}`;
@@ -44,7 +44,7 @@ export class SessionRig {
   now = 0;
   readonly session: MdpClientSession;
 
-  constructor(options: Partial<LanePoolOptions> = {}) {
+  constructor(options: Partial<RequestSocketPoolOptions> = {}) {
     this.session = new MdpClientSession({
       endpoints: ['a', 'b'],
       sockets: 1,
@@ -67,16 +67,16 @@ export class SessionRig {
     return this.step({ kind: 'request', id, request, timeoutMs, tries, streaming });
   }
 
-  message(lane: number, message: MdpToClient): string[] {
-    return this.step({ kind: 'message', lane, message });
+  message(socket: number, message: MdpToClient): string[] {
+    return this.step({ kind: 'message', socket, message });
   }
 
-  partial(lane: number, ...texts: string[]): string[] {
-    return this.message(lane, { kind: 'client-partial', version: '0.2', service: 'echo', body: body(...texts) });
+  partial(socket: number, ...texts: string[]): string[] {
+    return this.message(socket, { kind: 'client-partial', version: '0.2', service: 'echo', body: body(...texts) });
   }
 
-  final(lane: number, ...texts: string[]): string[] {
-    return this.message(lane, { kind: 'client-final', version: '0.2', service: 'echo', body: body(...texts) });
+  final(socket: number, ...texts: string[]): string[] {
+    return this.message(socket, { kind: 'client-final', version: '0.2', service: 'echo', body: body(...texts) });
   }
 
   /** Moves time by `ms`, delivering each deadline on its way, punctually. */

@@ -2,7 +2,7 @@
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodePppAtClient } from '@proj/frames/ppp';
 import { passTime } from '@proj/testkit';
-import type { LanePoolOptions } from '../../src/shared/request-socket-pool.js';
+import type { RequestSocketPoolOptions } from '../../src/shared/request-socket-pool.js';
 import { LazyPirateSession } from '../../src/ppp/engine/session.js';
 import type { LazyPirateEffect, LazyPirateEvent, LazyPirateRequest } from '../../src/ppp/engine/session.js';
 
@@ -15,11 +15,11 @@ const text = (content: readonly Uint8Array[]): string => content.map(latin1).joi
 function line(effect: LazyPirateEffect): string {
   switch (effect.kind) {
     case 'open':
-      return `open ${effect.lane} ${effect.endpoint}`;
+      return `open ${effect.socket} ${effect.endpoint}`;
     case 'close':
-      return `close ${effect.lane}`;
+      return `close ${effect.socket}`;
     case 'send':
-      return `send ${effect.lane} ${text(effect.request.content)}`;
+      return `send ${effect.socket} ${text(effect.request.content)}`;
     case 'partial':
     case 'final':
       return `${effect.kind} ${effect.id} ${text(effect.reply.content)}`;
@@ -42,7 +42,7 @@ export class SessionRig {
   now = 0;
   readonly session: LazyPirateSession;
 
-  constructor(options: Partial<LanePoolOptions> = {}) {
+  constructor(options: Partial<RequestSocketPoolOptions> = {}) {
     const defaults = { endpoints: ['a', 'b'], sockets: 1, waitingMax: 10, idleMs: 60_000 };
     this.session = new LazyPirateSession({ ...defaults, ...options });
   }
@@ -60,13 +60,13 @@ export class SessionRig {
   }
 
   /** Whatever the socket brings. */
-  receive(lane: number, message: readonly Uint8Array[]): string[] {
-    return this.step({ kind: 'message', lane, message: decodePppAtClient(message) });
+  receive(socket: number, message: readonly Uint8Array[]): string[] {
+    return this.step({ kind: 'message', socket, message: decodePppAtClient(message) });
   }
 
   /** A reply as a REQ socket gets it. */
-  reply(lane: number, ...texts: string[]): string[] {
-    return this.receive(lane, frames('', ...texts));
+  reply(socket: number, ...texts: string[]): string[] {
+    return this.receive(socket, frames('', ...texts));
   }
 
   /** Moves time by `ms`, delivering each deadline on its way, punctually. */

@@ -20,8 +20,8 @@ class World {
     idleMs: 50,
   });
   now = 0;
-  /** Lane to the request open on it, and its call. */
-  readonly lanes = new Map<number, object | undefined>();
+  /** Socket to the request open on it, and its call. */
+  readonly sockets = new Map<number, object | undefined>();
   readonly calls = new Map<
     number,
     { readonly request: object; readonly tries: number; sends: number; partials: number }
@@ -41,9 +41,9 @@ class World {
     this.step({ kind: 'abort', id });
   }
 
-  /** A lane that is open, or one that was or never will be. */
-  lane(pick: number): number {
-    return [...this.lanes.keys()][pick % (SOCKETS + 1)] ?? pick;
+  /** A socket that is open, or one that was or never will be. */
+  socket(pick: number): number {
+    return [...this.sockets.keys()][pick % (SOCKETS + 1)] ?? pick;
   }
 
   advance(ms: number, lateMs: number): void {
@@ -53,23 +53,23 @@ class World {
   step(event: MdpClientEvent | { kind: 'timer'; lateMs: number }): void {
     for (const effect of this.session.step(event, this.now)) this.#perform(effect);
     this.session.assertInvariants();
-    expect(this.lanes.size).toBeLessThanOrEqual(SOCKETS);
+    expect(this.sockets.size).toBeLessThanOrEqual(SOCKETS);
     expect(this.session.stats.busy + this.session.stats.waiting).toBe(this.calls.size);
   }
 
   #perform(effect: MdpClientEffect): void {
     switch (effect.kind) {
       case 'open':
-        expect(this.lanes.has(effect.lane)).toBe(false);
-        this.lanes.set(effect.lane, undefined);
+        expect(this.sockets.has(effect.socket)).toBe(false);
+        this.sockets.set(effect.socket, undefined);
         break;
       case 'close':
-        expect(this.lanes.delete(effect.lane)).toBe(true);
+        expect(this.sockets.delete(effect.socket)).toBe(true);
         break;
       case 'send': {
-        expect(this.lanes.has(effect.lane)).toBe(true);
-        expect(this.lanes.get(effect.lane)).toBeUndefined();
-        this.lanes.set(effect.lane, effect.request);
+        expect(this.sockets.has(effect.socket)).toBe(true);
+        expect(this.sockets.get(effect.socket)).toBeUndefined();
+        this.sockets.set(effect.socket, effect.request);
         const call = [...this.calls.values()].find(({ request }) => request === effect.request)!;
         expect(++call.sends).toBeLessThanOrEqual(call.tries);
         expect(call.partials).toBe(0);
@@ -80,7 +80,7 @@ class World {
         break;
       case 'final': {
         const { request } = this.calls.get(effect.id)!;
-        for (const [lane, open] of this.lanes) if (open === request) this.lanes.set(lane, undefined);
+        for (const [socket, open] of this.sockets) if (open === request) this.sockets.set(socket, undefined);
         this.calls.delete(effect.id);
         break;
       }
@@ -121,9 +121,9 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.tuple(pick, message).map(
-      ([lane, said]): Action =>
+      ([socket, said]): Action =>
         (world) =>
-          world.step({ kind: 'message', lane: world.lane(lane), message: said }),
+          world.step({ kind: 'message', socket: world.socket(socket), message: said }),
     ),
   },
   {
@@ -135,19 +135,19 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     ),
   },
   pick.map(
-    (lane): Action =>
+    (socket): Action =>
       (world) =>
-        world.step({ kind: 'lane-lost', lane: world.lane(lane) }),
+        world.step({ kind: 'lost', socket: world.socket(socket) }),
   ),
   pick.map(
-    (lane): Action =>
+    (socket): Action =>
       (world) =>
-        world.step({ kind: 'lane-refused', lane: world.lane(lane), cause: 'x' }),
+        world.step({ kind: 'refused', socket: world.socket(socket), cause: 'x' }),
   ),
   pick.map(
-    (lane): Action =>
+    (socket): Action =>
       (world) =>
-        world.step({ kind: 'rejected', lane: world.lane(lane), reason: 'too-large' }),
+        world.step({ kind: 'rejected', socket: world.socket(socket), reason: 'too-large' }),
   ),
   pick.map(
     (call): Action =>
@@ -156,7 +156,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   ),
 );
 
-it('whatever happens: books agree, lanes carry one request, every call ends exactly once', () => {
+it('whatever happens: books agree, sockets carry one request, every call ends exactly once', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 80 }), fc.boolean(), (actions, close) => {
       const world = new World();
@@ -164,7 +164,7 @@ it('whatever happens: books agree, lanes carry one request, every call ends exac
       if (close) world.step({ kind: 'close' });
       else world.advance(100_000, 0);
       expect(world.calls.size).toBe(0);
-      expect(world.lanes.size).toBe(0);
+      expect(world.sockets.size).toBe(0);
       expect(world.session.deadline).toBe(Infinity);
     }),
     { numRuns: 1000 },

@@ -2,12 +2,12 @@ import type { MdpToClient } from '@proj/frames/mdp';
 import { describe, expect, it } from 'vitest';
 import { body, SessionRig } from '../../../test/mdp/session-rig.js';
 
-describe('one request per lane', () => {
-  it('rule 2: opens a lane to the first endpoint with the first request and sends there', () => {
+describe('one request per socket', () => {
+  it('rule 2: opens a socket to the first endpoint with the first request and sends there', () => {
     expect(new SessionRig().request(1)).toEqual(['open 1 a', 'send 1 echo q1']);
   });
 
-  it('rule 2: opens further lanes up to `sockets`', () => {
+  it('rule 2: opens further sockets up to `sockets`', () => {
     const rig = new SessionRig({ sockets: 2 });
     rig.request(1);
     expect(rig.request(2)).toEqual(['open 2 a', 'send 2 echo q2']);
@@ -21,7 +21,7 @@ describe('one request per lane', () => {
     expect(rig.final(1, 'r2')).toEqual(['final 2 r2', 'send 1 echo q3']);
   });
 
-  it('rule 2: gives each reply to the call of its lane, in whatever order they come', () => {
+  it('rule 2: gives each reply to the call of its socket, in whatever order they come', () => {
     const rig = new SessionRig({ sockets: 2 });
     rig.request(1);
     rig.request(2);
@@ -29,7 +29,7 @@ describe('one request per lane', () => {
     expect(rig.final(1, 'for one')).toEqual(['final 1 for one']);
   });
 
-  it('rule 2: uses a free lane again, the last one first', () => {
+  it('rule 2: uses a free socket again, the last one first', () => {
     const rig = new SessionRig({ sockets: 2 });
     rig.request(1);
     rig.request(2);
@@ -52,7 +52,7 @@ describe('one request per lane', () => {
     expect(rig.request(2)).toEqual(['fail 2 QUEUE_FULL [] 0ms']);
   });
 
-  it('rule 2: closes a lane that was free for `idleMs`', () => {
+  it('rule 2: closes a socket that was free for `idleMs`', () => {
     const rig = new SessionRig({ idleMs: 5000 });
     rig.request(1);
     rig.final(1, 'r1');
@@ -62,7 +62,7 @@ describe('one request per lane', () => {
     expect(rig.request(2)).toEqual(['open 2 a', 'send 2 echo q2']);
   });
 
-  it('rule 2: starts the free time of a lane anew with each use', () => {
+  it('rule 2: starts the free time of a socket anew with each use', () => {
     const rig = new SessionRig({ idleMs: 5000 });
     rig.request(1);
     rig.final(1, 'r1');
@@ -75,12 +75,12 @@ describe('one request per lane', () => {
   it('rule 2: refuses a call number that is in use: a bug of ours, not of a peer', () => {
     const rig = new SessionRig();
     rig.request(1);
-    expect(() => rig.request(1)).toThrow('call 1 is in hand already');
+    expect(() => rig.request(1)).toThrow('call 1 is open already');
   });
 });
 
 describe('silence', () => {
-  it('rule 4: closes the lane after `timeoutMs` and sends the same request on a new one', () => {
+  it('rule 4: closes the socket after `timeoutMs` and sends the same request on a new one', () => {
     const rig = new SessionRig({ endpoints: ['a'] });
     rig.request(1, { timeoutMs: 1000 });
     expect(rig.advance(999)).toEqual([]);
@@ -135,7 +135,7 @@ describe('silence', () => {
     expect(rig.final(1, 'end')).toEqual(['final 1 end']);
   });
 
-  it('rule 4: does not run while a call waits for a lane', () => {
+  it('rule 4: does not run while a call waits for a socket', () => {
     const rig = new SessionRig();
     rig.request(1, { timeoutMs: 1000, tries: 1 });
     rig.request(2, { timeoutMs: 10, tries: 1 });
@@ -228,11 +228,11 @@ describe('what is no reply', () => {
   it('rule 3: a message over the socket limits is dropped and counted, and the wait goes on', () => {
     const rig = new SessionRig();
     rig.request(1);
-    expect(rig.step({ kind: 'rejected', lane: 1, reason: 'too-large' })).toEqual(['note message-dropped too-large']);
+    expect(rig.step({ kind: 'rejected', socket: 1, reason: 'too-large' })).toEqual(['note message-dropped too-large']);
     expect(rig.final(1, 'r')).toEqual(['final 1 r']);
   });
 
-  it('rule 3: a second FINAL is dropped, and its lane with it', () => {
+  it('rule 3: a second FINAL is dropped, and its socket with it', () => {
     const rig = new SessionRig();
     rig.request(1);
     rig.final(1, 'r');
@@ -240,14 +240,14 @@ describe('what is no reply', () => {
     expect(rig.request(2)).toEqual(['open 2 a', 'send 2 echo q2']);
   });
 
-  it('rule 3: whatever comes on a lane that has been closed is ignored', () => {
+  it('rule 3: whatever comes on a socket that has been closed is ignored', () => {
     const rig = new SessionRig();
     rig.request(1);
     rig.advance(1000);
     expect(rig.final(1, 'late')).toEqual([]);
-    expect(rig.step({ kind: 'lane-lost', lane: 1 })).toEqual([]);
-    expect(rig.step({ kind: 'rejected', lane: 1, reason: 'too-large' })).toEqual([]);
-    expect(rig.step({ kind: 'lane-refused', lane: 1, cause: 0 })).toEqual([]);
+    expect(rig.step({ kind: 'lost', socket: 1 })).toEqual([]);
+    expect(rig.step({ kind: 'rejected', socket: 1, reason: 'too-large' })).toEqual([]);
+    expect(rig.step({ kind: 'refused', socket: 1, cause: 0 })).toEqual([]);
     expect(rig.final(2, 'r')).toEqual(['final 1 r']);
   });
 
@@ -270,7 +270,7 @@ describe('a lost connection', () => {
     const rig = new SessionRig();
     rig.request(1);
     rig.advance(10);
-    expect(rig.step({ kind: 'lane-lost', lane: 1 })).toEqual([
+    expect(rig.step({ kind: 'lost', socket: 1 })).toEqual([
       ...['note connection-lost a', 'close 1', 'open 2 b', 'send 2 echo q1', 'note request-resent b'],
     ]);
     expect(rig.session.deadline).toBe(1010);
@@ -279,31 +279,31 @@ describe('a lost connection', () => {
   it('does so once per silence: a broker that accepts and drops must not use up the tries', () => {
     const rig = new SessionRig();
     rig.request(1);
-    rig.step({ kind: 'lane-lost', lane: 1 });
-    expect(rig.step({ kind: 'lane-lost', lane: 2 })).toEqual(['note connection-lost b']);
+    rig.step({ kind: 'lost', socket: 1 });
+    expect(rig.step({ kind: 'lost', socket: 2 })).toEqual(['note connection-lost b']);
     expect(rig.advance(1000)).toEqual(['close 2', 'open 3 a', 'send 3 echo q1', 'note request-resent a']);
   });
 
   it('may be used again after the next silence', () => {
     const rig = new SessionRig();
     rig.request(1, { tries: 4 });
-    rig.step({ kind: 'lane-lost', lane: 1 });
+    rig.step({ kind: 'lost', socket: 1 });
     rig.advance(1000);
-    expect(rig.step({ kind: 'lane-lost', lane: 3 })).toContain('send 4 echo q1');
+    expect(rig.step({ kind: 'lost', socket: 3 })).toContain('send 4 echo q1');
   });
 
   it('may be used again after a PARTIAL', () => {
     const rig = new SessionRig();
     rig.request(1);
-    rig.step({ kind: 'lane-lost', lane: 1 });
+    rig.step({ kind: 'lost', socket: 1 });
     rig.partial(2, 'alive');
-    expect(rig.step({ kind: 'lane-lost', lane: 2 })).toContain('send 3 echo q1');
+    expect(rig.step({ kind: 'lost', socket: 2 })).toContain('send 3 echo q1');
   });
 
   it('does not end a call before its time when no try is left', () => {
     const rig = new SessionRig();
     rig.request(1, { tries: 1 });
-    expect(rig.step({ kind: 'lane-lost', lane: 1 })).toEqual(['note connection-lost a']);
+    expect(rig.step({ kind: 'lost', socket: 1 })).toEqual(['note connection-lost a']);
     expect(rig.advance(1000)).toEqual(['close 1', 'fail 1 TIMEOUT [a] 1000ms']);
   });
 
@@ -311,16 +311,16 @@ describe('a lost connection', () => {
     const rig = new SessionRig();
     rig.request(1, { streaming: true });
     rig.partial(1, 'some');
-    expect(rig.step({ kind: 'lane-lost', lane: 1 })).toEqual([
+    expect(rig.step({ kind: 'lost', socket: 1 })).toEqual([
       ...['note connection-lost a', 'close 1', 'fail 1 PEER_LOST [a] 0ms'],
     ]);
   });
 
-  it('of a free lane: the lane is closed', () => {
+  it('of a free socket: the socket is closed', () => {
     const rig = new SessionRig();
     rig.request(1);
     rig.final(1, 'r');
-    expect(rig.step({ kind: 'lane-lost', lane: 1 })).toEqual(['note connection-lost a', 'close 1']);
+    expect(rig.step({ kind: 'lost', socket: 1 })).toEqual(['note connection-lost a', 'close 1']);
   });
 });
 
@@ -334,7 +334,7 @@ describe('failover', () => {
     expect(rig.request(2)).toEqual(['open 3 b', 'send 3 echo q2']);
   });
 
-  it('rule 6: replaces a free lane to another endpoint when the pool is full', () => {
+  it('rule 6: replaces a free socket to another endpoint when the pool is full', () => {
     const rig = new SessionRig({ sockets: 2 });
     rig.request(1, { timeoutMs: 5000 });
     rig.request(2, { timeoutMs: 1000 });
@@ -364,7 +364,7 @@ describe('failover', () => {
 });
 
 describe('ends', () => {
-  it('rule 5: abort closes the lane and says nothing more of the call', () => {
+  it('rule 5: abort closes the socket and says nothing more of the call', () => {
     const rig = new SessionRig();
     rig.request(1);
     expect(rig.step({ kind: 'abort', id: 1 })).toEqual(['close 1']);
@@ -393,22 +393,22 @@ describe('ends', () => {
     expect(rig.session.stats.aborts).toBe(0);
   });
 
-  it('a lane that cannot be opened fails the call with the cause, without a retry', () => {
+  it('a socket that cannot be opened fails the call with the cause, without a retry', () => {
     const rig = new SessionRig();
     rig.request(1);
     const cause = new Error('no such endpoint');
-    const effects = rig.session.step({ kind: 'lane-refused', lane: 1, cause }, 0);
+    const effects = rig.session.step({ kind: 'refused', socket: 1, cause }, 0);
     expect(effects.find((effect) => effect.kind === 'fail')).toMatchObject({ id: 1, code: 'UNREACHABLE', cause });
   });
 
-  it('close fails every call with CLOSED and closes every lane', () => {
+  it('close fails every call with CLOSED and closes every socket', () => {
     const rig = new SessionRig({ sockets: 1 });
     rig.request(1);
     rig.request(2);
     expect(rig.step({ kind: 'close' })).toEqual(['close 1', 'fail 1 CLOSED [a] 0ms', 'fail 2 CLOSED [] 0ms']);
   });
 
-  it('after close there are no calls, no lanes and no deadline', () => {
+  it('after close there are no calls, no sockets and no deadline', () => {
     const rig = new SessionRig({ sockets: 2 });
     rig.request(1);
     rig.request(2);
@@ -421,7 +421,7 @@ describe('ends', () => {
 });
 
 describe('stats', () => {
-  it('counts calls, sends, replies and failures, and shows lanes and queue', () => {
+  it('counts calls, sends, replies and failures, and shows sockets and queue', () => {
     const rig = new SessionRig({ waitingMax: 1 });
     rig.request(1);
     rig.advance(1000);

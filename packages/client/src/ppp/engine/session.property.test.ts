@@ -14,7 +14,7 @@ class World {
   readonly session = new LazyPirateSession({ endpoints: ['a', 'b'], sockets: SOCKETS, waitingMax: 4, idleMs: 50 });
   now = 0;
   /** Socket to the request that is open on it. */
-  readonly lanes = new Map<number, LazyPirateRequest | undefined>();
+  readonly sockets = new Map<number, LazyPirateRequest | undefined>();
   readonly calls = new Map<number, { readonly request: LazyPirateRequest; readonly tries: number; sends: number }>();
   #lastId = 0;
 
@@ -36,8 +36,8 @@ class World {
   }
 
   /** A socket that is open, or one that was or never will be. */
-  lane(pick: number): number {
-    return [...this.lanes.keys()][pick % (SOCKETS + 1)] ?? pick;
+  socket(pick: number): number {
+    return [...this.sockets.keys()][pick % (SOCKETS + 1)] ?? pick;
   }
 
   advance(ms: number, lateMs: number): void {
@@ -53,17 +53,17 @@ class World {
   #perform(effect: LazyPirateEffect): void {
     switch (effect.kind) {
       case 'open':
-        expect(this.lanes.has(effect.lane)).toBe(false);
-        this.lanes.set(effect.lane, undefined);
-        expect(this.lanes.size).toBeLessThanOrEqual(SOCKETS);
+        expect(this.sockets.has(effect.socket)).toBe(false);
+        this.sockets.set(effect.socket, undefined);
+        expect(this.sockets.size).toBeLessThanOrEqual(SOCKETS);
         break;
       case 'close':
-        expect(this.lanes.delete(effect.lane)).toBe(true);
+        expect(this.sockets.delete(effect.socket)).toBe(true);
         break;
       case 'send': {
-        expect(this.lanes.has(effect.lane)).toBe(true);
-        expect(this.lanes.get(effect.lane)).toBeUndefined();
-        this.lanes.set(effect.lane, effect.request);
+        expect(this.sockets.has(effect.socket)).toBe(true);
+        expect(this.sockets.get(effect.socket)).toBeUndefined();
+        this.sockets.set(effect.socket, effect.request);
         const call = [...this.calls.values()].find(({ request }) => request === effect.request)!;
         expect(++call.sends).toBeLessThanOrEqual(call.tries);
         break;
@@ -74,7 +74,7 @@ class World {
         const { request } = this.calls.get(effect.id)!;
         expect(effect.reply.hops).toEqual([]);
         expect(request.matches?.(effect.reply.content)).toBe(true);
-        for (const [lane, open] of this.lanes) if (open === request) this.lanes.set(lane, undefined);
+        for (const [socket, open] of this.sockets) if (open === request) this.sockets.set(socket, undefined);
         this.calls.delete(effect.id);
         break;
       }
@@ -112,9 +112,9 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.tuple(pick, received).map(
-      ([lane, frames]): Action =>
+      ([socket, frames]): Action =>
         (world) =>
-          world.step({ kind: 'message', lane: world.lane(lane), message: decodePppAtClient(frames) }),
+          world.step({ kind: 'message', socket: world.socket(socket), message: decodePppAtClient(frames) }),
     ),
   },
   {
@@ -125,10 +125,10 @@ const action: fc.Arbitrary<Action> = fc.oneof(
           world.advance(ms, lateMs),
     ),
   },
-  fc.tuple(pick, fc.constantFrom('lane-lost' as const, 'lane-refused' as const, 'rejected' as const)).map(
-    ([lane, kind]): Action =>
+  fc.tuple(pick, fc.constantFrom('lost' as const, 'refused' as const, 'rejected' as const)).map(
+    ([socket, kind]): Action =>
       (world) =>
-        world.step({ kind, lane: world.lane(lane), cause: 'x', reason: 'too-large' }),
+        world.step({ kind, socket: world.socket(socket), cause: 'x', reason: 'too-large' }),
   ),
   pick.map(
     (call): Action =>
@@ -145,7 +145,7 @@ it('whatever happens: sockets carry one request, calls end once, and with no rep
       if (close) world.step({ kind: 'close' });
       else world.advance(100_000, 0);
       expect(world.calls.size).toBe(0);
-      expect(world.lanes.size).toBe(0);
+      expect(world.sockets.size).toBe(0);
       expect(world.session.deadline).toBe(Infinity);
     }),
     { numRuns: 1000 },

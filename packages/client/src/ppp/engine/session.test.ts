@@ -96,7 +96,7 @@ describe('what is no reply', () => {
   it('rule 4: a message over the socket’s limits is dropped, and the wait goes on', () => {
     const rig = new SessionRig();
     rig.request(1);
-    expect(rig.step({ kind: 'rejected', lane: 1, reason: 'too-large' })).toEqual(['note message-dropped too-large']);
+    expect(rig.step({ kind: 'rejected', socket: 1, reason: 'too-large' })).toEqual(['note message-dropped too-large']);
     expect(rig.reply(1, 'r')).toEqual(['final 1 r']);
   });
 

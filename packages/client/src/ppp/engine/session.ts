@@ -2,17 +2,17 @@
 import type { PppClientReply, PppContent, PppMalformedReason, PppToClient } from '@proj/frames/ppp';
 import type { RequestEffect, RequestEvent, RequestNote, RequestProtocol } from '../../shared/events.js';
 import { RequestSocketPool } from '../../shared/request-socket-pool.js';
-import type { LanePoolOptions } from '../../shared/request-socket-pool.js';
+import type { RequestSocketPoolOptions } from '../../shared/request-socket-pool.js';
 
-/** Why a message on a lane is no reply to the request that is open there. */
+/** Why a message on a socket is no reply to the request that is open there. */
 export type LazyPirateDropReason =
   | PppMalformedReason
-  /** It is addressed to somebody behind us. */
+  /** It is addressed to a peer behind us. */
   | 'reply-address'
   /** The caller's `matches` says so. */
   | 'reply-mismatch';
 
-/** A request, and how its reply is known where the lane alone does not tell. */
+/** A request, and how to recognize its reply if the socket is not enough. */
 export interface LazyPirateRequest {
   readonly content: PppContent;
   /** Never throws. */
@@ -25,10 +25,10 @@ export type LazyPirateEvent = RequestEvent<LazyPirateRequest, PppToClient>;
 /** What the session wants done. */
 export type LazyPirateEffect = RequestEffect<LazyPirateRequest, PppClientReply, LazyPirateDropReason>;
 
-/** What the session reports besides. */
+/** What the session reports. */
 export type LazyPirateNote = RequestNote<LazyPirateDropReason>;
 
-/** We write the empty frame of a REQ socket and nothing in front of it, so nothing stands there in a reply to us. */
+/** We write the empty frame of a REQ socket and nothing before it, so a reply to us has nothing before it either. */
 const REPLIES: RequestProtocol<LazyPirateRequest, PppToClient, PppClientReply, LazyPirateDropReason> = {
   match({ matches }, message) {
     if (message.kind === 'malformed') return message.reason;
@@ -38,14 +38,14 @@ const REPLIES: RequestProtocol<LazyPirateRequest, PppToClient, PppClientReply, L
   isFinal: () => true,
 };
 
-/** One Lazy Pirate client with all its sockets and calls. The rules are those of {@link RequestSocketPool}, the matching is here. */
+/** One Lazy Pirate client with all its sockets and calls. Its rules are those of {@link RequestSocketPool}. */
 export class LazyPirateSession extends RequestSocketPool<
   LazyPirateRequest,
   PppToClient,
   PppClientReply,
   LazyPirateDropReason
 > {
-  constructor(options: LanePoolOptions) {
+  constructor(options: RequestSocketPoolOptions) {
     super(options, REPLIES);
   }
 }
