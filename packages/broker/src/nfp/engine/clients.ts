@@ -1,27 +1,27 @@
-/** NFP broker: what it remembers of clients, which is their command form and what `show_clients` tells (rules 2, 17, 24). */
+/** NFP broker: the clients it remembers: their command form, and what `show_clients` tells (rules 2, 17, 24). */
 import { nfpNameOf } from '@proj/frames/nfp';
 import type { NfpCommandForm } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 
-/** How long a client that says nothing is remembered. */
+/** How long a silent client is remembered. */
 const IDLE_MAX_MS = 3_600_000;
 
 /** A peer that has sent something as a client. */
 export class KnownClient {
-  /** As in its first message: what is kept of its jobs shares it, instead of holding on to a part of each message. */
+  /** From its first message; its jobs share this object, so that they need not keep a part of each later message. */
   readonly peer: Peer;
   readonly name: string;
   readonly since: number;
   form: NfpCommandForm = 'ascii';
-  /** Rule 24: it has a REQ socket, as far as can be told, and so takes one reply to each call and nothing else. */
+  /** Rule 24: it seems to have a REQ socket, so it takes one reply to each call and nothing else. */
   takesOne = false;
   lastSeen = 0;
   received = 0;
   sent = 0;
   /** POSTs. */
   jobs = 0;
-  /** @internal Place among all clients, the one seen longest ago first. */
+  /** @internal Place among all clients, least recently seen first. */
   readonly recent = new QueueSlot<KnownClient>(this);
 
   constructor(peer: Peer, now: number) {
@@ -32,12 +32,12 @@ export class KnownClient {
   }
 }
 
-/** A routing id that the ROUTER made, as it does for a socket that has none of its own, such as most REQs: 0x00 and four bytes. */
+/** Whether the ROUTER made the routing id, as for most REQ sockets: 0x00 and four bytes. */
 function isAutomatic(id: Uint8Array): boolean {
   return id.length === 5 && id[0] === 0;
 }
 
-/** The clients seen last, by routing id. Every operation but `values` is O(1), forgetting included. */
+/** The clients seen last, by routing id. Every operation but `values` is O(1). */
 export class KnownClients {
   readonly #byKey = new Map<string, KnownClient>();
   readonly #recent = new RemovableQueue<KnownClient>();
@@ -51,7 +51,7 @@ export class KnownClients {
     return this.#byKey.size;
   }
 
-  /** A message of the client came. Forgets the client that was idle for longest, when there are too many, or for an hour. */
+  /** A message of the client came. Forgets the client idle for longest if there are too many, or if it was idle for an hour. */
   heard(peer: Peer, form: NfpCommandForm, now: number): KnownClient {
     const client = this.#byKey.get(peer.key) ?? this.#add(peer, now);
     client.form = form;
@@ -69,7 +69,7 @@ export class KnownClients {
     return this.#byKey.get(key);
   }
 
-  /** The clients, the one idle for longest first. */
+  /** Idle for longest first. */
   values(): IterableIterator<KnownClient> {
     return this.#recent.values();
   }

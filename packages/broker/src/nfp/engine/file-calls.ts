@@ -1,14 +1,14 @@
-/** NFP broker: calls to `fss.service.broker` (rule 21). Reads no file itself: it asks by an effect and hears by an event. */
+/** NFP broker: calls to `fss.service.broker` (rule 21). Files are read outside: requested by an effect, answered by an event. */
 import { encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpBody, NfpClientCall, NfpTask } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { NfpFileOutcome, NfpFileRequest } from './events.js';
 import type { Asked, Output } from './output.js';
 
-/** Bytes of a chunk unless the client says otherwise, as NORFAB. */
+/** Default chunk size in bytes, as in NORFAB. */
 const CHUNK_SIZE = 256_000;
 
-/** A call that is not answered yet. Its body is not kept. */
+/** A call that is not answered yet, without its body. */
 interface Pending {
   readonly peer: Peer;
   readonly asked: Asked & Pick<NfpClientCall, 'command'>;
@@ -16,21 +16,21 @@ interface Pending {
   readonly wish: Wish;
 }
 
-/** Files to be read, or what can be said without. */
+/** The file request a call makes, or the answer that needs none. */
 type Wish = NfpFileRequest | { readonly text: string } | { readonly refusal: string };
 
 const encoder = new TextEncoder();
 
 /**
- * Turns calls into requests for files, and what came of them into answers. Calls of one client under one uuid are answered in their order: clients of
- * NORFAB up to 0.14 ask for ten chunks at once, and write what comes one behind the other. So only the first of them is read at a time.
+ * Turns calls into file requests, and their outcomes into answers. Calls of one client under one uuid are answered in order, so only the first
+ * is read at a time: clients of NORFAB up to 0.14 ask for ten chunks at once and append whatever comes.
  */
 export class FileCalls {
   readonly #max: number;
   readonly #out: Output;
-  /** By client and uuid, in the order they came. */
-  readonly #lanes = new Map<string, Pending[]>();
-  /** The lane whose first call a request is for. */
+  /** Open calls by client and uuid, in order of arrival. */
+  readonly #open = new Map<string, Pending[]>();
+  /** Key in `#open` of the call that each file request is for. */
   readonly #reading = new Map<number, string>();
   #pending = 0;
   #lastId = 0;
@@ -40,52 +40,52 @@ export class FileCalls {
     this.#out = out;
   }
 
-  /** Answers what needs no file at once, unless an earlier call is to be answered first. */
+  /** Answers a call that needs no file at once, unless an earlier call is to be answered first. */
   accept(peer: Peer, call: NfpClientCall, task: NfpTask): void {
     const { service, uuid, target, command } = call;
     const wish = wishOf(task);
-    // Neither part of the key is free of spaces, but no uuid has a NUL.
+    // A uuid has no NUL.
     const key = `${peer.key}\0${uuid}`;
-    const lane = this.#lanes.get(key);
+    const queue = this.#open.get(key);
     const pending = { peer, asked: { service, uuid, target, command }, task: task.task, wish };
-    if (lane === undefined && !('task' in wish)) this.#say(pending, wish);
+    if (queue === undefined && !('task' in wish)) this.#say(pending, wish);
     else if (this.#pending >= this.#max)
       this.#out.refuse('files-busy', peer, call, 'too many requests for files are under way: ask again later', 500);
     else {
       this.#pending++;
-      if (lane !== undefined) lane.push(pending);
+      if (queue !== undefined) queue.push(pending);
       else {
         const own = [pending];
-        this.#lanes.set(key, own);
+        this.#open.set(key, own);
         this.#advance(key, own);
       }
     }
   }
 
-  /** Answers whoever asked; ids of nobody are ignored. */
+  /** Answers the client that asked. Unknown ids are ignored. */
   answer(id: number, outcome: NfpFileOutcome): void {
     const key = this.#reading.get(id);
-    const lane = key === undefined ? undefined : this.#lanes.get(key);
-    const pending = lane?.shift();
-    if (key === undefined || lane === undefined || pending === undefined) return;
+    const queue = key === undefined ? undefined : this.#open.get(key);
+    const pending = queue?.shift();
+    if (key === undefined || queue === undefined || pending === undefined) return;
     this.#reading.delete(id);
     this.#pending--;
     this.#tell(pending, outcome);
-    this.#advance(key, lane);
+    this.#advance(key, queue);
   }
 
-  /** Rule 14. */
+  /** Rule 14: gives up all open calls. */
   abandon(): void {
-    for (const lane of this.#lanes.values())
-      for (const { peer, asked } of lane) this.#out.refuse('drained', peer, asked, 'the broker is closing', 500);
-    this.#lanes.clear();
+    for (const queue of this.#open.values())
+      for (const { peer, asked } of queue) this.#out.refuse('drained', peer, asked, 'the broker is closing', 500);
+    this.#open.clear();
     this.#reading.clear();
     this.#pending = 0;
   }
 
-  /** Says what needs no file, and has the next one read. */
-  #advance(key: string, lane: Pending[]): void {
-    for (let next = lane[0]; next !== undefined; next = lane[0]) {
+  /** Answers calls that need no file, up to the next one that does, and requests that. */
+  #advance(key: string, queue: Pending[]): void {
+    for (let next = queue[0]; next !== undefined; next = queue[0]) {
       const { wish } = next;
       if ('task' in wish) {
         const id = ++this.#lastId;
@@ -93,11 +93,11 @@ export class FileCalls {
         this.#out.effects.push({ kind: 'file-request', id, request: wish });
         return;
       }
-      lane.shift();
+      queue.shift();
       this.#pending--;
       this.#say(next, wish);
     }
-    this.#lanes.delete(key);
+    this.#open.delete(key);
   }
 
   #say({ peer, asked, task }: Pending, wish: Exclude<Wish, NfpFileRequest>): void {
@@ -145,7 +145,7 @@ function bodyOf(request: NfpFileRequest, outcome: Exclude<NfpFileOutcome, { kind
   }
 }
 
-/** As releases of the program say it. */
+/** In the words of the program's releases. */
 function absentBody({ task, url }: NfpFileRequest): NfpBody {
   switch (task) {
     case 'list_files':

@@ -1,6 +1,6 @@
 /**
- * NFP broker: calls of clients in one-byte form that their workers answer together, once (rule 24). A client with a REQ socket takes one reply to each
- * request, so the 202 and the replies of several workers, each on its own, would be replies to what it asks next.
+ * NFP broker: calls in one-byte form that all their workers answer together (rule 24). A REQ socket takes one reply to each request, so a 202
+ * and separate replies of several workers would be taken for replies to its next requests.
  */
 import { compactAll, totalBytes } from '@proj/frames';
 import { decodeNfpJson, encodeNfpJson } from '@proj/frames/nfp';
@@ -11,37 +11,37 @@ import { frameCost } from '../../shared/cost.js';
 import { Share, Shares } from '../../shared/shares.js';
 import { WORKER_MMI } from './names.js';
 import type { Asked, Output } from './output.js';
+import type { Worker } from './records.js';
 import { JOB_UNKNOWN, REQUEST_TIMEOUT, statusOfText } from './statuses.js';
-import type { Worker } from './workers.js';
 
-/** Charged for each call and each worker it waits for, besides the bodies that have come. */
+/** Charged for each call and each worker it waits for, on top of the bodies that have come. */
 const WAITING_COST = 256;
 
-/** What a call occupies beside what it is charged. */
+/** What a call occupies on top of what it is charged. */
 const CALL_BYTES = 1024;
 
-/** Longest reply of a worker that is read, to be joined with others; a longer one is joined as if it had failed. */
+/** Longest reply that is parsed to be joined with others; a longer one is joined as `null`. */
 const JOINED_MAX_BYTES = 67_108_864;
 
 const PENDING = 300;
 
 const decoder = new TextDecoder();
 
-/** What a worker says to a call, as far as a client needs it. */
+/** A worker's answer to a call. */
 type Answer = NfpStatus & { readonly command: NfpAnswer; readonly uuid: string; readonly body: NfpBody };
 
-/** What one worker has said, or what is said in its place. */
+/** What one worker has said, or the broker in its place. */
 interface Said {
   readonly worker: string;
-  /** As the text has them. */
+  /** One of the text's. */
   readonly status: number;
   readonly unknown: boolean;
   readonly statusText?: string | undefined;
   readonly body: NfpBody;
 }
 
-/** What one client has open. Exists while there is any. */
-class Open {
+/** A client's open calls. Exists while there are any. */
+class OpenCalls {
   readonly gathers = new Set<Gather>();
   readonly bytes = new Share();
 }
@@ -49,18 +49,17 @@ class Open {
 /** A call that is not answered yet. */
 class Gather {
   readonly peer: Peer;
-  /** Of its client. */
-  readonly open: Open;
+  readonly open: OpenCalls;
   readonly asked: Asked;
   readonly isMmi: boolean;
-  /** By key. */
+  /** Workers that have said nothing yet, by key. */
   readonly awaited = new Map<string, Worker>();
-  /** By key, in the order of the call; `undefined` for those that have said nothing yet. */
+  /** By key, in the order of the call; `undefined` for workers that have said nothing yet. */
   readonly said = new Map<string, Said | undefined>();
   readonly patience = new Deadline<Gather>(this);
   cost = 0;
 
-  constructor(peer: Peer, open: Open, { form, service, uuid, target }: NfpClientCall) {
+  constructor(peer: Peer, open: OpenCalls, { form, service, uuid, target }: NfpClientCall) {
     this.peer = peer;
     this.open = open;
     this.asked = { form, service, uuid, target };
@@ -68,17 +67,17 @@ class Gather {
   }
 }
 
-/** All such calls. An answer costs O(1), the loss of a worker or a client what was open with it. */
+/** All such calls. An answer costs O(1), the loss of a worker or a client as much as it had open. */
 export class Gathers {
   readonly #out: Output;
   readonly #bytes: Shares;
-  /** The process has no room for answers that would have to wait for others. */
+  /** The process is short of memory: nothing more may wait here. */
   isTight = false;
   readonly #patience: DeadlineList<Gather>;
   /** By the worker's key, then by uuid, then by the client's key, in the order of the calls. */
   readonly #byWorker = new Map<string, Map<string, Map<string, Gather[]>>>();
   /** By the client's key. */
-  readonly #byClient = new Map<string, Open>();
+  readonly #byClient = new Map<string, OpenCalls>();
 
   constructor(options: { readonly requestQueueMaxBytes: number; readonly requestTtlMs: number }, out: Output) {
     this.#out = out;
@@ -91,20 +90,19 @@ export class Gathers {
     return this.#patience.size;
   }
 
-  /** What they occupy. */
   get heldBytes(): number {
     return this.#bytes.used + this.size * CALL_BYTES;
   }
 
-  /** When the next call has waited for too long. */
+  /** When the next call has waited too long. */
   get deadline(): number {
     return this.#patience.deadline;
   }
 
-  /** The call goes to these workers, one at least; false, and nothing else, when too much is open, of this client or of all. */
+  /** Opens a call to these workers, at least one; false, and nothing else, when this client or all have too much open. */
   open(peer: Peer, call: NfpClientCall, workers: readonly Worker[]): boolean {
     const cost = WAITING_COST * (1 + workers.length);
-    const open = this.#byClient.get(peer.key) ?? new Open();
+    const open = this.#byClient.get(peer.key) ?? new OpenCalls();
     if (this.isTight || !this.#bytes.take(open.bytes, cost)) return false;
     const gather = new Gather(peer, open, call);
     gather.cost = cost;
@@ -120,13 +118,13 @@ export class Gathers {
     return true;
   }
 
-  /** A worker has said something to the client, or, as in the tables, to nobody in particular. True when that was about an open call. */
+  /** A worker has answered the client or, in the shape of the tables, nobody in particular. True when that answers an open call. */
   answer(worker: Worker, client: string | undefined, answer: Answer): boolean {
     const ofJob = this.#byWorker.get(worker.peer.key)?.get(answer.uuid);
     const [gather] = (client === undefined ? ofJob?.values().next().value : ofJob?.get(client)) ?? [];
     if (gather === undefined || !isReply(gather, answer)) return false;
     const { status, statusText } = answer;
-    // A reply that others are joined with is kept until the last one has come.
+    // A reply that is to be joined is kept until the last one has come.
     const isLast = gather.said.size === 1;
     const body = isLast ? answer.body : compactAll(answer.body);
     const cost = isLast ? 0 : frameCost(body);
@@ -139,7 +137,7 @@ export class Gathers {
     return true;
   }
 
-  /** The worker is no more. */
+  /** The worker is lost: its calls are answered in its place. */
   lose(worker: Worker): void {
     const mine = this.#byWorker.get(worker.peer.key);
     if (mine === undefined) return;
@@ -151,12 +149,12 @@ export class Gathers {
     }
   }
 
-  /** The client is no more: nobody waits for its answers. */
+  /** The client is gone: nobody waits for its answers. */
   leave(client: Peer): void {
     for (const gather of [...(this.#byClient.get(client.key)?.gathers ?? [])]) this.#close(gather);
   }
 
-  /** Answers for those who have said nothing for too long. */
+  /** Answers in place of workers that have said nothing for too long. */
   expire(): void {
     const { now } = this.#out;
     const error = `the worker has said nothing for ${this.#patience.delayMs} ms`;
@@ -164,7 +162,7 @@ export class Gathers {
       for (const worker of [...late.awaited.values()]) this.#fail(late, worker, REQUEST_TIMEOUT, error);
   }
 
-  /** Lets nothing expire before `now + ms`. */
+  /** Nothing expires before `now + ms`. */
   postpone(ms: number): void {
     this.#patience.postpone(ms, this.#out.now);
   }
@@ -178,7 +176,7 @@ export class Gathers {
       }
   }
 
-  /** Throws when the books do not agree. Linear. */
+  /** Throws when the tables disagree. Linear. */
   assertInvariants(): void {
     let [open, cost] = [0, 0];
     for (const { gathers, bytes } of this.#byClient.values()) {
@@ -237,15 +235,15 @@ export class Gathers {
   }
 }
 
-/** Whether it answers the call: the acceptance of a POST, which may come later than the next call, does not. */
+/** Whether it answers the call. The acceptance of a POST does not: it may come after the next call. */
 function isReply({ isMmi }: Gather, { command, status }: Answer): boolean {
   if (isMmi) return command === 'mmi' || command === 'response';
   return command === 'response' && status !== 201 && status !== 202;
 }
 
 /**
- * What all have said, as one answer. Who does not know the job has nothing to say when somebody does; a single answer stays as it is, bytes and all; of
- * several each stands under its worker's name. Something is pending as long as one is.
+ * One answer out of all. Workers that do not know the job are left out when another does. A single answer stays as it is, byte for byte; several
+ * stand each under its worker's name. The whole is pending as long as one answer is.
  */
 function joined(all: readonly Said[]): Said {
   const known = all.filter(({ unknown }) => !unknown);
@@ -257,7 +255,7 @@ function joined(all: readonly Said[]): Said {
   return { worker: '', status, unknown: false, body: encodeNfpJson(bodies) };
 }
 
-/** Results come under the worker's name already. What is no JSON is text. */
+/** A result that comes under the worker's name already is unwrapped. A body that is not JSON is text. */
 function valueOf(worker: string, body: NfpBody): unknown {
   const value = decodeNfpJson(body, JOINED_MAX_BYTES);
   if (value === undefined)

@@ -1,77 +1,17 @@
-/**
- * NFP broker: names of workers, and which jobs are with each: rules 12 and 13. A name outlives its registration, since the worker behind it
- * keeps its jobs on disk and comes back. Books only.
- */
+/** NFP broker: names of workers, registered or not, so that jobs can wait for them (rules 12 and 13). No protocol decisions. */
 import { latin1 } from '@proj/frames';
 import { isNfpName, nfpRoutingId } from '@proj/frames/nfp';
-import { Deadline, DeadlineList } from '@proj/heartbeat';
-import type { Job } from './job-table.js';
+import { DeadlineList } from '@proj/heartbeat';
 import { EVERY_SERVICE } from './names.js';
-import type { Worker } from './workers.js';
+import { Holder, type Worker } from './records.js';
 
-/** How long a name that has left is known. */
+/** How long the name of an absent worker is remembered. */
 const KNOWN_MS = 600_000;
 
-/**
- * Where one worker is with a job: it is to be sent when the worker is there (`held`); it was sent, and nothing has been said about it (`sent`); the
- * worker has it (`taken`); another worker has it now, and this one is to drop it (`moved`).
- */
-export type PartState = 'held' | 'sent' | 'taken' | 'moved';
-
-/** A job at one worker. */
-export class Part {
-  readonly job: Job;
-  readonly holder: Holder;
-  state: PartState;
-  /** The worker was told to drop it. */
-  isTold = false;
-  /** It has answered that it does not have it any more, or not for long. */
-  hasDropped = false;
-  /** When it was last sent, counted in such. */
-  sent = 0;
-
-  constructor(job: Job, holder: Holder, state: PartState) {
-    this.job = job;
-    this.holder = holder;
-    this.state = state;
-  }
-}
-
-/** A name of a worker, there or not. */
-export class Holder {
-  readonly key: string;
-  readonly name: string;
-  /** What it was last registered for, or is waited for at. */
-  service: string;
-  /** Its registration. */
-  worker: Worker | undefined;
-  /** The registration that its connection ended, and until when that may go on. */
-  away: { readonly worker: Worker; readonly until: number } | undefined;
-  /** There were too many names without it: it goes once nothing is with it. */
-  isForgotten = false;
-  /** By uuid, in the order in which they came to it. */
-  readonly parts = new Map<string, Part>();
-  /** @internal When it is forgotten; in no list while it is there, or was never registered. */
-  readonly memory = new Deadline<Holder>(this);
-  /** @internal When its jobs wait for it no longer. */
-  readonly patience = new Deadline<Holder>(this);
-
-  constructor(key: string, name: string, service: string) {
-    this.key = key;
-    this.name = name;
-    this.service = service;
-  }
-
-  /** Its registration does not go on. */
-  end(): void {
-    this.away = undefined;
-  }
-}
-
-/** All names that are there, that were there lately, or that a job waits for. Every operation but `awayFrom` is O(1). */
+/** Every name that is registered, was registered lately, or is waited for by a job. Every operation but `awayFrom` is O(1). */
 export class Holders {
   readonly #byKey = new Map<string, Holder>();
-  /** Those without a registration, by service. */
+  /** Names without a registration, by service. */
   readonly #absent = new Map<string, Set<Holder>>();
   readonly #memory = new DeadlineList<Holder>(KNOWN_MS);
   readonly #patience: DeadlineList<Holder>;
@@ -88,7 +28,7 @@ export class Holders {
     return this.#absentCount;
   }
 
-  /** When jobs next stop waiting for their worker. */
+  /** When jobs next stop waiting for a lost worker. */
   get deadline(): number {
     return this.#patience.deadline;
   }
@@ -105,7 +45,7 @@ export class Holders {
     return isNfpName(name) ? this.#byKey.get(latin1(nfpRoutingId(name))) : undefined;
   }
 
-  /** The worker of that name has registered. */
+  /** The worker has registered: its name is no longer absent. */
   arrive(worker: Worker): Holder {
     const { key } = worker.peer;
     const holder = this.#byKey.get(key) ?? this.#add(key, worker.name, worker.service.name);
@@ -119,7 +59,7 @@ export class Holders {
     return holder;
   }
 
-  /** Its registration is over, or goes on until `awayUntil` without a connection. Its jobs wait from now on. */
+  /** The registration ends, or goes on without a connection until `awayUntil`. The worker's jobs wait from now on. */
   leave(holder: Holder, awayUntil: number | undefined, now: number): void {
     const { worker } = holder;
     holder.away = worker !== undefined && awayUntil !== undefined ? { worker, until: awayUntil } : undefined;
@@ -129,7 +69,7 @@ export class Holders {
     this.#patience.renew(holder.patience, now);
   }
 
-  /** A name to wait for, known or not; `undefined` for what is no name, or when too many are waited for. */
+  /** The name to wait for, added if need be; `undefined` when too many names are absent. */
   expect(name: string, service: string): Holder | undefined {
     const known = this.named(name);
     if (known !== undefined || this.#absentCount >= this.#max) return known;
@@ -138,7 +78,7 @@ export class Holders {
     return holder;
   }
 
-  /** Whether a worker of the service has been there lately. */
+  /** Whether the service has had a worker lately. */
   knows(service: string, now: number): boolean {
     this.#sweep(now);
     if (service === EVERY_SERVICE) return this.#memory.size > 0;
@@ -146,13 +86,13 @@ export class Holders {
     return false;
   }
 
-  /** Whether that name was there lately, for the service or, where that is `all`, for any. */
+  /** Whether the name was registered lately for the service, or for any when that is `all`. */
   knowsName(holder: Holder, service: string, now: number): boolean {
     this.#sweep(now);
     return holder.memory.list !== undefined && (service === EVERY_SERVICE || holder.service === service);
   }
 
-  /** Those of the service whose registration goes on without a connection. */
+  /** Names of the service whose registration goes on without a connection. */
   awayFrom(service: string, now: number): Holder[] {
     const sets = service === EVERY_SERVICE ? this.#absent.values() : [this.#absent.get(service) ?? []];
     const holders: Holder[] = [];
@@ -161,22 +101,22 @@ export class Holders {
     return holders;
   }
 
-  /** The next name whose jobs have waited for it for long enough. Call until `undefined`. */
+  /** The next name that its jobs have waited for long enough. Call until `undefined`. */
   takeOverdue(now: number): Holder | undefined {
     return this.#patience.takeDue(now);
   }
 
-  /** The name that has been away for longest, when there are too many; the caller gives up what is with it, and drops it. */
+  /** The name that has been absent longest, if there are too many; the caller gives up its jobs and calls {@link drop}. */
   get surplus(): Holder | undefined {
     return this.#absentCount > this.#max ? this.#memory.first : undefined;
   }
 
-  /** Lets no job stop waiting before `now + ms`. */
+  /** No job stops waiting before `now + ms`. */
   postpone(ms: number, now: number): void {
     this.#patience.postpone(ms, now);
   }
 
-  /** Forgets a name that is not there, once no job is with it. */
+  /** Forgets an absent name, once it has no job. */
   drop(holder: Holder): void {
     if (holder.worker !== undefined) return;
     this.#memory.remove(holder.memory);
@@ -187,7 +127,7 @@ export class Holders {
     this.tidy(holder);
   }
 
-  /** Forgets a name that nobody has a use for. */
+  /** Forgets a name that is neither registered nor remembered and has no job. */
   tidy(holder: Holder): void {
     if (holder.worker !== undefined || holder.memory.list !== undefined || holder.parts.size > 0) return;
     this.#leaveAbsent(holder);

@@ -1,10 +1,10 @@
-/** NFP broker: the inventory of NORFAB, what `sid.service.broker` tells workers about themselves (rule 20). Pure; files are read by others. */
+/** NFP broker: NORFAB's inventory, which `sid.service.broker` serves to workers (rule 20). Loaded elsewhere. */
 
-/** Something an inventory says of the workers whose names fit the glob. */
+/** Data for the workers whose names match a glob. */
 export interface NfpInventoryEntry {
-  /** `*` any text, `?` any character, `[seq]` one of, `[!seq]` none of, as in shells; capitals count. */
+  /** As in shells: `*` any text, `?` any character, `[seq]` one of these, `[!seq]` none of these. Case-sensitive. */
   readonly glob: string;
-  /** Where it is from, for people: a file as the inventory names it, or `(inline)`. */
+  /** Where it comes from, for humans: a file as the inventory names it, or `(inline)`. */
   readonly source: string;
   /** Plain JSON. */
   readonly data: Readonly<Record<string, unknown>>;
@@ -12,14 +12,14 @@ export interface NfpInventoryEntry {
 
 /** A loaded inventory. */
 export interface NfpInventory {
-  /** What may be shown of the section `broker`: never keys. */
+  /** The part of section `broker` that may be shown: never keys. */
   readonly broker: Readonly<Record<string, unknown>>;
   readonly topology: unknown;
-  /** In the order of the file: what comes later counts more. */
+  /** In file order; later entries override earlier ones. */
   readonly workers: readonly NfpInventoryEntry[];
 }
 
-/** All that fits the worker's name, merged: objects recursively, lists united, anything else by the last word. `undefined` when nothing fits. */
+/** All entries that match the worker's name, merged: objects recursively, lists united, otherwise the later value. `undefined` when none matches. */
 export function inventoryOf({ workers }: NfpInventory, name: string): unknown {
   let merged: unknown;
   for (const { glob, data } of workers)
@@ -27,17 +27,17 @@ export function inventoryOf({ workers }: NfpInventory, name: string): unknown {
   return merged;
 }
 
-/** What may be shown of an inventory: globs and sources, no contents. */
+/** The outline of an inventory: globs and sources, no contents. */
 export function outlineOf({ broker, topology, workers }: NfpInventory): unknown {
   const sources = newObject();
   for (const { glob, source } of workers) sources[glob] = [...((sources[glob] as string[] | undefined) ?? []), source];
   return { broker, topology, workers: sources };
 }
 
-/** True when the whole name fits the glob. Case counts; the cost is at most the product of both lengths. */
+/** Whether the whole name matches the glob. Costs at most the product of both lengths. */
 export function fits(name: string, glob: string): boolean {
   let [at, inGlob] = [0, 0];
-  // Where to go on when the text behind the last `*` did not fit: one character further.
+  // Where to resume when the text after the last `*` did not match: one character further.
   let [star, starAt] = [-1, 0];
   while (at < name.length) {
     const next = glob[inGlob] === '*' ? inGlob : fitsOne(name[at] ?? '', glob, inGlob);
@@ -58,13 +58,13 @@ export function fits(name: string, glob: string): boolean {
   return inGlob === glob.length;
 }
 
-/** Behind the element of the glob that fits this character; 0 when it does not. A bracket that never closes is a character. */
+/** The position after the glob element that matches this character; 0 if it does not match. A bracket that never closes is a plain character. */
 function fitsOne(character: string, glob: string, at: number): number {
   if (glob[at] === '?') return at + 1;
   if (glob[at] === '[') {
     const isNegated = glob[at + 1] === '!';
     const first = at + (isNegated ? 2 : 1);
-    // `]` right at the beginning is one of the set.
+    // A leading `]` belongs to the set.
     const end = glob.indexOf(']', first + 1);
     if (end >= 0) return isOneOf(character, glob.slice(first, end)) === isNegated ? 0 : end + 1;
   }
@@ -94,7 +94,7 @@ function merge(old: unknown, added: unknown): unknown {
   return merged;
 }
 
-/** Without duplicates; the first occurrence keeps its place. */
+/** Removes duplicates; the first occurrence stays. */
 function unite(values: readonly unknown[]): unknown[] {
   const seen = new Set<string>();
   return values.filter((value) => {
@@ -105,7 +105,7 @@ function unite(values: readonly unknown[]): unknown[] {
   });
 }
 
-/** Without prototype: `__proto__` is a key like any other. */
+/** No prototype: `__proto__` is a key like any other. */
 function newObject(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>;
 }

@@ -1,97 +1,36 @@
-/** NFP broker: jobs by uuid, as far as answers without an address, waiting and sending again need them (rules 11 to 13). Books only. */
-import { compactAll } from '@proj/frames';
+/** NFP broker: jobs by uuid, and where each one is (rules 11 to 13, 15, 19). No protocol decisions. */
 import { parseNfpTarget } from '@proj/frames/nfp';
-import type { NfpBody, NfpCall, NfpClientCall } from '@proj/frames/nfp';
+import type { NfpClientCall } from '@proj/frames/nfp';
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
-import { requestCost } from '../../shared/cost.js';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import { Shares } from '../../shared/shares.js';
-import { Slack } from '../../shared/slack.js';
-import { type Holder, type Holders, Part } from './holders.js';
-import { type Owner, Owners } from './owners.js';
-import type { Service } from './services.js';
+import type { Holders } from './holders.js';
+import { KeptBodies } from './kept-bodies.js';
+import { type Holder, Job, Owner, Part, type Service } from './records.js';
 
-const NO_BODY: NfpBody = [];
-
-/** Characters of the names that a job waits for, as in one POST. */
+/** Longest list of names that a job waits for, in characters: as in one POST. */
 const TARGET_MAX = 65_536;
 
-/** What a job occupies without its body, and each worker that it is with. */
+/** What a job occupies without its body, and what each of its parts occupies. */
 const JOB_BYTES = 1024;
 const PART_BYTES = 256;
 
-/** Workers that jobs may be with, for each job that may be remembered: a few broadcasts to many must not push out everything else. */
+/** Bound on parts, per job that may be remembered: a few broadcasts to many workers must not push out everything else. */
 const PARTS_PER_JOB = 4;
 
-/** A job somebody asked for. What becomes of it is between its client and its workers. */
-export class Job {
-  readonly uuid: string;
-  /** As the client named it. */
-  readonly service: string;
-  readonly command: NfpCall;
-  /** The same; empty once the broker has no use for it, as it may be long. */
-  target: string;
-  /** Who gets events, and what the broker has to say unasked. */
-  poster: Peer;
-  /** Who gets responses that name no client: whoever asked last. */
-  asker: Peer;
-  /** Kept while the broker may have to send it (again); empty otherwise. */
-  body: NfpBody = NO_BODY;
-  /** Bytes taken from the budget for it, and memory that it holds beyond that. */
-  cost = 0;
-  slack = 0;
-  /** Times it was sent, to all it is for together. */
-  attempts = 0;
-  /** Where it waits for a first worker. */
-  waitingAt: Service | undefined;
-  /** Whom it is with or waits for, and who is to drop it. */
-  readonly parts = new Set<Part>();
-  /** Of a job for any worker that may go to another one: whose it is now. */
-  current: Part | undefined;
-  /** Parts that wait for their worker. */
-  held = 0;
-  /** Those, and parts of whose worker nothing has been heard about it. */
-  unsaid = 0;
-  /** Place in the queue of its service, or among those whose body is kept although a worker has the job. */
-  place: QueueSlot<Job> | undefined;
-  /** When waiting has lasted too long; only while it, or a part of it, waits. */
-  patience: Deadline<Job> | undefined;
-  /** Place among all jobs, the least recently used first; in none while it waits. */
-  readonly recent = new QueueSlot<Job>(this);
-  /** Who posted it first, and its places among what is that client's. */
-  readonly owner: Owner;
-  readonly ownRecent = new QueueSlot<Job>(this);
-  readonly ownSpare = new QueueSlot<Job>(this);
-
-  constructor(peer: Peer, call: NfpClientCall, owner: Owner) {
-    this.owner = owner;
-    this.uuid = call.uuid;
-    this.service = call.service;
-    this.command = call.command;
-    this.target = call.target;
-    this.poster = peer;
-    this.asker = peer;
-  }
-}
-
-/** When a client has too much, so many of its jobs are forgotten for each that comes: more is left then, until everybody has a share. */
+/** Jobs that a client over its share loses for each new one, until every client has a share. */
 const FORGOTTEN_FOR_ONE = 2;
 
-/** The jobs used last. Those that wait are bounded by themselves and never forgotten. */
+/** The jobs used last. Waiting jobs have a bound of their own and are never forgotten. */
 export class JobTable {
+  readonly bodies: KeptBodies;
   readonly #byUuid = new Map<string, Job>();
   readonly #recent = new RemovableQueue<Job>();
-  /** Kept only to be done by another worker, should theirs be lost: the oldest gives way when the budget is used up. */
-  readonly #spare = new RemovableQueue<Job>();
-  readonly #owners = new Owners();
+  readonly #owners = new Map<string, Owner>();
   readonly #remembered: Shares;
   readonly #waits: Shares;
   readonly #parts: Shares;
-  readonly #bytes: Shares;
-  readonly #slack: Slack;
-  /** The process has no room for what would have to wait. */
-  isTight = false;
   readonly #patience: DeadlineList<Job>;
   readonly #holders: Holders;
   #sent = 0;
@@ -105,11 +44,10 @@ export class JobTable {
     },
     holders: Holders,
   ) {
+    this.bodies = new KeptBodies(options);
     this.#remembered = new Shares(options.jobsMax);
     this.#parts = new Shares(options.jobsMax * PARTS_PER_JOB);
     this.#waits = new Shares(options.requestQueueMax);
-    this.#bytes = new Shares(options.requestQueueMaxBytes);
-    this.#slack = new Slack(this.#bytes);
     this.#patience = new DeadlineList(options.requestTtlMs);
     this.#holders = holders;
   }
@@ -118,7 +56,7 @@ export class JobTable {
     return this.#byUuid.size;
   }
 
-  /** Clients whose jobs these are. */
+  /** Clients with remembered jobs. */
   get owners(): number {
     return this.#owners.size;
   }
@@ -128,27 +66,17 @@ export class JobTable {
     return this.#waits.used;
   }
 
-  /** Jobs that were sent, counted once for each worker and time. */
+  /** Number of sends so far; each worker and each repetition counts. */
   get sent(): number {
     return this.#sent;
   }
 
-  /** Bytes of kept bodies. */
-  get bytes(): number {
-    return this.#bytes.used;
-  }
-
-  /** What jobs occupy, rows and bodies. */
   get heldBytes(): number {
-    return this.#bytes.used + this.#slack.used + this.#byUuid.size * JOB_BYTES + this.#parts.used * PART_BYTES;
+    const rows = this.#byUuid.size * JOB_BYTES + this.#parts.used * PART_BYTES;
+    return this.bodies.bytes + this.bodies.slackBytes + rows;
   }
 
-  /** What bodies hold beyond themselves. */
-  get slackBytes(): number {
-    return this.#slack.used;
-  }
-
-  /** When the next job has waited for too long. */
+  /** When the next job has waited too long. */
   get deadline(): number {
     return this.#patience.deadline;
   }
@@ -157,20 +85,17 @@ export class JobTable {
     return this.#byUuid.get(uuid);
   }
 
-  /** Remembers a job in place of any of the same uuid, and forgets the one used longest ago when there are too many. */
+  /** Remembers a new job, in place of any other with the same uuid. The least recently used job goes when there are too many. */
   add(peer: Peer, call: NfpClientCall): Job {
     const before = this.#byUuid.get(call.uuid);
     if (before !== undefined) this.forget(before);
-    const job = new Job(peer, call, this.#owners.join(peer.key));
+    const job = new Job(peer, call, this.#join(peer.key));
     this.#byUuid.set(job.uuid, job);
     this.#remember(job);
     return job;
   }
 
-  /**
-   * A job that workers have, or are to drop, is posted once more: {@link add}, but what is with them stays followed. What is for any worker is with
-   * nobody from now on.
-   */
+  /** A job that workers have, or are to drop, is posted again. Its parts stay followed, unless it is for any worker: then it starts at nobody. */
   renew(job: Job, peer: Peer, target: string): Job {
     job.poster = peer;
     if (target === 'any') {
@@ -178,13 +103,13 @@ export class JobTable {
       for (const part of [...job.parts]) if (part.state !== 'moved') this.settle(part);
       this.review(job);
     }
-    // One that is kept has been paid for.
+    // The target of a kept job is paid for.
     if (job.cost === 0) job.target = target;
     this.touch(job, peer);
     return job;
   }
 
-  /** A job that nobody has been sent yet is posted for further names: it is for all of them. False when there is no room to keep them. */
+  /** A kept job that nobody has been sent yet is posted for further names: it is for all of them. False when there is no room for the list. */
   widen(job: Job, target: string): boolean {
     if (job.attempts > 0 || job.cost === 0 || target === job.target) return true;
     const [before, more] = [parseNfpTarget(job.target), parseNfpTarget(target)];
@@ -193,13 +118,12 @@ export class JobTable {
     if (names.size === before.names.length) return true;
     const text = JSON.stringify([...names]);
     const cost = Math.max(0, text.length - job.target.length);
-    if (text.length > TARGET_MAX || !this.#bytes.take(job.owner.bytes, cost)) return false;
-    job.cost += cost;
+    if (text.length > TARGET_MAX || !this.bodies.grow(job, cost)) return false;
     job.target = text;
     return true;
   }
 
-  /** Somebody asks for it. */
+  /** Somebody asks for the job: it was used last. */
   touch(job: Job, asker: Peer): void {
     job.asker = asker;
     if (!this.#recent.remove(job.recent)) return;
@@ -208,25 +132,7 @@ export class JobTable {
     job.owner.recent.push(job.ownRecent);
   }
 
-  /** Keeps the body if the budget, the client's share of it and the memory of the process allow, and tells whether it does. Spare ones give way, those of the client first. */
-  keep(job: Job, body: NfpBody): boolean {
-    const { owner, target } = job;
-    const cost = requestCost(body) + target.length;
-    if (this.isTight || cost > this.#bytes.max) return false;
-    while (!this.#bytes.take(owner.bytes, cost)) {
-      const spare = owner.spare.first ?? (this.#bytes.mayHold(owner.bytes, cost) ? this.#spare.first : undefined);
-      if (spare === undefined) return false;
-      this.#spareNot(spare);
-      this.#release(spare);
-    }
-    const slack = this.#slack.take(body);
-    job.body = slack === undefined ? compactAll(body) : body;
-    job.slack = slack ?? 0;
-    job.cost = cost;
-    return true;
-  }
-
-  /** Lets a job whose body is kept wait for the service; false when too many do. */
+  /** Lets a job with a kept body wait for the service; false when too many wait. */
   wait(job: Job, service: Service, now: number): boolean {
     if (!this.#beginWaiting(job, now)) return false;
     job.waitingAt = service;
@@ -234,15 +140,13 @@ export class JobTable {
     return true;
   }
 
-  /** The job waits for no service any more; its body is still kept. */
+  /** The job no longer waits for a service; its body stays kept. */
   leave(job: Job): void {
-    if (job.waitingAt === undefined || job.place === undefined) return;
-    job.waitingAt.queue.remove(job.place);
-    job.waitingAt = job.place = undefined;
+    if (!leaveQueue(job)) return;
     this.#endWaiting(job);
   }
 
-  /** Lets a job whose body is kept wait for a worker, unless that has it; false when too many wait. */
+  /** Lets a job with a kept body wait for this worker, unless the worker has it; false when too many wait. */
   hold(job: Job, holder: Holder, now: number): boolean {
     const part = holder.parts.get(job.uuid);
     if (part !== undefined && part.state !== 'moved') return true;
@@ -264,32 +168,30 @@ export class JobTable {
     part.sent = ++this.#sent;
     part.isTold = part.hasDropped = false;
     this.#endWaiting(job);
-    this.#spareNot(job);
+    this.bodies.claim(job);
     return part;
   }
 
-  /** The worker has said something about the job: it has it. */
+  /** The worker has spoken about a job it was sent: it has it. */
   take(part: Part): void {
-    const { job } = part;
-    if (part.state !== 'sent') return;
     part.state = 'taken';
-    job.unsaid--;
-    this.review(job);
+    part.job.unsaid--;
+    this.review(part.job);
   }
 
-  /** The worker is to drop it, whatever it has said. */
+  /** The worker is to drop the job, whatever it has said. */
   move(part: Part): void {
     const { job } = part;
-    this.#unsay(part);
+    uncount(part);
     part.state = 'moved';
     if (job.current === part) job.current = undefined;
-    this.#spareNot(job);
+    this.bodies.claim(job);
   }
 
-  /** The broker has nothing more to do about the job at that worker: it is done there, refused, deleted or given up. */
+  /** The job is over at that worker: done, refused, deleted or given up. */
   settle(part: Part): void {
     const { job, holder } = part;
-    this.#unsay(part);
+    uncount(part);
     if (job.current === part) job.current = undefined;
     job.parts.delete(part);
     holder.parts.delete(job.uuid);
@@ -299,20 +201,19 @@ export class JobTable {
     this.review(job);
   }
 
-  /** Keeps the body only for what it may be needed for. */
+  /** Releases the body, or makes it spare, when its job no longer needs it. */
   review(job: Job): void {
     if (job.waitingAt !== undefined || job.unsaid > 0) return;
-    if (job.current === undefined) {
-      this.#spareNot(job);
-      this.#release(job);
-      job.target = '';
-    } else if (job.cost > 0 && job.place === undefined) {
-      this.#spare.push((job.place = new QueueSlot(job)));
-      job.owner.spare.push(job.ownSpare);
+    if (job.current !== undefined) {
+      this.bodies.spare(job);
+      return;
     }
+    this.bodies.claim(job);
+    this.bodies.release(job);
+    job.target = '';
   }
 
-  /** It is over for its client: whoever was sent it is to drop it, and nothing else of it is kept. */
+  /** The job is over for its client: each worker that was sent it is to drop it, and nothing else of it is kept. */
   close(job: Job): void {
     this.leave(job);
     for (const part of [...job.parts])
@@ -322,12 +223,9 @@ export class JobTable {
     else this.review(job);
   }
 
-  /** Nothing of the job is kept, wherever it is. */
+  /** Drops the job and all its parts. */
   forget(job: Job): void {
-    if (job.waitingAt !== undefined && job.place !== undefined) {
-      job.waitingAt.queue.remove(job.place);
-      job.waitingAt = job.place = undefined;
-    }
+    leaveQueue(job);
     job.current = undefined;
     for (const part of job.parts) {
       part.holder.parts.delete(job.uuid);
@@ -337,19 +235,19 @@ export class JobTable {
     job.parts.clear();
     job.held = job.unsaid = 0;
     this.#stopWaiting(job);
-    this.#spareNot(job);
-    this.#release(job);
+    this.bodies.claim(job);
+    this.bodies.release(job);
     this.#recall(job);
     this.#byUuid.delete(job.uuid);
-    this.#owners.leave(job.owner);
+    if (--job.owner.jobCount === 0) this.#owners.delete(job.owner.key);
   }
 
-  /** The next job that has waited for too long; the caller gives up what waits of it. Call until `undefined`. */
+  /** The next job that has waited too long; the caller gives up the parts that wait. Call until `undefined`. */
   takeExpired(now: number): Job | undefined {
     return this.#patience.takeDue(now);
   }
 
-  /** Lets nothing expire before `now + ms`. */
+  /** Nothing expires before `now + ms`. */
   postpone(ms: number, now: number): void {
     this.#patience.postpone(ms, now);
   }
@@ -358,17 +256,18 @@ export class JobTable {
     return this.#byUuid.values();
   }
 
-  /** What a part waited for is over. */
-  #unsay({ job, state }: Part): void {
-    if (state === 'held') job.held--;
-    if (state === 'held' || state === 'sent') job.unsaid--;
+  #join(key: string): Owner {
+    const owner = this.#owners.get(key) ?? new Owner(key);
+    this.#owners.set(key, owner);
+    owner.jobCount++;
+    return owner;
   }
 
   #addPart(part: Part): void {
     const { job, holder } = part;
+    const { owner } = job;
     job.parts.add(part);
     holder.parts.set(job.uuid, part);
-    const { owner } = job;
     this.#parts.put(owner.parts, 1);
     for (let some = FORGOTTEN_FOR_ONE; some > 0 && !this.#parts.mayHold(owner.parts); some--)
       if (!this.#forgetOther(owner.recent.first, job)) break;
@@ -402,20 +301,7 @@ export class JobTable {
     this.#waits.give(job.owner.waiting, 1);
   }
 
-  #spareNot(job: Job): void {
-    if (job.place === undefined || !this.#spare.remove(job.place)) return;
-    job.place = undefined;
-    job.owner.spare.remove(job.ownSpare);
-  }
-
-  #release(job: Job): void {
-    this.#bytes.give(job.owner.bytes, job.cost);
-    this.#slack.give(job.slack);
-    job.body = NO_BODY;
-    job.cost = job.slack = 0;
-  }
-
-  /** It may be forgotten, as all those that do not wait. Who has too many forgets its own. */
+  /** The job may be forgotten from now on. A client over its share loses jobs of its own. */
   #remember(job: Job): void {
     const { owner } = job;
     this.#recent.push(job.recent);
@@ -426,10 +312,24 @@ export class JobTable {
     if (this.#remembered.used > this.#remembered.max) this.#forgetOther(this.#recent.first, job);
   }
 
-  /** It may not be forgotten. */
+  /** The job may not be forgotten. */
   #recall(job: Job): void {
     if (!this.#recent.remove(job.recent)) return;
     job.owner.recent.remove(job.ownRecent);
     this.#remembered.give(job.owner.remembered, 1);
   }
+}
+
+/** Takes the job out of the queue of its service; false when it waits in none. */
+function leaveQueue(job: Job): boolean {
+  if (job.waitingAt === undefined || job.place === undefined) return false;
+  job.waitingAt.queue.remove(job.place);
+  job.waitingAt = job.place = undefined;
+  return true;
+}
+
+/** The job waits for this part no longer. */
+function uncount({ job, state }: Part): void {
+  if (state === 'held') job.held--;
+  if (state === 'held' || state === 'sent') job.unsaid--;
 }

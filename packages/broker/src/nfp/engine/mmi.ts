@@ -1,4 +1,4 @@
-/** NFP "Broker Management Interface": what `mmi.service.broker` tells (rule 17). Reads the books, changes nothing. */
+/** NFP "Broker Management Interface": what `mmi.service.broker` tells (rule 17). Read-only. */
 import type { NfpLogBook, NfpLogFilter, NfpTask } from '@proj/frames/nfp';
 import type { MemoryStats } from '@proj/transport';
 import { list } from '../../shared/listings.js';
@@ -7,43 +7,41 @@ import type { KnownClient } from './clients.js';
 import { outlineOf } from './inventory.js';
 import { EVERY_SERVICE } from './names.js';
 import type { NfpBrokerSettings } from '../options.js';
-import type { Service } from './services.js';
+import type { Service, Worker } from './records.js';
 import type { NfpTraffic } from './traffic.js';
-import type { Worker } from './workers.js';
 
 /** Security mechanism of a ZMTP connection. */
 export type NfpMechanism = 'NULL' | 'CURVE';
 
-/** What the broker cannot know but is asked about itself. */
+/** What the engine cannot know but is asked about the broker. */
 export interface NfpBrokerAbout {
-  /** What it runs on, by name: `show_broker_version`. */
+  /** Versions of what it runs on, by name: `show_broker_version`. */
   readonly versions: Readonly<Record<string, string>>;
-  /** Where it is to bind. */
   readonly endpoint: string;
-  /** Name of the folder of files, without the path to it. Default: none is served. */
+  /** Name of the served folder, without its path. Default: none. */
   readonly folder?: string;
-  /** Security of the endpoint for all. Default: NULL. */
+  /** Security of the main endpoint. Default: NULL. */
   readonly mechanism?: NfpMechanism;
-  /** The same of the endpoint for management. Default: there is none. */
+  /** Security of the management endpoint. Default: there is none. */
   readonly managementMechanism?: NfpMechanism;
-  /** Read whenever somebody asks. Default: not told. */
+  /** Read at each question. Default: not told. */
   readonly traffic?: NfpTraffic;
-  /** What its process holds for peers, asked whenever somebody asks. Default, and where it has no budget: not told. */
+  /** What the process holds for peers. Without it, or where it returns `undefined`: not told. */
   readonly memory?: () => MemoryStats | undefined;
-  /** What it has lately had to say. Default: nothing. */
+  /** Recent notes. Default: none. */
   readonly logs?: NfpLogBook;
 }
 
-/** Records of `get_logs` unless the caller says otherwise, as NORFAB. */
+/** Default number of records of `get_logs`, as in NORFAB. */
 const LOGS_LAST = 100;
 
-/** Characters of a word that `get_logs` looks for: no level, logger or time is longer. */
+/** Longest word that `get_logs` looks for, in characters: no level, logger or time is longer. */
 const LOG_WORD_MAX = 100;
 
-/** Tasks that act on the broker; `engine.ts` performs them. */
+/** Tasks that act on the broker. */
 export const MANAGEMENT = ['restart', 'shutdown', 'disconnect'] as const;
 
-/** How many peers or services are looked at for what a task shows. */
+/** How many items a task has to look at. */
 export function linesOf(
   { task }: NfpTask,
   { workers, clients, services }: BrokerState,
@@ -63,27 +61,27 @@ export function linesOf(
   }
 }
 
-/** The result of a task that shows something; a text for any other, as real brokers have it. */
+/** The result of a task that shows something; for any other a text, as real brokers answer. */
 export function show(
   { task, kwargs }: NfpTask,
-  books: BrokerState,
+  state: BrokerState,
   settings: NfpBrokerSettings,
   about: NfpBrokerAbout,
   now: number,
 ): unknown {
   switch (task) {
     case 'show_broker':
-      return showBroker(books, settings, about);
+      return showBroker(state, settings, about);
     case 'show_workers':
-      return showWorkers(kwargs, books, now);
+      return showWorkers(kwargs, state, now);
     case 'show_clients':
-      return showClients(kwargs, books, now);
+      return showClients(kwargs, state, now);
     case 'show_services':
-      return showServices(kwargs, books);
+      return showServices(kwargs, state);
     case 'show_broker_version':
       return { norfab: '', ...about.versions };
     case 'show_broker_inventory':
-      return outlineOf(books.inventory ?? { broker: {}, topology: null, workers: [] });
+      return outlineOf(state.inventory ?? { broker: {}, topology: null, workers: [] });
     case 'get_logs':
       return about.logs?.list(logFilterOf(kwargs)) ?? [];
     default:
@@ -91,13 +89,13 @@ export function show(
   }
 }
 
-/** Which answers of a task are the same. */
+/** Equal for tasks with equal answers. */
 export function questionOf({ task, kwargs }: NfpTask): string {
   const { service, status, skip } = kwargs;
   return JSON.stringify(task === 'get_logs' ? [task, logFilterOf(kwargs)] : [task, service, status, skip]);
 }
 
-/** What is of another type counts as absent. */
+/** A field of the wrong type counts as absent. */
 function logFilterOf({ last, level, logger, since, until }: NfpTask['kwargs']): NfpLogFilter {
   const wordOf = (value: unknown) =>
     typeof value === 'string' && value !== '' ? value.slice(0, LOG_WORD_MAX) : undefined;
@@ -155,7 +153,7 @@ function showWorkers({ service, status, skip }: NfpTask['kwargs'], { workers }: 
     'keepalives tx/rx': `${worker.keepalivesSent} / ${worker.keepalivesReceived}`,
     'alive (s)': seconds(now - worker.since),
   });
-  // The dead are not kept.
+  // Dead workers are not kept.
   return rows(status === 'dead' ? [] : workers.values(), {
     rowOf,
     nothing: { service: '', status: '' },
@@ -164,16 +162,16 @@ function showWorkers({ service, status, skip }: NfpTask['kwargs'], { workers }: 
   });
 }
 
-/** What is shown of a list. */
+/** How a list is shown. */
 interface Shown<Item> {
   readonly rowOf: (item: Item) => object;
-  /** A row without a name, but with all columns. */
+  /** The columns of a row without a name. */
   readonly nothing: object;
   readonly skip: unknown;
   readonly isMeant?: (item: Item) => boolean;
 }
 
-/** One row for each; one without a name for nobody, and another that counts in `more` what is too much for one answer. */
+/** One row per item; a nameless row if there is none, or to count in `more` what one answer has no room for. */
 function rows<Item>(items: Iterable<Item>, { rowOf, nothing, skip, isMeant }: Shown<Item>): object[] {
   const { lines, more } = list(items, rowOf, isMeant, typeof skip === 'number' && skip > 0 ? skip : 0);
   if (more > 0) return [...lines, { name: '', ...nothing, more }];

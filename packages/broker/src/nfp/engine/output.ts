@@ -1,4 +1,4 @@
-/** NFP broker: the effects of the step under way, the totals, and the limits on what is said (rules 1, 2, 8; notes). */
+/** NFP broker: its sentences: answers, calls to workers, KEEPALIVE, OPEN, DISCONNECT, notes (rules 1, 2, 8, 13, 17, 22, 24). */
 import { encodeNfpJson, nfpBrokerHeader, nfpRoutingId } from '@proj/frames/nfp';
 import type {
   NfpAnswer,
@@ -8,32 +8,34 @@ import type {
   NfpDialect,
   NfpDispatch,
   NfpFromBroker,
+  NfpPublishedEvent,
   NfpStatus,
 } from '@proj/frames/nfp';
-import { oncePerMinute, OncePer } from '@proj/heartbeat';
+import { OncePer } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
+import { StepOutput } from '@proj/transport/engine';
 import type { KnownClients } from './clients.js';
-import { newCounters } from './counters.js';
+import { type NfpBrokerCounters, newCounters } from './counters.js';
 import type { NfpAnswerLoss, NfpBrokerEffect, NfpBrokerNote, NfpMessageDrop, NfpRefusal } from './events.js';
-import { statusOfText } from './statuses.js';
-import type { Worker } from './workers.js';
+import type { Worker } from './records.js';
+import { REQUEST_TIMEOUT, statusOfText } from './statuses.js';
 
-/** Rule 8: a stranger gets one DISCONNECT a second; strangers remembered. */
+/** Rule 8: a stranger gets one DISCONNECT a second; so many strangers are remembered. */
 const DISCONNECT_PERIOD_MS = 1000;
 const DISCONNECT_MEMORY = 65_536;
 
-/** A client's call, as far as an answer must repeat it. */
+/** What an answer repeats of a client's call. */
 export interface Asked {
-  /** How it was written; counts for who is not remembered. */
+  /** How the command was written; used for a client that is not remembered. */
   readonly form?: NfpCommandForm;
   readonly service: string;
   readonly uuid: string;
   readonly target: string;
-  /** Its call has had its answer: who takes one to each call (rule 24) is not told. */
+  /** The call has had its answer: clients that take one to each call (rule 24) get no other. */
   readonly isUnasked?: boolean;
 }
 
-/** What an EVENT of the broker tells about a worker. */
+/** What the broker's own EVENT tells about a worker. */
 export interface Happening {
   readonly name: string;
   readonly status: 'worker-lost' | 'worker-back' | 'redispatched';
@@ -42,36 +44,25 @@ export interface Happening {
 }
 
 /** Where every part of the engine puts its effects. */
-export class Output {
-  /** Running totals. */
-  readonly counters = newCounters();
-  readonly dialect: NfpDialect;
-  /** Time of the step under way. */
-  now = 0;
-  effects: NfpBrokerEffect[] = [];
-  readonly #disconnects = new OncePer(DISCONNECT_PERIOD_MS, DISCONNECT_MEMORY);
-  readonly #notes = oncePerMinute();
-  readonly #clients: KnownClients;
+export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
+  readonly #dialect: NfpDialect;
   readonly #publishes: boolean;
+  readonly #clients: KnownClients;
+  readonly #disconnects = new OncePer(DISCONNECT_PERIOD_MS, DISCONNECT_MEMORY);
 
   constructor(options: { readonly dialect: NfpDialect; readonly publish?: unknown }, clients: KnownClients) {
-    this.dialect = options.dialect;
+    super(newCounters());
+    this.#dialect = options.dialect;
     this.#publishes = options.publish !== undefined;
     this.#clients = clients;
   }
 
-  /** Begins a step. The effects of the last one are its receiver's. */
-  begin(now: number): void {
-    this.now = now;
-    this.effects = [];
-  }
-
-  /** The form in which a client is answered: that of its last message, or of every release when it is not remembered. */
+  /** How a client writes commands, by its last message; as all releases do when it is not remembered. */
   formOf(peer: Peer): NfpCommandForm {
     return this.#clients.find(peer.key)?.form ?? 'ascii';
   }
 
-  /** An answer to a client, in the form it uses: when it is not remembered that of its call, or else that of every release. */
+  /** An answer to a client, in its command form: if it is not remembered, that of its call. */
   answer(
     peer: Peer,
     command: NfpAnswer,
@@ -79,7 +70,7 @@ export class Output {
     { status, statusText }: NfpStatus,
     body: NfpBody,
   ): void {
-    const header = nfpBrokerHeader(this.dialect, 'client-answer');
+    const header = nfpBrokerHeader(this.#dialect, 'client-answer');
     const client = this.#clients.find(peer.key);
     const form = client?.form ?? written;
     if (client !== undefined) client.sent++;
@@ -87,13 +78,13 @@ export class Output {
     this.#send(peer, { kind: 'client-answer', form, header, command, service, uuid, status: told, statusText, body });
   }
 
-  /** What a worker says unasked, or besides the answer that counts. Who takes one answer to each call (rule 24) is not told. */
+  /** What is said unasked, or besides the answer that counts. Withheld from clients that take one answer to each call (rule 24). */
   tellUnasked(peer: Peer, command: NfpAnswer, asked: Omit<Asked, 'target'>, status: NfpStatus, body: NfpBody): void {
     if (this.#clients.find(peer.key)?.takesOne === true) this.counters.withheld++;
     else this.answer(peer, command, asked, status, body);
   }
 
-  /** Rule 17: an answer of a management interface; who asked by MMI is answered twice, as by releases of the current dialect. */
+  /** Rule 17: an answer of management. A call by MMI is answered twice, as releases of the current dialect do. */
   answerMmi(
     peer: Peer,
     asked: { readonly service: string; readonly uuid: string },
@@ -102,16 +93,16 @@ export class Output {
     body: NfpBody,
   ): void {
     this.answer(peer, 'response', asked, status, body);
-    if (byMmi && this.dialect === 'current') this.tellUnasked(peer, 'mmi', asked, status, body);
+    if (byMmi && this.#dialect === 'current') this.tellUnasked(peer, 'mmi', asked, status, body);
   }
 
-  /** 200 of a service of the broker. */
+  /** 200 from a service of the broker. */
   tell(peer: Peer, call: Asked & { readonly command: NfpCall }, body: NfpBody): void {
     this.counters.mmi++;
     this.answerMmi(peer, call, call.command === 'mmi', { status: 200 }, body);
   }
 
-  /** What the broker itself says to a call. */
+  /** The broker's own answer to a call. */
   dispatch(peer: Peer, asked: Asked, status: number, said: Pick<NfpDispatch, 'workers' | 'status' | 'errors'>): void {
     const { workers, status: word, errors } = said;
     const { uuid, target, service } = asked;
@@ -120,7 +111,7 @@ export class Output {
     else this.answer(peer, 'response', asked, { status }, body);
   }
 
-  /** 400, or 500 where asking again may help, with a reason for people. */
+  /** 400, or 500 where asking again may help, with a reason for humans. */
   fail(peer: Peer, asked: Asked, error: string | readonly string[], status: 400 | 500 = 400): void {
     this.dispatch(peer, asked, status, { workers: null, status: 'FAILED', errors: [error].flat() });
   }
@@ -133,12 +124,11 @@ export class Output {
     error: string | readonly string[],
     status: 400 | 500 = 400,
   ): void {
-    this.counters.dropped[reason]++;
-    this.#note({ kind: 'note', code: 'call-refused', reason, peer, service: asked.service });
+    this.#dropCall(reason, peer, asked.service);
     this.fail(peer, asked, error, status);
   }
 
-  /** 408, what a worker that is lost or has never come would have had to say last. */
+  /** 408 in place of the last word of a worker that is lost or has never come. */
   late(
     reason: 'worker-lost' | 'expired',
     peer: Peer,
@@ -146,19 +136,13 @@ export class Output {
     worker: string,
     error: string,
   ): void {
-    this.counters.dropped[reason]++;
-    this.#note({ kind: 'note', code: 'call-refused', reason, peer, service: asked.service });
     const { service, uuid } = asked;
-    this.tellUnasked(
-      peer,
-      'response',
-      asked,
-      { status: 408 },
-      encodeNfpJson({ worker, uuid, status: 'FAILED', service, errors: [error] }),
-    );
+    this.#dropCall(reason, peer, service);
+    const body = encodeNfpJson({ worker, uuid, status: 'FAILED', service, errors: [error] });
+    this.tellUnasked(peer, 'response', asked, { status: REQUEST_TIMEOUT }, body);
   }
 
-  /** An EVENT of the broker's own: what has become of a job's worker. */
+  /** The broker's own EVENT: what has become of a job's worker. */
   event(peer: Peer, { service, uuid }: Pick<Asked, 'service' | 'uuid'>, { name, status, message }: Happening): void {
     const severity = status === 'worker-back' ? 'INFO' : 'WARNING';
     const body = encodeNfpJson({
@@ -173,14 +157,18 @@ export class Output {
     });
     this.counters.ownEvents++;
     this.tellUnasked(peer, 'event', { service, uuid }, { status: 200 }, body);
-    if (!this.#publishes) return;
-    this.counters.eventsPublished++;
-    this.effects.push({ kind: 'publish', event: { service, worker: nfpRoutingId(name), uuid, status: 200, body } });
+    if (this.#publishes) this.publish({ service, worker: nfpRoutingId(name), uuid, status: 200, body });
   }
 
-  /** A client's call, on its way to workers: all that write commands alike share one. */
+  /** Rule 22. */
+  publish(event: NfpPublishedEvent): void {
+    this.counters.eventsPublished++;
+    this.effects.push({ kind: 'publish', event });
+  }
+
+  /** Passes a client's call to workers. Workers with the same command form share one object. */
   relay(workers: readonly Worker[], command: NfpCall, client: Peer, uuid: string, body: NfpBody): void {
-    const header = nfpBrokerHeader(this.dialect, 'worker-call');
+    const header = nfpBrokerHeader(this.#dialect, 'worker-call');
     const calls: { [Form in NfpCommandForm]?: NfpFromBroker } = {};
     for (const { form, peer } of workers) {
       this.counters.relays++;
@@ -191,12 +179,12 @@ export class Output {
 
   keepalive({ peer, form, service }: Worker): void {
     this.counters.keepalivesSent++;
-    const header = nfpBrokerHeader(this.dialect, 'broker-keepalive');
+    const header = nfpBrokerHeader(this.#dialect, 'broker-keepalive');
     this.#send(peer, { kind: 'broker-keepalive', form, header, service: service.name });
   }
 
   open(peer: Peer, form: NfpCommandForm, body: NfpBody): void {
-    this.#send(peer, { kind: 'broker-open', form, header: nfpBrokerHeader(this.dialect, 'broker-open'), body });
+    this.#send(peer, { kind: 'broker-open', form, header: nfpBrokerHeader(this.#dialect, 'broker-open'), body });
   }
 
   /** Rule 8: DISCONNECT to a stranger, at most once a second. */
@@ -205,31 +193,35 @@ export class Output {
     else this.counters.disconnectsWithheld++;
   }
 
-  /** DISCONNECT to somebody who was registered until now. */
+  /** DISCONNECT to a worker whose registration ends. */
   farewell(peer: Peer, form: NfpCommandForm, service: string): void {
     this.counters.disconnectsSent++;
-    const header = nfpBrokerHeader(this.dialect, 'broker-disconnect');
+    const header = nfpBrokerHeader(this.#dialect, 'broker-disconnect');
     this.#send(peer, { kind: 'broker-disconnect', form, header, service, body: [] });
   }
 
   /** A message of this peer was dropped. */
   dropMessage(reason: NfpMessageDrop, peer: Peer): void {
     this.counters.dropped[reason]++;
-    this.#note({ kind: 'note', code: 'message-dropped', reason, peer });
+    this.#noteOf({ kind: 'note', code: 'message-dropped', reason, peer });
   }
 
   /** An answer did not get to the client. */
   dropAnswer(reason: NfpAnswerLoss, peer: Peer, service: string): void {
     this.counters.dropped[reason]++;
-    this.#note({ kind: 'note', code: 'answer-dropped', reason, peer, service });
+    this.#noteOf({ kind: 'note', code: 'answer-dropped', reason, peer, service });
   }
 
   #send(peer: Peer, command: NfpFromBroker): void {
     this.effects.push({ kind: 'send', peer, command });
   }
 
-  #note(note: NfpBrokerNote & { reason: string; peer: Peer }): void {
-    if (this.#notes.allow(`${note.reason} ${note.peer.key}`, this.now)) this.effects.push(note);
-    else this.counters.notesWithheld++;
+  #dropCall(reason: NfpRefusal, peer: Peer, service: string): void {
+    this.counters.dropped[reason]++;
+    this.#noteOf({ kind: 'note', code: 'call-refused', reason, peer, service });
+  }
+
+  #noteOf(note: NfpBrokerNote & { reason: string; peer: Peer }): void {
+    this.note(`${note.reason} ${note.peer.key}`, note);
   }
 }

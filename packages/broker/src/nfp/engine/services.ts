@@ -1,28 +1,8 @@
-/** NFP broker: services by name (rules 9, 10, 12). Books only, no protocol decisions. */
-import { RemovableQueue } from '../../shared/removable-queue.js';
+/** NFP broker: services by name (rules 9, 10, 12, 19). No protocol decisions. */
 import { type Name, Names } from '../../shared/names.js';
-import type { Job } from './job-table.js';
-import type { Worker } from './workers.js';
+import { Service, type Worker } from './records.js';
 
-/** A name that somebody serves or asks for. Exists while it has a worker or a waiting POST. */
-export class Service {
-  readonly name: string;
-  /** Least recently used first. */
-  readonly workers = new RemovableQueue<Worker>();
-  /** POSTs that wait for a first worker, in order of arrival. */
-  readonly queue = new RemovableQueue<Job>();
-  /** It has workers, and what has waited goes to them in parts. */
-  isServing = false;
-  /** Its place among the names that are counted. */
-  readonly counted: Name;
-
-  constructor(name: string, counted: Name) {
-    this.name = name;
-    this.counted = counted;
-  }
-}
-
-/** All services. Names that are served and names that are only asked for have a bound each. */
+/** All services. Names with workers have one bound, names that clients only ask for another. */
 export class Services {
   readonly #byName = new Map<string, Service>();
   readonly #names: Names;
@@ -35,23 +15,21 @@ export class Services {
     return this.#byName.size;
   }
 
-  /** True when a worker of this service, if there is one already, may register. */
+  /** Whether another worker may register, for this service if it exists. */
   mayServe(service: Service | undefined): boolean {
     return service?.counted.isServed === true || this.#names.mayServe(1);
   }
 
-  /** True when a service may be added that nobody serves; without `asker`, whosever POST it is for. */
+  /** Whether a service without workers may be added. Without `asker`, no client's share is counted. */
   mayAsk(asker?: string): boolean {
     return this.#names.mayAsk(asker);
   }
 
-  /** The worker is one of its service's from now on. */
   join({ service, turn }: Worker): void {
     service.workers.push(turn);
     this.#names.serve(service.counted);
   }
 
-  /** The worker is none any more. */
   leave({ service, turn }: Worker): void {
     service.workers.remove(turn);
     if (service.workers.size === 0) this.#names.desert(service.counted);
@@ -61,7 +39,7 @@ export class Services {
     return this.#byName.get(name);
   }
 
-  /** Adds a service that does not exist yet: it is part of what `asker` asks for, until somebody serves it. */
+  /** Adds a new service. It counts as one that `asker` asks for until a worker registers. */
   add(name: string, asker?: string): Service {
     const service = new Service(name, this.#names.add(asker));
     this.#byName.set(name, service);
@@ -75,7 +53,7 @@ export class Services {
     this.#names.remove(service.counted);
   }
 
-  /** Throws when the names were not counted right. Linear. */
+  /** Throws when the names are miscounted. Linear. */
   assertInvariants(): void {
     const counted: Name[] = [];
     for (const { counted: name, workers } of this.values()) {

@@ -1,33 +1,33 @@
-/** NFP broker: everything it remembers, in one place. Who may change it: the engine and its policies. */
+/** NFP broker: everything it remembers between two steps. */
 import { Errands } from '../../shared/errands.js';
+import type { NfpBrokerSettings } from '../options.js';
 import { KnownClients } from './clients.js';
 import { Holders } from './holders.js';
 import type { NfpInventory } from './inventory.js';
 import { JobTable } from './job-table.js';
-import type { NfpBrokerSettings } from '../options.js';
+import type { Terms } from './records.js';
 import { Services } from './services.js';
-import { type Terms, Workers } from './workers.js';
+import { Workers } from './workers.js';
 
-/** The broker's state between two steps. */
+/** The tables that all policies share. */
 export interface BrokerState {
   readonly workers: Workers;
   readonly services: Services;
   readonly clients: KnownClients;
   readonly jobs: JobTable;
-  /** Names of workers, there or not. */
+  /** Names of workers, connected or not. */
   readonly holders: Holders;
-  /** Work about the jobs of one worker, or what waits for one service, that is not done yet. */
+  /** Unfinished work on the jobs of one worker, or on the queue of one service. */
   readonly errands: Errands;
-  /** What peers have agreed by OPEN that have not said READY yet, by routing id. */
+  /** What OPEN has agreed with peers that have not said READY yet, by routing id. */
   readonly terms: Map<string, Terms>;
-  /** What workers are told about themselves. */
   inventory: NfpInventory | undefined;
 }
 
-/** Peers whose OPEN is remembered before their READY; the earliest leave first. */
+/** Bound on `terms`; the oldest go first. */
 export const TERMS_MAX = 10_000;
 
-/** Empty books. */
+/** The state of a new broker. */
 export function newBrokerState(settings: NfpBrokerSettings): BrokerState {
   const holders = new Holders(settings);
   return {

@@ -1,8 +1,8 @@
-/** What can be seen of an NFP broker from outside: sizes now, totals so far. */
+/** NFP broker: its statistics: sizes now, totals so far. */
 import type { BrokerState } from './state.js';
 import { copyCounters, type NfpBrokerCounters } from './counters.js';
 
-/** One service at this moment. */
+/** One service now. */
 export interface NfpServiceStats {
   readonly name: string;
   readonly workers: number;
@@ -19,9 +19,9 @@ export interface NfpBrokerStats {
   readonly clients: number;
   /** Jobs remembered, done or not. */
   readonly jobs: number;
-  /** POSTs that wait for a service. */
+  /** POSTs that wait for a service or a worker. */
   readonly waiting: number;
-  /** What kept bodies occupy, by the measure of `requestQueueMaxBytes`. */
+  /** Kept bodies, as `requestQueueMaxBytes` counts them. */
   readonly keptBytes: number;
 }
 
@@ -41,6 +41,6 @@ export function statsOf(
     clients: clients.size,
     jobs: jobs.size,
     waiting: jobs.waiting,
-    keptBytes: jobs.bytes,
+    keptBytes: jobs.bodies.bytes,
   };
 }

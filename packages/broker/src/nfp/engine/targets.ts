@@ -1,27 +1,26 @@
-/** NFP broker, rules 9 and 10: which workers a target means, those that are there and those that are not. */
+/** NFP broker, rules 9 and 10: which workers a target means, present and absent. */
 import type { NfpTarget } from '@proj/frames/nfp';
 import type { BrokerState } from './state.js';
-import type { Holder } from './holders.js';
 import { EVERY_SERVICE, WORKER_MMI } from './names.js';
-import type { Worker } from './workers.js';
+import type { Holder, Worker } from './records.js';
 
-/** Whom a target means. Each worker is in it once. */
-export interface Meant {
+/** The workers that a target means, each once. */
+export interface TargetWorkers {
   readonly present: readonly Worker[];
-  /** Registered ones without a connection. */
+  /** Registered, but without a connection. */
   readonly away: readonly Holder[];
-  /** Names in the target that are neither. */
+  /** Names that are neither. */
   readonly missing: readonly string[];
 }
 
-/** The workers of the service that the target means; those of other services never. */
-export function chooseWorkers(target: NfpTarget, service: string, books: BrokerState, now: number): Meant {
-  const { services, holders } = books;
+/** The workers of the service that the target means. */
+export function chooseWorkers(target: NfpTarget, service: string, state: BrokerState, now: number): TargetWorkers {
+  const { services, holders } = state;
   const everywhere = isEverywhere(service);
   const record = services.find(service);
   switch (target.kind) {
     case 'all': {
-      const present = everywhere ? books.workers.values() : (record?.workers.values() ?? []);
+      const present = everywhere ? state.workers.values() : (record?.workers.values() ?? []);
       return { present: [...present], away: holders.awayFrom(everywhere ? EVERY_SERVICE : service, now), missing: [] };
     }
     case 'any': {
@@ -29,13 +28,13 @@ export function chooseWorkers(target: NfpTarget, service: string, books: BrokerS
       return { present: first === undefined ? [] : [first], away: [], missing: [] };
     }
     case 'names':
-      return chooseNamed(namesOf(target, books, now), service, books, now);
+      return chooseNamed(namesOf(target, state, now), service, state, now);
   }
 }
 
 /**
- * A worker for a job for any: one that has not had it, if there is any; never one that was told to drop it, whose answer could be that it was cancelled. The
- * least recently used first, but for service `all`.
+ * A worker for a job for `any`: preferably one that has not had it; never one that was told to drop it, whose answer might be that it was
+ * cancelled. Least recently used first, except for service `all`.
  */
 export function chooseOther(uuid: string, service: string, { services }: BrokerState): Worker | undefined {
   const records = isEverywhere(service) ? services.values() : [services.find(service)];
@@ -49,7 +48,7 @@ export function chooseOther(uuid: string, service: string, { services }: BrokerS
   return second;
 }
 
-/** The names in a target: one alone where a worker has the whole of it as its name, commas or not. */
+/** The names in a target: only one if the whole target, commas included, is a worker's name. */
 export function namesOf(
   { names, exact }: NfpTarget & { readonly kind: 'names' },
   { holders }: BrokerState,
@@ -59,7 +58,7 @@ export function namesOf(
   return exact !== undefined && holder !== undefined && isRegistered(holder, now) ? [exact] : names;
 }
 
-/** The worker will be the last that `any` means. */
+/** The worker has had its turn: `any` means it last. */
 export function markUsed(worker: Worker, count: number): void {
   worker.used = count;
   const { workers } = worker.service;
@@ -67,7 +66,7 @@ export function markUsed(worker: Worker, count: number): void {
   workers.push(worker.turn);
 }
 
-function chooseNamed(names: readonly string[], service: string, { holders }: BrokerState, now: number): Meant {
+function chooseNamed(names: readonly string[], service: string, { holders }: BrokerState, now: number): TargetWorkers {
   const present: Worker[] = [];
   const away: Holder[] = [];
   const missing: string[] = [];

@@ -1,7 +1,7 @@
-/** NFP broker: what has come and gone at its ROUTERs, as `show_broker` tells it. */
+/** NFP broker: what its ROUTERs have received and sent, for `show_broker`. */
 import { totalBytes } from '@proj/frames';
 
-/** Running totals; bytes are those of all frames of a message, its routing id excepted. */
+/** Running totals; bytes of all frames except the routing id. */
 export interface NfpTraffic {
   readonly messagesIn: number;
   readonly bytesIn: number;
@@ -9,20 +9,18 @@ export interface NfpTraffic {
   readonly bytesOut: number;
 }
 
-/** Counts them. */
+/** Counts messages as they pass. */
 export class Traffic implements NfpTraffic {
   messagesIn = 0;
   bytesIn = 0;
   messagesOut = 0;
   bytesOut = 0;
 
-  /** A message was read. */
   received(frames: readonly Uint8Array[]): void {
     this.messagesIn++;
     this.bytesIn += totalBytes(frames);
   }
 
-  /** A message was handed to the socket. */
   sent(frames: readonly Uint8Array[]): void {
     this.messagesOut++;
     this.bytesOut += totalBytes(frames);

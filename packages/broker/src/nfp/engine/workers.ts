@@ -1,68 +1,14 @@
 /**
- * NFP broker: registered workers, when each is due a KEEPALIVE, and when its silence has lasted too long (rules 5 to 7).
+ * NFP broker: registered workers, when each is due a KEEPALIVE, and when it has been silent too long (rules 5 to 7).
  *
- * OPEN gives each worker an interval of its own, so one heap holds for each the next time to look at it. Hearing of a worker
- * only notes when; its entry moves when it is looked at, so a message costs O(1) and an idle worker O(log n) an interval.
+ * OPEN gives each worker its own interval, so one heap holds the next time to look at each worker. A message only sets `lastSeen`; the heap
+ * entry moves when it comes up. So a message costs O(1), and an idle worker O(log n) per interval.
  */
-import { latin1 } from '@proj/frames';
-import { isNfpName, nfpNameOf, nfpRoutingId } from '@proj/frames/nfp';
-import type { NfpCommandForm } from '@proj/frames/nfp';
-import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
-import type { Peer } from '@proj/transport';
-import { QueueSlot } from '../../shared/removable-queue.js';
-import type { Holder } from './holders.js';
-import type { Service } from './services.js';
+import { DeadlineHeap } from '@proj/heartbeat';
+import type { Terms, Worker } from './records.js';
 
-/** KEEPALIVEs of one interval leave at multiples of this share of it: many workers, few wake-ups. */
+/** KEEPALIVEs leave at multiples of this fraction of their interval: many workers, few wake-ups. */
 const TOGETHER = 1 / 32;
-
-/** What the two sides have agreed about keepalives. */
-export interface Terms {
-  readonly intervalMs: number;
-  /** Intervals. */
-  readonly multiplier: number;
-}
-
-/** A registered worker of one service. */
-export class Worker {
-  readonly peer: Peer;
-  readonly name: string;
-  readonly service: Service;
-  readonly since: number;
-  /** How it writes commands, by its last message. */
-  form: NfpCommandForm;
-  terms: Terms;
-  lastSeen = 0;
-  keepaliveAt: number;
-  keepalivesSent = 0;
-  keepalivesReceived = 0;
-  /** When a call last went to it, counted in calls. */
-  used = 0;
-  /** When it was last sent what it has in hand, because it said READY again; and whether it said so too soon after that. */
-  repaidAt = -Infinity;
-  isOwed = false;
-  /** Place among the workers of its service, the least recently used first. */
-  readonly turn = new QueueSlot<Worker>(this);
-  readonly attention = new HeapDeadline<Worker>(this);
-  /** What is with its name: set when it is registered. */
-  holder!: Holder;
-
-  constructor(peer: Peer, service: Service, form: NfpCommandForm, terms: Terms, now: number) {
-    this.peer = peer;
-    this.name = nfpNameOf(peer.id);
-    this.service = service;
-    this.form = form;
-    this.terms = terms;
-    this.since = now;
-    this.lastSeen = now;
-    this.keepaliveAt = nextKeepalive(terms, now);
-  }
-
-  /** How long it may be silent, in milliseconds. */
-  get holdMs(): number {
-    return this.terms.intervalMs * this.terms.multiplier;
-  }
-}
 
 /** All registered workers, by routing id. Every operation but `values` is O(1) or O(log n). */
 export class Workers {
@@ -74,7 +20,6 @@ export class Workers {
     return this.#byKey.size;
   }
 
-  /** When the next worker is to be looked at. */
   get deadline(): number {
     return this.#attention.deadline;
   }
@@ -83,12 +28,8 @@ export class Workers {
     return this.#byKey.get(key);
   }
 
-  /** The worker of that name, whose routing id it is. */
-  named(name: string): Worker | undefined {
-    return isNfpName(name) ? this.#byKey.get(latin1(nfpRoutingId(name))) : undefined;
-  }
-
   add(worker: Worker): void {
+    worker.keepaliveAt = nextKeepalive(worker.terms, worker.since);
     this.#byKey.set(worker.peer.key, worker);
     this.#rearm(worker);
   }
@@ -98,14 +39,13 @@ export class Workers {
     this.#attention.remove(worker.attention);
   }
 
-  /** Other terms, from now on. */
   change(worker: Worker, terms: Terms, now: number): void {
     worker.terms = terms;
     worker.keepaliveAt = nextKeepalive(terms, now);
     this.#rearm(worker);
   }
 
-  /** The next worker whose silence has lasted too long or whose KEEPALIVE is due. The caller removes or beats it. */
+  /** The next worker that has been silent too long, or is due a KEEPALIVE. The caller removes it or calls {@link beat}. */
   takeDue(now: number): { worker: Worker; silent: boolean } | undefined {
     for (let worker = this.#attention.takeDue(now); worker !== undefined; worker = this.#attention.takeDue(now)) {
       const silent = this.lifeOf(worker) <= now;
@@ -115,7 +55,7 @@ export class Workers {
     return undefined;
   }
 
-  /** A KEEPALIVE leaves now; the next one is due an interval later at the latest. */
+  /** A KEEPALIVE leaves now; the next one is due within an interval. */
   beat(worker: Worker, now: number): void {
     worker.keepalivesSent++;
     worker.keepaliveAt = nextKeepalive(worker.terms, now);
@@ -127,7 +67,7 @@ export class Workers {
     return Math.max(worker.lastSeen + worker.holdMs, this.#lateUntil);
   }
 
-  /** Lets nobody die before `now + ms`: we were too busy to listen for as long (ADR 4). */
+  /** No worker expires before `now + ms`: this process was too busy to listen (ADR 4). */
   postponeExpiry(ms: number, now: number): void {
     this.#lateUntil = Math.max(this.#lateUntil, now + ms);
   }
@@ -136,7 +76,7 @@ export class Workers {
     return this.#byKey.values();
   }
 
-  /** Throws when a worker could be looked at too late. Linear. */
+  /** Throws when a worker's deadline would be missed. Linear. */
   assertInvariants(): void {
     this.#attention.assertInvariants();
     if (this.#attention.size !== this.size) throw new Error('a worker is never looked at');

@@ -1,0 +1,193 @@
+/** NFP broker: the records behind its tables: services, workers and their names, jobs and where each of them is. No protocol decisions. */
+import { nfpNameOf } from '@proj/frames/nfp';
+import type { NfpBody, NfpCall, NfpClientCall, NfpCommandForm } from '@proj/frames/nfp';
+import { Deadline, HeapDeadline } from '@proj/heartbeat';
+import type { Peer } from '@proj/transport';
+import type { Name } from '../../shared/names.js';
+import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
+import { Share } from '../../shared/shares.js';
+
+/** What the two sides have agreed about keepalives. */
+export interface Terms {
+  readonly intervalMs: number;
+  /** Intervals of silence after which a side is dead. */
+  readonly multiplier: number;
+}
+
+/** A service that somebody serves or asks for. Exists while it has a worker or a waiting POST. */
+export class Service {
+  readonly name: string;
+  /** Least recently used first. */
+  readonly workers = new RemovableQueue<Worker>();
+  /** POSTs that wait for a first worker, in order of arrival. */
+  readonly queue = new RemovableQueue<Job>();
+  /** It has workers, and its queue is being handed to them in slices. */
+  isServing = false;
+  readonly counted: Name;
+
+  constructor(name: string, counted: Name) {
+    this.name = name;
+    this.counted = counted;
+  }
+}
+
+/** A registered worker of one service. */
+export class Worker {
+  readonly peer: Peer;
+  readonly name: string;
+  readonly service: Service;
+  readonly since: number;
+  /** How it writes commands, by its last message. */
+  form: NfpCommandForm;
+  terms: Terms;
+  lastSeen: number;
+  keepaliveAt = 0;
+  keepalivesSent = 0;
+  keepalivesReceived = 0;
+  /** Number of the last call that went to it. */
+  used = 0;
+  /** When its open jobs were last sent again because it repeated READY; `isOwed` when it repeated READY too soon after that. */
+  repaidAt = -Infinity;
+  isOwed = false;
+  /** Place among the workers of its service. */
+  readonly turn = new QueueSlot<Worker>(this);
+  readonly attention = new HeapDeadline<Worker>(this);
+  /** Its name, with the jobs it has: set at registration. */
+  holder!: Holder;
+
+  constructor(peer: Peer, service: Service, form: NfpCommandForm, terms: Terms, now: number) {
+    this.peer = peer;
+    this.name = nfpNameOf(peer.id);
+    this.service = service;
+    this.form = form;
+    this.terms = terms;
+    this.since = now;
+    this.lastSeen = now;
+  }
+
+  /** How long it may be silent, in milliseconds. */
+  get holdMs(): number {
+    return this.terms.intervalMs * this.terms.multiplier;
+  }
+}
+
+/** A worker's name, connected or not. It outlives the registration: the worker behind it keeps its jobs on disk and comes back. */
+export class Holder {
+  readonly key: string;
+  readonly name: string;
+  /** The service it last registered for, or is expected at. */
+  service: string;
+  worker: Worker | undefined;
+  /** A registration that goes on without a connection, and until when. */
+  away: { readonly worker: Worker; readonly until: number } | undefined;
+  /** Too many names were absent: this one goes once it has no job. */
+  isForgotten = false;
+  /** By uuid, in the order in which it got them. */
+  readonly parts = new Map<string, Part>();
+  /** @internal When the name is forgotten; unset while it is registered, or if it never was. */
+  readonly memory = new Deadline<Holder>(this);
+  /** @internal When its jobs stop waiting for it. */
+  readonly patience = new Deadline<Holder>(this);
+
+  constructor(key: string, name: string, service: string) {
+    this.key = key;
+    this.name = name;
+    this.service = service;
+  }
+}
+
+/**
+ * Where a job is at one worker. `held`: to be sent once the worker is there. `sent`: no word about it yet. `taken`: the worker has it. `moved`:
+ * another worker has it, and this one is to drop it.
+ */
+export type PartState = 'held' | 'sent' | 'taken' | 'moved';
+
+/** A job at one worker. */
+export class Part {
+  readonly job: Job;
+  readonly holder: Holder;
+  state: PartState;
+  /** The worker was told to drop it. */
+  isTold = false;
+  /** The worker has answered that it has dropped it, or never had it. */
+  hasDropped = false;
+  /** Number of the last send of any job that sent this one. */
+  sent = 0;
+
+  constructor(job: Job, holder: Holder, state: PartState) {
+    this.job = job;
+    this.holder = holder;
+    this.state = state;
+  }
+}
+
+/** A client with remembered jobs, and its part of every bound that all clients share. */
+export class Owner {
+  readonly key: string;
+  jobCount = 0;
+  /** Jobs that may be forgotten, the least recently used first. */
+  readonly recent = new RemovableQueue<Job>();
+  /** Jobs whose body may be given up, the oldest first. */
+  readonly spare = new RemovableQueue<Job>();
+  readonly remembered = new Share();
+  readonly waiting = new Share();
+  readonly parts = new Share();
+  readonly bytes = new Share();
+
+  constructor(key: string) {
+    this.key = key;
+  }
+}
+
+/** An empty body: that of a job the broker need not send again. */
+export const NO_BODY: NfpBody = [];
+
+/** A job that a client posted, or asked about. */
+export class Job {
+  readonly uuid: string;
+  /** As the client named it. */
+  readonly service: string;
+  readonly command: NfpCall;
+  /** As the client wrote it; cleared once the broker has no use for it, since it may be long. */
+  target: string;
+  /** Gets the job's events, and what the broker says unasked. */
+  poster: Peer;
+  /** Asked last: gets responses that name no client. */
+  asker: Peer;
+  /** Kept while the broker may have to send it; otherwise empty. */
+  body: NfpBody = NO_BODY;
+  /** Bytes taken from the budget for the body, and memory it holds beyond that. */
+  cost = 0;
+  slack = 0;
+  /** Times it was sent, to all its workers together. */
+  attempts = 0;
+  /** The service whose first worker it waits for. */
+  waitingAt: Service | undefined;
+  /** One for each worker that has it, is to get it, or is to drop it. */
+  readonly parts = new Set<Part>();
+  /** For a job that may move to another worker: the part that counts. */
+  current: Part | undefined;
+  /** Parts in state `held`. */
+  held = 0;
+  /** Parts in state `held` or `sent`. */
+  unsaid = 0;
+  /** Place in the queue of its service, or among the bodies that may be given up. */
+  place: QueueSlot<Job> | undefined;
+  /** When it has waited too long; only while it, or a part of it, waits. */
+  patience: Deadline<Job> | undefined;
+  /** Place among all jobs by last use; in no queue while it waits. */
+  readonly recent = new QueueSlot<Job>(this);
+  readonly owner: Owner;
+  readonly ownRecent = new QueueSlot<Job>(this);
+  readonly ownSpare = new QueueSlot<Job>(this);
+
+  constructor(peer: Peer, call: NfpClientCall, owner: Owner) {
+    this.owner = owner;
+    this.uuid = call.uuid;
+    this.service = call.service;
+    this.command = call.command;
+    this.target = call.target;
+    this.poster = peer;
+    this.asker = peer;
+  }
+}
