@@ -16,12 +16,14 @@ import { Emitter, parseOptions } from '@proj/transport';
 import type {
   AccessRules,
   EngineHost,
+  Guarded,
   HandshakeRefusal,
   Peer,
   PortOptions,
   PublisherPlan,
   RefusalCounts,
   SocketPlan,
+  Startable,
 } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
 import { compileAccess, hostOf } from '../host.js';
@@ -44,10 +46,10 @@ import type { NfpBrokerOptions, NfpBrokerSettings } from './options.js';
 import type { NfpBrokerStats } from './engine/stats.js';
 import { Traffic } from './engine/traffic.js';
 
-/** Before the keys of peers at the endpoint for management. Keys are latin1, so none begins with it: routing ids of two sockets may be equal. */
+/** Prefix of peers' keys at the management endpoint, as routing ids of two sockets may be equal. Keys are latin1, so no other begins with it. */
 const MANAGER = '\u0100';
 
-/** What happens to a broker that is worth a line. */
+/** Events that `get_logs` tells of. */
 type Notice = NfpBrokerNote | NfpWorkerReadyNotice | NfpWorkerLostNotice | NfpManagementNotice;
 
 /** Events of an {@link NfpBroker}. */
@@ -56,24 +58,23 @@ export interface NfpBrokerEvents {
   'worker-lost': NfpWorkerLostNotice;
   /** A management command was obeyed; after `shutdown` the broker drains by itself. */
   management: NfpManagementNotice;
-  /** Something worth a log line; the same about the same peer at most once a minute. */
+  /** Something worth a log line; repeated for the same peer at most once a minute. */
   note: NfpBrokerNote;
-  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
+  /** A peer was refused, or failed the handshake; for each key or address at most once a minute. */
   refused: HandshakeRefusal;
-  /** The socket failed for good: nothing more is received. Close this broker and start another. */
+  /** A socket failed for good and receives nothing more. Close this broker and start another. */
   broken: Error;
 }
 
 /**
- * Takes jobs from NORFAB clients to the workers they are for, and answers back. Jobs live at workers and clients; the broker
- * keeps nothing that must survive it.
+ * Takes jobs from NORFAB clients to workers, and answers back. Jobs live at workers and clients: the broker keeps nothing that must survive it.
  *
  * ```ts
  * await using broker = new NfpBroker({ endpoint: 'tcp://127.0.0.1:5555' });
  * await broker.start();
  * ```
  */
-export class NfpBroker {
+export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded {
   readonly #engine: NfpBrokerEngine;
   readonly #host: EngineHost<NfpBrokerEvent, NfpBrokerEffect>;
   readonly #events = new Emitter<NfpBrokerEvents>();
@@ -86,7 +87,7 @@ export class NfpBroker {
   #publishEndpoints: readonly string[] = [];
   #starting: Promise<string[]> | undefined;
 
-  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  /** Validates the options. Throws `OPTIONS_INVALID`. */
   constructor(options: NfpBrokerOptions = {}) {
     const settings = parseOptions('NfpBroker', nfpBrokerOptions, options);
     this.#engine = new NfpBrokerEngine(settings, {
@@ -98,7 +99,7 @@ export class NfpBroker {
     this.#host = hostOf<NfpBrokerEvent, NfpBrokerEffect>(settings, this.#events, {
       name: 'NfpBroker',
       engine: this.#engine,
-      sockets: socketPlans(settings).map((plan) => counted(plan, this.#traffic)),
+      sockets: socketPlans(settings, this.#traffic),
       publishers: publisherPlans(settings),
       started: { kind: 'started' },
       onMemory: (isTight) => ({ kind: 'memory', isTight }),
@@ -112,55 +113,44 @@ export class NfpBroker {
     this.#events.on('broken', ({ message }) => this.#log('ERROR', 'broken', { error: message }));
   }
 
-  /**
-   * Binds and serves. Resolves to the bound endpoints for clients and workers, wildcard ports filled in. Rejects with
-   * `ADDRESS_IN_USE`, `OPTIONS_INVALID` (an endpoint nobody can bind, `files` that is no folder) or `UNAVAILABLE` (no ZeroMQ on
-   * this machine), and nothing is left bound.
-   */
+  /** Resolves to the endpoints for clients and workers. Rejects with `OPTIONS_INVALID` also when `files` is not a folder. */
   start(): Promise<string[]> {
     return (this.#starting ??= this.#start());
   }
 
-  /** Bound endpoints for management, once `start` has resolved; none without `managementEndpoint`. */
+  /** Bound management endpoints, once `start` has resolved; empty without `managementEndpoint`. */
   get managementEndpoints(): readonly string[] {
     return this.#managementEndpoints;
   }
 
-  /** Bound endpoints for subscribers, once `start` has resolved; none without `publish`. */
+  /** Bound endpoints for subscribers, once `start` has resolved; empty without `publish`. */
   get publishEndpoints(): readonly string[] {
     return this.#publishEndpoints;
   }
 
-  /** Another inventory counts from the next question on; before `start` has resolved this does nothing. */
+  /** Replaces the inventory. Does nothing before `start` has resolved. */
   setInventory(inventory: NfpInventory): void {
     this.#host.dispatch({ kind: 'inventory', inventory });
   }
 
-  /** Comes to an end in order: 400 to the clients of jobs that wait, DISCONNECT to every worker, then `close`. Idempotent. */
+  /** Clients of waiting jobs get 400, workers DISCONNECT; nothing else is waited for. */
   drain(): Promise<void> {
     return this.#host.drain();
   }
 
-  /** Stops at once: workers and clients find out by themselves. Idempotent. */
   close(): Promise<void> {
     this.#files?.close();
     return this.#host.close();
   }
 
-  /** As {@link NfpBroker.close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof NfpBrokerEvents>(event: Name, listener: (payload: NfpBrokerEvents[Name]) => void): () => void {
     return this.#events.on(event, listener);
   }
 
-  /**
-   * Puts other rules in force at once, also for those who are registered: rule 23. Throws `OPTIONS_INVALID`, and the old ones
-   * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
-   */
   setAccess(rules: AccessRules): void {
     this.#host.setAccess(compileAccess('NfpBroker', rules));
   }
@@ -256,26 +246,13 @@ function mechanismOf(curve: unknown, transport: NfpBrokerSettings['transport']):
   return curve !== undefined || transport?.encrypts === true ? 'CURVE' : 'NULL';
 }
 
-/** The endpoint for all, and the one for management: each has keys of its own, should there be any. */
-function socketPlans(settings: NfpBrokerSettings): SocketPlan<NfpBrokerEvent>[] {
+/** The main ROUTER, and one for management with keys of its own. */
+function socketPlans(settings: NfpBrokerSettings, traffic: Traffic): SocketPlan<NfpBrokerEvent>[] {
   const { endpoint, managementEndpoint, managementCurve } = settings;
-  const plans = [socketPlan(settings, endpoint)];
-  if (managementEndpoint !== undefined) {
-    const plan = managementPlan(socketPlan(settings, managementEndpoint));
-    plans.push({ ...plan, port: { ...plan.port, ...serverCurve(managementCurve) } });
-  }
-  return plans;
-}
-
-/** The same; what comes is counted before it is looked at. */
-function counted(plan: SocketPlan<NfpBrokerEvent>, traffic: Traffic): SocketPlan<NfpBrokerEvent> {
-  return {
-    ...plan,
-    onMessage: (peer, frames) => {
-      traffic.received(frames);
-      return plan.onMessage(peer, frames);
-    },
-  };
+  const main = socketPlan(settings, traffic, endpoint);
+  if (managementEndpoint === undefined) return [main];
+  const management = managementPlan(socketPlan(settings, traffic, managementEndpoint));
+  return [main, { ...management, port: { ...management.port, ...serverCurve(managementCurve) } }];
 }
 
 function publisherPlans({ publish, subscriberQueueMax, lingerMs }: NfpBrokerSettings): PublisherPlan<NfpBrokerEvent>[] {
@@ -283,12 +260,19 @@ function publisherPlans({ publish, subscriberQueueMax, lingerMs }: NfpBrokerSett
   return [{ bind: [publish].flat(), port: { highWaterMark: subscriberQueueMax, lingerMs }, hears: 'request' }];
 }
 
-function socketPlan(settings: NfpBrokerSettings, endpoint: string | readonly string[]): SocketPlan<NfpBrokerEvent> {
+function socketPlan(
+  settings: NfpBrokerSettings,
+  traffic: Traffic,
+  endpoint: string | readonly string[],
+): SocketPlan<NfpBrokerEvent> {
   return {
     kind: 'router',
-    bind: typeof endpoint === 'string' ? [endpoint] : endpoint,
+    bind: [endpoint].flat(),
     port: portOptions(settings),
-    onMessage: (peer, frames) => ({ kind: 'message', peer, command: decodeNfpAtBroker(frames) }),
+    onMessage: (peer, frames) => {
+      traffic.received(frames);
+      return { kind: 'message', peer, command: decodeNfpAtBroker(frames) };
+    },
     onPeerGone: (peer) => ({ kind: 'peer-gone', peer }),
     onUndeliverable: (peer, frames, reason) => {
       const command = decodeOwn(frames);
@@ -298,16 +282,14 @@ function socketPlan(settings: NfpBrokerSettings, endpoint: string | readonly str
   };
 }
 
-/** The same, with peers that are nobody else's. */
+/** Marks peers and messages as those of the management endpoint. */
 function managementPlan(plan: SocketPlan<NfpBrokerEvent>): SocketPlan<NfpBrokerEvent> {
   return {
     ...plan,
-    onMessage: (peer, frames) => ({
-      kind: 'message',
-      peer: manager(peer),
-      command: decodeNfpAtBroker(frames),
-      at: 'management',
-    }),
+    onMessage: (peer, frames) => {
+      const event = plan.onMessage(manager(peer), frames);
+      return event?.kind === 'message' ? { ...event, at: 'management' } : event;
+    },
     onPeerGone: () => undefined,
     onUndeliverable: (peer, frames, reason) => plan.onUndeliverable(manager(peer), frames, reason),
     onRejected: (peer, reason) => plan.onRejected(manager(peer), reason),
@@ -319,14 +301,14 @@ function manager(peer: Peer): Peer {
 }
 
 function portOptions({ maxMessageFrames, maxMessageBytes, lingerMs, jobsMax }: NfpBrokerSettings): PortOptions {
-  // Nothing limits the calls for one worker but its reading them, so all jobs may be on their way to it. Bytes are bounded by the defaults.
+  // Only its own reading limits the calls for a worker, so all jobs may be on their way to it. The defaults bound their bytes.
   return { maxMessageFrames, maxMessageBytes, lingerMs, peerQueueMax: jobsMax, queueMax: jobsMax, ...CONNECTIONS };
 }
 
-/** What of ours did not go out. Decoding it again costs nothing while all is well, unlike remembering every message. */
+/** A command of ours that did not go out. Decoding it again costs nothing in normal operation; remembering every message would. */
 function decodeOwn(frames: readonly Uint8Array[]): NfpFromBroker | undefined {
   const toWorker = decodeNfpAtWorker(frames);
-  // An MMI to a client reads as a call in the shape of the tables, which this broker never writes.
+  // An MMI to a client looks like a call in the shape of the tables, which this broker never writes.
   if (toWorker.kind !== 'malformed' && toWorker.kind !== 'worker-table-call') return toWorker;
   const toClient = decodeNfpAtClient(frames);
   return toClient.kind === 'malformed' ? undefined : toClient;

@@ -1,8 +1,8 @@
-/** NFP broker: requests for files, answered from a folder (rule 21). The facade's half of `file-calls.ts`. */
+/** NFP broker: answers the file requests of `file-calls.ts` from a folder (rule 21). */
 import type { Files, Found } from '@proj/files';
 import type { NfpFileOutcome, NfpFileRequest } from './engine/events.js';
 
-/** Never rejects: what goes wrong is an outcome. */
+/** Never rejects: a failure is an outcome. */
 export async function answerFileRequest(files: Files, request: NfpFileRequest): Promise<NfpFileOutcome> {
   try {
     return await answer(files, request);

@@ -5,75 +5,75 @@ import type { NfpInventory } from './engine/inventory.js';
 
 /** Schema of {@link NfpBrokerOptions}. All fields are optional; unknown ones are refused. */
 export const nfpBrokerOptions = z.strictObject({
-  /** Where to bind: one endpoint, or several for the same ROUTER. Port `*` allowed. Default `tcp://127.0.0.1:5555`. */
+  /** Where to bind the ROUTER: one endpoint or several. Port `*` allowed. Default `tcp://127.0.0.1:5555`. */
   endpoint: endpoints.default('tcp://127.0.0.1:5555'),
-  /** Milliseconds between two KEEPALIVEs to a worker that does not ask for others by OPEN. 100 to 600000, default 2500 (NORFAB). */
+  /** Milliseconds between KEEPALIVEs to a worker, unless its OPEN asks otherwise. 100 to 600000, default 2500 (NORFAB). */
   keepaliveIntervalMs: z.int().min(100).max(600_000).default(2500),
-  /** Intervals of silence after which a worker is dead, unless its OPEN says otherwise. 2 to 20, default 6 (NORFAB; specification: 3 to 5). */
+  /** Intervals of silence after which a worker is dead, unless its OPEN asks otherwise. 2 to 20, default 6 (NORFAB; specification: 3 to 5). */
   keepaliveMultiplier: z.int().min(2).max(20).default(6),
-  /** Header of what the broker sends: `current` for NORFAB 0.15.0 and later, `legacy` for clients up to 0.14.0. Default `current`. */
+  /** Header of the broker's messages: `current` for NORFAB 0.15.0 and later, `legacy` for clients up to 0.14.0. Default `current`. */
   dialect: z.enum(['current', 'legacy']).default('current'),
   /**
-   * Whether a POST waits for a service, or a worker it names, that is not there: `known`, when it was there within the last ten minutes or this broker has
-   * just started (`settleMs`); true, whatever its name; false, never, as NORFAB. Clients in one-byte form have it as with true, but for false. Default `known`.
+   * Whether a POST waits for an absent service, or an absent worker that it names. `known`: if it was registered within the last ten minutes, or this
+   * broker has just started (`settleMs`); POSTs in one-byte form wait for any name. true: for any name. false: never, like NORFAB. Default `known`.
    */
   queueForService: z.union([z.boolean(), z.literal('known')]).default('known'),
-  /** Milliseconds a POST waits for a service or a worker that is not there. Up to a day, default 30000. */
+  /** Milliseconds a POST waits for an absent service or worker. Up to a day, default 30000. */
   requestTtlMs: milliseconds(1).default(30_000),
-  /** Milliseconds after the start during which a POST for `all` waits for workers that are still on their way back. Up to a day; default two keepalive intervals. */
+  /** Milliseconds after the start during which a POST for `all` waits for workers to come back. Up to a day, default two keepalive intervals. */
   settleMs: milliseconds(0).optional(),
-  /** Milliseconds that jobs wait for a worker that was lost: then another one gets those for `any`, and clients hear 408 of all others. Up to a day, default 10000. */
+  /** Milliseconds that jobs wait for a lost worker. Then jobs for `any` go to another, and clients get 408 for the rest. Up to a day, default 10000. */
   returnMs: milliseconds(0).default(10_000),
-  /** Times that a job for `any` is given to another worker because its own was lost. Up to 1000, default 3. */
+  /** How often a job for `any` may go to another worker because its worker was lost. Up to 1000, default 3. */
   maxAttempts: z.int().min(0).max(1000).default(3),
-  /** POSTs that may wait, for all services and workers together; three quarters of them one client's. Default 10000. */
+  /** POSTs that may wait, for all services and workers together; three quarters of them from one client. Default 10000. */
   requestQueueMax: count(10_000_000).default(10_000),
-  /** Bytes of all bodies the broker keeps, of POSTs that wait or may have to be sent again; three quarters of them one client's. Default 64 MiB. */
+  /** Bytes of all kept bodies: of POSTs that wait or may have to be sent again; three quarters of them from one client. Default 64 MiB. */
   requestQueueMaxBytes: count(Number.MAX_SAFE_INTEGER).default(67_108_864),
-  /** Give a job for `any` to another worker when its own is lost and does not come back. Default true: workers are idempotent. */
+  /** Give a job for `any` to another worker when its worker is lost and does not come back. Default true: workers are idempotent. */
   redispatchAny: z.boolean().default(true),
-  /** Jobs remembered, to tell their clients what becomes of their workers; the least recently used leave first, of a client with three quarters of all its own. Default 100000. */
+  /** Jobs remembered, so that clients hear what becomes of them. The least recently used go first; a client with three quarters of all loses its own. Default 100000. */
   jobsMax: count(10_000_000).default(100_000),
   /**
-   * Service names with workers at a time, and besides, as many that only POSTs wait for; a client that was the first to ask for a tenth
-   * of these, 16 at least, is refused a POST that would wait for a further one meanwhile. Default 10000.
+   * Service names with workers, and as many again that only POSTs wait for. A client that was the first to ask for a tenth of the latter, at
+   * least 16, may not wait for a further name meanwhile. Default 10000.
    */
   servicesMax: count(1_000_000).default(10_000),
-  /** Workers that may be registered at a time. Default 100000. */
+  /** Workers that may be registered at once. Default 100000. */
   workersMax: count(1_000_000).default(100_000),
-  /** Clients remembered, for their command form and for `show_clients`; the least recently seen leave first, after an hour at the latest. Default 10000. */
+  /** Clients remembered, for their command form and `show_clients`. The least recently seen go first, at the latest after an hour. Default 10000. */
   clientsMax: count(1_000_000).default(10_000),
-  /** Where to bind a PUB socket that hands every EVENT of a worker to whoever subscribed. One endpoint or several; default none. */
+  /** Where to bind a PUB socket that publishes every EVENT of a worker. One endpoint or several; default none. */
   publish: endpoints.optional(),
-  /** Events that may wait for one subscriber; it misses what comes beyond. Up to 10000000, default 1000. */
+  /** Events that may wait for one subscriber; further ones it misses. Up to 10000000, default 1000. */
   subscriberQueueMax: count(10_000_000).default(1000),
-  /** Obey `restart`, `shutdown` and `disconnect` at `mmi.service.broker`, from anybody. Default false. */
+  /** Obey `restart`, `shutdown` and `disconnect` at `mmi.service.broker` from any client. Default false. */
   managementCommands: z.boolean().default(false),
-  /** Where to bind a second ROUTER, for `mmi.service.broker` alone: whoever reaches it is obeyed. One endpoint or several; default none. */
+  /** Where to bind a second ROUTER that serves only `mmi.service.broker` and obeys everybody who reaches it. One endpoint or several; default none. */
   managementEndpoint: endpoints.optional(),
-  /** Folder whose files `fss.service.broker` serves to everybody; nothing outside of it. Default none, then there is no such service. */
+  /** Folder that `fss.service.broker` serves to everybody; nothing outside it. Default none: no such service. */
   files: z.string().min(1).optional(),
-  /** Requests for files that may be under way or wait; more are answered with 500. Default 256. */
+  /** Open file requests; further ones are answered with 500. Default 256. */
   fileRequestsMax: count(100_000).default(256),
-  /** What `sid.service.broker` tells workers, loaded; `setInventory` changes it later. Default none, then there is no such service. */
+  /** Loaded inventory for `sid.service.broker`; `setInventory` replaces it. Default none: no such service. */
   inventory: z.custom<NfpInventory>(isInventory, 'must be an NfpInventory').optional(),
   /** Frames of one message. 8 to 1000000, default 64. */
   maxMessageFrames: z.int().min(8).max(1_000_000).default(64),
   /** Bytes of one message. Default 128 MiB. */
   maxMessageBytes: z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(134_217_728),
-  /** Milliseconds that closing may take to hand over what is pending. Default 1000. */
+  /** Milliseconds that closing may take to flush pending messages. Default 1000. */
   lingerMs: milliseconds(0).default(1000),
-  /** CURVE: encrypts, and lets in by key. Default: neither. */
+  /** CURVE encryption and admission by key. Default: neither. */
   curve: curve.optional(),
-  /** The same for `managementEndpoint`, such as with a shorter list. Default: `curve`. */
+  /** CURVE for `managementEndpoint`, for example with a shorter list of keys. Default: `curve`. */
   managementCurve: curve.optional(),
-  /** Who may call and who may serve which service: rule 23; not at `managementEndpoint`. Rules for single keys need `curve` and `zmtpTransport()`. Default: everybody everything. */
+  /** Who may call and who may serve which service: rule 23. Not for `managementEndpoint`. Rules for single keys need `curve` and `zmtpTransport()`. Default: no restrictions. */
   access: access.optional(),
-  /** Sockets and time to run on. Default: ZeroMQ and the system clock. */
+  /** Sockets and clock. Default: `zmtpTransport()`. */
   transport: transport.optional(),
 });
 
-/** What a user passes to the broker; see the fields of {@link nfpBrokerOptions}. */
+/** Options of `NfpBroker`; see {@link nfpBrokerOptions}. */
 export type NfpBrokerOptions = z.input<typeof nfpBrokerOptions>;
 
 /** Validated options with every default filled in. */

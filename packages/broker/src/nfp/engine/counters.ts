@@ -1,77 +1,122 @@
-/** What the NFP broker counts. Every drop of docs/protocols/nfp.md section "Bad input" has its reason here. */
-import type { NfpAnswer, NfpCall } from '@proj/frames/nfp';
-import type { NfpDropReason } from './events.js';
+/** NFP broker: what it counts. Every drop of docs/protocols/nfp.md, section "Bad input", has its reason here. */
+import type { NfpAnswer, NfpCall, NfpMalformedReason } from '@proj/frames/nfp';
+import type { RejectReason } from '@proj/transport';
 
-/** Running totals since construction. */
-export interface NfpBrokerCounters {
-  /** Well-formed calls of clients, by command. */
-  readonly calls: Record<NfpCall, number>;
-  /** Of those, answered by the broker's own services. */
-  mmi: number;
-  /** Calls sent to workers, one for each of a call's targets. */
-  relays: number;
-  /** Of those, POSTs sent again because their worker was lost, to another one or to the same. */
-  redispatches: number;
-  /** POSTs that had to wait for a service or a worker. */
-  queued: number;
-  /** Answers of workers passed on to clients, by command. */
-  readonly answers: Record<NfpAnswer, number>;
-  /** Rule 24: what workers said unasked, and not told to clients that take one answer to each call. */
-  withheld: number;
-  /** EVENTs of the broker's own about lost workers and what became of their jobs. */
-  ownEvents: number;
-  /** EVENTs handed to the PUB socket, whoever listens. */
-  eventsPublished: number;
-  workersReady: number;
-  workersLost: number;
-  /** READYs for the service the worker is registered for already. */
-  repeatedReadies: number;
-  keepalivesSent: number;
-  disconnectsSent: number;
-  /** DISCONNECTs withheld by rule 8. */
-  disconnectsWithheld: number;
-  /** Notes withheld because the same had been said within the minute. */
-  notesWithheld: number;
-  /** Everything dropped or refused, by reason. */
-  readonly dropped: Record<NfpDropReason, number>;
-}
-
-const NONE_DROPPED: Readonly<Record<NfpDropReason, 0>> = {
+/** Why a message was dropped. */
+const MESSAGE_DROPS = {
   header: 0,
   command: 0,
   direction: 0,
   short: 0,
   shape: 0,
   service: 0,
-  target: 0,
   uuid: 0,
   status: 0,
   'too-many-frames': 0,
   'too-large': 0,
   'no-frames': 0,
+  /** Also a refusal: a JSON array that is broken or holds anything but names. */
+  target: 0,
+  /** A worker command from a peer that is not registered. */
   'unknown-worker': 0,
+  /** READY for a service of the broker. */
   'reserved-service': 0,
+  /** A worker command for a service that its sender may not serve, or a PUT to one that the client may not request. Also a refusal. */
   'not-allowed': 0,
+  /** READY over a limit. */
   'services-limit': 0,
   'workers-limit': 0,
+  /** OPEN whose body is not JSON; it is answered all the same. */
   'open-body': 0,
-  'put-unserved': 0,
+  /** A request for files outside the folder; it is answered as if they were missing. */
   'fss-escape': 0,
+  /** PUT for nobody, which has no answer. */
+  'put-unserved': 0,
+} satisfies Record<NfpMalformedReason | RejectReason, 0> & Record<string, 0>;
+
+/** Why a call was answered with 400, or with 500 where asking again may help. */
+const REFUSALS = {
+  target: 0,
+  'not-allowed': 0,
+  /** The target means no live worker of the service. */
   'no-worker': 0,
+  /** Another job with that uuid is waiting. */
   duplicate: 0,
+  /** Too many POSTs wait, or too many bytes. */
   'queue-full': 0,
+  /** No worker came for `requestTtlMs`; 408 where others of the target did. */
   expired: 0,
+  /** Its worker was lost, and no other could take over; 408 for one of several workers. */
   'worker-lost': 0,
+  /** A call to a service of the broker that is not a task. */
   task: 0,
+  /** `managementCommands` is off, and the call did not come to the management endpoint. */
   management: 0,
+  /** The management endpoint serves management alone. */
   'not-management': 0,
+  /** Too many file requests are open; 500. */
   'files-busy': 0,
+  /** The disk failed, or the answer is too large; 500. */
   'files-failed': 0,
+  /** The broker closed first. */
   drained: 0,
+};
+
+/** Why an answer of a worker did not reach a client. */
+const ANSWER_LOSSES = {
+  /** It names no client, and the broker does not know who asked. */
   'no-owner': 0,
+  /** The client is gone, or reads too slowly. */
   unroutable: 0,
+  /** It is about a job that another worker has by now. */
   superseded: 0,
 };
+
+/** Why a message was dropped. */
+export type NfpMessageDrop = keyof typeof MESSAGE_DROPS;
+
+/** Why a call was answered with 400, or with 500 where asking again may help. */
+export type NfpRefusal = keyof typeof REFUSALS;
+
+/** Why an answer of a worker did not reach a client. */
+export type NfpAnswerLoss = keyof typeof ANSWER_LOSSES;
+
+/** Why something was dropped or refused: the labels of the drop counters. */
+export type NfpDropReason = NfpMessageDrop | NfpRefusal | NfpAnswerLoss;
+
+/** Running totals since construction. */
+export interface NfpBrokerCounters {
+  /** Well-formed calls of clients, by command. */
+  readonly calls: Record<NfpCall, number>;
+  /** Calls answered by the broker's own services. */
+  mmi: number;
+  /** Calls sent to workers, counted once per worker. */
+  relays: number;
+  /** POSTs among them that were sent again because their worker was lost, to another worker or the same. */
+  redispatches: number;
+  /** POSTs that had to wait for a service or a worker. */
+  queued: number;
+  /** Answers of workers passed on to clients, by command. */
+  readonly answers: Record<NfpAnswer, number>;
+  /** Rule 24: unasked messages withheld from clients that take one answer to each call. */
+  withheld: number;
+  /** The broker's own EVENTs about lost workers and their jobs. */
+  ownEvents: number;
+  /** EVENTs handed to the PUB socket. */
+  eventsPublished: number;
+  workersReady: number;
+  workersLost: number;
+  /** READYs of workers that are registered for that service already. */
+  repeatedReadies: number;
+  keepalivesSent: number;
+  disconnectsSent: number;
+  /** DISCONNECTs withheld by rule 8. */
+  disconnectsWithheld: number;
+  /** Notes withheld because the same was said within the minute. */
+  notesWithheld: number;
+  /** Everything dropped or refused, by reason. */
+  readonly dropped: Record<NfpDropReason, number>;
+}
 
 /** Counters at zero. */
 export function newCounters(): NfpBrokerCounters {
@@ -92,11 +137,11 @@ export function newCounters(): NfpBrokerCounters {
     disconnectsSent: 0,
     disconnectsWithheld: 0,
     notesWithheld: 0,
-    dropped: { ...NONE_DROPPED },
+    dropped: { ...MESSAGE_DROPS, ...REFUSALS, ...ANSWER_LOSSES },
   };
 }
 
-/** A copy that does not change any more. */
+/** A copy that no longer changes. */
 export function copyCounters(counters: NfpBrokerCounters): NfpBrokerCounters {
   const { calls, answers, dropped } = counters;
   return { ...counters, calls: { ...calls }, answers: { ...answers }, dropped: { ...dropped } };

@@ -4,7 +4,7 @@ import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpBody, NfpClientCall } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { BrokerState } from './state.js';
-import type { NfpRefusal } from './events.js';
+import type { NfpRefusal } from './counters.js';
 import { WORKER_MMI } from './names.js';
 import type { NfpBrokerSettings } from '../options.js';
 import type { Asked, Output } from './output.js';

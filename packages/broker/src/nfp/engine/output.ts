@@ -15,8 +15,9 @@ import { OncePer } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { StepOutput } from '@proj/transport/engine';
 import type { KnownClients } from './clients.js';
-import { type NfpBrokerCounters, newCounters } from './counters.js';
-import type { NfpAnswerLoss, NfpBrokerEffect, NfpBrokerNote, NfpMessageDrop, NfpRefusal } from './events.js';
+import { newCounters } from './counters.js';
+import type { NfpAnswerLoss, NfpBrokerCounters, NfpMessageDrop, NfpRefusal } from './counters.js';
+import type { NfpBrokerEffect, NfpBrokerNote } from './events.js';
 import type { Worker } from './records.js';
 import { REQUEST_TIMEOUT, statusOfText } from './statuses.js';
 

@@ -4,7 +4,8 @@ import type { NfpClientOpen, NfpCommandForm, NfpWorkerOpen, NfpWorkerReady } fro
 import type { Access, Peer } from '@proj/transport';
 import type { Rights } from '../../shared/rights.js';
 import type { NfpBrokerSettings } from '../options.js';
-import type { NfpMessageDrop, NfpWorkerLoss } from './events.js';
+import type { NfpMessageDrop } from './counters.js';
+import type { NfpWorkerLoss } from './events.js';
 import type { Gathers } from './gathers.js';
 import { isReserved } from './names.js';
 import type { Output } from './output.js';
