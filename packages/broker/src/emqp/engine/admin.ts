@@ -1,4 +1,4 @@
-/** EventMQ broker: what an admin is told (rules 29 and 30), the product's JSON, spaced as Python does. Reads the books, changes nothing. */
+/** EventMQ broker: its answers to admins (rules 29 and 30): the product's JSON, spaced as Python does. Read-only. */
 import { encodeEmqpJson } from '@proj/frames/emqp';
 import type { MemoryStats, Peer } from '@proj/transport';
 import { list, LISTED_MAX, type Listing, Listings } from '../../shared/listings.js';
@@ -8,35 +8,34 @@ import type { Queue, QueueTotals } from './queues.js';
 const fromUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const UNPRINTABLE = /\p{C}/u;
 
-/** Which answer an admin asks for, and what makes it. */
+/** The questions of admins, and what answers them. */
 const ANSWERS = { status, 'show-workers': showWorkers, 'show-schedulers': showSchedulers } as const;
 
-/** What an admin may ask for. */
+/** A question of an admin. */
 export type AdminQuestion = keyof typeof ANSWERS;
 
-/** The answers to admins, of which a long one is kept for a moment. */
-export class AdminDesk {
-  readonly #books: BrokerState;
+/** Answers admins. A long answer is kept for a moment. */
+export class AdminAnswers {
+  readonly #state: BrokerState;
   readonly #memory: () => MemoryStats | undefined;
   readonly #listings = new Listings<string>();
 
-  /** `memory`: what the process holds for peers; `undefined` where it has no budget. */
-  constructor(books: BrokerState, memory: () => MemoryStats | undefined) {
-    this.#books = books;
+  constructor(state: BrokerState, memory: () => MemoryStats | undefined) {
+    this.#state = state;
     this.#memory = memory;
   }
 
   answer(question: AdminQuestion, now: number): string {
-    const { queues, peers } = this.#books;
-    // Totals of names that are gone are few.
+    const { queues, peers } = this.#state;
+    // Totals of forgotten queues are few.
     const lines = queues.size + peers.size;
     return this.#listings.answer(question, lines, now, () =>
-      encodeEmqpJson(ANSWERS[question](this.#books, this.#memory())),
+      encodeEmqpJson(ANSWERS[question](this.#state, this.#memory())),
     );
   }
 }
 
-/** The keys of the product; what is too much for an answer is counted by key in `not_shown`, which is there only then. */
+/** The product's keys; `not_shown`, only if needed, counts by key what one answer has no room for. */
 function answerOf(parts: Readonly<Record<string, Listing<readonly [string, unknown]>>>): object {
   const all = Object.entries(parts);
   const cut = all.filter(([, { more }]) => more > 0).map(([key, { more }]): [string, number] => [key, more]);
@@ -80,25 +79,28 @@ function showWorkers({ queues, peers }: BrokerState): object {
   return answerOf({
     connected_workers: upTo(
       peers.workers(),
-      ({ seats }) => seats.length,
+      ({ subscriptions }) => subscriptions.length,
       (worker) => [
         idOf(worker.peer),
         {
-          queues: worker.seats.map(({ weight, queue }) => [weight, queue.name]),
+          queues: worker.subscriptions.map(({ weight, queue }) => [weight, queue.name]),
           hb: worker.lastSeen / 1000,
           available_slots: worker.slots,
         },
       ],
     ),
     connected_queues: upTo(
-      [...queues.values()].filter(({ seats }) => seats.size > 0),
-      ({ seats }) => seats.size,
-      ({ name, seats }) => [name, list(seats, ({ weight, worker }) => [weight, idOf(worker.peer)]).lines],
+      [...queues.values()].filter(({ subscriptions }) => subscriptions.size > 0),
+      ({ subscriptions }) => subscriptions.size,
+      ({ name, subscriptions }) => [
+        name,
+        list(subscriptions, ({ weight, worker }) => [weight, idOf(worker.peer)]).lines,
+      ],
     ),
   });
 }
 
-/** As {@link list}, where an entry may be long: ends behind the one with which there are as many parts as a listing may have lines. */
+/** Like {@link list} for long entries: ends after the entry that fills a listing's number of lines with parts. */
 function upTo<Item>(
   items: Iterable<Item>,
   partsOf: (item: Item) => number,
@@ -127,7 +129,7 @@ function showSchedulers({ assignments }: BrokerState): object {
   });
 }
 
-/** The routing id as text if it is printable, else as hex. */
+/** The routing id as text if printable, or else in hex. */
 function idOf({ id }: Peer): string {
   try {
     const text = fromUtf8.decode(id);

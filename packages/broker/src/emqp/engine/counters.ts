@@ -1,46 +1,9 @@
-/** What the EventMQ broker counts. Every drop of docs/protocols/emqp.md, section "Bad input", has its reason here. */
-import type { EmqpDropReason } from './events.js';
+/** EventMQ broker: what it counts. Every drop of docs/protocols/emqp.md, section "Bad input", has its reason here. */
+import type { EmqpMalformedReason } from '@proj/frames/emqp';
+import type { RejectReason } from '@proj/transport';
 
-/** Running totals since construction. */
-export interface EmqpBrokerCounters {
-  /** Requests accepted: dispatched or queued. Refused ones are in `dropped`. */
-  requests: number;
-  /** REQUESTs for guaranteed jobs that were open already (rule 36). */
-  repeats: number;
-  /** Guaranteed jobs of an earlier life, taken from the store. */
-  restored: number;
-  /** Guaranteed jobs left in the store when the broker stopped. */
-  leftInStore: number;
-  /** REQUESTs sent to workers, repeated ones included. */
-  dispatches: number;
-  /** Requests that went back into a queue, or to the next worker. */
-  resends: number;
-  /** Jobs that ended with a REPLY, or with READY where no REPLY was due. */
-  processed: number;
-  /** Jobs that ended without either, and were probably done (rules 18 and 19). */
-  unconfirmed: number;
-  /** Results forwarded to clients. */
-  results: number;
-  /** Items of headers that were ignored for what is wrong with them. */
-  headersIgnored: number;
-  /** Requests that moved to queue `default` because nobody served theirs. */
-  moved: number;
-  /** SCHEDULEs and UNSCHEDULEs forwarded. */
-  schedulings: number;
-  /** PUBLISHes handed to the pub-sub device. */
-  handedOver: number;
-  peersJoined: number;
-  peersLeft: number;
-  heartbeatsSent: number;
-  /** Peers that were told farewell. */
-  byesSent: number;
-  /** Notes withheld because the same had been said within the minute. */
-  notesWithheld: number;
-  /** Everything dropped, by reason. */
-  readonly dropped: Record<EmqpDropReason, number>;
-}
-
-const NONE_DROPPED: Readonly<Record<EmqpDropReason, 0>> = {
+/** Why a message was dropped without further processing. */
+const MESSAGE_DROPS = {
   'too-few-frames': 0,
   'no-empty-frame': 0,
   version: 0,
@@ -60,30 +23,117 @@ const NONE_DROPPED: Readonly<Record<EmqpDropReason, 0>> = {
   'too-many-frames': 0,
   'too-large': 0,
   'no-frames': 0,
+  /** READY, HEARTBEAT or REPLY from a peer that is not registered. */
   'unknown-peer': 0,
+  /** READY or REPLY from a scheduler. */
   unexpected: 0,
+  /** REPLY to a job that this worker does not have, or no longer has. */
   'reply-unknown': 0,
+  /** REPLY that does not say which of several jobs it answers. */
   'reply-ambiguous': 0,
+  /** READY beyond 100,000 slots of one worker. */
   'slots-capped': 0,
+  /** INFORM over a limit. */
   'queues-limit': 0,
   'peers-limit': 0,
+  /** INFORM while the broker stops. */
   stopping: 0,
+  /** DISCONNECT from a peer that may not stop the broker. */
   'disconnect-refused': 0,
+  /** The rules of access forbid it. Also a refusal. */
   'not-allowed': 0,
+  /** SCHEDULE or UNSCHEDULE whose body names no job. */
   'job-invalid': 0,
+  /** SCHEDULE or UNSCHEDULE while there is no scheduler. */
   'no-scheduler': 0,
+  /** PUBLISH to a broker without a pub-sub device. */
   'publish-unserved': 0,
+} satisfies Record<EmqpMalformedReason | RejectReason, 0> & Record<string, 0>;
+
+/** Why a request was refused. */
+const REFUSALS = {
   draining: 0,
+  'not-allowed': 0,
   'queue-full': 0,
+  /** The process is short of memory. */
   memory: 0,
+  /** The job is guaranteed, and the store could not take it. */
   'store-failed': 0,
+};
+
+/** Why an accepted request will not be done, or not for certain. */
+const REQUEST_LOSSES = {
+  /** Its worker died, or its process; it was not guaranteed, and `retry-count` is used up. */
   'jobs-lost': 0,
+  /** It was lost with `guaranteeAttempts` workers. */
   'guarantee-exhausted': 0,
+  /** The broker closed first. */
   drained: 0,
+};
+
+/** Why a reply did not reach its client. */
+const REPLY_LOSSES = {
+  /** The client is gone, or reads too slowly. */
   'reply-undeliverable': 0,
+  /** The result took longer than `resultRouteTtlMs`. */
   'result-expired': 0,
+  /** More than `resultRouteMax` results were awaited. */
   'result-evicted': 0,
 };
+
+/** Why a message was dropped without further processing. */
+export type EmqpMessageDrop = keyof typeof MESSAGE_DROPS;
+
+/** Why a request was refused. */
+export type EmqpRefusal = keyof typeof REFUSALS;
+
+/** Why an accepted request will not be done, or not for certain. */
+export type EmqpRequestLoss = keyof typeof REQUEST_LOSSES;
+
+/** Why a reply did not reach its client. */
+export type EmqpReplyLoss = keyof typeof REPLY_LOSSES;
+
+/** Why something was dropped: the labels of the drop counters. */
+export type EmqpDropReason = EmqpMessageDrop | EmqpRefusal | EmqpRequestLoss | EmqpReplyLoss;
+
+/** Running totals since construction. */
+export interface EmqpBrokerCounters {
+  /** Requests accepted; refused ones are in `dropped`. */
+  requests: number;
+  /** REQUESTs for guaranteed jobs that were open already (rule 36). */
+  repeats: number;
+  /** Guaranteed jobs taken from the store at the start. */
+  restored: number;
+  /** Guaranteed jobs left in the store when the broker stopped. */
+  leftInStore: number;
+  /** REQUESTs sent to workers, including repeated ones. */
+  dispatches: number;
+  /** Requests that went back into a queue, or to the next worker. */
+  resends: number;
+  /** Jobs that ended with REPLY, or with READY where no REPLY was due. */
+  processed: number;
+  /** Jobs that ended without either, and were probably done (rules 18 and 19). */
+  unconfirmed: number;
+  /** Results forwarded to clients. */
+  results: number;
+  /** Header items ignored because they could not be understood. */
+  headersIgnored: number;
+  /** Requests moved to queue `default` because nobody served theirs. */
+  moved: number;
+  /** SCHEDULEs and UNSCHEDULEs forwarded. */
+  schedulings: number;
+  /** PUBLISHes handed to the pub-sub device. */
+  handedOver: number;
+  peersJoined: number;
+  peersLeft: number;
+  heartbeatsSent: number;
+  /** Farewells sent, counted once per peer. */
+  byesSent: number;
+  /** Notes withheld because the same was said within the minute. */
+  notesWithheld: number;
+  /** Everything dropped, by reason. */
+  readonly dropped: Record<EmqpDropReason, number>;
+}
 
 /** Counters at zero. */
 export function newCounters(): EmqpBrokerCounters {
@@ -106,6 +156,6 @@ export function newCounters(): EmqpBrokerCounters {
     heartbeatsSent: 0,
     byesSent: 0,
     notesWithheld: 0,
-    dropped: { ...NONE_DROPPED },
+    dropped: { ...MESSAGE_DROPS, ...REFUSALS, ...REQUEST_LOSSES, ...REPLY_LOSSES },
   };
 }

@@ -26,8 +26,8 @@ class Model {
 
   inform(name: string, places: readonly (readonly [queue: string, weight: number])[]): void {
     const kept = new Map(places);
-    const seats = [...kept].map(([queue, weight]): Place => ({ queue, weight, served: this.#time++ }));
-    this.#workers.push({ name, places: seats, slots: 0, used: 0 });
+    const subscriptions = [...kept].map(([queue, weight]): Place => ({ queue, weight, served: this.#time++ }));
+    this.#workers.push({ name, places: subscriptions, slots: 0, used: 0 });
   }
 
   request(client: string, id: string, queue: string): string | undefined {

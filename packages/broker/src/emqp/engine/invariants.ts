@@ -1,4 +1,4 @@
-/** What must be true of the EventMQ broker's books between any two steps. Called by tests and the simulator. */
+/** What must hold in the EventMQ broker between any two steps. Called by tests and the simulator. */
 import { check } from '../../shared/check.js';
 import type { BrokerState } from './state.js';
 import type { EmqpBrokerCounters } from './counters.js';
@@ -7,7 +7,7 @@ import type { EmqpBrokerSettings } from '../options.js';
 import type { Scheduler, Worker } from './peers.js';
 import { DEFAULT_QUEUE, type Queue } from './queues.js';
 
-/** What the engine claims about them. */
+/** What the engine claims about its state. */
 export interface Claims {
   /** Requests accepted and neither done nor lost. */
   readonly open: number;
@@ -15,14 +15,14 @@ export interface Claims {
   readonly settings: EmqpBrokerSettings;
 }
 
-/** Throws an `Error` that names the first thing that does not agree. Linear in everything that is held. */
-export function assertBooks(books: BrokerState, { open, counters, settings }: Claims): void {
-  const running = assertPeers(books);
-  const waiting = assertQueues(books, running);
-  assertJobs(books, running, waiting, open);
-  check(books.routes.size <= settings.resultRouteMax, 'awaited results are bounded');
-  check(books.peers.size <= settings.peersMax, 'peers are bounded');
-  assertRepeats(books, new Set([...running, ...waiting]));
+/** Throws an `Error` that names the first broken rule. Linear in the size of the state. */
+export function assertState(state: BrokerState, { open, counters, settings }: Claims): void {
+  const running = assertPeers(state);
+  const waiting = assertQueues(state, running);
+  assertJobs(state, running, waiting, open);
+  check(state.routes.size <= settings.resultRouteMax, 'awaited results are bounded');
+  check(state.peers.size <= settings.peersMax, 'peers are bounded');
+  assertRepeats(state, new Set([...running, ...waiting]));
   const lost = counters.dropped['jobs-lost'] + counters.dropped['guarantee-exhausted'] + counters.dropped.drained;
   check(
     counters.requests + counters.restored ===
@@ -31,29 +31,32 @@ export function assertBooks(books: BrokerState, { open, counters, settings }: Cl
   );
 }
 
-/** Of jobs that may be asked for again each is open, or on its way to the store. */
+/** Each job that may be asked for again is open, or on its way to the store. */
 function assertRepeats({ repeats, keeper }: BrokerState, open: ReadonlySet<Job>): void {
   const arriving = new Set(keeper.arriving());
   for (const job of repeats.values()) {
-    check(repeats.has(job) && job.guarantee, 'what may be asked for again is guaranteed');
-    check(job.isAccepted ? open.has(job) : arriving.has(job), 'what is over cannot be asked for again');
+    check(repeats.has(job) && job.guarantee, 'only a guaranteed job can be asked for again');
+    check(job.isAccepted ? open.has(job) : arriving.has(job), 'a job that is over cannot be asked for again');
   }
 }
 
-/** Everybody can be found, can die, gets heartbeats; schedulers are those that jobs are assigned to. */
+/** Each peer can be found, can expire and gets heartbeats; each scheduler is given schedules. */
 function assertPeers({ peers, assignments }: BrokerState): Set<Job> {
   const running = new Set<Job>();
   const schedulers = new Set<Scheduler>(assignments.values());
   for (const member of peers.values()) {
     check(peers.find(member) === member, 'a peer is found by its id');
-    check(peers.dues(member).every(Number.isFinite), 'a peer can die and gets heartbeats');
-    if (member.role === 'scheduler') check(schedulers.delete(member), 'a scheduler gets schedules');
+    check(peers.dues(member).every(Number.isFinite), 'a peer can expire and gets heartbeats');
+    if (member.role === 'scheduler') check(schedulers.delete(member), 'a scheduler is given schedules');
     else assertWorker(member, running);
   }
-  check(schedulers.size === 0, 'who gets schedules is registered');
+  check(schedulers.size === 0, 'only registered schedulers are given schedules');
   for (const leaver of peers.leavers()) {
-    check(peers.findLeaver(leaver) === leaver && Number.isFinite(leaver.life.at), 'who leaves is found and ends');
-    check(leaver.open.size > 0, 'who leaves has jobs');
+    check(
+      peers.findLeaver(leaver) === leaver && Number.isFinite(leaver.life.at),
+      'a leaving worker is found and can expire',
+    );
+    check(leaver.open.size > 0, 'a leaving worker has jobs');
     assertOpen(leaver.open, running);
   }
   return running;
@@ -62,12 +65,12 @@ function assertPeers({ peers, assignments }: BrokerState): Set<Job> {
 function assertWorker(worker: Worker, running: Set<Job>): void {
   check(worker.slots >= 0 && worker.busy >= 0, 'slots are counted');
   let last = Infinity;
-  for (const seat of worker.seats) {
-    check(seat.queue.seats.has(seat), 'a worker is known to its queues');
-    check(seat.weight <= last, 'a worker’s queues are in the order of weights');
-    check(seat.free.taken === worker.slots > 0, 'a worker is offered where it has a slot, and only then');
-    check(worker.slots === 0 || seat.queue.waiting.size === 0, 'nobody waits while a worker has a slot');
-    last = seat.weight;
+  for (const subscription of worker.subscriptions) {
+    check(subscription.queue.subscriptions.has(subscription), 'a worker is known to its queues');
+    check(subscription.weight <= last, 'a worker’s queues are in the order of weights');
+    check(subscription.free.taken === worker.slots > 0, 'a worker is offered to its queues while it has a free slot');
+    check(worker.slots === 0 || subscription.queue.waiting.size === 0, 'no job waits while a worker has a free slot');
+    last = subscription.weight;
   }
   assertOpen(worker.open, running);
 }
@@ -83,45 +86,46 @@ function assertOpen(open: WorkerJobs, running: Set<Job>): void {
   }
   check(size === open.size, 'open jobs are counted');
   for (const job of open.suspects) check(job.holder === open, 'only an open job is suspected to be lost');
-  check(open.missing === 0 || open.missing < open.suspects.size, 'what is known to be lost is told');
+  check(open.missing === 0 || open.missing < open.suspects.size, 'a job that is known to be lost is lost');
 }
 
-/** No queue without purpose; what waits is in order, can be sent, and does not wait for nobody for ever. */
+/** Each queue has a purpose; its waiting jobs are in order, can be sent, and do not wait for ever without a worker. */
 function assertQueues({ queues, patience }: BrokerState, running: Set<Job>): Set<Job> {
   const waiting = new Set<Job>();
   const inFlight = new Map<Queue, number>();
   for (const job of running) inFlight.set(job.queue, (inFlight.get(job.queue) ?? 0) + 1);
   let impatient = 0;
   for (const queue of queues.values()) {
-    const isUsed = queue.seats.size > 0 || queue.waiting.size > 0 || queue.arriving > 0 || queue.inFlight > 0;
+    const isUsed = queue.subscriptions.size > 0 || queue.waiting.size > 0 || queue.arriving > 0 || queue.inFlight > 0;
     check(isUsed, 'a queue has a purpose');
     check(queue.inFlight === (inFlight.get(queue) ?? 0), 'jobs in flight are counted');
     inFlight.delete(queue);
     const { front } = queue.waiting;
     let last = front?.waitingSince ?? -Infinity;
     for (const job of queue.arrived()) {
-      check(job.place.taken && job.waitingSince >= last, 'who waits longest is first');
+      check(job.place.taken && job.waitingSince >= last, 'the job that waits longest is first');
       last = job.waitingSince;
     }
     for (const job of queue.waiting.values()) {
-      check(job.queue === queue && job.request !== undefined, 'what waits is in its queue and can be sent');
-      check(job.waitingSince >= (queue.oldest?.waitingSince ?? Infinity), 'who waits longest is known');
+      check(job.queue === queue && job.request !== undefined, 'a waiting job is in its queue and can be sent');
+      check(job.waitingSince >= (queue.oldest?.waitingSince ?? Infinity), 'the job that waits longest is known');
       waiting.add(job);
     }
-    for (const seat of queue.free.values()) check(queue.seats.has(seat), 'only who serves a queue is offered to it');
-    const waitsForNobody = queue.seats.size === 0 && queue.waiting.size > 0 && queue.name !== DEFAULT_QUEUE;
-    check(Number.isFinite(queue.patience.at) === waitsForNobody, 'only what waits for nobody loses patience');
+    for (const subscription of queue.free.values())
+      check(queue.subscriptions.has(subscription), 'only workers of a queue are offered to it');
+    const waitsForNobody = queue.subscriptions.size === 0 && queue.waiting.size > 0 && queue.name !== DEFAULT_QUEUE;
+    check(Number.isFinite(queue.patience.at) === waitsForNobody, 'only a queue without workers loses patience');
     if (waitsForNobody) impatient++;
   }
   check(inFlight.size === 0, 'the queue of a running job exists');
-  check(patience.size === impatient, 'no queue loses patience that does not exist');
+  check(patience.size === impatient, 'only existing queues lose patience');
   patience.assertInvariants();
   queues.assertInvariants();
   return waiting;
 }
 
-/** Each open job is in one place and paid for; those that are kept and were started are known by their ids. */
-function assertJobs(books: BrokerState, running: Set<Job>, waiting: Set<Job>, open: number): void {
+/** Each open job is in one place and paid for; kept jobs that were started are known by their ids. */
+function assertJobs(state: BrokerState, running: Set<Job>, waiting: Set<Job>, open: number): void {
   check(running.size + waiting.size === open, 'every open request runs or waits');
   let cost = 0;
   for (const job of [...running, ...waiting]) {
@@ -130,24 +134,24 @@ function assertJobs(books: BrokerState, running: Set<Job>, waiting: Set<Job>, op
       (job.request !== undefined) === (waiting.has(job) || job.kept),
       'a request is kept as long as it may be sent',
     );
-    check(job.cost === 0 || job.request !== undefined, 'only what is kept is paid for');
-    const started = books.kept.get(job.id).includes(job);
+    check(job.cost === 0 || job.request !== undefined, 'only a kept request is paid for');
+    const started = state.kept.get(job.id).includes(job);
     check(
       started === (job.kept && (job.attempts > 0 || running.has(job) || job.isRestored)),
-      'a job that is kept and may have been started is known by its id',
+      'a kept job that may have been started is known by its id',
     );
-    check(job.awaited || !Number.isFinite(job.route.at), 'only what is awaited has a way back');
+    check(job.awaited || !Number.isFinite(job.route.at), 'only an awaited result has a route');
     check(!Number.isFinite(job.release.at) || (job.isSilent && running.has(job)), 'only silent jobs are released');
     cost += job.cost;
   }
-  for (const job of books.keeper.arriving()) cost += job.cost;
-  check(books.bytes.used === cost && cost <= books.bytes.max, 'the byte budget is what the kept requests cost');
+  for (const job of state.keeper.arriving()) cost += job.cost;
+  check(state.bytes.used === cost && cost <= state.bytes.max, 'the byte budget is what the kept requests cost');
   let held = 0;
-  for (const job of [...running, ...waiting, ...books.keeper.arriving()]) {
-    check((job.slack !== undefined) === (job.request !== undefined), 'what is kept is settled');
+  for (const job of [...running, ...waiting, ...state.keeper.arriving()]) {
+    check((job.slack !== undefined) === (job.request !== undefined), 'a kept request is settled');
     held += job.slack ?? 0;
   }
-  check(books.slack.used === held, 'slack is what kept requests hold beyond themselves');
-  for (const job of books.routes.values()) check(running.has(job) || waiting.has(job), 'nobody awaits what is over');
-  books.releases.assertInvariants();
+  check(state.slack.used === held, 'slack is what kept requests hold beyond their bytes');
+  for (const job of state.routes.values()) check(running.has(job) || waiting.has(job), 'only open jobs are awaited');
+  state.releases.assertInvariants();
 }

@@ -1,4 +1,4 @@
-/** EventMQ broker: jobs that are open, and who has them. Books only, no protocol decisions. */
+/** EventMQ broker: open jobs, and which worker has them. No protocol decisions. */
 import { compact } from '@proj/frames';
 import type { EmqpReadHeaders, EmqpRequest } from '@proj/frames/emqp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
@@ -8,53 +8,51 @@ import type { EmqpParty } from './events.js';
 import type { Leaver } from './peers.js';
 import type { Queue } from './queues.js';
 
-/** Who asks, as queues tell clients apart. */
+/** How queues tell clients apart. */
 export function askerOf({ port, peer }: EmqpParty): string {
   return `${port} ${peer.key}`;
 }
 
-/** An accepted request until it is done or lost: waiting in a queue, or open at one worker. */
+/** An accepted request until it is done or lost: it waits in a queue, or is open at one worker. */
 export class Job {
-  /** Who asked last (rule 36). */
+  /** The client that asked last (rule 36). */
   client: EmqpParty;
   readonly id: string;
-  /** Name of the queue the client wrote; the job may be in queue `default` for it. */
+  /** The queue the client named; the job may be in queue `default` instead. */
   readonly name: string;
   readonly guarantee: boolean;
-  /** How many more workers it may be given to when it is lost with one. */
+  /** How many more workers it may be given to when its worker is lost. */
   readonly retryCount: number;
   readonly replyRequested: boolean;
   readonly timeoutSeconds: number;
   readonly acceptedAt: number;
   /** True while the client is to get the result. */
   awaited: boolean;
-  /** What to send; not there of a job that runs and is not {@link kept}. */
+  /** What to send; absent for a running job that is not {@link kept}. */
   request: EmqpRequest | undefined;
   /** Bytes taken from the budget for `request`. */
   cost: number;
-  /** Memory taken for what `request` holds beyond that; `undefined` until it is kept. */
+  /** Memory that `request` holds beyond its bytes; `undefined` until it is kept. */
   slack: number | undefined;
-  /** Workers it was given to, the present one included. */
+  /** Number of workers it was given to. */
   attempts = 0;
   queue: Queue;
-  /** False while it is on its way to the store: its client was told nothing yet. */
+  /** False while it is on its way to the store: its client has been told nothing yet. */
   isAccepted = false;
-  /** It is of an earlier life of the broker: a worker may have had it then. */
+  /** It comes from the store: a worker may have had it from the broker before. */
   isRestored = false;
-  /** Its number in the store (rule 35); `undefined` when it is not kept there. */
+  /** Its number in the store (rule 35), if it is stored. */
   record: number | undefined;
-  /** When it began to wait. */
   waitingSince = 0;
-  /** Where it is open; `undefined` while it waits. */
+  /** The jobs of the worker that has it; `undefined` while it waits. */
   holder: WorkerJobs | undefined;
-  /** Where it waits. */
   readonly place = new QueueSlot<Job>(this);
-  /** Among those that wait in its queue, or are open at its worker, in the order in which they came. */
+  /** Place in order of arrival, among jobs that wait in its queue or are open at its worker. */
   readonly order = new QueueSlot<Job>(this);
   readonly plain = new QueueSlot<Job>(this);
-  /** Rule 10: until when the result finds its way. */
+  /** Rule 10: until when the result is forwarded. */
   readonly route = new Deadline<Job>(this);
-  /** Rule 19: when a worker that does not answer is taken to have done it. */
+  /** Rule 19: when a silent worker is assumed to have done it. */
   readonly release = new HeapDeadline<Job>(this);
 
   constructor(
@@ -79,7 +77,7 @@ export class Job {
     this.cost = cost;
   }
 
-  /** It is kept from now on, in memory of its own where there is no slack left. */
+  /** The request is kept from now on; copied if there is no slack left. */
   settle(slack: Slack): void {
     if (this.request === undefined || this.slack !== undefined) return;
     const { headers, body } = this.request;
@@ -89,38 +87,38 @@ export class Job {
     this.request = { ...this.request, headers: compact(headers), body: compact(body) };
   }
 
-  /** It is kept no more. */
+  /** The request is no longer kept. */
   leave(slack: Slack): void {
     slack.give(this.slack ?? 0);
     this.slack = undefined;
   }
 
-  /** Whose turn it takes in a queue: the same routing id at another port is another client. */
+  /** Whose turn it takes in a queue. */
   get asker(): string {
     return askerOf(this.client);
   }
 
-  /** True when it may go to another worker: it is kept until somebody answers it (rule 17). */
+  /** It may go to another worker, so it is kept until a worker answers it (rule 17). */
   get kept(): boolean {
     return this.guarantee || this.retryCount > 0;
   }
 
-  /** True when no REPLY is due. */
+  /** No REPLY is due. */
   get isPlain(): boolean {
     return !this.kept && !this.replyRequested;
   }
 
-  /** True when a real job manager sends no REPLY although one is due (rule 19). */
+  /** REPLY is due, but real job managers send none (rule 19). */
   get isSilent(): boolean {
     return this.kept && !this.replyRequested;
   }
 }
 
-/** Jobs by message id; ids repeat, and equal ones keep their order. */
+/** Jobs by message id. Ids may repeat; jobs with equal ids keep their order. */
 export class JobsById {
   readonly #jobs = new Map<string, Job[]>();
 
-  /** Jobs of that id, oldest first. */
+  /** Jobs with that id, oldest first. */
   get(id: string): readonly Job[] {
     return this.#jobs.get(id) ?? [];
   }
@@ -140,18 +138,18 @@ export class JobsById {
   }
 }
 
-/** The jobs a worker has, in the order in which it got them. */
+/** The jobs of a worker, in the order in which it got them. */
 export class WorkerJobs {
   readonly #all = new RemovableQueue<Job>();
   readonly #plain = new RemovableQueue<Job>();
   readonly #byId = new JobsById();
   #silent = 0;
-  /** Rule 20: jobs of which some are lost with their process, and how many. */
+  /** Rule 20: jobs among which some were lost with their process, and how many. */
   readonly suspects = new Set<Job>();
   missing = 0;
-  /** READYs still to come for jobs that are no longer here. */
+  /** READYs still due for jobs that are over. */
   readyOwed = 0;
-  /** Set when these are the jobs of a worker that has left. */
+  /** Set if the worker has left. */
   readonly leaver: Leaver | undefined;
 
   constructor(leaver?: Leaver) {
@@ -162,7 +160,7 @@ export class WorkerJobs {
     return this.#all.size;
   }
 
-  /** True while a job is here that may end without REPLY, at some workers (rule 19). */
+  /** Whether some job may end without REPLY (rule 19). */
   get hasSilent(): boolean {
     return this.#silent > 0;
   }
@@ -172,13 +170,13 @@ export class WorkerJobs {
     return this.#plain.first;
   }
 
-  /** Rule 11: the oldest job of that id; without an id, the only one there is. */
+  /** Rule 11: the oldest job with that id; without an id, the only job. */
   find(id: string | undefined): Job | undefined {
     if (id !== undefined) return this.#byId.get(id)[0];
     return this.#all.size === 1 ? this.#all.first : undefined;
   }
 
-  /** The latest job of that id: the one whose dispatch came back. */
+  /** The latest job with that id: the one whose dispatch came back. */
   findLatest(id: string): Job | undefined {
     return this.#byId.get(id).at(-1);
   }
@@ -200,7 +198,7 @@ export class WorkerJobs {
     this.#byId.remove(job);
   }
 
-  /** Oldest first. The job just yielded may be removed meanwhile, no other. */
+  /** Oldest first. Only the job just yielded may be removed meanwhile. */
   values(): IterableIterator<Job> {
     return this.#all.values();
   }

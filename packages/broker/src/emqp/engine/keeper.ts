@@ -1,9 +1,9 @@
-/** EventMQ broker, rule 35: which guaranteed jobs are in the store, and what is on its way there. Books only, no protocol decisions. */
+/** EventMQ broker, rule 35: which guaranteed jobs are in the store, and which are on their way there. No protocol decisions. */
 import type { EmqpStoreEffect } from './events.js';
 import type { Job } from './job.js';
 import { bodyKeyOf, keyOf, recordOf } from './records.js';
 
-/** How long nothing is written after a failure, unless somebody waits for it. */
+/** Pause after a failed write, unless a new job waits to be written. */
 const RETRY_MS = 5000;
 
 interface Write {
@@ -13,7 +13,7 @@ interface Write {
   readonly removed: readonly number[];
 }
 
-/** One write at a time: what comes meanwhile shares the next one, and its flush. */
+/** One write at a time: changes that come meanwhile share the next one, and its flush. */
 export class Keeper {
   #next = 1;
   #writes = 0;
@@ -23,18 +23,18 @@ export class Keeper {
   #removed: number[] = [];
   #retryAt = -Infinity;
 
-  /** Jobs that are not in the store yet. */
+  /** Jobs on their way to the store. */
   *arriving(): IterableIterator<Job> {
     yield* this.#writing?.jobs ?? [];
     yield* this.#jobs;
   }
 
-  /** True while something is written or has yet to be. */
+  /** Whether a write is under way or due. */
   get isBusy(): boolean {
     return this.#writing !== undefined || this.#hasMore;
   }
 
-  /** When what failed is to be written again; `Infinity` when nothing is. */
+  /** When a failed write is to be repeated; `Infinity` if none is. */
   get deadline(): number {
     return this.#writing === undefined && this.#hasMore ? this.#retryAt : Infinity;
   }
@@ -43,30 +43,30 @@ export class Keeper {
     return this.#jobs.length + this.#changed.size + this.#removed.length > 0;
   }
 
-  /** A new job: it counts when {@link stored} returns it. */
+  /** A new job; it is stored once {@link stored} returns it. */
   add(job: Job): void {
     job.record = this.#next++;
     this.#jobs.push(job);
   }
 
-  /** A job of an earlier life. */
+  /** A job that was found in the store. */
   restore(job: Job, record: number): void {
     job.record = record;
     this.#next = Math.max(this.#next, record + 1);
   }
 
-  /** What an earlier life has left under this number is not needed. */
+  /** The record with this number is to be removed. */
   discard(record: number): void {
     this.#next = Math.max(this.#next, record + 1);
     this.#removed.push(record);
   }
 
-  /** The job is in the store, and was given to one worker more than is written there. */
+  /** The record of this stored job is out of date. */
   change(job: Job): void {
     this.#changed.add(job);
   }
 
-  /** The job, which is in the store, is over. */
+  /** The job is over: its record, if any, is to be removed. */
   remove(job: Job): void {
     if (job.record === undefined) return;
     this.#changed.delete(job);
@@ -74,12 +74,12 @@ export class Keeper {
     job.record = undefined;
   }
 
-  /** What is to be written now, if anything. */
+  /** The next write, if one is due. */
   flush(now: number): EmqpStoreEffect | undefined {
     if (this.#writing !== undefined || !this.#hasMore) return undefined;
     const isRetry = now < this.#retryAt;
     if (isRetry && this.#jobs.length === 0) return undefined;
-    // After a failure new jobs go alone: they tell whether there is room, and what is removed makes some.
+    // After a failure, new jobs go alone: they show whether there is room again.
     const [changed, removed] = isRetry ? [[], []] : [[...this.#changed], this.#removed];
     const write = (this.#writing = { number: ++this.#writes, jobs: this.#jobs, changed, removed });
     this.#jobs = [];
@@ -94,7 +94,7 @@ export class Keeper {
     };
   }
 
-  /** The write has ended. Returns the new jobs it held, which are in the store unless it failed. */
+  /** The write has ended. Returns the new jobs in it, which are stored unless it failed. */
   stored(number: number, failed: boolean, now: number): readonly Job[] {
     const write = this.#writing;
     if (write?.number !== number) return [];

@@ -34,19 +34,19 @@ describe('queues', () => {
   });
 });
 
-describe('free seats', () => {
+describe('free subscriptions', () => {
   it('rule 13: the highest weight first, then who came first; a weight without anybody is skipped', () => {
     const queues = newQueues();
-    const seats = [5, 9, 5, 1].map((weight, i) => {
+    const subscriptions = [5, 9, 5, 1].map((weight, i) => {
       const worker = new Worker('backend', peerNamed(`w${i}`), 0);
-      worker.sit([{ weight, name: 'a' }], queues, 0);
-      return worker.seats[0]!;
+      worker.subscribe([{ weight, name: 'a' }], queues, 0);
+      return worker.subscriptions[0]!;
     });
     const { free } = queues.open('a', 0);
-    for (const seat of seats) free.add(seat);
+    for (const subscription of subscriptions) free.add(subscription);
     const order: number[] = [];
     while (free.first !== undefined) {
-      order.push(seats.indexOf(free.first));
+      order.push(subscriptions.indexOf(free.first));
       free.remove(free.first);
     }
     expect(order).toEqual([1, 0, 2, 3]);

@@ -1,4 +1,4 @@
-/** EventMQ broker: named queues, and which worker is next in each (rules 13 to 15). Books only, no protocol decisions. */
+/** EventMQ broker: named queues, and which worker is next in each (rules 13 to 15). No protocol decisions. */
 import { HeapDeadline } from '@proj/heartbeat';
 import { FairQueue } from '../../shared/fair-queue.js';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
@@ -6,27 +6,27 @@ import { type Name, Names } from '../../shared/names.js';
 import type { Job } from './job.js';
 import type { Worker } from './peers.js';
 
-/** The queue for everything nobody else takes. */
+/** The queue for requests that no other queue takes. */
 export const DEFAULT_QUEUE = 'default';
 
-/** Names of queues that are gone, whose totals are remembered. */
+/** Forgotten queues whose totals are remembered. */
 const RETIRED_MAX = 1000;
 
-/** What an admin may know of a queue beyond what is in it. */
+/** Totals of a queue, for admins. */
 export interface QueueTotals {
   /** Jobs that ended. */
   processed: number;
-  /** Milliseconds from REQUEST to REPLY, of the last one and at most. */
+  /** Milliseconds from REQUEST to REPLY: of the last job, and the longest. */
   latencyMs: number;
   maxLatencyMs: number;
 }
 
-/** A worker's place at one of its queues. */
+/** A worker's subscription to one of its queues. */
 export class QueueSubscription {
   readonly worker: Worker;
   readonly queue: Queue;
   readonly weight: number;
-  /** Place among the queue's seats of this weight whose workers have a free slot. */
+  /** Place among the queue's subscriptions of this weight whose workers have a free slot. */
   readonly free = new QueueSlot<QueueSubscription>(this);
 
   constructor(worker: Worker, queue: Queue, weight: number) {
@@ -36,35 +36,34 @@ export class QueueSubscription {
   }
 }
 
-/** Seats whose workers have a free slot: the highest weight first, then who has not been used for longest. */
-class FreeSeats {
+/** Subscriptions whose workers have a free slot: highest weight first, then least recently used. */
+class FreeSubscriptions {
   readonly #pools = new Map<number, RemovableQueue<QueueSubscription>>();
-  /** Weights of pools that are not empty, highest first. */
+  /** Weights in use, highest first. */
   readonly #weights: number[] = [];
 
-  /** Who is next. */
   get first(): QueueSubscription | undefined {
     const [weight] = this.#weights;
     return weight === undefined ? undefined : this.#pools.get(weight)?.first;
   }
 
-  add(seat: QueueSubscription): void {
-    let pool = this.#pools.get(seat.weight);
+  add(subscription: QueueSubscription): void {
+    let pool = this.#pools.get(subscription.weight);
     if (pool === undefined) {
       pool = new RemovableQueue();
-      this.#pools.set(seat.weight, pool);
-      const at = this.#weights.findIndex((weight) => weight < seat.weight);
-      this.#weights.splice(at < 0 ? this.#weights.length : at, 0, seat.weight);
+      this.#pools.set(subscription.weight, pool);
+      const at = this.#weights.findIndex((weight) => weight < subscription.weight);
+      this.#weights.splice(at < 0 ? this.#weights.length : at, 0, subscription.weight);
     }
-    pool.push(seat.free);
+    pool.push(subscription.free);
   }
 
-  remove(seat: QueueSubscription): void {
-    const pool = this.#pools.get(seat.weight);
-    pool?.remove(seat.free);
+  remove(subscription: QueueSubscription): void {
+    const pool = this.#pools.get(subscription.weight);
+    pool?.remove(subscription.free);
     if (pool?.size !== 0) return;
-    this.#pools.delete(seat.weight);
-    this.#weights.splice(this.#weights.indexOf(seat.weight), 1);
+    this.#pools.delete(subscription.weight);
+    this.#weights.splice(this.#weights.indexOf(subscription.weight), 1);
   }
 
   *values(): IterableIterator<QueueSubscription> {
@@ -72,27 +71,27 @@ class FreeSeats {
   }
 }
 
-/** A queue that somebody serves or that something waits in. */
+/** A queue that a worker serves, or that something waits in. */
 export class Queue {
   readonly name: string;
-  /** How many may wait; what was accepted before is not refused for it. */
+  /** How many requests may wait; requests accepted before do not count as new. */
   readonly max: number;
-  /** Rule 13: each client's jobs in their order, client after client. Changed by this class alone. */
+  /** Rule 13: clients take turns, the jobs of each in order. Only this class changes it. */
   readonly waiting = new FairQueue<Job>(Infinity);
-  /** What waits and has never been in front, longest first. */
+  /** Waiting jobs that were never put in front, longest wait first. */
   readonly #arrived = new RemovableQueue<Job>();
-  readonly seats = new Set<QueueSubscription>();
-  readonly free = new FreeSeats();
+  readonly subscriptions = new Set<QueueSubscription>();
+  readonly free = new FreeSubscriptions();
   readonly totals: QueueTotals;
-  /** Jobs that are on their way to the store. */
+  /** Jobs on their way to the store. */
   arriving = 0;
-  /** Jobs of this queue that are open at workers. */
+  /** Jobs at workers. */
   inFlight = 0;
-  /** Since when nobody has served it. */
+  /** Since when it has had no worker. */
   unservedSince: number;
-  /** Rule 14: when what waits here has waited too long for a worker. */
+  /** Rule 14: when its first request has waited too long for a worker. */
   readonly patience = new HeapDeadline<Queue>(this);
-  /** Its place among the names that are counted; queue `default` has none. */
+  /** Counted name; queue `default` has none. */
   readonly counted: Name | undefined;
 
   constructor(name: string, max: number, totals: QueueTotals, now: number, counted?: Name) {
@@ -103,20 +102,20 @@ export class Queue {
     this.unservedSince = now;
   }
 
-  /** True when no further request may be accepted to wait. */
+  /** No further request may wait. */
   get full(): boolean {
     return this.waiting.size + this.arriving >= this.max;
   }
 
-  /** What has waited longest. */
+  /** The job that has waited longest. */
   get oldest(): Job | undefined {
     return this.waiting.front ?? this.#arrived.first;
   }
 
-  /** Puts the job behind what its client has here, or before all that has not been in front before. */
+  /** Adds the job behind its client's others, or in front of all that were never put in front. */
   enqueue(job: Job, where: 'front' | 'back', now: number): void {
     job.queue = this;
-    // In front of others it waits as long as they do, so that what is in front has always waited longest.
+    // A job in front counts as waiting as long as the one behind it, so that the front has always waited longest.
     job.waitingSince = where === 'front' ? (this.oldest?.waitingSince ?? now) : now;
     if (where === 'front') {
       this.waiting.pushFront(job.place);
@@ -126,7 +125,7 @@ export class Queue {
     }
   }
 
-  /** Takes out the job whose turn it is. */
+  /** Takes out the next job. */
   next(): Job | undefined {
     const job = this.waiting.shift();
     if (job !== undefined) this.#arrived.remove(job.order);
@@ -139,13 +138,13 @@ export class Queue {
     this.#arrived.remove(job.order);
   }
 
-  /** What has never been in front, in the order in which it came. For invariants. */
+  /** Waiting jobs that were never put in front, in order of arrival. For invariants. */
   arrived(): IterableIterator<Job> {
     return this.#arrived.values();
   }
 }
 
-/** All queues. Names that are served and names that are only asked for have a bound each; `default` is none of them. */
+/** All queues. Names with workers have one bound, names that clients only ask for another; `default` counts in neither. */
 export class Queues {
   readonly #names: Names;
   readonly #queues = new Map<string, Queue>();
@@ -165,35 +164,34 @@ export class Queues {
     return this.#queues.get(name);
   }
 
-  /** True when a worker may serve all these, which differ. */
+  /** Whether a worker may serve all these distinct names. */
   mayServe(names: Iterable<string>): boolean {
     let more = 0;
     for (const name of names) if (name !== DEFAULT_QUEUE && this.#queues.get(name)?.counted?.isServed !== true) more++;
     return this.#names.mayServe(more);
   }
 
-  /** True when a queue may be opened that nobody serves; without `asker`, whosever request it is for. */
+  /** Whether a queue without workers may be opened. Without `asker`, no client's share is counted. */
   mayAsk(asker?: string): boolean {
     return this.#names.mayAsk(asker);
   }
 
-  /** A worker takes its place. */
-  join(seat: QueueSubscription): void {
-    seat.queue.seats.add(seat);
-    if (seat.queue.counted !== undefined) this.#names.serve(seat.queue.counted);
+  join(subscription: QueueSubscription): void {
+    subscription.queue.subscriptions.add(subscription);
+    if (subscription.queue.counted !== undefined) this.#names.serve(subscription.queue.counted);
   }
 
-  /** A worker leaves its place; true when nobody serves the queue any more. */
-  leave(seat: QueueSubscription): boolean {
-    const { queue } = seat;
-    queue.free.remove(seat);
-    queue.seats.delete(seat);
-    if (queue.seats.size > 0) return false;
+  /** Ends a subscription; true if the queue has no worker now. */
+  leave(subscription: QueueSubscription): boolean {
+    const { queue } = subscription;
+    queue.free.remove(subscription);
+    queue.subscriptions.delete(subscription);
+    if (queue.subscriptions.size > 0) return false;
     if (queue.counted !== undefined) this.#names.desert(queue.counted);
     return true;
   }
 
-  /** The queue of that name, made if need be: then it is part of what `asker` asks for, until somebody serves it. */
+  /** The queue with that name, opened if need be: then it counts as one that `asker` asks for until a worker serves it. */
   open(name: string, now: number, asker?: string): Queue {
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
@@ -206,9 +204,9 @@ export class Queues {
     return queue;
   }
 
-  /** Forgets a queue that nobody serves, nothing waits in and no job runs for; its totals are kept for a while. */
+  /** Forgets a queue without workers, waiting requests or running jobs; its totals are kept for a while. */
   tidy(queue: Queue): void {
-    if (queue.seats.size > 0 || queue.waiting.size > 0 || queue.arriving > 0 || queue.inFlight > 0) return;
+    if (queue.subscriptions.size > 0 || queue.waiting.size > 0 || queue.arriving > 0 || queue.inFlight > 0) return;
     if (this.#queues.get(queue.name) !== queue) return;
     this.#queues.delete(queue.name);
     if (queue.counted !== undefined) this.#names.remove(queue.counted);
@@ -224,18 +222,18 @@ export class Queues {
     return this.#queues.values();
   }
 
-  /** Throws when the names were not counted right. Linear. */
+  /** Throws when the names are miscounted. Linear. */
   assertInvariants(): void {
     const counted: Name[] = [];
-    for (const { counted: name, seats } of this.values()) {
+    for (const { counted: name, subscriptions } of this.values()) {
       if (name === undefined) continue;
-      if (name.isServed !== seats.size > 0) throw new Error('a name is served while a worker lists it');
+      if (name.isServed !== subscriptions.size > 0) throw new Error('a name is served while a worker lists it');
       counted.push(name);
     }
     this.#names.assertInvariants(counted);
   }
 
-  /** Totals of all queues, those included that are gone. */
+  /** Totals of all queues, including forgotten ones. */
   *totals(): IterableIterator<[name: string, totals: QueueTotals]> {
     yield* this.#retired;
     for (const queue of this.#queues.values()) yield [queue.name, queue.totals];

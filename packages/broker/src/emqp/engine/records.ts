@@ -1,33 +1,32 @@
-/** EventMQ broker, rule 35: a guaranteed job as two records of a store, one about it and one that is its body. */
+/** EventMQ broker, rule 35: a guaranteed job as two records of a store: its head and its body. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import type { EmqpRequest } from '@proj/frames/emqp';
 import type { EmqpParty } from './events.js';
 import type { Job } from './job.js';
 
-/** What all keys begin with. */
+/** Prefix of all keys. */
 export const RECORDS_PREFIX = 'emqp/guaranteed/';
 
 const FORMAT = 1;
 const BODY = '/body';
-/** Digits of a number: keys are in the order in which the jobs came. */
+/** Digits of a number, padded so that keys sort in the order of arrival. */
 const DIGITS = 16;
 
-/** A guaranteed job of an earlier life of the broker. */
+/** A guaranteed job that an earlier broker left in the store. */
 export interface EmqpKeptJob {
-  /** Its number among all. */
   readonly record: number;
   readonly client: EmqpParty;
   readonly request: EmqpRequest;
-  /** Workers it was lost with. */
+  /** Number of workers it was lost with. */
   readonly attempts: number;
 }
 
 interface Head {
   readonly format: number;
   readonly port: string;
-  /** The routing id of the client, one character per byte. */
+  /** The client's routing id, one character per byte. */
   readonly client: string;
-  /** Its public key, likewise; not there without CURVE. */
+  /** Its public key, likewise; absent without CURVE. */
   readonly key?: string;
   readonly id: string;
   readonly queue: string;
@@ -37,22 +36,22 @@ interface Head {
 
 type Put = readonly [key: string, value: Uint8Array];
 
-/** Key of what is known about the job with this number. */
+/** Key of a job's head. */
 export function keyOf(record: number): string {
   return RECORDS_PREFIX + String(record).padStart(DIGITS, '0');
 }
 
-/** Key of its body. */
+/** Key of a job's body. */
 export function bodyKeyOf(record: number): string {
   return bodyKey(keyOf(record));
 }
 
-/** The key of the body that belongs to this one. */
+/** Key of the body that belongs to the head with this key. */
 export function bodyKey(key: string): string {
   return key + BODY;
 }
 
-/** The records of a job that has a number and its request. The body is not copied. */
+/** The records of a job, which must have a number and its request. The body is not copied. */
 export function recordOf({ record = 0, client, request, attempts }: Job): [head: Put, body: Put] {
   const { id, queue, headers, body } = request as EmqpRequest;
   const { port, peer } = client;
@@ -64,7 +63,7 @@ export function recordOf({ record = 0, client, request, attempts }: Job): [head:
   ];
 }
 
-/** Reads a record about a job and the one that is its body; `undefined` for what is neither, or of a later version. */
+/** Reads a head and a body; `undefined` if they are neither, or of a later version. */
 export function readRecord(key: string, value: Uint8Array, body: Uint8Array): EmqpKeptJob | undefined {
   try {
     const head = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(value)) as Partial<Head>;

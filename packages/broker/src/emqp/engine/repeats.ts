@@ -1,15 +1,15 @@
-/** EventMQ broker, rule 36: which guaranteed job a REQUEST asks for again. Books only, no protocol decisions. */
+/** EventMQ broker, rule 36: which guaranteed job a REQUEST asks for again. No protocol decisions. */
 import { equalBytes } from '@proj/frames';
 import type { EmqpRequest } from '@proj/frames/emqp';
 import type { EmqpParty } from './events.js';
 import type { Job } from './job.js';
 
-/** Some clients use one id for everything; nobody draws a UUID twice. */
+/** Some clients use one id for everything; a UUID is never drawn twice. */
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
-/** How much of two long bodies of the same length is compared: it must not take long. */
+/** Two bodies of the same length are compared up to here, so that it does not take long. */
 const COMPARED_BYTES = 65_536;
 
-/** Guaranteed jobs that are not over, on their way to the store included, by the ids of their REQUESTs as far as these are UUIDs. */
+/** Guaranteed jobs by the ids of their REQUESTs, if these are UUIDs; also jobs on their way to the store. */
 export class Repeats {
   readonly #jobs = new Map<string, Job>();
 
@@ -17,7 +17,7 @@ export class Repeats {
     return this.#jobs.size;
   }
 
-  /** Of two jobs with one id the first counts. */
+  /** Of two jobs with one id only the first is known. */
   add(job: Job): void {
     if (job.guarantee && UUID.test(job.id) && !this.#jobs.has(job.id)) this.#jobs.set(job.id, job);
   }
@@ -30,7 +30,7 @@ export class Repeats {
     return this.#jobs.get(job.id) === job;
   }
 
-  /** The job that this REQUEST, from somebody with the same public key or likewise none, asks for again. */
+  /** The job that this REQUEST asks for again: it must come with the same public key, or like the first with none. */
   find({ peer }: EmqpParty, request: EmqpRequest): Job | undefined {
     const job = this.#jobs.get(request.id);
     const first = job?.request;
@@ -43,7 +43,6 @@ export class Repeats {
     return isSameKey && isSame(first, request) ? job : undefined;
   }
 
-  /** For invariants. */
   values(): IterableIterator<Job> {
     return this.#jobs.values();
   }

@@ -5,11 +5,11 @@ import type { EmqpParty } from './events.js';
 import type { Output } from './output.js';
 import type { Scheduler } from './peers.js';
 
-/** Bounds on what is remembered of jobs; beyond, the oldest is forgotten. */
+/** Bounds on remembered jobs; beyond them the oldest is forgotten. */
 const JOBS_MAX = 100_000;
 const TEXT_MAX_LENGTH = 67_108_864;
 
-/** The schedulers in the order of their INFORMs, and the jobs each was given. */
+/** Schedulers in the order of their INFORMs, and the jobs each was given. */
 export class Assignments {
   readonly #schedulers = new Set<Scheduler>();
   readonly #byJob = new Map<string, Scheduler>();
@@ -20,7 +20,7 @@ export class Assignments {
     return this.#schedulers.size;
   }
 
-  /** Jobs of which it is known who has them. */
+  /** Jobs whose scheduler is remembered. */
   get jobs(): number {
     return this.#byJob.size;
   }
@@ -36,7 +36,7 @@ export class Assignments {
     if (this.#latest === scheduler) this.#latest = [...this.#schedulers].at(-1);
   }
 
-  /** Who is to have the job: who has it already, else who came last; `undefined` without schedulers. */
+  /** The scheduler for the job: the one that has it, or else the one that came last; `undefined` if there is none. */
   assign(job: string): Scheduler | undefined {
     const known = this.#byJob.get(job);
     const scheduler = this.#latest;
@@ -64,7 +64,7 @@ export class Assignments {
   }
 }
 
-/** Rule 22: SCHEDULE goes to one scheduler, UNSCHEDULE to all; without one, or without a job in the body, neither goes anywhere. */
+/** Rule 22: SCHEDULE goes to one scheduler, UNSCHEDULE to all. Both are dropped if there is none, or the body names no job. */
 export function routeScheduling(
   command: EmqpScheduling,
   from: EmqpParty,

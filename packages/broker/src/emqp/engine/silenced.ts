@@ -1,13 +1,13 @@
-/** EventMQ broker, rules 6 and 8: peers that are not registered and are told nothing. Books only, no protocol decisions. */
+/** EventMQ broker, rules 6 and 8: peers that are not registered and are told nothing. No protocol decisions. */
 import type { EmqpParty } from './events.js';
 
-/** `left`: it said farewell. `former`: it speaks as if it were registered, and is not. */
+/** `left`: it said farewell. `former`: it believes it is registered, and is not. */
 export type Silence = 'left' | 'former';
 
-/** Beyond, the oldest is forgotten. */
+/** Bound; beyond it the oldest is forgotten. */
 const SILENCED_MAX = 100_000;
 
-/** Who is told nothing, and why. Empty in most brokers, and then it costs nothing. */
+/** Silenced peers, and why. Usually empty: then it costs nothing. */
 export class Silenced {
   readonly #why = new Map<string, Silence>();
 
@@ -27,7 +27,7 @@ export class Silenced {
     }
   }
 
-  /** It begins anew, or its connection ended. */
+  /** The peer begins anew, or its connection has ended. */
   remove(party: EmqpParty): void {
     if (this.#why.size > 0) this.#why.delete(keyOf(party));
   }

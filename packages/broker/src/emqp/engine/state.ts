@@ -1,4 +1,4 @@
-/** EventMQ broker: everything it remembers, in one place. Who may change it: `engine.ts`, `jobs.ts` and `schedulers.ts`. */
+/** EventMQ broker: everything it remembers between two steps. */
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import { Budget } from '../../shared/budget.js';
 import { Slack } from '../../shared/slack.js';
@@ -11,42 +11,45 @@ import { Repeats } from './repeats.js';
 import { Assignments } from './schedulers.js';
 import { Silenced } from './silenced.js';
 
-/** Rules 19 and 20: after so long the slots of a worker are known, since its processes run. */
+/** Rules 19 and 20: after this time a worker's processes run, so its slots are known. */
 export const SETTLING_MS = 10_000;
 
-/** The broker's state between two steps. */
+/** The tables that all policies share. */
 export interface BrokerState {
+  /** Rule 27. */
+  phase: 'serving' | 'draining' | 'drained';
   readonly peers: Peers;
   readonly queues: Queues;
-  /** Rule 15: bytes of all requests that are kept. */
+  /** Rule 15: bytes of all kept requests. */
   readonly bytes: Budget;
-  /** And what those hold beyond themselves. */
+  /** Memory that kept requests hold beyond their bytes. */
   readonly slack: Slack;
-  /** The process has no room for what would have to wait. */
+  /** The process is short of memory. */
   isTight: boolean;
   /** Rule 10: jobs whose results are awaited. */
   readonly routes: DeadlineList<Job>;
-  /** Rules 17 and 35: jobs that are kept and may have been given to a worker, wherever they are now. */
+  /** Rules 17 and 35: kept jobs that a worker may have been given, wherever they are now. */
   readonly kept: JobsById;
-  /** Rule 14: queues without workers in which something waits. */
+  /** Rule 14: queues with waiting requests but no workers. */
   readonly patience: DeadlineHeap<Queue>;
-  /** Rule 19: jobs that are kept and for which no REPLY may come. */
+  /** Rule 19: kept jobs that may get no REPLY. */
   readonly releases: DeadlineHeap<Job>;
-  /** Rule 19: workers that are new. */
+  /** Rule 19: new workers. */
   readonly settling: DeadlineList<Worker>;
   readonly assignments: Assignments;
   /** Rule 35. */
   readonly keeper: Keeper;
   /** Rule 36. */
   readonly repeats: Repeats;
-  /** Rules 6 and 8: who is told nothing. */
+  /** Rules 6 and 8: peers that are told nothing. */
   readonly silenced: Silenced;
 }
 
-/** Empty books. */
+/** The state of a new broker. */
 export function newBrokerState(settings: EmqpBrokerSettings): BrokerState {
   const bytes = new Budget(settings.queueMaxBytes);
   return {
+    phase: 'serving',
     peers: new Peers(settings),
     queues: new Queues(settings),
     bytes,

@@ -1,14 +1,14 @@
-/** What can be seen of an EventMQ broker from outside: sizes now, totals so far. */
+/** EventMQ broker: its statistics: sizes now, totals so far. */
 import type { BrokerState } from './state.js';
 import type { EmqpBrokerCounters } from './counters.js';
 
-/** One queue at this moment. */
+/** One queue now. */
 export interface EmqpQueueStats {
   readonly name: string;
-  /** Registered workers that list it. */
+  /** Workers that serve it. */
   readonly workers: number;
   readonly waiting: number;
-  /** Jobs that are open at workers. */
+  /** Jobs at workers. */
   readonly inFlight: number;
 }
 
@@ -18,36 +18,36 @@ export interface EmqpBrokerStats {
   readonly queues: readonly EmqpQueueStats[];
   readonly workers: number;
   readonly schedulers: number;
-  /** Workers that have left with jobs they may still finish. */
+  /** Workers that have left, with jobs they may still finish. */
   readonly leaving: number;
-  /** Slots of all workers that wait for a job. */
+  /** Free slots of all workers. */
   readonly slots: number;
-  /** Requests accepted and neither done nor lost, waiting or running. */
+  /** Accepted requests, waiting or running. */
   readonly openRequests: number;
-  /** What is kept of them, by the measure of `queueMaxBytes`. */
+  /** Bytes kept for them, as `queueMaxBytes` counts. */
   readonly openBytes: number;
   /** Jobs whose results are awaited. */
   readonly awaitedResults: number;
 }
 
 /** Takes the snapshot. */
-export function statsOf(books: BrokerState, counters: EmqpBrokerCounters, openRequests: number): EmqpBrokerStats {
+export function statsOf(state: BrokerState, counters: EmqpBrokerCounters, openRequests: number): EmqpBrokerStats {
   let slots = 0;
-  for (const worker of books.peers.workers()) slots += worker.slots;
+  for (const worker of state.peers.workers()) slots += worker.slots;
   return {
     counters: { ...counters, dropped: { ...counters.dropped } },
-    queues: Array.from(books.queues.values(), ({ name, seats, waiting, inFlight }) => ({
+    queues: Array.from(state.queues.values(), ({ name, subscriptions, waiting, inFlight }) => ({
       name,
-      workers: seats.size,
+      workers: subscriptions.size,
       waiting: waiting.size,
       inFlight,
     })),
-    workers: books.peers.size - books.assignments.size,
-    schedulers: books.assignments.size,
-    leaving: books.peers.leaving,
+    workers: state.peers.size - state.assignments.size,
+    schedulers: state.assignments.size,
+    leaving: state.peers.leaving,
     slots,
     openRequests,
-    openBytes: books.bytes.used,
-    awaitedResults: books.routes.size,
+    openBytes: state.bytes.used,
+    awaitedResults: state.routes.size,
   };
 }
