@@ -11,11 +11,13 @@ import type {
   AccessRules,
   EngineHost,
   Entropy,
+  Guarded,
   HandshakeRefusal,
   PortOptions,
   RecordStore,
   RefusalCounts,
   SocketPlan,
+  Startable,
   Transport,
 } from '@proj/transport';
 import { loadTransport } from '@proj/zmtp';
@@ -42,17 +44,17 @@ import type { EmqpBrokerStats } from './engine/stats.js';
 export interface EmqpBrokerEvents {
   'peer-joined': EmqpPeerJoinedNotice;
   'peer-left': EmqpPeerLeftNotice;
-  /** Something worth a log line; the same about the same peer at most once a minute. */
+  /** Something worth a log line; repeated for the same peer at most once a minute. */
   note: EmqpBrokerNote;
-  /** The broker has come to its end, because an admin told it to or `drain` was called, and closes. */
+  /** The broker has stopped, because an admin or `drain` told it to, and closes. */
   drained: undefined;
-  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
+  /** A peer was refused, or failed the handshake; for each key or address at most once a minute. */
   refused: HandshakeRefusal;
-  /** A socket failed for good: nothing more is received there. Close this broker and start another. */
+  /** A socket failed for good and receives nothing more. Close this broker and start another. */
   broken: Error;
 }
 
-/** Where an {@link EmqpBroker} is bound, wildcard ports filled in. */
+/** Where an {@link EmqpBroker} is bound, with port `*` filled in. */
 export interface EmqpBrokerEndpoints {
   /** For clients and schedulers. */
   readonly frontend: string[];
@@ -62,19 +64,18 @@ export interface EmqpBrokerEndpoints {
   readonly admin: string[];
 }
 
-/** Places of the sockets in the host's program. */
+/** Numbers of the sockets. */
 const SOCKETS = { frontend: 0, backend: 1, admin: 2 } as const;
 
 /**
- * Gives the jobs of clients and schedulers to the workers of named queues, as EventMQ's router does, and keeps what that
- * one only promises.
+ * Gives the jobs of clients and schedulers to the workers of named queues, as EventMQ's router does, and keeps the promises that it only makes.
  *
  * ```ts
  * await using broker = new EmqpBroker({ frontend: 'tcp://127.0.0.1:47291', backend: 'tcp://127.0.0.1:47290' });
  * await broker.start();
  * ```
  */
-export class EmqpBroker {
+export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoints>, Guarded {
   readonly #engine: EmqpBrokerEngine;
   readonly #host: EngineHost<EmqpBrokerEvent, EmqpBrokerEffect>;
   readonly #events = new Emitter<EmqpBrokerEvents>();
@@ -83,10 +84,10 @@ export class EmqpBroker {
   #starting: Promise<EmqpBrokerEndpoints> | undefined;
   #closing: Promise<void> | undefined;
   readonly #store: RecordStore | undefined;
-  /** Those of an earlier life, until the engine has them. */
+  /** Jobs found in the store, until the engine has them. */
   readonly #kept: EmqpKeptJob[] = [];
 
-  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  /** Validates the options. Throws `OPTIONS_INVALID`. */
   constructor(options: EmqpBrokerOptions = {}) {
     const settings = parseOptions('EmqpBroker', emqpBrokerOptions, options);
     this.#pubSub = settings.pubSub;
@@ -107,34 +108,25 @@ export class EmqpBroker {
     );
   }
 
-  /**
-   * Binds and serves. Resolves to the bound endpoints. Rejects with `ADDRESS_IN_USE`, `OPTIONS_INVALID` (an endpoint nobody
-   * can bind), `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`, or with what the store says, and nothing is left bound or open.
-   */
+  /** Rejects also with the store's error, and leaves the store closed. */
   start(): Promise<EmqpBrokerEndpoints> {
     return (this.#starting ??= this.#start());
   }
 
-  /**
-   * Comes to an end in order: no new requests, running jobs may finish for `drainMs`, farewells to every worker and
-   * scheduler, then `close`. Idempotent.
-   */
+  /** Running jobs may finish for `drainMs`; then workers and schedulers get farewells. Guaranteed jobs that are not done stay in the store. */
   async drain(): Promise<void> {
     await this.#host.drain();
     await this.close();
   }
 
-  /** Stops at once: waiting and running requests are dropped, peers find out by themselves. Idempotent. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
 
-  /** As {@link EmqpBroker.close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof EmqpBrokerEvents>(
     event: Name,
     listener: (payload: EmqpBrokerEvents[Name]) => void,
@@ -142,10 +134,6 @@ export class EmqpBroker {
     return this.#events.on(event, listener);
   }
 
-  /**
-   * Puts other rules in force at once, also for those who are registered: rule 33. Throws `OPTIONS_INVALID`, and the old ones
-   * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
-   */
   setAccess(rules: AccessRules): void {
     this.#host.setAccess(compileAccess('EmqpBroker', rules));
   }
@@ -197,7 +185,7 @@ export class EmqpBroker {
     await this.#store?.close();
   }
 
-  /** That of the transport, which is there before the engine's first step. */
+  /** The transport's entropy; the transport is loaded before the engine's first step. */
   #entropy(): Entropy {
     const world = () => (this.#transport as Transport).entropy;
     return { uuid: () => world().uuid(), wallMicros: () => world().wallMicros(), random: () => world().random() };
@@ -210,7 +198,7 @@ export class EmqpBroker {
         break;
       case 'drained':
         this.#host.drained();
-        // An admin may have asked for it, then nobody else closes.
+        // If an admin asked for it, nobody else closes.
         void this.close();
         this.#events.emit('drained', undefined);
         break;
@@ -232,7 +220,7 @@ export class EmqpBroker {
 function corrupt(key: string): ProjError {
   return new ProjError(
     'CORRUPT',
-    `EmqpBroker: record ${key} of the store is no job of this version: use the version that wrote it, or restore the store from a copy`,
+    `EmqpBroker: record ${key} of the store is no job of this version: use the version that wrote it, or restore the store from a backup`,
   );
 }
 
@@ -267,11 +255,11 @@ function portOptions({ maxMessageFrames, maxMessageBytes, lingerMs }: EmqpBroker
   return { maxMessageFrames, maxMessageBytes, lingerMs, ...CONNECTIONS };
 }
 
-/** What of ours did not go out. Decoding it again costs nothing while all is well, unlike remembering every message. */
+/** A command of ours that did not go out. Decoding it again costs nothing in normal operation; remembering every message would. */
 function decodeOwn(frames: readonly Uint8Array[]): EmqpFromBroker | undefined {
   for (const decode of [decodeEmqpAtWorker, decodeEmqpAtScheduler]) {
     const command = decode(frames);
-    // We never say DISCONNECT.
+    // This broker never sends DISCONNECT.
     if (command.kind !== 'malformed' && command.kind !== 'disconnect') return command;
   }
   return undefined;

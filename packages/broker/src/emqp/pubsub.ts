@@ -2,7 +2,7 @@
 import { latin1 } from '@proj/frames';
 import { decodeEmqpAtPubSub, encodeEmqp } from '@proj/frames/emqp';
 import { Emitter, parseOptions, ProjError } from '@proj/transport';
-import type { AccessRules, EngineHost, HandshakeRefusal, RefusalCounts } from '@proj/transport';
+import type { AccessRules, EngineHost, Guarded, HandshakeRefusal, RefusalCounts, Startable } from '@proj/transport';
 import { compileAccess, hostOf } from '../host.js';
 import { CONNECTIONS } from '../shared/connections.js';
 import { EmqpPubSubEngine } from './engine/pubsub-engine.js';
@@ -12,19 +12,19 @@ import type { EmqpPubSubOptions } from './options.js';
 
 /** Events of an {@link EmqpPubSub}. */
 export interface EmqpPubSubEvents {
-  /** Something worth a log line; the same about the same peer at most once a minute. */
+  /** Something worth a log line; repeated for the same peer at most once a minute. */
   note: EmqpPubSubNote;
-  /** With option `xpub`: somebody listens to topics that begin so. Once for the first subscriber of each prefix. */
+  /** With option `xpub`: topics with this prefix have a first subscriber. */
   subscribed: { readonly prefix: Uint8Array };
-  /** With option `xpub`: the last subscriber of this prefix has gone. */
+  /** With option `xpub`: topics with this prefix have lost their last subscriber. */
   unsubscribed: { readonly prefix: Uint8Array };
-  /** A peer was not let in, or did not get through the handshake; the same key or address at most once a minute. */
+  /** A peer was refused, or failed the handshake; for each key or address at most once a minute. */
   refused: HandshakeRefusal;
   /** A socket failed for good. Close this device and start another. */
   broken: Error;
 }
 
-/** Where an {@link EmqpPubSub} is bound, wildcard ports filled in. */
+/** Where an {@link EmqpPubSub} is bound, with port `*` filled in. */
 export interface EmqpPubSubEndpoints {
   /** For publishers. */
   readonly publish: string[];
@@ -33,21 +33,21 @@ export interface EmqpPubSubEndpoints {
 }
 
 /**
- * Hands what publishers send to whoever subscribed to a prefix of its topic, as EventMQ's emq-pubsub does. Nothing is kept:
- * who is not there, or reads too slowly, misses it.
+ * Passes messages of publishers to the subscribers of a prefix of their topic, as EventMQ's emq-pubsub does. Nothing is kept: a subscriber that is
+ * away, or reads too slowly, misses messages.
  *
  * ```ts
  * await using device = new EmqpPubSub({ publish: 'tcp://127.0.0.1:47298', subscribe: 'tcp://127.0.0.1:47299' });
  * await device.start();
  * ```
  */
-export class EmqpPubSub {
+export class EmqpPubSub implements Startable<EmqpPubSubEvents, EmqpPubSubEndpoints>, Guarded {
   readonly #engine = new EmqpPubSubEngine();
   readonly #host: EngineHost<EmqpPubSubEvent, EmqpPubSubEffect>;
   readonly #events = new Emitter<EmqpPubSubEvents>();
   #starting: Promise<EmqpPubSubEndpoints> | undefined;
 
-  /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
+  /** Validates the options. Throws `OPTIONS_INVALID`. */
   constructor(options: EmqpPubSubOptions = {}) {
     const settings = parseOptions('EmqpPubSub', emqpPubSubOptions, options);
     const { publish, subscribe, subscriberQueueMax, maxMessageFrames, maxMessageBytes, lingerMs, xpub } = settings;
@@ -77,39 +77,32 @@ export class EmqpPubSub {
     });
   }
 
-  /**
-   * Binds and serves. Resolves to the bound endpoints. Rejects with `ADDRESS_IN_USE`, `OPTIONS_INVALID` (an endpoint nobody
-   * can bind), `UNAVAILABLE` (no ZeroMQ on this machine) or `CLOSED`, and nothing is left bound.
-   */
   start(): Promise<EmqpPubSubEndpoints> {
     return (this.#starting ??= this.#host.start().then(([publish = [], subscribe = []]) => ({ publish, subscribe })));
   }
 
   /**
-   * Publishes without a socket: for brokers and programs in the same process. Bytes are not copied and must not change. Does
-   * nothing while not running. Throws `PROTOCOL_LOCAL` for an empty topic, which publishers may not use either.
+   * Publishes from inside this process, without a socket. The bytes are not copied and must not change. Does nothing while not running. Throws
+   * `PROTOCOL_LOCAL` for an empty topic.
    */
   publish(topic: Uint8Array, body: Uint8Array): void {
     if (topic.length === 0) throw new ProjError('PROTOCOL_LOCAL', 'publish: the topic is empty; name one');
     this.#host.dispatch({ kind: 'handed-over', command: { topic, body } });
   }
 
-  /** Takes nothing more, then `close`: what was taken is handed to subscribers within `lingerMs`. Idempotent. */
+  /** Messages already taken reach subscribers within `lingerMs`. */
   drain(): Promise<void> {
     return this.#host.drain();
   }
 
-  /** Stops at once, but for `lingerMs`. Idempotent. */
   close(): Promise<void> {
     return this.#host.close();
   }
 
-  /** As {@link EmqpPubSub.close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Adds a listener and returns the function that removes it again. */
   on<Name extends keyof EmqpPubSubEvents>(
     event: Name,
     listener: (payload: EmqpPubSubEvents[Name]) => void,
@@ -117,10 +110,6 @@ export class EmqpPubSub {
     return this.#events.on(event, listener);
   }
 
-  /**
-   * Puts other rules in force at once, also for those who have subscribed: rule 34. Throws `OPTIONS_INVALID`, and the old ones
-   * stay, for what are no rules and for rules about keys on a transport that does not tell keys.
-   */
   setAccess(rules: AccessRules): void {
     this.#host.setAccess(compileAccess('EmqpPubSub', rules));
   }

@@ -96,7 +96,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     if (this.#state.phase !== 'drained') this.#handle(event);
     this.#shutdown.finishIfDone();
     this.#endings.tidy();
-    if (!this.#hasEnded) this.#guarantee.store();
+    if (this.#state.phase !== 'drained') this.#guarantee.store();
     return this.#out.effects;
   }
 
@@ -111,10 +111,6 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
       open: this.#endings.open,
       settings: this.#settings,
     });
-  }
-
-  get #hasEnded(): boolean {
-    return this.#state.phase === 'drained';
   }
 
   #handle(event: EmqpBrokerEvent | TimerEvent): void {

@@ -18,62 +18,57 @@ type Verdict =
   /** Count it, and say farewell once, so that the peer registers again. */
   | 'farewell';
 
+/** What everybody may send; rights to queues, topics and the broker itself are checked afterwards. */
+const OF_ANYBODY = {
+  request: ['accept'],
+  schedule: ['accept'],
+  unschedule: ['accept'],
+  publish: ['accept'],
+  disconnect: ['accept'],
+} as const;
+
+/** Registered or not, a peer may register, and anew. */
+const INFORM = {
+  'inform-worker': ['accept', 'worker'],
+  'inform-scheduler': ['accept', 'scheduler'],
+} as const;
+
 /** Rules 2, 4, 5, 6, 8, 18, 20 and 33. Whatever comes from anyone but a foreigner, except DISCONNECT and a farewell, is a sign of life (rule 6). */
 export const LEGALITY: Legality<Standing, EmqpToBroker['kind'], Verdict> = {
   stranger: {
-    'inform-worker': ['accept', 'worker'],
-    'inform-scheduler': ['accept', 'scheduler'],
+    ...INFORM,
     ready: ['drop'],
     result: ['drop'],
     heartbeat: ['farewell'],
     bye: ['accept'],
-    request: ['accept'],
-    schedule: ['accept'],
-    unschedule: ['accept'],
-    publish: ['accept'],
-    disconnect: ['accept'],
+    ...OF_ANYBODY,
     malformed: ['ignore'],
   },
   worker: {
-    'inform-worker': ['accept', 'worker'],
-    'inform-scheduler': ['accept', 'scheduler'],
+    ...INFORM,
     ready: ['accept'],
     result: ['accept'],
     heartbeat: ['accept'],
     bye: ['accept', 'leaving', 'stranger'],
-    request: ['accept'],
-    schedule: ['accept'],
-    unschedule: ['accept'],
-    publish: ['accept'],
-    disconnect: ['accept'],
+    ...OF_ANYBODY,
     malformed: ['ignore'],
   },
   scheduler: {
-    'inform-worker': ['accept', 'worker'],
-    'inform-scheduler': ['accept', 'scheduler'],
+    ...INFORM,
     ready: ['drop'],
     result: ['drop'],
     heartbeat: ['accept'],
     bye: ['accept', 'stranger'],
-    request: ['accept'],
-    schedule: ['accept'],
-    unschedule: ['accept'],
-    publish: ['accept'],
-    disconnect: ['accept'],
+    ...OF_ANYBODY,
     malformed: ['ignore'],
   },
   leaving: {
-    'inform-worker': ['accept', 'worker'],
-    'inform-scheduler': ['accept', 'scheduler'],
+    ...INFORM,
     ready: ['drop'],
     result: ['accept', 'leaving', 'stranger'],
     heartbeat: ['accept'],
     bye: ['accept'],
-    request: ['accept'],
-    schedule: ['accept'],
-    unschedule: ['accept'],
-    publish: ['accept'],
-    disconnect: ['accept'],
+    ...OF_ANYBODY,
     malformed: ['ignore'],
   },
   foreigner: {
@@ -83,11 +78,7 @@ export const LEGALITY: Legality<Standing, EmqpToBroker['kind'], Verdict> = {
     result: ['drop'],
     heartbeat: ['drop'],
     bye: ['drop'],
-    request: ['accept'],
-    schedule: ['accept'],
-    unschedule: ['accept'],
-    publish: ['accept'],
-    disconnect: ['accept'],
+    ...OF_ANYBODY,
     malformed: ['drop'],
   },
 };
@@ -112,22 +103,16 @@ export const MOVES = [
 /** Whether the broker serves, or has been told to stop and waits for its workers. */
 type Phase = 'serving' | 'draining';
 
+const QUESTIONS = {
+  status: ['answer'],
+  'show-workers': ['answer'],
+  'show-schedulers': ['answer'],
+  hello: ['ignore'],
+  malformed: ['ignore'],
+} as const;
+
 /** Rules 26 and 28. */
 export const ADMIN: Legality<Phase, EmqpToAdminPort['kind'], 'answer' | 'stop' | 'ignore'> = {
-  serving: {
-    status: ['answer'],
-    'show-workers': ['answer'],
-    'show-schedulers': ['answer'],
-    disconnect: ['stop', 'draining'],
-    hello: ['ignore'],
-    malformed: ['ignore'],
-  },
-  draining: {
-    status: ['answer'],
-    'show-workers': ['answer'],
-    'show-schedulers': ['answer'],
-    disconnect: ['stop'],
-    hello: ['ignore'],
-    malformed: ['ignore'],
-  },
+  serving: { ...QUESTIONS, disconnect: ['stop', 'draining'] },
+  draining: { ...QUESTIONS, disconnect: ['stop'] },
 };

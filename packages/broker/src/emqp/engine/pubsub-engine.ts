@@ -1,20 +1,20 @@
-/** eMQP/1.0, the pub-sub device: rules 31 and 34 of docs/protocols/emqp.md. What is published, what is dropped, and the totals. */
+/** eMQP/1.0, the pub-sub device: publishes, drops and counts. Rules 31 and 34 of docs/protocols/emqp.md. */
 import { latin1 } from '@proj/frames';
 import type { EmqpMalformedReason, EmqpPublish, EmqpPublished, EmqpToPubSub } from '@proj/frames/emqp';
 import { type OncePer, oncePerMinute } from '@proj/heartbeat';
 import type { Access, Engine, Peer, RejectReason, TimerEvent } from '@proj/transport';
 import { Rights } from '../../shared/rights.js';
 
-/** A fact reported to the device. */
+/** What the device is told. */
 export type EmqpPubSubEvent =
   | { readonly kind: 'message'; readonly peer: Peer; readonly command: EmqpToPubSub }
-  /** A PUBLISH that came to somebody else in this process: rule 32. */
+  /** A PUBLISH from elsewhere in this process: rule 32. */
   | { readonly kind: 'handed-over'; readonly command: Pick<EmqpPublish, 'topic' | 'body'> }
-  /** A message over the socket's limits was dropped undecoded. */
+  /** The socket dropped a message over its limits. */
   | { readonly kind: 'rejected'; readonly peer: Peer; readonly reason: RejectReason }
-  /** Who may do what from here on: rule 34. */
+  /** The rules of access have changed: rule 34. */
   | { readonly kind: 'access'; readonly access: Access }
-  /** The first subscriber has come for this prefix of topics, or the last one has gone. */
+  /** A prefix has got its first subscriber, or lost its last. */
   | { readonly kind: 'subscription'; readonly prefix: Uint8Array; readonly wanted: boolean }
   | { readonly kind: 'drain' };
 
@@ -29,30 +29,30 @@ export interface EmqpPubSubNote {
   readonly peer: Peer;
 }
 
-/** What the world is to do, or to know, after a step. */
+/** What is to be done, or reported, after a step. */
 export type EmqpPubSubEffect =
   | { readonly kind: 'publish'; readonly command: EmqpPublished }
   | EmqpPubSubNote
-  /** Somebody listens to this prefix now, or nobody does any more. */
+  /** A prefix has got its first subscriber, or lost its last. */
   | { readonly kind: 'subscription'; readonly prefix: Uint8Array; readonly wanted: boolean }
   /** Nothing more will be published; further events are ignored. */
   | { readonly kind: 'drained' };
 
-/** Totals since construction; plain data. What slow subscribers miss is known to nobody. */
+/** Totals since construction; plain data. Messages that slow subscribers miss are not counted. */
 export interface EmqpPubSubStats {
-  /** Messages given to the PUB socket, whoever listens. */
+  /** Messages given to the PUB socket. */
   readonly published: number;
-  /** Those of them that came from elsewhere in this process. */
+  /** Messages among them that came from elsewhere in this process. */
   readonly handedOver: number;
-  /** Gauge: prefixes that somebody listens to, each counted once. 0 without option `xpub`. */
+  /** Gauge: prefixes with subscribers. 0 without option `xpub`. */
   readonly subscriptions: number;
-  /** Notes withheld because the same had been said within the minute. */
+  /** Notes withheld because the same was said within the minute. */
   readonly notesWithheld: number;
   /** Messages dropped, by reason; reasons that have not come up are absent. */
   readonly dropped: Readonly<Partial<Record<EmqpPubSubDrop, number>>>;
 }
 
-/** The device as a deterministic machine: it keeps nothing of what passes, and never throws on anything a peer can cause. */
+/** The device as a deterministic machine: it keeps no messages, and never throws on anything a peer can cause. */
 export class EmqpPubSubEngine implements Engine<EmqpPubSubEvent, EmqpPubSubEffect> {
   readonly deadline = Infinity;
   readonly #rights = new Rights();
@@ -99,8 +99,8 @@ export class EmqpPubSubEngine implements Engine<EmqpPubSubEvent, EmqpPubSubEffec
   }
 
   assertInvariants(): void {
-    if (this.#handedOver > this.#published) throw new Error('more was handed over than published');
-    if (this.#subscriptions < 0) throw new Error('more was given up than asked for');
+    if (this.#handedOver > this.#published) throw new Error('more messages were handed over than published');
+    if (this.#subscriptions < 0) throw new Error('more subscriptions ended than began');
   }
 
   #onMessage(peer: Peer, command: EmqpToPubSub, now: number): readonly EmqpPubSubEffect[] {
