@@ -112,7 +112,7 @@ describe('serving', () => {
     expect(await next(client)).toEqual(['REPLY', '{"value": 5}', 'm1']);
   });
 
-  it('tells who comes, who goes and what is wrong', async () => {
+  it('reports who comes, who goes and what is wrong', async () => {
     await start();
     const told: string[] = [];
     broker.on('peer-joined', ({ role, port }) => told.push(`joined ${role} ${port}`));
@@ -133,7 +133,7 @@ describe('serving', () => {
   });
 });
 
-it('rule 29: STATUS tells what the process holds, where it has a budget', async () => {
+it('rule 29: STATUS tells what the process holds, if it has a budget', async () => {
   const memory = new MemoryBudget(10_000, network.clock);
   const leave = memory.add({ heldBytes: 9000 });
   memory.look();
@@ -177,7 +177,7 @@ describe('the end', () => {
     await settle(network.clock, draining);
   });
 
-  it('by drain, without anybody, and twice', async () => {
+  it('by drain, without any peer, and twice', async () => {
     await start();
     await settle(network.clock, Promise.all([broker.drain(), broker.drain()]));
     await expect(broker.start()).resolves.toBeDefined();
@@ -190,7 +190,7 @@ describe('the end', () => {
   });
 });
 
-it('refuses options that do not fit, and names them', () => {
+it('refuses options that contradict each other, and names them', () => {
   broker = new EmqpBroker();
   expect(() => new EmqpBroker({ heartbeatIntervalMs: 5000, expiryMs: 4000 })).toThrow(
     'EmqpBroker: option expiryMs = 4000: must be greater than heartbeatIntervalMs',

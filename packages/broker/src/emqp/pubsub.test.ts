@@ -46,7 +46,7 @@ async function subscriber(...prefixes: string[]): Promise<RawSubscriber> {
 }
 
 describe('the pub-sub device', () => {
-  it('rule 31: hands what is published to whoever asked for it, in two frames', async () => {
+  it('rule 31: passes messages to their subscribers, in two frames', async () => {
     expect(await start()).toEqual({ publish: [PUBLISH], subscribe: [SUBSCRIBE] });
     const [news, all] = [await subscriber('news'), await subscriber('')];
     const from = publisher();
@@ -57,7 +57,7 @@ describe('the pub-sub device', () => {
     expect([news.heard, all.heard]).toEqual([['news.sport|one'], ['news.sport|one', 'weather|two']]);
   });
 
-  it('rule 31: with xpub tells what somebody listens to, and when nobody does any more', async () => {
+  it('rule 31: with xpub tells which prefixes have subscribers, and when the last one goes', async () => {
     await start({ xpub: true });
     const said: string[] = [];
     device.on('subscribed', ({ prefix }) => said.push(`+${Buffer.from(prefix).toString()}`));
@@ -75,7 +75,7 @@ describe('the pub-sub device', () => {
     expect(device.stats().subscriptions).toBe(0);
   });
 
-  it('rule 32: publishes what comes to the frontend or the backend of a broker in its process', async () => {
+  it('rule 32: publishes messages that come to the frontend or the backend of a broker in its process', async () => {
     await start();
     const all = await subscriber('');
     const [frontend, backend, admin] = ['tcp://sim:1', 'tcp://sim:2', 'tcp://sim:3'];
@@ -92,7 +92,7 @@ describe('the pub-sub device', () => {
     expect(broker.stats().counters.handedOver).toBe(2);
   });
 
-  it('publishes for the program it lives in, before anybody else speaks', async () => {
+  it('publishes for its own program, before any publisher speaks', async () => {
     await start();
     const all = await subscriber('');
     device.publish(fromLatin1('a'), fromLatin1('one'));
@@ -104,7 +104,7 @@ describe('the pub-sub device', () => {
     }).toThrow(/topic is empty/);
   });
 
-  it('tells of what it drops, and goes on', async () => {
+  it('reports dropped messages, and goes on', async () => {
     await start({ maxMessageFrames: 9 });
     const all = await subscriber('');
     const notes: string[] = [];
@@ -118,7 +118,7 @@ describe('the pub-sub device', () => {
     expect([notes, all.heard]).toEqual([['topic-empty', 'too-many-frames'], ['a|kept']]);
   });
 
-  it('lets a subscriber that does not read miss what is over its mark, and nobody else', async () => {
+  it('lets only a subscriber that does not read miss messages beyond its limit', async () => {
     await start({ subscriberQueueMax: 5 });
     const [slow, quick] = [await subscriber(''), await subscriber('')];
     slow.port.pause();
@@ -134,7 +134,7 @@ describe('the pub-sub device', () => {
     expect(quick.heard).toHaveLength(3000);
   });
 
-  it('hands over what it took before it was told to come to an end', async () => {
+  it('publishes messages it took before it was told to stop', async () => {
     await start();
     const all = await subscriber('');
     for (let index = 0; index < 100; index++) device.publish(fromLatin1('a'), fromLatin1(String(index)));
@@ -162,7 +162,7 @@ describe('the pub-sub device', () => {
     });
   });
 
-  it('refuses options that are none', () => {
+  it('refuses unknown and invalid options', () => {
     device = new EmqpPubSub({ transport: network.transport() });
     expect(() => new EmqpPubSub({ subscriberQueueMax: 0 })).toThrow(/subscriberQueueMax/);
     expect(() => new EmqpBroker({ pubSub: 7 as never })).toThrow(/EmqpPubSub/);

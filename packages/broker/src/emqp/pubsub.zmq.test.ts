@@ -16,7 +16,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
 });
 
-it('rule 31: hands binary topics and a body of 1 MiB to who asked for them', async () => {
+it('rule 31: passes binary topics and a body of 1 MiB to their subscribers', async () => {
   const device = new EmqpPubSub({ publish: FREE, subscribe: FREE });
   const { publish, subscribe } = await device.start();
   const publisher = TextPeer.connect(zmqTransport(), publish[0] ?? '');

@@ -65,7 +65,7 @@ describe('rule 17: get_logs', () => {
   }
   const messageOf = ({ message }: Record<string, unknown>) => String(message).replace(/ .*/, '');
 
-  it('tells who came and went, and what was refused, in records as the program has them', async () => {
+  it('tells who came and went, and what was refused, in records like the program’s', async () => {
     await start({ settleMs: 0 });
     const worker = await ready('w1');
     const client = peer('c1');
@@ -90,7 +90,7 @@ describe('rule 17: get_logs', () => {
     expect(await logs(client, { last: -1, level: 7 })).toHaveLength(3);
   });
 
-  it('keeps the last thousand, and tells the last hundred unless more are wanted', async () => {
+  it('keeps the last thousand, and returns the last hundred unless asked for more', async () => {
     await start();
     const client = peer('c1');
     const worker = peer('w1');
@@ -177,7 +177,7 @@ describe('losing peers', () => {
     expect((await next(client)).at(-1)).toContain('"workers":["w2"]');
   });
 
-  it.each(['0x05', '0x11'])('counts an answer (%s) to a client that has crashed unnoticed', async (command) => {
+  it.each(['0x05', '0x11'])('counts an answer (%s) to a client that crashed unnoticed', async (command) => {
     network = new VirtualNetwork({ seed: 1, disconnectNotices: false });
     await start();
     const worker = await ready('w1');
@@ -192,7 +192,7 @@ describe('losing peers', () => {
     expect(broker.stats().workers).toBe(1);
   });
 
-  it('loses a worker that an MMI call does not reach', async () => {
+  it('loses a worker that an MMI call cannot be delivered to', async () => {
     network = new VirtualNetwork({ seed: 1, disconnectNotices: false });
     await start();
     const host = network.transport('w1');
@@ -203,7 +203,7 @@ describe('losing peers', () => {
     expect(await lost).toMatchObject({ reason: 'unreachable' });
   });
 
-  it('tells a worker of a broker that is no more to register again', async () => {
+  it('tells a worker of an earlier broker to register again', async () => {
     await start();
     const worker = peer('w1');
     worker.send('', 'NFPW01', '0x02', 'sample');
@@ -212,7 +212,7 @@ describe('losing peers', () => {
 });
 
 describe('life', () => {
-  it('start asks for a socket in which as many calls may wait for a worker as there may be jobs', async () => {
+  it('start asks for a socket in which all jobs may wait for one worker', async () => {
     const transport = network.transport('broker');
     const router = vi.spyOn(transport, 'router');
     broker = new NfpBroker({ endpoint: ENDPOINT, transport, jobsMax: 777_777 });
@@ -228,7 +228,7 @@ describe('life', () => {
     expect(bound[1]).toBe('tcp://sim:7777');
   });
 
-  it('start is one start, close is one close, however often they are called', async () => {
+  it('start starts once and close closes once, however often they are called', async () => {
     await start();
     expect(broker.start()).toBe(broker.start());
     expect(broker.close()).toBe(broker.close());
@@ -246,7 +246,7 @@ describe('life', () => {
     await settle(network.clock, successor.close());
   });
 
-  it('rule 18: shutdown drains, and the client is told before', async () => {
+  it('rule 18: shutdown drains after the client has been told', async () => {
     await start({ managementCommands: true, lingerMs: 1000 });
     const worker = await ready('w1');
     const client = peer('c1');
@@ -258,7 +258,7 @@ describe('life', () => {
     await settle(network.clock, broker.drain());
   });
 
-  it('rule 18: the endpoint for management has peers of its own, though routing ids are equal', async () => {
+  it('rule 18: the management endpoint has peers of its own, even with equal routing ids', async () => {
     const management = 'tcp://sim:5999';
     await start({ managementEndpoint: management });
     expect(broker.managementEndpoints).toEqual([management]);
@@ -327,12 +327,12 @@ describe('life', () => {
     expect(await ask()).toBe('{"a":2}');
   });
 
-  it('rule 21: start rejects for a folder that is none', async () => {
+  it('rule 21: start rejects if the folder is not one', async () => {
     broker = new NfpBroker({ endpoint: ENDPOINT, transport: network.transport('broker'), files: '/nowhere/at/all' });
     await expect(broker.start()).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
   });
 
-  it('rule 17: show_broker tells what came and went at both endpoints, malformed messages too', async () => {
+  it('rule 17: show_broker tells the traffic of both endpoints, malformed messages included', async () => {
     await start({ managementEndpoint: 'tcp://sim:5556' });
     const [client, console] = [peer('c1'), TextPeer.connect(network.transport('m1'), 'tcp://sim:5556', {})];
     peers.push(console);
@@ -359,7 +359,7 @@ describe('life', () => {
     });
   });
 
-  it('rule 17: show_broker tells what the process holds, where it has a budget', async () => {
+  it('rule 17: show_broker tells what the process holds, if it has a budget', async () => {
     const memory = new MemoryBudget(10_000, network.clock);
     const leave = memory.add({ heldBytes: 9000 });
     memory.look();

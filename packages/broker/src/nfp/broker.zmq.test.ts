@@ -69,7 +69,7 @@ describe('over real sockets', () => {
     expect(broker.stats().counters).toMatchObject({ calls: { post: 2000 }, relays: 4000, answers: { response: 4000 } });
   });
 
-  it('rule 21: serves a folder in chunks, and nothing outside of it', async () => {
+  it('rule 21: serves a folder in chunks, and nothing outside it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'nfp-files-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const content = Buffer.alloc(600_000, 'chunk ');

@@ -13,7 +13,7 @@ function broker(): BrokerUnderTest {
 }
 
 describe('rule 33: requests', () => {
-  it('rule 33: are taken from who may ask for the queue', () => {
+  it('rule 33: are accepted from clients that may request the queue', () => {
     const under = broker();
     under.inform('w1@bob', 'mail');
     under.ready('w1@bob');
@@ -32,7 +32,7 @@ describe('rule 33: requests', () => {
     expect(under.stats).toMatchObject({ queues: [], openRequests: 0, counters: { notesWithheld: 1 } });
   });
 
-  it('rule 33: to schedule are dropped for a queue that the sender may not ask for', () => {
+  it('rule 33: to schedule are dropped for a queue that the sender may not request', () => {
     const under = broker();
     under.scheduler('s1@bob');
     expect(under.schedule('c1@ada', 'r1')).toEqual(['note message-dropped not-allowed c1@ada']);
@@ -94,7 +94,7 @@ describe('rule 33: the admin endpoint', () => {
   const CAROL = { keys: ['carol'], request: ['admin'] };
 
   it.each(['status', 'show-workers', 'show-schedulers', 'disconnect'] as const)(
-    'rule 33: %s is not obeyed, and not answered, without the right to ask for admin',
+    'rule 33: %s is not obeyed, and not answered, without the right to request admin',
     (kind) => {
       const under = broker();
       const say = (name: string) => under.step({ kind: 'admin', peer: peerNamed(name), command: { kind, id: 'x' } });
@@ -120,7 +120,7 @@ describe('rule 33: the admin endpoint', () => {
   });
 });
 
-it('rule 33: leavers may not finish what they have when the rules change, and guaranteed jobs go on', () => {
+it('rule 33: leaving workers may not finish their jobs when the rules change, and guaranteed jobs go on', () => {
   const under = new BrokerUnderTest();
   under.access(ADA, { ...BOB, keys: ['bob', 'eve'] });
   for (const name of ['w1@eve', 'w2@bob']) {
@@ -139,7 +139,7 @@ it('rule 33: leavers may not finish what they have when the rules change, and gu
   expect(under.reply('w2@bob', 'r1')).toEqual(['-> c1@ada RESULT r1 {"value": 5}']);
 });
 
-it('rule 33: PUBLISH by way of the broker needs the right to ask for the topic', () => {
+it('rule 33: PUBLISH through the broker needs the right to request the topic', () => {
   const under = new BrokerUnderTest({ pubSub: { publish: () => undefined } });
   under.access({ keys: ['ada'], request: ['news.*'] });
   const publish = (name: string, topic: string) =>
@@ -154,7 +154,7 @@ it('rule 33: PUBLISH by way of the broker needs the right to ask for the topic',
   expect(publish('p2@ada', 'news.eu')).toEqual([expect.stringContaining('news.eu')]);
 });
 
-it('rule 33: without rules everybody may do everything', () => {
+it('rule 33: without rules nothing is restricted', () => {
   const under = new BrokerUnderTest();
   under.inform('w1', 'mail');
   under.ready('w1');

@@ -135,11 +135,11 @@ it('headers that are not understood are ignored and counted, and the request is 
   expect(broker.stats.counters.headersIgnored).toBe(2);
 });
 
-it('a body that is no JSON is none of the broker’s business', () => {
+it('a body that is not JSON is forwarded all the same', () => {
   expect(broker.request('c1', 'm3', 'default', '', '\xff{')).toEqual(['-> c1 ACCEPTED m3']);
 });
 
-it('REPLY of five frames is the result of the only job', () => {
+it('REPLY of five frames is the result of the worker’s only job', () => {
   expect(broker.say('w1', 'REPLY', 'p', '{"value": 7}')).toEqual(['-> c1 RESULT m1 {"value": 7}']);
 });
 
@@ -204,7 +204,7 @@ const KILLERS: readonly (readonly [string, string, readonly string[], readonly s
   ['DISCONNECT from a worker', 'w1', ['DISCONNECT', 'm'], ['note message-dropped disconnect-refused w1']],
 ];
 
-it.each(KILLERS)('what ends EventMQ’s own router does not end ours: %s', (_row, name, frames, then) => {
+it.each(KILLERS)('survives what ends EventMQ’s own router: %s', (_row, name, frames, then) => {
   expect(broker.say(name, ...frames)).toEqual(then);
   expect(broker.ready('w1')).toEqual(['-> w1 REQUEST m2 default']);
 });

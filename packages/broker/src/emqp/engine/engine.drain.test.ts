@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 
 describe('rule 27: a broker that stops', () => {
-  it('rule 27: without anything to do ends at once', () => {
+  it('rule 27: ends at once when there is nothing to do', () => {
     broker.ready('w1');
     expect(broker.drain()).toEqual([...BYES, 'drained']);
     expect(broker.engine.deadline).toBe(Infinity);
@@ -47,7 +47,7 @@ describe('rule 27: a broker that stops', () => {
     expect(broker.ready('w1')).toEqual([...BYES, ...TO_CLIENT, 'drained']);
   });
 
-  it('rule 27: says farewell to clients that waited for something, once, when nothing more will come', () => {
+  it('rule 27: says farewell to waiting clients, once, when nothing more will come', () => {
     broker.ready('w1', 2);
     broker.scheduler('s1');
     for (const [client, id] of [
@@ -85,7 +85,7 @@ describe('rule 27: a broker that stops', () => {
     expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}', ...BYES, ...TO_CLIENT, 'drained']);
   });
 
-  it('rule 27: gives what waits to slots that become free', () => {
+  it('rule 27: gives waiting requests to slots that become free', () => {
     broker.ready('w1');
     broker.request('c1', 'm1');
     broker.request('c1', 'm2');
@@ -95,7 +95,7 @@ describe('rule 27: a broker that stops', () => {
     expect(broker.dropped).toEqual({});
   });
 
-  it('rule 27: waits no longer than drainMs; what remains is counted and logged', () => {
+  it('rule 27: waits no longer than drainMs; the remaining jobs are counted and logged', () => {
     broker.ready('w1');
     broker.request('c1', 'm1');
     broker.request('c2', 'm2');
@@ -110,7 +110,7 @@ describe('rule 27: a broker that stops', () => {
     expect(broker.stats).toMatchObject({ openRequests: 0, openBytes: 0, workers: 0, queues: [] });
   });
 
-  it('rule 27: what waits for nobody is counted when the last worker goes', () => {
+  it('rule 27: requests without a worker are counted when the last worker goes', () => {
     broker.ready('w1');
     broker.request('c1', 'm1');
     broker.request('c2', 'm2');
@@ -142,7 +142,7 @@ describe('rule 27: a broker that stops', () => {
     expect(broker.ready('w1')).toEqual([...BYES, 'drained']);
   });
 
-  it('rule 27: is deaf once it has ended', () => {
+  it('rule 27: ignores everything once it has ended', () => {
     broker.drain();
     expect(broker.request('c1', 'm1')).toEqual([]);
     expect(broker.inform('w1')).toEqual([]);

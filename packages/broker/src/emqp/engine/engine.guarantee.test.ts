@@ -16,7 +16,7 @@ function workers(...names: string[]): void {
 }
 
 describe('a guaranteed job', () => {
-  it('rule 17: goes to the next worker at once when its own expires', () => {
+  it('rule 17: goes to the next worker at once when its worker expires', () => {
     workers('w1');
     broker.request('c1', 'm1', 'default', 'guarantee');
     broker.advance(1000);
@@ -51,7 +51,7 @@ describe('a guaranteed job', () => {
     expect(broker.gone('w1')).toEqual(['left w1 gone', '-> w2 REQUEST m1 mail']);
   });
 
-  it('rule 17: is answered by whoever has it last', () => {
+  it('rule 17: is answered by the worker that has it last', () => {
     workers('w1', 'w2');
     broker.request('c1', 'm1', 'default', 'guarantee,reply-requested');
     broker.gone('w1');
@@ -100,14 +100,14 @@ describe('a guaranteed job', () => {
     expect(broker.stats.openRequests).toBe(0);
   });
 
-  it('rule 17: that asked for no reply is given up with a note alone', () => {
+  it('rule 17: that asked for no reply is given up with only a note', () => {
     broker = new BrokerUnderTest({ guaranteeAttempts: 1 });
     workers('w1');
     broker.request('c1', 'm1', 'default', 'guarantee');
     expect(broker.gone('w1')).toEqual(['left w1 gone', 'note request-dropped guarantee-exhausted c1 default']);
   });
 
-  it('rule 17: whose result is no longer awaited is kept all the same', () => {
+  it('rule 17: is kept even if its result is no longer awaited', () => {
     broker = new BrokerUnderTest({ resultRouteTtlMs: 2000 });
     workers('w1');
     broker.request('c1', 'm1', 'default', 'guarantee,reply-requested');
@@ -186,7 +186,7 @@ describe('a worker that leaves', () => {
 describe('a worker that never answers guaranteed jobs', () => {
   const silent = (id: string, headers = 'guarantee') => broker.request('c1', id, 'default', headers);
 
-  it('rule 19: is taken to have done them when all its slots are free again', () => {
+  it('rule 19: is assumed to have done them when all its slots are free again', () => {
     broker.inform('w1');
     broker.ready('w1', 2);
     broker.live(10_000, 'w1');
@@ -221,7 +221,7 @@ describe('a worker that never answers guaranteed jobs', () => {
     expect(broker.stats).toMatchObject({ openRequests: 0, counters: { unconfirmed: 1 } });
   });
 
-  it('rule 19: does not hold for one that has answered such a job', () => {
+  it('rule 19: does not hold for a worker that has answered such a job', () => {
     workers('w1');
     broker.live(10_000, 'w1');
     silent('m1');
@@ -245,7 +245,7 @@ describe('a worker that never answers guaranteed jobs', () => {
 });
 
 describe('a job without guarantee', () => {
-  it('rule 20: is lost with its worker, and counted; who asked for the result is told in its place', () => {
+  it('rule 20: is lost with its worker, and counted; a client that asked for the result is told instead', () => {
     broker.inform('w1');
     broker.ready('w1', 2);
     broker.request('c1', 'm1');
@@ -279,7 +279,7 @@ describe('a job without guarantee', () => {
 });
 
 describe('a job with retry-count', () => {
-  it('rule 17: goes to the next worker when it is lost with its own, as often as it says', () => {
+  it('rule 17: goes to the next worker when its worker is lost, as often as it says', () => {
     workers('w1', 'w2', 'w3', 'w4');
     broker.request('c1', 'm1', 'default', 'reply-requested,retry-count:2');
     expect(broker.gone('w1')).toEqual(['left w1 gone', '-> w2 REQUEST m1 default']);
@@ -340,14 +340,14 @@ describe('a job whose process was replaced', () => {
     'note request-dropped jobs-lost c1 default',
   ];
 
-  it('rule 20: is lost, as READY tells that no REPLY went before, and its client hears so', () => {
+  it('rule 20: is lost, as a READY without a REPLY before it shows, and its client is told', () => {
     settled(1);
     asked('m1');
     expect(broker.ready('w1')).toEqual(lost('m1'));
     expect(broker.stats).toMatchObject({ openRequests: 0, slots: 1 });
   });
 
-  it('rule 20: is run again by whoever is free, as often as retry-count says', () => {
+  it('rule 20: is run again by a free worker, as often as retry-count says', () => {
     settled(1);
     asked('m1', 'reply-requested,retry-count:1');
     expect(broker.ready('w1')).toEqual(['-> w1 REQUEST m1 default']);
@@ -369,7 +369,7 @@ describe('a job whose process was replaced', () => {
     expect(broker.reply('w1', 'm4')).toEqual(['-> c1 RESULT m4 {"value": 5}']);
   });
 
-  it('rule 20: is not supposed while processes start, nor for 10 s after the last new slot', () => {
+  it('rule 20: is not assumed lost while processes start, nor for 10 s after the last new slot', () => {
     broker.inform('w1');
     broker.ready('w1');
     asked('m1');
@@ -381,7 +381,7 @@ describe('a job whose process was replaced', () => {
     expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
   });
 
-  it('rule 20: is not supposed where another job may have ended in silence', () => {
+  it('rule 20: is not assumed lost where another job may have ended in silence', () => {
     settled(2);
     asked('m1');
     asked('m2', 'guarantee');

@@ -37,7 +37,7 @@ describe('rule 15: memory', () => {
     expect(held.filter((bytes) => bytes > 400).length).toBeLessThan(4);
   });
 
-  it('of the process being short, a request is refused that would have to wait, and one that a worker takes at once is not', () => {
+  it('is short: a request that would have to wait is refused, one that a worker takes at once is not', () => {
     const broker = new BrokerUnderTest();
     broker.inform('w1');
     broker.say('w1', 'READY', 'y1');

@@ -81,7 +81,7 @@ const story = fc.array(fc.oneof(fc.record({ queue, client }), fc.record({ ready:
   size: 'max',
 });
 
-it('rule 13: jobs go to whom the model gives them, in the same order', () => {
+it('rule 13: jobs go to the workers that the model names, in the same order', () => {
   fc.assert(
     fc.property(crew, story, (workers, events) => {
       const [broker, model] = [new BrokerUnderTest(), new Model()];

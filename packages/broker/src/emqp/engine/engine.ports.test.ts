@@ -33,7 +33,7 @@ describe('what is understood', () => {
     expect(broker.reply(id, '\xfe', '\xff')).toEqual(['-> \xff\0 RESULT \xfe \xff']);
   });
 
-  it('rule 25: identities that UTF-8 would take for one are two', () => {
+  it('rule 25: identities that UTF-8 would make equal stay two', () => {
     broker.say('w\xff', 'INFORM', 'i', '', 'worker');
     broker.say('w\xfe', 'INFORM', 'i', '', 'worker');
     expect(broker.stats.workers).toBe(2);
@@ -49,7 +49,7 @@ describe('DISCONNECT', () => {
     expect(broker.stats).toMatchObject({ workers: 1, schedulers: 1 });
   });
 
-  it('rule 26: from anybody stops the broker with allowClientDisconnect', () => {
+  it('rule 26: from any peer stops the broker with allowClientDisconnect', () => {
     broker = new BrokerUnderTest({ allowClientDisconnect: true });
     expect(broker.say('c1', 'DISCONNECT', 'd1')).toEqual(['-> c1 ACK d1', 'drained']);
   });
@@ -85,7 +85,7 @@ describe('administration', () => {
     ]);
   });
 
-  it('rule 29: STATUS counts jobs that wait, run and are done, and measures from REQUEST to REPLY', () => {
+  it('rule 29: STATUS counts waiting, running and finished jobs, and measures from REQUEST to REPLY', () => {
     broker.inform('w1');
     broker.ready('w1', 3);
     broker.request('c1', 'm1', 'default', 'reply-requested');
@@ -141,7 +141,7 @@ describe('administration', () => {
     ]);
   });
 
-  it('rule 30: says what is too much for one answer, which is kept for a moment', () => {
+  it('rule 30: counts what one answer has no room for, and keeps the answer for a moment', () => {
     for (let index = 0; index < 11; index++)
       broker.inform(`w${index}`, ...Array.from({ length: 500 }, (_, queue) => `q${index}-${queue}:1`));
     const shown = () =>
@@ -166,7 +166,7 @@ describe('administration', () => {
     ]);
   });
 
-  it('rule 30: an id that is no printable UTF-8 is shown as hex', () => {
+  it('rule 30: an id that is not printable UTF-8 is shown in hex', () => {
     broker.scheduler('\0ABC');
     broker.scheduler('\xff');
     broker.scheduler('\xc3\xa9');

@@ -203,7 +203,7 @@ function after(settings: EmqpBrokerOptions, actions: readonly Action[]): World {
   return world;
 }
 
-it('keeps its books and its rules whatever happens', () => {
+it('keeps its invariants and its rules, whatever happens', () => {
   fc.assert(
     fc.property(options, fc.array(action, { maxLength: 150, size: 'max' }), (settings, actions) => {
       after(settings, actions);
@@ -212,7 +212,7 @@ it('keeps its books and its rules whatever happens', () => {
   );
 });
 
-it('comes to rest: nobody is left, and nothing runs or is awaited', () => {
+it('comes to rest: no peer is left, and nothing runs or is awaited', () => {
   fc.assert(
     fc.property(options, fc.array(action, { maxLength: 80, size: 'max' }), (settings, actions) => {
       const world = after(settings, actions);
@@ -234,7 +234,7 @@ it('comes to rest: nobody is left, and nothing runs or is awaited', () => {
   );
 });
 
-it('does all that was accepted when a worker comes that works', () => {
+it('does everything it accepted when a working worker comes', () => {
   fc.assert(
     fc.property(options, fc.array(action, { maxLength: 80, size: 'max' }), (settings, actions) => {
       const world = after(

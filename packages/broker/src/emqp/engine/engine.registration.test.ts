@@ -39,7 +39,7 @@ describe('INFORM', () => {
     expect(queuesOf()).toEqual(['mail 1']);
   });
 
-  it('rule 1: of a name that is listed twice the last weight counts', () => {
+  it('rule 1: the last weight of a name that is listed twice counts', () => {
     broker.inform('w1', 'a:1', 'a:7');
     expect(broker.admin('a1', 'ROUTER_SHOW_WORKERS')[0]).toContain('"queues": [[7, "a"]]');
   });
@@ -102,7 +102,7 @@ describe('INFORM', () => {
     expect(broker.stats).toMatchObject({ workers: 1, schedulers: 1 });
   });
 
-  it('rule 5: the same routing id at the other port is somebody else', () => {
+  it('rule 5: the same routing id at the other port is another peer', () => {
     const inform = ['', VERSION, 'INFORM', 'i', '', 'worker'];
     broker.framesAt('frontend', 'w1', ...inform);
     broker.framesAt('backend', 'w1', ...inform);
@@ -141,14 +141,14 @@ describe('life', () => {
     expect(broker.stats.workers).toBe(1);
   });
 
-  it('rule 6: DISCONNECT is none', () => {
+  it('rule 6: DISCONNECT is not a sign of life', () => {
     broker.inform('w1');
     broker.advance(8999);
     broker.say('w1', 'DISCONNECT', 'd');
     expect(broker.advance(1)).toContain('9000ms: left w1 expired');
   });
 
-  it('rule 6: silence ends worker and scheduler alike, and they are told nothing', () => {
+  it('rule 6: silent workers and schedulers are forgotten, and told nothing', () => {
     broker.inform('w1');
     broker.scheduler('s1');
     const last = broker.advance(9000).filter((line) => line.startsWith('9000ms'));
@@ -156,14 +156,14 @@ describe('life', () => {
     expect(broker.advance(60_000)).toEqual([]);
   });
 
-  it('rule 6: who has expired must say INFORM again', () => {
+  it('rule 6: an expired peer must say INFORM again', () => {
     broker.inform('w1');
     broker.advance(9000);
     expect(broker.heartbeat('w1')).toEqual(['note message-dropped unknown-peer w1', '-> w1 KBAI', '-> w1 KBYE']);
     expect(broker.inform('w1')).toContain('-> w1 ACK i-w1');
   });
 
-  it('rule 6: who says HEARTBEAT and is not known hears our farewell, once, and nothing more until it says INFORM', () => {
+  it('rule 6: an unknown peer that says HEARTBEAT gets our farewell, once, and nothing more until it says INFORM', () => {
     broker.inform('w1');
     broker.ready('w1', 9);
     expect(broker.heartbeat('s1')).toEqual(['note message-dropped unknown-peer s1', '-> s1 KBAI', '-> s1 KBYE']);
@@ -174,13 +174,13 @@ describe('life', () => {
     expect(broker.request('s1', 'm2')).toEqual(['-> s1 ACCEPTED m2', '-> w1 REQUEST m2 default']);
   });
 
-  it('rule 6: a connection that ended takes with it that its routing id was told', () => {
+  it('rule 6: a new connection under the same routing id is told again', () => {
     broker.heartbeat('s1');
     broker.gone('s1');
     expect(broker.heartbeat('s1')).toEqual(['-> s1 KBAI', '-> s1 KBYE']);
   });
 
-  it('rule 6: a process that was too busy to listen takes nobody for dead', () => {
+  it('rule 6: a process that was too busy to listen takes no peer for dead', () => {
     broker.inform('w1');
     expect(broker.stall(20_000)).toEqual(['note running-late 17000ms', '-> w1 HEARTBEAT']);
     broker.heartbeat('w1');
@@ -230,7 +230,7 @@ describe('byes', () => {
     expect(broker.advance(60_000)).toEqual([]);
   });
 
-  it('rule 8: of a client is the last it hears: neither acceptance nor result nor the broker’s own farewell', () => {
+  it('rule 8: of a client is the last word: it gets no acceptance, no result and no farewell', () => {
     broker.inform('w1');
     broker.ready('w1', 9);
     broker.request('c1', 'm1', 'default', 'reply-requested');

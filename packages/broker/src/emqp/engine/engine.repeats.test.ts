@@ -21,7 +21,7 @@ function worker(slots = 1): void {
 }
 
 describe('a guaranteed job that is asked for again', () => {
-  it('rule 36: is accepted again and not run again, and its result goes to who asked last', () => {
+  it('rule 36: is accepted again and not run again, and its result goes where it was asked for last', () => {
     worker(2);
     expect(ask('c1')).toEqual([`-> c1 ACCEPTED ${ID}`, `-> w1 REQUEST ${ID} default`]);
     broker.gone('c1');
@@ -45,7 +45,7 @@ describe('a guaranteed job that is asked for again', () => {
     expect(ask('c2')).toEqual([`-> c2 ACCEPTED ${ID}`, `-> w1 REQUEST ${ID} default`]);
   });
 
-  it('rule 36: has a way back for its result again', () => {
+  it('rule 36: has a route for its result again', () => {
     broker = new BrokerUnderTest({ resultRouteTtlMs: 5000 });
     worker();
     ask('c1');
@@ -56,7 +56,7 @@ describe('a guaranteed job that is asked for again', () => {
     expect(broker.reply('w1', ID)).toEqual([`-> c1 RESULT ${ID} {"value": 5}`]);
   });
 
-  it('rule 36: is accepted by a broker that stops, too, which says farewell to who asked last', () => {
+  it('rule 36: is accepted even by a broker that stops, which says farewell where it was asked for last', () => {
     worker();
     ask('c1');
     broker.drain();
@@ -89,20 +89,20 @@ describe('with a store', () => {
     broker = new BrokerUnderTest({ store: memoryRecords() });
   });
 
-  it('rule 36: what is on its way there is accepted once, where its client is by then', () => {
+  it('rule 36: a job being stored is accepted once, where its client is by then', () => {
     worker();
     ask('c1');
     expect(ask('c2')).toEqual([]);
     expect(broker.stored(1)).toEqual([`-> c2 ACCEPTED ${ID}`, `-> w1 REQUEST ${ID} default`]);
   });
 
-  it('rule 36: what it could not take is new when it is asked for again', () => {
+  it('rule 36: a job the store could not take is new when it is asked for again', () => {
     ask('c1');
     broker.stored(1, 'disk full');
     expect(ask('c2')).toEqual(['store 2: +1 -0']);
   });
 
-  it('rule 36: one that was over, not removed yet, and asked for again is one job for the next broker', () => {
+  it('rule 36: a job that was over, not removed yet, and asked for again is one job for the next broker', () => {
     worker(2);
     ask('c1');
     broker.stored(1);
@@ -121,7 +121,7 @@ describe('with a store', () => {
     expect(broker.stats.openRequests + broker.records.size).toBe(0);
   });
 
-  it('rule 36: a broker with the jobs of an earlier life knows them, and their clients by their keys', () => {
+  it('rule 36: a broker with restored jobs knows them, and their clients by their keys', () => {
     for (const client of ['c1@ada', 'c2@ada']) ask(client);
     broker.stored(1);
     expect(ask('c3@ada')).toEqual([`-> c3@ada ACCEPTED ${ID}`, 'store 2: +1 -0']);

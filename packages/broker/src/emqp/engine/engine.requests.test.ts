@@ -38,7 +38,7 @@ describe('the acceptance', () => {
     expect(broker.gone('w1')).toEqual(['left w1 gone', '-> w2 REQUEST m1 default']);
   });
 
-  it('rule 9: is not sent for what is refused', () => {
+  it('rule 9: is not sent for a refused request', () => {
     broker = new BrokerUnderTest({ defaultQueueMax: 1 });
     broker.request('c1', 'm1');
     expect(broker.request('c1', 'm2')).toEqual(['note request-dropped queue-full c1 default']);
@@ -54,7 +54,7 @@ describe('the acceptance', () => {
     expect(broker.request('c1', 'm1')).toEqual(expected);
   });
 
-  it('rule 9: goes to a scheduler that asks as to any client', () => {
+  it('rule 9: goes to a scheduler as to any client', () => {
     broker.scheduler('s1');
     expect(broker.request('s1', 'm1', 'default', 'reply-requested')).toEqual(['-> s1 ACCEPTED m1']);
   });
@@ -74,7 +74,7 @@ describe('the result', () => {
     expect(broker.reply('w1', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
   });
 
-  it('rule 10: goes to nobody who did not ask', () => {
+  it('rule 10: goes to no client that did not ask', () => {
     withWorker();
     broker.request('c1', 'm1');
     expect(broker.reply('w1', 'm1')).toEqual([]);
@@ -106,7 +106,7 @@ describe('the result', () => {
     expect(broker.reply('w1', 'm3')).toEqual(['-> c2 RESULT m3 {"value": 5}']);
   });
 
-  it('rule 11: of equal ids finds its client by worker', () => {
+  it('rule 11: for equal ids finds its client by worker', () => {
     broker.inform('w1');
     broker.inform('w2');
     broker.ready('w1');
@@ -117,7 +117,7 @@ describe('the result', () => {
     expect(broker.reply('w1', 'uuid', 'one')).toEqual(['-> c1 RESULT uuid one']);
   });
 
-  it('rule 11: of equal ids at one worker is the first one’s', () => {
+  it('rule 11: for equal ids at one worker belongs to the first job', () => {
     broker.inform('w1');
     broker.ready('w1', 2);
     broker.request('c1', 'uuid', 'default', 'reply-requested');
@@ -128,7 +128,7 @@ describe('the result', () => {
 });
 
 describe('forwarding', () => {
-  it('rule 12: hands on id, queue, headers and body as they came', () => {
+  it('rule 12: forwards id, queue, headers and body unchanged', () => {
     withWorker();
     const effects = broker.engine.step(
       {
@@ -171,7 +171,7 @@ describe('dispatch', () => {
     expect(dispatched(lines)).toEqual(['w1 m1', 'w2 m2', 'w1 m3', 'w2 m4']);
   });
 
-  it('rule 13: who worked last comes last, also where it worked for another queue', () => {
+  it('rule 13: the last one used comes last, even if it was used for another queue', () => {
     broker.inform('w1', 'a', 'b');
     broker.inform('w2', 'a', 'b');
     broker.ready('w1', 2);
@@ -207,7 +207,7 @@ describe('dispatch', () => {
     expect(dispatched(broker.ready('w1', 4))).toEqual(['w1 m1', 'w1 m3', 'w1 m2', 'w1 m4']);
   });
 
-  it('rule 13: with 300 jobs of one client waiting, that of another is the next but one', () => {
+  it('rule 13: with 300 jobs of one client waiting, another client’s job is the next but one', () => {
     broker.inform('w1');
     for (let i = 0; i < 300; i++) broker.request('c1', `a${i}`);
     expect(dispatched(broker.ready('w1'))).toEqual(['w1 a0']);
@@ -215,7 +215,7 @@ describe('dispatch', () => {
     expect(dispatched(broker.ready('w1', 3))).toEqual(['w1 a1', 'w1 b', 'w1 a2']);
   });
 
-  it('rule 13: what comes back takes nobody’s turn', () => {
+  it('rule 13: a job that comes back uses up nobody’s turn', () => {
     broker.inform('w1');
     for (const id of ['a1', 'a2']) broker.request('c1', id, 'default', 'guarantee');
     broker.request('c2', 'b1');
@@ -268,7 +268,7 @@ describe('a queue that nobody serves', () => {
     expect(broker.stats.counters.moved).toBe(2);
   });
 
-  it('rule 14: what waits when the last worker goes stays, and moves likewise', () => {
+  it('rule 14: requests that wait when the last worker goes stay, and move likewise', () => {
     broker.inform('w1');
     broker.inform('w2', 'mail');
     broker.request('c1', 'm1', 'mail');
@@ -305,7 +305,7 @@ describe('a queue that nobody serves', () => {
     expect(broker.stats.queues.map(({ name, waiting }) => `${name} ${waiting}`)).toEqual(['a 1', 'default 1']);
   });
 
-  it('rule 14: names that are only asked for keep no worker out', () => {
+  it('rule 14: names that clients only ask for keep no worker out', () => {
     broker = new BrokerUnderTest({ unknownQueue: 'wait', queuesMax: 2 });
     broker.request('c1', 'm1', 'a');
     broker.request('c1', 'm2', 'b');
@@ -316,7 +316,7 @@ describe('a queue that nobody serves', () => {
     expect(broker.inform('w3', 'b')).toContain('joined w3 worker');
   });
 
-  it('rule 14: a client asks for no more than a share of the names, and others go on', () => {
+  it('rule 14: a client asks for no more than a share of the names, and others are served', () => {
     broker = new BrokerUnderTest({ unknownQueue: 'wait', queuesMax: 200 });
     for (let n = 0; n < 20; n++) broker.request('c1', `m${n}`, `q${n}`);
     broker.request('c1', 'm20', 'more');
@@ -355,7 +355,7 @@ describe('bounds', () => {
     expect(broker.request('c1', 'm3', 'default', '', body)).toEqual(['-> c1 ACCEPTED m3']);
   });
 
-  it('rule 15: a guaranteed job that runs is paid for, another one is not', () => {
+  it('rule 15: a running guaranteed job is charged, any other is not', () => {
     broker.inform('w1');
     broker.ready('w1', 2);
     broker.request('c1', 'm1');
@@ -406,7 +406,7 @@ describe('a worker that cannot be reached', () => {
     expect(broker.gone('w3')).toContain('note request-dropped guarantee-exhausted c1 default');
   });
 
-  it('rule 16: the result of a request that came back finds its way', () => {
+  it('rule 16: the result of a request that came back reaches its client', () => {
     withWorker();
     broker.inform('w2');
     broker.ready('w2');
@@ -415,7 +415,7 @@ describe('a worker that cannot be reached', () => {
     expect(broker.reply('w2', 'm1')).toEqual(['-> c1 RESULT m1 {"value": 5}']);
   });
 
-  it('rule 16: one that does not read is lost like one that is gone', () => {
+  it('rule 16: a worker that does not read is lost like one that is gone', () => {
     withWorker();
     broker.request('c1', 'm1');
     expect(broker.undeliverable('w1', 'congested')).toEqual(['left w1 congested']);
@@ -433,7 +433,7 @@ describe('a worker that cannot be reached', () => {
     expect(broker.dropped).toEqual({});
   });
 
-  it('rule 16: those that do not come back may have arrived: they are answered, or lost after leaveGraceMs', () => {
+  it('rule 16: jobs that do not come back may have arrived: they are answered, or lost after leaveGraceMs', () => {
     broker.inform('w1');
     broker.ready('w1', 3);
     for (const id of ['m1', 'm2', 'm3']) broker.request('c1', id, 'default', 'reply-requested');
@@ -446,7 +446,7 @@ describe('a worker that cannot be reached', () => {
     expect(broker.stats).toMatchObject({ leaving: 0, openRequests: 1 });
   });
 
-  it('rule 16: those that do not come back are lost at once when the connection is gone', () => {
+  it('rule 16: jobs that do not come back are lost at once when the connection is gone', () => {
     broker.inform('w1');
     broker.ready('w1', 2);
     for (const id of ['m1', 'm2']) broker.request('c1', id);
@@ -488,7 +488,7 @@ describe('a worker that cannot be reached', () => {
     expect(broker.dropped).toEqual({ 'reply-undeliverable': 2 });
   });
 
-  it('a client that goes at once loses nothing but its replies', () => {
+  it('a client that leaves at once loses nothing but its replies', () => {
     broker.request('c1', 'm1');
     broker.gone('c1');
     broker.inform('w1');

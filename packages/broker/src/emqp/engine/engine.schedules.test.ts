@@ -40,7 +40,7 @@ describe('routing', () => {
     expect(broker.schedule('c1', 'm1')).toEqual(['-> s2 SCHEDULE m1 every 2 with "guarantee"']);
   });
 
-  it('rule 22: SCHEDULE of a job goes to the one that has it', () => {
+  it('rule 22: SCHEDULE of a job goes to the scheduler that has it', () => {
     broker.scheduler('s1');
     broker.schedule('c1', 'm1', 'add');
     broker.scheduler('s2');
@@ -89,7 +89,7 @@ describe('routing', () => {
     expect(broker.undeliverable('s1')).toEqual(['left s1 unreachable']);
   });
 
-  it('rule 22: without a scheduler either is dropped, logged and counted, and the client hears nothing', () => {
+  it('rule 22: without a scheduler both are dropped, logged and counted, and the client hears nothing', () => {
     expect(broker.schedule('c1', 'm1')).toEqual(['note message-dropped no-scheduler c1']);
     expect(broker.unschedule('c2', 'm2')).toEqual(['note message-dropped no-scheduler c2']);
     expect(broker.dropped).toEqual({ 'no-scheduler': 2 });

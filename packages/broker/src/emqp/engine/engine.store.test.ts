@@ -24,13 +24,13 @@ function restart(): void {
 }
 
 describe('a guaranteed job', () => {
-  it('rule 35: is accepted and given to a worker when it is on the disk, not before', () => {
+  it('rule 35: is accepted and given to a worker once it is on disk, not before', () => {
     worker(1);
     expect(ask('m1')).toEqual(['store 1: +1 -0']);
     expect(broker.stored(1)).toEqual(['-> c1 ACCEPTED m1', '-> w1 REQUEST m1 default']);
   });
 
-  it('rule 35: shares the next write with those that came during the last one', () => {
+  it('rule 35: shares the next write with jobs that came during the last one', () => {
     expect(ask('m1')).toEqual(['store 1: +1 -0']);
     expect([...ask('m2'), ...ask('m3')]).toEqual([]);
     expect(broker.stored(1)).toEqual(['-> c1 ACCEPTED m1', 'store 2: +2 -0']);
@@ -59,7 +59,7 @@ describe('a guaranteed job', () => {
     expect(fail(4, 'disk full')).toHaveLength(1);
   });
 
-  it('rule 35: leaves the store when it is answered, and after a failure is removed again later', () => {
+  it('rule 35: leaves the store when it is answered; a failed removal is repeated later', () => {
     worker(1);
     ask('m1', 'guarantee,reply-requested');
     broker.stored(1);
@@ -70,7 +70,7 @@ describe('a guaranteed job', () => {
     expect(broker.records.size).toBe(0);
   });
 
-  it('rule 35: counts for the bound of its queue while it is on its way', () => {
+  it('rule 35: counts for the bound of its queue while it is being written', () => {
     broker = new BrokerUnderTest({ store: memoryRecords(), defaultQueueMax: 2 });
     ask('m1');
     ask('m2');
@@ -80,7 +80,7 @@ describe('a guaranteed job', () => {
     expect(broker.dropped).toEqual({ 'queue-full': 2 });
   });
 
-  it('rule 35: of another kind is not stored', () => {
+  it('rule 35: a job of another kind is not stored', () => {
     worker(2);
     expect(ask('m1', 'reply-requested')).toEqual(['-> c1 ACCEPTED m1', '-> w1 REQUEST m1 default']);
     expect(ask('m2', 'retry-count:1')).toEqual(['-> c1 ACCEPTED m2', '-> w1 REQUEST m2 default']);
@@ -88,7 +88,7 @@ describe('a guaranteed job', () => {
 });
 
 describe('another broker with the same store', () => {
-  it('rule 35: runs what was accepted, in its order, and answers the client under its routing id', () => {
+  it('rule 35: runs accepted jobs in order, and answers the client under its routing id', () => {
     worker(1);
     for (const [i, id] of ['m1', 'm2', 'm3'].entries()) {
       ask(id, 'guarantee,reply-requested');
@@ -101,7 +101,7 @@ describe('another broker with the same store', () => {
     expect(broker.reply('w1', 'm2')).toEqual(['-> c1 RESULT m2 {"value": 5}', 'store 1: +0 -1']);
   });
 
-  it('rule 35: has jobs wait for their own queue, as their workers come later', () => {
+  it('rule 35: lets jobs wait for their own queue, since workers come later', () => {
     worker(1, 'mail');
     ask('m1', 'guarantee', 'mail');
     broker.stored(1);
@@ -112,7 +112,7 @@ describe('another broker with the same store', () => {
     expect(broker.ready('w1')).toEqual(['-> w1 REQUEST m1 mail']);
   });
 
-  it('rule 35: has no job that was answered, nor one that was refused, and goes on numbering', () => {
+  it('rule 35: has no answered or refused job, and continues the numbers', () => {
     worker(1);
     ask('m1', 'guarantee');
     broker.stored(1);
@@ -129,7 +129,7 @@ describe('another broker with the same store', () => {
     expect(broker.records.size).toBe(4);
   });
 
-  it('rule 35: takes the result of a job from the worker that it had before', () => {
+  it('rule 35: accepts a job’s result from the worker that had it before', () => {
     worker(1);
     ask('m1', 'guarantee,reply-requested');
     broker.stored(1);
@@ -155,7 +155,7 @@ describe('another broker with the same store', () => {
   });
 });
 
-it('rule 35: a broker that stops leaves what is stored to the next one, and waits for what is being written', () => {
+it('rule 35: a broker that stops leaves stored jobs to the next one, and waits for writes under way', () => {
   broker.inform('w1');
   ask('m1', 'guarantee,reply-requested');
   expect(broker.drain()).not.toContain('drained');

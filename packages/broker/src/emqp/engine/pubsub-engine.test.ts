@@ -36,7 +36,7 @@ describe('the pub-sub device', () => {
     expect(new DeviceUnderTest().frames(...frames)).toEqual(['news|hello']);
   });
 
-  it('rule 25: publishes bytes as they are', () => {
+  it('rule 25: publishes bytes unchanged', () => {
     const device = new DeviceUnderTest();
 
     expect(device.frames('', VERSION, 'PUBLISH', 'm', '\0\xff', '\xfe|\0')).toEqual(['\0\xff|\xfe|\0']);
@@ -63,7 +63,7 @@ describe('the pub-sub device', () => {
     });
   });
 
-  it('rule 34: publishes what the sender may publish; the rest is dropped, noted and counted', () => {
+  it('rule 34: publishes messages that their sender may publish; others are dropped, noted and counted', () => {
     const device = new DeviceUnderTest();
     const publish = (who: string, topic: string) => device.say(who, 0, '', VERSION, 'PUBLISH', 'm', topic, 'x');
 
@@ -76,7 +76,7 @@ describe('the pub-sub device', () => {
     expect(device.engine.stats()).toMatchObject({ published: 2, dropped: { 'not-allowed': 3 } });
   });
 
-  it('says the same about the same peer once a minute, and counts on', () => {
+  it('notes the same about the same peer once a minute, and counts each time', () => {
     const device = new DeviceUnderTest();
     const bad = ['', VERSION, 'PUBLISH', 'm', '', 'x'];
     const said = [0, 59_999, 60_000].map((now) => device.say('p1', now, ...bad).length);
@@ -85,14 +85,14 @@ describe('the pub-sub device', () => {
     expect(device.engine.stats()).toMatchObject({ notesWithheld: 1, dropped: { 'topic-empty': 4 } });
   });
 
-  it('counts what is over the limits of its socket', () => {
+  it('counts messages over the limits of its socket', () => {
     const { engine } = new DeviceUnderTest();
     engine.step({ kind: 'rejected', peer: peerNamed('p1'), reason: 'too-large' }, 0);
 
     expect(engine.stats().dropped).toEqual({ 'too-large': 1 });
   });
 
-  it('rule 32: publishes what the broker in its process hands over', () => {
+  it('rule 32: publishes messages from the broker in its process', () => {
     const { engine } = new DeviceUnderTest();
     const command = { topic: fromLatin1('t'), body: fromLatin1('b') };
 

@@ -7,7 +7,7 @@ import { Queues } from './queues.js';
 const newQueues = (queuesMax = 10_000) => new Queues({ queueMax: 10, defaultQueueMax: 20, queuesMax });
 
 describe('queues', () => {
-  it('rule 29: totals of the last 1000 queues that are gone are kept', () => {
+  it('rule 29: totals of the last 1000 forgotten queues are kept', () => {
     const queues = newQueues();
     for (let i = 0; i <= 1000; i++) {
       const queue = queues.open(`q${i}`, 0);
@@ -20,13 +20,13 @@ describe('queues', () => {
     expect(queues.open('q1000', 0).totals.processed).toBe(1);
   });
 
-  it('rule 29: a queue in which nothing was done leaves nothing', () => {
+  it('rule 29: a queue in which nothing was done leaves no totals', () => {
     const queues = newQueues();
     queues.tidy(queues.open('a', 0));
     expect([...queues.totals()]).toEqual([]);
   });
 
-  it('rule 15: default has a bound of its own, and does not count among the names', () => {
+  it('rule 15: default has its own bound, and does not count among the names', () => {
     const queues = newQueues(1);
     expect([queues.open('a', 0).max, queues.open('default', 0).max]).toEqual([10, 20]);
     expect([queues.mayServe(['a', 'default']), queues.mayServe(['a', 'b'])]).toEqual([true, false]);
@@ -35,7 +35,7 @@ describe('queues', () => {
 });
 
 describe('free subscriptions', () => {
-  it('rule 13: the highest weight first, then who came first; a weight without anybody is skipped', () => {
+  it('rule 13: the highest weight first, then the first to come; a weight without workers is skipped', () => {
     const queues = newQueues();
     const subscriptions = [5, 9, 5, 1].map((weight, i) => {
       const worker = new Worker('backend', peerNamed(`w${i}`), 0);

@@ -33,7 +33,7 @@ describe('assignments', () => {
     expect(assignments.jobs).toBe(64);
   });
 
-  it('rule 22: a scheduler that goes takes its jobs along, and who came before it is the last one again', () => {
+  it('rule 22: a scheduler that leaves takes its jobs along, and the one before it is the last again', () => {
     const second = scheduler('s2');
     assignments.add(second);
     assignments.assign('a');

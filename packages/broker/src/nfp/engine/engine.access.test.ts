@@ -21,7 +21,7 @@ function broker(options: NfpBrokerOptions = {}): BrokerUnderTest {
 }
 
 describe('rule 23: calls', () => {
-  it('rule 23: are taken from who may request the service', () => {
+  it('rule 23: are accepted from clients that may request the service', () => {
     const under = broker();
     under.ready('w1@bob');
     expect(under.post('c1@ada', 'u1')).toEqual([
@@ -72,14 +72,14 @@ describe('rule 23: calls', () => {
     expect(under.dropped).toEqual({ 'not-allowed': 1 });
   });
 
-  it('rule 23: of the broker’s own services are as any others', () => {
+  it('rule 23: to the broker’s own services are checked like any other', () => {
     const task = JSON.stringify({ task: 'get_inventory', kwargs: { name: 'w1' }, args: [] });
     expect(broker().call('c1', 'get', 'u1', 'all', 'sid.service.broker', task)).toEqual([
       '-> c1 RESPONSE sid.service.broker u1 200 null',
     ]);
   });
 
-  it('rule 23: that were taken stay taken when the rules change', () => {
+  it('rule 23: that were accepted stay accepted when the rules change', () => {
     const under = broker({ queueForService: true });
     under.post('c1@ada', 'u1', 'any');
     under.access({ keys: ['bob'], serve: ['sample'] });
@@ -87,7 +87,7 @@ describe('rule 23: calls', () => {
     expect(under.answer('w1@bob', 'response', 'c1@ada', 'u1', 200)).toEqual(['-> c1@ada RESPONSE sample u1 200 {}']);
   });
 
-  it('rule 23: at the endpoint for management are its own business', () => {
+  it('rule 23: at the management endpoint are not restricted', () => {
     const under = broker();
     const call = { kind: 'client-call', form: 'ascii', command: 'get', target: 'all', uuid: 'u1' } as const;
     const body = [fromLatin1('{"task":"show_broker_version"}')];
@@ -152,7 +152,7 @@ describe('rule 23: workers', () => {
   });
 });
 
-it('rule 23: without rules everybody may do everything', () => {
+it('rule 23: without rules nothing is restricted', () => {
   const under = new BrokerUnderTest();
   under.ready('w1');
   expect(under.post('c1', 'u1')).toHaveLength(2);

@@ -1,4 +1,4 @@
-/** Facts about POSTs that name workers, some of which are not there (rule 12), that `scenarios/24-lists.txt` does not tell. */
+/** Facts about POSTs that name absent workers (rule 12) that `scenarios/24-lists.txt` does not tell. */
 import { decodeNfpDispatch } from '@proj/frames/nfp';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/nfp/broker-under-test.js';
@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 
 describe('POSTs of one uuid for several names', () => {
-  it('rule 12: have one 202 that names those who wait, too', () => {
+  it('rule 12: have one 202 that also names the workers waited for', () => {
     expect(broker.post('c1', 'u1', '["w1","w8"]')).toEqual([]);
     expect(broker.post('c1', 'u1', '["w2","w9"]')).toEqual([
       `-> c1 RESPONSE sample u1 202 DISPATCHED ["w1","w2"] ["w8: ${UNKNOWN}","w9: ${UNKNOWN}"]`,
@@ -31,7 +31,7 @@ describe('POSTs of one uuid for several names', () => {
     expect(broker.ready('w1').slice(1)).toEqual(['-> w1 POST c1 u1 {}']);
   });
 
-  it('rule 12: name in the 202 to a POST for all those who wait', () => {
+  it('rule 12: are named in the 202 to a POST for all, if waited for', () => {
     broker.post('c1', 'u1', 'w1');
     expect(broker.post('c1', 'u1', 'all')).toEqual([
       '-> c1 RESPONSE sample u1 202 DISPATCHED ["w1","w2"]',
@@ -40,7 +40,7 @@ describe('POSTs of one uuid for several names', () => {
     expect(targetTold('c1')).toBe('all');
   });
 
-  it('rule 12: have a 202 each, at once, when somebody has been sent the job', () => {
+  it('rule 12: have a 202 each, at once, when a worker has been sent the job', () => {
     broker.post('c1', 'u1', 'w2');
     expect(broker.post('c1', 'u1', 'w1')).toEqual(['-> c1 RESPONSE sample u1 202 DISPATCHED ["w1"]']);
     expect(broker.post('c1', 'u1', '["w3","w9"]')).toEqual([
@@ -63,7 +63,7 @@ describe('POSTs of one uuid for several names', () => {
     expect(broker.post('c1', 'u1', '["w1","w2"]')[0]).toBe('-> c1 RESPONSE sample u1 202 DISPATCHED ["w1","w2"]');
   });
 
-  it('rule 13: are not refused for a worker that was sent it and may come back', () => {
+  it('rule 13: are not refused for a worker that was sent the job and may come back', () => {
     broker = new BrokerUnderTest({ queueForService: false });
     broker.ready('w1');
     broker.post('c1', 'u1', 'w1');
@@ -74,7 +74,7 @@ describe('POSTs of one uuid for several names', () => {
   });
 });
 
-it('rule 12: the 400 of a list that nobody has come for says what is wrong with each name', () => {
+it('rule 12: the 400 for a list of which no worker has come says what is wrong with each name', () => {
   broker.post('c1', 'u1', '["w1","w9"]');
   expect(broker.advance(TTL_MS).at(-1)).toBe(
     `${TTL_MS}ms: -> c1 RESPONSE sample u1 400 FAILED null ["w1 did not come within ${TTL_MS} ms","w9: ${UNKNOWN}"]`,

@@ -5,7 +5,7 @@ import { BrokerUnderTest } from '../../../test/nfp/broker-under-test.js';
 const part = (fill: number): Uint8Array => new Uint8Array(8192).fill(fill).subarray(4000, 4200);
 
 describe('rule 11: memory', () => {
-  it('of POSTs that wait is what they take and not what they came in', () => {
+  it('counts the bytes of waiting POSTs, not the buffers they came in', () => {
     const broker = new BrokerUnderTest({
       queueForService: true,
       requestQueueMaxBytes: 2 ** 20,
@@ -37,7 +37,7 @@ describe('rule 11: memory', () => {
     expect(sent.filter(({ buffer }) => buffer.byteLength > 400).length).toBeLessThan(4);
   });
 
-  it('of the process being short, a POST is refused that would have to wait, and one for who is there is not', () => {
+  it('is short: a POST that would have to wait is refused, one for a worker that is present is not', () => {
     const broker = new BrokerUnderTest({ queueForService: true });
     broker.step({ kind: 'memory', isTight: true });
     expect(broker.call('c1', 'post', 'u1', 'any').join()).toMatch(/too (many|much)/i);

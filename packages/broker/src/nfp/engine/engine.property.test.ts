@@ -1,4 +1,4 @@
-/** Any sequence of events, at any times: the books agree, nothing is thrown, and no peer notices a broken rule. */
+/** Any sequence of events, at any times: invariants hold, nothing is thrown, and no peer sees a broken rule. */
 import { fromLatin1 } from '@proj/frames';
 import { decodeNfpAtBroker, encodeNfp, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpCommand, NfpFromBroker, NfpToBroker } from '@proj/frames/nfp';
@@ -338,7 +338,7 @@ class World {
   }
 }
 
-it('keeps its books and its rules whatever happens', () => {
+it('keeps its invariants and its rules, whatever happens', () => {
   fc.assert(
     fc.property(options, fc.array(action, { maxLength: 150, size: 'max' }), (settings, actions) => {
       const world = new World(settings);
@@ -348,7 +348,7 @@ it('keeps its books and its rules whatever happens', () => {
   );
 });
 
-it('comes to rest: no worker, nothing that waits, no body kept', () => {
+it('comes to rest: no worker, no waiting job, no kept body', () => {
   fc.assert(
     fc.property(options, fc.array(action, { maxLength: 80, size: 'max' }), (settings, actions) => {
       const world = new World(settings);

@@ -1,4 +1,4 @@
-/** Facts about the NFP broker that the stories in `scenarios/` do not tell: limits, what is lost, what is untouched. */
+/** Facts about the NFP broker that `scenarios/` does not tell: limits, losses, and what must pass unchanged. */
 import { fromLatin1 } from '@proj/frames';
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { describe, expect, it } from 'vitest';
@@ -47,7 +47,7 @@ describe('READY', () => {
     },
   );
 
-  it('rule 19: over workersMax is refused', () => {
+  it('rule 19: beyond workersMax is refused', () => {
     const broker = start({ workersMax: 1 }, 'w1');
     expect(broker.ready('w2')).toEqual(['note message-dropped workers-limit w2', '-> w2 DISCONNECT sample']);
   });
@@ -61,7 +61,7 @@ describe('READY', () => {
     expect(broker.ready('w3', 'other')).toContain('worker-ready w3 other');
   });
 
-  it('rule 19: has room although POSTs wait for as many names as may be', () => {
+  it('rule 19: has room although POSTs wait for the greatest number of names', () => {
     const broker = start({ queueForService: true, servicesMax: 2 });
     broker.post('c1', 'u1', 'all', 'one');
     broker.post('c1', 'u2', 'all', 'two');
@@ -88,7 +88,7 @@ describe('a sign of life', () => {
     expect(broker.advance(1)).toEqual(['29000ms: worker-lost w1 sample expired']);
   });
 
-  it('rule 6: is not what a client of the same routing id says, nor what is no message', () => {
+  it('rule 6: is neither a client’s command under the same routing id nor an invalid message', () => {
     const broker = brokerWith('w1');
     broker.advance(14_000);
     broker.post('w1', 'u1');
@@ -104,7 +104,7 @@ describe('the end of a worker', () => {
     expect(broker.advance(60_000)).toEqual([]);
   });
 
-  it.each(['unreachable', 'congested'] as const)('rule 7: is a call that does not go out: %s', (reason) => {
+  it.each(['unreachable', 'congested'] as const)('rule 7: is a call that cannot be delivered: %s', (reason) => {
     const broker = brokerWith('w1', 'w2');
     broker.post('c1', 'u1', 'w1');
     expect(broker.undeliverable('w1', reason)).toEqual([
@@ -114,13 +114,13 @@ describe('the end of a worker', () => {
     expect(broker.stats.workers).toBe(1);
   });
 
-  it('rule 7: is a KEEPALIVE that does not go out', () => {
+  it('rule 7: is a KEEPALIVE that cannot be delivered', () => {
     const broker = brokerWith('w1');
     broker.advance(2500);
     expect(broker.undeliverable('w1')).toEqual(['worker-lost w1 sample unreachable']);
   });
 
-  it('rule 7: is not an answer to it as a client, or a DISCONNECT, that does not go out', () => {
+  it('rule 7: is not an answer to it as a client, or a DISCONNECT, that cannot be delivered', () => {
     const broker = brokerWith('w1');
     broker.call('w1', 'get', 'u1', 'w2');
     expect(broker.undeliverable('w1')).toEqual(['note answer-dropped unroutable w1 sample']);
@@ -194,13 +194,13 @@ describe('a call', () => {
     expect(broker.post('c1', 'u2', 'w1,w2')).toHaveLength(3);
   });
 
-  it('rule 10: workers are used in turn, the one that came first at first', () => {
+  it('rule 10: workers are used in turn, beginning with the one that came first', () => {
     const broker = brokerWith('w1', 'w2', 'w3');
     const used = ['u1', 'u2', 'u3', 'u4'].map((uuid) => broker.post('c1', uuid, 'any').at(-1)?.slice(3, 5));
     expect(used).toEqual(['w1', 'w2', 'w3', 'w1']);
   });
 
-  it('rule 10: a call for all that goes to some is their turn', () => {
+  it('rule 10: a call for all that only some workers get uses up their turn', () => {
     const broker = brokerWith('w1', 'w2');
     broker.post('c1', 'u1', 'any');
     broker.gone('w1');
@@ -212,7 +212,7 @@ describe('a call', () => {
     expect(broker.post('c1', 'u3', 'any').at(-1)).toBe('-> w1 POST c1 u3 {}');
   });
 
-  it('rule 11: to a service of the broker that this one has not is refused', () => {
+  it('rule 11: to a service that this broker does not offer is refused', () => {
     const broker = start({ queueForService: true }, 'w1');
     expect(broker.post('c1', 'u1', 'all', 'sid.service.broker').at(-1)).toContain('400 FAILED');
   });
@@ -224,7 +224,7 @@ describe('waiting', () => {
     expect(broker.call('c1', 'get', 'u1').at(-1)).toContain('400 FAILED');
   });
 
-  it('rule 12: a DELETE for all goes to those that are there already, and what it deletes goes nowhere', () => {
+  it('rule 12: a DELETE for all goes to the workers present, and the deleted job goes nowhere', () => {
     const broker = brokerWith();
     broker.started();
     broker.ready('w1');
@@ -237,7 +237,7 @@ describe('waiting', () => {
     expect(broker.ready('w1')).toEqual([]);
   });
 
-  it('rule 12: is for any name with queueForService true, but that of another service’s worker', () => {
+  it('rule 12: is for any name with queueForService true, except that of another service’s worker', () => {
     const broker = start({ queueForService: true }, 'w1');
     broker.ready('x1', 'other');
     expect(broker.post('c1', 'u1', 'x1').at(-1)).toContain('400 FAILED');
@@ -248,7 +248,7 @@ describe('waiting', () => {
     ]);
   });
 
-  it('rule 12: a POST repeated from another address belongs to that one', () => {
+  it('rule 12: a POST repeated from another address belongs to that address', () => {
     const broker = start({ queueForService: true });
     expect(broker.post('c1', 'u1')).toEqual([]);
     broker.post('c2', 'u1');
@@ -269,7 +269,7 @@ describe('waiting', () => {
     expect(broker.ready('w1').at(-1)).toBe('-> w1 POST c1 u1 {}');
   });
 
-  it('rule 12: PUT and MMI about a job that waits find nobody', () => {
+  it('rule 12: PUT and MMI about a waiting job are refused', () => {
     const broker = start({ queueForService: true });
     broker.post('c1', 'u1');
     expect(broker.call('c1', 'put', 'u1')).toEqual(['note message-dropped put-unserved c1']);
@@ -298,7 +298,7 @@ describe('waiting', () => {
     expect(broker.post('c1', 'u2', 'all', 'other').at(-1)).toContain('400 FAILED');
   });
 
-  it('rule 19: is for no more than a share of the names, and other clients go on', () => {
+  it('rule 19: is for no more than a share of the names, and other clients are served', () => {
     const broker = start({ queueForService: true, servicesMax: 200 });
     for (let n = 0; n < 20; n++) expect(broker.post('c1', `u${n}`, 'all', `name${n}`)).toEqual([]);
     expect(broker.post('c1', 'v1', 'all', 'more').at(-1)).toContain('400 FAILED null ["too many services"]');
@@ -311,7 +311,7 @@ describe('waiting', () => {
 });
 
 describe('sending again', () => {
-  it('rule 13: three times at most', () => {
+  it('rule 13: at most three times', () => {
     const broker = brokerWith('w1', 'w2', 'w3', 'w4', 'w5');
     broker.post('c1', 'u1', 'any');
     for (const worker of ['w1', 'w2', 'w3']) expect(broker.gone(worker)).toHaveLength(4);
@@ -362,7 +362,7 @@ describe('sending again', () => {
     ]);
   });
 
-  it('rule 13: a worker that says READY again is sent once more what it has said nothing about', () => {
+  it('rule 13: a worker that repeats READY is sent again the jobs it has said nothing about', () => {
     const broker = brokerWith('w1', 'w2');
     for (const uuid of ['u1', 'u2', 'u3', 'u4', 'u5']) broker.post('c1', uuid, 'any');
     broker.post('c1', 'u6', 'w1');
@@ -379,7 +379,7 @@ describe('sending again', () => {
     expect(broker.stats.counters).toMatchObject({ redispatches: 3, repeatedReadies: 2 });
   });
 
-  it('rule 13: a worker with many jobs that keeps saying READY is sent them once a second at most, and with a KEEPALIVE what it is owed', () => {
+  it('rule 13: a worker with many jobs that keeps repeating READY gets them at most once a second, the rest with a KEEPALIVE', () => {
     const broker = brokerWith('w1');
     for (let job = 0; job < 17; job++) broker.post('c1', `u${job}`, 'w1');
     const posts = (lines: readonly string[]) => lines.filter((line) => line.includes('POST')).length;
@@ -390,7 +390,7 @@ describe('sending again', () => {
     expect(posts(broker.advance(2500))).toBe(0);
   });
 
-  it('rule 13: to a worker that keeps saying READY three times at most', () => {
+  it('rule 13: at most three times to a worker that keeps repeating READY', () => {
     const broker = brokerWith('w1', 'w2');
     broker.post('c1', 'u1', 'any');
     for (let time = 0; time < 3; time++) expect(broker.ready('w1').at(-1)).toBe('-> w1 POST c1 u1 {}');
@@ -421,7 +421,7 @@ describe('sending again', () => {
     },
   );
 
-  it('rule 13: posted again, to nobody who is to drop it', () => {
+  it('rule 13: posted again, to no worker that is to drop it', () => {
     const broker = brokerWith('w1', 'w2', 'w3');
     broker.post('c1', 'u1', 'any');
     broker.gone('w1');
@@ -434,7 +434,7 @@ describe('sending again', () => {
     expect(broker.answer('w1', 'event', 'c1', 'u1', 200).at(-1)).toContain('superseded');
   });
 
-  it('rule 13: posted again to one that was too busy, it is still followed at the others', () => {
+  it('rule 13: posted again to a worker that was too busy, it is still followed at the others', () => {
     const broker = brokerWith('w1', 'w2', 'w3');
     broker.post('c1', 'u1', '["w1","w2","w4"]');
     broker.answer('w1', 'response', 'c1', 'u1', 500);
@@ -446,7 +446,7 @@ describe('sending again', () => {
     expect(broker.gone('w2').at(-1)).toBe('-> c1 EVENT sample u1 200 worker-lost w2');
   });
 
-  it('rule 12: what is deleted while it waits for another worker is dropped by the one before', () => {
+  it('rule 12: a job deleted while it waits for another worker is dropped by the worker before', () => {
     const broker = brokerWith('w1');
     broker.post('c1', 'u1', 'any');
     broker.answer('w1', 'response', 'c1', 'u1', 201);
@@ -456,7 +456,7 @@ describe('sending again', () => {
     expect(broker.ready('w1').at(-1)).toBe('-> w1 DELETE c1 u1 {}');
   });
 
-  it.each(['any', 'w1'])('rule 13: not what was deleted meanwhile, at %s', (target) => {
+  it.each(['any', 'w1'])('rule 13: not a job that was deleted meanwhile, at %s', (target) => {
     const broker = brokerWith('w1');
     broker.post('c1', 'u1', 'any');
     expect(broker.call('c1', 'delete', 'u1', target).at(-1)).toBe('-> w1 DELETE c1 u1 {}');
@@ -464,7 +464,7 @@ describe('sending again', () => {
     expect(broker.stats.keptBytes).toBe(0);
   });
 
-  it('rule 13: not what all were to delete while its worker was lost', () => {
+  it('rule 13: not a job that all were to delete while its worker was lost', () => {
     const broker = brokerWith('w1', 'w2');
     broker.post('c1', 'u1', 'any');
     broker.answer('w1', 'response', 'c1', 'u1', 201);
@@ -474,14 +474,14 @@ describe('sending again', () => {
     expect(broker.ready('w1').at(-1)).toBe('-> w1 DELETE c1 u1 {}');
   });
 
-  it('rule 13: but what was deleted at another worker', () => {
+  it('rule 13: except a job that was deleted at another worker', () => {
     const broker = brokerWith('w1', 'w2');
     broker.post('c1', 'u1', 'any');
     broker.call('c1', 'delete', 'u1', 'w2');
     expect(broker.gone('w1').at(-1)).toBe('-> w2 POST c1 u1 {}');
   });
 
-  it('rule 13: waits where that is allowed, when the service has no worker left', () => {
+  it('rule 13: waits if it may, when the service has no worker left', () => {
     const broker = brokerWith('w1');
     broker.post('c1', 'u1', 'any');
     broker.gone('w1');
@@ -489,7 +489,7 @@ describe('sending again', () => {
     expect(broker.ready('w2').at(-1)).toBe('-> w2 POST c1 u1 {}');
   });
 
-  it('rule 13: a worker that the broker sends away keeps what it has, if it comes back in time', () => {
+  it('rule 13: a worker that the broker dismisses keeps its jobs if it comes back in time', () => {
     const broker = start({ managementCommands: true }, 'w1', 'w2');
     broker.post('c1', 'u1', 'any');
     expect(broker.mmi('c1', 'disconnect', { workers: ['w1'] }).filter((line) => line.includes('POST'))).toEqual([]);
@@ -506,7 +506,7 @@ describe('sending again', () => {
 });
 
 describe('memory', () => {
-  it('rule 19: jobs used longest ago leave first, and with them the answer’s way', () => {
+  it('rule 19: the least recently used jobs go first, and with them the route of answers', () => {
     const broker = start({ jobsMax: 2 }, 'w1');
     for (const uuid of ['u1', 'u2']) broker.post('c1', uuid, 'any');
     broker.call('c2', 'get', 'u1');
@@ -543,7 +543,7 @@ describe('memory', () => {
     expect(broker.tableAnswer('w1', 'event', 'topic', 200)).toEqual(['note answer-dropped no-owner w1 sample']);
   });
 
-  it('rule 19: clients seen longest ago leave first, and are answered in the form of every release', () => {
+  it('rule 19: the least recently seen clients go first, and are then answered in the form of every release', () => {
     const broker = start({ clientsMax: 1 }, 'w1');
     broker.frames('c1', '', 'NFPC01', '\x04', 'sample', 'all', 'u1', '{}');
     broker.post('c2', 'u2');
@@ -630,7 +630,7 @@ describe('bad input', () => {
     expect(show().at(-1)?.more).toBe(2);
   });
 
-  it('rule 17: show_workers and show_services have a row of nothing for nobody', () => {
+  it('rule 17: show_workers and show_services have one empty row when there is none', () => {
     const broker = new BrokerUnderTest();
     expect(broker.mmi('c1', 'show_workers')[0]).toContain('[{"name":"","service":"","status":""}]');
     expect(broker.mmi('c1', 'show_services')[0]).toContain('"workers alive":0');
@@ -655,7 +655,7 @@ describe('time', () => {
     ]);
   });
 
-  it('rule 5: KEEPALIVEs of many workers leave together, 32 times an interval at most, and never an interval apart', () => {
+  it('rule 5: KEEPALIVEs of many workers leave together, at most 32 times an interval, and never more than an interval apart', () => {
     const broker = start({ keepaliveIntervalMs: 3200, keepaliveMultiplier: 20 });
     const last = new Map<string, number>();
     for (let i = 0; i < 320; i++) {
@@ -677,7 +677,7 @@ describe('time', () => {
     return Number(at);
   }
 
-  it('rule 5: a broker that was late lets nobody die before it has listened for as long', () => {
+  it('rule 5: a broker that was late lets no worker die before it has listened for as long', () => {
     const broker = brokerWith('w1');
     broker.stall(20_000);
     expect(broker.stats.workers).toBe(1);

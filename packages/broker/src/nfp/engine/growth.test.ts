@@ -1,4 +1,4 @@
-/** Many workers cost what they do, each: counted, not timed. */
+/** What many workers, jobs and clients cost: counted, not timed. */
 import { fromLatin1 } from '@proj/frames';
 import { encodeNfp } from '@proj/frames/nfp';
 import type { TimerEvent } from '@proj/transport';
@@ -89,7 +89,7 @@ describe.each(SIZES)('with %i workers of 100 services', (workers) => {
     expect(crowd.visited).toBe(workers);
   });
 
-  it('each answer to it is one message, and looks at nobody else', () => {
+  it('each answer to it is one message, and looks at no other worker', () => {
     const crowd = new Crowd(workers, 100);
     crowd.post('all', 'all');
     crowd.visited = 0;
@@ -120,7 +120,7 @@ describe.each(SIZES)('with %i workers of 100 services', (workers) => {
   });
 });
 
-it('a crowd that dies at once costs each of its members one notice', () => {
+it('workers that die together cost one notice each', () => {
   const crowd = new Crowd(10_000, 100);
   let lost = 0;
   for (let n = 0; n < 7; n++)
@@ -152,33 +152,33 @@ describe('a worker that has 10000 jobs', () => {
   const READY = { kind: 'worker-ready', form: 'ascii', service: 's0' } as const;
   const longest = (steps: (readonly NfpBrokerEffect[])[]): number => Math.max(...steps.map(({ length }) => length));
 
-  it('is lost in steps that do not grow with them, and each client is told of each', () => {
+  it('is lost in slices, whatever their number, and each client is told of each job', () => {
     const crowd = crowdWithJobs('all');
     const steps = [crowd.step({ kind: 'peer-gone', peer: peerNamed('w0') }), ...crowd.interval()];
     expect(count(steps, isEvent)).toBe(JOBS);
     expect(longest(steps)).toBeLessThan(STEP_MAX);
   });
 
-  it('is sent them again in such steps when it says READY again, each once', () => {
+  it('is sent them again in slices when it repeats READY, each once', () => {
     const crowd = crowdWithJobs('all');
     const steps = [crowd.message('w0', READY), ...crowd.interval()];
     expect(count(steps, isPost)).toBe(JOBS);
     expect(longest(steps)).toBeLessThan(STEP_MAX);
   });
 
-  it('gets what comes meanwhile once', () => {
+  it('gets jobs that come meanwhile once', () => {
     const crowd = crowdWithJobs('all');
     const steps = [crowd.message('w0', READY), crowd.post('s0', 'all', 'late'), ...crowd.interval()];
     expect(count(steps, isPost)).toBe(JOBS + 1);
   });
 
-  it('gets what is posted again meanwhile once', () => {
+  it('gets jobs that are posted again meanwhile once', () => {
     const crowd = crowdWithJobs('all');
     const steps = [crowd.message('w0', READY), crowd.post('s0', 'all', `u${JOBS - 1}`), ...crowd.interval()];
     expect(count(steps, isPost)).toBe(JOBS);
   });
 
-  it('and what was not told before it comes back is not told after that', () => {
+  it('clients not told of the loss before it comes back are not told afterwards', () => {
     const crowd = crowdWithJobs('all');
     const steps = [crowd.step({ kind: 'peer-gone', peer: peerNamed('w0') }), crowd.message('w0', READY)];
     steps.push(...crowd.interval());
@@ -186,7 +186,7 @@ describe('a worker that has 10000 jobs', () => {
     expect(count(steps, isPost)).toBe(JOBS);
   });
 
-  it('leaves them to others in such steps', () => {
+  it('leaves its jobs to others in slices as well', () => {
     const crowd = crowdWithJobs('any');
     crowd.message('w1', READY);
     const steps = [crowd.step({ kind: 'peer-gone', peer: peerNamed('w0') }), ...crowd.interval()];
@@ -194,7 +194,7 @@ describe('a worker that has 10000 jobs', () => {
     expect(longest(steps)).toBeLessThan(3 * STEP_MAX);
   });
 
-  it('gives up in such steps those that nobody else may do', () => {
+  it('gives up jobs that no other worker may do in slices as well', () => {
     const crowd = crowdWithJobs('all');
     crowd.step({ kind: 'peer-gone', peer: peerNamed('w0') });
     const steps = Array.from({ length: 6 }, () => crowd.interval()).flat();
@@ -205,7 +205,7 @@ describe('a worker that has 10000 jobs', () => {
   });
 });
 
-it('7000 jobs that wait go to the first worker in steps that do not grow with them, in order', () => {
+it('7000 waiting jobs go to the first worker in slices, whatever their number, in order', () => {
   const crowd = new Crowd(0, 1, { queueForService: true });
   for (let n = 0; n < 7000; n++) crowd.post('s0', 'any', `u${n}`);
   const ready = crowd.message('w0', { kind: 'worker-ready', form: 'ascii', service: 's0' });
@@ -219,7 +219,7 @@ it('7000 jobs that wait go to the first worker in steps that do not grow with th
 });
 
 describe('rule 19: a client that floods', () => {
-  it('has its own jobs forgotten, not those of others', () => {
+  it('loses its own jobs, not those of others', () => {
     const crowd = new Crowd(1, 1, { jobsMax: 1000 });
     crowd.post('s0', 'any', 'mine', 'c2');
     for (let n = 0; n < 10_000; n++) crowd.post('s0', 'any', `u${n}`);
@@ -230,7 +230,7 @@ describe('rule 19: a client that floods', () => {
     expect(effects).toMatchObject([{ kind: 'send', peer: { key: 'c2' } }]);
   });
 
-  it('leaves room for POSTs of others that wait, and for their bodies', () => {
+  it('leaves room for waiting POSTs of others, and for their bodies', () => {
     const crowd = new Crowd(0, 1, { queueForService: true, requestQueueMax: 1000, requestQueueMaxBytes: 500_000 });
     for (let n = 0; n < 10_000; n++) crowd.post('s0', 'any', `u${n}`);
     crowd.post('s0', 'any', 'mine', 'c2');
@@ -240,7 +240,7 @@ describe('rule 19: a client that floods', () => {
     expect(sent.flat().filter(isMine)).toHaveLength(1);
   });
 
-  it('leaves room for calls of others that wait for one answer', () => {
+  it('leaves room for other clients’ calls that wait for one answer', () => {
     const crowd = new Crowd(1, 1, { requestQueueMaxBytes: 100_000 });
     const get = (client: string, uuid: string): readonly NfpBrokerEffect[] =>
       crowd.message(client, {

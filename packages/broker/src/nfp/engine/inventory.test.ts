@@ -46,7 +46,7 @@ describe('globs', () => {
     expect(fits(name, glob)).toBe(expected);
   });
 
-  it('cost the product of both lengths at most', () => {
+  it('cost at most the product of both lengths', () => {
     const glob = `${'*a'.repeat(2000)}b`;
     expect(fits('a'.repeat(255), glob)).toBe(false);
     expect(fits('a'.repeat(4000), `${'*a'.repeat(20)}*b`)).toBe(false);
@@ -54,7 +54,7 @@ describe('globs', () => {
 });
 
 describe('what an inventory says of a worker', () => {
-  it('rule 20: is merged in the order of the file: objects, lists without duplicates, the last scalar', () => {
+  it('rule 20: is merged in file order: objects, lists without duplicates, the last scalar', () => {
     const all = inventory(
       ['*', { service: 'none', lst: ['a', 'b'], d: { x: 1, y: 2 }, hosts: { h1: { port: 22 } } }],
       ['other-*', { service: 'other' }],
@@ -70,19 +70,19 @@ describe('what an inventory says of a worker', () => {
     expect(inventoryOf(all, 'sample-w1')).toMatchObject({ d: 7, hosts: { h1: { port: 22, name: 'one' } } });
   });
 
-  it('rule 20: is nothing where no glob fits', () => {
+  it('rule 20: is nothing if no glob matches', () => {
     expect(inventoryOf(inventory(['a', {}]), 'b')).toBeUndefined();
     expect(inventoryOf(inventory(['a', {}]), 'a')).toEqual({});
   });
 
-  it('leaves the loaded data as they are', () => {
+  it('leaves the loaded data unchanged', () => {
     const all = inventory(['*', { d: { x: 1 }, lst: [1] }], ['w', { d: { y: 1 }, lst: [2] }]);
     const before = structuredClone(all);
     inventoryOf(all, 'w');
     expect(all).toEqual(before);
   });
 
-  it('takes __proto__ for a key like any other', () => {
+  it('treats __proto__ like any other key', () => {
     const evil = JSON.parse('{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}') as object;
     const merged = inventoryOf(inventory(['*', { ...evil }], ['*', JSON.parse(JSON.stringify(evil)) as never]), 'w');
     expect(({} as { admin?: unknown }).admin).toBeUndefined();

@@ -1,4 +1,4 @@
-/** The broker's own services beyond what `scenarios/` tells: inventory, files, the endpoint for management, hostile bodies. */
+/** The broker's own services beyond `scenarios/`: inventory, files, the management endpoint, hostile bodies. */
 import { fromLatin1 } from '@proj/frames';
 import type { NfpCall } from '@proj/frames/nfp';
 import { describe, expect, it } from 'vitest';
@@ -31,7 +31,7 @@ function ask(
 }
 
 describe('the inventory service', () => {
-  it('rule 20: tells a worker what the inventory says of it, and null when it says nothing', () => {
+  it('rule 20: gives a worker its data, and null if there is none', () => {
     const broker = new BrokerUnderTest({ inventory: INVENTORY });
     expect(ask(broker, SID, 'get_inventory', { name: 'w1' })).toEqual([`-> c1 RESPONSE ${SID} u1 200 {"a":1,"b":2}`]);
     const few = new BrokerUnderTest({ inventory: { ...INVENTORY, workers: [] } });
@@ -44,7 +44,7 @@ describe('the inventory service', () => {
     expect(broker.call('c1', 'post', 'u1', 'all', SID, body)).toEqual([`-> c1 RESPONSE ${SID} u1 200 {"a":1}`]);
   });
 
-  it('rule 17: answers twice who calls by MMI', () => {
+  it('rule 17: answers a call by MMI twice', () => {
     const broker = new BrokerUnderTest({ inventory: INVENTORY });
     expect(ask(broker, SID, 'get_inventory', { name: 'w2' }, 'mmi')).toEqual([
       `-> c1 RESPONSE ${SID} u1 200 {"a":1}`,
@@ -56,14 +56,14 @@ describe('the inventory service', () => {
     ]);
   });
 
-  it('rule 20: another inventory counts from the next question on', () => {
+  it('rule 20: a new inventory counts from the next question on', () => {
     const broker = new BrokerUnderTest({ inventory: INVENTORY });
     const inventory = { ...INVENTORY, workers: [{ glob: '*', source: 'x', data: { c: 3 } }] };
     expect(broker.step({ kind: 'inventory', inventory })).toEqual([]);
     expect(ask(broker, SID, 'get_inventory', { name: 'w1' })).toEqual([`-> c1 RESPONSE ${SID} u1 200 {"c":3}`]);
   });
 
-  it('rules 11, 20 and 21: are none without an inventory or a folder, which is said', () => {
+  it('rules 11, 20 and 21: do not exist without an inventory or a folder, and the answer says so', () => {
     const broker = new BrokerUnderTest();
     expect(ask(broker, SID, 'get_inventory', { name: 'w1' })).toContain(
       '-> c1 RESPONSE sid.service.broker u1 400 FAILED null ["the broker has no inventory"]',
@@ -131,7 +131,7 @@ describe('the file service', () => {
     expect(chunk(4)).toEqual(['file-request 5 fetch_file nf://a 4 1']);
   });
 
-  it('rule 21: what waits its turn counts, and is given up by closing', () => {
+  it('rule 21: calls that wait their turn count, and closing gives them up', () => {
     const broker = new BrokerUnderTest({ files: '/srv', fileRequestsMax: 2 });
     ask(broker, FSS, 'walk', { url: 'nf://' });
     ask(broker, FSS, 'fetch_file', {});
@@ -156,7 +156,7 @@ describe('the file service', () => {
     expect(done(broker, outcome)).toEqual([]);
   });
 
-  it('rule 21: what is outside answers as what is missing, and is counted', () => {
+  it('rule 21: a file outside is answered like a missing one, and counted', () => {
     const broker = files();
     ask(broker, FSS, 'fetch_file', { url: 'nf://../x' });
     expect(done(broker, absent(true))).toEqual(['note message-dropped fss-escape c1', ...answered("Not Found '../x'")]);
@@ -185,7 +185,7 @@ describe('the file service', () => {
     expect(ask(files(), FSS, task, kwargs)).toEqual(answered(text));
   });
 
-  it('rule 21: over fileRequestsMax is answered with 500, and again served when one is done', () => {
+  it('rule 21: a call beyond fileRequestsMax gets 500, and is served again once another is done', () => {
     const broker = new BrokerUnderTest({ files: '/srv', fileRequestsMax: 1 });
     ask(broker, FSS, 'walk', { url: 'nf://' });
     expect(ask(broker, FSS, 'walk', { url: 'nf://' })).toEqual([
@@ -205,13 +205,13 @@ describe('the file service', () => {
     ]);
   });
 
-  it('rule 17: answers twice who calls by MMI', () => {
+  it('rule 17: answers a call by MMI twice', () => {
     const broker = files();
     ask(broker, FSS, 'walk', { url: 'nf://' }, 'mmi');
     expect(done(broker, absent(false))).toEqual([...answered('[]'), `-> c1 MMI ${FSS} u1 200 []`]);
   });
 
-  it('rule 14: closing gives up what waits for files', () => {
+  it('rule 14: closing gives up calls that wait for files', () => {
     const broker = files();
     ask(broker, FSS, 'walk', { url: 'nf://' });
     expect(broker.drain()).toEqual([
@@ -222,7 +222,7 @@ describe('the file service', () => {
     expect(done(broker, absent(false))).toEqual([]);
   });
 
-  it('rule 21: is none without a folder', () => {
+  it('rule 21: does not exist without a folder', () => {
     expect(ask(new BrokerUnderTest(), FSS, 'walk', { url: 'nf://' })[0]).toBe(`note call-refused no-worker c1 ${FSS}`);
   });
 });
@@ -234,7 +234,7 @@ describe('the endpoint for management', () => {
     return broker.step({ kind: 'message', peer: peerNamed('admin'), command: { ...call, body }, at: 'management' });
   }
 
-  it('rule 18: is obeyed where others are refused', () => {
+  it('rule 18: obeys orders that are refused elsewhere', () => {
     const broker = new BrokerUnderTest();
     broker.ready('w1');
     expect(broker.mmi('c1', 'restart')[0]).toBe('note call-refused management c1 mmi.service.broker');
@@ -246,7 +246,7 @@ describe('the endpoint for management', () => {
     ]);
   });
 
-  it('rule 18: a restart loses no job: who has one comes back and answers', () => {
+  it('rule 18: a restart loses no job: its worker comes back and answers', () => {
     const broker = new BrokerUnderTest();
     broker.ready('w1');
     broker.post('c1', 'u1');
@@ -256,7 +256,7 @@ describe('the endpoint for management', () => {
     expect(broker.answer('w1', 'response', 'c1', 'u1', 200)).toEqual(['-> c1 RESPONSE sample u1 200 {}']);
   });
 
-  it('rule 18: shows what the others show', () => {
+  it('rule 18: shows what the main endpoint shows', () => {
     expect(manage(new BrokerUnderTest(), 'mmi.service.broker', 'show_services')).toEqual([
       '-> admin RESPONSE mmi.service.broker m 200 [{"name":"","workers":0,"workers alive":0,"queued":0}]',
     ]);
@@ -312,7 +312,7 @@ describe('hostile bodies', () => {
     },
   );
 
-  it('rule 16: lists that are deep and within the limit are a value like any other', () => {
+  it('rule 16: a deep list within the limit is a value like any other', () => {
     const broker = new BrokerUnderTest({ inventory: INVENTORY });
     const deep = '['.repeat(30_000) + ']'.repeat(30_000);
     const body = `{"task":"get_inventory","kwargs":{"name":"w1","more":${deep}}}`;
@@ -344,7 +344,7 @@ describe('hostile bodies', () => {
     },
   );
 
-  it('rule 17: show_workers takes the service all for all', () => {
+  it('rule 17: show_workers takes service all for every service', () => {
     const broker = new BrokerUnderTest();
     broker.ready('w1');
     expect(broker.mmi('c1', 'show_workers', { service: 'all' }, 'get')[0]).toContain('"name":"w1"');
