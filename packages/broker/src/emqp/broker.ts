@@ -245,8 +245,6 @@ function adminPlan(settings: EmqpBrokerSettings): SocketPlan<EmqpBrokerEvent> {
     bind: [settings.admin].flat(),
     port: portOptions(settings),
     onMessage: (peer, frames) => ({ kind: 'admin', peer, command: decodeEmqpAtAdminPort(frames) }),
-    onPeerGone: () => undefined,
-    onUndeliverable: () => undefined,
     onRejected: (peer, reason) => ({ kind: 'rejected', port: 'admin', peer, reason }),
   };
 }

@@ -60,8 +60,6 @@ export class EmqpPubSub implements Startable<EmqpPubSubEvents, EmqpPubSubEndpoin
           bind: [publish].flat(),
           port: { maxMessageFrames, maxMessageBytes, lingerMs, ...CONNECTIONS },
           onMessage: (peer, frames) => ({ kind: 'message', peer, command: decodeEmqpAtPubSub(frames) }),
-          onPeerGone: () => undefined,
-          onUndeliverable: () => undefined,
           onRejected: (peer, reason) => ({ kind: 'rejected', peer, reason }),
         },
       ],

@@ -2,16 +2,8 @@
 import { basename } from 'node:path';
 import process from 'node:process';
 import type { Files } from '@proj/files';
-import {
-  decodeNfpAtBroker,
-  decodeNfpAtClient,
-  decodeNfpAtWorker,
-  encodeNfp,
-  encodeNfpPublishedEvent,
-  NfpLogBook,
-  nfpNameOf,
-} from '@proj/frames/nfp';
-import type { NfpFromBroker, NfpLogLevel } from '@proj/frames/nfp';
+import { encodeNfp, encodeNfpPublishedEvent, NfpLogBook, nfpNameOf } from '@proj/frames/nfp';
+import type { NfpLogLevel } from '@proj/frames/nfp';
 import { Emitter, parseOptions } from '@proj/transport';
 import type {
   AccessRules,
@@ -19,15 +11,10 @@ import type {
   Guarded,
   HandshakeRefusal,
   Peer,
-  PortOptions,
-  PublisherPlan,
   RefusalCounts,
-  SocketPlan,
   Startable,
 } from '@proj/transport';
-import { serverCurve } from '@proj/transport/curve';
 import { compileAccess, hostOf } from '../host.js';
-import { CONNECTIONS } from '../shared/connections.js';
 import type {
   NfpBrokerEffect,
   NfpBrokerEvent,
@@ -43,11 +30,9 @@ import type { NfpInventory } from './engine/inventory.js';
 import type { NfpBrokerAbout, NfpMechanism } from './engine/mmi.js';
 import { nfpBrokerOptions } from './options.js';
 import type { NfpBrokerOptions, NfpBrokerSettings } from './options.js';
+import { isManager, publisherPlans, socketPlans, withoutMark } from './socket-plans.js';
 import type { NfpBrokerStats } from './engine/stats.js';
 import { Traffic } from './engine/traffic.js';
-
-/** Prefix of peers' keys at the management endpoint, as routing ids of two sockets may be equal. Keys are latin1, so no other begins with it. */
-const MANAGER = '\u0100';
 
 /** Events that `get_logs` tells of. */
 type Notice = NfpBrokerNote | NfpWorkerReadyNotice | NfpWorkerLostNotice | NfpManagementNotice;
@@ -176,8 +161,8 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
 
   #send(peer: Peer, frames: Uint8Array[]): void {
     this.#traffic.sent(frames);
-    if (!peer.key.startsWith(MANAGER)) this.#host.send(0, peer, frames);
-    else this.#host.send(1, { ...peer, key: peer.key.slice(MANAGER.length) }, frames);
+    if (isManager(peer)) this.#host.send(1, withoutMark(peer), frames);
+    else this.#host.send(0, peer, frames);
   }
 
   async #read(id: number, request: NfpFileRequest): Promise<void> {
@@ -244,72 +229,4 @@ function aboutOf(settings: NfpBrokerSettings): NfpBrokerAbout {
 
 function mechanismOf(curve: unknown, transport: NfpBrokerSettings['transport']): NfpMechanism {
   return curve !== undefined || transport?.encrypts === true ? 'CURVE' : 'NULL';
-}
-
-/** The main ROUTER, and one for management with keys of its own. */
-function socketPlans(settings: NfpBrokerSettings, traffic: Traffic): SocketPlan<NfpBrokerEvent>[] {
-  const { endpoint, managementEndpoint, managementCurve } = settings;
-  const main = socketPlan(settings, traffic, endpoint);
-  if (managementEndpoint === undefined) return [main];
-  const management = managementPlan(socketPlan(settings, traffic, managementEndpoint));
-  return [main, { ...management, port: { ...management.port, ...serverCurve(managementCurve) } }];
-}
-
-function publisherPlans({ publish, subscriberQueueMax, lingerMs }: NfpBrokerSettings): PublisherPlan<NfpBrokerEvent>[] {
-  if (publish === undefined) return [];
-  return [{ bind: [publish].flat(), port: { highWaterMark: subscriberQueueMax, lingerMs }, hears: 'request' }];
-}
-
-function socketPlan(
-  settings: NfpBrokerSettings,
-  traffic: Traffic,
-  endpoint: string | readonly string[],
-): SocketPlan<NfpBrokerEvent> {
-  return {
-    kind: 'router',
-    bind: [endpoint].flat(),
-    port: portOptions(settings),
-    onMessage: (peer, frames) => {
-      traffic.received(frames);
-      return { kind: 'message', peer, command: decodeNfpAtBroker(frames) };
-    },
-    onPeerGone: (peer) => ({ kind: 'peer-gone', peer }),
-    onUndeliverable: (peer, frames, reason) => {
-      const command = decodeOwn(frames);
-      return command === undefined ? undefined : { kind: 'undeliverable', peer, command, reason };
-    },
-    onRejected: (peer, reason) => ({ kind: 'rejected', peer, reason }),
-  };
-}
-
-/** Marks peers and messages as those of the management endpoint. */
-function managementPlan(plan: SocketPlan<NfpBrokerEvent>): SocketPlan<NfpBrokerEvent> {
-  return {
-    ...plan,
-    onMessage: (peer, frames) => {
-      const event = plan.onMessage(manager(peer), frames);
-      return event?.kind === 'message' ? { ...event, at: 'management' } : event;
-    },
-    onPeerGone: () => undefined,
-    onUndeliverable: (peer, frames, reason) => plan.onUndeliverable?.(manager(peer), frames, reason),
-    onRejected: (peer, reason) => plan.onRejected?.(manager(peer), reason),
-  };
-}
-
-function manager(peer: Peer): Peer {
-  return { ...peer, key: MANAGER + peer.key };
-}
-
-function portOptions({ maxMessageFrames, maxMessageBytes, lingerMs, jobsMax }: NfpBrokerSettings): PortOptions {
-  // Only its own reading limits the calls for a worker, so all jobs may be on their way to it. The defaults bound their bytes.
-  return { maxMessageFrames, maxMessageBytes, lingerMs, peerQueueMax: jobsMax, queueMax: jobsMax, ...CONNECTIONS };
-}
-
-/** A command of ours that did not go out. Decoding it again costs nothing in normal operation; remembering every message would. */
-function decodeOwn(frames: readonly Uint8Array[]): NfpFromBroker | undefined {
-  const toWorker = decodeNfpAtWorker(frames);
-  // An MMI to a client looks like a call in the shape of the tables, which this broker never writes.
-  if (toWorker.kind !== 'malformed' && toWorker.kind !== 'worker-table-call') return toWorker;
-  const toClient = decodeNfpAtClient(frames);
-  return toClient.kind === 'malformed' ? undefined : toClient;
 }

@@ -1,4 +1,4 @@
-/** docs/protocols/emqp.md, section "Bad input": each row; those that kill EventMQ's own router among them. */
+/** docs/protocols/emqp.md, section "Bad input": each row, including those that kill EventMQ's own router. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest, jobBody, VERSION } from '../../../test/emqp/broker-under-test.js';
 

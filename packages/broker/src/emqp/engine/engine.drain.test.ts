@@ -1,4 +1,4 @@
-/** Rule 27: how a broker comes to its end. */
+/** Rule 27: how a broker stops. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/emqp/broker-under-test.js';
 

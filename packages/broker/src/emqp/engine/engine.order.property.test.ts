@@ -1,4 +1,4 @@
-/** Rule 13, exactly: who gets which job, against a model that is as slow as it is plain. */
+/** Rule 13, exactly: which worker gets which job, compared with a slow and simple model. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/emqp/broker-under-test.js';

@@ -1,4 +1,4 @@
-/** Any sequence of events, at any times: the books agree, nothing is thrown, and no peer notices a broken rule. */
+/** Any sequence of events, at any times: invariants hold, nothing is thrown, and no peer sees a broken rule. */
 import { fromLatin1 } from '@proj/frames';
 import { decodeEmqpAtAdminPort, decodeEmqpAtBroker, encodeEmqp, encodeEmqpHeaders } from '@proj/frames/emqp';
 import type { EmqpToBroker } from '@proj/frames/emqp';

@@ -1,4 +1,4 @@
-/** Rules 9 to 16: a request's way to a worker and its result's way back. */
+/** Rules 9 to 16: the way of a request to a worker, and of its result back. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest, jobBody } from '../../../test/emqp/broker-under-test.js';
 

@@ -5,7 +5,7 @@
  * | rules | where |
  * | --- | --- |
  * | 1, 12, 21, 23 to 25 what is understood | the decoders in `@proj/frames/emqp` |
- * | 2 to 6, 8 INFORM, heartbeats, expiry, farewells | `registration.ts`, `peers.ts`, `silenced.ts` |
+ * | 2 to 6, 8 INFORM, heartbeats, expiry, farewells | `registration.ts`, `peers.ts` |
  * | 7, 9 our farewell, acceptances | `output.ts`, `dispatcher.ts` |
  * | 10, 11, 19 results, silent workers | `results.ts` |
  * | 13 to 15 queues, slots, limits | `dispatcher.ts`, `queues.ts` |

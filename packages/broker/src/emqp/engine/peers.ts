@@ -207,3 +207,39 @@ export class Peers {
     yield* this.#leavers.frontend.values();
   }
 }
+
+/** `left`: it said farewell. `former`: it believes it is registered, and is not. */
+export type Silence = 'left' | 'former';
+
+/** Bound; beyond it the oldest is forgotten. */
+const SILENCED_MAX = 100_000;
+
+/** Silenced peers, and why. Usually empty: then it costs nothing. */
+export class Silenced {
+  readonly #why = new Map<string, Silence>();
+
+  get size(): number {
+    return this.#why.size;
+  }
+
+  why(party: EmqpParty): Silence | undefined {
+    return this.#why.size === 0 ? undefined : this.#why.get(silencedKey(party));
+  }
+
+  add(party: EmqpParty, why: Silence): void {
+    this.#why.set(silencedKey(party), why);
+    for (const oldest of this.#why.keys()) {
+      if (this.#why.size <= SILENCED_MAX) break;
+      this.#why.delete(oldest);
+    }
+  }
+
+  /** The peer begins anew, or its connection has ended. */
+  remove(party: EmqpParty): void {
+    if (this.#why.size > 0) this.#why.delete(silencedKey(party));
+  }
+}
+
+function silencedKey({ port, peer }: EmqpParty): string {
+  return `${port} ${peer.key}`;
+}

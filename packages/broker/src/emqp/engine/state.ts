@@ -5,11 +5,10 @@ import { Slack } from '../../shared/slack.js';
 import { type Job, JobsById } from './job.js';
 import type { EmqpBrokerSettings } from '../options.js';
 import { Keeper } from './keeper.js';
-import { Peers, type Worker } from './peers.js';
+import { Peers, Silenced, type Worker } from './peers.js';
 import { type Queue, Queues } from './queues.js';
 import { Repeats } from './repeats.js';
 import { Assignments } from './schedulers.js';
-import { Silenced } from './silenced.js';
 
 /** Rules 19 and 20: after this time a worker's processes run, so its slots are known. */
 export const SETTLING_MS = 10_000;

@@ -10,9 +10,9 @@ import type { Peer } from '@proj/transport';
 import { frameCost } from '../../shared/cost.js';
 import { Share, Shares } from '../../shared/shares.js';
 import { WORKER_MMI } from './names.js';
+import { JOB_UNKNOWN, REQUEST_TIMEOUT, statusOfText } from './output.js';
 import type { Asked, Output } from './output.js';
 import type { Worker } from './records.js';
-import { JOB_UNKNOWN, REQUEST_TIMEOUT, statusOfText } from './statuses.js';
 
 /** Charged for each call and each worker it waits for, on top of the bodies that have come. */
 const WAITING_COST = 256;

@@ -5,9 +5,8 @@ import type { JobSender } from './job-sender.js';
 import { PARTS, type Word } from './legality.js';
 import { EVERY_SERVICE } from './names.js';
 import type { NfpBrokerSettings } from '../options.js';
-import type { Happening, Output } from './output.js';
+import { type Happening, JOB_UNKNOWN, type Output } from './output.js';
 import type { Holder, Part, Worker } from './records.js';
-import { JOB_UNKNOWN } from './statuses.js';
 import { chooseOther } from './targets.js';
 import type { Waiting } from './waiting.js';
 
