@@ -248,7 +248,8 @@ describe('rules 13 and 14: acknowledgements', () => {
     queue.advance(1000);
     queue.nack(1);
     queue.accept(2);
-    expect([numbers(), queue.stats.counters.nacked]).toEqual([[1, 2, 1], 0]);
+    const { nacked, dropped } = queue.stats.counters;
+    expect([numbers(), nacked, dropped['key-unknown']]).toEqual([[1, 2, 1], 0, 0]);
   });
 
   it('rule 14: a negative one of an offer that is still open counts when it was delivered', () => {
