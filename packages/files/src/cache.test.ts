@@ -37,7 +37,7 @@ const files = async () =>
     .sort();
 
 describe('a file', () => {
-  it('lies where its url says, and is fetched once for all who ask at a time', async () => {
+  it('lies where its url says, and is fetched once for simultaneous requests', async () => {
     const cache = cacheOf();
     const source = sourceOf('hello', ['he', 'll', 'o']);
     const held = await Promise.all([1, 2, 3].map(() => cache.fetch('nf://a/b%20c.txt', source)));
@@ -115,7 +115,7 @@ describe('the bound', () => {
     expect(cache.bytes).toBe(9);
   });
 
-  it('counts what an earlier process has left, and lets what was not whole go', async () => {
+  it('counts files of an earlier process, and removes incomplete ones', async () => {
     await writeFile(join(folder, 'old'), '12345678');
     await writeFile(join(folder, '.x.fetching'), '12345678');
     const cache = cacheOf(10);
@@ -123,7 +123,7 @@ describe('the bound', () => {
     expect(await files()).toEqual(['a']);
   });
 
-  it('spares what is held, and refuses what has no room beside it', async () => {
+  it('keeps held files, and refuses files that have no room beside them', async () => {
     const cache = cacheOf(5);
     const held = await cache.fetch('nf://a', sourceOf('xyz'));
     await expect(cache.fetch('nf://b', sourceOf('xyz'))).rejects.toMatchObject({ code: 'QUEUE_FULL' });
@@ -164,7 +164,7 @@ describe('deleting', () => {
     });
   });
 
-  it('spares what is held, and says so', async () => {
+  it('keeps held files, and says so', async () => {
     const cache = cacheOf();
     await cache.fetch('nf://a', sourceOf('x'));
     expect(await cache.delete('*')).toMatchObject({ deleted: [], errors: [expect.stringContaining('a job needs it')] });

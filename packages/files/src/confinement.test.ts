@@ -223,7 +223,7 @@ describe('between the check and the opening', () => {
     await file.handle.close();
   });
 
-  it('a directory exchanged while it is read is not told', async () => {
+  it('a directory exchanged while it is read is not listed', async () => {
     const inside = new Confinement(base, systemThat({ opendir: () => relink(join(root, 'outer'), join(base, 'sub')) }));
     expect(await inside.list('sub', 100)).toEqual({ kind: 'outside' });
   });

@@ -175,7 +175,7 @@ describe('bounds and life', () => {
     expect(await text('nf://hello.txt')).toBe('hello norfab\n');
   });
 
-  it('close ends what waits and what is asked later', async () => {
+  it('close rejects waiting and later requests', async () => {
     const asked = Array.from({ length: 10 }, () => files.details('nf://hello.txt'));
     files.close();
     files.close();

@@ -29,6 +29,7 @@ export interface FilesOptions {
 export type Found<Value> =
   { readonly found: true; readonly value: Value } | { readonly found: false; readonly escape: boolean };
 
+/** Size and content of a file. */
 export interface FileDetails {
   /** Lower-case hex. */
   readonly md5: string;
@@ -36,6 +37,7 @@ export interface FileDetails {
   readonly size: number;
 }
 
+/** A part of a file. */
 export interface Chunk {
   /** Empty at the end of the file and beyond it. */
   readonly bytes: Uint8Array;
@@ -43,6 +45,7 @@ export interface Chunk {
   readonly size: number;
 }
 
+/** Totals of {@link Files}. */
 export interface FilesStats {
   /** Requests for something outside of the folder. */
   readonly escapes: number;

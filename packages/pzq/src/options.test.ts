@@ -67,7 +67,7 @@ describe('pzqServerOptions', () => {
     expect(() => parse(options)).toThrow(words);
   });
 
-  it('takes no cap for 0, and a rest that does not grow unless told', () => {
+  it('reads 0 as no bound, and lets a rest grow only if told to', () => {
     expect(parse({ maxMessages: 0, maxBytes: 0, nackDelayMs: 7 })).toMatchObject({
       maxMessages: 0,
       maxBytes: 0,

@@ -80,7 +80,7 @@ it('rule 39: a consumer that may not serve gets nothing, also after the rules ha
   expect(mayNot.waiting).toBeGreaterThan(0);
 });
 
-it('rule 39: the monitor answers who may ask', async () => {
+it('rule 39: the monitor answers only peers that may ask', async () => {
   const ask = (keys: typeof ada) => keep(new RawDealer(as(keys), 'tcp://sim:3'));
   expect((await until(ask(ada).ask('', 'MONITOR')))[1]).toContain('messages: 0');
   const vain = ask(bob);

@@ -65,7 +65,7 @@ describe('serving', () => {
     expect(await queue.start()).toBe(bound);
   });
 
-  it('rule 22: the monitor tells what the process holds, where it has a budget', async () => {
+  it('rule 22: the monitor reports the memory of the process, if it has a budget', async () => {
     const monitor = () => keep(new RawDealer(network.transport(), MONITOR));
     await start();
     expect((await until(monitor().ask('', 'MONITOR')))[1]).not.toContain('memory_');
@@ -100,7 +100,7 @@ describe('serving', () => {
     expect(queue.stats()).toMatchObject({ messages: 0, inFlight: 0, store: 'memory', storeState: 'ok' });
   });
 
-  it('rule 17: marks nothing in flight while nobody is there; rule 12: says when it was sent at last', async () => {
+  it('rule 17: has nothing in flight while no consumer is there; rule 12: the time of sending is that of the delivery', async () => {
     await start();
     await push(producer(), 'a');
     await after(60_000);
@@ -110,7 +110,7 @@ describe('serving', () => {
     expect(sentMicros).toBeGreaterThanOrEqual(connectedAt - 100_000);
   });
 
-  it('rules 11 and 12: brings back at once what is given back, and what is not acknowledged in time, by the same key', async () => {
+  it('rules 11 and 12: redelivers messages given back, at once, and messages not acknowledged in time, under the same key', async () => {
     await start({ ackTimeoutMs: 1000 });
     const to = consumer();
     await push(producer(), 'a');
@@ -124,7 +124,7 @@ describe('serving', () => {
     expect(new Set([first, second, third].map(({ key, body }) => `${key} ${body.join()}`)).size).toBe(1);
   });
 
-  it('rule 16: holds back what would be too much in flight', async () => {
+  it('rule 16: holds back deliveries beyond the bound of in-flight messages', async () => {
     await start({ maxInFlight: 2 });
     const to = consumer();
     await push(producer(), 'a', 'b', 'c', 'd');
@@ -145,7 +145,7 @@ describe('serving', () => {
     await deaf.close();
   });
 
-  it('rules 3 and 5: answers what it cannot store with the reason, in the order received', async () => {
+  it('rules 3 and 5: refuses what it cannot store with the reason, in the order received', async () => {
     await start({ maxMessageBytes: 1024, maxParts: 2 });
     const from = producer();
     const large = 'x'.repeat(1025);
@@ -231,7 +231,7 @@ describe('a store that fails', () => {
     expect([await until(to.consume()), await until(to.consume())]).toEqual([['b'], ['c']]);
   });
 
-  it('that several servers share and that cannot keep up leases is left to time', async () => {
+  it('whose calls for leases fail lets the leases expire', async () => {
     const message = { seq: 1, storedMicros: 1, body: [Buffer.from('a')], bytes: 1, deliveries: 0, expiresMicros: 0 };
     const takes = [Promise.reject(new Error('take')), Promise.resolve([message])];
     const asked: string[] = [];
@@ -316,7 +316,7 @@ describe('the end', () => {
     expect(queue.stats()).toMatchObject({ messages: 1 });
   });
 
-  it('a close waits for nobody, and ends a drain that is under way', async () => {
+  it('a close does not wait, and ends a drain under way', async () => {
     await start({ drainMs: 60_000 });
     const to = consumer();
     await push(producer(), 'a');
@@ -374,7 +374,7 @@ describe('dead letters', () => {
     return to;
   }
 
-  it('are told, counted and listed', async () => {
+  it('are reported, counted and listed', async () => {
     await bury({}, 'a', 'b');
     expect(events).toEqual([1, 2].map((seq) => ({ kind: 'dead-letter', seq, reason: 'max-deliveries' })));
     expect(queue.stats()).toMatchObject({ messages: 0, dead: 2 });
@@ -426,7 +426,7 @@ describe('dead letters', () => {
     });
   });
 
-  it('whose return is under way when the queue is closed are told so', async () => {
+  it('reject with CLOSED if the queue closes while they are being returned', async () => {
     await bury({}, 'a');
     const [a] = await list();
     let work = () => {};

@@ -23,7 +23,7 @@ const SEND_WAIT_MS = 100;
 /** Places of the sockets in {@link socketPlans}. */
 export const SOCKETS = { receive: 0, monitor: 1, queue: 2, 'dead-letters': 3 } as const;
 
-/** All sockets of a server. `acksWaiting`: answers that the receive socket still holds for a producer. */
+/** All sockets of a server. A producer that is gone keeps nothing, so that is no event. `acksWaiting`: answers that the receive socket still holds for a producer. */
 export function socketPlans(settings: PzqServerSettings, acksWaiting: (peer: Peer) => number): Plan[] {
   const { send, monitor, deadLetterSend, name } = settings;
   const plans = [receivePlan(settings, acksWaiting), monitorPlan(monitor), sendPlan('queue', send, name)];
@@ -56,7 +56,6 @@ function receivePlan(settings: PzqServerSettings, acksWaiting: (peer: Peer) => n
       command: decodePzqAtReceive(frames),
       acksWaiting: acksWaiting(peer),
     }),
-    onPeerGone: ignore,
     onUndeliverable: (peer, _frames, reason) => ({ kind: 'ack-undeliverable', peer, reason }),
     onRejected: (peer, reason) => ({ kind: 'rejected', socket: 'receive', peer, reason }),
   };
@@ -94,17 +93,10 @@ function monitorPlan(endpoints: Endpoints): Plan {
     bind: listOf(endpoints),
     port: { highWaterMark: 10, peerQueueMax: 10, maxMessageBytes: 64 * KIB, lingerMs: 100 },
     onMessage: (peer, frames) => ({ kind: 'monitor', peer, command: decodePzqAtMonitor(frames) }),
-    onPeerGone: ignore,
-    onUndeliverable: ignore,
     onRejected: (peer, reason) => ({ kind: 'rejected', socket: 'monitor', peer, reason }),
   };
 }
 
 function listOf(endpoints: Endpoints): readonly string[] {
   return typeof endpoints === 'string' ? [endpoints] : endpoints;
-}
-
-/** For the engine this is no event: a peer that is gone keeps nothing, and what it has not acknowledged comes back in time. */
-function ignore(): undefined {
-  return undefined;
 }

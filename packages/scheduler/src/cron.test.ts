@@ -12,7 +12,7 @@ describe('cron', () => {
     expect(utc('*/5 * * * *', at('2026-11-23T23:58:00'))).toBe(at('2026-11-24T00:00:00'));
   });
 
-  it('means the time zone it is told', () => {
+  it('uses the given time zone', () => {
     expect(cronIn('Europe/Berlin')('0 6 * * *', at('2026-01-10T00:00:00'))).toBe(at('2026-01-10T05:00:00'));
     expect(cronIn('Europe/Berlin')('0 6 * * *', at('2026-07-10T00:00:00'))).toBe(at('2026-07-10T04:00:00'));
   });

@@ -81,7 +81,7 @@ describe('a scheduler', () => {
     await until(() => second.stats()!.accepted === 1);
   });
 
-  it('rule 1: comes back after a broker that was restarted, and sends what was due meanwhile', async () => {
+  it('rule 1: comes back after a restart of its broker, and sends the runs that were due meanwhile', async () => {
     const made = await scheduler();
     await settle(network.clock, client.schedule('q', JOB, { intervalSeconds: 5, haste: false }));
     await until(() => made.stats()!.scheduled === 1);

@@ -186,9 +186,7 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
         onSent: (_socket, frames) => ({ kind: 'sent', id: idOf(frames) }),
         onUndeliverable: (_socket, frames) => ({ kind: 'unsent', id: idOf(frames) }),
         onLost: (socket, reason) => ({ kind: 'lost', socket, reason }),
-        onRefused: (refusal) => {
-          this.#events.emit('refused', refusal);
-        },
+        onRefused: this.#events.forward('refused'),
       },
       transport,
     );

@@ -138,7 +138,7 @@ describe('a store of records that was damaged', () => {
     );
   });
 
-  it('a large one that was closed in order is not looked through; then reading tells, and from then on opening', async () => {
+  it('a large one that was closed in order is not checked; then a read finds it, and from then on opening does', async () => {
     const store = await opened();
     const marker = Buffer.from('this is the record that will be damaged');
     for (let part = 0; part < 9; part++)
@@ -158,7 +158,7 @@ describe('a store of records that was damaged', () => {
     expect(await refusal()).toContain('is damaged (page');
   });
 
-  it('is not the store that somebody writes to meanwhile', async () => {
+  it('does not include pages that a process writes meanwhile', async () => {
     const store = await opened();
     await store.commit({ puts: [['key', Buffer.from('value')]] });
     await rm(join(folder, MARKER));

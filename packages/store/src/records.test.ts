@@ -192,7 +192,7 @@ describe('the folder of records', () => {
     await chmod(path, 0o755);
   });
 
-  it('opens although we may not list what is beside it', async () => {
+  it('opens although its parent cannot be listed', async () => {
     const path = join(folder, 'store');
     await mkdir(path);
     await chown(path, NOBODY, -1);

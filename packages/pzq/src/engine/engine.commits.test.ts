@@ -42,7 +42,7 @@ describe('rules 7 and 8: group commit', () => {
     expect(sizes).toEqual([[300], [300], [900]]);
   });
 
-  it('rule 7: puts and removals of one time are in one commit', () => {
+  it('rule 7: puts and removals of the same time share a commit', () => {
     for (const id of ['a', 'b']) queue.produce('p', id, 'x');
     queue.accept(2);
     queue.storeHeld = true;
@@ -72,7 +72,7 @@ describe('rules 7 and 8: group commit', () => {
 });
 
 describe('rule 9: a store that fails', () => {
-  it('rule 9: answers 0 to the whole batch and to what waits behind it, and says so once', () => {
+  it('rule 9: answers 0 to the whole batch and to everything behind it, and reports it once', () => {
     queue.storeHeld = true;
     queue.produce('p', 'first', 'x');
     for (const id of ['a', 'b']) queue.produce('p', id, 'x');
@@ -241,7 +241,7 @@ describe('rule 9: a store that is damaged', () => {
     },
   );
 
-  it('rule 9: what is being written while it is found is answered by its own outcome', () => {
+  it('rule 9: a commit under way when the damage is found is answered by its own result', () => {
     queue = new QueueUnderTest({ windowMax: 1 });
     for (const id of ['a', 'b', 'c']) queue.produce('p', id, id);
     queue.storeHeld = true;

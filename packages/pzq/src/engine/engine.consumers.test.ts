@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 
 describe('rule 16: shares of consumers', () => {
-  it('rule 16: who has its share gets nothing more, until one of its messages is settled', () => {
+  it('rule 16: a consumer that has its share gets nothing more, until one of its messages is settled', () => {
     expect([take('a'), take('a')]).toEqual([[], ['hold a']]);
     expect(take('b')).toEqual([]);
     expect(queue.ack(1)).toEqual(['let go a']);
@@ -29,7 +29,7 @@ describe('rule 16: shares of consumers', () => {
     expect(queue.nack(2)).toEqual(['let go a']);
   });
 
-  it('rule 16: what was not answered in time is nobody’s', () => {
+  it('rule 16: a message not answered in time counts for no consumer', () => {
     take('a');
     take('a');
     expect(queue.advance(1000)).toEqual(['1000ms: let go a']);
@@ -47,7 +47,7 @@ describe('rule 16: shares of consumers', () => {
     expect(queue.ack(1)).toEqual(['let go a']);
   });
 
-  it('rule 16: shares grow when one goes, and what that one had is not counted for who comes next under its name', () => {
+  it('rule 16: shares grow when a consumer leaves, and its messages do not count for the next one of its name', () => {
     take('a');
     take('a');
     take('b');
@@ -59,13 +59,13 @@ describe('rule 16: shares of consumers', () => {
     expect(queue.ack(4)).toEqual(['let go b']);
   });
 
-  it('rule 16: those of whom the transport does not tell are not held', () => {
+  it('rule 16: consumers that the transport does not tell apart are not held', () => {
     start({ maxInFlight: 6 });
     expect(Array.from({ length: 6 }, () => take('')).flat()).toEqual([]);
     expect(queue.stats.inFlight).toBe(6);
   });
 
-  it('rule 16: a message that is settled before its outcome is known counts for nobody', () => {
+  it('rule 16: a message settled before its outcome is known counts for no consumer', () => {
     queue.ack(1);
     expect([take('a'), take('a'), take('a')]).toEqual([[], [], ['hold a']]);
   });

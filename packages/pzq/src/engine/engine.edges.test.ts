@@ -21,7 +21,7 @@ describe('acknowledgements that mean nothing', () => {
     expect(queue.stats.counters).toMatchObject({ acked: 1, ackedLate: 0 });
   });
 
-  it('rule 15: one of a message that never was is counted at once, and the store is not asked', () => {
+  it('rule 15: one of a message that never existed is counted at once, without asking the store', () => {
     queue.storeHeld = true;
     const key = encodePzqKey({ storedMicros: EPOCH_MICROS, epoch: queue.store.epoch, seq: 99 });
     queue.consumer({ kind: 'consumer-ack', key, positive: true });
@@ -41,7 +41,7 @@ describe('acknowledgements that mean nothing', () => {
 });
 
 describe('rule 33: a time that is over while somebody has the message', () => {
-  it('rule 33: leaves it with its consumer, who may acknowledge it, and is not told again', () => {
+  it('rule 33: leaves it with its consumer, which may acknowledge it, and is not reported again', () => {
     queue = new QueueUnderTest({ ttlMs: 100 });
     queue.produce('p', 'a', 'x');
     queue.accept(1);
@@ -128,7 +128,7 @@ describe('rule 35: dead letters', () => {
   });
 });
 
-it('rule 19: a second wish to end does not begin the time anew', () => {
+it('rule 19: a second drain does not restart the time limit', () => {
   queue = new QueueUnderTest({ ackTimeoutMs: 10_000 });
   queue.produce('p', 'a', 'x');
   queue.accept(1);
@@ -147,7 +147,7 @@ it('rule 12: a process that was very busy gives one acknowledgement timeout more
 });
 
 describe('rule 20: reading what lies on disk', () => {
-  it('rule 20: a load does not show what a commit has not told yet', () => {
+  it('rule 20: a load does not show messages of a commit that is not reported yet', () => {
     queue = new QueueUnderTest({ windowMax: 2 });
     for (const id of ['a', 'b', 'c']) queue.produce('p', id, id);
     queue.storeHeld = true;
@@ -164,7 +164,7 @@ describe('rule 20: reading what lies on disk', () => {
     expect(queue.delivered).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('rule 20: what is settled while a load is under way does not come back with it', () => {
+  it('rule 20: a message settled while a load is under way does not come back with it', () => {
     queue = new QueueUnderTest({ windowMax: 2 });
     for (const id of ['a', 'b', 'c', 'd', 'e']) queue.produce('p', id, id);
     queue.storeHeld = true;

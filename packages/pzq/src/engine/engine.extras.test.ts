@@ -9,7 +9,7 @@ beforeEach(() => {
 const answers = (lines: string[]) => lines.filter((line) => line.startsWith('->'));
 
 describe('rule 32: delays', () => {
-  it('rule 32: a message of a queue with delayMs is ready so long after it was stored', () => {
+  it('rule 32: with delayMs a message is ready that long after it was stored', () => {
     queue = new QueueUnderTest({ delayMs: 500 });
     queue.accept(1);
     queue.produce('p', 'a', 'x');
@@ -39,7 +39,7 @@ describe('rule 32: delays', () => {
     expect(queue.delivered).toEqual(['2', '3', '1', '4']);
   });
 
-  it('rule 11: but behind what came back, which is before all that were not delivered', () => {
+  it('rule 11: but behind messages that came back, which go before all that were not delivered', () => {
     queue = new QueueUnderTest({ headers: true });
     queue.produceFrames('p', ['a', 'PZQ-DELAY-MS:100', '', '1']);
     for (const n of ['2', '3', '4']) queue.produce('p', n, n);
@@ -60,7 +60,7 @@ describe('rule 32: delays', () => {
     expect(queue.advance(1)).toEqual(['500ms: -> #1 "x"']);
   });
 
-  it('rule 32: follows the wall clock, which is looked at every minute at the latest', () => {
+  it('rule 32: follows the wall clock, which is read at least every minute', () => {
     queue = new QueueUnderTest({ delayMs: 3_600_000 });
     queue.produce('p', 'a', 'x');
     queue.accept(1);
@@ -76,7 +76,7 @@ describe('rule 32: delays', () => {
     expect(queue.delivered.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 300 }, (_, n) => n));
   });
 
-  it('rule 32: a moment is told again when the commit that answers it fails', () => {
+  it('rule 32: a moment is reported again if the commit that answers it fails', () => {
     queue = new QueueUnderTest({ delayMs: 500 });
     queue.produce('p', 'a', 'x');
     queue.accept(1);
@@ -102,7 +102,7 @@ describe('rule 32: delays', () => {
 });
 
 describe('rule 33: time to live', () => {
-  it('rule 33: what is older than ttlMs is removed undelivered and counted, not as a timeout', () => {
+  it('rule 33: a message older than ttlMs is removed undelivered and counted, not as a timeout', () => {
     queue = new QueueUnderTest({ ttlMs: 500 });
     queue.produce('p', 'a', 'x');
     queue.produce('p', 'b', 'y');
@@ -112,14 +112,14 @@ describe('rule 33: time to live', () => {
     expect(queue.stats.counters).toMatchObject({ expired: 2, timedOut: 0, acked: 0 });
   });
 
-  it('rule 33: on disk as well, where nobody looks', () => {
+  it('rule 33: also while it is on disk only', () => {
     queue = new QueueUnderTest({ ttlMs: 500 });
     for (let n = 0; n < 60; n++) queue.produce('p', `${n}`, `${n}`);
     queue.advance(600);
     expect([queue.store.rows.size, queue.stats.counters.expired]).toEqual([0, 60]);
   });
 
-  it('rule 33: what is delivered in time may be answered later; what comes back late is not delivered again', () => {
+  it('rule 33: a message delivered in time may be acknowledged later; one that comes back late is not delivered again', () => {
     queue = new QueueUnderTest({ ttlMs: 500 });
     for (const n of ['1', '2']) queue.produce('p', n, n);
     queue.accept(5);
@@ -279,7 +279,7 @@ describe('rules 34 and 35: dead letters', () => {
     expect(queue.accept(1)).toEqual(['-> #2 "2" to dead letters']);
   });
 
-  it('rule 35: those of an earlier life of the server are delivered, too', () => {
+  it('rule 35: dead letters of an earlier run of the server are delivered as well', () => {
     deadLetters({ deadLetterSend: true });
     queue.restart();
     expect(queue.accept(2)).toEqual(['-> #1 "1" to dead letters', '-> #2 "2" to dead letters']);
@@ -321,7 +321,7 @@ describe('rules 36 and 37: pauses and extensions', () => {
     expect(pauses).toEqual([100, 200, 350, 350]);
   });
 
-  it('rule 36: what rests counts as in flight', () => {
+  it('rule 36: a resting message counts as in flight', () => {
     queue = new QueueUnderTest({ nackDelayMs: 200, nackDelayMaxMs: 200, maxInFlight: 1 });
     for (const n of ['1', '2']) queue.produce('p', n, n);
     queue.accept(9);
@@ -352,7 +352,7 @@ describe('rules 36 and 37: pauses and extensions', () => {
     expect([queue.delivered, queue.stats.counters.extended]).toEqual([['x', 'x'], 1]);
   });
 
-  it('rule 37: without it, or for what is not in flight, it is counted and ignored', () => {
+  it('rule 37: without it, or for a message not in flight, it is counted and ignored', () => {
     queue.produce('p', 'a', 'x');
     queue.accept(1);
     expect(queue.extend(1)).toEqual(['note message-dropped extension-ignored queue']);
@@ -364,13 +364,13 @@ describe('rules 36 and 37: pauses and extensions', () => {
 });
 
 describe('rule 38: headers', () => {
-  it.each(['PZQ-DELAY-MS', 'PZQ-TTL-MS'])('rule 38: a value of %s that is none is refused', (name) => {
+  it.each(['PZQ-DELAY-MS', 'PZQ-TTL-MS'])('rule 38: an invalid value of %s is refused', (name) => {
     queue = new QueueUnderTest({ headers: true });
     const lines = queue.produceFrames('p', ['a', `${name}:soon`, '', 'x']);
     expect([answers(lines), queue.store.rows.size]).toEqual([[`-> p "a" 0 Invalid header ${name}`], 0]);
   });
 
-  it('rule 38: without headers nobody looks at them', () => {
+  it('rule 38: without option headers they are not read', () => {
     expect(queue.produceFrames('p', ['a', 'PZQ-TTL-MS:soon', '', 'x'])).toEqual(['-> p "a" 1']);
   });
 

@@ -68,7 +68,7 @@ describe('rules 2 and 3: answers', () => {
     expect(answers()).toEqual(['-> p "d" 1', '-> p "e" 0 Trying to save empty message', '-> q "c" 1']);
   });
 
-  it('rule 3: a refusal waits for nobody else’s commit', () => {
+  it('rule 3: a refusal does not wait for the commit of another producer', () => {
     queue.storeHeld = true;
     queue.produce('p', 'a', 'x');
     expect(queue.produceFrames('q', ['b', ''])).toContain('-> q "b" 0 Trying to save empty message');
@@ -95,7 +95,7 @@ describe('rule 4: a producer that does not read', () => {
     expect([bodies().length, queue.dropped]).toEqual([2, { 'producer-stalled': 1 }]);
   });
 
-  it('rule 4: what waits for its commit counts as well', () => {
+  it('rule 4: messages waiting for their commit count as well', () => {
     queue.storeHeld = true;
     for (let i = 0; i < 60; i++) queue.produceFrames('p', [`${i}`, '', 'x'], 20);
     expect([queue.stats.producerAcksPending, queue.dropped]).toEqual([30, { 'producer-stalled': 30 }]);
@@ -153,7 +153,7 @@ describe('rules 5 and 18: limits', () => {
     expect(queue.produce('p', 'd', ...parts.slice(1))).toEqual(['-> p "d" 1']);
   });
 
-  it('rule 18: what waits for a commit is bounded in messages and bytes', () => {
+  it('rule 18: messages waiting for a commit are bounded in number and bytes', () => {
     queue = new QueueUnderTest({ intakeMax: 3 });
     queue.storeHeld = true;
     for (const id of ['a', 'b', 'c', 'd']) queue.produce(id, id, 'x');
@@ -265,7 +265,7 @@ describe('rule 7: producers take turns', () => {
     expect([queue.dropped, queue.stats.counters.stored]).toEqual([{ 'queue-full-bytes': 5 }, 6]);
   });
 
-  it('rule 4: answers that wait are shared likewise', () => {
+  it('rule 4: waiting answers are shared likewise', () => {
     queue = new QueueUnderTest({ intakeMax: 20, producerAckMax: 1000 });
     queue.storeHeld = true;
     queue.produce('flood', 'first', 'x');

@@ -15,7 +15,7 @@ describe('rule 19: drain', () => {
     expect(queue.engine.deadline).toBe(Infinity);
   });
 
-  it('rule 19: refuses new messages, writes what has arrived', () => {
+  it('rule 19: refuses new messages, writes those that have arrived', () => {
     queue.storeHeld = true;
     for (const id of ['a', 'b']) queue.produce('p', id, 'x');
     expect(queue.step({ kind: 'drain' })).toEqual([]);
@@ -24,7 +24,7 @@ describe('rule 19: drain', () => {
     expect(queue.answerStore()).toEqual(['-> p "b" 1', 'drained']);
   });
 
-  it('rule 19: delivers nothing more, waits for what is with consumers, and writes their answers', () => {
+  it('rule 19: delivers nothing more, waits for messages with consumers, and writes their answers', () => {
     for (const n of ['1', '2', '3']) queue.produce('p', n, n);
     queue.accept(2);
     queue.block();
@@ -60,7 +60,7 @@ describe('rule 19: drain', () => {
     ]);
   });
 
-  it('rule 19: a wish for dead letters that was not written is answered', () => {
+  it('rule 19: a request for dead letters that was not written is answered', () => {
     queue.storeHeld = true;
     queue.step({ kind: 'revive', id: 1, seqs: [5] });
     queue.step({ kind: 'revive', id: 2, seqs: [6] });
@@ -132,7 +132,7 @@ describe('rule 22: monitor', () => {
   });
 });
 
-it('rule 18: what a socket has dropped for its size is counted', () => {
+it('rule 18: a message that a socket dropped for its size is counted', () => {
   queue.step({ kind: 'rejected', socket: 'receive', peer: peerNamed('p'), reason: 'too-large' });
   expect(queue.dropped).toEqual({ 'too-large': 1 });
 });

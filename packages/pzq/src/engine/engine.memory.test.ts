@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { peerNamed, QueueUnderTest } from '../../test/queue-under-test.js';
 
 describe('rule 18: memory', () => {
-  it('of messages that wait for the store is what they take and not what they came in', () => {
+  it('counts the bytes of messages that wait for the store, not the buffers they came in', () => {
     const queue = new QueueUnderTest({ intakeMax: 1000, intakeMaxBytes: 1_000_000, maxMessageBytes: 10_000 });
     queue.step({ kind: 'start' });
     queue.storeHeld = true;

@@ -133,7 +133,7 @@ it('rule 30: two servers lose nothing, and together empty the store when the fau
   );
 });
 
-it('rule 30: while nobody fails, no message is delivered twice before its lease is over', () => {
+it('rule 30: without failures no message is delivered twice before its lease is over', () => {
   const calm = action.filter(
     (act) => act.do === 'produce' || act.do === 'accept' || act.do === 'ack' || act.do === 'wait',
   );

@@ -26,7 +26,7 @@ function fill(count: number): void {
 const numbers = (server: QueueUnderTest) => server.delivered.map(Number);
 
 describe('rules 25 and 30: a store that several servers share', () => {
-  it('rule 30: what one server stores another one delivers', () => {
+  it('rule 30: one server delivers what another has stored', () => {
     fill(3);
     two.accept(3);
     wait(600);
@@ -56,7 +56,7 @@ describe('rules 25 and 30: a store that several servers share', () => {
     expect(limits).toEqual([1, 2, 8, 8]);
   });
 
-  it('rule 30: what no consumer takes goes back at once, and lies with the store most of the time', () => {
+  it('rule 30: messages that no consumer takes go back at once, and stay in the store most of the time', () => {
     fill(3);
     const held = () => 3 - [...store.rows.values()].filter(({ leasedUntil }) => leasedUntil <= one.now).length;
     one.advance(1000);
@@ -122,7 +122,7 @@ describe('rules 25 and 30: a store that several servers share', () => {
     expect(one.asked).toEqual([{ kind: 'extend', seqs: [1], leaseMs: 3000 }]);
   });
 
-  it('rule 30: nothing is taken at the cap of what is in flight', () => {
+  it('rule 30: no message is taken while in-flight messages are at their bound', () => {
     one = new QueueUnderTest({ maxInFlight: 2 }, { shared: true, store });
     fill(5);
     one.accept(5);
@@ -131,7 +131,7 @@ describe('rules 25 and 30: a store that several servers share', () => {
     expect(store.take(9, 1000, 0, one.now).map(({ seq }) => seq)).toEqual([3, 4, 5]);
   });
 
-  it('rule 30: a database that is away is asked again; what is held stays', () => {
+  it('rule 30: a database that is away is asked again; messages held here stay', () => {
     one.storeHeld = true;
     one.advance(5);
     one.takeAsked('take');
@@ -144,7 +144,7 @@ describe('rules 25 and 30: a store that several servers share', () => {
     expect(numbers(one)).toEqual([1]);
   });
 
-  it('rule 19: a server that drains gives back what is not delivered', () => {
+  it('rule 19: a server that drains gives back undelivered messages', () => {
     fill(20);
     one.accept(9);
     wait(20);

@@ -50,7 +50,7 @@ describe('a connection', () => {
     expect(rig.notesOf('lost').map(({ reason }) => reason)).toEqual(['silent', 'disconnected']);
   });
 
-  it('rule 1: that has forgotten us is given up although it answers what we send', () => {
+  it('rule 1: that has forgotten us is given up, although it answers what we send', () => {
     const rig = new SchedulerRig().start();
     for (let second = 1; second <= 15; second++) {
       rig.now += SECOND;
@@ -61,7 +61,7 @@ describe('a connection', () => {
     expect(rig.notesOf('lost').map(({ reason }) => reason)).toEqual(['silent']);
   });
 
-  it('rule 1: hears nothing of one that is over', () => {
+  it('rule 1: ignores a conversation that is over', () => {
     const rig = new SchedulerRig().start();
     const { socket } = rig;
     rig.lose();
@@ -364,7 +364,7 @@ describe('the store', () => {
     expect(rig.fired()).toHaveLength(1);
   });
 
-  it('rule 7: a wall clock that was put back while nobody looked delays a job by one interval at most', () => {
+  it('rule 7: a wall clock put back while no scheduler ran delays a job by one interval at most', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste' });
     rig.crash();
@@ -448,7 +448,7 @@ describe('while the broker is away', () => {
     expect(rig.engine.stats.held).toBe(0);
   });
 
-  it('rule 8: a run that is skipped is none of run_count', () => {
+  it('rule 8: a skipped run does not count for run_count', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10', headers: 'nohaste,run_count:2' });
     rig.lose();
@@ -459,7 +459,7 @@ describe('while the broker is away', () => {
     expect(rig.engine.stats.finished).toBe(1);
   });
 
-  it('rule 8: what did not go out is held, and unscheduled with its job', () => {
+  it('rule 8: a run that did not go out is held, and unscheduled with its job', () => {
     const rig = new SchedulerRig().start();
     rig.schedule({ interval: '10' });
     rig.schedule({ interval: '10', body: body('g') });
@@ -504,7 +504,7 @@ describe('the end', () => {
     expect(rig.ended).toBe(true);
   });
 
-  it('rule 8: a second wish to end does not give the disk more time, nor another reason', () => {
+  it('rule 8: a second drain changes neither the time limit nor the reason', () => {
     const rig = new SchedulerRig({ drainMs: 2000 }).start();
     rig.diskIsFast = false;
     rig.schedule({ interval: '10' });

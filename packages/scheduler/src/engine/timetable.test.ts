@@ -61,7 +61,7 @@ describe('intervals', () => {
     expect(made.nextMicros).toBe(START + 12 * SECOND);
   });
 
-  it('do not drift by what a timer is late', () => {
+  it('do not drift when timers are late', () => {
     begun(3);
     now = 3500;
     const due = table.takeDue(now)!;
@@ -98,7 +98,7 @@ describe('cron', () => {
     expect(runsUntil(35_000)).toEqual([10_000, 20_000, 30_000]);
   });
 
-  it('comes once though the wall clock is a little behind the time that was told', () => {
+  it('comes once although the wall clock is slightly behind', () => {
     const made = begun('ten');
     made.nextMicros = START + 10 * SECOND + 5;
     now = 10_000;
@@ -122,7 +122,7 @@ describe('cron', () => {
     expect([caught.dueAt, left.dueAt]).toEqual([0, 10_000]);
   });
 
-  it('that is still to come after a restart is told anew; one that never comes again is not restored', () => {
+  it('that is still to come after a restart is computed anew; one that never comes again is not restored', () => {
     const ahead = job('ten', START + HOUR);
     table.restore(ahead, true, now);
     expect(ahead.dueAt).toBe(10_000);
@@ -162,7 +162,7 @@ describe('cron', () => {
     expect(runsUntil(10_301)).toEqual([10_300]);
   });
 
-  it('is not watched while there is none', () => {
+  it('is not watched while there are no cron jobs', () => {
     const made = begun('ten');
     table.suspend(made);
     expect(table.deadline).toBe(10_000);

@@ -22,6 +22,7 @@ export interface Walker {
   rest?(): Promise<void> | undefined;
 }
 
+/** What a walk has covered. */
 export interface Walked {
   /** The transaction that was walked; a later one in the file means that a process wrote meanwhile. */
   readonly txn: number;
