@@ -72,7 +72,7 @@ describe('serving', () => {
     expect(await next(client)).toEqual(['', 'MDPC01', 'echo', 'done']);
   });
 
-  it('binds one ROUTER to several endpoints: clients and workers may come apart (rule 1)', async () => {
+  it('binds one ROUTER to several endpoints, for clients and workers apart (rule 1)', async () => {
     const [front, back] = await start({ endpoint: ['tcp://sim:5001', 'tcp://sim:5002'] });
     const worker = peer('w1', back);
     worker.send('MDPW02', '\x01', 'echo');
@@ -95,7 +95,7 @@ describe('serving', () => {
     expect(network.clock.now() - registeredAt).toBeCloseTo(1001, 6);
   });
 
-  it('answers a worker behind an empty frame likewise, and survives its loss, with acceptLeadingEmpty', async () => {
+  it('with acceptLeadingEmpty, answers a worker behind an empty frame in the same way, and survives its loss', async () => {
     network = new VirtualNetwork({ seed: 1, disconnectNotices: false });
     await start({ acceptLeadingEmpty: true });
     const host = network.transport('w1');
@@ -109,7 +109,7 @@ describe('serving', () => {
     expect(await settle(network.clock, lost)).toMatchObject({ reason: 'unreachable' });
   });
 
-  it('drops and counts what is no message', async () => {
+  it('drops and counts malformed messages', async () => {
     await start();
     const note = new Promise((resolve) => broker.on('note', resolve));
     peer('x').send('nonsense');
@@ -169,7 +169,7 @@ describe('losing peers', () => {
     expect(await settle(network.clock, note)).toMatchObject({ code: 'reply-dropped', reason: 'reply-undeliverable' });
   });
 
-  it('notices within 16 s, by heartbeats of the connection, that a client has vanished without a word', async () => {
+  it('notices within 16 s, by heartbeats of the connection, that a client has vanished', async () => {
     await start();
     const host = network.transport('c1');
     TextPeer.connect(host, ENDPOINT).send('MDPC02', '\x01', 'nobody', 'hello');
@@ -189,7 +189,7 @@ describe('start', () => {
     expect(bound[1]).toBe('tcp://sim:7777');
   });
 
-  it('asks for a socket that holds as many replies as a client may have requests open (rule 19)', async () => {
+  it('asks for a socket that holds as many replies as a client may have open requests (rule 19)', async () => {
     const transport = network.transport('broker');
     const router = vi.spyOn(transport, 'router');
     broker = new MdpBroker({ endpoint: ENDPOINT, transport, clientRequestsMax: 77_777, requestQueueMax: 10 });
@@ -236,7 +236,7 @@ describe('start', () => {
 });
 
 describe('drain', () => {
-  it('lets running jobs finish, says DISCONNECT, closes', async () => {
+  it('lets running jobs finish, sends DISCONNECT, closes', async () => {
     await start({ lingerMs: 1000 });
     const worker = await ready('w1');
     const client = peer('c1');
@@ -289,7 +289,7 @@ describe('close', () => {
     expect(broker[Symbol.asyncDispose]()).toBe(broker.close());
   });
 
-  it('ends heartbeats and everything else that waits for time', async () => {
+  it('ends heartbeats and every other timer', async () => {
     await start();
     await ready('w1');
     await settle(network.clock, broker.close());

@@ -50,7 +50,7 @@ describe('over real sockets', () => {
   });
 
   // The default transport gives long bodies back for the next ones (ADR 16).
-  it('leaves long bodies to the handlers inside the broker, also when these keep them (rule 29)', async () => {
+  it('leaves long bodies to the handlers inside the broker, even if these keep them (rule 29)', async () => {
     const { broker, endpoint } = await start();
     const kept: Buffer[] = [];
     broker.serve('keep', ({ body }) => {

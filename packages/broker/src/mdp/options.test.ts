@@ -34,7 +34,7 @@ describe('MdpBroker options', () => {
     expect(mdpBrokerOptions.parse({ heartbeatIntervalMs: 100, liveness: 5 }).busyExpiryMs).toBe(500);
   });
 
-  it('never give mute workers less time than those that beat at work', () => {
+  it('never give workers without heartbeats at work less time than those with', () => {
     expect(mdpBrokerOptions.parse({ busyExpiryMs: 900_000 }).muteExpiryMs).toBe(900_000);
     expect(mdpBrokerOptions.parse({ muteExpiryMs: 7500 }).muteExpiryMs).toBe(7500);
   });

@@ -75,7 +75,7 @@ class Held {
   }
 }
 
-describe('rule 29: MdpBroker serves by itself', () => {
+describe('rule 29: MdpBroker serves requests itself', () => {
   it('rule 29: from its start on, and what is added later from then on', async () => {
     broker.serve('echo', ({ service, body }) => [service, ...body]);
     await start();
@@ -85,7 +85,7 @@ describe('rule 29: MdpBroker serves by itself', () => {
     expect(await next(ask('mmi.service', 'time'))).toEqual(['MDPC02', '\x03', 'mmi.service', '200']);
   });
 
-  it('rule 29: by a generator, whose parts a 0.1 client has in one reply', async () => {
+  it('rule 29: by a generator, whose parts a 0.1 client gets in one reply', async () => {
     broker.serve('count', async function* ({ body }) {
       yield [String(body[0]), '1'];
       yield '2';
@@ -198,7 +198,7 @@ describe('rule 29: a handler that throws', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('rule 29: and whose onError throws as well has none', async () => {
+  it('rule 29: and whose onError throws as well has no reply', async () => {
     const errors = failing({
       onError: () => {
         throw new Error('worse');
@@ -252,7 +252,7 @@ describe('rule 29: a handler’s signal', () => {
     held.end(0, 'late');
   });
 
-  it('rule 29: a drain waits for handlers, their replies get out', async () => {
+  it('rule 29: a drain waits for handlers, and their replies are sent', async () => {
     make({ lingerMs: 1000 });
     const held = new Held();
     broker.serve('slow', held.handler);

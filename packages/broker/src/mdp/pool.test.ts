@@ -230,7 +230,7 @@ describe('life', () => {
     expect(pool.stats().services).toEqual([{ name: 'echo', version: 'both', workers: 1, busy: 0, waiting: 0 }]);
   });
 
-  it('rule 1: drops and counts what clients say', async () => {
+  it('rule 1: drops and counts messages of clients', async () => {
     await start();
     const note = new Promise((resolve) => pool.on('note', resolve));
     peer('c1').send('MDPC02', '\x01', 'echo', 'x');

@@ -99,7 +99,7 @@ describe('request', () => {
     expect(await lost).toBe('CLOSED');
   });
 
-  it('rule 4: refuses what would have to wait while memory is short, and joins the budget with what it holds', async () => {
+  it('rule 4: refuses requests that would have to wait while memory is short, and joins the budget with its held bytes', async () => {
     const memory = new MemoryBudget(10_000, network.clock);
     const transport = Object.assign(network.transport('pool'), { memory });
     await start({ transport });
@@ -154,7 +154,7 @@ describe('request', () => {
     expect(await settle(network.clock, waits)).toBe('TIMEOUT');
   });
 
-  it('rule 4: rejects with the reason of its signal, at once and however far it is', async () => {
+  it('rule 4: rejects with the signal’s reason at once, whatever its state', async () => {
     await start();
     const reason = new Error('changed my mind');
     await expect(pool.request('x', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -235,7 +235,7 @@ describe('life', () => {
     expect(pool[Symbol.asyncDispose]()).toBe(pool.close());
   });
 
-  it('drain lets what runs finish and fails what waits', async () => {
+  it('drain lets running requests finish and fails waiting ones', async () => {
     await start();
     const worker = await ready('w1');
     const [runs, waits] = [outcome(pool.request('runs')), outcome(pool.request('waits'))];
@@ -257,7 +257,7 @@ describe('life', () => {
     expect(await settle(network.clock, lost)).toMatchObject({ kind: 'worker-lost', reason: 'gone' });
   });
 
-  it('events tell of what was dropped', async () => {
+  it('events tell what was dropped', async () => {
     await start();
     const note = new Promise((resolve) => pool.on('note', resolve));
     const stranger = TextPeer.connect(network.transport('x'), ENDPOINT);

@@ -128,7 +128,7 @@ describe('losing peers', () => {
     expect(queue.stats().counters).toMatchObject({ requests: 1, resends: 1, replies: 1 });
   });
 
-  it('rule 12: notices by a heartbeat that finds nobody that a worker has crashed', async () => {
+  it('rule 12: notices by an undeliverable heartbeat that a worker has crashed', async () => {
     network = new VirtualNetwork({ seed: 1, disconnectNotices: false });
     await start();
     const host = network.transport('w1');
@@ -230,7 +230,7 @@ describe('drain and close', () => {
     await settle(network.clock, drained);
   });
 
-  it('are one each, however often they are called', async () => {
+  it('happen once, however often they are called', async () => {
     await start();
     expect(queue.close()).toBe(queue.close());
     expect(queue[Symbol.asyncDispose]()).toBe(queue.close());

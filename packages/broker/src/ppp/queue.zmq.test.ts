@@ -104,7 +104,7 @@ describe('over real sockets', () => {
     expect(await client.next()).toEqual(['', 'done']);
   });
 
-  it('rule 17: a restarted client with a fixed routing id gets the reply to what it asked', async () => {
+  it('rule 17: a restarted client with a fixed routing id gets the reply to its request', async () => {
     const started = await start({ transport: zmqTransport() });
     const worker = await ready(started);
     peer(started.frontend, 'fixed').send('', 'before');

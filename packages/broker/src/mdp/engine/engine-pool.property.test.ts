@@ -166,7 +166,7 @@ class World {
   }
 }
 
-it('every call has one end, and replies of its own', () => {
+it('every call ends once, with its own replies', () => {
   fc.assert(
     fc.property(options, fc.array(action, { maxLength: 100, size: 'max' }), (settings, actions) => {
       const world = new World(settings);

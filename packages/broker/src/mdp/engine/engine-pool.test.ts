@@ -29,14 +29,14 @@ describe('rule 1: workers', () => {
     expect(pool.advance(10_000).at(-1)).toBe('10000ms: worker-lost w2 echo expired');
   });
 
-  it('rule 1: a reply to somebody else’s request, or to none, is not handed on', () => {
+  it('rule 1: a reply to another worker’s request, or to none, is not delivered', () => {
     pool.ready('w1');
     pool.request(1, 'a');
     expect(pool.final('w1', 2, 'A')).toContain('worker-lost w1 echo unexpected');
     expect(pool.ready('w2')).toEqual(['worker-ready w2 echo', '-> w2 REQUEST #1 "a"']);
   });
 
-  it('rule 1: a worker whose routing id looks like a call is nothing to that call', () => {
+  it('rule 1: a worker whose routing id looks like a call does not affect that call', () => {
     pool.request(1, 'a');
     const id = '\x00\x00\x00\x00\x00\x00\x00\x01';
     pool.ready(id);
@@ -45,14 +45,14 @@ describe('rule 1: workers', () => {
     expect(pool.final('w1', 1, 'A')).toEqual(['answer 1 "A"']);
   });
 
-  it('rule 1: rights to request are no matter of a pool, those to serve are', () => {
+  it('rule 1: the right to serve matters to a pool, the right to request does not', () => {
     pool.access({ keys: ['ada'], serve: ['echo'] });
     expect(pool.ready('w1')).toContain('-> w1 DISCONNECT');
     pool.ready('w2@ada');
     expect(pool.request(1, 'a')).toEqual(['-> w2@ada REQUEST #1 "a"']);
   });
 
-  it('rule 1: who speaks as a client is dropped and counted', () => {
+  it('rule 1: messages of clients are dropped and counted', () => {
     expect(pool.client('c1')).toEqual(['note message-dropped wrong-direction c1']);
     expect(pool.dropped).toEqual({ 'wrong-direction': 1 });
   });

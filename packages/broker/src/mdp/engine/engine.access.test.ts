@@ -15,7 +15,7 @@ function broker(): BrokerUnderTest {
 }
 
 describe('rule 28: requests', () => {
-  it('rule 28: are taken from who may ask for the service', () => {
+  it('rule 28: are accepted from clients that may request the service', () => {
     const under = broker();
     under.ready('w1@bob');
     expect(under.request('c1@ada', 'hello')).toEqual(['-> w1@bob REQUEST c1@ada "hello"']);
@@ -48,7 +48,7 @@ describe('rule 28: requests', () => {
     expect(under.request('c1', 'echo', 'mmi.service')).toEqual(['-> c1 FINAL mmi.service "404"']);
   });
 
-  it('rule 28: that were taken stay taken when the rules change', () => {
+  it('rule 28: stay accepted when the rules change', () => {
     const under = broker();
     under.request('c1@ada', 'hello');
     under.access({ keys: ['bob'], serve: ['echo'] });
@@ -71,7 +71,7 @@ describe('rule 28: workers', () => {
     expect(under.stats).toMatchObject({ workers: 0, services: [] });
   });
 
-  it('rule 28: are dismissed when the rules change, and their jobs go to those who stay', () => {
+  it('rule 28: are dismissed when the rules change, and their jobs go to the remaining ones', () => {
     const under = broker();
     under.access({ keys: ['bob', 'eve'], serve: ['echo'] }, { keys: ['ada'], request: ['echo'] });
     under.ready('w1@eve');
@@ -105,7 +105,7 @@ describe('rule 28: workers', () => {
     expect(under.final('w1@bob', 'c1@ada', 'done')).toEqual(['-> c1@ada FINAL echo "done"']);
   });
 
-  it('rule 28: that are not allowed and say nothing but READY are told so once an interval', () => {
+  it('rule 28: that may not serve get one DISCONNECT per interval, however often they send READY', () => {
     const under = broker();
     under.ready('w1');
     expect(under.ready('w1')).toEqual([]);

@@ -75,17 +75,20 @@ describe('rule 9: from a stranger', () => {
 });
 
 describe('rule 9: from a registered worker', () => {
-  it.each([...ONE_FRAME, ...WORKER])('rule 9: %s ends it, and its job goes on', (_row, frames, reason) => {
-    const broker = brokerAtWork();
-    expect(broker.frames('w1', ...frames)).toEqual([
-      `note message-dropped ${reason} w1`,
-      '-> w1 DISCONNECT',
-      'worker-lost w1 echo invalid',
-      '-> w2 REQUEST c1 "hello"',
-    ]);
-  });
+  it.each([...ONE_FRAME, ...WORKER])(
+    'rule 9: %s ends it, and its job goes to another worker',
+    (_row, frames, reason) => {
+      const broker = brokerAtWork();
+      expect(broker.frames('w1', ...frames)).toEqual([
+        `note message-dropped ${reason} w1`,
+        '-> w1 DISCONNECT',
+        'worker-lost w1 echo invalid',
+        '-> w2 REQUEST c1 "hello"',
+      ]);
+    },
+  );
 
-  it.each(CLIENT)('%s is what it says as a client, and costs it nothing', (_row, frames, reason) => {
+  it.each(CLIENT)('%s counts as a message of a client, and does not affect the worker', (_row, frames, reason) => {
     const broker = brokerAtWork();
     expect(broker.frames('w1', ...frames)).toEqual([`note message-dropped ${reason} w1`]);
     expect(broker.stats.workers).toBe(2);
@@ -125,7 +128,7 @@ describe('messages over the limits of the socket', () => {
     expect(broker.dropped).toEqual({ [reason]: 1 });
   });
 
-  it('end a registered worker, whose job would never end otherwise', () => {
+  it('end a registered worker, whose job would otherwise never end', () => {
     const broker = brokerAtWork();
     expect(broker.rejected('w1', 'too-large')).toEqual([
       'note message-dropped too-large w1',

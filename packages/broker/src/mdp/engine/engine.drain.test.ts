@@ -40,7 +40,7 @@ describe('rule 24: drain', () => {
     expect(broker.request('c3', 'echo', 'mmi.service')).toEqual(['note request-dropped draining c3 mmi.service']);
   });
 
-  it('rule 24: gives up what waits', () => {
+  it('rule 24: gives up waiting requests', () => {
     broker.ready('w1');
     for (const body of ['running', 'waiting', 'waiting']) broker.request('c1', body);
     broker.request('c2', 'waiting', 'nobody');
@@ -82,7 +82,7 @@ describe('rule 24: drain', () => {
     ]);
   });
 
-  it('rule 24: says DISCONNECT also to a worker that was told so within the interval', () => {
+  it('rule 24: sends DISCONNECT even to a worker that got one within the interval', () => {
     broker.heartbeat('w1');
     broker.ready('w1');
     expect(broker.drain()).toContain('-> w1 DISCONNECT');
@@ -96,7 +96,7 @@ describe('rule 24: drain', () => {
     expect(broker.advance(200)).toEqual(['100ms: -> w1 HEARTBEAT', '200ms: -> w1 HEARTBEAT']);
   });
 
-  it('leaves nothing to happen afterwards', () => {
+  it('leaves no timer behind', () => {
     broker.ready('w1');
     broker.drain();
     expect(broker.engine.deadline).toBe(Infinity);
@@ -109,7 +109,7 @@ describe('rule 24: drain', () => {
     expect(broker.stats).toMatchObject({ workers: 0, clients: 0, openRequests: 0, openBytes: 0, services: [] });
   });
 
-  it('is begun once', () => {
+  it('begins once', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.drain();

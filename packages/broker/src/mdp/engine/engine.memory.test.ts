@@ -10,8 +10,8 @@ function beTight(isTight = true): void {
   broker.engine.step({ kind: 'memory', isTight }, 0);
 }
 
-describe('rule 18: while the process has no room', () => {
-  it('a request that would have to wait is refused, and one that a worker takes at once is not', () => {
+describe('rule 18: while memory is short', () => {
+  it('a request that would have to wait is refused, one that a worker takes at once is not', () => {
     broker.ready('w1');
     beTight();
     expect(broker.request('c1', 'x')).toEqual(['-> w1 REQUEST c1 "x"']);
@@ -22,7 +22,7 @@ describe('rule 18: while the process has no room', () => {
     expect(broker.stats.openRequests).toBe(2);
   });
 
-  it('a worker is let in for which requests wait, and no other', () => {
+  it('a worker may register if requests wait for it, and not otherwise', () => {
     broker.request('c1', 'x');
     beTight();
     expect(broker.ready('w1', 'other')).toContain('note message-dropped memory w1');
@@ -30,7 +30,7 @@ describe('rule 18: while the process has no room', () => {
     expect(broker.stats.workers).toBe(1);
   });
 
-  it('listings are not made, and single questions are answered', () => {
+  it('listings are refused, and single questions answered', () => {
     broker.ready('w1', 'echo');
     beTight();
     expect(broker.request('c1', '', 'mmi.services')).toEqual(['note request-dropped memory c1 mmi.services']);

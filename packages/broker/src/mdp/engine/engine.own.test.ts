@@ -66,7 +66,7 @@ describe('rule 29: a service inside the broker', () => {
     ]);
   });
 
-  it('rule 29: takes what waits when it begins, whatever waits', () => {
+  it('rule 29: takes waiting requests when it begins', () => {
     broker.request('c1', '1');
     broker.request('c2', '2');
     broker.request('old', '3', 'echo', '0.1');
@@ -75,7 +75,7 @@ describe('rule 29: a service inside the broker', () => {
     expect(broker.dropped).toEqual({});
   });
 
-  it('rule 29: has what it is too busy for wait without limit, as for busy workers', () => {
+  it('rule 29: lets requests it is too busy for wait without limit, as for busy workers', () => {
     broker.request('c1', '1');
     broker.request('c1', '2');
     broker.serve('echo');
@@ -100,7 +100,7 @@ describe('rule 29: a service inside the broker', () => {
     expect(broker.advance(600_000)).toEqual([]);
   });
 
-  it('rule 29: has the job of a worker that was lost, at once', () => {
+  it('rule 29: gets the job of a lost worker at once', () => {
     broker.ready('w1');
     broker.request('c1', 'x');
     broker.serve('echo');
@@ -125,7 +125,7 @@ describe('rule 29: partial replies', () => {
     expect(broker.stats.counters).toMatchObject({ partials: 1, replies: 1 });
   });
 
-  it('rule 29: of a run that is over are nothing', () => {
+  it('rule 29: of a run that has ended are ignored', () => {
     broker.serve('echo');
     broker.request('c1', 'x');
     broker.ownFinal(1, 'done');
@@ -144,7 +144,7 @@ describe('rule 29: a handler that fails', () => {
     expect(broker.ownFailed(1)).toEqual(['-> w1 REQUEST c1 "2"']);
   });
 
-  it('rule 29: has it again else, maxAttempts times in all', () => {
+  it('rule 29: gets it again otherwise, maxAttempts times in all', () => {
     broker = new BrokerUnderTest({ maxAttempts: 2 });
     broker.serve('echo');
     broker.request('c1', 'poison');
@@ -153,7 +153,7 @@ describe('rule 29: a handler that fails', () => {
     expect(broker.request('c1', 'next')).toEqual(['run 3 of 1 for c1 "next"']);
   });
 
-  it('rule 29: does not have it again once the client has had a part', () => {
+  it('rule 29: does not get it again once the client has received a part', () => {
     broker.serve('echo');
     broker.request('c1', 'x');
     broker.ownPartial(1, 'half');
@@ -174,14 +174,14 @@ describe('rule 29: a handler that fails', () => {
 });
 
 describe('rule 29: a client that is gone', () => {
-  it('rule 29: ends its handlers by their signal, and nobody else’s', () => {
+  it('rule 29: has its own handlers aborted, and no others', () => {
     broker.serve('echo', 3);
     for (const client of ['c1', 'c2', 'c1']) broker.request(client, 'x');
     expect(broker.gone('c1')).toEqual(['cancel 1 client-gone', 'cancel 3 client-gone']);
     expect(broker.gone('c1')).toEqual([]);
   });
 
-  it('rule 29: its handler keeps its place until it has ended, and what it returns is dropped', () => {
+  it('rule 29: its handler keeps its place until it has ended, and its reply is dropped', () => {
     broker.serve('echo');
     broker.request('c1', 'x');
     broker.request('c2', 'y');
@@ -200,7 +200,7 @@ describe('rule 29: a client that is gone', () => {
     expect(broker.dropped).toEqual({ 'client-gone': 1 });
   });
 
-  it('rule 29: is noticed by a reply that does not reach it', () => {
+  it('rule 29: is noticed by an undeliverable reply', () => {
     broker.serve('echo', 2);
     broker.request('c1', 'x');
     broker.request('c1', 'y');
@@ -208,7 +208,7 @@ describe('rule 29: a client that is gone', () => {
     expect(broker.undeliverable('c1')).toContain('cancel 2 client-gone');
   });
 
-  it('rule 29: comes back as somebody else', () => {
+  it('rule 29: returns as a new client', () => {
     broker.serve('echo', 2);
     broker.request('c1', 'x');
     broker.gone('c1');
@@ -219,7 +219,7 @@ describe('rule 29: a client that is gone', () => {
 });
 
 describe('rule 29: the body of a request', () => {
-  it('rule 29: is the handler’s for good: it is not given back', () => {
+  it('rule 29: belongs to the handler: it is not released', () => {
     broker.serve('echo');
     long('c1');
     expect(released(broker.ownFinal(1, 'done'))).toEqual([]);
@@ -228,7 +228,7 @@ describe('rule 29: the body of a request', () => {
     expect(released(broker.ownFailed(2))).toEqual([]);
   });
 
-  it('rule 29: is another one for whoever has the request after a handler', () => {
+  it('rule 29: is a copy for the next one that gets the request after a handler', () => {
     broker.serve('echo');
     const body = long('c1');
     broker.withdraw(1);
@@ -254,7 +254,7 @@ describe('rule 29: withdrawn', () => {
     expect(broker.withdraw(1)).toEqual([]);
   });
 
-  it('rule 29: it takes nothing more, and is there until its last handler has ended', () => {
+  it('rule 29: it takes nothing more, and exists until its last handler has ended', () => {
     broker.serve('echo', 2);
     broker.request('c1', '1');
     expect(broker.withdraw(1)).toEqual([]);
@@ -265,7 +265,7 @@ describe('rule 29: withdrawn', () => {
     expect(broker.advance(30_000)).toEqual(['30000ms: note request-dropped expired-unserved c1 echo']);
   });
 
-  it('rule 29: what failed in it waits for somebody else', () => {
+  it('rule 29: a request that failed in it waits for a worker', () => {
     broker.serve('echo');
     broker.request('c1', 'x');
     broker.withdraw(1);

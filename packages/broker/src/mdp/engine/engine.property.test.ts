@@ -242,7 +242,7 @@ function longNowAndThen(index: number): Uint8Array[] {
   return index % 4 === 0 ? [new Uint8Array(2 ** 14)] : [];
 }
 
-it('keeps its books and its rules whatever happens', () => {
+it('keeps its invariants and its rules whatever happens', () => {
   fc.assert(
     fc.property(options, fc.array(action, { maxLength: 150, size: 'max' }), (settings, actions) => {
       const world = new World(settings);
@@ -252,7 +252,7 @@ it('keeps its books and its rules whatever happens', () => {
   );
 });
 
-it('comes to rest: all that was accepted is answered or given up, and nothing is remembered', () => {
+it('comes to rest: every accepted request is answered or given up, and nothing is remembered', () => {
   fc.assert(
     fc.property(options, fc.array(action, { maxLength: 80, size: 'max' }), (settings, actions) => {
       const world = new World(settings);

@@ -37,7 +37,7 @@ describe('rules 4 and 5: names and bodies', () => {
   });
 });
 
-describe('memory of requests that wait', () => {
+describe('memory of waiting requests', () => {
   /** What a worker is sent of requests that came before it, each a small part of the memory it came in. */
   function waited(count: number, requestQueueMaxBytes = 1_000_000): readonly (readonly Uint8Array[])[] {
     broker = new BrokerUnderTest({ requestQueueMaxBytes, maxMessageBytes: 1_000_000 });
@@ -58,7 +58,7 @@ describe('memory of requests that wait', () => {
     return bodies;
   }
 
-  it('rule 18: is what they take and not what they came in, once many wait', () => {
+  it('rule 18: is their own size, not that of the block they came in, once many wait', () => {
     const bodies = waited(100);
     expect(bodies.map(([head]) => [...new Set(head)])).toEqual(Array.from({ length: 100 }, (_, index) => [index]));
     expect(bodies.map(([head, tail]) => [head?.length, tail?.length])).toEqual(bodies.map(() => [100, 0]));
@@ -67,7 +67,7 @@ describe('memory of requests that wait', () => {
     expect(held.slice(-100)).toEqual(Array.from({ length: 50 }, () => [100, 0]).flat());
   });
 
-  it('rule 18: counts as what is really held', () => {
+  it('rule 18: counts the memory that is really held', () => {
     broker = new BrokerUnderTest({ requestQueueMaxBytes: 64 * 8192, maxMessageBytes: 8192 });
     const request = (frame: Uint8Array): number => {
       const before = broker.engine.heldBytes;
@@ -87,7 +87,7 @@ describe('memory of requests that wait', () => {
     expect(broker.engine.heldBytes).toBeLessThan(8192 + 8 * 2048);
   });
 
-  it('rule 18: is left as it came while few wait', () => {
+  it('rule 18: is not copied while few requests wait', () => {
     expect(
       waited(3, 10_000_000)
         .flat()
@@ -96,8 +96,8 @@ describe('memory of requests that wait', () => {
   });
 });
 
-describe('objects of requests that ended', () => {
-  it('serve others, and change nothing of what came in and went out before', () => {
+describe('reused request objects', () => {
+  it('do not change anything that came in or went out before', () => {
     const bodies: Uint8Array[][] = [[Uint8Array.of(1)], [Uint8Array.of(2), Uint8Array.of(3)], [Uint8Array.of(4)]];
     const asked = bodies.map((body) => [...body]);
     broker.ready('w1');
@@ -116,7 +116,7 @@ describe('objects of requests that ended', () => {
     expect(bodies).toEqual(asked);
   });
 
-  it('serve others as new ones: with all attempts, whatever the last had used of them', () => {
+  it('begin with all attempts, whatever the last request used', () => {
     broker = new BrokerUnderTest({ maxAttempts: 2 });
     broker.request('c1', 'poison');
     for (const name of ['w1', 'w2']) {
@@ -189,7 +189,7 @@ describe('rule 14: the job of a lost worker', () => {
     ]);
   });
 
-  it('rule 14: several return in the order in which they were lost', () => {
+  it('rule 14: several lost jobs return in the order in which they were lost', () => {
     broker.ready('w1');
     broker.ready('w2');
     broker.request('c1', 'first');
@@ -200,7 +200,7 @@ describe('rule 14: the job of a lost worker', () => {
   });
 });
 
-describe('rule 17: patience', () => {
+describe('rule 17: how long requests wait', () => {
   it('rule 17: a request for a service without workers is dropped after requestTtlMs', () => {
     broker.request('c1', 'hello');
     expect(broker.advance(29_999)).toEqual([]);
@@ -218,7 +218,7 @@ describe('rule 17: patience', () => {
     ]);
   });
 
-  it('rule 17: the time begins anew when the last worker leaves', () => {
+  it('rule 17: the time starts again when the last worker leaves', () => {
     broker.ready('w1');
     broker.request('c1', 'running');
     broker.request('c2', 'waiting');
@@ -251,7 +251,7 @@ describe('rule 17: patience', () => {
     expect(broker.advance(1_000_000).filter((line) => line.includes('dropped'))).toEqual([]);
   });
 
-  it('rule 17: the time without workers ends when one comes, for those that waited before it, too', () => {
+  it('rule 17: the time without workers ends when one registers, also for requests that waited before it', () => {
     broker = new BrokerUnderTest({ muteExpiryMs: 10_000_000 });
     broker.ready('w1');
     broker.request('c1', 'first');
@@ -305,7 +305,7 @@ describe('rule 18: bounded queues', () => {
     expect(broker.request('c1', 'waiting')).toEqual([]);
   });
 
-  it('rule 18: all open requests together keep requestQueueMaxBytes', () => {
+  it('rule 18: all open requests together are bounded by requestQueueMaxBytes', () => {
     const one = requestCost([new Uint8Array(1000)]);
     broker = new BrokerUnderTest({ requestQueueMaxBytes: 2 * one, maxMessageBytes: 1024 });
     const body = 'x'.repeat(1000);
@@ -347,7 +347,7 @@ describe('rule 18: bounded queues', () => {
     expect(broker.request('c1', 'x', 'more')).toEqual([]);
   });
 
-  it('rule 18: names that are only asked for keep no worker out', () => {
+  it('rule 18: names that are only asked for keep no worker from registering', () => {
     broker = new BrokerUnderTest({ servicesMax: 2 });
     broker.request('c1', 'x', 'one');
     broker.request('c1', 'x', 'two');
@@ -358,7 +358,7 @@ describe('rule 18: bounded queues', () => {
     expect(broker.ready('w4', 'two')).toContain('worker-ready w4 two');
   });
 
-  it('rule 18: servicesMax bounds the names registered; the worker is told to go', () => {
+  it('rule 18: servicesMax bounds the registered names; the worker gets DISCONNECT', () => {
     broker = new BrokerUnderTest({ servicesMax: 1 });
     broker.ready('w1', 'one');
     expect(broker.ready('w2', 'two')).toEqual(['note message-dropped services-limit w2', '-> w2 DISCONNECT']);
@@ -488,7 +488,7 @@ describe('a client that is gone', () => {
     expect(broker.final('w1', 'c1', 'done')).toContain('-> w1 REQUEST c2 "other"');
   });
 
-  it('has them dropped at all services, and those that wait again', () => {
+  it('has them dropped at all services, resent ones included', () => {
     broker.ready('w1');
     for (const body of ['again', 'echo']) broker.request('c1', body);
     broker.request('c1', 'sum', 'sum');
@@ -500,7 +500,7 @@ describe('a client that is gone', () => {
     expect(broker.ready('w2')).toContain('-> w2 REQUEST c2 "other"');
   });
 
-  it('lets its running job finish and has the reply dropped, whole or in parts', () => {
+  it('has its running job finished and the reply dropped, whole or in parts', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.gone('c1');
@@ -510,7 +510,7 @@ describe('a client that is gone', () => {
     expect(broker.stats).toMatchObject({ openRequests: 0, openBytes: 0 });
   });
 
-  it('is somebody else when it comes back: no reply to what was asked before', () => {
+  it('is a new client when it returns: it gets no reply to an earlier request', () => {
     broker.ready('w1');
     broker.request('c1', 'before');
     broker.gone('c1');
@@ -522,7 +522,7 @@ describe('a client that is gone', () => {
     expect(broker.final('w1', 'c1', 'to after')).toEqual(['-> c1 FINAL echo "to after"']);
   });
 
-  it('leaves no service behind that only it asked for', () => {
+  it('leaves no service that only it asked for', () => {
     broker.request('c1', 'x', 'nobody');
     broker.gone('c1');
     expect(broker.stats).toMatchObject({ services: [], clients: 0, openRequests: 0 });
@@ -530,7 +530,7 @@ describe('a client that is gone', () => {
 });
 
 describe('notes', () => {
-  it('say the same about the same peer once per minute; the counters have all', () => {
+  it('come once per minute about the same peer and reason; the counters have all', () => {
     broker.frames('x', 'nonsense');
     broker.now = 59_999;
     expect(broker.frames('x', 'nonsense')).toEqual([]);
@@ -549,14 +549,14 @@ describe('notes', () => {
   });
 });
 
-describe('long bodies are given back', () => {
+describe('long bodies are released', () => {
   const asked = `asked${' '.repeat(2 ** 14)}`;
   const said = `said${' '.repeat(2 ** 14)}`;
   /** What is given back among these effects, in order. */
   const released = (lines: readonly string[]): string[] =>
     lines.flatMap((line) => (line.startsWith('release ') ? [line.slice(8).trim()] : []));
 
-  it('with FINAL: the reply once it is sent, and the request, which nobody can need again', () => {
+  it('with FINAL: the reply once it is sent, and the request, which is no longer needed', () => {
     broker.ready('w1');
     expect(released(broker.request('c1', asked))).toEqual([]);
     const lines = broker.final('w1', 'c1', said);
@@ -584,7 +584,7 @@ describe('long bodies are given back', () => {
     expect(released(broker.gone('c1'))).toEqual(['asked']);
   });
 
-  it('not when they are parts of a reply that waits for the rest', () => {
+  it('not with parts of a reply that waits for the rest', () => {
     broker = new BrokerUnderTest({ bridge: true });
     broker.ready('w1');
     broker.request('c1', 'asked', 'echo', '0.1');

@@ -23,7 +23,7 @@ describe('rule 7: a valid command at the wrong time ends the conversation', () =
     ]);
   });
 
-  it('rule 7: second READY of a busy worker, whose job goes on to the next one', () => {
+  it('rule 7: second READY of a busy worker, whose job goes to the next one', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.ready('w2');
@@ -92,7 +92,7 @@ describe('rule 7: a valid command at the wrong time ends the conversation', () =
 });
 
 describe('rule 8: DISCONNECT', () => {
-  it('rule 8: goes to an identity once per interval however much it sends', () => {
+  it('rule 8: goes to an identity once per interval, however much it sends', () => {
     broker.heartbeat('w1');
     broker.now = 2499;
     expect(broker.heartbeat('w1')).toEqual([]);
@@ -105,7 +105,7 @@ describe('rule 8: DISCONNECT', () => {
     expect(broker.heartbeat('w1')).toEqual(['-> w1 DISCONNECT']);
   });
 
-  it('rule 8: is withheld from a worker that registers and offends over and over', () => {
+  it('rule 8: is withheld from a worker that registers and offends again and again', () => {
     for (let i = 0; i < 50; i++) broker.ready('w1');
     expect(broker.stats.counters.disconnectsSent).toBe(1);
   });
@@ -115,7 +115,7 @@ describe('rule 8: DISCONNECT', () => {
     expect(broker.heartbeat('w2')).toContain('-> w2 DISCONNECT');
   });
 
-  it('rule 8: is withheld from ever new identities, once too many of them are remembered', () => {
+  it('rule 8: is withheld from new identities once too many are remembered', () => {
     for (let i = 0; i < 70_000; i++) {
       broker.engine.step(
         {
@@ -267,7 +267,7 @@ describe('rule 13: expiry', () => {
     expect(broker.stats.counters).toMatchObject({ dispatches: 1, workersLost: 0, disconnectsSent: 0 });
   });
 
-  it('rule 13: a beat that may have crossed with the request does not show that its worker beats at work', () => {
+  it('rule 13: a heartbeat that may have crossed with the request does not show that its worker beats at work', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.advance(1249);
@@ -275,7 +275,7 @@ describe('rule 13: expiry', () => {
     expect(lossesAfter(20_000)).toEqual([]);
   });
 
-  it('rule 13: half an interval after the request it does, whatever crossed before', () => {
+  it('rule 13: a heartbeat half an interval after the request shows it, whatever crossed before', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.advance(500);
@@ -285,7 +285,7 @@ describe('rule 13: expiry', () => {
     expect(lossesAfter(20_000)).toEqual(['8750ms: worker-lost w1 echo expired']);
   });
 
-  it('rule 13: a partial reply does not, for mute workers send such', () => {
+  it('rule 13: a partial reply does not show it: workers without heartbeats send some, too', () => {
     broker.ready('w1');
     broker.request('c1', 'hello');
     broker.advance(5000);
@@ -294,7 +294,7 @@ describe('rule 13: expiry', () => {
     expect(lossesAfter(1)).toEqual(['305000ms: worker-lost w1 echo expired']);
   });
 
-  it('rule 13: who has once beaten at work is held to it in every later job', () => {
+  it('rule 13: a worker that has beaten at work must do so in every later job', () => {
     broker.ready('w1');
     broker.request('c1', 'first');
     broker.advance(2500);
@@ -304,7 +304,7 @@ describe('rule 13: expiry', () => {
     expect(lossesAfter(20_000)).toEqual(['10000ms: worker-lost w1 echo expired']);
   });
 
-  it('rule 13: and begins anew with its next READY', () => {
+  it('rule 13: what is known of a worker ends with its registration', () => {
     broker.ready('w1');
     broker.request('c1', 'first');
     broker.advance(2500);
@@ -341,7 +341,7 @@ describe('rule 13: expiry', () => {
 });
 
 describe('rule 13: several workers that expire at once', () => {
-  it('rule 13: one job given up does not take the service from under the other', () => {
+  it('rule 13: giving up one job does not remove the service of the other', () => {
     broker = new BrokerUnderTest(NO_MUTE);
     broker.ready('w1');
     broker.ready('w2');
@@ -359,14 +359,14 @@ describe('rule 13: several workers that expire at once', () => {
 });
 
 describe('our own lateness (ADR 4)', () => {
-  it('puts expiry off by as much when it exceeds an interval', () => {
+  it('postpones expiry by as much if it exceeds an interval', () => {
     broker.ready('w1');
     expect(broker.stall(12_500)).toEqual(['note running-late 10000ms', '-> w1 HEARTBEAT']);
     expect(broker.heartbeat('w1')).toEqual([]);
     expect(broker.advance(7499).some((line) => line.includes('worker-lost'))).toBe(false);
   });
 
-  it('puts the expiry of busy workers off, too', () => {
+  it('postpones the expiry of busy workers, too', () => {
     broker = new BrokerUnderTest(NO_MUTE);
     broker.ready('w1');
     broker.request('c1', 'hello');
@@ -375,20 +375,20 @@ describe('our own lateness (ADR 4)', () => {
     expect(broker.advance(1)).toContain('22500ms: worker-lost w1 echo expired');
   });
 
-  it('expires a worker that stays silent when the credit is used up', () => {
+  it('expires a worker that is still silent when the postponement ends', () => {
     broker.ready('w1');
     broker.stall(12_500);
     const lost = broker.advance(10_000).filter((line) => line.includes('worker-lost'));
     expect(lost).toEqual(['22500ms: worker-lost w1 echo expired']);
   });
 
-  it('is no credit up to an interval', () => {
+  it('postpones nothing if it is no more than an interval', () => {
     broker.ready('w1');
     broker.advance(5000);
     expect(broker.stall(4900)).toEqual(['worker-lost w1 echo expired']);
   });
 
-  it('keeps waiting requests too: their worker’s READY may lie unread', () => {
+  it('keeps waiting requests, too: their worker’s READY may be waiting unread', () => {
     broker.request('c1', 'hello');
     broker.stall(60_000);
     expect(broker.ready('w1')).toContain('-> w1 REQUEST c1 "hello"');
@@ -498,7 +498,7 @@ describe('rule 16: the network', () => {
     expect(broker.final('w1', 'c1', 'done')).toContain('-> w1 REQUEST c1 "third"');
   });
 
-  it('rule 16: the same id may READY again after its connection ended, and is a new worker', () => {
+  it('rule 16: the same id may send READY again after its connection ended, and is a new worker', () => {
     broker.ready('w1');
     broker.gone('w1');
     expect(broker.ready('w1', 'sum')).toEqual(['worker-ready w1 sum']);

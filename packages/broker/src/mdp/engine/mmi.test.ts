@@ -55,7 +55,7 @@ describe('rule 25: mmi.service', () => {
     expect(ask('mmi.service', argument)).toEqual(['404']);
   });
 
-  it('rule 25: looks among the services of the asker’s version', () => {
+  it('rule 25: looks among the services of the client’s version', () => {
     broker.ready('w1', 'echo', '0.1');
     expect(ask('mmi.service', 'echo', '0.2')).toEqual(['404']);
     expect(ask('mmi.service', 'echo', '0.1')).toEqual(['200']);
@@ -70,7 +70,7 @@ describe('rule 25: mmi.service', () => {
     expect(ask('mmi.service', 'echo')).toEqual(['404']);
   });
 
-  it('rule 25: looks among both with bridge', () => {
+  it('rule 25: looks among the services of both versions with bridge', () => {
     broker = new BrokerUnderTest({ bridge: true });
     broker.ready('w1', 'echo', '0.1');
     expect(ask('mmi.service', 'echo', '0.2')).toEqual(['200']);
@@ -82,7 +82,7 @@ describe('rule 26: other names under mmi.', () => {
     expect(ask(service, 'echo')).toEqual(['501']);
   });
 
-  it('rule 26: what only resembles the prefix is an ordinary service', () => {
+  it('rule 26: a name that only resembles the prefix is an ordinary service', () => {
     expect(broker.request('c1', 'x', 'mmi')).toEqual([]);
     expect(broker.request('c1', 'x', 'MMI.service')).toEqual([]);
   });
@@ -102,7 +102,7 @@ describe('rule 26: other names under mmi.', () => {
     ]);
   });
 
-  it('rule 26: mmi.services lists a joined service once, in the asker’s version', () => {
+  it('rule 26: mmi.services lists a joined service once, in the client’s version', () => {
     broker = new BrokerUnderTest({ bridge: true });
     broker.ready('w1', 'echo', '0.1');
     broker.ready('w2', 'echo', '0.2');
@@ -139,7 +139,7 @@ describe('rule 26: other names under mmi.', () => {
     expect(JSON.parse(ask('mmi.workers', '')[1] ?? '')).toHaveLength(3);
   });
 
-  it('rule 29: a listing of many handlers is cut, counted and kept as one of many workers is', () => {
+  it('rule 29: a listing of many handlers is cut, counted and cached like one of many workers', () => {
     for (let i = 1; i <= 3; i++) broker.serve(`s${i}`, 1000);
     const [, json = '', more] = ask('mmi.workers', '');
     expect([(JSON.parse(json) as unknown[]).length, more]).toEqual([5000, '1000']);
@@ -150,7 +150,7 @@ describe('rule 26: other names under mmi.', () => {
     expect(ask('mmi.workers', '')).toHaveLength(2);
   });
 
-  it('rule 29: a joined service inside the broker is listed in the asker’s version', () => {
+  it('rule 29: a joined service inside the broker is listed in the client’s version', () => {
     broker = new BrokerUnderTest({ bridge: true });
     broker.serve('echo');
     expect(JSON.parse(ask('mmi.workers', 'echo', '0.1')[1] ?? '')).toMatchObject([{ version: '0.1' }]);
@@ -169,7 +169,7 @@ describe('rule 26: other names under mmi.', () => {
     expect(ask('mmi.workers', 'x'.repeat(300))).toEqual(['404']);
   });
 
-  it('rule 26: a long listing comes in parts, and is kept for a moment', () => {
+  it('rule 26: a long listing comes in parts, and is cached for a moment', () => {
     for (let index = 0; index < 5002; index++) {
       const command = { kind: 'worker-ready', version: '0.2', service: `s${index}` } as const;
       broker.engine.step({ kind: 'message', peer: peerNamed(`w${index}`), command }, broker.now);

@@ -89,7 +89,7 @@ describe('rule 2: correlation', () => {
   });
 });
 
-describe('rule 4: time-outs', () => {
+describe('rule 4: timeouts', () => {
   it('rule 4: a request that waits too long fails and is not begun', () => {
     pool.request(1, 'a', 500);
     expect(pool.advance(500)).toEqual(['500ms: fail 1 expired']);
@@ -122,7 +122,7 @@ describe('rule 4: time-outs', () => {
     expect(pool.stats).toMatchObject({ openRequests: 0, busy: 0 });
   });
 
-  it('rule 4: are put off when we were too busy to listen (ADR 4)', () => {
+  it('rule 4: are postponed when we were too busy to listen (ADR 4)', () => {
     pool.ready('w1');
     pool.request(1, 'a', 500);
     expect(pool.stall(5000).filter((line) => line.startsWith('fail'))).toEqual([]);
@@ -149,7 +149,7 @@ describe('rule 4: aborts', () => {
     expect(pool.dropped).toEqual({ 'reply-undeliverable': 1 });
   });
 
-  it('rule 4: of what is over means nothing', () => {
+  it('rule 4: of a request that is over mean nothing', () => {
     pool.ready('w1');
     pool.request(1, 'a');
     pool.reply('w1', 1, 'A');
@@ -167,12 +167,12 @@ describe('rule 4: bounds', () => {
     expect(pool.dropped).toEqual({ 'queue-full': 1 });
   });
 
-  it('rule 4: and over requestQueueMaxBytes', () => {
+  it('rule 4: so does one over requestQueueMaxBytes', () => {
     pool = new PoolUnderTest({ maxMessageBytes: 1024, requestQueueMaxBytes: 1024 });
     expect(pool.request(1, 'x'.repeat(1024))).toEqual(['fail 1 queue-full']);
   });
 
-  it('rule 4: and what would have to wait while the process has no room, not what a worker takes at once', () => {
+  it('rule 4: so does one that would have to wait while memory is short, and not one that a worker takes at once', () => {
     pool.ready('w1');
     pool.step({ kind: 'memory', isTight: true });
     expect(pool.request(1, 'a')).toEqual(['-> w1 REQUEST #1 "a"']);
@@ -181,7 +181,7 @@ describe('rule 4: bounds', () => {
     expect(pool.request(3, 'c')).toEqual([]);
   });
 
-  it('rule 4: tells what it holds', () => {
+  it('rule 4: tells how many bytes it holds', () => {
     const idle = pool.engine.heldBytes;
     pool.request(1, 'x'.repeat(1024));
     expect(pool.engine.heldBytes - idle).toBeGreaterThanOrEqual(1024);
@@ -191,7 +191,7 @@ describe('rule 4: bounds', () => {
 });
 
 describe('drain', () => {
-  it('fails what waits, lets running requests finish, takes no new ones', () => {
+  it('fails waiting requests, lets running ones finish, takes no new ones', () => {
     pool.ready('w1');
     pool.request(1, 'a');
     pool.request(2, 'b');
@@ -202,7 +202,7 @@ describe('drain', () => {
     expect(pool.engine.deadline).toBe(Infinity);
   });
 
-  it('fails what still runs after drainMs', () => {
+  it('fails requests that still run after drainMs', () => {
     pool = new PoolUnderTest({ drainMs: 500 });
     pool.ready('w1');
     pool.request(1, 'a');

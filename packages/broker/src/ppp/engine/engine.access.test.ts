@@ -14,7 +14,7 @@ function queue(): QueueUnderTest {
 }
 
 describe('rule 20: requests', () => {
-  it('rule 20: are taken from who may ask', () => {
+  it('rule 20: are accepted from clients that may request', () => {
     const under = queue();
     under.ready('w1@bob');
     expect(under.request('c1@ada', 'hello')).toEqual(['-> w1@bob REQUEST c1@ada "hello"']);
@@ -35,7 +35,7 @@ describe('rule 20: requests', () => {
     expect(under.dropped).toEqual({ 'not-allowed': 2 });
   });
 
-  it('rule 20: that were taken stay taken when the rules change', () => {
+  it('rule 20: stay accepted when the rules change', () => {
     const under = queue();
     under.request('c1@ada', 'hello');
     under.access(BOB);
@@ -56,7 +56,7 @@ describe('rule 20: workers', () => {
     expect(under.stats).toMatchObject({ workers: 0, waiting: 1 });
   });
 
-  it('rule 20: are forgotten when the rules change, and their jobs go to those who stay', () => {
+  it('rule 20: are forgotten when the rules change, and their jobs go to the remaining ones', () => {
     const under = queue();
     under.access(ADA, { ...BOB, keys: ['bob', 'eve'] });
     for (const worker of ['w1@eve', 'w2@eve', 'w3@bob']) under.ready(worker);
@@ -91,7 +91,7 @@ describe('rule 20: workers', () => {
   });
 });
 
-it('rule 20: a pool gives its work to who may serve it', () => {
+it('rule 20: a pool gives its work to workers that may serve it', () => {
   const under = new PoolUnderTest();
   under.access(BOB);
   under.ready('w1@eve');

@@ -7,7 +7,7 @@ beforeEach(() => {
 });
 
 describe('rule 19: drain', () => {
-  it('rule 19: is over at once when nothing runs, and says nothing to anybody', () => {
+  it('rule 19: is over at once when nothing runs, and sends nothing', () => {
     queue.ready('w1');
     expect(queue.drain()).toEqual(['worker-lost w1 drained', 'drained']);
   });
@@ -28,7 +28,7 @@ describe('rule 19: drain', () => {
     expect(queue.dropped).toEqual({ draining: 1 });
   });
 
-  it('rule 19: drops what waits, counted', () => {
+  it('rule 19: drops and counts waiting requests', () => {
     queue.ready('w1');
     for (const body of ['running', 'waiting', 'waiting']) queue.request('c1', body);
     expect(queue.drain()).toEqual(['note request-dropped drained frontend c1']);
@@ -65,7 +65,7 @@ describe('rule 19: drain', () => {
     expect(queue.advance(200)).toEqual(['100ms: -> w1 HEARTBEAT', '200ms: -> w1 HEARTBEAT']);
   });
 
-  it('is begun once', () => {
+  it('begins once', () => {
     queue.ready('w1');
     queue.request('c1', 'hello');
     queue.drain();
@@ -74,7 +74,7 @@ describe('rule 19: drain', () => {
     expect(queue.advance(100)).toContain('1000ms: drained');
   });
 
-  it('leaves nothing to happen afterwards', () => {
+  it('leaves no timer behind', () => {
     queue.ready('w1');
     queue.drain();
     expect(queue.engine.deadline).toBe(Infinity);

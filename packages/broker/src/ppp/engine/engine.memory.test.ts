@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 
 describe('rule 14: memory', () => {
-  it('of requests that wait is what they take and not what they came in', () => {
+  it('of waiting requests is their own size, not that of the block they came in', () => {
     const { engine } = queue;
     const before = engine.heldBytes;
     for (let index = 0; index < 100; index++) {
@@ -34,7 +34,7 @@ describe('rule 14: memory', () => {
     engine.assertInvariants();
   });
 
-  it('of the process being short, a request is refused that would have to wait, and one that a worker takes at once is not', () => {
+  it('is short: a request that would have to wait is refused, one that a worker takes at once is not', () => {
     queue.ready('w1');
     queue.step({ kind: 'memory', isTight: true });
     expect(queue.request('c1', 'x')).toEqual([expect.stringContaining('w1')]);

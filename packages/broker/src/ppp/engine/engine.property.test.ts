@@ -260,7 +260,7 @@ const KINDS = [
   ],
 ] as const;
 
-it.each(KINDS)('a %s keeps its books and its rules whatever happens', (_kind, stories) => {
+it.each(KINDS)('a %s keeps its invariants and its rules whatever happens', (_kind, stories) => {
   fc.assert(
     fc.property(stories(150), ([make, actions]) => {
       const world = make();

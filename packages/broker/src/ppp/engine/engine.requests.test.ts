@@ -32,7 +32,7 @@ describe('rule 4: what a request is', () => {
     expect(queue.reply('w1', 'c1', 'done')).toEqual(['-> c1 REPLY "done"']);
   });
 
-  it('rule 4: a request that loses its worker is answered in its form all the same', () => {
+  it('rule 4: a request that loses its worker is still answered in its form', () => {
     queue.ready('w1');
     queue.frontend('c1', 'x');
     queue.workerGone('w1');
@@ -75,13 +75,13 @@ describe('rule 9: which replies are forwarded', () => {
     expect(queue.reply('w2', 'c2', 'done')).toEqual(['-> c2 REPLY "done"']);
   });
 
-  it('rule 9: the frames go on as the worker sent them, changed hops included', () => {
+  it('rule 9: the frames are forwarded as the worker sent them, changed hops included', () => {
     queue.ready('w1');
     queue.frontend('c1', 'hop', '', 'x');
     expect(queue.backend('w1', 'c1', 'other', '', '', 'y')).toEqual(['-> c1 REPLY other "" "y"']);
   });
 
-  it('rule 9: the late reply of a worker that lost its job stays away; its successor’s counts', () => {
+  it('rule 9: the late reply of a worker that lost its job is dropped; its successor’s counts', () => {
     queue = new QueueUnderTest({ muteExpiryMs: 3000 });
     queue.ready('w1');
     queue.request('c1', 'hello');
@@ -101,7 +101,7 @@ describe('rule 13: the job of a lost worker', () => {
     expect(queue.stats.counters).toMatchObject({ requests: 1, dispatches: 2, resends: 1 });
   });
 
-  it('rule 13: goes in front of all that waits', () => {
+  it('rule 13: goes before all waiting requests', () => {
     queue.ready('w1');
     queue.request('c1', 'first');
     queue.request('c2', 'second');
@@ -110,7 +110,7 @@ describe('rule 13: the job of a lost worker', () => {
     expect(queue.reply('w2', 'c1', 'x')).toContain('-> w2 REQUEST c2 "second"');
   });
 
-  it('rule 13: several lost jobs come back in the order in which they were lost', () => {
+  it('rule 13: several lost jobs return in the order in which they were lost', () => {
     queue.ready('w1');
     queue.ready('w2');
     queue.request('c1', 'first');
@@ -151,8 +151,8 @@ describe('rule 13: the job of a lost worker', () => {
   });
 });
 
-describe('rule 14: what waits', () => {
-  it('rule 14: waits first in, first out, whoever asks', () => {
+describe('rule 14: waiting requests', () => {
+  it('rule 14: is served first in, first out, over all clients', () => {
     for (const [client, body] of [
       ['c1', 'a'],
       ['c1', 'b'],
@@ -178,7 +178,7 @@ describe('rule 14: what waits', () => {
     expect(queue.ready('w1')).toEqual(['worker-ready w1']);
   });
 
-  it('rule 14: has its own time each', () => {
+  it('rule 14: each request has its own time', () => {
     queue.request('c1', 'a');
     queue.advance(10_000);
     queue.request('c2', 'b');
@@ -188,7 +188,7 @@ describe('rule 14: what waits', () => {
     ]);
   });
 
-  it('rule 14: time at a worker is no waiting; a resent request waits anew', () => {
+  it('rule 14: time at a worker does not count as waiting; a resent request has its full time again', () => {
     queue = new QueueUnderTest({ requestTtlMs: 1000 });
     queue.ready('w1');
     queue.request('c1', 'hello');
@@ -225,7 +225,7 @@ describe('rule 14: what waits', () => {
 });
 
 describe('rule 15: clients that left', () => {
-  it('rule 15: take their waiting requests with them', () => {
+  it('rule 15: their waiting requests are dropped', () => {
     queue.request('c1', 'a');
     queue.request('c2', 'b');
     queue.request('c1', 'c');
@@ -234,7 +234,7 @@ describe('rule 15: clients that left', () => {
     expect(queue.ready('w1')).toContain('-> w1 REQUEST c2 "b"');
   });
 
-  it('rule 15: let running ones finish; the reply is dropped and the worker free', () => {
+  it('rule 15: their running requests finish; the reply is dropped and the worker is free', () => {
     queue.ready('w1');
     queue.request('c1', 'hello');
     expect(queue.clientGone('c1')).toEqual([]);
@@ -242,7 +242,7 @@ describe('rule 15: clients that left', () => {
     expect(queue.request('c2', 'next')).toEqual(['-> w1 REQUEST c2 "next"']);
   });
 
-  it('rule 15: may come back under the same id, and get no reply to what they asked before', () => {
+  it('rule 15: may return under the same id, and get no reply to earlier requests', () => {
     queue.ready('w1');
     queue.request('c1', 'before');
     queue.clientGone('c1');
@@ -254,7 +254,7 @@ describe('rule 15: clients that left', () => {
     expect(queue.reply('w1', 'c1', 'to after')).toEqual(['-> c1 REPLY "to after"']);
   });
 
-  it('rule 15: have no job resent', () => {
+  it('rule 15: their jobs are not resent', () => {
     queue.ready('w1');
     queue.ready('w2');
     queue.request('c1', 'hello');
@@ -269,7 +269,7 @@ describe('rule 15: clients that left', () => {
 });
 
 describe('replies that do not arrive', () => {
-  it('find no client: dropped, counted, and its waiting requests with it', () => {
+  it('to a client that is gone are dropped and counted, and its waiting requests with them', () => {
     queue.ready('w1');
     for (const body of ['a', 'b', 'c']) queue.request('c1', body);
     queue.reply('w1', 'c1', 'done');
@@ -280,7 +280,7 @@ describe('replies that do not arrive', () => {
     expect(queue.stats).toMatchObject({ openRequests: 1, waiting: 0, clients: 0 });
   });
 
-  it('meet a client that reads too slowly: dropped, counted, nothing else', () => {
+  it('to a client that reads too slowly are dropped and counted, and nothing else happens', () => {
     queue.ready('w1');
     for (const body of ['a', 'b', 'c']) queue.request('c1', body);
     queue.reply('w1', 'c1', 'done');

@@ -26,7 +26,7 @@ describe('rule 1: READY is the only opening', () => {
     expect(queue.stats.workers).toBe(0);
   });
 
-  it('rule 1: what comes after expiry is from a stranger', () => {
+  it('rule 1: a message after expiry is from a stranger', () => {
     queue = new QueueUnderTest(NO_MUTE);
     queue.ready('w1');
     queue.request('c1', 'hello');
@@ -59,7 +59,7 @@ describe('rule 2: strangers', () => {
 });
 
 describe('rule 6: READY of a registered worker', () => {
-  it('rule 6: idle, nothing changes: it keeps its place in the order', () => {
+  it('rule 6: of an idle worker changes nothing: it keeps its place in the order', () => {
     queue.ready('w1');
     queue.ready('w2');
     expect(queue.ready('w1')).toEqual([]);
@@ -74,7 +74,7 @@ describe('rule 6: READY of a registered worker', () => {
     expect(queue.advanceQuietly(1)).toEqual(['5900ms: worker-lost w1 expired']);
   });
 
-  it('rule 6: busy, its job goes to the next worker and it rests', () => {
+  it('rule 6: of a busy worker sends its job to the next one and leaves it idle', () => {
     queue.ready('w1');
     queue.ready('w2');
     queue.request('c1', 'hello');
@@ -226,7 +226,7 @@ describe('rule 11: expiry', () => {
     expect(queue.advanceQuietly(1)).toEqual(['300000ms: worker-lost w1 expired']);
   });
 
-  it('rule 11: a beat that may have crossed with the request does not show that its worker beats at work', () => {
+  it('rule 11: a heartbeat that may have crossed with the request does not show that its worker beats at work', () => {
     queue.ready('w1');
     queue.request('c1', 'hello');
     queue.advance(499);
@@ -234,7 +234,7 @@ describe('rule 11: expiry', () => {
     expect(queue.advanceQuietly(20_000)).toEqual([]);
   });
 
-  it('rule 11: nor does what is no beat', () => {
+  it('rule 11: a message that is no heartbeat does not show it either', () => {
     queue.ready('w1');
     queue.request('c1', 'hello');
     queue.advance(1000);
@@ -260,7 +260,7 @@ describe('rule 11: expiry', () => {
     expect(queue.advanceQuietly(1500)).toEqual(['3000ms: worker-lost w1 expired', '3000ms: -> w2 REQUEST c1 "hello"']);
   });
 
-  it('rule 11: and never to one that expires at the same moment', () => {
+  it('rule 11: its job never goes to a worker that expires at the same moment', () => {
     queue = new QueueUnderTest(NO_MUTE);
     for (const worker of ['w1', 'w2', 'w3']) queue.ready(worker);
     queue.request('c1', 'hello');
@@ -281,20 +281,20 @@ describe('rule 11: expiry', () => {
 });
 
 describe('our own lateness (ADR 4)', () => {
-  it('puts expiry off by as much when it exceeds an interval', () => {
+  it('postpones expiry by as much if it exceeds an interval', () => {
     queue.ready('w1');
     expect(queue.stall(5000)).toEqual(['note running-late 4000ms', '-> w1 HEARTBEAT']);
     expect(queue.advanceQuietly(3999)).toEqual([]);
     expect(queue.advanceQuietly(1)).toEqual(['9000ms: worker-lost w1 expired']);
   });
 
-  it('is no credit up to an interval', () => {
+  it('postpones nothing if it is no more than an interval', () => {
     queue.ready('w1');
     queue.advance(2000);
     expect(queue.stall(1900)).toEqual(['worker-lost w1 expired']);
   });
 
-  it('puts job time-outs off, too', () => {
+  it('postpones job timeouts, too', () => {
     queue = new QueueUnderTest({ jobTimeoutMs: 2000 });
     queue.ready('w1');
     queue.request('c1', 'hello');
@@ -302,7 +302,7 @@ describe('our own lateness (ADR 4)', () => {
     expect(queue.reply('w1', 'c1', 'done')).toContain('-> c1 REPLY "done"');
   });
 
-  it('keeps waiting requests, too: their worker’s READY may lie unread', () => {
+  it('keeps waiting requests, too: their worker’s READY may be waiting unread', () => {
     queue.request('c1', 'hello');
     queue.stall(60_000);
     expect(queue.ready('w1')).toContain('-> w1 REQUEST c1 "hello"');
@@ -323,7 +323,7 @@ describe('rule 12: the network', () => {
     expect(queue.workerUndeliverable('w1')).toEqual(['worker-lost w1 unreachable', '-> w2 REQUEST c1 "hello"']);
   });
 
-  it('rule 12: a heartbeat that finds nobody means the same', () => {
+  it('rule 12: an undeliverable heartbeat means the same', () => {
     queue.ready('w1');
     queue.advance(1000);
     expect(queue.workerUndeliverable('w1')).toEqual(['worker-lost w1 unreachable']);
@@ -350,7 +350,7 @@ describe('rule 12: the network', () => {
     expect(queue.ready('w2')).toContain('-> w2 REQUEST c1 "hello"');
   });
 
-  it('rule 12: a stranger’s connection is nobody’s business', () => {
+  it('rule 12: the end of a stranger’s connection means nothing', () => {
     queue.ready('w1');
     queue.advance(1000);
     queue.workerGone('w1');
@@ -358,7 +358,7 @@ describe('rule 12: the network', () => {
     expect(queue.workerGone('nobody')).toEqual([]);
   });
 
-  it('rule 12: the same id may say READY again and is a new worker', () => {
+  it('rule 12: the same id may send READY again and is a new worker', () => {
     queue.ready('w1');
     queue.workerGone('w1');
     expect(queue.ready('w1')).toEqual(['worker-ready w1']);
@@ -379,7 +379,7 @@ describe('rule 16: jobTimeoutMs', () => {
     return lines;
   }
 
-  it('rule 16: takes an unanswered job from a worker that lives, forgets it and resends the job', () => {
+  it('rule 16: takes an unanswered job from a live worker, forgets the worker and resends the job', () => {
     queue.ready('w1');
     queue.request('c1', 'hello');
     expect(beat('w1', 4500)).toEqual([]);
