@@ -14,7 +14,7 @@ interface Pending<Call> {
 }
 
 /** The open calls of one pool. */
-export class PoolCalls<Call extends { fail(error: unknown): void }> {
+export class PoolCalls<Call extends { readonly outcome: { fail(error: unknown): void } }> {
   readonly #facade: string;
   readonly #host: CallHost;
   readonly #pending = new Map<number, Pending<Call>>();
@@ -33,7 +33,7 @@ export class PoolCalls<Call extends { fail(error: unknown): void }> {
     const id = this.#nextId ?? transport.entropy.wallMicros();
     this.#nextId = id + 1;
     const abort = () => {
-      this.abort(id)?.fail(signal?.reason);
+      this.abort(id)?.outcome.fail(signal?.reason);
     };
     signal?.addEventListener('abort', abort, { once: true });
     this.#pending.set(id, { call, unsubscribe: () => signal?.removeEventListener('abort', abort) });
@@ -63,7 +63,7 @@ export class PoolCalls<Call extends { fail(error: unknown): void }> {
   failAll(errorOf: (call: Call) => ProjError): void {
     for (const id of this.#pending.keys()) {
       const call = this.take(id);
-      call?.fail(errorOf(call));
+      call?.outcome.fail(errorOf(call));
     }
   }
 }

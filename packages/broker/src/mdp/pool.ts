@@ -38,12 +38,16 @@ interface Order {
   readonly signal: AbortSignal | undefined;
 }
 
-/** An open request and where its replies go. */
-interface Call extends Pick<Order, 'service' | 'timeoutMs'> {
+/** Where the replies to a request go. */
+interface Outcome {
   /** Returns false if there is no room for the partial reply. */
-  readonly partial: (body: Buffer[]) => boolean;
-  readonly final: (body: Buffer[]) => void;
-  readonly fail: (error: unknown) => void;
+  partial(body: Buffer[]): boolean;
+  final(body: Buffer[]): void;
+  fail(error: unknown): void;
+}
+
+interface Call extends Pick<Order, 'service' | 'timeoutMs'> {
+  readonly outcome: Outcome;
 }
 
 /** Frames of a REQUEST besides its body, at most: empty, header, command, address, empty. */
@@ -190,15 +194,7 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
     const { streamBufferMax: repliesMax, streamBufferMaxBytes: bytesMax } = this.#settings;
     const buffer = new ReplyBuffer({ repliesMax, bytesMax });
     const order = this.#order(service, await input(), options);
-    const id = this.#open(order, {
-      partial: (body) => buffer.partial(body),
-      final: (body) => {
-        buffer.final(body);
-      },
-      fail: (error) => {
-        buffer.fail(error);
-      },
-    });
+    const id = this.#open(order, buffer);
     try {
       while (true) {
         const { done, value } = await buffer.next();
@@ -233,8 +229,8 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
     return { service, body, timeoutMs: own.timeoutMs ?? this.#settings.timeoutMs, signal: own.signal };
   }
 
-  #open({ service, body, timeoutMs, signal }: Order, replies: Pick<Call, 'partial' | 'final' | 'fail'>): number {
-    const id = this.#calls.open({ service, timeoutMs, ...replies }, signal);
+  #open({ service, body, timeoutMs, signal }: Order, outcome: Outcome): number {
+    const id = this.#calls.open({ service, timeoutMs, outcome }, signal);
     this.#host.dispatch({ kind: 'request', id, service, body, timeoutMs });
     return id;
   }
@@ -248,11 +244,11 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
         this.#onPartial(effect.id, toBuffers(effect.body));
         break;
       case 'answer':
-        this.#calls.take(effect.id)?.final(toBuffers(effect.body));
+        this.#calls.take(effect.id)?.outcome.final(toBuffers(effect.body));
         break;
       case 'fail': {
         const call = this.#calls.take(effect.id);
-        call?.fail(this.#errorFor(effect.reason, call));
+        call?.outcome.fail(this.#errorFor(effect.reason, call));
         break;
       }
       case 'drained':
@@ -268,12 +264,12 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
 
   #onPartial(id: number, body: Buffer[]): void {
     const call = this.#calls.find(id);
-    if (call === undefined || call.partial(body)) return;
+    if (call === undefined || call.outcome.partial(body)) return;
     const { streamBufferMax, streamBufferMaxBytes } = this.#settings;
     const full = `${streamBufferMax} replies (streamBufferMax) or ${streamBufferMaxBytes} bytes (streamBufferMaxBytes)`;
     this.#calls
       .abort(id)
-      ?.fail(new ProjError('QUEUE_FULL', `${describe(call.service)}: ${full} are unread; read the stream faster`));
+      ?.outcome.fail(new ProjError('QUEUE_FULL', `${describe(call.service)}: ${full} are unread; read the stream faster`));
   }
 
   #errorFor(reason: MdpCallFailure, { service, timeoutMs }: Call): ProjError {

@@ -32,12 +32,7 @@ export function workersOnlyPlan(settings: MdpPoolSettings): SocketPlan<SocketEve
   };
 }
 
-type Router = Pick<
-  MdpBrokerSettings,
-  'endpoint' | 'acceptLeadingEmpty' | 'maxMessageFrames' | 'maxMessageBytes' | 'lingerMs'
->;
-
-function routerPlan(settings: Router, queues: PortOptions): SocketPlan<SocketEvent> {
+function routerPlan(settings: MdpBrokerSettings | MdpPoolSettings, queues: PortOptions): SocketPlan<SocketEvent> {
   const { endpoint, acceptLeadingEmpty, maxMessageFrames, maxMessageBytes, lingerMs } = settings;
   const decodeOptions = { acceptLeadingEmpty };
   return {

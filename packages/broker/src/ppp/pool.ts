@@ -29,8 +29,10 @@ export interface PppPoolEvents extends HostEvents {
 
 interface Call {
   readonly timeoutMs: number;
-  readonly answer: (content: Buffer[]) => void;
-  readonly fail: (error: unknown) => void;
+  readonly outcome: {
+    answer(content: Buffer[]): void;
+    fail(error: unknown): void;
+  };
 }
 
 /** Frames of a REQUEST besides its content: correlation id and empty frame. */
@@ -86,7 +88,7 @@ export class PppPool implements Startable<PppPoolEvents, string[]>, Guarded {
     const content = this.#contentOf(body);
     signal?.throwIfAborted();
     return new Promise<Buffer[]>((resolve, reject) => {
-      const id = this.#calls.open({ timeoutMs, answer: resolve, fail: reject }, signal);
+      const id = this.#calls.open({ timeoutMs, outcome: { answer: resolve, fail: reject } }, signal);
       this.#host.dispatch({ kind: 'request', id, content, timeoutMs });
     });
   }
@@ -137,11 +139,11 @@ export class PppPool implements Startable<PppPoolEvents, string[]>, Guarded {
         this.#host.send(0, effect.peer, encodePpp(effect.command));
         break;
       case 'answer':
-        this.#calls.take(effect.id)?.answer(toBuffers(effect.content));
+        this.#calls.take(effect.id)?.outcome.answer(toBuffers(effect.content));
         break;
       case 'fail': {
         const call = this.#calls.take(effect.id);
-        call?.fail(this.#errorFor(effect.reason, call));
+        call?.outcome.fail(this.#errorFor(effect.reason, call));
         break;
       }
       case 'drained':

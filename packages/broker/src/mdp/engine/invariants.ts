@@ -57,7 +57,7 @@ function assertWorkers(workers: WorkerTable<Worker>, known: Set<Service>): Set<R
 function assertRuns({ own, clients }: BrokerState, known: Set<Service>, running: Set<Request>): void {
   const perService = new Map<OwnService, number>();
   let owed = 0;
-  for (const run of own.runs()) {
+  for (const run of own.runs.values()) {
     const { request, own: service } = run;
     check(!running.has(request), 'a job is at one worker or run');
     check(service.homes.includes(request.service), 'a run has a job of its service');
@@ -67,7 +67,7 @@ function assertRuns({ own, clients }: BrokerState, known: Set<Service>, running:
     running.add(request);
     perService.set(service, (perService.get(service) ?? 0) + 1);
   }
-  for (const service of own.values()) {
+  for (const service of own.services.values()) {
     check(service.running === (perService.get(service) ?? 0), 'a service inside the broker counts its runs');
     check(service.running <= service.concurrency, 'no more handlers run than concurrency allows');
     check(!service.withdrawn || service.running > 0, 'a withdrawn service is kept only for its last runs');

@@ -96,7 +96,7 @@ function listWorkers(version: MdpVersion, name: string, state: BrokerState, now:
 
 function* allWorkers({ workers, own }: BrokerState): IterableIterator<Worker | Slot> {
   yield* workers.values();
-  for (const each of own.values()) yield* each.slots();
+  for (const each of own.services.values()) yield* each.slots();
 }
 
 function describeSlot({ service, busy }: Slot, version: MdpVersion): MmiWorkerEntry {

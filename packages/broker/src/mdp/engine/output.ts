@@ -20,92 +20,75 @@ const LONG_BYTES = 2 ** 14;
 const DISCONNECT_MEMORY = 65_536;
 
 /** Running totals since construction. */
-export interface MdpBrokerCounters {
+export class MdpBrokerCounters {
   /** Requests accepted: dispatched or queued. `dropped` has the refused ones. */
-  requests: number;
+  requests = 0;
   /** REQUESTs sent to workers, resends included. */
-  dispatches: number;
+  dispatches = 0;
   /** Requests given to services inside the broker, repeats included. */
-  runs: number;
+  runs = 0;
   /** Second and later attempts, among both. */
-  resends: number;
+  resends = 0;
   /** PARTIALs forwarded to clients. */
-  partials: number;
+  partials = 0;
   /** Requests that ended with their worker's FINAL, or a handler's reply. */
-  replies: number;
+  replies = 0;
   /** MMI requests answered. */
-  mmi: number;
-  workersReady: number;
-  workersLost: number;
-  heartbeatsSent: number;
-  disconnectsSent: number;
+  mmi = 0;
+  workersReady = 0;
+  workersLost = 0;
+  heartbeatsSent = 0;
+  disconnectsSent = 0;
   /** DISCONNECTs withheld by rule 8. */
-  disconnectsWithheld: number;
+  disconnectsWithheld = 0;
   /** Notes withheld because the same note was given within the minute. */
-  notesWithheld: number;
+  notesWithheld = 0;
   /** Everything dropped, by reason. */
-  readonly dropped: Record<MdpDropReason, number>;
+  readonly dropped: Record<MdpDropReason, number> = {
+    'no-header': 0,
+    'unknown-header': 0,
+    'leading-empty': 0,
+    'no-leading-empty': 0,
+    'no-command': 0,
+    'command-length': 0,
+    'unknown-command': 0,
+    'wrong-direction': 0,
+    'no-service': 0,
+    'service-invalid': 0,
+    envelope: 0,
+    'no-body': 0,
+    'extra-frames': 0,
+    'too-many-frames': 0,
+    'too-large': 0,
+    'no-frames': 0,
+    'wrong-version': 0,
+    unexpected: 0,
+    'unknown-worker': 0,
+    'reserved-service': 0,
+    'not-allowed': 0,
+    'services-limit': 0,
+    'workers-limit': 0,
+    draining: 0,
+    'client-limit': 0,
+    'queue-full': 0,
+    memory: 0,
+    'expired-unserved': 0,
+    'expired-busy': 0,
+    'client-gone': 0,
+    'attempts-exhausted': 0,
+    'lost-after-partial': 0,
+    drained: 0,
+    'reply-undeliverable': 0,
+    'reply-too-large': 0,
+  };
 }
-
-const NONE_DROPPED: Readonly<Record<MdpDropReason, 0>> = {
-  'no-header': 0,
-  'unknown-header': 0,
-  'leading-empty': 0,
-  'no-leading-empty': 0,
-  'no-command': 0,
-  'command-length': 0,
-  'unknown-command': 0,
-  'wrong-direction': 0,
-  'no-service': 0,
-  'service-invalid': 0,
-  envelope: 0,
-  'no-body': 0,
-  'extra-frames': 0,
-  'too-many-frames': 0,
-  'too-large': 0,
-  'no-frames': 0,
-  'wrong-version': 0,
-  unexpected: 0,
-  'unknown-worker': 0,
-  'reserved-service': 0,
-  'not-allowed': 0,
-  'services-limit': 0,
-  'workers-limit': 0,
-  draining: 0,
-  'client-limit': 0,
-  'queue-full': 0,
-  memory: 0,
-  'expired-unserved': 0,
-  'expired-busy': 0,
-  'client-gone': 0,
-  'attempts-exhausted': 0,
-  'lost-after-partial': 0,
-  drained: 0,
-  'reply-undeliverable': 0,
-  'reply-too-large': 0,
-};
 
 /** Where every part of the engine puts its effects. */
 export class Output extends StepOutput<MdpBrokerEffect, MdpBrokerCounters> {
   readonly #disconnects: OncePer;
 
   constructor(options: { readonly heartbeatIntervalMs: number }) {
-    super({
-      requests: 0,
-      dispatches: 0,
-      runs: 0,
-      resends: 0,
-      partials: 0,
-      replies: 0,
-      mmi: 0,
-      workersReady: 0,
-      workersLost: 0,
-      heartbeatsSent: 0,
-      disconnectsSent: 0,
-      disconnectsWithheld: 0,
-      notesWithheld: 0,
-      dropped: { ...NONE_DROPPED },
-    });
+    super(new MdpBrokerCounters());
     this.#disconnects = new OncePer(options.heartbeatIntervalMs, DISCONNECT_MEMORY);
   }
 

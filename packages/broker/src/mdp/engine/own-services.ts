@@ -34,18 +34,18 @@ export class OwnServiceRunner {
         for (const spec of event.services) this.#serve(spec);
         break;
       case 'withdraw':
-        this.#withdraw(own.find(event.service));
+        this.#withdraw(own.services.get(event.service));
         break;
       case 'own-partial': {
-        const run = own.run(event.run);
+        const run = own.runs.get(event.run);
         if (run !== undefined && this.#requests.answer(run.request, 'client-partial', event.body)) run.forwarded = true;
         break;
       }
       case 'own-final':
-        this.#onFinal(own.run(event.run), event.body);
+        this.#onFinal(own.runs.get(event.run), event.body);
         break;
       case 'own-failed':
-        this.#onFailed(own.run(event.run));
+        this.#onFailed(own.runs.get(event.run));
         break;
     }
   }
@@ -62,12 +62,12 @@ export class OwnServiceRunner {
 
   /** Rule 24: gives up the requests of all running handlers, and forgets the services. */
   end(): void {
-    for (const run of this.#state.own.runs()) {
+    for (const run of this.#state.own.runs.values()) {
       this.#out.effects.push({ kind: 'cancel', run: run.id, reason: 'drained' });
       this.#state.own.end(run);
       this.#requests.giveUp(run.request, 'drained', 'kept');
     }
-    for (const own of this.#state.own.values()) this.#remove(own);
+    for (const own of this.#state.own.services.values()) this.#remove(own);
   }
 
   #serve(spec: OwnServiceSpec): void {

@@ -131,10 +131,12 @@ export class Services {
   }
 }
 
-/** Rule 29: all services inside the broker, and all their running handlers, by number. */
+/** Rule 29: all services inside the broker, and all their running handlers. */
 export class OwnServices {
-  readonly #services = new Map<number, OwnService>();
-  readonly #runs = new Map<number, Run>();
+  /** By number. Only `add` and `remove` change it. */
+  readonly services = new Map<number, OwnService>();
+  /** By number. Only `begin` and `end` change it. */
+  readonly runs = new Map<number, Run>();
   #lastRun = 0;
   #slots = 0;
 
@@ -143,46 +145,29 @@ export class OwnServices {
     return this.#slots;
   }
 
-  find(id: number): OwnService | undefined {
-    return this.#services.get(id);
-  }
-
   add(own: OwnService): void {
-    this.#services.set(own.id, own);
+    this.services.set(own.id, own);
     this.#slots += own.concurrency * own.homes.length;
   }
 
   remove(own: OwnService): void {
-    this.#services.delete(own.id);
+    this.services.delete(own.id);
     this.#slots -= own.concurrency * own.homes.length;
   }
 
   /** Records that a handler starts with this request. */
   begin(own: OwnService, request: Request): Run {
     const run = new Run(++this.#lastRun, own, request);
-    this.#runs.set(run.id, run);
+    this.runs.set(run.id, run);
     own.running++;
     (request.client.runs ??= new Set()).add(run);
     return run;
   }
 
-  /** `undefined` for a run that has ended. */
-  run(id: number): Run | undefined {
-    return this.#runs.get(id);
-  }
-
   end(run: Run): void {
-    this.#runs.delete(run.id);
+    this.runs.delete(run.id);
     run.own.running--;
     run.request.client.runs?.delete(run);
-  }
-
-  values(): IterableIterator<OwnService> {
-    return this.#services.values();
-  }
-
-  runs(): IterableIterator<Run> {
-    return this.#runs.values();
   }
 }
 

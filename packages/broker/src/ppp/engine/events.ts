@@ -17,25 +17,16 @@ import type { Access, Peer, RejectReason, UndeliverableReason } from '@proj/tran
 /** The two sockets of a queue; a pool has only the backend. A routing id means nothing at the other socket. */
 export type PppSocket = 'frontend' | 'backend';
 
-interface PeerGone<Socket extends PppSocket> {
-  readonly kind: 'peer-gone';
-  readonly socket: Socket;
-  readonly peer: Peer;
-}
-
-/** A message over the socket's limits was dropped undecoded. */
-interface Rejected<Socket extends PppSocket> {
-  readonly kind: 'rejected';
-  readonly socket: Socket;
-  readonly peer: Peer;
-  readonly reason: RejectReason;
-}
+/** An event at either socket. */
+type PeerEvent<Socket extends PppSocket> =
+  | { readonly kind: 'peer-gone'; readonly socket: Socket; readonly peer: Peer }
+  /** A message over the socket's limits was dropped undecoded. */
+  | { readonly kind: 'rejected'; readonly socket: Socket; readonly peer: Peer; readonly reason: RejectReason };
 
 /** An event at the workers' socket. */
 export type PppBackendEvent =
   | { readonly kind: 'message'; readonly socket: 'backend'; readonly peer: Peer; readonly command: PppToQueue }
-  | PeerGone<'backend'>
-  | Rejected<'backend'>
+  | PeerEvent<'backend'>
   /** The command of an earlier `send` did not reach the worker. */
   | {
       readonly kind: 'undeliverable';
@@ -48,8 +39,7 @@ export type PppBackendEvent =
 /** An event at the clients' socket. */
 export type PppFrontendEvent =
   | { readonly kind: 'message'; readonly socket: 'frontend'; readonly peer: Peer; readonly command: PppToFrontend }
-  | PeerGone<'frontend'>
-  | Rejected<'frontend'>
+  | PeerEvent<'frontend'>
   /** A reply did not reach its client. */
   | {
       readonly kind: 'undeliverable';

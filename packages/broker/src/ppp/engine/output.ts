@@ -13,63 +13,51 @@ import type {
 } from './events.js';
 
 /** Running totals since construction. */
-export interface PppCounters {
+export class PppCounters {
   /** Requests accepted: dispatched or queued. `dropped` has the refused ones. */
-  requests: number;
+  requests = 0;
   /** REQUESTs sent to workers, resends included. */
-  dispatches: number;
+  dispatches = 0;
   /** Second and later attempts among them. */
-  resends: number;
+  resends = 0;
   /** Requests that ended with their worker's reply. */
-  replies: number;
-  workersReady: number;
-  workersLost: number;
-  heartbeatsSent: number;
+  replies = 0;
+  workersReady = 0;
+  workersLost = 0;
+  heartbeatsSent = 0;
   /** Notes withheld because the same note was given within the minute. */
-  notesWithheld: number;
+  notesWithheld = 0;
   /** Everything dropped, by reason. */
-  readonly dropped: Record<PppDropReason, number>;
+  readonly dropped: Record<PppDropReason, number> = {
+    'no-frames': 0,
+    'control-empty': 0,
+    'control-length': 0,
+    'control-unknown': 0,
+    'control-unexpected': 0,
+    'request-malformed': 0,
+    'reply-malformed': 0,
+    'request-no-content': 0,
+    'too-large': 0,
+    unregistered: 0,
+    'reply-unexpected': 0,
+    'reply-address': 0,
+    'workers-limit': 0,
+    'not-allowed': 0,
+    draining: 0,
+    'queue-full': 0,
+    expired: 0,
+    'attempts-exhausted': 0,
+    'client-gone': 0,
+    aborted: 0,
+    drained: 0,
+    'reply-undeliverable': 0,
+  };
 }
-
-const NONE_DROPPED: Readonly<Record<PppDropReason, 0>> = {
-  'no-frames': 0,
-  'control-empty': 0,
-  'control-length': 0,
-  'control-unknown': 0,
-  'control-unexpected': 0,
-  'request-malformed': 0,
-  'reply-malformed': 0,
-  'request-no-content': 0,
-  'too-large': 0,
-  unregistered: 0,
-  'reply-unexpected': 0,
-  'reply-address': 0,
-  'workers-limit': 0,
-  'not-allowed': 0,
-  draining: 0,
-  'queue-full': 0,
-  expired: 0,
-  'attempts-exhausted': 0,
-  'client-gone': 0,
-  aborted: 0,
-  drained: 0,
-  'reply-undeliverable': 0,
-};
 
 /** Where every part of an engine puts its effects; `Effect` are those of queue or pool alone. */
 export class Output<Effect> extends StepOutput<Effect | PppBackendEffect, PppCounters> {
   constructor() {
-    super({
-      requests: 0,
-      dispatches: 0,
-      resends: 0,
-      replies: 0,
-      workersReady: 0,
-      workersLost: 0,
-      heartbeatsSent: 0,
-      notesWithheld: 0,
-      dropped: { ...NONE_DROPPED },
-    });
+    super(new PppCounters());
   }
 
   sendToWorker(peer: Peer, command: PppRequest | PppHeartbeat): void {
