@@ -1,4 +1,4 @@
-/** An engine of any broker, in words: effects are lines of text. */
+/** An engine of any broker, in words: effects become lines of text. */
 import { passTime } from '@proj/testkit';
 import type { Access, AccessRules, Engine, TimerEvent } from '@proj/transport';
 import { accessFor } from './keyed.js';
@@ -6,12 +6,12 @@ import { accessFor } from './keyed.js';
 /** What every engine is told. */
 type Common = { readonly kind: 'access'; readonly access: Access } | { readonly kind: 'drain' } | TimerEvent;
 
-/** An engine that can be asked for its figures. */
+/** An engine with statistics. */
 export interface Machine<Event, Effect> extends Engine<Event | Common, Effect> {
   stats(): { readonly counters: { readonly dropped: Readonly<Record<string, number>> } };
 }
 
-/** One engine at a time of its own. After every step its invariants are checked. */
+/** One engine with its own clock. Checks the invariants after every step. */
 export abstract class EngineUnderTest<Event, Effect, Tested extends Machine<Event, Effect>> {
   readonly engine: Tested;
   now = 0;
@@ -20,7 +20,7 @@ export abstract class EngineUnderTest<Event, Effect, Tested extends Machine<Even
     this.engine = engine;
   }
 
-  /** One line for one effect; what is sent is encoded on the way, so that nothing unsendable passes. */
+  /** One line for one effect. Encodes what is sent, so that nothing unsendable passes. */
   protected abstract describe(effect: Effect): string;
 
   get stats(): ReturnType<Tested['stats']> {
@@ -38,7 +38,7 @@ export abstract class EngineUnderTest<Event, Effect, Tested extends Machine<Even
     return effects.map((effect) => this.describe(effect));
   }
 
-  /** Rules whose keys are names of owners. */
+  /** Sets rules whose keys are names of owners. */
   access(...rules: AccessRules): string[] {
     return this.step({ kind: 'access', access: accessFor(rules) });
   }
@@ -52,7 +52,7 @@ export abstract class EngineUnderTest<Event, Effect, Tested extends Machine<Even
     return passTime(this, this.engine, ms).flatMap(([now, lines]) => lines.map((line) => `${now}ms: ${line}`));
   }
 
-  /** Lets time pass without the engine being told: the process was busy. Then the timer comes, late. */
+  /** Lets time pass without telling the engine, as if the process were busy; then delivers the late timer. */
   stall(ms: number): string[] {
     this.now += ms;
     return passTime(this, this.engine, 0).flatMap(([, lines]) => lines);

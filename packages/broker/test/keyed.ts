@@ -1,4 +1,4 @@
-/** Peers, the keys they have proved, and rules about them, in words. */
+/** Peers, their keys, and rules about them, in words. */
 import { fromLatin1 } from '@proj/frames';
 import { Access } from '@proj/transport';
 import type { AccessRules, Peer } from '@proj/transport';
@@ -11,7 +11,7 @@ export function keyOf(owner: string): Uint8Array {
   return Uint8Array.from({ length: KEY_BYTES }, (_, index) => owner.charCodeAt(index % owner.length));
 }
 
-/** The peer of that name: `w1@ada` has Ada's key, one without `@` none. Equal names are equal peers, though never the same object. */
+/** The peer of that name: `w1@ada` has Ada's key, a name without `@` no key. Equal names give equal peers, never the same object. */
 export function peerNamed(name: string): Peer {
   const peer = { key: name, id: fromLatin1(name) };
   const [, owner] = name.split('@');

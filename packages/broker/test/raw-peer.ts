@@ -1,4 +1,4 @@
-/** A dealer that speaks in frames, for tests of facades: whatever it is told to send it sends. */
+/** A dealer that sends any frames, for tests of facades. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { type PortOptions, ROUTER_PEER, type SocketPort, type Transport } from '@proj/transport';
 
@@ -36,7 +36,7 @@ export class TextPeer {
     this.#port.send(ROUTER_PEER, frames.map(fromLatin1));
   }
 
-  /** The next message that passes, which may be here already; those before it are thrown away. */
+  /** The next message that passes, which may have arrived already. Discards messages before it. */
   async next(passes: (frames: TextFrames) => boolean = isNoHeartbeat): Promise<TextFrames> {
     for (;;) {
       const frames =

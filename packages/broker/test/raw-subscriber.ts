@@ -1,4 +1,4 @@
-/** A subscriber that writes down what it hears, for tests of whoever publishes. */
+/** A subscriber that records messages, for tests of publishers. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import type { SubscriberPort, Transport } from '@proj/transport';
 
@@ -30,7 +30,7 @@ export class RawSubscriber {
     return subscriber;
   }
 
-  /** Resolves when the condition holds; it is looked at after each message. */
+  /** Resolves when the condition holds, which is checked after each message. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition())
       await new Promise<void>((resolve) => {

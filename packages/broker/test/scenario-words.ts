@@ -1,15 +1,15 @@
-/** What the scenarios of several brokers say alike. */
+/** Commands that the scenarios of several brokers share. */
 import { parseDuration, type ScenarioCommand } from '@proj/testkit';
 import type { EngineUnderTest } from './engine-under-test.js';
 
-/** What a peer can do that is no message of its protocol. */
+/** What can happen to a peer besides messages of its protocol. */
 interface Reachable {
   gone(name: string): string[];
   undeliverable(name: string, reason: 'unreachable' | 'congested'): string[];
   frames(name: string, ...frames: string[]): string[];
 }
 
-/** `advance TIME`, `stall TIME`, `drain`, `dropped`: what can be asked of every engine. */
+/** `advance TIME`, `stall TIME`, `drain`, `dropped`: commands for every engine. */
 export function engineWords(
   engine: Pick<EngineUnderTest<never, never, never>, 'advance' | 'stall' | 'drain' | 'dropped'>,
   { name, args }: ScenarioCommand,

@@ -49,7 +49,7 @@ describe('over real sockets', () => {
     expect(await client.next()).toEqual(['MDPC02', '\x03', 'echo', ...body]);
   });
 
-  // The default transport gives long bodies back for the next ones (ADR 16).
+  // The default transport reuses the memory of long bodies (ADR 16).
   it('leaves long bodies to the handlers inside the broker, even if these keep them (rule 29)', async () => {
     const { broker, endpoint } = await start();
     const kept: Buffer[] = [];
@@ -92,15 +92,15 @@ describe('over real sockets', () => {
     expect(broker.stats().counters).toMatchObject({ requests: 2000, replies: 2000 });
   });
 
-  // Over libzmq whoever announces a routing id has it at once; over ZMTP the first connection must be dead (ADR 23).
+  // Over libzmq a peer that announces a routing id gets it at once; over ZMTP the first connection must be dead (ADR 23).
   it('lets a restarted worker with a fixed routing id take over from its dead connection (rule 16)', async () => {
     const { broker, endpoint } = await start({ transport: zmqTransport() });
     const dead = await ready(broker, endpoint, 'fixed');
     const again = peer(endpoint, 'fixed');
-    // To the broker this is a second READY: it says DISCONNECT, and the next READY opens a conversation.
+    // To the broker this is a second READY: it sends DISCONNECT, and the next READY opens a conversation.
     again.send('MDPW02', '\x01', 'echo');
     expect(await again.next()).toEqual(['MDPW02', '\x06']);
-    // A dead one does not connect again and take its name back.
+    // A dead worker does not reconnect and take its name back.
     await dead.close();
     const registered = new Promise((resolve) => broker.on('worker-ready', resolve));
     again.send('MDPW02', '\x01', 'echo');

@@ -46,14 +46,14 @@ function peer(name: string): TextPeer {
 
 const next = (of: TextPeer) => settle(network.clock, of.next());
 
-/** Asks as a new client of 0.2. */
+/** Sends a request as a new client of 0.2. */
 function ask(service: string, ...body: string[]): TextPeer {
   const client = peer(`client-${peers.length}`);
   client.send('MDPC02', '\x01', service, ...body);
   return client;
 }
 
-/** A handler that shows its context to the test and ends when that says so. */
+/** A handler that shows its context to the test and ends when the test says so. */
 class Held {
   readonly contexts: HandlerContext[] = [];
   readonly #ends: ((reply: string) => void)[] = [];
@@ -65,7 +65,7 @@ class Held {
     return new Promise((resolve) => this.#ends.push(resolve));
   };
 
-  /** Resolves when it has been called so often. */
+  /** Resolves when it has been called this often. */
   async calls(count: number): Promise<void> {
     while (this.contexts.length < count) await settle(network.clock, new Promise<void>((go) => (this.#onCall = go)));
   }

@@ -269,7 +269,9 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
     const full = `${streamBufferMax} replies (streamBufferMax) or ${streamBufferMaxBytes} bytes (streamBufferMaxBytes)`;
     this.#calls
       .abort(id)
-      ?.outcome.fail(new ProjError('QUEUE_FULL', `${describe(call.service)}: ${full} are unread; read the stream faster`));
+      ?.outcome.fail(
+        new ProjError('QUEUE_FULL', `${describe(call.service)}: ${full} are unread; read the stream faster`),
+      );
   }
 
   #errorFor(reason: MdpCallFailure, { service, timeoutMs }: Call): ProjError {

@@ -27,7 +27,7 @@ function worker(endpoint: string): TextPeer {
   return made;
 }
 
-/** Answers as the Guide's workers do: the frames of the request, whatever they say. */
+/** Answers as the Guide's workers do, with the frames of the request. */
 async function echo(peer: TextPeer, times: number): Promise<void> {
   for (let i = 0; i < times; i++) peer.send(...(await peer.next()));
 }

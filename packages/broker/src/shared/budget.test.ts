@@ -7,7 +7,7 @@ describe('Budget', () => {
     expect([budget.take(4), budget.take(6), budget.used]).toEqual([true, true, 10]);
   });
 
-  it('takes nothing when not all is left', () => {
+  it('takes nothing if too little is left', () => {
     const budget = new Budget(10);
     budget.take(4);
     expect([budget.take(7), budget.used]).toEqual([false, 4]);

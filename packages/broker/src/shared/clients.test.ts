@@ -13,7 +13,7 @@ describe('ClientTable', () => {
     expect(clients.size).toBe(0);
   });
 
-  it('takes a client that left and came back for a new one', () => {
+  it('takes a client that left and returned for a new one', () => {
     const clients = new ClientTable(ClientRecord);
     const before = clients.add(peer);
     clients.leave(before);
@@ -24,7 +24,7 @@ describe('ClientTable', () => {
     expect([...clients.values()]).toEqual([after]);
   });
 
-  it('shows nothing of a client without open requests, and knows it by its present peer when it asks again', () => {
+  it('hides a client without open requests, and knows it by its present peer when it asks again', () => {
     const clients = new ClientTable(ClientRecord);
     clients.rest(clients.add(peer));
     expect([clients.find('c1'), ...clients.values()]).toEqual([undefined]);

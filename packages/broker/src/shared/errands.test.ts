@@ -3,7 +3,7 @@ import { Errands } from './errands.js';
 
 const SLICE = 128;
 
-/** Work of so many pieces, which writes its name at each. */
+/** Work of this many pieces, which records its name at each. */
 function* work(name: string, pieces: number, done: string[]): Generator<void, void, void> {
   for (let left = pieces; left > 0; left--) {
     done.push(name);
@@ -11,14 +11,14 @@ function* work(name: string, pieces: number, done: string[]): Generator<void, vo
   }
 }
 
-it('does little work at once, and has no deadline then', () => {
+it('does a little work at once, and then has no deadline', () => {
   const errands = new Errands();
   const done: string[] = [];
   errands.begin({}, work('a', SLICE - 1, done), 0);
   expect([done.length, errands.deadline]).toEqual([SLICE - 1, Infinity]);
 });
 
-it('does much work in parts, when they are due', () => {
+it('does a lot of work in slices, when they are due', () => {
   const errands = new Errands();
   const done: string[] = [];
   errands.begin({}, work('a', 3 * SLICE - 1, done), 0);
@@ -42,7 +42,7 @@ it('takes turns', () => {
   expect(turns).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
 });
 
-it('does not go on with what was begun about the same thing before', () => {
+it('replaces earlier work about the same thing', () => {
   const errands = new Errands();
   const about = {};
   const done: string[] = [];
@@ -71,7 +71,7 @@ it('lets work begin other work', () => {
   expect(done.length).toBe(4 * SLICE);
 });
 
-it('goes on with nothing once cleared', () => {
+it('does nothing more once cleared', () => {
   const errands = new Errands();
   const done: string[] = [];
   errands.begin({}, work('a', 2 * SLICE, done), 0);

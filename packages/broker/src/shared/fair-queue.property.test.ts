@@ -8,7 +8,7 @@ interface Entry {
   readonly number: number;
 }
 
-/** The same queue, written to be obviously right: arrays, searched. */
+/** The same queue, written to be obviously correct: arrays that are searched. */
 class Model {
   front: Entry[] = [];
   lanes: { client: string; entries: Entry[] }[] = [];
@@ -50,7 +50,7 @@ const action = fc.oneof(
   fc.record({ kind: fc.constant('remove' as const), index: fc.nat(20) }),
 );
 
-it('behaves as a queue per client, served in turn, behind a front', () => {
+it('behaves like a queue per client, served in turn, behind a front', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 120 }), fc.integer({ min: 1, max: 12 }), (actions, max) => {
       const queue = new FairQueue<Entry>(max);

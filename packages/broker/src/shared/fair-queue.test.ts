@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FairQueue, type ClientQueue } from './fair-queue.js';
 import { RemovableQueue, QueueSlot } from './removable-queue.js';
 
-/** A queue of the given entries, written `client:value`; returns the places by value as well. */
+/** A queue of the given entries, written `client:value`; returns the slots by value as well. */
 function queueOf(
   max: number,
   ...entries: string[]
@@ -33,7 +33,7 @@ describe('FairQueue', () => {
     expect(drain(queueOf(9, 'x:1', 'x:2', 'x:3', 'x:4', 'y:a', 'z:A', 'y:b').queue)).toBe('1aA2b34');
   });
 
-  it('puts a client that comes back behind those that wait', () => {
+  it('puts a client that returns behind those that wait', () => {
     const { queue } = queueOf(9, 'x:1', 'y:a', 'z:A');
     expect(queue.shift()).toBe('1');
     queue.push(new QueueSlot('2'), 'x');
@@ -47,14 +47,14 @@ describe('FairQueue', () => {
     expect(drain(queue)).toBe('RS1a');
   });
 
-  it('does not count a turn for what is served from the front', () => {
+  it('does not count serving from the front as a turn', () => {
     const { queue } = queueOf(9, 'x:1', 'x:2', 'y:a');
     queue.pushFront(new QueueSlot('R'));
     queue.shift();
     expect(queue.shift()).toBe('1');
   });
 
-  it('refuses what exceeds its bound', () => {
+  it('refuses values beyond its bound', () => {
     const { queue } = queueOf(2, 'x:1', 'y:a');
     expect(queue.full).toBe(true);
     expect(queue.push(new QueueSlot('2'), 'x')).toBe(false);
@@ -84,7 +84,7 @@ describe('FairQueue', () => {
     expect(drain(queue)).toBe('1');
   });
 
-  it('tells when a value to remove is not here', () => {
+  it('tells that a value to remove is not here', () => {
     const { queue, places } = queueOf(9, 'x:1');
     queue.shift();
     expect(queue.remove(places.get('1')!)).toBe(false);
@@ -99,7 +99,7 @@ describe('FairQueue', () => {
     expect(queue.clients).toBe(0);
   });
 
-  it('tells a client all that it has waiting, over several queues and at their fronts', () => {
+  it('lists everything a client has waiting, over several queues and at their fronts', () => {
     const owned = new RemovableQueue<ClientQueue<string>>();
     const { queue } = queueOf(9, 'y:a');
     const other = new FairQueue<string>(9);
@@ -121,7 +121,7 @@ describe('FairQueue', () => {
     expect(other.size).toBe(1);
   });
 
-  it('takes the same place again, as a request that waits a second time', () => {
+  it('takes the same slot again, for a request that waits a second time', () => {
     const { queue, places } = queueOf(9, 'x:1');
     queue.shift();
     queue.pushFront(places.get('1')!);
@@ -137,7 +137,7 @@ describe('FairQueue', () => {
     expect([...queue.values()].join('')).toBe('R12a');
   });
 
-  it('lets the value at hand be removed while listing', () => {
+  it('allows removing the current value while listing', () => {
     const { queue, places } = queueOf(9, 'x:1', 'y:a', 'x:2', 'z:A');
     const seen: string[] = [];
     for (const value of queue.values()) {

@@ -1,4 +1,4 @@
-/** Names that are served keep out none that are asked for, nor the other way round, nor one client another. */
+/** Served names do not keep out names that are asked for, nor the other way round, nor one client another. */
 import { describe, expect, it } from 'vitest';
 import { type Name, Names } from './names.js';
 
@@ -9,7 +9,7 @@ function ask(names: Names, asker: string): Name[] {
 }
 
 describe('names', () => {
-  it('are served although all that may be asked for are', () => {
+  it('may be served although no more may be asked for', () => {
     const names = new Names(2);
     const [first] = ask(names, 'c1');
     expect([names.asked, names.mayAsk(), names.mayServe(2), names.mayServe(3)]).toEqual([2, false, true, false]);
@@ -75,7 +75,7 @@ describe('names', () => {
     expect(() => names.assertInvariants(wrong)).toThrow(what);
   });
 
-  it('over the bound are found', () => {
+  it('beyond the bound are detected', () => {
     const names = new Names(0);
     const name = names.add();
     names.serve(name);

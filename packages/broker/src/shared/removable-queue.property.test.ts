@@ -9,7 +9,7 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('sweep' as const), every: fc.integer({ min: 1, max: 3 }) }) },
 );
 
-it('is what an array would be that is searched', () => {
+it('behaves like an array that is searched', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 200, size: 'max' }), (actions) => {
       const line = new RemovableQueue<number>();

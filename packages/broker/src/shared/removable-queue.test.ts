@@ -71,7 +71,7 @@ describe('RemovableQueue', () => {
     expect(slots[0]!.taken).toBe(false);
   });
 
-  it('lets the value at hand be removed while iterating', () => {
+  it('allows removing the current value while iterating', () => {
     const { queue, slots } = queueOf('a', 'b', 'c');
     const seen: string[] = [];
     for (const value of queue.values()) {

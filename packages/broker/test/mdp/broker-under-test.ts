@@ -1,4 +1,4 @@
-/** The Majordomo engine with its codec around it, in words: peers have names, effects are lines of text. */
+/** The Majordomo engine and its codec, in words: peers have names, effects are lines of text. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeMdpAtBroker, encodeMdp, type MdpFraming, type MdpToBroker, type MdpVersion } from '@proj/frames/mdp';
 import type { RejectReason, UndeliverableReason } from '@proj/transport';
@@ -8,7 +8,7 @@ import { mdpBrokerOptions, type MdpBrokerOptions } from '../../src/mdp/options.j
 import { EngineUnderTest } from '../engine-under-test.js';
 import { peerNamed } from '../keyed.js';
 
-/** Framing of what a peer says where it is not plain 0.2. */
+/** The framing of a peer. */
 export type Framing = MdpVersion | 'behind-empty';
 
 /** A broker. */
@@ -63,7 +63,7 @@ export class BrokerUnderTest extends EngineUnderTest<MdpBrokerEvent, MdpBrokerEf
     return this.message(client, { kind: 'client-request', ...framed(framing), service, body: [fromLatin1(body)] });
   }
 
-  /** A service inside the broker, whose number is that of its place among all. */
+  /** Adds a service inside the broker. Services are numbered from 1. */
   serve(name: string, concurrency = 1, versions: readonly MdpVersion[] = ['0.2', '0.1']): string[] {
     return this.step({ kind: 'serve', services: [{ id: ++this.#served, name, versions, concurrency }] });
   }
@@ -88,7 +88,7 @@ export class BrokerUnderTest extends EngineUnderTest<MdpBrokerEvent, MdpBrokerEf
     return this.step({ kind: 'peer-gone', peer: peerNamed(name) });
   }
 
-  /** What was last sent to the peer comes back. */
+  /** The last message to the peer could not be delivered. */
   undeliverable(name: string, reason: UndeliverableReason = 'unreachable'): string[] {
     const command = this.#lastSent.get(name);
     if (command === undefined) throw new Error(`nothing was sent to ${name}`);

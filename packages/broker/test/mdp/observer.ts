@@ -1,4 +1,4 @@
-/** Watches a Majordomo broker engine from outside and holds it to what a peer could notice. Knows nothing of its insides. */
+/** Watches a Majordomo broker engine from outside and checks everything that a peer could notice. */
 import { latin1 } from '@proj/frames';
 import type { MdpToBroker } from '@proj/frames/mdp';
 import type { TimerEvent } from '@proj/transport';
@@ -11,8 +11,8 @@ interface Seen {
 }
 
 /**
- * Every request must carry a body of its own, and workers must answer with the body of the request: then the observer can
- * tell which reply belongs to what. Throws at the first thing that no broker may do.
+ * Every request must have a body of its own, and workers must answer with the body of the request, so that the observer can match replies
+ * to requests. Throws at the first thing that no broker may do.
  */
 export class Observer {
   readonly #intervalMs: number;
@@ -20,9 +20,9 @@ export class Observer {
   readonly #asked = new Map<string, string>();
   readonly #answered = new Set<string>();
   readonly #started = new Map<string, number>();
-  /** Handlers inside the broker at work, by number. */
+  /** Running handlers inside the broker, by number. */
   readonly runs = new Map<number, { readonly service: number; readonly body: string; readonly version: string }>();
-  /** Bodies that handlers have had: nobody may give them back. */
+  /** Bodies that handlers received: they must not be released. */
   readonly #handled = new Set<Uint8Array>();
   readonly #released = new Set<Uint8Array>();
   readonly #disconnected = new Map<string, number>();
@@ -31,12 +31,12 @@ export class Observer {
     this.#intervalMs = intervalMs;
   }
 
-  /** What the worker works at. */
+  /** The worker's job. */
   jobOf(worker: string): string | undefined {
     return this.#workers.get(worker)?.job;
   }
 
-  /** To be called with each step's event and effects. */
+  /** Call it with each step's event and effects. */
   observe(event: MdpBrokerEvent | TimerEvent, effects: readonly MdpBrokerEffect[], now: number): void {
     if (event.kind === 'message') this.#hear(event.peer.key, event.command);
     if (event.kind === 'own-final' || event.kind === 'own-failed') this.runs.delete(event.run);
@@ -47,7 +47,7 @@ export class Observer {
   #hear(peer: string, command: MdpToBroker): void {
     if (command.kind === 'client-request') this.#asked.set(bodyOf(command.body), peer);
     const seen = this.#workers.get(peer);
-    // Taken as the end of the job; were it refused, the worker is reported lost in the same step.
+    // This ends the job; if the broker refuses it, the worker is reported lost in the same step.
     if (command.kind === 'worker-final' && seen !== undefined) seen.job = undefined;
   }
 
@@ -65,7 +65,7 @@ export class Observer {
         break;
       case 'release':
         for (const frame of effect.body) {
-          if (this.#handled.has(frame)) throw new Error('a body was given back that a handler has');
+          if (this.#handled.has(frame)) throw new Error('a body was released that a handler has');
           this.#released.add(frame);
         }
         break;
@@ -83,7 +83,7 @@ export class Observer {
   #checkRun({ run, service, client, version, body }: MdpBrokerEffect & { kind: 'run' }): void {
     const job = bodyOf(body);
     if (body.some((frame) => this.#released.has(frame)))
-      throw new Error('a handler gets a body that had been given back');
+      throw new Error('a handler gets a body that had been released');
     if (this.#asked.get(job) !== client.key) throw new Error('a request that this client did not make');
     if (this.#answered.has(job)) throw new Error('an answered request was run again');
     this.#started.set(job, (this.#started.get(job) ?? 0) + 1);
@@ -94,10 +94,10 @@ export class Observer {
   #checkSend({ peer, command }: MdpBrokerEffect & { kind: 'send' }, now: number, ended: boolean): void {
     const worker = this.#workers.get(peer.key);
     if ('body' in command && command.body.some((frame) => this.#released.has(frame)))
-      throw new Error('a body was sent that had been given back');
+      throw new Error('a body was sent that had been released');
     switch (command.kind) {
       case 'worker-request': {
-        if (worker === undefined) throw new Error('a job for somebody who is not registered');
+        if (worker === undefined) throw new Error('a job for a peer that is not registered');
         if (worker.job !== undefined) throw new Error('two jobs for one worker (rule 21)');
         worker.job = bodyOf(command.body);
         const client = latin1(command.client);
@@ -107,7 +107,7 @@ export class Observer {
         break;
       }
       case 'heartbeat':
-        if (worker === undefined) throw new Error('a heartbeat for somebody who is not registered');
+        if (worker === undefined) throw new Error('a heartbeat for a peer that is not registered');
         if (now - worker.lastHeartbeat < (this.#intervalMs * 31) / 32)
           throw new Error('two heartbeats in an interval (rule 11)');
         worker.lastHeartbeat = now;
@@ -127,14 +127,14 @@ export class Observer {
   #checkReply(peer: string, command: { kind: string; service: string; body: readonly Uint8Array[] }): void {
     if (command.service.startsWith('mmi.')) return;
     const body = bodyOf(command.body);
-    if (this.#asked.get(body) !== peer) throw new Error('a reply for somebody else');
-    if (!this.#started.has(body)) throw new Error('a reply to what was never started');
+    if (this.#asked.get(body) !== peer) throw new Error('a reply for another client');
+    if (!this.#started.has(body)) throw new Error('a reply to a request that was never started');
     if (this.#answered.has(body)) throw new Error('something after FINAL (rule 22)');
     if (command.kind === 'client-final') this.#answered.add(body);
   }
 }
 
-/** The first frame: what bridging joins all begins alike. */
+/** The first frame, which is the same in every part that bridging joins. */
 function bodyOf(body: readonly Uint8Array[]): string {
   return latin1(body[0] as Uint8Array);
 }

@@ -40,7 +40,7 @@ export class PoolUnderTest extends EngineUnderTest<MdpPoolEvent, MdpPoolEffect, 
     return this.message(worker, { kind: 'worker-final', version, client, body: [fromLatin1(body)] });
   }
 
-  /** As the socket tells it of whoever speaks as a client. */
+  /** A message of a client, as the socket plan reports it. */
   client(name: string): string[] {
     return this.message(name, { kind: 'malformed', side: 'client', reason: 'wrong-direction' });
   }

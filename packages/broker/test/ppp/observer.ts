@@ -1,4 +1,4 @@
-/** Watches a Paranoid Pirate engine from outside and holds it to what a peer could notice. Knows nothing of its insides. */
+/** Watches a Paranoid Pirate engine from outside and checks everything that a peer could notice. */
 import { latin1 } from '@proj/frames';
 import type { PppAddresses, PppContent, PppHeartbeat, PppRequest } from '@proj/frames/ppp';
 import type { Access, AccessRight, Peer, TimerEvent } from '@proj/transport';
@@ -7,7 +7,7 @@ import type { PppPoolEffect, PppPoolEvent, PppQueueEffect, PppQueueEvent } from 
 type Effect = PppQueueEffect | PppPoolEffect;
 type Event = PppQueueEvent | PppPoolEvent | TimerEvent;
 
-/** What a worker was given. */
+/** A worker's job. */
 export interface Job {
   readonly addresses: PppAddresses;
   readonly body: string;
@@ -20,14 +20,14 @@ interface Seen {
 }
 
 /**
- * Every request must carry a body of its own, and workers must answer with the body of the request: then the observer can
- * tell which reply belongs to what. Throws at the first thing that nobody may do who hands out work.
+ * Every request must have a body of its own, and workers must answer with the body of the request, so that the observer can match replies
+ * to requests. Throws at the first thing that no queue or pool may do.
  */
 export class Observer {
   readonly #intervalMs: number;
   readonly #maxAttempts: number;
   readonly #workers = new Map<string, Seen>();
-  /** Workers that have rested since, the first one longest. */
+  /** Idle workers, the one idle longest first. */
   readonly #idle: string[] = [];
   /** Who asked, by body: a client, or a call of the process. */
   readonly #asked = new Map<string, string>();
@@ -40,12 +40,12 @@ export class Observer {
     this.#maxAttempts = options.maxAttempts;
   }
 
-  /** What the worker works at. */
+  /** The worker's job. */
   jobOf(worker: string): Job | undefined {
     return this.#workers.get(worker)?.job;
   }
 
-  /** To be called with each step's event and effects. */
+  /** Call it with each step's event and effects. */
   observe(event: Event, effects: readonly Effect[], now: number): void {
     this.#hear(event);
     for (const effect of effects) this.#check(effect, now);
@@ -62,7 +62,7 @@ export class Observer {
     if (event.command.kind === 'client-request') this.#asked.set(bodyOf(event.command.content), event.peer.key);
     const seen = this.#workers.get(event.peer.key);
     if (event.socket !== 'backend' || event.command.kind !== 'reply' || seen?.job === undefined) return;
-    // Rule 9: the reply counts if it goes to whom the job is from.
+    // Rule 9: the reply counts if its address is that of the job.
     if (latin1(event.command.addresses[0] as Uint8Array) !== latin1(seen.job.addresses[0] as Uint8Array)) return;
     seen.job = undefined;
     this.#idle.push(event.peer.key);
@@ -98,8 +98,8 @@ export class Observer {
 
   #checkWork(peer: string, command: PppRequest | PppHeartbeat, now: number): void {
     const worker = this.#workers.get(peer);
-    if (worker === undefined) throw new Error(`${command.kind} for somebody who is not registered (rule 2)`);
-    if (!this.#may(worker.peer, 'serve')) throw new Error(`${command.kind} for somebody who may not serve (rule 20)`);
+    if (worker === undefined) throw new Error(`${command.kind} for a peer that is not registered (rule 2)`);
+    if (!this.#may(worker.peer, 'serve')) throw new Error(`${command.kind} for a peer that may not serve (rule 20)`);
     if (command.kind === 'heartbeat') {
       if (now - worker.lastHeartbeat < (this.#intervalMs * 31) / 32)
         throw new Error('two heartbeats in an interval (rule 7)');
@@ -109,7 +109,7 @@ export class Observer {
     const job = { addresses: command.addresses ?? [], body: bodyOf(command.content) };
     if (worker.job !== undefined) throw new Error('two jobs for one worker (rule 8)');
     if (this.#idle[0] !== peer) throw new Error('not the one that has been idle longest (rule 8)');
-    if (!this.#asked.has(job.body)) throw new Error('a request that nobody made');
+    if (!this.#asked.has(job.body)) throw new Error('a request that no client made');
     if (this.#settled.has(job.body)) throw new Error('an answered request was sent again');
     const attempts = (this.#started.get(job.body) ?? 0) + 1;
     if (attempts > this.#maxAttempts) throw new Error('too many attempts (rule 13)');
@@ -119,8 +119,8 @@ export class Observer {
   }
 
   #settle(body: string, to: string): void {
-    if (this.#asked.get(body) !== to) throw new Error('a reply for somebody else');
-    if (!this.#started.has(body)) throw new Error('a reply to what was never started');
+    if (this.#asked.get(body) !== to) throw new Error('a reply for another client');
+    if (!this.#started.has(body)) throw new Error('a reply to a request that was never started');
     if (this.#settled.has(body)) throw new Error('two replies to one request');
     this.#settled.add(body);
   }

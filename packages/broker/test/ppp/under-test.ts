@@ -1,4 +1,4 @@
-/** A Paranoid Pirate engine with its codec around it, in words: peers have names, effects are lines of text. */
+/** A Paranoid Pirate engine and its codec, in words: peers have names, effects are lines of text. */
 import { fromLatin1 } from '@proj/frames';
 import {
   decodePppAtFrontend,
@@ -22,7 +22,7 @@ import { EngineUnderTest, type Machine } from '../engine-under-test.js';
 import { peerNamed } from '../keyed.js';
 import { describeEffect } from './words.js';
 
-/** The engine of either. */
+/** What queue and pool share. */
 class UnderTest<
   Event,
   Effect extends PppQueueEffect | PppPoolEffect,
@@ -53,7 +53,7 @@ class UnderTest<
     return this.step({ kind: 'peer-gone', socket: 'backend', peer: peerNamed(worker) });
   }
 
-  /** What was last sent to the worker comes back. */
+  /** The last message to the worker could not be delivered. */
   workerUndeliverable(worker: string, reason: UndeliverableReason = 'unreachable'): string[] {
     const command = this.#lastSent.get(worker);
     if (command === undefined) throw new Error(`nothing was sent to ${worker}`);
@@ -64,7 +64,7 @@ class UnderTest<
     return this.step({ kind: 'rejected', socket: 'backend', peer: peerNamed(worker), reason });
   }
 
-  /** As `advance`, but for heartbeats. */
+  /** As `advance`, without the heartbeats. */
   advanceQuietly(ms: number): string[] {
     return this.advance(ms).filter((line) => !line.endsWith('HEARTBEAT'));
   }

@@ -1,10 +1,10 @@
-/** Paranoid Pirate effects as lines of text: what the tests of queue and pool have in common. */
+/** Paranoid Pirate effects as lines of text, for the tests of queue and pool. */
 import { latin1 } from '@proj/frames';
 import { encodePpp } from '@proj/frames/ppp';
 import type { PppCommand } from '@proj/frames/ppp';
 import type { PppNote, PppPoolEffect, PppQueueEffect } from '../../src/ppp/engine/events.js';
 
-/** One line for one effect; what is sent is encoded on the way, so that nothing unsendable passes. */
+/** One line for one effect. Encodes what is sent, so that nothing unsendable passes. */
 export function describeEffect(effect: PppQueueEffect | PppPoolEffect): string {
   switch (effect.kind) {
     case 'send':

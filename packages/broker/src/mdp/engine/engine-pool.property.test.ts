@@ -1,4 +1,4 @@
-/** Any sequence of events, at any times: every call has one end, its replies are its own, and nothing is remembered. */
+/** Any sequence of events, at any time: every call ends once, its replies are its own, and nothing is remembered. */
 import { fromLatin1, latin1 } from '@proj/frames';
 import { encodeMdp } from '@proj/frames/mdp';
 import { passTime } from '@proj/testkit';
@@ -62,11 +62,11 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('drain' as const) }) },
 );
 
-/** An engine, workers that answer what they were given last, and a book of calls. */
+/** An engine, workers that answer their last request, and a list of calls. */
 class World {
   readonly engine: MdpPoolEngine;
   now = 0;
-  /** Calls without an end, with what was asked. */
+  /** Open calls, with their requests. */
   readonly open = new Map<number, string>();
   readonly #jobs = new Map<string, { readonly client: Uint8Array; readonly body: string }>();
   readonly #versions = new Map<string, Version>();
@@ -89,7 +89,7 @@ class World {
           break;
         case 'partial':
         case 'answer':
-          // As workers repeat the request.
+          // Workers repeat the request.
           expect(latin1(effect.body[0] as Uint8Array)).toBe(this.open.get(effect.id));
           if (effect.kind === 'answer') this.#end(effect.id);
           break;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/mdp/broker-under-test.js';
 import { keyOf, peerNamed } from '../../../test/keyed.js';
 
-/** Ada asks, Bob serves, and everybody may look. */
+/** Ada may request, Bob may serve, and everybody may list. */
 function broker(): BrokerUnderTest {
   const made = new BrokerUnderTest();
   made.access(

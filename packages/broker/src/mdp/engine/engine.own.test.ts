@@ -9,7 +9,7 @@ beforeEach(() => {
   broker = new BrokerUnderTest();
 });
 
-/** A request whose body is worth being given back; what follows from it. */
+/** Sends a request whose body is long enough to be released. */
 function long(client: string, service = 'echo'): Uint8Array {
   const body = [new Uint8Array(2 ** 15).fill(65)];
   broker.message(client, { kind: 'client-request', version: '0.2', service, body });

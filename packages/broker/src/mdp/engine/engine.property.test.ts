@@ -1,4 +1,4 @@
-/** Any sequence of events, at any times: the books agree, nothing is thrown, and no peer notices a broken rule. */
+/** Any sequence of events, at any time: the invariants hold, nothing is thrown, and no peer notices a broken rule. */
 import { fromLatin1 } from '@proj/frames';
 import { decodeMdpAtBroker, encodeMdp, type MdpCommand, type MdpToBroker } from '@proj/frames/mdp';
 import { arbitraries, passTime } from '@proj/testkit';
@@ -108,14 +108,14 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('drain' as const) }) },
 );
 
-/** An engine with its observer, to which peers that mostly behave do what the actions say. */
+/** An engine with its observer, and mostly well-behaved peers that do what the actions say. */
 class World {
   readonly engine: MdpBrokerEngine;
   readonly observer = new Observer(INTERVAL_MS);
   now = 0;
   readonly #lastSent = new Map<string, MdpCommand>();
   readonly #versions = new Map<string, '0.1' | '0.2'>();
-  /** Services inside the broker, by number, and those withdrawn whose handlers are not through, by run. */
+  /** Services inside the broker, by number, and withdrawn ones whose handlers still run, by run. */
   readonly #serving = new Map<number, string>();
   readonly #leaving = new Map<number, string>();
   #served = 0;
@@ -189,7 +189,7 @@ class World {
     const name = this.#serving.get(id) as string;
     this.step({ kind: 'withdraw', service: id });
     this.#serving.delete(id);
-    // As the facade does: the name is free again when the last handler has ended.
+    // As in the facade, the name is free again when the last handler has ended.
     for (const [run, { service }] of this.observer.runs) if (service === id) this.#leaving.set(run, name);
   }
 
@@ -213,7 +213,7 @@ class World {
     this.step(how === 'final' ? { kind: 'own-final', run, body } : { kind: 'own-failed', run });
   }
 
-  /** Moves time on; timers come in time, or all at once at the end. */
+  /** Advances time; timers come on time, or all at once at the end. */
   wait(ms: number, late = false): void {
     if (late) this.now += ms;
     passTime(this, this.engine, late ? 0 : ms);
@@ -237,7 +237,7 @@ class World {
   }
 }
 
-/** What is worth being given back. */
+/** A body long enough to be released. */
 function longNowAndThen(index: number): Uint8Array[] {
   return index % 4 === 0 ? [new Uint8Array(2 ** 14)] : [];
 }

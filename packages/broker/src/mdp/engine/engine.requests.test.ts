@@ -38,7 +38,7 @@ describe('rules 4 and 5: names and bodies', () => {
 });
 
 describe('memory of waiting requests', () => {
-  /** What a worker is sent of requests that came before it, each a small part of the memory it came in. */
+  /** What a worker is sent of earlier requests, each a small part of the memory block it arrived in. */
   function waited(count: number, requestQueueMaxBytes = 1_000_000): readonly (readonly Uint8Array[])[] {
     broker = new BrokerUnderTest({ requestQueueMaxBytes, maxMessageBytes: 1_000_000 });
     const peer = { key: 'c1', id: Uint8Array.of(99, 49) };
@@ -78,7 +78,7 @@ describe('memory of waiting requests', () => {
     request(new Uint8Array(100));
     const compact = request(new Uint8Array(100));
     expect(request(new Uint8Array(8192).subarray(0, 100)) - compact).toBe(8192 - 100);
-    // No slack is left for a second one.
+    // No slack is left for another one.
     expect(request(new Uint8Array(8192).subarray(0, 100))).toBe(compact);
     broker.ready('w1');
     broker.ready('w2');
@@ -552,7 +552,7 @@ describe('notes', () => {
 describe('long bodies are released', () => {
   const asked = `asked${' '.repeat(2 ** 14)}`;
   const said = `said${' '.repeat(2 ** 14)}`;
-  /** What is given back among these effects, in order. */
+  /** What these effects release, in order. */
   const released = (lines: readonly string[]): string[] =>
     lines.flatMap((line) => (line.startsWith('release ') ? [line.slice(8).trim()] : []));
 

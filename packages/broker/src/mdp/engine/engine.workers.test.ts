@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/mdp/broker-under-test.js';
 
-/** Nobody is given more time than those who beat at work. */
+/** No worker has more time than those that beat at work. */
 const NO_MUTE = { muteExpiryMs: 7500 };
 
 let broker: BrokerUnderTest;

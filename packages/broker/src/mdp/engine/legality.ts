@@ -20,7 +20,7 @@ export type WorkerCommand = Exclude<MdpToBroker, MdpClientRequest>;
 
 /**
  * Rules 7, 9, 10 and 15. Every accepted command of a registered worker but DISCONNECT is a sign of life (rule 12). A reply to another
- * client than the job's ends the worker, too (rule 6).
+ * client than the job's also ends the worker.
  */
 export const LEGALITY: Legality<Standing, WorkerCommand['kind'], Verdict> = {
   stranger: {

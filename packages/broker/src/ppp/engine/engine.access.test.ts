@@ -6,7 +6,7 @@ import { PoolUnderTest, QueueUnderTest } from '../../../test/ppp/under-test.js';
 const ADA = { keys: ['ada'], request: ['ppp'] };
 const BOB = { keys: ['bob'], serve: ['ppp'] };
 
-/** Ada asks, and Bob serves. */
+/** Ada may request, and Bob may serve. */
 function queue(): QueueUnderTest {
   const made = new QueueUnderTest();
   made.access(ADA, BOB);

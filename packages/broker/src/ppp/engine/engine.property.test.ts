@@ -1,4 +1,4 @@
-/** Any sequence of events, at any times: the books agree, nothing is thrown, and no peer notices a broken rule. */
+/** Any sequence of events, at any time: the invariants hold, nothing is thrown, and no peer notices a broken rule. */
 import { fromLatin1 } from '@proj/frames';
 import { decodePppAtFrontend, decodePppAtQueue, encodePpp } from '@proj/frames/ppp';
 import type { PppToFrontend, PppToQueue } from '@proj/frames/ppp';
@@ -45,7 +45,7 @@ type Action =
   | { readonly do: 'fail'; readonly who: string; readonly how: Failure }
   | { readonly do: 'wait'; readonly ms: number; readonly late: boolean }
   | { readonly do: 'drain' }
-  /** Rule 20: other rules; and somebody else under the routing id of a worker. */
+  /** Rule 20: other rules, and another peer under the routing id of a worker. */
   | { readonly do: 'rule'; readonly serving: readonly string[]; readonly asking: readonly string[] }
   | { readonly do: 'forge'; readonly who: string; readonly what: 'ready' | 'heartbeat' | 'answer' | 'too-large' }
   /** A queue's. */
@@ -107,7 +107,7 @@ const poolAction: fc.Arbitrary<Action> = fc.oneof(
 
 type AnyEngine = Engine<PppQueueEvent | PppPoolEvent, PppQueueEffect | PppPoolEffect> & { stats(): PppPoolStats };
 
-/** An engine with its observer, to which peers that mostly behave do what the actions say. */
+/** An engine with its observer, and mostly well-behaved peers that do what the actions say. */
 class World {
   readonly engine: AnyEngine;
   readonly observer: Observer;
@@ -190,7 +190,7 @@ class World {
     }
   }
 
-  /** Moves time on; timers come in time, or all at once at the end. */
+  /** Advances time; timers come on time, or all at once at the end. */
   wait(ms: number, late = false): void {
     if (late) this.now += ms;
     passTime(this, this.engine, late ? 0 : ms);
