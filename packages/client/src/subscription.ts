@@ -132,7 +132,7 @@ export interface SubscriptionRequest<Message extends object> {
 }
 
 /** All subscriptions of one client. Each has a socket of its own until it ends. */
-export class Subscriptions<Message extends object> {
+export class ClientSubscriptions<Message extends object> {
   /** Totals since construction. */
   readonly totals = { received: 0, missed: 0, unreadable: 0 };
   readonly #source: SubscriptionSource<Message>;

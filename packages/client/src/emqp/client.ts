@@ -3,7 +3,7 @@ import { decodeEmqpAtSubscriber, encodeEmqpHeaders } from '@proj/frames/emqp';
 import { Departures, Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
 import type { Frame, HandshakeRefusal, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
-import { Subscriptions } from '../subscription.js';
+import { ClientSubscriptions } from '../subscription.js';
 import type { Heard, Subscription } from '../subscription.js';
 import { CommandRunner } from './command-runner.js';
 import type { EmqpDeferred } from './command-runner.js';
@@ -96,7 +96,7 @@ export class EmqpClient implements Life<EmqpClientEvents> {
   readonly #events = new Emitter<EmqpClientEvents>();
   readonly #runner: CommandRunner;
   readonly #publishing: EmqpPublishing;
-  readonly #subscriptions: Subscriptions<EmqpMessage>;
+  readonly #subscriptions: ClientSubscriptions<EmqpMessage>;
   #closing: Promise<void> | undefined;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
@@ -120,7 +120,7 @@ export class EmqpClient implements Life<EmqpClientEvents> {
       onRefused,
       onMissed: this.#events.forward('missed'),
     };
-    this.#subscriptions = new Subscriptions(source, departures);
+    this.#subscriptions = new ClientSubscriptions(source, departures);
   }
 
   /**

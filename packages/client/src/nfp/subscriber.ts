@@ -4,7 +4,7 @@ import { Departures, Emitter, parseOptions, ProjError } from '@proj/transport';
 import type { HandshakeRefusal, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { loadTransport } from '@proj/zmtp';
-import { Subscriptions } from '../subscription.js';
+import { ClientSubscriptions } from '../subscription.js';
 import type { Subscription } from '../subscription.js';
 import { readJson } from './engine/answers.js';
 import { eventOf } from './job.js';
@@ -56,7 +56,7 @@ const MESSAGE_FRAMES = 64;
 export class NfpSubscriber implements Life<NfpSubscriberEvents> {
   readonly #events = new Emitter<NfpSubscriberEvents>();
   readonly #departures = new Departures();
-  readonly #subscriptions: Subscriptions<NfpPublication>;
+  readonly #subscriptions: ClientSubscriptions<NfpPublication>;
   #closed = false;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
@@ -72,7 +72,7 @@ export class NfpSubscriber implements Life<NfpSubscriberEvents> {
       onRefused: this.#events.forward('refused'),
       onMissed: this.#events.forward('missed'),
     };
-    this.#subscriptions = new Subscriptions(source, this.#departures);
+    this.#subscriptions = new ClientSubscriptions(source, this.#departures);
   }
 
   /**

@@ -1,0 +1,33 @@
+/** Who imports one client bundles one client: nothing runs when a module is loaded, so bundlers may leave the others out. */
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { expect, it } from 'vitest';
+import { ROOT } from './workspace.js';
+
+/** Folders of packages/client whose code is in a bundle that needs `name` only. */
+async function foldersOf(name: string): Promise<string[]> {
+  const { metafile } = await build({
+    stdin: { contents: `export { ${name} } from '@proj/client';`, resolveDir: join(ROOT, 'tests') },
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'node',
+    conditions: ['@proj/source'],
+    logLevel: 'silent',
+  });
+  const inputs = Object.values(metafile.outputs).flatMap((output) => Object.entries(output.inputs));
+  const used = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+  const folders = used.flatMap(([path]) => /packages\/client\/src\/(\w+)\//.exec(path)?.[1] ?? []);
+  return [...new Set(folders)].sort();
+}
+
+it.each([
+  ['MdpClient', ['mdp', 'shared']],
+  ['LazyPirateClient', ['ppp', 'shared']],
+  ['PzqProducer', ['pzq', 'shared']],
+  ['EmqpClient', ['emqp', 'shared']],
+  ['NfpClient', ['nfp', 'shared']],
+])('the root of @proj/client brings with %s only its own protocol', async (name, folders) => {
+  expect(await foldersOf(name)).toEqual(folders);
+});
