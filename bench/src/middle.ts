@@ -42,7 +42,7 @@ export interface Load {
 }
 
 /** CPU of the process in the middle. */
-export function brokerCpu({ cpuMicros }: Sample): number {
+export function brokerCpu({ cpuMicros }: Pick<Sample, 'cpuMicros'>): number {
   return cpuMicros['broker'] ?? Number.NaN;
 }
 
