@@ -2,5 +2,5 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { projects: ['packages/*', 'apps/*', 'bench', 'tests', 'tests/vitest.zmtp.config.ts'] },
+  test: { projects: ['packages/*', 'packages/zmtp/vitest.plain.config.ts', 'apps/*', 'bench', 'tests', 'tests/vitest.zmtp.config.ts'] },
 });

@@ -4,72 +4,59 @@ import type { Legality } from '@proj/transport';
 /** How far a connection is. */
 export type Stage = 'greeting' | 'handshake' | 'traffic' | 'failed';
 
-/** What comes: a greeting, a command by its name, or a message. */
-export type Received = 'greeting' | 'ERROR' | 'PING' | 'PONG' | 'SUBSCRIBE' | 'CANCEL' | 'other command' | 'message';
+/** What comes behind the greeting: a command by its name, or a message. */
+export type Received = 'ERROR' | 'PING' | 'PONG' | 'SUBSCRIBE' | 'CANCEL' | 'other command' | 'message';
 
 /** What the connection does with it. */
 type Verdict =
   | 'accept'
-  /** Begin the handshake of the mechanism. */
-  | 'begin'
   /** Pass it to the mechanism; its {@link HANDSHAKE} says whether it is legal. */
   | 'step'
   | 'ignore'
   /** End the connection. */
   | 'fail';
 
-const FAILS = ['fail', 'failed'] as const;
-const IGNORES = ['ignore'] as const;
+type Rulings = Legality<Stage, Received, Verdict>[Stage];
 
-/** Of one connection. Nothing but the greeting is read before it is complete. */
+const ALL_FAIL: Rulings = {
+  ERROR: ['fail', 'failed'],
+  PING: ['fail', 'failed'],
+  PONG: ['fail', 'failed'],
+  SUBSCRIBE: ['fail', 'failed'],
+  CANCEL: ['fail', 'failed'],
+  'other command': ['fail', 'failed'],
+  message: ['fail', 'failed'],
+};
+
+/** Of one connection. Nothing but the greeting is read before it is complete, and nothing after a failure. */
 export const CONNECTION: Legality<Stage, Received, Verdict> = {
-  greeting: {
-    greeting: ['begin', 'handshake'],
-    ERROR: FAILS,
-    PING: FAILS,
-    PONG: FAILS,
-    SUBSCRIBE: FAILS,
-    CANCEL: FAILS,
-    'other command': FAILS,
-    message: FAILS,
-  },
+  greeting: ALL_FAIL,
   handshake: {
-    greeting: FAILS,
-    ERROR: FAILS,
-    PING: ['step'],
-    PONG: ['step'],
-    SUBSCRIBE: ['step'],
-    CANCEL: ['step'],
-    'other command': ['step', 'traffic'],
-    message: FAILS,
+    ...ALL_FAIL,
+    PING: ['step', 'failed'],
+    PONG: ['step', 'failed'],
+    SUBSCRIBE: ['step', 'failed'],
+    CANCEL: ['step', 'failed'],
+    'other command': ['step', 'handshake', 'traffic', 'failed'],
   },
   traffic: {
-    greeting: FAILS,
-    ERROR: FAILS,
+    ...ALL_FAIL,
     PING: ['accept'],
     PONG: ['accept'],
     SUBSCRIBE: ['accept'],
     CANCEL: ['accept'],
-    'other command': IGNORES,
+    'other command': ['ignore'],
     message: ['accept'],
   },
-  failed: {
-    greeting: IGNORES,
-    ERROR: IGNORES,
-    PING: IGNORES,
-    PONG: IGNORES,
-    SUBSCRIBE: IGNORES,
-    CANCEL: IGNORES,
-    'other command': IGNORES,
-    message: IGNORES,
-  },
+  failed: ALL_FAIL,
 };
 
-/** Ends of a connection that nothing received causes. */
+/** What moves a connection without a command or message. */
 export const CONNECTION_MOVES = [
+  ['greeting', 'greeting complete', 'handshake'],
   ['greeting', 'not ZMTP, another mechanism, too late', 'failed'],
-  ['handshake', 'not proved, not let in, too late', 'failed'],
-  ['traffic', 'silent, malformed, too large', 'failed'],
+  ['handshake', 'malformed, too late', 'failed'],
+  ['traffic', 'malformed, too large, silent', 'failed'],
 ] as const;
 
 /** A command of a handshake, by its name. */

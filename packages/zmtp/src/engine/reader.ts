@@ -350,7 +350,6 @@ export class FrameReader {
       return this.#chunk.subarray(start, end);
     }
     if (end > this.#memoryEnd) this.#findMemory(start);
-    // Quicker than `subarray`, which asks for memory and class each time.
     return new Uint8Array(this.#memory, this.#offset + start, length);
   }
 

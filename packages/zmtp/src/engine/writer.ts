@@ -4,8 +4,6 @@ import { LONG_HEADER, MORE, SHORT_HEADER, SHORT_MAX, writeHeader } from './flags
 
 /** Bodies from this size on are passed on as they are: a copy would cost more than another part of the same write. */
 export const REFERENCE_BYTES = 8192;
-/** Below this a loop is quicker than a call. */
-const LOOP_BYTES = 24;
 
 /**
  * The bytes of these messages, in as few parts as need be. The bodies of at least 8 KiB are the very arrays that came in, so
@@ -24,7 +22,10 @@ export function encodeMessages(messages: readonly (readonly Uint8Array[])[], all
       if (frame.length >= REFERENCE_BYTES) {
         parts.push(buffer.subarray(from, at), frame);
         from = at;
-      } else at = copy(frame, buffer, at);
+      } else {
+        buffer.set(frame, at);
+        at += frame.length;
+      }
     }
   }
   if (at > from) parts.push(from === 0 ? buffer : buffer.subarray(from));
@@ -40,11 +41,4 @@ function copiedBytes(messages: readonly (readonly Uint8Array[])[]): number {
     }
   }
   return bytes;
-}
-
-function copy(frame: Uint8Array, target: Uint8Array, at: number): number {
-  const { length } = frame;
-  if (length > LOOP_BYTES) target.set(frame, at);
-  else for (let index = 0; index < length; index++) target[at + index] = frame[index] as number;
-  return at + length;
 }
