@@ -5,7 +5,7 @@ import { Addresses } from './addresses.js';
 import type { Connection } from './connection.js';
 import { endpointError, endpointOf, listenOptions, removeStalePath } from './endpoint.js';
 import type { Target } from './endpoint.js';
-import { acceptSocket } from './fast/index.js';
+import { acceptSocket } from './fast.js';
 import type { Incoming } from './incoming.js';
 import { Carrier } from './lanes/carrier.js';
 import type { NodeSocket } from './node-socket.js';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { acceptSocket, connectSocket } from './fast/index.js';
+import { acceptSocket, connectSocket } from './fast.js';
 import { isOn } from './fast/switch.js';
 import type { NodeSocket } from './node-socket.js';
 import type { ByteSink } from './wire.js';

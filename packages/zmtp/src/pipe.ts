@@ -2,7 +2,7 @@
 import type { MemoryBudget, Peer } from '@proj/transport';
 import { compacted, Fifo } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
-import { beginWrite, endWrite, LONG_BYTES } from './fast/index.js';
+import { beginWrite, endWrite, LONG_BYTES } from './fast.js';
 
 /** What is on its way out through all pipes of a socket. */
 export interface Outgoing {

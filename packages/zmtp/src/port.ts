@@ -4,7 +4,7 @@ import { Outbox } from '@proj/transport/adapter';
 import type { OutboxHost, ResolvedPortOptions, SendOutcome } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
 import type { SocketType } from './engine/commands.js';
-import { giveBack } from './fast/index.js';
+import { giveBack } from './fast.js';
 import { ZmtpSocket } from './socket.js';
 import type { World } from './world.js';
 

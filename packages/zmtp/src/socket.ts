@@ -10,7 +10,7 @@ import { parseEndpoint } from './endpoint.js';
 import type { SocketType } from './engine/commands.js';
 import type { ConnectionSettings } from './engine/events.js';
 import type { Failure } from './engine/failure.js';
-import { allocate, REUSE } from './fast/index.js';
+import { allocate, REUSE } from './fast.js';
 import { Incoming } from './incoming.js';
 import type { Dialer } from './lanes/dialer.js';
 import { Listeners } from './listeners.js';

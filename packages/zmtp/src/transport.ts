@@ -19,7 +19,7 @@ import { Dialer } from './lanes/dialer.js';
 import { integer, limitsOf } from './limits.js';
 import type { Failure } from './engine/failure.js';
 import type { PlainOptions } from './engine/plain.js';
-import { newPoller, SPARE_MEMORY } from './fast/index.js';
+import { newPoller, SPARE_MEMORY } from './fast.js';
 import { ZmtpPublisher } from './publisher.js';
 import { CONNECTION_BYTES } from './relief.js';
 import { RouterPort } from './router.js';

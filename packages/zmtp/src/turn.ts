@@ -1,6 +1,6 @@
 /** The turns of the event loop: what is done once at the end of each, and how long one may last. */
 import { Fifo } from '@proj/transport/adapter';
-import type { Loop, Poller } from './fast/index.js';
+import type { Loop, Poller } from './fast.js';
 
 /** Something that writes at the end of a turn. */
 export interface Writing {

@@ -22,7 +22,7 @@ import { Liveness } from './liveness.js';
 import { REFUSED } from './mechanism.js';
 import type { Mechanism, Security, Step } from './mechanism.js';
 import { NULL } from './null.js';
-import { Output } from './output.js';
+import { ConnectionOutput } from './output.js';
 import { FrameReader } from './reader.js';
 import type { ReadItem } from './reader.js';
 import type { Sealing } from './sealing.js';
@@ -42,7 +42,7 @@ export class ConnectionEngine {
   readonly #publishes: boolean;
   readonly #startedAt: number;
   readonly #liveness: Liveness;
-  readonly #output: Output;
+  readonly #output: ConnectionOutput;
   readonly #greeting = new Uint8Array(GREETING_BYTES);
   #greetingBytes = 0;
   #stage: Stage = 'greeting';
@@ -61,7 +61,7 @@ export class ConnectionEngine {
     this.#publishes = settings.socketType === 'PUB' || settings.socketType === 'XPUB';
     this.#startedAt = now;
     this.#liveness = new Liveness(settings, now);
-    this.#output = new Output(settings, this.#security, () => {
+    this.#output = new ConnectionOutput(settings, this.#security, () => {
       sink.onOutput();
     });
   }

@@ -10,7 +10,7 @@ import { encodeMessages } from './writer.js';
 type Message = readonly Uint8Array[];
 
 /** Gathers it until the owner of the connection takes it. */
-export class Output {
+export class ConnectionOutput {
   /** Encrypts all that follows, once traffic is encrypted. */
   cipher: Cipher | undefined;
   readonly #settings: ConnectionSettings;

@@ -1,5 +1,5 @@
 /** The connection under many lanes: one read and one write for all of them. */
-import { allocate } from '../fast/index.js';
+import { allocate } from '../fast.js';
 import type { NodeSocket } from '../node-socket.js';
 import { GREETING_BYTES } from '../engine/greeting.js';
 import { HEADER_BYTES, KIND, KIND_NAMES, LaneFrameReader, PREAMBLE, writeLaneHeader } from '../engine/lane-frames.js';

@@ -1,7 +1,7 @@
 /** How sockets connect: by lanes of one connection if the other side offers them, else by connections of their own. */
 import { connectOptions } from '../endpoint.js';
 import type { Target } from '../endpoint.js';
-import { connectSocket } from '../fast/index.js';
+import { connectSocket } from '../fast.js';
 import type { Turns } from '../turn.js';
 import type { Watch } from '../watch.js';
 import type { Wire } from '../wire.js';

@@ -1,21 +1,21 @@
-/** The door to this folder: what the rest of the package uses, in its fast form or, where a trick is off or the runtime lacks what it needs, in its plain one. */
+/** The door to fast/: what the rest of the package uses, in its fast form or, where a trick is off or the runtime lacks what it needs, in its plain one. */
 import { Socket } from 'node:net';
 import type { SocketConnectOpts } from 'node:net';
-import type { Allocate, Reuse } from '../engine/bytes.js';
-import { NodeSocket } from '../node-socket.js';
-import { allocate as allocateFromBlocks } from './blocks.js';
-import { discard, lend } from './bodies.js';
-import { DirectSocket } from './direct-socket.js';
-import { adopt, HAS_INTERNALS } from './internals.js';
-import { Poller } from './poller.js';
-import type { Loop } from './poller.js';
-import { ReadBuffer } from './read-buffer.js';
-import { reclaim } from './spares.js';
-import { isOn } from './switch.js';
+import type { Allocate, Reuse } from './engine/bytes.js';
+import { NodeSocket } from './node-socket.js';
+import { allocate as allocateFromBlocks } from './fast/blocks.js';
+import { discard, lend } from './fast/bodies.js';
+import { DirectSocket } from './fast/direct-socket.js';
+import { adopt, HAS_INTERNALS } from './fast/internals.js';
+import { Poller } from './fast/poller.js';
+import type { Loop } from './fast/poller.js';
+import { ReadBuffer } from './fast/read-buffer.js';
+import { reclaim } from './fast/spares.js';
+import { isOn } from './fast/switch.js';
 
-export { beginWrite, endWrite, giveBack } from './bodies.js';
-export type { Loop, Poller } from './poller.js';
-export { LONG_BYTES, SPARE_MEMORY } from './spares.js';
+export { beginWrite, endWrite, giveBack } from './fast/bodies.js';
+export type { Loop, Poller } from './fast/poller.js';
+export { LONG_BYTES, SPARE_MEMORY } from './fast/spares.js';
 
 const READS = isOn('reading');
 const AnySocket = isOn('writing') && HAS_INTERNALS ? DirectSocket : NodeSocket;
