@@ -136,7 +136,7 @@ it('a second SIGTERM ends it at once, with a count of what was dropped', async (
   broker.kill('SIGTERM');
   await broker.record('draining');
   broker.kill('SIGTERM');
-  const last = (await broker.record('ended at once: what is counted here was dropped')) as unknown as {
+  const last = (await broker.record('ended at once; the work counted here was dropped')) as unknown as {
     mdp: { openRequests: number };
   };
   expect(last.mdp.openRequests).toBe(1);

@@ -133,7 +133,7 @@ describe.concurrent('a broker without encryption', () => {
       'mdp,ppp',
     );
     const warned = await broker.record(
-      'not encrypted, and open to whoever reaches it: --curve-secret-key and --authorized-keys change that',
+      'not encrypted, and open to everyone who can reach it; use --curve-secret-key and --authorized-keys',
     );
 
     expect(warned.level).toBe('warn');

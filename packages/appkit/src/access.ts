@@ -1,4 +1,4 @@
-/** `--access`: rules that say which key may do what, from a file that is followed, for all servers of the program. */
+/** `--access`: access rules for all servers of the program, from a file that is reloaded when it changes. */
 import { Access, parseOptions, ProjError } from '@proj/transport';
 import type { AccessRules, OptionsSchema } from '@proj/transport';
 import { accessFile } from '@proj/transport/curve';
@@ -11,23 +11,23 @@ export const accessOption = () =>
   text('FILE', 'a file name')
     .optional()
     .describe(
-      'JSON of rules that say which key may ask for and serve what; followed when it changes (default: everybody everything)',
+      'JSON file of access rules: which key may request and serve which names; reloaded when it changes (default: no restrictions)',
     );
 
-/** Whoever obeys rules. */
+/** A server with access rules. */
 interface Server {
   setAccess(rules: AccessRules): void;
 }
 
-/** Rules that are followed. */
+/** Rules that are reloaded. */
 interface FollowedAccess {
-  /** As the file has them by now. */
+  /** The rules as last read. */
   readonly rules: AccessRules;
-  /** Tells the server these rules, and others whenever the file changes. */
+  /** Gives the server these rules, and the new ones whenever the file changes. */
   add(server: Server): void;
   /** Reads the file again now. Rejects with `OPTIONS_INVALID`, and the rules stay as they were. */
   reload(): Promise<void>;
-  /** Follows the file no more. Idempotent. */
+  /** Stops following the file. Idempotent. */
   close(): void;
 }
 

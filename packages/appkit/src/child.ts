@@ -15,7 +15,7 @@ export interface LogRecord {
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The end of what it wrote to standard error. */
+  /** The end of its standard error. */
   readonly stderr: string;
 }
 
@@ -66,7 +66,7 @@ export class ChildProgram {
     return this.#process.pid ?? 0;
   }
 
-  /** Calls `listener` for every log record from now on; returns the function that ends that. */
+  /** Calls `listener` for every log record from now on. Returns the function that stops it. */
   onRecord(listener: (record: LogRecord) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -100,7 +100,7 @@ export class ChildProgram {
     if (!this.#ended) this.#process.kill(signal);
   }
 
-  /** Asks the program to finish and leave, and ends it when it has not within `graceMs`. */
+  /** Asks the program to finish, and kills it if it has not ended within `graceMs`. */
   async stop(graceMs: number): Promise<Exit> {
     this.kill('SIGTERM');
     const last = systemClock.at(systemClock.now() + graceMs, () => this.kill('SIGKILL'));

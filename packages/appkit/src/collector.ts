@@ -1,38 +1,38 @@
-/** When garbage is worth collecting that V8 leaves: docs/adr/0026-one-budget-of-memory.md. */
+/** Collects garbage that V8 leaves, when it is worth the time: docs/adr/0026-one-budget-of-memory.md. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { systemClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 import type { MemoryBudget, MemoryLevel } from '@proj/transport';
 
-/** So long it takes until connections that were cut are gone. Milliseconds. */
+/** How long connections that were cut take to go away. Milliseconds. */
 const GONE_MS = 20;
-/** Full memory has garbage collected so often at most; otherwise it is looked so often whether it is worth it. */
+/** The shortest time between two collections while memory is full; also how often to check whether one is worth it. Milliseconds. */
 const FULL_MS = 1000;
 export const LOOK_MS = 5000;
-/** Less garbage is not worth the time. A young generation that grows to its full size is less. */
+/** The least garbage worth a collection; more than a young generation at full size. */
 const WORTH_BYTES = 2 ** 25;
 
-/** What V8 has taken from the system: pages of its heap and memory of buffers. */
+/** Memory that V8 has taken from the system: heap pages and buffers. */
 export interface Heap {
   usedBytes(): number;
   collect(): void;
 }
 
-/** Collects what V8 leaves: it hurries for its own heap while that grows, and never for buffers, nor once nothing comes any more. */
+/** Collects what V8 leaves: V8 collects eagerly only while its own heap grows, never for buffers or without traffic. */
 export class Collector {
   readonly #memory: MemoryBudget;
   readonly #clock: Clock;
   readonly #heap: Heap;
-  /** What is used beside what peers make us hold, as it was after the last collection. */
+  /** Memory in use that is not held for peers, as of the last collection. */
   #floor: number;
   #moved = 0;
   #held = 0;
-  /** There was something to win at the last look. */
+  /** There was garbage worth collecting at the last check. */
   #hopes = false;
   #isHurried = false;
 
-  /** Looks from now on, until the process ends. */
+  /** Starts checking, until the process ends. */
   constructor(memory: MemoryBudget, clock: Clock = systemClock, heap: Heap = V8) {
     this.#memory = memory;
     this.#clock = clock;
@@ -91,7 +91,7 @@ export class Collector {
   }
 }
 
-/** The one of this process. */
+/** The collector of this process. */
 const V8: Heap = {
   usedBytes() {
     const { heapTotal, external } = process.memoryUsage();

@@ -5,7 +5,7 @@ import { fieldsOf, type Field } from './fields.js';
 import { variableOf } from './settings.js';
 import type { Command, Program } from './program.js';
 
-/** What the user asked for. */
+/** A parsed command line. */
 export interface Invocation {
   readonly command: Command;
   readonly operands: readonly string[];
@@ -98,7 +98,7 @@ function helpFooter(program: Program, command: Command, single: boolean): string
   return ['', 'Examples:', ...examples, ...sources].join('\n');
 }
 
-/** One line out of commander's wording, and what is allowed instead. */
+/** One line made of commander's message, and what is allowed instead. */
 function refusal(error: CommanderError, program: Program): ProjError {
   const message = error.message
     .replace(/^error: /, '')

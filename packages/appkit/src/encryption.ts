@@ -1,4 +1,4 @@
-/** CURVE in the programs: the same options everywhere, and sockets that obey them without anybody else's doing. */
+/** CURVE in the programs: the same options everywhere, applied to every socket of the process. */
 import { ProjError } from '@proj/transport';
 import type { CurveOptions, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import {
@@ -26,12 +26,12 @@ const serverOptions = {
   authorizedKeys: text('PATH', 'a folder of .key files or a file of keys')
     .optional()
     .describe(
-      'who may come in: a folder of .key files, or a file with a key per line; followed when it changes (default: any key)',
+      'clients that may connect: a folder of .key files, or a file with one key per line; reloaded when it changes (default: any key)',
     ),
   zmqTrustedNetwork: onOff()
     .default(false)
     .describe(
-      'with --transport zmq, bind where others can reach it without --authorized-keys: whoever reaches it can end this program (SECURITY.md)',
+      'with --transport zmq, bind on a reachable address without --authorized-keys, although any peer there can end this program (SECURITY.md)',
     ),
 } satisfies z.ZodRawShape;
 
@@ -39,8 +39,8 @@ const serverOptions = {
 const clientOptions = {
   serverKey: text('FILE|KEY', 'a certificate, or the 40 characters of a public key')
     .optional()
-    .describe('encrypt, and talk only to the server of this public key: its NAME.key, or the key itself'),
-  curveSecretKey: secretKey().describe('who we are to the server: a certificate (default: a pair made up now)'),
+    .describe('encrypt, and talk only to the server with this public key: its NAME.key, or the key itself'),
+  curveSecretKey: secretKey().describe('own key pair for the server to check: a certificate (default: a new pair)'),
 } satisfies z.ZodRawShape;
 
 /** Values of the options above, of either kind. */
@@ -51,21 +51,21 @@ interface EncryptionSettings {
   readonly serverKey?: string | undefined;
 }
 
-/** What the process knows when its command begins. */
+/** The encryption of this process, once its command begins. */
 interface Encryption {
   readonly curve: CurveOptions | undefined;
   /** The same of a server, as facades take it. */
   readonly server: ServerCurve | undefined;
-  /** What libzmq binds may be reached by others. */
+  /** Sockets that libzmq binds may be reachable by strangers. */
   readonly zmqMayBeReached: boolean;
   readonly log: Logger;
 }
 
 let current: Encryption | undefined;
-/** Lists that are followed as long as the process runs. */
+/** Lists that are followed for as long as the process runs. */
 const lists = new Set<AuthorizedKeys>();
 
-/** The options to add to a command with these: none where it has no sockets; whoever has `connect` is a client. */
+/** The encryption options for a command with these options: those of a client if it has `connect`, none if it has no sockets. */
 export function encryptionOptions({ shape }: z.ZodObject): z.ZodRawShape {
   if (!('transport' in shape)) return {};
   return 'connect' in shape ? clientOptions : serverOptions;
@@ -118,7 +118,7 @@ export async function reloadEncryption(): Promise<void> {
   await Promise.all([...lists].map((list) => list.reload()));
 }
 
-/** The transport with the encryption of this process on all its sockets, and log lines about who did not get in. */
+/** The transport with this process's encryption on all sockets, and log lines about refused peers. */
 export function encrypted(transport: Transport, kind: 'zmtp' | 'zmq'): Transport {
   if (current === undefined) return transport;
   const { curve, log, zmqMayBeReached } = current;
@@ -210,14 +210,14 @@ function reachable(endpoint: string): ProjError {
   );
 }
 
-/** Each attempt of a client comes from another port. */
+/** A client uses another port for each attempt. */
 function hostOf(address = ''): string {
   return address.replace(/:\d+$/, '');
 }
 
 const LOOPBACK = /^(ipc:|inproc:|tcp:\/\/(127\.[\d.]+|localhost|\[::1\]):)/;
 
-/** Warns once when something is bound that others can reach and that encrypts nothing. */
+/** Warns once when a socket without encryption is bound on a reachable address. */
 class ExposureLog {
   readonly #log: Logger;
   #warned: boolean;
@@ -232,7 +232,7 @@ class ExposureLog {
     this.#warned = true;
     this.#log.warn(
       { endpoint },
-      'not encrypted, and open to whoever reaches it: --curve-secret-key and --authorized-keys change that',
+      'not encrypted, and open to everyone who can reach it; use --curve-secret-key and --authorized-keys',
     );
   }
 }

@@ -1,4 +1,4 @@
-/** The sockets of a program that peers connect to, and what peers may make it hold. See docs/adr/0026-one-budget-of-memory.md. */
+/** The sockets of a program that peers connect to, and the memory that peers may take. See docs/adr/0026-one-budget-of-memory.md. */
 import { totalmem } from 'node:os';
 import { MemoryBudget, ProjError } from '@proj/transport';
 import type { Transport } from '@proj/transport';
@@ -12,21 +12,21 @@ import type { Logger } from './logging.js';
 import { logOfPeer } from './logging.js';
 import { transportOption } from './transport.js';
 
-/** Less is not enough for a broker that has nothing to do. */
+/** An idle broker needs as much. */
 const MEMORY_MIN_BYTES = 2 ** 26;
 
-/** The options of such a program about its sockets. */
+/** Socket options of such a program. */
 export const hubOptions = {
   transport: transportOption(),
   pollUs: wholeNumber({ min: 0, max: 10_000 })
     .optional()
     .describe(
-      'microseconds to look for the next message before sleeping, with --transport zmtp, where that is measured to bring it sooner; 0 is never (default: 200, with one core 0)',
+      'microseconds to poll for the next message before sleeping, with --transport zmtp, where measurements show that it pays; 0 is never (default: 200, on a single core 0)',
     ),
   memoryMax: bytes({ min: MEMORY_MIN_BYTES })
     .optional()
     .describe(
-      'what peers may make this process hold: messages that wait, tables, connections; from 80 % on what is new is refused; SIGHUP takes it from the configuration file without a restart (default: half of what the machine or its cgroup has)',
+      'memory for all peers together: waiting messages, tables, connections; from 80 % on new work is refused; SIGHUP reloads it from the configuration file (default: half the memory of the machine or its cgroup)',
     ),
   connectionsMax: wholeNumber(ZMTP_LIMITS.connectionsMax)
     .optional()
@@ -35,21 +35,21 @@ export const hubOptions = {
     ),
   connectionsPerAddressMax: wholeNumber(ZMTP_LIMITS.connectionsPerAddressMax)
     .optional()
-    .describe('and of them from one address (default: as --connections-max)'),
+    .describe('connections from one address, with --transport zmtp (default: as --connections-max)'),
   handshakesMax: wholeNumber(ZMTP_LIMITS.handshakesMax)
     .optional()
     .describe(
-      `handshakes under way at one socket, with --transport zmtp; one more, and the oldest is cut (default: ${ZMTP_LIMITS.handshakesMax.default})`,
+      `open handshakes at one socket, with --transport zmtp; one more, and the oldest is cut (default: ${ZMTP_LIMITS.handshakesMax.default})`,
     ),
   unfinishedMaxBytes: bytes(ZMTP_LIMITS.unfinishedMaxBytes)
     .optional()
     .describe(
-      `what messages may hold at one socket that have not come to their end, with --transport zmtp (default: ${ZMTP_LIMITS.unfinishedMaxBytes.default})`,
+      `memory for incomplete messages at one socket, with --transport zmtp (default: ${ZMTP_LIMITS.unfinishedMaxBytes.default})`,
     ),
   unreadMaxBytes: bytes(ZMTP_LIMITS.unreadMaxBytes)
     .optional()
     .describe(
-      `what may be on its way out at one socket, with --transport zmtp (default: ${ZMTP_LIMITS.unreadMaxBytes.default})`,
+      `memory for outgoing messages at one socket, with --transport zmtp (default: ${ZMTP_LIMITS.unreadMaxBytes.default})`,
     ),
 } satisfies z.ZodRawShape;
 
@@ -60,11 +60,11 @@ export type HubSettings = z.output<z.ZodObject<typeof hubOptions>>;
 export interface Hub {
   readonly transport: Transport;
   readonly memory: MemoryBudget;
-  /** Has those of other settings hold that need no restart, and returns which these are. Sockets keep what they were made with. */
+  /** Applies the settings that need no restart, and returns their names. Existing sockets keep the others. */
   readonly reload: (settings: HubSettings) => readonly (keyof HubSettings)[];
 }
 
-/** Of zmtp alone, by the flags that say them. */
+/** Options of zmtp only, by key, with their flags. */
 const ZMTP_ONLY = {
   pollUs: '--poll-us',
   connectionsMax: '--connections-max',
@@ -113,7 +113,7 @@ function socketsOf(settings: HubSettings, memory: MemoryBudget): Transport {
   );
 }
 
-/** Of what the machine has, or of what its cgroup leaves of it. */
+/** Half the memory of the machine, or of its cgroup. */
 export function halfOfMemory(available = totalmem(), constrained = process.constrainedMemory()): number {
   const bytes = constrained > 0 ? Math.min(available, constrained) : available;
   return Math.max(MEMORY_MIN_BYTES, Math.floor(bytes / 2));

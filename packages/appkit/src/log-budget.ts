@@ -1,4 +1,4 @@
-/** How many log lines peers may cause. */
+/** The limit on log lines that peers can cause. */
 import { oncePerMinute, systemClock } from '@proj/heartbeat';
 import type { Clock } from '@proj/heartbeat';
 
@@ -20,7 +20,7 @@ export class LogBudget {
     this.#clock = clock;
   }
 
-  /** Whether there may be a line for this key now; if not it is counted. Without a key only the lines of a second count. */
+  /** Whether a line for this key may be logged now; if not, it is counted. Without a key only the limit per second applies. */
   allow(key?: string): boolean {
     const now = this.#clock.now();
     if (now - this.#second >= 1000) {
@@ -35,7 +35,7 @@ export class LogBudget {
     return false;
   }
 
-  /** Lines withheld since this last told of some, which it does once a second. */
+  /** Lines withheld since the last report, which comes at most once a second. */
   takeWithheld(): number {
     const now = this.#clock.now();
     if (this.#withheld === 0 || now - this.#toldAt < 1000) return 0;

@@ -12,7 +12,7 @@ type Write = (bytes: Uint8Array) => number;
 export class LogSink {
   readonly #write: Write;
   readonly #tell: (dropped: number) => string;
-  /** The rest of a line of which only a part was taken: it goes before all others. At most one line. */
+  /** The rest of a partly written line, which must go first. At most one line. */
   #rest: Uint8Array | undefined;
   #dropped = 0;
 
@@ -22,7 +22,7 @@ export class LogSink {
     this.#tell = tell;
   }
 
-  /** Lines dropped since the last one that said so. */
+  /** Lines dropped since the last report. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -43,7 +43,7 @@ export class LogSink {
     if (this.#rest !== undefined || !this.#put(line)) this.#dropped++;
   }
 
-  /** False while a part of a line is still left. */
+  /** False while part of a line is left. */
   #flush(): boolean {
     if (this.#rest === undefined) return true;
     const { length } = this.#rest;
@@ -80,7 +80,7 @@ function nonBlocking(fd: 1 | 2): number {
     try {
       return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     } catch {
-      // Not Linux: a terminal that was stopped stops us, too.
+      // Other systems than Linux: a stopped terminal stops us, too.
       return fd;
     }
   }

@@ -1,4 +1,4 @@
-/** Logs as JSON lines for machines, or as short lines for people. */
+/** Logs as JSON lines for machines, or as short readable lines. */
 import { pino, stdTimeFunctions } from 'pino';
 import type { Logger } from 'pino';
 import type * as z from 'zod';
@@ -12,13 +12,13 @@ export type { Logger } from 'pino';
 export const loggingOptions = {
   logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'LEVEL')
     .optional()
-    .describe('least important line to log: trace, debug, info, warn, error or silent'),
+    .describe('lowest level to log: trace, debug, info, warn, error or silent'),
   logFormat: oneOf(['json', 'pretty'])
     .optional()
-    .describe('a JSON object per line, or lines for people (default: pretty on a terminal, else json)'),
+    .describe('one JSON object per line, or readable text (default: pretty on a terminal, else json)'),
 } satisfies z.ZodRawShape;
 
-/** Where a program's log goes and how much of it there is unless an option says otherwise. */
+/** Where a program's log goes, and its default level. */
 export interface LoggingDefaults {
   /** A service logs to standard output; a command keeps that for its results. */
   readonly fd: 1 | 2;
@@ -44,7 +44,7 @@ export function createLogger(
   const format = options.logFormat ?? (terminal ? 'pretty' : 'json');
   const dress = format === 'json' ? (line: string) => line : prettyLine;
   const sink = new LogSink(defaults.fd, (dropped) => {
-    // As pino begins and ends its lines: the sink must not be written to through it now.
+    // Formatted like pino's lines, since pino must not be used to write to the sink now.
     const time = stdTimeFunctions.isoTime();
     const fields = `"name":${JSON.stringify(name)},"pid":${process.pid},"dropped":${dropped}`;
     return dress(`{"level":"warn"${time},${fields},"msg":"log lines dropped: nobody read them"}\n`);

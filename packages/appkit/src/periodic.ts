@@ -1,4 +1,4 @@
-/** Something done again and again. */
+/** Repeated actions. */
 import { systemClock } from '@proj/heartbeat';
 import type { Timer } from '@proj/heartbeat';
 

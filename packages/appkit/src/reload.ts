@@ -1,25 +1,25 @@
-/** SIGHUP: settings are read again, and hold as far as they can without a restart. */
+/** SIGHUP: reads the settings again, and applies those that need no restart. */
 import { isDeepStrictEqual } from 'node:util';
 import { reloadEncryption } from './encryption.js';
 import type { Logger } from './logging.js';
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** What a {@link Reload} works with. */
+/** What a {@link Reload} needs. */
 interface ReloadParts<Values extends Settings> {
   readonly log: Logger;
   readonly setLevel: (level: string | undefined) => void;
-  /** Settings as they are now: flags and environment stay, the file may have changed. Throws for what is not valid. */
+  /** The present settings: flags and environment stay, the file may have changed. Throws if they are invalid. */
   readonly read: () => Values;
   /** As `Context.onReload`. */
   readonly apply: (settings: Values) => Promise<readonly string[]>;
-  /** Those the program has started with. */
+  /** The settings that the program started with. */
   readonly settings: Values;
   /** The flag of an option. */
   readonly flagOf: (key: string) => string;
 }
 
-/** Reads settings again, one time after the other. */
+/** Reads the settings again, one reload at a time. */
 export class Reload<Values extends Settings> {
   readonly #parts: ReloadParts<Values>;
   #settings: Settings;
@@ -30,7 +30,7 @@ export class Reload<Values extends Settings> {
     this.#settings = parts.settings;
   }
 
-  /** Never rejects: what is not valid leaves all as it was, with a line in the log. */
+  /** Never rejects: invalid settings change nothing and are logged. */
   run(): Promise<void> {
     return (this.#running = this.#running.then(() => this.#reload()));
   }
@@ -42,13 +42,13 @@ export class Reload<Values extends Settings> {
       const changed = Object.keys({ ...this.#settings, ...next }).filter(
         (key) => !isDeepStrictEqual(this.#settings[key], next[key]),
       );
-      // A key that is revoked is out, whatever else is wrong.
+      // First, so that a revoked key is refused whatever else is wrong.
       await reloadEncryption();
       const applied = new Set([...(await apply(next)), 'logLevel']);
-      // Last, for it cannot fail: nothing has changed when something did.
+      // Last, since it cannot fail: if anything failed, nothing has changed.
       setLevel(next['logLevel'] as string | undefined);
       const isApplied = (key: string) => applied.has(key);
-      // What waits for a restart stays changed, and is said each time.
+      // Settings that need a restart are reported on every reload.
       for (const key of changed.filter(isApplied)) this.#settings = { ...this.#settings, [key]: next[key] };
       const needsRestart = changed.filter((key) => !isApplied(key)).map(flagOf);
       log.info({ changed: changed.filter(isApplied).map(flagOf), needsRestart }, 'reloaded');

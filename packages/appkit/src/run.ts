@@ -12,7 +12,7 @@ import { serviceManager } from './service-manager.js';
 import { processSignals, Stopped } from './signals.js';
 import type { Signals } from './signals.js';
 
-/** What a program sees of the process it runs in. */
+/** The process as its program sees it. */
 export interface World {
   /** Arguments without node and script. */
   readonly args: readonly string[];
@@ -22,9 +22,9 @@ export interface World {
   writeError(text: string): void;
 }
 
-/** Runs the program this process was started for, then ends the process. */
+/** Runs the program, then ends the process. */
 export async function runProgram(program: Program): Promise<never> {
-  // Whoever reads our output may leave before we are done; that is not a failure.
+  // The reader of our output may leave before we are done; that is not a failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   const exitCode = await execute(program, {
     args: process.argv.slice(2),
@@ -38,7 +38,7 @@ export async function runProgram(program: Program): Promise<never> {
   process.exit(exitCode);
 }
 
-/** Runs a program and resolves to its exit code. Whatever goes wrong ends as one line of `writeError`. */
+/** Runs a program and resolves to its exit code. Every error ends as one line of `writeError`. */
 export async function execute(program: Program, world: World): Promise<number> {
   try {
     const complete = { ...program, commands: program.commands.map(addShared) as [Command, ...Command[]] };
@@ -72,7 +72,7 @@ async function runCommand(program: Program, invocation: Invocation, world: World
   const print = (line: string) => world.writeOut(`${line}\n`);
   const onEndedAtOnce = (listener: () => object) => {
     signals.onEndedAtOnce((signal) => {
-      log.warn({ signal, ...listener() }, 'ended at once: what is counted here was dropped');
+      log.warn({ signal, ...listener() }, 'ended at once; the work counted here was dropped');
     });
   };
   const onReload = (apply: (changed: typeof settings) => Promise<readonly string[]>) => {
@@ -88,7 +88,7 @@ async function runCommand(program: Program, invocation: Invocation, world: World
   return (await command.run({ settings, operands, log, stop, serving, onEndedAtOnce, onReload, print })) ?? 0;
 }
 
-/** What every program has, as far as it has any use for it. */
+/** Options of every program that can use them. */
 function addShared(command: Command): Command {
   const shared = { ...encryptionOptions(command.options), ...loggingOptions };
   return { ...command, options: command.options.safeExtend(shared) };

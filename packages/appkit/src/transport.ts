@@ -1,4 +1,4 @@
-/** Which sockets the programs run on: decided here and nowhere else. See docs/adr/0006-zmtp-in-typescript.md. */
+/** The sockets that all programs run on. See docs/adr/0006-zmtp-in-typescript.md. */
 import type { Transport } from '@proj/transport';
 import { zmqTransport } from '@proj/transport/zmq';
 import { zmtpTransport } from '@proj/zmtp';
@@ -11,7 +11,7 @@ const TRANSPORTS = { zmq: zmqTransport, zmtp: zmtpTransport };
 export function transportOption() {
   return oneOf(['zmtp', 'zmq'])
     .default('zmtp')
-    .describe('what the sockets are made of: ZMTP in TypeScript, or libzmq, which bounds less of what peers may do');
+    .describe('socket implementation: ZMTP in TypeScript, or libzmq, which limits peers less');
 }
 
 /** The sockets, clock and randomness of this process, encrypted if its command says so. */
@@ -19,7 +19,7 @@ export function processTransport(kind: keyof typeof TRANSPORTS = 'zmtp'): Transp
   return encrypted(TRANSPORTS[kind](), kind);
 }
 
-/** The same for what nobody answers: a message that found no connection by which to go counts as not sent, or holds up `close`. */
+/** The same for messages without replies: one that finds no connection counts as not sent, or delays `close`. */
 export function unansweredTransport(kind: keyof typeof TRANSPORTS): Transport {
   return encrypted(kind === 'zmq' ? zmqTransport({ connectedOnly: true }) : zmtpTransport(), kind);
 }
