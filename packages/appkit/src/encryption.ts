@@ -1,5 +1,5 @@
 /** CURVE in the programs: the same options everywhere, applied to every socket of the process. */
-import { ProjError } from '@proj/transport';
+import { deriveTransport, ProjError } from '@proj/transport';
 import type { CurveOptions, HandshakeRefusal, PortListener, PortOptions, Transport } from '@proj/transport';
 import {
   authorizedKeys,
@@ -142,20 +142,13 @@ export function encrypted(transport: Transport, kind: 'zmtp' | 'zmq'): Transport
     };
     return port;
   };
-  const { clock, entropy, memory, probe, tellsKeys = false } = transport;
-  return {
-    clock,
-    entropy,
-    tellsKeys,
+  return deriveTransport(transport, {
     encrypts: curve !== undefined,
-    load: () => transport.load(),
     router: (port) => binding(listening(transport.router(options(port)))),
     dealer: (port) => binding(listening(transport.dealer(options(port)))),
     publisher: (port) => binding(transport.publisher(options(port))),
     subscriber: (port) => transport.subscriber(options(port)),
-    ...(memory === undefined ? {} : { memory }),
-    ...(probe === undefined ? {} : { probe }),
-  };
+  });
 }
 
 async function serverOf(

@@ -1,5 +1,6 @@
 /** Each message that passes a program's sockets, of any protocol, as one line of its log at level trace. */
 import { latin1, totalBytes } from '@proj/frames';
+import { deriveTransport } from '@proj/transport';
 import type { Peer, PortListener, PublisherPort, SocketPort, Transport } from '@proj/transport';
 import { DECODERS } from './decoders.js';
 import type { Command, Frames, ProtocolName, Reader } from './decoders.js';
@@ -58,20 +59,11 @@ export function traced(transport: Transport, log: Logger, protocol: ProtocolName
       log.trace(traceFields(direction === 'in' ? received : sent, peer, frames), direction);
     };
   };
-  const { clock, entropy, tellsKeys = false, encrypts = false, memory, probe } = transport;
-  return {
-    clock,
-    entropy,
-    tellsKeys,
-    encrypts,
-    load: () => transport.load(),
+  return deriveTransport(transport, {
     router: (options) => tracedPort(transport.router(options), sayer()),
     dealer: (options) => tracedPort(transport.dealer(options), sayer()),
     publisher: (options) => tracedPublisher(transport.publisher(options), sayer()),
-    subscriber: (options) => transport.subscriber(options),
-    ...(memory === undefined ? {} : { memory }),
-    ...(probe === undefined ? {} : { probe }),
-  };
+  });
 }
 
 type Say = (direction: 'in' | 'out', peer: Peer | undefined, frames: Frames) => void;

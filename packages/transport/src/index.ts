@@ -6,6 +6,7 @@ export type { BodyInput, BodyLimits, Frame } from './body.js';
 export { BoundedBuffer } from './bounded-buffer.js';
 export type { BufferBounds } from './bounded-buffer.js';
 export { Departures } from './departures.js';
+export { deriveTransport } from './derive-transport.js';
 export { Driver } from './driver.js';
 export { Emitter } from './emitter.js';
 export { UnheardErrors } from './unheard-errors.js';

@@ -1,6 +1,7 @@
 /** Several protocols on one ROUTER, told apart by their frames. Knows no protocol: each member says which frames are its own. */
+import { deriveTransport } from './derive-transport.js';
 import { ProjError } from './errors.js';
-import type { CurveOptions, Peer, PortListener, PortOptions, SocketPort, Transport } from './port.js';
+import type { CurveOptions, Peer, PortListener, SocketPort, Transport } from './port.js';
 
 /** The end of an endpoint that means any free port. Two of them are never the same endpoint. */
 const WILDCARD = /(:\*|:0|:\/\/\*)$/;
@@ -36,25 +37,14 @@ export class SharedRouters {
 
   /** A transport for one protocol. Its routers share sockets with those of other members, never with each other. */
   member(claim: Claim): Transport {
-    const { clock, entropy, probe, memory, tellsKeys = false, encrypts = false } = this.#transport;
     const own = new Set<MemberPort>();
-    return {
-      clock,
-      entropy,
-      tellsKeys,
-      encrypts,
-      load: () => this.#transport.load(),
+    return deriveTransport(this.#transport, {
       router: (options) => {
         const port = new MemberPort(this.#transport.router(options), options?.curve, claim, this.#shared, own);
         own.add(port);
         return port;
       },
-      dealer: (options?: PortOptions) => this.#transport.dealer(options),
-      publisher: (options?: PortOptions) => this.#transport.publisher(options),
-      subscriber: (options?: PortOptions) => this.#transport.subscriber(options),
-      ...(memory === undefined ? {} : { memory }),
-      ...(probe === undefined ? {} : { probe }),
-    };
+    });
   }
 }
 
