@@ -1,6 +1,7 @@
 /** Long bodies over CURVE, on real sockets: sealed in slices, while others are served. */
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ConnectionWriter } from './connection-writer.js';
 import { ZmtpTransport } from './index.js';
 import { nodePrimitives } from './primitives.js';
 import { READ_MAX_BYTES } from './engine/reader.js';
@@ -148,4 +149,15 @@ describe('a long body over CURVE', () => {
     for (let turn = 0; turn < 5; turn++) await setImmediate();
     expect([sealed > 0, sealed < 10, work.sealed.length]).toEqual([true, true, sealed]);
   });
+});
+
+it('an encrypted write is under way since it began, not since the last one in clear', () => {
+  type Parts = ConstructorParameters<typeof ConnectionWriter>;
+  const sealing = { step: () => true, parts: [new Uint8Array(1)] };
+  const engine = { sealed: true, takeOutput: () => [], seal: () => sealing, sent: () => undefined };
+  const [turns, watch, wire] = [{ number: 1 }, { now: () => 5000 }, { send: () => undefined }];
+  const owner = { mayWrite: true, pipe: { take: () => [[new Uint8Array(1)]] } };
+  const writer = new ConnectionWriter(...([turns, watch, wire, engine, owner] as unknown as Parts));
+  writer.flush(5000);
+  expect(writer.writingSince).toBe(5000);
 });
