@@ -77,6 +77,7 @@ export class MdpBrokerCounters {
     'client-gone': 0,
     'attempts-exhausted': 0,
     'lost-after-partial': 0,
+    displaced: 0,
     drained: 0,
     'reply-undeliverable': 0,
     'reply-too-large': 0,
