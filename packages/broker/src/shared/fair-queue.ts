@@ -2,7 +2,7 @@
  * The queue of waiting requests: first in, first out for each client, and clients take turns. What has waited before goes to a front that
  * is served first. No protocol.
  */
-import { Holders, Holding } from './holders.js';
+import { HolderClasses, Holding } from './holder-classes.js';
 import { RemovableQueue, QueueSlot } from './removable-queue.js';
 
 /** A client with fewer waiting values never makes room for others. */
@@ -37,7 +37,7 @@ export class FairQueue<Value> {
   readonly #front = new RemovableQueue<ClientQueue<Value>>();
   readonly #byClient = new Map<string, ClientQueue<Value>>();
   readonly #turns = new RemovableQueue<ClientQueue<Value>>();
-  readonly #shares = new Holders<ClientQueue<Value>>(LEAST);
+  readonly #shares = new HolderClasses<ClientQueue<Value>>(LEAST);
   #size = 0;
 
   constructor(max: number) {

@@ -408,6 +408,18 @@ describe('rule 18: bounded queues', () => {
   });
 });
 
+it('rule 18: registrationsPerSecondMax bounds how often one peer registers', () => {
+  broker = new BrokerUnderTest({ registrationsPerSecondMax: 2 });
+  for (let round = 0; round < 2; round++) {
+    expect(broker.ready('w1')).toEqual(['worker-ready w1 echo']);
+    broker.disconnect('w1');
+  }
+  expect(broker.ready('w1')).toEqual(['note message-dropped registrations-limit w1', '-> w1 DISCONNECT']);
+  expect(broker.ready('w2')).toEqual(['worker-ready w2 echo']);
+  broker.advance(500);
+  expect(broker.ready('w1')).toEqual(['worker-ready w1 echo']);
+});
+
 describe('rule 19: pipelining clients', () => {
   it('rule 19: requests of one client to one service start in order', () => {
     for (const body of ['1', '2', '3']) broker.request('c1', body);

@@ -121,6 +121,7 @@ export type MdpMessageDrop =
   /** READY beyond a limit. */
   | 'services-limit'
   | 'workers-limit'
+  | 'registrations-limit'
   /** READY of a worker for which no request waits, while memory is short. */
   | 'memory';
 

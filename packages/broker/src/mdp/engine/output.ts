@@ -68,6 +68,7 @@ export class MdpBrokerCounters {
     'not-allowed': 0,
     'services-limit': 0,
     'workers-limit': 0,
+    'registrations-limit': 0,
     draining: 0,
     'client-limit': 0,
     'queue-full': 0,

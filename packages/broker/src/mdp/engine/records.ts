@@ -5,7 +5,7 @@ import { Deadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { ClientRecord } from '../../shared/clients.js';
 import { FairQueue, type ClientQueue } from '../../shared/fair-queue.js';
-import { Holding } from '../../shared/holders.js';
+import { Holding } from '../../shared/holder-classes.js';
 import { QueueSlot, RemovableQueue } from '../../shared/removable-queue.js';
 import type { Slack } from '../../shared/slack.js';
 import { WorkerEntry } from '../../shared/worker-table.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Holders, Holding } from './holders.js';
+import { HolderClasses, Holding } from './holder-classes.js';
 
 function holders(amounts: Readonly<Record<string, number>>) {
-  const all = new Holders<string>(16);
+  const all = new HolderClasses<string>(16);
   const holdings = new Map<string, Holding<string>>();
   for (const [owner, amount] of Object.entries(amounts)) {
     const holding = new Holding(owner);
@@ -12,7 +12,7 @@ function holders(amounts: Readonly<Record<string, number>>) {
   return { all, change: (owner: string, amount: number) => all.add(holdings.get(owner)!, amount) };
 }
 
-describe('Holders', () => {
+describe('HolderClasses', () => {
   it('names one of those who hold most', () => {
     expect(holders({ few: 20, many: 1000, some: 100 }).all.above(1)).toBe('many');
   });

@@ -1,16 +1,16 @@
 /** Who holds how much of a bound that all share, so that whoever holds most gives way when it is used up. No protocol. */
 import { QueueSlot, RemovableQueue } from './removable-queue.js';
 
-/** What one of them holds. Changed by {@link Holders} alone. */
+/** What one of them holds. Changed by {@link HolderClasses} alone. */
 export class Holding<Owner> extends QueueSlot<Owner> {
   amount = 0;
 }
 
 /**
- * Holders by how much they hold, each class twice as wide as the one below it. Every operation is O(1). Whoever holds less than `least` is
+ * HolderClasses by how much they hold, each class twice as wide as the one below it. Every operation is O(1). Whoever holds less than `least` is
  * in no class and never gives way.
  */
-export class Holders<Owner> {
+export class HolderClasses<Owner> {
   readonly #least: number;
   readonly #classes: RemovableQueue<Owner>[] = [];
 
