@@ -43,7 +43,8 @@ export class Dispatcher {
   accept(peer: Peer, command: MdpClientRequest): void {
     const { clients, services } = this.#state;
     const known = { client: clients.find(peer.key), service: services.find(command.version, command.service) };
-    const refusal = this.#refusal(command, peer, known.client, known.service);
+    const cost = requestCost(command.body);
+    const refusal = this.#refusal(command, peer, known.client, known.service, cost);
     if (refusal !== undefined) {
       this.#out.dropRequest(refusal, peer, command.service);
       return;
@@ -51,6 +52,7 @@ export class Dispatcher {
     const client = known.client ?? clients.add(peer);
     const service = known.service ?? services.add(command.version, command.service);
     const request = this.#requests.open(client, service, framingOf(command), command.body);
+    request.cost = cost;
     client.open++;
     this.#open++;
     this.#out.counters.requests++;
@@ -184,14 +186,14 @@ export class Dispatcher {
   unwait(request: Request): void {
     this.#state.expiry.stop(request);
     request.leave(this.#state.slack);
-    this.#state.holders.add(request.client.held, -requestCost(request.body));
+    this.#state.holders.add(request.client.held, -request.cost);
   }
 
   /** The request has ended: the broker keeps nothing of it. */
   close(request: Request, kept?: 'kept'): void {
-    const { body, client } = request;
+    const { body, client, cost } = request;
     this.#open--;
-    this.#state.bytes.give(requestCost(body));
+    this.#state.bytes.give(cost);
     if (--client.open === 0) this.#state.clients.rest(client);
     if (kept === undefined) this.#out.release(body);
     this.#requests.close(request);
@@ -203,6 +205,7 @@ export class Dispatcher {
     { key }: Peer,
     client: ClientEntry | undefined,
     service: Service | undefined,
+    cost: number,
   ): MdpRefusal | undefined {
     const { services, isTight } = this.#state;
     if (command.service.length > this.#settings.serviceNameMaxBytes) return 'service-invalid';
@@ -210,7 +213,7 @@ export class Dispatcher {
     if (service === undefined && !services.mayAsk(client?.waiting.size ?? 0)) return 'services-limit';
     if (isTight && service?.canTake !== true) return 'memory';
     if (service?.queue.full === true && !this.#displace(service.queue.surplus(key))) return 'queue-full';
-    return this.#takeBytes(client, requestCost(command.body)) ? undefined : 'queue-full';
+    return this.#takeBytes(client, cost) ? undefined : 'queue-full';
   }
 
   /** Rule 18: takes them from the budget; if they are not left, from clients with far more waiting than this one. */
@@ -244,7 +247,7 @@ export class Dispatcher {
     const { queue } = request.service;
     const { peer, waiting } = request.client;
     request.settle(this.#state.slack);
-    this.#state.holders.add(request.client.held, requestCost(request.body));
+    this.#state.holders.add(request.client.held, request.cost);
     if (where === 'front') queue.pushFront(request, waiting);
     else queue.push(request, peer.key, waiting);
     this.#state.expiry.start(request, this.#out.now);

@@ -54,6 +54,8 @@ export class Request extends QueueSlot<Request> {
   framing: MdpFraming;
   /** The frame of a body of one, which most have, or the whole body. */
   content: Uint8Array | MdpBody;
+  /** What it takes from the byte budget. */
+  cost = 0;
   /** Memory held beyond its body while it waits. */
   slack = 0;
   /** Workers it was given to, the present one included. */
