@@ -33,6 +33,8 @@ export const workerSideFields = {
   maxAttempts: count(100).default(3),
   /** Workers that may be registered at a time. Default 100000. */
   workersMax: count(1_000_000).default(100_000),
+  /** Registrations of one connection per second, and no more at once: further ones are refused. Default 100. */
+  registrationsPerSecondMax: count(1_000_000).default(100),
   /** Frames of one message. Default 1024. */
   maxMessageFrames: z.int().min(8).max(1_000_000).default(1024),
   /** Bytes of one message. Default 64 MiB. */

@@ -4,6 +4,8 @@ import { message } from '../wire.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
+/** Of jobs for a queue that nobody serves. */
+const REQUEST_TTL_MS = 30_000;
 const PROTOTYPES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'];
 
 let ids = 0;
@@ -41,6 +43,7 @@ export const EMQP: readonly Attack[] = [
   {
     name: 'emqp/bombs-of-json',
     does: 'JSON of 1 MiB in SCHEDULE and of 64 KiB in INFORM: nested, of many keys, of long numbers and escapes',
+    leavesMs: REQUEST_TTL_MS,
     async run(stage) {
       const bytes = stage.size(64 * KIB, MIB - KIB);
       const keys = Array.from({ length: bytes / 16 }, (_, index) => `"k${index}":${index % 10}`).join(',');

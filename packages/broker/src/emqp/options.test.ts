@@ -20,6 +20,7 @@ describe('options of the EventMQ broker', () => {
       queueMaxBytes: 536_870_912,
       queuesMax: 10_000,
       peersMax: 100_000,
+      registrationsPerSecondMax: 100,
       resultRouteTtlMs: 3_600_000,
       resultRouteMax: 1_000_000,
       guaranteeAttempts: 10,

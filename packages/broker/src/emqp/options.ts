@@ -60,6 +60,8 @@ export const emqpBrokerOptions = z
     queuesMax: count(1_000_000).default(10_000),
     /** Workers and schedulers that may be registered at once. Default 100000. */
     peersMax: count(1_000_000).default(100_000),
+    /** Registrations of one connection per second, and no more at once: further ones are refused. Default 100. */
+    registrationsPerSecondMax: count(1_000_000).default(100),
     /** Milliseconds for which the result of a job is forwarded to its client. Up to a day, default 3600000. */
     resultRouteTtlMs: milliseconds(1).default(3_600_000),
     /** Jobs whose results may be awaited at once; beyond that the oldest is given up. Default 1000000. */

@@ -22,6 +22,7 @@ describe('MdpBroker options', () => {
       serviceNameMaxBytes: 255,
       servicesMax: 10_000,
       workersMax: 100_000,
+      registrationsPerSecondMax: 100,
       maxMessageFrames: 1024,
       maxMessageBytes: 67_108_864,
       drainMs: 10_000,

@@ -287,6 +287,7 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
       case 'lost-after-partial':
         return new ProjError('PEER_LOST', `${subject}: its worker was lost after a part of the reply`);
       case 'queue-full':
+      case 'displaced':
         return new ProjError(
           'QUEUE_FULL',
           `${subject}: ${requestQueueMax} requests are waiting (requestQueueMax), or ${requestQueueMaxBytes} bytes are open (requestQueueMaxBytes); try again later`,

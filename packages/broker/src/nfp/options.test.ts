@@ -19,6 +19,7 @@ describe('NfpBroker options', () => {
       jobsMax: 100_000,
       servicesMax: 10_000,
       workersMax: 100_000,
+      registrationsPerSecondMax: 100,
       clientsMax: 10_000,
       managementCommands: false,
       fileRequestsMax: 256,

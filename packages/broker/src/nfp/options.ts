@@ -41,6 +41,8 @@ export const nfpBrokerOptions = z.strictObject({
   servicesMax: count(1_000_000).default(10_000),
   /** Workers that may be registered at once. Default 100000. */
   workersMax: count(1_000_000).default(100_000),
+  /** Registrations of one connection per second, and no more at once: further ones are refused. Default 100. */
+  registrationsPerSecondMax: count(1_000_000).default(100),
   /** Clients remembered, for their command form and `show_clients`. The least recently seen go first, at the latest after an hour. Default 10000. */
   clientsMax: count(1_000_000).default(10_000),
   /** Where to bind a PUB socket that publishes every EVENT of a worker. One endpoint or several; default none. */

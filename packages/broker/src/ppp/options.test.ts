@@ -13,6 +13,7 @@ const SHARED = {
   requestQueueMax: 100_000,
   requestQueueMaxBytes: 268_435_456,
   workersMax: 100_000,
+  registrationsPerSecondMax: 100,
   maxMessageFrames: 1024,
   maxMessageBytes: 67_108_864,
   drainMs: 10_000,

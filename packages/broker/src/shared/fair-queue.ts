@@ -2,7 +2,11 @@
  * The queue of waiting requests: first in, first out for each client, and clients take turns. What has waited before goes to a front that
  * is served first. No protocol.
  */
+import { HolderClasses, Holding } from './holder-classes.js';
 import { RemovableQueue, QueueSlot } from './removable-queue.js';
+
+/** A client with fewer waiting values never makes room for others. */
+const LEAST = 16;
 
 /** The waiting values of one client, or a single value at the front. Exists only while it is not empty. */
 export class ClientQueue<Value> extends RemovableQueue<Value> {
@@ -10,6 +14,8 @@ export class ClientQueue<Value> extends RemovableQueue<Value> {
   readonly client: string | undefined;
   /** @internal Place among the clients of the fair queue, or at its front. */
   readonly turn = new QueueSlot<ClientQueue<Value>>(this);
+  /** @internal How many of its values count for {@link FairQueue.surplus}. */
+  readonly share = new Holding<ClientQueue<Value>>(this);
   /** @internal Place in its client's list of queues. */
   readonly owned = new QueueSlot<ClientQueue<Value>>(this);
 
@@ -31,6 +37,7 @@ export class FairQueue<Value> {
   readonly #front = new RemovableQueue<ClientQueue<Value>>();
   readonly #byClient = new Map<string, ClientQueue<Value>>();
   readonly #turns = new RemovableQueue<ClientQueue<Value>>();
+  readonly #shares = new HolderClasses<ClientQueue<Value>>(LEAST);
   #size = 0;
 
   constructor(max: number) {
@@ -68,6 +75,7 @@ export class FairQueue<Value> {
       owned?.push(queue.owned);
     }
     queue.push(slot);
+    this.#shares.add(queue.share, 1);
     this.#size++;
     return true;
   }
@@ -86,7 +94,7 @@ export class FairQueue<Value> {
     const queue = this.#front.first ?? this.#turns.first;
     if (queue === undefined) return undefined;
     const value = queue.shift();
-    this.#size--;
+    this.#left(queue);
     if (queue.size === 0) this.#close(queue);
     else if (this.#turns.size > 1 && this.#turns.remove(queue.turn)) this.#turns.push(queue.turn);
     return value;
@@ -98,15 +106,25 @@ export class FairQueue<Value> {
     const turns = queue?.turn.queue;
     if (queue === undefined || (turns !== this.#turns && turns !== this.#front)) return false;
     queue.remove(slot);
-    this.#size--;
+    this.#left(queue);
     if (queue.size === 0) this.#close(queue);
     return true;
+  }
+
+  /** The newest value of a client that has far more waiting than this one: it makes room for this client when the queue is full. */
+  surplus(client: string): Value | undefined {
+    return this.#shares.above((this.#byClient.get(client)?.size ?? 0) + 1)?.last;
   }
 
   /** Everything that waits: the front, then client by client. While iterating, remove only the value just yielded. */
   *values(): IterableIterator<Value> {
     for (const queue of this.#front.values()) yield* queue.values();
     for (const queue of this.#turns.values()) yield* queue.values();
+  }
+
+  #left(queue: ClientQueue<Value>): void {
+    this.#size--;
+    if (queue.client !== undefined) this.#shares.add(queue.share, -1);
   }
 
   #close(queue: ClientQueue<Value>): void {

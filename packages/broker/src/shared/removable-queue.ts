@@ -55,6 +55,11 @@ export class RemovableQueue<Value> {
     return this.#size === 0 ? undefined : this.#at(this.#head)?.value;
   }
 
+  /** The value at the end, which stays. */
+  get last(): Value | undefined {
+    return this.#size === 0 ? undefined : this.#at((this.#tail - 1) & LAST_POSITION)?.value;
+  }
+
   /** Appends the slot. It must be in no queue. */
   push(slot: QueueSlot<Value>): void {
     if (slot.queue !== undefined) throw new Error('a slot can be in one queue only');
@@ -80,12 +85,15 @@ export class RemovableQueue<Value> {
     if (slot.queue !== this) return false;
     this.#leave(slot, slot.position);
     if (slot.position === this.#head) this.#advance();
+    else if (slot.position === ((this.#tail - 1) & LAST_POSITION)) this.#retreat();
     return true;
   }
 
   /** The values, front first. While iterating, remove only the value just yielded and add none. */
   *values(): IterableIterator<Value> {
-    for (let at = this.#head; at !== this.#tail; at = (at + 1) & LAST_POSITION) {
+    // Removing the last value moves the tail back.
+    const tail = this.#tail;
+    for (let at = this.#head; at !== tail; at = (at + 1) & LAST_POSITION) {
       const slot = this.#at(at);
       if (slot !== undefined) yield slot.value;
     }
@@ -110,6 +118,12 @@ export class RemovableQueue<Value> {
     }
     do this.#head = (this.#head + 1) & LAST_POSITION;
     while (this.#at(this.#head) === undefined);
+  }
+
+  /** Moves the tail back behind the last value that is still here. There is one. */
+  #retreat(): void {
+    do this.#tail = (this.#tail - 1) & LAST_POSITION;
+    while (this.#at((this.#tail - 1) & LAST_POSITION) === undefined);
   }
 
   /** Grows to at least twice as many slots as values, so each value pays for one move. Slots that keep their position are not touched. */

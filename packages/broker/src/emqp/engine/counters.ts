@@ -36,6 +36,7 @@ const MESSAGE_DROPS = {
   /** INFORM over a limit. */
   'queues-limit': 0,
   'peers-limit': 0,
+  'registrations-limit': 0,
   /** INFORM while the broker stops. */
   stopping: 0,
   /** DISCONNECT from a peer that may not stop the broker. */

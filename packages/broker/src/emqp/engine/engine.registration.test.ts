@@ -60,6 +60,17 @@ describe('INFORM', () => {
     expect(broker.stats.workers).toBe(1);
   });
 
+  it('rule 2: more often than registrationsPerSecondMax is refused', () => {
+    broker = new BrokerUnderTest({ registrationsPerSecondMax: 2 });
+    broker.inform('w1');
+    broker.bye('w1');
+    expect(broker.inform('w1')).toContain('-> w1 ACK i-w1');
+    broker.bye('w1');
+    expect(broker.inform('w1')).toEqual(['note message-dropped registrations-limit w1']);
+    broker.advance(500);
+    expect(broker.inform('w1')).toContain('-> w1 ACK i-w1');
+  });
+
   it('rule 2: over a limit is refused', () => {
     broker = new BrokerUnderTest({ queuesMax: 2, peersMax: 2 });
     expect(broker.inform('w1', 'a', 'b', 'c')).toEqual(['note message-dropped queues-limit w1']);

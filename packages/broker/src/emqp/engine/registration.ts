@@ -190,7 +190,8 @@ export class Registration {
     const names = isScheduler ? SCHEDULER_NAMES : this.#queuesOf(command).map(({ name }) => name);
     if (names.some((name) => this.#rights.forbid(peer, 'serve', name))) return 'not-allowed';
     if (isNew && this.#state.peers.size >= this.#settings.peersMax) return 'peers-limit';
-    return isScheduler || this.#state.queues.mayServe(new Set(names)) ? undefined : 'queues-limit';
+    if (!isScheduler && !this.#state.queues.mayServe(new Set(names))) return 'queues-limit';
+    return this.#state.registrations.take(peer.key, this.#out.now) ? undefined : 'registrations-limit';
   }
 
   #queuesOf(command: EmqpInformWorker): readonly EmqpQueue[] {

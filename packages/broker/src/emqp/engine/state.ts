@@ -2,6 +2,7 @@
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import { Budget } from '../../shared/budget.js';
 import { Slack } from '../../shared/slack.js';
+import { Rates } from '../../shared/rates.js';
 import { type Job, JobsById } from './job.js';
 import type { EmqpBrokerSettings } from '../options.js';
 import { Keeper } from './keeper.js';
@@ -25,6 +26,8 @@ export interface BrokerState {
   readonly slack: Slack;
   /** The process is short of memory. */
   isTight: boolean;
+  /** How often each peer registers. */
+  readonly registrations: Rates;
   /** Rule 10: jobs whose results are awaited. */
   readonly routes: DeadlineList<Job>;
   /** Rules 17 and 35: kept jobs that a worker may have been given, wherever they are now. */
@@ -54,6 +57,7 @@ export function newBrokerState(settings: EmqpBrokerSettings): BrokerState {
     bytes,
     slack: new Slack(bytes),
     isTight: false,
+    registrations: new Rates(settings.registrationsPerSecondMax),
     routes: new DeadlineList(settings.resultRouteTtlMs),
     kept: new JobsById(),
     patience: new DeadlineHeap(),

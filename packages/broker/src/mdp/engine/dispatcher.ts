@@ -13,6 +13,9 @@ import { PartialReplies } from './partials.js';
 import { framingOf, type ClientEntry, type Request, RequestPool, type Service, type Worker } from './records.js';
 import type { BrokerState } from './state.js';
 
+/** One request displaces at most so many of others. */
+const DISPLACED_MAX = 64;
+
 /** Accepts requests, finds a worker for each, and makes sure that none is lost or answered twice. */
 export class Dispatcher {
   /** Rule 29. */
@@ -40,7 +43,8 @@ export class Dispatcher {
   accept(peer: Peer, command: MdpClientRequest): void {
     const { clients, services } = this.#state;
     const known = { client: clients.find(peer.key), service: services.find(command.version, command.service) };
-    const refusal = this.#refusal(command, known.client, known.service);
+    const cost = requestCost(command.body);
+    const refusal = this.#refusal(command, peer, known.client, known.service, cost);
     if (refusal !== undefined) {
       this.#out.dropRequest(refusal, peer, command.service);
       return;
@@ -48,6 +52,7 @@ export class Dispatcher {
     const client = known.client ?? clients.add(peer);
     const service = known.service ?? services.add(command.version, command.service);
     const request = this.#requests.open(client, service, framingOf(command), command.body);
+    request.cost = cost;
     client.open++;
     this.#open++;
     this.#out.counters.requests++;
@@ -181,13 +186,14 @@ export class Dispatcher {
   unwait(request: Request): void {
     this.#state.expiry.stop(request);
     request.leave(this.#state.slack);
+    this.#state.holders.add(request.client.held, -request.cost);
   }
 
   /** The request has ended: the broker keeps nothing of it. */
   close(request: Request, kept?: 'kept'): void {
-    const { body, client } = request;
+    const { body, client, cost } = request;
     this.#open--;
-    this.#state.bytes.give(requestCost(body));
+    this.#state.bytes.give(cost);
     if (--client.open === 0) this.#state.clients.rest(client);
     if (kept === undefined) this.#out.release(body);
     this.#requests.close(request);
@@ -196,16 +202,36 @@ export class Dispatcher {
   /** Why the request is refused. If it is not, its cost has been taken from the byte budget. */
   #refusal(
     command: MdpClientRequest,
+    { key }: Peer,
     client: ClientEntry | undefined,
     service: Service | undefined,
+    cost: number,
   ): MdpRefusal | undefined {
-    const { services, isTight, bytes } = this.#state;
+    const { services, isTight } = this.#state;
     if (command.service.length > this.#settings.serviceNameMaxBytes) return 'service-invalid';
     if ((client?.open ?? 0) >= this.#settings.clientRequestsMax) return 'client-limit';
     if (service === undefined && !services.mayAsk(client?.waiting.size ?? 0)) return 'services-limit';
     if (isTight && service?.canTake !== true) return 'memory';
-    if (service?.queue.full === true) return 'queue-full';
-    return bytes.take(requestCost(command.body)) ? undefined : 'queue-full';
+    if (service?.queue.full === true && !this.#displace(service.queue.surplus(key))) return 'queue-full';
+    return this.#takeBytes(client, cost) ? undefined : 'queue-full';
+  }
+
+  /** Rule 18: takes them from the budget; if they are not left, from clients with far more waiting than this one. */
+  #takeBytes(client: ClientEntry | undefined, cost: number): boolean {
+    const { bytes, holders } = this.#state;
+    for (let displaced = 0; !bytes.take(cost); displaced++) {
+      // In a pool, where every call is a client, nobody has too many.
+      if (this.#settings.clientRequestsMax === 1 || displaced === DISPLACED_MAX) return false;
+      const other = holders.above((client?.held.amount ?? 0) + cost);
+      if (!this.#displace(other?.waiting.last?.last)) return false;
+    }
+    return true;
+  }
+
+  #displace(request: Request | undefined): boolean {
+    if (request === undefined) return false;
+    this.giveUp(request, 'displaced');
+    return true;
   }
 
   /** Rules 21 and 29: to the worker idle longest; if all are busy, to a service inside the broker. */
@@ -221,6 +247,7 @@ export class Dispatcher {
     const { queue } = request.service;
     const { peer, waiting } = request.client;
     request.settle(this.#state.slack);
+    this.#state.holders.add(request.client.held, request.cost);
     if (where === 'front') queue.pushFront(request, waiting);
     else queue.push(request, peer.key, waiting);
     this.#state.expiry.start(request, this.#out.now);

@@ -324,6 +324,41 @@ describe('rule 18: bounded queues', () => {
     expect(broker.stats.openRequests).toBeLessThan(200);
   });
 
+  it('rule 18: when a queue is full, a client with far more waiting gives up its newest for one with less', () => {
+    broker = new BrokerUnderTest({ requestQueueMax: 40 });
+    for (let i = 0; i < 40; i++) broker.request('flood', `f${i}`);
+    expect(broker.request('flood', 'more')).toEqual(['note request-dropped queue-full flood echo']);
+    expect(broker.request('c1', 'mine')).toEqual(['note request-dropped displaced flood echo']);
+    expect(broker.stats).toMatchObject({ openRequests: 40, counters: { dropped: { displaced: 1, 'queue-full': 1 } } });
+    expect(broker.ready('w1')).toContain('-> w1 REQUEST flood "f0"');
+    expect(broker.final('w1', 'flood', 'done')).toContain('-> w1 REQUEST c1 "mine"');
+    const rest: string[] = [];
+    for (let i = 1; i < 39; i++) rest.push(...broker.final('w1', i === 1 ? 'c1' : 'flood', 'done'));
+    expect(rest).toContain('-> w1 REQUEST flood "f38"');
+    expect(rest).not.toContain('-> w1 REQUEST flood "f39"');
+  });
+
+  it('rule 18: nobody gives up anything for a client that has as much, nor a few requests', () => {
+    broker = new BrokerUnderTest({ requestQueueMax: 45 });
+    for (const client of ['a', 'b', 'c']) for (let i = 0; i < 15; i++) broker.request(client, 'x');
+    expect(broker.request('d', 'x')).toEqual(['note request-dropped queue-full d echo']);
+    broker = new BrokerUnderTest({ requestQueueMax: 80 });
+    for (const client of ['a', 'b']) for (let i = 0; i < 40; i++) broker.request(client, 'x');
+    expect(broker.request('a', 'x')).toEqual(['note request-dropped queue-full a echo']);
+  });
+
+  it('rule 18: when all bytes are used, whoever has most of them waiting gives up as many as one request needs', () => {
+    const bytes = 40_000;
+    const one = requestCost([new Uint8Array(bytes)]);
+    broker = new BrokerUnderTest({ requestQueueMaxBytes: 4 * one, maxMessageBytes: 2 * bytes });
+    for (let i = 0; i < 4; i++) broker.request('flood', 'x'.repeat(bytes), 'nobody');
+    expect(broker.request('flood', 'x', 'nobody')).toEqual(['note request-dropped queue-full flood nobody']);
+    broker.request('c1', 'y'.repeat(bytes + 1));
+    expect(broker.stats).toMatchObject({ openRequests: 3, counters: { dropped: { displaced: 2 } } });
+    broker.ready('w1');
+    expect(broker.stats.counters.dispatches).toBe(1);
+  });
+
   it('rule 18: a refused request leaves nothing behind', () => {
     broker = new BrokerUnderTest({ requestQueueMaxBytes: 1024, maxMessageBytes: 1024 });
     broker.request('c1', 'x'.repeat(1000));
@@ -371,6 +406,18 @@ describe('rule 18: bounded queues', () => {
     broker.ready('w1');
     expect(broker.ready('w2')).toEqual(['note message-dropped workers-limit w2', '-> w2 DISCONNECT']);
   });
+});
+
+it('rule 18: registrationsPerSecondMax bounds how often one peer registers', () => {
+  broker = new BrokerUnderTest({ registrationsPerSecondMax: 2 });
+  for (let round = 0; round < 2; round++) {
+    expect(broker.ready('w1')).toEqual(['worker-ready w1 echo']);
+    broker.disconnect('w1');
+  }
+  expect(broker.ready('w1')).toEqual(['note message-dropped registrations-limit w1', '-> w1 DISCONNECT']);
+  expect(broker.ready('w2')).toEqual(['worker-ready w2 echo']);
+  broker.advance(500);
+  expect(broker.ready('w1')).toEqual(['worker-ready w1 echo']);
 });
 
 describe('rule 19: pipelining clients', () => {

@@ -186,7 +186,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   }
 
   #onReady(peer: Peer, command: MdpWorkerReady): void {
-    const { workers, services, isTight } = this.#state;
+    const { workers, services, registrations, isTight } = this.#state;
     const framing = framingOf(command);
     const known = services.find(command.version, command.service);
     if (command.service.length > this.#settings.serviceNameMaxBytes) this.#out.dropMessage('service-invalid', peer);
@@ -194,6 +194,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     else if (this.#rights.forbid(peer, 'serve', command.service)) this.#refuse(peer, framing, 'not-allowed');
     else if (!services.mayServe(known)) this.#refuse(peer, framing, 'services-limit');
     else if (workers.size >= this.#settings.workersMax) this.#refuse(peer, framing, 'workers-limit');
+    else if (!registrations.take(peer.key, this.#out.now)) this.#refuse(peer, framing, 'registrations-limit');
     else if (isTight && (known?.queue.size ?? 0) === 0) this.#refuse(peer, framing, 'memory');
     else this.#register(peer, framing, known ?? services.add(command.version, command.service));
   }

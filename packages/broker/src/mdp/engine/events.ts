@@ -92,6 +92,8 @@ export type MdpRequestLoss =
   | 'attempts-exhausted'
   /** Its worker was lost after the client had received a part of the reply. */
   | 'lost-after-partial'
+  /** It made room for a request of a client with far less waiting. */
+  | 'displaced'
   /** The broker closed first. */
   | 'drained';
 
@@ -119,6 +121,7 @@ export type MdpMessageDrop =
   /** READY beyond a limit. */
   | 'services-limit'
   | 'workers-limit'
+  | 'registrations-limit'
   /** READY of a worker for which no request waits, while memory is short. */
   | 'memory';
 

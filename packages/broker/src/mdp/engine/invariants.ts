@@ -144,13 +144,16 @@ function assertRequests(running: Set<Request>, waiting: Set<Request>, state: Bro
 /** Number of waiting requests that a client finds. */
 function waitingOf(client: ClientEntry, waiting: Set<Request>): number {
   let found = 0;
+  let cost = 0;
   for (const queue of client.waiting.values()) {
     check(queue.size > 0, 'a client lists no empty queue');
     for (const request of queue.values()) {
       check(request.client === client && waiting.has(request), 'a client finds its own waiting requests');
       found++;
+      cost += requestCost(request.body);
     }
   }
+  check(client.held.amount === cost, 'a client knows what its waiting requests cost');
   return found;
 }
 
@@ -181,6 +184,7 @@ function assertTotals({ counters, openRequests }: MdpBrokerStats): void {
     dropped['client-gone'] +
     dropped['attempts-exhausted'] +
     dropped['lost-after-partial'] +
+    dropped.displaced +
     dropped.drained;
   check(
     counters.requests === counters.replies + lost + openRequests,

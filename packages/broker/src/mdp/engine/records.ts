@@ -5,6 +5,7 @@ import { Deadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { ClientRecord } from '../../shared/clients.js';
 import { FairQueue, type ClientQueue } from '../../shared/fair-queue.js';
+import { Holding } from '../../shared/holder-classes.js';
 import { QueueSlot, RemovableQueue } from '../../shared/removable-queue.js';
 import type { Slack } from '../../shared/slack.js';
 import { WorkerEntry } from '../../shared/worker-table.js';
@@ -31,6 +32,8 @@ export class ClientEntry extends ClientRecord {
   open = 0;
   /** Its waiting requests, in the queues of all services. */
   readonly waiting = new RemovableQueue<ClientQueue<Request>>();
+  /** What its waiting requests cost. */
+  readonly held = new Holding<ClientEntry>(this);
   /** Its requests that handlers inside the broker work on; `undefined` until there is one. */
   runs: Set<Run> | undefined;
 }
@@ -51,6 +54,8 @@ export class Request extends QueueSlot<Request> {
   framing: MdpFraming;
   /** The frame of a body of one, which most have, or the whole body. */
   content: Uint8Array | MdpBody;
+  /** What it takes from the byte budget. */
+  cost = 0;
   /** Memory held beyond its body while it waits. */
   slack = 0;
   /** Workers it was given to, the present one included. */

@@ -2,13 +2,18 @@
 import type { MdpVersion } from '@proj/frames/mdp';
 import { Budget } from '../../shared/budget.js';
 import { ClientTable } from '../../shared/clients.js';
+import { HolderClasses } from '../../shared/holder-classes.js';
 import { Listings } from '../../shared/listings.js';
 import { Slack } from '../../shared/slack.js';
 import { WorkerTable } from '../../shared/worker-table.js';
+import { Rates } from '../../shared/rates.js';
 import type { MdpBrokerSettings } from '../options.js';
 import type { MdpBrokerCounters } from './output.js';
 import { ClientEntry, type OwnService, type Request, Run, Service, type Worker } from './records.js';
 import { RequestExpiry } from './request-expiry.js';
+
+/** A client whose waiting requests cost less never makes room for others. */
+const HELD_LEAST_BYTES = 65_536;
 
 /** The broker's state between two steps. */
 export interface BrokerState {
@@ -19,10 +24,14 @@ export interface BrokerState {
   readonly bytes: Budget;
   /** Memory that waiting requests hold beyond those bytes. */
   readonly slack: Slack;
+  /** Which clients hold most of them with waiting requests. */
+  readonly holders: HolderClasses<ClientEntry>;
   readonly expiry: RequestExpiry;
   /** Rule 26: cached answers of MMI. */
   readonly listings: Listings<Uint8Array[]>;
   readonly own: OwnServices;
+  /** How often each peer registers. */
+  readonly registrations: Rates;
   /** Rule 18: true while the process has no memory for requests that would have to wait. */
   isTight: boolean;
 }
@@ -36,9 +45,11 @@ export function newBrokerState(settings: MdpBrokerSettings): BrokerState {
     clients: new ClientTable(ClientEntry),
     bytes,
     slack: new Slack(bytes),
+    holders: new HolderClasses(HELD_LEAST_BYTES),
     expiry: new RequestExpiry(settings),
     listings: new Listings(),
     own: new OwnServices(),
+    registrations: new Rates(settings.registrationsPerSecondMax),
     isTight: false,
   };
 }

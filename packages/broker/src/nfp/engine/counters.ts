@@ -26,6 +26,7 @@ const MESSAGE_DROPS = {
   /** READY over a limit. */
   'services-limit': 0,
   'workers-limit': 0,
+  'registrations-limit': 0,
   /** OPEN whose body is not JSON; it is answered all the same. */
   'open-body': 0,
   /** A request for files outside the folder; it is answered as if they were missing. */

@@ -52,6 +52,17 @@ describe('READY', () => {
     expect(broker.ready('w2')).toEqual(['note message-dropped workers-limit w2', '-> w2 DISCONNECT sample']);
   });
 
+  it('rule 4: more often than registrationsPerSecondMax is refused', () => {
+    const broker = new BrokerUnderTest({ registrationsPerSecondMax: 2 });
+    for (let round = 0; round < 2; round++) {
+      expect(broker.ready('w1')).toContain('worker-ready w1 sample');
+      broker.disconnect('w1');
+    }
+    expect(broker.ready('w1')).toEqual(['note message-dropped registrations-limit w1', '-> w1 DISCONNECT sample']);
+    broker.advance(500);
+    expect(broker.ready('w1')).toContain('worker-ready w1 sample');
+  });
+
   it('rule 19: for one service too many is refused', () => {
     const broker = start({ servicesMax: 1 }, 'w1');
     expect(broker.ready('w2', 'other')).toEqual(['note message-dropped services-limit w2', '-> w2 DISCONNECT other']);

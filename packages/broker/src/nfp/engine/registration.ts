@@ -161,7 +161,7 @@ export class Registration {
 
   /** Rules 4 and 19. Jobs the worker may not have, or is to drop, follow at once (rule 13). */
   #register(peer: Peer, form: NfpCommandForm, name: string, terms: Terms): Worker | undefined {
-    const { workers, services, holders } = this.#state;
+    const { workers, services, holders, registrations } = this.#state;
     const known = services.find(name);
     if (!services.mayServe(known)) {
       this.refuse(peer, form, name, 'services-limit');
@@ -169,6 +169,10 @@ export class Registration {
     }
     if (workers.size >= this.#settings.workersMax) {
       this.refuse(peer, form, name, 'workers-limit');
+      return undefined;
+    }
+    if (!registrations.take(peer.key, this.#out.now)) {
+      this.refuse(peer, form, name, 'registrations-limit');
       return undefined;
     }
     const worker = new Worker(peer, known ?? services.add(name), form, terms, this.#out.now);

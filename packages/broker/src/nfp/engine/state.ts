@@ -1,5 +1,6 @@
 /** NFP broker: everything it remembers between two steps. */
 import { Errands } from '../../shared/errands.js';
+import { Rates } from '../../shared/rates.js';
 import type { NfpBrokerSettings } from '../options.js';
 import { KnownClients } from './clients.js';
 import { Holders } from './holders.js';
@@ -13,6 +14,8 @@ import { Workers } from './workers.js';
 export interface BrokerState {
   readonly workers: Workers;
   readonly services: Services;
+  /** How often each peer registers. */
+  readonly registrations: Rates;
   readonly clients: KnownClients;
   readonly jobs: JobTable;
   /** Names of workers, connected or not. */
@@ -33,6 +36,7 @@ export function newBrokerState(settings: NfpBrokerSettings): BrokerState {
   return {
     workers: new Workers(),
     services: new Services(settings),
+    registrations: new Rates(settings.registrationsPerSecondMax),
     clients: new KnownClients(settings),
     jobs: new JobTable(settings, holders),
     holders,

@@ -164,13 +164,15 @@ export class Backend<Asked extends Request> {
     else if (worker === undefined) this.#onReady(peer);
     else if (verdict === 'restart') {
       this.#lose(worker, 'restarted');
-      this.#register(peer);
+      this.#onReady(peer);
     } else if (command.kind === 'reply') this.#onReply(worker, command);
     else this.#heard(worker, command.kind === 'heartbeat');
   }
 
   #onReady(peer: Peer): void {
-    if (this.state.workers.size >= this.#settings.workersMax) this.#drop(peer, undefined, 'workers-limit');
+    const { workers, registrations } = this.state;
+    if (workers.size >= this.#settings.workersMax) this.#drop(peer, undefined, 'workers-limit');
+    else if (!registrations.take(peer.key, this.#out.now)) this.#drop(peer, undefined, 'registrations-limit');
     else this.#register(peer);
   }
 

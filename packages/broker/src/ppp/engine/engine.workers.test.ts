@@ -48,6 +48,18 @@ describe('rule 2: strangers', () => {
     expect(queue.advance(20_000)).toEqual([]);
   });
 
+  it('rule 2: READY over registrationsPerSecondMax is dropped, and the sender is no worker', () => {
+    queue = new QueueUnderTest({ registrationsPerSecondMax: 2 });
+    for (let round = 0; round < 2; round++) {
+      expect(queue.ready('w1')).toEqual(['worker-ready w1']);
+      queue.workerGone('w1');
+    }
+    expect(queue.ready('w1')).toEqual(['note message-dropped registrations-limit backend w1']);
+    expect(queue.heartbeat('w1')).toEqual(['note message-dropped unregistered backend w1']);
+    queue.advance(500);
+    expect(queue.ready('w1')).toEqual(['worker-ready w1']);
+  });
+
   it('rule 2: READY over workersMax is dropped, and the sender stays one', () => {
     queue = new QueueUnderTest({ workersMax: 1 });
     queue.ready('w1');

@@ -118,6 +118,8 @@ export type PppMessageDrop =
   | 'reply-address'
   /** READY beyond `workersMax`. */
   | 'workers-limit'
+  /** READY beyond `registrationsPerSecondMax`. */
+  | 'registrations-limit'
   /** At the backend, from a peer whose key may not serve. */
   | 'not-allowed';
 

@@ -42,6 +42,7 @@ export class PppCounters {
     'reply-unexpected': 0,
     'reply-address': 0,
     'workers-limit': 0,
+    'registrations-limit': 0,
     'not-allowed': 0,
     draining: 0,
     'queue-full': 0,

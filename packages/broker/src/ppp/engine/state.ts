@@ -10,6 +10,7 @@ import { FairQueue } from '../../shared/fair-queue.js';
 import { QueueSlot, RemovableQueue } from '../../shared/removable-queue.js';
 import { Slack } from '../../shared/slack.js';
 import { WorkerEntry, WorkerTable } from '../../shared/worker-table.js';
+import { Rates } from '../../shared/rates.js';
 import type { PppBackendSettings } from '../options.js';
 import type { PppRequestLoss } from './events.js';
 import type { PppCounters } from './output.js';
@@ -108,6 +109,8 @@ export interface BrokerState<Asked extends Request> {
   readonly slack: Slack;
   /** True while the process has no memory for requests that would have to wait. */
   isTight: boolean;
+  /** How often each peer registers. */
+  readonly registrations: Rates;
   /** Rule 16: busy workers by the age of their jobs; `undefined` when jobs have no time limit. */
   readonly jobs: DeadlineList<Worker<Asked>> | undefined;
 }
@@ -122,6 +125,7 @@ export function newBrokerState<Asked extends Request>(settings: PppBackendSettin
     bytes,
     slack: new Slack(bytes),
     isTight: false,
+    registrations: new Rates(settings.registrationsPerSecondMax),
     jobs: settings.jobTimeoutMs > 0 ? new DeadlineList(settings.jobTimeoutMs) : undefined,
   };
 }

@@ -1,0 +1,51 @@
+/** Who holds how much of a bound that all share, so that whoever holds most gives way when it is used up. No protocol. */
+import { QueueSlot, RemovableQueue } from './removable-queue.js';
+
+/** What one of them holds. Changed by {@link HolderClasses} alone. */
+export class Holding<Owner> extends QueueSlot<Owner> {
+  amount = 0;
+  /** @internal Its class, and the amounts that belong to it: from `low` to below `high`. */
+  class = 0;
+  low = 0;
+  high = 0;
+}
+
+/**
+ * Holders by how much they hold, each class twice as wide as the one below it. Every operation is O(1). Whoever holds less than `least` is
+ * in no class and never gives way.
+ */
+export class HolderClasses<Owner> {
+  readonly #least: number;
+  readonly #classes: RemovableQueue<Owner>[] = [];
+
+  constructor(least: number) {
+    this.#least = least;
+  }
+
+  /** It holds so much more, or less. */
+  add(holding: Holding<Owner>, amount: number): void {
+    holding.amount += amount;
+    if (holding.amount < holding.high && holding.amount >= holding.low) return;
+    const at = this.#classOf(holding.amount);
+    holding.low = at === 0 ? 0 : this.#least * 2 ** (at - 1);
+    holding.high = this.#least * 2 ** at;
+    if (at === holding.class) return;
+    this.#classes[holding.class]?.remove(holding);
+    holding.class = at;
+    if (at > 0) (this.#classes[at] ??= new RemovableQueue()).push(holding);
+  }
+
+  /** One of those who hold most, if that is a class above this amount. */
+  above(amount: number): Owner | undefined {
+    const own = this.#classOf(amount);
+    for (let at = this.#classes.length - 1; at > own; at--) {
+      const owner = this.#classes[at]?.first;
+      if (owner !== undefined) return owner;
+    }
+    return undefined;
+  }
+
+  #classOf(amount: number): number {
+    return amount < this.#least ? 0 : 1 + Math.floor(Math.log2(amount / this.#least));
+  }
+}
