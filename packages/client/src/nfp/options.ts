@@ -244,9 +244,6 @@ export const nfpSubscriberOptions = z.strictObject({
 /** What `new NfpSubscriber()` takes; everything has a default. */
 export type NfpSubscriberOptions = z.input<typeof nfpSubscriberOptions>;
 
-/** Validated options with every default filled in. */
-export type NfpSubscriberSettings = z.output<typeof nfpSubscriberOptions>;
-
 /** Schema of {@link NfpSubscribeOptions}. */
 export const nfpSubscribeOptions = z
   .strictObject({
