@@ -23,6 +23,11 @@ export function errno(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
 
+/** The frames of a message as text, whatever kind of bytes they are. */
+export function textOf(frames: readonly Uint8Array[], separator = ','): string {
+  return frames.map((frame) => Buffer.from(frame.buffer, frame.byteOffset, frame.length).toString()).join(separator);
+}
+
 export class FakeSocket {
   linger = -1;
   closed = false;
@@ -113,7 +118,7 @@ export class Journal implements PortListener {
   onEach: ((peer: Peer, frames: Uint8Array[]) => void) | undefined;
 
   onMessage(peer: Peer, frames: Uint8Array[]): void {
-    this.lines.push(`message ${peer.key} ${frames.map(String).join('|')}`);
+    this.lines.push(`message ${peer.key} ${textOf(frames, '|')}`);
     this.onEach?.(peer, frames);
   }
 
@@ -122,7 +127,7 @@ export class Journal implements PortListener {
   }
 
   onUndeliverable(peer: Peer, frames: readonly Uint8Array[], reason: string): void {
-    this.lines.push(`${reason} ${peer.key} ${frames.map(String).join('|')}`);
+    this.lines.push(`${reason} ${peer.key} ${textOf(frames, '|')}`);
   }
 
   onRejected(peer: Peer, reason: string): void {
