@@ -20,68 +20,72 @@ const LONG_BYTES = 2 ** 14;
 const DISCONNECT_MEMORY = 65_536;
 
 /** Running totals since construction. */
-export class MdpBrokerCounters {
-  /** Requests accepted: dispatched or queued. `dropped` has the refused ones. */
-  requests = 0;
-  /** REQUESTs sent to workers, resends included. */
-  dispatches = 0;
-  /** Requests given to services inside the broker, repeats included. */
-  runs = 0;
-  /** Second and later attempts, among both. */
-  resends = 0;
-  /** PARTIALs forwarded to clients. */
-  partials = 0;
-  /** Requests that ended with their worker's FINAL, or a handler's reply. */
-  replies = 0;
-  /** MMI requests answered. */
-  mmi = 0;
-  workersReady = 0;
-  workersLost = 0;
-  heartbeatsSent = 0;
-  disconnectsSent = 0;
-  /** DISCONNECTs withheld by rule 8. */
-  disconnectsWithheld = 0;
-  /** Notes withheld because the same note was given within the minute. */
-  notesWithheld = 0;
-  /** Everything dropped, by reason. */
-  readonly dropped: Record<MdpDropReason, number> = {
-    'no-header': 0,
-    'unknown-header': 0,
-    'leading-empty': 0,
-    'no-leading-empty': 0,
-    'no-command': 0,
-    'command-length': 0,
-    'unknown-command': 0,
-    'wrong-direction': 0,
-    'no-service': 0,
-    'service-invalid': 0,
-    envelope: 0,
-    'no-body': 0,
-    'extra-frames': 0,
-    'too-many-frames': 0,
-    'too-large': 0,
-    'no-frames': 0,
-    'wrong-version': 0,
-    unexpected: 0,
-    'unknown-worker': 0,
-    'reserved-service': 0,
-    'not-allowed': 0,
-    'services-limit': 0,
-    'workers-limit': 0,
-    'registrations-limit': 0,
-    draining: 0,
-    'client-limit': 0,
-    'queue-full': 0,
-    memory: 0,
-    'expired-unserved': 0,
-    'expired-busy': 0,
-    'client-gone': 0,
-    'attempts-exhausted': 0,
-    'lost-after-partial': 0,
-    displaced: 0,
-    drained: 0,
-    'reply-undeliverable': 0,
-    'reply-too-large': 0,
+export type MdpBrokerCounters = ReturnType<typeof newCounters>;
+
+function newCounters() {
+  return {
+    /** Requests accepted: dispatched or queued. `dropped` has the refused ones. */
+    requests: 0,
+    /** REQUESTs sent to workers, resends included. */
+    dispatches: 0,
+    /** Requests given to services inside the broker, repeats included. */
+    runs: 0,
+    /** Second and later attempts, among both. */
+    resends: 0,
+    /** PARTIALs forwarded to clients. */
+    partials: 0,
+    /** Requests that ended with their worker's FINAL, or a handler's reply. */
+    replies: 0,
+    /** MMI requests answered. */
+    mmi: 0,
+    workersReady: 0,
+    workersLost: 0,
+    heartbeatsSent: 0,
+    disconnectsSent: 0,
+    /** DISCONNECTs withheld by rule 8. */
+    disconnectsWithheld: 0,
+    /** Notes withheld because the same note was given within the minute. */
+    notesWithheld: 0,
+    /** Everything dropped, by reason. */
+    dropped: {
+      'no-header': 0,
+      'unknown-header': 0,
+      'leading-empty': 0,
+      'no-leading-empty': 0,
+      'no-command': 0,
+      'command-length': 0,
+      'unknown-command': 0,
+      'wrong-direction': 0,
+      'no-service': 0,
+      'service-invalid': 0,
+      envelope: 0,
+      'no-body': 0,
+      'extra-frames': 0,
+      'too-many-frames': 0,
+      'too-large': 0,
+      'no-frames': 0,
+      'wrong-version': 0,
+      unexpected: 0,
+      'unknown-worker': 0,
+      'reserved-service': 0,
+      'not-allowed': 0,
+      'services-limit': 0,
+      'workers-limit': 0,
+      'registrations-limit': 0,
+      draining: 0,
+      'client-limit': 0,
+      'queue-full': 0,
+      displaced: 0,
+      memory: 0,
+      'expired-unserved': 0,
+      'expired-busy': 0,
+      'client-gone': 0,
+      'attempts-exhausted': 0,
+      'lost-after-partial': 0,
+      drained: 0,
+      'reply-undeliverable': 0,
+      'reply-too-large': 0,
+    } satisfies Record<MdpDropReason, number>,
   };
 }
 
@@ -90,7 +94,7 @@ export class Output extends StepOutput<MdpBrokerEffect, MdpBrokerCounters> {
   readonly #disconnects: OncePer;
 
   constructor(options: { readonly heartbeatIntervalMs: number }) {
-    super(new MdpBrokerCounters());
+    super(newCounters());
     this.#disconnects = new OncePer(options.heartbeatIntervalMs, DISCONNECT_MEMORY);
   }
 

@@ -13,52 +13,56 @@ import type {
 } from './events.js';
 
 /** Running totals since construction. */
-export class PppCounters {
-  /** Requests accepted: dispatched or queued. `dropped` has the refused ones. */
-  requests = 0;
-  /** REQUESTs sent to workers, resends included. */
-  dispatches = 0;
-  /** Second and later attempts among them. */
-  resends = 0;
-  /** Requests that ended with their worker's reply. */
-  replies = 0;
-  workersReady = 0;
-  workersLost = 0;
-  heartbeatsSent = 0;
-  /** Notes withheld because the same note was given within the minute. */
-  notesWithheld = 0;
-  /** Everything dropped, by reason. */
-  readonly dropped: Record<PppDropReason, number> = {
-    'no-frames': 0,
-    'control-empty': 0,
-    'control-length': 0,
-    'control-unknown': 0,
-    'control-unexpected': 0,
-    'request-malformed': 0,
-    'reply-malformed': 0,
-    'request-no-content': 0,
-    'too-large': 0,
-    unregistered: 0,
-    'reply-unexpected': 0,
-    'reply-address': 0,
-    'workers-limit': 0,
-    'registrations-limit': 0,
-    'not-allowed': 0,
-    draining: 0,
-    'queue-full': 0,
-    expired: 0,
-    'attempts-exhausted': 0,
-    'client-gone': 0,
-    aborted: 0,
-    drained: 0,
-    'reply-undeliverable': 0,
+export type PppCounters = ReturnType<typeof newCounters>;
+
+function newCounters() {
+  return {
+    /** Requests accepted: dispatched or queued. `dropped` has the refused ones. */
+    requests: 0,
+    /** REQUESTs sent to workers, resends included. */
+    dispatches: 0,
+    /** Second and later attempts among them. */
+    resends: 0,
+    /** Requests that ended with their worker's reply. */
+    replies: 0,
+    workersReady: 0,
+    workersLost: 0,
+    heartbeatsSent: 0,
+    /** Notes withheld because the same note was given within the minute. */
+    notesWithheld: 0,
+    /** Everything dropped, by reason. */
+    dropped: {
+      'no-frames': 0,
+      'control-empty': 0,
+      'control-length': 0,
+      'control-unknown': 0,
+      'control-unexpected': 0,
+      'request-malformed': 0,
+      'reply-malformed': 0,
+      'request-no-content': 0,
+      'too-large': 0,
+      unregistered: 0,
+      'reply-unexpected': 0,
+      'reply-address': 0,
+      'workers-limit': 0,
+      'registrations-limit': 0,
+      'not-allowed': 0,
+      draining: 0,
+      'queue-full': 0,
+      expired: 0,
+      'attempts-exhausted': 0,
+      'client-gone': 0,
+      aborted: 0,
+      drained: 0,
+      'reply-undeliverable': 0,
+    } satisfies Record<PppDropReason, number>,
   };
 }
 
 /** Where every part of an engine puts its effects; `Effect` are those of queue or pool alone. */
 export class Output<Effect> extends StepOutput<Effect | PppBackendEffect, PppCounters> {
   constructor() {
-    super(new PppCounters());
+    super(newCounters());
   }
 
   sendToWorker(peer: Peer, command: PppRequest | PppHeartbeat): void {
