@@ -36,8 +36,8 @@ export interface ConnectionHost {
   onClosed(link: Connection, failure: Failure | undefined): void;
 }
 
-/** A routing id that a connection waits for, and its holder. */
+/** A routing id that a connection waits for, and all who wait for it. */
 export interface Claim {
-  readonly holder: Pipe;
+  readonly rivals: Set<Connection>;
   readonly peer: Peer;
 }

@@ -124,12 +124,12 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   wait(claim: Claim): void {
     this.abandon();
     this.#claim = claim;
-    claim.holder.rivals.add(this);
+    claim.rivals.add(this);
   }
 
   /** It no longer waits for a routing id. */
   abandon(): void {
-    this.#claim?.holder.rivals.delete(this);
+    this.#claim?.rivals.delete(this);
     this.#claim = undefined;
   }
 

@@ -36,7 +36,7 @@ export class Pipe {
   /** True when it outlives its connections. */
   readonly lasting: boolean;
   /** Connections that announced the routing id of this one, in the order in which they came: they wait until it is free. */
-  readonly rivals = new Set<Connection>();
+  rivals = new Set<Connection>();
   /** The dealer's: its place among those with room; -1 for none. */
   place = -1;
   readonly #limits: PipeLimits;

@@ -7,6 +7,7 @@ import type { Clock } from '@proj/heartbeat';
 import { ownEndpoint } from '@proj/testkit';
 import type { PortOptions } from '@proj/transport';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Connection } from './connection.js';
 import { ZmtpTransport } from './index.js';
 import type { ConnectionFailure, ZmtpOptions } from './index.js';
 import { fromHex, LIBZMQ, wire } from './test/recorder.js';
@@ -341,6 +342,29 @@ describe('a routing id that is taken', () => {
     }
     await station.until(() => station.gone.length === 3);
     expect(station.texts).toEqual(['1', '2', '3']);
+  });
+
+  it('has each of many wait once only, however many holders leave before it', async () => {
+    const waits = vi.spyOn(Connection.prototype, 'wait');
+    onTestFinished(() => waits.mockRestore());
+    const { router } = observed();
+    const port = router({ handover: true });
+    const endpoint = await port.bind(TCP);
+    const station = new TestPeer(port);
+    const names = ['1', '2', '3', '4', '5', '6'];
+    const twins = [];
+    for (const name of names) {
+      const twin = stranger(endpoint, LIBZMQ.greeting, LIBZMQ.ready, PING, wire(name));
+      await hears(twin.socket, 'PONG');
+      twins.push(twin);
+    }
+    for (const [index, { socket }] of twins.entries()) {
+      await station.received(index + 1);
+      socket.destroy();
+    }
+    await station.until(() => station.gone.length === names.length);
+    expect(station.texts).toEqual(names);
+    expect(waits).toHaveBeenCalledTimes(names.length - 1);
   });
 
   it('stays with a holder that lives, whoever asks for it, with handover as well', async () => {

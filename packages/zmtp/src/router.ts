@@ -51,16 +51,16 @@ export class RouterPort extends ZmtpPort {
   }
 
   /** Gives the connection the routing id it asks for, or has it wait for that. */
-  #admit(link: Connection, peer: Peer): void {
+  #admit(link: Connection, peer: Peer, rivals?: Set<Connection>): void {
     const holder = this.#pipes.get(peer.key);
     if (holder !== undefined) {
-      link.wait({ holder, peer });
-      // What the socket connected to itself cannot be taken away, nor what belongs to somebody with another key.
-      if (this.options.handover && !holder.lasting && sameKey(holder.peer, peer)) holder.link?.probe();
+      link.wait({ rivals: holder.rivals, peer });
+      this.#contest(holder, peer);
       return;
     }
     const pipe = link.connector?.pipe ?? new Pipe(false, this.pipeLimits);
     pipe.peer = peer;
+    if (rivals !== undefined) pipe.rivals = rivals;
     this.#pipes.set(peer.key, pipe);
     link.join(pipe);
   }
@@ -69,9 +69,22 @@ export class RouterPort extends ZmtpPort {
   #forget(pipe: Pipe, peer: Peer): void {
     this.#pipes.delete(peer.key);
     this.reportGone(peer);
-    const rivals = [...pipe.rivals].map((link) => ({ link, claim: link.claim?.peer ?? peer }));
-    const [same, others] = [true, false].map((is) => rivals.filter(({ claim }) => sameKey(peer, claim) === is));
-    for (const { link, claim } of [...(same ?? []), ...(others ?? [])]) this.#admit(link, claim);
+    const { rivals } = pipe;
+    const next = heir(rivals, peer);
+    if (next === undefined) return;
+    const heritage = next.claim?.peer ?? peer;
+    rivals.delete(next);
+    // The others wait on as they are: of thousands who claim one id, each end of a holder would else move all.
+    this.#admit(next, heritage, rivals);
+    const holder = this.#pipes.get(peer.key);
+    const rival = holder?.rivals === rivals ? heir(rivals, heritage)?.claim?.peer : undefined;
+    if (holder !== undefined && rival !== undefined) this.#contest(holder, rival);
+  }
+
+  /** Somebody else claims the id of this holder, which loses it if it does not answer a probe. */
+  #contest(holder: Pipe, peer: Peer): void {
+    // What the socket connected to itself cannot be taken away, nor what belongs to somebody with another key.
+    if (this.options.handover && !holder.lasting && sameKey(holder.peer, peer)) holder.link?.probe();
   }
 
   /** 0x00 and four bytes, as libzmq makes them. */
@@ -84,6 +97,16 @@ export class RouterPort extends ZmtpPort {
       if (!this.#pipes.has(peer.key)) return peer;
     }
   }
+}
+
+/** The first of those who wait with the key of this peer, else the first. */
+function heir(rivals: ReadonlySet<Connection>, peer: Peer): Connection | undefined {
+  let first: Connection | undefined;
+  for (const link of rivals) {
+    if (link.claim === undefined || sameKey(peer, link.claim.peer)) return link;
+    first ??= link;
+  }
+  return first;
 }
 
 function sameKey(one: Peer | undefined, other: Peer): boolean {
