@@ -2,5 +2,14 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { projects: ['packages/*', 'packages/zmtp/vitest.plain.config.ts', 'apps/*', 'bench', 'tests', 'tests/vitest.zmtp.config.ts'] },
+  test: {
+    projects: [
+      'packages/*',
+      'packages/zmtp/vitest.plain.config.ts',
+      'apps/*',
+      'bench',
+      'tests',
+      'tests/vitest.zmtp.config.ts',
+    ],
+  },
 });
