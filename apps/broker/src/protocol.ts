@@ -25,6 +25,9 @@ export const sharedOptions = z.strictObject({
   requestTtlMs: fromSchema(shape.requestTtlMs, milliseconds).describe(
     'how long a request waits for a service that has no worker',
   ),
+  registrationsPerSecondMax: fromSchema(shape.registrationsPerSecondMax, wholeNumber).describe(
+    'registrations of one connection per second; further ones are refused',
+  ),
   drainMs: fromSchema(shape.drainMs, milliseconds).describe('how long running jobs may go on after SIGTERM'),
 });
 

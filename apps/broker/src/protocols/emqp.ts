@@ -151,6 +151,7 @@ function brokerOptions(settings: Settings): EmqpBrokerOptions {
     expiryMs: heartbeatMs * liveness,
     requestTtlMs: settings.requestTtlMs,
     drainMs: settings.drainMs,
+    registrationsPerSecondMax: settings.registrationsPerSecondMax,
     unknownQueue: settings.emqpUnknownQueue,
     queueMax: settings.emqpQueueMax,
     defaultQueueMax: settings.emqpDefaultQueueMax,

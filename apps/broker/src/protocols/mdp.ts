@@ -75,6 +75,7 @@ function brokerOptions(settings: Settings): MdpBrokerOptions {
     ...(mdpMuteExpiryMs === undefined ? {} : { muteExpiryMs: mdpMuteExpiryMs }),
     requestTtlMs: settings.requestTtlMs,
     drainMs: settings.drainMs,
+    registrationsPerSecondMax: settings.registrationsPerSecondMax,
     busyTtlMs: settings.mdpBusyTtlMs,
     maxAttempts: settings.mdpMaxAttempts,
     resendAfterPartial: settings.mdpResendAfterPartial,

@@ -196,6 +196,7 @@ function brokerOptions(settings: Settings): NfpBrokerOptions {
     ...(heartbeatMs === undefined ? {} : { keepaliveIntervalMs: withinSchema(heartbeatMs, shape.keepaliveIntervalMs) }),
     ...(liveness === undefined ? {} : { keepaliveMultiplier: withinSchema(liveness, shape.keepaliveMultiplier) }),
     requestTtlMs: settings.requestTtlMs,
+    registrationsPerSecondMax: settings.registrationsPerSecondMax,
     subscriberQueueMax: settings.nfpSubscriberQueueMax,
     dialect: settings.nfpDialect,
     queueForService: QUEUES[settings.nfpQueueForService],

@@ -77,6 +77,7 @@ function queueOptions(settings: Settings): PppQueueOptions {
     ...(pppMuteExpiryMs === undefined ? {} : { muteExpiryMs: pppMuteExpiryMs }),
     requestTtlMs: settings.requestTtlMs,
     drainMs: settings.drainMs,
+    registrationsPerSecondMax: settings.registrationsPerSecondMax,
     jobTimeoutMs: settings.pppJobTimeoutMs,
     maxAttempts: settings.pppMaxAttempts,
     requestQueueMax: settings.pppRequestQueueMax,

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sharedOptions } from '../protocol.js';
 import type { Server, Surroundings } from '../protocol.js';
 import { emqp } from './emqp.js';
+import { mdp } from './mdp.js';
 import { nfp } from './nfp.js';
 
 let network: VirtualNetwork;
@@ -74,6 +75,21 @@ describe('settings', () => {
     expect(awaited()).toBe(0);
     await settle(network.clock, Promise.all([worker.close(), client.close()]));
   });
+
+  it.each([
+    ['mdp', mdp, 'mdp', ['', 'MDPW01', '\x01', 'echo'], ['', 'MDPW01', '\x05']],
+    ['nfp', nfp, 'nfp', ['', 'NFPW01', '0x01', 'sample'], ['', 'NFPW01', '0x03', 'sample']],
+    ['emqp', emqp, 'emqpBackend', ['', 'eMQP/1.0', 'INFORM', 'i', '', 'worker'], ['', 'eMQP/1.0', 'KBYE', 'k']],
+  ] as const)('--registrations-per-second-max bounds registrations of %s', async (_, protocol, port, ready, bye) => {
+    const options = withShared.extend(mdp.options.shape);
+    const server = await serve(protocol.serve(options.parse({ registrationsPerSecondMax: 1 }), surroundings()));
+    const worker = peerAt(server.endpoints[port] ?? '');
+    for (const frames of [ready, bye, ready]) sayFrames(worker, frames);
+    await advance(network.clock, 100);
+    const { counters } = server.stats() as { counters: { dropped: Record<string, number> } };
+    expect(counters.dropped['registrations-limit']).toBe(1);
+    await settle(network.clock, worker.close());
+  });
 });
 
 function peerAt(endpoint: string): SocketPort {
@@ -90,8 +106,12 @@ function peerAt(endpoint: string): SocketPort {
 }
 
 function say(port: SocketPort, ...frames: string[]): void {
+  sayFrames(port, ['', 'eMQP/1.0', ...frames]);
+}
+
+function sayFrames(port: SocketPort, frames: readonly string[]): void {
   port.send(
     ROUTER_PEER,
-    ['', 'eMQP/1.0', ...frames].map((frame) => Buffer.from(frame)),
+    frames.map((frame) => Buffer.from(frame)),
   );
 }
