@@ -15,7 +15,6 @@ const broker = new MdpBroker({
   ],
 });
 const endpoints = await broker.start();
-broker.on('note', (note) => console.log('broker:', note.code, 'reason' in note ? note.reason : ''));
 
 const curve = (keys) => ({ keys, serverKey: server.publicKey });
 const worker = new MdpWorker({
@@ -35,7 +34,7 @@ await forbidden.request('echo', 'hello').catch((error) => {
   if (!isProjError(error, 'TIMEOUT')) throw error;
   console.log('mallory:', error.code);
 });
-console.log('dropped:', broker.stats().counters.dropped['not-allowed']);
+console.log('refused by the broker:', broker.stats().counters.dropped['not-allowed'] > 0);
 
 await allowed.close();
 await forbidden.close();

@@ -20,7 +20,17 @@ export async function temporaryFolder(): Promise<{ path: string; remove: () => P
 export async function pack(packages: readonly Package[], folder: string): Promise<Map<string, string>> {
   const pnpm = join(ROOT, 'node_modules/pnpm/bin/pnpm.cjs');
   const filters = packages.map(({ manifest }) => `--filter=${manifest.name}`);
-  const args = [pnpm, ...filters, '--recursive', 'pack', '--json', '--pack-destination', folder];
+  // Scripts would write into the JSON; the packages are built.
+  const args = [
+    pnpm,
+    ...filters,
+    '--config.ignore-scripts=true',
+    '--recursive',
+    'pack',
+    '--json',
+    '--pack-destination',
+    folder,
+  ];
   const { stdout } = await run(process.execPath, args, { cwd: ROOT, env: plainEnvironment() });
   const packed = JSON.parse(stdout) as readonly { readonly name: string; readonly filename: string }[];
   return new Map(packed.map(({ name, filename }) => [name, filename]));

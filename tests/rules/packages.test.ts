@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { MdpBroker } from '@proj/broker';
 import { MdpWorker } from '@proj/worker';
@@ -9,7 +11,7 @@ import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closure, install, pack, packDependencies, runScript, temporaryFolder } from './pack.js';
 import type { Manifest } from './workspace.js';
-import { PUBLISHED, ROOT } from './workspace.js';
+import { PACKAGES, PUBLISHED, ROOT } from './workspace.js';
 
 /** Only ends what hangs: npm is slow on a busy machine. */
 const PACKING_MS = 600_000;
@@ -40,6 +42,29 @@ it('waits for the build of every package: they are dependencies of the tests, or
   expect(awaited).toContain('^build');
   const missed = NAMES.filter((name) => !(name in devDependencies) && !awaited.includes(`${name}#build`));
   expect(missed).toEqual([]);
+});
+
+/** Everything that goes to the registry, programs included. */
+const ALL = PACKAGES.filter(({ manifest }) => manifest.private !== true);
+
+it.each(ALL)('$dir says where it is from: run `npm run manifests`', ({ dir }) => {
+  const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Record<string, unknown>;
+  const { repository } = read('package.json') as { repository: { url: string } };
+  const page = repository.url.replace(/^git\+|\.git$/g, '');
+  const manifest = read(join(dir, 'package.json'));
+  expect(manifest).toMatchObject({
+    repository: { ...repository, directory: dir },
+    homepage: `${page}/tree/main/${dir}#readme`,
+    bugs: `${page}/issues`,
+    publishConfig: { access: 'public' },
+    scripts: { prepack: 'node ../../scripts/prepack.mjs' },
+  });
+  expect(manifest['keywords']).toContain('zeromq');
+});
+
+it('refuses to be packed by npm, which would leave ranges of the workspace in a manifest', async () => {
+  const packing = promisify(execFile)('npm', ['pack', '--dry-run'], { cwd: join(ROOT, 'packages/heartbeat') });
+  await expect(packing).rejects.toMatchObject({ stderr: expect.stringContaining('npx pnpm@10.34.9 pack') as string });
 });
 
 describe.each(NAMES)('%s as packed', (name) => {

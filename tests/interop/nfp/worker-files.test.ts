@@ -75,7 +75,7 @@ it.each([
   const { run, dropped } = await startFetcher(endpoint, form);
   // Who writes commands in one byte has our broker wait for workers of any service.
   if (form === 'ascii' || broker === 'python')
-    await expect(run()).rejects.toThrow('have a broker, or a worker of service filesharing, share');
+    await expect(run()).rejects.toThrow('have the broker, or a worker of service filesharing, share');
   const registered = registrations.at(endpoint);
   const files = { connect: endpoint, name: 'f1', service: 'filesharing', 'file-bytes': FILE_BYTES };
   const peer = launch(pythonPeer('nfp', 'job_worker', files));

@@ -17,7 +17,7 @@ const MDB_CORRUPT = [-30_797, -30_796, -30_794, -30_793];
 /** Opens the file, or makes it. Rejects with `UNAVAILABLE` without the driver, and with `CORRUPT` if the file is no database. */
 export async function openRoot(path: string, maxTables: number): Promise<Root> {
   const { open } = await import('lmdb').catch((error: unknown) => {
-    throw new ProjError('UNAVAILABLE', 'the package lmdb cannot be loaded: install it for this platform', {
+    throw new ProjError('UNAVAILABLE', 'the package lmdb cannot be loaded: npm install lmdb', {
       cause: error,
     });
   });
