@@ -15,7 +15,7 @@ import {
 import type { AuthorizedKeys, ServerCurve } from '@proj/transport/curve';
 import type * as z from 'zod';
 import { onOff, text } from './fields.js';
-import { logOfPeer } from './logging.js';
+import { logOfPeer } from './peer-log.js';
 import type { Logger } from './logging.js';
 
 const secretKey = () => text('FILE', 'a certificate with a secret key, NAME.key_secret').optional();

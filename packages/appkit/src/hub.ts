@@ -9,7 +9,7 @@ import { Collector } from './collector.js';
 import { encrypted } from './encryption.js';
 import { bytes, wholeNumber } from './fields.js';
 import type { Logger } from './logging.js';
-import { logOfPeer } from './logging.js';
+import { logOfPeer } from './peer-log.js';
 import { transportOption } from './transport.js';
 
 /** An idle broker needs as much. */

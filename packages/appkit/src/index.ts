@@ -23,7 +23,7 @@ export {
   wordFromSchema,
 } from './fields.js';
 export { hubOptions, hubTransport } from './hub.js';
-export { logOfPeer } from './logging.js';
+export { logOfPeer } from './peer-log.js';
 export type { Logger } from './logging.js';
 export { every } from './periodic.js';
 export { defineCommand } from './program.js';

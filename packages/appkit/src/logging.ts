@@ -1,29 +1,10 @@
 /** Logs as JSON lines for machines, or as short readable lines. */
 import { pino, stdTimeFunctions } from 'pino';
 import type { Logger } from 'pino';
-import type * as z from 'zod';
-import { oneOf } from './fields.js';
-import { LogBudget } from './log-budget.js';
 import { LogSink } from './log-sink.js';
+import type { LoggingDefaults } from './logging-options.js';
 
 export type { Logger } from 'pino';
-
-/** The options about logs that every program has. */
-export const loggingOptions = {
-  logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'LEVEL')
-    .optional()
-    .describe('lowest level to log: trace, debug, info, warn, error or silent'),
-  logFormat: oneOf(['json', 'pretty'])
-    .optional()
-    .describe('one JSON object per line, or readable text (default: pretty on a terminal, else json)'),
-} satisfies z.ZodRawShape;
-
-/** Where a program's log goes, and its default level. */
-export interface LoggingDefaults {
-  /** A service logs to standard output; a command keeps that for its results. */
-  readonly fd: 1 | 2;
-  readonly level: 'info' | 'warn';
-}
 
 /** A logger whose level can be changed, for all loggers made from it. */
 export interface ProgramLog {
@@ -70,26 +51,6 @@ export function createLogger(
       for (const logger of loggers) logger.level = level;
     },
   };
-}
-
-const ofPeers = new LogBudget();
-
-/**
- * A line that a peer has caused, within the {@link LogBudget} of the process. `key` is its reason and peer; without one, whoever
- * calls has looked at those.
- */
-export function logOfPeer(
-  log: Logger,
-  level: 'info' | 'warn',
-  fields: object,
-  message: string,
-  key: string | undefined,
-): void {
-  if (!ofPeers.allow(key)) return;
-  const withheld = ofPeers.takeWithheld();
-  if (withheld > 0)
-    log.warn({ withheld }, 'log lines withheld: peers caused more than one a minute each, or 100 a second');
-  log[level](fields, message);
 }
 
 /** A JSON log line as one line for people: time of day, level, message, then the other fields as `name=value`. */

@@ -1,6 +1,7 @@
 /** What a program consists of: its name, its options, and what it does with them. */
 import type * as z from 'zod';
-import type { Logger, LoggingDefaults } from './logging.js';
+import type { Logger } from './logging.js';
+import type { LoggingDefaults } from './logging-options.js';
 
 /** A positional argument. */
 export interface Operand {

@@ -4,9 +4,9 @@ import { parseCommandLine, type Invocation } from './command-line.js';
 import { encryptionOptions, prepareEncryption } from './encryption.js';
 import { fieldsOf } from './fields.js';
 import type { Field } from './fields.js';
-import { createLogger, loggingOptions } from './logging.js';
+import { loggingOptions } from './logging-options.js';
 import type { Command, Program } from './program.js';
-import { readConfigFile, resolveSettings, strayVariables, variableOf } from './settings.js';
+import { resolveSettings, strayVariables, variableOf } from './settings.js';
 import { Reload } from './reload.js';
 import { serviceManager } from './service-manager.js';
 import { processSignals, Stopped } from './signals.js';
@@ -60,8 +60,11 @@ async function runCommand(program: Program, invocation: Invocation, world: World
   const fields = program.commands.flatMap((member) => fieldsOf(member.options));
   const configVariable = `${envPrefix}CONFIG`;
   const path = configPath ?? env[configVariable] ?? '';
+  // Loaded here, so that --help need not wait for them.
+  const { createLogger } = await import('./logging.js');
+  const { readConfigFile } = path === '' ? {} : await import('./config-file.js');
   const read = () => {
-    const file = path === '' ? undefined : readConfigFile(path, new Set(fields.map((field) => field.flag)));
+    const file = readConfigFile?.(path, new Set(fields.map((field) => field.flag)));
     return resolveSettings(command.options, { flags, env, envPrefix, file });
   };
   const settings = read();

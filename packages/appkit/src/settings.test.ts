@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { bindEndpoint, connectEndpoints, milliseconds, oneOf, onOff, someOf, wholeNumber } from './fields.js';
-import { readConfigFile, resolveSettings, strayVariables } from './settings.js';
+import { readConfigFile } from './config-file.js';
+import { resolveSettings, strayVariables } from './settings.js';
 import type { Sources } from './settings.js';
 
 const schema = z.strictObject({

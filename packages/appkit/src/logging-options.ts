@@ -1,0 +1,20 @@
+/** The options about logs, apart from what logs: a program that only prints its help does not load it. */
+import type * as z from 'zod';
+import { oneOf } from './fields.js';
+
+/** The options about logs that every program has. */
+export const loggingOptions = {
+  logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'LEVEL')
+    .optional()
+    .describe('lowest level to log: trace, debug, info, warn, error or silent'),
+  logFormat: oneOf(['json', 'pretty'])
+    .optional()
+    .describe('one JSON object per line, or readable text (default: pretty on a terminal, else json)'),
+} satisfies z.ZodRawShape;
+
+/** Where a program's log goes, and its default level. */
+export interface LoggingDefaults {
+  /** A service logs to standard output; a command keeps that for its results. */
+  readonly fd: 1 | 2;
+  readonly level: 'info' | 'warn';
+}
