@@ -53,6 +53,7 @@ export const mdp: Protocol<typeof options> = {
     const [endpoint = settings.mdp] = await broker.start();
     return {
       endpoints: { mdp: endpoint },
+      shown: { facade: broker, onNote: (listener) => broker.on('note', listener) },
       stats: () => {
         const { services, ...stats } = broker.stats();
         return { ...stats, services: services.length };
