@@ -1,7 +1,11 @@
 /** How every package of this repository is built. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 import type { Options } from 'tsup';
+
+/** The built page of `--http`, from the folder of a program. */
+const PAGE = '../../packages/dashboard/dist';
 
 /** What `exports` of a library's manifest says of one entry. */
 interface Entry {
@@ -33,7 +37,7 @@ export function library(options: Pick<Options, 'onSuccess' | 'shims'> = {}): Ret
 }
 
 /** A program: a build of `src/main.ts` with all that it imports, but what has an add-on or is an optional peer. What is imported with `import()` stands in chunks, loaded when it is needed. */
-export function program(options: Pick<Options, 'onSuccess'> = {}): ReturnType<typeof defineConfig> {
+export function program(options: { readonly onSuccess?: () => Promise<void> } = {}): ReturnType<typeof defineConfig> {
   return defineConfig({
     entry: { main: 'src/main.ts' },
     format: ['esm'],
@@ -53,6 +57,9 @@ export function program(options: Pick<Options, 'onSuccess'> = {}): ReturnType<ty
     banner: {
       js: "#!/usr/bin/env node\nimport { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
     },
-    ...options,
+    async onSuccess() {
+      if (existsSync(PAGE)) await cp(PAGE, 'dist/dashboard', { recursive: true });
+      await options.onSuccess?.();
+    },
   });
 }

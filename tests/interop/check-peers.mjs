@@ -13,6 +13,10 @@ if (spawnSync('strace', ['--version'], { stdio: 'ignore' }).status !== 0) {
   console.error('interop: the program strace is missing: apt-get install strace');
   process.exitCode = 1;
 }
+if (spawnSync('promtool', ['--version'], { stdio: 'ignore' }).status !== 0) {
+  console.error('interop: the program promtool is missing: apt-get install prometheus');
+  process.exitCode = 1;
+}
 if (postgresFolder() === undefined) {
   const remedy = 'apt-get install postgresql (or set PROJ_POSTGRES to a folder with initdb and postgres)';
   console.error(`interop: the programs of PostgreSQL are missing: ${remedy}`);

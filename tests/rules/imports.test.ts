@@ -25,6 +25,7 @@ const FORBIDDEN: readonly (readonly [string, string, string])[] = [
   ['files-below-roles', 'packages/files/src/files.ts', "import * as z from 'zod';"],
   ['files-below-roles', 'packages/files/src/files.ts', "import { zmqTransport } from '@proj/transport/zmq';"],
   ['engines-are-pure', 'packages/broker/src/nfp/engine/engine.ts', "import { Files } from '@proj/files';"],
+  ['observe-above-facades', 'packages/observe/src/observe.ts', "import { MdpBroker } from '@proj/broker';"],
   ['store-below-roles', 'packages/store/src/records.ts', "import { Backoff } from '@proj/heartbeat';"],
   ['store-below-roles', 'packages/store/src/folder/room.ts', "import { LmdbStore } from '@proj/pzq';"],
   ['engines-are-pure', 'packages/zmtp/src/engine/reader.ts', "import type { Socket } from 'node:net';"],

@@ -130,6 +130,18 @@ const RULES: readonly Rule[] = [
       specifier !== '@proj/transport',
   },
   {
+    name: 'observe-above-facades',
+    reason:
+      'observe knows transport, node:*, fastify with helmet in http.ts and prom-client in collect.ts; it is given facades',
+    broken: ({ path, found: { specifier } }) =>
+      path.startsWith('packages/observe/src/') &&
+      !isRelative(specifier) &&
+      !isNode(specifier) &&
+      !/^@proj\/transport(\/|$)/.test(specifier) &&
+      !(path.endsWith('/http.ts') && /^(fastify|@fastify\/helmet)$/.test(specifier)) &&
+      !(path.endsWith('/collect.ts') && specifier === 'prom-client'),
+  },
+  {
     name: 'engines-are-pure',
     reason:
       'files in engine/ and shared/ and what they use know frames, heartbeat, transport/engine and the types of transport',

@@ -1,5 +1,5 @@
 /** The options of proj-broker: its own, the shared ones, and those of each protocol there is. */
-import { accessOption, hubOptions, milliseconds, someOf } from '@proj/appkit';
+import { accessOption, httpOptions, hubOptions, milliseconds, someOf } from '@proj/appkit';
 import { sharedOptions } from './protocol.js';
 import { emqp } from './protocols/emqp.js';
 import { mdp } from './protocols/mdp.js';
@@ -22,6 +22,7 @@ export const brokerOptions = sharedOptions
       .default(names)
       .describe(`protocols to serve: ${names.join(', ')}`),
     ...hubOptions,
+    ...httpOptions,
     access: accessOption(),
     statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
   })

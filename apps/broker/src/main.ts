@@ -1,5 +1,5 @@
 /** proj-broker: serves the protocols of this project. */
-import { defineCommand, every, followAccess, hubTransport, runProgram, traced, untilStopped } from '@proj/appkit';
+import { defineCommand, every, followAccess, hubTransport, runProgram, show, traced, untilStopped } from '@proj/appkit';
 import { growYoungGeneration } from '@proj/appkit/heap';
 import { accessOptions } from '@proj/broker';
 import { SharedRouters } from '@proj/transport';
@@ -40,6 +40,7 @@ const serve = defineCommand({
       for (const change of changes) change();
       return reload(next);
     });
+    let shown: Awaited<ReturnType<typeof show>>;
     try {
       for (const name of served) {
         const { claim } = protocols[name];
@@ -62,12 +63,22 @@ const serve = defineCommand({
         servers.set(name, server);
         access?.add(server);
       }
+      shown = await show(settings, {
+        name: 'proj-broker',
+        version: manifest.version,
+        servers: [...servers].map(([protocol, { endpoints, shown: own }]) => ({ protocol, endpoints, ...own })),
+        memory,
+        log,
+        onDrain: () => {
+          ended.abort();
+        },
+      });
     } catch (error) {
       await drainAll();
       throw error;
     }
     const endpoints = Object.assign({}, ...[...servers.values()].map((server) => server.endpoints)) as object;
-    log.info({ endpoints, memoryMax: memory.maxBytes }, 'listening');
+    log.info({ endpoints, memoryMax: memory.maxBytes, http: shown.url }, 'listening');
     serving();
     const logStats = () => {
       log.debug(memory.stats(), 'memory');
@@ -78,7 +89,9 @@ const serve = defineCommand({
     endStats();
     access?.close();
     log.info('draining');
+    shown.draining();
     await drainAll();
+    await shown.close();
     logStats();
     failure.signal.throwIfAborted();
     log.info('drained');

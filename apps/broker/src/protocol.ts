@@ -1,6 +1,6 @@
 /** What a protocol brings to proj-broker: its own options, and how it is served. One file per protocol in `protocols/`. */
 import { fromSchema, milliseconds, wholeNumber } from '@proj/appkit';
-import type { Logger } from '@proj/appkit';
+import type { Logger, ShownServer } from '@proj/appkit';
 import { mdpBrokerOptions } from '@proj/broker/mdp';
 import type { AccessRules, Claim, Transport } from '@proj/transport';
 import * as z from 'zod';
@@ -38,6 +38,8 @@ export type SharedSettings = z.output<typeof sharedOptions>;
 export interface Server {
   /** Bound endpoints, by the name of the option that asked for them. */
   readonly endpoints: Readonly<Record<string, string>>;
+  /** What `--http` shows of it. */
+  readonly shown: Omit<ShownServer, 'protocol' | 'endpoints'>;
   /** Plain data for a log line. */
   stats(): object;
   /** Puts other rules of access in force. */

@@ -1,7 +1,7 @@
 /** The system under demonstration: a broker and its workers, each a process of its own. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChildProgram } from '@proj/appkit';
-import { launch } from './launch.js';
+import { httpAddress, launch } from './launch.js';
 import type { Guard } from './launch.js';
 
 /** How long a program may take to finish its work when all is over. */
@@ -12,6 +12,9 @@ const FROZEN_MS = 1000;
 
 /** How long the broker's log may take to catch up with the answers. */
 const SETTLE_MS = 3000;
+
+/** Where the broker shows itself, if that is free. */
+const HTTP_PORT = 8055;
 
 /** Services that each worker offers, with the handlers of their names. */
 export const SERVICES = ['text-stats', 'sha256'] as const;
@@ -38,7 +41,9 @@ export class Fleet {
   #endpoint = '';
   #counters: BrokerCounters = { replies: 0, resends: 0 };
 
-  private constructor(guard: Guard) {
+  #url = '';
+
+  private constructor(guard: Guard, http: string) {
     this.#guard = guard;
     const args = [
       '--only',
@@ -51,6 +56,8 @@ export class Fleet {
       'debug',
       '--stats-ms',
       '200',
+      '--http',
+      http,
     ];
     this.#broker = launch('broker', 'broker', args, guard);
     this.#broker.onRecord(({ counters }) => {
@@ -60,7 +67,7 @@ export class Fleet {
 
   /** Starts everything; resolves when all of it listens. Rejects with `UNAVAILABLE` when a program does not come up. */
   static async start(options: FleetOptions, guard: Guard): Promise<Fleet> {
-    const fleet = new Fleet(guard);
+    const fleet = new Fleet(guard, await httpAddress(HTTP_PORT));
     try {
       await fleet.#start(options);
       return fleet;
@@ -73,6 +80,11 @@ export class Fleet {
   /** Where the broker listens. */
   get endpoint(): string {
     return this.#endpoint;
+  }
+
+  /** Where the broker shows itself. */
+  get url(): string {
+    return this.#url;
   }
 
   /** Process id of the broker. */
@@ -122,7 +134,8 @@ export class Fleet {
   }
 
   async #start({ workers, concurrency }: FleetOptions): Promise<void> {
-    const { endpoints } = await this.#broker.record('listening');
+    const { endpoints, http } = await this.#broker.record('listening');
+    this.#url = http as string;
     this.#endpoint = (endpoints as { readonly mdp: string }).mdp;
     const args = ['--connect', this.#endpoint, '--service', SERVICES.join(','), '--log-format', 'json'];
     for (let number = 1; number <= workers; number++)

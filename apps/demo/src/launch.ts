@@ -1,9 +1,12 @@
 /** Starting programs of this repository, and noticing when one of them ends although nobody told it to. */
 import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ChildProgram } from '@proj/appkit';
 import { ProjError } from '@proj/client';
+
+const HOST = '127.0.0.1';
 
 /** Path of the built program of a folder in `apps/`. */
 export function programPath(app: string): string {
@@ -33,6 +36,22 @@ export class Guard {
       this.#failure.abort(new ProjError('UNAVAILABLE', `${program.name} ended unexpectedly (${how}) ${stderr}`.trim()));
     });
   }
+}
+
+/** `HOST:PORT` on loopback for an HTTP server: this port if it is free, else any. */
+export async function httpAddress(port: number): Promise<string> {
+  const probe = createServer();
+  const isFree = await new Promise<boolean>((resolve) => {
+    probe.once('error', () => {
+      resolve(false);
+    });
+    probe.listen(port, HOST, () => {
+      probe.close(() => {
+        resolve(true);
+      });
+    });
+  });
+  return `${HOST}:${isFree ? port : 0}`;
 }
 
 /** Starts the program of a folder in `apps/`, watched. Throws `UNAVAILABLE` when it was not built. */

@@ -48,6 +48,7 @@ const run = defineCommand({
     print(
       `Broker (process ${fleet.brokerPid}) at ${fleet.endpoint}, ${fleet.workers.length} workers for ${SERVICES.join(' and ')}.`,
     );
+    print(`Watch them at ${fleet.url}`);
     const signal = AbortSignal.any([stop, guard.failure]);
     // Every open request listens to it.
     setMaxListeners(settings.inFlight + 10, signal);
@@ -55,10 +56,12 @@ const run = defineCommand({
     await using queue = await QueueProcess.start(guard);
     print('');
     print(`Queue at ${queue.endpoints.receive} (process ${queue.pid}), its store in ${queue.folder}.`);
+    print(`Watch it at ${queue.url}`);
     print(`Pushing the names and checksums of ${files.length} files.`);
     const queueWell = await demonstrateQueue(queue, { ...settings, files, signal, say: print });
     if (settings.once) return requestsWell && queueWell ? 0 : 1;
     for (const line of whereToLook(fleet.endpoint, queue.endpoints, commandOf)) print(line);
+    print(`In a browser: ${fleet.url} is the broker with its workers, ${queue.url} the queue.`);
     await untilStopped(signal);
     guard.failure.throwIfAborted();
     print('Stopping: workers, broker and queue finish their work.');

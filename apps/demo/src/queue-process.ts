@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ChildProgram, LogRecord } from '@proj/appkit';
 import { ownEndpoint } from '@proj/testkit/own-endpoint';
-import { launch } from './launch.js';
+import { httpAddress, launch } from './launch.js';
 import type { Guard } from './launch.js';
 
 /** How long the queue may take to finish when all is over. */
@@ -25,15 +25,21 @@ export interface QueueState {
   readonly counters: { readonly stored: number; readonly acked: number };
 }
 
+/** Where the queue shows itself, if that is free. */
+const HTTP_PORT = 8056;
+
 /** A queue process and its folder. Disposing it leaves neither behind. */
 export class QueueProcess {
   readonly folder: string;
   /** The same before and after a crash: ports that stay free while nobody listens. */
   readonly endpoints: QueueEndpoints;
   readonly #guard: Guard;
+  readonly #http: string;
   #program: ChildProgram;
+  #url = '';
 
-  private constructor(folder: string, endpoints: QueueEndpoints, guard: Guard) {
+  private constructor(folder: string, endpoints: QueueEndpoints, guard: Guard, http: string) {
+    this.#http = http;
     this.folder = folder;
     this.endpoints = endpoints;
     this.#guard = guard;
@@ -43,14 +49,21 @@ export class QueueProcess {
   /** Starts a queue with an empty store; resolves when it listens. Rejects with `UNAVAILABLE` when it does not come up. */
   static async start(guard: Guard): Promise<QueueProcess> {
     const endpoints = { receive: await ownEndpoint(), send: await ownEndpoint(), monitor: await ownEndpoint() };
-    const queue = new QueueProcess(await mkdtemp(join(tmpdir(), 'proj-demo-queue-')), endpoints, guard);
+    const http = await httpAddress(HTTP_PORT);
+    const queue = new QueueProcess(await mkdtemp(join(tmpdir(), 'proj-demo-queue-')), endpoints, guard, http);
     try {
-      await queue.#program.record('listening');
+      const { http } = await queue.#program.record('listening');
+      queue.#url = http as string;
       return queue;
     } catch (error) {
       await queue[Symbol.asyncDispose]();
       throw error;
     }
+  }
+
+  /** Where the queue shows itself. */
+  get url(): string {
+    return this.#url;
   }
 
   /** Process id of the queue that runs now. */
@@ -106,6 +119,8 @@ export class QueueProcess {
       'log-format': 'json',
       'log-level': 'debug',
       'stats-ms': '100',
+      // After a crash at the same place: whoever looks need not look elsewhere.
+      http: this.#url === '' ? this.#http : new URL(this.#url).host,
     };
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
     return launch('queue', 'queue', args, this.#guard);

@@ -1,5 +1,15 @@
 /** The options of proj-queue: those of `PzqServer`, as flags. */
-import { accessOption, bindEndpoint, bytes, hubOptions, milliseconds, onOff, text, wholeNumber } from '@proj/appkit';
+import {
+  accessOption,
+  bindEndpoint,
+  bytes,
+  httpOptions,
+  hubOptions,
+  milliseconds,
+  onOff,
+  text,
+  wholeNumber,
+} from '@proj/appkit';
 import * as z from 'zod';
 
 const DAY_MS = 86_400_000;
@@ -71,6 +81,7 @@ export const queueOptions = z.strictObject({
   name: text('NAME', '1 to 200 characters').default('pzq').describe('what rules of --access call the queue'),
   access: accessOption(),
   ...hubOptions,
+  ...httpOptions,
   statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
 });
 

@@ -1,10 +1,11 @@
 /** proj-queue: a durable queue on disk, PZQ. */
-import { defineCommand, every, followAccess, hubTransport, runProgram, traced, untilStopped } from '@proj/appkit';
+import { defineCommand, every, followAccess, hubTransport, runProgram, show, traced, untilStopped } from '@proj/appkit';
 import { pzqAccessOptions, PzqServer } from '@proj/pzq';
 import type { PzqServerEndpoints } from '@proj/pzq';
 import manifest from '../package.json' with { type: 'json' };
 import { queueOptions } from './config.js';
 import { logEvents } from './log-events.js';
+import { shownQueue } from './shown-queue.js';
 import { serverOptions } from './server-options.js';
 
 const serve = defineCommand({
@@ -45,6 +46,20 @@ const serve = defineCommand({
     });
     const endpoints = await queue.start();
     access?.add(queue);
+    const ended = new AbortController();
+    const shown = await show(settings, {
+      name: 'proj-queue',
+      version: manifest.version,
+      servers: [shownQueue(queue, firstOf(endpoints))],
+      memory,
+      log,
+      onDrain: () => {
+        ended.abort();
+      },
+    }).catch(async (error: unknown) => {
+      await queue.drain();
+      throw error;
+    });
     const { store, messages, bytes, dead } = queue.stats();
     log.info(
       {
@@ -55,6 +70,7 @@ const serve = defineCommand({
         bytes,
         dead,
         memoryMax: memory.maxBytes,
+        http: shown.url,
       },
       'listening',
     );
@@ -65,11 +81,13 @@ const serve = defineCommand({
       log.debug(queue.stats(), 'stats');
     };
     const endStats = every(settings.statsMs, logStats);
-    await untilStopped(AbortSignal.any([stop, failure.signal]));
+    await untilStopped(AbortSignal.any([stop, failure.signal, ended.signal]));
     endStats();
     access?.close();
     log.info('draining');
+    shown.draining();
     await queue.drain();
+    await shown.close();
     logStats();
     failure.signal.throwIfAborted();
     log.info({ messages: queue.stats().messages }, 'drained');

@@ -1,5 +1,14 @@
 /** The options of proj-scheduler: those of `EmqpScheduler`, as flags. */
-import { bytes, connectEndpoints, milliseconds, onOff, text, transportOption, wholeNumber } from '@proj/appkit';
+import {
+  bytes,
+  connectEndpoints,
+  httpOptions,
+  milliseconds,
+  onOff,
+  text,
+  transportOption,
+  wholeNumber,
+} from '@proj/appkit';
 import * as z from 'zod';
 
 const DAY_MS = 86_400_000;
@@ -33,6 +42,7 @@ export const schedulerOptions = z.strictObject({
     .default(10_000)
     .describe('how long SIGTERM waits for what is being written'),
   transport: transportOption(),
+  ...httpOptions,
   statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
 });
 

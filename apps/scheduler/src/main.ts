@@ -1,6 +1,6 @@
 /** proj-scheduler: EventMQ jobs at intervals or by cron. */
 import type { Logger } from '@proj/appkit';
-import { defineCommand, every, processTransport, runProgram, untilStopped } from '@proj/appkit';
+import { defineCommand, every, processTransport, runProgram, show, untilStopped } from '@proj/appkit';
 import { EmqpScheduler } from '@proj/scheduler';
 import type { EmqpSchedulerOptions, SchedulerNote } from '@proj/scheduler';
 import { lmdbRecords } from '@proj/store';
@@ -45,15 +45,30 @@ const serve = defineCommand({
       scheduler.on('ended', resolve);
     });
     await scheduler.start();
-    log.info({ endpoints: connect, store, jobs: scheduler.stats()?.jobs }, 'listening');
+    const drained = new AbortController();
+    const shown = await show(settings, {
+      name: 'proj-scheduler',
+      version: manifest.version,
+      servers: [{ protocol: 'scheduler', facade: scheduler, onNote: (listener) => scheduler.on('note', listener) }],
+      log,
+      onDrain: () => {
+        drained.abort();
+      },
+    }).catch(async (error: unknown) => {
+      await scheduler.drain();
+      throw error;
+    });
+    log.info({ endpoints: connect, store, jobs: scheduler.stats()?.jobs, http: shown.url }, 'listening');
     serving();
     if (store === 'memory:') log.warn({ store }, 'jobs end with this process: choose --store lmdb:FOLDER to keep them');
     const logStats = () => log.debug(scheduler.stats(), 'stats');
     const endStats = every(statsMs, logStats);
-    await Promise.race([untilStopped(stop), ended]);
+    await Promise.race([untilStopped(AbortSignal.any([stop, drained.signal])), ended]);
     endStats();
     log.info('draining');
+    shown.draining();
     await scheduler.drain();
+    await shown.close();
     logStats();
     log.info({ jobs: scheduler.stats()?.jobs }, 'drained');
     return 0;

@@ -2,6 +2,7 @@
 import {
   bindEndpoints,
   connectEndpoints,
+  httpOptions,
   milliseconds,
   onOff,
   oneOf,
@@ -103,6 +104,7 @@ const fields = z.strictObject({
     .optional()
     .describe('how long running requests may go on after SIGTERM (default: 10000, with emqp 300000)'),
   transport: transportOption(),
+  ...httpOptions,
   statsMs: milliseconds({ min: 1 }).default(10_000).describe('how often counters are logged, at level debug'),
 });
 

@@ -1,5 +1,5 @@
 /** proj-worker: the sample worker. */
-import { defineCommand, every, processTransport, runProgram, untilStopped } from '@proj/appkit';
+import { defineCommand, every, processTransport, runProgram, show, untilStopped } from '@proj/appkit';
 import manifest from '../package.json' with { type: 'json' };
 import { workerOptions } from './config.js';
 import type { ProtocolName } from './config.js';
@@ -8,6 +8,7 @@ import { emqp } from './protocols/emqp.js';
 import { mdp } from './protocols/mdp.js';
 import { nfp } from './protocols/nfp.js';
 import { ppp } from './protocols/ppp.js';
+import { totalStats } from './shown-workers.js';
 
 const protocols: Readonly<Record<ProtocolName, Protocol>> = { mdp, mdp01: mdp, ppp, emqp, nfp };
 
@@ -37,22 +38,38 @@ const serve = defineCommand({
     const transport = processTransport(settings.transport);
     const protocol = protocols[settings.protocol];
     const offers = await protocol.offers(settings, { transport, log });
+    const workers = offers.map(({ worker }) => worker);
+    const ended = new AbortController();
+    const shown = await show(settings, {
+      name: 'proj-worker',
+      version: manifest.version,
+      servers: [{ protocol: settings.protocol, facade: { stats: () => totalStats(workers) } }],
+      log,
+      onDrain: () => {
+        ended.abort();
+      },
+    });
     // Handlers may take for ever to load.
-    await Promise.race([Promise.all(offers.map(({ worker }) => worker.start())), untilStopped(stop)]);
+    await Promise.race([Promise.all(workers.map((worker) => worker.start())), untilStopped(stop)]);
     if (!stop.aborted) {
       const endpoints = settings.bind ?? settings.connect ?? protocol.endpoints;
       const work = settings.protocol === 'emqp' ? { queues: settings.queues } : { services: settings.service };
-      log.info({ endpoints, ...work }, 'listening');
+      log.info({ endpoints, ...work, http: shown.url }, 'listening');
       serving();
     }
     const logStats = () => {
       for (const { worker, log: itsLog } of offers) itsLog.debug(worker.stats(), 'stats');
     };
     const endStats = every(settings.statsMs, logStats);
-    await Promise.race([untilStopped(stop), ...offers.flatMap(({ ended }) => ended ?? [])]);
+    await Promise.race([
+      untilStopped(AbortSignal.any([stop, ended.signal])),
+      ...offers.flatMap(({ ended }) => ended ?? []),
+    ]);
     endStats();
     log.info('draining');
-    await Promise.all(offers.map(({ worker }) => worker.drain()));
+    shown.draining();
+    await Promise.all(workers.map((worker) => worker.drain()));
+    await shown.close();
     logStats();
     log.info('drained');
     return 0;

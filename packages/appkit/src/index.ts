@@ -23,6 +23,8 @@ export {
   wordFromSchema,
 } from './fields.js';
 export { hubOptions, hubTransport } from './hub.js';
+export { httpOptions, show } from './http.js';
+export type { ShownServer } from './http.js';
 export { logOfPeer } from './peer-log.js';
 export type { Logger } from './logging.js';
 export { every } from './periodic.js';

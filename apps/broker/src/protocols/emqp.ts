@@ -124,6 +124,7 @@ export const emqp: Protocol<typeof options> = {
         emqpPublish: publish[0] ?? emqpPublish,
         emqpSubscribe: subscribe[0] ?? emqpSubscribe,
       },
+      shown: { facade: broker, onNote: (listener) => broker.on('note', listener) },
       stats: () => {
         const { queues, ...stats } = broker.stats();
         return { ...stats, queues: queues.length, pubSub: pubSub.stats() };

@@ -53,6 +53,15 @@ export const mdp: Protocol<typeof options> = {
     const [endpoint = settings.mdp] = await broker.start();
     return {
       endpoints: { mdp: endpoint },
+      shown: {
+        facade: broker,
+        onNote: (listener) => broker.on('note', listener),
+        actions: {
+          disconnectWorker: (id) => Promise.resolve(broker.disconnectWorker(id)),
+          drainWorker: (id) => Promise.resolve(broker.drainWorker(id)),
+          drainService: (name) => Promise.resolve(broker.drainService(name)),
+        },
+      },
       stats: () => {
         const { services, ...stats } = broker.stats();
         return { ...stats, services: services.length };

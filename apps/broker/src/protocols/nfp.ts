@@ -130,6 +130,7 @@ export const nfp: Protocol<typeof options> = {
         ...(management === undefined ? {} : { nfpManagement: management }),
         ...(events === undefined ? {} : { nfpEvents: events }),
       },
+      shown: { facade: broker, onNote: (listener) => broker.on('note', listener) },
       stats: () => {
         const { services, ...stats } = broker.stats();
         return { ...stats, services: services.length };

@@ -54,6 +54,7 @@ export const ppp: Protocol<typeof options> = {
         ...(frontend[0] === undefined ? {} : { pppFrontend: frontend[0] }),
         ...(backend[0] === undefined ? {} : { pppBackend: backend[0] }),
       },
+      shown: { facade: queue, onNote: (listener) => queue.on('note', listener) },
       stats: () => queue.stats(),
       setAccess: (rules) => {
         queue.setAccess(rules);

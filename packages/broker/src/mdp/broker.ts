@@ -8,6 +8,7 @@ import type {
   MdpBrokerEffect,
   MdpBrokerEvent,
   MdpBrokerNote,
+  MdpWorkerChoice,
   MdpWorkerLostNotice,
   MdpWorkerReadyNotice,
 } from './engine/events.js';
@@ -100,6 +101,21 @@ export class MdpBroker implements Startable<MdpBrokerEvents, string[]>, Guarded 
     return this.#own.serve(service, handler, options);
   }
 
+  /** Sends DISCONNECT to a worker at once; its job goes to another. `id` is its routing id as text or in hex. Returns how many there were: 1 or 0. */
+  disconnectWorker(id: string): number {
+    return this.#dismiss({ worker: id }, false);
+  }
+
+  /** As {@link MdpBroker.disconnectWorker}, when its job has ended. */
+  drainWorker(id: string): number {
+    return this.#dismiss({ worker: id }, true);
+  }
+
+  /** As {@link MdpBroker.drainWorker}, all workers of a service. They may register again. */
+  drainService(name: string): number {
+    return this.#dismiss({ service: name }, true);
+  }
+
   /** Running jobs and handlers may finish for `drainMs`; then every worker gets DISCONNECT. */
   async drain(): Promise<void> {
     await this.#host.drain();
@@ -127,6 +143,12 @@ export class MdpBroker implements Startable<MdpBrokerEvents, string[]>, Guarded 
   /** Current sizes and running totals; the cost is linear in the number of services. */
   stats(): MdpBrokerStats & RefusalCounts {
     return { ...this.#engine.stats(), ...this.#host.refusals };
+  }
+
+  #dismiss(choice: MdpWorkerChoice, isGraceful: boolean): number {
+    const { length } = this.#engine.chosen(choice);
+    if (length > 0) this.#host.dispatch({ kind: 'dismiss', ...choice, isGraceful });
+    return length;
   }
 
   readonly #perform = (effect: MdpBrokerEffect): void => {

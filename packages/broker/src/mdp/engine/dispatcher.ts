@@ -91,7 +91,7 @@ export class Dispatcher {
     this.#out.counters.replies++;
     this.close(request);
     this.#unburden(worker);
-    this.free(worker);
+    if (!worker.isLeaving) this.free(worker);
   }
 
   /** Rule 14: the jobs of lost workers go to idle workers or to the front of the queue, or are given up. */

@@ -18,6 +18,7 @@
  * | 25, 26, 27 MMI | `#onRequest`, `mmi.ts` |
  * | 28 access | `shared/rights.ts`, `#onAccess` |
  * | 29 services inside the broker | `own-services.ts` |
+ * | 30 dismissed workers | `#onDismiss` |
  */
 import { equalBytes } from '@proj/frames';
 import type {
@@ -33,12 +34,12 @@ import { ENTRY_BYTES } from '../../shared/cost.js';
 import { Rights } from '../../shared/rights.js';
 import type { MdpBrokerSettings } from '../options.js';
 import { Dispatcher } from './dispatcher.js';
-import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerLoss } from './events.js';
+import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerChoice, MdpWorkerLoss } from './events.js';
 import { assertState } from './invariants.js';
 import { LEGALITY, type WorkerCommand } from './legality.js';
 import { answerMmi, hasWorkers, isListing, isReserved } from './mmi.js';
 import { Output } from './output.js';
-import { framingOf, type Request, type Service, Worker } from './records.js';
+import { framingOf, isNamed, type Request, type Service, Worker } from './records.js';
 import { type BrokerState, type MdpBrokerStats, newBrokerState, statsOf } from './state.js';
 
 /** The Majordomo broker as a deterministic machine. It never throws on anything a peer can cause. */
@@ -81,6 +82,13 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     return statsOf(this.#state, this.#out.counters, this.#dispatcher.open);
   }
 
+  /** The registered workers that are meant. */
+  chosen(choice: MdpWorkerChoice): readonly Worker[] {
+    const isMeant = (worker: Worker) =>
+      'service' in choice ? worker.service.name === choice.service : isNamed(worker.peer, choice.worker);
+    return [...this.#state.workers.values()].filter(isMeant);
+  }
+
   /** True if any worker is registered for the service, in either version. */
   serves(name: string): boolean {
     return hasWorkers(name, this.#state);
@@ -115,6 +123,9 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
         break;
       case 'drain':
         this.#onDrain();
+        break;
+      case 'dismiss':
+        this.#onDismiss(event, event.isGraceful);
         break;
       case 'own-request':
         if (this.#phase === 'serving') this.#dispatcher.accept(event.peer, event.command);
@@ -223,7 +234,10 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     const request = worker.request as Request;
     if (!equalBytes(command.client, request.client.peer.id)) this.#expel(worker);
     else if (command.kind === 'worker-partial') this.#dispatcher.partial(worker, request, command);
-    else this.#dispatcher.final(worker, request, command);
+    else {
+      this.#dispatcher.final(worker, request, command);
+      if (worker.isLeaving) this.#dismiss([worker]);
+    }
   }
 
   /** Rule 9 and the limits of the socket: the message is dropped, and a registered worker forgotten. */
@@ -248,14 +262,25 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
    */
   #onAccess(access: Access): void {
     this.#rights.replace(access);
-    const dismissed: Worker[] = [];
-    for (const worker of this.#state.workers.values())
-      if (!access.allows(worker.peer, 'serve', worker.service.name)) dismissed.push(worker);
-    for (const worker of dismissed) {
+    const dismissed = [...this.#state.workers.values()].filter(
+      ({ peer, service }) => !access.allows(peer, 'serve', service.name),
+    );
+    this.#dismiss(dismissed, 'not-allowed');
+  }
+
+  /** Rule 30: at once, or as soon as their jobs have ended. */
+  #onDismiss(choice: MdpWorkerChoice, isGraceful: boolean): void {
+    const chosen = this.chosen(choice);
+    for (const worker of chosen) worker.isLeaving = true;
+    this.#dismiss(isGraceful ? chosen.filter(({ request }) => request === undefined) : chosen);
+  }
+
+  #dismiss(workers: readonly Worker[], reason: MdpWorkerLoss = 'dismissed'): void {
+    for (const worker of workers) {
       this.#out.disconnect(worker.peer, worker.framing);
-      this.#forget(worker, 'not-allowed');
+      this.#forget(worker, reason);
     }
-    this.#dispatcher.recover(dismissed);
+    this.#dispatcher.recover(workers);
   }
 
   /** Rules 7 and 15, for a stranger. */

@@ -38,8 +38,11 @@ export type MdpBrokerEvent =
 
 /** What the process itself tells the engine. */
 export type MdpOwnEvent =
+  /** Ends workers: rule 30. `isGraceful` lets them finish their jobs. */
+  | ({ readonly kind: 'dismiss'; readonly isGraceful: boolean } & MdpWorkerChoice)
   /** A request of a pool's process, from a peer of its own invention. Access rules do not apply. */
-  { readonly kind: 'own-request'; readonly peer: Peer; readonly command: MdpClientRequest } | MdpOwnServiceEvent;
+  | { readonly kind: 'own-request'; readonly peer: Peer; readonly command: MdpClientRequest }
+  | MdpOwnServiceEvent;
 
 /** What the process tells of services inside the broker: rule 29. Events of a run that has ended are ignored. */
 export type MdpOwnServiceEvent =
@@ -57,6 +60,9 @@ export type MdpOwnServiceEvent =
 /** Everything a broker sends. */
 export type MdpFromBroker = MdpClientReply | MdpWorkerRequest | MdpHeartbeat | MdpDisconnect;
 
+/** Some workers: one, by its routing id as text or in hex, or all of a service. */
+export type MdpWorkerChoice = { readonly worker: string } | { readonly service: string };
+
 /** Why a worker is no longer registered. */
 export type MdpWorkerLoss =
   /** It was silent for too long. */
@@ -73,6 +79,8 @@ export type MdpWorkerLoss =
   | 'unexpected'
   /** The access rules changed, and its key may no longer serve. */
   | 'not-allowed'
+  /** An operator has ended it: `disconnectWorker`, `drainWorker` or `drainService`. */
+  | 'dismissed'
   /** The broker is closing. */
   | 'drained';
 

@@ -1,5 +1,5 @@
 /** Majordomo broker: what it knows of each peer, service and request (rules 2, 3, 14, 18 to 21 and 29). No protocol decisions. */
-import { compactAll } from '@proj/frames';
+import { compactAll, latin1 } from '@proj/frames';
 import type { MdpBody, MdpFraming, MdpVersion } from '@proj/frames/mdp';
 import { Deadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
@@ -129,6 +129,8 @@ export class Worker extends WorkerEntry<Request> {
   readonly service: Service;
   /** Its framing, from its READY. */
   readonly framing: MdpFraming;
+  /** Rule 30: it is dismissed when its job has ended. */
+  isLeaving = false;
   /** Its partial replies to its present job. */
   parts: PartialReplies | undefined;
 
@@ -242,4 +244,9 @@ export class Run {
     this.own = own;
     this.request = request;
   }
+}
+
+/** Whether this is the peer's routing id, as text or in hex. */
+export function isNamed({ id }: Peer, name: string): boolean {
+  return latin1(id) === name || Array.from(id, (byte) => byte.toString(16).padStart(2, '0')).join('') === name;
 }

@@ -1,0 +1,104 @@
+/** `--http`: what a program shows of itself over HTTP. All of that is loaded only when it is asked for. */
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { HttpServer, Note, ObservedServer } from '@proj/observe/http';
+import { ProjError } from '@proj/transport';
+import type * as z from 'zod';
+import { text, wholeNumber } from './fields.js';
+import type { Logger } from './logging.js';
+import { logOfPeer } from './logging.js';
+
+/** Options of such a program. */
+export const httpOptions = {
+  http: text('HOST:PORT', 'HOST:PORT, such as 127.0.0.1:8055')
+    .optional()
+    .describe(
+      'serve the dashboard, /metrics, /healthz and /readyz here; other hosts than loopback need --http-token-file (default: not served)',
+    ),
+  httpTokenFile: text('FILE', 'a readable file')
+    .optional()
+    .describe('file with the token, of 16 characters or more, that allows actions over HTTP'),
+  metricsServices: wholeNumber({ min: 0, max: 100_000 })
+    .default(1000)
+    .describe('services with metrics of their own; the others are counted as "other"'),
+} satisfies z.ZodRawShape;
+
+/** Values of the {@link httpOptions}. */
+export type HttpSettings = z.output<z.ZodObject<typeof httpOptions>>;
+
+/** A server to show. */
+export interface ShownServer extends ObservedServer {
+  /** Adds a listener for notes. */
+  readonly onNote?: (listener: (note: Note) => void) => unknown;
+}
+
+/** The program to show. */
+export interface ShownProgram {
+  readonly name: string;
+  readonly version: string;
+  readonly servers: readonly ShownServer[];
+  readonly memory?: { stats(): { readonly maxBytes: number; readonly heldBytes: number } };
+  readonly log: Logger;
+  /** Ends the program in good order: what SIGTERM does. */
+  readonly onDrain: () => void;
+}
+
+/** A program that is shown. */
+export interface Shown {
+  /** Nothing without `--http`. */
+  readonly url: string | undefined;
+  /** From now on the program is not ready any more. */
+  draining(): void;
+  close(): Promise<void>;
+}
+
+/** Serves what `--http` asks for. Rejects with `OPTIONS_INVALID` or `ADDRESS_IN_USE`. */
+export async function show(settings: HttpSettings, program: ShownProgram): Promise<Shown> {
+  const { http: listen, httpTokenFile: file } = settings;
+  if (listen === undefined) return { url: undefined, draining: () => undefined, close: () => Promise.resolve() };
+  const token = file === undefined ? undefined : await readToken(file);
+  const { observe, serveHttp } = await import('@proj/observe/http');
+  const { name, version, servers, memory, log, onDrain } = program;
+  const observer = observe({
+    ...{ name, version, servers, hasActions: token !== undefined },
+    ...(memory === undefined ? {} : { memory }),
+  });
+  let server: HttpServer;
+  try {
+    server = await serveHttp({
+      ...{ listen, observer, onDrain, maxServices: settings.metricsServices },
+      ...(token === undefined ? {} : { token }),
+      assets: fileURLToPath(new URL('dashboard', import.meta.url)),
+      onAudit: ({ event, ...fields }) => {
+        if (event === 'action') log.info(fields, 'action over http');
+        else logOfPeer(log, 'warn', fields, String(event), undefined);
+      },
+    });
+  } catch (error) {
+    observer.close();
+    throw error;
+  }
+  for (const { protocol, onNote } of servers)
+    onNote?.((note) => {
+      observer.note(protocol, note);
+    });
+  return {
+    url: server.url,
+    draining: () => {
+      observer.draining();
+    },
+    close: async () => {
+      observer.close();
+      await server.close();
+    },
+  };
+}
+
+async function readToken(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new ProjError('OPTIONS_INVALID', `--http-token-file = "${file}": must be a readable file (${reason})`);
+  }
+}

@@ -1,0 +1,34 @@
+/** Arithmetic of histograms: what was recorded between two snapshots, and sums. Pure. */
+import type { HistogramSnapshot } from '@proj/transport/engine';
+import { percentile } from '@proj/transport/engine';
+import type { LatencyRow } from './model.js';
+
+/** Nothing recorded. */
+export const EMPTY: HistogramSnapshot = { count: 0, sumMs: 0, buckets: new Uint32Array(0) };
+
+/** What `later` has beyond `earlier`. All of it, if `earlier` is no predecessor, such as before a restart. */
+export function since(later: HistogramSnapshot, earlier: HistogramSnapshot): HistogramSnapshot {
+  if (later.count < earlier.count) return later;
+  if (later.count === earlier.count) return EMPTY;
+  return combine(later, earlier, -1);
+}
+
+/** Both together. */
+export function sum(one: HistogramSnapshot, other: HistogramSnapshot): HistogramSnapshot {
+  if (one.count === 0) return other;
+  return other.count === 0 ? one : combine(one, other, 1);
+}
+
+/** Percentiles in milliseconds. */
+export function latencyOf(histogram: HistogramSnapshot): LatencyRow {
+  const at = (share: number) => percentile(histogram, share);
+  return { count: histogram.count, p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+}
+
+function combine(one: HistogramSnapshot, other: HistogramSnapshot, sign: 1 | -1): HistogramSnapshot {
+  const length = Math.max(one.buckets.length, other.buckets.length);
+  const buckets = new Uint32Array(length);
+  for (let index = 0; index < length; index++)
+    buckets[index] = Math.max(0, (one.buckets[index] ?? 0) + sign * (other.buckets[index] ?? 0));
+  return { count: one.count + sign * other.count, sumMs: one.sumMs + sign * other.sumMs, buckets };
+}

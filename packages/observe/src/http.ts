@@ -1,0 +1,313 @@
+/** The HTTP side: the page, metrics, health, the model as a document and as a stream, actions. Knows no protocol. */
+import { isIP } from 'node:net';
+import helmet from '@fastify/helmet';
+import { ProjError } from '@proj/transport';
+import Fastify from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { act, parseAction } from './actions.js';
+import { readAssets } from './assets.js';
+import { expose, formatFor, FORMATS } from './exposition.js';
+import { SERVER_FAMILIES, SERVICES_MAX, ServiceNames } from './families.js';
+import type { Observer } from './observe.js';
+import { processFamilies } from './process-families.js';
+import { snapshotOf } from './server.js';
+import { EventStreams } from './streams.js';
+import { TokenGuard } from './token.js';
+
+export { observe } from './observe.js';
+export type { Note, ObserveOptions, Observer } from './observe.js';
+export type { DeadLetter, Detailed, ObservedServer, ServerActions } from './server.js';
+
+const TOKEN_MIN = 16;
+const BODY_MAX_BYTES = 1_048_576;
+const HEADERS_MAX_BYTES = 8192;
+const CONNECTIONS_MAX = 256;
+/** For headers and body of a request. */
+const REQUEST_MS = 10_000;
+const STREAMS_MAX = 64;
+const STREAM_UNREAD_MAX_BYTES = 8 * 2 ** 20;
+/** A scrape within this time gets the figures of the one before. */
+const SCRAPE_MS = 250;
+
+/** An audit line or a failure, for the log of the program. */
+export type HttpRecord = Readonly<Record<string, unknown>>;
+
+/** What to serve, and where. */
+export interface HttpOptions {
+  /** `HOST:PORT`; port 0 is a free one. */
+  readonly listen: string;
+  readonly observer: Observer;
+  /** At least 16 characters. With it, actions are possible; on other hosts than loopback it is required for everything but the page and `/healthz`. */
+  readonly token?: string;
+  /** Folder of the page. Default: no page. */
+  readonly assets?: string;
+  /** Services with series of their own. Default: 1000. */
+  readonly maxServices?: number;
+  /** Ends the process in good order. Default: action `drain-process` is not possible. */
+  readonly onDrain?: () => void;
+  /** Called for every action and every wrong token. */
+  readonly onAudit?: (record: HttpRecord) => void;
+  /** Open event streams. Default: 64. */
+  readonly streamsMax?: number;
+  /** Bytes that the reader of a stream may leave unread before it is cut. Default: 8 MiB. */
+  readonly streamUnreadMaxBytes?: number;
+}
+
+/** A running server. */
+export interface HttpServer {
+  /** With the port that was bound. */
+  readonly url: string;
+  /** Cuts all connections. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves an observer over HTTP. Rejects with `OPTIONS_INVALID` for an address that cannot be used, a short token, or another address than
+ * loopback without a token; with `ADDRESS_IN_USE` if it is taken.
+ */
+export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
+  const { host, port } = parseListen(options.listen);
+  const { token, observer } = options;
+  const isLocal = isLoopback(host);
+  if (token !== undefined && token.length < TOKEN_MIN)
+    throw new ProjError(
+      'OPTIONS_INVALID',
+      `http: the token has ${token.length} characters, it must have at least ${TOKEN_MIN}`,
+    );
+  if (token === undefined && !isLocal)
+    throw new ProjError(
+      'OPTIONS_INVALID',
+      `http: "${options.listen}" can be reached from other machines and needs a token: give a token file, or listen on 127.0.0.1`,
+    );
+  const app = Fastify({
+    bodyLimit: BODY_MAX_BYTES,
+    requestTimeout: REQUEST_MS,
+    connectionTimeout: 0,
+    keepAliveTimeout: 5000,
+    forceCloseConnections: true,
+    exposeHeadRoutes: true,
+    http: { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: REQUEST_MS, connectionsCheckingInterval: 1000 },
+  });
+  app.server.maxConnections = CONNECTIONS_MAX;
+  // A head that never ends is no request for `requestTimeout` while no byte has come.
+  app.server.on('connection', (socket) => {
+    const timer = setTimeout(() => {
+      if (socket.bytesRead === 0) socket.destroy();
+    }, REQUEST_MS).unref();
+    socket.once('close', () => {
+      clearTimeout(timer);
+    });
+  });
+  await app.register(helmet, {
+    strictTransportSecurity: false,
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'self'"],
+        imgSrc: ["'self'", 'data:'],
+        objectSrc: ["'none'"],
+        baseUri: ["'none'"],
+        formAction: ["'none'"],
+        frameAncestors: ["'none'"],
+      },
+    },
+  });
+  const endpoint = new Endpoint(options, isLocal);
+  await endpoint.routes(app);
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    endpoint.close();
+    await app.close();
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw new ProjError('ADDRESS_IN_USE', `http: ${options.listen} is in use`);
+    throw new ProjError('OPTIONS_INVALID', `http: cannot listen on "${options.listen}" (${message})`);
+  }
+  const stopDeltas = observer.onDelta((delta) => {
+    endpoint.streams.send(delta);
+  });
+  const bound = app.server.address();
+  const boundPort = typeof bound === 'object' && bound !== null ? bound.port : port;
+  return {
+    url: `http://${isIP(host) === 6 ? `[${host}]` : host}:${boundPort}/`,
+    close: async () => {
+      stopDeltas();
+      endpoint.close();
+      await app.close();
+    },
+  };
+}
+
+/** What the routes need. */
+class Endpoint {
+  readonly streams: EventStreams;
+  readonly #options: HttpOptions;
+  readonly #isLocal: boolean;
+  readonly #guard: TokenGuard | undefined;
+  readonly #names: ServiceNames;
+  readonly #process = processFamilies();
+  readonly #texts = new Map<string, { readonly text: string; readonly until: number }>();
+
+  constructor(options: HttpOptions, isLocal: boolean) {
+    this.#options = options;
+    this.#isLocal = isLocal;
+    this.#guard = options.token === undefined ? undefined : new TokenGuard(options.token);
+    this.#names = new ServiceNames(options.maxServices ?? SERVICES_MAX);
+    const { streamsMax = STREAMS_MAX, streamUnreadMaxBytes = STREAM_UNREAD_MAX_BYTES } = options;
+    this.streams = new EventStreams({ streamsMax, unreadMaxBytes: streamUnreadMaxBytes });
+  }
+
+  close(): void {
+    this.streams.close();
+    this.#process.close();
+  }
+
+  async routes(app: FastifyInstance): Promise<void> {
+    const { observer, assets: folder } = this.#options;
+    app.addHook('onRequest', async (request, reply) => {
+      if (this.#isLocal && !isLocalName(request.headers.host))
+        await reply.code(403).send({ error: 'Ask for this server by its address, or as localhost.' });
+    });
+    const read = { onRequest: this.#isLocal ? [] : [this.#authorize] };
+    const bodies = { onRequest: this.#guard === undefined ? [] : [this.#authorize] };
+    app.get('/healthz', () => ({ status: 'ok' }));
+    app.get('/readyz', read, async (_request, reply) => {
+      const reasons = this.#reasons();
+      await reply.code(reasons.length === 0 ? 200 : 503).send({ ready: reasons.length === 0, reasons });
+    });
+    app.get('/metrics', read, async (request, reply) => {
+      const format = formatFor(request.headers.accept);
+      await reply.header('content-type', FORMATS[format]).header('vary', 'accept').send(this.#metrics(format));
+    });
+    app.get('/api/model', read, async (_request, reply) => {
+      await reply.header('cache-control', 'no-store').send(observer.model);
+    });
+    app.get('/api/events', { ...read, exposeHeadRoute: false }, (request, reply) => {
+      this.#stream(request, reply);
+    });
+    app.get<{ Params: { id: string } }>('/api/dead/:id', bodies, async ({ params }, reply) => {
+      for (const { deadLetters } of observer.servers) {
+        if (deadLetters === undefined) continue;
+        for await (const { key, body } of deadLetters())
+          if (key === params.id)
+            return reply
+              .header('cache-control', 'no-store')
+              .header('content-disposition', 'attachment')
+              .type('application/octet-stream')
+              .send(Buffer.concat(body));
+      }
+      return reply.code(404).send({ error: 'There is no such dead letter.' });
+    });
+    app.post('/api/actions', { onRequest: [this.#authorize] }, (request, reply) => this.#act(request, reply));
+    const assets = folder === undefined ? new Map() : await readAssets(folder);
+    app.get('/*', async (request, reply) => {
+      const path = request.url.split('?', 1).join('');
+      const asset = assets.get(path === '/' ? '/index.html' : path);
+      if (asset === undefined)
+        return reply.code(404).send({
+          error: path === '/' ? 'This program was built without its page. See /metrics and /api/model.' : 'Not found.',
+        });
+      return reply
+        .header('cache-control', asset.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
+        .type(asset.type)
+        .send(asset.body);
+    });
+  }
+
+  readonly #authorize = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (this.#guard === undefined) {
+      await reply.code(403).send({ error: 'Actions need a token: start the program with --http-token-file.' });
+      return;
+    }
+    const verdict = this.#guard.check(request.headers.authorization, request.ip);
+    if (verdict === 'ok') return;
+    if (verdict !== 'missing')
+      this.#options.onAudit?.({
+        event: 'token refused',
+        verdict,
+        address: request.ip,
+        path: request.url.split('?', 1).join(''),
+      });
+    if (verdict === 'too-many')
+      await reply.code(429).header('retry-after', '60').send({ error: 'Too many wrong tokens: wait a minute.' });
+    else
+      await reply
+        .code(401)
+        .header('www-authenticate', 'Bearer')
+        .send({ error: `The token is ${verdict}.` });
+  };
+
+  #reasons(): { readonly server: string; readonly reason: string }[] {
+    const { observer } = this.#options;
+    const faults = observer.servers.flatMap(({ protocol, fault }) => {
+      const found = fault?.();
+      return found === undefined ? [] : [{ server: protocol, reason: found.code }];
+    });
+    return observer.isDraining ? [{ server: 'process', reason: 'draining' }, ...faults] : faults;
+  }
+
+  #metrics(format: 'prometheus' | 'openmetrics'): string {
+    const now = performance.now();
+    const kept = this.#texts.get(format);
+    if (kept !== undefined && now < kept.until) return kept.text;
+    const { observer } = this.#options;
+    const servers = this.#names.bound(observer.servers.map(({ protocol, facade }) => snapshotOf(protocol, facade)));
+    const families = [
+      ...SERVER_FAMILIES.map((family) => [family, family.samples(servers)] as const),
+      ...this.#process.families.map((family) => [family, family.samples(observer.model)] as const),
+    ];
+    const text = expose(families, format);
+    this.#texts.set(format, { text, until: performance.now() + SCRAPE_MS });
+    return text;
+  }
+
+  #stream(request: FastifyRequest, reply: FastifyReply): void {
+    if (this.streams.isFull) {
+      void reply.code(503).header('retry-after', '5').send({ error: 'Too many open event streams.' });
+      return;
+    }
+    const headers = reply.getHeaders() as Record<string, string>;
+    reply.hijack();
+    request.raw.socket.setNoDelay(true);
+    reply.raw.writeHead(200, { ...headers, 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    this.streams.add(reply.raw, this.#options.observer.model);
+  }
+
+  async #act(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { observer, onDrain, onAudit } = this.#options;
+    const { origin, host } = request.headers;
+    // The header of the token cannot be sent by a foreign page; this says so twice.
+    if (origin !== undefined && origin !== `http://${host ?? ''}` && origin !== `https://${host ?? ''}`)
+      return reply.code(403).send({ ok: false, count: 0, text: 'Actions come from the page of this program alone.' });
+    const action = parseAction(request.body);
+    if (action === undefined) return reply.code(400).send({ ok: false, count: 0, text: 'This is no action.' });
+    try {
+      const result = await act(action, observer.servers, onDrain);
+      onAudit?.({ event: 'action', address: request.ip, ...action, ...result });
+      return await reply.code(result.ok ? 200 : 409).send(result);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      onAudit?.({ event: 'action', address: request.ip, ...action, ok: false, text });
+      return reply.code(500).send({ ok: false, count: 0, text });
+    }
+  }
+}
+
+/** Host and port of `HOST:PORT` or `[HOST]:PORT`. Throws `OPTIONS_INVALID`. */
+function parseListen(listen: string): { readonly host: string; readonly port: number } {
+  const [, bracketed, plain, port = ''] = /^(?:\[([0-9a-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/i.exec(listen) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(port) > 65_535)
+    throw new ProjError('OPTIONS_INVALID', `http: "${listen}" must be HOST:PORT, such as 127.0.0.1:8055`);
+  return { host, port: Number(port) };
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+/** A name that somebody else's DNS could point at us is refused. */
+function isLocalName(host: string | undefined): boolean {
+  const name = (host ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  return name === 'localhost' || isIP(name) !== 0;
+}

@@ -1,0 +1,6 @@
+/** What servers do, for Prometheus, for people, and for programs. The HTTP side is `@proj/observe/http`. */
+export { collectMetrics } from './collect.js';
+export type { CollectOptions } from './collect.js';
+export { observe } from './observe.js';
+export type { Note, ObserveOptions, Observer } from './observe.js';
+export type { DeadLetter, Detailed, ObservedServer, ServerActions } from './server.js';

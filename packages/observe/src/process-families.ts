@@ -1,0 +1,90 @@
+/** Metrics of the process itself, under the names that Prometheus clients use. */
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import type { Family, Sample } from './families.js';
+import type { Model } from './model.js';
+
+/** A metric of the process. */
+export interface ProcessFamily extends Family {
+  readonly samples: (model: Model) => Sample[];
+}
+
+const NANOSECONDS = 1e9;
+
+/** All metrics of the process, and the end of the measurement behind them. */
+export function processFamilies(): { readonly families: readonly ProcessFamily[]; readonly close: () => void } {
+  const delay = monitorEventLoopDelay({ resolution: 10 });
+  delay.enable();
+  const families: ProcessFamily[] = [
+    {
+      name: 'proj_build_info',
+      type: 'gauge',
+      labels: ['program', 'version'],
+      help: 'Name and version of the program; the value is 1.',
+      samples: ({ process: { name, version } }) => [{ labels: { program: name, version }, value: 1 }],
+    },
+    one('proj_draining', 'gauge', 'Whether the process drains: 1 if so.', (model) => Number(model.process.isDraining)),
+    one(
+      'proj_memory_max_bytes',
+      'gauge',
+      'Memory that all peers together may take.',
+      (model) => model.process.memoryMaxBytes,
+    ),
+    one(
+      'proj_memory_held_bytes',
+      'gauge',
+      'Memory that peers take, by estimate.',
+      (model) => model.process.memoryHeldBytes,
+    ),
+    {
+      name: 'proj_faults',
+      type: 'gauge',
+      labels: ['fault'],
+      help: 'Faults that the program sees in its own figures, by kind.',
+      samples: ({ faults }) =>
+        ['slow-worker', 'stuck-worker', 'flooding-client', 'service-without-workers', 'disk-full'].map((fault) => ({
+          labels: { fault },
+          value: Object.values(faults).filter(({ code }) => code === fault).length,
+        })),
+    },
+    one('process_cpu_seconds_total', 'counter', 'User and system CPU time.', () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    }),
+    one('process_resident_memory_bytes', 'gauge', 'Resident memory.', () => process.memoryUsage.rss()),
+    one(
+      'process_start_time_seconds',
+      'gauge',
+      'Start of the process since 1970.',
+      (model) => model.process.startedAt / 1000,
+    ),
+    one('nodejs_heap_size_used_bytes', 'gauge', 'Heap in use.', () => process.memoryUsage().heapUsed),
+    one('nodejs_external_memory_bytes', 'gauge', 'Memory outside the heap.', () => process.memoryUsage().external),
+    one(
+      'nodejs_eventloop_utilization_ratio',
+      'gauge',
+      'Share of the time since the start in which the event loop was busy.',
+      () => performance.eventLoopUtilization().utilization,
+    ),
+    one('nodejs_eventloop_lag_mean_seconds', 'gauge', 'Mean delay of the event loop since the last scrape.', () =>
+      finite(delay.mean),
+    ),
+    one('nodejs_eventloop_lag_p99_seconds', 'gauge', '99th percentile of the delay since the last scrape.', () =>
+      finite(delay.percentile(99)),
+    ),
+    one('nodejs_eventloop_lag_max_seconds', 'gauge', 'Longest delay since the last scrape.', () => {
+      const max = finite(delay.max);
+      delay.reset();
+      return max;
+    }),
+  ];
+  return { families, close: () => void delay.disable() };
+}
+
+function one(name: string, type: 'counter' | 'gauge', help: string, value: (model: Model) => number): ProcessFamily {
+  return { name, type, labels: [], help, samples: (model) => [{ labels: {}, value: value(model) }] };
+}
+
+/** Nothing measured yet is no number, or the largest there is. */
+function finite(nanoseconds: number): number {
+  return Number.isFinite(nanoseconds) && nanoseconds < Number.MAX_SAFE_INTEGER ? nanoseconds / NANOSECONDS : 0;
+}

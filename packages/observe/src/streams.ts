@@ -1,0 +1,57 @@
+/** Open event streams: the model first, then every delta. Bounded in number and in bytes that a reader leaves unread. */
+import type { ServerResponse } from 'node:http';
+import type { Delta, Model } from './model.js';
+
+/** Bounds of {@link EventStreams}. */
+export interface StreamBounds {
+  readonly streamsMax: number;
+  /** Of one stream; all together may hold as many as four that are full. */
+  readonly unreadMaxBytes: number;
+}
+
+/** The streams of one server. Each text is made once, for all of them. */
+export class EventStreams {
+  readonly #bounds: StreamBounds;
+  readonly #open = new Set<ServerResponse>();
+
+  constructor(bounds: StreamBounds) {
+    this.#bounds = bounds;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Whether one more stream would be one too many. */
+  get isFull(): boolean {
+    const { streamsMax, unreadMaxBytes } = this.#bounds;
+    if (this.#open.size >= streamsMax) return true;
+    let unread = 0;
+    for (const stream of this.#open) unread += stream.writableLength;
+    return unread > 4 * unreadMaxBytes;
+  }
+
+  /** Starts a stream. */
+  add(response: ServerResponse, model: Model): void {
+    this.#open.add(response);
+    response.on('close', () => this.#open.delete(response));
+    // A reader that is gone is no fault.
+    response.on('error', () => this.#open.delete(response));
+    response.write(`event: model\ndata: ${JSON.stringify(model)}\n\n`);
+  }
+
+  /** Sends a delta to all; whoever has not read what came before is cut. */
+  send(delta: Delta): void {
+    if (this.#open.size === 0) return;
+    const text = Buffer.from(`event: delta\ndata: ${JSON.stringify(delta)}\n\n`);
+    for (const stream of this.#open) {
+      if (stream.writableLength > this.#bounds.unreadMaxBytes) stream.destroy();
+      else stream.write(text);
+    }
+  }
+
+  /** Cuts all. */
+  close(): void {
+    for (const stream of this.#open) stream.destroy();
+  }
+}

@@ -1,0 +1,122 @@
+/** What the observer remembers from second to second: windows of totals, and how workers and clients moved. Pure; time is an argument. */
+import type { ClientSnapshot, HistogramSnapshot, ServiceSnapshot, WorkerSnapshot } from '@proj/transport/engine';
+import type { WorkerTrack } from './faults.js';
+import { EMPTY, since } from './histograms.js';
+
+/** Seconds over which rates are taken. */
+const RATE_SECONDS = 10;
+/** Half the window of latencies: they cover 30 to 60 seconds. */
+const HALF_WINDOW_SECONDS = 30;
+/** Seconds over which faults are judged. */
+const FAULT_SECONDS = 5;
+
+/** One number a second, the latest few. */
+class Ring {
+  readonly #values: number[] = [];
+  readonly #seconds: number;
+
+  constructor(seconds: number) {
+    this.#seconds = seconds;
+  }
+
+  push(value: number): void {
+    this.#values.push(value);
+    if (this.#values.length > this.#seconds + 1) this.#values.shift();
+  }
+
+  get length(): number {
+    return this.#values.length - 1;
+  }
+
+  /** How much the number has grown; 0 after a restart. */
+  get growth(): number {
+    return Math.max(0, (this.#values.at(-1) ?? 0) - (this.#values[0] ?? 0));
+  }
+
+  get sum(): number {
+    return this.#values.slice(1).reduce((total, value) => total + value, 0);
+  }
+}
+
+/** Adds up the values of a record. */
+export function totalOf(counts: Readonly<Record<string, number>>): number {
+  let total = 0;
+  for (const key in counts) total += counts[key] ?? 0;
+  return total;
+}
+
+/** One service. */
+export class ServiceTrack {
+  readonly #ended = new Ring(RATE_SECONDS);
+  #seconds = 0;
+  #base: readonly [HistogramSnapshot, HistogramSnapshot] | undefined;
+  #middle: readonly [HistogramSnapshot, HistogramSnapshot] = [EMPTY, EMPTY];
+  #last: ServiceSnapshot | undefined;
+
+  /** What is new since the last second: requests that ended, how many of them failed, and durations. */
+  next(service: ServiceSnapshot): { ended: number; failed: number; wait: HistogramSnapshot; work: HistogramSnapshot } {
+    const last = this.#last;
+    const { outcomes, waitMs, workMs } = service;
+    const total = totalOf(outcomes);
+    this.#ended.push(total);
+    if (this.#seconds++ % HALF_WINDOW_SECONDS === 0) {
+      this.#base = this.#seconds === 1 ? [EMPTY, EMPTY] : this.#middle;
+      this.#middle = [waitMs, workMs];
+    }
+    this.#last = service;
+    if (last === undefined) return { ended: 0, failed: 0, wait: EMPTY, work: EMPTY };
+    const ended = Math.max(0, total - totalOf(last.outcomes));
+    const good = Math.max(0, (outcomes['ok'] ?? 0) - (last.outcomes['ok'] ?? 0));
+    const failed = Math.max(0, ended - good);
+    return { ended, failed, wait: since(waitMs, last.waitMs), work: since(workMs, last.workMs) };
+  }
+
+  /** Ends per second. */
+  get rate(): number {
+    return this.#ended.growth / Math.max(1, this.#ended.length);
+  }
+
+  /** Durations of the last 30 to 60 seconds. */
+  get recent(): readonly [HistogramSnapshot, HistogramSnapshot] {
+    if (this.#last === undefined || this.#base === undefined) return [EMPTY, EMPTY];
+    return [since(this.#last.waitMs, this.#base[0]), since(this.#last.workMs, this.#base[1])];
+  }
+}
+
+/** One worker. */
+export class WorkerHistory {
+  readonly #done = new Ring(FAULT_SECONDS);
+  readonly #running = new Ring(FAULT_SECONDS);
+  #lastDone = -1;
+  #movedAt = 0;
+
+  /** The worker a second later. */
+  next({ done, running, stateMs }: WorkerSnapshot, now: number): WorkerTrack {
+    if (done !== this.#lastDone) this.#movedAt = this.#lastDone < 0 ? now - stateMs : now;
+    this.#lastDone = done;
+    this.#done.push(done);
+    this.#running.push(running);
+    return {
+      seconds: this.#done.length,
+      done: this.#done.growth,
+      busySeconds: this.#running.sum,
+      stalledMs: Math.min(stateMs, now - this.#movedAt),
+    };
+  }
+}
+
+/** One client. */
+export class ClientHistory {
+  readonly #refused = new Ring(FAULT_SECONDS);
+
+  /** A client that appears while we watch was refused nothing before. */
+  constructor(isNew: boolean) {
+    if (isNew) this.#refused.push(0);
+  }
+
+  /** Refused messages per second. */
+  next({ refused }: ClientSnapshot): number {
+    this.#refused.push(totalOf(refused));
+    return this.#refused.growth / Math.max(1, this.#refused.length);
+  }
+}

@@ -1,0 +1,77 @@
+import { Registry } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import { collectMetrics } from '../src/collect.js';
+import { expose, formatFor } from '../src/exposition.js';
+import { SERVER_FAMILIES, ServiceNames } from '../src/families.js';
+import { durations, fakeServer, service } from './fake-server.js';
+
+const busy = service({
+  outcomes: { ok: 7, expired: 2 },
+  waiting: 3,
+  oldestWaitingMs: 1500,
+  workMs: durations(1, 1, 5000),
+});
+
+describe('metrics in the registry of a user', () => {
+  it('show the figures of the moment, histograms too', async () => {
+    const registry = new Registry();
+    const fake = fakeServer({ services: [busy], dropped: { malformed: 4 }, gauges: { storeBytes: 10, dead: 1 } });
+    const stop = collectMetrics({ mdp: fake }, { registry });
+    const lines = (await registry.metrics()).split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'proj_requests_total{protocol="mdp",service="echo",outcome="ok"} 7',
+        'proj_requests_total{protocol="mdp",service="echo",outcome="expired"} 2',
+        'proj_request_oldest_waiting_seconds{protocol="mdp",service="echo"} 1.5',
+        'proj_request_work_seconds_bucket{protocol="mdp",service="echo",le="0.001024"} 2',
+        'proj_request_work_seconds_bucket{protocol="mdp",service="echo",le="+Inf"} 3',
+        'proj_request_work_seconds_sum{protocol="mdp",service="echo"} 5.002',
+        'proj_request_work_seconds_count{protocol="mdp",service="echo"} 3',
+        'proj_dropped_total{protocol="mdp",reason="malformed"} 4',
+        'proj_server_size_bytes{protocol="mdp",what="storeBytes"} 10',
+        'proj_server_size{protocol="mdp",what="dead"} 1',
+      ]),
+    );
+    fake.snapshot = { ...fake.snapshot, dropped: { malformed: 5 } };
+    expect(await registry.metrics()).toContain('proj_dropped_total{protocol="mdp",reason="malformed"} 5');
+    stop();
+    expect(await registry.metrics()).toBe('\n');
+  });
+});
+
+describe('services by name', () => {
+  it('are bounded; the others are added up as other', () => {
+    const names = new ServiceNames(2);
+    const many = ['a', 'b', 'c', 'd'].map((name) => service({ ...busy, name }));
+    const { snapshot } = fakeServer({ services: many });
+    const [bounded] = names.bound([snapshot]);
+    expect(bounded?.services.map(({ name }) => name)).toEqual(['a', 'b', 'other']);
+    expect(bounded?.services[2]).toMatchObject({ outcomes: { ok: 14, expired: 4 }, waiting: 6, workMs: { count: 6 } });
+    // A name keeps its place, wherever it stands.
+    const [again] = names.bound([{ ...snapshot, services: many.toReversed() }]);
+    expect(again?.services.map(({ name }) => name)).toEqual(['b', 'a', 'other']);
+  });
+});
+
+describe('the text', () => {
+  it('escapes what services and peers are called', () => {
+    const { snapshot } = fakeServer({ services: [service({ name: 'a"\\\n' })] });
+    const waiting = SERVER_FAMILIES.filter(({ name }) => name === 'proj_requests_waiting');
+    const text = expose(
+      waiting.map((family) => [family, family.samples([snapshot])]),
+      'prometheus',
+    );
+    expect(text.split('\n')[2]).toBe('proj_requests_waiting{protocol="mdp",service="a\\"\\\\\\n"} 0');
+  });
+
+  it('is OpenMetrics for who asks for it, and plain for everybody else', () => {
+    expect(formatFor(undefined)).toBe('prometheus');
+    expect(formatFor('*/*')).toBe('prometheus');
+    expect(formatFor('application/openmetrics-text;version=1.0.0,text/plain;q=0.5')).toBe('openmetrics');
+    expect(formatFor('application/openmetrics-text;q=0.2,text/plain;q=0.5')).toBe('prometheus');
+    expect(formatFor('application/openmetrics-text;q=0')).toBe('prometheus');
+    const family = { name: 'a_total', type: 'counter', labels: [], help: 'A.' } as const;
+    const sample = [{ labels: {}, value: 1 }];
+    expect(expose([[family, sample]], 'openmetrics')).toBe('# HELP a A.\n# TYPE a counter\na_total 1\n# EOF\n');
+  });
+});

@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import type { Delta } from '../src/model.js';
+import { observe } from '../src/observe.js';
+import type { Observer, ObserveOptions } from '../src/observe.js';
+import { client, durations, fakeServer, service, worker } from './fake-server.js';
+import type { Fake } from './fake-server.js';
+
+const START = 1_700_000_000_000;
+
+/** An observer whose seconds pass when the test says so. */
+function watch(fake: Fake, options: Partial<ObserveOptions> = {}): { observer: Observer; second: () => void } {
+  let now = START;
+  const observer = observe({
+    name: 'test',
+    version: '1.2.3',
+    servers: [{ protocol: 'mdp', facade: fake }],
+    now: () => now,
+    every: () => () => undefined,
+    ...options,
+  });
+  const second = () => {
+    now += 1000;
+    observer.tick();
+  };
+  return { observer, second };
+}
+
+describe('the model', () => {
+  it('has rates, failures and latencies of what ended while it watched', () => {
+    const fake = fakeServer({ services: [service({ outcomes: { ok: 100 } })] });
+    const { observer, second } = watch(fake);
+    const outcomes = { ok: 130, expired: 10 };
+    fake.snapshot = { ...fake.snapshot, services: [service({ outcomes, workMs: durations(8, 8, 8, 100) })] };
+    second();
+    expect(observer.model.services['mdp/echo']).toMatchObject({ rate: 40, work: { count: 4 } });
+    expect(observer.model.history.at(-1)).toMatchObject({ at: START / 1000 + 1, ended: 40, failed: 10 });
+    expect(observer.model.history.at(-1)?.p50).toBeCloseTo(8.192);
+  });
+
+  it('keeps 900 seconds and 500 notes', () => {
+    const { observer, second } = watch(fakeServer());
+    for (let index = 0; index < 1000; index++) {
+      observer.note('mdp', { code: 'message-dropped', reason: 'malformed', peer: { id: Uint8Array.of(1, 255) } });
+      second();
+    }
+    expect(observer.model.history).toHaveLength(900);
+    expect(observer.model.notes).toHaveLength(500);
+    expect(observer.model.notes.at(-1)).toMatchObject({ id: 1000, reason: 'malformed', peer: '01ff' });
+  });
+
+  it('says the same moment again although two clocks tell it', () => {
+    const fake = fakeServer({ workers: [worker({ stateMs: 500 })] });
+    const { observer, second } = watch(fake);
+    const before = observer.model.workers['mdp/w1']?.stateSince;
+    fake.snapshot = { ...fake.snapshot, workers: [worker({ stateMs: 1501 })] };
+    second();
+    expect(observer.model.workers['mdp/w1']?.stateSince).toBe(before);
+  });
+
+  it('shows figures of a facade without details', () => {
+    const facade = { stats: () => ({ counters: { requests: 3, dropped: { malformed: 2 } }, sessions: 1 }) };
+    const { observer } = watch(fakeServer(), { servers: [{ protocol: 'mdp', facade }] });
+    const { counters, dropped, gauges } = observer.model.servers['mdp'] ?? {};
+    expect([counters, dropped, gauges]).toEqual([{ requests: 3 }, { malformed: 2 }, { sessions: 1 }]);
+  });
+});
+
+describe('a delta', () => {
+  it('has the rows that changed, null for those that are gone, and nothing else', () => {
+    const fake = fakeServer({ services: [service(), service({ name: 'sum' })], workers: [worker()] });
+    const { observer, second } = watch(fake);
+    const deltas: Delta[] = [];
+    observer.onDelta((delta) => deltas.push(delta));
+    fake.snapshot = { ...fake.snapshot, services: [service({ waiting: 2 }), service({ name: 'sum' })], workers: [] };
+    second();
+    const [delta] = deltas;
+    expect(Object.keys(delta?.services ?? {})).toEqual(['mdp/echo']);
+    expect(delta?.workers).toEqual({ 'mdp/w1': null });
+    expect(Object.keys(delta ?? {}).toSorted()).toEqual(['point', 'services', 'workers']);
+  });
+
+  it('leads to the model, whatever happened', () => {
+    const fake = fakeServer();
+    const { observer, second } = watch(fake);
+    const copy = JSON.parse(JSON.stringify(observer.model)) as Record<string, Record<string, unknown>>;
+    observer.onDelta(({ point: _point, notes: _notes, process: _process, ...tables }) => {
+      for (const [table, rows] of Object.entries(tables))
+        for (const [key, row] of Object.entries(rows))
+          if (row === null) delete copy[table]?.[key];
+          else (copy[table] ??= {})[key] = row;
+    });
+    for (let step = 0; step < 50; step++) {
+      const some = Array.from({ length: step % 7 }, (_, index) =>
+        service({ name: `s${index * (step % 3)}`, waiting: step % 5, workers: 0, oldestWaitingMs: 5000 }),
+      );
+      const clients = [client({ refused: { malformed: step * step * 10 } })].slice(0, step % 4);
+      fake.snapshot = { ...fake.snapshot, services: some, clients };
+      second();
+      const { services, clients: shown, faults } = observer.model;
+      expect([copy['services'], copy['clients'], copy['faults']]).toEqual([services, shown, faults]);
+    }
+  });
+});
+
+describe('a fault is named within five seconds, with a link:', () => {
+  /** The faults after five seconds of `snapshot`, which is given the second. */
+  function faultsAfter(snapshot: (second: number) => Partial<Fake['snapshot']>, options: Partial<ObserveOptions> = {}) {
+    const fake = fakeServer(snapshot(0));
+    const { observer, second } = watch(fake, options.servers === undefined ? {} : options);
+    for (let index = 1; index <= 5; index++) {
+      fake.snapshot = { ...fake.snapshot, ...snapshot(index) };
+      second();
+    }
+    return Object.values(observer.model.faults).map(({ code, href }) => [code, href]);
+  }
+
+  const usual = durations(...Array.from({ length: 100 }, () => 5));
+
+  it('a slow worker', () => {
+    const faults = faultsAfter((second) => ({
+      services: [service({ workMs: usual })],
+      workers: [
+        worker({ id: 'slow', state: 'busy', stateMs: 300, running: 1, done: 2 * second }),
+        worker({ id: 'fast', state: 'busy', stateMs: 3, running: 1, done: 180 * second }),
+      ],
+    }));
+    expect(faults).toEqual([['slow-worker', '/workers/mdp/slow']]);
+  });
+
+  it('a stuck worker', () => {
+    const faults = faultsAfter((second) => ({
+      services: [service({ workMs: usual })],
+      workers: [worker({ id: 'a/b', state: 'busy', stateMs: 1000 * second, running: 1, done: 7 })],
+    }));
+    expect(faults).toEqual([['stuck-worker', '/workers/mdp/a%2Fb']]);
+  });
+
+  it('not a worker with many jobs at a time that finishes them', () => {
+    const faults = faultsAfter((second) => ({
+      services: [service({ workMs: usual })],
+      workers: [worker({ state: 'busy', stateMs: 1000 * second, running: 8, done: 1000 * second })],
+    }));
+    expect(faults).toEqual([]);
+  });
+
+  it('a flooding client', () => {
+    const faults = faultsAfter((second) => ({
+      clients: [client({ refused: { malformed: 500 * second } }), client({ id: 'c2', refused: { malformed: 1000 } })],
+    }));
+    expect(faults).toEqual([['flooding-client', '/clients/mdp/c1']]);
+  });
+
+  it('a service without workers', () => {
+    const faults = faultsAfter((second) => ({
+      services: [
+        service({ workers: 0, waiting: 3, oldestWaitingMs: 1000 * second }),
+        service({ name: 'unused', workers: 0 }),
+      ],
+    }));
+    expect(faults).toEqual([['service-without-workers', '/services/mdp/echo']]);
+  });
+
+  it('a store whose disk is full', () => {
+    const fault = () => ({ code: 'DISK_FULL', text: 'no space left' });
+    const faults = faultsAfter(() => ({}), { servers: [{ protocol: 'pzq', facade: fakeServer(), fault }] });
+    expect(faults).toEqual([['disk-full', '/servers/pzq']]);
+  });
+
+  it('and its moment is that at which it began', () => {
+    const fake = fakeServer({ services: [service({ workers: 0, waiting: 3, oldestWaitingMs: 2000 })] });
+    const { observer, second } = watch(fake);
+    second();
+    second();
+    expect(observer.model.faults['service-without-workers/mdp/echo']?.since).toBe(START);
+    fake.snapshot = { ...fake.snapshot, services: [service()] };
+    second();
+    expect(observer.model.faults).toEqual({});
+  });
+});

@@ -1,0 +1,3 @@
+import { library } from '../../tsup.shared.js';
+
+export default library();
