@@ -78,7 +78,11 @@ export class FakeProgram {
           { puts: 48_210, delivered: 47_912, acknowledged: 47_801 },
           { ready: 120, inFlight: 24, delayed: 17, dead: 12, storeFlushMs: 1.8 },
         ),
-        emqp: server('emqp', { scheduler: 'tcp://127.0.0.1:5580' }, { scheduled: 4, fired: 812, accepted: 810 }),
+        scheduler: server(
+          'scheduler',
+          { scheduler: 'tcp://127.0.0.1:5580' },
+          { scheduled: 4, fired: 812, accepted: 810 },
+        ),
       },
       services,
       workers,
@@ -157,10 +161,10 @@ export class FakeProgram {
     const moving = this.#second * 31 + index;
     const requests = 500 + index * 3 + this.#second * (index % 40);
     const failed = Math.floor(requests * 0.004 * noise(index));
-    const isQueue = index % 97 === 5;
+    const isQueue = index === 5;
     return {
       protocol: isQueue ? 'pzq' : index % 11 === 3 ? 'nfp' : 'mdp',
-      name: serviceName(index),
+      name: isQueue ? 'orders' : serviceName(index),
       requests,
       outcomes: { ok: requests - failed, timeout: Math.ceil(failed / 2), 'worker-lost': Math.floor(failed / 2) },
       resends: Math.floor(failed / 3),

@@ -31,6 +31,8 @@ const SECURITY = {
 export interface FakeApi {
   readonly program: FakeProgram;
   readonly handle: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+  /** Ends the streams of events, as a restart does. */
+  readonly cut: () => void;
   readonly close: () => void;
 }
 
@@ -56,11 +58,14 @@ export function fakeApi(size: Size = { services: 10_000, workers: 1000, clients:
     } else if (path === '/api/actions' && request.method === 'POST') void answer(program, request, response);
     else next();
   };
+  const cut = (): void => {
+    for (const stream of streams) stream.end();
+  };
   const close = (): void => {
     clearInterval(timer);
-    for (const stream of streams) stream.destroy();
+    cut();
   };
-  return { program, handle, close };
+  return { program, handle, cut, close };
 }
 
 /** A fake program that serves the built page on a port of its own. */

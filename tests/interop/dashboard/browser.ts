@@ -72,8 +72,8 @@ export async function seriousFindings(page: Page): Promise<string[]> {
     .map(({ id, html }) => `${id}: ${html.join(' | ')}`);
 }
 
-/** Moves to a view, by its link. */
-export async function show(page: Page, hash: string): Promise<void> {
+/** Moves to a view by its link, and waits for its heading. */
+export async function show(page: Page, hash: string, heading: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
-  await page.locator('main h1').waitFor({ state: 'attached' });
+  await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
 }

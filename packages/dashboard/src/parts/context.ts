@@ -31,6 +31,20 @@ export function useLive(): Live {
   return live;
 }
 
+const NARROW = '(max-width: 820px)';
+
+/** Whether there is little room, as in style.css. */
+export function useNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(() => matchMedia(NARROW).matches);
+  useEffect(() => {
+    const list = matchMedia(NARROW);
+    const measure = () => setNarrow(list.matches);
+    list.addEventListener('change', measure);
+    return () => list.removeEventListener('change', measure);
+  }, []);
+  return isNarrow;
+}
+
 /** The route; the component is drawn again when it changes. */
 export function useRoute(): Route {
   const [route, setRoute] = useState(currentRoute);

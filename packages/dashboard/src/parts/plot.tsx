@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import type { HistoryPoint } from '../shared/model.js';
 
-const HEIGHT = 150;
+const HEIGHT = 140;
 
 /** A line of a plot. */
 export interface Line {
@@ -90,12 +90,13 @@ function optionsOf(element: HTMLElement, lines: readonly Line[], format: PlotPro
   return {
     width: Math.max(element.clientWidth, 200),
     height: HEIGHT,
+    padding: [6, 10, 0, 0],
     legend: { show: false },
     cursor: { sync: { key: 'time' }, points: { size: 6 }, drag: { x: false, y: false } },
     scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.12 : 1] } },
     axes: [
       { ...axis, grid: { show: false }, size: 24, space: 90, values: (_plot, splits) => splits.map(timeOfDay) },
-      { ...axis, size: 58, space: 34, values: (_plot, splits) => splits.map(format) },
+      { ...axis, size: 58, space: 28, values: (_plot, splits) => splits.map(format) },
     ],
     series: [
       {},

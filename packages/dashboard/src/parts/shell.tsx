@@ -90,13 +90,14 @@ export function Shell(): VNode {
         )}
         <button
           type="button"
+          aria-label={`Theme: ${theme}. Change it.`}
           onClick={() => {
             applyTheme(THEMES[theme]);
             setTheme(THEMES[theme]);
           }}
         >
-          <span class="unseen">Theme: </span>
-          {theme === 'auto' ? 'Auto' : theme === 'light' ? 'Light' : 'Dark'}
+          <span class="extra">Theme: </span>
+          {theme}
         </button>
       </header>
       <nav aria-label="Views">

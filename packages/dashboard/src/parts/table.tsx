@@ -5,7 +5,7 @@ import { replaceQuery } from '../live/location.js';
 import { count } from '../shared/format.js';
 import { formatSort, nextSort, parseSort, rowsInSight, searchRows, sortRows } from '../shared/rows.js';
 import type { Sort, SortValue } from '../shared/rows.js';
-import { useRoute } from './context.js';
+import { useNarrow, useRoute } from './context.js';
 
 const ROW_HEIGHT = 34;
 
@@ -98,7 +98,9 @@ interface ScrollerProps<Row> extends Pick<TableProps<Row>, 'caption' | 'rows' | 
   readonly onSort: (column: string, startsDescending: boolean) => void;
 }
 
-function Scroller<Row>({ caption, rows, columns, keyOf, sort, onSort }: ScrollerProps<Row>): VNode {
+function Scroller<Row>({ caption, rows, columns: all, keyOf, sort, onSort }: ScrollerProps<Row>): VNode {
+  const isNarrow = useNarrow();
+  const columns = isNarrow ? all.filter(({ isExtra = false }) => !isExtra) : all;
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
   useLayoutEffect(() => {
@@ -121,21 +123,21 @@ function Scroller<Row>({ caption, rows, columns, keyOf, sort, onSort }: Scroller
       <table aria-rowcount={rows.length + 1}>
         <caption class="unseen">{caption}</caption>
         <colgroup>
-          {columns.map(({ id, width = 1, isExtra = false }) => (
-            <col key={id} class={isExtra ? 'extra' : ''} style={{ width: `${(100 * width) / widths}%` }} />
+          {columns.map(({ id, width = 1 }) => (
+            <col key={id} style={{ width: `${(100 * width) / widths}%` }} />
           ))}
         </colgroup>
         <thead>
           <tr aria-rowindex={1}>
-            {columns.map(({ id, title, isFigure = false, isExtra }) => (
+            {columns.map(({ id, title, isFigure = false }) => (
               <th
                 key={id}
                 scope="col"
-                class={classes(isFigure, isExtra)}
+                class={isFigure ? 'number' : ''}
                 aria-sort={id === sort.column ? (sort.descending ? 'descending' : 'ascending') : undefined}
               >
                 <button type="button" onClick={() => onSort(id, isFigure)}>
-                  {title}
+                  <span>{title}</span>
                   <span aria-hidden="true" class="arrow">
                     {id === sort.column ? (sort.descending ? '▾' : '▴') : ''}
                   </span>
@@ -148,8 +150,8 @@ function Scroller<Row>({ caption, rows, columns, keyOf, sort, onSort }: Scroller
           <Gap rows={first} columns={columns.length} />
           {rows.slice(first, end).map((row, at) => (
             <tr key={keyOf(row)} aria-rowindex={first + at + 2}>
-              {columns.map(({ id, value, cell, isFigure, isExtra }) => (
-                <td key={id} class={classes(isFigure, isExtra)}>
+              {columns.map(({ id, value, cell, isFigure = false }) => (
+                <td key={id} class={isFigure ? 'number' : ''}>
                   {cell === undefined ? value(row) : cell(row)}
                 </td>
               ))}
@@ -170,8 +172,4 @@ function Gap({ rows, columns }: { rows: number; columns: number }): VNode | null
       <td colSpan={columns} style={{ height: `${rows * ROW_HEIGHT}px` }} />
     </tr>
   );
-}
-
-function classes(isFigure = false, isExtra = false): string {
-  return `${isFigure ? 'number' : ''} ${isExtra ? 'extra' : ''}`.trim();
 }

@@ -10,6 +10,7 @@ import { ActButton, Figure, Figures, Heading, Pairs, Section, To } from '../part
 import { LiveContext } from '../parts/context.js';
 import { Table } from '../parts/table.js';
 import { QueuePlot } from './overview.js';
+import { ServiceActions } from './services.js';
 
 /** The queue. */
 export function Queue({ model }: { model: Model }): VNode {
@@ -25,9 +26,21 @@ export function Queue({ model }: { model: Model }): VNode {
       </>
     );
   const others = Object.entries(server.gauges).filter(([name]) => !['ready', 'inFlight', 'dead'].includes(name));
+  const queues = Object.values(model.services).filter(({ protocol }) => protocol === 'pzq');
+  const [queue] = queues;
   return (
     <>
-      <Heading title="Queue" />
+      <Heading title="Queue" aside={queue !== undefined && queues.length === 1 && <ServiceActions row={queue} />} />
+      {queues.length > 1 && (
+        <p>
+          Queues:{' '}
+          {queues.map(({ name }) => (
+            <>
+              <To path={['services', 'pzq', name]}>{name}</To>{' '}
+            </>
+          ))}
+        </p>
+      )}
       <Figures>
         <Figure name="Ready">{count(last?.ready ?? 0)}</Figure>
         <Figure name="In flight">{count(last?.inFlight ?? 0)}</Figure>

@@ -10,7 +10,7 @@ import { Table } from '../parts/table.js';
 export function Scheduler({ model }: { model: Model }): VNode {
   const rows = Object.values(model.schedules ?? {});
   const now = serverNow(model);
-  const counters = Object.values(model.servers).find((server) => 'fired' in server.counters)?.counters;
+  const counters = model.servers['scheduler']?.counters;
   if (model.schedules === undefined && counters === undefined)
     return (
       <>

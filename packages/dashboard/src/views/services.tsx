@@ -125,7 +125,8 @@ export function Service({ model, id }: { model: Model; id: string }): VNode {
   );
 }
 
-function ServiceActions({ row: { protocol, name } }: { row: ServiceRow }): VNode {
+/** What can be done with a service, or with a durable queue. */
+export function ServiceActions({ row: { protocol, name } }: { row: ServiceRow }): VNode {
   if (protocol !== 'pzq')
     return (
       <ActButton

@@ -22,7 +22,7 @@ export function workerColumns(model: Model): readonly Column<WorkerRow>[] {
       value: ({ id }) => id,
       cell: ({ protocol, id }) => <To path={['workers', protocol, id]}>{id}</To>,
     },
-    { id: 'protocol', title: 'Protocol', isExtra: true, width: 0.8, value: ({ protocol }) => protocol },
+    { id: 'protocol', title: 'Protocol', isExtra: true, value: ({ protocol }) => protocol },
     { id: 'state', title: 'State', value: ({ state }) => state, cell: ({ state }) => <WorkerState state={state} /> },
     {
       id: 'since',
