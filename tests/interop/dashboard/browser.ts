@@ -1,9 +1,9 @@
 /** Debian's Chromium for the tests of the dashboard: a fresh one each, without any request of its own; and what the page did wrong in it. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
@@ -11,7 +11,6 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 export const SHOTS = fileURLToPath(new URL('../../reports/dashboard/', import.meta.url));
 
 const PROGRAM = process.env['PROJ_CHROMIUM'] ?? '/usr/bin/chromium';
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -27,6 +26,12 @@ export interface TestBrowser {
   /** A page of its own profile, and the list of its errors: of the console, of scripts, requests to other hosts. */
   readonly open: (url: string, options?: BrowserContextOptions) => Promise<{ page: Page; errors: readonly string[] }>;
   readonly close: () => Promise<void>;
+}
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly html: readonly string[];
 }
 
 /** Starts Chromium. */
@@ -63,10 +68,10 @@ async function openPage(browser: Browser, url: string, options: BrowserContextOp
 /** What axe calls serious or critical on the page as it is, one line each. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   // Through the debugger: the page's own policy admits no foreign script.
-  await page.evaluate(`${AXE}; undefined`);
-  const findings = (await page.evaluate(
+  await page.evaluate(`${axe.source}; undefined`);
+  const findings = await page.evaluate<Finding[]>(
     "axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes.slice(0, 3).map((node) => node.html + ' ' + node.failureSummary) })))",
-  )) as { id: string; impact: string; html: string[] }[];
+  );
   return findings
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, html }) => `${id}: ${html.join(' | ')}`);

@@ -42,13 +42,14 @@ export class Live {
   async run(): Promise<void> {
     this.#connection.abort();
     const connection = (this.#connection = new AbortController());
-    let delay = RETRY_FIRST_MS;
-    while (!connection.signal.aborted) {
+    const isOver = () => connection.signal.aborted;
+    for (let delay = RETRY_FIRST_MS; !isOver();) {
       const before = this.model;
       const status = await this.#follow(connection.signal).catch(() => 'lost' as const);
-      if (connection.signal.aborted) return;
+      if (isOver()) return;
       this.#become(status);
       if (status === 'locked') return;
+      // A connection that brought something starts over with short waits.
       delay = this.model === before ? Math.min(delay * 2, RETRY_MAX_MS) : RETRY_FIRST_MS;
       await new Promise((resolve) => setTimeout(resolve, delay));
     }

@@ -33,12 +33,18 @@ export function ActionDialog({
     event.preventDefault();
     if (!isReady) return;
     if (asksToken) live.setToken(token.trim());
-    if (request === undefined) return onClose('Actions are unlocked until this page is closed.');
+    if (request === undefined) {
+      onClose('Actions are unlocked until this page is closed.');
+      return;
+    }
     setBusy(true);
     const { action } = request;
     const result = await live.act(action.action === 'purge' ? { ...action, confirm: word } : action);
     setBusy(false);
-    if (result.ok) return onClose(result.text);
+    if (result.ok) {
+      onClose(result.text);
+      return;
+    }
     setToken('');
     setFailure(result.text);
   };

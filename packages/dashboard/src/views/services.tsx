@@ -24,6 +24,7 @@ export const SERVICE_COLUMNS: readonly Column<ServiceRow>[] = [
     id: 'failed',
     title: 'Failed',
     isFigure: true,
+    isExtra: true,
     value: failures,
     cell: (row) => count(failures(row)),
   },
