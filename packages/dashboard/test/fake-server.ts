@@ -27,6 +27,12 @@ const SECURITY = {
   'referrer-policy': 'no-referrer',
 };
 
+/** What may be other than usual. */
+export interface FakeOptions extends Partial<Size> {
+  /** Nothing is shown without the token. */
+  readonly isLocked?: boolean;
+}
+
 /** `/api` of a program; other paths go to `next`. */
 export interface FakeApi {
   readonly program: FakeProgram;
@@ -37,8 +43,8 @@ export interface FakeApi {
 }
 
 /** A fake with 1,000 workers and 10,000 services, unless another size is given. */
-export function fakeApi(size: Size = { services: 10_000, workers: 1000, clients: 120 }): FakeApi {
-  const program = new FakeProgram(Date.now(), size);
+export function fakeApi({ isLocked = false, ...size }: FakeOptions = {}): FakeApi {
+  const program = new FakeProgram(Date.now(), { services: 10_000, workers: 1000, clients: 120, ...size });
   const streams = new Set<ServerResponse>();
   const timer = setInterval(() => {
     const delta = JSON.stringify(program.tick(Date.now()));
@@ -46,7 +52,8 @@ export function fakeApi(size: Size = { services: 10_000, workers: 1000, clients:
   }, 1000);
   const handle = (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
     const path = new URL(request.url ?? '/', 'http://fake').pathname;
-    if (path === '/api/events') {
+    if (isLocked && path.startsWith('/api/') && !isKnown(request)) response.writeHead(401).end();
+    else if (path === '/api/events') {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
       response.write(`event: model\ndata: ${JSON.stringify(program.model)}\n\n`);
       streams.add(response);
@@ -69,8 +76,8 @@ export function fakeApi(size: Size = { services: 10_000, workers: 1000, clients:
 }
 
 /** A fake program that serves the built page on a port of its own. */
-export async function startFakeServer(size?: Size): Promise<FakeApi & { readonly url: string }> {
-  const api = fakeApi(size);
+export async function startFakeServer(options?: FakeOptions): Promise<FakeApi & { readonly url: string }> {
+  const api = fakeApi(options);
   const server = createServer((request, response) =>
     api.handle(request, response, () => void serveFile(request.url ?? '/', response)),
   );
@@ -92,14 +99,18 @@ async function serveFile(url: string, response: ServerResponse): Promise<void> {
   else response.writeHead(200, { 'content-type': TYPES[extname(file)] ?? 'text/plain', ...SECURITY }).end(bytes);
 }
 
+function isKnown({ headers }: IncomingMessage): boolean {
+  return headers.authorization === `Bearer ${FAKE_TOKEN}`;
+}
+
 async function answer(program: FakeProgram, request: IncomingMessage, response: ServerResponse): Promise<void> {
   let text = '';
   for await (const piece of request) text += String(piece);
-  const isKnown = request.headers.authorization === `Bearer ${FAKE_TOKEN}`;
-  const result = isKnown
+  const mayAct = isKnown(request);
+  const result = mayAct
     ? perform(program, JSON.parse(text) as Action)
     : { ok: false, count: 0, text: 'A token is needed.' };
-  response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' }).end(JSON.stringify(result));
+  response.writeHead(mayAct ? 200 : 401, { 'content-type': 'application/json' }).end(JSON.stringify(result));
 }
 
 function perform(program: FakeProgram, action: Action): ActionResult {

@@ -163,6 +163,20 @@ describe('the dashboard', () => {
     await page.context().close();
   });
 
+  it('asks for the token where nothing is shown without', async () => {
+    const locked = await startFakeServer({ isLocked: true });
+    onTestFinished(locked.close);
+    const { page } = await browser.open(locked.url);
+    for (const token of ['a guess', FAKE_TOKEN]) {
+      await page.getByRole('heading', { name: 'A token is needed' }).waitFor({ state: 'attached' });
+      await page.getByRole('banner').getByRole('button', { name: 'Unlock' }).click();
+      await page.getByRole('textbox', { name: 'Token' }).fill(token);
+      await page.getByRole('dialog').getByRole('button', { name: 'Unlock' }).click();
+    }
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.context().close();
+  });
+
   it('forgets the token when it is reloaded', async () => {
     const page = await openPage();
     await page.getByRole('button', { name: 'Unlock' }).click();

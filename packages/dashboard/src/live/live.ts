@@ -47,6 +47,8 @@ export class Live {
       const before = this.model;
       const status = await this.#follow(connection.signal).catch(() => 'lost' as const);
       if (isOver()) return;
+      // A token that did not open it is of no use for anything else.
+      if (status === 'locked') this.#token = undefined;
       this.#become(status);
       if (status === 'locked') return;
       // A connection that brought something starts over with short waits.

@@ -27,7 +27,11 @@ export const ActContext = createContext<((request: Request) => void) | undefined
 export function useLive(): Live {
   const live = useContext(LiveContext);
   const [, redraw] = useState({});
-  useEffect(() => live.subscribe(() => redraw({})), [live]);
+  useEffect(() => {
+    // What changed between the first drawing and now was told to nobody.
+    redraw({});
+    return live.subscribe(() => redraw({}));
+  }, [live]);
   return live;
 }
 

@@ -42,6 +42,8 @@ export function Shell(): VNode {
     // A reader of the screen hears where a link has led; nobody is moved when the page opens.
     if (!isFirst.current) main.current?.querySelector('h1')?.focus();
     isFirst.current = false;
+    // On a phone the navigation is wider than the screen.
+    document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     scrollTo(0, 0);
   }, [place]);
   useEffect(() => {

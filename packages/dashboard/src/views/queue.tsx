@@ -34,10 +34,11 @@ export function Queue({ model }: { model: Model }): VNode {
       {queues.length > 1 && (
         <p>
           Queues:{' '}
-          {queues.map(({ name }) => (
-            <>
-              <To path={['services', 'pzq', name]}>{name}</To>{' '}
-            </>
+          {queues.map(({ name }, at) => (
+            <span key={name}>
+              {at > 0 && ', '}
+              <To path={['services', 'pzq', name]}>{name}</To>
+            </span>
           ))}
         </p>
       )}

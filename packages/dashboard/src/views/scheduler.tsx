@@ -22,57 +22,59 @@ export function Scheduler({ model }: { model: Model }): VNode {
     <>
       <Heading title="Scheduler" />
       {model.schedules !== undefined && (
-        <Table
-          caption="Schedules"
-          rows={rows}
-          keyOf={({ id }) => id}
-          sort={{ column: 'next', descending: false }}
-          none="Nothing is scheduled."
-          textOf={({ id, target, when }) => `${id} ${target} ${when}`}
-          columns={[
-            { id: 'id', title: 'Schedule', width: 1.6, value: ({ id }) => id },
-            {
-              id: 'when',
-              title: 'When',
-              isExtra: true,
-              value: ({ when }) => when,
-              cell: ({ when }) => <code>{when}</code>,
-            },
-            { id: 'target', title: 'For', isExtra: true, width: 1.4, value: ({ target }) => target },
-            {
-              id: 'next',
-              title: 'Next',
-              isFigure: false,
-              value: ({ nextAt }) => nextAt,
-              cell: ({ nextAt }) => until(nextAt, now),
-            },
-            {
-              id: 'last',
-              title: 'Last',
-              value: ({ lastAt }) => lastAt ?? 0,
-              cell: ({ lastAt }) => (lastAt === undefined ? 'never' : ago(lastAt, now)),
-            },
-            {
-              id: 'outcome',
-              title: 'Result',
-              value: ({ lastOutcome }) => lastOutcome ?? '',
-              cell: ({ lastOutcome }) =>
-                lastOutcome === undefined ? (
-                  '–'
-                ) : (
-                  <Badge tone={lastOutcome === 'ok' ? 'good' : 'bad'}>{lastOutcome}</Badge>
-                ),
-            },
-            {
-              id: 'runs',
-              title: 'Runs',
-              isFigure: true,
-              isExtra: true,
-              value: ({ runs }) => runs,
-              cell: ({ runs }) => count(runs),
-            },
-          ]}
-        />
+        <Section title="Schedules">
+          <Table
+            caption="Schedules"
+            rows={rows}
+            keyOf={({ id }) => id}
+            sort={{ column: 'next', descending: false }}
+            none="Nothing is scheduled."
+            textOf={({ id, target, when }) => `${id} ${target} ${when}`}
+            columns={[
+              { id: 'id', title: 'Schedule', width: 1.6, value: ({ id }) => id },
+              {
+                id: 'when',
+                title: 'When',
+                isExtra: true,
+                value: ({ when }) => when,
+                cell: ({ when }) => <code>{when}</code>,
+              },
+              { id: 'target', title: 'For', isExtra: true, width: 1.4, value: ({ target }) => target },
+              {
+                id: 'next',
+                title: 'Next',
+                isFigure: false,
+                value: ({ nextAt }) => nextAt,
+                cell: ({ nextAt }) => until(nextAt, now),
+              },
+              {
+                id: 'last',
+                title: 'Last',
+                value: ({ lastAt }) => lastAt ?? 0,
+                cell: ({ lastAt }) => (lastAt === undefined ? 'never' : ago(lastAt, now)),
+              },
+              {
+                id: 'outcome',
+                title: 'Result',
+                value: ({ lastOutcome }) => lastOutcome ?? '',
+                cell: ({ lastOutcome }) =>
+                  lastOutcome === undefined ? (
+                    '–'
+                  ) : (
+                    <Badge tone={lastOutcome === 'ok' ? 'good' : 'bad'}>{lastOutcome}</Badge>
+                  ),
+              },
+              {
+                id: 'runs',
+                title: 'Runs',
+                isFigure: true,
+                isExtra: true,
+                value: ({ runs }) => runs,
+                cell: ({ runs }) => count(runs),
+              },
+            ]}
+          />
+        </Section>
       )}
       {counters !== undefined && (
         <Section title="Since the start">

@@ -28,7 +28,14 @@ export const SERVICE_COLUMNS: readonly Column<ServiceRow>[] = [
     value: failures,
     cell: (row) => count(failures(row)),
   },
-  { id: 'waiting', title: 'Waiting', isFigure: true, value: (row) => row.waiting, cell: (row) => count(row.waiting) },
+  {
+    id: 'waiting',
+    title: 'Waiting',
+    width: 1.2,
+    isFigure: true,
+    value: (row) => row.waiting,
+    cell: (row) => count(row.waiting),
+  },
   {
     id: 'oldest',
     title: 'Oldest',
