@@ -1,7 +1,7 @@
 /** The page's entry: connects to the program that served it, and shows it. */
 import { render } from 'preact';
 import { Live } from './live/live.js';
-import { LiveContext } from './parts/context.js';
+import { LiveContext } from './live/context.js';
 import { Shell } from './parts/shell.js';
 import { applyTheme, savedTheme } from './live/theme.js';
 import 'uplot/dist/uPlot.min.css';

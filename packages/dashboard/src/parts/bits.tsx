@@ -4,8 +4,8 @@ import { useContext } from 'preact/hooks';
 import type { LatencyRow, WorkerRow } from '../shared/model.js';
 import { duration } from '../shared/format.js';
 import { href } from '../shared/routes.js';
-import { ActContext } from './context.js';
-import type { Request } from './context.js';
+import { ActContext } from '../live/context.js';
+import type { Request } from '../live/context.js';
 
 /** A link to a view. */
 export function To({

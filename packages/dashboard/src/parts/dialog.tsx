@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Live } from '../live/live.js';
-import type { Request } from './context.js';
+import type { Request } from '../live/context.js';
 
 /** What the dialog is about: an action, or the token alone. */
 export type Subject = Request | 'token';

@@ -8,7 +8,7 @@ import { wholeSeconds } from '../shared/format.js';
 import { href } from '../shared/routes.js';
 import { titleOf, VIEWS, viewOf } from '../views/views.js';
 import { Badge } from './bits.js';
-import { ActContext, useLive, useRoute } from './context.js';
+import { ActContext, useLive, useRoute } from '../live/context.js';
 import { ActionDialog } from './dialog.js';
 import type { Subject } from './dialog.js';
 

@@ -5,7 +5,7 @@ import { replaceQuery } from '../live/location.js';
 import { count } from '../shared/format.js';
 import { formatSort, nextSort, parseSort, rowsInSight, searchRows, sortRows } from '../shared/rows.js';
 import type { Sort, SortValue } from '../shared/rows.js';
-import { useNarrow, useRoute } from './context.js';
+import { useNarrow, useRoute } from '../live/context.js';
 
 const ROW_HEIGHT = 34;
 

@@ -8,7 +8,7 @@ import type { NoteFilter, Tally } from '../shared/notes.js';
 import { pathOfPeer } from '../shared/peers.js';
 import { href } from '../shared/routes.js';
 import { Heading, Section, To } from '../parts/bits.js';
-import { useRoute } from '../parts/context.js';
+import { useRoute } from '../live/context.js';
 import { Table } from '../parts/table.js';
 import type { Column } from '../parts/table.js';
 

@@ -7,7 +7,7 @@ import { ago, bytes, count, words } from '../shared/format.js';
 import { serverNow } from '../shared/merge.js';
 import type { DeadLetterRow, Model } from '../shared/model.js';
 import { ActButton, Figure, Figures, Heading, Pairs, Section, To } from '../parts/bits.js';
-import { LiveContext } from '../parts/context.js';
+import { LiveContext } from '../live/context.js';
 import { Table } from '../parts/table.js';
 import { QueuePlot } from './overview.js';
 import { ServiceActions } from './services.js';

@@ -1,8 +1,8 @@
 /** What views read: the connection, the model, the route, and the way to act. */
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
-import { Live } from '../live/live.js';
-import { currentRoute, onRoute } from '../live/location.js';
+import { Live } from './live.js';
+import { currentRoute, onRoute } from './location.js';
 import type { Action } from '../shared/model.js';
 import type { Route } from '../shared/routes.js';
 
