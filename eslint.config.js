@@ -14,6 +14,7 @@ const EDGES = [
   'packages/transport/src/zmq/**/*.ts',
   'packages/transport/src/virtual/turn.ts',
   'packages/zmtp/src/turn.ts',
+  'packages/dashboard/src/live/**/*.ts',
 ];
 
 const NODE_GLOBALS = ['Buffer', 'clearImmediate', 'console', 'crypto', 'global', 'process', 'setImmediate'];
@@ -55,7 +56,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked],
     // One program for all packages: with projectService every package checks its siblings again, at twice the time.
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
@@ -79,6 +80,13 @@ export default defineConfig(
       // Narrowing to void is how a callback says that its result is not for the caller.
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       eqeqeq: 'error',
+    },
+  },
+  {
+    // Runs in a browser: another program, with the types of the DOM.
+    files: ['packages/dashboard/**/*.{ts,tsx}'],
+    languageOptions: {
+      parserOptions: { project: './packages/dashboard/tsconfig.json', tsconfigRootDir: import.meta.dirname },
     },
   },
   {

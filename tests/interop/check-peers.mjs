@@ -1,5 +1,6 @@
 // Runs before the tests: whoever lacks what their peers are made of is told so in one line each, and the run fails.
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { postgresFolder } from '@proj/testkit/postgres-folder';
 
 const python = process.env.PROJ_PYTHON ?? '/usr/bin/python3';
@@ -15,6 +16,12 @@ if (spawnSync('strace', ['--version'], { stdio: 'ignore' }).status !== 0) {
 }
 if (spawnSync('promtool', ['--version'], { stdio: 'ignore' }).status !== 0) {
   console.error('interop: the program promtool is missing: apt-get install prometheus');
+  process.exitCode = 1;
+}
+const chromium = process.env.PROJ_CHROMIUM ?? '/usr/bin/chromium';
+if (!existsSync(chromium)) {
+  const remedy = 'apt-get install chromium (or set PROJ_CHROMIUM to a Chromium)';
+  console.error(`interop: ${chromium} of Debian's package chromium is missing: ${remedy}`);
   process.exitCode = 1;
 }
 if (postgresFolder() === undefined) {

@@ -1,0 +1,135 @@
+/** The connection to the program: its model as it changes, the token while the page is open, and actions. */
+import { applyDelta } from '../shared/merge.js';
+import type { Action, ActionResult, Delta, Model } from '../shared/model.js';
+import { EventParser } from '../shared/sse.js';
+
+/** `locked`: the program shows nothing without a token. */
+export type Status = 'connecting' | 'live' | 'lost' | 'locked';
+
+const RETRY_FIRST_MS = 500;
+const RETRY_MAX_MS = 8000;
+/** A server writes every second; one that has been silent for so long is gone, whatever the connection says. */
+const SILENCE_MAX_MS = 10_000;
+
+/** What the page knows, and whom it tells of changes. */
+export class Live {
+  model: Model | undefined;
+  status: Status = 'connecting';
+  readonly #listeners = new Set<() => void>();
+  /** In memory only: a reload forgets it. */
+  #token: string | undefined;
+  #connection = new AbortController();
+
+  /** Whether a token was entered. */
+  get hasToken(): boolean {
+    return this.#token !== undefined;
+  }
+
+  /** Calls back at each change, until the function that it returns is called. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Takes a token, or forgets it, and connects anew if the program would not show anything without. */
+  setToken(token: string | undefined): void {
+    this.#token = token;
+    if (this.status === 'locked' && token !== undefined) void this.run();
+    this.#tell();
+  }
+
+  /** Follows the program until the page is left. */
+  async run(): Promise<void> {
+    this.#connection.abort();
+    const connection = (this.#connection = new AbortController());
+    const isOver = () => connection.signal.aborted;
+    for (let delay = RETRY_FIRST_MS; !isOver();) {
+      const before = this.model;
+      const status = await this.#follow(connection.signal).catch(() => 'lost' as const);
+      if (isOver()) return;
+      // A token that did not open it is of no use for anything else.
+      if (status === 'locked') this.#token = undefined;
+      this.#become(status);
+      if (status === 'locked') return;
+      // A connection that brought something starts over with short waits.
+      delay = this.model === before ? Math.min(delay * 2, RETRY_MAX_MS) : RETRY_FIRST_MS;
+      await new Promise((resolve) => setTimeout(resolve, delay));
+    }
+  }
+
+  /** Asks the program to do something. Never throws: what failed is in the answer. */
+  async act(action: Action): Promise<ActionResult> {
+    try {
+      const response = await fetch('api/actions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...this.#authorization() },
+        body: JSON.stringify(action),
+      });
+      if (response.status === 401 || response.status === 403) {
+        this.setToken(undefined);
+        return { ok: false, count: 0, text: 'The program refused the token. Enter it again.' };
+      }
+      if (response.status === 429)
+        return { ok: false, count: 0, text: 'Too many wrong tokens. Wait a minute, then try again.' };
+      const answer = (await response.json()) as Partial<ActionResult>;
+      return { ok: response.ok && answer.ok === true, count: answer.count ?? 0, text: answer.text ?? 'Not done.' };
+    } catch {
+      return { ok: false, count: 0, text: 'The program did not answer.' };
+    }
+  }
+
+  /** The bytes of a dead letter. */
+  async bodyOf(id: string, signal: AbortSignal): Promise<Uint8Array> {
+    const response = await fetch(`api/dead/${encodeURIComponent(id)}`, { headers: this.#authorization(), signal });
+    if (response.status === 401) throw new Error('The body is shown only with a token.');
+    if (response.status === 404) throw new Error('This message is no longer a dead letter.');
+    if (!response.ok) throw new Error(`The program answered ${response.status}.`);
+    return new Uint8Array(await response.arrayBuffer());
+  }
+
+  async #follow(signal: AbortSignal): Promise<Status> {
+    const silence = new AbortController();
+    let timer = setTimeout(() => silence.abort(), SILENCE_MAX_MS);
+    try {
+      const response = await fetch('api/events', {
+        headers: { accept: 'text/event-stream', ...this.#authorization() },
+        cache: 'no-store',
+        signal: AbortSignal.any([signal, silence.signal]),
+      });
+      if (response.status === 401 || response.status === 403) return 'locked';
+      if (!response.ok || response.body === null) return 'lost';
+      const parser = new EventParser();
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) return 'lost';
+        clearTimeout(timer);
+        timer = setTimeout(() => silence.abort(), SILENCE_MAX_MS);
+        for (const { event, data } of parser.push(value)) this.#take(event, data);
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #take(event: string, data: string): void {
+    if (event === 'model') this.model = JSON.parse(data) as Model;
+    else if (event === 'delta' && this.model !== undefined)
+      this.model = applyDelta(this.model, JSON.parse(data) as Delta);
+    else return;
+    this.#become('live');
+  }
+
+  #become(status: Status): void {
+    this.status = status;
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  #authorization(): Record<string, string> {
+    return this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
+  }
+}

@@ -1,0 +1,160 @@
+/** Small things that all views show alike. */
+import type { ComponentChildren, VNode } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { LatencyRow, WorkerRow } from '../shared/model.js';
+import { duration } from '../shared/format.js';
+import { href } from '../shared/routes.js';
+import { ActContext } from '../live/context.js';
+import type { Request } from '../live/context.js';
+
+/** A link to a view. */
+export function To({
+  path,
+  query,
+  children,
+}: {
+  path: readonly string[];
+  query?: Record<string, string>;
+  children: ComponentChildren;
+}): VNode {
+  return <a href={href(path, query)}>{children}</a>;
+}
+
+/** A word with a colour; the word alone says it. */
+export function Badge({
+  tone,
+  children,
+}: {
+  tone: 'good' | 'busy' | 'warn' | 'bad' | 'plain';
+  children: ComponentChildren;
+}): VNode {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+/** The state of a worker. */
+export function WorkerState({ state }: Pick<WorkerRow, 'state'>): VNode {
+  return <Badge tone={state === 'idle' ? 'good' : state === 'busy' ? 'busy' : 'warn'}>{state}</Badge>;
+}
+
+/** One figure with its name. */
+export function Figure({
+  name,
+  children,
+  tone,
+}: {
+  name: string;
+  children: ComponentChildren;
+  tone?: 'bad' | 'warn' | undefined;
+}): VNode {
+  return (
+    <div class={`figure ${tone ?? ''}`}>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** Figures beside each other. */
+export function Figures({ children }: { children: ComponentChildren }): VNode {
+  return <dl class="figures">{children}</dl>;
+}
+
+/** A part of a view under a heading of its own. */
+export function Section({
+  title,
+  aside,
+  children,
+}: {
+  title: string;
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+}): VNode {
+  return (
+    <section class="panel">
+      <header>
+        <h2>{title}</h2>
+        {aside}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** The heading of a view; it takes the focus when the view opens. */
+export function Heading({
+  title,
+  above,
+  aside,
+}: {
+  title: string;
+  above?: ComponentChildren;
+  aside?: ComponentChildren;
+}): VNode {
+  return (
+    <div class="heading">
+      <div>
+        {above !== undefined && <p class="above">{above}</p>}
+        <h1 tabIndex={-1}>{title}</h1>
+      </div>
+      {aside !== undefined && <div class="aside">{aside}</div>}
+    </div>
+  );
+}
+
+/** Figures of a record, by name; none is said, too. */
+export function Pairs({
+  pairs,
+  none,
+}: {
+  pairs: readonly (readonly [string, ComponentChildren])[];
+  none: string;
+}): VNode {
+  if (pairs.length === 0) return <p class="none">{none}</p>;
+  return (
+    <dl class="pairs">
+      {pairs.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Three percentiles. */
+export function Latency({ name, row }: { name: string; row: LatencyRow }): VNode {
+  return (
+    <Figure name={name}>
+      {row.count === 0 ? (
+        '–'
+      ) : (
+        <>
+          {duration(row.p50)}{' '}
+          <small>
+            p95 {duration(row.p95)} · p99 {duration(row.p99)}
+          </small>
+        </>
+      )}
+    </Figure>
+  );
+}
+
+/** A button that acts on the program, where that is possible. */
+export function ActButton({
+  request,
+  children,
+  danger = false,
+}: {
+  request: Request;
+  children: ComponentChildren;
+  danger?: boolean;
+}): VNode | null {
+  const act = useContext(ActContext);
+  if (act === undefined) return null;
+  return (
+    <button type="button" class={danger ? 'danger' : ''} onClick={() => act(request)}>
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,42 @@
+/** The body of a dead letter for the eye: text if it is text, else hex beside what is printable. */
+
+const SHOWN_BYTES = 16 * 1024;
+const ROW_BYTES = 16;
+
+/** How a body is shown. */
+export interface BodyView {
+  readonly kind: 'text' | 'hex';
+  readonly text: string;
+  /** Bytes that are not shown. */
+  readonly hidden: number;
+}
+
+/** Bytes as they are shown, at most 16 KiB of them. */
+export function viewBody(bytes: Uint8Array): BodyView {
+  const shown = bytes.subarray(0, SHOWN_BYTES);
+  const hidden = bytes.length - shown.length;
+  const text = asText(shown, hidden > 0);
+  return text === undefined ? { kind: 'hex', text: hex(shown), hidden } : { kind: 'text', text, hidden };
+}
+
+function asText(bytes: Uint8Array, isCut: boolean): string | undefined {
+  try {
+    // A cut may go through a character; `stream` leaves its first half out.
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut });
+    // eslint-disable-next-line no-control-regex -- control characters are what tells bytes from text
+    return /[\x00-\x08\x0e-\x1f]/.test(text) ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+function hex(bytes: Uint8Array): string {
+  const rows: string[] = [];
+  for (let at = 0; at < bytes.length; at += ROW_BYTES) {
+    const row = [...bytes.subarray(at, at + ROW_BYTES)];
+    const digits = row.map((byte) => byte.toString(16).padStart(2, '0')).join(' ');
+    const printable = row.map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : '.')).join('');
+    rows.push(`${at.toString(16).padStart(6, '0')}  ${digits.padEnd(ROW_BYTES * 3 - 1)}  ${printable}`);
+  }
+  return rows.join('\n');
+}

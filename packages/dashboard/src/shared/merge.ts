@@ -1,0 +1,49 @@
+/** How a delta changes the model. Tables without changes stay the same objects, so that views can tell what to draw again. */
+import type { Delta, Model } from './model.js';
+
+const NOTES_MAX = 500;
+const POINTS_MAX = 900;
+
+/** Rows of one table, by key. */
+export type Rows<Row> = Readonly<Record<string, Row>>;
+
+/** The rows after a change; `null` takes a row away. */
+export function mergeRows<Row>(rows: Rows<Row>, changed: Readonly<Record<string, Row | null | undefined>>): Rows<Row> {
+  const keys = Object.keys(changed);
+  if (keys.length === 0) return rows;
+  const merged: Record<string, Row> = { ...rows };
+  for (const key of keys) {
+    const row = changed[key];
+    // Rows come and go rarely; most are replaced.
+    if (row === null || row === undefined) Reflect.deleteProperty(merged, key);
+    else merged[key] = row;
+  }
+  return merged;
+}
+
+/** The model one second later. */
+export function applyDelta(model: Model, delta: Delta): Model {
+  const schedules = delta.schedules === undefined ? model.schedules : mergeRows(model.schedules ?? {}, delta.schedules);
+  return {
+    process: delta.process ?? model.process,
+    servers: mergeRows(model.servers, delta.servers ?? {}),
+    services: mergeRows(model.services, delta.services ?? {}),
+    workers: mergeRows(model.workers, delta.workers ?? {}),
+    clients: mergeRows(model.clients, delta.clients ?? {}),
+    deadLetters: mergeRows(model.deadLetters, delta.deadLetters ?? {}),
+    faults: mergeRows(model.faults, delta.faults ?? {}),
+    ...(schedules === undefined ? {} : { schedules }),
+    notes: latest(model.notes, delta.notes ?? [], NOTES_MAX),
+    history: latest(model.history, [delta.point], POINTS_MAX),
+  };
+}
+
+function latest<Item>(items: readonly Item[], added: readonly Item[], max: number): readonly Item[] {
+  if (added.length === 0) return items;
+  return [...items, ...added].slice(-max);
+}
+
+/** The server's clock in milliseconds. Ages are measured with it, so the clock of the viewer may be wrong. */
+export function serverNow(model: Model): number {
+  return (model.history.at(-1)?.at ?? 0) * 1000;
+}

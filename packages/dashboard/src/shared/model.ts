@@ -1,0 +1,198 @@
+/** What a program shows of itself over HTTP: one JSON document, and every second the rows that changed in it. Types only; the page has them, too. */
+
+/** Durations of the last minute, in milliseconds. */
+export interface LatencyRow {
+  readonly count: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+}
+
+/** A service, queue or job type. Key in the model: `PROTOCOL/NAME`. */
+export interface ServiceRow {
+  readonly protocol: string;
+  readonly name: string;
+  /** Since the start. */
+  readonly requests: number;
+  /** Since the start, by outcome; `ok` is success. */
+  readonly outcomes: Readonly<Record<string, number>>;
+  readonly resends: number;
+  /** Per second, over the last ten. */
+  readonly rate: number;
+  readonly waiting: number;
+  readonly oldestWaitingMs: number;
+  readonly running: number;
+  readonly workers: number;
+  readonly wait: LatencyRow;
+  readonly work: LatencyRow;
+}
+
+/** A worker, job manager, scheduler or consumer. Key: `PROTOCOL/ID`. */
+export interface WorkerRow {
+  readonly protocol: string;
+  readonly id: string;
+  readonly services: readonly string[];
+  readonly state: 'idle' | 'busy' | 'away';
+  /** Wall-clock milliseconds since 1970. Moments, not durations: a row that only grows older does not change. */
+  readonly stateSince: number;
+  readonly lastHeard: number;
+  readonly running: number;
+  readonly done: number;
+  readonly resends: number;
+  readonly key?: string;
+}
+
+/** A client or producer. Key: `PROTOCOL/ID`. */
+export interface ClientRow {
+  readonly protocol: string;
+  readonly id: string;
+  readonly open: number;
+  /** Since the start, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
+  readonly key?: string;
+}
+
+/** Figures of one protocol's server, as they are. Key: `PROTOCOL`. */
+export interface ServerRow {
+  readonly protocol: string;
+  readonly endpoints: Readonly<Record<string, string>>;
+  readonly counters: Readonly<Record<string, number>>;
+  readonly dropped: Readonly<Record<string, number>>;
+  readonly gauges: Readonly<Record<string, number>>;
+}
+
+/** A dead letter of a PZQ queue. Key: its id. The body comes from `/api/dead/ID`. */
+export interface DeadLetterRow {
+  readonly id: string;
+  readonly reason: string;
+  readonly attempts: number;
+  readonly bytes: number;
+  /** Wall-clock milliseconds since 1970 at which it died. */
+  readonly at: number;
+}
+
+/** A fault that the program sees in its own figures, such as a stuck worker. Key: `CODE/SUBJECT`. */
+export interface FaultRow {
+  readonly code: 'slow-worker' | 'stuck-worker' | 'flooding-client' | 'service-without-workers' | 'disk-full';
+  /** The row at fault, as path of the page: `/workers/mdp/ID`. */
+  readonly href: string;
+  /** One sentence: what, who, since when, what to do. */
+  readonly text: string;
+  /** Wall-clock milliseconds since 1970. */
+  readonly since: number;
+}
+
+/** A note of an engine, or a refused handshake. */
+export interface NoteRow {
+  /** Grows by one from note to note. */
+  readonly id: number;
+  readonly at: number;
+  readonly protocol: string;
+  readonly code: string;
+  readonly reason?: string;
+  /** The peer it is about: id of a worker or client. */
+  readonly peer?: string;
+  readonly text: string;
+}
+
+/** One point of the plots, one each second; the server keeps 900. */
+export interface HistoryPoint {
+  /** Wall-clock seconds since 1970. */
+  readonly at: number;
+  /** Requests that ended in this second: all, and those that did not end well. */
+  readonly ended: number;
+  readonly failed: number;
+  /** Of those that ended in the ten seconds before: waiting and working together. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly waiting: number;
+  readonly running: number;
+  /** Ready, in flight and dead messages of a queue. */
+  readonly ready: number;
+  readonly inFlight: number;
+  readonly dead: number;
+  /** Share of the second in which the event loop was busy, 0 to 1. */
+  readonly busy: number;
+  readonly rssBytes: number;
+}
+
+/** A schedule of a scheduler. Key: its id. */
+export interface ScheduleRow {
+  readonly id: string;
+  /** A cron expression, or an interval such as `every 10 s`. */
+  readonly when: string;
+  /** The service or queue that gets the job. */
+  readonly target: string;
+  /** Wall-clock milliseconds since 1970. */
+  readonly nextAt: number;
+  readonly lastAt?: number;
+  /** `ok`, or the reason of the failure. */
+  readonly lastOutcome?: string;
+  readonly runs: number;
+}
+
+/** The process itself. */
+export interface ProcessRow {
+  readonly name: string;
+  readonly version: string;
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly isDraining: boolean;
+  /** Whether actions are possible: a token file was given. */
+  readonly hasActions: boolean;
+  readonly memoryMaxBytes: number;
+  readonly memoryHeldBytes: number;
+}
+
+/** Everything. */
+export interface Model {
+  readonly process: ProcessRow;
+  readonly servers: Readonly<Record<string, ServerRow>>;
+  readonly services: Readonly<Record<string, ServiceRow>>;
+  readonly workers: Readonly<Record<string, WorkerRow>>;
+  readonly clients: Readonly<Record<string, ClientRow>>;
+  readonly deadLetters: Readonly<Record<string, DeadLetterRow>>;
+  readonly faults: Readonly<Record<string, FaultRow>>;
+  /** Only programs with a scheduler have it. */
+  readonly schedules?: Readonly<Record<string, ScheduleRow>>;
+  /** The latest 500. */
+  readonly notes: readonly NoteRow[];
+  /** The latest 900 seconds. */
+  readonly history: readonly HistoryPoint[];
+}
+
+/** Rows that changed; `null` for rows that are gone. */
+type Changed<Rows> = { readonly [Key in keyof Rows]?: Rows[Key] | null };
+
+/** What changed within a second: event `delta` of `/api/events`, whose first event is `model`, the whole. */
+export interface Delta {
+  readonly process?: ProcessRow;
+  readonly servers?: Changed<Model['servers']>;
+  readonly services?: Changed<Model['services']>;
+  readonly workers?: Changed<Model['workers']>;
+  readonly clients?: Changed<Model['clients']>;
+  readonly deadLetters?: Changed<Model['deadLetters']>;
+  readonly faults?: Changed<Model['faults']>;
+  readonly schedules?: Changed<NonNullable<Model['schedules']>>;
+  /** New ones. */
+  readonly notes?: readonly NoteRow[];
+  /** The new point. */
+  readonly point: HistoryPoint;
+}
+
+/** An action: `POST /api/actions` with this as JSON, and `Authorization: Bearer TOKEN`. */
+export type Action =
+  | { readonly action: 'drain-worker' | 'disconnect-worker'; readonly protocol: string; readonly id: string }
+  | { readonly action: 'drain-service'; readonly protocol: string; readonly name: string }
+  | { readonly action: 'pause' | 'resume'; readonly protocol: string; readonly name: string }
+  | { readonly action: 'requeue-dead' | 'discard-dead'; readonly ids: readonly string[] | 'all' }
+  /** `confirm` is the name of the queue once more. */
+  | { readonly action: 'purge'; readonly protocol: string; readonly name: string; readonly confirm: string }
+  | { readonly action: 'drain-process' };
+
+/** Its answer: how many were concerned, or why none. */
+export interface ActionResult {
+  readonly ok: boolean;
+  readonly count: number;
+  readonly text: string;
+}

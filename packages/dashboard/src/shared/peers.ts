@@ -1,0 +1,54 @@
+/** Connections: workers and clients in one table, and the figures that several views derive from the model. */
+import type { ClientRow, Model, ServiceRow, WorkerRow } from './model.js';
+
+/** One peer, whatever it does. */
+export interface PeerRow {
+  readonly kind: 'worker' | 'client';
+  readonly protocol: string;
+  readonly id: string;
+  readonly key?: string;
+  /** What it has now: jobs at a worker, open requests of a client. */
+  readonly load: number;
+  /** Requests of a client that were refused. */
+  readonly refused: number;
+}
+
+/** The sum of a record's figures. */
+export function total(figures: Readonly<Record<string, number>>): number {
+  return Object.values(figures).reduce((sum, figure) => sum + figure, 0);
+}
+
+/** Requests that did not end well. */
+export function failures({ outcomes }: Pick<ServiceRow, 'outcomes'>): number {
+  return total(outcomes) - (outcomes['ok'] ?? 0);
+}
+
+/** The key of a row with a name or an id. */
+export function rowKey(row: { protocol: string; name: string } | { protocol: string; id: string }): string {
+  return `${row.protocol}/${'name' in row ? row.name : row.id}`;
+}
+
+/** All peers. */
+export function peersOf({ workers, clients }: Pick<Model, 'workers' | 'clients'>): readonly PeerRow[] {
+  return [...Object.values(workers).map(ofWorker), ...Object.values(clients).map(ofClient)];
+}
+
+/** The workers of one service. */
+export function workersOf(workers: Model['workers'], { protocol, name }: ServiceRow): readonly WorkerRow[] {
+  return Object.values(workers).filter((row) => row.protocol === protocol && row.services.includes(name));
+}
+
+/** The page of a peer that a note names, if it is still connected. */
+export function pathOfPeer(model: Model, protocol: string, peer: string): readonly string[] | undefined {
+  const key = `${protocol}/${peer}`;
+  if (key in model.workers) return ['workers', protocol, peer];
+  return key in model.clients ? ['clients', protocol, peer] : undefined;
+}
+
+function ofWorker({ protocol, id, key, running }: WorkerRow): PeerRow {
+  return { kind: 'worker', protocol, id, load: running, refused: 0, ...(key === undefined ? {} : { key }) };
+}
+
+function ofClient({ protocol, id, key, open, refused }: ClientRow): PeerRow {
+  return { kind: 'client', protocol, id, load: open, refused: total(refused), ...(key === undefined ? {} : { key }) };
+}

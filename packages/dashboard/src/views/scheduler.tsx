@@ -1,0 +1,89 @@
+/** The scheduler: what runs next, and how the last runs ended. */
+import type { VNode } from 'preact';
+import { ago, count, until, words } from '../shared/format.js';
+import { serverNow } from '../shared/merge.js';
+import type { Model } from '../shared/model.js';
+import { Badge, Heading, Pairs, Section } from '../parts/bits.js';
+import { Table } from '../parts/table.js';
+
+/** The scheduler's view. */
+export function Scheduler({ model }: { model: Model }): VNode {
+  const rows = Object.values(model.schedules ?? {});
+  const now = serverNow(model);
+  const counters = model.servers['scheduler']?.counters;
+  if (model.schedules === undefined && counters === undefined)
+    return (
+      <>
+        <Heading title="Scheduler" />
+        <p class="none">This program has no scheduler. Start one with “proj-scheduler”.</p>
+      </>
+    );
+  return (
+    <>
+      <Heading title="Scheduler" />
+      {model.schedules !== undefined && (
+        <Section title="Schedules">
+          <Table
+            caption="Schedules"
+            rows={rows}
+            keyOf={({ id }) => id}
+            sort={{ column: 'next', descending: false }}
+            none="Nothing is scheduled."
+            textOf={({ id, target, when }) => `${id} ${target} ${when}`}
+            columns={[
+              { id: 'id', title: 'Schedule', width: 1.6, value: ({ id }) => id },
+              {
+                id: 'when',
+                title: 'When',
+                isExtra: true,
+                value: ({ when }) => when,
+                cell: ({ when }) => <code>{when}</code>,
+              },
+              { id: 'target', title: 'For', isExtra: true, width: 1.4, value: ({ target }) => target },
+              {
+                id: 'next',
+                title: 'Next',
+                isFigure: false,
+                value: ({ nextAt }) => nextAt,
+                cell: ({ nextAt }) => until(nextAt, now),
+              },
+              {
+                id: 'last',
+                title: 'Last',
+                value: ({ lastAt }) => lastAt ?? 0,
+                cell: ({ lastAt }) => (lastAt === undefined ? 'never' : ago(lastAt, now)),
+              },
+              {
+                id: 'outcome',
+                title: 'Result',
+                value: ({ lastOutcome }) => lastOutcome ?? '',
+                cell: ({ lastOutcome }) =>
+                  lastOutcome === undefined ? (
+                    '–'
+                  ) : (
+                    <Badge tone={lastOutcome === 'ok' ? 'good' : 'bad'}>{lastOutcome}</Badge>
+                  ),
+              },
+              {
+                id: 'runs',
+                title: 'Runs',
+                isFigure: true,
+                isExtra: true,
+                value: ({ runs }) => runs,
+                cell: ({ runs }) => count(runs),
+              },
+            ]}
+          />
+        </Section>
+      )}
+      {counters !== undefined && (
+        <Section title="Since the start">
+          <Pairs
+            none="Nothing was counted yet."
+            pairs={Object.entries(counters).map(([name, value]) => [words(name), count(value)])}
+          />
+        </Section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,184 @@
+/** Services, queues and job types, and the page of one. */
+import type { VNode } from 'preact';
+import { count, duration, rate, words } from '../shared/format.js';
+import type { Model, ServiceRow } from '../shared/model.js';
+import { failures, rowKey, workersOf } from '../shared/peers.js';
+import { ActButton, Figure, Figures, Heading, Latency, Pairs, Section, To } from '../parts/bits.js';
+import { Table } from '../parts/table.js';
+import type { Column } from '../parts/table.js';
+import { Gone } from './gone.js';
+import { workerColumns } from './workers.js';
+
+/** The columns of a table of services. */
+export const SERVICE_COLUMNS: readonly Column<ServiceRow>[] = [
+  {
+    id: 'name',
+    title: 'Service',
+    width: 2.4,
+    value: ({ name }) => name,
+    cell: ({ protocol, name }) => <To path={['services', protocol, name]}>{name}</To>,
+  },
+  { id: 'protocol', title: 'Protocol', isExtra: true, value: ({ protocol }) => protocol },
+  { id: 'rate', title: 'Per s', isFigure: true, value: (row) => row.rate, cell: (row) => rate(row.rate) },
+  {
+    id: 'failed',
+    title: 'Failed',
+    isFigure: true,
+    isExtra: true,
+    value: failures,
+    cell: (row) => count(failures(row)),
+  },
+  {
+    id: 'waiting',
+    title: 'Waiting',
+    width: 1.2,
+    isFigure: true,
+    value: (row) => row.waiting,
+    cell: (row) => count(row.waiting),
+  },
+  {
+    id: 'oldest',
+    title: 'Oldest',
+    isFigure: true,
+    isExtra: true,
+    value: (row) => row.oldestWaitingMs,
+    cell: (row) => (row.waiting === 0 ? '–' : duration(row.oldestWaitingMs)),
+  },
+  {
+    id: 'running',
+    title: 'Running',
+    isFigure: true,
+    isExtra: true,
+    value: (row) => row.running,
+    cell: (row) => count(row.running),
+  },
+  {
+    id: 'p99',
+    title: 'p99',
+    isFigure: true,
+    value: ({ work }) => work.p99,
+    cell: ({ work }) => (work.count === 0 ? '–' : duration(work.p99)),
+  },
+  {
+    id: 'workers',
+    title: 'Workers',
+    isFigure: true,
+    isExtra: true,
+    value: (row) => row.workers,
+    cell: (row) => (row.workers === 0 ? <b class="bad">none</b> : count(row.workers)),
+  },
+];
+
+/** All services. */
+export function Services({ model }: { model: Model }): VNode {
+  return (
+    <>
+      <Heading title="Services" />
+      <Table
+        isMain
+        caption="Services"
+        rows={Object.values(model.services)}
+        columns={SERVICE_COLUMNS}
+        keyOf={rowKey}
+        sort={{ column: 'rate', descending: true }}
+        textOf={({ protocol, name }) => `${protocol} ${name}`}
+        none="No service is known: no worker has registered one, and no client has asked for one."
+      />
+    </>
+  );
+}
+
+/** One service and its workers. */
+export function Service({ model, id }: { model: Model; id: string }): VNode {
+  const row = model.services[id];
+  if (row === undefined) return <Gone what="service" id={id} list="services" />;
+  const { protocol, name } = row;
+  const outcomes = Object.entries(row.outcomes).sort(([, a], [, b]) => b - a);
+  return (
+    <>
+      <Heading title={name} above={<To path={['services']}>Services</To>} aside={<ServiceActions row={row} />} />
+      <Figures>
+        <Figure name="Protocol">{protocol}</Figure>
+        <Figure name="Requests per second">{rate(row.rate)}</Figure>
+        <Figure name="Waiting">{count(row.waiting)}</Figure>
+        <Figure name="Oldest waiting">{row.waiting === 0 ? '–' : duration(row.oldestWaitingMs)}</Figure>
+        <Figure name="Running">{count(row.running)}</Figure>
+        <Figure name="Workers" tone={row.workers === 0 ? 'bad' : undefined}>
+          {count(row.workers)}
+        </Figure>
+        <Latency name="Time waiting, last minute" row={row.wait} />
+        <Latency name="Time at a worker, last minute" row={row.work} />
+      </Figures>
+      <Section title="Since the start">
+        <Pairs
+          none="No request has ended yet."
+          pairs={[
+            ['requests', count(row.requests)],
+            ...outcomes.map(([outcome, number]) => [words(outcome), count(number)] as const),
+            ['resends', count(row.resends)],
+          ]}
+        />
+      </Section>
+      <Section title="Workers">
+        <Table
+          caption={`Workers of ${name}`}
+          rows={workersOf(model.workers, row)}
+          columns={workerColumns(model)}
+          keyOf={rowKey}
+          sort={{ column: 'state', descending: false }}
+          none="No worker serves it."
+        />
+      </Section>
+    </>
+  );
+}
+
+/** What can be done with a service, or with a durable queue. */
+export function ServiceActions({ row: { protocol, name } }: { row: ServiceRow }): VNode {
+  if (protocol !== 'pzq')
+    return (
+      <ActButton
+        danger
+        request={{
+          action: { action: 'drain-service', protocol, name },
+          title: 'Drain the service',
+          question: `The workers of ${name} end what they do and get nothing more.`,
+        }}
+      >
+        Drain…
+      </ActButton>
+    );
+  return (
+    <>
+      <ActButton
+        request={{
+          action: { action: 'pause', protocol, name },
+          title: 'Pause the queue',
+          question: `${name} takes messages, but consumers get none until you resume it.`,
+        }}
+      >
+        Pause…
+      </ActButton>
+      <ActButton
+        request={{
+          action: { action: 'resume', protocol, name },
+          title: 'Resume the queue',
+          question: `Consumers of ${name} get messages again.`,
+        }}
+      >
+        Resume…
+      </ActButton>
+      <ActButton
+        danger
+        request={{
+          action: { action: 'purge', protocol, name, confirm: '' },
+          title: 'Purge the queue',
+          question: `Every message that waits in ${name} is deleted for ever.`,
+          confirm: name,
+        }}
+      >
+        Purge…
+      </ActButton>
+    </>
+  );
+}

@@ -1,0 +1,19 @@
+import { defineConfig } from 'vite';
+import { fakeApi } from './test/fake-server.js';
+
+export default defineConfig({
+  // The files work below any path of any server.
+  base: './',
+  build: { target: 'es2022', modulePreload: { polyfill: false }, assetsInlineLimit: 0, reportCompressedSize: false },
+  plugins: [
+    {
+      name: 'fake-api',
+      // `npx vite` shows the page with invented data.
+      configureServer(server) {
+        const api = fakeApi();
+        server.middlewares.use(api.handle);
+        server.httpServer?.once('close', () => api.close());
+      },
+    },
+  ],
+});

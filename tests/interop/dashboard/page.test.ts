@@ -1,0 +1,217 @@
+/** The dashboard in Chromium, served by a program with invented data: 1,000 workers and 10,000 services. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { FAKE_TOKEN, startFakeServer } from '@proj/dashboard/fake-server';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { seriousFindings, SHOTS, show, startBrowser } from './browser.js';
+import type { TestBrowser } from './browser.js';
+
+/** Rows that the fake always invents. */
+const WORKER = 'gold-0003';
+const DEAD = '0192f13dde';
+const REQUEUED = '0192f10000';
+const PHONE = { width: 390, height: 844 };
+/** A name for the screenshots, the link, the heading. */
+const VIEWS = [
+  ['overview', '/', 'Overview'],
+  ['services', '/services', 'Services'],
+  ['service', '/services/mdp/billing.charge', 'billing.charge'],
+  ['workers', '/workers', 'Workers'],
+  ['worker', `/workers/mdp/${WORKER}`, WORKER],
+  ['clients', '/clients', 'Clients'],
+  ['client', '/clients/mdp/app-007', 'app-007'],
+  ['queue', '/queue', 'Queue'],
+  ['dead-letter', `/queue/dead/${DEAD}`, DEAD],
+  ['scheduler', '/scheduler', 'Scheduler'],
+  ['notes', '/notes', 'Notes'],
+  ['notes-of-peer', '/notes?peer=app-007', 'Notes'],
+  ['connections', '/connections', 'Connections'],
+  ['not-found', '/nowhere', 'No such view'],
+] as const;
+
+let server: Awaited<ReturnType<typeof startFakeServer>>;
+let browser: TestBrowser;
+
+beforeAll(async () => {
+  server = await startFakeServer();
+  browser = await startBrowser();
+});
+
+afterAll(async () => {
+  await browser.close();
+  server.close();
+});
+
+/** The dashboard, live. It must have done nothing wrong when the test ends. */
+async function openPage(options: Parameters<TestBrowser['open']>[1] = {}): Promise<Page> {
+  const { page, errors } = await browser.open(server.url, options);
+  onTestFinished(async () => {
+    await page.context().close();
+    expect(errors).toEqual([]);
+  });
+  await page.getByText('Live', { exact: true }).waitFor();
+  return page;
+}
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  it('every view has a heading, nothing that axe calls serious, and a screenshot', async () => {
+    const page = await openPage({ colorScheme });
+    for (const [name, path, heading] of VIEWS) {
+      await show(page, path, heading);
+      await page.screenshot({ path: join(SHOTS, `${name}-${colorScheme}.png`) });
+      expect(await page.locator('main h1').count(), name).toBe(1);
+      expect(await seriousFindings(page), name).toEqual([]);
+    }
+  });
+
+  it('every view fits on a phone', async () => {
+    const page = await openPage({ colorScheme, viewport: PHONE });
+    for (const [name, path, heading] of VIEWS) {
+      await show(page, path, heading);
+      await page.screenshot({ path: join(SHOTS, `${name}-${colorScheme}-phone.png`) });
+      expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBeLessThanOrEqual(PHONE.width);
+      expect(await seriousFindings(page), name).toEqual([]);
+    }
+  });
+});
+
+describe('the dashboard', () => {
+  it('shows numbers that change', async () => {
+    const page = await openPage();
+    const rate = page.locator('.figure', { hasText: 'Requests per second' }).locator('dd');
+    const before = await rate.textContent();
+    await expect.poll(() => rate.textContent(), { timeout: 10_000 }).not.toBe(before);
+  });
+
+  it('leads from a fault to the culprit', async () => {
+    const page = await openPage();
+    await page.getByRole('link', { name: 'Flooding client' }).click();
+    await page.getByRole('heading', { name: 'app-007' }).waitFor();
+    expect(page.url()).toContain('#/clients/mdp/app-007');
+  });
+
+  it('shows that a killed worker goes, and returns', async () => {
+    const page = await openPage();
+    const { id } = Object.values(server.program.model.workers)[5]!;
+    await show(page, `/workers/mdp/${id}`, id);
+    await page.getByText('Last heard').waitFor();
+    server.program.killWorker(`mdp/${id}`);
+    await page.getByText('This worker is not connected.').waitFor();
+    await page.getByText('Last heard').waitFor();
+  });
+
+  it('finds one of 10,000 services, and has rows only for what is in sight', async () => {
+    const page = await openPage();
+    await show(page, '/services', 'Services');
+    const rows = page.locator('tbody tr:not(.gap)');
+    expect(await rows.count()).toBeLessThan(80);
+    await page.evaluate("document.querySelector('.scroller').scrollTo(0, 1e9)");
+    await page.locator('tr[aria-rowindex="10001"]').waitFor();
+    expect(await rows.count()).toBeLessThan(80);
+    await page.keyboard.press('/');
+    await page.keyboard.type('stock merge-124');
+    await page.getByText('1 of 10,000').waitFor();
+    expect(page.url()).toContain('#/services?q=stock%20merge-124');
+    await page.getByRole('link', { name: 'stock.merge-124' }).press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'stock.merge-124' }).waitFor();
+  });
+
+  it('sorts by the head of a column, and says how', async () => {
+    const page = await openPage();
+    await show(page, '/clients', 'Clients');
+    const head = page.getByRole('columnheader', { name: 'Client' });
+    await head.getByRole('button').press('Enter');
+    expect(await head.getAttribute('aria-sort')).toBe('ascending');
+    expect(await page.locator('tbody td').first().textContent()).toBe('app-000');
+    await head.getByRole('button').press('Enter');
+    expect(await head.getAttribute('aria-sort')).toBe('descending');
+    expect(await page.locator('tbody td').first().textContent()).toBe('app-119');
+  });
+
+  it('requeues a dead letter with the token', async () => {
+    const page = await openPage();
+    await show(page, '/queue', 'Queue');
+    await page.getByRole('link', { name: REQUEUED }).click();
+    await page.getByText('"customer": "C-1042"').waitFor();
+    await page.getByRole('button', { name: 'Requeue…' }).click();
+    await page.getByRole('textbox', { name: 'Token' }).fill(FAKE_TOKEN);
+    await page.screenshot({ path: join(SHOTS, 'dialog.png') });
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Requeue the message' }).click();
+    await page.getByText('1 dead letter returned to the queue.').waitFor();
+    await page.getByText('This message is no longer a dead letter').waitFor();
+    expect(REQUEUED in server.program.model.deadLetters).toBe(false);
+  });
+
+  it('does nothing without a token, nor with a wrong one', async () => {
+    const { page, errors } = await browser.open(server.url);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await show(page, `/queue/dead/${DEAD}`, DEAD);
+    await page.getByRole('button', { name: 'Requeue…' }).click();
+    const requeue = page.getByRole('button', { name: 'Requeue the message' });
+    expect(await requeue.isDisabled()).toBe(true);
+    await page.getByRole('textbox', { name: 'Token' }).fill('a guess');
+    await requeue.click();
+    await page.getByRole('alert').getByText('The program refused the token.').waitFor();
+    expect(await page.getByRole('textbox', { name: 'Token' }).inputValue()).toBe('');
+    expect(DEAD in server.program.model.deadLetters).toBe(true);
+    // The browser itself reports the refusal.
+    expect(errors).toEqual([expect.stringContaining('401')]);
+    await page.context().close();
+  });
+
+  it('asks for the token where nothing is shown without', async () => {
+    const locked = await startFakeServer({ isLocked: true });
+    onTestFinished(locked.close);
+    const { page } = await browser.open(locked.url);
+    for (const token of ['a guess', FAKE_TOKEN]) {
+      await page.getByRole('heading', { name: 'A token is needed' }).waitFor({ state: 'attached' });
+      await page.getByRole('banner').getByRole('button', { name: 'Unlock' }).click();
+      await page.getByRole('textbox', { name: 'Token' }).fill(token);
+      await page.getByRole('dialog').getByRole('button', { name: 'Unlock' }).click();
+    }
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.context().close();
+  });
+
+  it('forgets the token when it is reloaded', async () => {
+    const page = await openPage();
+    await page.getByRole('button', { name: 'Unlock' }).click();
+    await page.getByRole('textbox', { name: 'Token' }).fill(FAKE_TOKEN);
+    await page.getByRole('dialog').getByRole('button', { name: 'Unlock' }).click();
+    await page.getByRole('button', { name: 'Lock', exact: true }).waitFor();
+    expect(
+      await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),
+    ).not.toContain(FAKE_TOKEN);
+    await page.reload();
+    await page.getByRole('button', { name: 'Unlock' }).waitFor();
+  });
+
+  it('switches to dark, and remembers it', async () => {
+    const page = await openPage();
+    const theme = page.getByRole('button', { name: 'Theme' });
+    await theme.click();
+    await theme.click();
+    const scheme = 'getComputedStyle(document.documentElement).colorScheme';
+    expect(await page.evaluate(scheme)).toBe('dark');
+    await page.reload();
+    expect(await page.evaluate(scheme)).toBe('dark');
+  });
+
+  it('says that the connection is lost, and goes on when the program is back', async () => {
+    const page = await openPage();
+    server.cut();
+    await page.getByText('Connection lost, trying again').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+  });
+});
+
+it('is smaller than 150 kB, compressed', () => {
+  const dist = dirname(createRequire(import.meta.url).resolve('@proj/dashboard/package.json')) + '/dist';
+  const files = readdirSync(dist, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const bytes = files.map((entry) => gzipSync(readFileSync(join(entry.parentPath, entry.name))).length);
+  expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(150_000);
+});
