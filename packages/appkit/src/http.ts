@@ -6,7 +6,7 @@ import { ProjError } from '@proj/transport';
 import type * as z from 'zod';
 import { text, wholeNumber } from './fields.js';
 import type { Logger } from './logging.js';
-import { logOfPeer } from './logging.js';
+import { logOfPeer } from './peer-log.js';
 
 /** Options of such a program. */
 export const httpOptions = {
