@@ -60,7 +60,8 @@ export function fakeApi({ isLocked = false, ...size }: FakeOptions = {}): FakeAp
       response.on('close', () => streams.delete(response));
     } else if (path.startsWith('/api/dead/')) {
       const row = program.model.deadLetters[decodeURIComponent(path.slice('/api/dead/'.length))];
-      if (row === undefined) response.writeHead(404).end();
+      if (!isKnown(request)) response.writeHead(401).end();
+      else if (row === undefined) response.writeHead(404).end();
       else response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(deadBody(row));
     } else if (path === '/api/actions' && request.method === 'POST') void answer(program, request, response);
     else next();

@@ -12,6 +12,7 @@ import type { TestBrowser } from './browser.js';
 /** Rows that the fake always invents. */
 const WORKER = 'gold-0003';
 const DEAD = '0192f13dde';
+const BINARY = '0192f11eef';
 const REQUEUED = '0192f10000';
 const PHONE = { width: 390, height: 844 };
 /** A name for the screenshots, the link, the heading. */
@@ -54,6 +55,12 @@ async function openPage(options: Parameters<TestBrowser['open']>[1] = {}): Promi
   });
   await page.getByText('Live', { exact: true }).waitFor();
   return page;
+}
+
+async function unlock(page: Page, token: string): Promise<void> {
+  await page.getByRole('banner').getByRole('button', { name: 'Unlock' }).click();
+  await page.getByRole('textbox', { name: 'Token' }).fill(token);
+  await page.getByRole('dialog').getByRole('button', { name: 'Unlock' }).click();
 }
 
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
@@ -135,7 +142,7 @@ describe('the dashboard', () => {
     const page = await openPage();
     await show(page, '/queue', 'Queue');
     await page.getByRole('link', { name: REQUEUED }).click();
-    await page.getByText('"customer": "C-1042"').waitFor();
+    await page.getByText('The body is shown with the token only').waitFor();
     await page.getByRole('button', { name: 'Requeue…' }).click();
     await page.getByRole('textbox', { name: 'Token' }).fill(FAKE_TOKEN);
     await page.screenshot({ path: join(SHOTS, 'dialog.png') });
@@ -144,6 +151,15 @@ describe('the dashboard', () => {
     await page.getByText('1 dead letter returned to the queue.').waitFor();
     await page.getByText('This message is no longer a dead letter').waitFor();
     expect(REQUEUED in server.program.model.deadLetters).toBe(false);
+  });
+
+  it('shows the body of a dead letter with the token, as text or as bytes', async () => {
+    const page = await openPage();
+    await unlock(page, FAKE_TOKEN);
+    await show(page, `/queue/dead/${DEAD}`, DEAD);
+    await page.getByText('"customer": "C-1042"').waitFor();
+    await show(page, `/queue/dead/${BINARY}`, BINARY);
+    await page.getByRole('region', { name: 'Body as hex' }).getByText('000010  50 75').waitFor();
   });
 
   it('does nothing without a token, nor with a wrong one', async () => {
@@ -169,9 +185,7 @@ describe('the dashboard', () => {
     const { page } = await browser.open(locked.url);
     for (const token of ['a guess', FAKE_TOKEN]) {
       await page.getByRole('heading', { name: 'A token is needed' }).waitFor({ state: 'attached' });
-      await page.getByRole('banner').getByRole('button', { name: 'Unlock' }).click();
-      await page.getByRole('textbox', { name: 'Token' }).fill(token);
-      await page.getByRole('dialog').getByRole('button', { name: 'Unlock' }).click();
+      await unlock(page, token);
     }
     await page.getByText('Live', { exact: true }).waitFor();
     await page.context().close();
@@ -179,9 +193,7 @@ describe('the dashboard', () => {
 
   it('forgets the token when it is reloaded', async () => {
     const page = await openPage();
-    await page.getByRole('button', { name: 'Unlock' }).click();
-    await page.getByRole('textbox', { name: 'Token' }).fill(FAKE_TOKEN);
-    await page.getByRole('dialog').getByRole('button', { name: 'Unlock' }).click();
+    await unlock(page, FAKE_TOKEN);
     await page.getByRole('button', { name: 'Lock', exact: true }).waitFor();
     expect(
       await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),

@@ -57,22 +57,22 @@ export class Live {
     }
   }
 
-  /** Asks the program to do something. Never throws: what failed is in the answer. */
-  async act(action: Action): Promise<ActionResult> {
+  /** Asks the program to do something; a token that it takes is kept. Never throws: what failed is in the answer. */
+  async act(action: Action, token = this.#token): Promise<ActionResult> {
     try {
       const response = await fetch('api/actions', {
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...this.#authorization() },
+        headers: { 'content-type': 'application/json', ...authorization(token) },
         body: JSON.stringify(action),
       });
-      if (response.status === 401 || response.status === 403) {
+      if (response.status === 401) {
         this.setToken(undefined);
         return { ok: false, count: 0, text: 'The program refused the token. Enter it again.' };
       }
-      if (response.status === 429)
-        return { ok: false, count: 0, text: 'Too many wrong tokens. Wait a minute, then try again.' };
-      const answer = (await response.json()) as Partial<ActionResult>;
-      return { ok: response.ok && answer.ok === true, count: answer.count ?? 0, text: answer.text ?? 'Not done.' };
+      this.setToken(token);
+      const answer = (await response.json()) as Partial<ActionResult> & { readonly error?: string };
+      const text = answer.text ?? answer.error ?? `The program answered ${response.status}.`;
+      return { ok: response.ok && answer.ok === true, count: answer.count ?? 0, text };
     } catch {
       return { ok: false, count: 0, text: 'The program did not answer.' };
     }
@@ -80,8 +80,11 @@ export class Live {
 
   /** The bytes of a dead letter. */
   async bodyOf(id: string, signal: AbortSignal): Promise<Uint8Array> {
-    const response = await fetch(`api/dead/${encodeURIComponent(id)}`, { headers: this.#authorization(), signal });
-    if (response.status === 401) throw new Error('The body is shown only with a token.');
+    const response = await fetch(`api/dead/${encodeURIComponent(id)}`, { headers: authorization(this.#token), signal });
+    if (response.status === 401) {
+      this.setToken(undefined);
+      throw new Error('The program refused the token. Enter it again.');
+    }
     if (response.status === 404) throw new Error('This message is no longer a dead letter.');
     if (!response.ok) throw new Error(`The program answered ${response.status}.`);
     return new Uint8Array(await response.arrayBuffer());
@@ -92,11 +95,11 @@ export class Live {
     let timer = setTimeout(() => silence.abort(), SILENCE_MAX_MS);
     try {
       const response = await fetch('api/events', {
-        headers: { accept: 'text/event-stream', ...this.#authorization() },
+        headers: { accept: 'text/event-stream', ...authorization(this.#token) },
         cache: 'no-store',
         signal: AbortSignal.any([signal, silence.signal]),
       });
-      if (response.status === 401 || response.status === 403) return 'locked';
+      if (response.status === 401) return 'locked';
       if (!response.ok || response.body === null) return 'lost';
       const parser = new EventParser();
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -128,8 +131,8 @@ export class Live {
   #tell(): void {
     for (const listener of this.#listeners) listener();
   }
+}
 
-  #authorization(): Record<string, string> {
-    return this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
-  }
+function authorization(token: string | undefined): Record<string, string> {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }

@@ -32,14 +32,15 @@ export function ActionDialog({
   const submit = async (event: Event) => {
     event.preventDefault();
     if (!isReady) return;
-    if (asksToken) live.setToken(token.trim());
     if (request === undefined) {
+      live.setToken(token.trim());
       onClose('Actions are unlocked until this page is closed.');
       return;
     }
     setBusy(true);
     const { action } = request;
-    const result = await live.act(action.action === 'purge' ? { ...action, confirm: word } : action);
+    const confirmed = action.action === 'purge' ? { ...action, confirm: word } : action;
+    const result = await (asksToken ? live.act(confirmed, token.trim()) : live.act(confirmed));
     setBusy(false);
     if (result.ok) {
       onClose(result.text);

@@ -145,7 +145,7 @@ export function DeadLetter({ model, id }: { model: Model; id: string }): VNode {
         <Figure name="Died">{ago(row.at, serverNow(model))}</Figure>
       </Figures>
       <Section title="Body">
-        <Body row={row} />
+        <Body row={row} isLocked={model.process.hasActions} />
       </Section>
     </>
   );
@@ -177,10 +177,13 @@ function AllDead(): VNode {
   );
 }
 
-function Body({ row: { id } }: { row: DeadLetterRow }): VNode {
+/** The body; a program with a token shows it only to those who have it. */
+function Body({ row: { id }, isLocked }: { row: DeadLetterRow; isLocked: boolean }): VNode {
   const live = useContext(LiveContext);
+  const isHidden = isLocked && !live.hasToken;
   const [body, setBody] = useState<BodyView | string>();
   useEffect(() => {
+    if (isHidden) return;
     const left = new AbortController();
     live.bodyOf(id, left.signal).then(
       (found) => setBody(viewBody(found)),
@@ -189,7 +192,8 @@ function Body({ row: { id } }: { row: DeadLetterRow }): VNode {
       },
     );
     return () => left.abort();
-  }, [id, live.hasToken]);
+  }, [id, isHidden]);
+  if (isHidden) return <p class="none">The body is shown with the token only: choose “Unlock”.</p>;
   if (body === undefined) return <p class="none">Loading …</p>;
   if (typeof body === 'string') return <p class="none">{body}</p>;
   return (
