@@ -10,6 +10,7 @@ const PURE = ['packages/frames/src/**/*.ts', 'packages/*/src/**/engine/*.ts', 'p
 
 /** Where the machine's clock, timers and randomness enter; everything else gets them as arguments. */
 const EDGES = [
+  'packages/observe/src/{observe,token}.ts',
   'packages/heartbeat/src/clock.ts',
   'packages/transport/src/zmq/**/*.ts',
   'packages/transport/src/virtual/turn.ts',

@@ -31,7 +31,7 @@ export function collectMetrics(servers: Readonly<Record<string, Detailed>>, opti
   const snapshots = () => {
     if (scrape !== undefined) return scrape;
     // A registry reads all its metrics in one turn of the event loop.
-    queueMicrotask(() => (scrape = undefined));
+    void Promise.resolve().then(() => (scrape = undefined));
     return (scrape = names.bound(Object.entries(servers).map(([protocol, facade]) => snapshotOf(protocol, facade))));
   };
   for (const family of SERVER_FAMILIES) registry.registerMetric(metricOf(family, snapshots));

@@ -91,10 +91,7 @@ function clientsOf({ clients, refusals }: Figures): Found[] {
   return Object.entries(clients).flatMap(([subject, client]): Found[] => {
     const rate = refusals.get(subject) ?? 0;
     if (rate < FLOOD_PER_SECOND) return [];
-    const [reason = 'unknown'] = Object.entries(client.refused).reduce(
-      (most, next) => (next[1] > most[1] ? next : most),
-      ['', 0],
-    );
+    const [reason] = Object.entries(client.refused).reduce((most, next) => (next[1] > most[1] ? next : most), ['', 0]);
     const text = `Client ${client.id} sends ${Math.round(rate)} messages per second that are refused (${reason}): stop it, or take its rights away.`;
     return [{ code: 'flooding-client', subject, href: hrefOf('clients', subject), text }];
   });

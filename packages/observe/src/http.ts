@@ -1,11 +1,14 @@
 /** The HTTP side: the page, metrics, health, the model as a document and as a stream, actions. Knows no protocol. */
 import { isIP } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { clearTimeout, setTimeout } from 'node:timers';
 import helmet from '@fastify/helmet';
 import { ProjError } from '@proj/transport';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { act, parseAction } from './actions.js';
 import { readAssets } from './assets.js';
+import type { Asset } from './assets.js';
 import { expose, formatFor, FORMATS } from './exposition.js';
 import { SERVER_FAMILIES, SERVICES_MAX, ServiceNames } from './families.js';
 import type { Observer } from './observe.js';
@@ -199,7 +202,7 @@ class Endpoint {
       return reply.code(404).send({ error: 'There is no such dead letter.' });
     });
     app.post('/api/actions', { onRequest: [this.#authorize] }, (request, reply) => this.#act(request, reply));
-    const assets = folder === undefined ? new Map() : await readAssets(folder);
+    const assets = folder === undefined ? new Map<string, Asset>() : await readAssets(folder);
     app.get('/*', async (request, reply) => {
       const path = request.url.split('?', 1).join('');
       const asset = assets.get(path === '/' ? '/index.html' : path);

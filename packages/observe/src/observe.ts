@@ -1,6 +1,7 @@
 /** Keeps the model of a process: a snapshot of each server every second, what changed, 15 minutes of history, the latest notes. */
 import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
+import { clearInterval, setInterval } from 'node:timers';
 import type { HistogramSnapshot, ServerSnapshot } from '@proj/transport/engine';
 import { deltaOf } from './delta.js';
 import { faultsOf } from './faults.js';

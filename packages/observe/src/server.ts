@@ -46,8 +46,10 @@ export function snapshotOf(protocol: string, facade: Detailed): ServerSnapshot {
   const stats = (facade.stats({ detail: true }) ?? {}) as Readonly<Record<string, unknown>>;
   if (isSnapshot(stats['detail'])) return stats['detail'];
   const { counters, ...rest } = stats;
-  const totals = Object.entries((counters ?? {}) as object);
-  const dropped = totals.flatMap(([, value]) => (typeof value === 'object' ? Object.entries(value as object) : []));
+  const totals = Object.entries<unknown>((counters ?? {}) as Readonly<Record<string, unknown>>);
+  const dropped = totals.flatMap(([, value]) =>
+    typeof value === 'object' && value !== null ? Object.entries(value) : [],
+  );
   return {
     protocol,
     counters: numbersOf(totals),

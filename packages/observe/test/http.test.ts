@@ -91,11 +91,11 @@ async function* letters(...keys: readonly string[]) {
 
 describe('what can be read', () => {
   it('is alive, ready, or says why not', async () => {
-    let fault: { code: string; text: string } | undefined;
-    const { ask, observer } = await start({}, { fault: () => fault });
+    const faults: { code: string; text: string }[] = [];
+    const { ask, observer } = await start({}, { fault: () => faults[0] });
     expect((await ask('/healthz')).status).toBe(200);
     expect((await ask('/readyz')).status).toBe(200);
-    fault = { code: 'DISK_FULL', text: 'no space' };
+    faults.push({ code: 'DISK_FULL', text: 'no space' });
     observer.draining();
     const { status, text } = await ask('/readyz');
     expect([status, JSON.parse(text)]).toEqual([
@@ -292,7 +292,7 @@ describe('attacks', () => {
     const refused = await ask('/api/events');
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
     expect((await ask('/healthz')).status).toBe(200);
-    open[0]?.destroy();
+    open[0].destroy();
     let status = 503;
     while (status === 503) {
       const again = await stream();
