@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 import type { Options } from 'tsup';
+import { inventory } from './deploy/inventory.mjs';
+import { writeLauncher } from './deploy/launcher.mjs';
 
 /** The built page of `--http`, from the folder of a program. */
 const PAGE = '../../packages/dashboard/dist';
@@ -36,10 +38,13 @@ export function library(options: Pick<Options, 'onSuccess' | 'shims'> = {}): Ret
   });
 }
 
-/** A program: a build of `src/main.ts` with all that it imports, but what has an add-on or is an optional peer. What is imported with `import()` stands in chunks, loaded when it is needed. */
+/**
+ * A program: a build of `src/main.ts` and all it imports, except what has an add-on or is an optional peer. What is imported with `import()` becomes a chunk,
+ * loaded when it is needed. Beside it stand the launcher (`main.js`), the inventory (`sbom.cdx.json`) and the licences of what was bundled.
+ */
 export function program(options: { readonly onSuccess?: () => Promise<void> } = {}): ReturnType<typeof defineConfig> {
   return defineConfig({
-    entry: { main: 'src/main.ts' },
+    entry: { program: 'src/main.ts' },
     format: ['esm'],
     dts: false,
     clean: true,
@@ -53,13 +58,15 @@ export function program(options: { readonly onSuccess?: () => Promise<void> } = 
     esbuildOptions(esbuild) {
       esbuild.conditions = ['@proj/source'];
     },
+    esbuildPlugins: [inventory()],
     // Bundled CommonJS packages (commander, pino) load Node's own modules through `require`.
     banner: {
-      js: "#!/usr/bin/env node\nimport { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
+      js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
     },
     async onSuccess() {
       if (existsSync(PAGE)) await cp(PAGE, 'dist/dashboard', { recursive: true });
       await options.onSuccess?.();
+      await writeLauncher('dist');
     },
   });
 }

@@ -5,6 +5,8 @@ import { fieldsOf, type Field } from './fields.js';
 import { variableOf } from './settings.js';
 import type { Command, Program } from './program.js';
 
+const HELP_COLUMNS = 80;
+
 /** A parsed command line. */
 export interface Invocation {
   readonly command: Command;
@@ -29,7 +31,12 @@ export function parseCommandLine(program: Program, args: readonly string[]): Inv
   const root = single ? (parsers[0] as Parser) : rootParser(program, parsers);
   root.version(program.version, '--version', 'print the version');
   for (const parser of [root, ...parsers]) {
-    parser.exitOverride().configureOutput({ writeOut: (chunk) => (text += chunk), writeErr: () => undefined });
+    parser.exitOverride().configureOutput({
+      writeOut: (chunk) => (text += chunk),
+      writeErr: () => undefined,
+      // The same on every terminal: the launcher prints what was made at build time.
+      getOutHelpWidth: () => HELP_COLUMNS,
+    });
     parser.helpOption('--help', 'print this help').helpCommand(false);
   }
   try {
