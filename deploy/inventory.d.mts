@@ -1,4 +1,4 @@
-import type { Plugin } from 'esbuild';
+import type { Options } from 'tsup';
 
-/** An esbuild plugin that lists the packages of a bundle as CycloneDX and gathers their licences. */
-export function inventory(): Plugin;
+/** Writes `sbom.cdx.json` and `THIRD-PARTY-LICENSES.txt` from what the bundler has read. */
+export function inventory(): NonNullable<Options['esbuildPlugins']>[number];
