@@ -2,6 +2,7 @@
 import { encodeMdp } from '@proj/frames/mdp';
 import type { Service } from '@proj/frames/service';
 import { Emitter, parseOptions, UnheardErrors } from '@proj/transport';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import type { AccessRules, EngineHost, Guarded, RefusalCounts, Startable } from '@proj/transport';
 import { compileAccess, hostOf, type HostEvents } from '../host.js';
 import type {
@@ -141,8 +142,13 @@ export class MdpBroker implements Startable<MdpBrokerEvents, string[]>, Guarded 
   }
 
   /** Current sizes and running totals; the cost is linear in the number of services. */
-  stats(): MdpBrokerStats & RefusalCounts {
-    return { ...this.#engine.stats(), ...this.#host.refusals };
+  stats(): MdpBrokerStats & RefusalCounts;
+  /** The same, and what an operator asks for: figures of each service, worker and client, at a cost linear in these. */
+  stats(options: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
+  stats(options?: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
+    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
+    if (options === undefined) return stats;
+    return { ...stats, detail: this.#engine.detail(this.#host.transport?.clock.now() ?? 0) };
   }
 
   #dismiss(choice: MdpWorkerChoice, isGraceful: boolean): number {

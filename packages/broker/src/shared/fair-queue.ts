@@ -116,6 +116,12 @@ export class FairQueue<Value> {
     return this.#shares.above((this.#byClient.get(client)?.size ?? 0) + 1)?.last;
   }
 
+  /** The first value of the front, and that of each client: the oldest is among them. */
+  *heads(): IterableIterator<Value> {
+    for (const queue of [this.#front, this.#turns])
+      for (const { first } of queue.values()) if (first !== undefined) yield first;
+  }
+
   /** Everything that waits: the front, then client by client. While iterating, remove only the value just yielded. */
   *values(): IterableIterator<Value> {
     for (const queue of this.#front.values()) yield* queue.values();

@@ -5,6 +5,7 @@
 import type { MdpBody, MdpClientRequest, MdpWorkerFinal, MdpWorkerPartial } from '@proj/frames/mdp';
 import type { Peer } from '@proj/transport';
 import { requestCost } from '../../shared/cost.js';
+import { momentOf } from '../../shared/figures.js';
 import type { MdpBrokerSettings } from '../options.js';
 import type { MdpRefusal, MdpRequestLoss } from './events.js';
 import type { Output } from './output.js';
@@ -46,6 +47,7 @@ export class Dispatcher {
     const cost = requestCost(command.body);
     const refusal = this.#refusal(command, peer, known.client, known.service, cost);
     if (refusal !== undefined) {
+      known.service?.figures.ended(refusal);
       this.#out.dropRequest(refusal, peer, command.service);
       return;
     }
@@ -56,6 +58,7 @@ export class Dispatcher {
     client.open++;
     this.#open++;
     this.#out.counters.requests++;
+    service.figures.requests++;
     this.#place(request, 'back');
   }
 
@@ -63,6 +66,7 @@ export class Dispatcher {
   free(worker: Worker): void {
     const request = worker.service.queue.shift();
     if (request === undefined) {
+      worker.idleSince = Math.floor(this.#out.now);
       worker.service.idle.push(worker.idle);
       this.#state.workers.renew(worker, this.#out.now);
     } else {
@@ -89,6 +93,8 @@ export class Dispatcher {
       this.#out.release(body);
     } else this.#out.dropReply('reply-too-large', request.client.peer, request.service.name);
     this.#out.counters.replies++;
+    worker.done++;
+    request.service.figures.finished(request.since, this.#out.now);
     this.close(request);
     this.#unburden(worker);
     if (!worker.isLeaving) this.free(worker);
@@ -116,6 +122,7 @@ export class Dispatcher {
     }
     if (kept !== undefined) request.copy();
     this.#out.counters.resends++;
+    request.service.figures.resends++;
     this.#place(request, 'front');
   }
 
@@ -147,6 +154,7 @@ export class Dispatcher {
   /** Gives up a request that waits, or whose worker or handler is lost. */
   giveUp(request: Request, reason: MdpRequestLoss, kept?: 'kept'): void {
     if (request.service.queue.remove(request)) this.unwait(request);
+    request.service.figures.ended(reason);
     this.#out.dropRequest(reason, request.client.peer, request.service.name);
     this.close(request, kept);
     this.mayBeEmpty(request.service);
@@ -187,6 +195,12 @@ export class Dispatcher {
     this.#state.expiry.stop(request);
     request.leave(this.#state.slack);
     this.#state.holders.add(request.client.held, -request.cost);
+  }
+
+  /** A worker, or a handler inside the broker, begins with the request. */
+  begun(request: Request): void {
+    request.service.figures.dispatched(request.since, this.#out.now);
+    request.since = momentOf(this.#out.now);
   }
 
   /** The request has ended: the broker keeps nothing of it. */
@@ -238,6 +252,7 @@ export class Dispatcher {
   #place(request: Request, where: 'front' | 'back'): void {
     const worker = request.service.idle.shift();
     const { own } = request.service;
+    request.since = momentOf(this.#out.now);
     if (worker !== undefined) this.#dispatch(request, worker);
     else if (own !== undefined && own.free > 0) this.own.run(request, own);
     else this.#wait(request, where);
@@ -255,6 +270,7 @@ export class Dispatcher {
 
   #dispatch(request: Request, worker: Worker): void {
     request.attempts++;
+    this.begun(request);
     worker.request = request;
     this.#state.workers.renew(worker, this.#out.now);
     this.#out.counters.dispatches++;

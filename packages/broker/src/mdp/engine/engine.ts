@@ -30,9 +30,11 @@ import type {
   MdpWorkerReady,
 } from '@proj/frames/mdp';
 import type { Access, Engine, Peer, TimerEvent } from '@proj/transport';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import { Rights } from '../../shared/rights.js';
 import type { MdpBrokerSettings } from '../options.js';
+import { detailOf } from './detail.js';
 import { Dispatcher } from './dispatcher.js';
 import type { MdpBrokerEffect, MdpBrokerEvent, MdpMessageDrop, MdpWorkerChoice, MdpWorkerLoss } from './events.js';
 import { assertState } from './invariants.js';
@@ -80,6 +82,11 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   /** Current sizes and running totals; the cost is linear in the number of services. */
   stats(): MdpBrokerStats {
     return statsOf(this.#state, this.#out.counters, this.#dispatcher.open);
+  }
+
+  /** What an operator sees at `now`; the cost is linear in the services, workers and clients. */
+  detail(now: number): ServerSnapshot {
+    return detailOf(this.#state, this.#out, this.#dispatcher.open, now);
   }
 
   /** The registered workers that are meant. */

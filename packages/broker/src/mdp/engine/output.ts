@@ -3,6 +3,7 @@ import type { MdpBody, MdpFraming } from '@proj/frames/mdp';
 import { OncePer } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { StepOutput } from '@proj/transport/engine';
+import { RefusedPeers } from '../../shared/figures.js';
 import type {
   MdpBrokerEffect,
   MdpBrokerNote,
@@ -92,6 +93,8 @@ function newCounters() {
 /** Where every part of the engine puts its effects. */
 export class Output extends StepOutput<MdpBrokerEffect, MdpBrokerCounters> {
   readonly #disconnects: OncePer;
+  /** For operators: of whom something was dropped. */
+  readonly refused = new RefusedPeers();
 
   constructor(options: { readonly heartbeatIntervalMs: number }) {
     super(newCounters());
@@ -126,12 +129,14 @@ export class Output extends StepOutput<MdpBrokerEffect, MdpBrokerCounters> {
   /** Drops a message of this peer. */
   dropMessage(reason: MdpMessageDrop, peer: Peer): void {
     this.counters.dropped[reason]++;
+    this.refused.add(peer, reason);
     this.#noteOf({ kind: 'note', code: 'message-dropped', reason, peer });
   }
 
   /** Refuses or gives up a request of this client. */
   dropRequest(reason: MdpRefusal | MdpRequestLoss, peer: Peer, service: string): void {
     this.counters.dropped[reason]++;
+    this.refused.add(peer, reason);
     this.#noteOf({ kind: 'note', code: 'request-dropped', reason, peer, service });
   }
 

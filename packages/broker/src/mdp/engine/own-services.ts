@@ -8,6 +8,7 @@ import type { BrokerState } from './state.js';
 /** What becomes of requests: decided by the dispatcher. `kept` says that a handler keeps the body. */
 interface Requests {
   unwait(request: Request): void;
+  begun(request: Request): void;
   answer(request: Request, kind: 'client-partial' | 'client-final', body: MdpBody): boolean;
   close(request: Request, kept: 'kept'): void;
   retry(request: Request, forwarded: boolean, kept: 'kept'): void;
@@ -55,6 +56,7 @@ export class OwnServiceRunner {
     const { id } = this.#state.own.begin(own, request);
     const { client, framing, body } = request;
     request.attempts++;
+    this.#requests.begun(request);
     this.#out.counters.runs++;
     const { version } = framing;
     this.#out.effects.push({ kind: 'run', run: id, service: own.id, client: client.peer, version, body });
@@ -116,6 +118,7 @@ export class OwnServiceRunner {
     this.#state.own.end(run);
     this.#requests.answer(run.request, 'client-final', body);
     this.#out.counters.replies++;
+    run.request.service.figures.finished(run.request.since, this.#out.now);
     this.#requests.close(run.request, 'kept');
     this.#next(run.own);
   }

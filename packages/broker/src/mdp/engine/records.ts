@@ -5,6 +5,7 @@ import { Deadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { ClientRecord } from '../../shared/clients.js';
 import { FairQueue, type ClientQueue } from '../../shared/fair-queue.js';
+import { ServiceFigures } from '../../shared/figures.js';
 import { Holding } from '../../shared/holder-classes.js';
 import { QueueSlot, RemovableQueue } from '../../shared/removable-queue.js';
 import type { Slack } from '../../shared/slack.js';
@@ -60,6 +61,8 @@ export class Request extends QueueSlot<Request> {
   slack = 0;
   /** Workers it was given to, the present one included. */
   attempts = 0;
+  /** When it began to wait, or was given to its worker: {@link momentOf}. */
+  since = 0;
   /** When it has waited too long; `undefined` if there was no limit when it began to wait. */
   expiry: WaitDeadline | undefined;
 
@@ -131,6 +134,10 @@ export class Worker extends WorkerEntry<Request> {
   readonly framing: MdpFraming;
   /** Rule 30: it is dismissed when its job has ended. */
   isLeaving = false;
+  /** Since when it is idle, in whole milliseconds. */
+  idleSince: number;
+  /** Requests that it has finished. */
+  done = 0;
   /** Its partial replies to its present job. */
   parts: PartialReplies | undefined;
 
@@ -138,6 +145,7 @@ export class Worker extends WorkerEntry<Request> {
     super(peer, now);
     this.service = service;
     this.framing = framing;
+    this.idleSince = this.lastSeen;
   }
 }
 
@@ -154,6 +162,8 @@ export class Service {
   workers = 0;
   /** Rule 29: the service of this name inside the broker. */
   own: OwnService | undefined;
+  /** For operators. */
+  readonly figures = new ServiceFigures();
   /** Counts the changes between "has workers" and "has none"; see `request-expiry.ts`. */
   situation = 0;
   /** When the requests that waited before the last change have waited too long. */

@@ -1,0 +1,99 @@
+import { beforeEach, expect, it } from 'vitest';
+import { BrokerUnderTest } from '../../../test/mdp/broker-under-test.js';
+
+let broker: BrokerUnderTest;
+beforeEach(() => {
+  broker = new BrokerUnderTest({ maxAttempts: 2, requestTtlMs: 5000, heartbeatIntervalMs: 10_000 });
+});
+
+/** The detail of now. */
+const detail = () => broker.engine.detail(broker.now);
+
+it('counts a known workload of a service exactly: replies, a resend, an expiry, a refusal', () => {
+  broker.ready('w1');
+  broker.request('c1', 'a');
+  broker.request('c2', 'b');
+  broker.advance(30);
+  broker.final('w1', 'c1', 'A'); // b waited 30 ms
+  broker.advance(10);
+  broker.gone('w1'); // b goes back
+  broker.advance(20);
+  broker.ready('w2'); // and waited 20 ms
+  broker.advance(5);
+  broker.final('w2', 'c2', 'B');
+  broker.request('c1', 'c');
+  broker.gone('w2'); // c goes back, and nobody comes
+  broker.advance(5000);
+  const [service] = detail().services;
+  expect(service).toBeUndefined();
+  expect(detail().counters).toMatchObject({ requests: 3, replies: 2, resends: 2, dispatches: 4 });
+  expect(detail().dropped['expired-unserved']).toBe(1);
+});
+
+it('tells how long requests of a service wait and are worked on, now and in all', () => {
+  broker.ready('w1');
+  broker.request('c1', 'a');
+  broker.request('c2', 'b');
+  broker.advance(30);
+  broker.final('w1', 'c1', 'A');
+  broker.request('c3', 'c');
+  broker.advance(10);
+  const [service] = detail().services;
+  expect(service).toMatchObject({
+    name: 'echo',
+    requests: 3,
+    resends: 0,
+    outcomes: { ok: 1 },
+    waiting: 1,
+    oldestWaitingMs: 10,
+    running: 1,
+    workers: 1,
+    waitMs: { count: 2, sumMs: 30 },
+    workMs: { count: 1, sumMs: 30 },
+  });
+});
+
+it('tells the outcome of requests that ended without a reply', () => {
+  for (const name of ['w1', 'w2', 'w3']) broker.ready(name);
+  broker.request('c1', 'a');
+  broker.gone('w1');
+  broker.gone('w2'); // its second worker
+  expect(detail().services).toMatchObject([{ requests: 1, resends: 1, outcomes: { 'attempts-exhausted': 1 } }]);
+});
+
+it('counts a service inside the broker like one of workers', () => {
+  broker.serve('time');
+  broker.request('c1', 'a', 'time', '0.2');
+  broker.advance(7);
+  broker.ownFinal(1, 'now');
+  const time = detail().services.find(({ name }) => name === 'time');
+  expect(time).toMatchObject({ requests: 1, outcomes: { ok: 1 }, workMs: { count: 1, sumMs: 7 } });
+});
+
+it('tells of each worker what it does, since when, and how long it has been silent', () => {
+  broker.ready('w1');
+  broker.ready('w2');
+  broker.advance(5);
+  broker.request('c1', 'a');
+  broker.advance(20);
+  broker.final('w1', 'c1', 'A');
+  broker.request('c1', 'b');
+  broker.advance(3);
+  expect(detail().workers).toEqual([
+    { id: 'w1', services: ['echo'], state: 'idle', stateMs: 3, silentMs: 3, running: 0, done: 1, resends: 0 },
+    { id: 'w2', services: ['echo'], state: 'busy', stateMs: 3, silentMs: 28, running: 1, done: 0, resends: 0 },
+  ]);
+});
+
+it('tells which clients have open requests, and who sends garbage', () => {
+  broker.ready('w1');
+  broker.request('c1', 'a');
+  broker.frames('c2', 'MDPC02', '\x09', 'echo', 'x');
+  broker.frames('c2', 'nonsense');
+  expect(detail().clients).toEqual([
+    { id: 'c1', open: 1, refused: {} },
+    { id: 'c2', open: 0, refused: expect.any(Object) as object },
+  ]);
+  const refused = detail().clients[1]?.refused ?? {};
+  expect(Object.values(refused).reduce((sum, each) => sum + each, 0)).toBe(2);
+});
