@@ -101,7 +101,7 @@ export async function runScript(folder: string, name: string, text: string, args
 }
 
 /** Our environment without what package managers and the test runner put there. */
-function plainEnvironment(): NodeJS.ProcessEnv {
+export function plainEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(npm_|pnpm_|vitest|node_(options|env|path)$)/i.test(name),
   );

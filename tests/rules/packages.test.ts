@@ -9,7 +9,7 @@ import { MdpWorker } from '@proj/worker';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { closure, install, pack, packDependencies, runScript, temporaryFolder } from './pack.js';
+import { closure, install, pack, packDependencies, plainEnvironment, runScript, temporaryFolder } from './pack.js';
 import type { Manifest } from './workspace.js';
 import { PACKAGES, PUBLISHED, ROOT } from './workspace.js';
 
@@ -63,7 +63,10 @@ it.each(ALL)('$dir says where it is from: run `npm run manifests`', ({ dir }) =>
 });
 
 it('refuses to be packed by npm, which would leave ranges of the workspace in a manifest', async () => {
-  const packing = promisify(execFile)('npm', ['pack', '--dry-run'], { cwd: join(ROOT, 'packages/heartbeat') });
+  const packing = promisify(execFile)('npm', ['pack', '--dry-run'], {
+    cwd: join(ROOT, 'packages/heartbeat'),
+    env: plainEnvironment(),
+  });
   await expect(packing).rejects.toMatchObject({ stderr: expect.stringContaining('npx pnpm@10.34.9 pack') as string });
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { elapsedMs, momentOf, nameOf, RefusedPeers, ServiceFigures } from './figures.js';
+import { elapsedMs, momentOf, nameOf, RefusedPeers, ServiceMeter } from './figures.js';
 
 const peer = (name: string) => ({ key: name, id: Buffer.from(name, 'latin1') });
 
@@ -10,7 +10,7 @@ it('measures from one moment to another, also where 32 bits of microseconds wrap
 });
 
 it('counts outcomes, and how long requests waited and were worked on', () => {
-  const figures = new ServiceFigures();
+  const figures = new ServiceMeter();
   figures.requests = 2;
   figures.dispatched(momentOf(10), 14);
   figures.finished(momentOf(14), 20);

@@ -21,7 +21,7 @@ export function elapsedMs(since: number, now: number): number {
 }
 
 /** Running figures of one service. Recording costs a few integer operations, and no memory but that of its histograms. */
-export class ServiceFigures {
+export class ServiceMeter {
   requests = 0;
   resends = 0;
   readonly #outcomes: Record<string, number> = {};

@@ -5,7 +5,7 @@ import { Deadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { ClientRecord } from '../../shared/clients.js';
 import { FairQueue, type ClientQueue } from '../../shared/fair-queue.js';
-import { ServiceFigures } from '../../shared/figures.js';
+import { ServiceMeter } from '../../shared/figures.js';
 import { Holding } from '../../shared/holder-classes.js';
 import { QueueSlot, RemovableQueue } from '../../shared/removable-queue.js';
 import type { Slack } from '../../shared/slack.js';
@@ -163,7 +163,7 @@ export class Service {
   /** Rule 29: the service of this name inside the broker. */
   own: OwnService | undefined;
   /** For operators. */
-  readonly figures = new ServiceFigures();
+  readonly figures = new ServiceMeter();
   /** Counts the changes between "has workers" and "has none"; see `request-expiry.ts`. */
   situation = 0;
   /** When the requests that waited before the last change have waited too long. */
