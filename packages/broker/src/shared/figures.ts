@@ -103,7 +103,16 @@ export class RefusedPeers {
 }
 
 /** A routing id for people: as text if it is printable ASCII, in hex if not. */
-export function nameOf({ id }: Peer): string {
-  const text = latin1(id);
-  return /^[\x20-\x7e]+$/.test(text) ? text : Array.from(id, (byte) => byte.toString(16).padStart(2, '0')).join('');
+export function nameOf(peer: Peer): string {
+  const text = latin1(peer.id);
+  return /^[\x20-\x7e]+$/.test(text) ? text : hexOf(peer);
+}
+
+/** True if this is the routing id of the peer, as text or in hex. */
+export function isNamed(peer: Peer, name: string): boolean {
+  return nameOf(peer) === name || hexOf(peer) === name;
+}
+
+function hexOf({ id }: Peer): string {
+  return Array.from(id, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,6 +1,5 @@
 /**
- * 18/MDP 0.2, 7/MDP 0.1 and 8/MMI, the broker: who may say what, who is alive, and what follows. The rules are those of
- * docs/protocols/mdp.md, section "Broker".
+ * 18/MDP 0.2, 7/MDP 0.1 and 8/MMI, the broker: who may say what, who is alive, what follows. Rules: docs/protocols/mdp.md, "Broker".
  *
  * | rules | where |
  * | --- | --- |
@@ -16,9 +15,8 @@
  * | 23 spacing hint | `#heard` |
  * | 24 drain | `#onDrain`, `#finish` |
  * | 25, 26, 27 MMI | `#onRequest`, `mmi.ts` |
- * | 28 access | `shared/rights.ts`, `#onAccess` |
+ * | 28, 30 access, dismissed workers | `shared/rights.ts`, `#onAccess`, `#onDismiss` |
  * | 29 services inside the broker | `own-services.ts` |
- * | 30 dismissed workers | `#onDismiss` |
  */
 import { equalBytes } from '@proj/frames';
 import type {
@@ -41,7 +39,7 @@ import { assertState } from './invariants.js';
 import { LEGALITY, type WorkerCommand } from './legality.js';
 import { answerMmi, hasWorkers, isListing, isReserved } from './mmi.js';
 import { Output } from './output.js';
-import { framingOf, isNamed, type Request, type Service, Worker } from './records.js';
+import { framingOf, isMeant, type Request, type Service, Worker } from './records.js';
 import { type BrokerState, type MdpBrokerStats, newBrokerState, statsOf } from './state.js';
 
 /** The Majordomo broker as a deterministic machine. It never throws on anything a peer can cause. */
@@ -91,9 +89,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
 
   /** The registered workers that are meant. */
   chosen(choice: MdpWorkerChoice): readonly Worker[] {
-    const isMeant = (worker: Worker) =>
-      'service' in choice ? worker.service.name === choice.service : isNamed(worker.peer, choice.worker);
-    return [...this.#state.workers.values()].filter(isMeant);
+    return [...this.#state.workers.values()].filter((worker) => isMeant(worker, choice));
   }
 
   /** True if any worker is registered for the service, in either version. */
@@ -269,10 +265,8 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
    */
   #onAccess(access: Access): void {
     this.#rights.replace(access);
-    const dismissed = [...this.#state.workers.values()].filter(
-      ({ peer, service }) => !access.allows(peer, 'serve', service.name),
-    );
-    this.#dismiss(dismissed, 'not-allowed');
+    const isOut = ({ peer, service }: Worker) => !access.allows(peer, 'serve', service.name);
+    this.#dismiss([...this.#state.workers.values()].filter(isOut), 'not-allowed');
   }
 
   /** Rule 30: at once, or as soon as their jobs have ended. */

@@ -1,15 +1,16 @@
 /** Majordomo broker: what it knows of each peer, service and request (rules 2, 3, 14, 18 to 21 and 29). No protocol decisions. */
-import { compactAll, latin1 } from '@proj/frames';
+import { compactAll } from '@proj/frames';
 import type { MdpBody, MdpFraming, MdpVersion } from '@proj/frames/mdp';
 import { Deadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { ClientRecord } from '../../shared/clients.js';
 import { FairQueue, type ClientQueue } from '../../shared/fair-queue.js';
-import { ServiceMeter } from '../../shared/figures.js';
+import { isNamed, ServiceMeter } from '../../shared/figures.js';
 import { Holding } from '../../shared/holder-classes.js';
 import { QueueSlot, RemovableQueue } from '../../shared/removable-queue.js';
 import type { Slack } from '../../shared/slack.js';
 import { WorkerEntry } from '../../shared/worker-table.js';
+import type { MdpWorkerChoice } from './events.js';
 import type { PartialReplies } from './partials.js';
 
 /** Spare requests that are kept: more than usually end in a row before others begin. Each occupies some 100 bytes. */
@@ -256,7 +257,7 @@ export class Run {
   }
 }
 
-/** Whether this is the peer's routing id, as text or in hex. */
-export function isNamed({ id }: Peer, name: string): boolean {
-  return latin1(id) === name || Array.from(id, (byte) => byte.toString(16).padStart(2, '0')).join('') === name;
+/** True if an operator means this worker: by its service, or by its routing id, as text or in hex. */
+export function isMeant({ peer, service }: Worker, choice: MdpWorkerChoice): boolean {
+  return 'service' in choice ? service.name === choice.service : isNamed(peer, choice.worker);
 }
