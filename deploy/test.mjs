@@ -355,7 +355,10 @@ try {
   if (!existsSync(join(cache, 'package.json'))) writeFileSync(join(cache, 'package.json'), '{ "private": true }');
   await step(
     'linters installed',
-    () => void sh('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...TOOLS], { cwd: cache }),
+    () =>
+      void sh('npm', ['install', '--ignore-scripts', '--engine-strict=false', '--no-audit', '--no-fund', ...TOOLS], {
+        cwd: cache,
+      }),
   );
   await step('Dockerfiles', lintDockerfiles);
   await step('manifests against the schemas of Kubernetes', checkManifests);
