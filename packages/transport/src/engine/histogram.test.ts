@@ -37,6 +37,13 @@ it('counts a negative duration as 0 and one over 36 minutes as that long', () =>
   expect([bucketOf(-1), bucketOf(1e12), bucketOf(Infinity)]).toEqual([0, 119, 119]);
 });
 
+it('never lets its sum fall', () => {
+  const histogram = new Histogram();
+  histogram.record(5);
+  histogram.record(-3);
+  expect(histogram.snapshot()).toMatchObject({ count: 2, sumMs: 5 });
+});
+
 it('is not changed by what is recorded after a snapshot', () => {
   const histogram = new Histogram();
   histogram.record(1);

@@ -28,7 +28,7 @@ export class Histogram {
   record(ms: number): void {
     if (this.#count === 0) this.#buckets = new Uint32Array(BUCKETS);
     this.#count++;
-    this.#sumMs += ms;
+    this.#sumMs += Math.max(ms, 0);
     const us = ms <= 0 ? 0 : Math.min(ms * 1000, MAX_US) | 0;
     const index = bucketOf(us);
     this.#buckets[index] = (this.#buckets[index] ?? 0) + 1;
