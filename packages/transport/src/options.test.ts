@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { isProjError } from './errors.js';
 import { parseOptions } from './options.js';
 import type { OptionsSchema } from './options.js';
@@ -89,5 +90,61 @@ describe('parseOptions', () => {
     } catch (error) {
       expect(error).toMatchObject({ details: issues });
     }
+  });
+});
+
+describe('parseOptions with a schema of zod', () => {
+  const keys = z.strictObject({ serverKey: z.string() });
+  const schema = z
+    .strictObject({
+      endpoints: z.array(z.string()).optional(),
+      timeoutMs: z.int().optional(),
+      version: z.enum(['0.2', '0.1']).default('0.2'),
+      folder: z.union([z.boolean(), z.literal('known')]).optional(),
+      curve: keys.optional(),
+      rules: z.array(keys).default([]),
+    })
+    .superRefine(() => {})
+    .transform((options) => options);
+  const refused = (input: unknown) => {
+    try {
+      parseOptions('MdpClient', schema, input);
+    } catch (error) {
+      if (isProjError(error, 'OPTIONS_INVALID')) return error.message;
+    }
+    return expect.fail('nothing was thrown');
+  };
+
+  it.each([
+    ['endpoint', 'endpoints'],
+    ['endpints', 'endpoints'],
+    ['endpionts', 'endpoints'],
+    ['TimeoutMS', 'timeoutMs'],
+    ['timeout', 'timeoutMs'],
+    ['end', 'endpoints'],
+  ])('asks of an unknown option %s whether %s was meant', (given, meant) => {
+    expect(refused({ [given]: 1 })).toBe(`MdpClient: unknown option ${given}: did you mean \`${meant}\`?`);
+  });
+
+  it.each([
+    [{ curve: { serverKey: 'x', sreverKey: 'y' } }, 'curve.sreverKey: did you mean `curve.serverKey`?'],
+    [{ rules: [{ serverKey: 'x', serverKeys: 'y' }] }, 'rules.0.serverKeys: did you mean `rules.0.serverKey`?'],
+  ])('asks the same of a nested one', (given, text) => {
+    expect(refused(given)).toBe(`MdpClient: unknown option ${text}`);
+  });
+
+  it('lists what there is where no name is near, each unknown option for itself', () => {
+    expect(refused({ host: 'x', endpoint: 'y' })).toBe(
+      'MdpClient: unknown option host: must be one of endpoints, timeoutMs, version, folder, curve, rules; ' +
+        'unknown option endpoint: did you mean `endpoints`?',
+    );
+  });
+
+  it('says what is allowed, not that the input is invalid', () => {
+    expect(refused({ folder: 5, version: '3', timeoutMs: 'x' })).toBe(
+      'MdpClient: option timeoutMs = "x": expected number, received string; ' +
+        'option version = "3": expected one of "0.2"|"0.1"; ' +
+        'option folder = 5: expected boolean, received number, or expected "known"',
+    );
   });
 });

@@ -4,6 +4,10 @@ import { ProjError } from './errors.js';
 interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
+  /** Of options that the schema does not know: their names. */
+  readonly keys?: readonly string[];
+  /** Of a value that is none of several kinds: what each of them says. */
+  readonly errors?: readonly (readonly Issue[])[];
 }
 
 /** The part of a zod schema that {@link parseOptions} needs. Structural, so that this package needs no zod. */
@@ -17,21 +21,82 @@ export interface OptionsSchema<Output> {
 
 /**
  * Validated options with all defaults filled in. Throws `OPTIONS_INVALID`, whose message names `owner`, each refused
- * option, its value and what is allowed.
+ * option, its value and what is allowed, and suggests a name for an option that does not exist.
  */
 export function parseOptions<Output>(owner: string, schema: OptionsSchema<Output>, input: unknown): Output {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
   const issues = result.error.issues;
-  const text = issues.map((issue) => describe(issue, input)).join('; ');
+  const text = issues.map((issue) => describe(issue, schema, input)).join('; ');
   throw new ProjError('OPTIONS_INVALID', `${owner}: ${text}`, { details: issues });
 }
 
-function describe(issue: Issue, input: unknown): string {
-  if (issue.path.length === 0) return issue.message;
+function describe(issue: Issue, schema: unknown, input: unknown): string {
+  if (issue.keys !== undefined) {
+    const known = knownNames(schema, issue.path);
+    return issue.keys.map((key) => unknownOption(key, issue.path, known)).join('; ');
+  }
+  if (issue.path.length === 0) return allowed(issue);
   let value: unknown = input;
   for (const key of issue.path) value = (value as Record<PropertyKey, unknown> | undefined)?.[key];
-  return `option ${issue.path.map(String).join('.')} = ${show(value)}: ${issue.message}`;
+  return `option ${issue.path.map(String).join('.')} = ${show(value)}: ${allowed(issue)}`;
+}
+
+/** What is allowed, without zod's opening words; of several kinds, each. */
+function allowed({ message, errors = [] }: Issue): string {
+  if (message === 'Invalid input' && errors.length > 0)
+    return errors.flatMap((issues) => issues.slice(0, 1).map(allowed)).join(', or ');
+  return message.replace(/^Invalid (?:input|option): /, '');
+}
+
+function unknownOption(key: string, path: readonly PropertyKey[], known: readonly string[]): string {
+  const full = (name: string): string => [...path.map(String), name].join('.');
+  const guess = nearest(key, known);
+  if (guess !== undefined) return `unknown option ${full(key)}: did you mean \`${full(guess)}\`?`;
+  return `unknown option ${full(key)}${known.length > 0 ? `: must be one of ${known.join(', ')}` : ''}`;
+}
+
+/** The parts of a zod definition that lead to the object at a path. Read with care: any schema may stand there. */
+interface Definition {
+  readonly shape?: Readonly<Record<PropertyKey, unknown>>;
+  readonly innerType?: unknown;
+  readonly element?: unknown;
+  readonly in?: unknown;
+}
+
+/** The options that a schema knows at a path; none where that cannot be told. */
+function knownNames(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
+  const { shape, element, innerType, in: input } = (schema as { readonly def?: Definition } | undefined)?.def ?? {};
+  const inner = innerType ?? input;
+  if (inner !== undefined) return knownNames(inner, path);
+  const [key, ...rest] = path;
+  if (key === undefined) return Object.keys(shape ?? {});
+  return knownNames(element ?? shape?.[key], rest);
+}
+
+/** The name that was probably meant: one that begins so, or the nearest by single edits, a third of the letters at most. */
+function nearest(key: string, known: readonly string[]): string | undefined {
+  const word = key.toLowerCase();
+  const editsTo = (name: string): number => (word.length > 2 && name.startsWith(word) ? 1 : editsBetween(word, name));
+  const ranked = known.map((name) => ({ name, edits: editsTo(name.toLowerCase()) }));
+  const [best] = ranked.sort((a, b) => a.edits - b.edits);
+  return best !== undefined && best.edits <= Math.max(1, Math.floor(best.name.length / 3)) ? best.name : undefined;
+}
+
+/** Letters to insert, delete, replace, or swap with their neighbour, to make one word of the other. */
+function editsBetween(from: string, to: string): number {
+  const rows = [Array.from({ length: to.length + 1 }, (_, column) => column)];
+  const at = (row: number, column: number): number => rows[row]?.[column] ?? Infinity;
+  for (let i = 1; i <= from.length; i++) {
+    const row = [i];
+    rows.push(row);
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = at(i - 1, j - 1) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const isSwap = from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      row.push(Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, replaced, isSwap ? at(i - 2, j - 2) + 1 : Infinity));
+    }
+  }
+  return at(from.length, to.length);
 }
 
 function show(value: unknown): string {
