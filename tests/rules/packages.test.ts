@@ -9,6 +9,7 @@ import { MdpWorker } from '@proj/worker';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addNodeTypes, Consumer, RESOLUTIONS } from './consumer.js';
 import { closure, install, pack, packDependencies, plainEnvironment, runScript, temporaryFolder } from './pack.js';
 import type { Manifest } from './workspace.js';
 import { PACKAGES, PUBLISHED, ROOT } from './workspace.js';
@@ -192,6 +193,47 @@ describe('@proj/client installed into an empty folder', () => {
     it.each(specifiers)('%s offers the same names to import and require', (specifier) => {
       expect(offered.import[specifier]).toMatch(/./);
       expect(offered.require[specifier]).toBe(offered.import[specifier]);
+    });
+
+    describe.each(Object.entries(RESOLUTIONS))('for a consumer in TypeScript with %s', (_, resolution) => {
+      const text = readFileSync(join(ROOT, 'tests/rules/consumer.txt'), 'utf8');
+      let consumer: Consumer;
+
+      beforeAll(() => {
+        addNodeTypes(alone.path);
+        consumer = new Consumer(alone.path, 'consumer.mts', text, resolution);
+      });
+
+      it(
+        'compiles, with strict and without skipLibCheck',
+        () => {
+          expect(consumer.problems()).toEqual([]);
+        },
+        PACKING_MS,
+      );
+
+      it('has words over options, methods and events', () => {
+        const hovers = consumer.hovers();
+        expect(hovers.size).toBeGreaterThan(15);
+        expect([...hovers].filter(([, words]) => words.length < 20)).toEqual([]);
+        expect(hovers.get('timeoutMs')).toMatch(/^Silence after which .* 1 ms to a day.*\n@defaultValue 2500$/);
+        expect(hovers.get('serverKey')).toContain('40 characters of Z85');
+        expect(hovers.get('liveness')).toContain('@defaultValue 3');
+      });
+    });
+
+    it('says that Buffer needs @types/node by an optional peer', () => {
+      const needy = NAMES.filter((name) => {
+        const contents = createPackageFromTarballData(readFileSync(tarball(name)));
+        return contents
+          .listFiles()
+          .some(
+            (path) => /\.d\.c?ts$/.test(path) && contents.readFile(path).startsWith('/// <reference types="node" />'),
+          );
+      });
+      const peers = PUBLISHED.filter(({ manifest }) => '@types/node' in (manifest.peerDependencies ?? {}));
+      expect(peers.map(({ manifest }) => manifest.name)).toEqual(needy);
+      expect(needy).toContain('@proj/client');
     });
   });
 });

@@ -33,7 +33,7 @@ export const clientFields = {
   maxMessageBytes: z.int().min(1024).default(67_108_864),
   /** CURVE: encrypts, and authenticates client and server to each other. Default: neither. */
   curve: curveOfClient.optional(),
-  /** Where sockets and time come from. Default: ZeroMQ, loaded with the first call. */
+  /** Where sockets and time come from. Default: ZMTP in TypeScript. */
   transport: transportOfClient.optional(),
 };
 

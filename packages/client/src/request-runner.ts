@@ -33,7 +33,7 @@ export interface RequestProgram<Request, Message, Reply extends object, Reason e
 
 /** Settings of a {@link RequestRunner}. */
 export interface RequestRunnerOptions {
-  /** Default: ZeroMQ, loaded with the first call. */
+  /** Default: ZMTP in TypeScript. */
   readonly transport: Transport | undefined;
   readonly port: PortOptions;
   /** Calls that may come before the transport is loaded. */

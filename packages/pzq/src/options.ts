@@ -106,7 +106,7 @@ export const pzqServerOptions = z
     headers: z.boolean().default(false),
     /** Most messages taken at a time from a store that several servers share. Default 256. Rule 30. */
     takeMax: count(1, 10_000).default(256),
-    /** Sockets and clock. Default: ZeroMQ and the system clock. */
+    /** Sockets and clock. Default: ZMTP in TypeScript, and the system clock. */
     transport: transportOfServer.optional(),
     /** CURVE: encryption, and admission by key. Default: neither. */
     curve: curveOfServer.optional(),

@@ -50,7 +50,7 @@ export const emqpSchedulerOptions = z
     maxMessageBytes: z.int().min(1024).default(67_108_864),
     /** CURVE: encryption, and proof of identity both ways. Default: neither. */
     curve: curveOfClient.optional(),
-    /** Sockets and clock. Default: ZeroMQ, loaded by `start`. */
+    /** Sockets and clock. Default: ZMTP in TypeScript, and the system clock. */
     transport: transportOfClient.optional(),
   })
   .refine(({ heartbeatIntervalMs, brokerExpiryMs }) => brokerExpiryMs > heartbeatIntervalMs, {

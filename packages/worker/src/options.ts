@@ -22,7 +22,7 @@ export const connectionFields = {
   maxMessageBytes: z.int().min(1024).default(67_108_864),
   /** CURVE: encrypts the connection and proves each side's identity to the other. Default: none. */
   curve: curveOfClient.optional(),
-  /** Provides sockets and time. Default: ZeroMQ, loaded by `start()`. */
+  /** Provides sockets and time. Default: ZMTP in TypeScript. */
   transport: transportOfClient.optional(),
 };
 

@@ -117,5 +117,6 @@ export type MdpRequest = NamedRequest;
 
 /** Options of a service inside the broker; see the fields of {@link mdpServeOptions}. */
 export interface MdpServeOptions extends Omit<z.input<typeof mdpServeOptions>, 'onError'> {
+  /** What to reply in place of a handler that threw. Default, and if it returns `undefined`: no reply; another worker gets the request. */
   readonly onError?: (error: unknown, request: MdpRequest) => BodyInput | undefined | Promise<BodyInput | undefined>;
 }

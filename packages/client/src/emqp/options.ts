@@ -22,7 +22,7 @@ export const emqpClientOptions = z.strictObject({
   lingerMs: linger,
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
   maxMessageBytes: clientFields.maxMessageBytes,
-  /** Where sockets and time come from. Default: ZeroMQ, loaded with the first call. */
+  /** Where sockets and time come from. Default: ZMTP in TypeScript. */
   transport: clientFields.transport,
   /** See {@link clientFields}. */
   curve: clientFields.curve,

@@ -90,7 +90,7 @@ export const nfpClientOptions = z.strictObject({
   maxMessageBytes: z.int().min(1024).default(134_217_728),
   /** See {@link clientFields}. */
   curve: clientFields.curve,
-  /** Where sockets and time come from. Default: ZeroMQ, loaded with the first call. */
+  /** Where sockets and time come from. Default: ZMTP in TypeScript. */
   transport: clientFields.transport,
 });
 
@@ -237,7 +237,7 @@ export const nfpSubscriberOptions = z.strictObject({
   maxMessageBytes: z.int().min(1024).default(134_217_728),
   /** See {@link clientFields}. */
   curve: clientFields.curve,
-  /** Where sockets come from. Default: ZeroMQ, loaded with the first subscription. */
+  /** Where sockets come from. Default: ZMTP in TypeScript. */
   transport: clientFields.transport,
 });
 

@@ -12,7 +12,7 @@ const sharedFields = {
   maxMessageFrames: z.int().min(8).max(65_536).default(1024),
   /** How long `drain` may take. 1 ms to a day, default 10,000. */
   drainMs: milliseconds.default(10_000),
-  /** Where sockets and time come from. Default: ZeroMQ, loaded with the first use. */
+  /** Where sockets and time come from. Default: ZMTP in TypeScript. */
   transport: clientFields.transport,
   /** See {@link clientFields}. */
   curve: clientFields.curve,

@@ -69,7 +69,10 @@ export interface MdpWorkerOptions<S extends string | Service = string> extends O
   z.input<typeof mdpWorkerOptions>,
   'service' | 'handler' | 'onError'
 > {
+  /** What to serve: a name of 1 to 255 printable ASCII characters not beginning with `mmi.`, or a typed service. Required. */
   readonly service: S;
+  /** Answers the requests. Required. */
   readonly handler: MdpHandler<S>;
+  /** What to reply in place of a handler that threw. Default, and if it returns `undefined`: no reply; another worker gets the request. */
   readonly onError?: (error: unknown, request: MdpRequest) => BodyInput | undefined | Promise<BodyInput | undefined>;
 }

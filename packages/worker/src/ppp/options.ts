@@ -91,8 +91,11 @@ export interface PppWorkerOptions<S extends Service | undefined = undefined> ext
   z.input<typeof pppWorkerOptions>,
   'service' | 'handler' | 'onError'
 > {
+  /** A typed service, whose schemas check requests and replies. Default: none, the handler deals in frames. */
   readonly service?: S;
+  /** Answers the requests. Required. */
   readonly handler: PppHandler<S>;
+  /** What to reply in place of a handler that threw. Default, and if it returns `undefined`: no reply; another worker gets the request. */
   readonly onError?: (
     error: unknown,
     request: PppWorkerRequest,
