@@ -19,7 +19,7 @@ interface Entry {
  * A library: the entries that its manifest exports, as ESM and CommonJS, with types. A class is the same one whichever entry it is imported from. Nothing is
  * minified, so stack traces need no source maps.
  */
-export function library(options: Pick<Options, 'onSuccess' | 'shims'> = {}): ReturnType<typeof defineConfig> {
+export function library(options: Pick<Options, 'esbuildPlugins' | 'onSuccess' | 'shims'> = {}): ReturnType<typeof defineConfig> {
   const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Record<string, string | Entry> };
   const entry: Record<string, string> = {};
   for (const target of Object.values(exports))

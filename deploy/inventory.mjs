@@ -4,6 +4,12 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+
+/** Code of others that is in a file of ours, and the package it is from. */
+const COPIES = { 'packages/zmtp/src/boxes/sodium-module.ts': 'packages/zmtp/node_modules/libsodium-sumo' };
 
 /** An esbuild plugin that writes both into the output folder. */
 export function inventory() {
@@ -31,6 +37,9 @@ function packagesOf(metafile, root) {
   const folders = new Set(
     [...used].map((input) => folderOf(resolve(root, input))).filter((folder) => folder !== undefined),
   );
+  for (const [file, folder] of Object.entries(COPIES))
+    if ([...used].some((input) => resolve(root, input) === resolve(HERE, '..', file)))
+      folders.add(resolve(HERE, '..', folder));
   folders.delete(root);
   const packages = [...folders].map((folder) => ({ ...manifestOf(folder), folder }));
   return packages.sort((a, b) => (a.name < b.name ? -1 : 1));

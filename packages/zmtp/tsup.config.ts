@@ -1,3 +1,5 @@
+import { inventory } from '../../deploy/inventory.mjs';
 import { library } from '../../tsup.shared.js';
 
-export default library();
+// Its ciphers are bundled, with their licences.
+export default library({ esbuildPlugins: [inventory()] });

@@ -102,10 +102,7 @@ const RULES: readonly Rule[] = [
     reason: 'zmtp knows heartbeat, transport and node:*; its ciphers are those of primitives.ts and boxes',
     broken: ({ path, found: { specifier } }) =>
       path.startsWith('packages/zmtp/') &&
-      !(
-        /^packages\/zmtp\/src\/(primitives\.ts$|boxes\/)/.test(path) &&
-        /^(@noble\/ciphers\/|libsodium-sumo$)/.test(specifier)
-      ) &&
+      !(/^packages\/zmtp\/src\/(primitives\.ts$|boxes\/)/.test(path) && /^@noble\/ciphers\//.test(specifier)) &&
       !isRelative(specifier) &&
       !isNode(specifier) &&
       !/^@proj\/(heartbeat|transport)(\/|$)/.test(specifier),

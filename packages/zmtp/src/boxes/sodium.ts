@@ -3,7 +3,7 @@
  * Without it, where there is no WebAssembly, and until it is loaded, `@noble/ciphers` makes them.
  */
 import { timingSafeEqual } from 'node:crypto';
-import type { Sodium } from 'libsodium-sumo';
+import { inflateRawSync } from 'node:zlib';
 import { BLOCK_BYTES, KEY_BYTES, NONCE_BYTES, TAG_BYTES } from '../engine/primitives.js';
 import type { SlicedBox } from '../engine/primitives.js';
 import type { Boxes } from './boxes.js';
@@ -15,23 +15,63 @@ const FREE_BYTES = 32;
 const BOX_AT = FREE_BYTES - TAG_BYTES;
 const TWO_TO_32 = 2 ** 32;
 
+/** What `sodium-module.ts` exports. Addresses and lengths are numbers; those of 64 bits are two, the lower half first. */
+interface SodiumExports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  construct(): void;
+  malloc(bytes: number): number;
+  crypto_secretbox_easy(box: number, text: number, low: number, high: number, nonce: number, key: number): number;
+  crypto_secretbox_open_easy(text: number, box: number, low: number, high: number, nonce: number, key: number): number;
+  crypto_stream_xsalsa20_xor_ic(
+    to: number,
+    from: number,
+    low: number,
+    high: number,
+    nonce: number,
+    blockLow: number,
+    blockHigh: number,
+    key: number,
+  ): number;
+  crypto_onetimeauth_statebytes(): number;
+  crypto_onetimeauth_init(state: number, key: number): number;
+  crypto_onetimeauth_update(state: number, text: number, low: number, high: number): number;
+  crypto_onetimeauth_final(state: number, tag: number): number;
+}
+
+/** The part of WebAssembly that we use, which not every machine has. */
+interface Assembly {
+  instantiate(module: Uint8Array, imports: object): Promise<{ readonly instance: { readonly exports: unknown } }>;
+}
+
+/** What the module asks of its surroundings: randomness, and an end of the program, for functions that were left out. */
+const IMPORTS = { a: Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, refuse])) };
+
+function refuse(): never {
+  throw new Error('libsodium asked for what boxes do not need');
+}
+
 /** Resolves to the boxes of libsodium, or to `undefined` where there is no WebAssembly. */
 export async function loadSodium(): Promise<Boxes | undefined> {
   try {
-    const { default: create } = await import('libsodium-sumo');
-    return sodiumBoxes(await create());
+    const { SODIUM_MODULE } = await import('./sodium-module.js');
+    const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: Assembly };
+    const { instance } = await WebAssembly.instantiate(inflateRawSync(Buffer.from(SODIUM_MODULE, 'base64')), IMPORTS);
+    const sodium = instance.exports as SodiumExports;
+    sodium.construct();
+    return sodiumBoxes(sodium);
   } catch {
     return undefined;
   }
 }
 
-function sodiumBoxes(sodium: Sodium): Boxes {
-  const window = sodium._malloc(WINDOW_BYTES);
-  const keyAt = sodium._malloc(KEY_BYTES);
-  const nonceAt = sodium._malloc(NONCE_BYTES);
-  const tagAt = sodium._malloc(TAG_BYTES);
-  const stateBytes = sodium._crypto_onetimeauth_statebytes();
-  const stateAt = sodium._malloc(stateBytes);
+function sodiumBoxes(sodium: SodiumExports): Boxes {
+  const memory = new Uint8Array(sodium.memory.buffer);
+  const window = sodium.malloc(WINDOW_BYTES);
+  const keyAt = sodium.malloc(KEY_BYTES);
+  const nonceAt = sodium.malloc(NONCE_BYTES);
+  const tagAt = sodium.malloc(TAG_BYTES);
+  const stateBytes = sodium.crypto_onetimeauth_statebytes();
+  const stateAt = sodium.malloc(stateBytes);
 
   /** A box whose state is in the module only while a slice is worked on. */
   class SodiumBox implements SlicedBox {
@@ -45,15 +85,15 @@ function sodiumBoxes(sodium: Sodium): Boxes {
       this.#key = Uint8Array.from(key);
       this.#nonce = Uint8Array.from(nonce);
       this.#isOpened = isOpened;
-      const memory = this.#enter();
+      this.#enter();
       memory.fill(0, window, window + FREE_BYTES);
-      sodium._crypto_stream_xsalsa20_xor_ic(window, window, FREE_BYTES, 0, nonceAt, 0, 0, keyAt);
-      sodium._crypto_onetimeauth_init(stateAt, window);
+      sodium.crypto_stream_xsalsa20_xor_ic(window, window, FREE_BYTES, 0, nonceAt, 0, 0, keyAt);
+      sodium.crypto_onetimeauth_init(stateAt, window);
       this.#state = memory.slice(stateAt, stateAt + stateBytes);
     }
 
     next(slice: Uint8Array): void {
-      const memory = this.#enter();
+      this.#enter();
       memory.set(this.#state, stateAt);
       for (let at = 0; at < slice.length; at += WINDOW_BYTES) {
         const piece = slice.subarray(at, at + WINDOW_BYTES);
@@ -65,28 +105,25 @@ function sodiumBoxes(sodium: Sodium): Boxes {
     }
 
     tag(): Uint8Array {
-      const memory = sodium.HEAPU8;
       memory.set(this.#state, stateAt);
-      sodium._crypto_onetimeauth_final(stateAt, tagAt);
+      sodium.crypto_onetimeauth_final(stateAt, tagAt);
       return memory.slice(tagAt, tagAt + TAG_BYTES);
     }
 
-    #enter(): Uint8Array {
-      const memory = sodium.HEAPU8;
+    #enter(): void {
       memory.set(this.#key, keyAt);
       memory.set(this.#nonce, nonceAt);
-      return memory;
     }
 
     /** What is in the window. */
     #cipher(bytes: number): void {
       const free = this.#block === 0 ? FREE_BYTES : 0;
       const [text, length] = [window + free, bytes - free];
-      if (this.#isOpened) sodium._crypto_onetimeauth_update(stateAt, text, length, 0);
+      if (this.#isOpened) sodium.crypto_onetimeauth_update(stateAt, text, length, 0);
       const [low, high] = [this.#block % TWO_TO_32, Math.floor(this.#block / TWO_TO_32)];
-      sodium._crypto_stream_xsalsa20_xor_ic(window, window, bytes, 0, nonceAt, low, high, keyAt);
-      if (free > 0) sodium.HEAPU8.fill(0, window, window + free);
-      if (!this.#isOpened) sodium._crypto_onetimeauth_update(stateAt, text, length, 0);
+      sodium.crypto_stream_xsalsa20_xor_ic(window, window, bytes, 0, nonceAt, low, high, keyAt);
+      if (free > 0) memory.fill(0, window, window + free);
+      if (!this.#isOpened) sodium.crypto_onetimeauth_update(stateAt, text, length, 0);
       this.#block += Math.ceil(bytes / BLOCK_BYTES);
     }
   }
@@ -103,21 +140,19 @@ function sodiumBoxes(sodium: Sodium): Boxes {
         space.set(box.tag(), BOX_AT);
         return;
       }
-      const memory = sodium.HEAPU8;
       memory.set(key, keyAt);
       memory.set(nonce, nonceAt);
       memory.set(space.subarray(FREE_BYTES), window + TAG_BYTES);
-      sodium._crypto_secretbox_easy(window, window + TAG_BYTES, bytes, 0, nonceAt, keyAt);
+      sodium.crypto_secretbox_easy(window, window + TAG_BYTES, bytes, 0, nonceAt, keyAt);
       space.set(memory.subarray(window, window + TAG_BYTES + bytes), BOX_AT);
     },
     open(key, nonce, box) {
       if (box.length > WINDOW_BYTES) return openLong(slices(key, nonce, 'open'), box);
-      const memory = sodium.HEAPU8;
       memory.set(key, keyAt);
       memory.set(nonce, nonceAt);
       memory.set(box, window);
       const text = window + TAG_BYTES;
-      if (sodium._crypto_secretbox_open_easy(text, window, box.length, 0, nonceAt, keyAt) !== 0) return undefined;
+      if (sodium.crypto_secretbox_open_easy(text, window, box.length, 0, nonceAt, keyAt) !== 0) return undefined;
       const opened = Buffer.allocUnsafe(box.length - TAG_BYTES);
       opened.set(memory.subarray(text, text + opened.length));
       return opened;
