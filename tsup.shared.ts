@@ -16,10 +16,10 @@ interface Entry {
 }
 
 /**
- * A library: the entries that its manifest exports, as ESM and CommonJS, with types. A class is the same one whichever entry it is imported from. Nothing is
- * minified, so stack traces need no source maps.
+ * A library: the entries that its manifest exports, as ESM with types; `scripts/finish-library.mjs` adds CommonJS. A class is the same one whichever entry it is
+ * imported from. Nothing is minified, so stack traces need no source maps.
  */
-export function library(options: Pick<Options, 'esbuildPlugins' | 'onSuccess' | 'shims'> = {}): ReturnType<typeof defineConfig> {
+export function library(options: Pick<Options, 'esbuildPlugins' | 'onSuccess'> = {}): ReturnType<typeof defineConfig> {
   const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Record<string, string | Entry> };
   const entry: Record<string, string> = {};
   for (const target of Object.values(exports))
@@ -27,7 +27,7 @@ export function library(options: Pick<Options, 'esbuildPlugins' | 'onSuccess' | 
       entry[target.import.default.slice('./dist/'.length, -'.js'.length)] = target['@proj/source'];
   return defineConfig({
     entry,
-    format: ['esm', 'cjs'],
+    format: ['esm'],
     // Types are checked once, for the whole repository, by the task `types`; here siblings are what they publish.
     dts: { compilerOptions: { ignoreDeprecations: '6.0', noCheck: true, customConditions: [] } },
     clean: true,

@@ -1,5 +1,5 @@
 /**
- * What a bundle is made of: `sbom.cdx.json` (CycloneDX 1.5) and `THIRD-PARTY-LICENSES.txt`. Taken from the bundler's own account, so that
+ * What a bundle is made of: `sbom.cdx.json` (CycloneDX 1.5) and `THIRD-PARTY-NOTICES.txt`. Taken from the bundler's own account, so that
  * both name the code that is really in the tarball and no more; what stays outside the bundle is named by the manifest's dependencies.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ export function inventory() {
         const packages = packagesOf(metafile, root);
         const program = manifestOf(root);
         writeFileSync(join(folder, 'sbom.cdx.json'), `${JSON.stringify(sbom(program, packages), undefined, 2)}\n`);
-        writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), licences(packages.filter(isThirdParty)));
+        writeFileSync(join(folder, 'THIRD-PARTY-NOTICES.txt'), licences(packages.filter(isThirdParty)));
       });
     },
   };

@@ -1,7 +1,10 @@
-// Runs in the folder of a built library. Writes into its `.d.ts` and `.d.cts` what an editor should show: wherever they say `z.input` or `z.output` of a
-// schema, the options themselves, each with its comment, type and default from the source. See docs/adr/0030-types-that-teach.md.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+// Runs in the folder of a library after tsup, and finishes its `dist`:
+// - Declarations show what an editor should: wherever they say `z.input` or `z.output` of a schema, the options themselves, each with its comment, type and
+//   default from the source. See docs/adr/0030-types-that-teach.md.
+// - CommonJS gets a file that requires the ESM one, and declarations of its own. See docs/adr/0032-one-build-for-import-and-require.md.
+// - JavaScript loses its doc comments, which the declarations have.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, relative, resolve } from 'node:path';
 import ts from 'typescript';
 
 const SETTINGS = {
@@ -168,7 +171,32 @@ function tidy(path, text) {
   return NODE_TYPES.test(tidied) && !tidied.startsWith('///') ? `/// <reference types="node" />\n${tidied}` : tidied;
 }
 
-const paths = filesBelow('dist', /\.d\.c?ts$/);
+/** Without comments in front of statements and members, except those of licences and of bundlers. */
+function withoutComments(path, text) {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS);
+  const comments = [];
+  const visit = (node) => {
+    if (ts.isStatement(node) || ts.isClassElement(node))
+      for (const { pos, end } of ts.getLeadingCommentRanges(text, node.pos) ?? [])
+        if (
+          /\n[ \t]*$/.test(text.slice(0, pos)) &&
+          /^\n/.test(text.slice(end)) &&
+          !/^\/[/*][!#@*]?\s*[#@!]|^\/\*!/.test(text.slice(pos, end))
+        )
+          comments.push({ pos: text.lastIndexOf('\n', pos) + 1, end: end + 1 });
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  let slim = text;
+  for (const { pos, end } of comments.sort((one, other) => other.pos - one.pos))
+    slim = slim.slice(0, pos) + slim.slice(end);
+  return slim;
+}
+
+/** Files that `require` finds, for those that `import` finds. */
+const required = (text) => text.replaceAll(/(?<=['"]\.{1,2}\/[^'"\n]+)\.js(?=['"])/g, '.cjs');
+
+const paths = filesBelow('dist', /\.d\.ts$/);
 let declared = new Map(paths.map((path) => [path, readFileSync(path, 'utf8')]));
 // Only some packages have schemas; to ask the compiler takes seconds.
 if ([...declared.values()].some((text) => /\bz\.(input|output)</.test(text))) {
@@ -177,4 +205,12 @@ if ([...declared.values()].some((text) => /\bz\.(input|output)</.test(text))) {
   const schemas = describeSchemas(program, sources);
   declared = new Map(paths.map((path) => [path, declare(path, program, schemas)]));
 }
-for (const [path, text] of declared) writeFileSync(path, tidy(path, text));
+for (const [path, text] of declared) {
+  const tidied = tidy(path, text);
+  writeFileSync(path, tidied);
+  writeFileSync(path.replace(/\.ts$/, '.cts'), required(tidied));
+}
+for (const path of filesBelow('dist', /\.js$/))
+  if (existsSync(path.replace(/\.js$/, '.d.ts')))
+    writeFileSync(path.replace(/\.js$/, '.cjs'), `module.exports = require('./${basename(path)}');\n`);
+for (const path of filesBelow('dist', /\.js$/)) writeFileSync(path, withoutComments(path, readFileSync(path, 'utf8')));
