@@ -13,6 +13,7 @@ const EDGES = [
   'packages/observe/src/{observe,token}.ts',
   'packages/heartbeat/src/clock.ts',
   'packages/transport/src/zmq/**/*.ts',
+  'packages/transport/src/entropy.ts',
   'packages/transport/src/virtual/turn.ts',
   'packages/zmtp/src/turn.ts',
   'packages/dashboard/src/live/**/*.ts',
@@ -101,7 +102,11 @@ export default defineConfig(
     },
   },
   {
-    files: ['packages/transport/src/zmq/**/*.ts', 'packages/heartbeat/src/clock.ts'],
+    files: [
+      'packages/transport/src/zmq/**/*.ts',
+      'packages/transport/src/entropy.ts',
+      'packages/heartbeat/src/clock.ts',
+    ],
     ignores: TESTS,
     rules: { 'no-console': 'error' },
   },

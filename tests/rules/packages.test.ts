@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -192,6 +192,35 @@ describe('@proj/client installed into an empty folder', () => {
     it.each(specifiers)('%s offers the same names to import and require', (specifier) => {
       expect(offered.import[specifier]).toMatch(/./);
       expect(offered.require[specifier]).toBe(offered.import[specifier]);
+    });
+
+    it('serves, works, queues and asks without zeromq, which is not installed', async () => {
+      expect(existsSync(join(alone.path, 'node_modules/zeromq'))).toBe(false);
+      const text = `import { MdpBroker } from '@proj/broker';
+        import { MdpClient, PzqConsumer, PzqProducer } from '@proj/client';
+        import { PzqServer } from '@proj/pzq';
+        import { MdpWorker } from '@proj/worker';
+        const any = 'tcp://127.0.0.1:*';
+        const broker = new MdpBroker({ endpoint: any });
+        const endpoints = await broker.start();
+        const worker = new MdpWorker({ endpoints, service: 'echo', handler: ({ body }) => body });
+        await worker.start();
+        const client = new MdpClient({ endpoints });
+        const [reply] = await client.request('echo', 'hello');
+        const queue = new PzqServer({ store: 'memory:', receive: any, send: any, monitor: any });
+        const bound = await queue.start();
+        const producer = new PzqProducer({ endpoints: bound.receive });
+        const consumer = new PzqConsumer({ endpoints: bound.send });
+        await producer.send('kept');
+        for await (const message of consumer) {
+          console.log(String(reply), String(message.body));
+          message.ack();
+          break;
+        }
+        await Promise.all([client, consumer, producer].map((one) => one.close()));
+        await Promise.all([worker.drain(), queue.close()]);
+        await broker.close();`;
+      expect(await runScript(alone.path, 'all.mjs', text)).toBe('hello kept');
     });
 
     describe.each(Object.entries(RESOLUTIONS))('for a consumer in TypeScript with %s', (_, resolution) => {

@@ -51,6 +51,19 @@ describe('an endpoint', () => {
       );
   });
 
+  it.each([
+    ['inproc://x', 'npm i zeromq'],
+    ['inproc://x', 'ipc://path'],
+    ['pgm://eth0;224.0.0.1:5555', 'multicast'],
+    ['epgm://eth0;224.0.0.1:5555', 'use tcp://host:port'],
+    ['tipc://{5560,0,0}', 'in libzmq only'],
+    ['vmci://*:5555', 'in libzmq only'],
+    ['udp://127.0.0.1:80', 'RADIO and DISH'],
+    ['ws://127.0.0.1:80', 'WebSocket'],
+  ])('%s, which only libzmq has, is refused with what to do: %s', (endpoint, text) => {
+    expect(() => parseEndpoint(endpoint, 'bind')).toThrow(text);
+  });
+
   it('of a name is bound to its IPv4 address', async () => {
     const target = parseEndpoint('tcp://localhost:5555', 'bind');
     expect(await listenOptions(target, randomUUID)).toEqual({ host: '127.0.0.1', port: 5555, exclusive: true });

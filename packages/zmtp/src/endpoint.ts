@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ProjError } from '@proj/transport';
+import { explainScheme } from '@proj/transport/adapter';
 
 /** Where node:net finds or makes a listener. */
 export type Target =
@@ -35,7 +36,10 @@ export function parseEndpoint(endpoint: string, use: 'bind' | 'connect'): Target
   const [, v6, name, digits] = TCP.exec(endpoint) ?? [];
   const host = v6 ?? name;
   if (host === undefined || digits === undefined)
-    throw invalid(endpoint, 'must be tcp://host:port, tcp://[IPv6 address]:port or ipc://path');
+    throw invalid(
+      endpoint,
+      explainScheme(endpoint, false) ?? 'must be tcp://host:port, tcp://[IPv6 address]:port or ipc://path',
+    );
   const port = digits === '*' ? 0 : Number(digits);
   if (port > LAST_PORT || (use === 'connect' && port === 0))
     throw invalid(endpoint, `must end in a port from 1 to ${LAST_PORT}, or * to bind any free one`);

@@ -12,8 +12,7 @@ import type {
   SubscriberPort,
   Transport,
 } from '@proj/transport';
-import { resolvePortOptions } from '@proj/transport/adapter';
-import { systemEntropy } from '@proj/transport/zmq';
+import { resolvePortOptions, systemEntropy } from '@proj/transport/adapter';
 import { DealerPort } from './dealer.js';
 import { Dialer } from './lanes/dialer.js';
 import { integer, limitsOf } from './limits.js';

@@ -6,3 +6,5 @@ export { Outbox } from '../outbox.js';
 export type { OutboxHost, OutboxLimits, SendOutcome } from '../outbox.js';
 export { resolvePortOptions } from '../port-options.js';
 export type { ResolvedPortOptions } from '../port-options.js';
+export { systemEntropy } from '../entropy.js';
+export { explainScheme } from '../schemes.js';

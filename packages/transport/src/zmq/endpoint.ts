@@ -1,6 +1,7 @@
 /** Endpoints of the zeromq adapter: which are allowed, and what a refusal by libzmq means. */
 import { createConnection } from 'node:net';
 import type { NetConnectOpts } from 'node:net';
+import { explainScheme } from '../schemes.js';
 import { ProjError } from '../errors.js';
 
 const ENDPOINT = /^(tcp|ipc|inproc):\/\/.+$/;
@@ -23,7 +24,8 @@ const REASONS: Readonly<Record<string, string>> = {
  * (`ws://` goes past every authentication).
  */
 export function checkEndpoint(endpoint: string): void {
-  if (!ENDPOINT.test(endpoint)) throw invalid(endpoint, 'must be tcp://host:port, ipc://path or inproc://name');
+  if (!ENDPOINT.test(endpoint))
+    throw invalid(endpoint, explainScheme(endpoint, true) ?? 'must be tcp://host:port, ipc://path or inproc://name');
   if (!endpoint.startsWith('tcp:')) return;
   const port = PORT.exec(endpoint)?.[1];
   if (port === undefined || Number(port) > LAST_PORT)

@@ -3,7 +3,7 @@ import type { Transport } from '../port.js';
 import { ZmqTransport } from './transport.js';
 import type { ZmqOptions } from './transport.js';
 
-export { systemEntropy } from './entropy.js';
+export { systemEntropy } from '../entropy.js';
 export type { ZmqOptions } from './transport.js';
 
 let shared: Transport | undefined;

@@ -8,7 +8,7 @@ import { resolvePortOptions } from '../port-options.js';
 import type { ResolvedPortOptions } from '../port-options.js';
 import { CurveGuard } from './curve-guard.js';
 import type { GuardedSocket } from './curve-guard.js';
-import { systemEntropy } from './entropy.js';
+import { systemEntropy } from '../entropy.js';
 import { loadZeroMq } from './load.js';
 import type { ZeroMq } from './load.js';
 import { ZmqPort } from './port.js';

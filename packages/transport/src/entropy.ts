@@ -1,6 +1,5 @@
 /** Randomness and the wall clock of this machine. */
-import { randomUUID } from 'node:crypto';
-import type { Entropy } from '../engine/engine.js';
+import type { Entropy } from './engine/engine.js';
 
 /** Milliseconds that the two clocks may be apart: the wall clock is read in whole ones. More is an adjustment. */
 const TOLERANCE_MS = 1.5;
@@ -21,7 +20,7 @@ export const systemEntropy: Entropy = {
     if (isApart(Date.now(), monotonicMs)) monotonicMs = adjust();
     return Math.floor((monotonicMs + offsetMs) * 1000);
   },
-  uuid: () => randomUUID(),
+  uuid: () => crypto.randomUUID(),
   random: () => Math.random(),
 };
 
