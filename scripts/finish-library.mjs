@@ -75,7 +75,7 @@ function defaultOf(checker, node) {
   if (node === undefined) return undefined;
   if (ts.isCallExpression(node)) {
     const { expression, arguments: args } = node;
-    if (ts.isIdentifier(expression) && expression.text === 'byDefault') return literal(checker, args[1]);
+    if (ts.isIdentifier(expression) && expression.text === 'withDefault') return literal(checker, args[1]);
     if (!ts.isPropertyAccessExpression(expression)) return undefined;
     if (expression.name.text === 'default') return literal(checker, args[0]);
     return /^z\b/.test(expression.expression.getText()) ? undefined : defaultOf(checker, expression.expression);

@@ -55,6 +55,10 @@ const ALLOWED: readonly (readonly [string, string])[] = [
   ['packages/broker/src/mdp/options.ts', "import * as z from 'zod'; import type { X } from './engine.js';"],
   ['packages/broker/src/options.ts', "import { milliseconds } from '@proj/transport/schemas';"],
   [
+    'packages/client/src/options.ts',
+    "import { integer } from '@proj/transport/peer-schemas'; import * as z from 'zod/mini';",
+  ],
+  [
     'packages/broker/src/mdp/broker.ts',
     "import { Driver } from '@proj/transport'; await import('@proj/transport/zmq');",
   ],

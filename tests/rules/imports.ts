@@ -39,6 +39,8 @@ const SHARES_FILES = /^packages\/(broker|worker)\/src\/nfp\//;
 const PURE_ROOT = /^packages\/[^/]+\/src\/(?:.+\/)?(?:engine|shared)\/[^/]+$/;
 /** Reads cron expressions, by a library. */
 const CRON = 'packages/scheduler/src/cron.ts';
+/** Both of its faces: schemas with methods, and the small ones. */
+const isZod = (specifier: string): boolean => specifier === 'zod' || specifier === 'zod/mini';
 const isNode = (specifier: string) => specifier.startsWith('node:');
 const isRelative = (specifier: string) => specifier.startsWith('.');
 const isProject = (specifier: string) => specifier.startsWith('@proj/');
@@ -82,7 +84,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'transport-below-roles',
     reason:
-      'transport knows heartbeat, the helpers for bytes and the types of frames, its folder service frames itself; only its folders zmq and curve know node:*, only zmq zeromq, only schemas.ts zod',
+      'transport knows heartbeat, the helpers for bytes and the types of frames, its folder service frames itself; only its folders zmq and curve know node:*, only zmq zeromq, only schemas.ts and peer-schemas.ts zod',
     broken: ({ path, found: { specifier, typeOnly } }) => {
       if (!path.startsWith('packages/transport/') || isRelative(specifier)) return false;
       if (
@@ -91,7 +93,7 @@ const RULES: readonly Rule[] = [
         (typeOnly && /^@proj\/frames(\/|$)/.test(specifier))
       )
         return false;
-      if (path === 'packages/transport/src/schemas.ts') return specifier !== 'zod';
+      if (/^packages\/transport\/src\/(peer-)?schemas\.ts$/.test(path)) return !isZod(specifier);
       if (path.startsWith('packages/transport/src/service/')) return !/^@proj\/frames(\/|$)/.test(specifier);
       if (path.startsWith('packages/transport/src/curve/')) return !isNode(specifier);
       return !(path.startsWith('packages/transport/src/zmq/') && (isNode(specifier) || specifier === 'zeromq'));
@@ -154,8 +156,8 @@ const RULES: readonly Rule[] = [
     broken: ({ path, found }) =>
       inRole(path) &&
       isOptions(path) &&
-      found.specifier !== 'zod' &&
-      found.specifier !== '@proj/transport/schemas' &&
+      !isZod(found.specifier) &&
+      !/^@proj\/transport\/(peer-)?schemas$/.test(found.specifier) &&
       !isOptionsNeighbour(found.specifier, found.typeOnly),
   },
   {

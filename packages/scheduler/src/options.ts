@@ -1,6 +1,7 @@
 /** Options of the EventMQ scheduler. Section 11 of docs/protocols/emqp.md. */
 import type { RecordStore } from '@proj/transport';
-import { curveOfClient, transportOfClient, endpointOf, milliseconds as duration } from '@proj/transport/schemas';
+import { curveOfClient, transportOfClient } from '@proj/transport/peer-schemas';
+import { endpointOf, milliseconds as duration } from '@proj/transport/schemas';
 import * as z from 'zod';
 
 const milliseconds = duration(1);
@@ -49,9 +50,9 @@ export const emqpSchedulerOptions = z
     /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
     maxMessageBytes: z.int().min(1024).default(67_108_864),
     /** CURVE: encryption, and proof of identity both ways. Default: neither. */
-    curve: curveOfClient.optional(),
+    curve: z.optional(curveOfClient),
     /** Sockets and clock. Default: ZMTP in TypeScript, and the system clock. */
-    transport: transportOfClient.optional(),
+    transport: z.optional(transportOfClient),
   })
   .refine(({ heartbeatIntervalMs, brokerExpiryMs }) => brokerExpiryMs > heartbeatIntervalMs, {
     path: ['brokerExpiryMs'],

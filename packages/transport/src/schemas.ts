@@ -37,12 +37,6 @@ export const transportOfServer = z.custom<Transport>(
   'must be a Transport',
 );
 
-/** The transport of a peer that connects: its sockets and its time. */
-export const transportOfClient = z.custom<Transport>(
-  (value) => typeof value === 'object' && value !== null && 'dealer' in value,
-  'expected a Transport',
-);
-
 /** CURVE on every socket of a server. */
 export const curveOfServer = z.strictObject({
   /** The server's key pair, 32 bytes each. Clients must know the public key. Required. */
@@ -57,17 +51,6 @@ export const curveOfServer = z.strictObject({
       'must be a function, or the list that authorizedKeys() returns',
     )
     .optional(),
-});
-
-/** CURVE on every socket of a peer that connects. */
-export const curveOfClient = z.strictObject({
-  /** The peer's own key pair, 32 bytes each. Default: a new pair, for servers that accept any key. */
-  keys: z.custom<CurveKeys>(isKeys, 'expected publicKey and secretKey of 32 bytes each').optional(),
-  /** The server's public key: 32 bytes, or 40 characters of Z85. Required. */
-  serverKey: z.union(
-    [z.custom<Uint8Array>(isKey, 'expected 32 bytes'), z.string().length(40)],
-    'expected 32 bytes, or 40 characters of Z85',
-  ),
 });
 
 const names = z.array(z.string().max(255, 'must be names of at most 255 characters')).max(10_000).readonly();

@@ -1,11 +1,6 @@
 /** Options that mean the same for a worker of any protocol: defaults, bounds, checks. */
-import {
-  callback,
-  curveOfClient,
-  transportOfClient,
-  endpointOf,
-  milliseconds as duration,
-} from '@proj/transport/schemas';
+import { curveOfClient, transportOfClient } from '@proj/transport/peer-schemas';
+import { callback, endpointOf, milliseconds as duration } from '@proj/transport/schemas';
 import * as z from 'zod';
 
 /** A time of 1 ms to a day. */
@@ -21,9 +16,9 @@ export const connectionFields = {
   /** Largest message, sent or received, in bytes over all frames. At least 1024; default 67,108,864. */
   maxMessageBytes: z.int().min(1024).default(67_108_864),
   /** CURVE: encrypts the connection and proves each side's identity to the other. Default: none. */
-  curve: curveOfClient.optional(),
+  curve: z.optional(curveOfClient),
   /** Provides sockets and time. Default: ZMTP in TypeScript. */
-  transport: transportOfClient.optional(),
+  transport: z.optional(transportOfClient),
 };
 
 /** Options of workers with one handler. */

@@ -1,23 +1,26 @@
 /** Options of the EventMQ client: what may be set, defaults, bounds. Section 9 of docs/protocols/emqp.md. */
-import * as z from 'zod';
-import { clientFields, count, endpoint, endpoints, linger, milliseconds, requestFields } from '../options.js';
+import { endpoints, flag, integer, listOf, named, text, withDefault } from '@proj/transport/peer-schemas';
+import * as z from 'zod/mini';
+import { clientFields, endpoint, linger, milliseconds, requestFields } from '../options.js';
 
 const NAME_MAX_BYTES = 255;
+const QUEUE_NAME = `must be 1 to ${NAME_MAX_BYTES} bytes of UTF-8`;
+const CRON = 'expected five fields such as 0 4 * * *';
 
 /** Schema of {@link EmqpClientOptions}. */
 export const emqpClientOptions = z.strictObject({
   /** Frontends of brokers, in order of preference; silence or a lost connection leads to the next one. 1 to 64; default `tcp://127.0.0.1:47291` (EventMQ). */
-  endpoints: endpoints.default(['tcp://127.0.0.1:47291']),
+  endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:47291']),
   /** Where the pub-sub device takes messages. Default `tcp://127.0.0.1:47298` (EventMQ). */
-  publishEndpoint: endpoint.default('tcp://127.0.0.1:47298'),
+  publishEndpoint: withDefault(endpoint, 'tcp://127.0.0.1:47298'),
   /** Where the pub-sub device sends them to subscribers. Default `tcp://127.0.0.1:47299` (EventMQ). */
-  subscribeEndpoint: endpoint.default('tcp://127.0.0.1:47299'),
+  subscribeEndpoint: withDefault(endpoint, 'tcp://127.0.0.1:47299'),
   /** How long the acceptance of a job may take or, for messages without one, room in the transport. 1 ms to a day, default 5000. */
-  timeoutMs: milliseconds.default(5000),
+  timeoutMs: withDefault(milliseconds, 5000),
   /** How long a result may take, from the acceptance on. 1 ms to a day, default 3,600,000 (the broker's `resultRouteTtlMs`). */
-  resultTimeoutMs: milliseconds.default(3_600_000),
+  resultTimeoutMs: withDefault(milliseconds, 3_600_000),
   /** Commands without outcome, including awaited results; more fail with `QUEUE_FULL`. 1 to 10,000,000; default 100,000. */
-  openMax: count.max(10_000_000).default(100_000),
+  openMax: withDefault(integer(1, 10_000_000), 100_000),
   /** How long `close` may take to send what is left. 0 to a day, in milliseconds; default 1000. */
   lingerMs: linger,
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
@@ -35,27 +38,26 @@ export type EmqpClientOptions = z.input<typeof emqpClientOptions>;
 export type EmqpClientSettings = z.output<typeof emqpClientOptions>;
 
 /** Schema of a queue's name: 1 to 255 bytes of UTF-8. */
-export const emqpQueueName = z
-  .string()
-  .min(1)
-  .refine((name) => Buffer.byteLength(name) <= NAME_MAX_BYTES && !/\p{Surrogate}/u.test(name), {
-    error: `must be 1 to ${NAME_MAX_BYTES} bytes of UTF-8`,
-  });
+export const emqpQueueName = z.string(QUEUE_NAME).check(z.refine((name) => isName(name), QUEUE_NAME));
+
+function isName(name: string): boolean {
+  return name.length > 0 && Buffer.byteLength(name) <= NAME_MAX_BYTES && !/\p{Surrogate}/u.test(name);
+}
 
 /** Schema of {@link EmqpJob}. */
 export const emqpJob = z.strictObject({
   /** The module, or `module:Class` for a method. Not empty. */
-  path: z.string().min(1),
+  path: text(),
   /** The function or method. Not empty. */
-  callable: z.string().min(1),
+  callable: text(),
   /** Positional arguments. Default none. */
-  args: z.array(z.unknown()).default([]),
+  args: withDefault(listOf(z.unknown()), []),
   /** Named arguments. Default none. */
-  kwargs: z.record(z.string(), z.unknown()).default({}),
+  kwargs: withDefault(named(z.unknown()), {}),
   /** Positional arguments of the class's constructor. Default none. */
-  classArgs: z.array(z.unknown()).default([]),
+  classArgs: withDefault(listOf(z.unknown()), []),
   /** Named arguments of the class's constructor. Default none. */
-  classKwargs: z.record(z.string(), z.unknown()).default({}),
+  classKwargs: withDefault(named(z.unknown()), {}),
 });
 
 /** The function to run, and its arguments; values are sent as `JSON.stringify` writes them. */
@@ -63,20 +65,20 @@ export type EmqpJob = z.input<typeof emqpJob>;
 
 const headerFields = {
   /** The job must be done, even if twice: a broker of ours gives it to another worker if its own dies. */
-  guarantee: z.boolean(),
+  guarantee: flag(),
   /** How often a worker of ours repeats a failed job, and a broker of ours one whose worker died. 0 to 1000, default 0. */
-  retryCount: z.int().min(0).max(1000).default(0),
+  retryCount: withDefault(integer(0, 1000), 0),
   /** Seconds after which the worker kills the job. 0 to 604,800; 0, the default, for the worker's own limit. */
-  timeoutSeconds: z.int().min(0).max(604_800).default(0),
+  timeoutSeconds: withDefault(integer(0, 604_800), 0),
 };
 
 /** Schema of {@link EmqpDeferOptions}. */
 export const emqpDeferOptions = z.strictObject({
   ...headerFields,
   /** See {@link headerFields}. Default false (EventMQ). */
-  guarantee: headerFields.guarantee.default(false),
+  guarantee: withDefault(headerFields.guarantee, false),
   /** Ask for the result. Default false. */
-  replyRequested: z.boolean().default(false),
+  replyRequested: withDefault(flag(), false),
   /** Ends the call, and the wait for its result, with the signal's reason. The job may still run. */
   signal: requestFields.signal,
 });
@@ -89,25 +91,24 @@ export const emqpScheduleOptions = z
   .strictObject({
     ...headerFields,
     /** See {@link headerFields}. Default true (EventMQ). */
-    guarantee: headerFields.guarantee.default(true),
+    guarantee: withDefault(headerFields.guarantee, true),
     /** Seconds from one run to the next. 1 to 2^31 - 1. Either this or `cron`. */
-    intervalSeconds: count.max(2_147_483_647).optional(),
+    intervalSeconds: z.optional(integer(1, 2_147_483_647)),
     /** Run it at these times: five fields in printable ASCII, `0 4 * * *`; the scheduler understands them. Either this or `intervalSeconds`. */
-    cron: z
-      .string()
-      .max(255)
-      .regex(/^[!-~]+(?: [!-~]+){4}$/, 'expected five fields such as 0 4 * * *')
-      .optional(),
+    cron: z.optional(z.string(CRON).check(z.maxLength(255, CRON), z.regex(/^[!-~]+(?: [!-~]+){4}$/, CRON))),
     /** Also run it at once. Default true (EventMQ). */
-    haste: z.boolean().default(true),
+    haste: withDefault(flag(), true),
     /** End after so many runs. 1 to 2^31 - 1; default never. With `cron` it ends the scheduler of EventMQ 0.3.13. */
-    runCount: count.max(2_147_483_647).optional(),
+    runCount: z.optional(integer(1, 2_147_483_647)),
     /** Ends the call with the signal's reason. */
     signal: requestFields.signal,
   })
-  .refine(({ intervalSeconds, cron }) => (intervalSeconds === undefined) !== (cron === undefined), {
-    error: 'exactly one of intervalSeconds and cron is needed',
-  });
+  .check(
+    z.refine(
+      ({ intervalSeconds, cron }) => (intervalSeconds === undefined) !== (cron === undefined),
+      'exactly one of intervalSeconds and cron is needed',
+    ),
+  );
 
 /** What `client.schedule()` takes besides queue and job. */
 export type EmqpScheduleOptions = z.input<typeof emqpScheduleOptions>;
@@ -133,9 +134,9 @@ export type EmqpPublishOptions = z.input<typeof emqpPublishOptions>;
 /** Schema of {@link EmqpSubscribeOptions}. */
 export const emqpSubscribeOptions = z.strictObject({
   /** Messages that may wait to be read; beyond that the oldest is dropped. 1 to 10,000,000; default 10,000. */
-  bufferMax: count.max(10_000_000).default(10_000),
+  bufferMax: withDefault(integer(1, 10_000_000), 10_000),
   /** Bytes in them, topics included. At least 1; default 67,108,864. */
-  bufferMaxBytes: z.int().min(1).default(67_108_864),
+  bufferMaxBytes: withDefault(integer(1), 67_108_864),
   /** Ends the subscription: the next read rejects with the signal's reason. */
   signal: requestFields.signal,
 });

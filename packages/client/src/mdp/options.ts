@@ -1,22 +1,23 @@
 /** Options of the Majordomo client: what may be set, defaults, bounds. Section 8 of docs/protocols/mdp.md. */
-import * as z from 'zod';
-import { checkTries, clientFields, count, endpoints, requestFields } from '../options.js';
+import { endpoints, flag, integer, oneOf, withDefault } from '@proj/transport/peer-schemas';
+import * as z from 'zod/mini';
+import { checkTries, clientFields, count, requestFields } from '../options.js';
 
 /** Schema of {@link MdpClientOptions}. */
 export const mdpClientOptions = z.strictObject({
   ...clientFields,
   /** Brokers, in order of preference; the next one is tried after each silence. Default `tcp://127.0.0.1:5555` (the Guide). */
-  endpoints: endpoints.default(['tcp://127.0.0.1:5555']),
+  endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:5555']),
   /** Protocol version to speak. A 0.1 conversation has no partial replies. Default `0.2`. */
-  version: z.enum(['0.2', '0.1']).default('0.2'),
+  version: withDefault(oneOf('0.2', '0.1'), '0.2'),
   /** Ask `mmi.service` before each request and fail with `SERVICE_UNKNOWN` if no worker offers the service. Default false. */
-  failFast: z.boolean().default(false),
+  failFast: withDefault(flag(), false),
   /** Partial replies of one stream that may wait to be read; one more fails it with `QUEUE_FULL`. 1 to 1,000,000; default 1024. */
-  streamBufferMax: count.max(1_000_000).default(1024),
+  streamBufferMax: withDefault(integer(1, 1_000_000), 1024),
   /** Bytes in them. At least 1; default 67,108,864. */
-  streamBufferMaxBytes: count.default(67_108_864),
+  streamBufferMaxBytes: withDefault(count, 67_108_864),
   /** Largest message, in frames, sent or received. 4 to 65,536; default 1024. */
-  maxMessageFrames: z.int().min(4).max(65_536).default(1024),
+  maxMessageFrames: withDefault(integer(4, 65_536), 1024),
 });
 
 /** What `new MdpClient()` takes; everything has a default. */
@@ -30,9 +31,9 @@ export const mdpRequestOptions = z
   .strictObject({
     ...requestFields,
     /** Instead of the client's `failFast`, for this call. */
-    failFast: z.boolean().optional(),
+    failFast: z.optional(flag()),
   })
-  .superRefine(checkTries);
+  .check(z.superRefine(checkTries));
 
 /** What a single call may set. */
 export type MdpRequestOptions = z.input<typeof mdpRequestOptions>;

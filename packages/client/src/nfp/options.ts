@@ -1,22 +1,32 @@
 /** Options of the NFP client: what may be set, defaults, bounds. Section "Client" of docs/protocols/nfp.md. */
 import type { RecordStore } from '@proj/transport';
-import * as z from 'zod';
-import { clientFields, count, endpoints, linger, milliseconds, requestFields } from '../options.js';
+import {
+  abortSignal,
+  endpoints,
+  flag,
+  functionOf,
+  integer,
+  listOf,
+  named,
+  oneOf,
+  text,
+  withDefault,
+} from '@proj/transport/peer-schemas';
+import * as z from 'zod/mini';
+import { clientFields, linger, milliseconds, requestFields } from '../options.js';
 
 const DAY_MS = 86_400_000;
 const NAME_MAX_BYTES = 255;
-
-const functionOf = <Type>(what: string) =>
-  z.custom<Type>((value) => typeof value === 'function', { error: `expected a function: ${what}` });
+const NAME = `must be 1 to ${NAME_MAX_BYTES} bytes of printable UTF-8`;
 
 /** Schema of a service's or worker's name and of a uuid: 1 to 255 bytes of printable UTF-8. */
-export const nfpName = z.string().refine((name) => isName(name), {
-  error: `must be 1 to ${NAME_MAX_BYTES} bytes of printable UTF-8`,
-});
+export const nfpName = z.string(NAME).check(z.refine((name) => isName(name), NAME));
 
 function isName(name: string): boolean {
   return name.length > 0 && Buffer.byteLength(name) <= NAME_MAX_BYTES && !/[\p{Cc}\p{Cs}]/u.test(name);
 }
+
+const isStore = (value: unknown): boolean => typeof value === 'object' && value !== null && 'commit' in value;
 
 /** A question of a running job to the client that posted it. */
 export interface NfpInputRequest {
@@ -37,57 +47,49 @@ export type NfpInputHandler = (request: NfpInputRequest) => unknown;
 /** Schema of {@link NfpClientOptions}. */
 export const nfpClientOptions = z.strictObject({
   /** Brokers, in order of preference; silence or a lost connection leads to the next one. 1 to 64; default `tcp://127.0.0.1:5555`. */
-  endpoints: endpoints.default(['tcp://127.0.0.1:5555']),
+  endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:5555']),
   /** Routing id of this client, unique among connected clients. 1 to 255 bytes; default `proj-` and a random uuid. */
-  name: nfpName.optional(),
+  name: z.optional(nfpName),
   /** How command frames are written: every release reads `ascii`; the specification says `byte`. Default `ascii`. */
-  commandForm: z.enum(['ascii', 'byte']).default('ascii'),
+  commandForm: withDefault(oneOf('ascii', 'byte'), 'ascii'),
   /** `legacy` for releases up to 0.14.0. Only chooses `mmiCommand`, since any header is read. Default `current`. */
-  dialect: z.enum(['current', 'legacy']).default('current'),
+  dialect: withDefault(oneOf('current', 'legacy'), 'current'),
   /** How services of the broker are called: brokers up to 0.15.1 know only `get`. Default `mmi`, in dialect `legacy` `get`. */
-  mmiCommand: z.enum(['mmi', 'get']).optional(),
+  mmiCommand: z.optional(oneOf('mmi', 'get')),
   /** Begin with OPEN, which ends real brokers before 0.19.0. Default false. */
-  sendOpen: z.boolean().default(false),
+  sendOpen: withDefault(flag(), false),
   /** How long to wait for the broker's OPEN. 1 ms to a day, default 1000. */
-  openTimeoutMs: milliseconds.default(1000),
+  openTimeoutMs: withDefault(milliseconds, 1000),
   /** How often workers are asked for results. 10 ms to an hour, default 500 (NORFAB). */
-  pollIntervalMs: z.int().min(10).max(3_600_000).default(500),
+  pollIntervalMs: withDefault(integer(10, 3_600_000), 500),
   /** How long a job may take. 1 ms to 30 days, default 60,000 (NORFAB). */
-  timeoutMs: z
-    .int()
-    .min(1)
-    .max(30 * DAY_MS)
-    .default(60_000),
+  timeoutMs: withDefault(integer(1, 30 * DAY_MS), 60_000),
   /** How long a question may take: GET, DELETE, services of the broker. 1 ms to a day, default 10,000. */
-  askTimeoutMs: milliseconds.default(10_000),
+  askTimeoutMs: withDefault(milliseconds, 10_000),
   /** How long a broker may owe an answer before another connection is opened. 1 ms to a day, default 3000 (NORFAB up to 0.14.0). */
-  answerTimeoutMs: milliseconds.default(3000),
+  answerTimeoutMs: withDefault(milliseconds, 3000),
   /** Wait before the first reconnection; doubles each time. 1 ms to a day, default 100. */
-  reconnectMinMs: milliseconds.default(100),
+  reconnectMinMs: withDefault(milliseconds, 100),
   /** Longest such wait. 1 ms to a day, default 5000. */
-  reconnectMaxMs: milliseconds.default(5000),
+  reconnectMaxMs: withDefault(milliseconds, 5000),
   /** Open jobs and questions; more fail with `QUEUE_FULL`. 1 to 10,000,000; default 100,000. */
-  openMax: count.max(10_000_000).default(100_000),
+  openMax: withDefault(integer(1, 10_000_000), 100_000),
   /** Bytes in their bodies; more fail with `QUEUE_FULL`. At least 1024; default 268,435,456. */
-  openMaxBytes: z.int().min(1024).default(268_435_456),
+  openMaxBytes: withDefault(integer(1024), 268_435_456),
   /** Events of one job that may wait to be read; beyond that the oldest is dropped and counted. 1 to 1,000,000; default 1000. */
-  eventsMax: count.max(1_000_000).default(1000),
+  eventsMax: withDefault(integer(1, 1_000_000), 1000),
   /** Bytes in them. At least 1024; default 16,777,216. */
-  eventsMaxBytes: z.int().min(1024).default(16_777_216),
+  eventsMaxBytes: withDefault(integer(1024), 16_777_216),
   /** Keeps jobs so that the next process can continue them; the client owns it from then on. Default: none. */
-  store: z
-    .custom<RecordStore>((value) => typeof value === 'object' && value !== null && 'commit' in value, {
-      error: 'expected a RecordStore',
-    })
-    .optional(),
+  store: z.optional(z.custom<RecordStore>(isStore, 'expected a RecordStore, such as lmdbRecords({ folder })')),
   /** How long ended jobs stay in the store, in milliseconds; 0 is forever. Default 604,800,000 (7 days). */
-  jobTtlMs: z.int().min(0).default(604_800_000),
+  jobTtlMs: withDefault(integer(0), 604_800_000),
   /** Answers questions of running jobs. Default: none, so that questions time out at the worker. */
-  onInput: functionOf<NfpInputHandler>('(request) => value').optional(),
+  onInput: z.optional(functionOf<NfpInputHandler>('(request) => value')),
   /** How long `close` may take to send what is left. 0 to a day, in milliseconds; default 1000. */
   lingerMs: linger,
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 134,217,728. */
-  maxMessageBytes: z.int().min(1024).default(134_217_728),
+  maxMessageBytes: withDefault(integer(1024), 134_217_728),
   /** See {@link clientFields}. */
   curve: clientFields.curve,
   /** Where sockets and time come from. Default: ZMTP in TypeScript. */
@@ -104,17 +106,24 @@ const TARGET_MAX_BYTES = 65_536;
 
 /** As on the wire: several names are a JSON array, as every release reads it. */
 const target = z
-  .union([z.string(), z.array(nfpName).min(1)])
-  .transform((wanted) => (typeof wanted === 'string' ? wanted : JSON.stringify(wanted)))
-  .refine((text) => Buffer.byteLength(text) <= TARGET_MAX_BYTES && !/\p{Cs}/u.test(text), {
-    error: `must be at most ${TARGET_MAX_BYTES} bytes of UTF-8`,
-  });
+  .pipe(
+    z.union(
+      [z.string(), z.array(nfpName).check(z.minLength(1, 'expected at least one name'))],
+      'expected a name, all, any, or a list of names',
+    ),
+    z.transform((wanted) => (typeof wanted === 'string' ? wanted : JSON.stringify(wanted))),
+  )
+  .check(z.refine((wanted) => isTarget(wanted), `must be at most ${TARGET_MAX_BYTES} bytes of UTF-8`));
+
+function isTarget(wanted: string): boolean {
+  return Buffer.byteLength(wanted) <= TARGET_MAX_BYTES && !/\p{Cs}/u.test(wanted);
+}
 
 const callFields = {
   /** Positional arguments. Default none. */
-  args: z.array(z.unknown()).default([]),
+  args: withDefault(listOf(z.unknown()), []),
   /** Named arguments. Default none. */
-  kwargs: z.record(z.string(), z.unknown()).default({}),
+  kwargs: withDefault(named(z.unknown()), {}),
   /** Ends the call with the signal's reason. */
   signal: requestFields.signal,
 };
@@ -123,17 +132,13 @@ const callFields = {
 export const nfpPostOptions = z.strictObject({
   ...callFields,
   /** `all` workers of the service, `any` of them, one by name, or several as an array. Default `all` (NORFAB). */
-  target: target.default('all'),
+  target: withDefault(target, 'all'),
   /** Overrides the client's `timeoutMs`. 1 ms to 30 days. */
-  timeoutMs: z
-    .int()
-    .min(1)
-    .max(30 * DAY_MS)
-    .optional(),
+  timeoutMs: z.optional(integer(1, 30 * DAY_MS)),
   /** The job's id: 1 to 255 bytes, used once. Default: 32 random hex digits (NORFAB). */
-  uuid: nfpName.optional(),
+  uuid: z.optional(nfpName),
   /** Takes the chunks that workers stream, in order. Default: they are dropped. */
-  onStream: functionOf<(chunk: Buffer[]) => void>('(chunk) => void').optional(),
+  onStream: z.optional(functionOf<(chunk: Buffer[]) => void>('(chunk) => void')),
 });
 
 /** What `client.post()` and `client.run()` take besides service and task. */
@@ -145,11 +150,11 @@ export type NfpPostSettings = z.output<typeof nfpPostOptions>;
 /** Schema of {@link NfpAskOptions}. */
 export const nfpAskOptions = z.strictObject({
   /** The service whose workers are asked. Default: as the client's store knows, otherwise `all`, the workers of every service. */
-  service: nfpName.optional(),
+  service: z.optional(nfpName),
   /** Which of its workers, as for `post`. Default `all`. */
-  target: target.default('all'),
+  target: withDefault(target, 'all'),
   /** Overrides the client's `askTimeoutMs`. 1 ms to a day. */
-  timeoutMs: milliseconds.optional(),
+  timeoutMs: z.optional(milliseconds),
   /** Ends the call with the signal's reason. */
   signal: requestFields.signal,
 });
@@ -164,16 +169,16 @@ export type NfpAskSettings = z.output<typeof nfpAskOptions>;
 export const nfpCallOptions = z.strictObject({
   ...callFields,
   /** Overrides the client's `askTimeoutMs`. 1 ms to a day. */
-  timeoutMs: milliseconds.optional(),
+  timeoutMs: z.optional(milliseconds),
 });
 
 /** What calls of a service of the broker take. */
 export type NfpCallOptions = z.input<typeof nfpCallOptions>;
 
 /** Schema of {@link NfpWorkersCallOptions}. */
-export const nfpWorkersCallOptions = nfpCallOptions.extend({
+export const nfpWorkersCallOptions = z.extend(nfpCallOptions, {
   /** Which workers, of any service, as for `post`. Default `all`. */
-  target: target.default('all'),
+  target: withDefault(target, 'all'),
 });
 
 /** What calls of the workers' own management take. */
@@ -184,9 +189,9 @@ export type NfpWorkersCallSettings = z.output<typeof nfpWorkersCallOptions>;
 
 const fileSource = {
   /** A worker of service `filesharing`, or `any`; default: the broker's own files. */
-  worker: nfpName.optional(),
+  worker: z.optional(nfpName),
   /** Overrides the client's `askTimeoutMs`: for each answer of the broker, or for a worker's whole job. 1 ms to a day. */
-  timeoutMs: milliseconds.optional(),
+  timeoutMs: z.optional(milliseconds),
   /** Ends the call with the signal's reason. */
   signal: requestFields.signal,
 };
@@ -195,7 +200,7 @@ const fileSource = {
 export const nfpListOptions = z.strictObject({
   ...fileSource,
   /** List all files below the folder instead of the names in it. Default false. */
-  recursive: z.boolean().default(false),
+  recursive: withDefault(flag(), false),
 });
 
 /** What `client.listFiles()` takes besides the url. */
@@ -214,13 +219,13 @@ export interface NfpFileProgress {
 export const nfpFetchOptions = z.strictObject({
   ...fileSource,
   /** The folder for the file, created if missing. Nothing is written elsewhere. */
-  to: z.string().min(1),
+  to: text(),
   /** Bytes per chunk. 1 to 4,194,304; default 256,000 (NORFAB). */
-  chunkBytes: count.max(4_194_304).default(256_000),
+  chunkBytes: withDefault(integer(1, 4_194_304), 256_000),
   /** Chunks under way at a time. 1 to 100; default 10 (NORFAB). */
-  chunksInTransit: count.max(100).default(10),
+  chunksInTransit: withDefault(integer(1, 100), 10),
   /** Called after each chunk is written. */
-  onProgress: functionOf<(progress: NfpFileProgress) => void>('(progress) => void').optional(),
+  onProgress: z.optional(functionOf<(progress: NfpFileProgress) => void>('(progress) => void')),
 });
 
 /** What `client.fetchFile()` takes besides the url. */
@@ -232,9 +237,9 @@ export type NfpFetchSettings = z.output<typeof nfpFetchOptions>;
 /** Schema of {@link NfpSubscriberOptions}. All fields are optional; unknown ones are refused. */
 export const nfpSubscriberOptions = z.strictObject({
   /** Where brokers publish; the subscriber listens to all of them. 1 to 64 endpoints, default `tcp://127.0.0.1:5556`. */
-  endpoints: endpoints.default(['tcp://127.0.0.1:5556']),
+  endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:5556']),
   /** Largest event, in bytes over all frames. At least 1024; default 134,217,728. */
-  maxMessageBytes: z.int().min(1024).default(134_217_728),
+  maxMessageBytes: withDefault(integer(1024), 134_217_728),
   /** See {@link clientFields}. */
   curve: clientFields.curve,
   /** Where sockets come from. Default: ZMTP in TypeScript. */
@@ -248,20 +253,22 @@ export type NfpSubscriberOptions = z.input<typeof nfpSubscriberOptions>;
 export const nfpSubscribeOptions = z
   .strictObject({
     /** Only events of this service. Default: all. */
-    service: nfpName.optional(),
+    service: z.optional(nfpName),
     /** Only events of this job; needs `service`. Default: all. */
-    uuid: nfpName.optional(),
+    uuid: z.optional(nfpName),
     /** Events that may wait to be read; beyond that the oldest is dropped. 1 to 10,000,000; default 10,000. */
-    bufferMax: count.max(10_000_000).default(10_000),
+    bufferMax: withDefault(integer(1, 10_000_000), 10_000),
     /** Bytes in them. At least 1; default 67,108,864. */
-    bufferMaxBytes: z.int().min(1).default(67_108_864),
+    bufferMaxBytes: withDefault(integer(1), 67_108_864),
     /** Ends the subscription: the next read rejects with the signal's reason. */
-    signal: z.instanceof(AbortSignal).optional(),
+    signal: z.optional(abortSignal),
   })
-  .refine(({ service, uuid }) => uuid === undefined || service !== undefined, {
-    path: ['uuid'],
-    message: 'needs service: topics begin with it',
-  });
+  .check(
+    z.refine(({ service, uuid }) => uuid === undefined || service !== undefined, {
+      path: ['uuid'],
+      error: 'needs service: topics begin with it',
+    }),
+  );
 
 /** What `subscriber.subscribe()` takes; everything has a default. */
 export type NfpSubscribeOptions = z.input<typeof nfpSubscribeOptions>;

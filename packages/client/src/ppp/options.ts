@@ -1,14 +1,15 @@
 /** Options of the Lazy Pirate client: what may be set, defaults, bounds. Section 7 of docs/protocols/ppp.md. */
-import * as z from 'zod';
-import { checkTries, clientFields, endpoints, requestFields } from '../options.js';
+import { endpoints, functionOf, integer, withDefault } from '@proj/transport/peer-schemas';
+import * as z from 'zod/mini';
+import { checkTries, clientFields, requestFields } from '../options.js';
 
 /** Schema of {@link LazyPirateOptions}. */
 export const lazyPirateOptions = z.strictObject({
   ...clientFields,
   /** Queues, in order of preference; each further try takes the next one. 1 to 64; default `tcp://127.0.0.1:5556`. */
-  endpoints: endpoints.default(['tcp://127.0.0.1:5556']),
+  endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:5556']),
   /** Largest message, in frames, sent or received. 2 to 65,536; default 1024. */
-  maxMessageFrames: z.int().min(2).max(65_536).default(1024),
+  maxMessageFrames: withDefault(integer(2, 65_536), 1024),
 });
 
 /** What `new LazyPirateClient()` takes; everything has a default. */
@@ -27,9 +28,9 @@ export const lazyPirateRequestOptions = z
      * Whether a reply belongs to this request: the Guide's client compares a sequence number. Others are dropped and the
      * wait goes on. Called synchronously, once per message; if it throws, the call rejects with that. Default: every reply does.
      */
-    matches: z.custom<Matches>((value) => typeof value === 'function', { error: 'expected a function' }).optional(),
+    matches: z.optional(functionOf<Matches>('(reply) => boolean')),
   })
-  .superRefine(checkTries);
+  .check(z.superRefine(checkTries));
 
 /** What a single call may set. */
 export type LazyPirateRequestOptions = z.input<typeof lazyPirateRequestOptions>;

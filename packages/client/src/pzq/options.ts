@@ -1,6 +1,7 @@
 /** Options of the PZQ producer and consumer: what may be set, defaults, bounds. Rules 23 and 24 of docs/protocols/pzq.md. */
-import * as z from 'zod';
-import { clientFields, count, endpoints, milliseconds, requestFields } from '../options.js';
+import { endpoints, flag, integer, oneOf, withDefault } from '@proj/transport/peer-schemas';
+import * as z from 'zod/mini';
+import { clientFields, count, milliseconds, requestFields } from '../options.js';
 
 /** The longest `delayMs` and `ttlMs` of a message. */
 const LONGEST_MS = 4_000_000_000_000;
@@ -9,9 +10,9 @@ const sharedFields = {
   /** Largest message, in bytes over all frames, sent or received. At least 1024; default 67,108,864. */
   maxMessageBytes: clientFields.maxMessageBytes,
   /** Largest message, in frames, sent or received. 8 to 65,536; default 1024. */
-  maxMessageFrames: z.int().min(8).max(65_536).default(1024),
+  maxMessageFrames: withDefault(integer(8, 65_536), 1024),
   /** How long `drain` may take. 1 ms to a day, default 10,000. */
-  drainMs: milliseconds.default(10_000),
+  drainMs: withDefault(milliseconds, 10_000),
   /** Where sockets and time come from. Default: ZMTP in TypeScript. */
   transport: clientFields.transport,
   /** See {@link clientFields}. */
@@ -22,17 +23,17 @@ const sharedFields = {
 export const pzqProducerOptions = z.strictObject({
   ...sharedFields,
   /** Receive sockets of queues, in order of preference; silence or a lost connection leads to the next one. 1 to 64; default `tcp://127.0.0.1:11131`. */
-  endpoints: endpoints.default(['tcp://127.0.0.1:11131']),
+  endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:11131']),
   /** Messages sent and not acknowledged. 1 to 100,000; default 1000. */
-  window: count.max(100_000).default(1000),
+  window: withDefault(integer(1, 100_000), 1000),
   /** Bytes in them: at the bound, no further message is sent. At least 1; default 67,108,864. */
-  windowBytes: count.default(67_108_864),
+  windowBytes: withDefault(count, 67_108_864),
   /** Calls that wait for a full window; more fail with `QUEUE_FULL`. 0 to 10,000,000; default 100,000. */
   waitingMax: clientFields.waitingMax,
   /** Silence after which a message is sent again. 1 ms to a day, default 5000 (the original's PHP client). */
-  ackTimeoutMs: milliseconds.default(5000),
+  ackTimeoutMs: withDefault(milliseconds, 5000),
   /** How long a message may stay unacknowledged in all, waiting included. 1 ms to a day; default: no limit. */
-  timeoutMs: milliseconds.optional(),
+  timeoutMs: z.optional(milliseconds),
 });
 
 /** What `new PzqProducer()` takes; everything has a default. */
@@ -41,7 +42,7 @@ export type PzqProducerOptions = z.input<typeof pzqProducerOptions>;
 /** {@link PzqProducerOptions} with the defaults filled in. */
 export type PzqProducerSettings = z.output<typeof pzqProducerOptions>;
 
-const wish = z.int().min(0).max(LONGEST_MS).optional();
+const wish = z.optional(integer(0, LONGEST_MS));
 
 /** Schema of {@link PzqSendOptions}. */
 export const pzqSendOptions = z.strictObject({
@@ -53,10 +54,11 @@ export const pzqSendOptions = z.strictObject({
    * The message's id, 1 to 255 bytes. A queue with a dedupe window stores messages with the same id once, even when the sender
    * has restarted in between. Default: a new UUID.
    */
-  id: z
-    .union([z.string(), z.instanceof(Uint8Array)])
-    .refine((id) => id.length > 0 && Buffer.byteLength(id) <= 255, 'must be 1 to 255 bytes')
-    .optional(),
+  id: z.optional(
+    z
+      .union([z.string(), z.instanceof(Uint8Array)], 'expected text or bytes')
+      .check(z.refine((id) => id.length > 0 && Buffer.byteLength(id) <= 255, 'must be 1 to 255 bytes')),
+  ),
   /** Ends the call with the signal's reason. The message may still be stored. */
   signal: requestFields.signal,
 });
@@ -68,13 +70,13 @@ export type PzqSendOptions = z.input<typeof pzqSendOptions>;
 export const pzqConsumerOptions = z.strictObject({
   ...sharedFields,
   /** Send sockets of queues; messages come from all of them. 1 to 64; default `tcp://127.0.0.1:11132`. */
-  endpoints: endpoints.default(['tcp://127.0.0.1:11132']),
+  endpoints: withDefault(endpoints(), ['tcp://127.0.0.1:11132']),
   /** Messages taken from the socket and not settled, including those that wait here. 1 to 100,000; default 32. */
-  prefetch: count.max(100_000).default(32),
+  prefetch: withDefault(integer(1, 100_000), 32),
   /** Drop a delivery whose acknowledgement timeout is over when its turn comes; the queue sends it again anyway. Default true. */
-  dropExpired: z.boolean().default(true),
+  dropExpired: withDefault(flag(), true),
   /** Keys of acknowledged messages to remember, so that they are not handled again. 0 to 1,000,000; default 10,000. */
-  dedupeMax: z.int().min(0).max(1_000_000).default(10_000),
+  dedupeMax: withDefault(integer(0, 1_000_000), 10_000),
 });
 
 /** What `new PzqConsumer()` takes; everything has a default. */
@@ -95,9 +97,9 @@ export type PzqReceiveOptions = z.input<typeof pzqReceiveOptions>;
 /** Schema of {@link PzqRunOptions}. */
 export const pzqRunOptions = z.strictObject({
   /** Handlers at the same time. 1 to 100,000, at most `prefetch`; default 1. */
-  concurrency: count.max(100_000).default(1),
+  concurrency: withDefault(integer(1, 100_000), 1),
   /** A message whose handler rejects is given back at once (`nack`) or left until its lease ends (`leave`). Default `nack`. */
-  onError: z.enum(['nack', 'leave']).default('nack'),
+  onError: withDefault(oneOf('nack', 'leave'), 'nack'),
   /** Stops taking messages; running handlers may finish. */
   signal: requestFields.signal,
 });
