@@ -45,23 +45,25 @@ export function nativeBelow(folder) {
 /** Bytes of a bundle that needs only `MdpClient`, minified, made in a folder where the client is installed: what is loaded at once, and with what CURVE loads. */
 export async function bundleOf(folder) {
   const { build } = createRequire(join(root, 'tests/package.json'))('esbuild');
-  const { outputFiles } = await build({
+  const { metafile } = await build({
     stdin: { contents: "export { MdpClient } from '@proj/client';", resolveDir: folder },
     bundle: true,
     minify: true,
     splitting: true,
     write: false,
+    metafile: true,
     outdir: folder,
     format: 'esm',
     platform: 'node',
     logLevel: 'error',
   });
-  const sizes = outputFiles.map(({ path, contents }) => ({
-    isEntry: basename(path) === 'stdin.js',
-    bytes: contents.length,
-  }));
-  const sum = (some) => some.reduce((total, { bytes }) => total + bytes, 0);
-  return { atOnce: sum(sizes.filter(({ isEntry }) => isEntry)), all: sum(sizes) };
+  const outputs = Object.entries(metafile.outputs);
+  const atOnce = new Set(outputs.filter(([, { entryPoint }]) => entryPoint === '<stdin>').map(([path]) => path));
+  for (const path of atOnce)
+    for (const { path: found, kind } of metafile.outputs[path]?.imports ?? [])
+      if (kind === 'import-statement') atOnce.add(found);
+  const sum = (some) => some.reduce((total, [, { bytes }]) => total + bytes, 0);
+  return { atOnce: sum(outputs.filter(([path]) => atOnce.has(path))), all: sum(outputs) };
 }
 
 function run(command, args, cwd) {

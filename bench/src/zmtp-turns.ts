@@ -34,6 +34,7 @@ async function longestTurns(security: 'NULL' | 'CURVE', make: () => Buffer[][]):
   const [server, client] = [generateCurveKeys(), generateCurveKeys()];
   const curve = (options: CurveOptions) => (security === 'CURVE' ? { curve: options } : {});
   const transport = new ZmtpTransport();
+  await transport.load();
   const limits = { peerQueueMax: 10_000, maxMessageFrames: 1000, maxMessageBytes: 64 * MIB };
   const router = transport.router({ ...limits, ...curve({ role: 'server', keys: server }) });
   const endpoint = await router.bind('tcp://127.0.0.1:*');

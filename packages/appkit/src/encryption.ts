@@ -144,6 +144,7 @@ export function encrypted(transport: Transport, kind: 'zmtp' | 'zmq'): Transport
   };
   return deriveTransport(transport, {
     encrypts: curve !== undefined,
+    load: () => transport.load({ curve: curve !== undefined }),
     router: (port) => binding(listening(transport.router(options(port)))),
     dealer: (port) => binding(listening(transport.dealer(options(port)))),
     publisher: (port) => binding(transport.publisher(options(port))),

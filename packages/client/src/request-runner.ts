@@ -90,7 +90,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
           program.onRefused(refusal);
         },
       },
-      () => loadTransport(options.transport),
+      () => loadTransport(options),
     );
   }
 

@@ -154,7 +154,7 @@ export class PzqServer implements Startable<PzqServerEvents, PzqServerEndpoints>
 
   async #start(): Promise<PzqServerEndpoints> {
     this.#assertOpen();
-    const transport = await loadTransport(this.#settings.transport);
+    const transport = await loadTransport(this.#settings);
     const opened = await this.#store.open();
     try {
       this.#assertOpen();

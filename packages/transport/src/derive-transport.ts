@@ -9,7 +9,7 @@ export function deriveTransport(base: Transport, changes: Partial<Transport>): T
     entropy,
     tellsKeys,
     encrypts,
-    load: () => base.load(),
+    load: (options) => base.load(options),
     router: (options) => base.router(options),
     dealer: (options) => base.dealer(options),
     publisher: (options) => base.publisher(options),

@@ -29,6 +29,7 @@ export type {
   CurveOptions,
   HandshakeRefusal,
   KeyList,
+  LoadOptions,
   Peer,
   PortListener,
   PortOptions,

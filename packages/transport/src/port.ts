@@ -279,12 +279,18 @@ export interface SubscriberPort {
 /** The one peer of a dealer, also of a dealer that binds, which does not tell its peers apart. */
 export const ROUTER_PEER: Peer = { key: '', id: new Uint8Array(0) };
 
+/** What sockets will need of their {@link Transport}. */
+export interface LoadOptions {
+  /** Some have CURVE. Default true. */
+  readonly curve?: boolean;
+}
+
 /** A family of sockets and the time they live in. One object serves any number of brokers, workers and clients. */
 export interface Transport {
   readonly clock: Clock;
   readonly entropy: Entropy;
-  /** Makes the socket implementation available; rejects with `UNAVAILABLE` when it cannot run here. Idempotent. */
-  load(): Promise<void>;
+  /** Makes the socket implementation available; rejects with `UNAVAILABLE` when it cannot run here. Idempotent; must have resolved before the first socket is made. */
+  load(options?: LoadOptions): Promise<void>;
   /** A socket that talks to many peers by routing id. After `load`. */
   router(options?: PortOptions): SocketPort;
   /** A socket that talks to one router, or that distributes messages among the peers that connect to it. After `load`. */

@@ -1,7 +1,7 @@
 /** What every worker's facade is made of, whatever its protocol: listeners, errors that nobody listens for, one start and one end. */
 import { Emitter, ProjError, UnheardErrors } from '@proj/transport';
 import type { Transport } from '@proj/transport';
-import { loadTransport } from '@proj/zmtp';
+import { loadTransport, type TransportSettings } from '@proj/zmtp';
 
 /** One life, from construction to the end. `Events` are those of the facade. */
 export class WorkerLife<Events extends { readonly error: { readonly error: unknown } }> {
@@ -17,9 +17,9 @@ export class WorkerLife<Events extends { readonly error: { readonly error: unkno
     this.#unheard = new UnheardErrors(name);
   }
 
-  /** Loads the transport, by default ZeroMQ, and begins with it. Once: further calls get the first one's outcome. */
-  start(transport: Transport | undefined, begin: (transport: Transport) => Promise<void>): Promise<void> {
-    return (this.#starting ??= this.#start(transport, begin));
+  /** Loads the transport and begins with it. Once: further calls get the first one's outcome. */
+  start(settings: TransportSettings, begin: (transport: Transport) => Promise<void>): Promise<void> {
+    return (this.#starting ??= this.#start(settings, begin));
   }
 
   /** From now on a start rejects with `CLOSED`, also one that is under way. */
@@ -50,9 +50,9 @@ export class WorkerLife<Events extends { readonly error: { readonly error: unkno
     else this.#unheard.tell(payload.error);
   }
 
-  async #start(given: Transport | undefined, begin: (transport: Transport) => Promise<void>): Promise<void> {
+  async #start(settings: TransportSettings, begin: (transport: Transport) => Promise<void>): Promise<void> {
     this.assertOpen();
-    const transport = await loadTransport(given);
+    const transport = await loadTransport(settings);
     this.assertOpen();
     await begin(transport);
   }

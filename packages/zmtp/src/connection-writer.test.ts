@@ -1,6 +1,6 @@
 /** Long bodies over CURVE, on real sockets: sealed in slices, while others are served. */
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ConnectionWriter } from './connection-writer.js';
 import { ZmtpTransport } from './index.js';
 import { nodePrimitives } from './primitives.js';
@@ -8,6 +8,9 @@ import { READ_MAX_BYTES } from './engine/reader.js';
 import type { SlicedBox } from './engine/primitives.js';
 import { newKeys } from './test/keys.js';
 import { TestPeer } from './test/test-peer.js';
+import { loadCurve } from './security.js';
+
+beforeAll(loadCurve);
 
 const SERVER = newKeys();
 const SLICE_BYTES = 2 ** 18;

@@ -2,12 +2,15 @@
 import { connect } from 'node:net';
 import { ROUTER_PEER } from '@proj/transport';
 import type { CurveKeys, CurveOptions, HandshakeRefusal, PortOptions, SocketPort } from '@proj/transport';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as zmq from 'zeromq';
 import { ZmtpTransport } from './index.js';
 import { newKeys, z85 } from './test/keys.js';
 import { ByteRelay } from './test/relay.js';
 import { TestPeer } from './test/test-peer.js';
+import { loadCurve } from './security.js';
+
+beforeAll(loadCurve);
 
 const TCP = 'tcp://127.0.0.1:*';
 const transport = new ZmtpTransport({ reconnectMinMs: 10, reconnectMaxMs: 20 });

@@ -8,6 +8,12 @@ export type { PlainOptions } from './engine/plain.js';
 export { ZmtpTransport } from './transport.js';
 export type { ConnectionFailure, ZmtpOptions } from './transport.js';
 
+/** The part of a facade's settings that {@link loadTransport} needs. */
+export interface TransportSettings {
+  readonly transport?: Transport | undefined;
+  readonly curve?: object | undefined;
+}
+
 let shared: Transport | undefined;
 
 /** The transport of this process with default settings, shared by all its brokers, workers and clients. */
@@ -15,9 +21,12 @@ export function zmtpTransport(): Transport {
   return (shared ??= new ZmtpTransport());
 }
 
-/** What a facade runs on: the given transport, else {@link zmtpTransport}, ready for sockets. Rejects with `UNAVAILABLE` where it cannot run. */
-export async function loadTransport(given: Transport | undefined): Promise<Transport> {
-  const transport = given ?? zmtpTransport();
-  await transport.load();
+/**
+ * The transport of a facade, by its settings: the given one, else {@link zmtpTransport}, ready for sockets, and for CURVE where the
+ * settings have it. Rejects with `UNAVAILABLE` where it cannot run.
+ */
+export async function loadTransport(settings: TransportSettings): Promise<Transport> {
+  const transport = settings.transport ?? zmtpTransport();
+  await transport.load({ curve: settings.curve !== undefined });
   return transport;
 }

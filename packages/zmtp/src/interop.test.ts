@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ownEndpoint } from '@proj/testkit';
 import type { PortOptions, SocketPort } from '@proj/transport';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as zmq from 'zeromq';
 import { ZmtpTransport } from './index.js';
 import { ByteRelay } from './test/relay.js';
 import { TestPeer } from './test/test-peer.js';
+import { loadCurve } from './security.js';
+
+beforeAll(loadCurve);
 
 const transport = new ZmtpTransport();
 const ENDPOINTS = [

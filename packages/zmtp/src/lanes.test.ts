@@ -4,7 +4,7 @@ import type { Clock } from '@proj/heartbeat';
 import { ROUTER_PEER } from '@proj/transport';
 import type { PortOptions } from '@proj/transport';
 import { zmqTransport } from '@proj/transport/zmq';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ZmtpTransport } from './index.js';
 import type { ZmtpOptions } from './index.js';
 import { UNREAD_MAX_BYTES } from './lanes/carrier.js';
@@ -14,6 +14,9 @@ import { fromHex, LIBZMQ, wire } from './test/recorder.js';
 import { newKeys } from './test/keys.js';
 import { ByteRelay } from './test/relay.js';
 import { TestPeer } from './test/test-peer.js';
+import { loadCurve } from './security.js';
+
+beforeAll(loadCurve);
 
 const TCP = 'tcp://127.0.0.1:*';
 const QUIET: PortOptions = { connectionHeartbeatMs: 0, lingerMs: 0 };

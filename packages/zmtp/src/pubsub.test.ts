@@ -2,11 +2,14 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import type { PortOptions, SubscriberPort } from '@proj/transport';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as zmq from 'zeromq';
 import { ZmtpTransport } from './index.js';
 import { newKeys, z85 } from './test/keys.js';
 import { fromHex, LIBZMQ, wire } from './test/recorder.js';
+import { loadCurve } from './security.js';
+
+beforeAll(loadCurve);
 
 const TCP = 'tcp://127.0.0.1:*';
 const SERVER = newKeys();

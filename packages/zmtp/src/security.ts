@@ -1,28 +1,33 @@
 /** The security mechanism that the options of a socket and of its transport ask for. */
+import { ProjError } from '@proj/transport';
 import type { CurveOptions } from '@proj/transport';
+import type * as Curve from './curve-security.js';
 import type { Allocate } from './engine/bytes.js';
-import { curve } from './engine/curve.js';
 import type { Security } from './engine/mechanism.js';
 import { plain } from './engine/plain.js';
 import type { PlainOptions } from './engine/plain.js';
-import { loadBoxes, nodePrimitives, pairOf } from './primitives.js';
 
-/** CURVE where the socket has it, else PLAIN where the transport has it, else `undefined` for NULL. */
+let loading: Promise<void> | undefined;
+let loaded: typeof Curve | undefined;
+
+/** Makes CURVE available to sockets, with the fastest ciphers that run here. Idempotent. */
+export function loadCurve(): Promise<void> {
+  return (loading ??= load());
+}
+
+async function load(): Promise<void> {
+  const module = await import('./curve-security.js');
+  await module.loadBoxes();
+  loaded = module;
+}
+
+/** CURVE where the socket has it, else PLAIN where the transport has it, else `undefined` for NULL. Throws `UNAVAILABLE` before {@link loadCurve}. */
 export function securityOf(
   options: CurveOptions | undefined,
   fallback: PlainOptions | undefined,
   allocate: Allocate,
 ): Security | undefined {
   if (options === undefined) return fallback && plain(fallback);
-  const { role } = options;
-  void loadBoxes();
-  return curve({
-    primitives: nodePrimitives,
-    allocate,
-    pair: pairOf(options.keys),
-    side:
-      role === 'server'
-        ? { role, authorize: options.authorize ?? (() => true) }
-        : { role, serverKey: Uint8Array.from(options.serverKey) },
-  });
+  if (loaded === undefined) throw new ProjError('UNAVAILABLE', 'sockets with CURVE can be opened only after load()');
+  return loaded.curveSecurity(options, allocate);
 }

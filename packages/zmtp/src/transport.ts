@@ -5,6 +5,7 @@ import type { Clock } from '@proj/heartbeat';
 import { ProjError } from '@proj/transport';
 import type {
   Entropy,
+  LoadOptions,
   MemoryBudget,
   PortOptions,
   PublisherPort,
@@ -22,6 +23,7 @@ import { newPoller, SPARE_MEMORY } from './fast.js';
 import { ZmtpPublisher } from './publisher.js';
 import { CONNECTION_BYTES } from './relief.js';
 import { RouterPort } from './router.js';
+import { loadCurve } from './security.js';
 import { ZmtpSubscriber } from './subscriber.js';
 import { EVENT_LOOP, Turns } from './turn.js';
 import { Watch } from './watch.js';
@@ -133,9 +135,9 @@ export class ZmtpTransport implements Transport {
     return { ...limits, connectionsMax: Math.min(limits.connectionsMax, most) };
   }
 
-  /** There is nothing to load. */
-  load(): Promise<void> {
-    return Promise.resolve();
+  /** CURVE is a module of its own; there is nothing else to load. */
+  load({ curve = true }: LoadOptions = {}): Promise<void> {
+    return curve ? loadCurve() : Promise.resolve();
   }
 
   router(options?: PortOptions): SocketPort {

@@ -4,7 +4,7 @@ import { peerGroup } from '@proj/testkit';
 import type { PeerProcess } from '@proj/testkit';
 import type { CurveKeys, CurveOptions, Peer, PortListener, PortOptions, SocketPort } from '@proj/transport';
 import { ZmtpTransport } from '@proj/zmtp';
-import { afterEach } from 'vitest';
+import { afterEach, beforeAll } from 'vitest';
 import { fromHex, toHex } from '../test-peers.js';
 import type { Flags } from '../test-peers.js';
 import { pythonPeer } from '../python.js';
@@ -129,12 +129,14 @@ export class Ours implements PortListener {
 /** Starts sockets that end with their test. */
 export function stage() {
   const { launch } = peerGroup();
+  const transport = new ZmtpTransport();
+  beforeAll(() => transport.load());
   const open: { close(): Promise<void> }[] = [];
   afterEach(async () => {
     await Promise.all(open.splice(0).map((port) => port.close()));
   });
   return {
-    transport: new ZmtpTransport(),
+    transport,
     keep<Port extends { close(): Promise<void> }>(port: Port): Port {
       open.push(port);
       return port;

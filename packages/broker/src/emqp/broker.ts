@@ -104,7 +104,7 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
         onMemory: (isTight) => ({ kind: 'memory', isTight }),
         perform: this.#perform,
       },
-      async () => (this.#transport = await loadTransport(settings.transport)),
+      async () => (this.#transport = await loadTransport(settings)),
     );
   }
 

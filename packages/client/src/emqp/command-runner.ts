@@ -100,7 +100,7 @@ export class CommandRunner {
           listener.onRefused(refusal);
         },
       },
-      () => loadTransport(settings.transport),
+      () => loadTransport(settings),
       departures,
     );
   }

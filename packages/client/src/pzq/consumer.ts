@@ -109,7 +109,7 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
           this.#onBroken(error);
         },
       },
-      () => loadTransport(settings.transport),
+      () => loadTransport(settings),
     );
   }
 

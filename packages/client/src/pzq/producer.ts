@@ -106,7 +106,7 @@ export class PzqProducer implements Life<PzqProducerEvents> {
         onUnopened: (socket, cause) => ({ kind: 'refused', socket, cause }),
         onRefused: this.#events.forward('refused'),
       },
-      () => loadTransport(settings.transport),
+      () => loadTransport(settings),
     );
   }
 

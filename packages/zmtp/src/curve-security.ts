@@ -1,0 +1,22 @@
+/** CURVE as sockets have it, with its ciphers: a module of its own, loaded where a socket asks for it. */
+import type { CurveOptions } from '@proj/transport';
+import type { Allocate } from './engine/bytes.js';
+import { curve } from './engine/curve.js';
+import type { Security } from './engine/mechanism.js';
+import { nodePrimitives, pairOf } from './primitives.js';
+
+export { loadBoxes } from './primitives.js';
+
+/** The mechanism of one socket. */
+export function curveSecurity(options: CurveOptions, allocate: Allocate): Security {
+  const { role } = options;
+  return curve({
+    primitives: nodePrimitives,
+    allocate,
+    pair: pairOf(options.keys),
+    side:
+      role === 'server'
+        ? { role, authorize: options.authorize ?? (() => true) }
+        : { role, serverKey: Uint8Array.from(options.serverKey) },
+  });
+}
