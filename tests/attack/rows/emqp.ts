@@ -6,6 +6,8 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 /** Of jobs for a queue that nobody serves. */
 const REQUEST_TTL_MS = 30_000;
+/** Those who are served do it at once. */
+const JOB = '["run",{"path":"jobs","callable":"repeat","args":["x"]}]';
 const PROTOTYPES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'];
 
 let ids = 0;
@@ -63,6 +65,18 @@ export const EMQP: readonly Attack[] = [
         await front[round % 2]!.write(schedule(body), say('REQUEST', 'nobody', 'guarantee', body));
         await back.write(inform(body.slice(0, 64 * KIB)));
       }
+    },
+  },
+  {
+    name: 'emqp/full-queues',
+    does: 'jobs on 8 connections, guaranteed ones and others, faster than they are done, until no more may wait',
+    flags: { 'emqp-queue-max': 2000 },
+    async run(stage) {
+      const peers = await stage.openMany(8, 'emqpFrontend');
+      const flood = (headers: string): Buffer =>
+        Buffer.concat(Array.from({ length: 200 }, () => say('REQUEST', 'honest', headers, JOB)));
+      const floods = peers.map((_, index) => flood(index % 4 === 0 ? 'guarantee' : ''));
+      await Promise.all(peers.map((peer, index) => stage.flood([peer], 8, () => floods[index]!)));
     },
   },
   {

@@ -3,6 +3,8 @@ import type { Attack } from '../attack.js';
 import { message } from '../wire.js';
 
 const KIB = 1024;
+/** Of requests that wait. */
+const REQUEST_TTL_MS = 30_000;
 
 /** Those who are served have the one service there is. */
 export const PPP: readonly Attack[] = [
@@ -36,6 +38,18 @@ export const PPP: readonly Attack[] = [
         await clients[round % clients.length]!.write(...new Array<Buffer>(5).fill(request));
         await stage.pause(10);
       }
+    },
+  },
+  {
+    name: 'ppp/full-queue',
+    does: 'requests on 4 connections, faster than they are served, until no more may wait',
+    // What 4 connections can fill before anybody looks.
+    flags: { 'ppp-request-queue-max': 500 },
+    leavesMs: REQUEST_TTL_MS,
+    async run(stage) {
+      const peers = await stage.openMany(4, 'pppFrontend');
+      const flood = Buffer.concat(new Array<Buffer>(1000).fill(message(['', 'x'])));
+      await stage.flood(peers, 24, () => flood);
     },
   },
   {

@@ -114,6 +114,12 @@ describe('FairQueue', () => {
     expect(owned.size).toBe(0);
   });
 
+  it('knows the newest value of a client, the front aside', () => {
+    const { queue } = queueOf(9, 'x:1', 'y:a', 'x:2');
+    queue.pushFront(new QueueSlot('R'));
+    expect([queue.newest('x'), queue.newest('y'), queue.newest('z')]).toEqual(['2', 'a', undefined]);
+  });
+
   it('tells that a value of another queue is not here', () => {
     const { places } = queueOf(9, 'x:1');
     const other = queueOf(9, 'x:2').queue;

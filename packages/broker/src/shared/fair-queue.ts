@@ -116,6 +116,11 @@ export class FairQueue<Value> {
     return this.#shares.above((this.#byClient.get(client)?.size ?? 0) + 1)?.last;
   }
 
+  /** The newest value of this client, the front aside. */
+  newest(client: string): Value | undefined {
+    return this.#byClient.get(client)?.last;
+  }
+
   /** The first value of the front, and that of each client: the oldest is among them. */
   *heads(): IterableIterator<Value> {
     for (const queue of [this.#front, this.#turns])

@@ -63,6 +63,11 @@ export class Backlog {
     return this.#hidden.has(seq);
   }
 
+  /** Messages that must not come back; none once everything is on disk. */
+  get hidden(): number {
+    return this.#hidden.size;
+  }
+
   /** The message must not come back, whatever the store still shows. */
   hide(seq: number): void {
     this.#hidden.add(seq);

@@ -107,6 +107,8 @@ describe('rule 35: dead letters', () => {
     queue.step({ kind: 'revive', id: 1, seqs: [1] });
     queue.ack(1, true, 'dead-letters');
     queue.answerStore(1);
+    // A store that reads while it writes would still show it.
+    expect(queue.asked.map(({ kind }) => kind)).toEqual(['commit']);
     queue.room = 5;
     queue.storeHeld = false;
     queue.answerStore();

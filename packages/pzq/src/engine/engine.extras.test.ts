@@ -220,6 +220,9 @@ describe('rules 34 and 35: dead letters', () => {
       if (!written) queue.store.failing = 'EIO';
       queue.advance(1000);
       queue.ack(1);
+      queue.answerStore(1);
+      // A store that reads while it writes would still show it.
+      expect(queue.asked.filter(({ kind }) => kind === 'load')).toEqual([]);
       queue.storeHeld = false;
       queue.answerStore();
       queue.store.failing = undefined;

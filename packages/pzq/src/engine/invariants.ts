@@ -19,7 +19,10 @@ export function assertState(state: QueueState): void {
   assertProducers(state);
 }
 
-function assertWay({ side, backlog }: Way, { settings, store }: QueueState): { count: number; bytes: number } {
+function assertWay(
+  { side, backlog }: Way,
+  { settings, store, pending, commits }: QueueState,
+): { count: number; bytes: number } {
   const places: Record<Message['where'], number> = {
     ready: 0,
     offered: 0,
@@ -48,6 +51,8 @@ function assertWay({ side, backlog }: Way, { settings, store }: QueueState): { c
   check(leased === side.inFlightBytes, 'bytes in flight are counted');
   check(places.offered <= (side.offering ? 1 : 0), 'one offer at a time');
   check(backlog.cursor <= backlog.top, 'the cursor is within the backlog');
+  const isQuiet = pending.empty && commits.changing === undefined && !backlog.reading;
+  check(!isQuiet || backlog.hidden === 0, 'nothing stays hidden once it is on disk');
   check(side.ready <= 2 * settings.windowMax + settings.takeMax + settings.maxInFlight, 'memory is bounded');
   return { count: places.offered + places['in-flight'] + places.resting, bytes: held };
 }

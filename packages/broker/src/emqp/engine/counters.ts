@@ -68,6 +68,8 @@ const REQUEST_LOSSES = {
   'jobs-lost': 0,
   /** It was lost with `guaranteeAttempts` workers. */
   'guarantee-exhausted': 0,
+  /** It made room for another client when its own had far more waiting. */
+  displaced: 0,
   /** The broker closed first. */
   drained: 0,
 };

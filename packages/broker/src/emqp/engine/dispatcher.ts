@@ -1,5 +1,5 @@
 /** EventMQ broker: a job's way from REQUEST to a worker. Rules 9 to 15 and 17; how it ends is `job-endings.ts`. */
-import { decodeEmqpHeaders, type EmqpRequest } from '@proj/frames/emqp';
+import { decodeEmqpHeaders, type EmqpReadHeaders, type EmqpRequest } from '@proj/frames/emqp';
 import type { EmqpBrokerSettings } from '../options.js';
 import type { EmqpParty } from './events.js';
 import { askerOf, Job } from './job.js';
@@ -11,6 +11,9 @@ import type { BrokerState } from './state.js';
 
 /** Rule 9. */
 const ACCEPTANCES = { reply: ['accepted'], ack: ['ack'], both: ['accepted', 'ack'] } as const;
+
+/** Rule 15: one request displaces at most so many of others. */
+const DISPLACED_MAX = 64;
 
 /** Rule 19: how long a job without timeout may take, and the grace period after any timeout. */
 const NO_TIMEOUT_SECONDS = 300;
@@ -32,7 +35,7 @@ export class Dispatcher {
 
   /** Rules 9, 13, 14 and 15: gives the request to a worker or a queue and says so, or refuses it. */
   accept(client: EmqpParty, request: EmqpRequest): void {
-    const { bytes, isTight } = this.#state;
+    const { isTight } = this.#state;
     const headers = decodeEmqpHeaders(request.headers);
     this.#out.counters.headersIgnored += headers.invalid;
     const isStored = headers.guarantee && this.#settings.store !== undefined;
@@ -41,17 +44,18 @@ export class Dispatcher {
     // By the time a job is in the store, the slot may be taken.
     const subscription = isStored ? undefined : queue.free.first;
     const hasNoRoom = isTight && queue.free.first === undefined;
-    if (hasNoRoom || (subscription === undefined && queue.full) || !bytes.take(cost)) {
+    if (hasNoRoom || !this.#makeRoom(client, headers, cost, subscription === undefined ? queue : undefined)) {
       this.#out.dropRequest(hasNoRoom ? 'memory' : 'queue-full', client, request.queue);
       this.#endings.reviewLater(queue);
       return;
     }
     const job = new Job(client, request, headers, queue, cost, this.#out.now);
     this.#state.repeats.add(job);
+    if (job.kept) this.#state.queues.backlogs.keep(job);
     if (isStored) {
       job.settle(this.#state.slack);
       this.#state.keeper.add(job);
-      queue.arriving++;
+      queue.expect(job);
       return;
     }
     this.taken(job);
@@ -148,6 +152,27 @@ export class Dispatcher {
     for (let job = routes.takeDue(now); job !== undefined; job = routes.takeDue(now))
       this.#noLongerAwaited(job, 'result-expired');
     for (let queue = patience.takeDue(now); queue !== undefined; queue = patience.takeDue(now)) this.#moveOn(queue);
+  }
+
+  /**
+   * Rule 15: takes the bytes of a job from the budget, and makes sure of its place in `queue`, if it is to wait. Beyond a bound, clients with
+   * far more waiting give up their newest for it. Guaranteed jobs are never given up, so no client may have too many of them.
+   */
+  #makeRoom(client: EmqpParty, headers: EmqpReadHeaders, cost: number, queue: Queue | undefined): boolean {
+    const { bytes, queues } = this.#state;
+    const { backlogs } = queues;
+    const isKept = headers.guarantee || headers.retryCount > 0;
+    if (!isKept && queue?.full !== true && bytes.take(cost)) return true;
+    const asker = askerOf(client);
+    if (isKept && !backlogs.mayKeep(asker, cost)) return false;
+    if (headers.guarantee && queue?.places.mayGuarantee(asker) === false) return false;
+    // What came back from workers is never refused, so there may be more than one too many.
+    for (let displaced = 0; queue?.full === true || !bytes.take(cost); displaced++) {
+      const other = queue?.full === true ? queue.places.surplus(asker) : backlogs.surplus(asker, cost);
+      if (other === undefined || displaced === DISPLACED_MAX) return false;
+      this.#endings.lose(other, 'displaced');
+    }
+    return true;
   }
 
   #wait(job: Job, queue: Queue, where: 'front' | 'back'): void {

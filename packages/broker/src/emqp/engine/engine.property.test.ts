@@ -20,8 +20,8 @@ const options: fc.Arbitrary<EmqpBrokerOptions> = fc.record({
   expiryMs: fc.constantFrom(150, 300, 2000),
   unknownQueue: fc.constantFrom('default' as const, 'wait' as const),
   requestTtlMs: fc.constantFrom(50, 500, 5000),
-  queueMax: fc.integer({ min: 1, max: 4 }),
-  defaultQueueMax: fc.integer({ min: 1, max: 6 }),
+  queueMax: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.constant(24)),
+  defaultQueueMax: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.constant(24)),
   queueMaxBytes: fc.constantFrom(3000, 1_000_000),
   maxMessageBytes: fc.constant(1024),
   queuesMax: fc.integer({ min: 1, max: 4 }),
@@ -63,6 +63,18 @@ const action = fc.oneof(
       guarantee: fc.boolean(),
       retryCount: fc.constantFrom(0, 0, 2),
       timeoutSeconds: fc.constantFrom(0, 1),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: way('flood'),
+      who: client,
+      queue,
+      replyRequested: fc.boolean(),
+      guarantee: fc.boolean(),
+      retryCount: fc.constantFrom(0, 0, 2),
+      timeoutSeconds: fc.constant(0),
     }),
   },
   { weight: 60, arbitrary: fc.record({ do: way('answer'), who: worker, port, which: fc.nat(3), named: fc.nat(9) }) },
@@ -132,12 +144,14 @@ class World {
       case 'ready':
         this.message(each.port, each.who, { kind: 'ready', id: 'r' });
         break;
-      case 'ask': {
-        const headers = encodeEmqpHeaders(each);
-        const request = { kind: 'request', id: `m${this.#asked++}`, queue: each.queue, headers } as const;
-        this.message('frontend', each.who, { ...request, body: fromLatin1(jobBody()) });
+      case 'ask':
+      case 'flood':
+        for (let left = each.do === 'flood' ? 24 : 1; left > 0; left--) {
+          const headers = encodeEmqpHeaders(each);
+          const request = { kind: 'request', id: `m${this.#asked++}`, queue: each.queue, headers } as const;
+          this.message('frontend', each.who, { ...request, body: fromLatin1(jobBody()) });
+        }
         break;
-      }
       case 'answer': {
         const jobs = this.observer.jobsOf(`${each.port} ${each.who}`);
         const of = jobs[each.which % Math.max(jobs.length, 1)] ?? 'none';

@@ -355,6 +355,72 @@ describe('bounds', () => {
     expect(broker.request('c1', 'm3', 'default', '', body)).toEqual(['-> c1 ACCEPTED m3']);
   });
 
+  it('rule 15: when a queue is full, a client with far more waiting gives up its newest for one with less', () => {
+    broker = new BrokerUnderTest({ defaultQueueMax: 40 });
+    for (let i = 0; i < 40; i++) broker.request('flood', `f${i}`, 'default', 'reply-requested');
+    expect(broker.request('flood', 'more')).toEqual(['note request-dropped queue-full flood default']);
+    expect(broker.request('c1', 'mine')).toEqual([
+      '-> flood RESULT f39 {"value": "job lost: too many of its client were waiting"}',
+      'note request-dropped displaced flood default',
+      '-> c1 ACCEPTED mine',
+    ]);
+    broker.inform('w1');
+    broker.ready('w1');
+    expect(broker.reply('w1', 'f0')).toContain('-> flood RESULT f0 {"value": 5}');
+    expect(broker.ready('w1')).toContain('-> w1 REQUEST mine default');
+    expect(broker.stats.counters).toMatchObject({ requests: 41, dropped: { displaced: 1, 'queue-full': 1 } });
+  });
+
+  it('rule 15: nobody gives up anything for a client that has as much, nor a few jobs', () => {
+    broker = new BrokerUnderTest({ defaultQueueMax: 45 });
+    for (const client of ['a', 'b', 'c']) for (let i = 0; i < 15; i++) broker.request(client, `${client}${i}`);
+    expect(broker.request('d', 'x')).toEqual(['note request-dropped queue-full d default']);
+    broker = new BrokerUnderTest({ defaultQueueMax: 80 });
+    for (const client of ['a', 'b']) for (let i = 0; i < 40; i++) broker.request(client, `${client}${i}`);
+    expect(broker.request('a', 'x')).toEqual(['note request-dropped queue-full a default']);
+  });
+
+  it('rule 15: when all bytes are used, whoever has most of them waiting gives up as many as one job needs, in any queue', () => {
+    broker = new BrokerUnderTest({ queueMaxBytes: 170_000, maxMessageBytes: 90_000, unknownQueue: 'wait' });
+    const body = 'x'.repeat(40_000);
+    for (const id of ['f0', 'f1']) broker.request('flood', id, 'a', '', body);
+    for (const id of ['f2', 'f3']) broker.request('flood', id, 'b', '', body);
+    expect(broker.request('flood', 'f4', 'b', '', 'x'.repeat(9000))).toHaveLength(1);
+    expect(broker.request('c1', 'mine', 'c', '', 'y'.repeat(60_000))).toContain('-> c1 ACCEPTED mine');
+    expect(broker.dropped).toEqual({ 'queue-full': 1, displaced: 2 });
+  });
+
+  it('rule 15: a guaranteed job is not given up for another client', () => {
+    broker = new BrokerUnderTest({ defaultQueueMax: 40 });
+    for (let i = 0; i < 20; i++) broker.request('flood', `f${i}`);
+    for (let i = 0; i < 20; i++) broker.request('flood', `g${i}`, 'default', 'guarantee');
+    expect(broker.request('c1', 'm1')).toContain('-> c1 ACCEPTED m1');
+    broker.inform('w1');
+    broker.ready('w1', 40);
+    expect(broker.dropped).toEqual({ displaced: 1 });
+    expect(broker.stats.counters.dispatches).toBe(40);
+  });
+
+  it('rule 15: a client may have guaranteed jobs waiting as long as three times as many can be added', () => {
+    broker = new BrokerUnderTest({ defaultQueueMax: 100 });
+    for (let i = 0; i < 100; i++) broker.request('flood', `f${i}`, 'default', 'guarantee');
+    expect([broker.stats.openRequests, broker.dropped]).toEqual([75, { 'queue-full': 25 }]);
+    for (let i = 0; i < 10; i++) broker.request('c1', `m${i}`, 'default', 'guarantee');
+    expect(broker.stats.openRequests).toBe(85);
+  });
+
+  it('rule 15: a client may have bytes of kept jobs, running ones included, by the same measure', () => {
+    broker = new BrokerUnderTest({ queueMaxBytes: 100_000, maxMessageBytes: 10_000 });
+    broker.inform('w1');
+    broker.ready('w1', 1000);
+    for (let i = 0; i < 100; i++) broker.request('flood', `f${i}`, 'default', 'retry-count:1', 'x'.repeat(4000));
+    expect(broker.stats.openBytes).toBeGreaterThan(70_000);
+    expect(broker.stats.openBytes).toBeLessThan(80_000);
+    const before = broker.stats.openRequests;
+    broker.request('c1', 'm1', 'default', 'guarantee', 'x'.repeat(4000));
+    expect(broker.stats.openRequests).toBe(before + 1);
+  });
+
   it('rule 15: a running guaranteed job is charged, any other is not', () => {
     broker.inform('w1');
     broker.ready('w1', 2);

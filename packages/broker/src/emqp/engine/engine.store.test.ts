@@ -80,6 +80,15 @@ describe('a guaranteed job', () => {
     expect(broker.dropped).toEqual({ 'queue-full': 2 });
   });
 
+  it('rule 35: counts for the share of its client while it is being written', () => {
+    broker = new BrokerUnderTest({ store: memoryRecords(), defaultQueueMax: 100 });
+    for (let i = 0; i < 100; i++) ask(`m${i}`);
+    expect(broker.dropped).toEqual({ 'queue-full': 25 });
+    broker.stored(1);
+    broker.stored(2);
+    expect(broker.stats.openRequests).toBe(75);
+  });
+
   it('rule 35: a job of another kind is not stored', () => {
     worker(2);
     expect(ask('m1', 'reply-requested')).toEqual(['-> c1 ACCEPTED m1', '-> w1 REQUEST m1 default']);

@@ -88,7 +88,8 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   get heldBytes(): number {
     const { bytes, slack, peers, queues } = this.#state;
     // A running job is a row too, and is not charged unless its request is kept.
-    return bytes.used + slack.used + (peers.size + queues.size) * ENTRY_BYTES + this.#endings.open * (ENTRY_BYTES / 2);
+    const halves = this.#endings.open + queues.backlogs.size;
+    return bytes.used + slack.used + (peers.size + queues.size) * ENTRY_BYTES + halves * (ENTRY_BYTES / 2);
   }
 
   step(event: EmqpBrokerEvent | TimerEvent, now: number): readonly EmqpBrokerEffect[] {

@@ -48,7 +48,7 @@ export class Guarantee {
     const { keeper } = this.#state;
     if (error !== undefined) this.#out.storeFailed(error);
     for (const job of keeper.stored(write, error !== undefined, this.#out.now)) {
-      job.queue.arriving--;
+      job.queue.arrive(job);
       this.#endings.reviewLater(job.queue);
       if (error === undefined) {
         this.#dispatcher.taken(job);

@@ -23,7 +23,9 @@ export function assertState(state: BrokerState, { open, counters, settings }: Cl
   check(state.routes.size <= settings.resultRouteMax, 'awaited results are bounded');
   check(state.peers.size <= settings.peersMax, 'peers are bounded');
   assertRepeats(state, new Set([...running, ...waiting]));
-  const lost = counters.dropped['jobs-lost'] + counters.dropped['guarantee-exhausted'] + counters.dropped.drained;
+  state.queues.backlogs.assertInvariants([...running, ...waiting, ...state.keeper.arriving()]);
+  const { dropped } = counters;
+  const lost = dropped['jobs-lost'] + dropped['guarantee-exhausted'] + dropped.displaced + dropped.drained;
   check(
     counters.requests + counters.restored ===
       counters.processed + counters.unconfirmed + lost + counters.leftInStore + open,

@@ -88,6 +88,7 @@ export class JobEndings {
 
   /** The broker need not send the job again: drops the request. */
   discharge(job: Job): void {
+    this.#state.queues.backlogs.release(job);
     this.#state.bytes.give(job.cost);
     job.leave(this.#state.slack);
     job.cost = 0;
@@ -139,6 +140,7 @@ export function costOf({ headers, body }: EmqpRequest): number {
 /** What a client gets in place of a result. */
 function lossMessage({ guarantee, attempts }: Job, reason: EmqpRequestLoss): string {
   if (reason === 'drained') return 'job lost: the broker has stopped';
+  if (reason === 'displaced') return 'job lost: too many of its client were waiting';
   const workers = attempts === 1 ? 'its worker' : `${attempts} workers`;
   return `${guarantee ? 'guaranteed job' : 'job'} lost with ${workers}`;
 }

@@ -5,6 +5,7 @@ import { Deadline, HeapDeadline } from '@proj/heartbeat';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import type { Slack } from '../../shared/slack.js';
 import type { EmqpParty } from './events.js';
+import type { ClientBacklog, ClientEntry } from './backlogs.js';
 import type { Leaver } from './peers.js';
 import type { Queue } from './queues.js';
 
@@ -44,11 +45,16 @@ export class Job {
   /** Its number in the store (rule 35), if it is stored. */
   record: number | undefined;
   waitingSince = 0;
+  /** Where it counts while it waits, or is on its way to the store; `undefined` in front. */
+  backlog: ClientBacklog | undefined;
+  /** Whom the bytes of a {@link kept} job count for. */
+  keeper: ClientEntry | undefined;
   /** The jobs of the worker that has it; `undefined` while it waits. */
   holder: WorkerJobs | undefined;
   readonly place = new QueueSlot<Job>(this);
   /** Place in order of arrival, among jobs that wait in its queue or are open at its worker. */
   readonly order = new QueueSlot<Job>(this);
+  /** Place among the plain jobs of its worker, or among those of its backlog that may make room. */
   readonly plain = new QueueSlot<Job>(this);
   /** Rule 10: until when the result is forwarded. */
   readonly route = new Deadline<Job>(this);

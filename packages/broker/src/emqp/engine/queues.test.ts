@@ -4,7 +4,8 @@ import { peerNamed } from '../../../test/keyed.js';
 import { Worker } from './peers.js';
 import { Queues } from './queues.js';
 
-const newQueues = (queuesMax = 10_000) => new Queues({ queueMax: 10, defaultQueueMax: 20, queuesMax });
+const newQueues = (queuesMax = 10_000) =>
+  new Queues({ queueMax: 10, defaultQueueMax: 20, queueMaxBytes: 10_000, queuesMax });
 
 describe('queues', () => {
   it('rule 29: totals of the last 1000 forgotten queues are kept', () => {

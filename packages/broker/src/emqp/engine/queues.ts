@@ -3,6 +3,7 @@ import { HeapDeadline } from '@proj/heartbeat';
 import { FairQueue } from '../../shared/fair-queue.js';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import { type Name, Names } from '../../shared/names.js';
+import { ClientBacklogs, Places } from './backlogs.js';
 import type { Job } from './job.js';
 import type { Worker } from './peers.js';
 
@@ -80,6 +81,9 @@ export class Queue {
   readonly waiting = new FairQueue<Job>(Infinity);
   /** Waiting jobs that were never put in front, longest wait first. */
   readonly #arrived = new RemovableQueue<Job>();
+  /** Rule 15: who has how much waiting here, and everywhere. */
+  readonly places: Places;
+  readonly #backlogs: ClientBacklogs;
   readonly subscriptions = new Set<QueueSubscription>();
   readonly free = new FreeSubscriptions();
   readonly totals: QueueTotals;
@@ -94,10 +98,18 @@ export class Queue {
   /** Counted name; queue `default` has none. */
   readonly counted: Name | undefined;
 
-  constructor(name: string, max: number, totals: QueueTotals, now: number, counted?: Name) {
+  constructor(
+    name: string,
+    max: number,
+    totals: QueueTotals,
+    backlogs: ClientBacklogs,
+    { now, counted }: { readonly now: number; readonly counted: Name | undefined },
+  ) {
     this.name = name;
     this.counted = counted;
     this.max = max;
+    this.places = new Places(max);
+    this.#backlogs = backlogs;
     this.totals = totals;
     this.unservedSince = now;
   }
@@ -112,6 +124,18 @@ export class Queue {
     return this.waiting.front ?? this.#arrived.first;
   }
 
+  /** The job is on its way to the store. */
+  expect(job: Job): void {
+    this.arriving++;
+    this.#backlogs.enter(job, this.places);
+  }
+
+  /** It is on its way no longer. */
+  arrive(job: Job): void {
+    this.arriving--;
+    this.#backlogs.leave(job);
+  }
+
   /** Adds the job behind its client's others, or in front of all that were never put in front. */
   enqueue(job: Job, where: 'front' | 'back', now: number): void {
     job.queue = this;
@@ -122,20 +146,25 @@ export class Queue {
     } else {
       this.waiting.push(job.place, job.asker);
       this.#arrived.push(job.order);
+      this.#backlogs.enter(job, this.places);
     }
   }
 
   /** Takes out the next job. */
   next(): Job | undefined {
     const job = this.waiting.shift();
-    if (job !== undefined) this.#arrived.remove(job.order);
+    if (job !== undefined) this.#left(job);
     return job;
   }
 
   /** Takes out this job, if it waits here. */
   withdraw(job: Job): void {
-    this.waiting.remove(job.place);
+    if (this.waiting.remove(job.place)) this.#left(job);
+  }
+
+  #left(job: Job): void {
     this.#arrived.remove(job.order);
+    this.#backlogs.leave(job);
   }
 
   /** Waiting jobs that were never put in front, in order of arrival. For invariants. */
@@ -149,10 +178,18 @@ export class Queues {
   readonly #names: Names;
   readonly #queues = new Map<string, Queue>();
   readonly #retired = new Map<string, QueueTotals>();
-  readonly #options: { readonly queueMax: number; readonly defaultQueueMax: number; readonly queuesMax: number };
+  /** Rule 15: what each client has the broker keep. */
+  readonly backlogs: ClientBacklogs;
+  readonly #options: { readonly queueMax: number; readonly defaultQueueMax: number };
 
-  constructor(options: { readonly queueMax: number; readonly defaultQueueMax: number; readonly queuesMax: number }) {
+  constructor(options: {
+    readonly queueMax: number;
+    readonly defaultQueueMax: number;
+    readonly queueMaxBytes: number;
+    readonly queuesMax: number;
+  }) {
     this.#options = options;
+    this.backlogs = new ClientBacklogs(options);
     this.#names = new Names(options.queuesMax);
   }
 
@@ -199,7 +236,7 @@ export class Queues {
     this.#retired.delete(name);
     const max = name === DEFAULT_QUEUE ? this.#options.defaultQueueMax : this.#options.queueMax;
     const counted = name === DEFAULT_QUEUE ? undefined : this.#names.add(asker);
-    const queue = new Queue(name, max, totals, now, counted);
+    const queue = new Queue(name, max, totals, this.backlogs, { now, counted });
     this.#queues.set(name, queue);
     return queue;
   }

@@ -226,7 +226,10 @@ export class Dispatcher {
     if ((client?.open ?? 0) >= this.#settings.clientRequestsMax) return 'client-limit';
     if (service === undefined && !services.mayAsk(client?.waiting.size ?? 0)) return 'services-limit';
     if (isTight && service?.canTake !== true) return 'memory';
-    if (service?.queue.full === true && !this.#displace(service.queue.surplus(key))) return 'queue-full';
+    // What came back from workers is never refused, so there may be more than one too many.
+    for (let displaced = 0; service?.queue.full === true; displaced++) {
+      if (displaced === DISPLACED_MAX || !this.#displace(service.queue.surplus(key))) return 'queue-full';
+    }
     return this.#takeBytes(client, cost) ? undefined : 'queue-full';
   }
 

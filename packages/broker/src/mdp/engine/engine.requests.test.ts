@@ -338,6 +338,18 @@ describe('rule 18: bounded queues', () => {
     expect(rest).not.toContain('-> w1 REQUEST flood "f39"');
   });
 
+  it('rule 18: as many make room as it takes when requests that came back have overfilled the queue', () => {
+    broker = new BrokerUnderTest({ requestQueueMax: 40 });
+    for (const worker of ['w1', 'w2']) broker.ready(worker);
+    for (let i = 0; i < 42; i++) broker.request('flood', `f${i}`);
+    for (const worker of ['w1', 'w2']) broker.gone(worker);
+    broker.request('c1', 'mine');
+    expect(broker.stats).toMatchObject({ openRequests: 40, counters: { dropped: { displaced: 3 } } });
+    for (const worker of ['w3', 'w4']) broker.ready(worker);
+    broker.final('w3', 'flood', 'done');
+    expect(broker.final('w4', 'flood', 'done')).toContain('-> w4 REQUEST c1 "mine"');
+  });
+
   it('rule 18: nobody gives up anything for a client that has as much, nor a few requests', () => {
     broker = new BrokerUnderTest({ requestQueueMax: 45 });
     for (const client of ['a', 'b', 'c']) for (let i = 0; i < 15; i++) broker.request(client, 'x');

@@ -8,8 +8,8 @@ import type { PppRequestLoss } from './events.js';
 import type { Output } from './output.js';
 import type { BrokerState, Request, Worker } from './state.js';
 
-/** Rule 14: first in, first out over all clients, so the fair queue sees one client only. */
-const EVERYBODY = '';
+/** Rule 14: one request displaces at most so many of others. */
+const DISPLACED_MAX = 64;
 
 /** The side that asks, as the workers' side sees it: the clients of a queue, or the process that has a pool. */
 export interface Requester<Asked extends Request> {
@@ -17,6 +17,8 @@ export interface Requester<Asked extends Request> {
   onWaiting(request: Asked): void;
   /** It waits no longer: it runs, or is about to be given up. */
   onWaited(request: Asked): void;
+  /** Rule 14: a client that has far more bytes waiting than the client of this request, by its {@link Request.asker}. */
+  hoarder(request: Asked): string | undefined;
   /** The request ends with the reply of its worker. It may be `abandoned` by now. */
   onReply(request: Asked, reply: PppAddressedReply): void;
   /** The request ends without a reply. This has been counted. */
@@ -50,9 +52,8 @@ export class Dispatcher<Asked extends Request> {
 
   /** Rules 8 and 14: gives the request to an idle worker or queues it. Returns false if there is no room for it. */
   accept(request: Asked): boolean {
-    const { queue, bytes, idle, isTight } = this.#state;
-    if (isTight && idle.size === 0) return false;
-    if (queue.full || !bytes.take(request.cost)) return false;
+    const { idle, isTight } = this.#state;
+    if ((isTight && idle.size === 0) || !this.#makeRoom(request)) return false;
     this.#open++;
     this.#out.counters.requests++;
     this.#place(request, 'back');
@@ -113,6 +114,22 @@ export class Dispatcher<Asked extends Request> {
     this.#requester.onLost(request, reason);
   }
 
+  /** Rule 14: takes the bytes of the request from the budget. Beyond a bound, clients with far more waiting give up their newest for it. */
+  #makeRoom(request: Asked): boolean {
+    const { queue, bytes } = this.#state;
+    // What came back from workers is never refused, so there may be more than one too many.
+    for (let displaced = 0; queue.full || !bytes.take(request.cost); displaced++) {
+      const other = queue.full ? queue.surplus(request.asker) : this.#hoardOf(this.#requester.hoarder(request));
+      if (other === undefined || displaced === DISPLACED_MAX) return false;
+      this.giveUp(other, 'displaced');
+    }
+    return true;
+  }
+
+  #hoardOf(asker: string | undefined): Asked | undefined {
+    return asker === undefined ? undefined : this.#state.queue.newest(asker);
+  }
+
   #place(request: Asked, where: 'front' | 'back'): void {
     const { idle, slack, queue } = this.#state;
     const worker = idle.shift();
@@ -122,7 +139,7 @@ export class Dispatcher<Asked extends Request> {
     }
     request.settle(slack);
     if (where === 'front') queue.pushFront(request.place);
-    else queue.push(request.place, EVERYBODY);
+    else queue.push(request.place, request.asker);
     this.#requester.onWaiting(request);
   }
 

@@ -134,6 +134,8 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
   readonly #requester: Requester<PoolCall> = {
     onWaiting: () => undefined,
     onWaited: () => undefined,
+    // The process has no reason to prefer one of its calls to another.
+    hoarder: () => undefined,
     onReply: ({ key }, { content }) => {
       if (this.#calls.tell(key, 'reply', this.#out.now) === undefined)
         this.#out.counters.dropped['reply-undeliverable']++;

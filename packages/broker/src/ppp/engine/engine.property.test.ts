@@ -25,7 +25,7 @@ const shared: fc.Arbitrary<PppPoolOptions> = fc.record({
   muteExpiryMs: fc.constantFrom(2000, 5000),
   jobTimeoutMs: fc.constantFrom(0, 150, 1000),
   maxAttempts: fc.integer({ min: 1, max: 3 }),
-  requestQueueMax: fc.integer({ min: 1, max: 6 }),
+  requestQueueMax: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.constant(24)),
   requestQueueMaxBytes: fc.constantFrom(3072, 1_000_000),
   maxMessageBytes: fc.constant(1024),
   maxMessageFrames: fc.constant(8),
@@ -50,6 +50,7 @@ type Action =
   | { readonly do: 'forge'; readonly who: string; readonly what: 'ready' | 'heartbeat' | 'answer' | 'too-large' }
   /** A queue's. */
   | { readonly do: 'ask'; readonly who: string; readonly hops: readonly string[] }
+  | { readonly do: 'flood'; readonly who: string }
   | { readonly do: 'fail-client'; readonly who: string; readonly how: Failure }
   /** A pool's. */
   | { readonly do: 'call'; readonly timeoutMs: number }
@@ -96,6 +97,7 @@ const queueAction: fc.Arbitrary<Action> = fc.oneof(
       hops: fc.array(fc.constantFrom('h1', 'h2'), { maxLength: 2 }),
     }),
   },
+  { weight: 4, arbitrary: fc.record({ do: one('flood'), who: client }) },
   { weight: 15, arbitrary: fc.record({ do: one('fail-client'), who: client, how: failure }) },
 );
 
@@ -163,11 +165,12 @@ class World {
       case 'forge':
         this.#forge({ ...peerNamed(action.who), publicKey: keyOf('eve') }, action.what);
         break;
-      case 'ask': {
-        const command = { kind: 'client-request', hops: action.hops.map(fromLatin1), content: this.#body() } as const;
-        this.step({ kind: 'message', socket: 'frontend', peer: peerNamed(action.who), command });
+      case 'ask':
+        this.#ask(action.who, action.hops);
         break;
-      }
+      case 'flood':
+        for (let i = 0; i < 24; i++) this.#ask(action.who, []);
+        break;
       case 'call':
         this.unsettled.add(this.#asked);
         this.step({ kind: 'request', id: this.#asked, content: this.#body(), timeoutMs: action.timeoutMs });
@@ -198,6 +201,11 @@ class World {
 
   #body(): Uint8Array[] {
     return [fromLatin1(`#${this.#asked++}`)];
+  }
+
+  #ask(who: string, hops: readonly string[]): void {
+    const command = { kind: 'client-request', hops: hops.map(fromLatin1), content: this.#body() } as const;
+    this.step({ kind: 'message', socket: 'frontend', peer: peerNamed(who), command });
   }
 
   #fromWorker(peer: Peer, command: PppToQueue): void {

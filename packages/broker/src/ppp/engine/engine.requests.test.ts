@@ -152,7 +152,7 @@ describe('rule 13: the job of a lost worker', () => {
 });
 
 describe('rule 14: waiting requests', () => {
-  it('rule 14: is served first in, first out, over all clients', () => {
+  it('rule 14: is served first in, first out for each client, and clients take turns', () => {
     for (const [client, body] of [
       ['c1', 'a'],
       ['c1', 'b'],
@@ -161,11 +161,11 @@ describe('rule 14: waiting requests', () => {
     ] as const)
       queue.request(client, body);
     const served = [queue.ready('w1').at(-1)];
-    for (const client of ['c1', 'c1', 'c2']) served.push(queue.reply('w1', client, 'x').at(-1));
+    for (const client of ['c1', 'c2', 'c1']) served.push(queue.reply('w1', client, 'done').at(-1));
     expect(served).toEqual([
       '-> w1 REQUEST c1 "a"',
-      '-> w1 REQUEST c1 "b"',
       '-> w1 REQUEST c2 "c"',
+      '-> w1 REQUEST c1 "b"',
       '-> w1 REQUEST c1 "d"',
     ]);
   });
@@ -216,6 +216,48 @@ describe('rule 14: waiting requests', () => {
     expect(queue.request('c3', '')).toEqual(['note request-dropped queue-full frontend c3']);
     queue.reply('w1', 'c1', 'done');
     expect(queue.request('c3', '')).toEqual([]);
+  });
+
+  it('rule 14: when the queue is full, a client with far more waiting gives up its newest for one with less', () => {
+    queue = new QueueUnderTest({ requestQueueMax: 40 });
+    for (let i = 0; i < 40; i++) queue.request('flood', `f${i}`);
+    expect(queue.request('flood', 'more')).toEqual(['note request-dropped queue-full frontend flood']);
+    expect(queue.request('c1', 'mine')).toEqual(['note request-dropped displaced frontend flood']);
+    expect(queue.stats).toMatchObject({ waiting: 40, clients: 2, counters: { dropped: { displaced: 1 } } });
+    expect(queue.ready('w1')).toContain('-> w1 REQUEST flood "f0"');
+    expect(queue.reply('w1', 'flood', 'done')).toContain('-> w1 REQUEST c1 "mine"');
+    const rest = queue.reply('w1', 'c1', 'done');
+    for (let i = 1; i < 39; i++) rest.push(...queue.reply('w1', 'flood', 'done'));
+    expect(rest).toContain('-> w1 REQUEST flood "f38"');
+    expect(rest).not.toContain('-> w1 REQUEST flood "f39"');
+  });
+
+  it('rule 14: nobody gives up anything for a client that has as much, nor a few requests', () => {
+    queue = new QueueUnderTest({ requestQueueMax: 45 });
+    for (const client of ['a', 'b', 'c']) for (let i = 0; i < 15; i++) queue.request(client, 'x');
+    expect(queue.request('d', 'x')).toEqual(['note request-dropped queue-full frontend d']);
+    queue = new QueueUnderTest({ requestQueueMax: 80 });
+    for (const client of ['a', 'b']) for (let i = 0; i < 40; i++) queue.request(client, 'x');
+    expect(queue.request('a', 'x')).toEqual(['note request-dropped queue-full frontend a']);
+  });
+
+  it('rule 14: when all bytes are used, whoever has most of them waiting gives up as many as one request needs', () => {
+    const bytes = 40_000;
+    const one = requestCost([new Uint8Array(bytes)]) + frameCost([new Uint8Array(5)]);
+    queue = new QueueUnderTest({ requestQueueMaxBytes: 4 * one, maxMessageBytes: 2 * bytes });
+    for (let i = 0; i < 4; i++) queue.request('flood', 'x'.repeat(bytes));
+    expect(queue.request('flood', 'x')).toEqual(['note request-dropped queue-full frontend flood']);
+    queue.request('c1', 'y'.repeat(bytes + 100));
+    expect(queue.stats).toMatchObject({ waiting: 3, counters: { dropped: { displaced: 2 } } });
+  });
+
+  it('rule 14: a request that came back from a worker is not given up for another', () => {
+    queue = new QueueUnderTest({ requestQueueMax: 20 });
+    for (let i = 0; i < 20; i++) queue.ready(`w${i}`);
+    for (let i = 0; i < 20; i++) queue.request('c1', 'x');
+    for (let i = 0; i < 20; i++) queue.workerGone(`w${i}`);
+    expect(queue.request('c2', 'x')).toEqual(['note request-dropped queue-full frontend c2']);
+    expect(queue.stats.waiting).toBe(20);
   });
 
   it('rule 14: hops count as well', () => {

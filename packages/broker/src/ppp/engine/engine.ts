@@ -19,6 +19,7 @@ import { DeadlineList } from '@proj/heartbeat';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
 import { ClientTable } from '../../shared/clients.js';
 import { ENTRY_BYTES } from '../../shared/cost.js';
+import { HolderClasses } from '../../shared/holder-classes.js';
 import type { PppQueueSettings } from '../options.js';
 import { Backend, WORK } from './backend.js';
 import type { Requester } from './dispatcher.js';
@@ -27,11 +28,16 @@ import { assertBackend, assertQueue } from './invariants.js';
 import { Output } from './output.js';
 import { ClientEntry, ClientRequest, type PppQueueStats } from './state.js';
 
+/** A client whose waiting requests cost less never makes room for others. */
+const HELD_LEAST_BYTES = 65_536;
+
 /** The Paranoid Pirate queue as a deterministic machine. It never throws on anything a peer can cause. */
 export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   readonly #settings: PppQueueSettings;
   readonly #out = new Output<PppQueueEffect>();
   readonly #clients = new ClientTable(ClientEntry);
+  /** Rule 14: which clients have most bytes waiting. */
+  readonly #holders = new HolderClasses<ClientEntry>(HELD_LEAST_BYTES);
   /** Rule 14: waiting requests by age. */
   readonly #expiries: DeadlineList<ClientRequest>;
   readonly #backend: Backend<ClientRequest>;
@@ -144,10 +150,13 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   readonly #requester: Requester<ClientRequest> = {
     onWaiting: (request) => {
       this.#expiries.renew(request.expiry, this.#out.now);
+      this.#holders.add(request.client.held, request.cost);
     },
     onWaited: (request) => {
       this.#expiries.remove(request.expiry);
+      this.#holders.add(request.client.held, -request.cost);
     },
+    hoarder: ({ client, cost }) => this.#holders.above(client.held.amount + cost)?.peer.key,
     onReply: (request, { addresses, content }: PppAddressedReply) => {
       const { client, bare } = request;
       const { peer, gone } = client;

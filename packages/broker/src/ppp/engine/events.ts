@@ -98,6 +98,8 @@ export type PppRequestLoss =
   | 'expired'
   /** `maxAttempts` workers were lost with it. */
   | 'attempts-exhausted'
+  /** Queue: it made room for another client when its own had far more waiting. */
+  | 'displaced'
   /** Queue: its client left. */
   | 'client-gone'
   /** Pool: its caller aborted it. */

@@ -57,7 +57,13 @@ export function assertQueue(
   check(owed + orphans === running.size + waiting.size, 'clients count their open requests');
   const expiring = new Set(expiries.values());
   check(expiring.size === waiting.size, 'waiting requests, and nothing else, can expire');
-  for (const request of waiting) check(expiring.has(request), 'every waiting request can expire');
+  const held = new Map<ClientEntry, number>();
+  for (const request of waiting) {
+    check(expiring.has(request), 'every waiting request can expire');
+    held.set(request.client, (held.get(request.client) ?? 0) + request.cost);
+  }
+  for (const client of clients.values())
+    check(client.held.amount === (held.get(client) ?? 0), 'clients count what they have waiting');
 }
 
 /** The calls of a pool. */
@@ -140,6 +146,11 @@ function assertDeadlines<Asked extends Request>(
 /** Accepted requests are answered, given up, or open. */
 function assertTotals({ counters: { requests, replies, dropped }, openRequests }: PppPoolStats): void {
   const lost =
-    dropped.expired + dropped['attempts-exhausted'] + dropped['client-gone'] + dropped.aborted + dropped.drained;
+    dropped.expired +
+    dropped['attempts-exhausted'] +
+    dropped.displaced +
+    dropped['client-gone'] +
+    dropped.aborted +
+    dropped.drained;
   check(requests === replies + lost + openRequests, 'accepted requests are answered, given up or open');
 }

@@ -51,6 +51,7 @@ function newCounters() {
       'queue-full': 0,
       expired: 0,
       'attempts-exhausted': 0,
+      displaced: 0,
       'client-gone': 0,
       aborted: 0,
       drained: 0,

@@ -7,6 +7,7 @@ import { Budget } from '../../shared/budget.js';
 import { ClientRecord } from '../../shared/clients.js';
 import { frameCost, requestCost } from '../../shared/cost.js';
 import { FairQueue } from '../../shared/fair-queue.js';
+import { Holding } from '../../shared/holder-classes.js';
 import { QueueSlot, RemovableQueue } from '../../shared/removable-queue.js';
 import { Slack } from '../../shared/slack.js';
 import { WorkerEntry, WorkerTable } from '../../shared/worker-table.js';
@@ -37,6 +38,11 @@ export class Request {
     this.cost = requestCost(content) + frameCost(addresses);
   }
 
+  /** Whose turn it takes in the queue; the calls of a pool are all its own. */
+  get asker(): string {
+    return '';
+  }
+
   /** It begins to wait, in memory of its own if no slack is left. */
   settle(slack: Slack): void {
     const { addresses, content } = this;
@@ -58,6 +64,8 @@ export class Request {
 /** A client at the frontend of a queue. */
 export class ClientEntry extends ClientRecord {
   readonly requests = new RemovableQueue<ClientRequest>();
+  /** What the waiting ones cost. */
+  readonly held = new Holding<ClientEntry>(this);
 }
 
 /** A request of a client (rules 14 and 15). */
@@ -74,6 +82,10 @@ export class ClientRequest extends Request {
     super([client.peer.id, ...(hops ?? [])], content);
     this.client = client;
     this.bare = hops === undefined;
+  }
+
+  override get asker(): string {
+    return this.client.peer.key;
   }
 }
 
