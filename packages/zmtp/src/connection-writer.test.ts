@@ -164,3 +164,22 @@ it('an encrypted write is under way since it began, not since the last one in cl
   writer.flush(5000);
   expect(writer.writingSince).toBe(5000);
 });
+
+it('what comes up during a write is written after it, also when no message waits', () => {
+  type Parts = ConstructorParameters<typeof ConnectionWriter>;
+  const output = ['greeting', 'READY'].map((text) => [Buffer.from(text)]);
+  const engine = { sealed: false, take: () => output.shift() ?? [], sent: () => undefined };
+  const sent: string[] = [];
+  let written: () => void = () => undefined;
+  const wire = { send: (parts: Uint8Array[], done: () => void) => (sent.push(String(parts[0])), (written = done)) };
+  const turns = { writeLater: (writer: ConnectionWriter) => writer.onWrite(0) };
+  const owner = { mayWrite: true, pipe: undefined, onWritten: () => undefined };
+  const writer = new ConnectionWriter(...([turns, {}, wire, engine, owner] as unknown as Parts));
+  writer.wake();
+  writer.wake();
+  expect(sent).toEqual(['greeting']);
+  written();
+  expect(sent).toEqual(['greeting', 'READY']);
+  written();
+  expect(sent.length).toBe(2);
+});

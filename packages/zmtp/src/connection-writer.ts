@@ -31,6 +31,8 @@ export class ConnectionWriter implements Writing, Reading {
   readonly #owner: WriterOwner;
   #scheduled = false;
   #writing = false;
+  /** Woken during the write under way. */
+  #again = false;
   #wroteAt = 0;
   /** The batch that is being encrypted, what goes before it, and the turn of its latest slice. */
   #sealing: Sealing | undefined;
@@ -57,6 +59,7 @@ export class ConnectionWriter implements Writing, Reading {
 
   /** There is something to write at the end of this turn. */
   wake(): void {
+    this.#again = this.#writing;
     if (this.#writing || this.#scheduled || !this.#owner.mayWrite) return;
     this.#scheduled = true;
     this.#turns.writeLater(this);
@@ -132,5 +135,6 @@ export class ConnectionWriter implements Writing, Reading {
     if (error !== undefined && error !== null) return;
     this.#writing = false;
     this.#owner.onWritten();
+    if (this.#again) this.wake();
   };
 }

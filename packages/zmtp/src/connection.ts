@@ -40,6 +40,8 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   /** Reads nothing: there is no memory for it. */
   #halted = false;
   #finishing = false;
+  /** Our side of the stream has ended. */
+  #said = false;
   #met = false;
   /** Nothing has come yet. */
   #isFirst = true;
@@ -109,7 +111,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   }
 
   get mayWrite(): boolean {
-    return !this.#closed && !this.#ended && this.#failure === undefined;
+    return !this.#closed && !this.#ended && !this.#said && this.#failure === undefined;
   }
 
   /** Connects it with the messages to send. */
@@ -365,7 +367,10 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     if (!this.#finishing || this.#ended || this.#failure !== undefined) return;
     const pipe = this.#pipe ?? this.connector?.pipe;
     if (pipe === undefined || (pipe.isEmpty && !this.#engine.ready)) this.#wire.destroy();
-    else if (pipe.isEmpty && !this.writing) this.#wire.end();
+    else if (pipe.isEmpty && !this.writing) {
+      this.#said = true;
+      this.#wire.end();
+    }
   }
 }
 
