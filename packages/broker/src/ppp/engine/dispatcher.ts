@@ -3,6 +3,7 @@
  * `backend.ts` decides which worker may say what.
  */
 import type { PppAddressedReply } from '@proj/frames/ppp';
+import { setSince } from '@proj/transport/engine';
 import type { PppBackendSettings } from '../options.js';
 import type { PppRequestLoss } from './events.js';
 import type { Output } from './output.js';
@@ -55,6 +56,7 @@ export class Dispatcher<Asked extends Request> {
     if (queue.full || !bytes.take(request.cost)) return false;
     this.#open++;
     this.#out.counters.requests++;
+    this.#out.figures.requests++;
     this.#place(request, 'back');
     return true;
   }
@@ -63,6 +65,7 @@ export class Dispatcher<Asked extends Request> {
   free(worker: Worker<Asked>): void {
     const request = this.#state.queue.shift();
     if (request === undefined) {
+      setSince(worker, this.#out.now);
       this.#state.idle.push(worker.idle);
       this.#state.workers.renew(worker, this.#out.now);
     } else {
@@ -74,6 +77,8 @@ export class Dispatcher<Asked extends Request> {
   /** Rule 9: the reply of the worker that has the job ends the request and frees the worker. */
   reply(worker: Worker<Asked>, request: Asked, reply: PppAddressedReply): void {
     this.#unburden(worker);
+    worker.done++;
+    this.#out.figures.finished(request, this.#out.now, request.abandoned);
     this.#out.counters.replies++;
     this.#close(request);
     this.#requester.onReply(request, reply);
@@ -89,6 +94,8 @@ export class Dispatcher<Asked extends Request> {
       const loss = this.#lossOf(request);
       if (loss !== undefined) this.giveUp(request, loss);
       else {
+        worker.resends++;
+        this.#out.figures.resends++;
         this.#out.counters.resends++;
         this.#place(request, 'front');
       }
@@ -109,6 +116,7 @@ export class Dispatcher<Asked extends Request> {
   giveUp(request: Asked, reason: PppRequestLoss): void {
     if (this.#state.queue.remove(request.place)) this.#unwait(request);
     this.#out.counters.dropped[reason]++;
+    this.#out.figures.ended(reason);
     this.#close(request);
     this.#requester.onLost(request, reason);
   }
@@ -116,6 +124,7 @@ export class Dispatcher<Asked extends Request> {
   #place(request: Asked, where: 'front' | 'back'): void {
     const { idle, slack, queue } = this.#state;
     const worker = idle.shift();
+    setSince(request, this.#out.now);
     if (worker !== undefined) {
       this.#dispatch(request, worker);
       return;
@@ -133,6 +142,7 @@ export class Dispatcher<Asked extends Request> {
 
   #dispatch(request: Asked, worker: Worker<Asked>): void {
     request.attempts++;
+    this.#out.figures.dispatched(request, this.#out.now);
     worker.request = request;
     this.#state.workers.renew(worker, this.#out.now);
     this.#state.jobs?.renew(worker.jobExpiry, this.#out.now);
