@@ -65,8 +65,8 @@ describe.each(VERSIONS)('a store of %s', (version) => {
     const bodies: string[] = [];
     while (bodies.length < 3) {
       const message = await consumer.receive();
-      bodies.push(message.body.map(String).join('|'));
-      message.ack();
+      bodies.push(message?.body.map(String).join('|') ?? 'the end');
+      message?.ack();
     }
     expect(bodies.sort()).toEqual(['first', 'later', 'second|in two frames']);
     expect(dead).toEqual(['poison']);
