@@ -2,6 +2,7 @@
 import { runProgram } from '@proj/appkit';
 import manifest from '../package.json' with { type: 'json' };
 import { call } from './call.js';
+import { completionOf } from './completion.js';
 import { decode } from './decode.js';
 import { defer } from './defer.js';
 import { events } from './events.js';
@@ -20,6 +21,31 @@ import { status } from './status.js';
 import { subscribe } from './subscribe.js';
 import { trace } from './trace.js';
 
+const commands = [
+  call,
+  services,
+  workers,
+  status,
+  post,
+  get,
+  deleteJob,
+  jobs,
+  fetch,
+  events,
+  push,
+  pull,
+  monitor,
+  queue,
+  publish,
+  subscribe,
+  defer,
+  schedule,
+  unschedule,
+  decode,
+  trace,
+  keygen,
+] as const;
+
 await runProgram({
   name: 'proj',
   version: manifest.version,
@@ -27,28 +53,5 @@ await runProgram({
   envPrefix: 'PROJ_CLI_',
   // Standard output belongs to the results.
   logging: { fd: 2, level: 'warn' },
-  commands: [
-    call,
-    services,
-    workers,
-    status,
-    post,
-    get,
-    deleteJob,
-    jobs,
-    fetch,
-    events,
-    push,
-    pull,
-    monitor,
-    queue,
-    publish,
-    subscribe,
-    defer,
-    schedule,
-    unschedule,
-    decode,
-    trace,
-    keygen,
-  ],
+  commands: [...commands, completionOf(commands)],
 });
