@@ -58,7 +58,14 @@ export type EmqpBrokerEvent =
 
 /** Everything a broker sends. */
 export type EmqpFromBroker =
-  EmqpAck | EmqpHeartbeat | EmqpRequest | EmqpAccepted | EmqpResult | EmqpScheduling | EmqpBye | EmqpAdminReply;
+  | EmqpAck
+  | EmqpHeartbeat
+  | EmqpRequest
+  | EmqpAccepted
+  | EmqpResult
+  | EmqpScheduling
+  | EmqpBye
+  | EmqpAdminReply;
 
 /** What a registered peer is. */
 export type EmqpRole = 'worker' | 'scheduler';

@@ -178,7 +178,8 @@ export interface NfpQuestion {
 
 /** How a task ended: with a result, or with errors and perhaps a result all the same. Results are JSON texts. */
 export type NfpTaskOutcome =
-  { readonly result: string } | { readonly errors: readonly string[]; readonly failedResult?: string | undefined };
+  | { readonly result: string }
+  | { readonly errors: readonly string[]; readonly failedResult?: string | undefined };
 
 /** What became of a question. */
 export type NfpInputOutcome =
