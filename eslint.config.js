@@ -44,7 +44,7 @@ export default defineConfig(
   globalIgnores(['**/dist/**', '**/coverage/**', '**/reports/**', '**/.turbo/**']),
   js.configs.recommended,
   {
-    files: ['**/*.{js,mjs}'],
+    files: ['**/*.{js,mjs,cjs}'],
     languageOptions: {
       globals: {
         AbortController: 'readonly',
