@@ -96,4 +96,3 @@ export async function measureGrowth(contest: Contest, report: Report): Promise<v
   const measured = (await over(1000)) / few;
   report({ what: 'growth of that ratio from 10 to 1,000 workers', measured, unit: 'x', limit: { atMost: 1.2 } });
 }
-
