@@ -105,6 +105,11 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     return this.#writer.isWriting;
   }
 
+  /** As {@link Wire.carrier}. */
+  get carrier(): string | undefined {
+    return this.#wire.carrier;
+  }
+
   /** True when the peer is a REQ; known once the handshake is complete. */
   get isReq(): boolean {
     return this.#engine.isReq;

@@ -152,6 +152,8 @@ describe('sockets that connect to one endpoint', () => {
   it('share a connection there, once the first has learned that they may', async () => {
     const all = await fleet({ count: 20 });
     expect(all.relay.connections).toBe(2);
+    const carriers = all.clients.map((_, index) => peerOf(all, `d${index}`).carrier);
+    expect([new Set(carriers.slice(1)).size, carriers[0], typeof carriers[1]]).toEqual([1, undefined, 'string']);
     for (const [index, one] of all.clients.entries()) {
       all.server.say(peerOf(all, `d${index}`), `for ${index}`);
       expect((await one.message(0)).text).toBe(`for ${index}`);
