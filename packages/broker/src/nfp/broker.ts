@@ -14,6 +14,7 @@ import type {
   RefusalCounts,
   Startable,
 } from '@proj/transport';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import { compileAccess, hostOf } from '../host.js';
 import type {
   NfpBrokerEffect,
@@ -141,8 +142,13 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of services. */
-  stats(): NfpBrokerStats & RefusalCounts {
-    return { ...this.#engine.stats(), ...this.#host.refusals };
+  stats(): NfpBrokerStats & RefusalCounts;
+  /** The same, and what an operator asks for: figures of each service, worker and client, at a cost linear in these and in waiting jobs. */
+  stats(options: { readonly detail: true }): NfpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
+  stats(options?: { readonly detail: true }): NfpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
+    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
+    if (options === undefined) return stats;
+    return { ...stats, detail: this.#engine.detail(this.#host.transport?.clock.now() ?? 0) };
   }
 
   async #start(): Promise<string[]> {

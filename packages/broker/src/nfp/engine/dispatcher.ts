@@ -94,6 +94,7 @@ export class Dispatcher {
     const { waitingAt } = job;
     this.#state.jobs.close(job);
     if (waitingAt !== undefined) this.#state.services.tidy(waitingAt);
+    job.meter?.ended('cancelled');
     this.#out.dispatch(peer, call, 200, { workers: [], status: 'CANCELLED' });
   }
 
@@ -253,16 +254,19 @@ export class Dispatcher {
 
   /** DELETE: the job is over at these workers. True when some of it had not left the broker, or was to be kept for an absent worker. */
   #drop(job: Job, present: readonly Worker[], absent: readonly string[]): boolean {
-    const { jobs, holders } = this.#state;
+    const { jobs, holders, figures } = this.#state;
     let isOurs = false;
     for (const { holder } of present) {
       const part = holder.parts.get(job.uuid);
-      if (part?.job === job && part.state !== 'moved') jobs.settle(part);
+      if (part?.job !== job || part.state === 'moved') continue;
+      figures.ended(part, 'cancelled');
+      jobs.settle(part);
     }
     for (const name of absent) {
       const part = holders.named(name)?.parts.get(job.uuid);
       if (part?.job !== job || part.state === 'moved') continue;
       isOurs = true;
+      figures.ended(part, 'cancelled');
       if (part.state === 'held') jobs.settle(part);
       else jobs.move(part);
     }

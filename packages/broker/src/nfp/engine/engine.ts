@@ -20,10 +20,12 @@
  */
 import type { NfpClientCall, NfpMalformed, NfpMalformedReason, NfpToBroker } from '@proj/frames/nfp';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import { Rights } from '../../shared/rights.js';
 import type { NfpBrokerSettings } from '../options.js';
 import { Answers } from './answers.js';
+import { detailOf } from './detail.js';
 import { Dispatcher } from './dispatcher.js';
 import type { NfpBrokerEffect, NfpBrokerEvent } from './events.js';
 import { Gathers } from './gathers.js';
@@ -75,7 +77,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   constructor(settings: NfpBrokerSettings, about: NfpBrokerAbout = { versions: {}, endpoint: '' }) {
     this.#settings = settings;
     this.#state = newBrokerState(settings);
-    this.#out = new Output(settings, this.#state.clients);
+    this.#out = new Output(settings, this.#state);
     this.#gathers = new Gathers(settings, this.#out);
     const sender = new JobSender(settings, this.#state, this.#out);
     this.#waiting = new Waiting(settings, this.#state, this.#out, sender);
@@ -106,6 +108,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
 
   step(event: NfpBrokerEvent | TimerEvent, now: number): readonly NfpBrokerEffect[] {
     this.#out.begin(now);
+    this.#state.figures.now = now;
     if (!this.#drained) this.#handle(event);
     return this.#out.effects;
   }
@@ -113,6 +116,11 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   /** Sizes now and totals so far; the cost is linear in the number of services. */
   stats(): NfpBrokerStats {
     return statsOf(this.#state, this.#out.counters);
+  }
+
+  /** What an operator sees at `now`. */
+  detail(now: number): ServerSnapshot {
+    return detailOf(this.#state, this.#out.counters, now);
   }
 
   assertInvariants(): void {

@@ -115,7 +115,7 @@ export class Waiting {
       ? chooseWorkers({ kind: 'all' }, service, this.#state, this.#out.now)
       : { present: other === undefined ? [] : [other], away: [] };
     if (present.length + away.length > 0) {
-      if (isOld) this.#out.counters.redispatches++;
+      if (isOld) this.#out.resent(job);
       this.#sender.post(job, body, { present, away, isForAll });
     } else if (isOld && this.mayWaitFor(service, this.#out.formOf(job.poster))) {
       this.wait(job, body, true);
