@@ -20,6 +20,7 @@ import type {
   Startable,
   Transport,
 } from '@proj/transport';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import { loadTransport } from '@proj/zmtp';
 import { compileAccess, hostOf } from '../host.js';
 import { CONNECTIONS } from '../shared/connections.js';
@@ -139,8 +140,13 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of queues and registered peers. */
-  stats(): EmqpBrokerStats & RefusalCounts {
-    return { ...this.#engine.stats(), ...this.#host.refusals };
+  stats(): EmqpBrokerStats & RefusalCounts;
+  /** The same, and what an operator asks for: figures of each queue, worker and client, at a cost linear in these and in running jobs. */
+  stats(options: { readonly detail: true }): EmqpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
+  stats(options?: { readonly detail: true }): EmqpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
+    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
+    if (options === undefined) return stats;
+    return { ...stats, detail: this.#engine.detail(this.#host.transport?.clock.now() ?? 0) };
   }
 
   async #start(): Promise<EmqpBrokerEndpoints> {

@@ -1,5 +1,6 @@
 /** EventMQ broker: a job's way from REQUEST to a worker. Rules 9 to 15 and 17; how it ends is `job-endings.ts`. */
 import { decodeEmqpHeaders, type EmqpReadHeaders, type EmqpRequest } from '@proj/frames/emqp';
+import { momentOf } from '../../shared/figures.js';
 import type { EmqpBrokerSettings } from '../options.js';
 import type { EmqpParty } from './events.js';
 import { askerOf, Job } from './job.js';
@@ -45,7 +46,9 @@ export class Dispatcher {
     const subscription = isStored ? undefined : queue.free.first;
     const hasNoRoom = isTight && queue.free.first === undefined;
     if (hasNoRoom || !this.#makeRoom(client, headers, cost, subscription === undefined ? queue : undefined)) {
-      this.#out.dropRequest(hasNoRoom ? 'memory' : 'queue-full', client, request.queue);
+      const reason = hasNoRoom ? 'memory' : 'queue-full';
+      queue.meter.ended(reason);
+      this.#out.dropRequest(reason, client, request.queue);
       this.#endings.reviewLater(queue);
       return;
     }
@@ -67,6 +70,7 @@ export class Dispatcher {
   taken(job: Job): void {
     this.#endings.open++;
     this.#out.counters.requests++;
+    job.queue.meter.requests++;
     job.isAccepted = true;
     this.confirm(job.client, job.id);
   }
@@ -93,6 +97,10 @@ export class Dispatcher {
 
   /** To a worker of the queue with a free slot, or else into the queue. */
   place(job: Job, queue: Queue, where: 'front' | 'back'): void {
+    if (queue !== job.queue) {
+      job.queue.meter.ended('moved');
+      queue.meter.requests++;
+    }
     const subscription = queue.free.first;
     if (subscription === undefined) this.#wait(job, queue, where);
     else this.#dispatch(job, subscription);
@@ -102,7 +110,10 @@ export class Dispatcher {
   again(job: Job): void {
     this.#out.counters.resends++;
     this.#state.routes.remove(job.route);
-    this.place(job, this.route(job.name, job.client, { isStored: job.record !== undefined }), 'front');
+    const queue = this.route(job.name, job.client, { isStored: job.record !== undefined });
+    job.since = momentOf(this.#out.now);
+    queue.meter.resends++;
+    this.place(job, queue, 'front');
   }
 
   /** Rule 13: a worker without a free slot has got one: it takes the next job, or rests. */
@@ -218,7 +229,9 @@ export class Dispatcher {
     }
     job.queue = queue;
     job.attempts++;
-    worker.open.add(job);
+    queue.meter.dispatched(job.since, this.#out.now);
+    job.since = momentOf(this.#out.now);
+    worker.open.add(job, this.#out.now);
     queue.inFlight++;
     this.#out.counters.dispatches++;
     this.#out.send(worker, request);

@@ -20,10 +20,13 @@
 import { latin1 } from '@proj/frames';
 import type { EmqpPublish, EmqpRequest, EmqpResult, EmqpToAdminPort, EmqpToBroker } from '@proj/frames/emqp';
 import type { Engine, Entropy, MemoryStats, TimerEvent } from '@proj/transport';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import { Rights } from '../../shared/rights.js';
 import type { EmqpBrokerSettings } from '../options.js';
 import { AdminAnswers, type AdminQuestion } from './admin.js';
+import type { EmqpRefusal } from './counters.js';
+import { detailOf } from './detail.js';
 import { Dispatcher } from './dispatcher.js';
 import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpParty } from './events.js';
 import { Guarantee } from './guarantee.js';
@@ -106,6 +109,11 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     return statsOf(this.#state, this.#out.counters, this.#endings.open);
   }
 
+  /** What an operator sees at `now`. */
+  detail(now: number): ServerSnapshot {
+    return detailOf(this.#state, this.#out, this.#endings.open, now);
+  }
+
   assertInvariants(): void {
     assertState(this.#state, {
       counters: this.#out.counters,
@@ -174,8 +182,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   ): void {
     switch (command.kind) {
       case 'request':
-        if (this.#rights.forbid(from.peer, 'request', command.queue))
-          this.#out.dropRequest('not-allowed', from, command.queue);
+        if (this.#rights.forbid(from.peer, 'request', command.queue)) this.#refuse('not-allowed', from, command.queue);
         else this.#onRequest({ port: from.port, peer: from.peer }, command);
         break;
       case 'ready':
@@ -218,8 +225,14 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     } else if (isRepeat) {
       this.#shutdown.await(client);
     } else {
-      this.#out.dropRequest('draining', client, request.queue);
+      this.#refuse('draining', client, request.queue);
     }
+  }
+
+  /** A request that no queue has seen. */
+  #refuse(reason: EmqpRefusal, client: EmqpParty, queue: string): void {
+    this.#state.queues.find(queue)?.meter.ended(reason);
+    this.#out.dropRequest(reason, client, queue);
   }
 
   #onReady(worker: Worker): void {

@@ -15,6 +15,8 @@ export interface Claims {
   readonly settings: EmqpBrokerSettings;
 }
 
+const REFUSALS: ReadonlySet<string> = new Set(['draining', 'not-allowed', 'queue-full', 'memory', 'store-failed']);
+
 /** Throws an `Error` that names the first broken rule. Linear in the size of the state. */
 export function assertState(state: BrokerState, { open, counters, settings }: Claims): void {
   const running = assertPeers(state);
@@ -23,6 +25,8 @@ export function assertState(state: BrokerState, { open, counters, settings }: Cl
   check(state.routes.size <= settings.resultRouteMax, 'awaited results are bounded');
   check(state.peers.size <= settings.peersMax, 'peers are bounded');
   assertRepeats(state, new Set([...running, ...waiting]));
+  // A restored job was a request to an earlier broker.
+  if (counters.restored === 0) assertMeters(state);
   state.queues.backlogs.assertInvariants([...running, ...waiting, ...state.keeper.arriving()]);
   const { dropped } = counters;
   const lost = dropped['jobs-lost'] + dropped['guarantee-exhausted'] + dropped.displaced + dropped.drained;
@@ -31,6 +35,16 @@ export function assertState(state: BrokerState, { open, counters, settings }: Cl
       counters.processed + counters.unconfirmed + lost + counters.leftInStore + open,
     'accepted requests are done, lost or open',
   );
+}
+
+/** Each request of a queue has an outcome, waits or runs. */
+function assertMeters({ queues }: BrokerState): void {
+  for (const { meter, waiting, inFlight } of queues.values()) {
+    const { requests, outcomes } = meter.snapshot();
+    let ended = 0;
+    for (const [outcome, count] of Object.entries(outcomes)) if (!REFUSALS.has(outcome)) ended += count;
+    check(requests === ended + waiting.size + inFlight, 'a request of a queue ends, waits or runs');
+  }
 }
 
 /** Each job that may be asked for again is open, or on its way to the store. */

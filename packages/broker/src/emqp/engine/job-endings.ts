@@ -28,6 +28,8 @@ export class JobEndings {
   processed(job: Job, worker: Worker | undefined): void {
     this.#out.counters.processed++;
     job.queue.totals.processed++;
+    if (job.holder === undefined) job.queue.meter.ended('ok');
+    else job.queue.meter.finished(job.since, this.#out.now);
     if (worker !== undefined) worker.processed++;
     this.#close(job);
   }
@@ -35,6 +37,7 @@ export class JobEndings {
   /** The job was probably done; nothing says so. */
   unconfirmed(job: Job): void {
     this.#out.counters.unconfirmed++;
+    job.queue.meter.ended('unconfirmed');
     this.#close(job);
   }
 
@@ -43,6 +46,7 @@ export class JobEndings {
     if (job.awaited)
       this.answer(job, this.#out.newId(), fromLatin1(encodeEmqpJson({ value: lossMessage(job, reason) })));
     this.#out.dropRequest(reason, job.client, job.name);
+    job.queue.meter.ended(reason);
     this.#close(job);
   }
 
@@ -75,7 +79,7 @@ export class JobEndings {
     this.reviewLater(job.queue);
     this.#state.releases.remove(job.release);
     if (holder === undefined) return;
-    holder.remove(job);
+    holder.remove(job, this.#out.now);
     job.queue.inFlight--;
     if (holder.leaver !== undefined && holder.size === 0) this.#state.peers.forget(holder.leaver);
   }
@@ -117,6 +121,7 @@ export class JobEndings {
     }
     job.record = undefined;
     this.#out.counters.leftInStore++;
+    job.queue.meter.ended('left-in-store');
     this.#close(job);
   }
 

@@ -2,6 +2,7 @@
 import { compact } from '@proj/frames';
 import type { EmqpReadHeaders, EmqpRequest } from '@proj/frames/emqp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
+import { momentOf } from '../../shared/figures.js';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import type { Slack } from '../../shared/slack.js';
 import type { EmqpParty } from './events.js';
@@ -49,6 +50,8 @@ export class Job {
   backlog: ClientBacklog | undefined;
   /** Whom the bytes of a {@link kept} job count for. */
   keeper: ClientEntry | undefined;
+  /** Moment since which it waits, or its worker has it. */
+  since: number;
   /** The jobs of the worker that has it; `undefined` while it waits. */
   holder: WorkerJobs | undefined;
   readonly place = new QueueSlot<Job>(this);
@@ -78,6 +81,7 @@ export class Job {
     this.awaited = headers.replyRequested;
     this.timeoutSeconds = headers.timeoutSeconds;
     this.acceptedAt = now;
+    this.since = momentOf(now);
     this.request = request;
     this.queue = queue;
     this.cost = cost;
@@ -155,10 +159,13 @@ export class WorkerJobs {
   missing = 0;
   /** READYs still due for jobs that are over. */
   readyOwed = 0;
+  /** Since when there have been any, or none; in whole milliseconds. */
+  since: number;
   /** Set if the worker has left. */
   readonly leaver: Leaver | undefined;
 
-  constructor(leaver?: Leaver) {
+  constructor(now: number, leaver?: Leaver) {
+    this.since = Math.floor(now);
     this.leaver = leaver;
   }
 
@@ -187,7 +194,8 @@ export class WorkerJobs {
     return this.#byId.get(id).at(-1);
   }
 
-  add(job: Job): void {
+  add(job: Job, now: number): void {
+    if (this.size === 0) this.since = Math.floor(now);
     job.holder = this;
     this.#all.push(job.order);
     if (job.isPlain) this.#plain.push(job.plain);
@@ -195,9 +203,10 @@ export class WorkerJobs {
     this.#byId.add(job);
   }
 
-  remove(job: Job): void {
+  remove(job: Job, now: number): void {
     job.holder = undefined;
     this.#all.remove(job.order);
+    if (this.size === 0) this.since = Math.floor(now);
     this.#plain.remove(job.plain);
     if (job.isSilent) this.#silent--;
     this.suspects.delete(job);

@@ -1,6 +1,7 @@
 /** EventMQ broker: named queues, and which worker is next in each (rules 13 to 15). No protocol decisions. */
 import { HeapDeadline } from '@proj/heartbeat';
 import { FairQueue } from '../../shared/fair-queue.js';
+import { ServiceMeter } from '../../shared/figures.js';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import { type Name, Names } from '../../shared/names.js';
 import { ClientBacklogs, Places } from './backlogs.js';
@@ -13,13 +14,14 @@ export const DEFAULT_QUEUE = 'default';
 /** Forgotten queues whose totals are remembered. */
 const RETIRED_MAX = 1000;
 
-/** Totals of a queue, for admins. */
+/** Totals of a queue, for admins and operators. */
 export interface QueueTotals {
   /** Jobs that ended. */
   processed: number;
   /** Milliseconds from REQUEST to REPLY: of the last job, and the longest. */
   latencyMs: number;
   maxLatencyMs: number;
+  readonly meter: ServiceMeter;
 }
 
 /** A worker's subscription to one of its queues. */
@@ -112,6 +114,10 @@ export class Queue {
     this.#backlogs = backlogs;
     this.totals = totals;
     this.unservedSince = now;
+  }
+
+  get meter(): ServiceMeter {
+    return this.totals.meter;
   }
 
   /** No further request may wait. */
@@ -232,7 +238,12 @@ export class Queues {
   open(name: string, now: number, asker?: string): Queue {
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
-    const totals = this.#retired.get(name) ?? { processed: 0, latencyMs: 0, maxLatencyMs: 0 };
+    const totals = this.#retired.get(name) ?? {
+      processed: 0,
+      latencyMs: 0,
+      maxLatencyMs: 0,
+      meter: new ServiceMeter(),
+    };
     this.#retired.delete(name);
     const max = name === DEFAULT_QUEUE ? this.#options.defaultQueueMax : this.#options.queueMax;
     const counted = name === DEFAULT_QUEUE ? undefined : this.#names.add(asker);
