@@ -22,6 +22,7 @@ import type {
   NfpBrokerNote,
   NfpFileRequest,
   NfpManagementNotice,
+  NfpWorkerChoice,
   NfpWorkerLostNotice,
   NfpWorkerReadyNotice,
 } from './engine/events.js';
@@ -119,6 +120,21 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
     this.#host.dispatch({ kind: 'inventory', inventory });
   }
 
+  /** Sends DISCONNECT to a worker at once. It keeps its jobs, and usually comes back with them. `id` is its routing id as text or in hex. Returns how many there were: 1 or 0. */
+  disconnectWorker(id: string): number {
+    return this.#dismiss({ worker: id }, false);
+  }
+
+  /** As {@link NfpBroker.disconnectWorker}, when its jobs have ended. Until then it gets only jobs that name it. */
+  drainWorker(id: string): number {
+    return this.#dismiss({ worker: id }, true);
+  }
+
+  /** As {@link NfpBroker.drainWorker}, all workers of a service. They may register again. */
+  drainService(name: string): number {
+    return this.#dismiss({ service: name }, true);
+  }
+
   /** Clients of waiting jobs get 400, workers DISCONNECT; nothing else is waited for. */
   drain(): Promise<void> {
     return this.#host.drain();
@@ -163,6 +179,12 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
     const { Files } = await import('@proj/files');
     this.#files = new Files({ folder });
     await this.#files.check();
+  }
+
+  #dismiss(choice: NfpWorkerChoice, isGraceful: boolean): number {
+    const { length } = this.#engine.chosen(choice);
+    if (length > 0) this.#host.dispatch({ kind: 'dismiss', ...choice, isGraceful });
+    return length;
   }
 
   #send(peer: Peer, frames: Uint8Array[]): void {

@@ -46,6 +46,7 @@ function servicesOf({ queues }: BrokerState, now: number): ServiceSnapshot[] {
       oldestWaitingMs: oldest === undefined ? 0 : Math.max(0, now - oldest.waitingSince),
       running: queue?.inFlight ?? 0,
       workers: queue?.subscriptions.size ?? 0,
+      ...(queue?.isPaused === true ? { isPaused: true } : {}),
     };
   });
 }

@@ -43,8 +43,8 @@ export class Dispatcher {
     const queue = this.route(request.queue, client, { isStored, isNew: true });
     const cost = costOf(request);
     // By the time a job is in the store, the slot may be taken.
-    const subscription = isStored ? undefined : queue.free.first;
-    const hasNoRoom = isTight && queue.free.first === undefined;
+    const subscription = isStored ? undefined : queue.taker;
+    const hasNoRoom = isTight && queue.taker === undefined;
     if (hasNoRoom || !this.#makeRoom(client, headers, cost, subscription === undefined ? queue : undefined)) {
       const reason = hasNoRoom ? 'memory' : 'queue-full';
       queue.meter.ended(reason);
@@ -101,7 +101,7 @@ export class Dispatcher {
       job.queue.meter.ended('moved');
       queue.meter.requests++;
     }
-    const subscription = queue.free.first;
+    const subscription = queue.taker;
     if (subscription === undefined) this.#wait(job, queue, where);
     else this.#dispatch(job, subscription);
   }
@@ -119,12 +119,37 @@ export class Dispatcher {
   /** Rule 13: a worker without a free slot has got one: it takes the next job, or rests. */
   offer(worker: Worker): void {
     for (const subscription of worker.subscriptions) {
+      if (subscription.queue.isPaused) continue;
       const job = subscription.queue.next();
       if (job === undefined) continue;
       this.#dispatch(job, subscription);
       return;
     }
     for (const subscription of worker.subscriptions) subscription.queue.free.add(subscription);
+  }
+
+  /** Rule 38: what waits in the queue stays there. */
+  pause(queue: Queue): void {
+    queue.isPaused = true;
+    this.#state.patience.remove(queue.patience);
+  }
+
+  /** Rule 38: free workers take what waits, and without workers the queue loses patience as usual. */
+  resume(queue: Queue): void {
+    queue.isPaused = false;
+    for (let taker = queue.taker; taker !== undefined; taker = queue.taker) {
+      const job = queue.next();
+      if (job === undefined) break;
+      this.#dispatch(job, taker);
+    }
+    if (queue.subscriptions.size === 0) this.#beginPatience(queue);
+    this.#endings.reviewLater(queue);
+  }
+
+  /** Rule 37: the worker takes no further job. */
+  retire(worker: Worker): void {
+    worker.isLeaving = true;
+    for (const subscription of worker.subscriptions) subscription.queue.free.remove(subscription);
   }
 
   /** Rule 14: the worker's queues are served; what waits in them need not move. */
@@ -195,7 +220,7 @@ export class Dispatcher {
   /** Lets the queue's first request wait as long as it may. */
   #beginPatience(queue: Queue): void {
     const { oldest } = queue;
-    if (queue.name === DEFAULT_QUEUE || oldest === undefined) return;
+    if (queue.name === DEFAULT_QUEUE || queue.isPaused || oldest === undefined) return;
     this.#state.patience.set(queue.patience, this.#movesAt(oldest, queue));
   }
 

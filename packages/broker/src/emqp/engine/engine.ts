@@ -16,19 +16,21 @@
  * | 31, 32, 34 PUBLISH | `#onPublish`; the device: `pubsub-engine.ts` |
  * | 33 access | `../../shared/rights.ts`, `registration.ts` |
  * | 35, 36 guaranteed jobs stored, and asked for again | `guarantee.ts`, `keeper.ts`, `records.ts`, `repeats.ts` |
+ * | 37 to 39 dismissed workers, paused and purged queues | `shutdown.ts`, `dispatcher.ts`, `job-endings.ts` |
  */
 import { latin1 } from '@proj/frames';
 import type { EmqpPublish, EmqpRequest, EmqpResult, EmqpToAdminPort, EmqpToBroker } from '@proj/frames/emqp';
 import type { Engine, Entropy, MemoryStats, TimerEvent } from '@proj/transport';
 import type { ServerSnapshot } from '@proj/transport/engine';
 import { ENTRY_BYTES } from '../../shared/cost.js';
+import { isNamed } from '../../shared/figures.js';
 import { Rights } from '../../shared/rights.js';
 import type { EmqpBrokerSettings } from '../options.js';
 import { AdminAnswers, type AdminQuestion } from './admin.js';
 import type { EmqpRefusal } from './counters.js';
 import { detailOf } from './detail.js';
 import { Dispatcher } from './dispatcher.js';
-import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpParty } from './events.js';
+import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpParty, EmqpWorkerChoice } from './events.js';
 import { Guarantee } from './guarantee.js';
 import { assertState } from './invariants.js';
 import { JobEndings } from './job-endings.js';
@@ -79,7 +81,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     this.#results = results;
     this.#guarantee = guarantee;
     this.#registration = registration;
-    this.#shutdown = new Shutdown(settings, state, out, { registration, results, endings, guarantee });
+    this.#shutdown = new Shutdown(settings, state, out, { registration, results, endings, guarantee, dispatcher });
   }
 
   get deadline(): number {
@@ -107,6 +109,18 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   /** Sizes now and totals so far; the cost is linear in the number of queues and registered peers. */
   stats(): EmqpBrokerStats {
     return statsOf(this.#state, this.#out.counters, this.#endings.open);
+  }
+
+  /** The peers that an operator means. */
+  chosen(choice: EmqpWorkerChoice): (Worker | Scheduler)[] {
+    const isMeant = ({ role, peer, names }: Worker | Scheduler) =>
+      'queue' in choice ? role === 'worker' && names.includes(choice.queue) : isNamed(peer, choice.worker);
+    return [...this.#state.peers.values()].filter(isMeant);
+  }
+
+  /** How many requests wait in the queue; `undefined` if there is none of that name. */
+  waitingIn(queue: string): number | undefined {
+    return this.#state.queues.find(queue)?.waiting.size;
   }
 
   /** What an operator sees at `now`. */
@@ -153,6 +167,13 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
         break;
       case 'stored':
         this.#guarantee.stored(event.write, event.error);
+        break;
+      case 'dismiss':
+        this.#shutdown.dismiss(this.chosen(event), event.isGraceful);
+        break;
+      case 'pause':
+      case 'purge':
+        this.#onQueue(event);
         break;
       case 'drain':
         this.#shutdown.begin();
@@ -227,6 +248,15 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     } else {
       this.#refuse('draining', client, request.queue);
     }
+  }
+
+  /** Rules 38 and 39. */
+  #onQueue(event: EmqpBrokerEvent & { kind: 'pause' | 'purge' }): void {
+    const queue = this.#state.queues.find(event.queue);
+    if (queue === undefined) return;
+    if (event.kind === 'purge') this.#endings.purge(queue);
+    else if (event.isPaused) this.#dispatcher.pause(queue);
+    else this.#dispatcher.resume(queue);
   }
 
   /** A request that no queue has seen. */

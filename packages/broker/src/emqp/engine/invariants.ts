@@ -29,7 +29,8 @@ export function assertState(state: BrokerState, { open, counters, settings }: Cl
   if (counters.restored === 0) assertMeters(state);
   state.queues.backlogs.assertInvariants([...running, ...waiting, ...state.keeper.arriving()]);
   const { dropped } = counters;
-  const lost = dropped['jobs-lost'] + dropped['guarantee-exhausted'] + dropped.displaced + dropped.drained;
+  const lost =
+    dropped['jobs-lost'] + dropped['guarantee-exhausted'] + dropped.displaced + dropped.purged + dropped.drained;
   check(
     counters.requests + counters.restored ===
       counters.processed + counters.unconfirmed + lost + counters.leftInStore + open,
@@ -84,8 +85,10 @@ function assertWorker(worker: Worker, running: Set<Job>): void {
   for (const subscription of worker.subscriptions) {
     check(subscription.queue.subscriptions.has(subscription), 'a worker is known to its queues');
     check(subscription.weight <= last, 'a worker’s queues are in the order of weights');
-    check(subscription.free.taken === worker.slots > 0, 'a worker is offered to its queues while it has a free slot');
-    check(worker.slots === 0 || subscription.queue.waiting.size === 0, 'no job waits while a worker has a free slot');
+    const isFree = worker.slots > 0 && !worker.isLeaving;
+    check(subscription.free.taken === isFree, 'a worker is offered to its queues while it has a free slot');
+    const { isPaused, waiting } = subscription.queue;
+    check(!isFree || isPaused || waiting.size === 0, 'no job waits while a worker has a free slot');
     last = subscription.weight;
   }
   assertOpen(worker.open, running);
@@ -113,7 +116,7 @@ function assertQueues({ queues, patience }: BrokerState, running: Set<Job>): Set
   let impatient = 0;
   for (const queue of queues.values()) {
     const isUsed = queue.subscriptions.size > 0 || queue.waiting.size > 0 || queue.arriving > 0 || queue.inFlight > 0;
-    check(isUsed, 'a queue has a purpose');
+    check(isUsed || queue.isPaused, 'a queue has a purpose');
     check(queue.inFlight === (inFlight.get(queue) ?? 0), 'jobs in flight are counted');
     inFlight.delete(queue);
     const { front } = queue.waiting;
@@ -129,7 +132,8 @@ function assertQueues({ queues, patience }: BrokerState, running: Set<Job>): Set
     }
     for (const subscription of queue.free.values())
       check(queue.subscriptions.has(subscription), 'only workers of a queue are offered to it');
-    const waitsForNobody = queue.subscriptions.size === 0 && queue.waiting.size > 0 && queue.name !== DEFAULT_QUEUE;
+    const isNamed = queue.name !== DEFAULT_QUEUE && !queue.isPaused;
+    const waitsForNobody = queue.subscriptions.size === 0 && queue.waiting.size > 0 && isNamed;
     check(Number.isFinite(queue.patience.at) === waitsForNobody, 'only a queue without workers loses patience');
     if (waitsForNobody) impatient++;
   }

@@ -1,4 +1,4 @@
-/** EventMQ broker: how a job ends, done or lost, and what its client is told. Rules 8, 10, 15, 20, 27 and 35. */
+/** EventMQ broker: how a job ends, done or lost, and what its client is told. Rules 8, 10, 15, 20, 27, 35 and 39. */
 import { fromLatin1 } from '@proj/frames';
 import { encodeEmqpJson, type EmqpRequest } from '@proj/frames/emqp';
 import { requestCost } from '../../shared/cost.js';
@@ -48,6 +48,11 @@ export class JobEndings {
     this.#out.dropRequest(reason, job.client, job.name);
     job.queue.meter.ended(reason);
     this.#close(job);
+  }
+
+  /** Rule 39: gives up everything that waits in the queue. */
+  purge(queue: Queue): void {
+    for (const job of [...queue.waiting.values()]) this.lose(job, 'purged');
   }
 
   /** Rule 27: nothing more will come of any open job. */
@@ -146,6 +151,7 @@ export function costOf({ headers, body }: EmqpRequest): number {
 function lossMessage({ guarantee, attempts }: Job, reason: EmqpRequestLoss): string {
   if (reason === 'drained') return 'job lost: the broker has stopped';
   if (reason === 'displaced') return 'job lost: too many of its client were waiting';
+  if (reason === 'purged') return 'job lost: an operator has purged its queue';
   const workers = attempts === 1 ? 'its worker' : `${attempts} workers`;
   return `${guarantee ? 'guaranteed job' : 'job'} lost with ${workers}`;
 }

@@ -28,6 +28,8 @@ export class Worker extends WorkerEntry<never> implements EmqpParty {
   answersAll = false;
   /** When it last showed a new slot (rule 20). */
   grownAt: number;
+  /** Rule 37: it gets no further jobs, and is sent home when it has none. */
+  isLeaving = false;
   /** It has been registered long enough for its slots to be known (rule 19). */
   settled = false;
   readonly settling = new Deadline<Worker>(this);

@@ -93,6 +93,8 @@ export class Queue {
   arriving = 0;
   /** Jobs at workers. */
   inFlight = 0;
+  /** Rule 38: what waits here stays. */
+  isPaused = false;
   /** Since when it has had no worker. */
   unservedSince: number;
   /** Rule 14: when its first request has waited too long for a worker. */
@@ -118,6 +120,11 @@ export class Queue {
 
   get meter(): ServiceMeter {
     return this.totals.meter;
+  }
+
+  /** The worker that the next job goes to. */
+  get taker(): QueueSubscription | undefined {
+    return this.isPaused ? undefined : this.free.first;
   }
 
   /** No further request may wait. */
@@ -252,9 +259,10 @@ export class Queues {
     return queue;
   }
 
-  /** Forgets a queue without workers, waiting requests or running jobs; its totals are kept for a while. */
+  /** Forgets a queue without workers, waiting requests or running jobs, unless it is paused; its totals are kept for a while. */
   tidy(queue: Queue): void {
     if (queue.subscriptions.size > 0 || queue.waiting.size > 0 || queue.arriving > 0 || queue.inFlight > 0) return;
+    if (queue.isPaused) return;
     if (this.#queues.get(queue.name) !== queue) return;
     this.#queues.delete(queue.name);
     if (queue.counted !== undefined) this.#names.remove(queue.counted);

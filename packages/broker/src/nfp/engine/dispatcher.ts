@@ -12,7 +12,7 @@ import { BROKER_FSS, BROKER_SID, WORKER_MMI } from './names.js';
 import type { Output } from './output.js';
 import type { Holder, Job, Part, Worker } from './records.js';
 import type { BrokerState } from './state.js';
-import { chooseOther, chooseWorkers, namesOf, type TargetWorkers } from './targets.js';
+import { chooseForJob, chooseOther, chooseWorkers, namesOf, type TargetWorkers } from './targets.js';
 import { NOBODY, type Waiting } from './waiting.js';
 
 /** Services that the broker has only where it is configured for them. */
@@ -144,9 +144,10 @@ export class Dispatcher {
   }
 
   /** A job for any worker goes to none of those that had it before and are to drop it. */
-  #recipientsOfPost(target: NfpTarget, { service, uuid }: NfpClientCall, before: Job | undefined): TargetWorkers {
+  #recipientsOfPost(target: NfpTarget, call: NfpClientCall, before: Job | undefined): TargetWorkers {
+    const { service, uuid } = call;
     if (target.kind !== 'any' || before?.service !== service || before.parts.size === 0)
-      return chooseWorkers(target, service, this.#state, this.#out.now);
+      return chooseForJob(target, call, this.#state, this.#out.now);
     const other = chooseOther(uuid, service, this.#state);
     return { present: other === undefined ? [] : [other], away: [], missing: [] };
   }

@@ -17,17 +17,19 @@
  * | 21 files | `file-calls.ts` |
  * | 23 access | `../../shared/rights.ts`, `registration.ts`, `#onCall` |
  * | 24 one answer to each call | `gathers.ts`, `Output.tellUnasked` |
+ * | 25 dismissed workers | `registration.ts`, `targets.ts` |
  */
 import type { NfpClientCall, NfpMalformed, NfpMalformedReason, NfpToBroker } from '@proj/frames/nfp';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
 import type { ServerSnapshot } from '@proj/transport/engine';
 import { ENTRY_BYTES } from '../../shared/cost.js';
+import { isNamed } from '../../shared/figures.js';
 import { Rights } from '../../shared/rights.js';
 import type { NfpBrokerSettings } from '../options.js';
 import { Answers } from './answers.js';
 import { detailOf } from './detail.js';
 import { Dispatcher } from './dispatcher.js';
-import type { NfpBrokerEffect, NfpBrokerEvent } from './events.js';
+import type { NfpBrokerEffect, NfpBrokerEvent, NfpWorkerChoice } from './events.js';
 import { Gathers } from './gathers.js';
 import { assertState } from './invariants.js';
 import { JobSender } from './job-sender.js';
@@ -110,12 +112,20 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     this.#out.begin(now);
     this.#state.figures.now = now;
     if (!this.#drained) this.#handle(event);
+    this.#registration.dismissIdle();
     return this.#out.effects;
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of services. */
   stats(): NfpBrokerStats {
     return statsOf(this.#state, this.#out.counters);
+  }
+
+  /** The workers that an operator means. */
+  chosen(choice: NfpWorkerChoice): Worker[] {
+    return [...this.#state.workers.values()].filter(({ peer, service }) =>
+      'service' in choice ? service.name === choice.service : isNamed(peer, choice.worker),
+    );
   }
 
   /** What an operator sees at `now`. */
@@ -164,6 +174,10 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
         break;
       case 'access':
         this.#registration.changeAccess(event.access);
+        break;
+      case 'dismiss':
+        if (event.isGraceful) this.#registration.drain(this.chosen(event));
+        else this.#registration.dismiss(this.chosen(event), 'dismissed');
         break;
       case 'drain':
         this.#finish();

@@ -16,6 +16,8 @@ export class Meter extends ServiceMeter {
   isOpen = false;
   /** It has had a worker. */
   wasServed: boolean;
+  /** Its figures are no longer shown. */
+  isForgotten = false;
 
   constructor(name: string) {
     super();
@@ -51,7 +53,7 @@ export class Figures {
   rest(name: string, meter: Meter): void {
     meter.isOpen = false;
     this.#open--;
-    if (!meter.wasServed && meter.running === 0) this.#meters.delete(name);
+    if (!meter.wasServed && meter.running === 0) this.#forget(name, meter);
     else this.#trim();
   }
 
@@ -77,7 +79,7 @@ export class Figures {
 
   /** The job counts as a request of its service from now on. */
   accept(job: Job): Meter {
-    if (job.meter !== undefined) return job.meter;
+    if (job.meter?.isForgotten === false) return job.meter;
     job.meter = this.#of(job.service);
     job.meter.requests++;
     return job.meter;
@@ -110,11 +112,19 @@ export class Figures {
     let tries = TRIES;
     if (this.#meters.size - this.#open <= ABSENT_MAX) return;
     for (const [name, meter] of this.#meters) {
+      if (!meter.isOpen && meter.running === 0) {
+        this.#forget(name, meter);
+        return;
+      }
       this.#meters.delete(name);
-      if (!meter.isOpen && meter.running === 0) return;
       this.#meters.set(name, meter);
       if (--tries === 0) return;
     }
+  }
+
+  #forget(name: string, meter: Meter): void {
+    meter.isForgotten = true;
+    this.#meters.delete(name);
   }
 }
 

@@ -33,7 +33,7 @@ function assertServices({ services }: BrokerState): Set<Worker> {
     check(service.meter.isOpen, 'a service that exists is measured');
     for (const { target, attempts, parts } of queue.values())
       check(
-        isServing || workers.size === 0 || target !== 'any' || attempts + parts.size > 0,
+        isServing || [...workers.values()].every((w) => w.isLeaving) || target !== 'any' || attempts + parts.size > 0,
         'no new job waits for a worker that is there',
       );
     let used = -Infinity;

@@ -53,6 +53,8 @@ export class Worker {
   /** When its open jobs were last sent again because it repeated READY; `isOwed` when it repeated READY too soon after that. */
   repaidAt = -Infinity;
   isOwed = false;
+  /** Rule 25: it gets no further jobs, and is dismissed when it has none. */
+  isLeaving = false;
   /** Place among the workers of its service. */
   readonly turn = new QueueSlot<Worker>(this);
   readonly attention = new HeapDeadline<Worker>(this);

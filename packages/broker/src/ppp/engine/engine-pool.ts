@@ -67,6 +67,11 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
     return this.#backend.stats();
   }
 
+  /** How many workers have this routing id, as text or in hex. */
+  named(worker: string): number {
+    return this.#backend.named(worker).length;
+  }
+
   assertInvariants(): void {
     const requests = assertBackend(this.#backend, this.deadline, this.#calls.deadline);
     assertPool(requests, this.#calls);
@@ -82,6 +87,9 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
         break;
       case 'access':
         this.#backend.replaceRights(event.access);
+        break;
+      case 'dismiss':
+        this.#backend.dismiss(event);
         break;
       case 'memory':
         this.#backend.state.isTight = event.isTight;

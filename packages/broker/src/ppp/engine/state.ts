@@ -106,6 +106,8 @@ export class PoolCall extends Request {
 export class Worker<Request> extends WorkerEntry<Request> {
   /** Rule 16: when its job has taken too long. */
   readonly jobExpiry = new Deadline<this>(this);
+  /** Rule 21: it is forgotten when its job has ended. */
+  isLeaving = false;
 }
 
 /** The state of the workers' side between two steps. */
