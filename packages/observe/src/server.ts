@@ -58,6 +58,7 @@ export function snapshotOf(protocol: string, facade: Detailed): ServerSnapshot {
     services: [],
     workers: [],
     clients: [],
+    refused: numbersOf(Object.entries((stats['refused'] ?? {}) as Readonly<Record<string, unknown>>)),
   };
 }
 

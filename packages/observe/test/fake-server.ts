@@ -19,6 +19,7 @@ export function fakeServer(snapshot: Partial<ServerSnapshot> = {}): Fake {
       services: [],
       workers: [],
       clients: [],
+      refused: {},
       ...snapshot,
     },
     stats() {
@@ -55,6 +56,7 @@ export function worker(fields: Partial<WorkerSnapshot> = {}): WorkerSnapshot {
     running: 0,
     done: 0,
     resends: 0,
+    refused: {},
     ...fields,
   };
 }

@@ -2,7 +2,10 @@
 import { oncePerMinute } from '@proj/heartbeat';
 import type { Access } from './access.js';
 import { Driver } from './driver.js';
+import { encodeZ85 } from './curve/z85.js';
 import { Emitter } from './emitter.js';
+import { RefusedPeers } from './engine/refused-peers.js';
+import type { EngineSnapshot, ServerSnapshot } from './engine/snapshot.js';
 import { ProjError } from './errors.js';
 import type { HostEvents, HostProgram, RefusalCounts, SocketPlan } from './host-program.js';
 import type { Startable } from './life.js';
@@ -33,6 +36,8 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
   readonly #own = new Emitter<HostEvents>();
   readonly #events: Pick<Emitter<HostEvents>, 'emit'>;
   readonly #refused = { key: 0, handshake: 0 };
+  /** Whose connections those were, for operators: by key or address. */
+  readonly #refusedPeers = new RefusedPeers();
   readonly #refusalNotes = oncePerMinute();
   #access: Access | undefined;
   #starting: Promise<string[][]> | undefined;
@@ -81,6 +86,13 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
   /** Totals since construction, as a copy. */
   get refusals(): RefusalCounts {
     return { refused: { ...this.#refused } };
+  }
+
+  /** What an operator sees now: what the engine tells of this moment, and which connections were refused. */
+  detail(ofEngine: (now: number) => EngineSnapshot): ServerSnapshot {
+    const snapshot = ofEngine(this.transport?.clock.now() ?? 0);
+    const clients = [...snapshot.clients, ...this.#refusedPeers.clients()];
+    return { ...snapshot, clients, refused: { ...this.#refused } };
   }
 
   /** Call this when the engine has ended. */
@@ -233,6 +245,7 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
   #onRefused(refusal: HandshakeRefusal, { clock }: Transport): void {
     const { reason, cause = '', publicKey = [], address = '' } = refusal;
     this.#refused[reason]++;
+    this.#refusedPeers.add(peerOf(refusal), reason);
     const about = [reason, cause, publicKey.join(','), address].join(' ');
     if (this.#refusalNotes.allow(about, clock.now())) this.#events.emit('refused', refusal);
   }
@@ -298,6 +311,12 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
     const { ports = [], publishers = [] } = this.#running ?? {};
     await closeAll([...ports, ...publishers], lingers);
   }
+}
+
+/** The peer of a refused connection: by its key, or else by its address without the port, which changes with each attempt. */
+function peerOf({ publicKey, address = 'unknown address' }: HandshakeRefusal): Peer {
+  const key = publicKey === undefined ? address.replace(/:\d+$/, '') : encodeZ85(publicKey);
+  return { key, id: Buffer.from(key), ...(publicKey && { publicKey }) };
 }
 
 type Bindable = Pick<SocketPort, 'bind' | 'close'>;

@@ -182,7 +182,7 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
   stats(options?: { readonly detail: true }): EmqpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
     const stats = { ...this.#engine.stats(), ...this.#host.refusals };
     if (options === undefined) return stats;
-    return { ...stats, detail: this.#engine.detail(this.#host.transport?.clock.now() ?? 0) };
+    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
   }
 
   #dismiss(choice: EmqpWorkerChoice, isGraceful: boolean): number {

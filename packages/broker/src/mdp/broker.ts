@@ -148,7 +148,7 @@ export class MdpBroker implements Startable<MdpBrokerEvents, string[]>, Guarded 
   stats(options?: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
     const stats = { ...this.#engine.stats(), ...this.#host.refusals };
     if (options === undefined) return stats;
-    return { ...stats, detail: this.#engine.detail(this.#host.transport?.clock.now() ?? 0) };
+    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
   }
 
   #dismiss(choice: MdpWorkerChoice, isGraceful: boolean): number {

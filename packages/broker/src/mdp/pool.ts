@@ -4,6 +4,7 @@ import { encodeMdp } from '@proj/frames/mdp';
 import type { Service, ServicePartial, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
 import { Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
 import type { AccessRules, BodyInput, EngineHost, Guarded, RefusalCounts, Startable } from '@proj/transport';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import { fromReplyBody, ReplyBuffer, toRequestBody, typedReplies } from '@proj/transport/service';
 import { compileAccess, hostOf, type HostEvents } from '../host.js';
 import { PoolCalls } from '../pool-calls.js';
@@ -175,8 +176,13 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
   }
 
   /** Current sizes and running totals; every open request counts as a client. */
-  stats(): MdpBrokerStats & RefusalCounts {
-    return { ...this.#engine.stats(), ...this.#host.refusals };
+  stats(): MdpBrokerStats & RefusalCounts;
+  /** The same, and what an operator asks for: figures of each service and worker; all calls together are one client. */
+  stats(options: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
+  stats(options?: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
+    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
+    if (options === undefined) return stats;
+    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
   }
 
   async #request(service: string, input: BodyInput, options?: MdpPoolRequestOptions): Promise<Buffer[]> {

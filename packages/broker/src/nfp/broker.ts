@@ -164,7 +164,7 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
   stats(options?: { readonly detail: true }): NfpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
     const stats = { ...this.#engine.stats(), ...this.#host.refusals };
     if (options === undefined) return stats;
-    return { ...stats, detail: this.#engine.detail(this.#host.transport?.clock.now() ?? 0) };
+    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
   }
 
   async #start(): Promise<string[]> {

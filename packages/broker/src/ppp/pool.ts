@@ -2,6 +2,7 @@
 import { encodePpp } from '@proj/frames/ppp';
 import { Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
 import type { AccessRules, BodyInput, EngineHost, Guarded, RefusalCounts, Startable } from '@proj/transport';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import { compileAccess, hostOf, type HostEvents } from '../host.js';
 import { PoolCalls } from '../pool-calls.js';
 import { PppPoolEngine } from './engine/engine-pool.js';
@@ -131,8 +132,13 @@ export class PppPool implements Startable<PppPoolEvents, string[]>, Guarded {
   }
 
   /** Current sizes and running totals. */
-  stats(): PppPoolStats & RefusalCounts {
-    return { ...this.#engine.stats(), ...this.#host.refusals };
+  stats(): PppPoolStats & RefusalCounts;
+  /** The same, and what an operator asks for: figures of the work and of each worker; all calls together are one client. */
+  stats(options: { readonly detail: true }): PppPoolStats & RefusalCounts & { readonly detail: ServerSnapshot };
+  stats(options?: { readonly detail: true }): PppPoolStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
+    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
+    if (options === undefined) return stats;
+    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
   }
 
   #dismiss(worker: string, isGraceful: boolean): number {

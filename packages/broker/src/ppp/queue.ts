@@ -2,6 +2,7 @@
 import { encodePpp } from '@proj/frames/ppp';
 import { Emitter, parseOptions } from '@proj/transport';
 import type { AccessRules, EngineHost, Guarded, RefusalCounts, Startable } from '@proj/transport';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import { compileAccess, hostOf, type HostEvents } from '../host.js';
 import { PppQueueEngine } from './engine/engine.js';
 import type {
@@ -104,8 +105,13 @@ export class PppQueue implements Startable<PppQueueEvents, PppQueueEndpoints>, G
   }
 
   /** Current sizes and running totals. */
-  stats(): PppQueueStats & RefusalCounts {
-    return { ...this.#engine.stats(), ...this.#host.refusals };
+  stats(): PppQueueStats & RefusalCounts;
+  /** The same, and what an operator asks for: figures of the work, and of each worker and client. */
+  stats(options: { readonly detail: true }): PppQueueStats & RefusalCounts & { readonly detail: ServerSnapshot };
+  stats(options?: { readonly detail: true }): PppQueueStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
+    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
+    if (options === undefined) return stats;
+    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
   }
 
   #dismiss(worker: string, isGraceful: boolean): number {

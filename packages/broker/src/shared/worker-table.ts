@@ -1,14 +1,20 @@
 /** Registered workers: when each is due a heartbeat, and when it has been silent for too long. No protocol. */
 import { DeadlineTable } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
+import { setSince, type Timed } from '@proj/transport/engine';
 import { QueueSlot } from './removable-queue.js';
 
 /** A registered worker: idle without a request, busy with one. It is its own slot in the pool of idle workers, which saves an object. */
-export class WorkerEntry<Request> extends QueueSlot<unknown> {
+export class WorkerEntry<Request> extends QueueSlot<unknown> implements Timed {
   readonly peer: Peer;
   request: Request | undefined;
   /** Time of its last message, in whole milliseconds: V8 stores a number with a fraction as an object of its own. */
   lastSeen: number;
+  /** Since when it is idle, or when it became busy. */
+  sinceSpan = 0;
+  sinceUs = 0;
+  /** Requests that it has finished. */
+  done = 0;
   /** True once {@link WorkerTable.heard} has given the spacing hint. */
   hinted = false;
   /** True once it has sent a heartbeat while it worked; until then it may be one that sends none at work. */
@@ -22,6 +28,7 @@ export class WorkerEntry<Request> extends QueueSlot<unknown> {
     super();
     this.peer = peer;
     this.lastSeen = Math.floor(now);
+    setSince(this, now);
   }
 
   /** Its slot in the pool of idle workers. */

@@ -39,6 +39,8 @@ export interface WorkerRow {
   readonly running: number;
   readonly done: number;
   readonly resends: number;
+  /** Messages of it that were dropped, since the start, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
   readonly key?: string;
 }
 

@@ -1,7 +1,17 @@
 /** What engines are made of. Pure: this is the one entry of this package that engines import at run time. */
 export type { Engine, Entropy, TimerEvent } from './engine.js';
+export { elapsedMs, hexOf, nameOf, ServiceMeter, setSince, shown } from './figures.js';
+export type { Timed } from './figures.js';
 export { bucketLimitMs, Histogram, percentile } from './histogram.js';
 export type { HistogramSnapshot } from './histogram.js';
 export type { Legality, Ruling } from './legality.js';
 export { StepOutput } from './output.js';
-export type { ClientSnapshot, ServerSnapshot, ServiceSnapshot, WorkerSnapshot } from './snapshot.js';
+export { RefusedPeers } from './refused-peers.js';
+export type {
+  ClientSnapshot,
+  EngineSnapshot,
+  JobSnapshot,
+  ServerSnapshot,
+  ServiceSnapshot,
+  WorkerSnapshot,
+} from './snapshot.js';

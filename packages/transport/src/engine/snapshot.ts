@@ -43,19 +43,38 @@ export interface WorkerSnapshot {
   readonly done: number;
   /** Resends it has caused. */
   readonly resends: number;
+  /** Messages of it that were dropped, by reason, as for clients. */
+  readonly refused: Readonly<Record<string, number>>;
   /** Public key of its connection (CURVE, Z85), where the transport knows it. */
   readonly key?: string | undefined;
 }
 
-/** A client or producer with open or refused requests at one moment. */
+/** A client or producer with open requests, or any other peer of which something was refused, at one moment. */
 export interface ClientSnapshot {
-  /** As for workers. */
+  /** As for workers; of a peer that was refused at its handshake, its key or address. */
   readonly id: string;
   /** Requests accepted and not ended. */
   readonly open: number;
   /** Messages of it that were dropped or refused, by reason. Bounded: a server remembers those who were refused most. */
   readonly refused: Readonly<Record<string, number>>;
   readonly key?: string | undefined;
+}
+
+/** A scheduled job at one moment. */
+export interface JobSnapshot {
+  readonly id: string;
+  /** Its job type: the service that runs it. */
+  readonly service: string;
+  /** When it fires, for people: a cron expression, or an interval. */
+  readonly schedule: string;
+  /** Milliseconds until it fires next; absent if it does not. */
+  readonly nextMs?: number | undefined;
+  /** Times it has fired. */
+  readonly fired: number;
+  /** How it last ended, in the words of outcomes; absent before. */
+  readonly result?: string | undefined;
+  /** How long ago that was, in milliseconds. */
+  readonly resultMs?: number | undefined;
 }
 
 /** A server at one moment. Plain data; nothing in it changes afterwards. Taking it costs time linear in what it lists. */
@@ -71,4 +90,13 @@ export interface ServerSnapshot {
   readonly services: readonly ServiceSnapshot[];
   readonly workers: readonly WorkerSnapshot[];
   readonly clients: readonly ClientSnapshot[];
+  /** Connections refused at the handshake, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
+  /** Absent where nothing is scheduled. */
+  readonly jobs?: readonly JobSnapshot[] | undefined;
+  /** How long commits of the store took; absent without one. */
+  readonly commitMs?: HistogramSnapshot | undefined;
 }
+
+/** What an engine knows of it; its host knows the rest. */
+export type EngineSnapshot = Omit<ServerSnapshot, 'refused'>;

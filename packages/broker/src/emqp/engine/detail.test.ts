@@ -93,9 +93,30 @@ it('tells of each worker what it does, since when, and what it has done', () => 
       running: 0,
       done: 1,
       resends: 0,
+      refused: {},
     },
-    { id: 'w2', services: ['mail'], state: 'busy', stateMs: 4, silentMs: 7, running: 1, done: 0, resends: 0 },
-    { id: 's1', services: ['scheduler'], state: 'idle', stateMs: 32, silentMs: 32, running: 0, done: 0, resends: 0 },
+    {
+      id: 'w2',
+      services: ['mail'],
+      state: 'busy',
+      stateMs: 4,
+      silentMs: 7,
+      running: 1,
+      done: 0,
+      resends: 0,
+      refused: {},
+    },
+    {
+      id: 's1',
+      services: ['scheduler'],
+      state: 'idle',
+      stateMs: 32,
+      silentMs: 32,
+      running: 0,
+      done: 0,
+      resends: 0,
+      refused: {},
+    },
   ]);
   expect(detail().clients).toEqual([{ id: 'c1', open: 1, refused: {} }]);
   broker.bye('w2');

@@ -1,8 +1,14 @@
 /** EventMQ broker: what an operator sees of it, per queue, worker and client. Costs time linear in what it lists and in running jobs. */
-import type { ClientSnapshot, ServerSnapshot, ServiceSnapshot, WorkerSnapshot } from '@proj/transport/engine';
-import { nameOf } from '../../shared/figures.js';
+import type {
+  ClientSnapshot,
+  EngineSnapshot,
+  RefusedPeers,
+  ServiceSnapshot,
+  WorkerSnapshot,
+} from '@proj/transport/engine';
+import { elapsedMs, shown } from '@proj/transport/engine';
 import type { Output } from './output.js';
-import type { Job, WorkerJobs } from './job.js';
+import type { Job } from './job.js';
 import type { Leaver, Scheduler, Worker } from './peers.js';
 import type { BrokerState } from './state.js';
 import { statsOf } from './stats.js';
@@ -11,26 +17,23 @@ import { statsOf } from './stats.js';
  * The snapshot at `now`. A job that moves to another queue ends as `moved` in the first and is a request of the other. Workers that have left,
  * but may still finish jobs, are away.
  */
-export function detailOf(state: BrokerState, { counters, refused }: Output, open: number, now: number): ServerSnapshot {
+export function detailOf(state: BrokerState, { counters, refused }: Output, open: number, now: number): EngineSnapshot {
   const { dropped, ...totals } = counters;
   const { workers, schedulers, leaving, slots, openRequests, openBytes, awaitedResults } = statsOf(
     state,
     counters,
     open,
   );
-  const clients = clientsOf(state);
-  for (const [peer, reasons] of refused.entries()) {
-    if (state.peers.knows(peer)) continue;
-    clients.set(peer.key, { id: nameOf(peer), open: clients.get(peer.key)?.open ?? 0, refused: { ...reasons } });
-  }
+  const clients = clientsOf(state, refused);
+  const strangers = refused.clients((peer) => state.peers.knows(peer) || clients.has(peer.key));
   return {
     protocol: 'emqp',
     counters: totals,
     dropped: { ...dropped },
     gauges: { workers, schedulers, leaving, slots, openRequests, openBytes, awaitedResults },
     services: servicesOf(state, now),
-    workers: workersOf(state, now),
-    clients: [...clients.values()],
+    workers: workersOf(state, refused, now),
+    clients: [...clients.values(), ...strangers],
   };
 }
 
@@ -51,31 +54,28 @@ function servicesOf({ queues }: BrokerState, now: number): ServiceSnapshot[] {
   });
 }
 
-function workersOf({ peers }: BrokerState, now: number): WorkerSnapshot[] {
-  const registered = Array.from(peers.values(), (member) =>
-    member.role === 'scheduler' ? schedulerOf(member, now) : workerOf(member, now),
-  );
-  return [...registered, ...Array.from(peers.leavers(), (leaver) => leaverOf(leaver, now))];
+function workersOf({ peers }: BrokerState, refused: RefusedPeers, now: number): WorkerSnapshot[] {
+  const members = Array.from(peers.values(), (member) => {
+    const row = member.role === 'scheduler' ? schedulerOf(member, now) : workerOf(member, now);
+    return { ...row, refused: refused.of(member.peer.key) };
+  });
+  const leavers = Array.from(peers.leavers(), (leaver) => ({
+    ...workerOf(leaver, now),
+    state: 'away' as const,
+    refused: refused.of(leaver.peer.key),
+  }));
+  return [...members, ...leavers];
 }
 
-function workerOf({ peer, names, open, lastSeen, processed, resends }: Worker, now: number): WorkerSnapshot {
+type Row = Omit<WorkerSnapshot, 'refused'>;
+
+function workerOf({ peer, names, open, lastSeen, processed, resends }: Worker | Leaver, now: number): Row {
   return {
-    id: nameOf(peer),
+    ...shown(peer),
     services: [...names].sort(),
     state: open.size === 0 ? 'idle' : 'busy',
-    ...timesOf(open, lastSeen, now),
-    running: open.size,
-    done: processed,
-    resends,
-  };
-}
-
-function leaverOf({ peer, names, open, lastSeen, processed, resends }: Leaver, now: number): WorkerSnapshot {
-  return {
-    id: nameOf(peer),
-    services: names,
-    state: 'away',
-    ...timesOf(open, lastSeen, now),
+    stateMs: elapsedMs(open, now),
+    silentMs: Math.max(0, now - lastSeen),
     running: open.size,
     done: processed,
     resends,
@@ -83,20 +83,17 @@ function leaverOf({ peer, names, open, lastSeen, processed, resends }: Leaver, n
 }
 
 /** A scheduler has no jobs of ours: it keeps schedules. */
-function schedulerOf({ peer, names, lastSeen, since }: Scheduler, now: number): WorkerSnapshot {
+function schedulerOf({ peer, names, lastSeen, since }: Scheduler, now: number): Row {
   const times = { stateMs: Math.max(0, now - since), silentMs: Math.max(0, now - lastSeen) };
-  return { id: nameOf(peer), services: names, state: 'idle', ...times, running: 0, done: 0, resends: 0 };
-}
-
-function timesOf({ since }: WorkerJobs, lastSeen: number, now: number): { stateMs: number; silentMs: number } {
-  return { stateMs: Math.max(0, now - since), silentMs: Math.max(0, now - lastSeen) };
+  return { ...shown(peer), services: names, state: 'idle', ...times, running: 0, done: 0, resends: 0 };
 }
 
 /** Clients with open requests, by routing id. */
-function clientsOf({ queues, peers }: BrokerState): Map<string, ClientSnapshot> {
+function clientsOf({ queues, peers }: BrokerState, refused: RefusedPeers): Map<string, ClientSnapshot> {
   const clients = new Map<string, ClientSnapshot>();
   const add = ({ client: { peer } }: Job, count: number) => {
-    clients.set(peer.key, { id: nameOf(peer), open: (clients.get(peer.key)?.open ?? 0) + count, refused: {} });
+    const open = (clients.get(peer.key)?.open ?? 0) + count;
+    clients.set(peer.key, { ...shown(peer), open, refused: refused.of(peer.key) });
   };
   for (const { waiting } of queues.values())
     for (const { first, size } of waiting.lines()) if (first !== undefined) add(first, size);

@@ -1,6 +1,6 @@
 /** EventMQ broker: a job's way from REQUEST to a worker. Rules 9 to 15 and 17; how it ends is `job-endings.ts`. */
 import { decodeEmqpHeaders, type EmqpReadHeaders, type EmqpRequest } from '@proj/frames/emqp';
-import { momentOf } from '../../shared/figures.js';
+import { setSince } from '@proj/transport/engine';
 import type { EmqpBrokerSettings } from '../options.js';
 import type { EmqpParty } from './events.js';
 import { askerOf, Job } from './job.js';
@@ -111,7 +111,7 @@ export class Dispatcher {
     this.#out.counters.resends++;
     this.#state.routes.remove(job.route);
     const queue = this.route(job.name, job.client, { isStored: job.record !== undefined });
-    job.since = momentOf(this.#out.now);
+    setSince(job, this.#out.now);
     queue.meter.resends++;
     this.place(job, queue, 'front');
   }
@@ -254,8 +254,7 @@ export class Dispatcher {
     }
     job.queue = queue;
     job.attempts++;
-    queue.meter.dispatched(job.since, this.#out.now);
-    job.since = momentOf(this.#out.now);
+    queue.meter.dispatched(job, this.#out.now);
     worker.open.add(job, this.#out.now);
     queue.inFlight++;
     this.#out.counters.dispatches++;

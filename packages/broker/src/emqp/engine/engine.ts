@@ -21,7 +21,7 @@
 import { latin1 } from '@proj/frames';
 import type { EmqpPublish, EmqpRequest, EmqpResult, EmqpToAdminPort, EmqpToBroker } from '@proj/frames/emqp';
 import type { Engine, Entropy, MemoryStats, TimerEvent } from '@proj/transport';
-import type { ServerSnapshot } from '@proj/transport/engine';
+import type { EngineSnapshot } from '@proj/transport/engine';
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import { isNamed } from '../../shared/figures.js';
 import { Rights } from '../../shared/rights.js';
@@ -124,7 +124,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   }
 
   /** What an operator sees at `now`. */
-  detail(now: number): ServerSnapshot {
+  detail(now: number): EngineSnapshot {
     return detailOf(this.#state, this.#out, this.#endings.open, now);
   }
 

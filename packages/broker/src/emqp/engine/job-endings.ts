@@ -29,7 +29,7 @@ export class JobEndings {
     this.#out.counters.processed++;
     job.queue.totals.processed++;
     if (job.holder === undefined) job.queue.meter.ended('ok');
-    else job.queue.meter.finished(job.since, this.#out.now);
+    else job.queue.meter.finished(job, this.#out.now);
     if (worker !== undefined) worker.processed++;
     this.#close(job);
   }

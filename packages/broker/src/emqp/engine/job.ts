@@ -2,7 +2,7 @@
 import { compact } from '@proj/frames';
 import type { EmqpReadHeaders, EmqpRequest } from '@proj/frames/emqp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
-import { momentOf } from '../../shared/figures.js';
+import { setSince, type Timed } from '@proj/transport/engine';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import type { Slack } from '../../shared/slack.js';
 import type { EmqpParty } from './events.js';
@@ -16,7 +16,7 @@ export function askerOf({ port, peer }: EmqpParty): string {
 }
 
 /** An accepted request until it is done or lost: it waits in a queue, or is open at one worker. */
-export class Job {
+export class Job implements Timed {
   /** The client that asked last (rule 36). */
   client: EmqpParty;
   readonly id: string;
@@ -50,8 +50,9 @@ export class Job {
   backlog: ClientBacklog | undefined;
   /** Whom the bytes of a {@link kept} job count for. */
   keeper: ClientEntry | undefined;
-  /** Moment since which it waits, or its worker has it. */
-  since: number;
+  /** Since when it waits, or its worker has it. */
+  sinceSpan = 0;
+  sinceUs = 0;
   /** The jobs of the worker that has it; `undefined` while it waits. */
   holder: WorkerJobs | undefined;
   readonly place = new QueueSlot<Job>(this);
@@ -81,7 +82,7 @@ export class Job {
     this.awaited = headers.replyRequested;
     this.timeoutSeconds = headers.timeoutSeconds;
     this.acceptedAt = now;
-    this.since = momentOf(now);
+    setSince(this, now);
     this.request = request;
     this.queue = queue;
     this.cost = cost;
@@ -149,7 +150,7 @@ export class JobsById {
 }
 
 /** The jobs of a worker, in the order in which it got them. */
-export class WorkerJobs {
+export class WorkerJobs implements Timed {
   readonly #all = new RemovableQueue<Job>();
   readonly #plain = new RemovableQueue<Job>();
   readonly #byId = new JobsById();
@@ -159,13 +160,14 @@ export class WorkerJobs {
   missing = 0;
   /** READYs still due for jobs that are over. */
   readyOwed = 0;
-  /** Since when there have been any, or none; in whole milliseconds. */
-  since: number;
+  /** Since when there have been any, or none. */
+  sinceSpan = 0;
+  sinceUs = 0;
   /** Set if the worker has left. */
   readonly leaver: Leaver | undefined;
 
   constructor(now: number, leaver?: Leaver) {
-    this.since = Math.floor(now);
+    setSince(this, now);
     this.leaver = leaver;
   }
 
@@ -195,7 +197,7 @@ export class WorkerJobs {
   }
 
   add(job: Job, now: number): void {
-    if (this.size === 0) this.since = Math.floor(now);
+    if (this.size === 0) setSince(this, now);
     job.holder = this;
     this.#all.push(job.order);
     if (job.isPlain) this.#plain.push(job.plain);
@@ -206,7 +208,7 @@ export class WorkerJobs {
   remove(job: Job, now: number): void {
     job.holder = undefined;
     this.#all.remove(job.order);
-    if (this.size === 0) this.since = Math.floor(now);
+    if (this.size === 0) setSince(this, now);
     this.#plain.remove(job.plain);
     if (job.isSilent) this.#silent--;
     this.suspects.delete(job);

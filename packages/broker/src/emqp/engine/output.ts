@@ -1,8 +1,7 @@
 /** EventMQ broker: its sentences: heartbeats, farewells, acceptances, results, notes (rules 3, 7, 8, 9). */
 import { emqpTime } from '@proj/frames/emqp';
 import type { Entropy } from '@proj/transport';
-import { StepOutput } from '@proj/transport/engine';
-import { RefusedPeers } from '../../shared/figures.js';
+import { RefusedPeers, StepOutput } from '@proj/transport/engine';
 import { newCounters } from './counters.js';
 import type { EmqpBrokerCounters, EmqpMessageDrop, EmqpRefusal, EmqpReplyLoss, EmqpRequestLoss } from './counters.js';
 import type { EmqpBrokerEffect, EmqpBrokerNote, EmqpFromBroker, EmqpParty } from './events.js';

@@ -1,7 +1,7 @@
 /** EventMQ broker: named queues, and which worker is next in each (rules 13 to 15). No protocol decisions. */
 import { HeapDeadline } from '@proj/heartbeat';
+import { ServiceMeter } from '@proj/transport/engine';
 import { FairQueue } from '../../shared/fair-queue.js';
-import { ServiceMeter } from '../../shared/figures.js';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import { type Name, Names } from '../../shared/names.js';
 import { ClientBacklogs, Places } from './backlogs.js';

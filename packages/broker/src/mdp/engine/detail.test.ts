@@ -80,8 +80,28 @@ it('tells of each worker what it does, since when, and how long it has been sile
   broker.request('c1', 'b');
   broker.advance(3);
   expect(detail().workers).toEqual([
-    { id: 'w1', services: ['echo'], state: 'idle', stateMs: 3, silentMs: 3, running: 0, done: 1, resends: 0 },
-    { id: 'w2', services: ['echo'], state: 'busy', stateMs: 3, silentMs: 28, running: 1, done: 0, resends: 0 },
+    {
+      id: 'w1',
+      services: ['echo'],
+      state: 'idle',
+      stateMs: 3,
+      silentMs: 3,
+      running: 0,
+      done: 1,
+      resends: 0,
+      refused: {},
+    },
+    {
+      id: 'w2',
+      services: ['echo'],
+      state: 'busy',
+      stateMs: 3,
+      silentMs: 28,
+      running: 1,
+      done: 0,
+      resends: 0,
+      refused: {},
+    },
   ]);
 });
 
@@ -96,4 +116,28 @@ it('tells which clients have open requests, and who sends garbage', () => {
   ]);
   const refused = detail().clients[1]?.refused ?? {};
   expect(Object.values(refused).reduce((sum, each) => sum + each, 0)).toBe(2);
+});
+
+it('shows what was refused of a peer that has registered again as a worker', () => {
+  broker.ready('w1');
+  broker.frames('w1', 'MDPW02', '\x09');
+  broker.ready('w1');
+  const { workers, clients } = detail();
+  expect([workers[0]?.refused, clients]).toEqual([{ 'unknown-command': 1 }, []]);
+});
+
+it('says that an answered request was lost to its client if that was gone', () => {
+  broker.ready('w1');
+  broker.request('c1', 'a');
+  broker.gone('c1');
+  broker.final('w1', 'c1', 'A');
+  expect(detail().services[0]?.outcomes).toEqual({ 'client-gone': 1 });
+});
+
+it('counts refusals of a known service among its outcomes', () => {
+  broker.ready('w1');
+  broker.request('c1', 'a');
+  broker.drain();
+  broker.request('c2', 'b');
+  expect(detail().services[0]?.outcomes).toEqual({ draining: 1 });
 });

@@ -4,10 +4,10 @@
  */
 import type { MdpBody, MdpClientRequest, MdpWorkerFinal, MdpWorkerPartial } from '@proj/frames/mdp';
 import type { Peer } from '@proj/transport';
+import { setSince } from '@proj/transport/engine';
 import { requestCost } from '../../shared/cost.js';
-import { momentOf } from '../../shared/figures.js';
 import type { MdpBrokerSettings } from '../options.js';
-import type { MdpRefusal, MdpRequestLoss } from './events.js';
+import type { MdpLostClient, MdpRefusal, MdpRequestLoss } from './events.js';
 import type { Output } from './output.js';
 import { OwnServiceRunner } from './own-services.js';
 import { PartialReplies } from './partials.js';
@@ -47,8 +47,7 @@ export class Dispatcher {
     const cost = requestCost(command.body);
     const refusal = this.#refusal(command, peer, known.client, known.service, cost);
     if (refusal !== undefined) {
-      known.service?.figures.ended(refusal);
-      this.#out.dropRequest(refusal, peer, command.service);
+      this.refuse(peer, command, refusal);
       return;
     }
     const client = known.client ?? clients.add(peer);
@@ -62,11 +61,17 @@ export class Dispatcher {
     this.#place(request, 'back');
   }
 
+  /** Refuses a request that was not accepted. */
+  refuse(peer: Peer, { version, service }: MdpClientRequest, reason: MdpRefusal): void {
+    this.#state.services.find(version, service)?.figures.ended(reason);
+    this.#out.dropRequest(reason, peer, service);
+  }
+
   /** Rules 20 and 21: a worker without a job takes the next request, or joins the idle workers as the last. */
   free(worker: Worker): void {
     const request = worker.service.queue.shift();
     if (request === undefined) {
-      worker.idleSince = Math.floor(this.#out.now);
+      setSince(worker, this.#out.now);
       worker.service.idle.push(worker.idle);
       this.#state.workers.renew(worker, this.#out.now);
     } else {
@@ -87,14 +92,18 @@ export class Dispatcher {
 
   /** Rules 2 and 22: FINAL ends the request, whatever becomes of the reply, and frees the worker. */
   final(worker: Worker, request: Request, command: MdpWorkerFinal): void {
+    let { outcome }: { outcome: string } = request.client;
     const body = worker.parts === undefined ? command.body : worker.parts.join(command.body, this.#settings);
     if (body !== undefined) {
       this.answer(request, 'client-final', body);
       this.#out.release(body);
-    } else this.#out.dropReply('reply-too-large', request.client.peer, request.service.name);
+    } else {
+      outcome = 'reply-too-large';
+      this.#out.dropReply('reply-too-large', request.client.peer, request.service.name);
+    }
     this.#out.counters.replies++;
     worker.done++;
-    request.service.figures.finished(request.since, this.#out.now);
+    request.service.figures.finished(request, this.#out.now, outcome);
     this.close(request);
     this.#unburden(worker);
     if (!worker.isLeaving) this.free(worker);
@@ -127,10 +136,11 @@ export class Dispatcher {
   }
 
   /** A client is gone. Its running requests finish, but the replies are dropped: the id may return as another client. */
-  clientGone(peer: Peer): void {
+  clientGone(peer: Peer, outcome: MdpLostClient = 'client-gone'): void {
     const client = this.#state.clients.find(peer.key);
     if (client === undefined) return;
     this.#state.clients.leave(client);
+    client.outcome = outcome;
     for (const queue of client.waiting.values()) {
       for (const request of queue.values()) this.giveUp(request, 'client-gone');
     }
@@ -154,10 +164,11 @@ export class Dispatcher {
   /** Gives up a request that waits, or whose worker or handler is lost. */
   giveUp(request: Request, reason: MdpRequestLoss, kept?: 'kept'): void {
     if (request.service.queue.remove(request)) this.unwait(request);
-    request.service.figures.ended(reason);
-    this.#out.dropRequest(reason, request.client.peer, request.service.name);
+    const { client, service } = request;
+    service.figures.ended(reason === 'client-gone' ? client.outcome : reason);
+    this.#out.dropRequest(reason, client.peer, service.name);
     this.close(request, kept);
-    this.mayBeEmpty(request.service);
+    this.mayBeEmpty(service);
   }
 
   /** The service may have lost its last worker or request. */
@@ -199,8 +210,7 @@ export class Dispatcher {
 
   /** A worker, or a handler inside the broker, begins with the request. */
   begun(request: Request): void {
-    request.service.figures.dispatched(request.since, this.#out.now);
-    request.since = momentOf(this.#out.now);
+    request.service.figures.dispatched(request, this.#out.now);
   }
 
   /** The request has ended: the broker keeps nothing of it. */
@@ -255,7 +265,7 @@ export class Dispatcher {
   #place(request: Request, where: 'front' | 'back'): void {
     const worker = request.service.idle.shift();
     const { own } = request.service;
-    request.since = momentOf(this.#out.now);
+    setSince(request, this.#out.now);
     if (worker !== undefined) this.#dispatch(request, worker);
     else if (own !== undefined && own.free > 0) this.own.run(request, own);
     else this.#wait(request, where);

@@ -5,6 +5,7 @@
 import type { MdpClientReply } from '@proj/frames/mdp';
 import { HeapDeadline } from '@proj/heartbeat';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
+import type { EngineSnapshot } from '@proj/transport/engine';
 import { type CallLegality, CallTable } from '../../shared/calls.js';
 import { check } from '../../shared/check.js';
 import type { MdpBrokerSettings, MdpPoolSettings } from '../options.js';
@@ -97,6 +98,8 @@ export class MdpPoolEngine implements Engine<MdpPoolEvent, MdpPoolEffect> {
   readonly #out: PoolOutput;
   readonly #broker: MdpBrokerEngine;
   readonly #calls = new CallTable<string, PoolCall, CallEvent>(CALL_LEGALITY);
+  /** Calls that have failed, by reason, for operators. */
+  readonly #failed: Partial<Record<MdpCallFailure, number>> = {};
   #drained = false;
   #now = 0;
   #effects: MdpPoolEffect[] = [];
@@ -124,7 +127,7 @@ export class MdpPoolEngine implements Engine<MdpPoolEvent, MdpPoolEffect> {
         this.#onRequest(event);
         break;
       case 'abort':
-        this.#abandon(this.#calls.tell(keyOf(event.id), 'aborted', now));
+        this.#abandon(this.#calls.tell(keyOf(event.id), 'aborted', now), 'aborted');
         break;
       case 'timer':
         this.#onTimer(event);
@@ -138,6 +141,11 @@ export class MdpPoolEngine implements Engine<MdpPoolEvent, MdpPoolEffect> {
   /** Current sizes and running totals; the cost is linear in the number of services. Every open call counts as a client. */
   stats(): MdpBrokerStats {
     return this.#broker.stats();
+  }
+
+  /** What an operator sees at `now`: all calls together are one client. */
+  detail(now: number): EngineSnapshot {
+    return this.#broker.detail(now, { id: 'this process', open: this.#calls.size, refused: { ...this.#failed } });
   }
 
   /** True if any worker is registered for the service. */
@@ -170,13 +178,13 @@ export class MdpPoolEngine implements Engine<MdpPoolEvent, MdpPoolEffect> {
     let call = this.#calls.takeExpired('expired', this.#now);
     for (; call !== undefined; call = this.#calls.takeExpired('expired', this.#now)) {
       this.#fail(call.id, 'expired');
-      this.#abandon(call);
+      this.#abandon(call, 'expired');
     }
   }
 
   /** Rule 3: to the broker inside, the client is gone. */
-  #abandon(call: PoolCall | undefined): void {
-    if (call !== undefined) this.#tell({ kind: 'peer-gone', peer: call.peer });
+  #abandon(call: PoolCall | undefined, reason: 'expired' | 'aborted'): void {
+    if (call !== undefined) this.#tell({ kind: 'own-abandoned', peer: call.peer, reason });
   }
 
   #tell(event: MdpBrokerEvent | TimerEvent): void {
@@ -216,6 +224,7 @@ export class MdpPoolEngine implements Engine<MdpPoolEvent, MdpPoolEffect> {
   }
 
   #fail(id: number, reason: MdpCallFailure): void {
+    this.#failed[reason] = (this.#failed[reason] ?? 0) + 1;
     this.#effects.push({ kind: 'fail', id, reason });
   }
 }

@@ -28,7 +28,7 @@ import type {
   MdpWorkerReady,
 } from '@proj/frames/mdp';
 import type { Access, Engine, Peer, TimerEvent } from '@proj/transport';
-import type { ServerSnapshot } from '@proj/transport/engine';
+import type { ClientSnapshot, EngineSnapshot } from '@proj/transport/engine';
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import { Rights } from '../../shared/rights.js';
 import type { MdpBrokerSettings } from '../options.js';
@@ -82,9 +82,9 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     return statsOf(this.#state, this.#out.counters, this.#dispatcher.open);
   }
 
-  /** What an operator sees at `now`; the cost is linear in the services, workers and clients. */
-  detail(now: number): ServerSnapshot {
-    return detailOf(this.#state, this.#out, this.#dispatcher.open, now);
+  /** What an operator sees at `now`; the cost is linear in the services, workers and clients. `calls`: those of a pool, instead of clients. */
+  detail(now: number, calls?: ClientSnapshot): EngineSnapshot {
+    return detailOf(this.#state, this.#out, this.#dispatcher.open, now, calls);
   }
 
   /** The registered workers that are meant. */
@@ -132,7 +132,10 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
         break;
       case 'own-request':
         if (this.#phase === 'serving') this.#dispatcher.accept(event.peer, event.command);
-        else this.#out.dropRequest('draining', event.peer, event.command.service);
+        else this.#dispatcher.refuse(event.peer, event.command, 'draining');
+        break;
+      case 'own-abandoned':
+        this.#dispatcher.clientGone(event.peer, event.reason);
         break;
       default:
         this.#dispatcher.own.handle(event);
@@ -156,9 +159,9 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   #onRequest(peer: Peer, command: MdpClientRequest): void {
     const { service } = command;
     if (this.#phase !== 'serving') {
-      this.#out.dropRequest('draining', peer, service);
+      this.#dispatcher.refuse(peer, command, 'draining');
     } else if (this.#rights.forbid(peer, 'request', service)) {
-      this.#out.dropRequest('not-allowed', peer, service);
+      this.#dispatcher.refuse(peer, command, 'not-allowed');
     } else if (this.#state.isTight && isListing(service)) {
       this.#out.dropRequest('memory', peer, service);
     } else if (isReserved(service)) {

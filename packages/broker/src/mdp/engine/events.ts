@@ -36,12 +36,17 @@ export type MdpBrokerEvent =
   /** Finish: rule 24. */
   | { readonly kind: 'drain' };
 
+/** Why nobody waits for a reply any more; the second and third, in a pool. */
+export type MdpLostClient = 'client-gone' | 'expired' | 'aborted';
+
 /** What the process itself tells the engine. */
 export type MdpOwnEvent =
   /** Ends workers: rule 30. `isGraceful` lets them finish their jobs. */
   | ({ readonly kind: 'dismiss'; readonly isGraceful: boolean } & MdpWorkerChoice)
   /** A request of a pool's process, from a peer of its own invention. Access rules do not apply. */
   | { readonly kind: 'own-request'; readonly peer: Peer; readonly command: MdpClientRequest }
+  /** A pool's process no longer wants the reply. */
+  | { readonly kind: 'own-abandoned'; readonly peer: Peer; readonly reason: MdpLostClient }
   | MdpOwnServiceEvent;
 
 /** What the process tells of services inside the broker: rule 29. Events of a run that has ended are ignored. */

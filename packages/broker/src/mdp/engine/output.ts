@@ -2,8 +2,7 @@
 import type { MdpBody, MdpFraming } from '@proj/frames/mdp';
 import { OncePer } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
-import { StepOutput } from '@proj/transport/engine';
-import { RefusedPeers } from '../../shared/figures.js';
+import { RefusedPeers, StepOutput } from '@proj/transport/engine';
 import type {
   MdpBrokerEffect,
   MdpBrokerNote,

@@ -118,7 +118,7 @@ export class OwnServiceRunner {
     this.#state.own.end(run);
     this.#requests.answer(run.request, 'client-final', body);
     this.#out.counters.replies++;
-    run.request.service.figures.finished(run.request.since, this.#out.now);
+    run.request.service.figures.finished(run.request, this.#out.now, run.request.client.outcome);
     this.#requests.close(run.request, 'kept');
     this.#next(run.own);
   }

@@ -3,14 +3,15 @@ import { compactAll } from '@proj/frames';
 import type { MdpBody, MdpFraming, MdpVersion } from '@proj/frames/mdp';
 import { Deadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
+import { ServiceMeter, type Timed } from '@proj/transport/engine';
 import { ClientRecord } from '../../shared/clients.js';
 import { FairQueue, type ClientQueue } from '../../shared/fair-queue.js';
-import { isNamed, ServiceMeter } from '../../shared/figures.js';
+import { isNamed } from '../../shared/figures.js';
 import { Holding } from '../../shared/holder-classes.js';
 import { QueueSlot, RemovableQueue } from '../../shared/removable-queue.js';
 import type { Slack } from '../../shared/slack.js';
 import { WorkerEntry } from '../../shared/worker-table.js';
-import type { MdpWorkerChoice } from './events.js';
+import type { MdpLostClient, MdpWorkerChoice } from './events.js';
 import type { PartialReplies } from './partials.js';
 
 /** Spare requests that are kept: more than usually end in a row before others begin. Each occupies some 100 bytes. */
@@ -36,6 +37,8 @@ export class ClientEntry extends ClientRecord {
   readonly waiting = new RemovableQueue<ClientQueue<Request>>();
   /** What its waiting requests cost. */
   readonly held = new Holding<ClientEntry>(this);
+  /** What becomes of its requests when their workers have finished them. */
+  outcome: 'ok' | MdpLostClient = 'ok';
   /** Its requests that handlers inside the broker work on; `undefined` until there is one. */
   runs: Set<Run> | undefined;
 }
@@ -49,7 +52,7 @@ export class WaitDeadline extends Deadline<Request> {
  * An accepted request until it is answered or given up: it waits in its service's queue or runs at one worker. It is its own slot in the
  * queue and has no list of its own, since waiting requests are far away in memory, and whatever they point to as well.
  */
-export class Request extends QueueSlot<Request> {
+export class Request extends QueueSlot<Request> implements Timed {
   client: ClientEntry;
   service: Service;
   /** The framing of the client, and so of the reply. */
@@ -62,8 +65,9 @@ export class Request extends QueueSlot<Request> {
   slack = 0;
   /** Workers it was given to, the present one included. */
   attempts = 0;
-  /** When it began to wait, or was given to its worker: {@link momentOf}. */
-  since = 0;
+  /** When it began to wait, or was given to its worker. */
+  sinceSpan = 0;
+  sinceUs = 0;
   /** When it has waited too long; `undefined` if there was no limit when it began to wait. */
   expiry: WaitDeadline | undefined;
 
@@ -135,10 +139,6 @@ export class Worker extends WorkerEntry<Request> {
   readonly framing: MdpFraming;
   /** Rule 30: it is dismissed when its job has ended. */
   isLeaving = false;
-  /** Since when it is idle, in whole milliseconds. */
-  idleSince: number;
-  /** Requests that it has finished. */
-  done = 0;
   /** Its partial replies to its present job. */
   parts: PartialReplies | undefined;
 
@@ -146,7 +146,6 @@ export class Worker extends WorkerEntry<Request> {
     super(peer, now);
     this.service = service;
     this.framing = framing;
-    this.idleSince = this.lastSeen;
   }
 }
 

@@ -60,10 +60,10 @@ it('counts a known workload exactly: results, failures, a resend, an expiry, ref
   expect(Object.entries(dropped).filter(([, count]) => count > 0)).toEqual(
     expect.arrayContaining(Object.entries({ ...bad, 'no-worker': 2, expired: 1, 'put-unserved': 1 })),
   );
-  expect(clients).toEqual([
+  expect([...clients].sort((a, b) => a.id.localeCompare(b.id))).toEqual([
+    { id: 'bad', open: 0, refused: bad },
     { id: 'c1', open: 0, refused: { 'no-worker': 1 } },
     { id: 'c2', open: 0, refused: { expired: 1 } },
-    { id: 'bad', open: 0, refused: bad },
     { id: 'c3', open: 0, refused: { 'no-worker': 1, 'put-unserved': 1 } },
   ]);
 });
@@ -99,6 +99,7 @@ it('tells how long jobs wait for a worker that is away, and of each such worker'
       running: 0,
       done: 0,
       resends: 0,
+      refused: {},
     },
   ]);
   expect(detail().clients).toEqual([{ id: 'c1', open: 1, refused: {} }]);
@@ -122,8 +123,11 @@ it('tells of each worker what it does, since when, what it has done, and which j
   broker.answer('w1', 'response', 'c1', 'j1', 200);
   broker.post('c1', 'j2', 'any');
   broker.advance(3);
+  broker.frames('w2', '', 'NFPW01', '0x99');
+  expect(worker('w2')).toMatchObject({ refused: { command: 1 } });
+  expect(detail().clients).toMatchObject([{ id: 'c1' }]);
   expect(detail().workers).toMatchObject([
-    { id: 'w1', state: 'idle', stateMs: 3, silentMs: 3, running: 0, done: 1, resends: 0 },
+    { id: 'w1', state: 'idle', stateMs: 3, silentMs: 3, running: 0, done: 1, resends: 0, refused: {} },
     { id: 'w2', state: 'busy', stateMs: 3, silentMs: 28, running: 1, done: 0, resends: 0 },
   ]);
   broker.gone('w2');

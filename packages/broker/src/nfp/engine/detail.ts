@@ -1,6 +1,12 @@
 /** NFP broker: what an operator sees of it, per service, worker and client. Costs time linear in what it lists and in waiting jobs. */
-import type { ClientSnapshot, ServerSnapshot, ServiceSnapshot, WorkerSnapshot } from '@proj/transport/engine';
-import { elapsedMs, nameOf } from '../../shared/figures.js';
+import type {
+  ClientSnapshot,
+  EngineSnapshot,
+  RefusedPeers,
+  ServiceSnapshot,
+  WorkerSnapshot,
+} from '@proj/transport/engine';
+import { elapsedMs, shown } from '@proj/transport/engine';
 import type { NfpBrokerCounters } from './counters.js';
 import type { Meter } from './figures.js';
 import type { Holder, Owner, Worker } from './records.js';
@@ -17,7 +23,7 @@ interface Wait {
  * The snapshot at `now`. A job for several workers counts as one request, and runs and ends once at each of them. It runs until its worker has
  * told the result, or is no longer followed.
  */
-export function detailOf(state: BrokerState, counters: NfpBrokerCounters, now: number): ServerSnapshot {
+export function detailOf(state: BrokerState, counters: NfpBrokerCounters, now: number): EngineSnapshot {
   const { calls, answers, dropped, ...totals } = counters;
   const { workers, clients, jobs, waiting, keptBytes } = statsOf(state, counters);
   const [byMeter, byOwner] = waits(state, now);
@@ -36,9 +42,10 @@ export function detailOf(state: BrokerState, counters: NfpBrokerCounters, now: n
 function waits({ jobs }: BrokerState, now: number): [Map<Meter, Wait>, Map<Owner, Wait>] {
   const byMeter = new Map<Meter, Wait>();
   const byOwner = new Map<Owner, Wait>();
-  for (const { meter, owner, waitingAt, held, since } of jobs.waitingJobs()) {
-    const count = waitingAt === undefined ? held : 1;
-    const oldestMs = elapsedMs(since, now);
+  for (const job of jobs.waitingJobs()) {
+    const { meter, owner } = job;
+    const count = job.waitingAt === undefined ? job.held : 1;
+    const oldestMs = elapsedMs(job, now);
     if (meter !== undefined) add(byMeter, meter, count, oldestMs);
     add(byOwner, owner, count, oldestMs);
   }
@@ -68,48 +75,43 @@ function servicesOf({ figures, services }: BrokerState, waits: ReadonlyMap<Meter
 }
 
 /** Registered workers. One whose connection has ended is away until it has been silent too long. */
-function workersOf({ workers, holders }: BrokerState, now: number): WorkerSnapshot[] {
+function workersOf({ workers, holders, figures: { refused } }: BrokerState, now: number): WorkerSnapshot[] {
   const present = Array.from(workers.values(), (worker) => {
-    const { running, stateSince } = worker.holder;
-    return workerOf(worker, worker.holder, running === 0 ? 'idle' : 'busy', stateSince, now);
+    const { holder } = worker;
+    const times = { stateMs: elapsedMs(holder, now), silentMs: Math.max(0, now - worker.lastSeen) };
+    return { ...workerOf(worker, holder, refused), state: holder.running === 0 ? 'idle' : 'busy', ...times } as const;
   });
   const away: WorkerSnapshot[] = [];
-  for (const holder of holders.values())
-    if (holder.away !== undefined && holder.away.until > now)
-      away.push(workerOf(holder.away.worker, holder, 'away', holder.away.since, now));
+  for (const holder of holders.values()) {
+    if (holder.away === undefined || holder.away.until <= now) continue;
+    const { worker, since } = holder.away;
+    const times = { stateMs: Math.max(0, now - since), silentMs: Math.max(0, now - worker.lastSeen) };
+    away.push({ ...workerOf(worker, holder, refused), state: 'away', ...times });
+  }
   return [...present, ...away];
 }
 
 function workerOf(
-  { peer, service, lastSeen }: Worker,
+  { peer, service }: Worker,
   { running, done, resends }: Holder,
-  state: WorkerSnapshot['state'],
-  since: number,
-  now: number,
-): WorkerSnapshot {
-  return {
-    id: nameOf(peer),
-    services: [service.name],
-    state,
-    stateMs: Math.max(0, now - since),
-    silentMs: Math.max(0, now - lastSeen),
-    running,
-    done,
-    resends,
-  };
+  refused: RefusedPeers,
+): Omit<WorkerSnapshot, 'state' | 'stateMs' | 'silentMs'> {
+  return { ...shown(peer), services: [service.name], running, done, resends, refused: refused.of(peer.key) };
 }
 
-function clientsOf({ figures, jobs, workers }: BrokerState, waits: ReadonlyMap<Owner, Wait>): ClientSnapshot[] {
+function clientsOf(state: BrokerState, waits: ReadonlyMap<Owner, Wait>): ClientSnapshot[] {
+  const { figures, jobs, holders } = state;
   const clients = new Map<string, ClientSnapshot>();
   for (const owner of jobs.clients()) {
-    const open = owner.running + (waits.get(owner)?.count ?? 0);
-    if (open > 0) clients.set(owner.peer.key, { id: nameOf(owner.peer), open, refused: {} });
+    const { peer, running } = owner;
+    const open = running + (waits.get(owner)?.count ?? 0);
+    if (open > 0) clients.set(peer.key, { ...shown(peer), open, refused: figures.refused.of(peer.key) });
   }
-  for (const [peer, reasons] of figures.refused.entries()) {
-    if (workers.find(peer.key) !== undefined) continue;
-    clients.set(peer.key, { id: nameOf(peer), open: clients.get(peer.key)?.open ?? 0, refused: { ...reasons } });
-  }
-  return [...clients.values()];
+  const strangers = figures.refused.clients(({ key }) => {
+    const { worker, away } = holders.find(key) ?? {};
+    return worker !== undefined || away !== undefined || clients.has(key);
+  });
+  return [...clients.values(), ...strangers];
 }
 
 function prefixed(prefix: string, counts: Readonly<Record<string, number>>): Record<string, number> {

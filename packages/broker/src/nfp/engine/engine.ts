@@ -21,7 +21,7 @@
  */
 import type { NfpClientCall, NfpMalformed, NfpMalformedReason, NfpToBroker } from '@proj/frames/nfp';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
-import type { ServerSnapshot } from '@proj/transport/engine';
+import type { EngineSnapshot } from '@proj/transport/engine';
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import { isNamed } from '../../shared/figures.js';
 import { Rights } from '../../shared/rights.js';
@@ -129,7 +129,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   }
 
   /** What an operator sees at `now`. */
-  detail(now: number): ServerSnapshot {
+  detail(now: number): EngineSnapshot {
     return detailOf(this.#state, this.#out.counters, now);
   }
 

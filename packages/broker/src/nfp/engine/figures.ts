@@ -1,5 +1,5 @@
 /** NFP broker: running figures of its services, for operators. Recording costs a few integer operations and no memory. No protocol decisions. */
-import { momentOf, RefusedPeers, ServiceMeter } from '../../shared/figures.js';
+import { RefusedPeers, ServiceMeter, setSince } from '@proj/transport/engine';
 import { EVERY_SERVICE } from './names.js';
 import type { Job, Part } from './records.js';
 
@@ -58,15 +58,21 @@ export class Figures {
   }
 
   /** A worker gets the job, perhaps again. */
-  given({ job, holder, state }: Part): void {
+  given(part: Part): void {
+    const { job, holder, state } = part;
     const { now } = this;
     const meter = this.accept(job);
     const isAgain = isRunning(state);
-    meter.dispatched(isAgain ? momentOf(now) : job.since, now);
+    if (isAgain) setSince(part, now);
+    else {
+      part.sinceSpan = job.sinceSpan;
+      part.sinceUs = job.sinceUs;
+    }
+    meter.dispatched(part, now);
     if (isAgain) return;
     meter.running++;
     job.owner.running++;
-    if (holder.running++ === 0) holder.stateSince = now;
+    if (holder.running++ === 0) setSince(holder, now);
   }
 
   /** The worker no longer has the job, if it had it. */
@@ -74,7 +80,7 @@ export class Figures {
     if (!isRunning(state)) return;
     if (job.meter !== undefined) job.meter.running--;
     job.owner.running--;
-    if (--holder.running === 0) holder.stateSince = this.now;
+    if (--holder.running === 0) setSince(holder, this.now);
   }
 
   /** The job counts as a request of its service from now on. */
@@ -86,10 +92,11 @@ export class Figures {
   }
 
   /** The job has ended at this worker. */
-  ended({ job, holder, state, since }: Part, outcome: Outcome): void {
+  ended(part: Part, outcome: Outcome): void {
+    const { job, holder, state } = part;
     if (state === 'moved') return;
     if (outcome === 'ok') holder.done++;
-    if (outcome === 'ok' && isRunning(state)) job.meter?.finished(since, this.now);
+    if (outcome === 'ok' && isRunning(state)) job.meter?.finished(part, this.now);
     else job.meter?.ended(outcome);
   }
 

@@ -2,6 +2,7 @@
 import { latin1 } from '@proj/frames';
 import { isNfpName, nfpRoutingId } from '@proj/frames/nfp';
 import { DeadlineList } from '@proj/heartbeat';
+import { setSince } from '@proj/transport/engine';
 import { EVERY_SERVICE } from './names.js';
 import { Holder, type Worker } from './records.js';
 
@@ -55,7 +56,7 @@ export class Holders {
     holder.away = undefined;
     holder.isForgotten = false;
     holder.worker = worker;
-    if (holder.running === 0) holder.stateSince = worker.since;
+    if (holder.running === 0) setSince(holder, worker.since);
     holder.service = worker.service.name;
     return holder;
   }

@@ -3,7 +3,7 @@ import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientCall } from '@proj/frames/nfp';
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
-import { momentOf } from '../../shared/figures.js';
+import { setSince } from '@proj/transport/engine';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import { Shares } from '../../shared/shares.js';
 import type { Figures } from './figures.js';
@@ -113,7 +113,7 @@ export class JobTable {
   /** A job that workers have, or are to drop, is posted again. Its parts stay followed, unless it is for any worker: then it starts at nobody. */
   renew(job: Job, peer: Peer, target: string): Job {
     job.poster = peer;
-    job.since = momentOf(this.#figures.now);
+    setSince(job, this.#figures.now);
     if (target === 'any') {
       job.attempts = 0;
       for (const part of [...job.parts]) {
@@ -188,7 +188,6 @@ export class JobTable {
     if (part.state === 'held') job.held--;
     else if (part.state !== 'sent') job.unsaid++;
     part.state = 'sent';
-    part.since = momentOf(this.#figures.now);
     part.sent = ++this.#sent;
     part.isTold = part.hasDropped = false;
     this.#endWaiting(job);
@@ -209,7 +208,7 @@ export class JobTable {
     this.#figures.left(part);
     uncount(part);
     part.state = 'moved';
-    job.since = momentOf(this.#figures.now);
+    setSince(job, this.#figures.now);
     if (job.current === part) job.current = undefined;
     this.bodies.claim(job);
   }
@@ -313,7 +312,7 @@ export class JobTable {
     if (job.patience !== undefined) return true;
     if (!this.#waits.take(job.owner.waiting, 1)) return false;
     this.#recall(job);
-    job.since = momentOf(now);
+    setSince(job, now);
     this.#patience.renew((job.patience = new Deadline(job)), now);
     return true;
   }

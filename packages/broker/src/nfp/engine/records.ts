@@ -3,8 +3,8 @@ import { nfpNameOf } from '@proj/frames/nfp';
 import type { NfpBody, NfpCall, NfpClientCall, NfpCommandForm } from '@proj/frames/nfp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
+import { setSince, type Timed } from '@proj/transport/engine';
 import type { Name } from '../../shared/names.js';
-import { momentOf } from '../../shared/figures.js';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import { Share } from '../../shared/shares.js';
 import type { Meter } from './figures.js';
@@ -78,7 +78,7 @@ export class Worker {
 }
 
 /** A worker's name, connected or not. It outlives the registration: the worker behind it keeps its jobs on disk and comes back. */
-export class Holder {
+export class Holder implements Timed {
   readonly key: string;
   readonly name: string;
   /** The service it last registered for, or is expected at. */
@@ -92,7 +92,8 @@ export class Holder {
   readonly parts = new Map<string, Part>();
   /** For operators: jobs it has, since when it has any or none, results so far, jobs that went from it to others or to it again. */
   running = 0;
-  stateSince = 0;
+  sinceSpan = 0;
+  sinceUs = 0;
   done = 0;
   resends = 0;
   /** @internal When the name is forgotten; unset while it is registered, or if it never was. */
@@ -114,7 +115,7 @@ export class Holder {
 export type PartState = 'held' | 'sent' | 'taken' | 'moved';
 
 /** A job at one worker. */
-export class Part {
+export class Part implements Timed {
   readonly job: Job;
   readonly holder: Holder;
   state: PartState;
@@ -124,8 +125,9 @@ export class Part {
   hasDropped = false;
   /** Number of the last send of any job that sent this one. */
   sent = 0;
-  /** Moment of that send. */
-  since = 0;
+  /** When that was. */
+  sinceSpan = 0;
+  sinceUs = 0;
 
   constructor(job: Job, holder: Holder, state: PartState) {
     this.job = job;
@@ -158,7 +160,7 @@ export class Owner {
 export const NO_BODY: NfpBody = [];
 
 /** A job that a client posted, or asked about. */
-export class Job {
+export class Job implements Timed {
   readonly uuid: string;
   /** As the client named it. */
   readonly service: string;
@@ -176,8 +178,9 @@ export class Job {
   slack = 0;
   /** Times it was sent, to all its workers together. */
   attempts = 0;
-  /** Moment since which it has waited for a worker. */
-  since: number;
+  /** Since when it has waited for a worker. */
+  sinceSpan = 0;
+  sinceUs = 0;
   /** Figures of its service, once it is accepted. */
   meter: Meter | undefined;
   /** The service whose first worker it waits for. */
@@ -202,7 +205,7 @@ export class Job {
 
   constructor(peer: Peer, call: NfpClientCall, owner: Owner, now: number) {
     this.owner = owner;
-    this.since = momentOf(now);
+    setSince(this, now);
     this.uuid = call.uuid;
     this.service = call.service;
     this.command = call.command;

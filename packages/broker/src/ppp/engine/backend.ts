@@ -179,16 +179,17 @@ export class Backend<Asked extends Request> {
     else if (worker === undefined) this.#onReady(peer);
     else if (verdict === 'restart') {
       this.#lose(worker, 'restarted');
-      this.#onReady(peer);
+      this.#onReady(peer, worker);
     } else if (command.kind === 'reply') this.#onReply(worker, command);
     else this.#heard(worker, command.kind === 'heartbeat');
   }
 
-  #onReady(peer: Peer): void {
+  /** `before`: what it was before it restarted. */
+  #onReady(peer: Peer, before?: Worker<Asked>): void {
     const { workers, registrations } = this.state;
     if (workers.size >= this.#settings.workersMax) this.#drop(peer, undefined, 'workers-limit');
     else if (!registrations.take(peer.key, this.#out.now)) this.#drop(peer, undefined, 'registrations-limit');
-    else this.#register(peer);
+    else this.#register(peer, before);
   }
 
   /** Rule 9: the reply counts if its address is that of the job. Rule 18: ids are compared as bytes. */
@@ -203,9 +204,11 @@ export class Backend<Asked extends Request> {
     } else this.#drop(worker.peer, worker, 'reply-address');
   }
 
-  #register(peer: Peer): void {
+  #register(peer: Peer, before: Worker<Asked> | undefined): void {
     const { now } = this.#out;
     const worker = new Worker<Asked>(peer, now);
+    worker.done = before?.done ?? 0;
+    worker.resends = before?.resends ?? 0;
     this.state.workers.add(worker, now);
     this.#out.counters.workersReady++;
     this.#out.effects.push({ kind: 'worker-ready', peer });

@@ -3,6 +3,7 @@
  * `backend.ts` decides which worker may say what.
  */
 import type { PppAddressedReply } from '@proj/frames/ppp';
+import { setSince } from '@proj/transport/engine';
 import type { PppBackendSettings } from '../options.js';
 import type { PppRequestLoss } from './events.js';
 import type { Output } from './output.js';
@@ -56,6 +57,7 @@ export class Dispatcher<Asked extends Request> {
     if ((isTight && idle.size === 0) || !this.#makeRoom(request)) return false;
     this.#open++;
     this.#out.counters.requests++;
+    this.#out.figures.requests++;
     this.#place(request, 'back');
     return true;
   }
@@ -64,6 +66,7 @@ export class Dispatcher<Asked extends Request> {
   free(worker: Worker<Asked>): void {
     const request = this.#state.queue.shift();
     if (request === undefined) {
+      setSince(worker, this.#out.now);
       this.#state.idle.push(worker.idle);
       this.#state.workers.renew(worker, this.#out.now);
     } else {
@@ -75,6 +78,8 @@ export class Dispatcher<Asked extends Request> {
   /** Rule 9: the reply of the worker that has the job ends the request and frees the worker. */
   reply(worker: Worker<Asked>, request: Asked, reply: PppAddressedReply): void {
     this.#unburden(worker);
+    worker.done++;
+    this.#out.figures.finished(request, this.#out.now, request.abandoned);
     this.#out.counters.replies++;
     this.#close(request);
     this.#requester.onReply(request, reply);
@@ -90,6 +95,8 @@ export class Dispatcher<Asked extends Request> {
       const loss = this.#lossOf(request);
       if (loss !== undefined) this.giveUp(request, loss);
       else {
+        worker.resends++;
+        this.#out.figures.resends++;
         this.#out.counters.resends++;
         this.#place(request, 'front');
       }
@@ -110,6 +117,7 @@ export class Dispatcher<Asked extends Request> {
   giveUp(request: Asked, reason: PppRequestLoss): void {
     if (this.#state.queue.remove(request.place)) this.#unwait(request);
     this.#out.counters.dropped[reason]++;
+    this.#out.figures.ended(reason);
     this.#close(request);
     this.#requester.onLost(request, reason);
   }
@@ -133,6 +141,7 @@ export class Dispatcher<Asked extends Request> {
   #place(request: Asked, where: 'front' | 'back'): void {
     const { idle, slack, queue } = this.#state;
     const worker = idle.shift();
+    setSince(request, this.#out.now);
     if (worker !== undefined) {
       this.#dispatch(request, worker);
       return;
@@ -150,6 +159,7 @@ export class Dispatcher<Asked extends Request> {
 
   #dispatch(request: Asked, worker: Worker<Asked>): void {
     request.attempts++;
+    this.#out.figures.dispatched(request, this.#out.now);
     worker.request = request;
     this.#state.workers.renew(worker, this.#out.now);
     this.#state.jobs?.renew(worker.jobExpiry, this.#out.now);

@@ -3,10 +3,12 @@
  * the calling side are those of docs/protocols/ppp.md, section "Pool".
  */
 import type { Engine, TimerEvent } from '@proj/transport';
+import type { EngineSnapshot } from '@proj/transport/engine';
 import { type CallLegality, CallTable } from '../../shared/calls.js';
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import type { PppPoolSettings } from '../options.js';
 import { Backend } from './backend.js';
+import { detailOf } from './detail.js';
 import type { Requester } from './dispatcher.js';
 import type { PppPoolEffect, PppPoolEvent, PppRefusal, PppRequestLoss } from './events.js';
 import { assertBackend, assertPool } from './invariants.js';
@@ -39,6 +41,8 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
   readonly #out = new Output<PppPoolEffect>();
   readonly #calls = new CallTable<number, PoolCall, CallEvent>(CALL_LEGALITY);
   readonly #backend: Backend<PoolCall>;
+  /** Calls that have failed, by reason, for operators. */
+  readonly #failed: Partial<Record<PppRefusal | PppRequestLoss, number>> = {};
 
   constructor(settings: PppPoolSettings) {
     this.#lateMs = settings.heartbeatIntervalMs;
@@ -57,7 +61,7 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
   step(event: PppPoolEvent | TimerEvent, now: number): readonly PppPoolEffect[] {
     this.#out.begin(now);
     if (this.#backend.phase !== 'drained') this.#handle(event);
-    else if (event.kind === 'request') this.#fail(event.id, 'draining');
+    else if (event.kind === 'request') this.#refuse(event.id, 'draining');
     this.#backend.settle();
     return this.#out.effects;
   }
@@ -70,6 +74,12 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
   /** How many workers have this routing id, as text or in hex. */
   named(worker: string): number {
     return this.#backend.named(worker).length;
+  }
+
+  /** What an operator sees at `now`; the cost is linear in the workers. All calls together are one client. */
+  detail(now: number): EngineSnapshot {
+    const calls = { id: 'this process', open: this.#calls.size, refused: { ...this.#failed } };
+    return detailOf(this.#backend, this.#out, [calls], now);
   }
 
   assertInvariants(): void {
@@ -132,10 +142,12 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
 
   #refuse(id: number, reason: PppRefusal): void {
     this.#out.counters.dropped[reason]++;
+    this.#out.figures.ended(reason);
     this.#fail(id, reason);
   }
 
   #fail(id: number, reason: PppRefusal | PppRequestLoss): void {
+    this.#failed[reason] = (this.#failed[reason] ?? 0) + 1;
     this.#out.effects.push({ kind: 'fail', id, reason });
   }
 

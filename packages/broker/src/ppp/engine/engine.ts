@@ -18,11 +18,13 @@
 import type { PppAddressedReply, PppClientRequest, PppToFrontend } from '@proj/frames/ppp';
 import { DeadlineList } from '@proj/heartbeat';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
+import { type EngineSnapshot, shown } from '@proj/transport/engine';
 import { ClientTable } from '../../shared/clients.js';
 import { ENTRY_BYTES } from '../../shared/cost.js';
 import { HolderClasses } from '../../shared/holder-classes.js';
 import type { PppQueueSettings } from '../options.js';
 import { Backend, WORK } from './backend.js';
+import { detailOf } from './detail.js';
 import type { Requester } from './dispatcher.js';
 import type { PppFrontendEvent, PppQueueEffect, PppQueueEvent, PppRequestLoss } from './events.js';
 import { assertBackend, assertQueue } from './invariants.js';
@@ -73,6 +75,17 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   /** How many workers have this routing id, as text or in hex. */
   named(worker: string): number {
     return this.#backend.named(worker).length;
+  }
+
+  /** What an operator sees at `now`; the cost is linear in the workers and clients. */
+  detail(now: number): EngineSnapshot {
+    const clients = Array.from(this.#clients.values(), ({ peer, requests }) => ({
+      ...shown(peer),
+      open: requests.size,
+      refused: this.#out.refused.frontend.of(peer.key),
+    }));
+    const strangers = this.#out.refused.frontend.clients(({ key }) => this.#clients.find(key) !== undefined);
+    return detailOf(this.#backend, this.#out, [...clients, ...strangers], now);
   }
 
   assertInvariants(): void {

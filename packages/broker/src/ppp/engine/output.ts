@@ -1,7 +1,7 @@
 /** Paranoid Pirate: the effects of the current step, and what is counted. Each drop of docs/protocols/ppp.md, "Bad input", has its reason here. */
 import type { PppHeartbeat, PppRequest } from '@proj/frames/ppp';
 import type { Peer } from '@proj/transport';
-import { StepOutput } from '@proj/transport/engine';
+import { RefusedPeers, ServiceMeter, StepOutput } from '@proj/transport/engine';
 import type {
   PppBackendEffect,
   PppClientRefusal,
@@ -62,6 +62,14 @@ function newCounters() {
 
 /** Where every part of an engine puts its effects; `Effect` are those of queue or pool alone. */
 export class Output<Effect> extends StepOutput<Effect | PppBackendEffect, PppCounters> {
+  /** For operators: the figures of all work. */
+  readonly figures = new ServiceMeter();
+  /** For operators: of whom something was dropped, at each socket. */
+  readonly refused: Readonly<Record<PppSocket, RefusedPeers>> = {
+    frontend: new RefusedPeers(),
+    backend: new RefusedPeers(),
+  };
+
   constructor() {
     super(newCounters());
   }
@@ -73,17 +81,20 @@ export class Output<Effect> extends StepOutput<Effect | PppBackendEffect, PppCou
   /** Drops a message of this peer. */
   dropMessage(reason: PppMessageDrop, socket: PppSocket, peer: Peer): void {
     this.counters.dropped[reason]++;
+    this.refused[socket].add(peer, reason);
     this.#noteOf({ kind: 'note', code: 'message-dropped', reason, socket, peer });
   }
 
   /** Refuses a request of this client. */
   refuseRequest(reason: PppClientRefusal, peer: Peer): void {
     this.counters.dropped[reason]++;
+    this.figures.ended(reason);
     this.noteRequestDropped(reason, peer);
   }
 
   /** A request of this client will not be answered; it has been counted. */
   noteRequestDropped(reason: PppClientRefusal | PppRequestLoss, peer: Peer): void {
+    this.refused.frontend.add(peer, reason);
     this.#noteOf({ kind: 'note', code: 'request-dropped', reason, socket: 'frontend', peer });
   }
 

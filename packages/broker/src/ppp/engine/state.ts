@@ -3,6 +3,7 @@ import { compactAll } from '@proj/frames';
 import { encodePppCorrelation } from '@proj/frames/ppp';
 import type { PppAddresses, PppClientRequest, PppContent } from '@proj/frames/ppp';
 import { Deadline, DeadlineList, HeapDeadline } from '@proj/heartbeat';
+import type { Timed } from '@proj/transport/engine';
 import { Budget } from '../../shared/budget.js';
 import { ClientRecord } from '../../shared/clients.js';
 import { frameCost, requestCost } from '../../shared/cost.js';
@@ -17,7 +18,7 @@ import type { PppRequestLoss } from './events.js';
 import type { PppCounters } from './output.js';
 
 /** An accepted request until it is answered or given up: it waits in the queue or runs at one worker. */
-export class Request {
+export class Request implements Timed {
   /** Sent to the worker and returned by it. The first address says who asked, and what. */
   addresses: PppAddresses;
   content: PppContent;
@@ -27,6 +28,9 @@ export class Request {
   slack = 0;
   /** Workers it was given to, the present one included. */
   attempts = 0;
+  /** When it began to wait, or was given to its worker. */
+  sinceSpan = 0;
+  sinceUs = 0;
   /** Why nobody waits for the reply any more although it still runs. */
   abandoned: PppRequestLoss | undefined;
   /** Place in the queue. */
@@ -108,6 +112,8 @@ export class Worker<Request> extends WorkerEntry<Request> {
   readonly jobExpiry = new Deadline<this>(this);
   /** Rule 21: it is forgotten when its job has ended. */
   isLeaving = false;
+  /** Requests that were resent because it lost them. */
+  resends = 0;
 }
 
 /** The state of the workers' side between two steps. */

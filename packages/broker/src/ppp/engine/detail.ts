@@ -1,0 +1,51 @@
+/** Paranoid Pirate: what an operator sees of a queue or pool, as one service. Costs time linear in what it lists, and nothing in between. */
+import type { ClientSnapshot, EngineSnapshot, RefusedPeers, WorkerSnapshot } from '@proj/transport/engine';
+import { elapsedMs, shown } from '@proj/transport/engine';
+import { type Backend, WORK } from './backend.js';
+import type { Output } from './output.js';
+import type { Request, Worker } from './state.js';
+
+/**
+ * The snapshot at `now`. Peers at the backend that are no workers, but of which something was dropped, are listed behind `clients`; where a client
+ * has the same routing id, theirs ends in ` (backend)`.
+ */
+export function detailOf<Asked extends Request>(
+  backend: Backend<Asked>,
+  { counters, figures, refused }: Output<unknown>,
+  clients: readonly ClientSnapshot[],
+  now: number,
+): EngineSnapshot {
+  const { dropped, ...totals } = counters;
+  const { workers, busy, waiting, openRequests, openBytes } = backend.stats();
+  const { state } = backend;
+  const taken = new Set(clients.map(({ id }) => id));
+  const strangers = refused.backend
+    .clients((peer) => state.workers.find(peer) !== undefined)
+    .map((stranger) => (taken.has(stranger.id) ? { ...stranger, id: `${stranger.id} (backend)` } : stranger));
+  let oldestWaitingMs = 0;
+  for (const request of state.queue.heads()) oldestWaitingMs = Math.max(oldestWaitingMs, elapsedMs(request, now));
+  return {
+    protocol: 'ppp',
+    counters: totals,
+    dropped: { ...dropped },
+    gauges: { workers, openRequests, openBytes },
+    services: [{ name: WORK, ...figures.snapshot(), waiting, oldestWaitingMs, running: busy, workers }],
+    workers: Array.from(state.workers.values(), (worker) => workerOf(worker, refused.backend, now)),
+    clients: [...clients, ...strangers],
+  };
+}
+
+function workerOf(worker: Worker<Request>, refused: RefusedPeers, now: number): WorkerSnapshot {
+  const { peer, request, done, resends } = worker;
+  return {
+    ...shown(peer),
+    services: [WORK],
+    state: request === undefined ? 'idle' : 'busy',
+    stateMs: elapsedMs(request ?? worker, now),
+    silentMs: Math.max(0, now - worker.lastSeen),
+    running: request === undefined ? 0 : 1,
+    done,
+    resends,
+    refused: refused.of(peer.key),
+  };
+}
