@@ -194,6 +194,7 @@ export class FakeProgram {
       running: state === 'busy' ? 1 + Math.floor(3 * noise(seed + 3)) : 0,
       done: 900 + index * 7 + this.#second * 3,
       resends: index % 50 === 0 ? 2 : 0,
+      refused: index % 40 === 7 ? { 'unknown-command': 3 } : {},
       ...(index % 3 === 0 ? { key: KEY } : {}),
     };
   }

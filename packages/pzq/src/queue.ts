@@ -3,6 +3,7 @@ import { encodePzq } from '@proj/frames/pzq';
 import { Access, Emitter, EngineHost, parseOptions, ProjError, ROUTER_PEER } from '@proj/transport';
 import type { AccessRules, Guarded, HandshakeRefusal, RefusalCounts, Startable, Transport } from '@proj/transport';
 import { serverCurve } from '@proj/transport/curve';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import { loadTransport } from '@proj/zmtp';
 import manifest from '../package.json' with { type: 'json' };
 import { DeadLetterRequests, listDeadLetters } from './dead-letter-requests.js';
@@ -120,9 +121,14 @@ export class PzqServer implements Startable<PzqServerEvents, PzqServerEndpoints>
   }
 
   /** Sizes now and totals so far. Throws `CLOSED` before `start` has resolved. */
-  stats(): PzqStats & RefusalCounts {
+  stats(): PzqStats & RefusalCounts;
+  /** The same, and what an operator asks for: figures of the queue, its consumers and producers, and of the store's commits. */
+  stats(options: { readonly detail: true }): PzqStats & RefusalCounts & { readonly detail: ServerSnapshot };
+  stats(options?: { readonly detail: true }): PzqStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
     const { engine, host } = this.#started('stats');
-    return { ...engine.stats(), ...host.refusals };
+    const stats = { ...engine.stats(), ...host.refusals };
+    if (options === undefined) return stats;
+    return { ...stats, detail: host.detail((now) => engine.detail(this.#settings.name, now)) };
   }
 
   /** False for a store that does not outlive the process. */

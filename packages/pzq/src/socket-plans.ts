@@ -78,7 +78,7 @@ function sendPlan(outlet: PzqOutletName, endpoints: Endpoints, serves: string): 
       // What has not been sent is in the store.
       lingerMs: 0,
     },
-    onMessage: (_peer, frames) => ({ kind: 'consumer', outlet, command: decodePzqAtSend(frames) }),
+    onMessage: (peer, frames) => ({ kind: 'consumer', outlet, peer, command: decodePzqAtSend(frames) }),
     onPeerCame: (peer) => ({ kind: 'consumer-came', outlet, peer }),
     onPeerGone: (peer) => ({ kind: 'consumer-gone', outlet, peer }),
     onSent: (peer) => ({ kind: 'delivered', outlet, peer }),

@@ -47,7 +47,7 @@ async function send(peer: TextPeer, frames: readonly string[], ms = 10): Promise
   await advance(network.clock, ms);
 }
 
-async function crash(name: string, peer: TextPeer): Promise<void> {
+async function crash(peer: TextPeer): Promise<void> {
   peers.splice(peers.indexOf(peer), 1);
   await settle(network.clock, peer.close());
   await advance(network.clock, 10);
@@ -102,7 +102,7 @@ it('counts requests, outcomes, resends, time spent waiting and at work', async (
     { id: 'c1', open: 0, refused: { 'queue-full': 1 } },
   ]);
   expect(now.gauges).toMatchObject({ workers: 1, openRequests: 2 });
-  await crash('w1', w1); // b goes back and waits in front of c
+  await crash(w1); // b goes back and waits in front of c
   await advance(network.clock, 5000); // both expire
   expect(detail().services).toMatchObject([
     {
@@ -133,14 +133,14 @@ it('counts a request whose workers are lost, one whose client is gone, and what 
   for (const name of ['w1', 'w2']) {
     const worker = await join(name, BACKEND);
     await send(worker, ['\x01']);
-    await crash(name, worker);
+    await crash(worker);
   }
   expect(detail().services).toMatchObject([{ requests: 1, resends: 1, outcomes: { 'attempts-exhausted': 1 } }]);
   const worker = await join('w3', BACKEND);
   await send(worker, ['\x01']);
   const leaver = await join('c2', FRONTEND);
   await send(leaver, ['', 'b']);
-  await crash('c2', leaver);
+  await crash(leaver);
   await send(worker, ['c2', '', 'B']);
   expect(detail().services).toMatchObject([{ outcomes: { 'attempts-exhausted': 1, 'client-gone': 1 } }]);
   expect(detail().workers).toMatchObject([{ id: 'w3', state: 'idle', stateMs: 9, done: 1 }]);

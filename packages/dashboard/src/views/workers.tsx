@@ -1,10 +1,10 @@
 /** Workers, job managers and consumers, and the page of one. */
 import type { ComponentChildren, VNode } from 'preact';
-import { ago, count, wholeSeconds } from '../shared/format.js';
+import { ago, count, wholeSeconds, words } from '../shared/format.js';
 import { serverNow } from '../shared/merge.js';
 import type { Model, WorkerRow } from '../shared/model.js';
 import { rowKey } from '../shared/peers.js';
-import { ActButton, Figure, Figures, Heading, Section, To, WorkerState } from '../parts/bits.js';
+import { ActButton, Figure, Figures, Heading, Pairs, Section, To, WorkerState } from '../parts/bits.js';
 import { Table } from '../parts/table.js';
 import type { Column } from '../parts/table.js';
 import { Gone } from './gone.js';
@@ -130,6 +130,12 @@ export function Worker({ model, id: key }: { model: Model; id: string }): VNode 
       </Figures>
       <Section title="Services">
         <p class="text">{row.services.length === 0 ? 'None.' : <ServicesOf row={row} />}</p>
+      </Section>
+      <Section title="Refused, by reason">
+        <Pairs
+          none="None of its messages was refused."
+          pairs={Object.entries(row.refused).map(([reason, number]) => [words(reason), count(number)])}
+        />
       </Section>
       <NotesOf model={model} peer={id} />
     </>

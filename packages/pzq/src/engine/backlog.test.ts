@@ -18,7 +18,7 @@ const message = (seq: number): StoredMessage => ({
 function backlogOf(top: number) {
   const out = new Output();
   const settings = { ackTimeoutMs: 1000, maxInFlight: 10, maxInFlightBytes: 1000 } as const;
-  const owner = { overdue: () => false, onReturned: () => undefined };
+  const owner = { overdue: () => false, onReturned: () => false };
   const side = new ConsumerSide(
     'queue',
     1n,

@@ -127,9 +127,9 @@ export class Backlog {
     this.endRead();
   }
 
-  /** Takes a message that the store has shown into memory, unless it is there or on its way out. */
-  put(message: StoredMessage): void {
-    if (!this.#hidden.has(message.seq) && this.#side.find(message.seq) === undefined) this.#side.add(message);
+  /** Takes a message that the store has shown into memory, unless it is there or on its way out. `since`: as for {@link ConsumerSide.add}. */
+  put(message: StoredMessage, since?: number): void {
+    if (!this.#hidden.has(message.seq) && this.#side.find(message.seq) === undefined) this.#side.add(message, since);
   }
 
   /** Another read of this part of the store begins; not while one is under way. */

@@ -43,6 +43,8 @@ export class Commits {
   readonly #reports = oncePerMinute();
   #isCorrupt = false;
   #probeAt = Infinity;
+  /** When the commit under way, or the last one, began. */
+  #since = 0;
 
   constructor(
     settings: Pick<PzqSettings, 'batchMax' | 'probeIntervalMs'>,
@@ -116,6 +118,7 @@ export class Commits {
     const done = this.#finish();
     this.#counts = result.counts;
     this.#out.counters.commits++;
+    this.#out.commitMs.record(this.#out.now - this.#since);
     let puts = 0;
     for (const entry of done.entries) {
       if (isPut(entry)) this.#onStored(entry, result.seqs[puts++] as number);
@@ -129,6 +132,7 @@ export class Commits {
   failed(failure: PzqStoreFailure): void {
     const { entries, changes } = this.#finish();
     this.#out.counters.commitsFailed++;
+    this.#out.commitMs.record(this.#out.now - this.#since);
     this.#refuse(failure);
     const refusal = storeUnavailable(failure.code);
     for (const entry of entries) this.#producers.refused(entry, refusal);
@@ -167,6 +171,7 @@ export class Commits {
     const entries = this.#producers.takeBatch();
     const changes = this.#pending.take(this.#settings.batchMax);
     this.#underWay = { entries, changes };
+    this.#since = this.#out.now;
     const { removes, deliveries, buries, revives, passed } = changes;
     const puts = entries.filter(isPut).map(({ content }) => content);
     this.#out.effects.push({ kind: 'commit', batch: { puts, removes, deliveries, buries, revives, passed } });
@@ -181,9 +186,11 @@ export class Commits {
     this.#producers.stored(entry);
     if (seq === 0) {
       this.#out.counters.deduplicated++;
+      this.#out.figures.queue.ended('deduplicated');
       return;
     }
     this.#out.counters.stored++;
+    this.#out.figures.queue.requests++;
     const { storedMicros, body, readyMicros, expiresMicros } = entry.content;
     const message = { seq, storedMicros, body, bytes: entry.bytes, deliveries: 0, expiresMicros };
     this.#owner.onStored(message, readyMicros > 0);

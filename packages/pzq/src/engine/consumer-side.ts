@@ -5,6 +5,7 @@
 import { encodePzqKey } from '@proj/frames/pzq';
 import { DeadlineHeap, DeadlineList } from '@proj/heartbeat';
 import type { Entropy, Peer } from '@proj/transport';
+import { setSince } from '@proj/transport/engine';
 import type { PzqSettings } from '../options.js';
 import type { StoredMessage } from '../store/store.js';
 import type { PzqOutletName } from './events.js';
@@ -20,8 +21,11 @@ const RETURNED_RANK = -(2 ** 53);
 export interface ConsumerSideOwner {
   /** True when the message must not be delivered any more; the owner has then taken it out. */
   overdue(message: Message): boolean;
-  /** Given back or timed out; it still counts as in flight. The owner answers with `putBack`, `rest` or `take`. */
-  onReturned(message: Message, how: 'nack' | 'timeout'): void;
+  /**
+   * Given back or timed out; it still counts as in flight. The owner answers with `putBack`, `rest` or `take`, and tells whether it will be
+   * delivered again.
+   */
+  onReturned(message: Message, how: 'nack' | 'timeout'): boolean;
 }
 
 /** Every operation is O(log n) in the messages in memory or better. */
@@ -109,9 +113,9 @@ export class ConsumerSide {
     return this.#messages.get(seq);
   }
 
-  /** Takes a message into memory, to its place by sequence. */
-  add(stored: StoredMessage): void {
-    const message = new Message(stored);
+  /** Takes a message into memory, to its place by sequence. `since`: when it became ready. */
+  add(stored: StoredMessage, since = this.#out.timeOf(stored.storedMicros)): void {
+    const message = new Message(stored, since);
     this.#messages.set(message.seq, message);
     this.#enqueue(message);
   }
@@ -137,7 +141,12 @@ export class ConsumerSide {
     this.#notBefore = -Infinity;
     if (message === undefined) return;
     this.#out.counters.delivered++;
-    if (message.deliveries++ > 0) this.#out.counters.redelivered++;
+    const figures = this.#out.figures[this.name];
+    figures.dispatched(message, this.#out.now);
+    if (message.deliveries++ > 0) {
+      this.#out.counters.redelivered++;
+      figures.resends++;
+    }
     if (message.where === 'gone') return;
     message.where = 'in-flight';
     message.holder = peer && this.consumers.took(peer, message.bytes);
@@ -160,12 +169,23 @@ export class ConsumerSide {
     message.givenBack = message.where === 'offered';
     if (message.givenBack) return;
     this.#out.counters.nacked++;
-    this.#endLease(message);
-    this.#owner.onReturned(message, 'nack');
+    this.#comeBack(message, 'nack');
+  }
+
+  /** A consumer has done it; its work is known if it still had the message. */
+  done(message: Message): void {
+    const { holder, where } = message;
+    const figures = this.#out.figures[this.name];
+    if (where === 'in-flight') figures.finished(message, this.#out.now);
+    else figures.ended('ok');
+    if (holder === undefined) return;
+    holder.done++;
+    holder.lastSeen = Math.floor(this.#out.now);
   }
 
   /** Starts the lease of a message in flight anew. */
   extend(message: Message): void {
+    if (message.holder !== undefined) message.holder.lastSeen = Math.floor(this.#out.now);
     this.#leases.renew(message.lease, this.#out.now);
   }
 
@@ -173,6 +193,7 @@ export class ConsumerSide {
   putBack(message: Message): void {
     this.#inFlight.give(message);
     message.returned = true;
+    setSince(message, this.#out.now);
     this.#enqueue(message);
   }
 
@@ -222,8 +243,7 @@ export class ConsumerSide {
     const { now } = this.#out;
     for (let late = this.#leases.takeDue(now); late !== undefined; late = this.#leases.takeDue(now)) {
       this.#out.counters.timedOut++;
-      this.#endLease(late);
-      this.#owner.onReturned(late, 'timeout');
+      this.#comeBack(late, 'timeout');
     }
     for (let rested = this.#resting.takeDue(now); rested !== undefined; rested = this.#resting.takeDue(now)) {
       this.putBack(rested);
@@ -246,17 +266,28 @@ export class ConsumerSide {
   }
 
   #push({ stored }: Message): void {
+    const sentMicros = this.#entropy.wallMicros();
+    this.#out.sawWall(sentMicros);
     this.#out.effects.push({
       kind: 'deliver',
       outlet: this.name,
       command: {
         kind: 'delivery',
         key: encodePzqKey({ storedMicros: stored.storedMicros, epoch: this.#epoch, seq: stored.seq }),
-        sentMicros: this.#entropy.wallMicros(),
+        sentMicros,
         ackTimeoutMicros: this.#ackTimeoutMs * 1000,
         body: stored.body,
       },
     });
+  }
+
+  #comeBack(message: Message, how: 'nack' | 'timeout'): void {
+    const { holder } = message;
+    this.#endLease(message);
+    const isResent = this.#owner.onReturned(message, how);
+    if (holder === undefined) return;
+    if (isResent) holder.resends++;
+    if (how === 'nack') holder.lastSeen = Math.floor(this.#out.now);
   }
 
   /** No consumer has the message any more; its owner decides what becomes of it. */

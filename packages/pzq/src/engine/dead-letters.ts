@@ -22,15 +22,20 @@ export class DeadLetters implements ConsumerSideOwner {
     return isOverdue;
   }
 
-  onReturned(message: Message, how: 'nack' | 'timeout'): void {
+  onReturned(message: Message, how: 'nack' | 'timeout'): boolean {
     if (this.#isOverdue(message)) this.expire(message.stored);
-    else if (!this.#giveUp(message)) this.#return(message, how === 'nack' ? this.#pauseAfter(message) : 0);
+    else if (!this.#giveUp(message)) {
+      this.#return(message, how === 'nack' ? this.#pauseAfter(message) : 0);
+      return true;
+    }
+    return false;
   }
 
   /** Rule 33: its lifetime is over before a consumer has dealt with it. */
   expire({ seq, storedMicros }: Removal): void {
     const { out, pending, queue, settings } = this.#state;
     out.counters.expired++;
+    out.figures.queue.ended('expired');
     if (settings.deadLetterExpired && this.#hasRoom()) this.#bury(seq, 'expired');
     else {
       this.#state.forget(seq, queue);
@@ -49,6 +54,7 @@ export class DeadLetters implements ConsumerSideOwner {
     const { out, queue, dead } = this.#state;
     for (const { seq, reason } of buries) {
       out.counters.buried++;
+      out.figures['dead-letters'].requests++;
       queue.backlog.flushed(seq);
       this.#state.reveal(seq, dead);
       out.effects.push({ kind: 'dead-letter', seq, reason });
@@ -85,7 +91,10 @@ export class DeadLetters implements ConsumerSideOwner {
     const { maxDeliveries } = this.#state.settings;
     if (maxDeliveries === 0) return false;
     const isOver = deliveries >= maxDeliveries && this.#hasRoom();
-    if (isOver) this.#bury(seq, 'max-deliveries');
+    if (isOver) {
+      this.#state.out.figures.queue.ended('max-deliveries');
+      this.#bury(seq, 'max-deliveries');
+    }
     // Of dead letters as well, for whoever looks at them.
     this.#state.pending.delivered(seq, deliveries);
     return isOver;

@@ -17,9 +17,11 @@
  */
 import type { PzqFromMonitor, PzqFromProducer } from '@proj/frames/pzq';
 import type { Access, Engine, Entropy, MemoryBudget, Peer, TimerEvent } from '@proj/transport';
+import type { EngineSnapshot } from '@proj/transport/engine';
 import type { PzqSettings } from '../options.js';
 import { Acknowledgements } from './acknowledgement.js';
 import { DeadLetters } from './dead-letters.js';
+import { detailOf } from './detail.js';
 import type { PzqEffect, PzqEvent, PzqStats, PzqStoreInfo } from './events.js';
 import { assertState } from './invariants.js';
 import { monitorText, statsOf } from './monitor.js';
@@ -94,6 +96,11 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     return statsOf(this.#state);
   }
 
+  /** What an operator sees at `now` of the queue of this name; the cost is linear in its peers and in the messages in memory. */
+  detail(name: string, now: number): EngineSnapshot {
+    return detailOf(this.#state, name, now);
+  }
+
   assertInvariants(): void {
     assertState(this.#state);
   }
@@ -108,7 +115,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
         this.#onProduce(event.peer, event.command, event.acksWaiting);
         break;
       case 'consumer':
-        this.#acknowledgements.receive(event.outlet, event.command);
+        this.#acknowledgements.receive(event.outlet, event.command, event.peer?.key === '' ? undefined : event.peer);
         break;
       case 'delivered':
         this.#state.way(event.outlet).side.delivered(event.peer);
@@ -189,6 +196,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   #onStart(): void {
     this.#state.phase = 'serving';
     this.#startedAt = this.#state.out.now;
+    this.#state.out.sawWall(this.#state.entropy.wallMicros());
     this.#supply.committed(this.#state.commits.counts.nextDueMicros);
   }
 
@@ -262,14 +270,13 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     return {
       queue: {
         overdue: (message) => this.#deadLetters.overdue(message),
-        onReturned: (message, how) => {
-          this.#deadLetters.onReturned(message, how);
-        },
+        onReturned: (message, how) => this.#deadLetters.onReturned(message, how),
       },
       dead: {
         overdue: () => false,
         onReturned: (message) => {
           this.#state.dead?.side.putBack(message);
+          return true;
         },
       },
       commits: {

@@ -52,8 +52,13 @@ export type PzqEvent =
   | { readonly kind: 'produce'; readonly peer: Peer; readonly command: PzqFromProducer; readonly acksWaiting: number }
   /** The answer of an earlier `send-ack` did not reach its producer. */
   | { readonly kind: 'ack-undeliverable'; readonly peer: Peer; readonly reason: UndeliverableReason }
-  /** From a consumer. */
-  | { readonly kind: 'consumer'; readonly outlet: PzqOutletName; readonly command: PzqFromConsumer }
+  /** From a consumer; `peer` where the transport tells. */
+  | {
+      readonly kind: 'consumer';
+      readonly outlet: PzqOutletName;
+      readonly peer?: Peer;
+      readonly command: PzqFromConsumer;
+    }
   /** A message over a socket's limits was dropped undecoded. */
   | { readonly kind: 'rejected'; readonly socket: PzqSocket; readonly peer: Peer; readonly reason: RejectReason }
   /** The socket has taken the delivery: its lease begins. `peer`: the consumer, where the transport tells. */

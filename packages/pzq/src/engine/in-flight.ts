@@ -1,17 +1,21 @@
 /** PZQ: messages in memory, how much is in flight, and which consumer has it. Rules 11 and 16 of docs/protocols/pzq.md. */
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
+import { setSince, type Timed } from '@proj/transport/engine';
 import type { PzqSettings } from '../options.js';
 import type { StoredMessage } from '../store/store.js';
 import type { PzqOutletName } from './events.js';
 import type { Output } from './output.js';
 
 /** A message of the store that is in memory. The body is never copied. */
-export class Message {
+export class Message implements Timed {
   readonly stored: StoredMessage;
   /** `returned`: only while its owner decides; `gone`: settled, given up or given back to the store. */
   where: 'ready' | 'offered' | 'in-flight' | 'returned' | 'resting' | 'gone' = 'ready';
   deliveries: number;
+  /** When it became ready, or was delivered. */
+  sinceSpan = 0;
+  sinceUs = 0;
   /** Rule 11: it was delivered before, and goes before all that were not. */
   returned = false;
   /** Given back while the outcome of its offer was still unknown. */
@@ -23,7 +27,9 @@ export class Message {
   /** @internal */
   readonly lease = new Deadline<Message>(this);
 
-  constructor(stored: StoredMessage) {
+  /** `since`: when it became ready. */
+  constructor(stored: StoredMessage, since: number) {
+    setSince(this, since);
     this.stored = stored;
     this.deliveries = stored.deliveries;
   }
@@ -79,13 +85,18 @@ export class InFlight {
 }
 
 /** A consumer that is connected, or was when it took a message. */
-export interface Consumer {
+export interface Consumer extends Timed {
   readonly peer: Peer;
   /** Messages it has taken and not answered, and their bytes. */
   count: number;
   bytes: number;
   /** It gets nothing for now. */
   isHeld: boolean;
+  /** Messages that it has acknowledged, and that came back from it. */
+  done: number;
+  resends: number;
+  /** When it came, or was last heard, in whole milliseconds. */
+  lastSeen: number;
 }
 
 /**
@@ -107,8 +118,25 @@ export class Consumers {
     this.#out = out;
   }
 
+  /** Those that are connected. */
+  get connected(): ReadonlyMap<string, Consumer> {
+    return this.#connected;
+  }
+
   came(peer: Peer): void {
-    this.#connected.set(peer.key, { peer, count: 0, bytes: 0, isHeld: false });
+    const consumer = {
+      peer,
+      count: 0,
+      bytes: 0,
+      isHeld: false,
+      done: 0,
+      resends: 0,
+      lastSeen: Math.floor(this.#out.now),
+      sinceSpan: 0,
+      sinceUs: 0,
+    };
+    setSince(consumer, this.#out.now);
+    this.#connected.set(peer.key, consumer);
   }
 
   /** Its messages come back when their leases end. */
@@ -120,7 +148,7 @@ export class Consumers {
   took({ key }: Peer, bytes: number): Consumer | undefined {
     const consumer = this.#connected.get(key);
     if (consumer === undefined) return undefined;
-    consumer.count++;
+    if (consumer.count++ === 0) setSince(consumer, this.#out.now);
     consumer.bytes += bytes;
     if (!consumer.isHeld && this.#connected.size > 1 && this.#hasShare(consumer)) this.#hold(consumer, true);
     return consumer;
@@ -128,7 +156,7 @@ export class Consumers {
 
   /** It no longer has a message that it took. */
   returned(consumer: Consumer, bytes: number): void {
-    consumer.count--;
+    if (--consumer.count === 0) setSince(consumer, this.#out.now);
     consumer.bytes -= bytes;
     if (consumer.isHeld && !this.#hasShare(consumer)) this.#hold(consumer, false);
   }

@@ -1,8 +1,16 @@
 /** PZQ: effects, totals and notes of the queue engine, and the sentences of refusals. Rule 5 of docs/protocols/pzq.md. */
 import { PZQ_UNUSABLE } from '@proj/frames/pzq';
 import type { Peer, UndeliverableReason } from '@proj/transport';
-import { StepOutput } from '@proj/transport/engine';
-import type { PzqCounters, PzqDropReason, PzqEffect, PzqMessageDrop, PzqRefusal, PzqSocket } from './events.js';
+import { Histogram, RefusedPeers, ServiceMeter, StepOutput } from '@proj/transport/engine';
+import type {
+  PzqCounters,
+  PzqDropReason,
+  PzqEffect,
+  PzqMessageDrop,
+  PzqOutletName,
+  PzqRefusal,
+  PzqSocket,
+} from './events.js';
 
 /** Why a message is refused: rule 5. */
 export interface Refusal {
@@ -83,8 +91,35 @@ function newCounters(): PzqCounters {
 
 /** Where every part of the engine puts its effects. */
 export class Output extends StepOutput<PzqEffect, PzqCounters> {
+  /** For operators: the messages of the queue, and its dead letters. */
+  readonly figures: Readonly<Record<PzqOutletName, ServiceMeter>> = {
+    queue: new ServiceMeter(),
+    'dead-letters': new ServiceMeter(),
+  };
+  /** For operators: of whom something was dropped or refused, at each socket. */
+  readonly refused: Readonly<Record<PzqSocket, RefusedPeers>> = {
+    receive: new RefusedPeers(),
+    monitor: new RefusedPeers(),
+    queue: new RefusedPeers(),
+    'dead-letters': new RefusedPeers(),
+  };
+  /** For operators: how long commits took, those included that failed. */
+  readonly commitMs = new Histogram();
+  /** By how much the wall clock is ahead of the engine's time, in milliseconds. */
+  #wallAheadMs = 0;
+
   constructor() {
     super(newCounters());
+  }
+
+  /** The wall clock was read in this step. */
+  sawWall(micros: number): void {
+    this.#wallAheadMs = micros / 1000 - this.now;
+  }
+
+  /** When the engine's time was what the wall clock says: for durations only, and negative for the time before it began. */
+  timeOf(micros: number): number {
+    return micros / 1000 - this.#wallAheadMs;
   }
 
   /** A producer's message is kept, here or as an earlier copy. */
@@ -96,6 +131,8 @@ export class Output extends StepOutput<PzqEffect, PzqCounters> {
   refuse(peer: Peer, id: Uint8Array, { label, sentence }: Refusal): void {
     this.counters.refused++;
     this.counters.dropped[label]++;
+    this.figures.queue.ended(label);
+    this.refused.receive.add(peer, label);
     this.effects.push({
       kind: 'send-ack',
       peer,
@@ -107,6 +144,7 @@ export class Output extends StepOutput<PzqEffect, PzqCounters> {
   /** A message was dropped without an answer. */
   drop(reason: PzqMessageDrop, socket: PzqSocket, peer?: Peer): void {
     this.counters.dropped[reason]++;
+    if (peer !== undefined) this.refused[socket].add(peer, reason);
     const note = { kind: 'note', code: 'message-dropped', reason, socket } as const;
     this.note(`${reason} ${socket} ${peer?.key ?? ''}`, peer === undefined ? note : { ...note, peer });
   }

@@ -86,6 +86,15 @@ export class ProducerSide {
     return this.#queued;
   }
 
+  /** Producers that wait for answers, and for how many. */
+  *open(): IterableIterator<readonly [peer: Peer, waiting: number]> {
+    for (const { peer, waiting } of this.#producers.values()) yield [peer, waiting];
+  }
+
+  find(peer: Peer): boolean {
+    return this.#producers.has(peer.key);
+  }
+
   /** For invariants. */
   get sizes() {
     let entries = 0;
@@ -256,6 +265,7 @@ export class ProducerSide {
     const { dedupeWindowMs, delayMs: queueDelayMs, ttlMs: queueTtlMs } = this.#settings;
     const { delayMs = queueDelayMs, ttlMs = queueTtlMs } = wishes;
     const storedMicros = this.#entropy.wallMicros();
+    this.#out.sawWall(storedMicros);
     const message = {
       storedMicros,
       body: body.map(compact),

@@ -70,10 +70,10 @@ export class Supply {
 
   /** Rules 32 and 33. */
   due({ ready, expired }: DueMessages): void {
-    const { pending, queue } = this.#state;
+    const { out, pending, queue } = this.#state;
     for (const message of ready) {
       const [verdict] = LEGALITY[this.#whereaboutsOf(message.seq)]['delay over'];
-      if (verdict === 'load') queue.backlog.put(message);
+      if (verdict === 'load') queue.backlog.put(message, out.now);
       if (verdict !== 'ignore') pending.passed(message.seq);
     }
     for (const removal of expired) {
@@ -94,11 +94,12 @@ export class Supply {
 
   /** Rule 30. */
   taken(messages: readonly StoredMessage[]): void {
-    const { leases, queue } = this.#state;
+    const { leases, out, queue } = this.#state;
     for (const message of messages) {
       const [verdict] = LEGALITY[this.#whereaboutsOf(message.seq)].lease;
       if (verdict === 'reload') queue.side.take(queue.side.find(message.seq) as Message);
-      if (verdict !== 'ignore') queue.backlog.put(message);
+      // One that was delivered before has waited since it came back, and only another server knows when that was.
+      if (verdict !== 'ignore') queue.backlog.put(message, message.deliveries > 0 ? out.now : undefined);
     }
     queue.backlog.endRead();
     leases?.taken(messages.length);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { encodeZ85 } from '../curve/z85.js';
-import { elapsedMs, nameOf, ServiceMeter, setSince, shown } from './figures.js';
+import { elapsedMs, namedApart, nameOf, ServiceMeter, setSince, shown } from './figures.js';
 
 const peer = (name: string) => ({ key: name, id: Buffer.from(name, 'latin1') });
 
@@ -48,6 +48,11 @@ it('counts an hour of work as an hour', () => {
 
 it('shows a routing id as text, or in hex if it cannot be printed', () => {
   expect([nameOf(peer('w-1')), nameOf(peer('\0\xff'))]).toEqual(['w-1', '00ff']);
+});
+
+it('names peers of several sockets apart', () => {
+  const rows = namedApart({ front: [{ id: 'a' }], back: [{ id: 'a' }, { id: 'b' }] });
+  expect(rows.map(({ id }) => id)).toEqual(['a', 'a (back)', 'b']);
 });
 
 it('shows the key of a peer that has one', () => {

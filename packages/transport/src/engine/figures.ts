@@ -77,6 +77,19 @@ export function hexOf({ id }: Pick<Peer, 'id'>): string {
   return Array.from(id, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+/** All rows together. The id of one that is already taken in a list before ends in the name of its list, since a routing id means something at one socket only. */
+export function namedApart<Row extends { readonly id: string }>(
+  lists: Readonly<Record<string, readonly Row[]>>,
+): Row[] {
+  const rows = new Map<string, Row>();
+  for (const [where, list] of Object.entries(lists))
+    for (const row of list) {
+      const id = rows.has(row.id) ? `${row.id} (${where})` : row.id;
+      rows.set(id, { ...row, id });
+    }
+  return [...rows.values()];
+}
+
 /** How a peer is shown: its name, and its key if it has proved to own one. */
 export function shown(peer: Pick<Peer, 'id' | 'publicKey'>): { readonly id: string; readonly key?: string } {
   const { publicKey } = peer;

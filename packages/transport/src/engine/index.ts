@@ -1,6 +1,6 @@
 /** What engines are made of. Pure: this is the one entry of this package that engines import at run time. */
 export type { Engine, Entropy, TimerEvent } from './engine.js';
-export { elapsedMs, hexOf, nameOf, ServiceMeter, setSince, shown } from './figures.js';
+export { elapsedMs, hexOf, namedApart, nameOf, ServiceMeter, setSince, shown } from './figures.js';
 export type { Timed } from './figures.js';
 export { bucketLimitMs, Histogram, percentile } from './histogram.js';
 export type { HistogramSnapshot } from './histogram.js';

@@ -1,6 +1,6 @@
 /** Paranoid Pirate: what an operator sees of a queue or pool, as one service. Costs time linear in what it lists, and nothing in between. */
 import type { ClientSnapshot, EngineSnapshot, RefusedPeers, WorkerSnapshot } from '@proj/transport/engine';
-import { elapsedMs, shown } from '@proj/transport/engine';
+import { elapsedMs, namedApart, shown } from '@proj/transport/engine';
 import { type Backend, WORK } from './backend.js';
 import type { Output } from './output.js';
 import type { Request, Worker } from './state.js';
@@ -18,10 +18,7 @@ export function detailOf<Asked extends Request>(
   const { dropped, ...totals } = counters;
   const { workers, busy, waiting, openRequests, openBytes } = backend.stats();
   const { state } = backend;
-  const taken = new Set(clients.map(({ id }) => id));
-  const strangers = refused.backend
-    .clients((peer) => state.workers.find(peer) !== undefined)
-    .map((stranger) => (taken.has(stranger.id) ? { ...stranger, id: `${stranger.id} (backend)` } : stranger));
+  const strangers = refused.backend.clients((peer) => state.workers.find(peer) !== undefined);
   let oldestWaitingMs = 0;
   for (const request of state.queue.heads()) oldestWaitingMs = Math.max(oldestWaitingMs, elapsedMs(request, now));
   return {
@@ -31,7 +28,7 @@ export function detailOf<Asked extends Request>(
     gauges: { workers, openRequests, openBytes },
     services: [{ name: WORK, ...figures.snapshot(), waiting, oldestWaitingMs, running: busy, workers }],
     workers: Array.from(state.workers.values(), (worker) => workerOf(worker, refused.backend, now)),
-    clients: [...clients, ...strangers],
+    clients: namedApart({ frontend: clients, backend: strangers }),
   };
 }
 
