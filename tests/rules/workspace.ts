@@ -65,7 +65,9 @@ export function testFiles(): SourceFile[] {
 /** The test files of the whole workspace. */
 export function allTestFiles(): SourceFile[] {
   const inPackages = PACKAGES.flatMap(({ dir }) => [`${dir}/src`, `${dir}/test`]);
-  const inTests = ['attack', 'chaos', 'example', 'interop', 'rules', 'simulation'].map((name) => `tests/${name}`);
+  const inTests = ['attack', 'chaos', 'example', 'interop', 'rules', 'simulation', 'stores'].map(
+    (name) => `tests/${name}`,
+  );
   return [...inPackages, ...inTests, 'bench/src'].flatMap(filesBelow).filter(({ path }) => path.endsWith('.test.ts'));
 }
 

@@ -418,7 +418,7 @@ describe('proj-broker', () => {
     expect(await once(broker, 'exit')).toEqual([0, null]);
   });
 
-  it('has a README that names every flag', async () => {
+  it('has a guide that names every flag', async () => {
     expect(await undocumentedFlags('broker')).toEqual([]);
   });
 

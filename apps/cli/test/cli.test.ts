@@ -241,7 +241,7 @@ describe('proj decode', () => {
 });
 
 describe('proj', () => {
-  it('has a README that names every flag', async () => {
+  it('has a guide that names every flag', async () => {
     expect(
       await undocumentedFlags('cli', [
         'call',

@@ -374,7 +374,7 @@ describe('proj-queue', () => {
     expect(await exit).toEqual([0, null]);
   });
 
-  it('has a README that names every flag', async () => {
+  it('has a guide that names every flag', async () => {
     expect(await undocumentedFlags('queue')).toEqual([]);
   });
 

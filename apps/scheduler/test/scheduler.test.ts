@@ -142,7 +142,7 @@ describe('proj-scheduler', () => {
     });
   });
 
-  it('has every flag in its README', async () => {
+  it('has a guide that names every flag', async () => {
     expect(await undocumentedFlags('scheduler')).toEqual([]);
   });
 });

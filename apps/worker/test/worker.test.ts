@@ -107,7 +107,7 @@ describe('proj-worker', () => {
     expect(await worker.exit).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('has a README that names every flag', async () => {
+  it('has a guide that names every flag', async () => {
     expect(await undocumentedFlags('worker')).toEqual([]);
   });
 

@@ -49,9 +49,15 @@ export function programPath(app: string): string {
   return fileURLToPath(new URL(`../../../apps/${app}/dist/main.js`, import.meta.url));
 }
 
-/** Flags that the help of a program, or of its commands, has and the README of its folder does not. */
+/** The page of `docs/guide` that has every option of a program: its README is one screen. */
+function guideOf(app: string): string {
+  const path = app === 'demo' ? 'apps/demo/README' : app === 'cli' ? 'docs/guide/proj' : `docs/guide/proj-${app}`;
+  return readFileSync(new URL(`../../../${path}.md`, import.meta.url), 'utf8');
+}
+
+/** Flags that the help of a program, or of its commands, has and its guide does not. */
 export async function undocumentedFlags(app: string, commands: readonly string[] = []): Promise<string[]> {
-  const readme = readFileSync(new URL(`../../../apps/${app}/README.md`, import.meta.url), 'utf8');
+  const guide = guideOf(app);
   const programs = new Programs();
   const helps = await Promise.all(
     [[], ...commands.map((command) => [command])].map((words) => programs.run(app, [...words, '--help'])),
@@ -59,7 +65,7 @@ export async function undocumentedFlags(app: string, commands: readonly string[]
   const flags = helps.flatMap(({ stdout }) =>
     [...stdout.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, flag]) => flag ?? ''),
   );
-  return flags.filter((flag) => !new RegExp(`\`--(no-)?${flag}[ \`]`).test(readme));
+  return flags.filter((flag) => !new RegExp(`\`--(no-)?${flag}[ \`]`).test(guide));
 }
 
 /** A broker that listens. */

@@ -30,6 +30,8 @@ export interface NfpJobRecord {
   readonly endedAt?: number | undefined;
 }
 
+/** Version of the records. */
+const VERSION = 1;
 const PREFIX = 'nfp/job/';
 /** Ended jobs in the order of their ends: the time in 15 digits, a slash, the uuid. */
 const ENDED = 'nfp/ended/';
@@ -208,14 +210,21 @@ function putsOf(record: NfpJobRecord): [string, Uint8Array][] {
 }
 
 function encode(record: NfpJobRecord): Uint8Array {
-  return Buffer.from(JSON.stringify({ version: 1, ...record }));
+  return Buffer.from(JSON.stringify({ version: VERSION, ...record }));
 }
 
-/** `undefined` for a record of another program. */
+/** `undefined` for a record of another program. Throws `CORRUPT` for one of a later version: to skip it would be to lose the job. */
 function read(key: string, value: Uint8Array): NfpJobRecord | undefined {
+  const record = parse(key, value);
+  if (!isRecord(record) || typeof record['version'] !== 'number') return undefined;
+  if (record['version'] === VERSION) return record as unknown as NfpJobRecord;
+  const text = `NfpClient store: job ${key} has version ${record['version']}, this version reads ${VERSION}`;
+  throw new ProjError('CORRUPT', `${text}: use the version that wrote it`);
+}
+
+function parse(key: string, value: Uint8Array): unknown {
   try {
-    const record: unknown = JSON.parse(Buffer.from(value).toString());
-    return isRecord(record) && record['version'] === 1 ? (record as unknown as NfpJobRecord) : undefined;
+    return JSON.parse(Buffer.from(value).toString());
   } catch (cause) {
     throw new ProjError('CORRUPT', `NfpClient store: job ${key} is not JSON; remove its key`, { cause });
   }

@@ -202,6 +202,20 @@ describe('a job on record', () => {
     expect(broker.heard).toEqual([]);
   });
 
+  it('rule 8: one of a later version keeps the client from starting, and stays', async () => {
+    const { stage, store } = await prepared();
+    await store.open();
+    const later = Buffer.from(JSON.stringify({ version: 2, uuid: 'u2' }));
+    await store.commit({ puts: [['nfp/job/u2', later]] });
+    await store.close();
+    await expect(stage.settle(stage.client({ store }).start())).rejects.toMatchObject({
+      code: 'CORRUPT',
+      message: 'NfpClient store: job nfp/job/u2 has version 2, this version reads 1: use the version that wrote it',
+    });
+    await store.open();
+    expect(await store.get('nfp/job/u2')).toEqual(later);
+  });
+
   it('rule 8: ended ones are kept for jobTtlMs', async () => {
     const stage = new Stage();
     const store = memoryRecords();

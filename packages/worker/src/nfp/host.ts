@@ -97,7 +97,10 @@ export class NfpWorkerHost {
     for await (const [key, record] of this.#program.store.entries(JOB_PREFIX)) {
       const job = decodeJob(record);
       if (job === undefined)
-        throw new ProjError('CORRUPT', `store of NfpWorker: record ${JSON.stringify(key)} cannot be read; remove it`);
+        throw new ProjError(
+          'CORRUPT',
+          `NfpWorker: record ${key} of the store is no job of this version: use the version that wrote it, or restore the store from a backup`,
+        );
       jobs.push(job);
     }
     return jobs;

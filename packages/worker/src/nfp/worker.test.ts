@@ -281,6 +281,23 @@ describe('the life of a worker', () => {
     expect(closed).toBe(1);
   });
 
+  it('rule 11: a job of a later version keeps the worker from starting', async () => {
+    const store = memoryRecords();
+    await store.open();
+    await store.commit({ puts: [['job/x', Buffer.from('{"v":2,"uuid":"x","seq":1}')]] });
+    const late = new NfpWorker({
+      endpoints: [broker.endpoint],
+      service: 's',
+      name: 'n',
+      tasks: { add: () => 1 },
+      store,
+      transport: world.transport,
+    });
+    await expect(world.settle(late.start())).rejects.toThrow(
+      'record job/x of the store is no job of this version: use the version that wrote it',
+    );
+  });
+
   it('rule 11: a store that fails is an error of the worker, and 500 for the client', async () => {
     const store = Object.assign(memoryRecords(), { commit: () => Promise.reject(new Error('disk full')) });
     const worker = await start({ add: () => 1 }, { store });
