@@ -22,7 +22,7 @@ const PAGE_MAX = 100;
 const PAGE_BYTES = 8 * 2 ** 20;
 
 interface OpenRequest {
-  readonly resolve: () => void;
+  readonly resolve: (count: number) => void;
   readonly reject: (error: ProjError) => void;
 }
 
@@ -41,7 +41,7 @@ export async function* listDeadLetters(
   }
 }
 
-/** Requests to return or remove dead letters, until they are durable. */
+/** Requests to return or remove dead letters, or to purge the queue, until they are durable. */
 export class DeadLetterRequests {
   readonly #dispatch: (event: PzqEvent) => void;
   readonly #open = new Map<number, OpenRequest>();
@@ -64,11 +64,16 @@ export class DeadLetterRequests {
       await this.#request((id) => ({ kind: 'discard', id, letters }));
   }
 
+  /** Resolves to the number of messages removed, when that is on disk. */
+  purge(): Promise<number> {
+    return this.#request((id) => ({ kind: 'purge', id }));
+  }
+
   /** The request of this id is done, or failed with the store's code. */
-  settle(id: number, code: string | undefined): void {
+  settle(id: number, code: string | undefined, count = 0): void {
     const request = this.#open.get(id);
     this.#open.delete(id);
-    if (code === undefined) request?.resolve();
+    if (code === undefined) request?.resolve(count);
     else request?.reject(errorOf(code));
   }
 
@@ -78,7 +83,7 @@ export class DeadLetterRequests {
     for (const id of this.#open.keys()) this.settle(id, 'CLOSED');
   }
 
-  #request(event: (id: number) => PzqEvent): Promise<void> {
+  #request(event: (id: number) => PzqEvent): Promise<number> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) {
         reject(errorOf('CLOSED'));

@@ -195,3 +195,20 @@ it('counts refusals and bad frames of each kind, by producer and socket', async 
   );
   expect(clients).toHaveLength(3);
 });
+
+it('pauses and purges as an operator says', async () => {
+  await start();
+  const producer = keep(new RawDealer(network.transport('p'), RECEIVE));
+  const consumer = keep(new RawConsumer(network.transport('c'), SEND));
+  await after(10);
+  queue.pause();
+  for (const id of ['1', '2', '3']) await send(producer, id, '', id);
+  expect(detail().services).toMatchObject([{ name: 'orders', waiting: 3, running: 0, isPaused: true }]);
+  expect(await settle(network.clock, queue.purge())).toBe(3);
+  expect(queue.stats()).toMatchObject({ messages: 0, counters: { purged: 3 } });
+  queue.resume();
+  await send(producer, '4', '', 'd');
+  expect((await settle(network.clock, consumer.next())).body).toEqual(['d']);
+  // The virtual network does not tell consumers apart.
+  expect(queue.drainConsumer('nobody')).toBe(0);
+});

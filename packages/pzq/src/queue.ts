@@ -158,6 +158,36 @@ export class PzqServer implements Startable<PzqServerEvents, PzqServerEndpoints>
     await this.#requests.discard(keys, this.#started('removeDeadLetters').epoch);
   }
 
+  /** Delivers nothing of the queue until {@link PzqServer.resume}; producers are served. Not remembered by the store. Throws `CLOSED` before the start. */
+  pause(): void {
+    this.#started('pause').host.dispatch({ kind: 'pause', isPaused: true });
+  }
+
+  /** Ends a pause. Throws `CLOSED` before the start. */
+  resume(): void {
+    this.#started('resume').host.dispatch({ kind: 'pause', isPaused: false });
+  }
+
+  /**
+   * Removes all messages that are ready, for good; those that are delayed or with consumers stay. Resolves to their number when that is on
+   * disk. Rejects with `WRITE_FAILED`, `CORRUPT` or `CLOSED`; then some may be removed.
+   */
+  async purge(): Promise<number> {
+    this.#started('purge');
+    return this.#requests.purge();
+  }
+
+  /**
+   * Gives a consumer nothing more; what it has it may acknowledge. `id` is its routing id as text or in hex. It gets messages again when it
+   * connects anew. Returns how many there were. Throws `CLOSED` before the start.
+   */
+  drainConsumer(id: string): number {
+    const { engine, host } = this.#started('drainConsumer');
+    const count = engine.named(id);
+    if (count > 0) host.dispatch({ kind: 'dismiss', consumer: id });
+    return count;
+  }
+
   async #start(): Promise<PzqServerEndpoints> {
     this.#assertOpen();
     const transport = await loadTransport(this.#settings);
@@ -236,7 +266,7 @@ export class PzqServer implements Startable<PzqServerEvents, PzqServerEndpoints>
         });
         break;
       case 'done':
-        this.#requests.settle(effect.id, effect.code);
+        this.#requests.settle(effect.id, effect.code, effect.count);
         break;
       case 'refusing':
       case 'resumed':

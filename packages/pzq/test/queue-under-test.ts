@@ -331,7 +331,7 @@ export class QueueUnderTest {
       case 'note':
         return describeNote(effect);
       case 'done':
-        return `done ${effect.id}${effect.code === undefined ? '' : ` ${effect.code}`}`;
+        return ['done', effect.id, effect.code ?? effect.count].filter((part) => part !== undefined).join(' ');
       case 'refusing':
         return `refusing ${effect.code}`;
       case 'hold':

@@ -20,6 +20,7 @@ import type {
   Startable,
   Transport,
 } from '@proj/transport';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import { loadTransport } from '@proj/zmtp';
 import { compileAccess, hostOf } from '../host.js';
 import { CONNECTIONS } from '../shared/connections.js';
@@ -32,6 +33,7 @@ import type {
   EmqpPeerLeftNotice,
   EmqpPort,
   EmqpStoreEffect,
+  EmqpWorkerChoice,
 } from './engine/events.js';
 import { EmqpBrokerEngine } from './engine/engine.js';
 import { emqpBrokerOptions } from './options.js';
@@ -113,6 +115,41 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
     return (this.#starting ??= this.#start());
   }
 
+  /**
+   * Says farewell to a job manager or scheduler at once; results of jobs it still has are forwarded. `id` is its routing id as text or in hex.
+   * It may register again. Returns how many there were.
+   */
+  disconnectWorker(id: string): number {
+    return this.#dismiss({ worker: id }, false);
+  }
+
+  /** As {@link EmqpBroker.disconnectWorker}, when its jobs have ended; it gets no others. */
+  drainWorker(id: string): number {
+    return this.#dismiss({ worker: id }, true);
+  }
+
+  /** As {@link EmqpBroker.drainWorker}, all job managers of a queue. */
+  drainQueue(name: string): number {
+    return this.#dismiss({ queue: name }, true);
+  }
+
+  /** Jobs of this queue wait until {@link EmqpBroker.resumeQueue}, also beyond `requestTtlMs`; new ones are accepted. Returns how many there are: 1 or 0. */
+  pauseQueue(name: string): number {
+    return this.#pause(name, true);
+  }
+
+  /** Ends a pause. */
+  resumeQueue(name: string): number {
+    return this.#pause(name, false);
+  }
+
+  /** Gives up the jobs that wait in this queue; clients that asked for results are told. Returns how many there were; `undefined` if there is no such queue. */
+  purgeQueue(name: string): number | undefined {
+    const count = this.#engine.waitingIn(name);
+    if (count !== undefined) this.#host.dispatch({ kind: 'purge', queue: name });
+    return count;
+  }
+
   /** Running jobs may finish for `drainMs`; then workers and schedulers get farewells. Guaranteed jobs that are not done stay in the store. */
   async drain(): Promise<void> {
     await this.#host.drain();
@@ -139,8 +176,25 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of queues and registered peers. */
-  stats(): EmqpBrokerStats & RefusalCounts {
-    return { ...this.#engine.stats(), ...this.#host.refusals };
+  stats(): EmqpBrokerStats & RefusalCounts;
+  /** The same, and what an operator asks for: figures of each queue, worker and client, at a cost linear in these and in running jobs. */
+  stats(options: { readonly detail: true }): EmqpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
+  stats(options?: { readonly detail: true }): EmqpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
+    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
+    if (options === undefined) return stats;
+    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
+  }
+
+  #dismiss(choice: EmqpWorkerChoice, isGraceful: boolean): number {
+    const { length } = this.#engine.chosen(choice);
+    if (length > 0) this.#host.dispatch({ kind: 'dismiss', ...choice, isGraceful });
+    return length;
+  }
+
+  #pause(queue: string, isPaused: boolean): number {
+    if (this.#engine.waitingIn(queue) === undefined) return 0;
+    this.#host.dispatch({ kind: 'pause', queue, isPaused });
+    return 1;
   }
 
   async #start(): Promise<EmqpBrokerEndpoints> {

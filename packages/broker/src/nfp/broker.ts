@@ -14,6 +14,7 @@ import type {
   RefusalCounts,
   Startable,
 } from '@proj/transport';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import { compileAccess, hostOf } from '../host.js';
 import type {
   NfpBrokerEffect,
@@ -21,6 +22,7 @@ import type {
   NfpBrokerNote,
   NfpFileRequest,
   NfpManagementNotice,
+  NfpWorkerChoice,
   NfpWorkerLostNotice,
   NfpWorkerReadyNotice,
 } from './engine/events.js';
@@ -118,6 +120,21 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
     this.#host.dispatch({ kind: 'inventory', inventory });
   }
 
+  /** Sends DISCONNECT to a worker at once. It keeps its jobs, and usually comes back with them. `id` is its routing id as text or in hex. Returns how many there were: 1 or 0. */
+  disconnectWorker(id: string): number {
+    return this.#dismiss({ worker: id }, false);
+  }
+
+  /** As {@link NfpBroker.disconnectWorker}, when its jobs have ended. Until then it gets only jobs that name it. */
+  drainWorker(id: string): number {
+    return this.#dismiss({ worker: id }, true);
+  }
+
+  /** As {@link NfpBroker.drainWorker}, all workers of a service. They may register again. */
+  drainService(name: string): number {
+    return this.#dismiss({ service: name }, true);
+  }
+
   /** Clients of waiting jobs get 400, workers DISCONNECT; nothing else is waited for. */
   drain(): Promise<void> {
     return this.#host.drain();
@@ -141,8 +158,13 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of services. */
-  stats(): NfpBrokerStats & RefusalCounts {
-    return { ...this.#engine.stats(), ...this.#host.refusals };
+  stats(): NfpBrokerStats & RefusalCounts;
+  /** The same, and what an operator asks for: figures of each service, worker and client, at a cost linear in these and in waiting jobs. */
+  stats(options: { readonly detail: true }): NfpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
+  stats(options?: { readonly detail: true }): NfpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
+    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
+    if (options === undefined) return stats;
+    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
   }
 
   async #start(): Promise<string[]> {
@@ -157,6 +179,12 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
     const { Files } = await import('@proj/files');
     this.#files = new Files({ folder });
     await this.#files.check();
+  }
+
+  #dismiss(choice: NfpWorkerChoice, isGraceful: boolean): number {
+    const { length } = this.#engine.chosen(choice);
+    if (length > 0) this.#host.dispatch({ kind: 'dismiss', ...choice, isGraceful });
+    return length;
   }
 
   #send(peer: Peer, frames: Uint8Array[]): void {

@@ -94,6 +94,19 @@ export class PppPool implements Startable<PppPoolEvents, string[]>, Guarded {
     });
   }
 
+  /**
+   * Forgets a worker at once; its job goes to another. `id` is its routing id as text or in hex. PPP has no word to tell the worker, which
+   * registers again when it misses our heartbeats. Returns how many there were: 1 or 0.
+   */
+  disconnectWorker(id: string): number {
+    return this.#dismiss(id, false);
+  }
+
+  /** As {@link PppPool.disconnectWorker}, when its job has ended. */
+  drainWorker(id: string): number {
+    return this.#dismiss(id, true);
+  }
+
   /** Requests that wait for a worker fail with `CLOSED`; running ones may finish for `drainMs`. */
   async drain(): Promise<void> {
     await this.#host.drain();
@@ -126,6 +139,12 @@ export class PppPool implements Startable<PppPoolEvents, string[]>, Guarded {
     const stats = { ...this.#engine.stats(), ...this.#host.refusals };
     if (options === undefined) return stats;
     return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
+  }
+
+  #dismiss(worker: string, isGraceful: boolean): number {
+    const count = this.#engine.named(worker);
+    if (count > 0) this.#host.dispatch({ kind: 'dismiss', worker, isGraceful });
+    return count;
   }
 
   #contentOf(body: BodyInput): Uint8Array[] {

@@ -71,6 +71,19 @@ export class PppQueue implements Startable<PppQueueEvents, PppQueueEndpoints>, G
     return (this.#starting ??= this.#host.start().then(([frontend = [], backend = []]) => ({ frontend, backend })));
   }
 
+  /**
+   * Forgets a worker at once; its job goes to another. `id` is its routing id as text or in hex. PPP has no word to tell the worker, which
+   * registers again when it misses our heartbeats. Returns how many there were: 1 or 0.
+   */
+  disconnectWorker(id: string): number {
+    return this.#dismiss(id, false);
+  }
+
+  /** As {@link PppQueue.disconnectWorker}, when its job has ended. */
+  drainWorker(id: string): number {
+    return this.#dismiss(id, true);
+  }
+
   drain(): Promise<void> {
     return this.#host.drain();
   }
@@ -99,6 +112,12 @@ export class PppQueue implements Startable<PppQueueEvents, PppQueueEndpoints>, G
     const stats = { ...this.#engine.stats(), ...this.#host.refusals };
     if (options === undefined) return stats;
     return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
+  }
+
+  #dismiss(worker: string, isGraceful: boolean): number {
+    const count = this.#engine.named(worker);
+    if (count > 0) this.#host.dispatch({ kind: 'dismiss', worker, isGraceful });
+    return count;
   }
 
   readonly #perform = (effect: PppQueueEffect): void => {

@@ -127,6 +127,12 @@ export class FairQueue<Value> {
       for (const { first } of queue.values()) if (first !== undefined) yield first;
   }
 
+  /** What waits, by client; each value of the front is apart. None is empty. */
+  *lines(): IterableIterator<Pick<ClientQueue<Value>, 'first' | 'size'>> {
+    yield* this.#front.values();
+    yield* this.#turns.values();
+  }
+
   /** Everything that waits: the front, then client by client. While iterating, remove only the value just yielded. */
   *values(): IterableIterator<Value> {
     for (const queue of this.#front.values()) yield* queue.values();

@@ -27,6 +27,8 @@ export class Observer {
   readonly #former = new Set<string>();
   /** What was sent to whom: job and worker. */
   readonly #given = new Set<string>();
+  /** The same of jobs that were given up, or posted again since. */
+  readonly #past = new Set<string>();
   /** What workers that have never been lost since have answered for: job and worker. */
   readonly #taken = new Set<string>();
   /** Who waits for files, by request. */
@@ -81,6 +83,7 @@ export class Observer {
 
   #forget(uuid: string): void {
     this.#holders.delete(uuid);
+    for (const which of this.#given) if (which.startsWith(`${uuid} `)) this.#past.add(which);
     for (const set of [this.#former, this.#given, this.#taken])
       for (const which of set) if (which.startsWith(`${uuid} `)) set.delete(which);
   }
@@ -213,6 +216,10 @@ export class Observer {
       case 'worker-table-call':
         throw new Error('a call as in the tables');
       case 'client-answer':
+        // A job that is given up is dropped by whoever has it.
+        if (isResponse(command) && command.status === 400)
+          for (const which of this.#given) if (which.startsWith(`${command.uuid} `)) this.#past.add(which);
+        break;
       case 'broker-open':
     }
   }
@@ -223,7 +230,8 @@ export class Observer {
     const isAsked = asked.some((each) => this.#asked.has(`${each} ${latin1(client)} ${uuid}`));
     const which = `${uuid} ${worker}`;
     // A job is whose who knows its uuid: what anybody deletes is dropped in the name of who posted it.
-    const isDrop = this.#former.has(which) || this.#isFormer(uuid, worker) || this.#deleted.has(uuid);
+    const isDrop =
+      this.#former.has(which) || this.#past.has(which) || this.#isFormer(uuid, worker) || this.#deleted.has(uuid);
     if (!isAsked && !(command === 'delete' && isDrop)) throw new Error('a call that this client did not make');
     if (command !== 'post') return;
     if (this.#taken.has(which)) throw new Error('sent again after an answer (rule 13)');

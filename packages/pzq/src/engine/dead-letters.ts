@@ -59,9 +59,9 @@ export class DeadLetters implements ConsumerSideOwner {
       this.#state.reveal(seq, dead);
       out.effects.push({ kind: 'dead-letter', seq, reason });
     }
-    for (const { id, kind, seqs } of requests) {
+    for (const { id, kind, seqs, count } of requests) {
       if (kind === 'revive') this.#revived(seqs);
-      out.effects.push({ kind: 'done', id });
+      out.effects.push(count === undefined ? { kind: 'done', id } : { kind: 'done', id, count });
     }
   }
 

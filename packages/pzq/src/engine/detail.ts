@@ -43,7 +43,13 @@ export function detailOf(state: QueueState, name: string, now: number): EngineSn
   };
 }
 
-function serviceOf({ out }: QueueState, { side }: Way, name: string, waiting: number, now: number): ServiceSnapshot {
+function serviceOf(
+  { out, isPaused }: QueueState,
+  { side }: Way,
+  name: string,
+  waiting: number,
+  now: number,
+): ServiceSnapshot {
   let oldestWaitingMs = 0;
   for (const message of side.messages())
     if (message.where === 'ready' || message.where === 'offered')
@@ -55,6 +61,7 @@ function serviceOf({ out }: QueueState, { side }: Way, name: string, waiting: nu
     oldestWaitingMs,
     running: side.inFlight,
     workers: side.consumers.connected.size,
+    ...(isPaused && side.name === 'queue' ? { isPaused } : {}),
   };
 }
 

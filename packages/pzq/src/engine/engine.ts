@@ -14,6 +14,7 @@
  * | 32 delays | `supply.ts`, `schedule.ts` |
  * | 11, 33 to 36 returns, lifetimes, dead letters | `dead-letters.ts` |
  * | 39 access | `#forbids` |
+ * | 40 to 42 operators: pause, purge, consumers | `#onPause`, `purge.ts`, `in-flight.ts` |
  */
 import type { PzqFromMonitor, PzqFromProducer } from '@proj/frames/pzq';
 import type { Access, Engine, Entropy, MemoryBudget, Peer, TimerEvent } from '@proj/transport';
@@ -26,6 +27,7 @@ import type { PzqEffect, PzqEvent, PzqStats, PzqStoreInfo } from './events.js';
 import { assertState } from './invariants.js';
 import { monitorText, statsOf } from './monitor.js';
 import { type Refusal, REFUSALS } from './output.js';
+import { Purge } from './purge.js';
 import { type Owners, QueueState } from './state.js';
 import { Supply } from './supply.js';
 
@@ -39,6 +41,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   readonly #deadLetters: DeadLetters;
   readonly #acknowledgements: Acknowledgements;
   readonly #supply: Supply;
+  readonly #purge: Purge;
   #startedAt = 0;
   /** Rule 39. */
   #rights: { readonly access: Access; readonly name: string } | undefined;
@@ -55,14 +58,15 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     this.#memory = memory;
     this.#deadLetters = new DeadLetters(this.#state);
     this.#acknowledgements = new Acknowledgements(this.#state);
-    this.#supply = new Supply(this.#state, this.#deadLetters);
+    this.#purge = new Purge(this.#state);
+    this.#supply = new Supply(this.#state, this.#deadLetters, this.#purge);
   }
 
   get deadline(): number {
-    const { phase, queue, dead, commits, delivers } = this.#state;
+    const { phase, queue, dead, commits, delivers, isPaused } = this.#state;
     if (phase === 'new' || phase === 'drained') return Infinity;
     return Math.min(
-      queue.side.deadline(delivers),
+      queue.side.deadline(delivers && !isPaused),
       dead?.side.deadline(delivers) ?? Infinity,
       commits.deadline,
       this.#drainUntil,
@@ -99,6 +103,11 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
   /** What an operator sees at `now` of the queue of this name; the cost is linear in its peers and in the messages in memory. */
   detail(name: string, now: number): EngineSnapshot {
     return detailOf(this.#state, name, now);
+  }
+
+  /** How many connected consumers have this routing id, as text or in hex. */
+  named(consumer: string): number {
+    return this.#state.ways.reduce((count, { side }) => count + side.consumers.named(consumer).length, 0);
   }
 
   assertInvariants(): void {
@@ -181,6 +190,15 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
         this.#deadLetters.withdraw(event.letters.map(({ seq }) => seq));
         pending.discard(event.id, event.letters);
         break;
+      case 'pause':
+        this.#onPause(event.isPaused);
+        break;
+      case 'purge':
+        this.#purge.begin(event.id);
+        break;
+      case 'dismiss':
+        for (const { side } of this.#state.ways) side.consumers.dismiss(event.consumer);
+        break;
       case 'access':
         this.#rights = event;
         break;
@@ -242,6 +260,12 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     for (const { side } of ways) side.onTimer();
   }
 
+  /** Rule 40. Where servers share the store, others go on with what is ready. */
+  #onPause(isPaused: boolean): void {
+    this.#state.isPaused = isPaused;
+    if (isPaused) this.#supply.releaseReady();
+  }
+
   #onDrain(): void {
     const { out, settings } = this.#state;
     if (this.#state.phase === 'draining') return;
@@ -261,6 +285,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
     const { commits, out, pending, producers } = this.#state;
     this.#state.phase = 'drained';
     producers.refuseAll(REFUSALS.draining);
+    this.#purge.abandon('CLOSED');
     const open = [...pending.take(Infinity).requests, ...(commits.changing?.requests ?? [])];
     for (const { id } of open) out.effects.push({ kind: 'done', id, code: 'CLOSED' });
     out.effects.push({ kind: 'drained' });

@@ -86,6 +86,12 @@ export type PzqEvent =
   | { readonly kind: 'revive'; readonly id: number; readonly seqs: readonly number[] }
   /** Removes dead letters; `done` with this id answers. */
   | { readonly kind: 'discard'; readonly id: number; readonly letters: readonly Removal[] }
+  /** Rule 40: consumers get nothing of the queue from now on, or again. */
+  | { readonly kind: 'pause'; readonly isPaused: boolean }
+  /** Rule 41: removes what is ready; `done` with this id answers. */
+  | { readonly kind: 'purge'; readonly id: number }
+  /** Rule 42: these consumers get nothing more. `consumer`: a routing id, as text or in hex. */
+  | { readonly kind: 'dismiss'; readonly consumer: string }
   /** Rule 39: the access rules, and the name they know the queue by. */
   | { readonly kind: 'access'; readonly access: Access; readonly name: string }
   /** Rule 18: the process has no room for more, or has room again. */
@@ -200,8 +206,8 @@ export type PzqEffect =
   | { readonly kind: 'extend'; readonly seqs: readonly number[]; readonly leaseMs: number }
   | { readonly kind: 'probe' }
   | { readonly kind: 'monitor-reply'; readonly peer: Peer; readonly command: PzqMonitorReply }
-  /** The request with this id is durable, or failed with the store's code. */
-  | { readonly kind: 'done'; readonly id: number; readonly code?: string }
+  /** The request with this id is durable, or failed with the store's code. `count`: messages that a purge has removed. */
+  | { readonly kind: 'done'; readonly id: number; readonly code?: string; readonly count?: number }
   | PzqRefusingNotice
   | PzqResumedNotice
   | PzqCorruptNotice
@@ -234,6 +240,8 @@ export interface PzqCounters {
   extended: number;
   /** Messages whose lifetime was over. */
   expired: number;
+  /** Messages that an operator removed. */
+  purged: number;
   /** Messages that became dead letters. */
   buried: number;
   /** Dead letters that were returned to the queue. */

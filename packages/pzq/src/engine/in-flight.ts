@@ -1,7 +1,7 @@
 /** PZQ: messages in memory, how much is in flight, and which consumer has it. Rules 11 and 16 of docs/protocols/pzq.md. */
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
-import { setSince, type Timed } from '@proj/transport/engine';
+import { hexOf, nameOf, setSince, type Timed } from '@proj/transport/engine';
 import type { PzqSettings } from '../options.js';
 import type { StoredMessage } from '../store/store.js';
 import type { PzqOutletName } from './events.js';
@@ -92,6 +92,8 @@ export interface Consumer extends Timed {
   bytes: number;
   /** It gets nothing for now. */
   isHeld: boolean;
+  /** Rule 42: it gets nothing any more. */
+  isDismissed: boolean;
   /** Messages that it has acknowledged, and that came back from it. */
   done: number;
   resends: number;
@@ -129,6 +131,7 @@ export class Consumers {
       count: 0,
       bytes: 0,
       isHeld: false,
+      isDismissed: false,
       done: 0,
       resends: 0,
       lastSeen: Math.floor(this.#out.now),
@@ -158,7 +161,20 @@ export class Consumers {
   returned(consumer: Consumer, bytes: number): void {
     if (--consumer.count === 0) setSince(consumer, this.#out.now);
     consumer.bytes -= bytes;
-    if (consumer.isHeld && !this.#hasShare(consumer)) this.#hold(consumer, false);
+    if (consumer.isHeld && !consumer.isDismissed && !this.#hasShare(consumer)) this.#hold(consumer, false);
+  }
+
+  /** Connected consumers with this routing id, as text or in hex. */
+  named(name: string): Consumer[] {
+    return [...this.#connected.values()].filter(({ peer }) => nameOf(peer) === name || hexOf(peer) === name);
+  }
+
+  /** Rule 42: they get nothing more. */
+  dismiss(name: string): void {
+    for (const consumer of this.named(name)) {
+      consumer.isDismissed = true;
+      if (!consumer.isHeld) this.#hold(consumer, true);
+    }
   }
 
   #hasShare({ count, bytes }: Consumer): boolean {

@@ -127,6 +127,7 @@ export const MOVES = [
   ['ready', 'offer', 'offered'],
   ['ready', 'back to a shared store', 'stored'],
   ['ready', 'lifetime over', 'leaving'],
+  ['ready', 'purged', 'settled'],
   ['offered', 'a consumer took it', 'in-flight'],
   ['offered', 'nobody took it', 'ready'],
   ['in-flight', 'lease over', 'ready'],

@@ -78,6 +78,7 @@ function newCounters(): PzqCounters {
     timedOut: 0,
     extended: 0,
     expired: 0,
+    purged: 0,
     buried: 0,
     revived: 0,
     commits: 0,

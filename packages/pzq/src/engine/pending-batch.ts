@@ -9,8 +9,10 @@ export interface PendingRemoval extends Removal {
 /** A request of the facade, done with the commit that holds it. */
 export interface Request {
   readonly id: number;
-  readonly kind: 'revive' | 'discard';
+  readonly kind: 'revive' | 'discard' | 'purge';
   readonly seqs: readonly number[];
+  /** Messages that a purge has removed. */
+  readonly count?: number;
 }
 
 type Burial = Batch['buries'][number];
@@ -87,6 +89,11 @@ export class PendingBatch {
   discard(id: number, letters: readonly Removal[]): void {
     for (const { seq, storedMicros } of letters) this.#discards.push({ seq, storedMicros, origin: 'discard' });
     this.#requests.push({ id, kind: 'discard', seqs: letters.map(({ seq }) => seq) });
+  }
+
+  /** A purge has removed so many. */
+  purged(id: number, count: number): void {
+    this.#requests.push({ id, kind: 'purge', seqs: [], count });
   }
 
   /** Takes out at most `max` of each kind, and all requests. */

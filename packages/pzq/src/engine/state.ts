@@ -47,6 +47,8 @@ export class QueueState {
   /** Present where servers share the store: it keeps the leases. */
   readonly leases: LeaseFetcher | undefined;
   phase: 'new' | 'serving' | 'draining' | 'drained' = 'new';
+  /** Rule 40. */
+  isPaused = false;
 
   constructor(settings: PzqSettings, store: PzqStoreInfo, entropy: Entropy, owners: Owners) {
     this.settings = settings;

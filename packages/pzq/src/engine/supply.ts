@@ -4,6 +4,7 @@ import { CORRUPT } from './commits.js';
 import type { PzqOutletName, PzqStoreFailure } from './events.js';
 import type { Message } from './in-flight.js';
 import { LEGALITY, type Whereabouts } from './legality.js';
+import type { Purge } from './purge.js';
 import { Schedule } from './schedule.js';
 import type { QueueState } from './state.js';
 import type { DeadLetters } from './dead-letters.js';
@@ -12,9 +13,11 @@ import type { DeadLetters } from './dead-letters.js';
 export class Supply {
   readonly #state: QueueState;
   readonly #deadLetters: DeadLetters;
+  readonly #purge: Purge;
   readonly #schedule: Schedule;
 
-  constructor(state: QueueState, deadLetters: DeadLetters) {
+  constructor(state: QueueState, deadLetters: DeadLetters, purge: Purge) {
+    this.#purge = purge;
     this.#state = state;
     this.#deadLetters = deadLetters;
     this.#schedule = new Schedule(state.settings.probeIntervalMs, state.entropy, state.out);
@@ -32,11 +35,12 @@ export class Supply {
 
   /** Offers what is in memory and fetches more. */
   run(): void {
-    const { commits, dead, delivers, inFlight, leases, queue } = this.#state;
+    const { commits, dead, delivers, inFlight, isPaused, leases, queue } = this.#state;
+    this.#purge.run();
     if (commits.corrupt) return;
     if (delivers) {
       if (leases !== undefined && (leases.overheld || inFlight.room === 0)) this.releaseReady();
-      queue.side.offer();
+      if (!isPaused) queue.side.offer();
       dead?.side.offer();
     }
     if (leases === undefined) {
@@ -103,6 +107,7 @@ export class Supply {
     }
     queue.backlog.endRead();
     leases?.taken(messages.length);
+    this.#purge.taken(messages);
   }
 
   takeFailed(failure: PzqStoreFailure): void {
@@ -155,7 +160,8 @@ export class Supply {
   }
 
   get #wantsLeases(): boolean {
-    const { delivers, inFlight, queue } = this.#state;
-    return delivers && queue.side.ready === 0 && !queue.side.offering && !queue.backlog.reading && inFlight.room > 0;
+    const { delivers, inFlight, isPaused, queue } = this.#state;
+    const wantsAny = delivers && (!isPaused || this.#purge.isRunning);
+    return wantsAny && queue.side.ready === 0 && !queue.side.offering && !queue.backlog.reading && inFlight.room > 0;
   }
 }

@@ -18,6 +18,8 @@ export interface ServiceSnapshot {
   readonly running: number;
   /** Workers registered for it now. */
   readonly workers: number;
+  /** An operator has paused it: workers get nothing of it. */
+  readonly isPaused?: true;
   /** From acceptance to dispatch. */
   readonly waitMs: HistogramSnapshot;
   /** From dispatch to the end, at the worker. */

@@ -70,6 +70,8 @@ const REQUEST_LOSSES = {
   'guarantee-exhausted': 0,
   /** It made room for another client when its own had far more waiting. */
   displaced: 0,
+  /** An operator purged its queue. */
+  purged: 0,
   /** The broker closed first. */
   drained: 0,
 };

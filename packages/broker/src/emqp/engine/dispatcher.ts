@@ -1,5 +1,6 @@
 /** EventMQ broker: a job's way from REQUEST to a worker. Rules 9 to 15 and 17; how it ends is `job-endings.ts`. */
 import { decodeEmqpHeaders, type EmqpReadHeaders, type EmqpRequest } from '@proj/frames/emqp';
+import { setSince } from '@proj/transport/engine';
 import { sharerOf } from '../../shared/names.js';
 import type { EmqpBrokerSettings } from '../options.js';
 import type { EmqpParty } from './events.js';
@@ -43,10 +44,12 @@ export class Dispatcher {
     const queue = this.route(request.queue, client, { isStored, isNew: true });
     const cost = costOf(request);
     // By the time a job is in the store, the slot may be taken.
-    const subscription = isStored ? undefined : queue.free.first;
-    const hasNoRoom = isTight && queue.free.first === undefined;
+    const subscription = isStored ? undefined : queue.taker;
+    const hasNoRoom = isTight && queue.taker === undefined;
     if (hasNoRoom || !this.#makeRoom(client, headers, cost, subscription === undefined ? queue : undefined)) {
-      this.#out.dropRequest(hasNoRoom ? 'memory' : 'queue-full', client, request.queue);
+      const reason = hasNoRoom ? 'memory' : 'queue-full';
+      queue.meter.ended(reason);
+      this.#out.dropRequest(reason, client, request.queue);
       this.#endings.reviewLater(queue);
       return;
     }
@@ -68,6 +71,7 @@ export class Dispatcher {
   taken(job: Job): void {
     this.#endings.open++;
     this.#out.counters.requests++;
+    job.queue.meter.requests++;
     job.isAccepted = true;
     this.confirm(job.client, job.id);
   }
@@ -94,7 +98,11 @@ export class Dispatcher {
 
   /** To a worker of the queue with a free slot, or else into the queue. */
   place(job: Job, queue: Queue, where: 'front' | 'back'): void {
-    const subscription = queue.free.first;
+    if (queue !== job.queue) {
+      job.queue.meter.ended('moved');
+      queue.meter.requests++;
+    }
+    const subscription = queue.taker;
     if (subscription === undefined) this.#wait(job, queue, where);
     else this.#dispatch(job, subscription);
   }
@@ -103,18 +111,46 @@ export class Dispatcher {
   again(job: Job): void {
     this.#out.counters.resends++;
     this.#state.routes.remove(job.route);
-    this.place(job, this.route(job.name, job.client, { isStored: job.record !== undefined }), 'front');
+    const queue = this.route(job.name, job.client, { isStored: job.record !== undefined });
+    setSince(job, this.#out.now);
+    queue.meter.resends++;
+    this.place(job, queue, 'front');
   }
 
   /** Rule 13: a worker without a free slot has got one: it takes the next job, or rests. */
   offer(worker: Worker): void {
     for (const subscription of worker.subscriptions) {
+      if (subscription.queue.isPaused) continue;
       const job = subscription.queue.next();
       if (job === undefined) continue;
       this.#dispatch(job, subscription);
       return;
     }
     for (const subscription of worker.subscriptions) subscription.queue.free.add(subscription);
+  }
+
+  /** Rule 38: what waits in the queue stays there. */
+  pause(queue: Queue): void {
+    queue.isPaused = true;
+    this.#state.patience.remove(queue.patience);
+  }
+
+  /** Rule 38: free workers take what waits, and without workers the queue loses patience as usual. */
+  resume(queue: Queue): void {
+    queue.isPaused = false;
+    for (let taker = queue.taker; taker !== undefined; taker = queue.taker) {
+      const job = queue.next();
+      if (job === undefined) break;
+      this.#dispatch(job, taker);
+    }
+    if (queue.subscriptions.size === 0) this.#beginPatience(queue);
+    this.#endings.reviewLater(queue);
+  }
+
+  /** Rule 37: the worker takes no further job. */
+  retire(worker: Worker): void {
+    worker.isLeaving = true;
+    for (const subscription of worker.subscriptions) subscription.queue.free.remove(subscription);
   }
 
   /** Rule 14: the worker's queues are served; what waits in them need not move. */
@@ -185,7 +221,7 @@ export class Dispatcher {
   /** Lets the queue's first request wait as long as it may. */
   #beginPatience(queue: Queue): void {
     const { oldest } = queue;
-    if (queue.name === DEFAULT_QUEUE || oldest === undefined) return;
+    if (queue.name === DEFAULT_QUEUE || queue.isPaused || oldest === undefined) return;
     this.#state.patience.set(queue.patience, this.#movesAt(oldest, queue));
   }
 
@@ -219,7 +255,8 @@ export class Dispatcher {
     }
     job.queue = queue;
     job.attempts++;
-    worker.open.add(job);
+    queue.meter.dispatched(job, this.#out.now);
+    worker.open.add(job, this.#out.now);
     queue.inFlight++;
     this.#out.counters.dispatches++;
     this.#out.send(worker, request);

@@ -102,6 +102,10 @@ const action = fc.oneof(
   },
   { weight: 40, arbitrary: fc.record({ do: way('wait'), ms: fc.integer({ min: 0, max: 400 }), late: fc.nat(4) }) },
   { weight: 5, arbitrary: fc.record({ do: way('look'), word: fc.constantFrom('STATUS', 'ROUTER_SHOW_WORKERS') }) },
+  { weight: 10, arbitrary: fc.record({ do: way('dismiss'), who: anybody, isGraceful: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ do: way('retire'), queue, isGraceful: fc.boolean() }) },
+  { weight: 15, arbitrary: fc.record({ do: way('pause'), queue, isPaused: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ do: way('purge'), queue }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('drain', 'disconnect') }) },
 );
 type Action = typeof action extends fc.Arbitrary<infer Value> ? Value : never;
@@ -185,12 +189,29 @@ class World {
         this.step({ kind: 'admin', peer: peerNamed('a1'), command });
         break;
       }
+      case 'dismiss':
+        this.step({ kind: 'dismiss', worker: each.who, isGraceful: each.isGraceful });
+        break;
+      case 'retire':
+        this.step({ kind: 'dismiss', queue: each.queue, isGraceful: each.isGraceful });
+        break;
+      case 'pause':
+        this.step({ kind: 'pause', queue: each.queue, isPaused: each.isPaused });
+        break;
+      case 'purge':
+        this.step({ kind: 'purge', queue: each.queue });
+        break;
       case 'disconnect':
         this.message('frontend', 'stranger', { kind: 'disconnect', id: 'd' });
         break;
       default:
         this.step({ kind: 'drain' });
     }
+  }
+
+  /** Ends all pauses. */
+  resume(): void {
+    for (const name of ['default', 'a', 'b', 'c']) this.step({ kind: 'pause', queue: name, isPaused: false });
   }
 
   /** Moves time on; timers come in time, or all at once at the end. */
@@ -230,6 +251,7 @@ it('comes to rest: no peer is left, and nothing runs or is awaited', () => {
   fc.assert(
     fc.property(options, fc.array(action, { maxLength: 80, size: 'max' }), (settings, actions) => {
       const world = after(settings, actions);
+      world.resume();
       world.wait(5000);
       world.wait(5000);
       expect(world.engine.stats()).toMatchObject({
@@ -255,6 +277,7 @@ it('does everything it accepted when a working worker comes', () => {
         settings,
         actions.filter((each) => each.do !== 'drain' && each.do !== 'disconnect'),
       );
+      world.resume();
       world.wait(5000);
       world.wait(5000);
       const { openRequests } = world.engine.stats();

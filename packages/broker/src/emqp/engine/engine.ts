@@ -16,16 +16,21 @@
  * | 31, 32, 34 PUBLISH | `#onPublish`; the device: `pubsub-engine.ts` |
  * | 33 access | `../../shared/rights.ts`, `registration.ts` |
  * | 35, 36 guaranteed jobs stored, and asked for again | `guarantee.ts`, `keeper.ts`, `records.ts`, `repeats.ts` |
+ * | 37 to 39 dismissed workers, paused and purged queues | `shutdown.ts`, `dispatcher.ts`, `job-endings.ts` |
  */
 import { latin1 } from '@proj/frames';
 import type { EmqpPublish, EmqpRequest, EmqpResult, EmqpToAdminPort, EmqpToBroker } from '@proj/frames/emqp';
 import type { Engine, Entropy, MemoryStats, TimerEvent } from '@proj/transport';
+import type { EngineSnapshot } from '@proj/transport/engine';
 import { ENTRY_BYTES } from '../../shared/cost.js';
+import { isNamed } from '../../shared/figures.js';
 import { Rights } from '../../shared/rights.js';
 import type { EmqpBrokerSettings } from '../options.js';
 import { AdminAnswers, type AdminQuestion } from './admin.js';
+import type { EmqpRefusal } from './counters.js';
+import { detailOf } from './detail.js';
 import { Dispatcher } from './dispatcher.js';
-import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpParty } from './events.js';
+import type { EmqpBrokerEffect, EmqpBrokerEvent, EmqpParty, EmqpWorkerChoice } from './events.js';
 import { Guarantee } from './guarantee.js';
 import { assertState } from './invariants.js';
 import { JobEndings } from './job-endings.js';
@@ -76,7 +81,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     this.#results = results;
     this.#guarantee = guarantee;
     this.#registration = registration;
-    this.#shutdown = new Shutdown(settings, state, out, { registration, results, endings, guarantee });
+    this.#shutdown = new Shutdown(settings, state, out, { registration, results, endings, guarantee, dispatcher });
   }
 
   get deadline(): number {
@@ -104,6 +109,23 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   /** Sizes now and totals so far; the cost is linear in the number of queues and registered peers. */
   stats(): EmqpBrokerStats {
     return statsOf(this.#state, this.#out.counters, this.#endings.open);
+  }
+
+  /** The peers that an operator means. */
+  chosen(choice: EmqpWorkerChoice): (Worker | Scheduler)[] {
+    const isMeant = ({ role, peer, names }: Worker | Scheduler) =>
+      'queue' in choice ? role === 'worker' && names.includes(choice.queue) : isNamed(peer, choice.worker);
+    return [...this.#state.peers.values()].filter(isMeant);
+  }
+
+  /** How many requests wait in the queue; `undefined` if there is none of that name. */
+  waitingIn(queue: string): number | undefined {
+    return this.#state.queues.find(queue)?.waiting.size;
+  }
+
+  /** What an operator sees at `now`. */
+  detail(now: number): EngineSnapshot {
+    return detailOf(this.#state, this.#out, this.#endings.open, now);
   }
 
   assertInvariants(): void {
@@ -146,6 +168,13 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
       case 'stored':
         this.#guarantee.stored(event.write, event.error);
         break;
+      case 'dismiss':
+        this.#shutdown.dismiss(this.chosen(event), event.isGraceful);
+        break;
+      case 'pause':
+      case 'purge':
+        this.#onQueue(event);
+        break;
       case 'drain':
         this.#shutdown.begin();
         break;
@@ -174,8 +203,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   ): void {
     switch (command.kind) {
       case 'request':
-        if (this.#rights.forbid(from.peer, 'request', command.queue))
-          this.#out.dropRequest('not-allowed', from, command.queue);
+        if (this.#rights.forbid(from.peer, 'request', command.queue)) this.#refuse('not-allowed', from, command.queue);
         else this.#onRequest({ port: from.port, peer: from.peer }, command);
         break;
       case 'ready':
@@ -218,8 +246,23 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
     } else if (isRepeat) {
       this.#shutdown.await(client);
     } else {
-      this.#out.dropRequest('draining', client, request.queue);
+      this.#refuse('draining', client, request.queue);
     }
+  }
+
+  /** Rules 38 and 39. */
+  #onQueue(event: EmqpBrokerEvent & { kind: 'pause' | 'purge' }): void {
+    const queue = this.#state.queues.find(event.queue);
+    if (queue === undefined) return;
+    if (event.kind === 'purge') this.#endings.purge(queue);
+    else if (event.isPaused) this.#dispatcher.pause(queue);
+    else this.#dispatcher.resume(queue);
+  }
+
+  /** A request that no queue has seen. */
+  #refuse(reason: EmqpRefusal, client: EmqpParty, queue: string): void {
+    this.#state.queues.find(queue)?.meter.ended(reason);
+    this.#out.dropRequest(reason, client, queue);
   }
 
   #onReady(worker: Worker): void {

@@ -53,8 +53,17 @@ export type EmqpBrokerEvent =
   | { readonly kind: 'restore'; readonly jobs: readonly EmqpKeptJob[] }
   /** The write of an earlier `store` has ended. `error`: why none of it was kept. */
   | { readonly kind: 'stored'; readonly write: number; readonly error: string | undefined }
+  /** An operator ends these workers and schedulers, at once or when their jobs have ended: rule 37. */
+  | ({ readonly kind: 'dismiss'; readonly isGraceful: boolean } & EmqpWorkerChoice)
+  /** From now on the queue is paused, or no longer: rule 38. */
+  | { readonly kind: 'pause'; readonly queue: string; readonly isPaused: boolean }
+  /** Everything that waits in the queue is given up: rule 39. */
+  | { readonly kind: 'purge'; readonly queue: string }
   /** Stop in order: rule 27. */
   | { readonly kind: 'drain' };
+
+/** Peers that an operator means: one by its routing id, as text or in hex, or all workers of a queue. */
+export type EmqpWorkerChoice = { readonly worker: string } | { readonly queue: string };
 
 /** Everything a broker sends. */
 export type EmqpFromBroker =
@@ -82,6 +91,8 @@ export type EmqpPeerLoss =
   | 'gone'
   /** A message to it could not be delivered. */
   | UndeliverableReason
+  /** An operator ended it. */
+  | 'dismissed'
   /** The rules of access no longer let it serve. */
   | 'not-allowed'
   /** The broker is closing. */

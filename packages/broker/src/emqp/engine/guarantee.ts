@@ -1,5 +1,6 @@
 /** EventMQ broker: guaranteed jobs that are stored, restored, or asked for again. Rules 35 and 36. */
 import { decodeEmqpHeaders, type EmqpRequest } from '@proj/frames/emqp';
+import { setSince } from '@proj/transport/engine';
 import type { Dispatcher } from './dispatcher.js';
 import type { EmqpParty } from './events.js';
 import { Job } from './job.js';
@@ -52,9 +53,11 @@ export class Guarantee {
       this.#endings.reviewLater(job.queue);
       if (error === undefined) {
         this.#dispatcher.taken(job);
+        setSince(job, this.#out.now);
         this.#dispatcher.place(job, this.#dispatcher.route(job.name, job.client, { isStored: true }), 'back');
       } else {
         this.#out.dropRequest('store-failed', job.client, job.name);
+        job.queue.meter.ended('store-failed');
         this.#state.repeats.remove(job);
         this.#endings.discharge(job);
       }

@@ -15,6 +15,8 @@ export interface Claims {
   readonly settings: EmqpBrokerSettings;
 }
 
+const REFUSALS: ReadonlySet<string> = new Set(['draining', 'not-allowed', 'queue-full', 'memory', 'store-failed']);
+
 /** Throws an `Error` that names the first broken rule. Linear in the size of the state. */
 export function assertState(state: BrokerState, { open, counters, settings }: Claims): void {
   const running = assertPeers(state);
@@ -23,14 +25,27 @@ export function assertState(state: BrokerState, { open, counters, settings }: Cl
   check(state.routes.size <= settings.resultRouteMax, 'awaited results are bounded');
   check(state.peers.size <= settings.peersMax, 'peers are bounded');
   assertRepeats(state, new Set([...running, ...waiting]));
+  // A restored job was a request to an earlier broker.
+  if (counters.restored === 0) assertMeters(state);
   state.queues.backlogs.assertInvariants([...running, ...waiting, ...state.keeper.arriving()]);
   const { dropped } = counters;
-  const lost = dropped['jobs-lost'] + dropped['guarantee-exhausted'] + dropped.displaced + dropped.drained;
+  const lost =
+    dropped['jobs-lost'] + dropped['guarantee-exhausted'] + dropped.displaced + dropped.purged + dropped.drained;
   check(
     counters.requests + counters.restored ===
       counters.processed + counters.unconfirmed + lost + counters.leftInStore + open,
     'accepted requests are done, lost or open',
   );
+}
+
+/** Each request of a queue has an outcome, waits or runs. */
+function assertMeters({ queues }: BrokerState): void {
+  for (const { meter, waiting, inFlight } of queues.values()) {
+    const { requests, outcomes } = meter.snapshot();
+    let ended = 0;
+    for (const [outcome, count] of Object.entries(outcomes)) if (!REFUSALS.has(outcome)) ended += count;
+    check(requests === ended + waiting.size + inFlight, 'a request of a queue ends, waits or runs');
+  }
 }
 
 /** Each job that may be asked for again is open, or on its way to the store. */
@@ -70,8 +85,10 @@ function assertWorker(worker: Worker, running: Set<Job>): void {
   for (const subscription of worker.subscriptions) {
     check(subscription.queue.subscriptions.has(subscription), 'a worker is known to its queues');
     check(subscription.weight <= last, 'a worker’s queues are in the order of weights');
-    check(subscription.free.taken === worker.slots > 0, 'a worker is offered to its queues while it has a free slot');
-    check(worker.slots === 0 || subscription.queue.waiting.size === 0, 'no job waits while a worker has a free slot');
+    const isFree = worker.slots > 0 && !worker.isLeaving;
+    check(subscription.free.taken === isFree, 'a worker is offered to its queues while it has a free slot');
+    const { isPaused, waiting } = subscription.queue;
+    check(!isFree || isPaused || waiting.size === 0, 'no job waits while a worker has a free slot');
     last = subscription.weight;
   }
   assertOpen(worker.open, running);
@@ -99,7 +116,7 @@ function assertQueues({ queues, patience }: BrokerState, running: Set<Job>): Set
   let impatient = 0;
   for (const queue of queues.values()) {
     const isUsed = queue.subscriptions.size > 0 || queue.waiting.size > 0 || queue.arriving > 0 || queue.inFlight > 0;
-    check(isUsed, 'a queue has a purpose');
+    check(isUsed || queue.isPaused, 'a queue has a purpose');
     check(queue.inFlight === (inFlight.get(queue) ?? 0), 'jobs in flight are counted');
     inFlight.delete(queue);
     const { front } = queue.waiting;
@@ -115,7 +132,8 @@ function assertQueues({ queues, patience }: BrokerState, running: Set<Job>): Set
     }
     for (const subscription of queue.free.values())
       check(queue.subscriptions.has(subscription), 'only workers of a queue are offered to it');
-    const waitsForNobody = queue.subscriptions.size === 0 && queue.waiting.size > 0 && queue.name !== DEFAULT_QUEUE;
+    const isNamed = queue.name !== DEFAULT_QUEUE && !queue.isPaused;
+    const waitsForNobody = queue.subscriptions.size === 0 && queue.waiting.size > 0 && isNamed;
     check(Number.isFinite(queue.patience.at) === waitsForNobody, 'only a queue without workers loses patience');
     if (waitsForNobody) impatient++;
   }

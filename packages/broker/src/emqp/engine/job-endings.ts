@@ -1,4 +1,4 @@
-/** EventMQ broker: how a job ends, done or lost, and what its client is told. Rules 8, 10, 15, 20, 27 and 35. */
+/** EventMQ broker: how a job ends, done or lost, and what its client is told. Rules 8, 10, 15, 20, 27, 35 and 39. */
 import { fromLatin1 } from '@proj/frames';
 import { encodeEmqpJson, type EmqpRequest } from '@proj/frames/emqp';
 import { requestCost } from '../../shared/cost.js';
@@ -28,6 +28,8 @@ export class JobEndings {
   processed(job: Job, worker: Worker | undefined): void {
     this.#out.counters.processed++;
     job.queue.totals.processed++;
+    if (job.holder === undefined) job.queue.meter.ended('ok');
+    else job.queue.meter.finished(job, this.#out.now);
     if (worker !== undefined) worker.processed++;
     this.#close(job);
   }
@@ -35,6 +37,7 @@ export class JobEndings {
   /** The job was probably done; nothing says so. */
   unconfirmed(job: Job): void {
     this.#out.counters.unconfirmed++;
+    job.queue.meter.ended('unconfirmed');
     this.#close(job);
   }
 
@@ -43,7 +46,13 @@ export class JobEndings {
     if (job.awaited)
       this.answer(job, this.#out.newId(), fromLatin1(encodeEmqpJson({ value: lossMessage(job, reason) })));
     this.#out.dropRequest(reason, job.client, job.name);
+    job.queue.meter.ended(reason);
     this.#close(job);
+  }
+
+  /** Rule 39: gives up everything that waits in the queue. */
+  purge(queue: Queue): void {
+    for (const job of [...queue.waiting.values()]) this.lose(job, 'purged');
   }
 
   /** Rule 27: nothing more will come of any open job. */
@@ -75,7 +84,7 @@ export class JobEndings {
     this.reviewLater(job.queue);
     this.#state.releases.remove(job.release);
     if (holder === undefined) return;
-    holder.remove(job);
+    holder.remove(job, this.#out.now);
     job.queue.inFlight--;
     if (holder.leaver !== undefined && holder.size === 0) this.#state.peers.forget(holder.leaver);
   }
@@ -117,6 +126,7 @@ export class JobEndings {
     }
     job.record = undefined;
     this.#out.counters.leftInStore++;
+    job.queue.meter.ended('left-in-store');
     this.#close(job);
   }
 
@@ -141,6 +151,7 @@ export function costOf({ headers, body }: EmqpRequest): number {
 function lossMessage({ guarantee, attempts }: Job, reason: EmqpRequestLoss): string {
   if (reason === 'drained') return 'job lost: the broker has stopped';
   if (reason === 'displaced') return 'job lost: too many of its client were waiting';
+  if (reason === 'purged') return 'job lost: an operator has purged its queue';
   const workers = attempts === 1 ? 'its worker' : `${attempts} workers`;
   return `${guarantee ? 'guaranteed job' : 'job'} lost with ${workers}`;
 }

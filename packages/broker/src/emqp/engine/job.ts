@@ -2,6 +2,7 @@
 import { compact } from '@proj/frames';
 import type { EmqpReadHeaders, EmqpRequest } from '@proj/frames/emqp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
+import { setSince, type Timed } from '@proj/transport/engine';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import type { Slack } from '../../shared/slack.js';
 import type { EmqpParty } from './events.js';
@@ -15,7 +16,7 @@ export function askerOf({ port, peer }: EmqpParty): string {
 }
 
 /** An accepted request until it is done or lost: it waits in a queue, or is open at one worker. */
-export class Job {
+export class Job implements Timed {
   /** The client that asked last (rule 36). */
   client: EmqpParty;
   readonly id: string;
@@ -49,6 +50,9 @@ export class Job {
   backlog: ClientBacklog | undefined;
   /** Whom the bytes of a {@link kept} job count for. */
   keeper: ClientEntry | undefined;
+  /** Since when it waits, or its worker has it. */
+  sinceSpan = 0;
+  sinceUs = 0;
   /** The jobs of the worker that has it; `undefined` while it waits. */
   holder: WorkerJobs | undefined;
   readonly place = new QueueSlot<Job>(this);
@@ -78,6 +82,7 @@ export class Job {
     this.awaited = headers.replyRequested;
     this.timeoutSeconds = headers.timeoutSeconds;
     this.acceptedAt = now;
+    setSince(this, now);
     this.request = request;
     this.queue = queue;
     this.cost = cost;
@@ -145,7 +150,7 @@ export class JobsById {
 }
 
 /** The jobs of a worker, in the order in which it got them. */
-export class WorkerJobs {
+export class WorkerJobs implements Timed {
   readonly #all = new RemovableQueue<Job>();
   readonly #plain = new RemovableQueue<Job>();
   readonly #byId = new JobsById();
@@ -155,10 +160,14 @@ export class WorkerJobs {
   missing = 0;
   /** READYs still due for jobs that are over. */
   readyOwed = 0;
+  /** Since when there have been any, or none. */
+  sinceSpan = 0;
+  sinceUs = 0;
   /** Set if the worker has left. */
   readonly leaver: Leaver | undefined;
 
-  constructor(leaver?: Leaver) {
+  constructor(now: number, leaver?: Leaver) {
+    setSince(this, now);
     this.leaver = leaver;
   }
 
@@ -187,7 +196,8 @@ export class WorkerJobs {
     return this.#byId.get(id).at(-1);
   }
 
-  add(job: Job): void {
+  add(job: Job, now: number): void {
+    if (this.size === 0) setSince(this, now);
     job.holder = this;
     this.#all.push(job.order);
     if (job.isPlain) this.#plain.push(job.plain);
@@ -195,9 +205,10 @@ export class WorkerJobs {
     this.#byId.add(job);
   }
 
-  remove(job: Job): void {
+  remove(job: Job, now: number): void {
     job.holder = undefined;
     this.#all.remove(job.order);
+    if (this.size === 0) setSince(this, now);
     this.#plain.remove(job.plain);
     if (job.isSilent) this.#silent--;
     this.suspects.delete(job);

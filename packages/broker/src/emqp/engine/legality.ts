@@ -95,8 +95,8 @@ export const DROPPED_AS: Readonly<Record<Exclude<Standing, 'worker'>, EmqpMessag
 export const MOVES = [
   [['worker', 'scheduler'], 'silent, gone, not allowed', 'stranger'],
   ['worker', 'unreachable, congested', 'leaving'],
-  ['worker', 'the broker stops', 'leaving'],
-  ['scheduler', 'unreachable, congested, the broker stops', 'stranger'],
+  ['worker', 'dismissed, the broker stops', 'leaving'],
+  ['scheduler', 'unreachable, congested, dismissed, the broker stops', 'stranger'],
   ['leaving', 'silent, gone, no job left', 'stranger'],
 ] as const;
 

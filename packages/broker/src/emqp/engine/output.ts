@@ -1,7 +1,7 @@
 /** EventMQ broker: its sentences: heartbeats, farewells, acceptances, results, notes (rules 3, 7, 8, 9). */
 import { emqpTime } from '@proj/frames/emqp';
 import type { Entropy } from '@proj/transport';
-import { StepOutput } from '@proj/transport/engine';
+import { RefusedPeers, StepOutput } from '@proj/transport/engine';
 import { newCounters } from './counters.js';
 import type { EmqpBrokerCounters, EmqpMessageDrop, EmqpRefusal, EmqpReplyLoss, EmqpRequestLoss } from './counters.js';
 import type { EmqpBrokerEffect, EmqpBrokerNote, EmqpFromBroker, EmqpParty } from './events.js';
@@ -12,6 +12,8 @@ const BYES = { both: ['KBAI', 'KBYE'], kbai: ['KBAI'], kbye: ['KBYE'] } as const
 /** Where every part of the engine puts its effects. */
 export class Output extends StepOutput<EmqpBrokerEffect, EmqpBrokerCounters> {
   readonly #entropy: Entropy;
+  /** For operators: peers of which something was dropped. */
+  readonly refused = new RefusedPeers();
   readonly #byes: (typeof BYES)[keyof typeof BYES];
 
   constructor(options: { readonly byes: keyof typeof BYES }, entropy: Entropy) {
@@ -43,12 +45,14 @@ export class Output extends StepOutput<EmqpBrokerEffect, EmqpBrokerCounters> {
   /** A message of this peer was dropped. */
   dropMessage(reason: EmqpMessageDrop, { port, peer }: EmqpParty): void {
     this.counters.dropped[reason]++;
+    this.refused.add(peer, reason);
     this.#noteOf({ kind: 'note', code: 'message-dropped', reason, port, peer });
   }
 
   /** A request of this client was refused or lost. */
   dropRequest(reason: EmqpRefusal | EmqpRequestLoss, { port, peer }: EmqpParty, queue: string): void {
     this.counters.dropped[reason]++;
+    this.refused.add(peer, reason);
     this.#noteOf({ kind: 'note', code: 'request-dropped', reason, port, peer, queue });
   }
 

@@ -16,16 +16,20 @@ export class Worker extends WorkerEntry<never> implements EmqpParty {
   readonly port: EmqpPort;
   /** Highest weight first; among equal weights the least recently used. */
   readonly subscriptions: QueueSubscription[] = [];
-  readonly open = new WorkerJobs();
+  readonly open: WorkerJobs;
   /** Free slots. */
   slots = 0;
   /** Jobs it was given minus the READYs since: slots in use, as far as can be told. */
   busy = 0;
   processed = 0;
+  /** Jobs that went to another worker because a process of this one was replaced. */
+  resends = 0;
   /** It has answered a guaranteed job that asked for no reply (rule 19). */
   answersAll = false;
   /** When it last showed a new slot (rule 20). */
   grownAt: number;
+  /** Rule 37: it gets no further jobs, and is sent home when it has none. */
+  isLeaving = false;
   /** It has been registered long enough for its slots to be known (rule 19). */
   settled = false;
   readonly settling = new Deadline<Worker>(this);
@@ -33,6 +37,7 @@ export class Worker extends WorkerEntry<never> implements EmqpParty {
   constructor(port: EmqpPort, peer: Peer, now: number) {
     super(peer, now);
     this.port = port;
+    this.open = new WorkerJobs(now);
     this.grownAt = now;
   }
 
@@ -74,9 +79,11 @@ export class Scheduler extends WorkerEntry<never> implements EmqpParty {
   readonly names = SCHEDULER_NAMES;
   /** Jobs it was given, by their text. */
   readonly jobs = new Set<string>();
+  readonly since: number;
 
   constructor(port: EmqpPort, peer: Peer, now: number) {
     super(peer, now);
+    this.since = now;
     this.port = port;
   }
 }
@@ -85,14 +92,21 @@ export class Scheduler extends WorkerEntry<never> implements EmqpParty {
 export class Leaver implements EmqpParty {
   readonly port: EmqpPort;
   readonly peer: Peer;
-  readonly open = new WorkerJobs(this);
+  readonly open: WorkerJobs;
   readonly life = new Deadline<Leaver>(this);
   readonly names: readonly string[];
+  lastSeen: number;
+  processed: number;
+  readonly resends: number;
 
-  constructor({ port, peer, names }: Worker) {
+  constructor({ port, peer, names, lastSeen, processed, resends }: Worker, now: number) {
     this.port = port;
     this.peer = peer;
     this.names = names;
+    this.lastSeen = lastSeen;
+    this.processed = processed;
+    this.resends = resends;
+    this.open = new WorkerJobs(now, this);
   }
 }
 
@@ -134,6 +148,11 @@ export class Peers {
     return port === 'admin' ? undefined : this.#leavers[port].get(peer.key);
   }
 
+  /** Whether a peer with this routing id is registered at either port. */
+  knows(peer: Peer): boolean {
+    return this.#tables.frontend.find(peer) !== undefined || this.#tables.backend.find(peer) !== undefined;
+  }
+
   add(member: Worker | Scheduler, now: number): void {
     const table = this.#tables[member.port];
     table.add(member, now);
@@ -156,13 +175,15 @@ export class Peers {
 
   /** The worker leaves; leaving twice makes no second entry. */
   leave(worker: Worker, now: number): Leaver {
-    const leaver = this.findLeaver(worker) ?? new Leaver(worker);
+    const leaver = this.findLeaver(worker) ?? new Leaver(worker, now);
     this.#leavers[worker.port].set(worker.peer.key, leaver);
-    this.renew(leaver, now);
+    this.#grace.renew(leaver.life, now);
     return leaver;
   }
 
+  /** A sign of life of a leaving worker. */
   renew(leaver: Leaver, now: number): void {
+    leaver.lastSeen = now;
     this.#grace.renew(leaver.life, now);
   }
 

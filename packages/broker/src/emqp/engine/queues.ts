@@ -1,5 +1,6 @@
 /** EventMQ broker: named queues, and which worker is next in each (rules 13 to 15). No protocol decisions. */
 import { HeapDeadline } from '@proj/heartbeat';
+import { ServiceMeter } from '@proj/transport/engine';
 import { FairQueue } from '../../shared/fair-queue.js';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import { type Name, Names } from '../../shared/names.js';
@@ -13,13 +14,14 @@ export const DEFAULT_QUEUE = 'default';
 /** Forgotten queues whose totals are remembered. */
 const RETIRED_MAX = 1000;
 
-/** Totals of a queue, for admins. */
+/** Totals of a queue, for admins and operators. */
 export interface QueueTotals {
   /** Jobs that ended. */
   processed: number;
   /** Milliseconds from REQUEST to REPLY: of the last job, and the longest. */
   latencyMs: number;
   maxLatencyMs: number;
+  readonly meter: ServiceMeter;
 }
 
 /** A worker's subscription to one of its queues. */
@@ -91,6 +93,8 @@ export class Queue {
   arriving = 0;
   /** Jobs at workers. */
   inFlight = 0;
+  /** Rule 38: what waits here stays. */
+  isPaused = false;
   /** Since when it has had no worker. */
   unservedSince: number;
   /** Rule 14: when its first request has waited too long for a worker. */
@@ -112,6 +116,15 @@ export class Queue {
     this.#backlogs = backlogs;
     this.totals = totals;
     this.unservedSince = now;
+  }
+
+  get meter(): ServiceMeter {
+    return this.totals.meter;
+  }
+
+  /** The worker that the next job goes to. */
+  get taker(): QueueSubscription | undefined {
+    return this.isPaused ? undefined : this.free.first;
   }
 
   /** No further request may wait. */
@@ -232,7 +245,12 @@ export class Queues {
   open(name: string, now: number, asker?: string): Queue {
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
-    const totals = this.#retired.get(name) ?? { processed: 0, latencyMs: 0, maxLatencyMs: 0 };
+    const totals = this.#retired.get(name) ?? {
+      processed: 0,
+      latencyMs: 0,
+      maxLatencyMs: 0,
+      meter: new ServiceMeter(),
+    };
     this.#retired.delete(name);
     const max = name === DEFAULT_QUEUE ? this.#options.defaultQueueMax : this.#options.queueMax;
     const counted = name === DEFAULT_QUEUE ? undefined : this.#names.add(asker);
@@ -241,9 +259,10 @@ export class Queues {
     return queue;
   }
 
-  /** Forgets a queue without workers, waiting requests or running jobs; its totals are kept for a while. */
+  /** Forgets a queue without workers, waiting requests or running jobs, unless it is paused; its totals are kept for a while. */
   tidy(queue: Queue): void {
     if (queue.subscriptions.size > 0 || queue.waiting.size > 0 || queue.arriving > 0 || queue.inFlight > 0) return;
+    if (queue.isPaused) return;
     if (this.#queues.get(queue.name) !== queue) return;
     this.#queues.delete(queue.name);
     if (queue.counted !== undefined) this.#names.remove(queue.counted);

@@ -90,26 +90,29 @@ export class Recovery {
   }
 
   /** Rule 20: once the other suspects have been answered, it is known which jobs were lost. */
-  loseMissing({ open }: Worker): void {
+  loseMissing(worker: Worker): void {
+    const { open } = worker;
     const { suspects } = open;
     if (suspects.size > open.missing) return;
     open.missing = 0;
     for (const job of [...suspects]) {
-      if (job.kept) this.#resend(job);
-      else this.#endings.lose(job, 'jobs-lost');
+      if (!job.kept) this.#endings.lose(job, 'jobs-lost');
+      else if (this.#resend(job)) worker.resends++;
     }
   }
 
-  /** Rule 17: to the next worker at once, or to the front; or given up. */
-  #resend(job: Job): void {
+  /** Rule 17: to the next worker at once, or to the front; or given up: then false. */
+  #resend(job: Job): boolean {
     this.#endings.detach(job);
     const attemptsMax = job.guarantee ? this.#settings.guaranteeAttempts : job.retryCount + 1;
-    if (job.attempts < attemptsMax) {
+    const mayGo = job.attempts < attemptsMax;
+    if (mayGo) {
       if (job.record !== undefined) this.#state.keeper.change(job);
       this.#dispatcher.again(job);
     } else {
       this.#endings.lose(job, job.guarantee ? 'guarantee-exhausted' : 'jobs-lost');
     }
+    return mayGo;
   }
 
   /** Leaves these jobs to a worker that is no longer registered, for a while. */
@@ -117,8 +120,8 @@ export class Recovery {
     if (jobs.length === 0) return;
     const leaver = this.#state.peers.leave(worker, this.#out.now);
     for (const job of jobs) {
-      worker.open.remove(job);
-      leaver.open.add(job);
+      worker.open.remove(job, this.#out.now);
+      leaver.open.add(job, this.#out.now);
     }
   }
 }

@@ -38,7 +38,7 @@ export class Results {
     else if (open.oldestPlain !== undefined) this.#endings.processed(open.oldestPlain, worker);
     else this.#recovery.suspect(worker);
     worker.slots++;
-    if (worker.slots === 1) this.#dispatcher.offer(worker);
+    if (worker.slots === 1 && !worker.isLeaving) this.#dispatcher.offer(worker);
     this.#recovery.loseMissing(worker);
     this.releaseSilent(worker);
   }

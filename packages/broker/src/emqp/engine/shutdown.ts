@@ -1,4 +1,5 @@
-/** EventMQ broker: how it stops. Rule 27. */
+/** EventMQ broker: how it stops, and how peers are sent home. Rules 27 and 37. */
+import type { Dispatcher } from './dispatcher.js';
 import type { EmqpParty } from './events.js';
 import type { Guarantee } from './guarantee.js';
 import type { JobEndings } from './job-endings.js';
@@ -8,27 +9,26 @@ import type { Registration } from './registration.js';
 import type { Results } from './results.js';
 import type { BrokerState } from './state.js';
 
+/** What it works with. */
+interface Parts {
+  readonly registration: Registration;
+  readonly results: Results;
+  readonly endings: JobEndings;
+  readonly guarantee: Guarantee;
+  readonly dispatcher: Dispatcher;
+}
+
 /** Sends peers home as they finish, and ends when all have gone or the time is up. */
 export class Shutdown {
   readonly #drainMs: number;
   readonly #state: BrokerState;
   readonly #out: Output;
-  readonly #parts: {
-    readonly registration: Registration;
-    readonly results: Results;
-    readonly endings: JobEndings;
-    readonly guarantee: Guarantee;
-  };
+  readonly #parts: Parts;
   /** Clients that wait for something, by port and routing id: they get the farewell last. */
   readonly #awaiters = new Map<string, EmqpParty>();
   #deadline = Infinity;
 
-  constructor(
-    options: { readonly drainMs: number },
-    state: BrokerState,
-    out: Output,
-    parts: { registration: Registration; results: Results; endings: JobEndings; guarantee: Guarantee },
-  ) {
+  constructor(options: { readonly drainMs: number }, state: BrokerState, out: Output, parts: Parts) {
     this.#drainMs = options.drainMs;
     this.#state = state;
     this.#out = out;
@@ -54,9 +54,20 @@ export class Shutdown {
     if (this.#state.peers.find(client) === undefined) this.#awaiters.set(`${client.port} ${client.peer.key}`, client);
   }
 
-  /** While the broker stops, a peer without a job may go. */
+  /** While the broker stops, a peer without a job may go; so may a worker that an operator wants gone. */
   perhapsSendHome(member: Worker | Scheduler): void {
-    if (this.#state.phase === 'draining' && (member.role === 'scheduler' || member.isDone)) this.#sendHome(member);
+    if (member.role === 'worker' && !member.isDone) return;
+    if (this.#state.phase === 'draining') this.#sendHome(member, 'drained');
+    else if (member.role === 'worker' && member.isLeaving) this.#sendHome(member, 'dismissed');
+  }
+
+  /** Rule 37: the peers leave, at once or when they have no jobs. */
+  dismiss(members: readonly (Worker | Scheduler)[], isGraceful: boolean): void {
+    for (const member of members) {
+      if (member.role === 'worker') this.#parts.dispatcher.retire(member);
+      if (member.role === 'worker' && isGraceful) this.perhapsSendHome(member);
+      else this.#sendHome(member, 'dismissed');
+    }
   }
 
   /** Ends when the last peer has gone and the store has taken everything. */
@@ -71,19 +82,23 @@ export class Shutdown {
   }
 
   /** Farewell; results of jobs it still has are forwarded all the same. */
-  #sendHome(member: Worker | Scheduler): void {
+  #sendHome(member: Worker | Scheduler, reason: 'drained' | 'dismissed'): void {
     this.#out.bye(member);
     if (member.role === 'worker') this.#parts.results.releaseSilent(member, true);
-    this.#parts.registration.leave(member, 'drained');
+    this.#parts.registration.leave(member, reason);
   }
 
   /** Farewell to everybody who is left, then nothing more. */
   #finish(): void {
-    const { peers, silenced } = this.#state;
+    const { peers, queues, silenced } = this.#state;
     this.#state.phase = 'drained';
+    for (const queue of queues.values()) {
+      queue.isPaused = false;
+      this.#parts.endings.reviewLater(queue);
+    }
     this.#deadline = Infinity;
     this.#parts.endings.abandonAll();
-    for (const member of [...peers.values()]) this.#sendHome(member);
+    for (const member of [...peers.values()]) this.#sendHome(member, 'drained');
     for (const leaver of [...peers.leavers()]) peers.forget(leaver);
     for (const client of this.#awaiters.values()) if (silenced.why(client) === undefined) this.#out.bye(client);
     this.#parts.guarantee.store();

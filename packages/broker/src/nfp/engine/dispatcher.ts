@@ -12,7 +12,7 @@ import { BROKER_FSS, BROKER_SID, WORKER_MMI } from './names.js';
 import type { Output } from './output.js';
 import type { Holder, Job, Part, Worker } from './records.js';
 import type { BrokerState } from './state.js';
-import { chooseOther, chooseWorkers, namesOf, type TargetWorkers } from './targets.js';
+import { chooseForJob, chooseOther, chooseWorkers, namesOf, type TargetWorkers } from './targets.js';
 import { NOBODY, type Waiting } from './waiting.js';
 
 /** Services that the broker has only where it is configured for them. */
@@ -94,6 +94,7 @@ export class Dispatcher {
     const { waitingAt } = job;
     this.#state.jobs.close(job);
     if (waitingAt !== undefined) this.#state.services.tidy(waitingAt);
+    job.meter?.ended('cancelled');
     this.#out.dispatch(peer, call, 200, { workers: [], status: 'CANCELLED' });
   }
 
@@ -143,9 +144,10 @@ export class Dispatcher {
   }
 
   /** A job for any worker goes to none of those that had it before and are to drop it. */
-  #recipientsOfPost(target: NfpTarget, { service, uuid }: NfpClientCall, before: Job | undefined): TargetWorkers {
+  #recipientsOfPost(target: NfpTarget, call: NfpClientCall, before: Job | undefined): TargetWorkers {
+    const { service, uuid } = call;
     if (target.kind !== 'any' || before?.service !== service || before.parts.size === 0)
-      return chooseWorkers(target, service, this.#state, this.#out.now);
+      return chooseForJob(target, call, this.#state, this.#out.now);
     const other = chooseOther(uuid, service, this.#state);
     return { present: other === undefined ? [] : [other], away: [], missing: [] };
   }
@@ -253,16 +255,19 @@ export class Dispatcher {
 
   /** DELETE: the job is over at these workers. True when some of it had not left the broker, or was to be kept for an absent worker. */
   #drop(job: Job, present: readonly Worker[], absent: readonly string[]): boolean {
-    const { jobs, holders } = this.#state;
+    const { jobs, holders, figures } = this.#state;
     let isOurs = false;
     for (const { holder } of present) {
       const part = holder.parts.get(job.uuid);
-      if (part?.job === job && part.state !== 'moved') jobs.settle(part);
+      if (part?.job !== job || part.state === 'moved') continue;
+      figures.ended(part, 'cancelled');
+      jobs.settle(part);
     }
     for (const name of absent) {
       const part = holders.named(name)?.parts.get(job.uuid);
       if (part?.job !== job || part.state === 'moved') continue;
       isOurs = true;
+      figures.ended(part, 'cancelled');
       if (part.state === 'held') jobs.settle(part);
       else jobs.move(part);
     }

@@ -216,6 +216,8 @@ type Action =
   | { readonly do: 'load'; readonly inventory: NfpInventory }
   | { readonly do: 'fail'; readonly who: string; readonly how: 'gone' | 'unreachable' | 'congested' | 'too-large' }
   | { readonly do: 'wait'; readonly ms: number; readonly late: boolean }
+  | { readonly do: 'dismiss'; readonly who: string; readonly isGraceful: boolean }
+  | { readonly do: 'retire'; readonly service: string; readonly isGraceful: boolean }
   | { readonly do: 'drain' };
 
 const action: fc.Arbitrary<Action> = fc.oneof(
@@ -255,6 +257,11 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('load' as const), inventory }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('start' as const) }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({ do: fc.constant('dismiss' as const), who: worker, isGraceful: fc.boolean() }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('retire' as const), service, isGraceful: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('drain' as const) }) },
 );
 
@@ -315,6 +322,12 @@ class World {
         break;
       case 'wait':
         this.wait(action.ms, action.late);
+        break;
+      case 'dismiss':
+        this.step({ kind: 'dismiss', worker: action.who, isGraceful: action.isGraceful });
+        break;
+      case 'retire':
+        this.step({ kind: 'dismiss', service: action.service, isGraceful: action.isGraceful });
         break;
       case 'drain':
         this.step({ kind: 'drain' });

@@ -17,15 +17,19 @@
  * | 21 files | `file-calls.ts` |
  * | 23 access | `../../shared/rights.ts`, `registration.ts`, `#onCall` |
  * | 24 one answer to each call | `gathers.ts`, `Output.tellUnasked` |
+ * | 25 dismissed workers | `registration.ts`, `targets.ts` |
  */
 import type { NfpClientCall, NfpMalformed, NfpMalformedReason, NfpToBroker } from '@proj/frames/nfp';
 import type { Engine, Peer, TimerEvent } from '@proj/transport';
+import type { EngineSnapshot } from '@proj/transport/engine';
 import { ENTRY_BYTES } from '../../shared/cost.js';
+import { isNamed } from '../../shared/figures.js';
 import { Rights } from '../../shared/rights.js';
 import type { NfpBrokerSettings } from '../options.js';
 import { Answers } from './answers.js';
+import { detailOf } from './detail.js';
 import { Dispatcher } from './dispatcher.js';
-import type { NfpBrokerEffect, NfpBrokerEvent } from './events.js';
+import type { NfpBrokerEffect, NfpBrokerEvent, NfpWorkerChoice } from './events.js';
 import { Gathers } from './gathers.js';
 import { assertState } from './invariants.js';
 import { JobSender } from './job-sender.js';
@@ -75,7 +79,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   constructor(settings: NfpBrokerSettings, about: NfpBrokerAbout = { versions: {}, endpoint: '' }) {
     this.#settings = settings;
     this.#state = newBrokerState(settings);
-    this.#out = new Output(settings, this.#state.clients);
+    this.#out = new Output(settings, this.#state);
     this.#gathers = new Gathers(settings, this.#out);
     const sender = new JobSender(settings, this.#state, this.#out);
     this.#waiting = new Waiting(settings, this.#state, this.#out, sender);
@@ -106,13 +110,27 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
 
   step(event: NfpBrokerEvent | TimerEvent, now: number): readonly NfpBrokerEffect[] {
     this.#out.begin(now);
+    this.#state.figures.now = now;
     if (!this.#drained) this.#handle(event);
+    this.#registration.dismissIdle();
     return this.#out.effects;
   }
 
   /** Sizes now and totals so far; the cost is linear in the number of services. */
   stats(): NfpBrokerStats {
     return statsOf(this.#state, this.#out.counters);
+  }
+
+  /** The workers that an operator means. */
+  chosen(choice: NfpWorkerChoice): Worker[] {
+    return [...this.#state.workers.values()].filter(({ peer, service }) =>
+      'service' in choice ? service.name === choice.service : isNamed(peer, choice.worker),
+    );
+  }
+
+  /** What an operator sees at `now`. */
+  detail(now: number): EngineSnapshot {
+    return detailOf(this.#state, this.#out.counters, now);
   }
 
   assertInvariants(): void {
@@ -156,6 +174,10 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
         break;
       case 'access':
         this.#registration.changeAccess(event.access);
+        break;
+      case 'dismiss':
+        if (event.isGraceful) this.#registration.drain(this.chosen(event));
+        else this.#registration.dismiss(this.chosen(event), 'dismissed');
         break;
       case 'drain':
         this.#finish();

@@ -34,8 +34,13 @@ export type NfpBrokerEvent =
   | { readonly kind: 'memory'; readonly isTight: boolean }
   /** The rules of access have changed: rule 23. */
   | { readonly kind: 'access'; readonly access: Access }
+  /** An operator ends these workers, at once or when their jobs have ended: rule 25. */
+  | ({ readonly kind: 'dismiss'; readonly isGraceful: boolean } & NfpWorkerChoice)
   /** Close in order: rule 14. */
   | { readonly kind: 'drain' };
+
+/** Workers that an operator means: one by its routing id, as text or in hex, or all of a service. */
+export type NfpWorkerChoice = { readonly worker: string } | { readonly service: string };
 
 /** A question about the served folder. Urls begin with `nf://` and are not checked any further. */
 export type NfpFileRequest =
@@ -70,7 +75,7 @@ export type NfpWorkerLoss =
   | 'invalid'
   /** It sent READY for another service. */
   | 'unexpected'
-  /** A management command dismissed it. */
+  /** A management command or an operator dismissed it. */
   | 'dismissed'
   /** The rules of access no longer let it serve. */
   | 'not-allowed'

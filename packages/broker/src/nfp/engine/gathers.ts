@@ -137,6 +137,11 @@ export class Gathers {
     return true;
   }
 
+  /** Whether a call waits for this worker. */
+  awaits({ peer }: Worker): boolean {
+    return this.#byWorker.has(peer.key);
+  }
+
   /** The worker is lost: its calls are answered in its place. */
   lose(worker: Worker): void {
     const mine = this.#byWorker.get(worker.peer.key);

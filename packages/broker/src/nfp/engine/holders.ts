@@ -2,6 +2,7 @@
 import { latin1 } from '@proj/frames';
 import { isNfpName, nfpRoutingId } from '@proj/frames/nfp';
 import { DeadlineList } from '@proj/heartbeat';
+import { setSince } from '@proj/transport/engine';
 import { EVERY_SERVICE } from './names.js';
 import { Holder, type Worker } from './records.js';
 
@@ -55,6 +56,7 @@ export class Holders {
     holder.away = undefined;
     holder.isForgotten = false;
     holder.worker = worker;
+    if (holder.running === 0) setSince(holder, worker.since);
     holder.service = worker.service.name;
     return holder;
   }
@@ -62,7 +64,8 @@ export class Holders {
   /** The registration ends, or goes on without a connection until `awayUntil`. The worker's jobs wait from now on. */
   leave(holder: Holder, awayUntil: number | undefined, now: number): void {
     const { worker } = holder;
-    holder.away = worker !== undefined && awayUntil !== undefined ? { worker, until: awayUntil } : undefined;
+    holder.away =
+      worker !== undefined && awayUntil !== undefined ? { worker, since: now, until: awayUntil } : undefined;
     holder.worker = undefined;
     this.#joinAbsent(holder);
     this.#memory.renew(holder.memory, now);

@@ -5,7 +5,7 @@ import { type BrokerState, TERMS_MAX } from './state.js';
 import type { JobTable } from './job-table.js';
 import { EVERY_SERVICE, isReserved } from './names.js';
 import type { NfpBrokerSettings } from '../options.js';
-import type { Job, Owner, Worker } from './records.js';
+import type { Job, Owner, Part, Worker } from './records.js';
 
 /** Throws an `Error` that names the first broken rule. Linear in the size of the state. */
 export function assertState(state: BrokerState, settings: NfpBrokerSettings): void {
@@ -30,9 +30,10 @@ function assertServices({ services }: BrokerState): Set<Worker> {
     check(services.find(name) === service, 'a service is found by its name');
     check(!isReserved(name) || (name === EVERY_SERVICE && workers.size === 0), 'no worker serves a reserved name');
     check(workers.size > 0 || queue.size > 0, 'a service has workers or waiting jobs');
+    check(service.meter.isOpen, 'a service that exists is measured');
     for (const { target, attempts, parts } of queue.values())
       check(
-        isServing || workers.size === 0 || target !== 'any' || attempts + parts.size > 0,
+        isServing || [...workers.values()].every((w) => w.isLeaving) || target !== 'any' || attempts + parts.size > 0,
         'no new job waits for a worker that is there',
       );
     let used = -Infinity;
@@ -79,6 +80,11 @@ function assertJobs(state: BrokerState, settings: NfpBrokerSettings): void {
     if (isWaiting) waiting++;
   }
   assertOwners(jobs);
+  let running = 0;
+  for (const [, meter] of state.figures.entries()) running += meter.running;
+  let parts = 0;
+  for (const job of jobs.values()) parts += runningOf(job.parts);
+  check(running === parts, 'running jobs of all services are counted');
   check(
     jobs.bodies.bytes === cost && cost <= settings.requestQueueMaxBytes,
     'the byte budget is what kept bodies cost',
@@ -93,15 +99,22 @@ function assertOwners(jobs: JobTable): void {
   const owned = new Map<Owner, Job[]>();
   for (const job of jobs.values()) owned.set(job.owner, [...(owned.get(job.owner) ?? []), job]);
   check(owned.size === jobs.owners, 'a client is remembered for its jobs');
-  for (const [{ jobCount, recent, spare, remembered, waiting, parts, bytes }, own] of owned) {
+  for (const [{ jobCount, recent, spare, remembered, waiting, parts, bytes, running }, own] of owned) {
     const sum = (of: (job: Job) => number): number => own.reduce((all, job) => all + of(job), 0);
     const old = sum((job) => (job.recent.taken ? 1 : 0));
     check(jobCount === own.length && recent.size === old && remembered.held === old, 'jobs of a client are counted');
     check(spare.size === sum((job) => (job.ownSpare.taken ? 1 : 0)), 'spare bodies of a client are counted');
     check(waiting.held === jobCount - old, 'waiting jobs of a client are counted');
     check(parts.held === sum((job) => job.parts.size), 'workers with jobs of a client are counted');
+    check(running === sum(({ parts: all }) => runningOf(all)), 'running jobs of a client are counted');
     check(bytes.held === sum((job) => job.cost), 'bodies of a client are charged to it');
   }
+}
+
+function runningOf(parts: Iterable<Part>): number {
+  let running = 0;
+  for (const { state } of parts) if (state === 'sent' || state === 'taken') running++;
+  return running;
 }
 
 function assertParts(job: Job, { holders }: BrokerState): void {
@@ -131,6 +144,7 @@ function assertHolders({ holders, workers, jobs }: BrokerState, { workersMax }: 
     check(worker !== undefined || parts.size > 0 || holder.memory.list !== undefined, 'a name is kept for a purpose');
     if (worker === undefined && !isForgotten) absent++;
     for (const [uuid, { job }] of parts) check(jobs.find(uuid) === job, 'a worker has jobs that exist');
+    check(holder.running === runningOf(parts.values()), 'running jobs of a worker are counted');
   }
   check(holders.absent === absent && absent <= workersMax, 'absent names are counted and bounded');
 }

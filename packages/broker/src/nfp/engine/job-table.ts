@@ -3,8 +3,10 @@ import { parseNfpTarget } from '@proj/frames/nfp';
 import type { NfpClientCall } from '@proj/frames/nfp';
 import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
+import { setSince } from '@proj/transport/engine';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import { Shares } from '../../shared/shares.js';
+import type { Figures } from './figures.js';
 import type { Holders } from './holders.js';
 import { KeptBodies } from './kept-bodies.js';
 import { type Holder, Job, Owner, Part, type Service } from './records.js';
@@ -33,6 +35,7 @@ export class JobTable {
   readonly #parts: Shares;
   readonly #patience: DeadlineList<Job>;
   readonly #holders: Holders;
+  readonly #figures: Figures;
   #sent = 0;
 
   constructor(
@@ -43,6 +46,7 @@ export class JobTable {
       readonly requestTtlMs: number;
     },
     holders: Holders,
+    figures: Figures,
   ) {
     this.bodies = new KeptBodies(options);
     this.#remembered = new Shares(options.jobsMax);
@@ -50,6 +54,7 @@ export class JobTable {
     this.#waits = new Shares(options.requestQueueMax);
     this.#patience = new DeadlineList(options.requestTtlMs);
     this.#holders = holders;
+    this.#figures = figures;
   }
 
   get size(): number {
@@ -59,6 +64,16 @@ export class JobTable {
   /** Clients with remembered jobs. */
   get owners(): number {
     return this.#owners.size;
+  }
+
+  /** The same, one by one. */
+  clients(): IterableIterator<Owner> {
+    return this.#owners.values();
+  }
+
+  /** Jobs that wait for a service or a worker, the longest wait first. */
+  waitingJobs(): IterableIterator<Job> {
+    return this.#patience.values();
   }
 
   /** Jobs that wait for a service or a worker. */
@@ -89,7 +104,7 @@ export class JobTable {
   add(peer: Peer, call: NfpClientCall): Job {
     const before = this.#byUuid.get(call.uuid);
     if (before !== undefined) this.forget(before);
-    const job = new Job(peer, call, this.#join(peer.key));
+    const job = new Job(peer, call, this.#join(peer), this.#figures.now);
     this.#byUuid.set(job.uuid, job);
     this.#remember(job);
     return job;
@@ -98,9 +113,14 @@ export class JobTable {
   /** A job that workers have, or are to drop, is posted again. Its parts stay followed, unless it is for any worker: then it starts at nobody. */
   renew(job: Job, peer: Peer, target: string): Job {
     job.poster = peer;
+    setSince(job, this.#figures.now);
     if (target === 'any') {
       job.attempts = 0;
-      for (const part of [...job.parts]) if (part.state !== 'moved') this.settle(part);
+      for (const part of [...job.parts]) {
+        if (part.state === 'moved') continue;
+        this.#figures.ended(part, 'forgotten');
+        this.settle(part);
+      }
       this.review(job);
     }
     // The target of a kept job is paid for.
@@ -135,6 +155,7 @@ export class JobTable {
   /** Lets a job with a kept body wait for the service; false when too many wait. */
   wait(job: Job, service: Service, now: number): boolean {
     if (!this.#beginWaiting(job, now)) return false;
+    this.#figures.accept(job);
     job.waitingAt = service;
     service.queue.push((job.place = new QueueSlot(job)));
     return true;
@@ -151,6 +172,7 @@ export class JobTable {
     const part = holder.parts.get(job.uuid);
     if (part !== undefined && part.state !== 'moved') return true;
     if (!this.#beginWaiting(job, now)) return false;
+    this.#figures.accept(job);
     if (part === undefined) this.#addPart(new Part(job, holder, 'held'));
     else part.state = 'held';
     job.held++;
@@ -162,6 +184,7 @@ export class JobTable {
   give(job: Job, holder: Holder): Part {
     let part = holder.parts.get(job.uuid);
     if (part === undefined) this.#addPart((part = new Part(job, holder, 'moved')));
+    this.#figures.given(part);
     if (part.state === 'held') job.held--;
     else if (part.state !== 'sent') job.unsaid++;
     part.state = 'sent';
@@ -182,8 +205,10 @@ export class JobTable {
   /** The worker is to drop the job, whatever it has said. */
   move(part: Part): void {
     const { job } = part;
+    this.#figures.left(part);
     uncount(part);
     part.state = 'moved';
+    setSince(job, this.#figures.now);
     if (job.current === part) job.current = undefined;
     this.bodies.claim(job);
   }
@@ -191,6 +216,7 @@ export class JobTable {
   /** The job is over at that worker: done, refused, deleted or given up. */
   settle(part: Part): void {
     const { job, holder } = part;
+    this.#figures.left(part);
     uncount(part);
     if (job.current === part) job.current = undefined;
     job.parts.delete(part);
@@ -228,6 +254,8 @@ export class JobTable {
     leaveQueue(job);
     job.current = undefined;
     for (const part of job.parts) {
+      this.#figures.ended(part, 'forgotten');
+      this.#figures.left(part);
       part.holder.parts.delete(job.uuid);
       this.#holders.tidy(part.holder);
     }
@@ -239,7 +267,7 @@ export class JobTable {
     this.bodies.release(job);
     this.#recall(job);
     this.#byUuid.delete(job.uuid);
-    if (--job.owner.jobCount === 0) this.#owners.delete(job.owner.key);
+    if (--job.owner.jobCount === 0) this.#owners.delete(job.owner.peer.key);
   }
 
   /** The next job that has waited too long; the caller gives up the parts that wait. Call until `undefined`. */
@@ -256,9 +284,9 @@ export class JobTable {
     return this.#byUuid.values();
   }
 
-  #join(key: string): Owner {
-    const owner = this.#owners.get(key) ?? new Owner(key);
-    this.#owners.set(key, owner);
+  #join(peer: Peer): Owner {
+    const owner = this.#owners.get(peer.key) ?? new Owner(peer);
+    this.#owners.set(peer.key, owner);
     owner.jobCount++;
     return owner;
   }
@@ -284,6 +312,7 @@ export class JobTable {
     if (job.patience !== undefined) return true;
     if (!this.#waits.take(job.owner.waiting, 1)) return false;
     this.#recall(job);
+    setSince(job, now);
     this.#patience.renew((job.patience = new Deadline(job)), now);
     return true;
   }

@@ -18,7 +18,8 @@ import type { KnownClients } from './clients.js';
 import { newCounters } from './counters.js';
 import type { NfpAnswerLoss, NfpBrokerCounters, NfpMessageDrop, NfpRefusal } from './counters.js';
 import type { NfpBrokerEffect, NfpBrokerNote } from './events.js';
-import type { Worker } from './records.js';
+import type { Figures } from './figures.js';
+import type { Job, Worker } from './records.js';
 
 /** The worker does not know the job; 400 in the text. */
 export const JOB_UNKNOWN = 404;
@@ -64,13 +65,18 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
   readonly #dialect: NfpDialect;
   readonly #publishes: boolean;
   readonly #clients: KnownClients;
+  readonly #figures: Figures;
   readonly #disconnects = new OncePer(DISCONNECT_PERIOD_MS, DISCONNECT_MEMORY);
 
-  constructor(options: { readonly dialect: NfpDialect; readonly publish?: unknown }, clients: KnownClients) {
+  constructor(
+    options: { readonly dialect: NfpDialect; readonly publish?: unknown },
+    { clients, figures }: { readonly clients: KnownClients; readonly figures: Figures },
+  ) {
     super(newCounters());
     this.#dialect = options.dialect;
     this.#publishes = options.publish !== undefined;
     this.#clients = clients;
+    this.#figures = figures;
   }
 
   /** How a client writes commands, by its last message; as all releases do when it is not remembered. */
@@ -216,9 +222,16 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
     this.#send(peer, { kind: 'broker-disconnect', form, header, service, body: [] });
   }
 
+  /** A job was sent again because its worker was lost. */
+  resent({ meter }: Job): void {
+    this.counters.redispatches++;
+    if (meter !== undefined) meter.resends++;
+  }
+
   /** A message of this peer was dropped. */
   dropMessage(reason: NfpMessageDrop, peer: Peer): void {
     this.counters.dropped[reason]++;
+    this.#figures.refused.add(peer, reason);
     this.#noteOf({ kind: 'note', code: 'message-dropped', reason, peer });
   }
 
@@ -234,6 +247,8 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
 
   #dropCall(reason: NfpRefusal, peer: Peer, service: string): void {
     this.counters.dropped[reason]++;
+    this.#figures.refuse(service, reason);
+    this.#figures.refused.add(peer, reason);
     this.#noteOf({ kind: 'note', code: 'call-refused', reason, peer, service });
   }
 

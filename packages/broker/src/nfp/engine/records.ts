@@ -3,9 +3,11 @@ import { nfpNameOf } from '@proj/frames/nfp';
 import type { NfpBody, NfpCall, NfpClientCall, NfpCommandForm } from '@proj/frames/nfp';
 import { Deadline, HeapDeadline } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
+import { setSince, type Timed } from '@proj/transport/engine';
 import type { Name } from '../../shared/names.js';
 import { RemovableQueue, QueueSlot } from '../../shared/removable-queue.js';
 import { Share } from '../../shared/shares.js';
+import type { Meter } from './figures.js';
 
 /** What the two sides have agreed about keepalives. */
 export interface Terms {
@@ -24,10 +26,12 @@ export class Service {
   /** It has workers, and its queue is being handed to them in slices. */
   isServing = false;
   readonly counted: Name;
+  readonly meter: Meter;
 
-  constructor(name: string, counted: Name) {
+  constructor(name: string, counted: Name, meter: Meter) {
     this.name = name;
     this.counted = counted;
+    this.meter = meter;
   }
 }
 
@@ -49,6 +53,8 @@ export class Worker {
   /** When its open jobs were last sent again because it repeated READY; `isOwed` when it repeated READY too soon after that. */
   repaidAt = -Infinity;
   isOwed = false;
+  /** Rule 25: it gets no further jobs, and is dismissed when it has none. */
+  isLeaving = false;
   /** Place among the workers of its service. */
   readonly turn = new QueueSlot<Worker>(this);
   readonly attention = new HeapDeadline<Worker>(this);
@@ -72,18 +78,24 @@ export class Worker {
 }
 
 /** A worker's name, connected or not. It outlives the registration: the worker behind it keeps its jobs on disk and comes back. */
-export class Holder {
+export class Holder implements Timed {
   readonly key: string;
   readonly name: string;
   /** The service it last registered for, or is expected at. */
   service: string;
   worker: Worker | undefined;
   /** A registration that goes on without a connection, and until when. */
-  away: { readonly worker: Worker; readonly until: number } | undefined;
+  away: { readonly worker: Worker; readonly since: number; readonly until: number } | undefined;
   /** Too many names were absent: this one goes once it has no job. */
   isForgotten = false;
   /** By uuid, in the order in which it got them. */
   readonly parts = new Map<string, Part>();
+  /** For operators: jobs it has, since when it has any or none, results so far, jobs that went from it to others or to it again. */
+  running = 0;
+  sinceSpan = 0;
+  sinceUs = 0;
+  done = 0;
+  resends = 0;
   /** @internal When the name is forgotten; unset while it is registered, or if it never was. */
   readonly memory = new Deadline<Holder>(this);
   /** @internal When its jobs stop waiting for it. */
@@ -103,7 +115,7 @@ export class Holder {
 export type PartState = 'held' | 'sent' | 'taken' | 'moved';
 
 /** A job at one worker. */
-export class Part {
+export class Part implements Timed {
   readonly job: Job;
   readonly holder: Holder;
   state: PartState;
@@ -113,6 +125,9 @@ export class Part {
   hasDropped = false;
   /** Number of the last send of any job that sent this one. */
   sent = 0;
+  /** When that was. */
+  sinceSpan = 0;
+  sinceUs = 0;
 
   constructor(job: Job, holder: Holder, state: PartState) {
     this.job = job;
@@ -123,8 +138,10 @@ export class Part {
 
 /** A client with remembered jobs, and its part of every bound that all clients share. */
 export class Owner {
-  readonly key: string;
+  readonly peer: Peer;
   jobCount = 0;
+  /** Jobs of it that workers have. */
+  running = 0;
   /** Jobs that may be forgotten, the least recently used first. */
   readonly recent = new RemovableQueue<Job>();
   /** Jobs whose body may be given up, the oldest first. */
@@ -134,8 +151,8 @@ export class Owner {
   readonly parts = new Share();
   readonly bytes = new Share();
 
-  constructor(key: string) {
-    this.key = key;
+  constructor(peer: Peer) {
+    this.peer = peer;
   }
 }
 
@@ -143,7 +160,7 @@ export class Owner {
 export const NO_BODY: NfpBody = [];
 
 /** A job that a client posted, or asked about. */
-export class Job {
+export class Job implements Timed {
   readonly uuid: string;
   /** As the client named it. */
   readonly service: string;
@@ -161,6 +178,11 @@ export class Job {
   slack = 0;
   /** Times it was sent, to all its workers together. */
   attempts = 0;
+  /** Since when it has waited for a worker. */
+  sinceSpan = 0;
+  sinceUs = 0;
+  /** Figures of its service, once it is accepted. */
+  meter: Meter | undefined;
   /** The service whose first worker it waits for. */
   waitingAt: Service | undefined;
   /** One for each worker that has it, is to get it, or is to drop it. */
@@ -181,8 +203,9 @@ export class Job {
   readonly ownRecent = new QueueSlot<Job>(this);
   readonly ownSpare = new QueueSlot<Job>(this);
 
-  constructor(peer: Peer, call: NfpClientCall, owner: Owner) {
+  constructor(peer: Peer, call: NfpClientCall, owner: Owner, now: number) {
     this.owner = owner;
+    setSince(this, now);
     this.uuid = call.uuid;
     this.service = call.service;
     this.command = call.command;

@@ -40,9 +40,12 @@ export class Recovery {
 
   /** The broker closes: workers keep what they have, and are not waited for. */
   letGo(): void {
-    const { holders, jobs } = this.#state;
+    const { holders, jobs, figures } = this.#state;
     for (const holder of [...holders.values()]) {
-      for (const part of [...holder.parts.values()]) jobs.settle(part);
+      for (const part of [...holder.parts.values()]) {
+        figures.ended(part, 'drained');
+        jobs.settle(part);
+      }
       holders.drop(holder);
     }
   }
@@ -85,6 +88,7 @@ export class Recovery {
         this.#handOver(part, 'does not know the job any more');
         return false;
       case 'settle':
+        this.#state.figures.ended(part, word === 'result' ? 'ok' : word === 'job-unknown' ? word : 'failed');
         this.#state.jobs.settle(part);
         return true;
       case 'pass':
@@ -102,7 +106,10 @@ export class Recovery {
       this.#sender.giveUp('worker-lost', job, [`sent ${job.attempts} times without an answer`]);
       return;
     }
-    if (part.state === 'sent') this.#out.counters.redispatches++;
+    if (part.state === 'sent') {
+      this.#out.resent(job);
+      part.holder.resends++;
+    }
     this.#sender.repeat(part, worker);
   }
 
@@ -184,6 +191,7 @@ export class Recovery {
     } else {
       this.#tell(part, 'redispatched', `${holder.name} ${why}; the job goes to another worker`);
       jobs.move(part);
+      holder.resends++;
       this.#waiting.again(job);
     }
   }

@@ -1,4 +1,4 @@
-/** NFP broker: who is registered, for which service and on which terms. Rules 3 to 8 and 23; what becomes of a lost worker's jobs is `recovery.ts`. */
+/** NFP broker: who is registered, for which service and on which terms. Rules 3 to 8, 23 and 25; what becomes of a lost worker's jobs is `recovery.ts`. */
 import { decodeNfpJson, decodeNfpOpenInfo, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpClientOpen, NfpCommandForm, NfpWorkerOpen, NfpWorkerReady } from '@proj/frames/nfp';
 import type { Access, Peer } from '@proj/transport';
@@ -32,6 +32,8 @@ export class Registration {
   readonly #rights: Rights;
   readonly #recovery: Recovery;
   readonly #gathers: Gathers;
+  /** Rule 25. */
+  readonly #leaving = new Set<Worker>();
 
   constructor(
     settings: NfpBrokerSettings,
@@ -107,6 +109,22 @@ export class Registration {
     this.lose(workers, reason);
   }
 
+  /** Rule 25: they are dismissed once they have no jobs. */
+  drain(workers: readonly Worker[]): void {
+    for (const worker of workers) {
+      worker.isLeaving = true;
+      this.#leaving.add(worker);
+    }
+  }
+
+  /** Ends a step: dismisses leaving workers without jobs. */
+  dismissIdle(): void {
+    if (this.#leaving.size === 0) return;
+    const isIdle = (worker: Worker) => worker.holder.running === 0 && !this.#gathers.awaits(worker);
+    const idle = [...this.#leaving].filter(isIdle);
+    if (idle.length > 0) this.dismiss(idle, 'dismissed');
+  }
+
   /** Drops registered workers, all of them before their jobs go to others. Nothing more is sent to them. */
   lose(lost: readonly Worker[], reason: NfpWorkerLoss): void {
     const { workers, services, holders } = this.#state;
@@ -114,6 +132,7 @@ export class Registration {
     const isAway = STAYS_AWAY.has(reason);
     for (const worker of lost) {
       const { peer, service } = worker;
+      this.#leaving.delete(worker);
       workers.remove(worker);
       services.leave(worker);
       services.tidy(service);

@@ -1,13 +1,16 @@
 /** NFP broker: services by name (rules 9, 10, 12, 19). No protocol decisions. */
 import { type Name, Names } from '../../shared/names.js';
+import type { Figures } from './figures.js';
 import { Service, type Worker } from './records.js';
 
 /** All services. Names with workers have one bound, names that clients only ask for another. */
 export class Services {
   readonly #byName = new Map<string, Service>();
   readonly #names: Names;
+  readonly #figures: Figures;
 
-  constructor(options: { readonly servicesMax: number }) {
+  constructor(options: { readonly servicesMax: number }, figures: Figures) {
+    this.#figures = figures;
     this.#names = new Names(options.servicesMax);
   }
 
@@ -28,6 +31,7 @@ export class Services {
   join({ service, turn }: Worker): void {
     service.workers.push(turn);
     this.#names.serve(service.counted);
+    service.meter.wasServed = true;
   }
 
   leave({ service, turn }: Worker): void {
@@ -41,7 +45,7 @@ export class Services {
 
   /** Adds a new service. It counts as one that `asker` asks for until a worker registers. */
   add(name: string, asker?: string): Service {
-    const service = new Service(name, this.#names.add(asker));
+    const service = new Service(name, this.#names.add(asker), this.#figures.open(name));
     this.#byName.set(name, service);
     return service;
   }
@@ -51,6 +55,7 @@ export class Services {
     if (service.workers.size > 0 || service.queue.size > 0 || this.#byName.get(service.name) !== service) return;
     this.#byName.delete(service.name);
     this.#names.remove(service.counted);
+    this.#figures.rest(service.name, service.meter);
   }
 
   /** Throws when the names are miscounted. Linear. */

@@ -3,6 +3,7 @@ import { Errands } from '../../shared/errands.js';
 import { Rates } from '../../shared/rates.js';
 import type { NfpBrokerSettings } from '../options.js';
 import { KnownClients } from './clients.js';
+import { Figures } from './figures.js';
 import { Holders } from './holders.js';
 import type { NfpInventory } from './inventory.js';
 import { JobTable } from './job-table.js';
@@ -25,6 +26,7 @@ export interface BrokerState {
   /** What OPEN has agreed with peers that have not said READY yet, by routing id. */
   readonly terms: Map<string, Terms>;
   inventory: NfpInventory | undefined;
+  readonly figures: Figures;
 }
 
 /** Bound on `terms`; the oldest go first. */
@@ -33,15 +35,17 @@ export const TERMS_MAX = 10_000;
 /** The state of a new broker. */
 export function newBrokerState(settings: NfpBrokerSettings): BrokerState {
   const holders = new Holders(settings);
+  const figures = new Figures();
   return {
     workers: new Workers(),
-    services: new Services(settings),
+    services: new Services(settings, figures),
     registrations: new Rates(settings.registrationsPerSecondMax),
     clients: new KnownClients(settings),
-    jobs: new JobTable(settings, holders),
+    jobs: new JobTable(settings, holders, figures),
     holders,
     errands: new Errands(),
     terms: new Map(),
     inventory: settings.inventory,
+    figures,
   };
 }

@@ -32,6 +32,20 @@ export function chooseWorkers(target: NfpTarget, service: string, state: BrokerS
   }
 }
 
+/** The same for a new job, which none of those that are leaving gets unless it names them (rule 25). */
+export function chooseForJob(
+  target: NfpTarget,
+  { uuid, service }: { readonly uuid: string; readonly service: string },
+  state: BrokerState,
+  now: number,
+): TargetWorkers {
+  const chosen = chooseWorkers(target, service, state, now);
+  if (target.kind === 'names' || !chosen.present.some(({ isLeaving }) => isLeaving)) return chosen;
+  if (target.kind === 'all') return { ...chosen, present: chosen.present.filter(({ isLeaving }) => !isLeaving) };
+  const other = chooseOther(uuid, service, state);
+  return { ...chosen, present: other === undefined ? [] : [other] };
+}
+
 /**
  * A worker for a job for `any`: preferably one that has not had it; never one that was told to drop it, whose answer might be that it was
  * cancelled. Least recently used first, except for service `all`.
@@ -41,6 +55,7 @@ export function chooseOther(uuid: string, service: string, { services }: BrokerS
   let second: Worker | undefined;
   for (const record of records)
     for (const worker of record?.workers.values() ?? []) {
+      if (worker.isLeaving) continue;
       const part = worker.holder.parts.get(uuid);
       if (part === undefined) return worker;
       if (!part.isTold) second ??= worker;

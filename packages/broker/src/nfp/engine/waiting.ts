@@ -8,7 +8,7 @@ import { EVERY_SERVICE, isReserved } from './names.js';
 import type { NfpBrokerSettings } from '../options.js';
 import type { Output } from './output.js';
 import type { Job, Service } from './records.js';
-import { chooseOther, chooseWorkers } from './targets.js';
+import { chooseForJob, chooseOther } from './targets.js';
 
 /** Why a call that means nobody is refused. */
 export const NOBODY = 'no worker of the service is meant by the target';
@@ -64,7 +64,10 @@ export class Waiting {
   /** Whether a POST may wait for a service without workers. */
   mayWaitFor(service: string, form: NfpCommandForm): boolean {
     if (isReserved(service) && service !== EVERY_SERVICE) return false;
-    return this.#waitsForAnything(form) || (this.#isOn && this.#state.holders.knows(service, this.#out.now));
+    if (this.#waitsForAnything(form)) return true;
+    // Rule 25: when all its workers are leaving, others will come.
+    const isDeserted = this.#state.services.find(service)?.workers.first?.isLeaving === true;
+    return this.#isOn && (isDeserted || this.#state.holders.knows(service, this.#out.now));
   }
 
   /** Whether a POST may wait for an absent worker of that name. */
@@ -113,10 +116,10 @@ export class Waiting {
     const isForAll = job.target !== 'any';
     const other = isForAll ? undefined : chooseOther(job.uuid, service, this.#state);
     const { present, away } = isForAll
-      ? chooseWorkers({ kind: 'all' }, service, this.#state, this.#out.now)
+      ? chooseForJob({ kind: 'all' }, job, this.#state, this.#out.now)
       : { present: other === undefined ? [] : [other], away: [] };
     if (present.length + away.length > 0) {
-      if (isOld) this.#out.counters.redispatches++;
+      if (isOld) this.#out.resent(job);
       this.#sender.post(job, body, { present, away, isForAll });
     } else if (isOld && this.mayWaitFor(service, this.#out.formOf(job.poster))) {
       this.wait(job, body, true);

@@ -1,15 +1,16 @@
 /**
- * 6/PPP for a queue or a pool: which workers are registered, which are alive, and what their messages mean. Rules 1 to 3, 6 to 13, 16 and
- * 20 of docs/protocols/ppp.md, section "Queue". `dispatcher.ts` decides what becomes of requests.
+ * 6/PPP for a queue or a pool: which workers are registered, which are alive, and what their messages mean. Rules 1 to 3, 6 to 13, 16, 20
+ * and 21 of docs/protocols/ppp.md, section "Queue". `dispatcher.ts` decides what becomes of requests.
  */
 import { equalBytes } from '@proj/frames';
 import type { PppAddressedReply, PppToQueue } from '@proj/frames/ppp';
 import type { Access, Peer, RejectReason } from '@proj/transport';
 import type { Legality } from '@proj/transport/engine';
+import { isNamed } from '../../shared/figures.js';
 import { Rights } from '../../shared/rights.js';
 import type { PppBackendSettings } from '../options.js';
 import { Dispatcher, type Requester } from './dispatcher.js';
-import type { PppBackendEvent, PppMessageDrop, PppWorkerLoss } from './events.js';
+import type { PppBackendEvent, PppDismissal, PppMessageDrop, PppWorkerLoss } from './events.js';
 import type { Output } from './output.js';
 import { type BrokerState, newBrokerState, type PppPoolStats, type Request, Worker } from './state.js';
 
@@ -135,6 +136,20 @@ export class Backend<Asked extends Request> {
     this.dispatcher.recover(dismissed);
   }
 
+  /** The workers with this routing id, as text or in hex. */
+  named(name: string): Worker<Asked>[] {
+    return [...this.state.workers.values()].filter(({ peer }) => isNamed(peer, name));
+  }
+
+  /** Rule 21: at once, or as soon as their jobs have ended. PPP has no word to tell them. */
+  dismiss({ worker, isGraceful }: PppDismissal): void {
+    const chosen = this.named(worker);
+    for (const each of chosen) each.isLeaving = true;
+    const now = isGraceful ? chosen.filter(({ request }) => request === undefined) : chosen;
+    for (const each of now) this.#forget(each, 'dismissed');
+    this.dispatcher.recover(now);
+  }
+
   /** Does what is due: expiry, job timeouts, heartbeats, the end of a drain. `lateMs` as in a timer event. */
   onTimer(lateMs: number): void {
     if (lateMs > this.#settings.heartbeatIntervalMs) this.#beLate(lateMs);
@@ -185,6 +200,7 @@ export class Backend<Asked extends Request> {
     if (asked !== undefined && address !== undefined && equalBytes(asked, address)) {
       this.#heard(worker, false);
       this.dispatcher.reply(worker, request, reply);
+      if (worker.isLeaving) this.#forget(worker, 'dismissed');
     } else this.#drop(worker.peer, worker, 'reply-address');
   }
 

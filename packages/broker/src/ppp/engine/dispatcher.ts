@@ -83,7 +83,7 @@ export class Dispatcher<Asked extends Request> {
     this.#out.counters.replies++;
     this.#close(request);
     this.#requester.onReply(request, reply);
-    this.free(worker);
+    if (!worker.isLeaving) this.free(worker);
   }
 
   /** Rule 13: the jobs of lost workers go to idle workers or to the front of the queue, or are given up. */

@@ -71,6 +71,11 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
     return this.#backend.stats();
   }
 
+  /** How many workers have this routing id, as text or in hex. */
+  named(worker: string): number {
+    return this.#backend.named(worker).length;
+  }
+
   /** What an operator sees at `now`; the cost is linear in the workers. All calls together are one client. */
   detail(now: number): EngineSnapshot {
     const calls = { id: 'this process', open: this.#calls.size, refused: { ...this.#failed } };
@@ -92,6 +97,9 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
         break;
       case 'access':
         this.#backend.replaceRights(event.access);
+        break;
+      case 'dismiss':
+        this.#backend.dismiss(event);
         break;
       case 'memory':
         this.#backend.state.isTight = event.isTight;

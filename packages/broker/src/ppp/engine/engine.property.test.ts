@@ -44,6 +44,7 @@ type Action =
   | { readonly do: 'answer'; readonly who: string; readonly right: boolean }
   | { readonly do: 'fail'; readonly who: string; readonly how: Failure }
   | { readonly do: 'wait'; readonly ms: number; readonly late: boolean }
+  | { readonly do: 'dismiss'; readonly who: string; readonly isGraceful: boolean }
   | { readonly do: 'drain' }
   /** Rule 20: other rules, and another peer under the routing id of a worker. */
   | { readonly do: 'rule'; readonly serving: readonly string[]; readonly asking: readonly string[] }
@@ -75,6 +76,7 @@ const common = [
     weight: 40,
     arbitrary: fc.record({ do: one('wait'), ms: fc.integer({ min: 0, max: 400 }), late: oneIn(5) }),
   },
+  { weight: 8, arbitrary: fc.record({ do: one('dismiss'), who: worker, isGraceful: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: one('drain') }) },
   { weight: 6, arbitrary: fc.record({ do: one('rule'), serving: owners, asking: owners }) },
   {
@@ -187,6 +189,9 @@ class World {
         break;
       case 'wait':
         this.wait(action.ms, action.late);
+        break;
+      case 'dismiss':
+        this.step({ kind: 'dismiss', worker: action.who, isGraceful: action.isGraceful });
         break;
       case 'drain':
         this.step({ kind: 'drain' });

@@ -13,6 +13,7 @@
  * | 18 ids are bytes | `Peer`; `backend.ts`, `#onReply` |
  * | 19 drain | `backend.ts` |
  * | 20 access | `shared/rights.ts`, `backend.ts`; here `#onMessage` |
+ * | 21 dismissed workers | `backend.ts` |
  */
 import type { PppAddressedReply, PppClientRequest, PppToFrontend } from '@proj/frames/ppp';
 import { DeadlineList } from '@proj/heartbeat';
@@ -71,6 +72,11 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
     return { ...this.#backend.stats(), clients: this.#clients.size };
   }
 
+  /** How many workers have this routing id, as text or in hex. */
+  named(worker: string): number {
+    return this.#backend.named(worker).length;
+  }
+
   /** What an operator sees at `now`; the cost is linear in the workers and clients. */
   detail(now: number): EngineSnapshot {
     const clients = Array.from(this.#clients.values(), ({ peer, requests }) => ({
@@ -92,6 +98,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
     else if (event.kind === 'drain') this.#backend.drain();
     else if (event.kind === 'memory') this.#backend.state.isTight = event.isTight;
     else if (event.kind === 'access') this.#backend.replaceRights(event.access);
+    else if (event.kind === 'dismiss') this.#backend.dismiss(event);
     else if (event.socket === 'backend') this.#backend.handle(event);
     else this.#onFrontend(event);
   }

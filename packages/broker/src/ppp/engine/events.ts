@@ -54,8 +54,17 @@ type ControlEvent =
   | { readonly kind: 'access'; readonly access: Access }
   /** The process runs out of memory for waiting requests, or has room again: rule 14. */
   | { readonly kind: 'memory'; readonly isTight: boolean }
+  | PppDismissal
   /** Finish: rule 19. */
   | { readonly kind: 'drain' };
+
+/** An operator ends a worker, at once or when its job has ended: rule 21. */
+export interface PppDismissal {
+  readonly kind: 'dismiss';
+  /** Its routing id, as text or in hex. */
+  readonly worker: string;
+  readonly isGraceful: boolean;
+}
 
 /** Everything a queue is told. The driver adds timer events. */
 export type PppQueueEvent = PppBackendEvent | PppFrontendEvent | ControlEvent;
@@ -79,6 +88,8 @@ export type PppWorkerLoss =
   | 'restarted'
   /** Its connection ended. */
   | 'gone'
+  /** An operator ended it. */
+  | 'dismissed'
   /** The access rules changed, and its key may no longer serve. */
   | 'not-allowed'
   /** A message to it could not be sent. */

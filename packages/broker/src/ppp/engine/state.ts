@@ -110,6 +110,8 @@ export class PoolCall extends Request {
 export class Worker<Request> extends WorkerEntry<Request> {
   /** Rule 16: when its job has taken too long. */
   readonly jobExpiry = new Deadline<this>(this);
+  /** Rule 21: it is forgotten when its job has ended. */
+  isLeaving = false;
   /** Requests that were resent because it lost them. */
   resends = 0;
 }

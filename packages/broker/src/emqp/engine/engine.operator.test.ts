@@ -1,0 +1,113 @@
+/** Rules 37 to 39: what an operator does to workers and queues. */
+import { memoryRecords } from '@proj/transport';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BrokerUnderTest } from '../../../test/emqp/broker-under-test.js';
+
+let broker: BrokerUnderTest;
+beforeEach(() => {
+  broker = new BrokerUnderTest({ unknownQueue: 'wait', byes: 'kbye', requestTtlMs: 2000 });
+});
+
+const dismiss = (worker: string, isGraceful: boolean) => broker.step({ kind: 'dismiss', worker, isGraceful });
+const pause = (isPaused: boolean, queue = 'mail') => broker.step({ kind: 'pause', queue, isPaused });
+const worker = (name: string, slots = 1) => {
+  broker.inform(name, 'mail');
+  broker.ready(name, slots);
+};
+
+describe('a dismissed worker', () => {
+  it('rule 37: gets our farewell, and results of jobs it still has are forwarded', () => {
+    worker('w1');
+    broker.request('c1', 'j1', 'mail', 'reply-requested');
+    expect(dismiss('w1', false)).toEqual(['-> w1 KBYE', 'left w1 dismissed']);
+    expect(broker.reply('w1', 'j1')).toContain('-> c1 RESULT j1 {"value": 5}');
+  });
+
+  it('rule 37: finishes its jobs first if it is drained, and gets no others', () => {
+    worker('w1', 2);
+    broker.request('c1', 'j1', 'mail', 'reply-requested');
+    expect(dismiss('w1', true)).toEqual([]);
+    broker.request('c1', 'j2', 'mail', 'reply-requested');
+    expect(broker.reply('w1', 'j1')).not.toContain('left w1 dismissed');
+    expect(broker.ready('w1')).toEqual(['-> w1 KBYE', 'left w1 dismissed']);
+    broker.inform('w2', 'mail');
+    expect(broker.ready('w2')).toContain('-> w2 REQUEST j2 mail');
+  });
+
+  it('rule 37: may be a scheduler, or each worker of a queue', () => {
+    broker.scheduler('s1');
+    worker('w1');
+    broker.inform('w2', 'mail', 'other');
+    broker.inform('w3', 'other');
+    expect(dismiss('s1', true)).toEqual(['-> s1 KBYE', 'left s1 dismissed']);
+    expect(broker.step({ kind: 'dismiss', queue: 'mail', isGraceful: true })).toEqual([
+      '-> w1 KBYE',
+      'left w1 dismissed',
+      '-> w2 KBYE',
+      'left w2 dismissed',
+    ]);
+    expect(broker.stats.workers).toBe(1);
+  });
+});
+
+describe('a paused queue', () => {
+  it('rule 38: accepts jobs, and gives none to workers until it is resumed', () => {
+    worker('w1', 2);
+    expect(pause(true)).toEqual([]);
+    expect(broker.request('c1', 'j1', 'mail')).toEqual(['-> c1 ACCEPTED j1']);
+    broker.request('c1', 'j2', 'mail');
+    broker.request('c1', 'j3', 'mail');
+    expect(broker.engine.detail(broker.now).services).toMatchObject([{ waiting: 3, running: 0, isPaused: true }]);
+    expect(broker.ready('w1')).toEqual([]);
+    expect(pause(false)).toEqual(['-> w1 REQUEST j1 mail', '-> w1 REQUEST j2 mail', '-> w1 REQUEST j3 mail']);
+    expect(broker.engine.detail(broker.now).services[0]).not.toHaveProperty('isPaused');
+  });
+
+  it('rule 38: keeps what waits without a worker, and loses patience only after it is resumed', () => {
+    broker.request('c1', 'j1', 'mail');
+    pause(true);
+    broker.advance(10_000);
+    expect(broker.stats.queues).toMatchObject([{ name: 'mail', waiting: 1 }]);
+    pause(false);
+    broker.advance(2000);
+    expect(broker.stats.queues).toMatchObject([{ name: 'default', waiting: 1 }]);
+  });
+
+  it('rule 38: stays paused while nobody serves it, and leaves other queues alone', () => {
+    worker('w1');
+    pause(true);
+    broker.bye('w1');
+    broker.inform('w2', 'mail', 'other');
+    broker.ready('w2');
+    broker.request('c1', 'j1', 'mail');
+    expect(broker.request('c1', 'j2', 'other')).toContain('-> w2 REQUEST j2 other');
+    expect(broker.ready('w2')).toEqual([]);
+    pause(false);
+    broker.bye('w2');
+    expect(pause(true, 'nowhere')).toEqual([]);
+  });
+});
+
+describe('a purged queue', () => {
+  it('rule 39: gives up what waits, tells clients that wait for results, and leaves running jobs alone', () => {
+    worker('w1');
+    broker.request('c1', 'j1', 'mail', 'reply-requested');
+    broker.request('c1', 'j2', 'mail', 'reply-requested');
+    broker.request('c2', 'j3', 'mail');
+    expect(broker.step({ kind: 'purge', queue: 'mail' })).toEqual([
+      '-> c1 RESULT j2 {"value": "job lost: an operator has purged its queue"}',
+      'note request-dropped purged c1 mail',
+      'note request-dropped purged c2 mail',
+    ]);
+    expect(broker.dropped).toEqual({ purged: 2 });
+    expect(broker.stats.openRequests).toBe(1);
+  });
+
+  it('rule 39: removes guaranteed jobs from the store', () => {
+    broker = new BrokerUnderTest({ unknownQueue: 'wait', store: memoryRecords() });
+    broker.inform('w1', 'mail');
+    broker.request('c1', 'j1', 'mail', 'guarantee');
+    broker.stored(1);
+    expect(broker.step({ kind: 'purge', queue: 'mail' })).toContain('store 2: +0 -1');
+  });
+});
