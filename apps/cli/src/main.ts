@@ -3,6 +3,7 @@ import { runProgram } from '@proj/appkit';
 import manifest from '../package.json' with { type: 'json' };
 import { call } from './call.js';
 import { completionOf } from './completion.js';
+import { dead } from './dead.js';
 import { decode } from './decode.js';
 import { defer } from './defer.js';
 import { events } from './events.js';
@@ -13,10 +14,12 @@ import { services, workers } from './listings.js';
 import { monitor } from './monitor.js';
 import { publish } from './publish.js';
 import { pull } from './pull.js';
+import { purge } from './purge.js';
 import { push } from './push.js';
 import { jobs } from './recorded-jobs.js';
 import { queue } from './queue.js';
 import { schedule, unschedule } from './schedule.js';
+import { stats } from './stats.js';
 import { status } from './status.js';
 import { subscribe } from './subscribe.js';
 import { trace } from './trace.js';
@@ -35,7 +38,10 @@ const commands = [
   push,
   pull,
   monitor,
+  stats,
   queue,
+  dead,
+  purge,
   publish,
   subscribe,
   defer,
