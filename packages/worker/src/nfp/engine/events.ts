@@ -86,6 +86,8 @@ export interface NfpCallBody {
   readonly args: readonly unknown[];
   readonly kwargs: Readonly<Record<string, unknown>>;
   readonly timeoutMs: number;
+  /** The client's trace context, unchecked. */
+  readonly trace?: unknown;
 }
 
 /** How workers of another service are asked. */
