@@ -5,7 +5,7 @@ const { PzqServer } = require('@proj/pzq');
 const { MdpWorker } = require('@proj/worker');
 
 const required = [MdpBroker, MdpClient, PzqProducer, PzqServer, MdpWorker];
-Promise.all(['broker', 'client', 'pzq', 'worker'].map((name) => import(`@proj/${name}`))).then(
+void Promise.all(['broker', 'client', 'pzq', 'worker'].map((name) => import(`@proj/${name}`))).then(
   ([broker, client, pzq, worker]) => {
     const imported = [broker.MdpBroker, client.MdpClient, client.PzqProducer, pzq.PzqServer, worker.MdpWorker];
     console.log(JSON.stringify({ same: required.every((one, index) => one === imported[index]) }));

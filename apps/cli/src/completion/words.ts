@@ -4,7 +4,8 @@ import type { Command, Field } from '@proj/appkit';
 
 /** What follows an option, or stands as an operand. */
 export type Value =
-  { readonly kind: 'words'; readonly words: readonly string[] } | { readonly kind: 'file' | 'folder' | 'text' };
+  | { readonly kind: 'words'; readonly words: readonly string[] }
+  | { readonly kind: 'file' | 'folder' | 'text' };
 
 /** An option as it is typed, without its dashes. */
 export interface Flag {
