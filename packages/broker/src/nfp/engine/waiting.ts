@@ -112,7 +112,7 @@ export class Waiting {
   /** A job that waited, or lost its worker, goes to the workers its target means now, or waits. */
   again(job: Job): void {
     const { body, service } = job;
-    const isOld = job.attempts + job.parts.size > 0;
+    const isOld = job.attempts + job.partCount > 0;
     const isForAll = job.target !== 'any';
     const other = isForAll ? undefined : chooseOther(job.uuid, service, this.#state);
     const { present, away } = isForAll
