@@ -58,7 +58,9 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     const { jobs: count, jobsBytes, held, writing, storeHealthy } = this.#jobs.gauges;
     const { isRegistered } = this.#connection;
     const { services, jobs } = this.#jobs.detail(isRegistered ? 1 : 0, now);
-    const running = this.#jobs.runs.awaited;
+    const { runs } = this.#jobs;
+    const running = runs.awaited;
+    const ages = this.#connection.agesAt(now);
     const sum = (what: (service: ServiceSnapshot) => number) =>
       services.reduce((total, service) => total + what(service), 0);
     return {
@@ -72,7 +74,8 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
           id: this.#connection.endpoint,
           services: services.map(({ name }) => name),
           state: isRegistered ? (running > 0 ? 'busy' : 'idle') : 'away',
-          ...this.#connection.agesAt(now),
+          ...ages,
+          stateMs: isRegistered ? Math.min(ages.stateMs, runs.sinceChangeMs(now)) : ages.stateMs,
           running,
           done: sum(({ outcomes }) => outcomes['ok'] ?? 0),
           resends: sum(({ resends }) => resends),

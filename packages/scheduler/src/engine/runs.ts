@@ -17,6 +17,14 @@ export class RunFigures {
   /** Jobs whose result is awaited, by id of the REQUEST: the last one of each job. */
   readonly #awaited = new Map<string, ScheduledJob>();
 
+  /** When results began to be awaited, or none was awaited any more. */
+  #changedAt = 0;
+
+  /** How long results have been awaited, or none has. */
+  sinceChangeMs(now: number): number {
+    return Math.max(0, now - this.#changedAt);
+  }
+
   /** Results that are awaited. */
   get awaited(): number {
     return this.#awaited.size;
@@ -43,19 +51,20 @@ export class RunFigures {
   sent(job: ScheduledJob, id: string, now: number): void {
     if (job.awaited !== undefined) {
       job.figures.ended('unanswered');
-      this.#forget(job);
+      this.#forget(job, now);
     }
     job.fired++;
     job.figures.dispatched(job, now);
     setSince(job.sent, now);
     job.awaited = id;
+    if (this.#awaited.size === 0) this.#changedAt = now;
     this.#awaited.set(id, job);
   }
 
   /** Its REQUEST did not go out: it waits again, alone or as one with a run that waits already, or has ended because the job is gone. */
   unsent(job: ScheduledJob, how: 'waits' | 'merged' | 'gone', now: number): void {
     job.fired--;
-    this.#forget(job);
+    this.#forget(job, now);
     if (how === 'gone') job.figures.ended('unscheduled');
     else if (how === 'merged') job.figures.ended('skipped');
     else {
@@ -113,12 +122,13 @@ export class RunFigures {
   #over(job: ScheduledJob, result: string, now: number): void {
     job.result = result;
     job.resultAt = now;
-    this.#forget(job);
+    this.#forget(job, now);
   }
 
-  #forget(job: ScheduledJob): void {
+  #forget(job: ScheduledJob, now: number): void {
     if (job.awaited === undefined) return;
     this.#awaited.delete(job.awaited);
+    if (this.#awaited.size === 0) this.#changedAt = now;
     job.awaited = undefined;
   }
 }
