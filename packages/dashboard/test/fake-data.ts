@@ -292,6 +292,10 @@ function server(
     counters,
     dropped: protocol === 'mdp' ? { malformed: 214, unreachable: 6 } : {},
     gauges,
+    actions:
+      protocol === 'pzq'
+        ? ['drain-worker', 'pause', 'resume', 'purge', 'requeue-dead', 'discard-dead']
+        : ['drain-worker', 'disconnect-worker', 'drain-service'],
   };
 }
 

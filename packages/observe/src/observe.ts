@@ -2,7 +2,10 @@
 import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { clearInterval, setInterval } from 'node:timers';
+import type { HandshakeRefusal } from '@proj/transport';
+import { encodeZ85 } from '@proj/transport/curve';
 import type { HistogramSnapshot, ServerSnapshot } from '@proj/transport/engine';
+import { actionsOf } from './actions.js';
 import { deltaOf } from './delta.js';
 import { faultsOf } from './faults.js';
 import type { WorkerTrack } from './faults.js';
@@ -14,6 +17,9 @@ import type { ObservedServer } from './server.js';
 import { ClientHistory, ServiceTrack, WorkerHistory } from './tracks.js';
 
 const SECOND_MS = 1000;
+const MINUTE_MS = 60_000;
+/** Refused keys and addresses that are remembered. */
+const REFUSALS_MAX = 1000;
 const NOTES_MAX = 500;
 const HISTORY_MAX = 900;
 const DEAD_LETTERS_MAX = 500;
@@ -51,6 +57,8 @@ export interface Observer {
   onDelta(listener: (delta: Delta) => void): () => void;
   /** Adds a note of a server. */
   note(protocol: string, note: Note): void;
+  /** Adds a note about a connection that a server refused: at most one a minute about the same key or address, whatever its port. */
+  refused(protocol: string, refusal: HandshakeRefusal): void;
   /** Whether the process drains. */
   readonly isDraining: boolean;
   /** The process drains from now on: it is no longer ready. */
@@ -84,6 +92,7 @@ class ProcessObserver implements Observer {
   readonly #startedAt: number;
   #pastNotes: readonly NoteRow[] = [];
   #noteId = 0;
+  readonly #refusals = new OncePerMinute();
   #model: Model;
   #isDraining = false;
   #latencies: (readonly [HistogramSnapshot, HistogramSnapshot])[] = [];
@@ -138,16 +147,23 @@ class ProcessObserver implements Observer {
       ...(id === undefined ? [] : [`peer ${id}`]),
       ...shown,
     ];
-    const row: NoteRow = {
-      id: ++this.#noteId,
-      at: this.#now(),
+    this.#addNote({
       protocol,
       code,
       ...(reason === undefined ? {} : { reason }),
       ...(id === undefined ? {} : { peer: id }),
       text: text.join(', ').slice(0, 1000),
-    };
-    this.#pastNotes = [...this.#pastNotes, row].slice(-NOTES_MAX);
+    });
+  }
+
+  refused(protocol: string, { reason, cause, publicKey, address = 'an unknown address' }: HandshakeRefusal): void {
+    const host = address.replace(/:\d+$/, '');
+    const who = publicKey === undefined ? host : encodeZ85(publicKey);
+    const about = `${protocol} ${reason} ${who}`;
+    if (!this.#refusals.allow(about, this.#now())) return;
+    const text = ['handshake-refused', reason, `peer ${who}`, ...(publicKey === undefined ? [] : [`address ${host}`])];
+    if (cause !== undefined) text.push(`cause ${cause}`);
+    this.#addNote({ protocol, code: 'handshake-refused', reason, peer: who, text: text.join(', ') });
   }
 
   draining(): void {
@@ -167,6 +183,10 @@ class ProcessObserver implements Observer {
     this.#listeners.clear();
   }
 
+  #addNote(note: Omit<NoteRow, 'id' | 'at'>): void {
+    this.#pastNotes = [...this.#pastNotes, { id: ++this.#noteId, at: this.#now(), ...note }].slice(-NOTES_MAX);
+  }
+
   #observe(): void {
     const now = this.#now();
     const before = this.#model;
@@ -178,7 +198,7 @@ class ProcessObserver implements Observer {
     for (const server of this.servers) {
       const { protocol, facade, endpoints = {} } = server;
       const snapshot = snapshotOf(protocol, facade);
-      rows.servers.push([protocol, serverRow(snapshot, endpoints)]);
+      rows.servers.push([protocol, serverRow(snapshot, endpoints, actionsOf(server))]);
       rows.dead += snapshot.gauges['dead'] ?? 0;
       rows.ready += snapshot.gauges['ready'] ?? 0;
       rows.inFlight += snapshot.gauges['inFlight'] ?? 0;
@@ -341,6 +361,19 @@ function nameOf(id: Uint8Array): string {
   const bytes = Buffer.from(id);
   const text = bytes.toString('latin1');
   return /^[\x21-\x7e]+$/.test(text) ? text : bytes.toString('hex');
+}
+
+/** Which things may be said again. Bounded: beyond it, all are forgotten at once. */
+class OncePerMinute {
+  readonly #said = new Map<string, number>();
+
+  allow(what: string, now: number): boolean {
+    const last = this.#said.get(what);
+    if (last !== undefined && now - last < MINUTE_MS) return false;
+    if (this.#said.size >= REFUSALS_MAX) this.#said.clear();
+    this.#said.set(what, now);
+    return true;
+  }
 }
 
 function everySecond(tick: () => void): () => void {

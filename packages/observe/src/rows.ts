@@ -9,8 +9,9 @@ const JITTER_MS = 50;
 export function serverRow(
   { protocol, counters, dropped, gauges }: ServerSnapshot,
   endpoints: Readonly<Record<string, string>>,
+  actions: ServerRow['actions'],
 ): ServerRow {
-  return { protocol, endpoints, counters, dropped, gauges };
+  return { protocol, endpoints, counters, dropped, gauges, actions };
 }
 
 /** The row of a service. */
@@ -21,8 +22,8 @@ export function serviceRow(
   wait: LatencyRow,
   work: LatencyRow,
 ): ServiceRow {
-  const { name, requests, outcomes, resends, waiting, oldestWaitingMs, running, workers } = service;
-  return { protocol, name, requests, outcomes, resends, rate, waiting, oldestWaitingMs, running, workers, wait, work };
+  const { waitMs: _wait, workMs: _work, ...rest } = service;
+  return { protocol, ...rest, rate, wait, work };
 }
 
 /** The row of a worker. Its moments stay as they were in `before` unless they have really moved. */
