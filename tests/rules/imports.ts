@@ -132,12 +132,12 @@ const RULES: readonly Rule[] = [
   {
     name: 'observe-above-facades',
     reason:
-      'observe knows transport, node:*, fastify with helmet in http.ts and prom-client in collect.ts; it is given facades',
+      'observe knows transport, heartbeat, node:*, fastify with helmet in http.ts and prom-client in collect.ts; it is given facades',
     broken: ({ path, found: { specifier } }) =>
       path.startsWith('packages/observe/src/') &&
       !isRelative(specifier) &&
       !isNode(specifier) &&
-      !/^@proj\/transport(\/|$)/.test(specifier) &&
+      !/^@proj\/(transport|heartbeat)(\/|$)/.test(specifier) &&
       !(path.endsWith('/http.ts') && /^(fastify|@fastify\/helmet)$/.test(specifier)) &&
       !(path.endsWith('/collect.ts') && specifier === 'prom-client'),
   },

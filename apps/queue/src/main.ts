@@ -50,7 +50,7 @@ const serve = defineCommand({
     const shown = await show(settings, {
       name: 'proj-queue',
       version: manifest.version,
-      servers: [shownQueue(queue, firstOf(endpoints))],
+      servers: [shownQueue(queue, settings.name, firstOf(endpoints))],
       memory,
       log,
       onDrain: () => {

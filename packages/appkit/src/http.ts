@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { HttpServer, Note, ObservedServer } from '@proj/observe/http';
 import { ProjError } from '@proj/transport';
+import type { HandshakeRefusal } from '@proj/transport';
 import type * as z from 'zod';
 import { text, wholeNumber } from './fields.js';
 import type { Logger } from './logging.js';
@@ -30,6 +31,8 @@ export type HttpSettings = z.output<z.ZodObject<typeof httpOptions>>;
 export interface ShownServer extends ObservedServer {
   /** Adds a listener for notes. */
   readonly onNote?: (listener: (note: Note) => void) => unknown;
+  /** Adds a listener for refused connections. */
+  readonly onRefused?: (listener: (refusal: HandshakeRefusal) => void) => unknown;
 }
 
 /** The program to show. */
@@ -78,10 +81,14 @@ export async function show(settings: HttpSettings, program: ShownProgram): Promi
     observer.close();
     throw error;
   }
-  for (const { protocol, onNote } of servers)
+  for (const { protocol, onNote, onRefused } of servers) {
     onNote?.((note) => {
       observer.note(protocol, note);
     });
+    onRefused?.((refusal) => {
+      observer.refused(protocol, refusal);
+    });
+  }
   return {
     url: server.url,
     draining: () => {

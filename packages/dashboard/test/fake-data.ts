@@ -294,6 +294,10 @@ function server(
     gauges,
     refused: protocol === 'mdp' ? { key: 2, handshake: 0 } : {},
     ...(protocol === 'pzq' ? { commit: latency(1.8, 3) } : {}),
+    actions:
+      protocol === 'pzq'
+        ? ['drain-worker', 'pause', 'resume', 'purge', 'requeue-dead', 'discard-dead']
+        : ['drain-worker', 'disconnect-worker', 'drain-service'],
   };
 }
 

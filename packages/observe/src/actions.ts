@@ -1,5 +1,5 @@
 /** What may an operator do, and to which server? */
-import type { Action, ActionResult } from './model.js';
+import type { Action, ActionResult, ServerAction } from './model.js';
 import type { ObservedServer, ServerActions } from './server.js';
 
 const TEXTS = {
@@ -15,6 +15,34 @@ const TEXTS = {
 } as const satisfies Record<Action['action'], readonly string[]>;
 
 const IDS_MAX = 10_000;
+
+const NAMES: Readonly<Record<keyof ServerActions, ServerAction>> = {
+  drainWorker: 'drain-worker',
+  disconnectWorker: 'disconnect-worker',
+  drainService: 'drain-service',
+  pause: 'pause',
+  resume: 'resume',
+  purge: 'purge',
+  returnDeadLetters: 'requeue-dead',
+  removeDeadLetters: 'discard-dead',
+};
+
+/** Why a server cannot do it, and what to do instead. */
+const CANNOT: Readonly<Record<Named, string>> = {
+  drainWorker: 'has no workers to drain',
+  disconnectWorker: 'has no word to disconnect a worker: drain it, or end its process',
+  drainService: 'cannot drain a service: drain its workers one by one',
+  pause: 'cannot pause: drain its workers, or stop them',
+  resume: 'cannot pause, so there is nothing to resume',
+  purge: 'cannot purge: what waits there expires by itself',
+};
+
+/** What an operator may have this server do. */
+export function actionsOf({ actions = {} }: ObservedServer): ServerAction[] {
+  return Object.entries(NAMES).flatMap(([key, name]) =>
+    actions[key as keyof ServerActions] === undefined ? [] : [name],
+  );
+}
 
 /** The action that a body asks for, or nothing if it asks for none, or with fields that do not belong to it. */
 export function parseAction(body: unknown): Action | undefined {
@@ -73,9 +101,12 @@ async function one(
   const server = servers.find((each) => each.protocol === protocol);
   if (server === undefined) return cannot(`This process does not serve "${protocol}".`);
   const perform = server.actions?.[what];
-  if (perform === undefined) return cannot(`The ${protocol} server cannot do this.`);
+  if (perform === undefined) return cannot(`The ${protocol} server ${CANNOT[what]}.`);
   const count = await perform(subject);
-  return count === 0 ? cannot(`There is no "${subject}".`) : done(count, `${text}: ${count}.`);
+  // An empty queue is purged, too.
+  return count === undefined || (count === 0 && what !== 'purge')
+    ? cannot(`There is no "${subject}".`)
+    : done(count, `${text}: ${count}.`);
 }
 
 async function deadLetters(

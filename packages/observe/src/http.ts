@@ -281,9 +281,9 @@ class Endpoint {
     const { origin, host } = request.headers;
     // The header of the token cannot be sent by a foreign page; this says so twice.
     if (origin !== undefined && origin !== `http://${host ?? ''}` && origin !== `https://${host ?? ''}`)
-      return reply.code(403).send({ ok: false, count: 0, text: 'Actions come from the page of this program alone.' });
+      return this.#refuse(request, reply, 403, 'Actions come from the page of this program alone.');
     const action = parseAction(request.body);
-    if (action === undefined) return reply.code(400).send({ ok: false, count: 0, text: 'This is no action.' });
+    if (action === undefined) return this.#refuse(request, reply, 400, 'This is no action.');
     try {
       const result = await act(action, observer.servers, onDrain);
       onAudit?.({ event: 'action', address: request.ip, ...action, ...result });
@@ -293,6 +293,12 @@ class Endpoint {
       onAudit?.({ event: 'action', address: request.ip, ...action, ok: false, text });
       return reply.code(500).send({ ok: false, count: 0, text });
     }
+  }
+
+  /** A request with the token that is no action of ours leaves a line, too. */
+  #refuse({ ip }: FastifyRequest, reply: FastifyReply, code: 400 | 403, text: string): FastifyReply {
+    this.#options.onAudit?.({ event: 'action', address: ip, ok: false, text });
+    return reply.code(code).send({ ok: false, count: 0, text });
   }
 }
 

@@ -2,8 +2,12 @@
 import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { clearInterval, setInterval } from 'node:timers';
+import { oncePerMinute } from '@proj/heartbeat';
+import type { HandshakeRefusal } from '@proj/transport';
+import { encodeZ85 } from '@proj/transport/curve';
 import { nameOf } from '@proj/transport/engine';
 import type { HistogramSnapshot, ServerSnapshot } from '@proj/transport/engine';
+import { actionsOf } from './actions.js';
 import { deltaOf } from './delta.js';
 import { faultsOf } from './faults.js';
 import type { WorkerTrack } from './faults.js';
@@ -52,6 +56,8 @@ export interface Observer {
   onDelta(listener: (delta: Delta) => void): () => void;
   /** Adds a note of a server. */
   note(protocol: string, note: Note): void;
+  /** Adds a note about a connection that a server refused: at most one a minute about the same key or address, whatever its port. */
+  refused(protocol: string, refusal: HandshakeRefusal): void;
   /** Whether the process drains. */
   readonly isDraining: boolean;
   /** The process drains from now on: it is no longer ready. */
@@ -88,6 +94,7 @@ class ProcessObserver implements Observer {
   readonly #startedAt: number;
   #pastNotes: readonly NoteRow[] = [];
   #noteId = 0;
+  readonly #refusals = oncePerMinute();
   #model: Model;
   #isDraining = false;
   #latencies: (readonly [HistogramSnapshot, HistogramSnapshot])[] = [];
@@ -142,16 +149,23 @@ class ProcessObserver implements Observer {
       ...(id === undefined ? [] : [`peer ${id}`]),
       ...shown,
     ];
-    const row: NoteRow = {
-      id: ++this.#noteId,
-      at: this.#now(),
+    this.#addNote({
       protocol,
       code,
       ...(reason === undefined ? {} : { reason }),
       ...(id === undefined ? {} : { peer: id }),
       text: text.join(', ').slice(0, 1000),
-    };
-    this.#pastNotes = [...this.#pastNotes, row].slice(-NOTES_MAX);
+    });
+  }
+
+  refused(protocol: string, { reason, cause, publicKey, address = 'an unknown address' }: HandshakeRefusal): void {
+    const host = address.replace(/:\d+$/, '');
+    const who = publicKey === undefined ? host : encodeZ85(publicKey);
+    const about = `${protocol} ${reason} ${who}`;
+    if (!this.#refusals.allow(about, this.#now())) return;
+    const text = ['handshake-refused', reason, `peer ${who}`, ...(publicKey === undefined ? [] : [`address ${host}`])];
+    if (cause !== undefined) text.push(`cause ${cause}`);
+    this.#addNote({ protocol, code: 'handshake-refused', reason, peer: who, text: text.join(', ') });
   }
 
   draining(): void {
@@ -171,6 +185,10 @@ class ProcessObserver implements Observer {
     this.#listeners.clear();
   }
 
+  #addNote(note: Omit<NoteRow, 'id' | 'at'>): void {
+    this.#pastNotes = [...this.#pastNotes, { id: ++this.#noteId, at: this.#now(), ...note }].slice(-NOTES_MAX);
+  }
+
   #observe(): void {
     const now = this.#now();
     const before = this.#model;
@@ -184,7 +202,7 @@ class ProcessObserver implements Observer {
       const snapshot = snapshotOf(protocol, facade);
       const { commitMs } = snapshot;
       const commits = commitMs && kept(this.#commits, protocol, () => new RecentDurations()).next(commitMs);
-      rows.servers.push([protocol, serverRow(snapshot, endpoints, commits && latencyOf(commits))]);
+      rows.servers.push([protocol, serverRow(snapshot, endpoints, actionsOf(server), commits && latencyOf(commits))]);
       rows.dead += snapshot.gauges['dead'] ?? 0;
       rows.ready += snapshot.gauges['ready'] ?? 0;
       rows.inFlight += snapshot.gauges['inFlight'] ?? 0;

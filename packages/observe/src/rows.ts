@@ -15,9 +15,10 @@ const JITTER_MS = 50;
 export function serverRow(
   { protocol, counters, dropped, gauges, refused }: ServerSnapshot,
   endpoints: Readonly<Record<string, string>>,
+  actions: ServerRow['actions'],
   commit: LatencyRow | undefined,
 ): ServerRow {
-  const row = { protocol, endpoints, counters, dropped, gauges, refused };
+  const row = { protocol, endpoints, counters, dropped, gauges, refused, actions };
   return commit === undefined ? row : { ...row, commit };
 }
 
@@ -29,8 +30,8 @@ export function serviceRow(
   wait: LatencyRow,
   work: LatencyRow,
 ): ServiceRow {
-  const { name, requests, outcomes, resends, waiting, oldestWaitingMs, running, workers } = service;
-  return { protocol, name, requests, outcomes, resends, rate, waiting, oldestWaitingMs, running, workers, wait, work };
+  const { waitMs: _wait, workMs: _work, ...rest } = service;
+  return { protocol, ...rest, rate, wait, work };
 }
 
 /** The row of a worker. Its moments stay as they were in `before` unless they have really moved. */

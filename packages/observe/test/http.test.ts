@@ -218,6 +218,7 @@ describe('actions', () => {
   it.each([
     [{ action: 'purge', protocol: 'pzq', name: 'a', confirm: 'b' }, 409],
     [{ action: 'pause', protocol: 'mdp', name: 'a' }, 409],
+    [{ action: 'pause', protocol: 'pzq', name: 'a' }, 409],
     [{ action: 'drain-worker', protocol: 'pzq', id: 'a' }, 409],
     [{ action: 'drain-worker', protocol: 'pzq', id: 5 }, 400],
     [{ action: 'drain-process', now: true }, 400],
@@ -227,6 +228,33 @@ describe('actions', () => {
   ])('%j is refused', async (action, status) => {
     const { act } = await start({ token: TOKEN });
     expect((await act(action)).status).toBe(status);
+  });
+
+  it('that a server cannot do are not offered, and refused with what to do instead', async () => {
+    const { act, observer } = await start({ token: TOKEN }, { actions: { drainWorker: () => Promise.resolve(0) } });
+    expect(observer.model.servers['pzq']?.actions).toEqual(['drain-worker']);
+    expect((await act({ action: 'disconnect-worker', protocol: 'pzq', id: 'w' })).text).toContain(
+      'The pzq server has no word to disconnect a worker: drain it, or end its process.',
+    );
+    expect((await act({ action: 'drain-worker', protocol: 'pzq', id: 'w' })).text).toContain('There is no \\"w\\".');
+  });
+
+  it('purge an empty queue as well, but none that is not there', async () => {
+    const purge = (name: string) => Promise.resolve(name === 'orders' ? 0 : undefined);
+    const { act } = await start({ token: TOKEN }, { actions: { purge } });
+    const purged = (name: string) => act({ action: 'purge', protocol: 'pzq', name, confirm: name });
+    expect([(await purged('orders')).status, (await purged('other')).status]).toEqual([200, 409]);
+  });
+
+  it('leave a line also when they are none, or come from a foreign page', async () => {
+    const audit: object[] = [];
+    const { act } = await start({ token: TOKEN, onAudit: (record) => audit.push(record) });
+    await act({ action: 'explode' });
+    await act({ action: 'drain-process' }, { ...BEARER, origin: 'http://evil.example' });
+    expect(audit).toMatchObject([
+      { event: 'action', ok: false, text: 'This is no action.' },
+      { event: 'action', ok: false },
+    ]);
   });
 
   it('are refused from a foreign page and as a form', async () => {

@@ -1,3 +1,4 @@
+import { encodeZ85 } from '@proj/transport/curve';
 import { describe, expect, it } from 'vitest';
 import type { Delta } from '../src/model.js';
 import { observe } from '../src/observe.js';
@@ -46,6 +47,24 @@ describe('the model', () => {
     expect(observer.model.history).toHaveLength(900);
     expect(observer.model.notes).toHaveLength(500);
     expect(observer.model.notes.at(-1)).toMatchObject({ id: 1000, reason: 'malformed', peer: '01ff' });
+  });
+
+  it('notes refused connections, once a minute for each key or address, whatever its port', () => {
+    const { observer, second } = watch(fakeServer());
+    for (let port = 1; port <= 1000; port++)
+      observer.refused('mdp', { reason: 'handshake', address: `10.0.0.7:${port}`, cause: 'server-key' });
+    const publicKey = new Uint8Array(32).fill(7);
+    observer.refused('mdp', { reason: 'key', address: '10.0.0.8:1', publicKey });
+    expect(observer.model.notes).toEqual([]);
+    second();
+    expect(observer.model.notes.map(({ code, reason, peer, text }) => [code, reason, peer, text])).toEqual([
+      ['handshake-refused', 'handshake', '10.0.0.7', 'handshake-refused, handshake, peer 10.0.0.7, cause server-key'],
+      ['handshake-refused', 'key', encodeZ85(publicKey), expect.stringContaining(', address 10.0.0.8')],
+    ]);
+    for (let seconds = 0; seconds < 60; seconds++) second();
+    observer.refused('mdp', { reason: 'handshake', address: '10.0.0.7:9' });
+    second();
+    expect(observer.model.notes).toHaveLength(3);
   });
 
   it('says the same moment again although two clocks tell it', () => {

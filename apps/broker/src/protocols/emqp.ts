@@ -124,7 +124,19 @@ export const emqp: Protocol<typeof options> = {
         emqpPublish: publish[0] ?? emqpPublish,
         emqpSubscribe: subscribe[0] ?? emqpSubscribe,
       },
-      shown: { facade: broker, onNote: (listener) => broker.on('note', listener) },
+      shown: {
+        facade: broker,
+        onNote: (listener) => broker.on('note', listener),
+        onRefused: (listener) => broker.on('refused', listener),
+        actions: {
+          disconnectWorker: (id) => Promise.resolve(broker.disconnectWorker(id)),
+          drainWorker: (id) => Promise.resolve(broker.drainWorker(id)),
+          drainService: (name) => Promise.resolve(broker.drainQueue(name)),
+          pause: (name) => Promise.resolve(broker.pauseQueue(name)),
+          resume: (name) => Promise.resolve(broker.resumeQueue(name)),
+          purge: (name) => Promise.resolve(broker.purgeQueue(name)),
+        },
+      },
       stats: () => {
         const { queues, ...stats } = broker.stats();
         return { ...stats, queues: queues.length, pubSub: pubSub.stats() };

@@ -56,6 +56,7 @@ export const mdp: Protocol<typeof options> = {
       shown: {
         facade: broker,
         onNote: (listener) => broker.on('note', listener),
+        onRefused: (listener) => broker.on('refused', listener),
         actions: {
           disconnectWorker: (id) => Promise.resolve(broker.disconnectWorker(id)),
           drainWorker: (id) => Promise.resolve(broker.drainWorker(id)),

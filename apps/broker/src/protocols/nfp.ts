@@ -130,7 +130,16 @@ export const nfp: Protocol<typeof options> = {
         ...(management === undefined ? {} : { nfpManagement: management }),
         ...(events === undefined ? {} : { nfpEvents: events }),
       },
-      shown: { facade: broker, onNote: (listener) => broker.on('note', listener) },
+      shown: {
+        facade: broker,
+        onNote: (listener) => broker.on('note', listener),
+        onRefused: (listener) => broker.on('refused', listener),
+        actions: {
+          disconnectWorker: (id) => Promise.resolve(broker.disconnectWorker(id)),
+          drainWorker: (id) => Promise.resolve(broker.drainWorker(id)),
+          drainService: (name) => Promise.resolve(broker.drainService(name)),
+        },
+      },
       stats: () => {
         const { services, ...stats } = broker.stats();
         return { ...stats, services: services.length };

@@ -54,7 +54,15 @@ export const ppp: Protocol<typeof options> = {
         ...(frontend[0] === undefined ? {} : { pppFrontend: frontend[0] }),
         ...(backend[0] === undefined ? {} : { pppBackend: backend[0] }),
       },
-      shown: { facade: queue, onNote: (listener) => queue.on('note', listener) },
+      shown: {
+        facade: queue,
+        onNote: (listener) => queue.on('note', listener),
+        onRefused: (listener) => queue.on('refused', listener),
+        actions: {
+          disconnectWorker: (id) => Promise.resolve(queue.disconnectWorker(id)),
+          drainWorker: (id) => Promise.resolve(queue.drainWorker(id)),
+        },
+      },
       stats: () => queue.stats(),
       setAccess: (rules) => {
         queue.setAccess(rules);

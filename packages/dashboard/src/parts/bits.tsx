@@ -4,7 +4,7 @@ import { useContext } from 'preact/hooks';
 import type { LatencyRow, WorkerRow } from '../shared/model.js';
 import { duration } from '../shared/format.js';
 import { href } from '../shared/routes.js';
-import { ActContext } from '../live/context.js';
+import { ActContext, LiveContext } from '../live/context.js';
 import type { Request } from '../live/context.js';
 
 /** A link to a view. */
@@ -140,7 +140,7 @@ export function Latency({ name, row }: { name: string; row: LatencyRow }): VNode
   );
 }
 
-/** A button that acts on the program, where that is possible. */
+/** A button that acts on the program, where that is possible and its server can do it. */
 export function ActButton({
   request,
   children,
@@ -151,7 +151,11 @@ export function ActButton({
   danger?: boolean;
 }): VNode | null {
   const act = useContext(ActContext);
-  if (act === undefined) return null;
+  const { model } = useContext(LiveContext);
+  const { action } = request;
+  const isOffered =
+    !('protocol' in action) || model?.servers[action.protocol]?.actions.includes(action.action) === true;
+  if (act === undefined || !isOffered) return null;
   return (
     <button type="button" class={danger ? 'danger' : ''} onClick={() => act(request)}>
       {children}

@@ -23,6 +23,8 @@ export interface ServiceRow {
   readonly oldestWaitingMs: number;
   readonly running: number;
   readonly workers: number;
+  /** An operator has paused it. */
+  readonly isPaused?: true;
   readonly wait: LatencyRow;
   readonly work: LatencyRow;
 }
@@ -65,6 +67,8 @@ export interface ServerRow {
   readonly refused: Readonly<Record<string, number>>;
   /** How long commits of its store took; only of a server with a store. */
   readonly commit?: LatencyRow;
+  /** What an operator may have it do. */
+  readonly actions: readonly ServerAction[];
 }
 
 /** A dead letter of a PZQ queue. Key: its id. The body comes from `/api/dead/ID`. */
@@ -196,6 +200,9 @@ export type Action =
   /** `confirm` is the name of the queue once more. */
   | { readonly action: 'purge'; readonly protocol: string; readonly name: string; readonly confirm: string }
   | { readonly action: 'drain-process' };
+
+/** An action that concerns one server. */
+export type ServerAction = Exclude<Action['action'], 'drain-process'>;
 
 /** Its answer: how many were concerned, or why none. */
 export interface ActionResult {

@@ -100,7 +100,10 @@ export function Service({ model, id }: { model: Model; id: string }): VNode {
       <Figures>
         <Figure name="Protocol">{protocol}</Figure>
         <Figure name="Requests per second">{rate(row.rate)}</Figure>
-        <Figure name="Waiting">{count(row.waiting)}</Figure>
+        <Figure name="Waiting" tone={row.isPaused === true ? 'warn' : undefined}>
+          {count(row.waiting)}
+          {row.isPaused === true && <small> paused</small>}
+        </Figure>
         <Figure name="Oldest waiting">{row.waiting === 0 ? '–' : duration(row.oldestWaitingMs)}</Figure>
         <Figure name="Running">{count(row.running)}</Figure>
         <Figure name="Workers" tone={row.workers === 0 ? 'bad' : undefined}>
@@ -133,10 +136,31 @@ export function Service({ model, id }: { model: Model; id: string }): VNode {
   );
 }
 
-/** What can be done with a service, or with a durable queue. */
-export function ServiceActions({ row: { protocol, name } }: { row: ServiceRow }): VNode {
-  if (protocol !== 'pzq')
-    return (
+/** What can be done with a service or queue: what its server cannot do is not offered. */
+export function ServiceActions({ row: { protocol, name, isPaused } }: { row: ServiceRow }): VNode {
+  return (
+    <>
+      {isPaused === true ? (
+        <ActButton
+          request={{
+            action: { action: 'resume', protocol, name },
+            title: 'Resume the queue',
+            question: `Workers of ${name} get what waits again.`,
+          }}
+        >
+          Resume…
+        </ActButton>
+      ) : (
+        <ActButton
+          request={{
+            action: { action: 'pause', protocol, name },
+            title: 'Pause the queue',
+            question: `${name} takes what comes, but workers get nothing until you resume it.`,
+          }}
+        >
+          Pause…
+        </ActButton>
+      )}
       <ActButton
         danger
         request={{
@@ -147,33 +171,12 @@ export function ServiceActions({ row: { protocol, name } }: { row: ServiceRow })
       >
         Drain…
       </ActButton>
-    );
-  return (
-    <>
-      <ActButton
-        request={{
-          action: { action: 'pause', protocol, name },
-          title: 'Pause the queue',
-          question: `${name} takes messages, but consumers get none until you resume it.`,
-        }}
-      >
-        Pause…
-      </ActButton>
-      <ActButton
-        request={{
-          action: { action: 'resume', protocol, name },
-          title: 'Resume the queue',
-          question: `Consumers of ${name} get messages again.`,
-        }}
-      >
-        Resume…
-      </ActButton>
       <ActButton
         danger
         request={{
           action: { action: 'purge', protocol, name, confirm: '' },
           title: 'Purge the queue',
-          question: `Every message that waits in ${name} is deleted for ever.`,
+          question: `Everything that waits in ${name} is deleted for ever.`,
           confirm: name,
         }}
       >

@@ -73,7 +73,7 @@ it('counts runs that wait for a broker, are skipped, lose their broker, or whose
   answer(rig);
   expect(detail(rig)).toMatchObject({
     services: [{ requests: 2, outcomes: { ok: 1 }, waitMs: { count: 2, sumMs: waited }, workMs: { sumMs: 100 } }],
-    workers: [{ state: 'idle', stateMs: 100, running: 0, done: 1 }],
+    workers: [{ state: 'idle', stateMs: 0, running: 0, done: 1 }],
     counters: { fired: 2, skipped: 1, conversations: 2 },
     gauges: { jobs: 1, held: 0 },
   });
@@ -93,8 +93,8 @@ it('counts what it drops and refuses, by reason', () => {
   const rig = new SchedulerRig().start();
   rig.schedule({ interval: '10', headers: 'nohaste' });
   rig.unschedule(body('unknown'));
-  rig.hear({ kind: 'malformed', reason: 'no-frames' });
+  rig.hear({ kind: 'malformed', reason: 'too-few-frames' });
   rig.schedule({ interval: 'x' });
-  expect(detail(rig).dropped).toEqual({ 'no-frames': 1, interval: 1 });
+  expect(detail(rig).dropped).toEqual({ 'too-few-frames': 1, interval: 1 });
   expect(detail(rig).counters).toMatchObject({ scheduled: 1, unknown: 1 });
 });
