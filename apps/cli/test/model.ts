@@ -19,7 +19,7 @@ function service(
 function worker(id: string, more: Partial<Model['workers'][string]> = {}): Model['workers'][string] {
   return {
     ...{ protocol: 'mdp', id, services: ['echo'], state: 'idle', stateSince: NOW - 5000, lastHeard: NOW - 1000 },
-    ...{ running: 0, done: 3, resends: 0, ...more },
+    ...{ running: 0, done: 3, resends: 0, refused: {}, ...more },
   };
 }
 
