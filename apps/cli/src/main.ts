@@ -22,6 +22,7 @@ import { schedule, unschedule } from './schedule.js';
 import { stats } from './stats.js';
 import { status } from './status.js';
 import { subscribe } from './subscribe.js';
+import { top } from './top.js';
 import { trace } from './trace.js';
 
 const commands = [
@@ -38,6 +39,7 @@ const commands = [
   push,
   pull,
   monitor,
+  top,
   stats,
   queue,
   dead,

@@ -83,8 +83,8 @@ export class RemoteProgram {
   /** The model, anew every second, until the connection ends: then it rejects as everything here. */
   async *models(stop: AbortSignal): AsyncGenerator<Model, never, undefined> {
     const silence = new AbortController();
-    const listen = () => setTimeout(() => silence.abort(timeout()), SILENCE_MAX_MS);
-    let timer = setTimeout(() => silence.abort(timeout()), this.#timeoutMs);
+    const listen = (ms: number) => setTimeout(() => silence.abort(this.#isSilent(ms)), ms);
+    let timer = listen(this.#timeoutMs);
     try {
       const signal = AbortSignal.any([stop, silence.signal]);
       const response = await this.#ask('api/events', { headers: { accept: 'text/event-stream' }, signal });
@@ -93,7 +93,7 @@ export class RemoteProgram {
       let model: Model | undefined;
       for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
         clearTimeout(timer);
-        timer = listen();
+        timer = listen(SILENCE_MAX_MS);
         for (const { event, data } of parser.push(decoder.decode(piece, { stream: true }))) {
           if (event === 'model') model = this.#modelOf(data);
           else if (event === 'delta' && model !== undefined) model = applyDelta(model, this.#json(data) as Delta);
@@ -152,6 +152,10 @@ export class RemoteProgram {
     return new ProjError('PROTOCOL_REMOTE', `${this.url.href}: what answers is no program of this project`);
   }
 
+  #isSilent(ms: number): ProjError {
+    return new ProjError('TIMEOUT', `${this.url.href}: no answer within ${ms} ms`);
+  }
+
   #limit(stop: AbortSignal): AbortSignal {
     return AbortSignal.any([stop, AbortSignal.timeout(this.#timeoutMs)]);
   }
@@ -159,16 +163,12 @@ export class RemoteProgram {
   /** An error of `fetch` in our words; that of `stop` as it is. */
   #explain(error: unknown, stop?: AbortSignal): unknown {
     if (error instanceof ProjError || stop?.aborted === true) return error;
-    if (isTimeout(error)) return new ProjError('TIMEOUT', `${this.url.href}: no answer within ${this.#timeoutMs} ms`);
+    if (isTimeout(error)) return this.#isSilent(this.#timeoutMs);
     if (!(error instanceof TypeError)) return error;
     const { code, message } = (error.cause ?? error) as { readonly code?: string; readonly message?: string };
     const remedy = 'start the program with --http, or give its address with --http';
     return new ProjError('UNREACHABLE', `${this.url.href}: cannot be reached (${code ?? message ?? ''}): ${remedy}`);
   }
-}
-
-function timeout(): DOMException {
-  return new DOMException('silence', 'TimeoutError');
 }
 
 function isTimeout(error: unknown): boolean {
