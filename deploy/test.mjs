@@ -372,8 +372,7 @@ try {
       contexts[app] = pack(app);
       if (app === 'cli') return;
       const size = install(app, contexts[app]);
-      if (app !== 'queue' && size > MAX_MB)
-        throw new Error(`${size.toFixed(1)} MB, more than ${MAX_MB}`);
+      if (app !== 'queue' && size > MAX_MB) throw new Error(`${size.toFixed(1)} MB, more than ${MAX_MB}`);
       return `${size.toFixed(1)} MB`;
     });
   if (process.getuid?.() === 0 && has('buildah') && has('debootstrap')) {
