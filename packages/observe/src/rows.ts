@@ -21,15 +21,29 @@ export function serverRow(
   return commit === undefined ? row : { ...row, commit };
 }
 
-/** The row of a service. */
+/** The row of a service: `before` itself if nothing has changed. */
 export function serviceRow(
   protocol: string,
   service: ServiceSnapshot,
   rate: number,
   wait: LatencyRow,
   work: LatencyRow,
+  before: ServiceRow | undefined,
 ): ServiceRow {
   const { name, requests, outcomes, resends, waiting, oldestWaitingMs, running, workers } = service;
+  if (
+    before?.outcomes === outcomes &&
+    before.wait === wait &&
+    before.work === work &&
+    before.requests === requests &&
+    before.resends === resends &&
+    before.rate === rate &&
+    before.waiting === waiting &&
+    before.oldestWaitingMs === oldestWaitingMs &&
+    before.running === running &&
+    before.workers === workers
+  )
+    return before;
   return { protocol, name, requests, outcomes, resends, rate, waiting, oldestWaitingMs, running, workers, wait, work };
 }
 
