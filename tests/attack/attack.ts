@@ -25,9 +25,10 @@ export type Port =
 export type Flags = Readonly<Record<string, string | number | true>>;
 
 /**
- * Programs that are not as by default: `encrypted` has CURVE and a list of keys, `unread` logs all it can into a pipe that nobody reads.
+ * Programs that are not as by default: `encrypted` has CURVE and a list of keys, `unread` logs all it can into a pipe that nobody reads,
+ * `small` has a budget of memory that one attack can use up.
  */
-export type Variant = 'encrypted' | 'unread';
+export type Variant = 'encrypted' | 'unread' | 'small';
 
 /** One way to hurt others. */
 export interface Attack {

@@ -22,6 +22,7 @@ const GOOD: Result = {
 
 it('an attack that stays within all bounds misses none', () => {
   expect(missed(GOOD, { memoryMax: 100 })).toEqual([]);
+  expect(missed({ ...GOOD, memoryMax: 1 }, { memoryMax: 100 })).toEqual(['peak']);
 });
 
 it.each<[string, Partial<Result>]>([

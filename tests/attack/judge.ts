@@ -4,6 +4,8 @@
 export interface Result {
   readonly attack: string;
   readonly transport: 'zmtp' | 'zmq';
+  /** What the program was given as `--memory-max`, if anything. */
+  readonly memoryMax?: number;
   /** Of the attack itself. */
   readonly seconds: number;
   /** Resident memory: of the program alone, served by none; when others had been served for a while; the most; some time after. */
@@ -45,7 +47,8 @@ const LINES_PER_SECOND = 100;
 const LINES_BESIDE = 200;
 
 /** The bounds that were missed, as words; none if all hold. */
-export function missed(result: Result, { memoryMax = Infinity }: Bounds = {}): string[] {
+export function missed(result: Result, bounds: Bounds = {}): string[] {
+  const memoryMax = result.memoryMax ?? bounds.memoryMax ?? Infinity;
   const { rss, quietP99Ms, p99Ms, machineP99Ms, lost, facts, logLines, seconds, exit, exitMs } = result;
   const checks: readonly (readonly [string, boolean])[] = [
     ['lost', lost === 0],

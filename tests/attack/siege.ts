@@ -80,6 +80,7 @@ export async function siege(attack: Attack, plan: SiegePlan): Promise<Result> {
   return {
     attack: attack.name,
     transport,
+    ...(flags['memory-max'] === undefined ? {} : { memoryMax: Number(flags['memory-max']) }),
     seconds,
     rss: { idle, before, peak, after },
     quietP99Ms: quiet.p99Ms,

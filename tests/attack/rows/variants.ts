@@ -1,14 +1,23 @@
-/** Attacks on programs that are not as by default: with CURVE and a list of keys, and with a log that nobody reads. */
+/** Attacks on programs that are not as by default: with CURVE and a list of keys, with a log that nobody reads, and with little memory. */
 import { MdpClient } from '@proj/client';
 import { isProjError } from '@proj/transport';
 import { MdpWorker } from '@proj/worker';
 import { zmtpTransport } from '@proj/zmtp';
 import type { Attack, Stage } from '../attack.js';
 import type { Swap } from '../keyring.js';
-import { message } from '../wire.js';
+import { longHeader, message } from '../wire.js';
 
 const MB = 1_000_000;
 const MIB = 2 ** 20;
+const KIB = 1024;
+/** As much as a container may have. */
+const SMALL = {
+  variant: 'small',
+  flags: { 'memory-max': 256 * MIB },
+  onZmq: 'the budget of memory does not cover what libzmq holds',
+} as const;
+/** Of requests for a service that nobody serves. */
+const REQUEST_TTL_MS = 30_000;
 /** A key that was taken off the list is out after so long at most. */
 const OUT_MS = 5000;
 const ASK_MS = 250;
@@ -98,6 +107,30 @@ export const VARIANTS: readonly Attack[] = [
       const goodbye = message(['MDPW02', '\x06']);
       const some = Buffer.concat(Array.from({ length: 100 }, () => [hello, goodbye]).flat());
       await stage.flood(peers, 20, () => some);
+    },
+  },
+  {
+    ...SMALL,
+    name: 'mdp/half-messages-in-256-mib',
+    does: 'with --memory-max 256 MiB: 12 connections with 60 MiB each of messages that never end',
+    async run(stage) {
+      const peers = await stage.openMany(12, 'mdp');
+      const body = Buffer.alloc(60 * MIB - 1);
+      // Whoever is cut, or not read any more, has been told enough.
+      const sent = peers.map((peer) => peer.write(longHeader(0, BigInt(60 * MIB)), body));
+      await Promise.race([Promise.all(sent), stage.pause(stage.size(1000, 10_000))]);
+      await stage.hold();
+    },
+  },
+  {
+    ...SMALL,
+    name: 'mdp/full-queues-in-256-mib',
+    does: 'with --memory-max 256 MiB: requests of 256 KiB for a service that nobody serves, on 8 connections',
+    leavesMs: REQUEST_TTL_MS,
+    async run(stage) {
+      const peers = await stage.openMany(8, 'mdp');
+      const request = message(['MDPC02', '\x01', 'nobody', Buffer.alloc(256 * KIB)]);
+      await stage.flood(peers, 1000, () => request);
     },
   },
 ];
