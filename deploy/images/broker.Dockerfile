@@ -17,6 +17,8 @@ ENV PROJ_BROKER_MDP=tcp://*:5555 \
     PROJ_BROKER_ONLY=mdp,nfp,ppp \
     PROJ_BROKER_HTTP=127.0.0.1:8055
 EXPOSE 5555 5556 5557
+# What glibc frees goes back to the system: docs/adr/0026-one-budget-of-memory.md.
+ENV MALLOC_MMAP_THRESHOLD_=16384
 WORKDIR /opt/proj
 USER 65532:65532
 # The program handles SIGTERM as the first process: it drains, then ends.

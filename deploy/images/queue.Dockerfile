@@ -19,6 +19,8 @@ ENV PROJ_QUEUE_RECEIVE=tcp://*:11131 \
     PROJ_QUEUE_HTTP=127.0.0.1:8055
 EXPOSE 11131 11132 11133
 VOLUME /var/lib/proj
+# What glibc frees goes back to the system: docs/adr/0026-one-budget-of-memory.md.
+ENV MALLOC_MMAP_THRESHOLD_=16384
 WORKDIR /opt/proj
 USER 65532:65532
 # The program handles SIGTERM as the first process: it drains, then ends.

@@ -16,6 +16,8 @@ ENV PROJ_SCHEDULER_CONNECT=tcp://broker:47291 \
     PROJ_SCHEDULER_STORE=lmdb:/var/lib/proj/schedules \
     PROJ_SCHEDULER_HTTP=127.0.0.1:8055
 VOLUME /var/lib/proj
+# What glibc frees goes back to the system: docs/adr/0026-one-budget-of-memory.md.
+ENV MALLOC_MMAP_THRESHOLD_=16384
 WORKDIR /opt/proj
 USER 65532:65532
 # The program handles SIGTERM as the first process: it drains, then ends.

@@ -13,6 +13,8 @@ COPY --from=install /opt/proj /opt/proj
 COPY health.mjs /opt/proj/health.mjs
 ENV PROJ_WORKER_CONNECT=tcp://broker:5555 \
     PROJ_WORKER_HTTP=127.0.0.1:8055
+# What glibc frees goes back to the system: docs/adr/0026-one-budget-of-memory.md.
+ENV MALLOC_MMAP_THRESHOLD_=16384
 WORKDIR /opt/proj
 USER 65532:65532
 # The program handles SIGTERM as the first process: it drains, then ends.
