@@ -40,6 +40,7 @@ export async function inspect(root, dir, tarball) {
     ...checkFiles(root, files, read),
     ...checkManifest(manifest, dir),
     ...checkInventory(files, read, manifest),
+    ...checkChangeLog(files, read, manifest),
     ...Object.entries(sizes)
       .filter(([what, size]) => size > BUDGET[kind][what])
       .map(([what, size]) => `${size} bytes ${what}, more than ${BUDGET[kind][what]}`),
@@ -95,6 +96,13 @@ function* checkInventory(files, read, { version, bin }) {
     if (!name.startsWith('@proj/') && !notices.includes(`${name} ${of} `) && !isOutside(name))
       yield `the licence of ${name} is not in dist/THIRD-PARTY-NOTICES.txt`;
   }
+}
+
+/** The version before the first has none. */
+function* checkChangeLog(files, read, { version }) {
+  if (version === '0.0.0') return;
+  const log = files.includes('CHANGELOG.md') ? read('CHANGELOG.md') : '';
+  if (!log.includes(`\n## ${version}\n`)) yield `CHANGELOG.md does not tell of ${version}: npx changeset version`;
 }
 
 /** Installed beside the program, with its own licence file. */

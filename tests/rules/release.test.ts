@@ -1,0 +1,72 @@
+/** The checks of `npm run release` notice what must not be published. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { inspect, isAllowed } from '../../scripts/release-checks.mjs';
+import { temporaryFolder } from './pack.js';
+import { ROOT } from './workspace.js';
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+afterAll(() => folder.remove());
+
+/** What is said of a tarball with these files. */
+async function faultsOf(dir: string, manifest: object, files: Readonly<Record<string, string>>): Promise<string> {
+  const content = join(folder.path, 'package');
+  mkdirSync(join(content, 'dist'), { recursive: true });
+  const whole = { name: 'trial', version: '1.2.3', license: 'MIT', type: 'module', ...manifest };
+  writeFileSync(join(content, 'package.json'), JSON.stringify(whole));
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(content, path), text);
+  const tarball = join(folder.path, 'trial.tgz');
+  execFileSync('tar', ['-czf', tarball, '-C', folder.path, 'package']);
+  return (await inspect(ROOT, dir, tarball)).faults.join('\n');
+}
+
+it('a tarball that must not be published is told all its faults', async () => {
+  const inventory = {
+    metadata: { component: { version: '1.2.2' } },
+    components: [{ name: 'copyleft', version: '1.0.0', licenses: [{ license: { id: 'GPL-3.0-only' } }] }],
+  };
+  const manifest = {
+    license: 'UNLICENSED',
+    repository: { type: 'git', url: 'git+https://example.org/trial.git', directory: 'apps/other' },
+    scripts: { postinstall: 'node steal.js' },
+    dependencies: { other: 'workspace:^' },
+  };
+  const faults = await faultsOf('apps/trial', manifest, {
+    'README.md': '# trial',
+    'CHANGELOG.md': '# trial\n\n## 1.2.2\n',
+    'dist/index.js': `load('${ROOT}/secret');`,
+    'dist/index.js.map': '{}',
+    'dist/sbom.cdx.json': JSON.stringify(inventory),
+    'dist/THIRD-PARTY-NOTICES.txt': '',
+  });
+  for (const fault of [
+    'LICENSE is missing',
+    'dist/index.js.map should not be there',
+    'dist/index.js names a folder of this machine',
+    'package.json contains workspace:',
+    'package.json has the script postinstall',
+    'licence UNLICENSED',
+    'package.json says its source is in apps/other',
+    'dist/sbom.cdx.json is of version 1.2.2: build again',
+    'copyleft 1.0.0 has the licence GPL-3.0-only',
+    'the licence of copyleft is not in dist/THIRD-PARTY-NOTICES.txt',
+    'CHANGELOG.md does not tell of 1.2.3: npx changeset version',
+  ])
+    expect(faults).toContain(fault);
+});
+
+it.each([
+  ['MIT', true],
+  ['(MIT OR GPL-3.0-only)', true],
+  ['MIT AND BSD-3-Clause', true],
+  ['MIT AND MPL-2.0', false],
+  ['SEE LICENSE IN LICENSE', false],
+  ['', false],
+])('licence "%s" may be passed on: %s', (expression, allowed) => {
+  expect(isAllowed(expression)).toBe(allowed);
+});
