@@ -28,6 +28,7 @@ async function freeEndpoint(): Promise<string> {
 
 /** Asks a router that lets nobody in, and expects it to have this key. */
 async function ask(serverKey: Uint8Array) {
+  await zmtpTransport().load();
   const router = zmtpTransport().router({
     lingerMs: 0,
     curve: { role: 'server', keys: SERVER, authorize: () => false },
