@@ -232,7 +232,7 @@ describe('proj-broker', () => {
     const SHUTDOWN = ['', 'NFPC01', '0x06', 'mmi.service.broker', 'all', 'u1', '{"task":"shutdown"}'];
 
     it('share the endpoint of --mdp unless told otherwise', async () => {
-      const { endpoint, broker } = await programs.startBroker();
+      const { endpoint, broker } = await programs.startBroker('--request-ttl-ms', '100');
       expect((await broker.record('listening'))['endpoints']).toMatchObject({ mdp: endpoint, nfp: endpoint });
       expect(await answerOf(endpoint, 'MDPC02', '\x01', 'mmi.service', 'echo')).toEqual([
         'MDPC02',

@@ -10,6 +10,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 /** For commands on a busy machine. */
 const PATIENT = ['--timeout-ms', '50000'];
+/** Enough for what is not about all files of the repository. */
+const SOME_FILES = fileURLToPath(new URL('../../../packages/pzq', import.meta.url));
 
 const programs = new Programs();
 let demo: ChildProcessWithoutNullStreams | undefined;
@@ -59,8 +61,7 @@ describe('proj-demo', () => {
   });
 
   it('pushes their names into a queue, kills it, and loses none of them', async () => {
-    const sources = fileURLToPath(new URL('../../../packages/pzq', import.meta.url));
-    const { code, stdout } = await programs.run('demo', ['--once', '--folder', sources]);
+    const { code, stdout } = await programs.run('demo', ['--once', '--folder', SOME_FILES]);
     expect(code).toBe(0);
     const [, killed] = / and with \d+ of them acknowledged the queue \((\d+)\) is killed\./.exec(stdout) ?? [];
     const [, successor, found] =
@@ -97,7 +98,7 @@ describe('proj-demo', () => {
   });
 
   it('stays up with commands that work until it is interrupted, then leaves nothing behind', async () => {
-    const { child, output } = await startUntil([], '--help. ');
+    const { child, output } = await startUntil(['--folder', SOME_FILES], '--help. ');
     const endpoint = /stays up at (\S+)/.exec(output)?.[1] ?? '';
     const call = await programs.run('cli', ['call', 'text-stats', 'one two', '--connect', endpoint, ...PATIENT]);
     expect(JSON.parse(call.stdout)).toMatchObject({ words: 2 });
@@ -120,7 +121,7 @@ describe('proj-demo', () => {
   });
 
   it('exits 1 with one line when a program ends on its own, and ends the others', async () => {
-    const { child, output } = await startUntil(['--no-crash'], '--help. ');
+    const { child, output } = await startUntil(['--no-crash', '--folder', SOME_FILES], '--help. ');
     const workers = [...output.matchAll(/^worker \d +(\d+)/gm)].map(([, pid]) => Number(pid));
     let stderr = '';
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));

@@ -2,7 +2,7 @@
 import { SimulationFailure } from './simulation.js';
 
 /** How many seeds `npm test` runs; those from here on are left to `npm run test:all`. */
-const SHORT = 40;
+const SHORT = 20;
 
 /**
  * The first of `count` seeds, from 0 on; in the task `long` the others. With `SIM_SEED=n` in the environment that one alone, with

@@ -1,0 +1,12 @@
+// 100,000 garbled messages of connections that come and go: a leak of 20 bytes for each would show.
+import { peerGroup } from '@proj/testkit';
+import { it } from 'vitest';
+import { SEED, withstand } from './hostile-connections.js';
+
+const { launch } = peerGroup();
+
+it(
+  `100,000 hostile messages (seed ${SEED}): others are served, memory stays flat, drops are counted`,
+  { timeout: 600_000 },
+  () => withstand(launch, 100, 80),
+);
