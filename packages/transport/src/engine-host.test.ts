@@ -395,6 +395,10 @@ describe('access', () => {
     const [first, second] = [caller(ada), caller(bob)];
     await after(1000);
     expect(made.refusals.refused.key).toBeGreaterThan(0);
+    const none = { protocol: 'x', counters: {}, dropped: {}, gauges: {}, services: [], workers: [], clients: [] };
+    const { clients, refused } = made.detail(() => none);
+    const key = encodeZ85(bob.publicKey);
+    expect(clients).toEqual([{ id: key, key, open: 0, refused: { key: refused['key'] } }]);
     made.setAccess(rules(bob));
     await after(5000);
     expect(first.heard).toEqual(['gone']);

@@ -24,8 +24,19 @@ it('counts a known workload of a service exactly: replies, a resend, an expiry, 
   broker.request('c1', 'c');
   broker.gone('w2'); // c goes back, and nobody comes
   broker.advance(5000);
-  const [service] = detail().services;
-  expect(service).toBeUndefined();
+  expect(detail().services).toMatchObject([
+    {
+      name: 'echo',
+      requests: 3,
+      outcomes: { ok: 2, 'expired-unserved': 1 },
+      resends: 2,
+      waiting: 0,
+      running: 0,
+      workers: 0,
+      waitMs: { count: 4, sumMs: 50 },
+      workMs: { count: 2, sumMs: 35 },
+    },
+  ]);
   expect(detail().counters).toMatchObject({ requests: 3, replies: 2, resends: 2, dispatches: 4 });
   expect(detail().dropped['expired-unserved']).toBe(1);
 });
@@ -140,4 +151,17 @@ it('counts refusals of a known service among its outcomes', () => {
   broker.drain();
   broker.request('c2', 'b');
   expect(detail().services[0]?.outcomes).toEqual({ draining: 1 });
+});
+
+it('goes on with the figures of a service whose workers come back, and keeps none of names that nobody served', () => {
+  broker.ready('w1');
+  broker.request('c1', 'a');
+  broker.final('w1', 'c1', 'A');
+  broker.gone('w1');
+  broker.request('c1', 'x', 'unknown');
+  broker.advance(5000);
+  expect(detail().services.map(({ name, outcomes }) => [name, outcomes])).toEqual([['echo', { ok: 1 }]]);
+  broker.ready('w2');
+  broker.request('c1', 'b');
+  expect(detail().services).toMatchObject([{ name: 'echo', requests: 2, outcomes: { ok: 1 }, workers: 1 }]);
 });

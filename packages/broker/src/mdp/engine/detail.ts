@@ -11,7 +11,10 @@ import type { Output } from './output.js';
 import type { ClientEntry, Service, Worker } from './records.js';
 import type { BrokerState } from './state.js';
 
-/** The snapshot at `now`. A service that exists in both versions apart is listed twice; the name of that in 0.1 ends in ` (0.1)`. */
+/**
+ * The snapshot at `now`. A service that exists in both versions apart is listed twice; the name of that in 0.1 ends in ` (0.1)`. Services that were served
+ * and are away are listed behind the others.
+ */
 export function detailOf(
   state: BrokerState,
   { counters, refused }: Output,
@@ -30,11 +33,16 @@ export function detailOf(
     counters: totals,
     dropped: { ...dropped },
     gauges: { workers: workers.size, clients: state.clients.size, openRequests: open, openBytes: bytes.used },
-    services: Array.from(services.values(), (service) => serviceOf(service, now)),
+    services: [
+      ...Array.from(services.values(), (service) => serviceOf(service, now)),
+      ...Array.from(services.absent, ([name, figures]) => ({ name, ...figures.snapshot(), ...NOTHING_NOW })),
+    ],
     workers: Array.from(workers.values(), (worker) => workerOf(worker, refused, now)),
     clients: [...clients, ...strangers],
   };
 }
+
+const NOTHING_NOW = { waiting: 0, oldestWaitingMs: 0, running: 0, workers: 0 };
 
 function serviceOf(service: Service, now: number): ServiceSnapshot {
   let oldestWaitingMs = 0;
@@ -42,7 +50,7 @@ function serviceOf(service: Service, now: number): ServiceSnapshot {
   if (service.queue.size > 0)
     for (const request of service.queue.heads()) oldestWaitingMs = Math.max(oldestWaitingMs, elapsedMs(request, now));
   return {
-    name: service.version === '0.1' ? `${service.name} (0.1)` : service.name,
+    name: service.label,
     ...service.figures.snapshot(),
     waiting: service.queue.size,
     oldestWaitingMs,

@@ -64,7 +64,7 @@ export class Dispatcher {
 
   /** Refuses a request that was not accepted. */
   refuse(peer: Peer, { version, service }: MdpClientRequest, reason: MdpRefusal): void {
-    this.#state.services.find(version, service)?.figures.ended(reason);
+    this.#state.services.figuresOf(version, service)?.ended(reason);
     this.#out.dropRequest(reason, peer, service);
   }
 

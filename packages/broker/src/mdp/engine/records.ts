@@ -150,6 +150,11 @@ export class Worker extends WorkerEntry<Request> {
   }
 }
 
+/** A service's name for operators. */
+export function labelOf(version: MdpVersion | 'both', name: string): string {
+  return version === '0.1' ? `${name} (0.1)` : name;
+}
+
 /** A name that is served or asked for. Exists while it has a worker or a waiting request. */
 export class Service {
   readonly name: string;
@@ -164,18 +169,32 @@ export class Service {
   workers = 0;
   /** Rule 29: the service of this name inside the broker. */
   own: OwnService | undefined;
-  /** For operators. */
-  readonly figures = new ServiceMeter();
+  /** For operators; they go on when a service that was served comes back. */
+  readonly figures: ServiceMeter;
+  /** It has, or had, workers. */
+  wasServed = false;
   /** Counts the changes between "has workers" and "has none"; see `request-expiry.ts`. */
   situation = 0;
   /** When the requests that waited before the last change have waited too long. */
   readonly expiry = new Deadline<Service>(this);
 
-  constructor(name: string, version: MdpVersion | 'both', queueMax: number, counted: Name) {
+  constructor(
+    name: string,
+    version: MdpVersion | 'both',
+    queueMax: number,
+    counted: Name,
+    figures = new ServiceMeter(),
+  ) {
     this.name = name;
     this.version = version;
     this.counted = counted;
     this.queue = new FairQueue<Request>(queueMax);
+    this.figures = figures;
+  }
+
+  /** Its name for operators: that of 0.1 apart ends in ` (0.1)`. */
+  get label(): string {
+    return labelOf(this.version, this.name);
   }
 
   /** Workers that have a job. */

@@ -1,5 +1,6 @@
 /** Majordomo broker: everything it remembers, and the snapshot that users see. Only `engine.ts`, `dispatcher.ts` and `own-services.ts` change it. */
 import type { MdpVersion } from '@proj/frames/mdp';
+import type { ServiceMeter } from '@proj/transport/engine';
 import { Budget } from '../../shared/budget.js';
 import { check } from '../../shared/check.js';
 import { ClientTable } from '../../shared/clients.js';
@@ -11,7 +12,7 @@ import { WorkerTable } from '../../shared/worker-table.js';
 import { Rates } from '../../shared/rates.js';
 import type { MdpBrokerSettings } from '../options.js';
 import type { MdpBrokerCounters } from './output.js';
-import { ClientEntry, type OwnService, type Request, Run, Service, type Worker } from './records.js';
+import { ClientEntry, type OwnService, type Request, labelOf, Run, Service, type Worker } from './records.js';
 import { RequestExpiry } from './request-expiry.js';
 
 /** A client whose waiting requests cost less never makes room for others. */
@@ -56,6 +57,9 @@ export function newBrokerState(settings: MdpBrokerSettings): BrokerState {
   };
 }
 
+/** Services that were served whose figures are kept while they are away: a kilobyte each. */
+const ABSENT_MAX = 1000;
+
 /**
  * All services, by version and name. With `bridge` both versions share them. Served names and names that are only asked for have a bound
  * each, so that no client can keep workers out.
@@ -65,6 +69,8 @@ export class Services {
   readonly #bridge: boolean;
   readonly #names: Names;
   readonly #queueMax: number;
+  /** For operators: figures of services that were served and have neither workers nor requests, by label, the oldest first. */
+  readonly absent = new Map<string, ServiceMeter>();
 
   constructor(options: { readonly bridge: boolean; readonly servicesMax: number; readonly requestQueueMax: number }) {
     const joined = new Map<string, Service>();
@@ -98,6 +104,7 @@ export class Services {
   join(service: Service, workers = 1): boolean {
     const first = service.workers === 0;
     service.workers += workers;
+    service.wasServed = true;
     if (first) this.#names.serve(service.counted);
     return first;
   }
@@ -116,9 +123,19 @@ export class Services {
 
   /** Adds a service that does not exist yet; it counts against this share until a worker serves it. */
   add(version: MdpVersion, name: string, sharer?: string): Service {
-    const service = new Service(name, this.#bridge ? 'both' : version, this.#queueMax, this.#names.add(sharer));
+    const kept = this.#bridge ? 'both' : version;
+    const label = labelOf(kept, name);
+    const figures = this.absent.get(label);
+    const service = new Service(name, kept, this.#queueMax, this.#names.add(sharer), figures);
+    service.wasServed = this.absent.delete(label);
     this.#byVersion[version].set(name, service);
     return service;
+  }
+
+  /** The figures of a service that exists, or did. */
+  figuresOf(version: MdpVersion, name: string): ServiceMeter | undefined {
+    const service = this.find(version, name);
+    return service === undefined ? this.absent.get(labelOf(this.#bridge ? 'both' : version, name)) : service.figures;
   }
 
   /** Forgets a service without workers and waiting requests. Returns false if it has some or is forgotten already. */
@@ -128,7 +145,15 @@ export class Services {
     if (this.#byVersion[version].get(service.name) !== service) return false;
     this.#byVersion[version].delete(service.name);
     this.#names.remove(service.counted);
+    if (service.wasServed) this.#keepFigures(service);
     return true;
+  }
+
+  #keepFigures({ label, figures }: Service): void {
+    this.absent.set(label, figures);
+    if (this.absent.size <= ABSENT_MAX) return;
+    const [oldest] = this.absent.keys();
+    if (oldest !== undefined) this.absent.delete(oldest);
   }
 
   /** Throws if the names are miscounted. Linear. */
