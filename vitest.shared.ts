@@ -12,8 +12,8 @@ const LEFT_OUT = process.env['PROJ_LONG'] === '0' ? ['**/*.long.test.ts'] : [];
  */
 export function project(name: string, { isolate = true } = {}): UserWorkspaceConfig {
   return defineProject({
-    // Siblings resolve to their sources. The list replaces the defaults, so those stand here too.
-    ssr: { resolve: { conditions: ['@proj/source', 'module', 'node', 'development|production'] } },
+    // Siblings resolve to their sources. The list replaces the defaults, so those stand here too, but `module`: Node.js has no such condition, and some packages name files under it that only bundlers can load.
+    ssr: { resolve: { conditions: ['@proj/source', 'node', 'development|production'] } },
     test: {
       name,
       environment: 'node',

@@ -9,6 +9,7 @@ export default mergeConfig(project('tests on zmtp', { isolate: false }), {
     exclude: [
       'attack/judge.test.ts',
       'interop/zmtp/**',
+      'interop/cli/**',
       'interop/dashboard/page.test.ts',
       'interop/examples.test.ts',
       'interop/pzq/postgres*.test.ts',

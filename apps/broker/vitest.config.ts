@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('app-broker');
+export default project('app-broker', { isolate: false });

@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('app-demo');
+export default project('app-demo', { isolate: false });

@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('app-queue');
+export default project('app-queue', { isolate: false });

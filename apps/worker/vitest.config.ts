@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('app-worker');
+export default project('app-worker', { isolate: false });

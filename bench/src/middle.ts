@@ -96,13 +96,3 @@ export async function measureGrowth(contest: Contest, report: Report): Promise<v
   const measured = (await over(1000)) / few;
   report({ what: 'growth of that ratio from 10 to 1,000 workers', measured, unit: 'x', limit: { atMost: 1.2 } });
 }
-
-/** What it uses while nothing is asked of it. */
-export async function measureIdle({ protocol, name, ours }: Contest, report: Report): Promise<void> {
-  const rig = await BenchRig.start(protocol, ours, 1000);
-  await rig.run(2000, 200);
-  const measured = 100 * (await rig.idle(10_000));
-  await rig.stop();
-  const what = `${name}, 1,000 idle workers with heartbeats: CPU`;
-  report({ what, measured, unit: '% of a core', limit: { atMost: 3 } });
-}

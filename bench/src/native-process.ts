@@ -36,7 +36,8 @@ export async function findProgram(name: string): Promise<string | undefined> {
 
 /** How to start a program, or what is missing, in words for a person. */
 export type Startable =
-  { readonly program: string; readonly parameters: readonly string[] } | { readonly missing: string };
+  | { readonly program: string; readonly parameters: readonly string[] }
+  | { readonly missing: string };
 
 /** Compiles `native/<name>.c` against libzmq. */
 export async function compile(name: string): Promise<Startable> {

@@ -2,8 +2,9 @@
 import { measureBrokers } from './brokers.js';
 import { measureChains } from './chain/measure.js';
 import { measureEmqpRates } from './emqp-rates.js';
+import { measureIdle } from './idle.js';
 import { measureMdpEngine } from './mdp-engine.js';
-import { CONTESTS, measureContest, measureGrowth, measureIdle } from './middle.js';
+import { CONTESTS, measureContest, measureGrowth } from './middle.js';
 import { measureNfpBroadcasts } from './nfp-engine.js';
 import { measureNfpResults } from './nfp-results.js';
 import { measurePzqRates } from './pzq-rates.js';
@@ -41,11 +42,11 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
     await measureZmtpBodies(report);
     await measureZmtpIdle(report);
   },
+  idle: measureIdle,
   mdp: async (report) => {
     measureMdpEngine(report);
     await measureContest(CONTESTS.mdp, report, { atMost: 1.25 });
     await measureGrowth(CONTESTS.mdp, report);
-    await measureIdle(CONTESTS.mdp, report);
   },
   emqp: async (report) => {
     await measureEmqpRates(report);

@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('heartbeat');
+export default project('heartbeat', { isolate: false });

@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('observe');
+export default project('observe', { isolate: false });

@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('pzq');
+export default project('pzq', { isolate: false });

@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('scheduler');
+export default project('scheduler', { isolate: false });

@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('store');
+export default project('store', { isolate: false });

@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('testkit');
+export default project('testkit', { isolate: false });

@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('transport');
+export default project('transport', { isolate: false });

@@ -18,6 +18,11 @@ if (spawnSync('promtool', ['--version'], { stdio: 'ignore' }).status !== 0) {
   console.error('interop: the program promtool is missing: apt-get install prometheus');
   process.exitCode = 1;
 }
+for (const shell of ['zsh', 'fish']) {
+  if (spawnSync(shell, ['--version'], { stdio: 'ignore' }).status === 0) continue;
+  console.error(`interop: the program ${shell} is missing: apt-get install ${shell}`);
+  process.exitCode = 1;
+}
 const chromium = process.env.PROJ_CHROMIUM ?? '/usr/bin/chromium';
 if (!existsSync(chromium)) {
   const remedy = 'apt-get install chromium (or set PROJ_CHROMIUM to a Chromium)';

@@ -84,7 +84,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'transport-below-roles',
     reason:
-      'transport knows heartbeat, the helpers for bytes and the types of frames, its folder service frames itself; only its folders zmq and curve know node:*, only zmq zeromq, only schemas.ts and peer-schemas.ts zod',
+      'transport knows heartbeat, the helpers for bytes and the types of frames, its folder service frames itself; only its folders zmq and curve know node:*, only zmq zeromq, only tracing node:diagnostics_channel, only schemas.ts and peer-schemas.ts zod',
     broken: ({ path, found: { specifier, typeOnly } }) => {
       if (!path.startsWith('packages/transport/') || isRelative(specifier)) return false;
       if (
@@ -96,6 +96,7 @@ const RULES: readonly Rule[] = [
       if (/^packages\/transport\/src\/(peer-)?schemas\.ts$/.test(path)) return !isZod(specifier);
       if (path.startsWith('packages/transport/src/service/')) return !/^@proj\/frames(\/|$)/.test(specifier);
       if (path.startsWith('packages/transport/src/curve/')) return !isNode(specifier);
+      if (path.startsWith('packages/transport/src/tracing/')) return specifier !== 'node:diagnostics_channel';
       return !(path.startsWith('packages/transport/src/zmq/') && (isNode(specifier) || specifier === 'zeromq'));
     },
   },
@@ -131,12 +132,12 @@ const RULES: readonly Rule[] = [
   {
     name: 'observe-above-facades',
     reason:
-      'observe knows transport, node:*, fastify with helmet in http.ts and prom-client in collect.ts; it is given facades',
+      'observe knows transport, heartbeat, node:*, fastify with helmet in http.ts and prom-client in collect.ts; it is given facades',
     broken: ({ path, found: { specifier } }) =>
       path.startsWith('packages/observe/src/') &&
       !isRelative(specifier) &&
       !isNode(specifier) &&
-      !/^@proj\/transport(\/|$)/.test(specifier) &&
+      !/^@proj\/(transport|heartbeat)(\/|$)/.test(specifier) &&
       !(path.endsWith('/http.ts') && /^(fastify|@fastify\/helmet)$/.test(specifier)) &&
       !(path.endsWith('/collect.ts') && specifier === 'prom-client'),
   },

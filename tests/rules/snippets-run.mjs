@@ -85,7 +85,7 @@ async function run({ path, ports }) {
     await import(pathToFileURL(path));
     const leaving = process.listeners('SIGTERM');
     process.removeAllListeners('SIGTERM');
-    await Promise.all(leaving.map((leave) => leave()));
+    await Promise.all(leaving.map(async (leave) => leave()));
   };
   const patience = once(AbortSignal.timeout(PATIENCE_MS), 'abort').then(() => {
     throw new Error(`not done after ${PATIENCE_MS} ms`);

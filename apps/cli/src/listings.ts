@@ -2,6 +2,7 @@
 import { defineCommand, formatTable } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import type { MmiServiceEntry, MmiWorkerEntry } from '@proj/client/mdp';
+import type * as z from 'zod';
 import { listingOptions } from './options.js';
 import { withClient } from './protocols/mdp.js';
 import { explainUnknown, withNfpClient } from './protocols/nfp.js';
@@ -59,17 +60,8 @@ export const services = defineCommand({
     { what: 'another broker, for a program', line: '--connect tcp://10.0.0.7:5555 --json' },
     { what: 'a NORFAB broker of this project', line: '--protocol nfp' },
   ],
-  async run({ settings, stop, print }) {
-    if (settings.protocol === 'nfp') {
-      const rows = await withNfpClient(settings, (client) =>
-        client.showServices({ signal: stop }).catch(explainUnknown),
-      );
-      for (const line of linesOf(rows, NFP_SERVICE_COLUMNS, settings.json)) print(line);
-      return 0;
-    }
-    const own = { ...settings, protocol: settings.protocol };
-    const entries = await withClient(own, stop, undefined, ({ client }) => client.services({ signal: stop }));
-    for (const line of linesOf(entries, SERVICE_COLUMNS, settings.json)) print(line);
+  run: async ({ settings, stop, print }) => {
+    printListing(await listServices(settings, stop), settings.json, print);
     return 0;
   },
 });
@@ -85,22 +77,57 @@ export const workers = defineCommand({
     { what: 'those of one service', line: 'echo' },
     { what: 'those of a service at a NORFAB broker', line: 'sample --protocol nfp' },
   ],
-  async run({ settings, operands, stop, print }) {
-    if (settings.protocol === 'nfp') {
-      const kwargs = operands[0] === undefined ? {} : { service: operands[0] };
-      const rows = await withNfpClient(settings, (client) => client.showWorkers({ kwargs, signal: stop }));
-      for (const line of linesOf(rows, NFP_WORKER_COLUMNS, settings.json)) print(line);
-      return 0;
-    }
-    const own = { ...settings, protocol: settings.protocol };
-    const entries = await withClient(own, stop, undefined, ({ client }) =>
-      client.workers(operands[0] ?? '', { signal: stop }),
-    );
-    for (const line of linesOf(entries, WORKER_COLUMNS, settings.json)) print(line);
+  run: async ({ settings, operands: [service], stop, print }) => {
+    printListing(await listWorkers(settings, service, stop), settings.json, print);
     return 0;
   },
 });
 
-function linesOf<Row>(rows: readonly Row[], columns: Column<Row>[], json: boolean): string[] {
-  return json ? [JSON.stringify(rows)] : formatTable(columns, rows);
+type Settings = z.output<typeof listingOptions>;
+
+/** What a broker told, and the same for people. */
+export interface Listing {
+  readonly rows: readonly unknown[];
+  readonly lines: readonly string[];
+}
+
+/** Asks a broker for its services. */
+export async function listServices(settings: Settings, stop: AbortSignal): Promise<Listing> {
+  const { protocol } = settings;
+  if (protocol === 'nfp')
+    return listing(
+      await withNfpClient(settings, (client) => client.showServices({ signal: stop }).catch(explainUnknown)),
+      NFP_SERVICE_COLUMNS,
+    );
+  const own = { ...settings, protocol };
+  const entries = await withClient(own, stop, undefined, ({ client }) => client.services({ signal: stop }));
+  return listing(entries, SERVICE_COLUMNS);
+}
+
+/** Asks a broker for the workers of a service, or for all. */
+export async function listWorkers(
+  settings: Settings,
+  service: string | undefined,
+  stop: AbortSignal,
+): Promise<Listing> {
+  const { protocol } = settings;
+  if (protocol === 'nfp') {
+    const kwargs = service === undefined ? {} : { service };
+    const rows = await withNfpClient(settings, (client) => client.showWorkers({ kwargs, signal: stop }));
+    return listing(rows, NFP_WORKER_COLUMNS);
+  }
+  const own = { ...settings, protocol };
+  const entries = await withClient(own, stop, undefined, ({ client }) =>
+    client.workers(service ?? '', { signal: stop }),
+  );
+  return listing(entries, WORKER_COLUMNS);
+}
+
+function listing<Row>(rows: readonly Row[], columns: Column<Row>[]): Listing {
+  return { rows, lines: formatTable(columns, rows) };
+}
+
+function printListing({ rows, lines }: Listing, json: boolean, print: (line: string) => void): void {
+  if (json) print(JSON.stringify(rows));
+  else for (const line of lines) print(line);
 }

@@ -2,6 +2,8 @@
 import { runProgram } from '@proj/appkit';
 import manifest from '../package.json' with { type: 'json' };
 import { call } from './call.js';
+import { completionOf } from './completion.js';
+import { dead } from './dead.js';
 import { decode } from './decode.js';
 import { defer } from './defer.js';
 import { events } from './events.js';
@@ -12,13 +14,45 @@ import { services, workers } from './listings.js';
 import { monitor } from './monitor.js';
 import { publish } from './publish.js';
 import { pull } from './pull.js';
+import { purge } from './purge.js';
 import { push } from './push.js';
 import { jobs } from './recorded-jobs.js';
 import { queue } from './queue.js';
 import { schedule, unschedule } from './schedule.js';
+import { stats } from './stats.js';
 import { status } from './status.js';
 import { subscribe } from './subscribe.js';
+import { top } from './top.js';
 import { trace } from './trace.js';
+
+const commands = [
+  call,
+  services,
+  workers,
+  status,
+  post,
+  get,
+  deleteJob,
+  jobs,
+  fetch,
+  events,
+  push,
+  pull,
+  monitor,
+  top,
+  stats,
+  queue,
+  dead,
+  purge,
+  publish,
+  subscribe,
+  defer,
+  schedule,
+  unschedule,
+  decode,
+  trace,
+  keygen,
+] as const;
 
 await runProgram({
   name: 'proj',
@@ -27,28 +61,5 @@ await runProgram({
   envPrefix: 'PROJ_CLI_',
   // Standard output belongs to the results.
   logging: { fd: 2, level: 'warn' },
-  commands: [
-    call,
-    services,
-    workers,
-    status,
-    post,
-    get,
-    deleteJob,
-    jobs,
-    fetch,
-    events,
-    push,
-    pull,
-    monitor,
-    queue,
-    publish,
-    subscribe,
-    defer,
-    schedule,
-    unschedule,
-    decode,
-    trace,
-    keygen,
-  ],
+  commands: [...commands, completionOf(commands)],
 });

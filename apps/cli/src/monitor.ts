@@ -3,6 +3,7 @@ import { defineCommand, formatTable, processTransport } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import { isProjError, LazyPirateClient, ProjError } from '@proj/client';
 import { decodePzqMonitorReply, decodePzqMonitorText } from '@proj/frames/pzq';
+import type * as z from 'zod';
 import { monitorOptions } from './options.js';
 
 const COLUMNS: Column<readonly [string, string]>[] = [
@@ -19,24 +20,30 @@ export const monitor = defineCommand({
     { what: 'the queue of this machine', line: '' },
     { what: 'another queue, for a program', line: '--connect tcp://10.0.0.7:11133 --json' },
   ],
-  async run({ settings, stop, print }) {
-    const { connect, timeoutMs, tries, json } = settings;
-    // A REQ in all but name: the monitor answers one question at a time, under an empty frame.
-    await using client = new LazyPirateClient({
-      endpoints: connect,
-      timeoutMs,
-      tries,
-      transport: processTransport(settings.transport),
-    });
-    const reply = decodePzqMonitorReply(await client.request('MONITOR', { signal: stop }).catch(advise(connect)));
-    if (reply.kind === 'malformed')
-      throw new ProjError('PROTOCOL_REMOTE', `what answers at ${connect.join(', ')} is no monitor socket of a queue`);
-    const values = [...decodePzqMonitorText(reply.text)];
-    if (json) print(JSON.stringify(Object.fromEntries(values.map(([name, value]) => [name, plain(value)]))));
-    else for (const line of formatTable(COLUMNS, values)) print(line);
-    return 0;
-  },
+  run: ({ settings, stop, print }) => printMonitor(settings, stop, print),
 });
+
+/** Asks a queue at its monitor socket and prints what it tells. */
+export async function printMonitor(
+  { connect, timeoutMs, tries, transport, json }: z.output<typeof monitorOptions>,
+  stop: AbortSignal,
+  print: (line: string) => void,
+): Promise<number> {
+  // A REQ in all but name: the monitor answers one question at a time, under an empty frame.
+  await using client = new LazyPirateClient({
+    endpoints: connect,
+    timeoutMs,
+    tries,
+    transport: processTransport(transport),
+  });
+  const reply = decodePzqMonitorReply(await client.request('MONITOR', { signal: stop }).catch(advise(connect)));
+  if (reply.kind === 'malformed')
+    throw new ProjError('PROTOCOL_REMOTE', `what answers at ${connect.join(', ')} is no monitor socket of a queue`);
+  const values = [...decodePzqMonitorText(reply.text)];
+  if (json) print(JSON.stringify(Object.fromEntries(values.map(([name, value]) => [name, plain(value)]))));
+  else for (const line of formatTable(COLUMNS, values)) print(line);
+  return 0;
+}
 
 /** A number where it is one without loss. */
 function plain(value: string): string | number {

@@ -23,7 +23,11 @@ export const queue = defineCommand({
     'Look after a store on this machine that no program has open: say what is readable, or carry that over into a new folder.',
   options: z.strictObject({ json: onOff().default(false).describe('print JSON') }),
   operands: [
-    { syntax: '<action>', help: 'check: change nothing, exit 1 where something is damaged; salvage: write NEWFOLDER' },
+    {
+      syntax: '<action>',
+      words: ['check', 'salvage'],
+      help: 'check: change nothing, exit 1 where something is damaged; salvage: write NEWFOLDER',
+    },
     { syntax: '<folder>', help: 'of a queue (queue.mdb), or of jobs or schedules (records.mdb)' },
     { syntax: '[newfolder]', help: 'for salvage: made, and must hold no store' },
   ],

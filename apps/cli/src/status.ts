@@ -1,4 +1,4 @@
-/** `proj status`: what an EventMQ broker has to do, and who does it. */
+/** `proj status`: what a program has to do, and who does it. Over HTTP, or as the protocol tells: MMI, an admin port, a monitor socket. */
 import {
   connectEndpoints,
   defineCommand,
@@ -11,14 +11,34 @@ import {
 import type { Column } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import * as z from 'zod';
+import { maybeProgramOptions } from './http/options.js';
+import { overview } from './http/overview.js';
+import { openProgram } from './http/program.js';
+import { listServices, listWorkers } from './listings.js';
+import { printMonitor } from './monitor.js';
 import { askEmqpAdmin } from './protocols/emqp-admin.js';
 
+const CONNECT = {
+  mdp: 'tcp://127.0.0.1:5555',
+  mdp01: 'tcp://127.0.0.1:5555',
+  nfp: 'tcp://127.0.0.1:5555',
+  emqp: 'tcp://127.0.0.1:47293',
+  pzq: 'tcp://127.0.0.1:11133',
+};
+
 const options = z.strictObject({
-  connect: connectEndpoints().default(['tcp://127.0.0.1:47293']).describe('admin port of the broker; the first counts'),
-  protocol: oneOf(['emqp']).default('emqp').describe('EventMQ'),
+  ...maybeProgramOptions,
+  connect: connectEndpoints()
+    .optional()
+    .describe(
+      'what to ask without --http: a broker, the admin port of EventMQ, or the monitor socket of a queue (default: the usual port on this machine)',
+    ),
+  protocol: oneOf(['mdp', 'mdp01', 'nfp', 'emqp', 'pzq'])
+    .default('emqp')
+    .describe('without --http: Majordomo 0.2 or 0.1, NORFAB, EventMQ, or PZQ'),
   timeoutMs: milliseconds({ min: 1, max: 86_400_000 }).default(2500).describe('how long the answers may take'),
   transport: transportOption(),
-  json: onOff().default(false).describe('print what the broker says, as one object of JSON'),
+  json: onOff().default(false).describe('print one object of JSON'),
 });
 
 const byName = z.record(z.string(), z.number()).default({});
@@ -48,26 +68,63 @@ type Answers = z.output<typeof answers>;
 /** Shows queues, workers and schedulers. */
 export const status = defineCommand({
   name: 'status',
-  summary: 'Show queues, workers and schedulers of an EventMQ broker. The original router answers too.',
+  summary:
+    'Show services, queues and workers: of any program over HTTP, or of brokers and queues, also of others, as their protocols tell it.',
   options,
   examples: [
-    { what: 'the broker of this machine', line: '--protocol emqp' },
-    { what: 'another broker, for a program', line: '--protocol emqp --connect tcp://10.0.0.7:47293 --json' },
+    { what: 'the broker of npm start', line: '--http http://127.0.0.1:8055/' },
+    { what: 'the same for a program', line: '--http http://127.0.0.1:8055/ --json' },
+    { what: 'the EventMQ broker of this machine', line: '--protocol emqp' },
+    { what: 'a queue, by its monitor socket', line: '--protocol pzq --connect tcp://10.0.0.7:11133' },
   ],
   async run({ settings, stop, print }) {
-    const { connect, timeoutMs, transport, json } = settings;
-    const [endpoint = ''] = connect;
-    const texts = await askEmqpAdmin({ endpoint, timeoutMs, transport, stop }, [
-      'status',
-      'show-workers',
-      'show-schedulers',
-    ]);
-    const said = readAnswers(endpoint, texts);
-    if (json) print(JSON.stringify(said));
-    else for (const line of tablesOf(said)) print(line);
-    return 0;
+    const { http, protocol, json } = settings;
+    const connect = settings.connect ?? [CONNECT[protocol]];
+    if (http !== undefined) {
+      const { notes: _, history, ...model } = await (await openProgram({ ...settings, http })).model(stop);
+      if (json) print(JSON.stringify({ ...model, point: history.at(-1) }));
+      else for (const line of overview({ ...model, notes: [], history })) print(line);
+      return 0;
+    }
+    switch (protocol) {
+      case 'emqp':
+        return printEmqp({ ...settings, connect }, stop, print);
+      case 'pzq':
+        return printMonitor({ ...settings, connect, tries: TRIES }, stop, print);
+      case 'mdp':
+      case 'mdp01':
+      case 'nfp': {
+        const own = { ...settings, connect, protocol, tries: TRIES };
+        const [services, workers] = [await listServices(own, stop), await listWorkers(own, undefined, stop)];
+        if (json) print(JSON.stringify({ services: services.rows, workers: workers.rows }));
+        else for (const line of [...services.lines, '', ...workers.lines]) print(line);
+        return 0;
+      }
+    }
   },
 });
+
+/** Questions in all, as `proj services` asks them. */
+const TRIES = 3;
+
+type Settings = z.output<typeof options>;
+
+async function printEmqp(
+  { connect, timeoutMs, transport, json }: Settings & { readonly connect: readonly string[] },
+  stop: AbortSignal,
+  print: (line: string) => void,
+): Promise<number> {
+  const [endpoint = ''] = connect;
+  const texts = await askEmqpAdmin({ endpoint, timeoutMs, transport, stop }, [
+    'status',
+    'show-workers',
+    'show-schedulers',
+  ]);
+  const said = readAnswers(endpoint, texts);
+  if (json) print(JSON.stringify(said));
+  else for (const line of tablesOf(said)) print(line);
+  return 0;
+}
 
 function readAnswers(endpoint: string, texts: readonly string[]): Answers {
   try {

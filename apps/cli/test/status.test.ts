@@ -79,7 +79,19 @@ it('prints what the broker says as JSON', async () => {
 });
 
 it.each([
-  ['2, not knowing the protocol', ['--protocol', 'mdp'], 2, 'emqp'],
+  ['2, not knowing the protocol', ['--protocol', 'ppp'], 2, 'emqp'],
+  [
+    '3, when no Majordomo broker answers',
+    ['--protocol', 'mdp', '--connect', 'tcp://127.0.0.1:9', '--timeout-ms', '50'],
+    3,
+    'no broker',
+  ],
+  [
+    '3, when no queue answers',
+    ['--protocol', 'pzq', '--connect', 'tcp://127.0.0.1:9', '--timeout-ms', '50'],
+    3,
+    'no queue',
+  ],
   ['3, when nobody answers', ['--connect', 'tcp://127.0.0.1:9', '--timeout-ms', '50'], 3, 'no answer within 50 ms'],
 ])('exits with %s', async (_, args, code, why) => {
   const outcome = await programs.run('cli', ['status', ...args]);

@@ -181,6 +181,8 @@ export interface Field extends FieldNote {
   /** Name of the flag without dashes, and of the key in the configuration file. */
   readonly flag: string;
   readonly help: string;
+  /** The words that it takes; `undefined` when it takes other values, too. */
+  readonly words: readonly string[] | undefined;
   /** Value when no source sets it; `undefined` when it stays unset. */
   readonly fallback: string | number | boolean | readonly string[] | undefined;
 }
@@ -193,9 +195,15 @@ export function fieldsOf(schema: z.ZodObject): Field[] {
 function fieldOf(key: string, member: z.ZodType): Field {
   const fallback = member instanceof z.ZodDefault ? (member.def.defaultValue as Field['fallback']) : undefined;
   const wrapped = member instanceof z.ZodDefault || member instanceof z.ZodOptional;
-  const note = notes.get(wrapped ? (member.unwrap() as z.ZodType) : member);
+  const inner = wrapped ? (member.unwrap() as z.ZodType) : member;
+  const note = notes.get(inner);
   if (note === undefined) throw new Error(`option ${key} is not made of a field of appkit`);
-  return { ...note, key, flag: kebab(key), help: member.description ?? '', fallback };
+  return { ...note, key, flag: kebab(key), help: member.description ?? '', words: wordsOf(inner), fallback };
+}
+
+function wordsOf(schema: z.ZodType): readonly string[] | undefined {
+  const single = schema instanceof z.ZodArray ? schema.element : schema;
+  return single instanceof z.ZodEnum ? single.options.map(String) : undefined;
 }
 
 function kebab(name: string): string {

@@ -10,6 +10,7 @@ export {
   bindEndpoints,
   connectEndpoints,
   endpointFromSchema,
+  fieldsOf,
   fromSchema,
   milliseconds,
   oneOf,
@@ -22,6 +23,7 @@ export {
   withinSchema,
   wordFromSchema,
 } from './fields.js';
+export type { Field } from './fields.js';
 export { hubOptions, hubTransport } from './hub.js';
 export { httpOptions, show } from './http.js';
 export type { ShownServer } from './http.js';
@@ -30,7 +32,7 @@ export type { Logger } from './logging.js';
 export { every } from './periodic.js';
 export { defineCommand } from './program.js';
 export type { Command, Context, Program } from './program.js';
-export { runProgram } from './run.js';
+export { runProgram, withSharedOptions } from './run.js';
 export { digestService, textStatsService } from './sample-services.js';
 export { untilStopped } from './signals.js';
 export { processTransport, transportOption, unansweredTransport } from './transport.js';

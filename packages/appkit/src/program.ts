@@ -8,6 +8,8 @@ export interface Operand {
   /** As commander writes it: `<service>`, `[body...]`. */
   readonly syntax: string;
   readonly help: string;
+  /** The words it may be. Shells complete them; the command itself refuses others. */
+  readonly words?: readonly string[];
 }
 
 /** A command line to try, and what it does. */

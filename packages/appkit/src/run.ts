@@ -41,7 +41,7 @@ export async function runProgram(program: Program): Promise<never> {
 /** Runs a program and resolves to its exit code. Every error ends as one line of `writeError`. */
 export async function execute(program: Program, world: World): Promise<number> {
   try {
-    const complete = { ...program, commands: program.commands.map(addShared) as [Command, ...Command[]] };
+    const complete = { ...program, commands: program.commands.map(withSharedOptions) as [Command, ...Command[]] };
     const invocation = parseCommandLine(complete, world.args);
     if (!('text' in invocation)) return await runCommand(complete, invocation, world);
     world.writeOut(invocation.text);
@@ -91,8 +91,8 @@ async function runCommand(program: Program, invocation: Invocation, world: World
   return (await command.run({ settings, operands, log, stop, serving, onEndedAtOnce, onReload, print })) ?? 0;
 }
 
-/** Options of every program that can use them. */
-function addShared(command: Command): Command {
+/** The command with the options that all commands have: those of its log and, if it has sockets, of encryption. */
+export function withSharedOptions(command: Command): Command {
   const shared = { ...encryptionOptions(command.options), ...loggingOptions };
   return { ...command, options: command.options.safeExtend(shared) };
 }

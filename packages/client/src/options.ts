@@ -5,6 +5,7 @@ import {
   endpointOf,
   integer,
   milliseconds as duration,
+  tracingOption,
   transportOfClient,
   withDefault,
 } from '@proj/transport/peer-schemas';
@@ -40,6 +41,8 @@ export const clientFields = {
   curve: z.optional(curveOfClient),
   /** Where sockets and time come from. Default: ZMTP in TypeScript. */
   transport: z.optional(transportOfClient),
+  /** OpenTelemetry: a span for each call, see docs/TRACING.md. Default: none. */
+  tracing: z.optional(tracingOption),
 };
 
 /** Fields of a single call. */

@@ -3,6 +3,7 @@ import { ProjError, SessionHost, toBuffers } from '@proj/transport';
 import type { Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
 import { ReplyBuffer } from '@proj/transport/service';
 import type { ReplyBufferOptions } from '@proj/transport/service';
+import type { TracedCall } from '@proj/transport/tracing';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from './shared/on-abort.js';
 import { unanswered } from './unanswered.js';
@@ -44,6 +45,8 @@ export interface RequestRunnerOptions {
 export interface RequestCall<Request> extends Pick<CallTerms<Request>, 'request' | 'timeoutMs' | 'tries'> {
   /** Ends the call with the signal's reason. */
   readonly signal: AbortSignal | undefined;
+  /** Hears of each send and of partial replies. */
+  readonly trace: TracedCall | undefined;
 }
 
 /** Takes the outcome of one call. */
@@ -58,6 +61,7 @@ interface Caller<Request> {
   readonly request: Request;
   readonly outcome: Outcome;
   readonly bounds: ReplyBufferOptions | undefined;
+  readonly trace: TracedCall | undefined;
   /** Stops listening to the call's AbortSignal. */
   readonly release: () => void;
 }
@@ -74,6 +78,8 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
   readonly #host: SessionHost<RequestEvent<Request, Message>, RequestEffect<Request, Reply, Reason>>;
   #closing: Promise<void> | undefined;
   #lastId = 0;
+  /** A call of this runner was traced. */
+  #isTraced = false;
 
   constructor(program: RequestProgram<Request, Message, Reply, Reason>, options: RequestRunnerOptions) {
     this.#program = program;
@@ -128,13 +134,14 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
 
   /** `bounds`: of a stream's buffer. */
   #begin(order: RequestCall<Request>, outcome: Outcome, bounds?: ReplyBufferOptions): number {
-    const { request, timeoutMs, tries, signal } = order;
+    const { request, timeoutMs, tries, signal, trace } = order;
     const id = ++this.#lastId;
     if (signal?.aborted === true) outcome.fail(signal.reason);
     else if (this.#closing !== undefined) outcome.fail(this.#error('CLOSED', request));
     else if (this.#host.early >= this.#options.earlyMax) outcome.fail(this.#error('QUEUE_FULL', request));
     else {
-      this.#callers.set(id, { request, outcome, bounds, release: this.#listen(id, signal) });
+      if (trace !== undefined) this.#isTraced = true;
+      this.#callers.set(id, { request, outcome, bounds, trace, release: this.#listen(id, signal) });
       const event = { kind: 'request', id, request, timeoutMs, tries, streaming: bounds !== undefined } as const;
       this.#host.whenLoaded(
         () => {
@@ -178,6 +185,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
         this.#host.closeSocket(effect.socket, false);
         break;
       case 'send':
+        if (this.#isTraced) this.#callers.get(effect.id)?.trace?.sent();
         this.#host.send(effect.socket, this.#program.encode(effect.request));
         break;
       case 'partial':
@@ -199,6 +207,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
 
   #onPartial(id: number, reply: Reply): void {
     const caller = this.#callers.get(id);
+    caller?.trace?.event('partial reply');
     if (caller === undefined || caller.outcome.partial(this.#framesOf(reply))) return;
     this.#abort(id);
     const { repliesMax = 0, bytesMax = 0 } = caller.bounds ?? {};

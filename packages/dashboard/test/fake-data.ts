@@ -292,6 +292,8 @@ function server(
     counters,
     dropped: protocol === 'mdp' ? { malformed: 214, unreachable: 6 } : {},
     gauges,
+    refused: protocol === 'mdp' ? { key: 2, handshake: 0 } : {},
+    ...(protocol === 'pzq' ? { commit: latency(1.8, 3) } : {}),
     actions:
       protocol === 'pzq'
         ? ['drain-worker', 'pause', 'resume', 'purge', 'requeue-dead', 'discard-dead']

@@ -27,7 +27,8 @@ export interface FilesOptions {
 
 /** The answer, or that nothing was found. `escape`: because it is outside of the folder. */
 export type Found<Value> =
-  { readonly found: true; readonly value: Value } | { readonly found: false; readonly escape: boolean };
+  | { readonly found: true; readonly value: Value }
+  | { readonly found: false; readonly escape: boolean };
 
 /** Size and content of a file. */
 export interface FileDetails {

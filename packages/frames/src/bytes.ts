@@ -89,7 +89,8 @@ function isLoose({ buffer, length }: Uint8Array): boolean {
 /** Extra bytes that keeping these frames uncompacted would hold; 0 where {@link compactAll} leaves them as they are. */
 export function slackOf(frames: readonly Uint8Array[]): number {
   let held = 0;
-  for (const { byteLength } of new Set(frames.map(({ buffer }) => buffer))) held += byteLength;
+  if (frames.length === 1) held = (frames[0] as Uint8Array).buffer.byteLength;
+  else for (const { byteLength } of new Set(frames.map(({ buffer }) => buffer))) held += byteLength;
   const total = totalBytes(frames);
   return held > 2 * total ? held - total : 0;
 }

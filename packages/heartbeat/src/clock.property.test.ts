@@ -4,7 +4,10 @@ import { ManualClock } from './clock.js';
 import type { Timer } from './clock.js';
 
 type Step =
-  { readonly at: number } | { readonly cancel: number } | { readonly advance: number } | { readonly next: true };
+  | { readonly at: number }
+  | { readonly cancel: number }
+  | { readonly advance: number }
+  | { readonly next: true };
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(

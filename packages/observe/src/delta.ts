@@ -1,7 +1,7 @@
 /** What changed from one model to the next. Pure. Rows are compared as data, so that a row that stays is not sent again. */
 import type { Delta, Model } from './model.js';
 
-const TABLES = ['servers', 'services', 'workers', 'clients', 'deadLetters', 'faults'] as const;
+const TABLES = ['servers', 'services', 'workers', 'clients', 'deadLetters', 'schedules', 'faults'] as const;
 
 /** The changes that make `before` into `after`. The notes and the point of history are those that are new. */
 export function deltaOf(before: Model, after: Model): Delta {
@@ -12,7 +12,7 @@ export function deltaOf(before: Model, after: Model): Delta {
   const changes: Record<string, unknown> = {};
   if (!same(before.process, after.process)) changes['process'] = after.process;
   for (const table of TABLES) {
-    const changed = changesOf(before[table], after[table]);
+    const changed = changesOf(before[table] ?? {}, after[table] ?? {});
     if (changed !== undefined) changes[table] = changed;
   }
   if (notes.length > 0) changes['notes'] = notes;

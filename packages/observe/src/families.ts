@@ -87,6 +87,33 @@ export const SERVER_FAMILIES: readonly ServerFamily[] = [
     ({ dropped }) => dropped,
   ),
   recordOf(
+    'proj_handshakes_refused_total',
+    'counter',
+    'reason',
+    'Connections refused at the handshake: key if the key may not connect, handshake for anything else.',
+    ({ refused }) => refused,
+  ),
+  {
+    name: 'proj_store_commit_seconds',
+    type: 'histogram',
+    labels: ['protocol', 'le'],
+    help: 'Time that commits of the store took, failed ones included.',
+    samples: (servers) =>
+      servers.flatMap(({ protocol, commitMs }) =>
+        commitMs === undefined
+          ? []
+          : histogramSamples(commitMs).map((sample) => ({ ...sample, labels: { protocol, ...sample.labels } })),
+      ),
+  },
+  {
+    name: 'proj_schedules',
+    type: 'gauge',
+    labels: ['protocol', 'result'],
+    help: 'Scheduled jobs by the result of their last run; none if it is still to come.',
+    samples: (servers) =>
+      servers.flatMap(({ protocol, jobs }) => (jobs === undefined ? [] : schedulesOf(protocol, jobs))),
+  },
+  recordOf(
     'proj_events_total',
     'counter',
     'event',
@@ -148,6 +175,15 @@ function merge(one: ServiceSnapshot, other: ServiceSnapshot): ServiceSnapshot {
     waitMs: sum(one.waitMs, other.waitMs),
     workMs: sum(one.workMs, other.workMs),
   };
+}
+
+/** Results that are always there, so that their series do not come and go. */
+const RESULTS = ['none', 'ok', 'broker-lost'];
+
+function schedulesOf(protocol: string, jobs: NonNullable<ServerSnapshot['jobs']>): Sample[] {
+  const counts = new Map(RESULTS.map((result) => [result, 0]));
+  for (const { result = 'none' } of jobs) counts.set(result, (counts.get(result) ?? 0) + 1);
+  return Array.from(counts, ([result, value]) => ({ labels: { protocol, result }, value }));
 }
 
 function ofServices(servers: readonly ServerSnapshot[], samples: (service: Service) => readonly Sample[]): Sample[] {

@@ -20,8 +20,8 @@ export interface Figures {
   readonly clients: Readonly<Record<string, ClientRow>>;
   /** By key of the worker. */
   readonly tracks: ReadonlyMap<string, WorkerTrack>;
-  /** Messages of a client refused per second, by key of the client. */
-  readonly refusals: ReadonlyMap<string, number>;
+  /** Messages refused per second, by key of the worker or client. */
+  readonly refusals: Readonly<Record<'workers' | 'clients', ReadonlyMap<string, number>>>;
   /** Why a server is not ready, by protocol. */
   readonly broken: ReadonlyMap<string, { readonly code: string; readonly text: string }>;
 }
@@ -51,7 +51,8 @@ export function faultsOf(
 ): Record<string, FaultRow> {
   const found = [
     ...workersOf(figures),
-    ...clientsOf(figures),
+    ...floodsOf('workers', figures),
+    ...floodsOf('clients', figures),
     ...servicesOf(figures.services),
     ...brokenOf(figures.broken),
   ];
@@ -87,13 +88,15 @@ function workersOf({ workers, services, tracks }: Figures): Found[] {
   });
 }
 
-function clientsOf({ clients, refusals }: Figures): Found[] {
-  return Object.entries(clients).flatMap(([subject, client]): Found[] => {
-    const rate = refusals.get(subject) ?? 0;
+function floodsOf(kind: 'workers' | 'clients', figures: Figures): Found[] {
+  const senders: Readonly<Record<string, Pick<ClientRow, 'id' | 'refused'>>> = figures[kind];
+  return Object.entries(senders).flatMap(([subject, sender]): Found[] => {
+    const rate = figures.refusals[kind].get(subject) ?? 0;
     if (rate < FLOOD_PER_SECOND) return [];
-    const [reason] = Object.entries(client.refused).reduce((most, next) => (next[1] > most[1] ? next : most), ['', 0]);
-    const text = `Client ${client.id} sends ${Math.round(rate)} messages per second that are refused (${reason}): stop it, or take its rights away.`;
-    return [{ code: 'flooding-client', subject, href: hrefOf('clients', subject), text }];
+    const [reason] = Object.entries(sender.refused).reduce((most, next) => (next[1] > most[1] ? next : most), ['', 0]);
+    const who = kind === 'workers' ? 'Worker' : 'Client';
+    const text = `${who} ${sender.id} sends ${Math.round(rate)} messages per second that are refused (${reason}): stop it, or take its rights away.`;
+    return [{ code: 'flooding-client', subject, href: hrefOf(kind, subject), text }];
   });
 }
 

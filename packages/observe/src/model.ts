@@ -63,6 +63,10 @@ export interface ServerRow {
   readonly counters: Readonly<Record<string, number>>;
   readonly dropped: Readonly<Record<string, number>>;
   readonly gauges: Readonly<Record<string, number>>;
+  /** Connections refused at the handshake, since the start, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
+  /** How long commits of its store took; only of a server with a store. */
+  readonly commit?: LatencyRow;
   /** What an operator may have it do. */
   readonly actions: readonly ServerAction[];
 }
@@ -75,6 +79,22 @@ export interface DeadLetterRow {
   readonly bytes: number;
   /** Wall-clock milliseconds since 1970 at which it died. */
   readonly at: number;
+}
+
+/** A schedule of a scheduler. Key: its id. */
+export interface ScheduleRow {
+  readonly id: string;
+  /** A cron expression, or an interval such as `every 10 s`. */
+  readonly when: string;
+  /** The type of job that it runs, as named among the services. */
+  readonly target: string;
+  /** Wall-clock milliseconds since 1970; absent if it does not run again. */
+  readonly nextAt?: number;
+  /** When its last run ended. */
+  readonly lastAt?: number;
+  /** `ok`, or the reason of the failure. */
+  readonly lastOutcome?: string;
+  readonly runs: number;
 }
 
 /** A fault that the program sees in its own figures, such as a stuck worker. Key: `CODE/SUBJECT`. */
@@ -143,6 +163,8 @@ export interface Model {
   readonly workers: Readonly<Record<string, WorkerRow>>;
   readonly clients: Readonly<Record<string, ClientRow>>;
   readonly deadLetters: Readonly<Record<string, DeadLetterRow>>;
+  /** Only programs with a scheduler have it. */
+  readonly schedules?: Readonly<Record<string, ScheduleRow>>;
   readonly faults: Readonly<Record<string, FaultRow>>;
   /** The latest 500. */
   readonly notes: readonly NoteRow[];
@@ -161,6 +183,7 @@ export interface Delta {
   readonly workers?: Changed<Model['workers']>;
   readonly clients?: Changed<Model['clients']>;
   readonly deadLetters?: Changed<Model['deadLetters']>;
+  readonly schedules?: Changed<NonNullable<Model['schedules']>>;
   readonly faults?: Changed<Model['faults']>;
   /** New ones. */
   readonly notes?: readonly NoteRow[];

@@ -2,8 +2,10 @@
 import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { clearInterval, setInterval } from 'node:timers';
+import { oncePerMinute } from '@proj/heartbeat';
 import type { HandshakeRefusal } from '@proj/transport';
 import { encodeZ85 } from '@proj/transport/curve';
+import { nameOf } from '@proj/transport/engine';
 import type { HistogramSnapshot, ServerSnapshot } from '@proj/transport/engine';
 import { actionsOf } from './actions.js';
 import { deltaOf } from './delta.js';
@@ -11,15 +13,12 @@ import { faultsOf } from './faults.js';
 import type { WorkerTrack } from './faults.js';
 import { EMPTY, latencyOf, sum } from './histograms.js';
 import type { DeadLetterRow, Delta, HistoryPoint, Model, NoteRow, ProcessRow } from './model.js';
-import { clientRow, serverRow, serviceRow, workerRow } from './rows.js';
+import { clientRow, scheduleRow, serverRow, serviceRow, workerRow } from './rows.js';
 import { snapshotOf } from './server.js';
 import type { ObservedServer } from './server.js';
-import { ClientHistory, ServiceTrack, WorkerHistory } from './tracks.js';
+import { ClientHistory, RecentDurations, ServiceTrack, WorkerHistory } from './tracks.js';
 
 const SECOND_MS = 1000;
-const MINUTE_MS = 60_000;
-/** Refused keys and addresses that are remembered. */
-const REFUSALS_MAX = 1000;
 const NOTES_MAX = 500;
 const HISTORY_MAX = 900;
 const DEAD_LETTERS_MAX = 500;
@@ -85,14 +84,17 @@ class ProcessObserver implements Observer {
   readonly #options: ObserveOptions;
   readonly #now: () => number;
   readonly #listeners = new Set<(delta: Delta) => void>();
+  readonly #commits = new Map<string, RecentDurations>();
   readonly #services = new Map<string, ServiceTrack>();
   readonly #workers = new Map<string, WorkerHistory>();
   readonly #clients = new Map<string, ClientHistory>();
+  /** Of workers as senders of messages that are refused. */
+  readonly #senders = new Map<string, ClientHistory>();
   readonly #stop: () => void;
   readonly #startedAt: number;
   #pastNotes: readonly NoteRow[] = [];
   #noteId = 0;
-  readonly #refusals = new OncePerMinute();
+  readonly #refusals = oncePerMinute();
   #model: Model;
   #isDraining = false;
   #latencies: (readonly [HistogramSnapshot, HistogramSnapshot])[] = [];
@@ -140,7 +142,7 @@ class ProcessObserver implements Observer {
     const shown = Object.entries(fields).flatMap(([name, value]) =>
       name !== 'kind' && ['string', 'number', 'boolean'].includes(typeof value) ? [`${name} ${String(value)}`] : [],
     );
-    const id = peer && nameOf(peer.id);
+    const id = peer && nameOf(peer);
     const text = [
       code,
       ...(reason === undefined ? [] : [reason]),
@@ -192,13 +194,15 @@ class ProcessObserver implements Observer {
     const before = this.#model;
     const rows = new Rows();
     const tracks = new Map<string, WorkerTrack>();
-    const refusals = new Map<string, number>();
+    const refusals = { workers: new Map<string, number>(), clients: new Map<string, number>() };
     const broken = new Map<string, { readonly code: string; readonly text: string }>();
     const isFirst = before.history.length === 0;
     for (const server of this.servers) {
       const { protocol, facade, endpoints = {} } = server;
       const snapshot = snapshotOf(protocol, facade);
-      rows.servers.push([protocol, serverRow(snapshot, endpoints, actionsOf(server))]);
+      const { commitMs } = snapshot;
+      const commits = commitMs && kept(this.#commits, protocol, () => new RecentDurations()).next(commitMs);
+      rows.servers.push([protocol, serverRow(snapshot, endpoints, actionsOf(server), commits && latencyOf(commits))]);
       rows.dead += snapshot.gauges['dead'] ?? 0;
       rows.ready += snapshot.gauges['ready'] ?? 0;
       rows.inFlight += snapshot.gauges['inFlight'] ?? 0;
@@ -206,19 +210,24 @@ class ProcessObserver implements Observer {
       for (const worker of snapshot.workers) {
         const key = `${protocol}/${worker.id}`;
         tracks.set(key, kept(this.#workers, key, () => new WorkerHistory()).next(worker, now));
+        refusals.workers.set(key, kept(this.#senders, key, () => new ClientHistory(false)).next(worker));
         rows.workers.push([key, workerRow(protocol, worker, now, before.workers[key])]);
       }
       for (const client of snapshot.clients) {
         const key = `${protocol}/${client.id}`;
-        refusals.set(key, kept(this.#clients, key, () => new ClientHistory(!isFirst)).next(client));
+        refusals.clients.set(key, kept(this.#clients, key, () => new ClientHistory(!isFirst)).next(client));
         rows.clients.push([key, clientRow(protocol, client)]);
       }
+      for (const job of snapshot.jobs ?? [])
+        rows.schedules.push([job.id, scheduleRow(job, now, before.schedules?.[job.id])]);
+      rows.hasSchedules ||= snapshot.jobs !== undefined;
       const fault = server.fault?.();
       if (fault !== undefined) broken.set(protocol, fault);
     }
     const tables = rows.tables();
     forget(this.#services, tables.services);
     forget(this.#workers, tables.workers);
+    forget(this.#senders, tables.workers);
     forget(this.#clients, tables.clients);
     void this.#listDeadLetters(rows);
     this.#model = {
@@ -326,6 +335,8 @@ class Rows {
   readonly services: [string, Model['services'][string]][] = [];
   readonly workers: [string, Model['workers'][string]][] = [];
   readonly clients: [string, Model['clients'][string]][] = [];
+  readonly schedules: [string, NonNullable<Model['schedules']>[string]][] = [];
+  hasSchedules = false;
   wait = EMPTY;
   work = EMPTY;
   ended = 0;
@@ -336,12 +347,13 @@ class Rows {
   inFlight = 0;
   dead = 0;
 
-  tables(): Pick<Model, 'servers' | 'services' | 'workers' | 'clients'> {
+  tables(): Pick<Model, 'servers' | 'services' | 'workers' | 'clients' | 'schedules'> {
     return {
       servers: Object.fromEntries(this.servers),
       services: Object.fromEntries(this.services),
       workers: Object.fromEntries(this.workers),
       clients: Object.fromEntries(this.clients),
+      ...(this.hasSchedules ? { schedules: Object.fromEntries(this.schedules) } : {}),
     };
   }
 }
@@ -354,26 +366,6 @@ function kept<Value>(map: Map<string, Value>, key: string, make: () => Value): V
 
 function forget(map: Map<string, unknown>, rows: Readonly<Record<string, unknown>>): void {
   for (const key of map.keys()) if (!Object.hasOwn(rows, key)) map.delete(key);
-}
-
-/** As the snapshots name peers: as text if printable, in hex if not. */
-function nameOf(id: Uint8Array): string {
-  const bytes = Buffer.from(id);
-  const text = bytes.toString('latin1');
-  return /^[\x21-\x7e]+$/.test(text) ? text : bytes.toString('hex');
-}
-
-/** Which things may be said again. Bounded: beyond it, all are forgotten at once. */
-class OncePerMinute {
-  readonly #said = new Map<string, number>();
-
-  allow(what: string, now: number): boolean {
-    const last = this.#said.get(what);
-    if (last !== undefined && now - last < MINUTE_MS) return false;
-    if (this.#said.size >= REFUSALS_MAX) this.#said.clear();
-    this.#said.set(what, now);
-    return true;
-  }
 }
 
 function everySecond(tick: () => void): () => void {

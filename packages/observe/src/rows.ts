@@ -1,17 +1,25 @@
 /** From snapshots to rows of the model. Pure. */
-import type { ClientSnapshot, ServerSnapshot, ServiceSnapshot, WorkerSnapshot } from '@proj/transport/engine';
-import type { ClientRow, LatencyRow, ServerRow, ServiceRow, WorkerRow } from './model.js';
+import type {
+  ClientSnapshot,
+  JobSnapshot,
+  ServerSnapshot,
+  ServiceSnapshot,
+  WorkerSnapshot,
+} from '@proj/transport/engine';
+import type { ClientRow, LatencyRow, ScheduleRow, ServerRow, ServiceRow, WorkerRow } from './model.js';
 
 /** Two clocks tell a moment this exactly; a moment that moved less is the same one. */
 const JITTER_MS = 50;
 
 /** The row of a server. */
 export function serverRow(
-  { protocol, counters, dropped, gauges }: ServerSnapshot,
+  { protocol, counters, dropped, gauges, refused }: ServerSnapshot,
   endpoints: Readonly<Record<string, string>>,
   actions: ServerRow['actions'],
+  commit: LatencyRow | undefined,
 ): ServerRow {
-  return { protocol, endpoints, counters, dropped, gauges, actions };
+  const row = { protocol, endpoints, counters, dropped, gauges, refused, actions };
+  return commit === undefined ? row : { ...row, commit };
 }
 
 /** The row of a service. */
@@ -45,6 +53,20 @@ export function workerRow(
 /** The row of a client. */
 export function clientRow(protocol: string, { id, open, refused, key }: ClientSnapshot): ClientRow {
   return { protocol, id, open, refused, ...(key === undefined ? {} : { key }) };
+}
+
+/** The row of a scheduled job. Its moments stay as they were in `before` unless they have really moved. */
+export function scheduleRow(job: JobSnapshot, now: number, before: ScheduleRow | undefined): ScheduleRow {
+  const { id, service, schedule, nextMs, fired, result, resultMs } = job;
+  return {
+    id,
+    when: schedule,
+    target: service,
+    runs: fired,
+    ...(nextMs === undefined ? {} : { nextAt: steady(now + nextMs, before?.nextAt) }),
+    ...(resultMs === undefined ? {} : { lastAt: steady(now - resultMs, before?.lastAt) }),
+    ...(result === undefined ? {} : { lastOutcome: result }),
+  };
 }
 
 function steady(moment: number, before: number | undefined): number {

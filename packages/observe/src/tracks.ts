@@ -45,13 +45,30 @@ export function totalOf(counts: Readonly<Record<string, number>>): number {
   return total;
 }
 
+/** Durations of the last 30 to 60 seconds. */
+export class RecentDurations {
+  #seconds = 0;
+  #base = EMPTY;
+  #middle = EMPTY;
+
+  /** They, a second later; before the first half minute is over, all since the start. */
+  next(total: HistogramSnapshot): HistogramSnapshot {
+    if (this.#seconds++ % HALF_WINDOW_SECONDS === 0) {
+      this.#base = this.#middle;
+      this.#middle = total;
+    }
+    return since(total, this.#base);
+  }
+}
+
 /** One service. */
 export class ServiceTrack {
   readonly #ended = new Ring(RATE_SECONDS);
-  #seconds = 0;
-  #base: readonly [HistogramSnapshot, HistogramSnapshot] | undefined;
-  #middle: readonly [HistogramSnapshot, HistogramSnapshot] = [EMPTY, EMPTY];
+  readonly #wait = new RecentDurations();
+  readonly #work = new RecentDurations();
   #last: ServiceSnapshot | undefined;
+  /** Waiting and working in the last 30 to 60 seconds. */
+  recent: readonly [HistogramSnapshot, HistogramSnapshot] = [EMPTY, EMPTY];
 
   /** What is new since the last second: requests that ended, how many of them failed, and durations. */
   next(service: ServiceSnapshot): { ended: number; failed: number; wait: HistogramSnapshot; work: HistogramSnapshot } {
@@ -59,10 +76,7 @@ export class ServiceTrack {
     const { outcomes, waitMs, workMs } = service;
     const total = totalOf(outcomes);
     this.#ended.push(total);
-    if (this.#seconds++ % HALF_WINDOW_SECONDS === 0) {
-      this.#base = this.#seconds === 1 ? [EMPTY, EMPTY] : this.#middle;
-      this.#middle = [waitMs, workMs];
-    }
+    this.recent = [this.#wait.next(waitMs), this.#work.next(workMs)];
     this.#last = service;
     if (last === undefined) return { ended: 0, failed: 0, wait: EMPTY, work: EMPTY };
     const ended = Math.max(0, total - totalOf(last.outcomes));
@@ -74,12 +88,6 @@ export class ServiceTrack {
   /** Ends per second. */
   get rate(): number {
     return this.#ended.growth / Math.max(1, this.#ended.length);
-  }
-
-  /** Durations of the last 30 to 60 seconds. */
-  get recent(): readonly [HistogramSnapshot, HistogramSnapshot] {
-    if (this.#last === undefined || this.#base === undefined) return [EMPTY, EMPTY];
-    return [since(this.#last.waitMs, this.#base[0]), since(this.#last.workMs, this.#base[1])];
   }
 }
 
@@ -105,7 +113,7 @@ export class WorkerHistory {
   }
 }
 
-/** One client. */
+/** One client, or one worker as a sender of messages. */
 export class ClientHistory {
   readonly #refused = new Ring(FAULT_SECONDS);
 
@@ -115,7 +123,7 @@ export class ClientHistory {
   }
 
   /** Refused messages per second. */
-  next({ refused }: ClientSnapshot): number {
+  next({ refused }: Pick<ClientSnapshot, 'refused'>): number {
     this.#refused.push(totalOf(refused));
     return this.#refused.growth / Math.max(1, this.#refused.length);
   }

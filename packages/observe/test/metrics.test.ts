@@ -39,6 +39,25 @@ describe('metrics in the registry of a user', () => {
   });
 });
 
+describe('metrics of stores, handshakes and schedules', () => {
+  it('are there where a server has them', async () => {
+    const registry = new Registry();
+    const job = { id: 'j', service: 's', schedule: 'every 1 s', fired: 1 };
+    const fake = fakeServer({ refused: { key: 3 }, commitMs: durations(2, 2), jobs: [job, { ...job, result: 'ok' }] });
+    collectMetrics({ pzq: fake, mdp: fakeServer() }, { registry });
+    const text = await registry.metrics();
+    for (const line of [
+      'proj_handshakes_refused_total{protocol="mdp",reason="key"} 3',
+      'proj_store_commit_seconds_bucket{protocol="mdp",le="0.004096"} 2',
+      'proj_store_commit_seconds_sum{protocol="mdp"} 0.004',
+      'proj_schedules{protocol="mdp",result="none"} 1',
+      'proj_schedules{protocol="mdp",result="ok"} 1',
+    ])
+      expect(text.split('\n')).toContain(line);
+    expect(text.match(/proj_store_commit_seconds_count/g)).toHaveLength(1);
+  });
+});
+
 describe('services by name', () => {
   it('are bounded; the others are added up as other', () => {
     const names = new ServiceNames(2);

@@ -84,6 +84,39 @@ describe('the model', () => {
   });
 });
 
+describe('schedules', () => {
+  const job = { id: 'j', service: 'm.f', schedule: 'every 10 s', nextMs: 4000, fired: 1 };
+
+  it('have the moments of the next and the last run, and the result', () => {
+    const fake = fakeServer({ jobs: [job] });
+    const { observer, second } = watch(fake);
+    const row = { id: 'j', when: 'every 10 s', target: 'm.f', nextAt: START + 4000, runs: 1 };
+    expect(observer.model.schedules).toEqual({ j: row });
+    const deltas: Delta[] = [];
+    observer.onDelta((delta) => deltas.push(delta));
+    fake.snapshot = { ...fake.snapshot, jobs: [{ ...job, nextMs: 3001, result: 'ok', resultMs: 200 }] };
+    second();
+    expect(deltas[0]?.schedules).toEqual({ j: { ...row, lastAt: START + 800, lastOutcome: 'ok' } });
+    fake.snapshot = { ...fake.snapshot, jobs: [] };
+    second();
+    expect(deltas[1]?.schedules).toEqual({ j: null });
+  });
+
+  it('are absent without a scheduler', () => {
+    expect(watch(fakeServer()).observer.model.schedules).toBeUndefined();
+  });
+});
+
+describe('a server', () => {
+  it('has the refused handshakes, and how long commits took in the last minute', () => {
+    const fake = fakeServer({ refused: { key: 2 }, commitMs: durations(1, 1, 1) });
+    const { observer, second } = watch(fake);
+    expect(observer.model.servers['mdp']).toMatchObject({ refused: { key: 2 }, commit: { count: 3, p50: 1.024 } });
+    for (let index = 0; index < 61; index++) second();
+    expect(observer.model.servers['mdp']?.commit?.count).toBe(0);
+  });
+});
+
 describe('a delta', () => {
   it('has the rows that changed, null for those that are gone, and nothing else', () => {
     const fake = fakeServer({ services: [service(), service({ name: 'sum' })], workers: [worker()] });
@@ -167,6 +200,16 @@ describe('a fault is named within five seconds, with a link:', () => {
       clients: [client({ refused: { malformed: 500 * second } }), client({ id: 'c2', refused: { malformed: 1000 } })],
     }));
     expect(faults).toEqual([['flooding-client', '/clients/mdp/c1']]);
+  });
+
+  it('a worker that floods, but not one that was refused messages before it came back', () => {
+    const faults = faultsAfter((second) => ({
+      workers: [
+        worker({ refused: { 'reply-address': 500 * second } }),
+        ...(second > 2 ? [worker({ id: 'w2', refused: { malformed: 1000 } })] : []),
+      ],
+    }));
+    expect(faults).toEqual([['flooding-client', '/workers/mdp/w1']]);
   });
 
   it('a service without workers', () => {

@@ -143,7 +143,15 @@ export type PzqServerOptions = z.input<typeof pzqServerOptions>;
 export type PzqServerSettings = z.output<typeof pzqServerOptions>;
 
 type ShellOption =
-  'receive' | 'send' | 'monitor' | 'deadLetterSend' | 'store' | 'transport' | 'curve' | 'name' | 'access';
+  | 'receive'
+  | 'send'
+  | 'monitor'
+  | 'deadLetterSend'
+  | 'store'
+  | 'transport'
+  | 'curve'
+  | 'name'
+  | 'access';
 
 /** What the engine is told: all settings but those of its shell. */
 export interface PzqSettings extends Omit<PzqServerSettings, ShellOption> {

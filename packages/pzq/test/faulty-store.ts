@@ -49,7 +49,7 @@ export class FaultyStore implements QueueStore {
       case 'rejects':
         return Promise.reject(new ProjError('WRITE_FAILED', operation, { details: { code: fault.code } }));
       case 'rejects oddly':
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what a foreign store may do
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- what a foreign store may do
         return Promise.reject(undefined);
       case 'waits':
         return fault.until.then(work);

@@ -32,7 +32,7 @@ export function cronIn(timeZone: string): (expression: string, afterMicros: numb
     // Nicknames such as @daily have no fields.
     if (expression.startsWith('@')) return undefined;
     try {
-      // eslint-disable-next-line no-restricted-globals -- a time as an argument; the clock is not read
+      // oxlint-disable-next-line no-restricted-globals -- a time as an argument; the clock is not read
       const next = parse(expression).nextRun(new Date(afterMicros / 1000));
       return next === null ? undefined : next.getTime() * 1000;
     } catch {

@@ -5,6 +5,7 @@ import { isProjError, memoryRecords } from '@proj/transport';
 import type { RecordStore } from '@proj/transport';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RawWorker } from '../test/raw-worker.js';
 import { EmqpScheduler } from './scheduler.js';
 import type { EmqpSchedulerOptions } from './options.js';
 
@@ -99,6 +100,41 @@ describe('a scheduler', () => {
     await advance(network.clock, 30_000);
     await until(() => made.stats()!.registered && made.stats()!.accepted > 0);
     expect(made.stats()!.conversations).toBe(2);
+  });
+
+  it('tells exact figures of a known workload: results, a broker that restarts, an unscheduled run', async () => {
+    const made = await scheduler();
+    const detail = () => made.stats({ detail: true })!.detail;
+    const worker = new RawWorker(network.transport('worker'), 'tcp://sim:47290');
+    worker.inform('q');
+    await advance(network.clock, 100);
+    await settle(network.clock, client.schedule('q', JOB, { intervalSeconds: 10, haste: false }));
+    await until(() => made.stats()!.scheduled === 1);
+    await advance(network.clock, 10_100);
+    const service = { name: 'm.f', requests: 1, resends: 0, waiting: 0, running: 1, workers: 1 };
+    expect(detail().services).toMatchObject([{ ...service, outcomes: {}, waitMs: { count: 1, sumMs: 0 } }]);
+    worker.answer();
+    await advance(network.clock, 100);
+    expect(detail()).toMatchObject({
+      protocol: 'scheduler',
+      counters: { scheduled: 1, fired: 1, results: 1 },
+      gauges: { jobs: 1, held: 0, storeOk: 1 },
+      services: [{ ...service, running: 0, outcomes: { ok: 1 }, workMs: { count: 1 } }],
+      workers: [{ id: FRONTEND, services: ['m.f'], state: 'idle', done: 1 }],
+      clients: [],
+      refused: { key: 0, handshake: 0 },
+      jobs: [{ service: 'm.f', schedule: 'every 10 s', fired: 1, result: 'ok' }],
+    });
+    await advance(network.clock, 10_000);
+    await settle(network.clock, Promise.all([broker.close(), worker.close()]));
+    await advance(network.clock, 12_000);
+    expect(detail()).toMatchObject({
+      services: [
+        { ...service, requests: 3, outcomes: { ok: 1, 'broker-lost': 1 }, waiting: 1, running: 0, workers: 0 },
+      ],
+      workers: [{ state: 'away' }],
+      jobs: [{ fired: 2, result: 'broker-lost' }],
+    });
   });
 
   it('rule 8: ends with its store closed', async () => {

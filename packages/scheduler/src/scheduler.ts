@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto';
 import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtScheduler, encodeEmqp } from '@proj/frames/emqp';
+import type { Clock } from '@proj/heartbeat';
 import { Emitter, parseOptions, ProjError, SessionHost } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
+import type { ServerSnapshot } from '@proj/transport/engine';
 import type { HandshakeRefusal, PortOptions, RecordBatch, Startable, Transport } from '@proj/transport';
 import { loadTransport } from '@proj/zmtp';
 import type {
@@ -53,6 +55,9 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
   #onEnded: () => void = () => undefined;
   #starting: Promise<void> | undefined;
   #ending: Promise<void> | undefined;
+  /** Handshakes with brokers that failed. */
+  readonly #refused = { key: 0, handshake: 0 };
+  #clock: Clock | undefined;
   #engine: EmqpSchedulerEngine | undefined;
   #host: SessionHost<SchedulerEvent, SchedulerEffect> | undefined;
 
@@ -101,8 +106,14 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
   }
 
   /** Counters since construction and gauges of now; `undefined` before `start` has opened the store. */
-  stats(): EmqpSchedulerStats | undefined {
-    return this.#engine?.stats;
+  stats(): EmqpSchedulerStats | undefined;
+  /** The same, and what an operator asks for: figures of each type of job, the next and the last run of each job, and the broker. */
+  stats(options: { readonly detail: true }): (EmqpSchedulerStats & { readonly detail: ServerSnapshot }) | undefined;
+  stats(options?: { readonly detail: true }): (EmqpSchedulerStats & { readonly detail?: ServerSnapshot }) | undefined {
+    const engine = this.#engine;
+    if (engine === undefined || options === undefined) return engine?.stats;
+    const detail = { ...engine.detail(this.#clock?.now() ?? 0), refused: { ...this.#refused } };
+    return { ...engine.stats, detail };
   }
 
   async #start(): Promise<void> {
@@ -114,6 +125,7 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
       const records = await this.#load();
       if (this.#isEnding()) throw new ProjError('CLOSED', 'EmqpScheduler: closed while it started');
       const tools = { sha1, nextCron: cronIn(timeZone) };
+      this.#clock = transport.clock;
       this.#engine = new EmqpSchedulerEngine(this.#settings, tools, transport.entropy);
       this.#host = this.#hostOf(this.#engine, transport);
       this.#host.dispatch({ kind: 'start', records });
@@ -186,7 +198,10 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
         onSent: (_socket, frames) => ({ kind: 'sent', id: idOf(frames) }),
         onUndeliverable: (_socket, frames) => ({ kind: 'unsent', id: idOf(frames) }),
         onLost: (socket, reason) => ({ kind: 'lost', socket, reason }),
-        onRefused: this.#events.forward('refused'),
+        onRefused: (refusal) => {
+          this.#refused[refusal.reason]++;
+          this.#events.emit('refused', refusal);
+        },
       },
       transport,
     );

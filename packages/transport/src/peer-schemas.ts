@@ -4,6 +4,7 @@
  */
 import * as z from 'zod/mini';
 import type { CurveKeys, Transport } from './port.js';
+import type { TracingApi } from './tracing/api.js';
 
 const DAY_MS = 86_400_000;
 
@@ -14,6 +15,13 @@ const isKeys = (value: unknown): value is CurveKeys => {
 };
 const isAbortSignal = (value: unknown): value is AbortSignal =>
   typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value;
+
+const has = (part: object | undefined, method: string): boolean =>
+  typeof (part as Readonly<Record<string, unknown>> | undefined)?.[method] === 'function';
+const isTracingApi = (value: unknown): value is TracingApi => {
+  const { trace, context, propagation } = (value ?? {}) as Partial<TracingApi>;
+  return has(trace, 'getTracer') && has(context, 'with') && has(propagation, 'inject');
+};
 
 /** The schema of an option that may be left out: `fallback` stands for it. */
 export const withDefault = z._default;
@@ -64,6 +72,21 @@ export const abortSignal = z.custom<AbortSignal>(isAbortSignal, 'expected an Abo
 export const transportOfClient = z.custom<Transport>(
   (value: unknown) => typeof value === 'object' && value !== null && 'dealer' in value,
   'expected a Transport',
+);
+
+/** OpenTelemetry, as the application has it. */
+export const tracingOption = z.strictObject(
+  {
+    /** The module: `import * as api from '@opentelemetry/api'`, 1.4 or newer. Required. */
+    api: z.custom<TracingApi>(isTracingApi, "expected the module: import * as api from '@opentelemetry/api'"),
+    /**
+     * Whether trace context goes along. Default true where the protocol has room for it (EventMQ's headers, NORFAB's bodies). Elsewhere (MDP, PPP,
+     * PZQ) it is a frame before the body, which only workers and consumers of this project take away again; default false. At workers and
+     * consumers: whether the context that peers send is used, default true.
+     */
+    carry: z.optional(flag()),
+  },
+  "expected { api }, with the module '@opentelemetry/api'",
 );
 
 /** CURVE on every socket of a peer that connects. */

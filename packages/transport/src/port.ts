@@ -14,6 +14,8 @@ export interface Peer {
   readonly id: Uint8Array;
   /** The CURVE key that it has proved to own, 32 bytes. Absent without CURVE, and on transports that cannot tell (libzmq). */
   readonly publicKey?: Uint8Array;
+  /** The connection that it shares with other sockets, by a name of its own. Absent on connections of one socket, and where a transport cannot tell (libzmq). */
+  readonly carrier?: string;
   /** Whether its socket is a REQ, which accepts one reply to each request and nothing else. Absent on transports that cannot tell (libzmq). */
   readonly isReq?: boolean;
 }

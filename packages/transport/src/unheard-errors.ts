@@ -50,6 +50,6 @@ function textOf(error: unknown): string {
 }
 
 function toStandardError(text: string): void {
-  // eslint-disable-next-line no-console -- a program that wants them elsewhere adds a listener
+  // oxlint-disable-next-line no-console -- a program that wants them elsewhere adds a listener
   console.error(text);
 }

@@ -1,5 +1,5 @@
 /** Options that mean the same for a worker of any protocol: defaults, bounds, checks. */
-import { curveOfClient, transportOfClient } from '@proj/transport/peer-schemas';
+import { curveOfClient, tracingOption, transportOfClient } from '@proj/transport/peer-schemas';
 import { callback, endpointOf, milliseconds as duration } from '@proj/transport/schemas';
 import * as z from 'zod';
 
@@ -19,6 +19,8 @@ export const connectionFields = {
   curve: z.optional(curveOfClient),
   /** Provides sockets and time. Default: ZMTP in TypeScript. */
   transport: z.optional(transportOfClient),
+  /** OpenTelemetry: a span for each job, the child of the client's, unless `carry` is false; see docs/TRACING.md. Default: none. */
+  tracing: z.optional(tracingOption),
 };
 
 /** Options of workers with one handler. */

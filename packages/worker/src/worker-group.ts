@@ -4,7 +4,7 @@ import type { FrameHandler } from '@proj/transport/service';
 import type { LossReason, WorkerEffect, WorkerEvent, WorkerNote } from './shared/events.js';
 import { WorkerLife } from './worker-life.js';
 import { WorkerRunner } from './worker-runner.js';
-import type { WorkerCodec, WorkerCounts, WorkerRunnerOptions } from './worker-runner.js';
+import type { WorkerCodec, WorkerCounts, WorkerRunnerOptions, WorkerTraces } from './worker-runner.js';
 
 /** Events of a worker. `session` counts from 0 to `concurrency` - 1. */
 export interface WorkerEvents<Note> {
@@ -40,7 +40,7 @@ export interface WorkerStats<Drop extends string> extends WorkerCounts {
 }
 
 /** What a worker of one protocol plugs in. */
-export interface WorkerGroupProgram<Incoming, Outgoing, Note> extends WorkerCodec<Incoming, Outgoing> {
+export interface WorkerGroupProgram<Incoming, Outgoing, Note> extends WorkerCodec<Incoming, Outgoing>, WorkerTraces {
   /** Begins error messages. */
   readonly name: string;
   /** A new session. `random` returns a number in [0, 1), `index` counts from 0 to `concurrency` - 1. */
@@ -124,6 +124,8 @@ export class WorkerGroup<Incoming, Outgoing, Drop extends string, Leave extends 
         codec: this.#program,
         session: this.#program.session(() => transport.entropy.random(), session),
         handle: this.#program.handle(onError),
+        tracing: this.#program.tracing,
+        plan: this.#program.plan,
         onNote: (note) => {
           this.#onNote(session, note);
         },

@@ -3,6 +3,8 @@ import { ProjError, SessionHost } from '@proj/transport';
 import type { BodyInput, Engine, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
 import { HandlerRun, untilRoom } from '@proj/transport/service';
 import type { FrameHandler } from '@proj/transport/service';
+import { carrierInBody, withoutTraceFrame } from '@proj/transport/tracing';
+import type { TracedCall, TracedPlan, Tracing } from '@proj/transport/tracing';
 import type { CancelReason, Envelope, Frames, WorkerEffect, WorkerEvent } from './shared/events.js';
 
 /** How commands of one protocol become frames, and what stands in for a reply. */
@@ -14,8 +16,14 @@ export interface WorkerCodec<Incoming, Outgoing> {
   onFailure(error: unknown, body: Frames): BodyInput | undefined | Promise<BodyInput | undefined>;
 }
 
+/** Where jobs are traced, and what their spans have in common. */
+export interface WorkerTraces {
+  readonly tracing: Tracing;
+  readonly plan: Omit<TracedPlan, 'carrier'>;
+}
+
 /** One session and its surroundings. */
-export interface WorkerProgram<Incoming, Outgoing, Note> {
+export interface WorkerProgram<Incoming, Outgoing, Note> extends WorkerTraces {
   readonly codec: WorkerCodec<Incoming, Outgoing>;
   readonly session: Engine<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
   readonly handle: FrameHandler;
@@ -54,6 +62,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
   readonly #transport: Transport;
   readonly #host: SessionHost<WorkerEvent<Incoming>, WorkerEffect<Outgoing, Note>>;
   #job: HandlerRun | undefined;
+  #trace: TracedCall | undefined;
   #running: Promise<void> | undefined;
   #binding: Promise<void> | undefined;
   /** The socket opened last. */
@@ -158,7 +167,11 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
     else this.#host.open(socket, request);
   }
 
-  async #run(id: number, body: Frames, envelope: Envelope): Promise<void> {
+  async #run(id: number, frames: Frames, envelope: Envelope): Promise<void> {
+    const body = withoutTraceFrame(frames);
+    const { handle, tracing, plan } = this.#program;
+    const trace = tracing.isOn ? tracing.begin({ ...plan, carrier: carrierInBody(frames) }) : undefined;
+    this.#trace = trace;
     const { port, partials } = this.#options;
     const limits = { frames: port.maxMessageFrames - envelope.frames, bytes: port.maxMessageBytes - envelope.bytes };
     const job = new HandlerRun(id, limits, partials ? this.#sendPartial : undefined);
@@ -166,11 +179,14 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
     this.counts.requests++;
     let reply: Frames | undefined;
     try {
-      reply = await job.run(this.#program.handle, body);
+      reply = await (trace === undefined ? job.run(handle, body) : trace.run(() => job.run(handle, body)));
+      if (!job.isCancelled) trace?.end();
     } catch (error) {
       // Whatever a handler throws after it was told to stop is its way of stopping.
+      if (!job.isCancelled) trace?.fail(error);
       if (!job.isCancelled) reply = await this.#failed(job, error, body);
     }
+    if (job.isCancelled) trace?.fail(job.signal.reason);
     this.#job = undefined;
     if (reply === undefined) this.#host.dispatch({ kind: 'failed', job: id });
     else {
@@ -193,6 +209,7 @@ export class WorkerRunner<Incoming, Outgoing, Note extends { readonly code: stri
 
   readonly #sendPartial = async (job: HandlerRun, body: Frames): Promise<void> => {
     this.counts.partials++;
+    this.#trace?.event('partial reply');
     this.#host.dispatch({ kind: 'partial', job: job.id, body });
     await untilRoom(this.#host, this.#transport.clock, () => job.isCancelled);
   };

@@ -30,7 +30,6 @@ class Work {
   readonly sealed: number[] = [];
   readonly opened: number[] = [];
   #turn = 0;
-  #going = true;
 
   constructor() {
     const slices = nodePrimitives.slices.bind(nodePrimitives);
@@ -38,8 +37,9 @@ class Work {
       const box = slices(key, nonce, way);
       return way === 'open' ? this.#opening(box) : this.#sealing(box);
     });
-    stopped = () => (this.#going = false);
-    void this.#count();
+    let going = true;
+    stopped = () => (going = false);
+    void this.#count(() => going);
   }
 
   #opening(box: SlicedBox): SlicedBox {
@@ -65,8 +65,8 @@ class Work {
     };
   }
 
-  async #count(): Promise<void> {
-    for (; this.#going; this.#turn++) await setImmediate();
+  async #count(isGoing: () => boolean): Promise<void> {
+    for (; isGoing(); this.#turn++) await setImmediate();
   }
 }
 

@@ -105,6 +105,11 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     return this.#writer.isWriting;
   }
 
+  /** As {@link Wire.carrier}. */
+  get carrier(): string | undefined {
+    return this.#wire.carrier;
+  }
+
   /** True when the peer is a REQ; known once the handshake is complete. */
   get isReq(): boolean {
     return this.#engine.isReq;
@@ -320,7 +325,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     const socket = this.#wire;
     if (this.connector !== undefined || !(socket instanceof NodeSocket) || chunk[0] !== PREAMBLE[0]) return false;
     this.#engine.greet();
-    this.#writer.flush(this.#host.watch.now());
+    for (const bytes of this.#engine.takeOutput()) socket.write(bytes);
     socket.off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onClose);
     this.#closed = true;
     this.#host.watch.set(this.#deadline, Infinity);

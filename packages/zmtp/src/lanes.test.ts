@@ -9,6 +9,7 @@ import { ZmtpTransport } from './index.js';
 import type { ZmtpOptions } from './index.js';
 import { UNREAD_MAX_BYTES } from './lanes/carrier.js';
 import { WINDOW_BYTES } from './lanes/lane.js';
+import { GREETING_BYTES } from './engine/greeting.js';
 import { HEADER_BYTES, KIND, PREAMBLE, writeLaneHeader } from './engine/lane-frames.js';
 import { fromHex, LIBZMQ, wire } from './test/recorder.js';
 import { newKeys } from './test/keys.js';
@@ -69,6 +70,24 @@ async function fleet({ count = 4, server = {}, client = {}, routerOptions, deale
 /** The peer of this name, as the router knows it. */
 function peerOf({ server }: Fleet, name: string) {
   return server.messages.find(({ peer }) => peer.key === name)!.peer;
+}
+
+/** As on Deno: a write is told to be complete some turns after it went out. */
+function completeLate(): void {
+  for (const name of ['_write', '_writev'] as const) {
+    const write = Socket.prototype[name] as (...args: unknown[]) => void;
+    vi.spyOn(Socket.prototype, name).mockImplementation(function (this: Socket, ...args: unknown[]) {
+      const done = args.pop() as (error?: Error | null) => void;
+      write.call(this, ...args, (error?: Error | null) => {
+        afterTurns(50, () => done(error));
+      });
+    });
+  }
+}
+
+function afterTurns(left: number, then: () => void): void {
+  if (left === 0) then();
+  else setImmediate(afterTurns, left - 1, then);
 }
 
 /** One frame of lanes. */
@@ -133,6 +152,8 @@ describe('sockets that connect to one endpoint', () => {
   it('share a connection there, once the first has learned that they may', async () => {
     const all = await fleet({ count: 20 });
     expect(all.relay.connections).toBe(2);
+    const carriers = all.clients.map((_, index) => peerOf(all, `d${index}`).carrier);
+    expect([new Set(carriers.slice(1)).size, carriers[0], typeof carriers[1]]).toEqual([1, undefined, 'string']);
     for (const [index, one] of all.clients.entries()) {
       all.server.say(peerOf(all, `d${index}`), `for ${index}`);
       expect((await one.message(0)).text).toBe(`for ${index}`);
@@ -273,6 +294,22 @@ describe('a connection under lanes', () => {
       const same = one.messages.map(({ frames: [first] }, at) => Buffer.compare(first!, bodies[index]![at]!));
       expect(same).toEqual([0, 0, 0, 0, 0]);
     }
+  });
+
+  it('is greeted in full although the first bytes of the greeting are still being written', async () => {
+    completeLate();
+    // A server of CURVE tells more than its signature only to a peer that has spoken.
+    const port = kept(new ZmtpTransport().router({ ...QUIET, curve: { role: 'server', keys: newKeys() } }));
+    const endpoint = await port.bind(TCP);
+    const socket = connect(Number(/\d+$/.exec(endpoint)?.[0]), '127.0.0.1');
+    opened.push({ close: () => socket.destroy() });
+    let heard = Buffer.alloc(0);
+    for await (const chunk of socket) {
+      if (heard.length === 0) socket.write(PREAMBLE);
+      heard = Buffer.concat([heard, chunk as Buffer]);
+      if (heard.length >= GREETING_BYTES + PREAMBLE.length) break;
+    }
+    expect(heard.indexOf(PREAMBLE)).toBe(GREETING_BYTES);
   });
 
   it('takes what many say in one turn as one write', async () => {

@@ -28,7 +28,7 @@ async function pair(): Promise<[NodeSocket, NodeSocket]> {
     });
   });
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
-  const { port } = server?.address() as AddressInfo;
+  const { port } = server!.address() as AddressInfo;
   const one = connectSocket({ host: '127.0.0.1', port, noDelay: true });
   sockets.push(one, await accepted);
   if (inside(one).connecting) await new Promise((resolve) => inside(one).once('connect', resolve));

@@ -30,7 +30,8 @@ export class RouterPort extends ZmtpPort {
       return;
     }
     const named = identity.length === 0 ? this.#automatic() : peerOf(identity);
-    this.#admit(link, { ...withKey(named, publicKey), isReq: link.isReq });
+    const { carrier, isReq } = link;
+    this.#admit(link, { ...withKey(named, publicKey), isReq, ...(carrier === undefined ? {} : { carrier }) });
   }
 
   protected transmit(peer: Peer, frames: readonly Uint8Array[]): SendOutcome {

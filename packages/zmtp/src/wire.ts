@@ -35,6 +35,8 @@ export interface Wire {
    * Absent on connections of their own.
    */
   readonly stalledUntil?: number;
+  /** Names the connection among all of this process that are shared. Absent on connections of their own. */
+  readonly carrier?: string;
   /** The queue in which all that share the connection wait to read on. Absent on connections of their own. */
   readonly readers?: ReadQueue;
   setKeepAlive(enable: boolean, initialDelayMs: number): void;

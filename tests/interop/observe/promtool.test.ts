@@ -1,5 +1,9 @@
-// What is served at /metrics passes Prometheus' own linter. promtool is of Debian's package prometheus.
+// What is served at /metrics passes Prometheus' own linter, and Prometheus understands the alerts and the Grafana dashboard. promtool is of Debian's package prometheus.
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { MdpBroker } from '@proj/broker/mdp';
 import { MdpClient } from '@proj/client';
 import { observe, serveHttp } from '@proj/observe/http';
@@ -35,4 +39,38 @@ it('promtool check metrics is silent, with requests and messages behind the figu
   expect(lint(metrics)).toBe('exit code 0');
   // The linter does look.
   expect(lint('# TYPE wrong_total gauge\nwrong_total 1\n')).toContain('wrong_total');
+});
+
+const DEPLOY = fileURLToPath(new URL('../../../deploy', import.meta.url));
+
+it.each([
+  ['check', 'rules', 'proj.rules.yaml'],
+  ['test', 'rules', 'proj.rules.test.yaml'],
+  ['check', 'config', 'prometheus.yaml'],
+])('promtool %s %s %s succeeds', (...args) => {
+  const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: `${DEPLOY}/prometheus`, encoding: 'utf8' });
+  expect(`${stdout}${stderr}`).toContain('SUCCESS');
+  expect(`${stdout}${stderr}`).not.toContain('FAILED');
+  expect(status).toBe(0);
+});
+
+it('Prometheus understands every expression of the Grafana dashboard', () => {
+  const { panels } = JSON.parse(readFileSync(`${DEPLOY}/grafana/proj.json`, 'utf8')) as {
+    readonly panels: readonly { readonly targets?: readonly { readonly expr: string }[] }[];
+  };
+  const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+  expect(expressions.length).toBeGreaterThan(20);
+  const rules = expressions.map((expr, index) => ({
+    record: `panel:${index}`,
+    expr: expr.replaceAll('$__rate_interval', '1m'),
+  }));
+  const folder = mkdtempSync(join(tmpdir(), 'panels-'));
+  const path = join(folder, 'panels.json');
+  const check = (list: readonly object[]) => {
+    writeFileSync(path, JSON.stringify({ groups: [{ name: 'panels', rules: list }] }));
+    return spawnSync('promtool', ['check', 'rules', path], { encoding: 'utf8' }).stderr;
+  };
+  expect(check(rules)).toBe('');
+  expect(check([{ record: 'panel:0', expr: 'sum(' }])).toContain('could not parse expression');
+  rmSync(folder, { recursive: true });
 });

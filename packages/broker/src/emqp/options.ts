@@ -55,7 +55,8 @@ export const emqpBrokerOptions = z
     queueMaxBytes: count(Number.MAX_SAFE_INTEGER).default(536_870_912),
     /**
      * Queue names with workers, apart from `default`, and as many again that clients only ask for. A client that was the first to ask for a tenth
-     * of the latter, at least 16, may ask for no further name meanwhile: its requests go to `default`. Default 10000.
+     * of what is left of the latter, at least 16, may ask for no further name meanwhile: its requests go to `default`. All sockets with one CURVE key,
+     * or on one connection, count as one client. Default 10000.
      */
     queuesMax: count(1_000_000).default(10_000),
     /** Workers and schedulers that may be registered at once. Default 100000. */

@@ -32,8 +32,8 @@ const backendFields = {
   /** Longest service name in bytes. 1 to 255, default 255. */
   serviceNameMaxBytes: count(255).default(255),
   /**
-   * Service names with workers at a time, and as many names that are only asked for. A client that waits in the queues of a tenth of them
-   * (16 at least) may ask for no further name. Default 10000.
+   * Service names with workers at a time, and as many names that are only asked for. A client that was the first to ask for a tenth of what is
+   * left of the latter, at least 16, may ask for no further name. All sockets with one CURVE key, or on one connection, count as one client. Default 10000.
    */
   servicesMax: count(1_000_000).default(10_000),
   /** Who may request and who may serve which service: rule 28. Rules for single keys need `curve` and `zmtpTransport()`. Default: no restrictions. */

@@ -7,6 +7,7 @@ import { parseOptions, ProjError, toBuffers } from '@proj/transport';
 import type { BodyInput, Peer } from '@proj/transport';
 import { HandlerRun, toFrameHandler, untilRoom } from '@proj/transport/service';
 import type { FrameHandler, SendPartial } from '@proj/transport/service';
+import { withoutTraceFrame } from '@proj/transport/tracing';
 import type { MdpBrokerEffect, MdpOwnEvent } from './engine/events.js';
 import { isReserved } from './engine/mmi.js';
 import { mdpServeOptions } from './options.js';
@@ -124,7 +125,7 @@ export class OwnHandlers {
     const job = new HandlerRun(run, limits, version === '0.2' ? this.#sendPartialTo(client) : undefined);
     this.#jobs.set(run, job);
     own.running++;
-    const reply = await this.#replyOf(own, job, body);
+    const reply = await this.#replyOf(own, job, withoutTraceFrame(body));
     this.#jobs.delete(run);
     own.running--;
     this.#host.dispatch(reply === undefined ? { kind: 'own-failed', run } : { kind: 'own-final', run, body: reply });

@@ -35,8 +35,8 @@ export const nfpBrokerOptions = z.strictObject({
   /** Jobs remembered, so that clients hear what becomes of them. The least recently used go first; a client with three quarters of all loses its own. Default 100000. */
   jobsMax: count(10_000_000).default(100_000),
   /**
-   * Service names with workers, and as many again that only POSTs wait for. A client that was the first to ask for a tenth of the latter, at
-   * least 16, may not wait for a further name meanwhile. Default 10000.
+   * Service names with workers, and as many again that only POSTs wait for. A client that was the first to ask for a tenth of what is left of the
+   * latter, at least 16, may not wait for a further name meanwhile. All sockets with one CURVE key, or on one connection, count as one client. Default 10000.
    */
   servicesMax: count(1_000_000).default(10_000),
   /** Workers that may be registered at once. Default 100000. */

@@ -1,6 +1,7 @@
 /** Served names do not keep out names that are asked for, nor the other way round, nor one client another. */
 import { describe, expect, it } from 'vitest';
-import { type Name, Names } from './names.js';
+import { peerNamed } from '../../test/keyed.js';
+import { type Name, Names, sharerOf } from './names.js';
 
 function ask(names: Names, asker: string): Name[] {
   const all: Name[] = [];
@@ -20,11 +21,18 @@ describe('names', () => {
 
   it.each([
     [20, 16],
-    [200, 20],
+    [200, 19],
+    [1000, 91],
   ])('of %i one client asks for %i, and another one goes on', (max, share) => {
     const names = new Names(max);
     expect(ask(names, 'c1')).toHaveLength(share);
     expect([names.mayAsk('c1'), names.mayAsk('c2'), names.mayAsk()]).toEqual([false, true, true]);
+  });
+
+  it('are left for newcomers, however many have taken their shares', () => {
+    const names = new Names(10_000);
+    for (let client = 0; client < 40; client++) ask(names, `c${client}`);
+    expect(ask(names, 'newcomer')).toHaveLength(20);
   });
 
   it('are part of a share until they are served or forgotten', () => {
@@ -34,7 +42,7 @@ describe('names', () => {
     expect(names.mayAsk('c1')).toBe(true);
     names.desert(all[0]!);
     names.desert(all[0]!);
-    expect(names.asked).toBe(100);
+    expect(names.asked).toBe(91);
     all.push(names.add('c1'));
     expect(names.mayAsk('c1')).toBe(false);
     names.remove(all.pop()!);
@@ -73,6 +81,17 @@ describe('names', () => {
     names.add('c1');
     if (wrong.length > 1) names.add();
     expect(() => names.assertInvariants(wrong)).toThrow(what);
+  });
+
+  it('count against the share of a key, or of a connection, or of the peer itself', () => {
+    const [ada, again] = [peerNamed('c1@ada'), peerNamed('c2@ada')];
+    expect(sharerOf(again)).toBe(sharerOf(ada));
+    expect(sharerOf(peerNamed('c1@bob'))).not.toBe(sharerOf(ada));
+    const [one, other] = [peerNamed('c1'), peerNamed('c2')];
+    expect(sharerOf(other)).not.toBe(sharerOf(one));
+    expect(sharerOf({ ...other, carrier: '7' })).toBe(sharerOf({ ...one, carrier: '7' }));
+    const forged = peerNamed('carrier 7');
+    expect(sharerOf(forged)).not.toBe(sharerOf({ ...one, carrier: '7' }));
   });
 
   it('beyond the bound are detected', () => {

@@ -2,15 +2,26 @@
  * Names that peers bring into a broker: names that are served, and names that are only asked for. Each kind has its own bound, and each
  * client a share of the second, so that no client keeps workers or other clients out. No protocol.
  */
+import { latin1 } from '@proj/frames';
+import type { Peer } from '@proj/transport';
 
-/** A client's share: it may be the first to ask for this many names, or for this part of the bound if that is more. */
+/** A client's share: it may be the first to ask for this many names, or for this part of what is left if that is more. */
 const SHARE_MIN = 16;
 const SHARE = 0.1;
+
+/**
+ * Whose share a peer's names count against: its key's, or that of the connection it has in common with others, or its own. Whoever opens
+ * many sockets has one share as long as the transport can tell.
+ */
+export function sharerOf({ publicKey, carrier, key }: Peer): string {
+  if (publicKey !== undefined) return `key ${latin1(publicKey)}`;
+  return carrier === undefined ? `id ${key}` : `carrier ${carrier}`;
+}
 
 /** What is known of one name. Only {@link Names} changes it. */
 export interface Name {
   isServed: boolean;
-  /** The client whose share it counts against: the first that asked, until the name is served. */
+  /** Whose share it counts against, {@link sharerOf} the first that asked, until the name is served. */
   asker: string | undefined;
 }
 
@@ -44,7 +55,9 @@ export class Names {
   /** True when a name that nobody serves may be added; without `asker`, ignores the shares. */
   mayAsk(asker?: string): boolean {
     if (this.#asked >= this.#max) return false;
-    return asker === undefined || (this.#shares.get(asker) ?? 0) < Math.max(SHARE_MIN, this.#max * SHARE);
+    return (
+      asker === undefined || (this.#shares.get(asker) ?? 0) < Math.max(SHARE_MIN, (this.#max - this.#asked) * SHARE)
+    );
   }
 
   /** A new name, not served yet. */
@@ -82,8 +95,8 @@ export class Names {
     else this.#shares.delete(asker);
   }
 
-  /** Throws if the counts do not match `names`, which are all names. Linear. */
-  assertInvariants(names: Iterable<Name>): void {
+  /** Throws if the counts do not match `names`, which are all names. Linear. `isBounded`: nothing is served without asking {@link mayServe}. */
+  assertInvariants(names: Iterable<Name>, isBounded = true): void {
     const shares = new Map<string, number>();
     let served = 0;
     let asked = 0;
@@ -95,7 +108,7 @@ export class Names {
       shares.set(asker, (shares.get(asker) ?? 0) + 1);
     }
     if (served !== this.#served || asked !== this.#asked) throw new Error('names are counted');
-    if (served > this.#max) throw new Error('names that are served are bounded');
+    if (isBounded && served > this.#max) throw new Error('names that are served are bounded');
     if (shares.size !== this.#shares.size) throw new Error('a client without names has no share');
     for (const [asker, share] of shares) if (this.#shares.get(asker) !== share) throw new Error('shares are counted');
   }

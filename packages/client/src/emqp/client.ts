@@ -1,8 +1,11 @@
 /** EventMQ client, the facade: section 9 of docs/protocols/emqp.md. Decisions: engine/session.ts. */
+import { fromLatin1, latin1 } from '@proj/frames';
 import { decodeEmqpAtSubscriber, encodeEmqpHeaders } from '@proj/frames/emqp';
 import { Departures, Emitter, parseOptions, ProjError, toBuffers, toFrames } from '@proj/transport';
 import type { Frame, HandshakeRefusal, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
+import { encodeTraceItems, serverAttributes, Tracing } from '@proj/transport/tracing';
+import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
 import { ClientSubscriptions } from '../subscription.js';
 import type { Heard, Subscription } from '../subscription.js';
 import { CommandRunner } from './command-runner.js';
@@ -94,6 +97,7 @@ const NO_INTERVAL = '-1';
 export class EmqpClient implements Life<EmqpClientEvents> {
   readonly #settings: EmqpClientSettings;
   readonly #events = new Emitter<EmqpClientEvents>();
+  readonly #tracing: Tracing;
   readonly #runner: CommandRunner;
   readonly #publishing: EmqpPublishing;
   readonly #subscriptions: ClientSubscriptions<EmqpMessage>;
@@ -104,6 +108,7 @@ export class EmqpClient implements Life<EmqpClientEvents> {
     const settings = parseOptions('EmqpClient', emqpClientOptions, options);
     const { maxMessageBytes, openMax, lingerMs, subscribeEndpoint } = settings;
     this.#settings = settings;
+    this.#tracing = new Tracing('proj:client.request', 'emqp', settings.tracing, true);
     const limits = { maxMessageFrames: MESSAGE_FRAMES, maxMessageBytes, ...clientCurve(settings.curve) };
     // `openMax` bounds the messages; the port itself bounds the bytes.
     const port = { ...limits, lingerMs, peerQueueMax: openMax, queueMax: openMax };
@@ -134,20 +139,31 @@ export class EmqpClient implements Life<EmqpClientEvents> {
   ): Promise<EmqpDeferredWithResult>;
   defer(queue: string, job: EmqpJob | Frame, options?: EmqpDeferOptions): Promise<EmqpDeferred>;
   defer(queue: string, job: EmqpJob | Frame, options: EmqpDeferOptions = {}): Promise<EmqpDeferred> {
+    if (!this.#tracing.isOn) return this.#defer(queue, job, options);
+    const trace = this.#tracing.begin(this.#traced('send', queue));
+    return trace.run(() => this.#defer(queue, job, options, trace));
+  }
+
+  #defer(queue: string, job: EmqpJob | Frame, options: EmqpDeferOptions, trace?: TracedCall): Promise<EmqpDeferred> {
     return this.#runner.run(() => {
       const { signal, ...wishes } = parseOptions('EmqpClient defer', emqpDeferOptions, options);
       const subject = subjectOf('job for', queue);
       const body = bodyOf(subject, job, this.#settings.maxMessageBytes);
-      const draft = { kind: 'request', queue, headers: encodeEmqpHeaders(wishes), body } as const;
+      const draft = { kind: 'request', queue, headers: tracedHeaders(wishes, trace), body } as const;
       return { subject, draft, wantsResult: wishes.replyRequested, mayRepeat: wishes.guarantee, signal };
-    });
+    }, trace);
   }
 
   /**
    * Has a scheduler run a job regularly, in place of an earlier schedule of the same job. There is no answer: resolves when the transport has
    * the message. A broker without a scheduler drops it.
    */
-  async schedule(queue: string, job: EmqpJob | Frame, options: EmqpScheduleOptions): Promise<void> {
+  schedule(queue: string, job: EmqpJob | Frame, options: EmqpScheduleOptions): Promise<void> {
+    const schedule = (): Promise<void> => this.#schedule(queue, job, options);
+    return this.#tracing.isOn ? this.#tracing.trace(this.#traced('schedule', queue), schedule) : schedule();
+  }
+
+  async #schedule(queue: string, job: EmqpJob | Frame, options: EmqpScheduleOptions): Promise<void> {
     await this.#runner.run(() => {
       const own = parseOptions('EmqpClient schedule', emqpScheduleOptions, options);
       const { signal, intervalSeconds, cron = '', haste, ...wishes } = own;
@@ -164,7 +180,12 @@ export class EmqpClient implements Life<EmqpClientEvents> {
    * Has all schedulers forget a job: same path, callable and arguments, in any queue. There is no answer: resolves
    * when the transport has the message. EventMQ's own scheduler keeps jobs that run by cron.
    */
-  async unschedule(queue: string, job: EmqpJob | Frame, options: EmqpUnscheduleOptions = {}): Promise<void> {
+  unschedule(queue: string, job: EmqpJob | Frame, options: EmqpUnscheduleOptions = {}): Promise<void> {
+    const unschedule = (): Promise<void> => this.#unschedule(queue, job, options);
+    return this.#tracing.isOn ? this.#tracing.trace(this.#traced('unschedule', queue), unschedule) : unschedule();
+  }
+
+  async #unschedule(queue: string, job: EmqpJob | Frame, options: EmqpUnscheduleOptions): Promise<void> {
     await this.#runner.run(() => {
       const { signal } = parseOptions('EmqpClient unschedule', emqpUnscheduleOptions, options);
       const subject = subjectOf('unschedule for', queue);
@@ -180,7 +201,12 @@ export class EmqpClient implements Life<EmqpClientEvents> {
    * Has the pub-sub device send a message to every subscriber to a prefix of its topic, which may not be empty. There is no answer:
    * resolves when the transport has the message, whether or not anybody subscribes. Text is sent as UTF-8, which EventMQ's own device needs.
    */
-  async publish(topic: Frame, body: Frame, options: EmqpPublishOptions = {}): Promise<void> {
+  publish(topic: Frame, body: Frame, options: EmqpPublishOptions = {}): Promise<void> {
+    const publish = (): Promise<void> => this.#publish(topic, body, options);
+    return this.#tracing.isOn ? this.#tracing.trace(this.#traced('publish'), publish) : publish();
+  }
+
+  async #publish(topic: Frame, body: Frame, options: EmqpPublishOptions): Promise<void> {
     const { signal } = parseOptions('EmqpClient publish', emqpPublishOptions, options);
     const subject = `publish to topic ${JSON.stringify(String(topic).slice(0, TOPIC_SHOWN))}`;
     const frames = toFrames(subject, [topic, body], { frames: 2, bytes: bodyMax(this.#settings.maxMessageBytes) });
@@ -231,11 +257,32 @@ export class EmqpClient implements Life<EmqpClientEvents> {
     return { ...this.#runner.stats, published: this.#publishing.published, ...this.#subscriptions.totals };
   }
 
+  #traced(operation: 'send' | 'schedule' | 'unschedule' | 'publish', queue?: string): TracedPlan {
+    const { endpoints, publishEndpoint } = this.#settings;
+    const attributes = {
+      'messaging.system': 'eventmq',
+      'messaging.operation.name': operation,
+      ...(operation === 'send' || operation === 'publish' ? { 'messaging.operation.type': 'send' } : {}),
+      ...(queue === undefined ? {} : { 'messaging.destination.name': queue }),
+      ...serverAttributes(operation === 'publish' ? [publishEndpoint] : endpoints),
+    };
+    return { kind: 'producer', name: queue === undefined ? operation : `${operation} ${queue}`, attributes };
+  }
+
   async #close(): Promise<void> {
     this.#publishing.close();
     this.#subscriptions.close();
     await this.#runner.close();
   }
+}
+
+/** The header frame, with the trace context behind the items: peers ignore items that they do not know. */
+function tracedHeaders(wishes: Parameters<typeof encodeEmqpHeaders>[0], trace: TracedCall | undefined): Uint8Array {
+  const headers = encodeEmqpHeaders(wishes);
+  const carrier = trace?.carrier;
+  const items = carrier === undefined ? '' : encodeTraceItems(carrier);
+  if (items === '') return headers;
+  return fromLatin1(headers.length === 0 ? items : `${latin1(headers)},${items}`);
 }
 
 /** What error messages call a call. Throws `OPTIONS_INVALID` if `queue` is no queue's name. */

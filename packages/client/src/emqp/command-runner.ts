@@ -4,6 +4,7 @@ import { decodeEmqpAtClient, encodeEmqp } from '@proj/frames/emqp';
 import type { EmqpRequest, EmqpScheduling } from '@proj/frames/emqp';
 import { ProjError, SessionHost } from '@proj/transport';
 import type { Departures, HandshakeRefusal, PortOptions, Transport } from '@proj/transport';
+import type { TracedCall } from '@proj/transport/tracing';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../shared/on-abort.js';
 import { unanswered } from '../unanswered.js';
@@ -51,6 +52,7 @@ interface CommandCall extends CommandOrder {
   id: string | undefined;
   /** Stops listening to the caller's signal. */
   release: () => void;
+  readonly trace: TracedCall | undefined;
   isOver: boolean;
 }
 
@@ -115,11 +117,14 @@ export class CommandRunner {
   }
 
   /** Resolves when the command is accepted. `prepare` may throw, which rejects. */
-  run(prepare: () => CommandOrder & { readonly signal: AbortSignal | undefined }): Promise<EmqpDeferred> {
+  run(
+    prepare: () => CommandOrder & { readonly signal: AbortSignal | undefined },
+    trace?: TracedCall,
+  ): Promise<EmqpDeferred> {
     return new Promise((resolve, reject) => {
-      const { signal, ...order } = prepare();
+      const { signal, ...order } = traced(prepare, trace);
       const state = { fail: reject, succeed: ignore, isAccepted: false, id: undefined, release: ignore, isOver: false };
-      this.#begin({ ...order, taken: resolve, ...state }, signal);
+      this.#begin({ ...order, taken: resolve, trace, ...state }, signal);
     });
   }
 
@@ -152,6 +157,7 @@ export class CommandRunner {
 
   #order(call: CommandCall, { entropy }: Transport): void {
     const id = (call.id = entropy.uuid());
+    call.trace?.set('messaging.message.id', id);
     const { draft, wantsResult, mayRepeat } = call;
     const command = { ...draft, id };
     this.#host.dispatch({ kind: 'order', order: { ticket: call, command, wantsResult, mayRepeat } });
@@ -167,6 +173,7 @@ export class CommandRunner {
         this.#host.closeSocket(effect.socket, effect.linger);
         break;
       case 'send':
+        effect.ticket.trace?.sent();
         this.#host.send(effect.socket, encodeEmqp(effect.command));
         break;
       case 'bye':
@@ -192,10 +199,12 @@ export class CommandRunner {
     const id = call.id as string;
     if (!call.wantsResult) {
       this.#finish(call);
+      call.trace?.end();
       call.taken({ id, result: undefined });
       return;
     }
     call.isAccepted = true;
+    call.trace?.event('accepted');
     const result = new Promise<unknown>((resolve, reject) => {
       call.succeed = resolve;
       call.fail = reject;
@@ -209,6 +218,7 @@ export class CommandRunner {
     try {
       const result = readResult(call.subject, frame);
       this.#finish(call);
+      call.trace?.end();
       call.succeed(result);
     } catch (error) {
       this.#fail(call, error);
@@ -219,6 +229,7 @@ export class CommandRunner {
   #fail(call: CommandCall, error: unknown): void {
     if (call.isOver) return;
     this.#finish(call);
+    call.trace?.fail(error);
     call.fail(error);
   }
 
@@ -232,6 +243,16 @@ export class CommandRunner {
     const known = code === 'TIMEOUT' ? unanswered(this.#host, endpoints, 'is a broker there?') : undefined;
     const text = `${subject}: ${explain(code, this.#settings, isAccepted, cause)}${known?.words ?? ''}`;
     return new ProjError(code, text, { details: known?.details, ...(cause === undefined ? {} : { cause }) });
+  }
+}
+
+/** What throws before it is a command is the failure of its call, too. */
+function traced<Order>(prepare: () => Order, trace: TracedCall | undefined): Order {
+  try {
+    return prepare();
+  } catch (error) {
+    trace?.fail(error);
+    throw error;
   }
 }
 

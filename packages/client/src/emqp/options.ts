@@ -29,6 +29,8 @@ export const emqpClientOptions = z.strictObject({
   transport: clientFields.transport,
   /** See {@link clientFields}. */
   curve: clientFields.curve,
+  /** See {@link clientFields}. */
+  tracing: clientFields.tracing,
 });
 
 /** What `new EmqpClient()` takes; everything has a default. */

@@ -11,10 +11,12 @@ import type {
   MmiWorkerEntry,
 } from '@proj/frames/mdp';
 import type { Service, ServicePartial, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
-import { Emitter, isProjError, parseOptions, ProjError, toFrames } from '@proj/transport';
+import { Emitter, isProjError, parseOptions, ProjError } from '@proj/transport';
 import type { BodyInput, HandshakeRefusal, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { fromReplyBody, toRequestBody, typedReplies } from '@proj/transport/service';
+import { serverAttributes, toTracedFrames, Tracing } from '@proj/transport/tracing';
+import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
 import { RequestRunner } from '../request-runner.js';
 import { callLimits } from '../options.js';
 import type { CallLimits } from '../options.js';
@@ -37,6 +39,8 @@ export type MdpServicePresence = 'available' | 'absent' | 'unknown';
 
 interface CallPlan extends CallLimits {
   readonly failFast: boolean;
+  /** Calls of applications; questions to the broker have none. */
+  readonly trace: TracedCall | undefined;
 }
 
 /** No broker of ours has more services or workers. */
@@ -74,6 +78,7 @@ export class MdpClient implements Life<MdpClientEvents> {
   readonly #session: MdpClientSession;
   readonly #runner: RequestRunner<MdpClientRequest, MdpToClient, MdpClientReply, MdpClientDropReason>;
   readonly #events = new Emitter<MdpClientEvents>();
+  readonly #tracing: Tracing;
   /** Questions why a service is silent, which its calls share. */
   readonly #diagnoses = new Map<string, Promise<MdpServicePresence>>();
 
@@ -82,6 +87,7 @@ export class MdpClient implements Life<MdpClientEvents> {
     const settings = parseOptions('MdpClient', mdpClientOptions, options);
     this.#settings = settings;
     this.#session = new MdpClientSession(settings);
+    this.#tracing = new Tracing('proj:client.request', 'mdp', settings.tracing);
     this.#runner = new RequestRunner<MdpClientRequest, MdpToClient, MdpClientReply, MdpClientDropReason>(
       {
         engine: this.#session,
@@ -120,9 +126,8 @@ export class MdpClient implements Life<MdpClientEvents> {
     options?: MdpRequestOptions,
   ): Promise<Buffer[] | ServiceReply<S>> {
     const plan = this.#plan(options);
-    if (typeof service === 'string') return this.#request(service, input as BodyInput, plan);
-    const body = await toRequestBody(service, input as ServiceRequestInput<S>);
-    return fromReplyBody(service, await this.#request(service.name, body, plan));
+    if (!this.#tracing.isOn) return this.#ask(service, input, plan);
+    return this.#tracing.trace(this.#traced(service), (trace) => this.#ask(service, input, { ...plan, trace }));
   }
 
   /**
@@ -141,9 +146,11 @@ export class MdpClient implements Life<MdpClientEvents> {
     input: BodyInput | ServiceRequestInput<S>,
     options?: MdpRequestOptions,
   ): AsyncGenerator<unknown, unknown, undefined> {
-    return typeof service === 'string'
-      ? this.#stream(service, input as BodyInput, options)
-      : this.#typedStream(service, input as ServiceRequestInput<S>, options);
+    const read = (trace?: TracedCall): AsyncGenerator<unknown, unknown, undefined> =>
+      typeof service === 'string'
+        ? this.#stream(service, input as BodyInput, options, trace)
+        : this.#typedStream(service, input as ServiceRequestInput<S>, options, trace);
+    return this.#tracing.isOn ? this.#tracing.traceAll(this.#traced(service), read) : read();
   }
 
   /** Whether any worker is registered for a service, by `mmi.service` of 8/MMI. `unknown` if the broker does not answer. */
@@ -178,8 +185,24 @@ export class MdpClient implements Life<MdpClientEvents> {
     return this.close();
   }
 
+  #traced(service: string | Service): TracedPlan {
+    const name = typeof service === 'string' ? service : service.name;
+    const server = serverAttributes(this.#settings.endpoints);
+    return { kind: 'client', name, attributes: { 'rpc.system.name': 'mdp', 'rpc.method': name, ...server } };
+  }
+
+  async #ask<S extends Service>(
+    service: string | S,
+    input: BodyInput | ServiceRequestInput<S>,
+    plan: CallPlan,
+  ): Promise<Buffer[] | ServiceReply<S>> {
+    if (typeof service === 'string') return this.#request(service, input as BodyInput, plan);
+    const body = await toRequestBody(service, input as ServiceRequestInput<S>);
+    return fromReplyBody(service, await this.#request(service.name, body, plan));
+  }
+
   async #request(service: string, body: BodyInput, plan: CallPlan): Promise<Buffer[]> {
-    const request = this.#compose(service, body);
+    const request = this.#compose(service, body, plan.trace);
     if (plan.failFast) await this.#requireWorker(service, plan);
     try {
       return await this.#runner.request({ request, ...plan });
@@ -191,10 +214,11 @@ export class MdpClient implements Life<MdpClientEvents> {
   async *#stream(
     service: string,
     body: BodyInput,
-    options?: MdpRequestOptions,
+    options: MdpRequestOptions | undefined,
+    trace: TracedCall | undefined,
   ): AsyncGenerator<Buffer[], Buffer[], undefined> {
-    const plan = this.#plan(options);
-    const request = this.#compose(service, body);
+    const plan = { ...this.#plan(options), trace };
+    const request = this.#compose(service, body, trace);
     if (plan.failFast) await this.#requireWorker(service, plan);
     const { streamBufferMax: repliesMax, streamBufferMaxBytes: bytesMax } = this.#settings;
     try {
@@ -207,31 +231,35 @@ export class MdpClient implements Life<MdpClientEvents> {
   async *#typedStream<S extends Service>(
     service: S,
     input: ServiceRequestInput<S>,
-    options?: MdpRequestOptions,
+    options: MdpRequestOptions | undefined,
+    trace: TracedCall | undefined,
   ): AsyncGenerator<ServicePartial<S>, ServiceReply<S>, undefined> {
     const body = await toRequestBody(service, input);
-    return yield* typedReplies(service, this.#stream(service.name, body, options));
+    return yield* typedReplies(service, this.#stream(service.name, body, options, trace));
   }
 
-  #compose(service: string, input: BodyInput): MdpClientRequest {
+  #compose(service: string, input: BodyInput, trace: TracedCall | undefined): MdpClientRequest {
     const subject = describe(service);
     if (!isServiceName(service)) {
       throw new ProjError('PROTOCOL_LOCAL', `${subject}: a name has 1 to 255 printable ASCII characters`);
     }
     const { version, maxMessageFrames, maxMessageBytes } = this.#settings;
-    const body = toFrames(subject, input, { frames: maxMessageFrames - ENVELOPE_FRAMES, bytes: maxMessageBytes });
-    return { kind: 'client-request', version, service, body };
+    // The broker answers what begins with mmi., and knows nothing of traces.
+    const carrier = service.startsWith(MMI.prefix) ? undefined : trace?.carrier;
+    const limits = { frames: maxMessageFrames - ENVELOPE_FRAMES, bytes: maxMessageBytes };
+    return { kind: 'client-request', version, service, body: toTracedFrames(subject, input, limits, carrier) };
   }
 
   #plan(options: MdpRequestOptions | undefined): CallPlan {
     const own = options === undefined ? {} : parseOptions('MdpClient request', mdpRequestOptions, options);
-    return { ...callLimits(this.#settings, own), failFast: own.failFast ?? this.#settings.failFast };
+    const failFast = own.failFast ?? this.#settings.failFast;
+    return { ...callLimits(this.#settings, own), failFast, trace: undefined };
   }
 
   /** Sent once: a broker without MMI stays silent, and then the request itself must decide. */
   async #requireWorker(service: string, plan: CallPlan): Promise<void> {
     if (service.startsWith(MMI.prefix)) return;
-    if ((await this.#presence(service, { ...plan, tries: 1 })) === 'absent') {
+    if ((await this.#presence(service, { ...plan, tries: 1, trace: undefined })) === 'absent') {
       throw new ProjError('SERVICE_UNKNOWN', `${describe(service)}: no worker offers it`);
     }
   }
@@ -244,7 +272,8 @@ export class MdpClient implements Life<MdpClientEvents> {
     if (details.connected === undefined || this.#session.stats.busy >= this.#settings.sockets) return error;
     let diagnosis = this.#diagnoses.get(service);
     if (diagnosis === undefined) {
-      const terms = { timeoutMs: Math.min(DIAGNOSIS_MS, plan.timeoutMs), tries: 1, signal: undefined, failFast: false };
+      const once = { tries: 1, signal: undefined, failFast: false, trace: undefined };
+      const terms = { timeoutMs: Math.min(DIAGNOSIS_MS, plan.timeoutMs), ...once };
       diagnosis = this.#presence(service, terms).catch(() => 'unknown' as const);
       this.#diagnoses.set(service, diagnosis);
       void diagnosis.finally(() => this.#diagnoses.delete(service));
@@ -258,7 +287,7 @@ export class MdpClient implements Life<MdpClientEvents> {
 
   async #presence(name: string, plan: CallPlan): Promise<MdpServicePresence> {
     try {
-      const answer = await this.#ask(MMI.service, name, plan);
+      const answer = await this.#question(MMI.service, name, plan);
       if (answer?.code === '200') return 'available';
       return answer?.code === '404' ? 'absent' : 'unknown';
     } catch (error) {
@@ -276,7 +305,7 @@ export class MdpClient implements Life<MdpClientEvents> {
     const listed: MmiListings[Name][] = [];
     // A long listing comes in parts.
     for (;;) {
-      const answer = await this.#ask(name, encodeMmiListing(argument, listed.length), plan);
+      const answer = await this.#question(name, encodeMmiListing(argument, listed.length), plan);
       if (answer === undefined || listed.length > LISTED_MAX)
         throw new ProjError('PROTOCOL_REMOTE', `${describe(name)}: the answer is no listing`);
       if (answer.code === '501')
@@ -286,7 +315,7 @@ export class MdpClient implements Life<MdpClientEvents> {
     }
   }
 
-  async #ask<Name extends keyof MmiListings>(
+  async #question<Name extends keyof MmiListings>(
     name: Name,
     argument: BodyInput,
     plan: CallPlan,

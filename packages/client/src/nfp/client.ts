@@ -3,6 +3,8 @@ import { encodeNfpJson } from '@proj/frames/nfp';
 import type { Timer } from '@proj/heartbeat';
 import { Emitter, parseOptions, ProjError, UnheardErrors } from '@proj/transport';
 import type { HandshakeRefusal, Life, Transport } from '@proj/transport';
+import { serverAttributes, Tracing } from '@proj/transport/tracing';
+import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
 import { encodeBody, failure, subjectOf } from './calls.js';
 import { fetchFile, listFiles } from './file-transfer.js';
 import type { FileClient } from './file-transfer.js';
@@ -71,6 +73,7 @@ const KEEPALIVE = { interval: 2500, multiplier: 6 };
 export class NfpClient implements Life<NfpClientEvents> {
   readonly #settings: NfpClientSettings;
   readonly #events = new Emitter<NfpClientEvents>();
+  readonly #tracing: Tracing;
   readonly #unheard = new UnheardErrors('NfpClient');
   readonly #session: NfpClientSession<Ticket>;
   readonly #runner: NfpRunner<Ticket>;
@@ -86,6 +89,7 @@ export class NfpClient implements Life<NfpClientEvents> {
   constructor(options: NfpClientOptions = {}) {
     const settings = parseOptions('NfpClient', nfpClientOptions, options);
     this.#settings = settings;
+    this.#tracing = new Tracing('proj:client.request', 'nfp', settings.tracing, true);
     this.#session = new NfpClientSession({
       ...settings,
       openBody: encodeNfpJson({ name: settings.name ?? 'proj', version: '1', keepalive: KEEPALIVE }),
@@ -139,15 +143,36 @@ export class NfpClient implements Life<NfpClientEvents> {
    * job ends here, and DELETE goes to its workers.
    */
   async post(service: string, task: string, options: NfpPostOptions = {}): Promise<NfpJob> {
+    if (!this.#tracing.isOn) return this.#post(service, task, options);
+    const trace = this.#tracing.begin(this.#traced(service, task));
+    try {
+      return await trace.run(() => this.#post(service, task, options, trace));
+    } catch (error) {
+      trace.fail(error);
+      throw error;
+    }
+  }
+
+  #traced(service: string, task: string): TracedPlan {
+    const name = `${service}/${task}`;
+    const server = serverAttributes(this.#settings.endpoints);
+    return { kind: 'client', name, attributes: { 'rpc.system.name': 'nfp', 'rpc.method': name, ...server } };
+  }
+
+  async #post(service: string, task: string, options: NfpPostOptions, trace?: TracedCall): Promise<NfpJob> {
     const own = parseOptions('NfpClient post', nfpPostOptions, options);
     parseOptions('NfpClient service', nfpName, service);
     const instead = INSTEAD_OF_JOBS.get(service);
     if (instead !== undefined)
       throw new ProjError('OPTIONS_INVALID', `NfpClient post: service "${service}" has no jobs: call ${instead}`);
     const { kwargs, args, signal, uuid } = own;
-    const body = encodeBody(subjectOf(service, task), { task, kwargs, args }, this.#settings.maxMessageBytes);
+    const carrier = trace?.carrier;
+    const call = { task, kwargs, args, ...(carrier === undefined ? {} : { trace: carrier }) };
+    const body = encodeBody(subjectOf(service, task), call, this.#settings.maxMessageBytes);
     await this.#ready(signal);
-    return this.#jobs.post({ uuid: uuid ?? this.#uuid(), service, task }, body, own);
+    const job = { uuid: uuid ?? this.#uuid(), service, task };
+    trace?.set('proj.job.id', job.uuid);
+    return this.#jobs.post(job, body, own, trace);
   }
 
   /** The answers of the workers that know a job, whoever posted it. Rejects with `REJECTED` if none does. */
@@ -295,8 +320,10 @@ export class NfpClient implements Life<NfpClientEvents> {
   };
 
   readonly #onNews = (news: NfpNews<Ticket>): void => {
-    if (news.kind === 'note') this.#events.emit('note', news.note);
-    else if (news.ticket instanceof OpenJob) this.#jobs.onNews(news.ticket, news);
+    if (news.kind === 'note') {
+      if (news.note.code === 'job-reposted') this.#jobs.reposted(news.note.uuid);
+      this.#events.emit('note', news.note);
+    } else if (news.ticket instanceof OpenJob) this.#jobs.onNews(news.ticket, news);
     else this.#questions.onNews(news.ticket, news);
   };
 

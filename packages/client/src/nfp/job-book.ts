@@ -7,7 +7,14 @@ import type { NfpJobResult } from './results.js';
 
 /** States of a job, as NORFAB's client names them. */
 export type NfpJobState =
-  'NEW' | 'SUBMITTING' | 'DISPATCHED' | 'STARTED' | 'WAITING_CLIENT_INPUT' | 'COMPLETED' | 'FAILED' | 'STALE';
+  | 'NEW'
+  | 'SUBMITTING'
+  | 'DISPATCHED'
+  | 'STARTED'
+  | 'WAITING_CLIENT_INPUT'
+  | 'COMPLETED'
+  | 'FAILED'
+  | 'STALE';
 
 /** A job in the store. Times are milliseconds since 1970. */
 export interface NfpJobRecord {

@@ -2,6 +2,7 @@
 import { totalBytes } from '@proj/frames';
 import type { NfpBody } from '@proj/frames/nfp';
 import { BoundedBuffer, toBuffers } from '@proj/transport';
+import type { TracedCall } from '@proj/transport/tracing';
 import { isRecord } from './engine/answers.js';
 import type { NfpJobResult, NfpJobResults } from './results.js';
 
@@ -93,6 +94,8 @@ export class OpenJob implements NfpJob {
   onStream: ((chunk: Buffer[]) => void) | undefined;
   /** Stops listening to the caller's signal. */
   release: () => void = ignore;
+  /** Ends with the job. */
+  trace: TracedCall | undefined;
 
   constructor(
     { uuid, service, task }: Pick<NfpJob, 'uuid' | 'service' | 'task'>,
@@ -152,6 +155,7 @@ export class OpenJob implements NfpJob {
   /** These workers have it. */
   given(workers: readonly string[]): void {
     this.#workers = new Set(workers);
+    this.trace?.event('dispatched', { workers: workers.join(',') });
     this.#mute.clear();
     for (const worker of workers) this.#mute.add(worker);
     for (const worker of this.#takers) this.#mute.delete(worker);
@@ -169,6 +173,7 @@ export class OpenJob implements NfpJob {
   result(result: NfpJobResult): void {
     const { worker, status } = result;
     this.#results.push(result);
+    this.trace?.event('result', { worker, status });
     if (status === OK) this.#takers.add(worker);
     this.#heard(worker);
     this.#call();
@@ -176,6 +181,7 @@ export class OpenJob implements NfpJob {
 
   /** An event. The oldest unread ones give way to it. */
   event(body: NfpBody, value: unknown): void {
+    this.trace?.event('job event');
     this.#dropped += this.#events.displace(eventOf(body, value), totalBytes(body));
   }
 
@@ -188,6 +194,7 @@ export class OpenJob implements NfpJob {
   fail(error: unknown): void {
     if (this.#over) return;
     this.#failure = { error };
+    this.trace?.fail(error);
     this.#dispatched.reject(error);
     this.#accepted.reject(error);
     this.#close();
@@ -201,6 +208,7 @@ export class OpenJob implements NfpJob {
 
   #close(): void {
     this.#over = true;
+    this.trace?.end();
     this.#events.end();
     this.release();
     this.#dispatched.resolve(this.workers);

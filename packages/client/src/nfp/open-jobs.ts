@@ -1,6 +1,7 @@
 /** NFP client: its open jobs; each is in the store before it is posted, gets its news, ends once. Rules 7 and 8 of docs/protocols/nfp.md. */
 import { encodeNfpJson } from '@proj/frames/nfp';
 import { toBuffers } from '@proj/transport';
+import type { TracedCall } from '@proj/transport/tracing';
 import { onAbort } from '../shared/on-abort.js';
 import type { Unanswered } from '../unanswered.js';
 import { isRecord } from './engine/answers.js';
@@ -45,8 +46,10 @@ export class OpenJobs {
     { uuid, service, task }: Pick<NfpJob, 'uuid' | 'service' | 'task'>,
     body: Uint8Array[],
     { kwargs, args, target, signal, onStream, timeoutMs = this.#settings.timeoutMs }: NfpPostSettings,
+    trace: TracedCall | undefined,
   ): Promise<NfpJob> {
     const job = new OpenJob({ uuid, service, task }, this.#settings);
+    job.trace = trace;
     if (this.#jobs.has(uuid)) throw failure(this.#settings, subjectOf(service, task), 'BUSY');
     job.onStream = onStream;
     const postedAt = this.#host.wallMs();
@@ -91,6 +94,11 @@ export class OpenJobs {
     };
     this.#host.dispatch({ kind: 'job', order });
     return job;
+  }
+
+  /** The job is posted once more. */
+  reposted(uuid: string): void {
+    this.#jobs.get(uuid)?.trace?.event('resend');
   }
 
   /** Passes on what the session says about a job. */

@@ -92,6 +92,8 @@ export const nfpClientOptions = z.strictObject({
   maxMessageBytes: withDefault(integer(1024), 134_217_728),
   /** See {@link clientFields}. */
   curve: clientFields.curve,
+  /** See {@link clientFields}. */
+  tracing: clientFields.tracing,
   /** Where sockets and time come from. Default: ZMTP in TypeScript. */
   transport: clientFields.transport,
 });

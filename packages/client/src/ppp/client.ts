@@ -2,10 +2,12 @@
 import { decodePppAtClient, encodePpp } from '@proj/frames/ppp';
 import type { PppClientReply, PppToClient } from '@proj/frames/ppp';
 import type { Service, ServiceReply, ServiceRequestInput } from '@proj/frames/service';
-import { Emitter, parseOptions, toBuffers, toFrames } from '@proj/transport';
+import { Emitter, parseOptions, toBuffers } from '@proj/transport';
 import type { BodyInput, HandshakeRefusal, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { fromReplyBody, toRequestBody } from '@proj/transport/service';
+import { serverAttributes, toTracedFrames, Tracing } from '@proj/transport/tracing';
+import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
 import { RequestRunner } from '../request-runner.js';
 import { callLimits } from '../options.js';
 import type { RequestStats } from '../shared/events.js';
@@ -44,6 +46,7 @@ export class LazyPirateClient implements Life<LazyPirateEvents> {
   readonly #session: LazyPirateSession;
   readonly #runner: RequestRunner<LazyPirateRequest, PppToClient, PppClientReply, LazyPirateDropReason>;
   readonly #events = new Emitter<LazyPirateEvents>();
+  readonly #tracing: Tracing;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: LazyPirateOptions = {}) {
@@ -51,6 +54,7 @@ export class LazyPirateClient implements Life<LazyPirateEvents> {
     const { transport, sockets, waitingMax, maxMessageFrames, maxMessageBytes } = settings;
     this.#settings = settings;
     this.#session = new LazyPirateSession(settings);
+    this.#tracing = new Tracing('proj:client.request', 'ppp', settings.tracing);
     this.#runner = new RequestRunner<LazyPirateRequest, PppToClient, PppClientReply, LazyPirateDropReason>(
       {
         engine: this.#session,
@@ -84,9 +88,12 @@ export class LazyPirateClient implements Life<LazyPirateEvents> {
     second?: LazyPirateRequestOptions | ServiceRequestInput<S>,
     third?: LazyPirateRequestOptions,
   ): Promise<Buffer[] | ServiceReply<S>> {
-    if (!isService(first)) return this.#request(first, second as LazyPirateRequestOptions | undefined);
-    const body = await toRequestBody(first, second as ServiceRequestInput<S>);
-    return fromReplyBody(first, await this.#request(body, third));
+    const ask = async (trace?: TracedCall): Promise<Buffer[] | ServiceReply<S>> => {
+      if (!isService(first)) return this.#request(first, second as LazyPirateRequestOptions | undefined, trace);
+      const body = await toRequestBody(first, second as ServiceRequestInput<S>);
+      return fromReplyBody(first, await this.#request(body, third, trace));
+    };
+    return this.#tracing.isOn ? this.#tracing.trace(this.#traced(first), ask) : ask();
   }
 
   on<Name extends keyof LazyPirateEvents>(
@@ -109,11 +116,22 @@ export class LazyPirateClient implements Life<LazyPirateEvents> {
     return this.close();
   }
 
-  async #request(body: BodyInput, options: LazyPirateRequestOptions = {}): Promise<Buffer[]> {
+  #traced(first: BodyInput | Service): TracedPlan {
+    const method = isService(first) ? { 'rpc.method': first.name } : {};
+    const attributes = { 'rpc.system.name': 'ppp', ...method, ...serverAttributes(this.#settings.endpoints) };
+    return { kind: 'client', name: isService(first) ? first.name : SUBJECT, attributes };
+  }
+
+  async #request(
+    body: BodyInput,
+    options: LazyPirateRequestOptions = {},
+    trace: TracedCall | undefined,
+  ): Promise<Buffer[]> {
     const own = parseOptions('LazyPirateClient request', lazyPirateRequestOptions, options);
     const { maxMessageFrames, maxMessageBytes } = this.#settings;
-    const content = toFrames(SUBJECT, body, { frames: maxMessageFrames - 1, bytes: maxMessageBytes });
-    const limits = callLimits(this.#settings, own);
+    const size = { frames: maxMessageFrames - 1, bytes: maxMessageBytes };
+    const content = toTracedFrames(SUBJECT, body, size, trace?.carrier);
+    const limits = { ...callLimits(this.#settings, own), trace };
     if (own.matches === undefined) return this.#runner.request({ request: { content, matches: undefined }, ...limits });
     const judge = new Judge(own.matches);
     const reply = await this.#runner.request({ request: { content, matches: judge.matches }, ...limits });

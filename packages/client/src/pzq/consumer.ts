@@ -1,8 +1,11 @@
 /** PZQ consumer, the facade: rule 24 of docs/protocols/pzq.md. Decisions: engine/consumer-session.ts. */
+import { latin1 } from '@proj/frames';
 import { decodePzqAtConsumer, encodePzq } from '@proj/frames/pzq';
 import { Emitter, parseOptions, ProjError, SessionHost, UnheardErrors } from '@proj/transport';
 import type { HandshakeRefusal, Life } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
+import { carrierInBody, serverAttributes, Tracing } from '@proj/transport/tracing';
+import type { TracedCall } from '@proj/transport/tracing';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../shared/on-abort.js';
 import { PzqMessage } from './message.js';
@@ -16,6 +19,7 @@ import type {
   PzqConsumerEvent,
   PzqConsumerNote,
   PzqConsumerStats,
+  PzqHanded,
 } from './engine/consumer-events.js';
 
 /** Events of a {@link PzqConsumer}. */
@@ -66,6 +70,9 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
   readonly #settings: PzqConsumerSettings;
   readonly #events = new Emitter<PzqConsumerEvents>();
   readonly #unheard = new UnheardErrors('PzqConsumer');
+  readonly #tracing: Tracing;
+  /** Of messages that have no verdict yet. */
+  readonly #traces = new WeakMap<PzqMessage, TracedCall>();
   readonly #session: PzqConsumerSession;
   readonly #readers = new Set<Reader>();
   readonly #closed = new AbortController();
@@ -85,6 +92,7 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
   constructor(options: PzqConsumerOptions = {}) {
     const settings = parseOptions('PzqConsumer', pzqConsumerOptions, options);
     this.#settings = settings;
+    this.#tracing = new Tracing('proj:pzq.process', 'pzq', settings.tracing);
     this.#session = new PzqConsumerSession(settings, () => this.#host.transport?.entropy.wallMicros() ?? 0);
     this.#owner = {
       settle: (handed, verdict) => {
@@ -215,10 +223,13 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
   }
 
   async #handle(message: PzqMessage, handler: PzqHandler, onError: 'nack' | 'leave'): Promise<void> {
+    const trace = this.#traces.get(message);
+    const context = { signal: this.#closed.signal };
     try {
-      await handler(message, { signal: this.#closed.signal });
+      await (trace === undefined ? handler(message, context) : trace.within(() => handler(message, context)));
       message.ack();
     } catch (error) {
+      trace?.fail(error);
       message[onError]();
       this.#tell(error, { message });
     }
@@ -263,7 +274,7 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
         const [reader] = this.#readers;
         if (reader === undefined) throw new Error('a message is handed out and nobody waits for one');
         this.#dismiss(reader);
-        reader.resolve(new PzqMessage(effect.handed, this.#owner));
+        reader.resolve(this.#tracing.isOn ? this.#traced(effect.handed) : new PzqMessage(effect.handed, this.#owner));
         break;
       }
       case 'send':
@@ -284,6 +295,25 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
         break;
     }
   };
+
+  /** The message with its span, which ends with the verdict. */
+  #traced(handed: PzqHanded): PzqMessage {
+    const { key, body } = handed.delivery;
+    const server = serverAttributes(this.#settings.endpoints);
+    const queue = 'server.address' in server ? ` ${server['server.address']}:${server['server.port']}` : '';
+    const operation = { 'messaging.operation.name': 'process', 'messaging.operation.type': 'process' };
+    const trace = this.#tracing.begin({
+      kind: 'consumer',
+      name: `process${queue}`,
+      attributes: { 'messaging.system': 'pzq', ...operation, 'messaging.message.id': latin1(key), ...server },
+      carrier: carrierInBody(body),
+    });
+    return trace.run(() => {
+      const message = new PzqMessage(handed, this.#owner, trace);
+      this.#traces.set(message, trace);
+      return message;
+    });
+  }
 
   async #drain(): Promise<void> {
     if (this.#isOpen) this.#host.dispatch({ kind: 'drain' });

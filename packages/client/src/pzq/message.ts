@@ -1,6 +1,8 @@
 /** A message in a consumer's hands. Rule 24 of docs/protocols/pzq.md. */
 import { latin1 } from '@proj/frames';
 import { toBuffers } from '@proj/transport';
+import { withoutTraceFrame } from '@proj/transport/tracing';
+import type { TracedCall, TracingContext } from '@proj/transport/tracing';
 import type { PzqHanded, PzqVerdict } from './engine/consumer-events.js';
 
 /** What a {@link PzqMessage} needs of its consumer. */
@@ -19,13 +21,15 @@ export class PzqMessage {
   readonly body: Buffer[];
   readonly #handed: PzqHanded;
   readonly #owner: PzqMessageOwner;
+  readonly #trace: TracedCall | undefined;
   #verdict: PzqVerdict | undefined;
 
   /** @internal Messages come from a `PzqConsumer`. */
-  constructor(handed: PzqHanded, owner: PzqMessageOwner) {
+  constructor(handed: PzqHanded, owner: PzqMessageOwner, trace?: TracedCall) {
     this.#handed = handed;
     this.#owner = owner;
-    this.body = toBuffers(handed.delivery.body);
+    this.#trace = trace;
+    this.body = toBuffers(withoutTraceFrame(handed.delivery.body));
   }
 
   /** The queue's name for the message, the same at each delivery; Latin-1, usually 53 characters of ASCII. */
@@ -53,6 +57,14 @@ export class PzqMessage {
     return this.#verdict;
   }
 
+  /**
+   * The OpenTelemetry context of this message's span, with option `tracing`: `api.context.with(message.traceContext, work)` makes the spans
+   * of `work` its children. `run` does it by itself.
+   */
+  get traceContext(): TracingContext | undefined {
+    return this.#trace?.context;
+  }
+
   /** Done: the queue deletes it, even after its timeout. */
   ack(): void {
     this.#settle('ack');
@@ -70,12 +82,16 @@ export class PzqMessage {
 
   /** Not done yet: the timeout starts anew, with a queue of ours that has option `extendLease`; others ignore it. */
   extend(): void {
-    if (this.#verdict === undefined) this.#owner.extend(this.#handed);
+    if (this.#verdict !== undefined) return;
+    this.#trace?.event('lease extended');
+    this.#owner.extend(this.#handed);
   }
 
   #settle(verdict: PzqVerdict): void {
     if (this.#verdict !== undefined) return;
     this.#verdict = verdict;
     this.#owner.settle(this.#handed, verdict);
+    this.#trace?.event(verdict);
+    this.#trace?.end();
   }
 }

@@ -17,6 +17,8 @@ const sharedFields = {
   transport: clientFields.transport,
   /** See {@link clientFields}. */
   curve: clientFields.curve,
+  /** See {@link clientFields}. */
+  tracing: clientFields.tracing,
 };
 
 /** Schema of {@link PzqProducerOptions}. */

@@ -1,9 +1,11 @@
 /** PZQ producer, the facade: rule 23 of docs/protocols/pzq.md. Decisions: engine/producer-session.ts. */
 import { fromLatin1, latin1, totalBytes } from '@proj/frames';
 import { decodePzqAtProducer, encodePzq, encodePzqHeaders } from '@proj/frames/pzq';
-import { Emitter, parseOptions, ProjError, toFrames, SessionHost } from '@proj/transport';
+import { Emitter, parseOptions, ProjError, SessionHost } from '@proj/transport';
 import type { BodyInput, HandshakeRefusal, Life, PortOptions, Transport } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
+import { serverAttributes, toTracedFrames, Tracing } from '@proj/transport/tracing';
+import type { TracedCall, TracedPlan } from '@proj/transport/tracing';
 import { loadTransport } from '@proj/zmtp';
 import { onAbort } from '../shared/on-abort.js';
 import { unanswered } from '../unanswered.js';
@@ -47,6 +49,7 @@ interface Sending {
   id: Uint8Array | undefined;
   /** Stops listening to the caller's signal. */
   release: (() => void) | undefined;
+  readonly trace: TracedCall | undefined;
   over: boolean;
 }
 
@@ -73,6 +76,7 @@ export class PzqProducer implements Life<PzqProducerEvents> {
   readonly #events = new Emitter<PzqProducerEvents>();
   readonly #session: PzqProducerSession<Sending>;
   readonly #rounds = new Rounds();
+  readonly #tracing: Tracing;
   readonly #host: SessionHost<PzqProducerEvent<Sending>, PzqProducerEffect<Sending>>;
   #draining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -82,6 +86,7 @@ export class PzqProducer implements Life<PzqProducerEvents> {
     const settings = parseOptions('PzqProducer', pzqProducerOptions, options);
     const { maxMessageFrames, maxMessageBytes, window } = settings;
     this.#settings = settings;
+    this.#tracing = new Tracing('proj:pzq.put', 'pzq', settings.tracing);
     this.#session = new PzqProducerSession(settings, () => this.#host.transport?.entropy.random() ?? 0);
     // The window is the bound, so the socket's own must be higher.
     const room = 2 * window + 1;
@@ -112,24 +117,8 @@ export class PzqProducer implements Life<PzqProducerEvents> {
 
   /** Resolves when the queue has stored the message. The body's bytes must not change until then. */
   send(body: BodyInput, options?: PzqSendOptions): Promise<void> {
-    return new Promise((resolve, reject) => {
-      // What is thrown in here rejects the promise.
-      const { delayMs, ttlMs, id, signal } =
-        options === undefined ? NO_WISHES : parseOptions('PzqProducer send', pzqSendOptions, options);
-      const { maxMessageFrames, maxMessageBytes } = this.#settings;
-      const limits = { frames: maxMessageFrames - FRAMES_BESIDE_BODY, bytes: maxMessageBytes };
-      const sending: Sending = {
-        body: toFrames(SUBJECT, body, limits),
-        headers: delayMs === undefined && ttlMs === undefined ? NO_HEADERS : encodePzqHeaders({ delayMs, ttlMs }),
-        round: this.#rounds.begin(),
-        resolve,
-        reject,
-        id: typeof id === 'string' ? Buffer.from(id) : id,
-        release: undefined,
-        over: false,
-      };
-      this.#begin(sending, signal);
-    });
+    if (!this.#tracing.isOn) return this.#send(body, options);
+    return this.#tracing.trace(this.#traced(), (trace) => this.#send(body, options, trace));
   }
 
   /** Resolves when every message sent before has its outcome, good or bad. */
@@ -163,6 +152,39 @@ export class PzqProducer implements Life<PzqProducerEvents> {
   /** Counters since construction and gauges of now, as a copy. */
   stats(): PzqProducerStats {
     return this.#session.stats;
+  }
+
+  #traced(): TracedPlan {
+    const server = serverAttributes(this.#settings.endpoints);
+    const queue = 'server.address' in server ? ` ${server['server.address']}:${server['server.port']}` : '';
+    const operation = { 'messaging.operation.name': 'send', 'messaging.operation.type': 'send' };
+    return {
+      kind: 'producer',
+      name: `send${queue}`,
+      attributes: { 'messaging.system': 'pzq', ...operation, ...server },
+    };
+  }
+
+  #send(body: BodyInput, options: PzqSendOptions | undefined, trace?: TracedCall): Promise<void> {
+    return new Promise((resolve, reject) => {
+      // What is thrown in here rejects the promise.
+      const { delayMs, ttlMs, id, signal } =
+        options === undefined ? NO_WISHES : parseOptions('PzqProducer send', pzqSendOptions, options);
+      const { maxMessageFrames, maxMessageBytes } = this.#settings;
+      const limits = { frames: maxMessageFrames - FRAMES_BESIDE_BODY, bytes: maxMessageBytes };
+      const sending: Sending = {
+        body: toTracedFrames(SUBJECT, body, limits, trace?.carrier),
+        headers: delayMs === undefined && ttlMs === undefined ? NO_HEADERS : encodePzqHeaders({ delayMs, ttlMs }),
+        round: this.#rounds.begin(),
+        resolve,
+        reject,
+        id: typeof id === 'string' ? Buffer.from(id) : id,
+        release: undefined,
+        trace,
+        over: false,
+      };
+      this.#begin(sending, signal);
+    });
   }
 
   #begin(sending: Sending, signal: AbortSignal | undefined): void {
@@ -200,6 +222,7 @@ export class PzqProducer implements Life<PzqProducerEvents> {
       return;
     }
     const id = (sending.id ??= fromLatin1(entropy.uuid()));
+    sending.trace?.set('messaging.message.id', latin1(id));
     this.#host.dispatch({ kind: 'produce', order: { ticket: sending, id, headers, body, bytes: totalBytes(body) } });
   }
 
@@ -213,6 +236,7 @@ export class PzqProducer implements Life<PzqProducerEvents> {
         this.#host.closeSocket(effect.socket, false);
         break;
       case 'send':
+        effect.ticket.trace?.sent();
         this.#host.send(effect.socket, encodePzq(effect.command));
         break;
       case 'stored':

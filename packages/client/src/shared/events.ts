@@ -69,7 +69,7 @@ export type RequestEffect<Request, Reply, Reason extends string> =
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string }
   /** At once; whatever it has not sent is discarded. The number is not used again. */
   | { readonly kind: 'close'; readonly socket: number }
-  | { readonly kind: 'send'; readonly socket: number; readonly request: Request }
+  | { readonly kind: 'send'; readonly socket: number; readonly id: number; readonly request: Request }
   | { readonly kind: 'partial'; readonly id: number; readonly reply: Reply }
   | { readonly kind: 'final'; readonly id: number; readonly reply: Reply }
   | {

@@ -262,7 +262,7 @@ export class RequestSocketPool<Request, Message, Reply extends object, Reason ex
     call.sentAt = now;
     this.#out.counters.sends++;
     this.#listen(call);
-    this.#out.effects.push({ kind: 'send', socket: socket.id, request: call.order.request });
+    this.#out.effects.push({ kind: 'send', socket: socket.id, id: call.id, request: call.order.request });
   }
 
   #resend(call: Call<Request>, socket: RequestSocket<Call<Request>>, cause: 'silence' | 'connection-lost'): void {

@@ -23,7 +23,7 @@ function asText(bytes: Uint8Array, isCut: boolean): string | undefined {
   try {
     // A cut may go through a character; `stream` leaves its first half out.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut });
-    // eslint-disable-next-line no-control-regex -- control characters are what tells bytes from text
+    // oxlint-disable-next-line no-control-regex -- control characters are what tells bytes from text
     return /[\x00-\x08\x0e-\x1f]/.test(text) ? undefined : text;
   } catch {
     return undefined;

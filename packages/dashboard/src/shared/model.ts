@@ -63,6 +63,10 @@ export interface ServerRow {
   readonly counters: Readonly<Record<string, number>>;
   readonly dropped: Readonly<Record<string, number>>;
   readonly gauges: Readonly<Record<string, number>>;
+  /** Connections refused at the handshake, since the start, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
+  /** How long commits of its store took; only of a server with a store. */
+  readonly commit?: LatencyRow;
   /** What an operator may have it do. */
   readonly actions: readonly ServerAction[];
 }
@@ -127,10 +131,11 @@ export interface ScheduleRow {
   readonly id: string;
   /** A cron expression, or an interval such as `every 10 s`. */
   readonly when: string;
-  /** The service or queue that gets the job. */
+  /** The type of job that it runs, as named among the services. */
   readonly target: string;
-  /** Wall-clock milliseconds since 1970. */
-  readonly nextAt: number;
+  /** Wall-clock milliseconds since 1970; absent if it does not run again. */
+  readonly nextAt?: number;
+  /** When its last run ended. */
   readonly lastAt?: number;
   /** `ok`, or the reason of the failure. */
   readonly lastOutcome?: string;

@@ -4,7 +4,7 @@ import type { Model, ServiceRow, WorkerRow } from './model.js';
 import { failures, pathOfPeer, peersOf, rowKey, workersOf } from './peers.js';
 
 const worker = (id: string, services: string[]) =>
-  ({ protocol: 'mdp', id, services, running: 2 }) as unknown as WorkerRow;
+  ({ protocol: 'mdp', id, services, running: 2, refused: { long: 1 } }) as unknown as WorkerRow;
 const MODEL = {
   workers: { 'mdp/w': worker('w', ['echo']), 'mdp/v': worker('v', []) },
   clients: { 'mdp/c': { protocol: 'mdp', id: 'c', open: 1, refused: { full: 2, long: 3 }, key: 'k' } },
@@ -13,8 +13,8 @@ const MODEL = {
 describe('peers', () => {
   it('are workers and clients in one table', () => {
     expect(peersOf(MODEL)).toEqual([
-      { kind: 'worker', protocol: 'mdp', id: 'w', load: 2, refused: 0 },
-      { kind: 'worker', protocol: 'mdp', id: 'v', load: 2, refused: 0 },
+      { kind: 'worker', protocol: 'mdp', id: 'w', load: 2, refused: 1 },
+      { kind: 'worker', protocol: 'mdp', id: 'v', load: 2, refused: 1 },
       { kind: 'client', protocol: 'mdp', id: 'c', load: 1, refused: 5, key: 'k' },
     ]);
   });

@@ -9,7 +9,7 @@ export interface PeerRow {
   readonly key?: string;
   /** What it has now: jobs at a worker, open requests of a client. */
   readonly load: number;
-  /** Requests of a client that were refused. */
+  /** Its messages that were refused. */
   readonly refused: number;
 }
 
@@ -45,8 +45,15 @@ export function pathOfPeer(model: Model, protocol: string, peer: string): readon
   return key in model.clients ? ['clients', protocol, peer] : undefined;
 }
 
-function ofWorker({ protocol, id, key, running }: WorkerRow): PeerRow {
-  return { kind: 'worker', protocol, id, load: running, refused: 0, ...(key === undefined ? {} : { key }) };
+function ofWorker({ protocol, id, key, running, refused }: WorkerRow): PeerRow {
+  return {
+    kind: 'worker',
+    protocol,
+    id,
+    load: running,
+    refused: total(refused),
+    ...(key === undefined ? {} : { key }),
+  };
 }
 
 function ofClient({ protocol, id, key, open, refused }: ClientRow): PeerRow {

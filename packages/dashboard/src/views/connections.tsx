@@ -12,7 +12,7 @@ export function Connections({ model }: { model: Model }): VNode {
     <>
       <Heading title="Connections" />
       <div class="cards">
-        {Object.entries(model.servers).map(([name, { endpoints, dropped }]) => (
+        {Object.entries(model.servers).map(([name, { endpoints, dropped, refused }]) => (
           <section class="panel" key={name} aria-label={name}>
             <h2>{name}</h2>
             <dl class="lines">
@@ -34,6 +34,17 @@ export function Connections({ model }: { model: Model }): VNode {
                   {total(dropped) === 0
                     ? 'nothing'
                     : Object.entries(dropped)
+                        .map(([reason, number]) => `${count(number)} ${words(reason)}`)
+                        .join(', ')}
+                </dd>
+              </div>
+              <div>
+                <dt>refused handshakes</dt>
+                <dd>
+                  {total(refused) === 0
+                    ? 'none'
+                    : Object.entries(refused)
+                        .filter(([, number]) => number > 0)
                         .map(([reason, number]) => `${count(number)} ${words(reason)}`)
                         .join(', ')}
                 </dd>

@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { viewBody } from '../shared/body.js';
 import type { BodyView } from '../shared/body.js';
-import { ago, bytes, count, words } from '../shared/format.js';
+import { ago, bytes, count, duration, words } from '../shared/format.js';
 import { serverNow } from '../shared/merge.js';
 import type { DeadLetterRow, Model } from '../shared/model.js';
 import { ActButton, Figure, Figures, Heading, Pairs, Section, To } from '../parts/bits.js';
@@ -48,6 +48,11 @@ export function Queue({ model }: { model: Model }): VNode {
         <Figure name="Dead letters" tone={dead.length > 0 ? 'warn' : undefined}>
           {count(last?.dead ?? dead.length)}
         </Figure>
+        {server.commit !== undefined && (
+          <Figure name="Commit, p50 / p99">
+            {duration(server.commit.p50)} / {duration(server.commit.p99)}
+          </Figure>
+        )}
         {others.map(([name, value]) => (
           <Figure key={name} name={sentence(words(name))}>
             {Number.isInteger(value) ? count(value) : value.toFixed(1)}

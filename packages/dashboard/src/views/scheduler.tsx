@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { ago, count, until, words } from '../shared/format.js';
 import { serverNow } from '../shared/merge.js';
 import type { Model } from '../shared/model.js';
-import { Badge, Heading, Pairs, Section } from '../parts/bits.js';
+import { Badge, Heading, Pairs, Section, To } from '../parts/bits.js';
 import { Table } from '../parts/table.js';
 
 /** The scheduler's view. */
@@ -39,13 +39,25 @@ export function Scheduler({ model }: { model: Model }): VNode {
                 value: ({ when }) => when,
                 cell: ({ when }) => <code>{when}</code>,
               },
-              { id: 'target', title: 'For', isExtra: true, width: 1.4, value: ({ target }) => target },
+              {
+                id: 'target',
+                title: 'Job',
+                isExtra: true,
+                width: 1.4,
+                value: ({ target }) => target,
+                cell: ({ target }) =>
+                  `scheduler/${target}` in model.services ? (
+                    <To path={['services', 'scheduler', target]}>{target}</To>
+                  ) : (
+                    target
+                  ),
+              },
               {
                 id: 'next',
                 title: 'Next',
                 isFigure: false,
-                value: ({ nextAt }) => nextAt,
-                cell: ({ nextAt }) => until(nextAt, now),
+                value: ({ nextAt }) => nextAt ?? Infinity,
+                cell: ({ nextAt }) => (nextAt === undefined ? 'never' : until(nextAt, now)),
               },
               {
                 id: 'last',

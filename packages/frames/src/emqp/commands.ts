@@ -207,7 +207,14 @@ export type EmqpToWorker = EmqpAck | EmqpHeartbeat | EmqpRequest | EmqpDisconnec
 
 /** Everything a scheduler may receive. */
 export type EmqpToScheduler =
-  EmqpAck | EmqpHeartbeat | EmqpAccepted | EmqpResult | EmqpScheduling | EmqpDisconnect | EmqpBye | EmqpMalformed;
+  | EmqpAck
+  | EmqpHeartbeat
+  | EmqpAccepted
+  | EmqpResult
+  | EmqpScheduling
+  | EmqpDisconnect
+  | EmqpBye
+  | EmqpMalformed;
 
 /** Everything a client may receive. */
 export type EmqpToClient = EmqpAccepted | EmqpResult | EmqpAck | EmqpDisconnect | EmqpBye | EmqpMalformed;

@@ -93,7 +93,13 @@ export interface MdpDisconnect extends MdpFraming {
 
 /** Everything that can be put on the wire. */
 export type MdpCommand =
-  MdpClientRequest | MdpClientReply | MdpWorkerReady | MdpWorkerRequest | MdpWorkerReply | MdpHeartbeat | MdpDisconnect;
+  | MdpClientRequest
+  | MdpClientReply
+  | MdpWorkerReady
+  | MdpWorkerRequest
+  | MdpWorkerReply
+  | MdpHeartbeat
+  | MdpDisconnect;
 
 /** Why frames are no command. The words are counter labels; docs/protocols/mdp.md lists them with what follows. */
 export type MdpMalformedReason =
@@ -129,7 +135,12 @@ export interface MdpMalformed extends Malformed<MdpMalformedReason> {
 
 /** Everything a broker may receive. */
 export type MdpToBroker =
-  MdpClientRequest | MdpWorkerReady | MdpWorkerReply | MdpHeartbeat | MdpDisconnect | MdpMalformed;
+  | MdpClientRequest
+  | MdpWorkerReady
+  | MdpWorkerReply
+  | MdpHeartbeat
+  | MdpDisconnect
+  | MdpMalformed;
 
 /** Everything a worker may receive. */
 export type MdpToWorker = MdpWorkerRequest | MdpHeartbeat | MdpDisconnect | MdpMalformed;

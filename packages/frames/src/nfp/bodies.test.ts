@@ -1,7 +1,14 @@
 import { framesOf } from '@proj/testkit';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeNfpDispatch, decodeNfpJson, decodeNfpOpenInfo, decodeNfpTask, encodeNfpJson } from './index.js';
+import {
+  decodeNfpDispatch,
+  decodeNfpJson,
+  decodeNfpOpenInfo,
+  decodeNfpTask,
+  encodeNfpDispatch,
+  encodeNfpJson,
+} from './index.js';
 
 const json = (value: unknown) => framesOf(JSON.stringify(value));
 
@@ -33,6 +40,24 @@ describe('JSON', () => {
   ])('%s has %i values to be made, and is none where fewer may be', (text, values) => {
     expect(decodeNfpJson(framesOf(text), undefined, values)).toEqual(JSON.parse(text));
     if (values > 0) expect(decodeNfpJson(framesOf(text), undefined, values - 1)).toBeUndefined();
+  });
+
+  test('of an answer of the broker is what it would be of any other value, whatever its texts', () => {
+    const text = fc.oneof(fc.constantFrom('any', 'w1', '["a","b"]', 'é', '\n', '\\', '\x7f', '\ud800'), fc.string());
+    const said = fc.record({
+      workers: fc.option(fc.array(text, { maxLength: 2 })),
+      uuid: text,
+      target: text,
+      status: fc.constantFrom('DISPATCHED' as const, 'PENDING' as const, 'FAILED' as const),
+      service: text,
+      errors: fc.option(fc.array(text), { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(said, ({ workers, uuid, target, status, service, errors }) => {
+        const dispatch = { workers, uuid, target, status, service, errors };
+        expect(encodeNfpDispatch(dispatch)).toEqual(encodeNfpJson(dispatch));
+      }),
+    );
   });
 
   test('of any value is counted as a reader without haste would', () => {

@@ -59,6 +59,19 @@ export function encodeNfpJson(value: unknown): Uint8Array[] {
   return [writeUtf8(text)];
 }
 
+/** What JSON writes as it is. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+/** The same for a broker's own answer. One for each job, and most name one worker and need no escapes, so they are put together by hand. */
+export function encodeNfpDispatch(said: NfpDispatch): Uint8Array[] {
+  const { workers, uuid, target, status, service, errors } = said;
+  const [worker] = workers ?? [];
+  const isUsual = worker !== undefined && workers?.length === 1 && errors === undefined;
+  if (!isUsual || !PLAIN.test(worker + uuid + target + service)) return encodeNfpJson(said);
+  const names = `"workers":["${worker}"],"uuid":"${uuid}","target":"${target}"`;
+  return [writeUtf8(`{${names},"status":"${status}","service":"${service}"}`)];
+}
+
 /**
  * The JSON value in a body of one frame; `undefined` when there is none, or it is longer than `maxBytes`, 64 KiB by default, or of more than `maxValues`
  * commas, colons and opening brackets, a million by default. Never throws.

@@ -177,7 +177,12 @@ export type NfpFromPeer =
 
 /** Everything a broker sends. */
 export type NfpFromBroker =
-  NfpBrokerOpen | NfpBrokerKeepalive | NfpBrokerDisconnect | NfpWorkerCall | NfpWorkerTableCall | NfpClientAnswer;
+  | NfpBrokerOpen
+  | NfpBrokerKeepalive
+  | NfpBrokerDisconnect
+  | NfpWorkerCall
+  | NfpWorkerTableCall
+  | NfpClientAnswer;
 
 /** Everything that can be put on the wire. */
 export type NfpCommand = NfpFromPeer | NfpFromBroker;

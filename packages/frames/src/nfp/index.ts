@@ -2,7 +2,14 @@
  * NFP, the NORFAB protocol, between frames and commands. `commands.ts` has the words, `wire.ts` the grammar and every fixed
  * byte, `target.ts` and `bodies.ts` what a broker reads beyond the frames.
  */
-export { decodeNfpDispatch, decodeNfpJson, decodeNfpOpenInfo, decodeNfpTask, encodeNfpJson } from './bodies.js';
+export {
+  decodeNfpDispatch,
+  decodeNfpJson,
+  decodeNfpOpenInfo,
+  decodeNfpTask,
+  encodeNfpDispatch,
+  encodeNfpJson,
+} from './bodies.js';
 export type { NfpDispatch, NfpOpenInfo, NfpTask } from './bodies.js';
 export type * from './commands.js';
 export { decodeNfpAtBroker, decodeNfpAtClient, decodeNfpAtWorker } from './decode.js';

@@ -77,7 +77,13 @@ export interface PzqMonitorReply {
 
 /** Everything that can be put on the wire. */
 export type PzqCommand =
-  PzqProduce | PzqProducerAck | PzqDelivery | PzqConsumerAck | PzqLeaseExtension | PzqMonitorRequest | PzqMonitorReply;
+  | PzqProduce
+  | PzqProducerAck
+  | PzqDelivery
+  | PzqConsumerAck
+  | PzqLeaseExtension
+  | PzqMonitorRequest
+  | PzqMonitorReply;
 
 /** Why frames are no command. The words are counter labels. */
 export type PzqMalformedReason =

@@ -12,7 +12,8 @@ import type { SchemaInput, SchemaOutput, SchemaResult, StandardSchema } from './
 
 /** A value, or why there is none. Nothing that a peer sends is ever thrown. */
 export type ServiceResult<Value> =
-  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly refusal: ServiceRefusal };
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly refusal: ServiceRefusal };
 
 type Frames = readonly Uint8Array[];
 

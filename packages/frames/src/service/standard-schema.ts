@@ -16,7 +16,8 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 
 /** What `validate` returns: the output, or why there is none. */
 export type SchemaResult<Output> =
-  { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly SchemaIssue[] };
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
 
 /** One thing a schema has found wrong. */
 export interface SchemaIssue {

@@ -16,6 +16,9 @@ export class BrokerConnection {
   #at = Infinity;
   #heartbeatAt = Infinity;
   #silentAt = Infinity;
+  /** For operators: since when it is in this state, and when the broker was last heard. */
+  #since = 0;
+  #heardAt = 0;
 
   /** `random` returns a number in [0, 1) and spreads the back-off. */
   constructor(options: EmqpSchedulerEngineSettings, random: () => number) {
@@ -49,18 +52,19 @@ export class BrokerConnection {
 
   /** A conversation begins: INFORM goes out now. */
   open(now: number): void {
-    this.#enter('informed', now + this.#options.ackTimeoutMs);
+    this.#enter('informed', now + this.#options.ackTimeoutMs, now);
   }
 
   /** INFORM was acknowledged: the first heartbeat follows one interval later. */
   registered(now: number): void {
-    this.#enter('registered', Infinity);
+    this.#enter('registered', Infinity, now);
     this.#heartbeatAt = now + this.#options.heartbeatIntervalMs;
     this.heard(now);
   }
 
   /** The broker gave a sign of life. */
   heard(now: number): void {
+    this.#heardAt = now;
     if (this.#state !== 'registered') return;
     this.#silentAt = now + this.#options.brokerExpiryMs;
     this.#backoff.up(now);
@@ -73,9 +77,14 @@ export class BrokerConnection {
   lost(now: number, atOnce: boolean): number {
     const delay = this.#backoff.down(now);
     const wait = atOnce && this.#backoff.attempt === 1 ? 0 : delay;
-    this.#enter('waiting', now + wait);
+    this.#enter('waiting', now + wait, now);
     this.#index = (this.#index + 1) % this.#options.endpoints.length;
     return wait;
+  }
+
+  /** How long it has been registered, or not, and silent. */
+  agesAt(now: number): { readonly stateMs: number; readonly silentMs: number } {
+    return { stateMs: Math.max(0, now - this.#since), silentMs: Math.max(0, now - this.#heardAt) };
   }
 
   /** Nothing is due any more. */
@@ -116,7 +125,8 @@ export class BrokerConnection {
       throw new Error(`connection: ${this.#state}, but waiting ${waiting}`);
   }
 
-  #enter(state: Conversation, at: number): void {
+  #enter(state: Conversation, at: number, now = this.#since): void {
+    if ((state === 'registered') !== this.isRegistered || this.#since === 0) this.#since = now;
     this.#state = state;
     this.#at = at;
     this.#heartbeatAt = this.#silentAt = Infinity;

@@ -2,6 +2,7 @@
 import { emqpTime } from '@proj/frames/emqp';
 import type { EmqpToScheduler } from '@proj/frames/emqp';
 import type { Engine, Entropy, TimerEvent } from '@proj/transport';
+import type { EngineSnapshot, ServiceSnapshot } from '@proj/transport/engine';
 import type { EmqpSchedulerEngineSettings } from '../options.js';
 import { BrokerConnection } from './broker-connection.js';
 import type { BrokerConnectionDue } from './broker-connection.js';
@@ -49,6 +50,41 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
   /** Counters and gauges, as a copy. */
   get stats(): EmqpSchedulerStats {
     return { ...this.#jobs.gauges, registered: this.#connection.isRegistered, ...this.#out.totals };
+  }
+
+  /** What an operator sees at `now`: types of jobs are services, the broker is their worker. The cost is linear in the number of jobs. */
+  detail(now: number): EngineSnapshot {
+    const { refused, lost: _lost, dropped, ...totals } = this.#out.totals;
+    const { jobs: count, jobsBytes, held, writing, storeHealthy } = this.#jobs.gauges;
+    const { isRegistered } = this.#connection;
+    const { services, jobs } = this.#jobs.detail(isRegistered ? 1 : 0, now);
+    const { runs } = this.#jobs;
+    const running = runs.awaited;
+    const ages = this.#connection.agesAt(now);
+    const sum = (what: (service: ServiceSnapshot) => number) =>
+      services.reduce((total, service) => total + what(service), 0);
+    return {
+      protocol: 'scheduler',
+      counters: totals,
+      dropped: { ...dropped, ...refused },
+      gauges: { jobs: count, jobsBytes, held, writing, storeOk: storeHealthy ? 1 : 0 },
+      services,
+      workers: [
+        {
+          id: this.#connection.endpoint,
+          services: services.map(({ name }) => name),
+          state: isRegistered ? (running > 0 ? 'busy' : 'idle') : 'away',
+          ...ages,
+          stateMs: isRegistered ? Math.min(ages.stateMs, runs.sinceChangeMs(now)) : ages.stateMs,
+          running,
+          done: sum(({ outcomes }) => outcomes['ok'] ?? 0),
+          resends: sum(({ resends }) => resends),
+          refused: { ...dropped },
+        },
+      ],
+      clients: [],
+      jobs,
+    };
   }
 
   step(event: SchedulerEvent | TimerEvent, now: number): readonly SchedulerEffect[] {
@@ -137,8 +173,10 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
       else this.#jobs.schedule(command, now);
     } else if (command.kind === 'unschedule') this.#jobs.unschedule(command);
     else if (command.kind === 'accepted') counters.accepted++;
-    else if (command.kind === 'result') counters.results++;
-    else if (command.kind === 'malformed') this.#out.drop(command.reason);
+    else if (command.kind === 'result') {
+      counters.results++;
+      if (command.of !== undefined) this.#jobs.runs.answered(command.of, now);
+    } else if (command.kind === 'malformed') this.#out.drop(command.reason);
   }
 
   #registered(now: number): void {
@@ -148,13 +186,13 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     this.#jobs.release();
   }
 
-  #request(job: ScheduledJob): boolean {
-    if (!this.#connection.isRegistered) return false;
+  #request(job: ScheduledJob): string | undefined {
+    if (!this.#connection.isRegistered) return undefined;
     const { queue, headers, body } = job;
     const id = this.#entropy.uuid();
     this.#outgoing.set(id, job);
     this.#out.send(this.#socket, { kind: 'request', id, queue, headers, body });
-    return true;
+    return id;
   }
 
   #unsent(id: string, now: number): void {
@@ -172,6 +210,7 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     this.#out.lose(reason, endpoint, retryInMs);
     // What the transport has not taken yet will not go out, unless it is flushed.
     if (!flush) for (const job of outgoing) this.#jobs.unsent(job);
+    this.#jobs.runs.lost(now);
     if (this.#phase === 'leaving') this.#connection.stop();
     else if (retryInMs === 0) this.#open(now);
   }

@@ -2,11 +2,13 @@
 import type { EmqpScheduling } from '@proj/frames/emqp';
 import { oncePerMinute } from '@proj/heartbeat';
 import type { Entropy } from '@proj/transport';
+import type { JobSnapshot, ServiceSnapshot } from '@proj/transport/engine';
 import type { EmqpSchedulerEngineSettings } from '../options.js';
 import type { EmqpSchedulerStats, ScheduleChange, ScheduleRecord, SchedulerTools } from './events.js';
 import { RUNS, type RunState } from './legality.js';
 import type { Output } from './output.js';
 import { identityOf, readPlan } from './plan.js';
+import { RunFigures } from './runs.js';
 import { ScheduledJob, Timetable } from './timetable.js';
 
 /** A write under way. */
@@ -29,9 +31,10 @@ export class ScheduledJobs {
   readonly #options: EmqpSchedulerEngineSettings;
   readonly #tools: SchedulerTools;
   readonly #out: Output;
-  readonly #send: (job: ScheduledJob) => boolean;
+  readonly #send: (job: ScheduledJob) => string | undefined;
   readonly #timetable: Timetable;
   readonly #jobs = new Map<string, ScheduledJob>();
+  readonly runs = new RunFigures();
   #bytes = 0;
   /** Bytes of bodies being written for the first time. */
   #newBytes = 0;
@@ -50,13 +53,13 @@ export class ScheduledJobs {
   #repairAt = Infinity;
   #isStopped = false;
 
-  /** `send` sends the REQUEST of one run; false when there is no broker. */
+  /** `send` sends the REQUEST of one run and returns its id; `undefined` when there is no broker. */
   constructor(
     options: EmqpSchedulerEngineSettings,
     tools: SchedulerTools,
     entropy: Entropy,
     out: Output,
-    send: (job: ScheduledJob) => boolean,
+    send: (job: ScheduledJob) => string | undefined,
   ) {
     this.#options = options;
     this.#tools = tools;
@@ -89,10 +92,17 @@ export class ScheduledJobs {
     } satisfies Partial<EmqpSchedulerStats>;
   }
 
+  /** What an operator sees at `now` of each type, which so many brokers run, and of each job. Linear in the number of jobs. */
+  detail(brokers: number, now: number): { services: ServiceSnapshot[]; jobs: JobSnapshot[] } {
+    const waiting = new Set(this.#held);
+    for (const write of this.#writes.values()) if (write.kind === 'run' && write.counts) waiting.add(write.job);
+    return this.runs.detail(this.#jobs.values(), waiting, brokers, now);
+  }
+
   /** What the store holds. Before anything else. */
   load(records: Iterable<readonly [identity: string, record: ScheduleRecord]>, now: number): void {
     for (const [identity, record] of records) {
-      const job = new ScheduledJob(identity, record);
+      const job = new ScheduledJob(identity, record, this.runs.meterOf);
       this.#insert(job);
       if (!this.#timetable.restore(job, this.#options.catchUp, now))
         this.#out.tell({ code: 'cron-unknown', job: identity, cron: String(job.every) });
@@ -110,10 +120,14 @@ export class ScheduledJobs {
     const old = this.#jobs.get(identity);
     // No write of the old one may follow that of the new one.
     if (old !== undefined) this.#timetable.suspend(old);
-    const made = new ScheduledJob(identity, {
-      ...job,
-      runsLeft: runsLeft === undefined || nohaste ? runsLeft : runsLeft - 1,
-    });
+    const made = new ScheduledJob(
+      identity,
+      {
+        ...job,
+        runsLeft: runsLeft === undefined || nohaste ? runsLeft : runsLeft - 1,
+      },
+      this.runs.meterOf,
+    );
     made.dueAt = now + (typeof made.every === 'number' ? made.every * 1000 : Infinity);
     if (invalid > 0) this.#out.tell({ code: 'headers-invalid', job: identity, items: invalid });
     this.#newBytes += made.body.length;
@@ -162,9 +176,10 @@ export class ScheduledJobs {
   /** There is a broker: sends the runs that waited. */
   release(): void {
     for (const job of this.#held) {
-      if (!this.#send(job)) return;
+      const id = this.#send(job);
+      if (id === undefined) return;
       this.#held.delete(job);
-      this.#fired(job);
+      this.#fired(job, id);
     }
   }
 
@@ -172,6 +187,7 @@ export class ScheduledJobs {
   unsent(job: ScheduledJob): void {
     this.#out.counters.fired--;
     const [verdict] = RUNS[this.#stateOf(job)].unsent;
+    this.runs.unsent(job, verdict === 'hold' ? (this.#held.has(job) ? 'merged' : 'waits') : 'gone', this.#out.now);
     if (verdict === 'hold') this.#held.add(job);
   }
 
@@ -236,7 +252,10 @@ export class ScheduledJobs {
         this.#timetable.resume(old, now);
       return;
     }
-    if (old !== undefined) this.#remove(old);
+    if (old !== undefined) {
+      this.#remove(old);
+      job.follow(old);
+    }
     this.#insert(job);
     this.#out.counters.scheduled++;
     if (old !== undefined) this.#out.counters.replaced++;
@@ -245,13 +264,19 @@ export class ScheduledJobs {
       if (job.dueAt < Infinity) this.#timetable.resume(job, now);
       else this.#timetable.begin(job, now);
     }
-    if (haste) this.#run(job);
+    if (!haste) return;
+    this.runs.begun(job, this.#out.now);
+    this.#run(job);
   }
 
   #due(job: ScheduledJob, now: number): void {
     const [verdict] = RUNS[this.#stateOf(job)].due;
     const counts = verdict === 'run';
-    if (!counts) this.#out.counters.skipped++;
+    if (counts) this.runs.begun(job, now);
+    else {
+      this.#out.counters.skipped++;
+      job.figures.ended('skipped');
+    }
     if (counts && job.runsLeft !== undefined) job.runsLeft--;
     const goesOn = this.#timetable.advance(job, now);
     if (!goesOn) job.runsLeft = 0;
@@ -264,17 +289,23 @@ export class ScheduledJobs {
   /** Jobs run even if the write failed. */
   #ran(job: ScheduledJob, counts: boolean): void {
     job.isWriting = false;
-    if (counts && !job.isGone) this.#run(job);
+    if (!counts) return;
+    if (job.isGone) job.figures.ended('unscheduled');
+    else this.#run(job);
   }
 
   #run(job: ScheduledJob): void {
-    const held = !this.#send(job);
+    const id = this.#send(job);
+    const held = id === undefined;
+    // A run that comes back while the next one is written waits for the same broker: both are one.
+    if (held && this.#held.has(job)) job.figures.ended('skipped');
     if (held) this.#held.add(job);
     this.#out.tell({ code: 'fired', job: job.identity, queue: job.queue, held });
-    if (!held) this.#fired(job);
+    if (!held) this.#fired(job, id);
   }
 
-  #fired(job: ScheduledJob): void {
+  #fired(job: ScheduledJob, id: string): void {
+    this.runs.sent(job, id, this.#out.now);
     this.#out.counters.fired++;
     if (job.runsLeft !== 0 || this.#jobs.get(job.identity) !== job) return;
     this.#jobs.delete(job.identity);
@@ -297,7 +328,7 @@ export class ScheduledJobs {
   #remove(job: ScheduledJob): void {
     job.isGone = true;
     this.#timetable.suspend(job);
-    this.#held.delete(job);
+    if (this.#held.delete(job)) job.figures.ended('unscheduled');
     this.#jobs.delete(job.identity);
     this.#bytes -= job.body.length;
   }

@@ -28,7 +28,7 @@ export type Handler<Request, Partial, Reply> = (
 ) => Reply | Promise<Reply> | AsyncGenerator<Partial, Reply, undefined>;
 
 /** The last reply of a handler that deals in frames; nothing, or no frame, is sent as one empty frame. */
-// eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- a function without return statement is a handler too
+// oxlint-disable-next-line typescript/no-invalid-void-type -- a function without return statement is a handler too
 export type FrameReply = BodyInput | undefined | void;
 
 /** A request to a service with a name, as its handler sees it. */

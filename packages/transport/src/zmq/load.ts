@@ -7,8 +7,23 @@ export type ZeroMq = typeof zeromq;
 
 const importZeroMq = (): Promise<ZeroMq> => import('zeromq');
 
-/** Loads the addon. Rejects with `UNAVAILABLE` in one sentence: how to install it, or platform, ABI, libc and remedy. */
-export async function loadZeroMq(importer: () => Promise<ZeroMq> = importZeroMq): Promise<ZeroMq> {
+/** Where the add-on loads, and then does not do its work: docs/RUNTIMES.md. */
+const UNFIT = [
+  ['bun', 'Bun', 'ends the whole process'],
+  ['deno', 'Deno', 'hears nothing'],
+] as const;
+
+/** Loads the addon. Rejects with `UNAVAILABLE` in one sentence: how to install it, or runtime, platform, ABI, libc and remedy. */
+export async function loadZeroMq(
+  importer: () => Promise<ZeroMq> = importZeroMq,
+  versions: Readonly<Record<string, string | undefined>> = process.versions,
+): Promise<ZeroMq> {
+  for (const [key, name, fate] of UNFIT)
+    if (versions[key] !== undefined)
+      throw new ProjError(
+        'UNAVAILABLE',
+        `the add-on of zeromq ${fate} on ${name} ${versions[key]}: leave the transport out to have ZMTP in TypeScript, or use Node.js`,
+      );
   try {
     return await importer();
   } catch (cause) {

@@ -7,6 +7,7 @@ import { ROUTER_PEER } from '../port.js';
 import type { SocketPort } from '../port.js';
 import { systemEntropy, zmqTransport } from './index.js';
 import { Journal } from './test/fake-socket.js';
+import { loadZeroMq } from './load.js';
 import { ZmqTransport } from './transport.js';
 
 const ports: SocketPort[] = [];
@@ -31,6 +32,18 @@ describe('zmqTransport', () => {
     await transport.load();
 
     expect(loads).toBe(1);
+  });
+
+  it.each([
+    ['bun', 'ends the whole process on Bun 9.8.7'],
+    ['deno', 'hears nothing on Deno 9.8.7'],
+  ])('is not loaded where its add-on loads and fails: %s', async (runtime, sentence) => {
+    const importer = () => expect.fail('loaded');
+    const loading = loadZeroMq(importer, { ...process.versions, [runtime]: '9.8.7' });
+    await expect(loading).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining(`${sentence}: leave the transport out`) as string,
+    });
   });
 
   it('L10: says in one sentence why the addon cannot be loaded, and what to do', async () => {

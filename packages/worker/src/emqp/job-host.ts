@@ -28,7 +28,9 @@ export type FromJobHost =
 
 /** What it gets: `start` first, then runs one at a time; after `stop` it exits. */
 export type ToJobHost =
-  { readonly start: JobSources } | { readonly run: EmqpRun; readonly wantsResult: boolean } | { readonly stop: true };
+  | { readonly start: JobSources }
+  | { readonly run: EmqpRun; readonly wantsResult: boolean }
+  | { readonly stop: true };
 
 /** What its owner is told. `onExit` comes once and last, when it no longer exists. */
 export interface JobHostListener {

@@ -17,6 +17,7 @@ import type {
 import { EmqpJobManagerSession } from './engine/session.js';
 import { jobHosts } from './job-host.js';
 import { JobPool } from './job-pool.js';
+import { JobTraces } from './job-traces.js';
 import { emqpJobManagerOptions } from './options.js';
 import type { EmqpJobManagerOptions, EmqpJobManagerSettings } from './options.js';
 
@@ -61,12 +62,14 @@ interface Running {
 export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
   readonly #settings: EmqpJobManagerSettings;
   readonly #life = new WorkerLife<EmqpJobManagerEvents>('EmqpJobManager');
+  readonly #traces: JobTraces;
   #finishing: Promise<void> | undefined;
   #running: Running | undefined;
 
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: EmqpJobManagerOptions) {
     this.#settings = parseOptions('EmqpJobManager', emqpJobManagerOptions, options);
+    this.#traces = new JobTraces(this.#settings.tracing);
   }
 
   /**
@@ -132,7 +135,10 @@ export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
     const random = (): number => transport.entropy.random();
     const startHost = typeof hosts === 'string' ? jobHosts(hosts) : hosts;
     const pool = new JobPool({ concurrency, startHost, ...sources }, transport.clock, random, {
-      onEvent: host.dispatch.bind(host),
+      onEvent: (event) => {
+        this.#traces.onEvent(event);
+        host.dispatch(event);
+      },
       onError: this.#onError,
     });
     return { session, host, pool };
@@ -166,9 +172,10 @@ export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
         host.closeSocket(effect.socket, effect.flush);
         break;
       case 'run':
-        pool.run(effect.slot, effect.job, effect.wantsResult);
+        pool.run(effect.slot, this.#traces.begin(effect), effect.wantsResult);
         break;
       case 'kill':
+        this.#traces.killed(effect.slot);
         pool.kill(effect.slot);
         break;
       case 'recycle':

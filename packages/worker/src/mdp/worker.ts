@@ -6,6 +6,7 @@ import { parseOptions, toBuffers } from '@proj/transport';
 import type { Startable } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { toFrameHandler } from '@proj/transport/service';
+import { Tracing } from '@proj/transport/tracing';
 import { WorkerGroup } from '../worker-group.js';
 import type { WorkerEvents, WorkerStats } from '../worker-group.js';
 import type { MdpFromWorker, MdpWorkerDropReason, MdpWorkerLeaveReason, MdpWorkerNote } from './engine/events.js';
@@ -49,6 +50,8 @@ export class MdpWorker<S extends string | Service = string> implements Startable
         decode: decodeMdpAtWorker,
         handle: toFrameHandler(typeof service === 'string' ? undefined : service, handler, toRequest),
         onFailure: (error, body) => onError?.(error, toRequest(body)),
+        tracing: new Tracing('proj:worker.job', 'mdp', settings.tracing),
+        plan: { kind: 'server', name, attributes: { 'rpc.system.name': 'mdp', 'rpc.method': name } },
       },
       {
         port: { maxMessageFrames, maxMessageBytes, ...clientCurve(settings.curve) },

@@ -4,6 +4,8 @@ import { isProjError, ProjError, SessionHost } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import type { HandshakeRefusal, PortOptions, RecordBatch, RecordStore, Transport } from '@proj/transport';
 import { untilRoom } from '@proj/transport/service';
+import { carrierInJson } from '@proj/transport/tracing';
+import type { TracedCall, Tracing } from '@proj/transport/tracing';
 import { BrokerServices } from './broker-services.js';
 import { readCall } from './engine/call-handler.js';
 import type { NfpAbortReason, NfpCallBody, NfpRun, NfpStoredJob, NfpTaskOutcome } from './engine/events.js';
@@ -25,6 +27,7 @@ export interface NfpHostProgram {
   readonly session: NfpWorkerSession;
   readonly store: RecordStore;
   readonly tasks: TaskBook;
+  readonly tracing: Tracing;
   readonly onNote: (note: NfpWorkerNote) => void;
   /** A task threw, the store failed, or a socket did. `uuid`: of the job, if there is one. */
   readonly onError: (error: unknown, uuid?: string) => void;
@@ -214,8 +217,12 @@ export class NfpWorkerHost {
     let outcome: NfpTaskOutcome;
     try {
       const call = run.call ?? (await this.#callOf(run.uuid));
-      outcome = { result: await this.#program.tasks.run(this.#toCall(run, call), task) };
+      const perform = (): Promise<string> => this.#program.tasks.run(this.#toCall(run, call), task);
+      task.trace = this.#program.tracing.isOn ? this.#traced(run, call) : undefined;
+      outcome = { result: await (task.trace === undefined ? perform() : task.trace.run(perform)) };
+      task.trace?.end();
     } catch (error) {
+      task.trace?.fail(task.isAborted ? task.signal.reason : error);
       outcome = { errors: [errorText(error)], failedResult: failedResult(error) };
       // Whatever a task throws after it was told to stop is its way of stopping.
       if (!task.isAborted) this.#program.onError(error, run.uuid);
@@ -223,6 +230,13 @@ export class NfpWorkerHost {
     task.end();
     this.#runs.delete(run.run);
     this.#host.dispatch({ kind: 'done', run: run.run, outcome });
+  }
+
+  #traced({ uuid, attempt }: NfpRun, { task, trace }: NfpCallBody): TracedCall {
+    const name = `${this.#program.settings.service}/${task}`;
+    const job = { 'proj.job.id': uuid, 'proj.job.run': attempt };
+    const attributes = { 'rpc.system.name': 'nfp', 'rpc.method': name, ...job };
+    return this.#program.tracing.begin({ kind: 'server', name, attributes, carrier: carrierInJson(trace) });
   }
 
   /** The call of a job that has waited, or that an earlier start accepted: it is not kept in memory. */

@@ -2,6 +2,7 @@
 import { decodeNfpJson } from '@proj/frames/nfp';
 import type { HeldFile } from '@proj/files';
 import { ProjError, toBuffers } from '@proj/transport';
+import type { TracedCall } from '@proj/transport/tracing';
 import type { BrokerServices } from './broker-services.js';
 import { eventBody } from './engine/bodies.js';
 import type { NfpInputOutcome, NfpRun, NfpWorkerEvent } from './engine/events.js';
@@ -41,6 +42,8 @@ interface OpenQuestion {
 export class TaskRun implements NfpTaskContext {
   readonly #run: NfpRun;
   readonly #host: TaskRunHost;
+  /** Hears of events. */
+  trace: TracedCall | undefined;
   #puts: PutQueue | undefined;
   #controller: AbortController | undefined;
   #aborted: Error | undefined;
@@ -77,6 +80,7 @@ export class TaskRun implements NfpTaskContext {
 
   readonly event: NfpTaskContext['event'] = (message, options = {}) => {
     const { run } = this.#run;
+    this.trace?.event('job event', { message });
     if (!this.#isOver) this.#host.dispatch({ kind: 'event', run, body: this.#eventBody(message, options) });
   };
 

@@ -193,7 +193,7 @@ describe('a task', () => {
 
 /** Throws what is no error. */
 function nothing(text: string): never {
-  // eslint-disable-next-line @typescript-eslint/only-throw-error -- what this is about
+  // oxlint-disable-next-line typescript/only-throw-error -- what this is about
   throw text;
 }
 

@@ -4,6 +4,7 @@ import { NfpLogBook } from '@proj/frames/nfp';
 import type { NfpLogLevel } from '@proj/frames/nfp';
 import { memoryRecords, parseOptions } from '@proj/transport';
 import type { HandshakeRefusal, RecordStore, Startable, Transport } from '@proj/transport';
+import { Tracing } from '@proj/transport/tracing';
 import manifest from '../../package.json' with { type: 'json' };
 import type { LossReason } from '../shared/events.js';
 import { WorkerLife } from '../worker-life.js';
@@ -158,6 +159,7 @@ export class NfpWorker implements Startable<NfpWorkerEvents> {
         session: this.#session,
         store: this.#store,
         tasks: this.#tasks,
+        tracing: new Tracing('proj:worker.job', 'nfp', this.#settings.tracing),
         onNote: this.#onNote,
         onError: (error, uuid) => {
           this.#log('ERROR', errorText(error), uuid === undefined ? {} : { uuid });

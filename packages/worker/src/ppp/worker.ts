@@ -6,6 +6,7 @@ import { parseOptions, toBuffers } from '@proj/transport';
 import type { Startable } from '@proj/transport';
 import { clientCurve } from '@proj/transport/curve';
 import { toFrameHandler } from '@proj/transport/service';
+import { Tracing } from '@proj/transport/tracing';
 import { WorkerGroup } from '../worker-group.js';
 import type { WorkerEvents, WorkerStats } from '../worker-group.js';
 import type { PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason, PppWorkerNote } from './engine/events.js';
@@ -39,6 +40,7 @@ export class PppWorker<S extends Service | undefined = undefined> implements Sta
     const settings = parseOptions('PppWorker', pppWorkerOptions, options);
     const { service, handler, onError } = options;
     const toRequest = (body: readonly Uint8Array[]): PppWorkerRequest => ({ body: toBuffers(body) });
+    const method = service === undefined ? {} : { 'rpc.method': service.name };
     const { concurrency, transport, maxMessageFrames, maxMessageBytes } = settings;
     this.#group = new WorkerGroup<PppToWorker, PppFromWorker, PppWorkerDropReason, PppWorkerLeaveReason>(
       {
@@ -48,6 +50,8 @@ export class PppWorker<S extends Service | undefined = undefined> implements Sta
         decode: decodePppAtWorker,
         handle: toFrameHandler(service, handler, toRequest),
         onFailure: (error, body) => onError?.(error, toRequest(body)),
+        tracing: new Tracing('proj:worker.job', 'ppp', settings.tracing),
+        plan: { kind: 'server', name: service?.name ?? 'request', attributes: { 'rpc.system.name': 'ppp', ...method } },
       },
       {
         port: { maxMessageFrames, maxMessageBytes, ...clientCurve(settings.curve) },

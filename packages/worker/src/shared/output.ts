@@ -3,7 +3,6 @@ import { StepOutput } from '@proj/transport/engine';
 import type { SessionEffect } from './events.js';
 
 /** Sends on the socket of the conversation under way. `More` are the effects of the protocol alone. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the base class has it in the type of its effects
 export class SessionOutput<Command, Note, More = never> extends StepOutput<SessionEffect<Command, Note> | More> {
   /** Number of the socket opened last, which is the conversation's while one is open. */
   socket = 0;

@@ -64,7 +64,12 @@ export type HandshakeCommand = 'HELLO' | 'WELCOME' | 'INITIATE' | 'READY' | 'ano
 
 /** What a side waits for. Only NULL has both sides say READY at once. */
 export type HandshakeState =
-  'NULL, READY sent' | 'client, HELLO sent' | 'client, INITIATE sent' | 'server' | 'server, WELCOME sent' | 'complete';
+  | 'NULL, READY sent'
+  | 'client, HELLO sent'
+  | 'client, INITIATE sent'
+  | 'server'
+  | 'server, WELCOME sent'
+  | 'complete';
 
 const EARLY: Readonly<Record<HandshakeCommand, readonly ['fail']>> = {
   HELLO: ['fail'],

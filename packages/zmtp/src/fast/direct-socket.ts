@@ -17,7 +17,7 @@ export class DirectSocket extends NodeSocket {
 
   override send(parts: readonly Uint8Array[], done: Written): void {
     const [only] = parts;
-    if (parts.length !== 1 || only === undefined || this.socket.connecting || super.hasUnsent) super.send(parts, done);
+    if (parts.length !== 1 || only === undefined || this.socket.connecting || this.hasUnsent) super.send(parts, done);
     else {
       this.#done = done;
       writeNow(this.socket, only, this.#onSent);

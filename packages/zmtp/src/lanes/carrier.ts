@@ -59,10 +59,15 @@ interface Item {
   readonly bytes: Uint8Array | undefined;
 }
 
+/** Carriers made so far. */
+let made = 0;
+
 /** One end of it. The opener has connected for the sake of lanes; the acceptor was an ordinary connection until the preamble came. */
 export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, Reading, Watched {
   /** @internal As {@link Wire.readers}. */
   readonly readers: ReadGroup;
+  /** @internal As {@link Wire.carrier}. */
+  readonly name = String(made++);
   readonly #socket: NodeSocket;
   readonly #opener: boolean;
   readonly #host: CarrierHost;

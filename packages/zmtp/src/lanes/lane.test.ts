@@ -4,6 +4,7 @@ import type { LaneCarrier } from './lane.js';
 
 const carrier: LaneCarrier = {
   remoteAddress: undefined,
+  name: 'carrier',
   stalledUntil: 0,
   readers: { readLater: () => {} },
   wake: () => {},

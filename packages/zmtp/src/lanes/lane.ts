@@ -22,6 +22,8 @@ export interface LaneCarrier {
   readonly stalledUntil: number;
   /** As {@link Wire.readers}. */
   readonly readers: ReadQueue;
+  /** As {@link Wire.carrier}. */
+  readonly name: string;
   /** The lane has something to write. */
   wake(lane: Lane): void;
   /** Sends a frame without payload, behind what was written before. */
@@ -84,6 +86,10 @@ export class Lane implements Wire {
 
   get readers(): ReadQueue {
     return this.#carrier.readers;
+  }
+
+  get carrier(): string {
+    return this.#carrier.name;
   }
 
   get hasUnsent(): boolean {

@@ -4,7 +4,13 @@ import type { KIND } from '../engine/lane-frames.js';
 
 /** What a lane is to the side that receives. */
 export type LaneState =
-  'ours to open' | 'not open' | 'open' | 'ended by us' | 'ended by them' | 'reset by them' | 'over';
+  | 'ours to open'
+  | 'not open'
+  | 'open'
+  | 'ended by us'
+  | 'ended by them'
+  | 'reset by them'
+  | 'over';
 
 /** `ignore`: what is still under way to a lane that is over. `fail`: the connection ends, with all its lanes. */
 type Verdict = 'accept' | 'ignore' | 'fail';

@@ -1,6 +1,7 @@
 /** EventMQ broker: a job's way from REQUEST to a worker. Rules 9 to 15 and 17; how it ends is `job-endings.ts`. */
 import { decodeEmqpHeaders, type EmqpReadHeaders, type EmqpRequest } from '@proj/frames/emqp';
 import { setSince } from '@proj/transport/engine';
+import { sharerOf } from '../../shared/names.js';
 import type { EmqpBrokerSettings } from '../options.js';
 import type { EmqpParty } from './events.js';
 import { askerOf, Job } from './job.js';
@@ -91,8 +92,8 @@ export class Dispatcher {
     // A stored job may be here before its workers are.
     if (!isStored && this.#settings.unknownQueue !== 'wait') return queues.open(DEFAULT_QUEUE, now);
     if (known !== undefined) return known;
-    const asker = askerOf(client);
-    return queues.open(queues.mayAsk(isNew ? asker : undefined) ? name : DEFAULT_QUEUE, now, asker);
+    const sharer = sharerOf(client.peer);
+    return queues.open(queues.mayAsk(isNew ? sharer : undefined) ? name : DEFAULT_QUEUE, now, sharer);
   }
 
   /** To a worker of the queue with a free slot, or else into the queue. */

@@ -67,7 +67,14 @@ export type EmqpWorkerChoice = { readonly worker: string } | { readonly queue: s
 
 /** Everything a broker sends. */
 export type EmqpFromBroker =
-  EmqpAck | EmqpHeartbeat | EmqpRequest | EmqpAccepted | EmqpResult | EmqpScheduling | EmqpBye | EmqpAdminReply;
+  | EmqpAck
+  | EmqpHeartbeat
+  | EmqpRequest
+  | EmqpAccepted
+  | EmqpResult
+  | EmqpScheduling
+  | EmqpBye
+  | EmqpAdminReply;
 
 /** What a registered peer is. */
 export type EmqpRole = 'worker' | 'scheduler';

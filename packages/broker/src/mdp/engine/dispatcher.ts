@@ -6,6 +6,7 @@ import type { MdpBody, MdpClientRequest, MdpWorkerFinal, MdpWorkerPartial } from
 import type { Peer } from '@proj/transport';
 import { setSince } from '@proj/transport/engine';
 import { requestCost } from '../../shared/cost.js';
+import { sharerOf } from '../../shared/names.js';
 import type { MdpBrokerSettings } from '../options.js';
 import type { MdpLostClient, MdpRefusal, MdpRequestLoss } from './events.js';
 import type { Output } from './output.js';
@@ -51,7 +52,7 @@ export class Dispatcher {
       return;
     }
     const client = known.client ?? clients.add(peer);
-    const service = known.service ?? services.add(command.version, command.service);
+    const service = known.service ?? services.add(command.version, command.service, sharerOf(peer));
     const request = this.#requests.open(client, service, framingOf(command), command.body);
     request.cost = cost;
     client.open++;
@@ -226,7 +227,7 @@ export class Dispatcher {
   /** Why the request is refused. If it is not, its cost has been taken from the byte budget. */
   #refusal(
     command: MdpClientRequest,
-    { key }: Peer,
+    peer: Peer,
     client: ClientEntry | undefined,
     service: Service | undefined,
     cost: number,
@@ -234,11 +235,11 @@ export class Dispatcher {
     const { services, isTight } = this.#state;
     if (command.service.length > this.#settings.serviceNameMaxBytes) return 'service-invalid';
     if ((client?.open ?? 0) >= this.#settings.clientRequestsMax) return 'client-limit';
-    if (service === undefined && !services.mayAsk(client?.waiting.size ?? 0)) return 'services-limit';
+    if (service === undefined && !services.mayAsk(sharerOf(peer))) return 'services-limit';
     if (isTight && service?.canTake !== true) return 'memory';
     // What came back from workers is never refused, so there may be more than one too many.
     for (let displaced = 0; service?.queue.full === true; displaced++) {
-      if (displaced === DISPLACED_MAX || !this.#displace(service.queue.surplus(key))) return 'queue-full';
+      if (displaced === DISPLACED_MAX || !this.#displace(service.queue.surplus(peer.key))) return 'queue-full';
     }
     return this.#takeBytes(client, cost) ? undefined : 'queue-full';
   }

@@ -385,13 +385,20 @@ describe('rule 18: bounded queues', () => {
     expect(broker.request('c1', 'x', 'two')).toEqual([]);
   });
 
-  it('rule 18: a client asks for no more than a tenth of them, and others go on', () => {
+  it('rule 18: a client asks for no more than a share of them, and others go on', () => {
     broker = new BrokerUnderTest({ servicesMax: 200 });
-    for (let name = 0; name < 20; name++) expect(broker.request('c1', 'x', `name${name}`)).toEqual([]);
+    for (let name = 0; name < 19; name++) expect(broker.request('c1', 'x', `name${name}`)).toEqual([]);
     expect(broker.request('c1', 'x', 'more')).toEqual(['note request-dropped services-limit c1 more']);
     expect(broker.request('c1', 'x', 'name0')).toEqual([]);
     expect(broker.request('c2', 'x', 'more')).toEqual([]);
     expect(broker.request('c1', 'x', 'more')).toEqual([]);
+  });
+
+  it('rule 18: all sockets with one key have one share of them', () => {
+    broker = new BrokerUnderTest({ servicesMax: 200 });
+    for (let name = 0; name < 200; name++) broker.request(`c${name}@ada`, 'x', `name${name}`);
+    expect(broker.stats).toMatchObject({ openRequests: 19, counters: { dropped: { 'services-limit': 181 } } });
+    expect(broker.request('c1@bob', 'x', 'more')).toEqual([]);
   });
 
   it('rule 18: names that are only asked for keep no worker from registering', () => {

@@ -91,7 +91,13 @@ export type MdpWorkerLoss =
 
 /** Why a request was not accepted. */
 export type MdpRefusal =
-  'draining' | 'not-allowed' | 'service-invalid' | 'services-limit' | 'client-limit' | 'queue-full' | 'memory';
+  | 'draining'
+  | 'not-allowed'
+  | 'service-invalid'
+  | 'services-limit'
+  | 'client-limit'
+  | 'queue-full'
+  | 'memory';
 
 /** Why an accepted request will not be answered. */
 export type MdpRequestLoss =

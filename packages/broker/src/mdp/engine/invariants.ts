@@ -94,11 +94,7 @@ function idleWorkers(services: Iterable<Service>): Set<Worker> {
 /** Each service has a worker or a request, no request waits while a worker is idle, and queues count their requests. */
 function assertServices(known: Set<Service>, services: Services): Set<Request> {
   const waiting = new Set<Request>();
-  check(services.size === known.size, 'services are counted');
-  check(
-    services.served === [...known].filter(({ workers }) => workers > 0).length,
-    'services with workers are counted',
-  );
+  services.assertInvariants();
   for (const service of known) {
     check(service.workers > 0 || service.queue.size > 0, 'a service has workers or requests');
     check(service.queue.size === 0 || service.idle.size === 0, 'no request waits while a worker is idle');

@@ -8,6 +8,7 @@ import { ClientRecord } from '../../shared/clients.js';
 import { FairQueue, type ClientQueue } from '../../shared/fair-queue.js';
 import { isNamed } from '../../shared/figures.js';
 import { Holding } from '../../shared/holder-classes.js';
+import type { Name } from '../../shared/names.js';
 import { QueueSlot, RemovableQueue } from '../../shared/removable-queue.js';
 import type { Slack } from '../../shared/slack.js';
 import { WorkerEntry } from '../../shared/worker-table.js';
@@ -154,6 +155,7 @@ export class Service {
   readonly name: string;
   /** Its version; `both` if `bridge` joins them. */
   readonly version: MdpVersion | 'both';
+  readonly counted: Name;
   /** Requests that no worker could take at once. Empty while a worker is idle. */
   readonly queue: FairQueue<Request>;
   /** Rule 21: workers without a job, the one idle longest first. */
@@ -169,9 +171,10 @@ export class Service {
   /** When the requests that waited before the last change have waited too long. */
   readonly expiry = new Deadline<Service>(this);
 
-  constructor(name: string, version: MdpVersion | 'both', queueMax: number) {
+  constructor(name: string, version: MdpVersion | 'both', queueMax: number, counted: Name) {
     this.name = name;
     this.version = version;
+    this.counted = counted;
     this.queue = new FairQueue<Request>(queueMax);
   }
 

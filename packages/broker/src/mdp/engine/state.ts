@@ -1,9 +1,11 @@
 /** Majordomo broker: everything it remembers, and the snapshot that users see. Only `engine.ts`, `dispatcher.ts` and `own-services.ts` change it. */
 import type { MdpVersion } from '@proj/frames/mdp';
 import { Budget } from '../../shared/budget.js';
+import { check } from '../../shared/check.js';
 import { ClientTable } from '../../shared/clients.js';
 import { HolderClasses } from '../../shared/holder-classes.js';
 import { Listings } from '../../shared/listings.js';
+import { Names } from '../../shared/names.js';
 import { Slack } from '../../shared/slack.js';
 import { WorkerTable } from '../../shared/worker-table.js';
 import { Rates } from '../../shared/rates.js';
@@ -54,10 +56,6 @@ export function newBrokerState(settings: MdpBrokerSettings): BrokerState {
   };
 }
 
-/** Queues in which a client may wait before it may ask for one more name that nobody serves: this many, or this part of `servicesMax` if that is more. */
-const SHARE_MIN = 16;
-const SHARE = 0.1;
-
 /**
  * All services, by version and name. With `bridge` both versions share them. Served names and names that are only asked for have a bound
  * each, so that no client can keep workers out.
@@ -65,44 +63,42 @@ const SHARE = 0.1;
 export class Services {
   readonly #byVersion: Readonly<Record<MdpVersion, Map<string, Service>>>;
   readonly #bridge: boolean;
-  readonly #max: number;
+  readonly #names: Names;
   readonly #queueMax: number;
-  #size = 0;
-  #served = 0;
 
   constructor(options: { readonly bridge: boolean; readonly servicesMax: number; readonly requestQueueMax: number }) {
     const joined = new Map<string, Service>();
     this.#byVersion = { '0.1': joined, '0.2': options.bridge ? joined : new Map<string, Service>() };
     this.#bridge = options.bridge;
-    this.#max = options.servicesMax;
+    this.#names = new Names(options.servicesMax);
     this.#queueMax = options.requestQueueMax;
   }
 
   /** Number of services, over both versions. */
   get size(): number {
-    return this.#size;
+    return this.#names.served + this.#names.asked;
   }
 
   /** Number of services with workers, over both versions. */
   get served(): number {
-    return this.#served;
+    return this.#names.served;
   }
 
   /** True if a worker of this service, which may not exist yet, may register. */
   mayServe(service: Service | undefined): boolean {
-    return (service?.workers ?? 0) > 0 || this.#served < this.#max;
+    return (service?.workers ?? 0) > 0 || this.#names.mayServe(1);
   }
 
-  /** True if a client that waits in this many queues may ask for a name that is neither served nor asked for. */
-  mayAsk(queues: number): boolean {
-    return this.#size - this.#served < this.#max && queues < Math.max(SHARE_MIN, this.#max * SHARE);
+  /** True if a client with this share may ask for a name that is neither served nor asked for. */
+  mayAsk(sharer: string): boolean {
+    return this.#names.mayAsk(sharer);
   }
 
   /** Adds workers to a service. Returns true if they are its first. */
   join(service: Service, workers = 1): boolean {
     const first = service.workers === 0;
     service.workers += workers;
-    if (first) this.#served++;
+    if (first) this.#names.serve(service.counted);
     return first;
   }
 
@@ -110,7 +106,7 @@ export class Services {
   leave(service: Service, workers = 1): boolean {
     service.workers -= workers;
     if (service.workers > 0) return false;
-    this.#served--;
+    this.#names.desert(service.counted);
     return true;
   }
 
@@ -118,11 +114,10 @@ export class Services {
     return this.#byVersion[version].get(name);
   }
 
-  /** Adds a service that does not exist yet. */
-  add(version: MdpVersion, name: string): Service {
-    const service = new Service(name, this.#bridge ? 'both' : version, this.#queueMax);
+  /** Adds a service that does not exist yet; it counts against this share until a worker serves it. */
+  add(version: MdpVersion, name: string, sharer?: string): Service {
+    const service = new Service(name, this.#bridge ? 'both' : version, this.#queueMax, this.#names.add(sharer));
     this.#byVersion[version].set(name, service);
-    this.#size++;
     return service;
   }
 
@@ -132,8 +127,20 @@ export class Services {
     const version = service.version === 'both' ? '0.2' : service.version;
     if (this.#byVersion[version].get(service.name) !== service) return false;
     this.#byVersion[version].delete(service.name);
-    this.#size--;
+    this.#names.remove(service.counted);
     return true;
+  }
+
+  /** Throws if the names are miscounted. Linear. */
+  assertInvariants(): void {
+    const services = [...this.values()];
+    for (const { counted, workers } of services)
+      check(counted.isServed === workers > 0, 'a name is served while it has workers');
+    // A service inside the broker may exceed the bound, and workers may join it.
+    this.#names.assertInvariants(
+      services.map(({ counted }) => counted),
+      false,
+    );
   }
 
   *values(): IterableIterator<Service> {

@@ -133,8 +133,8 @@ export class Dispatcher {
   /** A POST of a job that workers have is the same job again: a worker that was too busy may be offered it once more. */
   #jobOf(peer: Peer, call: NfpClientCall, before: Job | undefined): Job {
     const { jobs } = this.#state;
-    const isAgain = before?.service === call.service && before.parts.size > 0;
-    return isAgain ? jobs.renew(before, peer, call.target) : jobs.add(peer, call);
+    const isAgain = before?.service === call.service && before.partCount > 0;
+    return isAgain ? jobs.renew(before, peer, call.target) : jobs.add(peer, call, before);
   }
 
   /** Whether an absent worker has the job, or the job waits for it. */
@@ -146,7 +146,7 @@ export class Dispatcher {
   /** A job for any worker goes to none of those that had it before and are to drop it. */
   #recipientsOfPost(target: NfpTarget, call: NfpClientCall, before: Job | undefined): TargetWorkers {
     const { service, uuid } = call;
-    if (target.kind !== 'any' || before?.service !== service || before.parts.size === 0)
+    if (target.kind !== 'any' || before?.service !== service || before.partCount === 0)
       return chooseForJob(target, call, this.#state, this.#out.now);
     const other = chooseOther(uuid, service, this.#state);
     return { present: other === undefined ? [] : [other], away: [], missing: [] };
@@ -170,7 +170,7 @@ export class Dispatcher {
       ? this.#recipientsOfManagement(isGathered && target.kind === 'any' ? ALL : target, service)
       : this.#recipientsOf(target, call, job, isGathered);
     // Nobody knows all workers yet: a client that asks them all about a job of an earlier broker is to ask again.
-    const isEarly = !isManagement && target.kind === 'all' && this.#waiting.isSettling && (job?.parts.size ?? 0) === 0;
+    const isEarly = !isManagement && target.kind === 'all' && this.#waiting.isSettling && (job?.partCount ?? 0) === 0;
     const isNobody = present.length + absent.length === 0;
     if (isNobody && !(isEarly && command !== 'put')) {
       this.#refuse(peer, call);
@@ -186,7 +186,7 @@ export class Dispatcher {
       return;
     }
     // Rule 17: the command of the call decides how the answer is framed.
-    if (isManagement && job?.waitingAt === undefined) jobs.add(peer, { ...call, target: '' });
+    if (isManagement && job?.waitingAt === undefined) jobs.add(peer, { ...call, target: '' }, job);
     else if (job !== undefined) jobs.touch(job, peer);
     const isDropped = command === 'delete' && job !== undefined && this.#drop(job, present, absent);
     if (isPending) {

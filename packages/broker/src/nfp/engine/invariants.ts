@@ -31,9 +31,9 @@ function assertServices({ services }: BrokerState): Set<Worker> {
     check(!isReserved(name) || (name === EVERY_SERVICE && workers.size === 0), 'no worker serves a reserved name');
     check(workers.size > 0 || queue.size > 0, 'a service has workers or waiting jobs');
     check(service.meter.isOpen, 'a service that exists is measured');
-    for (const { target, attempts, parts } of queue.values())
+    for (const { target, attempts, partCount } of queue.values())
       check(
-        isServing || [...workers.values()].every((w) => w.isLeaving) || target !== 'any' || attempts + parts.size > 0,
+        isServing || [...workers.values()].every((w) => w.isLeaving) || target !== 'any' || attempts + partCount > 0,
         'no new job waits for a worker that is there',
       );
     let used = -Infinity;
@@ -69,7 +69,7 @@ function assertJobs(state: BrokerState, settings: NfpBrokerSettings): void {
     assertParts(job, state);
     const isWaiting = job.waitingAt !== undefined || job.held > 0;
     const isKept = job.waitingAt !== undefined || job.unsaid > 0 || job.current !== undefined;
-    check(job.recent.taken === !isWaiting, 'every job that does not wait can be forgotten');
+    check(job.taken === !isWaiting, 'every job that does not wait can be forgotten');
     check((job.patience !== undefined) === isWaiting, 'a waiting job can expire');
     check(isKept || job.cost === 0, 'a body is kept for a purpose');
     check(!isWaiting || job.cost > 0, 'the body of a waiting job is kept');
@@ -101,11 +101,11 @@ function assertOwners(jobs: JobTable): void {
   check(owned.size === jobs.owners, 'a client is remembered for its jobs');
   for (const [{ jobCount, recent, spare, remembered, waiting, parts, bytes, running }, own] of owned) {
     const sum = (of: (job: Job) => number): number => own.reduce((all, job) => all + of(job), 0);
-    const old = sum((job) => (job.recent.taken ? 1 : 0));
+    const old = sum((job) => (job.taken ? 1 : 0));
     check(jobCount === own.length && recent.size === old && remembered.held === old, 'jobs of a client are counted');
     check(spare.size === sum((job) => (job.ownSpare.taken ? 1 : 0)), 'spare bodies of a client are counted');
     check(waiting.held === jobCount - old, 'waiting jobs of a client are counted');
-    check(parts.held === sum((job) => job.parts.size), 'workers with jobs of a client are counted');
+    check(parts.held === sum((job) => job.partCount), 'workers with jobs of a client are counted');
     check(running === sum(({ parts: all }) => runningOf(all)), 'running jobs of a client are counted');
     check(bytes.held === sum((job) => job.cost), 'bodies of a client are charged to it');
   }
@@ -130,7 +130,7 @@ function assertParts(job: Job, { holders }: BrokerState): void {
   check(job.held === held && job.unsaid === unsaid, 'waiting parts of a job are counted');
   const { current } = job;
   check(
-    current === undefined || (job.parts.has(current) && current.state !== 'moved'),
+    current === undefined || ([...job.parts].includes(current) && current.state !== 'moved'),
     'the current part is one of the job’s',
   );
 }

@@ -92,7 +92,7 @@ export class JobSender {
     } else if (names.length > 0) {
       this.#out.counters.queued++;
       this.pending(job.poster, asked);
-    } else if (job.parts.size > 0) {
+    } else if (job.partCount > 0) {
       this.#out.refuse('queue-full', job.poster, asked, untold);
     } else {
       this.giveUp('queue-full', job, untold, asked.isUnasked);

@@ -100,9 +100,8 @@ export class JobTable {
     return this.#byUuid.get(uuid);
   }
 
-  /** Remembers a new job, in place of any other with the same uuid. The least recently used job goes when there are too many. */
-  add(peer: Peer, call: NfpClientCall): Job {
-    const before = this.#byUuid.get(call.uuid);
+  /** Remembers a new job, in place of `before`, which has the same uuid. The least recently used job goes when there are too many. */
+  add(peer: Peer, call: NfpClientCall, before: Job | undefined): Job {
     if (before !== undefined) this.forget(before);
     const job = new Job(peer, call, this.#join(peer), this.#figures.now);
     this.#byUuid.set(job.uuid, job);
@@ -146,8 +145,8 @@ export class JobTable {
   /** Somebody asks for the job: it was used last. */
   touch(job: Job, asker: Peer): void {
     job.asker = asker;
-    if (!this.#recent.remove(job.recent)) return;
-    this.#recent.push(job.recent);
+    if (!this.#recent.remove(job)) return;
+    this.#recent.push(job);
     job.owner.recent.remove(job.ownRecent);
     job.owner.recent.push(job.ownRecent);
   }
@@ -182,7 +181,7 @@ export class JobTable {
 
   /** The job is sent to the worker, for the first time or again. */
   give(job: Job, holder: Holder): Part {
-    let part = holder.parts.get(job.uuid);
+    let part = job.partCount === 0 ? undefined : holder.parts.get(job.uuid);
     if (part === undefined) this.#addPart((part = new Part(job, holder, 'moved')));
     this.#figures.given(part);
     if (part.state === 'held') job.held--;
@@ -219,7 +218,7 @@ export class JobTable {
     this.#figures.left(part);
     uncount(part);
     if (job.current === part) job.current = undefined;
-    job.parts.delete(part);
+    job.removePart(part);
     holder.parts.delete(job.uuid);
     this.#parts.give(job.owner.parts, 1);
     this.#holders.tidy(holder);
@@ -245,7 +244,7 @@ export class JobTable {
     for (const part of [...job.parts])
       if (part.state === 'held') this.settle(part);
       else this.move(part);
-    if (job.parts.size === 0) this.forget(job);
+    if (job.partCount === 0) this.forget(job);
     else this.review(job);
   }
 
@@ -259,8 +258,8 @@ export class JobTable {
       part.holder.parts.delete(job.uuid);
       this.#holders.tidy(part.holder);
     }
-    this.#parts.give(job.owner.parts, job.parts.size);
-    job.parts.clear();
+    this.#parts.give(job.owner.parts, job.partCount);
+    job.removeParts();
     job.held = job.unsaid = 0;
     this.#stopWaiting(job);
     this.bodies.claim(job);
@@ -294,7 +293,7 @@ export class JobTable {
   #addPart(part: Part): void {
     const { job, holder } = part;
     const { owner } = job;
-    job.parts.add(part);
+    job.addPart(part);
     holder.parts.set(job.uuid, part);
     this.#parts.put(owner.parts, 1);
     for (let some = FORGOTTEN_FOR_ONE; some > 0 && !this.#parts.mayHold(owner.parts); some--)
@@ -333,7 +332,7 @@ export class JobTable {
   /** The job may be forgotten from now on. A client over its share loses jobs of its own. */
   #remember(job: Job): void {
     const { owner } = job;
-    this.#recent.push(job.recent);
+    this.#recent.push(job);
     owner.recent.push(job.ownRecent);
     this.#remembered.put(owner.remembered, 1);
     for (let some = FORGOTTEN_FOR_ONE; some > 0 && !this.#remembered.mayHold(owner.remembered); some--)
@@ -343,7 +342,7 @@ export class JobTable {
 
   /** The job may not be forgotten. */
   #recall(job: Job): void {
-    if (!this.#recent.remove(job.recent)) return;
+    if (!this.#recent.remove(job)) return;
     job.owner.recent.remove(job.ownRecent);
     this.#remembered.give(job.owner.remembered, 1);
   }

@@ -1,5 +1,5 @@
 /** NFP broker: its sentences: answers, calls to workers, KEEPALIVE, OPEN, DISCONNECT, notes (rules 1, 2, 8, 13, 17, 22, 24). */
-import { encodeNfpJson, nfpBrokerHeader, nfpRoutingId } from '@proj/frames/nfp';
+import { encodeNfpDispatch, encodeNfpJson, nfpBrokerHeader, nfpRoutingId } from '@proj/frames/nfp';
 import type {
   NfpAnswer,
   NfpBody,
@@ -128,7 +128,7 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
   dispatch(peer: Peer, asked: Asked, status: number, said: Pick<NfpDispatch, 'workers' | 'status' | 'errors'>): void {
     const { workers, status: word, errors } = said;
     const { uuid, target, service } = asked;
-    const body = encodeNfpJson({ workers, uuid, target, status: word, service, errors } satisfies NfpDispatch);
+    const body = encodeNfpDispatch({ workers, uuid, target, status: word, service, errors });
     if (asked.isUnasked === true) this.tellUnasked(peer, 'response', asked, { status }, body);
     else this.answer(peer, 'response', asked, { status }, body);
   }

@@ -159,8 +159,13 @@ export class Owner {
 /** An empty body: that of a job the broker need not send again. */
 export const NO_BODY: NfpBody = [];
 
-/** A job that a client posted, or asked about. */
-export class Job implements Timed {
+const NO_PARTS: Iterable<Part> = [];
+
+/**
+ * A job that a client posted, or asked about. It is its own slot among all jobs by last use, in no queue while it waits: a hundred thousand
+ * jobs are remembered, and each object less is one less to copy when the heap is cleaned.
+ */
+export class Job extends QueueSlot<Job> implements Timed {
   readonly uuid: string;
   /** As the client named it. */
   readonly service: string;
@@ -185,8 +190,6 @@ export class Job implements Timed {
   meter: Meter | undefined;
   /** The service whose first worker it waits for. */
   waitingAt: Service | undefined;
-  /** One for each worker that has it, is to get it, or is to drop it. */
-  readonly parts = new Set<Part>();
   /** For a job that may move to another worker: the part that counts. */
   current: Part | undefined;
   /** Parts in state `held`. */
@@ -197,13 +200,15 @@ export class Job implements Timed {
   place: QueueSlot<Job> | undefined;
   /** When it has waited too long; only while it, or a part of it, waits. */
   patience: Deadline<Job> | undefined;
-  /** Place among all jobs by last use; in no queue while it waits. */
-  readonly recent = new QueueSlot<Job>(this);
   readonly owner: Owner;
   readonly ownRecent = new QueueSlot<Job>(this);
   readonly ownSpare = new QueueSlot<Job>(this);
+  /** Its only part, as most jobs have, or all of them. */
+  #part: Part | undefined;
+  #parts: Set<Part> | undefined;
 
   constructor(peer: Peer, call: NfpClientCall, owner: Owner, now: number) {
+    super();
     this.owner = owner;
     setSince(this, now);
     this.uuid = call.uuid;
@@ -212,5 +217,29 @@ export class Job implements Timed {
     this.target = call.target;
     this.poster = peer;
     this.asker = peer;
+  }
+
+  /** One for each worker that has it, is to get it, or is to drop it. */
+  get parts(): Iterable<Part> {
+    return this.#parts ?? (this.#part === undefined ? NO_PARTS : [this.#part]);
+  }
+
+  get partCount(): number {
+    return this.#parts?.size ?? (this.#part === undefined ? 0 : 1);
+  }
+
+  addPart(part: Part): void {
+    if (this.#parts !== undefined) this.#parts.add(part);
+    else if (this.#part === undefined) this.#part = part;
+    else this.#parts = new Set([this.#part, part]);
+  }
+
+  removePart(part: Part): void {
+    this.#parts?.delete(part);
+    if (this.#part === part) this.#part = undefined;
+  }
+
+  removeParts(): void {
+    this.#part = this.#parts = undefined;
   }
 }

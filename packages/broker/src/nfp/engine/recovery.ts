@@ -202,7 +202,7 @@ export class Recovery {
     const { poster, uuid, service } = job;
     const isOnly = job.attempts === 0;
     this.#state.jobs.settle(part);
-    if (isOnly && job.parts.size === 0) this.#sender.giveUp('expired', job, [error]);
+    if (isOnly && job.partCount === 0) this.#sender.giveUp('expired', job, [error]);
     else this.#out.late('worker-lost', poster, { uuid, service }, holder.name, error);
   }
 

@@ -1,6 +1,7 @@
 /** NFP broker: which POSTs wait for absent workers, how long, and what becomes of them. Rule 12 of docs/protocols/nfp.md. */
 import { isNfpName } from '@proj/frames/nfp';
 import type { NfpBody, NfpCommandForm } from '@proj/frames/nfp';
+import { sharerOf } from '../../shared/names.js';
 import type { BrokerState } from './state.js';
 import { complaintsOf, type JobSender, TOO_MUCH } from './job-sender.js';
 import { EVERY_SERVICE, isReserved } from './names.js';
@@ -91,13 +92,13 @@ export class Waiting {
   wait(job: Job, body: NfpBody, isUnasked = false): void {
     const { services, jobs } = this.#state;
     const known = services.find(job.service);
-    const asker = job.poster.key;
+    const sharer = sharerOf(job.poster);
     // A job that was accepted before needs no share.
-    if (known === undefined && !services.mayAsk(isUnasked ? undefined : asker)) {
+    if (known === undefined && !services.mayAsk(isUnasked ? undefined : sharer)) {
       this.#sender.giveUp('queue-full', job, ['too many services'], isUnasked);
       return;
     }
-    const service = known ?? services.add(job.service, asker);
+    const service = known ?? services.add(job.service, sharer);
     if ((job.cost > 0 || jobs.bodies.keep(job, body)) && jobs.wait(job, service, this.#out.now)) {
       const { uuid, service: name, target } = job;
       this.#out.counters.queued++;
@@ -111,7 +112,7 @@ export class Waiting {
   /** A job that waited, or lost its worker, goes to the workers its target means now, or waits. */
   again(job: Job): void {
     const { body, service } = job;
-    const isOld = job.attempts + job.parts.size > 0;
+    const isOld = job.attempts + job.partCount > 0;
     const isForAll = job.target !== 'any';
     const other = isForAll ? undefined : chooseOther(job.uuid, service, this.#state);
     const { present, away } = isForAll

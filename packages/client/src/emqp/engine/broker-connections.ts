@@ -28,7 +28,8 @@ export class BrokerConnections<Ticket> {
     const connection = (this.#current ??= this.#connect());
     command.connection = connection;
     connection.open++;
-    this.#out.effects.push({ kind: 'send', socket: connection.socket, command: command.order.command });
+    const { ticket, command: content } = command.order;
+    this.#out.effects.push({ kind: 'send', socket: connection.socket, ticket, command: content });
   }
 
   /** Takes the command from its connection. A connection that was left closes with its last command. */

@@ -65,7 +65,12 @@ export type EmqpClientEffect<Ticket> =
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string }
   /** `linger`: whatever it has not sent may still go out. */
   | { readonly kind: 'close'; readonly socket: number; readonly linger: boolean }
-  | { readonly kind: 'send'; readonly socket: number; readonly command: EmqpRequest | EmqpScheduling }
+  | {
+      readonly kind: 'send';
+      readonly socket: number;
+      readonly ticket: Ticket;
+      readonly command: EmqpRequest | EmqpScheduling;
+    }
   /** Say KBAI there. */
   | { readonly kind: 'bye'; readonly socket: number }
   /** The REQUEST was accepted, or the transport has SCHEDULE or UNSCHEDULE. */

@@ -9,7 +9,14 @@ export type CommandState = 'sent' | 'accepted' | 'repeated' | 'resting' | 'over'
 
 /** What befalls a command. `handed over`: the transport has a command that brokers do not accept. `lost`: the connection ended. */
 export type CommandEvent =
-  'acceptance' | 'result' | 'handed over' | 'undeliverable' | 'lost' | 'lost, may run twice' | 'timeout' | 'abort';
+  | 'acceptance'
+  | 'result'
+  | 'handed over'
+  | 'undeliverable'
+  | 'lost'
+  | 'lost, may run twice'
+  | 'timeout'
+  | 'abort';
 
 /** `accept`: the caller is told. `settle`: no further repeat. `late`: count it. */
 type Verdict = 'accept' | 'settle' | 'repeat' | 'fail' | 'late' | 'ignore';

@@ -105,7 +105,14 @@ export type NfpClientEvent<Ticket> =
  * of an answer, 417 in the specification.
  */
 export type NfpClientFailure =
-  'TIMEOUT' | 'QUEUE_FULL' | 'PEER_LOST' | 'UNREACHABLE' | 'REJECTED' | 'BUSY' | 'CLOSED' | 'UNEXPECTED_ANSWER';
+  | 'TIMEOUT'
+  | 'QUEUE_FULL'
+  | 'PEER_LOST'
+  | 'UNREACHABLE'
+  | 'REJECTED'
+  | 'BUSY'
+  | 'CLOSED'
+  | 'UNEXPECTED_ANSWER';
 
 /** Why a broker's message was dropped. `answer`: its body does not say whose answer it is, or is none. */
 export type NfpClientDropReason = NfpMalformedReason | RejectReason | 'answer';

@@ -67,7 +67,7 @@ export type PzqProducerEffect<Ticket> =
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string }
   /** At once; whatever it has not sent is discarded. */
   | { readonly kind: 'close'; readonly socket: number }
-  | { readonly kind: 'send'; readonly socket: number; readonly command: PzqProduce }
+  | { readonly kind: 'send'; readonly socket: number; readonly ticket: Ticket; readonly command: PzqProduce }
   | { readonly kind: 'stored'; readonly ticket: Ticket }
   | {
       readonly kind: 'failed';

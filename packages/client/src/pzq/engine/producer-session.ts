@@ -198,7 +198,13 @@ export class PzqProducerSession<Ticket> implements Engine<PzqProducerEvent<Ticke
   #transmit(message: Message<Ticket>): void {
     this.#out.counters.sends++;
     this.#messages.renew(message, this.#out.now);
-    this.#out.effects.push({ kind: 'send', socket: this.#connection.socket as number, command: message.command });
+    const { command, order } = message;
+    this.#out.effects.push({
+      kind: 'send',
+      socket: this.#connection.socket as number,
+      ticket: order.ticket,
+      command,
+    });
   }
 
   #verdict(message: Message<Ticket> | undefined, event: MessageEvent) {

@@ -113,7 +113,14 @@ export type EmqpJobEffect =
   /** `identity`: the routing id, in printable ASCII. */
   | { readonly kind: 'open'; readonly socket: number; readonly endpoint: string; readonly identity: string }
   /** Have the process in the slot run a job. Without `wantsResult` the result may be left empty. */
-  | { readonly kind: 'run'; readonly slot: number; readonly job: EmqpRun; readonly wantsResult: boolean }
+  | {
+      readonly kind: 'run';
+      readonly slot: number;
+      readonly job: EmqpRun;
+      readonly wantsResult: boolean;
+      /** As they came. */
+      readonly headers: Uint8Array;
+    }
   /** Kill the process in the slot; `gone` follows once it does not exist any more, then `up`. */
   | { readonly kind: 'kill'; readonly slot: number }
   /** End the idle process in the slot and start another. */
@@ -132,6 +139,8 @@ export interface EmqpRun {
   readonly body: Uint8Array;
   /** 1 for the first run. */
   readonly run: number;
+  /** With option `tracing`: the context of the run's span, such as `traceparent`. */
+  readonly trace?: Readonly<Record<string, string>>;
 }
 
 /** Counters since construction and gauges of now. */

@@ -75,8 +75,9 @@ export class JobSlots {
   }
 
   /** Takes a request from the current connection. */
-  take({ id, queue, body }: EmqpRequest, headers: EmqpReadHeaders): void {
-    const job: Job = { number: ++this.counts.jobs, id, queue, body, headers, socket: this.#out.socket, run: 0 };
+  take({ id, queue, body, headers: headerFrame }: EmqpRequest, headers: EmqpReadHeaders): void {
+    const { socket } = this.#out;
+    const job: Job = { number: ++this.counts.jobs, id, queue, body, headers, headerFrame, socket, run: 0 };
     this.#replies.taken();
     if (wantsReply(job)) this.#owed++;
     this.#waiting.push(job);
@@ -192,11 +193,11 @@ export class JobSlots {
     const { timeoutSeconds } = job.headers;
     const limitMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : this.#options.globalTimeoutMs;
     if (limitMs > 0) this.#deadlines.set(slot.deadline, this.#out.now + limitMs);
-    const { number, id, queue, body, run } = job;
+    const { number, id, queue, body, run, headerFrame: headers } = job;
     const { index } = slot;
     this.#out.report({ code: 'job-started', id, run, slot: index });
     const wantsResult = wantsReply(job);
-    this.#out.push({ kind: 'run', slot: index, job: { number, id, queue, body, run }, wantsResult });
+    this.#out.push({ kind: 'run', slot: index, job: { number, id, queue, body, run }, wantsResult, headers });
   }
 
   #kill(slot: Slot, isTimeout: boolean): void {

@@ -10,6 +10,8 @@ const REASON_MAX_LENGTH = 300;
 /** A job in hand. */
 export interface Job extends EmqpRun {
   readonly headers: EmqpReadHeaders;
+  /** The headers as they came. */
+  readonly headerFrame: Uint8Array;
   /** The connection that brought it. */
   readonly socket: number;
   run: number;

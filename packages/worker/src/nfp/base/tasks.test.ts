@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import manifest from '../../../package.json' with { type: 'json' };
 import { Broker, DELETE } from '../../../test/nfp/broker.js';
 import { ZmqWorld } from '../../../test/world.js';
 import type { NfpWorkerOptions } from '../options.js';
@@ -136,7 +137,7 @@ describe('rule 18: a worker tells', () => {
     expect(await resultOf('get_version')).toMatchObject({
       mine: '7',
       node: process.versions.node,
-      '@proj/worker': '0.0.0',
+      '@proj/worker': manifest.version,
     });
     expect(await resultOf('get_watchdog_stats')).toMatchObject({
       timestamp: aTime,

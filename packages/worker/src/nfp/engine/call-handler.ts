@@ -166,12 +166,13 @@ export class CallHandler {
 export function readCall(body: NfpBody, maxBytes: number): NfpCallBody | string {
   const value = decodeNfpJson(body, maxBytes);
   if (!isObject(value)) return 'body is not a JSON object, or too large a one';
-  const { task, kwargs = {}, args = [], timeout = TIMEOUT_S } = value;
+  const { task, kwargs = {}, args = [], timeout = TIMEOUT_S, trace } = value;
   if (typeof task !== 'string' || task === '') return 'task is not a text';
   if (!isObject(kwargs)) return 'kwargs is not an object';
   if (!Array.isArray(args)) return 'args is not an array';
   const seconds = typeof timeout === 'number' && timeout > 0 ? Math.min(timeout, TIMEOUT_MAX_S) : TIMEOUT_S;
-  return { task, args, kwargs, timeoutMs: Math.round(seconds * 1000) };
+  const timeoutMs = Math.round(seconds * 1000);
+  return { task, args, kwargs, timeoutMs, ...(trace === undefined ? {} : { trace }) };
 }
 
 /** One text for all bodies that ask for the same: keys in order, no blanks, no timeout. `undefined` when nested too deeply to be written. */

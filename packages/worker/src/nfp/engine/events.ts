@@ -86,6 +86,8 @@ export interface NfpCallBody {
   readonly args: readonly unknown[];
   readonly kwargs: Readonly<Record<string, unknown>>;
   readonly timeoutMs: number;
+  /** The client's trace context, unchecked. */
+  readonly trace?: unknown;
 }
 
 /** How workers of another service are asked. */
@@ -178,7 +180,8 @@ export interface NfpQuestion {
 
 /** How a task ended: with a result, or with errors and perhaps a result all the same. Results are JSON texts. */
 export type NfpTaskOutcome =
-  { readonly result: string } | { readonly errors: readonly string[]; readonly failedResult?: string | undefined };
+  | { readonly result: string }
+  | { readonly errors: readonly string[]; readonly failedResult?: string | undefined };
 
 /** What became of a question. */
 export type NfpInputOutcome =

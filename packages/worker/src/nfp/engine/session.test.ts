@@ -747,7 +747,7 @@ it('times are those of the Gregorian calendar', () => {
     rig.done(`u${n}`);
   }
   const ended = days.map(
-    (_, n) => (rig.said.findLast((said) => said.uuid === `u${n}`)?.body as { timestamp: string }).timestamp,
+    (_, n) => (rig.said.findLast((said) => said.uuid === `u${n}`)!.body as { timestamp: string }).timestamp,
   );
   expect(ended.map((time) => time.slice(0, 11))).toEqual([
     '29-Feb-2000',

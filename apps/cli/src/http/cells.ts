@@ -1,0 +1,57 @@
+/** Text that peers chose, in a terminal: nothing in it may steer the terminal, and its width is known. Pure. */
+
+/** What is put in place of a character that is not to be printed. */
+const HIDDEN = '\u00b7';
+
+/** The text without control characters, invisible ones, and those that turn the direction of writing. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, HIDDEN);
+}
+
+/** Columns that a printable text takes. */
+export function widthOf(text: string): number {
+  // Nearly all text is this.
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const character of text) width += widthOfCharacter(character);
+  return width;
+}
+
+/** The text cut or filled with blanks to so many columns. */
+export function fit(text: string, width: number, isFigure = false): string {
+  const cut = widthOf(text) > width ? cutTo(text, width) : text;
+  const blanks = ' '.repeat(Math.max(0, width - widthOf(cut)));
+  return isFigure ? blanks + cut : cut + blanks;
+}
+
+/** The longest beginning that fits, with a mark that something is missing. */
+export function cutTo(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let cut = '';
+  let left = width - 1;
+  for (const character of text) {
+    left -= widthOfCharacter(character);
+    if (left < 0) break;
+    cut += character;
+  }
+  return width < 1 ? '' : `${cut}\u2026`;
+}
+
+/** Text in lines of at most so many columns, broken at blanks where possible. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(cutTo(word, width));
+  }
+  return lines;
+}
+
+/** Two columns for the wide characters of East Asia and for pictures, none for marks on the character before. */
+function widthOfCharacter(character: string): number {
+  if (/\p{M}/u.test(character)) return 0;
+  const wide =
+    /[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
+  return wide.test(character) ? 2 : 1;
+}

@@ -1,0 +1,29 @@
+/** Options of the commands that ask a program over HTTP. */
+import { milliseconds, text } from '@proj/appkit';
+
+/** Where the broker of `npm start` is, and its queue. */
+const BROKER = 'http://127.0.0.1:8055/';
+const QUEUE = 'http://127.0.0.1:8056/';
+
+const url = () => text('URL', 'an address such as http://127.0.0.1:8055/');
+
+/** Options of commands that look at any program. */
+export const programOptions = {
+  http: url().default(BROKER).describe('address of a program, its --http'),
+  tokenFile: text('FILE', 'a readable file')
+    .optional()
+    .describe('file with the token of the program, its --http-token-file'),
+  timeoutMs: milliseconds({ min: 1, max: 86_400_000 }).default(2500).describe('how long an answer may take'),
+};
+
+/** The same for a queue. */
+export const queueOptions = {
+  ...programOptions,
+  http: url().default(QUEUE).describe('address of the queue, its --http'),
+};
+
+/** The same for a command that asks over HTTP only if it is told so. */
+export const maybeProgramOptions = {
+  http: url().optional().describe('ask any program of this project over HTTP: the address of its --http'),
+  tokenFile: programOptions.tokenFile,
+};

@@ -1,0 +1,60 @@
+/** A program in a few lines, and its tables one below the other: what `proj status --http` prints. Pure. */
+import { formatTable } from '@proj/appkit';
+import { bytes, count, duration, percent, rate, serverNow } from '@proj/dashboard/shared';
+import type { Model } from '@proj/dashboard/shared';
+import { printable } from './cells.js';
+import { TABLES } from './tables.js';
+
+/** Which program, since when. */
+export function headline({ process: row, ...model }: Model): string {
+  const { name, version, pid, startedAt, isDraining } = row;
+  const age = duration(Math.max(0, serverNow({ process: row, ...model }) - startedAt));
+  return printable(`${name} ${version}, process ${pid}, up ${age}${isDraining ? ', draining' : ''}`);
+}
+
+/** What goes through it, and what it takes. */
+export function figuresOf({ history, servers, process: { memoryHeldBytes, memoryMaxBytes } }: Model): string {
+  const point = history.at(-1);
+  if (point === undefined) return 'no figures yet';
+  const { ended, failed, p50, p99, waiting, running, ready, inFlight, dead, busy, rssBytes } = point;
+  const requests = [
+    `${rate(ended)} requests/s`,
+    ...(failed > 0 ? [`${rate(failed)} failed/s`] : []),
+    `p50 ${duration(p50)}`,
+    `p99 ${duration(p99)}`,
+    `${count(waiting)} waiting`,
+    `${count(running)} running`,
+  ];
+  const messages = [`${count(ready)} ready`, `${count(inFlight)} in flight`, `${count(dead)} dead`];
+  const isOnlyQueue = Object.keys(servers).join() === 'pzq';
+  return [
+    ...(isOnlyQueue ? [] : requests),
+    ...(servers['pzq'] === undefined ? [] : messages),
+    `busy ${percent(busy)}`,
+    `memory ${bytes(rssBytes)}`,
+    ...(memoryMaxBytes > 0 ? [`peers hold ${percent(memoryHeldBytes / memoryMaxBytes)}`] : []),
+  ].join(', ');
+}
+
+/** The faults, the oldest first, each as one sentence. */
+export function faultLines({ faults }: Model): string[] {
+  return Object.values(faults)
+    .sort((one, other) => one.since - other.since)
+    .map(({ code, text }) => printable(`${code}: ${text}`));
+}
+
+/** Everything. Tables without rows are left out. */
+export function overview(model: Model): string[] {
+  const faults = faultLines(model);
+  return [
+    headline(model),
+    figuresOf(model),
+    ...(faults.length === 0 ? ['no faults'] : faults.map((line) => `FAULT ${line}`)),
+    ...TABLES.flatMap(({ columns, choice, rows }) => {
+      const { total, cells } = rows(model, choice);
+      if (total === 0) return [];
+      const cellOf = columns.map(({ heading }, index) => ({ heading, cell: (row: string[]) => row[index] ?? '' }));
+      return ['', ...formatTable(cellOf, cells(0, total))];
+    }),
+  ];
+}

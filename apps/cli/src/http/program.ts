@@ -1,0 +1,188 @@
+/** A running program as its HTTP interface shows it: docs/operations.md. */
+import { readFile } from 'node:fs/promises';
+import { ProjError } from '@proj/client';
+import { applyDelta, EventParser } from '@proj/dashboard/shared';
+import type { Action, ActionResult, Delta, Model } from '@proj/dashboard/shared';
+import * as z from 'zod';
+
+/** A server writes every second; one that has been silent for so long is gone, whatever the connection says. */
+const SILENCE_MAX_MS = 10_000;
+
+/** Values of the options of `http/options.ts`. */
+export interface ProgramSettings {
+  readonly http: string;
+  readonly tokenFile?: string | undefined;
+  readonly timeoutMs: number;
+}
+
+/** What an answer must be for the figures to be found in it; rows are taken as they are. */
+const rows = z.record(z.string(), z.looseObject({}));
+const models = z.looseObject({
+  process: z.looseObject({ name: z.string(), startedAt: z.number() }),
+  servers: rows,
+  services: rows,
+  workers: rows,
+  clients: rows,
+  deadLetters: rows,
+  faults: rows,
+  notes: z.array(z.looseObject({})),
+  history: z.array(z.looseObject({ at: z.number() })),
+});
+const results = z.looseObject({ ok: z.boolean(), count: z.number(), text: z.string() });
+const refusals = z.looseObject({ error: z.string() });
+
+/** Opens no connection yet. Rejects with `OPTIONS_INVALID` for an address or a token that cannot be used. */
+export async function openProgram({ http, tokenFile, timeoutMs }: ProgramSettings): Promise<RemoteProgram> {
+  const address = /^https?:\/\//i.test(http) ? http : `http://${http}`;
+  if (!URL.canParse(address))
+    throw new ProjError('OPTIONS_INVALID', `--http = "${http}": must be an address such as http://127.0.0.1:8055/`);
+  const url = new URL(address);
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return new RemoteProgram(url, tokenFile === undefined ? undefined : await readToken(tokenFile), timeoutMs);
+}
+
+/**
+ * The program at an address. What fails rejects with `UNREACHABLE`, `TIMEOUT`, `REJECTED` (with the words of the program) or
+ * `PROTOCOL_REMOTE` for what is no program of this project.
+ */
+export class RemoteProgram {
+  readonly url: URL;
+  readonly #token: string | undefined;
+  readonly #timeoutMs: number;
+
+  constructor(url: URL, token: string | undefined, timeoutMs: number) {
+    this.url = url;
+    this.#token = token;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Everything it shows. */
+  async model(stop: AbortSignal): Promise<Model> {
+    const response = await this.#ask('api/model', { signal: this.#limit(stop) });
+    return this.#modelOf(await this.#textOf(response));
+  }
+
+  /** The body of a dead letter, its frames one after another; nothing if there is no such letter. */
+  async deadLetter(id: string, stop: AbortSignal): Promise<Uint8Array | undefined> {
+    const path = `api/dead/${encodeURIComponent(id)}`;
+    const response = await this.#ask(path, { signal: this.#limit(stop) }, [404]);
+    return response.ok ? new Uint8Array(await response.arrayBuffer()) : undefined;
+  }
+
+  /** Does something to it. Rejects with `REJECTED` and its reason if it cannot. */
+  async act(action: Action, stop: AbortSignal): Promise<ActionResult> {
+    const headers = { 'content-type': 'application/json' };
+    const request = { method: 'POST', headers, body: JSON.stringify(action), signal: this.#limit(stop) };
+    const response = await this.#ask('api/actions', request, [400, 409, 500]);
+    const result = results.safeParse(this.#json(await this.#textOf(response)));
+    if (!result.success) throw this.#isForeign();
+    if (!result.data.ok) throw new ProjError('REJECTED', `${this.url.href}: ${result.data.text}`);
+    return result.data;
+  }
+
+  /** The model, anew every second, until the connection ends: then it rejects as everything here. */
+  async *models(stop: AbortSignal): AsyncGenerator<Model, never, undefined> {
+    const silence = new AbortController();
+    const listen = (ms: number) => setTimeout(() => silence.abort(this.#isSilent(ms)), ms);
+    let timer = listen(this.#timeoutMs);
+    try {
+      const signal = AbortSignal.any([stop, silence.signal]);
+      const response = await this.#ask('api/events', { headers: { accept: 'text/event-stream' }, signal });
+      const parser = new EventParser();
+      const decoder = new TextDecoder();
+      let model: Model | undefined;
+      for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+        clearTimeout(timer);
+        timer = listen(SILENCE_MAX_MS);
+        for (const { event, data } of parser.push(decoder.decode(piece, { stream: true }))) {
+          if (event === 'model') model = this.#modelOf(data);
+          else if (event === 'delta' && model !== undefined) model = applyDelta(model, this.#json(data) as Delta);
+          else continue;
+          yield model;
+        }
+      }
+    } catch (error) {
+      throw this.#explain(error, stop);
+    } finally {
+      clearTimeout(timer);
+    }
+    throw new ProjError('UNREACHABLE', `${this.url.href}: the program ended the connection`);
+  }
+
+  async #ask(path: string, request: RequestInit, expected: readonly number[] = []): Promise<Response> {
+    let response: Response;
+    const authorization = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
+    const headers = { ...(request.headers as Record<string, string> | undefined), ...authorization };
+    try {
+      // A token must not follow to another address.
+      response = await fetch(new URL(path, this.url), { ...request, headers, redirect: 'error' });
+    } catch (error) {
+      throw this.#explain(error);
+    }
+    if (response.ok || expected.includes(response.status)) return response;
+    const refusal = refusals.safeParse(this.#json(await this.#textOf(response)));
+    if (!refusal.success) throw this.#isForeign();
+    const remedy = response.status === 401 ? ' Give it with --token-file.' : '';
+    throw new ProjError('REJECTED', `${this.url.href}: ${refusal.data.error}${remedy}`);
+  }
+
+  async #textOf(response: Response): Promise<string> {
+    try {
+      return await response.text();
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  #modelOf(text: string): Model {
+    const model = models.safeParse(this.#json(text));
+    if (!model.success) throw this.#isForeign();
+    return model.data as unknown as Model;
+  }
+
+  #json(text: string): unknown {
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw this.#isForeign();
+    }
+  }
+
+  #isForeign(): ProjError {
+    return new ProjError('PROTOCOL_REMOTE', `${this.url.href}: what answers is no program of this project`);
+  }
+
+  #isSilent(ms: number): ProjError {
+    return new ProjError('TIMEOUT', `${this.url.href}: no answer within ${ms} ms`);
+  }
+
+  #limit(stop: AbortSignal): AbortSignal {
+    return AbortSignal.any([stop, AbortSignal.timeout(this.#timeoutMs)]);
+  }
+
+  /** An error of `fetch` in our words; that of `stop` as it is. */
+  #explain(error: unknown, stop?: AbortSignal): unknown {
+    if (error instanceof ProjError || stop?.aborted === true) return error;
+    if (isTimeout(error)) return this.#isSilent(this.#timeoutMs);
+    if (!(error instanceof TypeError)) return error;
+    const { code, message } = (error.cause ?? error) as { readonly code?: string; readonly message?: string };
+    const remedy = 'start the program with --http, or give its address with --http';
+    return new ProjError('UNREACHABLE', `${this.url.href}: cannot be reached (${code ?? message ?? ''}): ${remedy}`);
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'TimeoutError';
+}
+
+async function readToken(file: string): Promise<string> {
+  const refuse = (why: string) => new ProjError('OPTIONS_INVALID', `--token-file = "${file}": must be ${why}`);
+  let token: string;
+  try {
+    token = (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    throw refuse(`a readable file (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
+  }
+  if (!/^[\x21-\x7e]+$/.test(token)) throw refuse('a file with a token: printable ASCII without blanks');
+  return token;
+}

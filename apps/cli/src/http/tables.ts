@@ -1,0 +1,221 @@
+/** The tables of a program, as `proj status` and `proj top` show them: what is in a row, how it is sorted and found. Pure. */
+import { ago, count, duration, failures, rate, searchRows, serverNow, sortRows } from '@proj/dashboard/shared';
+import type { Model, ServiceRow, SortValue, WorkerRow } from '@proj/dashboard/shared';
+import { printable } from './cells.js';
+
+/** How the rows of a table are chosen. */
+export interface Choice {
+  /** Index of the column, and whether the largest comes first. */
+  readonly column: number;
+  readonly isDescending: boolean;
+  /** Words that a row must have, whatever their case. */
+  readonly search: string;
+}
+
+/** A heading. */
+export interface Heading {
+  readonly heading: string;
+  /** Set flush right; the largest comes first. */
+  readonly isFigure: boolean;
+}
+
+/** The rows of a table. */
+export interface Rows {
+  readonly total: number;
+  /** Cells of the rows from `first` up to `end`, which is not among them. */
+  readonly cells: (first: number, end: number) => string[][];
+}
+
+/** A table of a model. */
+export interface LiveTable {
+  readonly title: string;
+  readonly columns: readonly Heading[];
+  /** The choice at the start. */
+  readonly choice: Choice;
+  readonly rows: (model: Model, choice: Choice) => Rows;
+}
+
+interface Column<Row> extends Heading {
+  readonly value: (row: Row, now: number) => SortValue;
+  /** Default: the value. */
+  readonly cell?: (row: Row, now: number) => string;
+}
+
+interface Plan<Row> {
+  readonly title: string;
+  readonly rowsOf: (model: Model) => readonly Row[];
+  readonly textOf: (row: Row) => string;
+  readonly keyOf: (row: Row) => string;
+  /** Heading of the column that the rows are sorted by at first. */
+  readonly sort: string;
+  readonly columns: readonly Column<Row>[];
+}
+
+function table<Row>({ title, rowsOf, textOf, keyOf, sort, columns }: Plan<Row>): LiveTable {
+  const column = columns.findIndex(({ heading }) => heading === sort);
+  return {
+    title,
+    columns,
+    choice: { column, isDescending: columns[column]?.isFigure === true, search: '' },
+    rows: (model, { column: index, isDescending, search }) => {
+      const now = serverNow(model);
+      const valueOf = columns[index]?.value ?? keyOf;
+      const found = searchRows(rowsOf(model), search, textOf);
+      const sorted = sortRows(found, (row) => valueOf(row, now), isDescending, keyOf);
+      return {
+        total: sorted.length,
+        cells: (first, end) =>
+          sorted
+            .slice(first, end)
+            .map((row) => columns.map(({ value, cell }) => printable(cell?.(row, now) ?? String(value(row, now))))),
+      };
+    },
+  };
+}
+
+const text = <Row>(heading: string, value: (row: Row) => string): Column<Row> => ({ heading, isFigure: false, value });
+
+function figure<Row>(
+  heading: string,
+  value: (row: Row, now: number) => number,
+  format: (value: number, row: Row) => string = count,
+): Column<Row> {
+  return { heading, isFigure: true, value, cell: (row, now) => format(value(row, now), row) };
+}
+
+const unlessNone =
+  <Row>(has: (row: Row) => boolean) =>
+  (value: number, row: Row) =>
+    has(row) ? duration(value) : '-';
+
+const named = {
+  textOf: ({ protocol, name }: { readonly protocol: string; readonly name: string }) => `${protocol} ${name}`,
+  keyOf: ({ protocol, name }: { readonly protocol: string; readonly name: string }) => `${protocol}/${name}`,
+};
+
+const isQueue = ({ protocol }: ServiceRow) => protocol === 'pzq' || protocol === 'emqp';
+
+/** A queue: of EventMQ, or the durable one, which also counts what is delayed and dead. */
+interface QueueRow {
+  readonly protocol: string;
+  readonly name: string;
+  readonly rate: number;
+  readonly ready: number;
+  readonly inFlight: number;
+  readonly oldestMs: number;
+  readonly workers: number;
+  readonly delayed: number;
+  readonly dead: number;
+}
+
+/** A durable queue that tells no more of itself still has its sizes. */
+function queuesOf({ services, servers }: Model): QueueRow[] {
+  const { delayed = 0, dead = 0, ready = 0, inFlight = 0 } = servers['pzq']?.gauges ?? {};
+  const queues = Object.values(services).filter(isQueue);
+  const rows = queues.map(({ protocol, name, waiting, running, oldestWaitingMs, ...row }) => ({
+    ...{ protocol, name, rate: row.rate, workers: row.workers, oldestMs: oldestWaitingMs },
+    ...{ ready: waiting, inFlight: running },
+    ...(protocol === 'pzq' ? { delayed, dead } : { delayed: 0, dead: 0 }),
+  }));
+  if (servers['pzq'] === undefined || rows.some(({ protocol }) => protocol === 'pzq')) return rows;
+  const unknown = { rate: 0, oldestMs: 0, workers: 0 };
+  return [...rows, { protocol: 'pzq', name: 'pzq', ...unknown, ready, inFlight, delayed, dead }];
+}
+
+const SERVICES = table<ServiceRow>({
+  title: 'Services',
+  rowsOf: ({ services }) => Object.values(services).filter((row) => !isQueue(row)),
+  ...named,
+  sort: 'PER S',
+  columns: [
+    text('SERVICE', ({ name }) => name),
+    text('PROTOCOL', ({ protocol }) => protocol),
+    figure('PER S', (row) => row.rate, rate),
+    figure('FAILED', failures),
+    figure('WAITING', ({ waiting }) => waiting),
+    figure(
+      'OLDEST',
+      ({ oldestWaitingMs }) => oldestWaitingMs,
+      unlessNone(({ waiting }) => waiting > 0),
+    ),
+    figure('RUNNING', ({ running }) => running),
+    figure(
+      'P50',
+      ({ work }) => work.p50,
+      unlessNone(({ work }) => work.count > 0),
+    ),
+    figure(
+      'P99',
+      ({ work }) => work.p99,
+      unlessNone(({ work }) => work.count > 0),
+    ),
+    figure('WORKERS', ({ workers }) => workers),
+  ],
+});
+
+const QUEUES = table<QueueRow>({
+  title: 'Queues',
+  rowsOf: queuesOf,
+  ...named,
+  sort: 'READY',
+  columns: [
+    text('QUEUE', ({ name }) => name),
+    text('PROTOCOL', ({ protocol }) => protocol),
+    figure('PER S', (row) => row.rate, rate),
+    figure('READY', ({ ready }) => ready),
+    figure(
+      'OLDEST',
+      ({ oldestMs }) => oldestMs,
+      unlessNone(({ oldestMs }) => oldestMs > 0),
+    ),
+    figure('IN FLIGHT', ({ inFlight }) => inFlight),
+    figure('DELAYED', ({ delayed }) => delayed),
+    figure('DEAD', ({ dead }) => dead),
+    figure('WORKERS', ({ workers }) => workers),
+  ],
+});
+
+const WORKERS = table<WorkerRow>({
+  title: 'Workers',
+  rowsOf: ({ workers }) => Object.values(workers),
+  textOf: ({ protocol, id, state, services }) => `${protocol} ${id} ${state} ${services.join(' ')}`,
+  keyOf: ({ protocol, id }) => `${protocol}/${id}`,
+  sort: 'STATE FOR',
+  columns: [
+    text('WORKER', ({ id }) => id),
+    text('PROTOCOL', ({ protocol }) => protocol),
+    text('SERVICES', ({ services }) => services.join(' ')),
+    text('STATE', ({ state }) => state),
+    figure('STATE FOR', ({ stateSince }, now) => Math.max(0, now - stateSince), duration),
+    figure(
+      'HEARD',
+      ({ lastHeard }, now) => Math.max(0, now - lastHeard),
+      (age) => ago(0, age),
+    ),
+    figure('RUNNING', ({ running }) => running),
+    figure('DONE', ({ done }) => done),
+    figure('RESENDS', ({ resends }) => resends),
+  ],
+});
+
+const CLIENTS = table<Model['clients'][string]>({
+  title: 'Clients',
+  rowsOf: ({ clients }) => Object.values(clients),
+  textOf: ({ protocol, id, refused }) => `${protocol} ${id} ${Object.keys(refused).join(' ')}`,
+  keyOf: ({ protocol, id }) => `${protocol}/${id}`,
+  sort: 'REFUSED',
+  columns: [
+    text('CLIENT', ({ id }) => id),
+    text('PROTOCOL', ({ protocol }) => protocol),
+    figure('OPEN', ({ open }) => open),
+    figure('REFUSED', ({ refused }) => Object.values(refused).reduce((sum, each) => sum + each, 0)),
+    text('REASONS', ({ refused }) =>
+      Object.entries(refused)
+        .map(([reason, times]) => `${reason} ${times}`)
+        .join(' '),
+    ),
+  ],
+});
+
+/** The tables, in the order in which they are shown. */
+export const TABLES = [SERVICES, QUEUES, WORKERS, CLIENTS] as const;

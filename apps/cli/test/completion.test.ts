@@ -1,0 +1,59 @@
+/** `proj completion` in bash. zsh and fish are tested in tests/interop/cli. */
+import { spawnSync } from 'node:child_process';
+import { Programs } from '@proj/appkit/testing';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+const programs = new Programs();
+let script: string;
+beforeAll(async () => {
+  script = (await programs.run('cli', ['completion', 'bash'])).stdout;
+});
+
+/** What bash offers when these words are typed, in one shell. */
+function complete(lines: readonly string[]): string[][] {
+  const asks = lines.map((line) => `ask '${line}'`).join('\n');
+  const ask = `ask() { COMP_LINE=$1 COMP_POINT=\${#1}; _proj; echo "\${COMPREPLY[*]}"; }`;
+  const { stdout, stderr } = spawnSync('bash', ['--norc'], { input: `${script}\n${ask}\n${asks}\n`, encoding: 'utf8' });
+  expect(stderr).toBe('');
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(' ').filter(Boolean));
+}
+
+const CASES: readonly (readonly [what: string, line: string, words: readonly string[]])[] = [
+  ['a command', 'proj serv', ['services']],
+  ['an option', 'proj call --time', ['--timeout-ms']],
+  ['an option behind an endpoint', 'proj call --connect tcp://127.0.0.1:5555 --tim', ['--timeout-ms']],
+  ['a switch that is on', 'proj schedule --no-g', ['--no-guarantee']],
+  ['the words of an option', 'proj call --protocol ', ['mdp', 'mdp01', 'ppp']],
+  ['the words of an option behind =', 'proj call --protocol=p', ['ppp']],
+  ['options that every command has', 'proj keygen --log-f', ['--log-format']],
+  ['the words of an operand', 'proj queue ', ['check', 'salvage']],
+  ['an operand behind options', 'proj queue --log-level warn --json s', ['salvage']],
+  ['no operand twice', 'proj queue check check', []],
+  ['itself', 'proj completion ', ['bash', 'zsh', 'fish']],
+  ['nothing where anything may stand', 'proj call --timeout-ms ', []],
+  ['nothing of a command that there is not', 'proj teleport --', []],
+  ['folders', 'proj queue check /etc/init', ['/etc/init.d']],
+];
+
+describe('bash completes', () => {
+  let answers: string[][];
+  beforeAll(() => {
+    answers = complete(CASES.map(([, line]) => line));
+  });
+
+  it.each(CASES.map(([what], index) => [what, index] as const))('%s', (_, index) => {
+    const [, , words] = CASES[index]!;
+    expect(answers[index]).toEqual(words);
+  });
+});
+
+it('refuses other shells with their names', async () => {
+  expect(await programs.run('cli', ['completion', 'tcsh'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'proj: completion tcsh: must be one of bash, zsh, fish\n',
+  });
+});

@@ -1,0 +1,103 @@
+/** For tests: commands of `proj` without a process of their own, and a queue that is shown over HTTP. */
+import type { Command, Context } from '@proj/appkit';
+import { PzqConsumer, PzqProducer } from '@proj/client';
+import { observe, serveHttp } from '@proj/observe/http';
+import { PzqServer } from '@proj/pzq';
+
+/** What a command left behind. */
+export interface Ran {
+  readonly code: number;
+  readonly lines: readonly string[];
+}
+
+/** Runs a command with these settings; the others are its defaults. Rejects as it does. */
+export async function run(
+  command: Command,
+  operands: readonly string[],
+  settings: Readonly<Record<string, unknown>>,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<Ran> {
+  const lines: string[] = [];
+  const context = {
+    settings: command.options.parse(settings),
+    operands,
+    stop,
+    print: (line: string) => lines.push(line),
+  };
+  const code = await command.run(context as unknown as Context<never>);
+  return { code: code ?? 0, lines };
+}
+
+/** The token of the shown queue. */
+export const TOKEN = 'a-token-of-tests';
+
+/** A queue in memory that gives up on a message after one delivery, and its HTTP interface. */
+export interface ShownQueue extends AsyncDisposable {
+  readonly url: string;
+  /** Takes a snapshot. */
+  tick(): void;
+  store(body: string): Promise<void>;
+  /** Resolves to the body of the next message, which is acknowledged. */
+  take(): Promise<string>;
+  /** Stores a message, has it die, and resolves to its id when it is shown. */
+  bury(body: string): Promise<string>;
+}
+
+/** Starts one. */
+export async function showQueue(): Promise<ShownQueue> {
+  const any = 'tcp://127.0.0.1:*';
+  const queue = new PzqServer({ receive: any, send: any, monitor: any, store: 'memory:', maxDeliveries: 1 });
+  const { receive, send } = await queue.start();
+  const actions = {
+    returnDeadLetters: (keys: Iterable<string>) => queue.returnDeadLetters(keys),
+    removeDeadLetters: (keys: Iterable<string>) => queue.removeDeadLetters(keys),
+  };
+  let tick = (): void => undefined;
+  const observer = observe({
+    ...{ name: 'proj-queue', version: '1.2.3', hasActions: true },
+    servers: [{ protocol: 'pzq', facade: queue, deadLetters: () => queue.deadLetters(), actions }],
+    every: (each) => {
+      tick = each;
+      return () => undefined;
+    },
+  });
+  const http = await serveHttp({ listen: '127.0.0.1:0', observer, token: TOKEN });
+  const producer = new PzqProducer({ endpoints: receive });
+  const consumer = new PzqConsumer({ endpoints: send, prefetch: 1 });
+  return {
+    url: http.url,
+    tick: () => {
+      tick();
+    },
+    store: async (body) => {
+      await producer.send(body);
+    },
+    take: async () => {
+      const message = await consumer.receive();
+      message!.ack();
+      return Buffer.concat(message!.body).toString();
+    },
+    bury: async (body) => {
+      const died = new Promise((resolve) => queue.on('dead-letter', resolve));
+      await producer.send(body);
+      (await consumer.receive())!.nack();
+      await died;
+      // A snapshot lists dead letters behind its back; the next one has them.
+      for (;;) {
+        tick();
+        await new Promise((resolve) => setImmediate(resolve));
+        for (const { id } of Object.values(observer.model.deadLetters)) {
+          for await (const letter of queue.deadLetters())
+            if (letter.key === id && Buffer.concat(letter.body).toString() === body) return id;
+        }
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      await http.close();
+      observer.close();
+      await consumer.close();
+      await producer.close();
+      await queue.close();
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { fromLatin1 } from '@proj/frames';
+import { expect, it } from 'vitest';
+import { body, SchedulerRig } from '../../test/rig.js';
+
+const SECOND = 1000;
+
+const detail = (rig: SchedulerRig) => rig.engine.detail(rig.now);
+
+/** The result of the REQUEST sent last. */
+function answer(rig: SchedulerRig): void {
+  const of = rig.requests.at(-1)?.id;
+  rig.hear({ kind: 'result', id: 'r', of, result: fromLatin1('{"value": 1}') });
+}
+
+it('tells of each type of job its runs, how long they waited and took, and of each job its next run and last result', () => {
+  const rig = new SchedulerRig().start();
+  rig.schedule({ interval: '10', body: body('f', [1]) });
+  rig.pass(40);
+  answer(rig);
+  rig.schedule({ interval: '60', headers: 'nohaste', body: body('f', [2]) });
+  rig.schedule({ interval: '60', headers: 'nohaste', body: body('g') });
+  rig.pass(10 * SECOND); // f [1] runs again
+  expect(detail(rig).services).toMatchObject([
+    {
+      name: 'm.f',
+      requests: 2,
+      outcomes: { ok: 1 },
+      waiting: 0,
+      running: 1,
+      workers: 1,
+      waitMs: { count: 2, sumMs: 0 },
+      workMs: { count: 1, sumMs: 40 },
+    },
+    { name: 'm.g', requests: 0, outcomes: {}, running: 0 },
+  ]);
+  const id = expect.stringMatching(/^[0-9a-f]{40}$/) as string;
+  expect(detail(rig).jobs).toEqual([
+    { id, service: 'm.f', schedule: 'every 10 s', nextMs: 9960, fired: 2, result: 'ok', resultMs: 10_000 },
+    { id, service: 'm.f', schedule: 'every 60 s', nextMs: 50_000, fired: 0 },
+    { id, service: 'm.g', schedule: 'every 60 s', nextMs: 50_000, fired: 0 },
+  ]);
+  rig.pass(10 * SECOND); // without a result
+  expect(detail(rig).services[0]).toMatchObject({ requests: 3, outcomes: { ok: 1, unanswered: 1 }, running: 1 });
+});
+
+it('shows a cron expression, and when its next time is', () => {
+  const rig = new SchedulerRig().start();
+  rig.schedule({ cron: '0 6 * * *', headers: 'nohaste' });
+  rig.pass(SECOND);
+  expect(detail(rig).jobs).toMatchObject([{ schedule: '0 6 * * *', nextMs: 6 * 3_600_000 - SECOND, fired: 0 }]);
+});
+
+it('counts runs that wait for a broker, are skipped, lose their broker, or whose job is gone', () => {
+  const rig = new SchedulerRig().start();
+  rig.schedule({ interval: '10' });
+  const due = rig.now + 10 * SECOND;
+  rig.lose();
+  rig.pass(25 * SECOND);
+  expect(detail(rig).services[0]).toMatchObject({
+    requests: 2,
+    outcomes: { 'broker-lost': 1, skipped: 1 },
+    waiting: 1,
+    oldestWaitingMs: 15_000,
+    running: 0,
+    workers: 0,
+  });
+  expect(detail(rig).jobs).toMatchObject([{ fired: 1, result: 'broker-lost', resultMs: 25_000 }]);
+  expect(detail(rig).workers).toMatchObject([{ state: 'away', running: 0, done: 0 }]);
+  rig.brokerIsThere = true;
+  while (!rig.engine.stats.registered) rig.pass(1);
+  const waited = rig.now - due;
+  rig.pass(100);
+  answer(rig);
+  expect(detail(rig)).toMatchObject({
+    services: [{ requests: 2, outcomes: { ok: 1 }, waitMs: { count: 2, sumMs: waited }, workMs: { sumMs: 100 } }],
+    workers: [{ state: 'idle', stateMs: 0, running: 0, done: 1 }],
+    counters: { fired: 2, skipped: 1, conversations: 2 },
+    gauges: { jobs: 1, held: 0 },
+  });
+});
+
+it('counts a run as waiting while it is written down', () => {
+  const rig = new SchedulerRig().start();
+  rig.schedule({ interval: '10', headers: 'nohaste' });
+  rig.diskIsFast = false;
+  rig.pass(13 * SECOND);
+  expect(detail(rig).services[0]).toMatchObject({ requests: 1, waiting: 1, oldestWaitingMs: 3000 });
+  rig.finishWrite();
+  expect(detail(rig).services[0]).toMatchObject({ waiting: 0, running: 1, waitMs: { count: 1, sumMs: 3000 } });
+});
+
+it('counts what it drops and refuses, by reason', () => {
+  const rig = new SchedulerRig().start();
+  rig.schedule({ interval: '10', headers: 'nohaste' });
+  rig.unschedule(body('unknown'));
+  rig.hear({ kind: 'malformed', reason: 'too-few-frames' });
+  rig.schedule({ interval: 'x' });
+  expect(detail(rig).dropped).toEqual({ 'too-few-frames': 1, interval: 1 });
+  expect(detail(rig).counters).toMatchObject({ scheduled: 1, unknown: 1 });
+});
