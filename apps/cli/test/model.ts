@@ -31,9 +31,9 @@ export function smallModel(): Model {
       ...{ hasActions: false, memoryMaxBytes: 1000, memoryHeldBytes: 20 },
     },
     servers: {
-      mdp: { protocol: 'mdp', endpoints: {}, counters: {}, dropped: {}, gauges: {} },
+      mdp: { protocol: 'mdp', endpoints: {}, counters: {}, dropped: {}, gauges: {}, refused: {}, actions: [] },
       pzq: {
-        ...{ protocol: 'pzq', endpoints: {}, counters: {}, dropped: {} },
+        ...{ protocol: 'pzq', endpoints: {}, counters: {}, dropped: {}, refused: {}, actions: [] },
         gauges: { ready: 900, inFlight: 32, delayed: 5, dead: 2 },
       },
     },
