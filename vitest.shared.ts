@@ -1,23 +1,43 @@
 /** What the tests of every package have in common. */
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineProject } from 'vitest/config';
 import type { UserWorkspaceConfig } from 'vitest/config';
 
 /** `npm test` says PROJ_LONG=0; its long tests are a task of `npm run test:all`. */
-const LEFT_OUT = process.env['PROJ_LONG'] === '0' ? ['**/*.long.test.ts'] : [];
+const LONG = process.env['PROJ_LONG'] === '0' ? ['**/*.long.test.ts'] : [];
+
+/** Without the package zeromq, or with PROJ_LIBZMQ=0, everything runs on ZMTP in TypeScript, and tests that are about libzmq are left out. */
+const HAS_LIBZMQ = process.env['PROJ_LIBZMQ'] !== '0' && isInstalled('zeromq');
+const OF_LIBZMQ = ['**/*.zmq.test.ts', '**/src/zmq/**', '**/src/interop.test.ts'];
+
+function isInstalled(name: string): boolean {
+  try {
+    createRequire(new URL('packages/transport/', import.meta.url)).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /**
  * The configuration of a package's tests. `name` is how a run calls the package. With `isolate: false` test files share
- * processes and what these have loaded, at half the time: for files that leave nothing behind.
+ * processes and what these have loaded, at half the time: for files that leave nothing behind. `libzmq` names test files
+ * whose peers are sockets of libzmq.
  */
-export function project(name: string, { isolate = true } = {}): UserWorkspaceConfig {
+export function project(name: string, { isolate = true, libzmq = [] as readonly string[] } = {}): UserWorkspaceConfig {
   return defineProject({
     // Siblings resolve to their sources. The list replaces the defaults, so those stand here too, but `module`: Node.js has no such condition, and some packages name files under it that only bundlers can load.
     ssr: { resolve: { conditions: ['@proj/source', 'node', 'development|production'] } },
+    // Test files that are partly about libzmq must load.
+    resolve: HAS_LIBZMQ
+      ? {}
+      : { alias: { zeromq: fileURLToPath(new URL('packages/testkit/src/no-libzmq.ts', import.meta.url)) } },
     test: {
       name,
+      env: { PROJ_LIBZMQ: HAS_LIBZMQ ? '1' : '0' },
       environment: 'node',
-      exclude: [...configDefaults.exclude, ...LEFT_OUT],
+      exclude: [...configDefaults.exclude, ...LONG, ...(HAS_LIBZMQ ? [] : [...OF_LIBZMQ, ...libzmq])],
       setupFiles: [fileURLToPath(new URL('./vitest.setup.ts', import.meta.url))],
       // A socket that is still receiving would abort a run in threads.
       pool: 'forks',

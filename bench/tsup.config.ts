@@ -16,6 +16,7 @@ export default defineConfig({
     'emqp-manager': 'src/emqp-manager.ts',
     'mdp-broker': 'src/mdp-broker.ts',
     'mdp-broker-zmtp': 'src/mdp-broker-zmtp.ts',
+    'mdp-broker-shown': 'src/mdp-broker-shown.ts',
     'nfp-broker': 'src/nfp-broker.ts',
     'nfp-broker-zmtp': 'src/nfp-broker-zmtp.ts',
     'ppp-queue': 'src/ppp-queue.ts',
@@ -34,6 +35,10 @@ export default defineConfig({
     options.conditions = ['@proj/source'];
   },
   platform: 'node',
+  // As for programs: bundled CommonJS packages (fastify) load Node's own modules through `require`.
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
+  },
   noExternal: [/^@proj\//, 'zod'],
   external: ['zeromq', 'lmdb', 'pg', 'amqplib', 'bullmq', 'ioredis', /^@nats-io\//],
 });

@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('app-cli', { isolate: false });
+export default project('app-cli', { isolate: false, libzmq: ['test/status.test.ts'] });

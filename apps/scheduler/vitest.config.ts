@@ -1,3 +1,3 @@
 import { project } from '../../vitest.shared.js';
 
-export default project('app-scheduler', { isolate: false });
+export default project('app-scheduler', { isolate: false, libzmq: ['test/scheduler.test.ts'] });

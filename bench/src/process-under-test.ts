@@ -8,6 +8,8 @@ import type { ChildOptions } from './children.js';
 export interface Endpoints {
   readonly clients: string;
   readonly workers: string;
+  /** Where it is shown over HTTP, if it is. */
+  readonly http?: string;
 }
 
 /** What a child reports of itself. */

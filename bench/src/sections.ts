@@ -7,6 +7,7 @@ import { measureMdpEngine } from './mdp-engine.js';
 import { CONTESTS, measureContest, measureGrowth } from './middle.js';
 import { measureNfpBroadcasts } from './nfp-engine.js';
 import { measureNfpResults } from './nfp-results.js';
+import { measureObserve } from './observe.js';
 import { measurePzqRates } from './pzq-rates.js';
 import { measurePzqRivals } from './pzq-rivals.js';
 import { measurePzqStores } from './pzq-store.js';
@@ -43,6 +44,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
     await measureZmtpIdle(report);
   },
   idle: measureIdle,
+  observe: measureObserve,
   mdp: async (report) => {
     measureMdpEngine(report);
     await measureContest(CONTESTS.mdp, report, { atMost: 1.25 });

@@ -6,11 +6,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { programPath, Programs, undocumentedFlags } from '@proj/appkit/testing';
+import { HAS_LIBZMQ, programPath, Programs, undocumentedFlags } from '@proj/appkit/testing';
 import { ROUTER_PEER } from '@proj/transport';
 import type { CurveOptions } from '@proj/transport';
 import { encodeZ85, generateCurveKeys, writeCertificate } from '@proj/transport/curve';
 import { zmqTransport } from '@proj/transport/zmq';
+import { zmtpTransport } from '@proj/zmtp';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const programs = new Programs();
@@ -33,7 +34,7 @@ const BOUND = expect.stringMatching(/^tcp:\/\/127\.0\.0\.1:\d+$/) as string;
 
 /** A DEALER that asks, one question after the other. */
 async function dealerAt(endpoint: string, curve?: CurveOptions) {
-  const transport = zmqTransport();
+  const transport = HAS_LIBZMQ ? zmqTransport() : zmtpTransport();
   await transport.load();
   const dealer = transport.dealer({ ...(curve && { curve }) });
   dealer.connect(endpoint);
@@ -195,7 +196,7 @@ describe('proj-broker', () => {
 
   it('exits 0 when an EventMQ console says DISCONNECT', async () => {
     const { broker, endpoints } = await programs.startBroker();
-    const transport = zmqTransport();
+    const transport = HAS_LIBZMQ ? zmqTransport() : zmtpTransport();
     await transport.load();
     const console = transport.dealer();
     console.connect(endpoints.emqpAdmin);
@@ -217,7 +218,7 @@ describe('proj-broker', () => {
 
   it('says with --emqp-xpub what somebody listens to', async () => {
     const { broker, endpoints } = await programs.startBroker('--only', 'emqp', '--emqp-xpub');
-    const transport = zmqTransport();
+    const transport = HAS_LIBZMQ ? zmqTransport() : zmtpTransport();
     await transport.load();
     const subscriber = transport.subscriber();
     subscriber.subscribe(Buffer.from('news.'));

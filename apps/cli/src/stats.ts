@@ -9,7 +9,7 @@ import { openProgram } from './http/program.js';
 
 interface Figure {
   readonly protocol: string;
-  readonly kind: 'counter' | 'dropped' | 'size';
+  readonly kind: 'counter' | 'dropped' | 'refused' | 'size';
   readonly name: string;
   readonly value: number;
 }
@@ -43,7 +43,7 @@ export const stats = defineCommand({
     const chosen = Object.values(servers).filter((server) => protocol === undefined || server.protocol === protocol);
     if (chosen.length === 0) throw absent(program.url, protocol, Object.keys(servers));
     if (settings.json) {
-      const rows = chosen.map(({ protocol: name, counters, dropped, gauges }) => [name, { counters, dropped, gauges }]);
+      const rows = chosen.map(({ protocol: name, endpoints: _, ...figures }) => [name, figures]);
       print(JSON.stringify(Object.fromEntries(rows)));
       return 0;
     }
@@ -57,10 +57,10 @@ export const stats = defineCommand({
   },
 });
 
-function figuresOf({ protocol, counters, dropped, gauges }: Model['servers'][string]): Figure[] {
+function figuresOf({ protocol, counters, dropped, refused, gauges }: Model['servers'][string]): Figure[] {
   const of = (kind: Figure['kind'], values: Readonly<Record<string, number>>): Figure[] =>
     Object.entries(values).map(([name, value]) => ({ protocol, kind, name, value }));
-  return [...of('counter', counters), ...of('dropped', dropped), ...of('size', gauges)];
+  return [...of('counter', counters), ...of('dropped', dropped), ...of('refused', refused), ...of('size', gauges)];
 }
 
 function absent(url: URL, protocol: string | undefined, served: readonly string[]): ProjError {

@@ -258,6 +258,7 @@ describe('proj', () => {
         'push',
         'pull',
         'monitor',
+        'top',
         'stats',
         'dead',
         'purge',

@@ -1,5 +1,5 @@
 /** `proj defer`, `schedule`, `unschedule` and `publish` against proj-broker and proj-worker, and against nobody. */
-import { Programs } from '@proj/appkit/testing';
+import { Programs, TRANSPORTS } from '@proj/appkit/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 
 const programs = new Programs();
@@ -36,7 +36,7 @@ describe('proj defer', () => {
 });
 
 describe('ends with exit code 3 when nobody is there:', () => {
-  it.each(['zmq', 'zmtp'])('proj schedule, unschedule and publish over %s', async (transport) => {
+  it.each(TRANSPORTS)('proj schedule, unschedule and publish over %s', async (transport) => {
     const nobody = ['--connect', NOBODY, '--transport', transport, '--timeout-ms', '200'];
     const job = ['default', 'my.job'];
     for (const args of [

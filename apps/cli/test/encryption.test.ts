@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Programs } from '@proj/appkit/testing';
+import { Programs, TRANSPORTS } from '@proj/appkit/testing';
 import { describe, expect, it } from 'vitest';
 import type { TestContext } from 'vitest';
 
@@ -79,34 +79,29 @@ describe.concurrent('an encrypted broker', () => {
     await broker.record('a handshake failed: the client expects a server of another key');
   });
 
-  it.for(['zmq', 'zmtp'])(
-    'over %s takes no schedule and no publication of those it refuses',
-    async (transport, context) => {
-      const { programs, at, keygen, toBroker, startBroker } = await place(context);
-      await keygen('clients/bob');
-      await keygen('ada');
-      const { endpoints } = await startBroker('--only', 'emqp', '--authorized-keys', at('clients'));
-      const commands = [
-        ['schedule', 'default', 'my.job', '--interval', '60', '--connect', endpoints.emqpFrontend],
-        ['unschedule', 'default', 'my.job', '--connect', endpoints.emqpFrontend],
-        ['publish', 'topic', 'body', '--connect', endpoints.emqpPublish],
-      ].map((args) => [...args, '--transport', transport]);
-      const all = (...flags: readonly string[]) =>
-        Promise.all(commands.map((args) => programs.run('cli', [...args, ...flags])));
+  it.for(TRANSPORTS)('over %s takes no schedule and no publication of those it refuses', async (transport, context) => {
+    const { programs, at, keygen, toBroker, startBroker } = await place(context);
+    await keygen('clients/bob');
+    await keygen('ada');
+    const { endpoints } = await startBroker('--only', 'emqp', '--authorized-keys', at('clients'));
+    const commands = [
+      ['schedule', 'default', 'my.job', '--interval', '60', '--connect', endpoints.emqpFrontend],
+      ['unschedule', 'default', 'my.job', '--connect', endpoints.emqpFrontend],
+      ['publish', 'topic', 'body', '--connect', endpoints.emqpPublish],
+    ].map((args) => [...args, '--transport', transport]);
+    const all = (...flags: readonly string[]) =>
+      Promise.all(commands.map((args) => programs.run('cli', [...args, ...flags])));
 
-      for (const { code } of await all(...toBroker('clients/bob'), '--timeout-ms', '60000')) expect(code).toBe(0);
-      for (const { code, stdout, stderr } of await all(...toBroker('ada'), '--timeout-ms', '1000')) {
-        expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-        expect(stderr).toMatch(
-          /nobody took it within 1000 ms; .* is --server-key its key, and does it let ours in\?\n$/,
-        );
-      }
-      for (const { code, stdout, stderr } of await all('--timeout-ms', '1000')) {
-        expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-        expect(stderr).toMatch(/^proj: tcp:.*: nobody took it within 1000 ms; is an? .* without encryption there\?\n$/);
-      }
-    },
-  );
+    for (const { code } of await all(...toBroker('clients/bob'), '--timeout-ms', '60000')) expect(code).toBe(0);
+    for (const { code, stdout, stderr } of await all(...toBroker('ada'), '--timeout-ms', '1000')) {
+      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+      expect(stderr).toMatch(/nobody took it within 1000 ms; .* is --server-key its key, and does it let ours in\?\n$/);
+    }
+    for (const { code, stdout, stderr } of await all('--timeout-ms', '1000')) {
+      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+      expect(stderr).toMatch(/^proj: tcp:.*: nobody took it within 1000 ms; is an? .* without encryption there\?\n$/);
+    }
+  });
 
   it('refuses options that mean nothing alone, and files that are none', async (context) => {
     const { programs, at } = await place(context);

@@ -1,6 +1,6 @@
 /** `proj events` against what proj-broker publishes. */
 import { processTransport } from '@proj/appkit';
-import { Programs } from '@proj/appkit/testing';
+import { Programs, TRANSPORTS } from '@proj/appkit/testing';
 import { encodeNfp, encodeNfpJson } from '@proj/frames/nfp';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -23,7 +23,7 @@ async function start(): Promise<string> {
   );
   const { registered } = broker;
   const endpoints = broker.endpoints as Readonly<Record<string, string>>;
-  const transport = processTransport('zmq');
+  const transport = processTransport(TRANSPORTS[0]);
   await transport.load();
   const port = transport.dealer({ routingId: Buffer.from('w1') });
   const send = (frames: Uint8Array[]) => {

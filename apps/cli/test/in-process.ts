@@ -4,6 +4,9 @@ import { PzqConsumer, PzqProducer } from '@proj/client';
 import { observe, serveHttp } from '@proj/observe/http';
 import { PzqServer } from '@proj/pzq';
 
+/** The limit of the test ends what hangs. */
+const PATIENCE_MS = 600_000;
+
 /** What a command left behind. */
 export interface Ran {
   readonly code: number;
@@ -19,7 +22,7 @@ export async function run(
 ): Promise<Ran> {
   const lines: string[] = [];
   const context = {
-    settings: command.options.parse(settings),
+    settings: command.options.parse({ timeoutMs: PATIENCE_MS, ...settings }),
     operands,
     stop,
     print: (line: string) => lines.push(line),

@@ -31,9 +31,10 @@ export function smallModel(): Model {
       ...{ hasActions: false, memoryMaxBytes: 1000, memoryHeldBytes: 20 },
     },
     servers: {
-      mdp: { protocol: 'mdp', endpoints: {}, counters: {}, dropped: {}, gauges: {}, refused: {}, actions: [] },
+      mdp: { protocol: 'mdp', endpoints: {}, counters: {}, dropped: {}, refused: {}, actions: [], gauges: {} },
       pzq: {
         ...{ protocol: 'pzq', endpoints: {}, counters: {}, dropped: {}, refused: {}, actions: [] },
+        commit: { count: 9, p50: 1, p95: 3, p99: 4 },
         gauges: { ready: 900, inFlight: 32, delayed: 5, dead: 2 },
       },
     },
@@ -53,6 +54,10 @@ export function smallModel(): Model {
     clients: {
       'mdp/c1': { protocol: 'mdp', id: 'c1', open: 2, refused: {} },
       'mdp/c2': { protocol: 'mdp', id: 'c2', open: 0, refused: { 'no-service': 40, envelope: 2 } },
+    },
+    schedules: {
+      j1: { id: 'j1', when: 'every 10 s', target: 'mail', nextAt: NOW + 4000, runs: 3, lastOutcome: 'ok' },
+      j2: { id: 'j2', when: '0 4 * * *', target: 'clean', runs: 1 },
     },
     deadLetters: {},
     faults: {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { processTransport } from '@proj/appkit';
-import { Programs } from '@proj/appkit/testing';
+import { Programs, TRANSPORTS } from '@proj/appkit/testing';
 import { decodeNfpAtWorker, encodeNfp, encodeNfpJson } from '@proj/frames/nfp';
 import type { NfpAnswer, NfpWorkerCall } from '@proj/frames/nfp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -43,7 +43,7 @@ afterAll(async () => {
 
 /** A worker of service `sample`: `echo` returns its arguments, `fail` fails, `never` does not end, `gate` when it may. */
 async function startWorker(name: string): Promise<Port> {
-  const transport = processTransport('zmq');
+  const transport = processTransport(TRANSPORTS[0]);
   await transport.load();
   const port = transport.dealer({ routingId: Buffer.from(name) });
   const tasks = new Map<string, { readonly task: string; readonly [key: string]: unknown }>();

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Programs } from '@proj/appkit/testing';
+import { PAIRS, Programs } from '@proj/appkit/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 
 const programs = new Programs();
@@ -44,11 +44,7 @@ describe('proj push and proj pull', () => {
     expect(await pull()).toEqual({ code: 0, stdout: 'hello\n\nw\u00f6rld\n', stderr: '' });
   });
 
-  it.each([
-    ['zmtp', 'zmtp'],
-    ['zmtp', 'zmq'],
-    ['zmq', 'zmtp'],
-  ])('meet a queue of transport %s with transport %s', async (queue, own) => {
+  it.each(PAIRS)('meet a queue of transport %s with transport %s', async (queue, own) => {
     const { push, pull, monitor } = await start('--transport', queue);
     const transport = ['--transport', own];
     expect(await push([...transport, 'hello'])).toMatchObject({ code: 0, stderr: '' });

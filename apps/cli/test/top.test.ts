@@ -34,7 +34,7 @@ describe('the screen', () => {
       '12.0 requests/s, 1.0 failed/s, p50 1.5 ms, p99 25 ms, 7 waiting, 3 running, 900 ready, 32 in flight\u2026',
       '! service-without-workers: Service billing has no workers; 7 requests wait, the oldest for 65.0 s:',
       'start a worker.',
-      '[Services 2]  Queues 2   Workers 3   Clients 2 ',
+      '[Services 2]  Queues 2   Workers 3   Clients 2   Schedules 2 ',
       'SERVICE  PROTOCOL  PER S\u25bc  FAILED  WAITING  OLDEST  RUNNING     P50    P99  WORKERS',
       'echo     mdp         12.5       4        0       -        3  1.2 ms  20 ms        1',
       'billing  mdp            0       0        7    65 s        0       -      -        0',
@@ -57,16 +57,24 @@ describe('the screen', () => {
 
   it('has workers, those longest in their state first', () => {
     expect(draw(after(RIGHT + RIGHT)).slice(6, 9)).toEqual([
-      'w1      mdp       echo      busy         70 s  1 s ago        1     3        0',
-      'w2      mdp       echo      idle        5.0 s  1 s ago        0     3        0',
-      'w3      mdp       echo      away        1.0 s  1 s ago        0     3        0',
+      'w1      mdp       echo      busy         70 s  1 s ago        1     3        0        0',
+      'w2      mdp       echo      idle        5.0 s  1 s ago        0     3        0        0',
+      'w3      mdp       echo      away        1.0 s  1 s ago        0     3        0        0',
     ]);
   });
 
   it('has clients, those refused most first', () => {
-    expect(draw(after(LEFT)).slice(6, 8)).toEqual([
+    expect(draw(after(LEFT + LEFT)).slice(6, 8)).toEqual([
       'c2      mdp          0        42  no-service 40 envelope 2',
       'c1      mdp          2         0',
+    ]);
+  });
+
+  it('has schedules, the next first', () => {
+    expect(draw(after(LEFT)).slice(5, 8)).toEqual([
+      'SCHEDULE  JOB    WHEN        NEXT IN\u25b2  RUNS  LAST',
+      'j1        mail   every 10 s     4.0 s     3  ok',
+      'j2        clean  0 4 * * *      never     1',
     ]);
   });
 
@@ -146,7 +154,7 @@ describe('keys', () => {
 
   it('/ keeps rows that have all words, Enter keeps the filter, Escape forgets it', () => {
     expect(draw(after('/ECH mdp')).at(-1)).toBe('/ECH mdp_');
-    expect(draw(after('/ECH mdp\r'))[4]).toBe('[Services 1]  Queues 2   Workers 3   Clients 2 ');
+    expect(draw(after('/ECH mdp\r'))[4]).toBe('[Services 1]  Queues 2   Workers 3   Clients 2   Schedules 2 ');
     expect(draw(after('/q\x7fbill\rs')).at(-1)).toMatch(/^1 to 1 of 1 with "bill" {3}q quit/);
     expect(draw(after('/bill\r\x1b'))[4]).toMatch(/^\[Services 2\]/);
     expect(draw(after('/no such\r')).at(-1)).toMatch(/^no rows with "no such"/);
@@ -203,6 +211,7 @@ describe('without a terminal', () => {
       'QUEUE',
       'WORKER',
       'CLIENT',
+      'SCHEDULE',
     ]);
   });
 });

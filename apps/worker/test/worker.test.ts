@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { digestService, textStatsService } from '@proj/appkit';
-import { Programs, undocumentedFlags } from '@proj/appkit/testing';
+import { PAIRS, Programs, undocumentedFlags } from '@proj/appkit/testing';
 import { LazyPirateClient, MdpClient } from '@proj/client';
 import type { MdpClientOptions } from '@proj/client';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -94,11 +94,7 @@ describe('proj-worker', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  it.each([
-    ['zmtp', 'zmtp'],
-    ['zmtp', 'zmq'],
-    ['zmq', 'zmtp'],
-  ])('serves through a broker of transport %s with transport %s', async (brokers, workers) => {
+  it.each(PAIRS)('serves through a broker of transport %s with transport %s', async (brokers, workers) => {
     const { endpoint } = await programs.startBroker('--transport', brokers, ...BEATS);
     const worker = programs.start('worker', ['--connect', endpoint, '--transport', workers, ...BEATS]);
     await worker.record('listening');

@@ -4,6 +4,21 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ChildProgram } from './child.js';
 
+/** False where zeromq is not installed: `vitest.shared.ts` sets the variable. */
+export const HAS_LIBZMQ = process.env['PROJ_LIBZMQ'] !== '0';
+
+/** The transports that programs can be tested with. */
+export const TRANSPORTS = HAS_LIBZMQ ? (['zmq', 'zmtp'] as const) : (['zmtp'] as const);
+
+/** Pairs of transports, one for each side. */
+export const PAIRS = HAS_LIBZMQ
+  ? ([
+      ['zmtp', 'zmtp'],
+      ['zmtp', 'zmq'],
+      ['zmq', 'zmtp'],
+    ] as const)
+  : ([['zmtp', 'zmtp']] as const);
+
 /** What a program that has ended leaves behind. */
 export interface Outcome {
   readonly code: number | null;

@@ -24,21 +24,35 @@ export function formatFor(accept: string | undefined): Format {
 /** The text of all families. */
 export function expose(families: readonly (readonly [Family, readonly Sample[]])[], format: Format): string {
   const lines: string[] = [];
+  const texts = new LabelTexts();
   for (const [{ name, type, help }, samples] of families) {
     if (samples.length === 0) continue;
     // OpenMetrics calls a counter's family by its name without the suffix.
     const family = format === 'openmetrics' && type === 'counter' ? name.replace(/_total$/, '') : name;
     lines.push(`# HELP ${family} ${escape(help, false)}`, `# TYPE ${family} ${type}`);
-    for (const { suffix = '', labels, value } of samples)
-      lines.push(`${name}${suffix}${labelsText(labels)} ${String(value)}`);
+    for (const { suffix = '', labels, value } of samples) lines.push(`${name}${suffix}${texts.of(labels)} ${value}`);
   }
   if (format === 'openmetrics') lines.push('# EOF');
   return `${lines.join('\n')}\n`;
 }
 
-function labelsText(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escape(value, true)}"`);
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+/** The texts of labels, each pair made once: there are tens of thousands of lines with a few thousand pairs. */
+class LabelTexts {
+  readonly #pairs = new Map<string, Map<string, string>>();
+
+  of(labels: Labels): string {
+    let text = '';
+    for (const name in labels) text += (text === '' ? '{' : ',') + this.#pair(name, labels[name] ?? '');
+    return text === '' ? '' : `${text}}`;
+  }
+
+  #pair(name: string, value: string): string {
+    let texts = this.#pairs.get(name);
+    if (texts === undefined) this.#pairs.set(name, (texts = new Map<string, string>()));
+    let text = texts.get(value);
+    if (text === undefined) texts.set(value, (text = `${name}="${escape(value, true)}"`));
+    return text;
+  }
 }
 
 function escape(text: string, inQuotes: boolean): string {

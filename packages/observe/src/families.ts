@@ -1,7 +1,7 @@
 /** Which metrics are there? Each family is made of snapshots. The table in docs/operations.md lists them. Pure. */
 import { bucketLimitMs } from '@proj/transport/engine';
 import type { HistogramSnapshot, ServerSnapshot, ServiceSnapshot } from '@proj/transport/engine';
-import { EMPTY, sum } from './histograms.js';
+import { EMPTY, HistogramSum } from './histograms.js';
 
 /** Labels of a sample. */
 export type Labels = Readonly<Record<string, string>>;
@@ -145,12 +145,12 @@ export class ServiceNames {
     for (const key of this.#named) if (!present.has(key)) this.#named.delete(key);
     return servers.map((server) => {
       const named: Service[] = [];
-      let other: Service | undefined;
+      let other: OtherServices | undefined;
       for (const service of server.services) {
         if (service.name !== 'other' && this.#has(`${server.protocol}/${service.name}`)) named.push(service);
-        else other = other === undefined ? { ...service, name: 'other' } : merge(other, service);
+        else (other ??= new OtherServices()).add(service);
       }
-      return { ...server, services: other === undefined ? named : [...named, other] };
+      return { ...server, services: other === undefined ? named : [...named, other.row] };
     });
   }
 
@@ -160,21 +160,30 @@ export class ServiceNames {
   }
 }
 
-function merge(one: ServiceSnapshot, other: ServiceSnapshot): ServiceSnapshot {
-  const outcomes = { ...one.outcomes };
-  for (const [outcome, count] of Object.entries(other.outcomes)) outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
-  return {
-    name: one.name,
-    requests: one.requests + other.requests,
-    outcomes,
-    resends: one.resends + other.resends,
-    waiting: one.waiting + other.waiting,
-    oldestWaitingMs: Math.max(one.oldestWaitingMs, other.oldestWaitingMs),
-    running: one.running + other.running,
-    workers: one.workers + other.workers,
-    waitMs: sum(one.waitMs, other.waitMs),
-    workMs: sum(one.workMs, other.workMs),
-  };
+/** Services added up under one name. */
+class OtherServices {
+  readonly #outcomes: Record<string, number> = {};
+  readonly #sums = { requests: 0, resends: 0, waiting: 0, oldestWaitingMs: 0, running: 0, workers: 0 };
+  readonly #wait = new HistogramSum();
+  readonly #work = new HistogramSum();
+
+  add(service: ServiceSnapshot): void {
+    const { outcomes } = service;
+    for (const outcome in outcomes) this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + (outcomes[outcome] ?? 0);
+    this.#sums.requests += service.requests;
+    this.#sums.resends += service.resends;
+    this.#sums.waiting += service.waiting;
+    this.#sums.oldestWaitingMs = Math.max(this.#sums.oldestWaitingMs, service.oldestWaitingMs);
+    this.#sums.running += service.running;
+    this.#sums.workers += service.workers;
+    this.#wait.add(service.waitMs);
+    this.#work.add(service.workMs);
+  }
+
+  get row(): ServiceSnapshot {
+    const durations = { waitMs: this.#wait.snapshot, workMs: this.#work.snapshot };
+    return { name: 'other', outcomes: this.#outcomes, ...this.#sums, ...durations };
+  }
 }
 
 /** Results that are always there, so that their series do not come and go. */

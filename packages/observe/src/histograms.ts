@@ -8,7 +8,7 @@ export const EMPTY: HistogramSnapshot = { count: 0, sumMs: 0, buckets: new Uint3
 
 /** What `later` has beyond `earlier`. All of it, if `earlier` is no predecessor, such as before a restart. */
 export function since(later: HistogramSnapshot, earlier: HistogramSnapshot): HistogramSnapshot {
-  if (later.count < earlier.count) return later;
+  if (later.count < earlier.count || earlier.count === 0) return later;
   if (later.count === earlier.count) return EMPTY;
   return combine(later, earlier, -1);
 }
@@ -17,6 +17,31 @@ export function since(later: HistogramSnapshot, earlier: HistogramSnapshot): His
 export function sum(one: HistogramSnapshot, other: HistogramSnapshot): HistogramSnapshot {
   if (one.count === 0) return other;
   return other.count === 0 ? one : combine(one, other, 1);
+}
+
+/** Any number of them together. */
+export class HistogramSum {
+  #count = 0;
+  #sumMs = 0;
+  #buckets = EMPTY.buckets;
+
+  add({ count, sumMs, buckets }: HistogramSnapshot): void {
+    if (count === 0) return;
+    if (this.#buckets.length < buckets.length) {
+      const before = this.#buckets;
+      this.#buckets = new Uint32Array(buckets.length);
+      this.#buckets.set(before);
+    }
+    this.#count += count;
+    this.#sumMs += sumMs;
+    for (let index = 0; index < buckets.length; index++)
+      this.#buckets[index] = (this.#buckets[index] ?? 0) + (buckets[index] ?? 0);
+  }
+
+  /** The sum so far; nothing may be added afterwards. */
+  get snapshot(): HistogramSnapshot {
+    return { count: this.#count, sumMs: this.#sumMs, buckets: this.#buckets };
+  }
 }
 
 /** Percentiles in milliseconds. */

@@ -202,7 +202,7 @@ class ProcessObserver implements Observer {
       const snapshot = snapshotOf(protocol, facade);
       const { commitMs } = snapshot;
       const commits = commitMs && kept(this.#commits, protocol, () => new RecentDurations()).next(commitMs);
-      rows.servers.push([protocol, serverRow(snapshot, endpoints, actionsOf(server), commits && latencyOf(commits))]);
+      rows.servers.push([protocol, serverRow(snapshot, endpoints, actionsOf(server), commits)]);
       rows.dead += snapshot.gauges['dead'] ?? 0;
       rows.ready += snapshot.gauges['ready'] ?? 0;
       rows.inFlight += snapshot.gauges['inFlight'] ?? 0;
@@ -252,10 +252,8 @@ class ProcessObserver implements Observer {
       rows.wait = sum(rows.wait, wait);
       rows.work = sum(rows.work, work);
       const [recentWait, recentWork] = track.recent;
-      rows.services.push([
-        key,
-        serviceRow(protocol, service, track.rate, latencyOf(recentWait), latencyOf(recentWork)),
-      ]);
+      const before = this.#model.services[key];
+      rows.services.push([key, serviceRow(protocol, service, track.rate, recentWait, recentWork, before)]);
     }
   }
 

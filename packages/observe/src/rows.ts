@@ -22,16 +22,45 @@ export function serverRow(
   return commit === undefined ? row : { ...row, commit };
 }
 
-/** The row of a service. */
+/** The row of a service: `before` itself if nothing has changed. */
 export function serviceRow(
   protocol: string,
   service: ServiceSnapshot,
   rate: number,
   wait: LatencyRow,
   work: LatencyRow,
+  before: ServiceRow | undefined,
 ): ServiceRow {
-  const { waitMs: _wait, workMs: _work, ...rest } = service;
-  return { protocol, ...rest, rate, wait, work };
+  const { name, requests, outcomes, resends, waiting, oldestWaitingMs, running, workers, isPaused } = service;
+  if (
+    before?.outcomes === outcomes &&
+    before.wait === wait &&
+    before.work === work &&
+    before.requests === requests &&
+    before.resends === resends &&
+    before.rate === rate &&
+    before.waiting === waiting &&
+    before.oldestWaitingMs === oldestWaitingMs &&
+    before.running === running &&
+    before.workers === workers &&
+    before.isPaused === isPaused
+  )
+    return before;
+  const row = {
+    protocol,
+    name,
+    requests,
+    outcomes,
+    resends,
+    rate,
+    waiting,
+    oldestWaitingMs,
+    running,
+    workers,
+    wait,
+    work,
+  };
+  return isPaused === undefined ? row : { ...row, isPaused };
 }
 
 /** The row of a worker. Its moments stay as they were in `before` unless they have really moved. */

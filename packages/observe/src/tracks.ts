@@ -1,7 +1,8 @@
 /** What the observer remembers from second to second: windows of totals, and how workers and clients moved. Pure; time is an argument. */
 import type { ClientSnapshot, HistogramSnapshot, ServiceSnapshot, WorkerSnapshot } from '@proj/transport/engine';
 import type { WorkerTrack } from './faults.js';
-import { EMPTY, since } from './histograms.js';
+import { EMPTY, latencyOf, since } from './histograms.js';
+import type { LatencyRow } from './model.js';
 
 /** Seconds over which rates are taken. */
 const RATE_SECONDS = 10;
@@ -45,21 +46,37 @@ export function totalOf(counts: Readonly<Record<string, number>>): number {
   return total;
 }
 
-/** Durations of the last 30 to 60 seconds. */
+/** Durations of the last 30 to 60 seconds. What it returns is the same object again while nothing changes. */
 export class RecentDurations {
   #seconds = 0;
   #base = EMPTY;
   #middle = EMPTY;
+  #total: HistogramSnapshot | undefined;
+  #row = latencyOf(EMPTY);
 
   /** They, a second later; before the first half minute is over, all since the start. */
-  next(total: HistogramSnapshot): HistogramSnapshot {
+  next(total: HistogramSnapshot): LatencyRow {
+    let isSame = total === this.#total;
     if (this.#seconds++ % HALF_WINDOW_SECONDS === 0) {
+      isSame &&= this.#base === this.#middle;
       this.#base = this.#middle;
       this.#middle = total;
     }
-    return since(total, this.#base);
+    if (!isSame) this.#row = latencyOf(since(total, this.#base));
+    this.#total = total;
+    return this.#row;
   }
 }
+
+/** What is new of a service. */
+interface ServiceNews {
+  readonly ended: number;
+  readonly failed: number;
+  readonly wait: HistogramSnapshot;
+  readonly work: HistogramSnapshot;
+}
+
+const NO_NEWS: ServiceNews = { ended: 0, failed: 0, wait: EMPTY, work: EMPTY };
 
 /** One service. */
 export class ServiceTrack {
@@ -67,18 +84,20 @@ export class ServiceTrack {
   readonly #wait = new RecentDurations();
   readonly #work = new RecentDurations();
   #last: ServiceSnapshot | undefined;
+  #total = 0;
   /** Waiting and working in the last 30 to 60 seconds. */
-  recent: readonly [HistogramSnapshot, HistogramSnapshot] = [EMPTY, EMPTY];
+  recent: readonly [wait: LatencyRow, work: LatencyRow] = [latencyOf(EMPTY), latencyOf(EMPTY)];
 
   /** What is new since the last second: requests that ended, how many of them failed, and durations. */
-  next(service: ServiceSnapshot): { ended: number; failed: number; wait: HistogramSnapshot; work: HistogramSnapshot } {
+  next(service: ServiceSnapshot): ServiceNews {
     const last = this.#last;
     const { outcomes, waitMs, workMs } = service;
-    const total = totalOf(outcomes);
+    const total = outcomes === last?.outcomes ? this.#total : totalOf(outcomes);
+    this.#total = total;
     this.#ended.push(total);
     this.recent = [this.#wait.next(waitMs), this.#work.next(workMs)];
     this.#last = service;
-    if (last === undefined) return { ended: 0, failed: 0, wait: EMPTY, work: EMPTY };
+    if (last === undefined || (outcomes === last.outcomes && waitMs === last.waitMs)) return NO_NEWS;
     const ended = Math.max(0, total - totalOf(last.outcomes));
     const good = Math.max(0, (outcomes['ok'] ?? 0) - (last.outcomes['ok'] ?? 0));
     const failed = Math.max(0, ended - good);

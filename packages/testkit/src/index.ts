@@ -2,6 +2,7 @@
 export * as arbitraries from './arbitraries/index.js';
 export { checkDiagrams, stateDiagram } from './diagrams.js';
 export type { DiagramSpec } from './diagrams.js';
+export { HAS_LIBZMQ } from './libzmq.js';
 export { nextEvent } from './next-event.js';
 export { ownEndpoint } from './own-endpoint.js';
 export { passTime } from './pass-time.js';

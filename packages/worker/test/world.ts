@@ -1,8 +1,9 @@
 /** Where workers and what they talk to live: a network in memory with a clock that is moved, or real sockets. No protocol. */
-import { ownEndpoint } from '@proj/testkit';
+import { HAS_LIBZMQ, ownEndpoint } from '@proj/testkit';
 import type { Transport } from '@proj/transport';
 import { advance, settle, VirtualNetwork } from '@proj/transport/virtual';
 import { zmqTransport } from '@proj/transport/zmq';
+import { zmtpTransport } from '@proj/zmtp';
 
 /** A world. What is to be closed with it is given to {@link WorkerWorld.closeAtEnd}. */
 export abstract class WorkerWorld {
@@ -58,7 +59,8 @@ export class VirtualWorld extends WorkerWorld {
 
 /** Real sockets on loopback and real time: for stories that wait for messages only. */
 export class ZmqWorld extends WorkerWorld {
-  readonly transport = zmqTransport();
+  /** Libzmq, where there is one. */
+  readonly transport = HAS_LIBZMQ ? zmqTransport() : zmtpTransport();
 
   peerTransport(): Transport {
     return this.transport;

@@ -1,5 +1,6 @@
 /** CURVE on real sockets: ours on both sides, and libzmq's on either. */
 import { connect } from 'node:net';
+import { HAS_LIBZMQ } from '@proj/testkit/libzmq';
 import { ROUTER_PEER } from '@proj/transport';
 import type { CurveKeys, CurveOptions, HandshakeRefusal, PortOptions, SocketPort } from '@proj/transport';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -76,7 +77,7 @@ const BODIES = [
   Array.from({ length: 300 }, (_, index) => Buffer.alloc(index, index)),
 ];
 
-describe('with libzmq', () => {
+describe.runIf(HAS_LIBZMQ)('with libzmq', () => {
   it.each(['client', 'server'])('a DEALER that connects as %s and a router of ours pass any frames', async (role) => {
     const port = router(role === 'client' ? AS_SERVER : { ...AS_CLIENT, keys: SERVER, serverKey: CLIENT.publicKey });
     const theirs = kept(

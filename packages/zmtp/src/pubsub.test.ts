@@ -1,6 +1,7 @@
 /** Publishers and subscribers with libzmq on the other side, and what a publisher does with subscribers of all kinds. */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { HAS_LIBZMQ } from '@proj/testkit/libzmq';
 import type { PortOptions, SubscriberPort } from '@proj/transport';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as zmq from 'zeromq';
@@ -79,7 +80,7 @@ function hearing(port: SubscriberPort): string[] {
   return texts;
 }
 
-describe.each([
+describe.runIf(HAS_LIBZMQ).each([
   ['NULL', NULL_SIDES],
   ['CURVE', CURVE_SIDES],
 ] as const)('with libzmq and %s', (_, { serve, call, theirServer, theirClient }) => {

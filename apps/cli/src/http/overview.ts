@@ -26,10 +26,12 @@ export function figuresOf({ history, servers, process: { memoryHeldBytes, memory
     `${count(running)} running`,
   ];
   const messages = [`${count(ready)} ready`, `${count(inFlight)} in flight`, `${count(dead)} dead`];
+  const { pzq: queue } = servers;
   const isOnlyQueue = Object.keys(servers).join() === 'pzq';
   return [
     ...(isOnlyQueue ? [] : requests),
-    ...(servers['pzq'] === undefined ? [] : messages),
+    ...(queue === undefined ? [] : messages),
+    ...(queue?.commit === undefined || queue.commit.count === 0 ? [] : [`commit p99 ${duration(queue.commit.p99)}`]),
     `busy ${percent(busy)}`,
     `memory ${bytes(rssBytes)}`,
     ...(memoryMaxBytes > 0 ? [`peers hold ${percent(memoryHeldBytes / memoryMaxBytes)}`] : []),

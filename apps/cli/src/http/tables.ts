@@ -1,6 +1,6 @@
 /** The tables of a program, as `proj status` and `proj top` show them: what is in a row, how it is sorted and found. Pure. */
 import { ago, count, duration, failures, rate, searchRows, serverNow, sortRows } from '@proj/dashboard/shared';
-import type { Model, ServiceRow, SortValue, WorkerRow } from '@proj/dashboard/shared';
+import type { Model, ScheduleRow, ServiceRow, SortValue, WorkerRow } from '@proj/dashboard/shared';
 import { printable } from './cells.js';
 
 /** How the rows of a table are chosen. */
@@ -48,15 +48,17 @@ interface Plan<Row> {
   readonly keyOf: (row: Row) => string;
   /** Heading of the column that the rows are sorted by at first. */
   readonly sort: string;
+  /** Default: figures from the largest. */
+  readonly isAscending?: boolean;
   readonly columns: readonly Column<Row>[];
 }
 
-function table<Row>({ title, rowsOf, textOf, keyOf, sort, columns }: Plan<Row>): LiveTable {
+function table<Row>({ title, rowsOf, textOf, keyOf, sort, isAscending, columns }: Plan<Row>): LiveTable {
   const column = columns.findIndex(({ heading }) => heading === sort);
   return {
     title,
     columns,
-    choice: { column, isDescending: columns[column]?.isFigure === true, search: '' },
+    choice: { column, isDescending: isAscending !== true && columns[column]?.isFigure === true, search: '' },
     rows: (model, { column: index, isDescending, search }) => {
       const now = serverNow(model);
       const valueOf = columns[index]?.value ?? keyOf;
@@ -87,6 +89,16 @@ const unlessNone =
   <Row>(has: (row: Row) => boolean) =>
   (value: number, row: Row) =>
     has(row) ? duration(value) : '-';
+
+/** How many messages of a peer were refused, and why. */
+const refusals: readonly Column<{ readonly refused: Readonly<Record<string, number>> }>[] = [
+  figure('REFUSED', ({ refused }) => Object.values(refused).reduce((sum, each) => sum + each, 0)),
+  text('REASONS', ({ refused }) =>
+    Object.entries(refused)
+      .map(([reason, times]) => `${reason} ${times}`)
+      .join(' '),
+  ),
+];
 
 const named = {
   textOf: ({ protocol, name }: { readonly protocol: string; readonly name: string }) => `${protocol} ${name}`,
@@ -195,6 +207,7 @@ const WORKERS = table<WorkerRow>({
     figure('RUNNING', ({ running }) => running),
     figure('DONE', ({ done }) => done),
     figure('RESENDS', ({ resends }) => resends),
+    ...refusals,
   ],
 });
 
@@ -208,14 +221,30 @@ const CLIENTS = table<Model['clients'][string]>({
     text('CLIENT', ({ id }) => id),
     text('PROTOCOL', ({ protocol }) => protocol),
     figure('OPEN', ({ open }) => open),
-    figure('REFUSED', ({ refused }) => Object.values(refused).reduce((sum, each) => sum + each, 0)),
-    text('REASONS', ({ refused }) =>
-      Object.entries(refused)
-        .map(([reason, times]) => `${reason} ${times}`)
-        .join(' '),
-    ),
+    ...refusals,
+  ],
+});
+
+const SCHEDULES = table<ScheduleRow>({
+  title: 'Schedules',
+  rowsOf: ({ schedules = {} }) => Object.values(schedules),
+  textOf: ({ id, target, when, lastOutcome = '' }) => `${id} ${target} ${when} ${lastOutcome}`,
+  keyOf: ({ id }) => id,
+  sort: 'NEXT IN',
+  isAscending: true,
+  columns: [
+    text('SCHEDULE', ({ id }) => id),
+    text('JOB', ({ target }) => target),
+    text('WHEN', ({ when }) => when),
+    {
+      ...{ heading: 'NEXT IN', isFigure: true },
+      value: ({ nextAt = Infinity }, now) => Math.max(0, nextAt - now),
+      cell: ({ nextAt }, now) => (nextAt === undefined ? 'never' : duration(Math.max(0, nextAt - now))),
+    },
+    figure('RUNS', ({ runs }) => runs),
+    text('LAST', ({ lastOutcome = '' }) => lastOutcome),
   ],
 });
 
 /** The tables, in the order in which they are shown. */
-export const TABLES = [SERVICES, QUEUES, WORKERS, CLIENTS] as const;
+export const TABLES = [SERVICES, QUEUES, WORKERS, CLIENTS, SCHEDULES] as const;

@@ -24,7 +24,7 @@ const KEYS = [
   ['q', 'quit'],
   ['s', 'sort by the next column'],
   ['r', 'turn the order round'],
-  ['left, right', 'services, queues, workers, clients'],
+  ['left, right', 'services, queues, workers, clients, schedules'],
   ['up, down, page up, page down, home, end', 'scroll'],
   ['/', 'show only rows with these words; Enter keeps them, Escape forgets them'],
   ['?', 'this help; any key leaves it'],

@@ -93,8 +93,8 @@ it('counts what it drops and refuses, by reason', () => {
   const rig = new SchedulerRig().start();
   rig.schedule({ interval: '10', headers: 'nohaste' });
   rig.unschedule(body('unknown'));
-  rig.hear({ kind: 'malformed', reason: 'too-few-frames' });
+  rig.hear({ kind: 'malformed', reason: 'unknown-command' });
   rig.schedule({ interval: 'x' });
-  expect(detail(rig).dropped).toEqual({ 'too-few-frames': 1, interval: 1 });
+  expect(detail(rig).dropped).toEqual({ 'unknown-command': 1, interval: 1 });
   expect(detail(rig).counters).toMatchObject({ scheduled: 1, unknown: 1 });
 });

@@ -34,6 +34,8 @@ export class ServiceMeter {
   requests = 0;
   resends = 0;
   readonly #outcomes: Record<string, number> = {};
+  /** A copy of them, until the next one. */
+  #shownOutcomes: Readonly<Record<string, number>> | undefined;
   readonly #wait = new Histogram();
   readonly #work = new Histogram();
 
@@ -52,14 +54,15 @@ export class ServiceMeter {
   /** A request ended, or was refused, for this reason. */
   ended(outcome: string): void {
     this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + 1;
+    this.#shownOutcomes = undefined;
   }
 
-  /** A copy of them. */
+  /** A copy of them. Its parts are the same objects again while nothing happens. */
   snapshot(): Pick<ServiceSnapshot, 'requests' | 'resends' | 'outcomes' | 'waitMs' | 'workMs'> {
     return {
       requests: this.requests,
       resends: this.resends,
-      outcomes: { ...this.#outcomes },
+      outcomes: (this.#shownOutcomes ??= { ...this.#outcomes }),
       waitMs: this.#wait.snapshot(),
       workMs: this.#work.snapshot(),
     };

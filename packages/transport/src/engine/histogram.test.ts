@@ -53,6 +53,15 @@ it('is not changed by what is recorded after a snapshot', () => {
   expect(before.buckets.reduce((sum, each) => sum + each)).toBe(1);
 });
 
+it('is the same snapshot again while nothing is recorded', () => {
+  const histogram = new Histogram();
+  histogram.record(1);
+  const first = histogram.snapshot();
+  expect(histogram.snapshot()).toBe(first);
+  histogram.record(1);
+  expect([histogram.snapshot() === first, first.count, histogram.snapshot().count]).toEqual([false, 1, 2]);
+});
+
 it('tells percentiles, and 0 when there is nothing to tell of', () => {
   const histogram = new Histogram();
   expect(percentile(histogram.snapshot(), 0.5)).toBe(0);

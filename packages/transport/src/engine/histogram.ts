@@ -6,7 +6,7 @@ const PER_DOUBLING = 4;
 const MAX_US = 2 ** 31 - 1;
 const BUCKETS = 30 * PER_DOUBLING;
 
-/** The content of a {@link Histogram} at one moment. Plain data; nothing in it changes afterwards. */
+/** The content of a {@link Histogram} at one moment. Plain data; nothing in it changes afterwards. The same object again while nothing is recorded. */
 export interface HistogramSnapshot {
   /** Durations recorded. */
   readonly count: number;
@@ -16,17 +16,19 @@ export interface HistogramSnapshot {
   readonly buckets: Uint32Array;
 }
 
-const NONE = new Uint32Array(0);
+const NOTHING: HistogramSnapshot = { count: 0, sumMs: 0, buckets: new Uint32Array(0) };
 
 /** Counts durations in buckets that grow with the duration. Takes 480 bytes from its first record on. */
 export class Histogram {
-  #buckets = NONE;
+  #buckets = NOTHING.buckets;
   #count = 0;
   #sumMs = 0;
+  /** The latest snapshot while it shares the buckets: until something is recorded. */
+  #shown: HistogramSnapshot | undefined = NOTHING;
 
   /** Adds a duration in milliseconds; a negative one counts as 0. */
   record(ms: number): void {
-    if (this.#count === 0) this.#buckets = new Uint32Array(BUCKETS);
+    if (this.#shown !== undefined) this.#part();
     this.#count++;
     this.#sumMs += Math.max(ms, 0);
     const us = ms <= 0 ? 0 : Math.min(ms * 1000, MAX_US) | 0;
@@ -34,9 +36,15 @@ export class Histogram {
     this.#buckets[index] = (this.#buckets[index] ?? 0) + 1;
   }
 
-  /** A copy of what was recorded so far. */
+  /** What was recorded so far. Costs a copy only when something has been recorded since the last one. */
   snapshot(): HistogramSnapshot {
-    return { count: this.#count, sumMs: this.#sumMs, buckets: this.#buckets.slice() };
+    return (this.#shown ??= { count: this.#count, sumMs: this.#sumMs, buckets: this.#buckets });
+  }
+
+  /** The snapshot keeps the buckets as they are. */
+  #part(): void {
+    this.#buckets = this.#count === 0 ? new Uint32Array(BUCKETS) : this.#buckets.slice();
+    this.#shown = undefined;
   }
 }
 

@@ -38,7 +38,9 @@ export function detailOf(
 
 function serviceOf(service: Service, now: number): ServiceSnapshot {
   let oldestWaitingMs = 0;
-  for (const request of service.queue.heads()) oldestWaitingMs = Math.max(oldestWaitingMs, elapsedMs(request, now));
+  // Most services have nothing waiting, and there may be ten thousand of them.
+  if (service.queue.size > 0)
+    for (const request of service.queue.heads()) oldestWaitingMs = Math.max(oldestWaitingMs, elapsedMs(request, now));
   return {
     name: service.version === '0.1' ? `${service.name} (0.1)` : service.name,
     ...service.figures.snapshot(),
