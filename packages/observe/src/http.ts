@@ -25,6 +25,11 @@ const TOKEN_MIN = 16;
 const BODY_MAX_BYTES = 1_048_576;
 const HEADERS_MAX_BYTES = 8192;
 const CONNECTIONS_MAX = 256;
+/**
+ * Connections that the system holds until we accept them. Beyond it a client believes that it is connected, and learns otherwise only when it
+ * sends again, after a second or many: 1,000 at once would seem to hang.
+ */
+const BACKLOG = 2048;
 /** For headers and body of a request. */
 const REQUEST_MS = 10_000;
 const STREAMS_MAX = 64;
@@ -118,7 +123,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
   const endpoint = new Endpoint(options, isLocal);
   await endpoint.routes(app);
   try {
-    await app.listen({ host, port });
+    await app.listen({ host, port, backlog: BACKLOG });
   } catch (error) {
     endpoint.close();
     await app.close();
@@ -266,7 +271,11 @@ class Endpoint {
 
   #stream(request: FastifyRequest, reply: FastifyReply): void {
     if (this.streams.isFull) {
-      void reply.code(503).header('retry-after', '5').send({ error: 'Too many open event streams.' });
+      void reply
+        .code(503)
+        .header('retry-after', '5')
+        .header('connection', 'close')
+        .send({ error: 'Too many open event streams.' });
       return;
     }
     const headers = reply.getHeaders() as Record<string, string>;

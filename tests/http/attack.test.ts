@@ -1,0 +1,25 @@
+/** The HTTP side attacked: each attack is refused or bounded, and the broker goes on answering. */
+import { expect, it } from 'vitest';
+import { besieged } from './besieged.js';
+
+it('refuses or bounds every attack, while the service is served', async () => {
+  await using service = await besieged();
+  const attacking = service.attack(150, 0);
+  const answered = await service.ask(50);
+  const { outcomes, over } = await attacking;
+  await over;
+  expect(answered).toHaveLength(50);
+  const { streams = {}, slow, ...others } = outcomes;
+  expect(others).toEqual({
+    noToken: { 401: 20 },
+    wrongToken: { 401: 10, 429: 10 },
+    traversal: { 400: 1, 404: 5 },
+    hugeHeader: { 431: 1 },
+    // The token is asked for before the body is read.
+    hugeBody: { 401: 1 },
+  });
+  // The rest is refused with 503, or cut where there are too many connections.
+  expect([streams['200'], streams['open']]).toEqual([64, undefined]);
+  expect(slow).not.toHaveProperty('200');
+  expect(await service.isAlive()).toBe(true);
+});
