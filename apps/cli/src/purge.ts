@@ -1,4 +1,4 @@
-/** `proj purge`: removes all messages of a queue. */
+/** `proj purge`: removes what waits in a queue. */
 import { defineCommand, onOff, text } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import type { Model } from '@proj/dashboard/shared';
@@ -16,10 +16,10 @@ const options = z.strictObject({
   json: onOff().default(false).describe('print JSON'),
 });
 
-/** Removes the messages of a queue, after a question. */
+/** Removes the waiting messages of a queue, after a question. */
 export const purge = defineCommand({
   name: 'purge',
-  summary: 'Remove all messages of a queue over HTTP. Asks first; needs --token-file.',
+  summary: 'Remove what waits in a queue over HTTP; what consumers have stays. Asks first; needs --token-file.',
   options,
   operands: [{ syntax: '<queue>', help: 'its name, as proj top shows it' }],
   examples: [
@@ -33,7 +33,11 @@ export const purge = defineCommand({
       const size = sizeOf(await program.model(stop), protocol, name);
       if (size === undefined)
         throw new ProjError('REJECTED', `${program.url.href}: there is no queue "${name}" of ${protocol}`);
-      await confirm({ what: `This removes ${size} messages of queue ${name} for good.`, word: name, stop });
+      await confirm({
+        what: `This removes the waiting messages of queue ${name}, now ${size}, for good.`,
+        word: name,
+        stop,
+      });
     }
     const result = await program.act({ action: 'purge', protocol, name, confirm: name }, stop);
     print(json ? JSON.stringify(result) : result.text);
@@ -41,11 +45,11 @@ export const purge = defineCommand({
   },
 });
 
-/** Messages in the queue; `undefined` if the program shows none of this name. */
+/** Messages that wait in the queue; `undefined` if the program shows none of this name. */
 function sizeOf({ services, servers }: Model, protocol: string, name: string): number | undefined {
   const row = services[`${protocol}/${name}`];
-  if (row !== undefined) return row.waiting + row.running;
-  return Object.values(services).some((each) => each.protocol === protocol)
-    ? undefined
-    : servers[protocol]?.gauges['messages'];
+  if (row !== undefined) return row.waiting;
+  // A server may show no queues one by one.
+  const isListed = Object.values(services).some((each) => each.protocol === protocol);
+  return isListed ? undefined : servers[protocol]?.gauges['ready'];
 }

@@ -54,6 +54,7 @@ export async function showQueue(): Promise<ShownQueue> {
   const actions = {
     returnDeadLetters: (keys: Iterable<string>) => queue.returnDeadLetters(keys),
     removeDeadLetters: (keys: Iterable<string>) => queue.removeDeadLetters(keys),
+    purge: () => queue.purge(),
   };
   let tick = (): void => undefined;
   const observer = observe({
@@ -66,7 +67,9 @@ export async function showQueue(): Promise<ShownQueue> {
   });
   const http = await serveHttp({ listen: '127.0.0.1:0', observer, token: TOKEN });
   const producer = new PzqProducer({ endpoints: receive });
-  const consumer = new PzqConsumer({ endpoints: send, prefetch: 1 });
+  // Connected when it is needed: what a consumer has does not wait.
+  let made: PzqConsumer | undefined;
+  const consumer = () => (made ??= new PzqConsumer({ endpoints: send, prefetch: 1 }));
   return {
     url: http.url,
     tick: () => {
@@ -76,14 +79,14 @@ export async function showQueue(): Promise<ShownQueue> {
       await producer.send(body);
     },
     take: async () => {
-      const message = await consumer.receive();
+      const message = await consumer().receive();
       message!.ack();
       return Buffer.concat(message!.body).toString();
     },
     bury: async (body) => {
       const died = new Promise((resolve) => queue.on('dead-letter', resolve));
       await producer.send(body);
-      (await consumer.receive())!.nack();
+      (await consumer().receive())!.nack();
       await died;
       // A snapshot lists dead letters behind its back; the next one has them.
       for (;;) {
@@ -98,7 +101,7 @@ export async function showQueue(): Promise<ShownQueue> {
     [Symbol.asyncDispose]: async () => {
       await http.close();
       observer.close();
-      await consumer.close();
+      await made?.close();
       await producer.close();
       await queue.close();
     },

@@ -31,7 +31,15 @@ export function smallModel(): Model {
       ...{ hasActions: false, memoryMaxBytes: 1000, memoryHeldBytes: 20 },
     },
     servers: {
-      mdp: { protocol: 'mdp', endpoints: {}, counters: {}, dropped: {}, refused: {}, actions: [], gauges: {} },
+      mdp: {
+        protocol: 'mdp',
+        endpoints: {},
+        counters: {},
+        dropped: {},
+        refused: {},
+        actions: [],
+        gauges: {},
+      },
       pzq: {
         ...{ protocol: 'pzq', endpoints: {}, counters: {}, dropped: {}, refused: {}, actions: [] },
         commit: { count: 9, p50: 1, p95: 3, p99: 4 },
@@ -44,7 +52,7 @@ export function smallModel(): Model {
         work: { count: 60, p50: 1.2, p95: 9, p99: 20 },
       }),
       'mdp/billing': service('mdp', 'billing', { waiting: 7, oldestWaitingMs: 65_000, workers: 0 }),
-      'emqp/mail': service('emqp', 'mail', { waiting: 1, running: 2 }),
+      'emqp/mail': service('emqp', 'mail', { waiting: 1, running: 2, isPaused: true }),
     },
     workers: {
       'mdp/w1': worker('w1', { state: 'busy', stateSince: NOW - 70_000, running: 1 }),

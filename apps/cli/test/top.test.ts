@@ -49,9 +49,9 @@ describe('the screen', () => {
 
   it('has a queue that tells nothing but its sizes', () => {
     expect(draw(after(RIGHT)).slice(5, 8)).toEqual([
-      'QUEUE  PROTOCOL  PER S  READY\u25bc  OLDEST  IN FLIGHT  DELAYED  DEAD  WORKERS',
+      'QUEUE  PROTOCOL  PER S  READY\u25bc  OLDEST  IN FLIGHT  DELAYED  DEAD  WORKERS  STATE',
       'pzq    pzq           0     900       -         32        5     2        0',
-      'mail   emqp          0       1       -          2        0     0        1',
+      'mail   emqp          0       1       -          2        0     0        1  paused',
     ]);
   });
 

@@ -118,6 +118,7 @@ interface QueueRow {
   readonly workers: number;
   readonly delayed: number;
   readonly dead: number;
+  readonly isPaused: boolean;
 }
 
 /** A durable queue that tells no more of itself still has its sizes. */
@@ -126,11 +127,11 @@ function queuesOf({ services, servers }: Model): QueueRow[] {
   const queues = Object.values(services).filter(isQueue);
   const rows = queues.map(({ protocol, name, waiting, running, oldestWaitingMs, ...row }) => ({
     ...{ protocol, name, rate: row.rate, workers: row.workers, oldestMs: oldestWaitingMs },
-    ...{ ready: waiting, inFlight: running },
+    ...{ ready: waiting, inFlight: running, isPaused: row.isPaused === true },
     ...(protocol === 'pzq' ? { delayed, dead } : { delayed: 0, dead: 0 }),
   }));
   if (servers['pzq'] === undefined || rows.some(({ protocol }) => protocol === 'pzq')) return rows;
-  const unknown = { rate: 0, oldestMs: 0, workers: 0 };
+  const unknown = { rate: 0, oldestMs: 0, workers: 0, isPaused: false };
   return [...rows, { protocol: 'pzq', name: 'pzq', ...unknown, ready, inFlight, delayed, dead }];
 }
 
@@ -184,6 +185,7 @@ const QUEUES = table<QueueRow>({
     figure('DELAYED', ({ delayed }) => delayed),
     figure('DEAD', ({ dead }) => dead),
     figure('WORKERS', ({ workers }) => workers),
+    text('STATE', ({ isPaused }) => (isPaused ? 'paused' : '')),
   ],
 });
 
