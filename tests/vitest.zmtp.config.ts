@@ -10,7 +10,7 @@ export default mergeConfig(project('tests on zmtp', { isolate: false }), {
       'attack/judge.test.ts',
       'interop/zmtp/**',
       'interop/cli/**',
-      'interop/dashboard/page.test.ts',
+      'interop/dashboard/**',
       'interop/examples.test.ts',
       'interop/pzq/postgres*.test.ts',
       'chaos/pzq/{folder,full-disk}.test.ts',

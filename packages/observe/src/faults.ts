@@ -115,7 +115,8 @@ function brokenOf(broken: Figures['broken']): Found[] {
   return [...broken].map(([subject, { code, text }]) => ({
     code: 'disk-full',
     subject,
-    href: hrefOf('servers', subject),
+    // A store belongs to a durable queue, or to all services of a broker.
+    href: subject === 'pzq' ? '/queue' : '/services',
     text: `The store of ${subject} takes no messages (${code}: ${text}): free space on its disk.`,
   }));
 }

@@ -82,6 +82,11 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
       'OPTIONS_INVALID',
       `http: the token has ${token.length} characters, it must have at least ${TOKEN_MIN}`,
     );
+  if (token !== undefined && !/^[!-~]+$/.test(token))
+    throw new ProjError(
+      'OPTIONS_INVALID',
+      'http: the token has blanks, or characters that are not ASCII, and no header can carry it: choose another one',
+    );
   if (token === undefined && !isLocal)
     throw new ProjError(
       'OPTIONS_INVALID',

@@ -299,6 +299,8 @@ describe('addresses', () => {
     await expect(start({ listen: `127.0.0.1:${port}` })).rejects.toMatchObject({ code: 'ADDRESS_IN_USE' });
     await expect(start({ listen: '8055' })).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
     await expect(start({ token: 'short' })).rejects.toThrow(/at least 16/);
+    await expect(start({ token: 'correct horse battery' })).rejects.toThrow(/the token has blanks/);
+    await expect(start({ token: 'corréct-horse-battery' })).rejects.toThrow(/not ASCII/);
   });
 });
 

@@ -225,7 +225,7 @@ describe('a fault is named within five seconds, with a link:', () => {
   it('a store whose disk is full', () => {
     const fault = () => ({ code: 'DISK_FULL', text: 'no space left' });
     const faults = faultsAfter(() => ({}), { servers: [{ protocol: 'pzq', facade: fakeServer(), fault }] });
-    expect(faults).toEqual([['disk-full', '/servers/pzq']]);
+    expect(faults).toEqual([['disk-full', '/queue']]);
   });
 
   it('and its moment is that at which it began', () => {

@@ -18,6 +18,8 @@ export class Live {
   readonly #listeners = new Set<() => void>();
   /** In memory only: a reload forgets it. */
   #token: string | undefined;
+  /** Dead letters that we have requeued or discarded, until a snapshot says so, too. */
+  #gone = new Set<string>();
   #connection = new AbortController();
 
   /** Whether a token was entered. */
@@ -69,10 +71,13 @@ export class Live {
         this.setToken(undefined);
         return { ok: false, count: 0, text: 'The program refused the token. Enter it again.' };
       }
-      this.setToken(token);
       const answer = (await response.json()) as Partial<ActionResult> & { readonly error?: string };
       const text = answer.text ?? answer.error ?? `The program answered ${response.status}.`;
-      return { ok: response.ok && answer.ok === true, count: answer.count ?? 0, text };
+      const ok = response.ok && answer.ok === true;
+      if (ok && 'ids' in action)
+        this.#gone = new Set(action.ids === 'all' ? Object.keys(this.model?.deadLetters ?? {}) : action.ids);
+      this.setToken(token);
+      return { ok, count: answer.count ?? 0, text };
     } catch {
       return { ok: false, count: 0, text: 'The program did not answer.' };
     }
@@ -80,6 +85,7 @@ export class Live {
 
   /** The bytes of a dead letter. */
   async bodyOf(id: string, signal: AbortSignal): Promise<Uint8Array> {
+    if (this.#gone.has(id)) throw new Error('This message is no longer a dead letter.');
     const response = await fetch(`api/dead/${encodeURIComponent(id)}`, { headers: authorization(this.#token), signal });
     if (response.status === 401) {
       this.setToken(undefined);
@@ -120,6 +126,7 @@ export class Live {
     else if (event === 'delta' && this.model !== undefined)
       this.model = applyDelta(this.model, JSON.parse(data) as Delta);
     else return;
+    for (const id of this.#gone) if (this.model.deadLetters[id] === undefined) this.#gone.delete(id);
     this.#become('live');
   }
 

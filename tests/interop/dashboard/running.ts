@@ -1,0 +1,152 @@
+/** Real programs with `--http` for the tests of the dashboard: a broker with workers, a queue, load, and what their snapshots say. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { MdpClient } from '@proj/client';
+import type { PeerProcess } from '@proj/testkit';
+import { zmtpTransport } from '@proj/zmtp';
+import { afterAll, beforeAll } from 'vitest';
+import { program } from '../../chaos/programs.js';
+import type { Flags } from '../../chaos/programs.js';
+import { testPeers } from '../../chaos/test-peers.js';
+import type { TestPeers } from '../../chaos/test-peers.js';
+
+/** What allows actions. */
+export const TOKEN = 'a-token-of-the-tests-long-enough';
+
+const TEMPER = fileURLToPath(new URL('fixtures/temper.mjs', import.meta.url));
+
+/** A program that shows itself. */
+export interface Shown {
+  readonly url: string;
+  readonly process: PeerProcess;
+}
+
+/** A broker that shows itself. */
+export interface ShownBroker extends Shown {
+  readonly endpoint: string;
+}
+
+/** A queue that shows itself. */
+export interface ShownQueue extends Shown {
+  readonly receive: string;
+  readonly send: string;
+}
+
+/** Starts programs that end with their test. */
+export interface Running extends TestPeers {
+  broker(): Promise<ShownBroker>;
+  queue(store: string, flags?: Flags): Promise<ShownQueue>;
+  /** A worker for `echo` at this broker, which knows it; each request takes it `slowMs`. */
+  echo(broker: ShownBroker, slowMs?: number): Promise<PeerProcess>;
+  /** A client of this broker. */
+  client(broker: ShownBroker, options?: { readonly timeoutMs?: number }): MdpClient;
+  /** So many requests at a time until the test ends. */
+  load(broker: ShownBroker, atOnce: number): void;
+}
+
+/** Everything for the tests of the calling file. */
+export function running(): Running {
+  const peers = testPeers();
+  const any = 'tcp://127.0.0.1:*';
+  let folder = '';
+  let tokenFile = '';
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'proj-shown-'));
+    tokenFile = join(folder, 'token');
+    writeFileSync(tokenFile, TOKEN);
+  });
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const shown = () => ({ http: '127.0.0.1:0', 'http-token-file': tokenFile });
+  return {
+    ...peers,
+    async broker() {
+      const process = peers.launch(program('broker', { only: 'mdp', mdp: any, ...shown() }));
+      const { endpoints, http } = await process.line('listening');
+      return { process, url: http as string, endpoint: (endpoints as { readonly mdp: string }).mdp };
+    },
+    async queue(store, flags) {
+      const ports = { receive: any, send: any, monitor: any };
+      const process = peers.launch(program('queue', { ...ports, store, ...shown(), ...flags }));
+      const { endpoints, http } = await process.line('listening');
+      const { receive, send } = endpoints as { readonly receive: string; readonly send: string };
+      return { process, url: http as string, receive, send };
+    },
+    async echo(broker, slowMs = 0) {
+      const flags = { connect: broker.endpoint, service: 'echo', handler: TEMPER };
+      const worker = peers.launch({ ...program('worker', flags), env: { SLOW_MS: String(slowMs) } });
+      await worker.line('ready');
+      return worker;
+    },
+    client: (broker, options = {}) =>
+      peers.keep(new MdpClient({ transport: zmtpTransport(), endpoints: [broker.endpoint], ...options })),
+    load(broker, atOnce) {
+      const client = peers.keep(new MdpClient({ transport: zmtpTransport(), endpoints: [broker.endpoint] }));
+      const ask = async (): Promise<void> => {
+        for (;;) await client.request('echo', 'hello');
+      };
+      // They end when the client is closed.
+      for (let count = 0; count < atOnce; count++) ask().catch(() => undefined);
+    },
+  };
+}
+
+/** A fault as a snapshot tells it. */
+export interface SeenFault {
+  readonly code: string;
+  readonly href: string;
+  readonly text: string;
+}
+
+interface Told {
+  readonly faults?: Readonly<Record<string, SeenFault | null>>;
+  readonly workers?: Readonly<Record<string, { readonly state: string } | null>>;
+  readonly services?: Readonly<Record<string, { readonly work: { readonly count: number } } | null>>;
+}
+
+/** The snapshots of a program, one a second, in order. Ends when `signal` aborts. */
+export async function* snapshots(url: string, signal: AbortSignal): AsyncGenerator<Told, void, undefined> {
+  const response = await fetch(new URL('api/events', url), { signal });
+  let text = '';
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(chunk).toString();
+    const events = text.split('\n\n');
+    text = events.pop() ?? '';
+    for (const event of events) {
+      const data = event.split('\n').find((line) => line.startsWith('data: '));
+      if (data !== undefined) yield JSON.parse(data.slice('data: '.length)) as Told;
+    }
+  }
+}
+
+/** Reads snapshots until one satisfies: what was found, and in which snapshot after the planting was done. */
+export async function within<Found>(
+  url: string,
+  plant: () => unknown,
+  find: (told: Told) => Found | undefined,
+): Promise<{ readonly after: number; readonly found: Found }> {
+  const controller = new AbortController();
+  const reader = snapshots(url, controller.signal);
+  // The first one tells how things were.
+  await reader.next();
+  let seen = 0;
+  const finding = (async () => {
+    for await (const told of reader) {
+      seen++;
+      const found = find(told);
+      if (found !== undefined) return { at: seen, found };
+    }
+    throw new Error('the program is gone');
+  })();
+  try {
+    await Promise.race([plant(), finding]);
+    const planted = seen;
+    const { at, found } = await finding;
+    return { after: at - planted, found };
+  } finally {
+    controller.abort();
+  }
+}
