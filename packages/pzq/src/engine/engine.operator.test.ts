@@ -57,12 +57,20 @@ describe('a purge', () => {
   it('rule 41: removes what is ready, in memory and on disk, and tells how many when that is on disk', () => {
     fill(95); // the window holds 20
     queue.accept(3);
-    // One more is offered, and cannot be taken back.
-    expect(purge()).toEqual(['done 1 91']);
-    expect(queue.stats).toMatchObject({ messages: 4, ready: 1, inFlight: 3 });
-    expect([...queue.store.rows.keys()]).toEqual([1, 2, 3, 4]);
-    expect(queue.stats.counters.purged).toBe(91);
-    expect(service()?.outcomes).toEqual({ purged: 91 });
+    // One more is offered: it goes when nobody has taken it.
+    expect(purge()).toEqual([]);
+    expect(queue.stats).toMatchObject({ messages: 4, inFlight: 3 });
+    expect(queue.step({ kind: 'blocked', outlet: 'queue' })).toEqual(['done 1 92']);
+    expect([...queue.store.rows.keys()]).toEqual([1, 2, 3]);
+    expect(queue.stats.counters.purged).toBe(92);
+    expect(service()?.outcomes).toEqual({ purged: 92 });
+  });
+
+  it('rule 41: leaves the message whose offer a consumer takes meanwhile', () => {
+    fill(2);
+    expect(purge()).toEqual([]);
+    expect(queue.accept(1)).toContain('done 1 1');
+    expect(queue.stats).toMatchObject({ messages: 1, ready: 0, inFlight: 1 });
   });
 
   it('rule 41: leaves what is delayed, and what comes later', () => {

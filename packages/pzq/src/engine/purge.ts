@@ -49,10 +49,10 @@ export class Purge {
       this.abandon(CORRUPT);
       return;
     }
-    const hasRoom = this.#removeReady(running);
-    if (leases === undefined) running.isComplete = hasRoom && this.#hasSeen(running.top);
+    const hasAll = this.#removeReady(running);
+    if (leases === undefined) running.isComplete = hasAll && this.#hasSeen(running.top);
     // The commit that holds the requests must hold all removals, or come after them.
-    if (!hasRoom || !running.isComplete || pending.removals > settings.batchMax) return;
+    if (!hasAll || !running.isComplete || pending.removals > settings.batchMax) return;
     for (const id of running.ids) pending.purged(id, running.count);
     this.#running = undefined;
   }
@@ -74,11 +74,17 @@ export class Purge {
     this.#running = undefined;
   }
 
-  /** False when there were more than may be removed at a time. */
+  /** False when some are left: more than may be removed at a time, or one that is offered, which is ready again if nobody takes it. */
   #removeReady(running: Running): boolean {
     const { leases, out, pending, queue } = this.#state;
+    let hasAll = true;
     for (const message of queue.side.messages()) {
-      if (message.where !== 'ready' || !this.#isMeant(message, running)) continue;
+      const { where } = message;
+      if ((where !== 'ready' && where !== 'offered') || !this.#isMeant(message, running)) continue;
+      if (where === 'offered') {
+        hasAll = false;
+        continue;
+      }
       if (this.#state.unflushedFull) return false;
       this.#state.forget(message.seq, queue);
       pending.remove(message.seq, message.stored.storedMicros, 'memory');
@@ -87,7 +93,7 @@ export class Purge {
       running.count++;
       leases?.delivered();
     }
-    return true;
+    return hasAll;
   }
 
   #isMeant({ seq, stored }: Message, { top, storedMicros }: Running): boolean {
