@@ -6,12 +6,12 @@ import * as api from '@opentelemetry/api';
 import { afterAll, expect, it, onTestFinished, vi } from 'vitest';
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/TRACING.md', import.meta.url)), 'utf8');
-const [withOpenTelemetry = '', withoutIt = ''] = [...page.matchAll(/```js\n(.+?)```/gs)].map(([, code]) => code);
+const [withOpenTelemetry = '', withoutIt = ''] = [...page.matchAll(/```[jt]s\n(.+?)```/gs)].map(([, code]) => code);
 
 /** Runs code as a module of this package. */
 async function run(name: string, code: string): Promise<void> {
   const folder = fileURLToPath(new URL('../reports', import.meta.url));
-  const path = join(folder, `tracing-${name}.mjs`);
+  const path = join(folder, `tracing-${name}.mts`);
   mkdirSync(folder, { recursive: true });
   writeFileSync(path, code);
   onTestFinished(() => {
