@@ -64,6 +64,7 @@ const ENTRIES: Record<string, { names: string[]; load: () => Promise<object> }> 
       'decodeNfpPublishedEvent',
       'decodeNfpTask',
       'encodeNfp',
+      'encodeNfpDispatch',
       'encodeNfpJson',
       'encodeNfpPublishedEvent',
       'eventTime',
