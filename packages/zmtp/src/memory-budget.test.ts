@@ -2,7 +2,8 @@
 import { connect } from 'node:net';
 import { MemoryBudget } from '@proj/transport';
 import type { PortOptions } from '@proj/transport';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { SPARE_MEMORY } from './fast.js';
 import { ZmtpTransport } from './index.js';
 import type { ConnectionFailure } from './index.js';
 import { Pipe } from './pipe.js';
@@ -13,6 +14,9 @@ import { TestPeer } from './test/test-peer.js';
 
 const MIB = 2 ** 20;
 const QUIET: PortOptions = { connectionHeartbeatMs: 0, lingerMs: 0 };
+
+/** What other tests of this process have left to be used again counts, too. */
+beforeAll(() => void SPARE_MEMORY.relieve());
 
 let opened: { close(): unknown }[] = [];
 afterEach(async () => {
