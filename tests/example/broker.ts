@@ -87,6 +87,6 @@ export function tinyBroker(options: TinyOptions = {}): Startable<HostEvents, str
       host.send(0, peer, encodeTiny(command));
     },
   };
-  const host = new EngineHost(program, () => loadTransport({ transport }));
+  const host = new EngineHost(program, () => loadTransport(transport, undefined));
   return host;
 }

@@ -65,7 +65,7 @@ export function tinyClient(options: TinyOptions = {}): TinyClient {
       else effect.settle(effect.reply);
     },
   };
-  const host = new SessionHost(program, () => loadTransport({ transport }));
+  const host = new SessionHost(program, () => loadTransport(transport, undefined));
   const life = host.life({ sockets: [{ endpoints: [endpoint] }], close: { kind: 'gone' } });
   let requests = 0;
   const request = async (body: Body): Promise<Body> => {

@@ -72,6 +72,6 @@ export function tinyWorker(options: TinyWorkerOptions): Startable<SessionEvents>
       else void work(effect.command);
     },
   };
-  const host = new SessionHost(program, () => loadTransport({ transport }));
+  const host = new SessionHost(program, () => loadTransport(transport, undefined));
   return host.life({ sockets: [{ endpoints: [endpoint] }], started: { kind: 'started' }, drain: { kind: 'end' } });
 }

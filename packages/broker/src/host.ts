@@ -28,7 +28,7 @@ export function hostOf<Event, Effect>(
   settings: Settings,
   events: Pick<Emitter<HostEvents>, 'emit'>,
   program: Program<Event | Common, Effect>,
-  transport = () => loadTransport(settings),
+  transport = () => loadTransport(settings.transport, settings.curve),
 ): EngineHost<Event | Common, Effect> {
   return new EngineHost(
     {

@@ -96,7 +96,7 @@ export class RequestRunner<Request, Message, Reply extends object, Reason extend
           program.onRefused(refusal);
         },
       },
-      () => loadTransport(options),
+      () => loadTransport(options.transport, options.port.curve),
     );
   }
 

@@ -190,7 +190,7 @@ export class PzqServer implements Startable<PzqServerEvents, PzqServerEndpoints>
 
   async #start(): Promise<PzqServerEndpoints> {
     this.#assertOpen();
-    const transport = await loadTransport(this.#settings);
+    const transport = await loadTransport(this.#settings.transport, this.#settings.curve);
     const opened = await this.#store.open();
     try {
       this.#assertOpen();

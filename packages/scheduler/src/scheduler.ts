@@ -119,7 +119,7 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
   async #start(): Promise<void> {
     if (this.#ending !== undefined) throw new ProjError('CLOSED', 'EmqpScheduler: start after close');
     const { store, timeZone } = this.#settings;
-    const transport = await loadTransport(this.#settings);
+    const transport = await loadTransport(this.#settings.transport, this.#settings.curve);
     await store.open();
     try {
       const records = await this.#load();

@@ -73,7 +73,7 @@ export class WorkerGroup<Incoming, Outgoing, Drop extends string, Leave extends 
 
   /** Opens all sessions, or none. */
   start(): Promise<void> {
-    return this.#life.start(this.#options, (transport) => this.#start(transport));
+    return this.#life.start(this.#options.transport, this.#options.port.curve, (transport) => this.#start(transport));
   }
 
   /** Ends all sessions, after their work or at once; resolves when no socket is open and no handler runs. May be repeated. */

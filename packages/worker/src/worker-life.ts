@@ -1,7 +1,9 @@
 /** What every worker's facade is made of, whatever its protocol: listeners, errors that nobody listens for, one start and one end. */
 import { Emitter, ProjError, UnheardErrors } from '@proj/transport';
 import type { Transport } from '@proj/transport';
-import { loadTransport, type TransportSettings } from '@proj/zmtp';
+import { loadTransport } from '@proj/zmtp';
+
+type Begin = (transport: Transport) => Promise<void>;
 
 /** One life, from construction to the end. `Events` are those of the facade. */
 export class WorkerLife<Events extends { readonly error: { readonly error: unknown } }> {
@@ -17,9 +19,9 @@ export class WorkerLife<Events extends { readonly error: { readonly error: unkno
     this.#unheard = new UnheardErrors(name);
   }
 
-  /** Loads the transport and begins with it. Once: further calls get the first one's outcome. */
-  start(settings: TransportSettings, begin: (transport: Transport) => Promise<void>): Promise<void> {
-    return (this.#starting ??= this.#start(settings, begin));
+  /** Loads the transport, with CURVE if the worker has it, and begins with it. Once: further calls get the first one's outcome. */
+  start(given: Transport | undefined, curve: object | undefined, begin: Begin): Promise<void> {
+    return (this.#starting ??= this.#start(given, curve, begin));
   }
 
   /** From now on a start rejects with `CLOSED`, also one that is under way. */
@@ -50,9 +52,9 @@ export class WorkerLife<Events extends { readonly error: { readonly error: unkno
     else this.#unheard.tell(payload.error);
   }
 
-  async #start(settings: TransportSettings, begin: (transport: Transport) => Promise<void>): Promise<void> {
+  async #start(given: Transport | undefined, curve: object | undefined, begin: Begin): Promise<void> {
     this.assertOpen();
-    const transport = await loadTransport(settings);
+    const transport = await loadTransport(given, curve);
     this.assertOpen();
     await begin(transport);
   }

@@ -8,12 +8,6 @@ export type { PlainOptions } from './engine/plain.js';
 export { ZmtpTransport } from './transport.js';
 export type { ConnectionFailure, ZmtpOptions } from './transport.js';
 
-/** The part of a facade's settings that {@link loadTransport} needs. */
-export interface TransportSettings {
-  readonly transport?: Transport | undefined;
-  readonly curve?: object | undefined;
-}
-
 let shared: Transport | undefined;
 
 /** The transport of this process with default settings, shared by all its brokers, workers and clients. */
@@ -22,11 +16,11 @@ export function zmtpTransport(): Transport {
 }
 
 /**
- * The transport of a facade, by its settings: the given one, else {@link zmtpTransport}, ready for sockets, and for CURVE where the
- * settings have it. Rejects with `UNAVAILABLE` where it cannot run.
+ * What a facade runs on: the given transport, else {@link zmtpTransport}, ready for sockets, and for CURVE where the facade has it.
+ * Rejects with `UNAVAILABLE` where it cannot run.
  */
-export async function loadTransport(settings: TransportSettings): Promise<Transport> {
-  const transport = settings.transport ?? zmtpTransport();
-  await transport.load({ curve: settings.curve !== undefined });
+export async function loadTransport(given: Transport | undefined, curve: object | undefined): Promise<Transport> {
+  const transport = given ?? zmtpTransport();
+  await transport.load({ curve: curve !== undefined });
   return transport;
 }

@@ -106,7 +106,7 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
         onMemory: (isTight) => ({ kind: 'memory', isTight }),
         perform: this.#perform,
       },
-      async () => (this.#transport = await loadTransport(settings)),
+      async () => (this.#transport = await loadTransport(settings.transport, settings.curve)),
     );
   }
 

@@ -102,7 +102,7 @@ export class CommandRunner {
           listener.onRefused(refusal);
         },
       },
-      () => loadTransport(settings),
+      () => loadTransport(settings.transport, settings.curve),
       departures,
     );
   }

@@ -49,7 +49,7 @@ export class NfpRunner<Ticket> {
         onUnopened: (socket, cause) => ({ kind: 'refused', socket, cause }),
         onRefused,
       },
-      () => loadTransport(settings),
+      () => loadTransport(settings.transport, settings.curve),
     );
   }
 

@@ -62,12 +62,12 @@ export class NfpSubscriber implements Life<NfpSubscriberEvents> {
   /** Validates the options and does nothing else. Throws `OPTIONS_INVALID`. */
   constructor(options: NfpSubscriberOptions = {}) {
     const settings = parseOptions('NfpSubscriber', nfpSubscriberOptions, options);
-    const { endpoints, maxMessageBytes, curve } = settings;
+    const { transport, endpoints, maxMessageBytes, curve } = settings;
     const source = {
       subject: `NfpSubscriber at ${endpoints.join(', ')}`,
       endpoints,
       port: { maxMessageFrames: MESSAGE_FRAMES, maxMessageBytes, ...clientCurve(curve) },
-      load: () => loadTransport(settings),
+      load: () => loadTransport(transport, curve),
       read,
       onRefused: this.#events.forward('refused'),
       onMissed: this.#events.forward('missed'),

@@ -117,7 +117,7 @@ export class PzqConsumer implements Life<PzqConsumerEvents> {
           this.#onBroken(error);
         },
       },
-      () => loadTransport(settings),
+      () => loadTransport(settings.transport, settings.curve),
     );
   }
 

@@ -111,7 +111,7 @@ export class PzqProducer implements Life<PzqProducerEvents> {
         onUnopened: (socket, cause) => ({ kind: 'refused', socket, cause }),
         onRefused: this.#events.forward('refused'),
       },
-      () => loadTransport(settings),
+      () => loadTransport(settings.transport, settings.curve),
     );
   }
 

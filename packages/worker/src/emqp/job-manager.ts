@@ -77,7 +77,7 @@ export class EmqpJobManager implements Startable<EmqpJobManagerEvents> {
    * `handlers` does not load or there is no `directory`.
    */
   start(): Promise<void> {
-    return this.#life.start(this.#settings, (transport) => this.#start(transport));
+    return this.#life.start(this.#settings.transport, this.#settings.curve, (transport) => this.#start(transport));
   }
 
   /** Says farewell, lets the jobs in hand finish for `killGraceMs`, answers them and closes. Resolves when no process is left. */

@@ -103,7 +103,7 @@ export class NfpWorker implements Startable<NfpWorkerEvents> {
    * `OPTIONS_INVALID` if the store cannot be opened or read.
    */
   start(): Promise<void> {
-    return this.#life.start(this.#settings, (transport) => this.#start(transport));
+    return this.#life.start(this.#settings.transport, this.#settings.curve, (transport) => this.#start(transport));
   }
 
   /** Running tasks have `drainMs`. Jobs that wait stay in the store for the next start, and so do running ones that had to be aborted. */
