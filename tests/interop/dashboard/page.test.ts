@@ -150,7 +150,7 @@ describe('the dashboard', () => {
     await page.getByRole('button', { name: 'Requeue the message' }).click();
     await page.getByText('1 dead letter returned to the queue.').waitFor();
     await page.getByText('This message is no longer a dead letter').waitFor();
-    expect(REQUEUED in server.program.model.deadLetters).toBe(false);
+    await expect.poll(() => REQUEUED in server.program.model.deadLetters).toBe(false);
   });
 
   it('shows the body of a dead letter with the token, as text or as bytes', async () => {
