@@ -111,13 +111,18 @@ function servicesOf(services: Figures['services']): Found[] {
   );
 }
 
+const REMEDIES: Readonly<Record<string, string>> = {
+  DISK_FULL: 'free space on its disk',
+  CORRUPT: 'stop the program, and run `proj queue salvage`',
+};
+
 function brokenOf(broken: Figures['broken']): Found[] {
   return [...broken].map(([subject, { code, text }]) => ({
     code: 'disk-full',
     subject,
     // A store belongs to a durable queue, or to all services of a broker.
     href: subject === 'pzq' ? '/queue' : '/services',
-    text: `The store of ${subject} takes no messages (${code}: ${text}): free space on its disk.`,
+    text: `The store of ${subject} takes no messages (${code}: ${text}): ${REMEDIES[code] ?? 'see that it can be written'}.`,
   }));
 }
 

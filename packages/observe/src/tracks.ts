@@ -46,6 +46,24 @@ export function totalOf(counts: Readonly<Record<string, number>>): number {
   return total;
 }
 
+/** Outcomes that somebody asked for: no failures. */
+const WANTED: ReadonlySet<string> = new Set([
+  'ok',
+  'deduplicated',
+  'purged',
+  'moved',
+  'skipped',
+  'unscheduled',
+  'cancelled',
+]);
+
+/** Requests that did not end well. */
+function failedOf(outcomes: Readonly<Record<string, number>>): number {
+  let failed = 0;
+  for (const outcome in outcomes) if (!WANTED.has(outcome)) failed += outcomes[outcome] ?? 0;
+  return failed;
+}
+
 /** Durations of the last 30 to 60 seconds. What it returns is the same object again while nothing changes. */
 export class RecentDurations {
   #seconds = 0;
@@ -99,8 +117,7 @@ export class ServiceTrack {
     this.#last = service;
     if (last === undefined || (outcomes === last.outcomes && waitMs === last.waitMs)) return NO_NEWS;
     const ended = Math.max(0, total - totalOf(last.outcomes));
-    const good = Math.max(0, (outcomes['ok'] ?? 0) - (last.outcomes['ok'] ?? 0));
-    const failed = Math.max(0, ended - good);
+    const failed = Math.max(0, failedOf(outcomes) - failedOf(last.outcomes));
     return { ended, failed, wait: since(waitMs, last.waitMs), work: since(workMs, last.workMs) };
   }
 

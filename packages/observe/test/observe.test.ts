@@ -30,7 +30,7 @@ describe('the model', () => {
   it('has rates, failures and latencies of what ended while it watched', () => {
     const fake = fakeServer({ services: [service({ outcomes: { ok: 100 } })] });
     const { observer, second } = watch(fake);
-    const outcomes = { ok: 130, expired: 10 };
+    const outcomes = { ok: 125, deduplicated: 5, expired: 10 };
     fake.snapshot = { ...fake.snapshot, services: [service({ outcomes, workMs: durations(8, 8, 8, 100) })] };
     second();
     expect(observer.model.services['mdp/echo']).toMatchObject({ rate: 40, work: { count: 4 } });

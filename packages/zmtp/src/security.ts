@@ -10,9 +10,12 @@ import type { PlainOptions } from './engine/plain.js';
 let loading: Promise<void> | undefined;
 let loaded: typeof Curve | undefined;
 
-/** Makes CURVE available to sockets, with the fastest ciphers that run here. Idempotent. */
+/** Makes CURVE available to sockets, with the fastest ciphers that run here. Idempotent; rejects with `UNAVAILABLE`, and may be tried again. */
 export function loadCurve(): Promise<void> {
-  return (loading ??= load());
+  return (loading ??= load().catch((cause: unknown) => {
+    loading = undefined;
+    throw new ProjError('UNAVAILABLE', 'CURVE could not be loaded', { cause });
+  }));
 }
 
 async function load(): Promise<void> {

@@ -19,7 +19,7 @@ export class Live {
   /** In memory only: a reload forgets it. */
   #token: string | undefined;
   /** Dead letters that we have requeued or discarded, until a snapshot says so, too. */
-  #gone = new Set<string>();
+  #gone = new Map<string, number | undefined>();
   #connection = new AbortController();
 
   /** Whether a token was entered. */
@@ -75,7 +75,7 @@ export class Live {
       const text = answer.text ?? answer.error ?? `The program answered ${response.status}.`;
       const ok = response.ok && answer.ok === true;
       if (ok && 'ids' in action)
-        this.#gone = new Set(action.ids === 'all' ? Object.keys(this.model?.deadLetters ?? {}) : action.ids);
+        this.#forget(action.ids === 'all' ? Object.keys(this.model?.deadLetters ?? {}) : action.ids);
       this.setToken(token);
       return { ok, count: answer.count ?? 0, text };
     } catch {
@@ -121,12 +121,17 @@ export class Live {
     }
   }
 
+  /** Until the next listing says otherwise: a message that dies again has another moment. */
+  #forget(ids: readonly string[]): void {
+    this.#gone = new Map(ids.map((id) => [id, this.model?.deadLetters[id]?.at]));
+  }
+
   #take(event: string, data: string): void {
     if (event === 'model') this.model = JSON.parse(data) as Model;
     else if (event === 'delta' && this.model !== undefined)
       this.model = applyDelta(this.model, JSON.parse(data) as Delta);
     else return;
-    for (const id of this.#gone) if (this.model.deadLetters[id] === undefined) this.#gone.delete(id);
+    for (const [id, at] of this.#gone) if (this.model.deadLetters[id]?.at !== at) this.#gone.delete(id);
     this.#become('live');
   }
 

@@ -18,9 +18,20 @@ export function total(figures: Readonly<Record<string, number>>): number {
   return Object.values(figures).reduce((sum, figure) => sum + figure, 0);
 }
 
+/** Outcomes that somebody asked for: no failures. */
+const WANTED: ReadonlySet<string> = new Set([
+  'ok',
+  'deduplicated',
+  'purged',
+  'moved',
+  'skipped',
+  'unscheduled',
+  'cancelled',
+]);
+
 /** Requests that did not end well. */
 export function failures({ outcomes }: Pick<ServiceRow, 'outcomes'>): number {
-  return total(outcomes) - (outcomes['ok'] ?? 0);
+  return Object.entries(outcomes).reduce((sum, [outcome, count]) => sum + (WANTED.has(outcome) ? 0 : count), 0);
 }
 
 /** The key of a row with a name or an id. */

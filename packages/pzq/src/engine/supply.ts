@@ -37,6 +37,7 @@ export class Supply {
   run(): void {
     const { commits, dead, delivers, inFlight, isPaused, leases, queue } = this.#state;
     this.#purge.run();
+    if (isPaused && !this.#purge.isRunning) this.releaseReady();
     if (commits.corrupt) return;
     if (delivers) {
       if (leases !== undefined && (leases.overheld || inFlight.room === 0)) this.releaseReady();

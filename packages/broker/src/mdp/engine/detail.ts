@@ -67,7 +67,7 @@ function workerOf(worker: Worker, refused: RefusedPeers, now: number): WorkerSna
   const { peer, request, service, done } = worker;
   return {
     ...shown(peer),
-    services: [service.name],
+    services: [service.label],
     state: request === undefined ? 'idle' : 'busy',
     stateMs: elapsedMs(request ?? worker, now),
     silentMs: Math.max(0, now - worker.lastSeen),

@@ -44,6 +44,16 @@ describe('rule 30: dismissed workers', () => {
     expect(broker.step({ kind: 'dismiss', worker: 'w1', isGraceful: false })).toEqual([]);
   });
 
+  it('rule 30: of a service of 0.1 kept apart are named with its version', () => {
+    broker.ready('w1');
+    broker.ready('w2', 'echo', '0.1');
+    expect(broker.step({ kind: 'dismiss', service: 'echo (0.1)', isGraceful: false })).toEqual([
+      '-> w2 0.1 DISCONNECT',
+      'worker-lost w2 echo dismissed',
+    ]);
+    expect(broker.engine.detail(broker.now).workers).toMatchObject([{ id: 'w1', services: ['echo'] }]);
+  });
+
   it('rule 30: are named in hex where their routing id is no text', () => {
     broker.ready('w1');
     expect(broker.step({ kind: 'dismiss', worker: Buffer.from('w1').toString('hex'), isGraceful: false })).toContain(

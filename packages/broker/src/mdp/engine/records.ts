@@ -278,7 +278,7 @@ export class Run {
   }
 }
 
-/** True if an operator means this worker: by its service, or by its routing id, as text or in hex. */
+/** True if an operator means this worker: by its service, named as in figures (`echo`, or `echo (0.1)`), or by its routing id, as text or in hex. */
 export function isMeant({ peer, service }: Worker, choice: MdpWorkerChoice): boolean {
-  return 'service' in choice ? service.name === choice.service : isNamed(peer, choice.worker);
+  return 'service' in choice ? service.label === choice.service : isNamed(peer, choice.worker);
 }
