@@ -210,7 +210,8 @@ describe('proj-broker', () => {
       ROUTER_PEER,
       frames.map((frame) => Buffer.from(frame)),
     );
-    expect((await acknowledged).map(String).slice(2)).toEqual(['ACK', expect.any(String), 'admin:1']);
+    const text = (frame: Uint8Array): string => Buffer.from(frame).toString();
+    expect((await acknowledged).map(text).slice(2)).toEqual(['ACK', expect.any(String), 'admin:1']);
     expect(await broker.exit).toMatchObject({ code: 0, signal: null, stderr: '' });
     expect(await broker.record('drained')).toBeDefined();
     await console.close();
