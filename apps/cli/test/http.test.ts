@@ -1,7 +1,7 @@
 /** `proj status --http`, `stats`, `dead` and `purge` against a queue that is shown, and against what answers otherwise. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -213,6 +213,15 @@ describe('an address', () => {
       code,
       message: expect.stringContaining(why) as string,
     });
+  });
+
+  it.each<[string, (response: ServerResponse) => void, string]>([
+    ['stalls', (response) => response.write('half'), 'TIMEOUT'],
+    ['breaks off', (response) => response.write('half', () => response.destroy()), 'UNREACHABLE'],
+  ])('whose dead letter %s is told', async (_, answer, code) => {
+    const http = await serve((_request, response) => answer(response));
+    const timeoutMs = code === 'TIMEOUT' ? 50 : 60_000;
+    await expect(run(dead, ['show', '1'], { http, tokenFile, timeoutMs })).rejects.toMatchObject({ code });
   });
 
   it('where nobody listens is told, with what to do', async () => {

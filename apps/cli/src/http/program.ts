@@ -59,14 +59,14 @@ export class RemoteProgram {
   /** Everything it shows. */
   async model(stop: AbortSignal): Promise<Model> {
     const response = await this.#ask('api/model', { signal: this.#limit(stop) });
-    return this.#modelOf(await this.#textOf(response));
+    return this.#modelOf(await this.#read(response.text()));
   }
 
   /** The body of a dead letter, its frames one after another; nothing if there is no such letter. */
   async deadLetter(id: string, stop: AbortSignal): Promise<Uint8Array | undefined> {
     const path = `api/dead/${encodeURIComponent(id)}`;
     const response = await this.#ask(path, { signal: this.#limit(stop) }, [404]);
-    return response.ok ? new Uint8Array(await response.arrayBuffer()) : undefined;
+    return response.ok ? new Uint8Array(await this.#read(response.arrayBuffer())) : undefined;
   }
 
   /** Does something to it. Rejects with `REJECTED` and its reason if it cannot. */
@@ -74,7 +74,7 @@ export class RemoteProgram {
     const headers = { 'content-type': 'application/json' };
     const request = { method: 'POST', headers, body: JSON.stringify(action), signal: this.#limit(stop) };
     const response = await this.#ask('api/actions', request, [400, 409, 500]);
-    const result = results.safeParse(this.#json(await this.#textOf(response)));
+    const result = results.safeParse(this.#json(await this.#read(response.text())));
     if (!result.success) throw this.#isForeign();
     if (!result.data.ok) throw new ProjError('REJECTED', `${this.url.href}: ${result.data.text}`);
     return result.data;
@@ -120,15 +120,16 @@ export class RemoteProgram {
       throw this.#explain(error);
     }
     if (response.ok || expected.includes(response.status)) return response;
-    const refusal = refusals.safeParse(this.#json(await this.#textOf(response)));
+    const refusal = refusals.safeParse(this.#json(await this.#read(response.text())));
     if (!refusal.success) throw this.#isForeign();
     const remedy = response.status === 401 ? ' Give it with --token-file.' : '';
     throw new ProjError('REJECTED', `${this.url.href}: ${refusal.data.error}${remedy}`);
   }
 
-  async #textOf(response: Response): Promise<string> {
+  /** The body of an answer. */
+  async #read<Body>(body: Promise<Body>): Promise<Body> {
     try {
-      return await response.text();
+      return await body;
     } catch (error) {
       throw this.#explain(error);
     }
