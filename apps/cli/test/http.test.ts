@@ -5,7 +5,7 @@ import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { dead } from '../src/dead.js';
 import { purge } from '../src/purge.js';
 import { stats } from '../src/stats.js';
@@ -190,6 +190,31 @@ describe('proj purge', () => {
       code: 'REJECTED',
       message: `${queue.url}: there is no queue "nothing" of mdp`,
     });
+  });
+});
+
+describe('an action', () => {
+  it('that is not answered in time may still be under way', async () => {
+    const http = await serve(() => undefined);
+    const discard = run(dead, ['discard'], { http, tokenFile, all: true, yes: true, timeoutMs: 50 });
+    await expect(discard).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      message: `${http}: no answer within 50 ms; the action may still be under way: look with proj status --http ${http}`,
+    });
+  });
+
+  it('has a minute, a question 2500 ms', async () => {
+    const timer = vi.spyOn(globalThis, 'setTimeout');
+    const limits = () => timer.mock.calls.map(([, ms]) => ms).filter((ms) => ms === 2500 || ms === 60_000);
+    const ask = { http: queue.url, tokenFile, timeoutMs: undefined };
+    try {
+      await run(dead, ['list'], ask);
+      expect(limits()).toEqual([2500]);
+      await run(purge, ['pzq'], { ...ask, yes: true });
+      expect(limits()).toEqual([2500, 60_000]);
+    } finally {
+      timer.mockRestore();
+    }
   });
 });
 
