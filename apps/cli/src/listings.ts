@@ -1,8 +1,9 @@
 /** `proj services` and `proj workers`: what a broker of Majordomo or NORFAB knows. */
-import { defineCommand, formatTable } from '@proj/appkit';
+import { defineCommand } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import type { MmiServiceEntry, MmiWorkerEntry } from '@proj/client/mdp';
 import type * as z from 'zod';
+import { printableTable } from './http/cells.js';
 import { listingOptions } from './options.js';
 import { withClient } from './protocols/mdp.js';
 import { explainUnknown, withNfpClient } from './protocols/nfp.js';
@@ -124,7 +125,7 @@ export async function listWorkers(
 }
 
 function listing<Row>(rows: readonly Row[], columns: Column<Row>[]): Listing {
-  return { rows, lines: formatTable(columns, rows) };
+  return { rows, lines: printableTable(columns, rows) };
 }
 
 function printListing({ rows, lines }: Listing, json: boolean, print: (line: string) => void): void {

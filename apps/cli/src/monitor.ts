@@ -1,9 +1,10 @@
 /** `proj monitor`: how a PZQ queue is. */
-import { defineCommand, formatTable, processTransport } from '@proj/appkit';
+import { defineCommand, processTransport } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import { isProjError, LazyPirateClient, ProjError } from '@proj/client';
 import { decodePzqMonitorReply, decodePzqMonitorText } from '@proj/frames/pzq';
 import type * as z from 'zod';
+import { printableTable } from './http/cells.js';
 import { monitorOptions } from './options.js';
 
 const COLUMNS: Column<readonly [string, string]>[] = [
@@ -41,7 +42,7 @@ export async function printMonitor(
     throw new ProjError('PROTOCOL_REMOTE', `what answers at ${connect.join(', ')} is no monitor socket of a queue`);
   const values = [...decodePzqMonitorText(reply.text)];
   if (json) print(JSON.stringify(Object.fromEntries(values.map(([name, value]) => [name, plain(value)]))));
-  else for (const line of formatTable(COLUMNS, values)) print(line);
+  else for (const line of printableTable(COLUMNS, values)) print(line);
   return 0;
 }
 

@@ -1,16 +1,9 @@
 /** `proj status`: what a program has to do, and who does it. Over HTTP, or as the protocol tells: MMI, an admin port, a monitor socket. */
-import {
-  connectEndpoints,
-  defineCommand,
-  formatTable,
-  milliseconds,
-  oneOf,
-  onOff,
-  transportOption,
-} from '@proj/appkit';
+import { connectEndpoints, defineCommand, milliseconds, oneOf, onOff, transportOption } from '@proj/appkit';
 import type { Column } from '@proj/appkit';
 import { ProjError } from '@proj/client';
 import * as z from 'zod';
+import { printable, printableTable } from './http/cells.js';
 import { maybeProgramOptions } from './http/options.js';
 import { overview } from './http/overview.js';
 import { openProgram } from './http/program.js';
@@ -158,16 +151,16 @@ function tablesOf(said: Answers): string[] {
     { heading: 'QUEUES', cell: ([, worker]) => worker.queues.map(([weight, name]) => `${weight}:${name}`).join(' ') },
   ];
   return [
-    ...formatTable(queueColumns, [...queues]),
+    ...printableTable(queueColumns, [...queues]),
     '',
-    ...formatTable(workerColumns, workers),
+    ...printableTable(workerColumns, workers),
     '',
-    ...formatTable([{ heading: 'SCHEDULER', cell: (id: string) => id }], Object.keys(said.connected_schedulers)),
+    ...printableTable([{ heading: 'SCHEDULER', cell: (id: string) => id }], Object.keys(said.connected_schedulers)),
     ...(said.memory === undefined ? [] : ['', memoryLine(said.memory)]),
-    ...Object.entries(said.not_shown).map(([key, more]) => `not shown: ${more} more of ${key}`),
+    ...Object.entries(said.not_shown).map(([key, more]) => printable(`not shown: ${more} more of ${key}`)),
   ];
 }
 
 function memoryLine({ held_bytes: held, max_bytes: max, level }: NonNullable<Answers['memory']>): string {
-  return `memory: ${held} of ${max} bytes held, ${level}`;
+  return printable(`memory: ${held} of ${max} bytes held, ${level}`);
 }

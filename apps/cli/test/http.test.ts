@@ -1,11 +1,11 @@
 /** `proj status --http`, `stats`, `dead` and `purge` against a queue that is shown, and against what answers otherwise. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { dead } from '../src/dead.js';
 import { purge } from '../src/purge.js';
 import { stats } from '../src/stats.js';
@@ -193,6 +193,31 @@ describe('proj purge', () => {
   });
 });
 
+describe('an action', () => {
+  it('that is not answered in time may still be under way', async () => {
+    const http = await serve(() => undefined);
+    const discard = run(dead, ['discard'], { http, tokenFile, all: true, yes: true, timeoutMs: 50 });
+    await expect(discard).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      message: `${http}: no answer within 50 ms; the action may still be under way: look with proj status --http ${http}`,
+    });
+  });
+
+  it('has a minute, a question 2500 ms', async () => {
+    const timer = vi.spyOn(globalThis, 'setTimeout');
+    const limits = () => timer.mock.calls.map(([, ms]) => ms).filter((ms) => ms === 2500 || ms === 60_000);
+    const ask = { http: queue.url, tokenFile, timeoutMs: undefined };
+    try {
+      await run(dead, ['list'], ask);
+      expect(limits()).toEqual([2500]);
+      await run(purge, ['pzq'], { ...ask, yes: true });
+      expect(limits()).toEqual([2500, 60_000]);
+    } finally {
+      timer.mockRestore();
+    }
+  });
+});
+
 describe('an address', () => {
   it.each<[string, RequestListener, string, string]>([
     ['with a page behind it', (_, response) => response.end('<html>'), 'PROTOCOL_REMOTE', 'is no program'],
@@ -213,6 +238,15 @@ describe('an address', () => {
       code,
       message: expect.stringContaining(why) as string,
     });
+  });
+
+  it.each<[string, (response: ServerResponse) => void, string]>([
+    ['stalls', (response) => response.write('half'), 'TIMEOUT'],
+    ['breaks off', (response) => response.write('half', () => response.destroy()), 'UNREACHABLE'],
+  ])('whose dead letter %s is told', async (_, answer, code) => {
+    const http = await serve((_request, response) => answer(response));
+    const timeoutMs = code === 'TIMEOUT' ? 50 : 60_000;
+    await expect(run(dead, ['show', '1'], { http, tokenFile, timeoutMs })).rejects.toMatchObject({ code });
   });
 
   it('where nobody listens is told, with what to do', async () => {

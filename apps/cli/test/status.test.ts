@@ -2,6 +2,8 @@
 import { Programs } from '@proj/appkit/testing';
 import { afterEach, expect, it } from 'vitest';
 import { Dealer, Router } from 'zeromq';
+import { status } from '../src/status.js';
+import { run } from './in-process.js';
 
 const programs = new Programs();
 const sockets: (Dealer | Router)[] = [];
@@ -44,8 +46,8 @@ async function start() {
 }
 
 it.each(['zmq', 'zmtp'])('shows queues, workers and schedulers, over %s', async (transport) => {
-  const status = await start();
-  const { stdout, ...rest } = await status('--transport', transport);
+  const ask = await start();
+  const { stdout, ...rest } = await ask('--transport', transport);
   expect({ ...rest, stdout: stdout.replace(/ \d+ of \d+ bytes/, ' H of M bytes') }).toEqual({
     code: 0,
     stderr: '',
@@ -65,9 +67,19 @@ it.each(['zmq', 'zmtp'])('shows queues, workers and schedulers, over %s', async 
   });
 });
 
+it('lets no name of a queue steer the terminal or forge a row', async () => {
+  const { endpoints } = await programs.startBroker('--only', 'emqp', '--heartbeat-ms', '10000', '--liveness', '60');
+  const worker = dealer(endpoints.emqpBackend, 'w1');
+  await say(worker, 'INFORM', 'i1', JSON.stringify([[10, '\u001b[2Jmail\nforged']]), 'worker');
+  await hear(worker, 'ACK');
+  const { lines } = await run(status, [], { protocol: 'emqp', connect: [endpoints.emqpAdmin] });
+  expect(lines.join('')).not.toContain('\u001b');
+  expect(lines).toContain('w1          0     0  10:\u00b7[2Jmail\u00b7forged');
+});
+
 it('prints what the broker says as JSON', async () => {
-  const status = await start();
-  const { code, stdout } = await status('--json');
+  const ask = await start();
+  const { code, stdout } = await ask('--json');
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({
     waiting_messages_by_queue: { mail: 1 },

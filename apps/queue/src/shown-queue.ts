@@ -2,14 +2,23 @@
 import type { ShownServer } from '@proj/appkit';
 import type { PzqServer } from '@proj/pzq';
 
+/** How long a failed commit is a fault: readers that ask one after another get the same answer. */
+const FAULT_MS = 5000;
+
 /**
  * The queue of this name, with what is wrong with its store: damage, or messages that it refuses. That is read from the figures, since the events come once a
- * minute; and where a probe works before each message that fails, the failures since the last look count.
+ * minute; and where a probe works before each message that fails, a failure counts for {@link FAULT_MS} after it was seen.
  */
-export function shownQueue(queue: PzqServer, name: string, endpoints: Readonly<Record<string, string>>): ShownServer {
+export function shownQueue(
+  queue: PzqServer,
+  name: string,
+  endpoints: Readonly<Record<string, string>>,
+  now: () => number = () => performance.now(),
+): ShownServer {
   let code = 'the store refuses';
   let damage: string | undefined;
   let failures = 0;
+  let failedAt = -Infinity;
   queue.on('refusing', (event) => {
     code = event.code;
   });
@@ -24,10 +33,10 @@ export function shownQueue(queue: PzqServer, name: string, endpoints: Readonly<R
   };
   const fault = (): { readonly code: string; readonly text: string } | undefined => {
     const { storeState, counters } = queue.stats();
-    const hasFailed = counters.commitsFailed > failures;
+    if (counters.commitsFailed > failures) failedAt = now();
     failures = counters.commitsFailed;
     if (damage !== undefined) return { code: 'CORRUPT', text: damage };
-    if (storeState !== 'refusing' && !hasFailed) return undefined;
+    if (storeState !== 'refusing' && now() - failedAt >= FAULT_MS) return undefined;
     return { code, text: 'it is tried again until it works' };
   };
   return {

@@ -102,8 +102,10 @@ function floodsOf(kind: 'workers' | 'clients', figures: Figures): Found[] {
 
 function servicesOf(services: Figures['services']): Found[] {
   return Object.entries(services).flatMap(
-    ([subject, { protocol, name, waiting, workers, oldestWaitingMs }]): Found[] => {
+    ([subject, { protocol, name, waiting, workers, oldestWaitingMs, isDead }]): Found[] => {
       const patienceMs = protocol === 'pzq' ? NO_CONSUMERS_MS : NO_WORKERS_MS;
+      // Dead letters wait for a person, or for a program that need not run all the time.
+      if (isDead === true) return [];
       if (workers > 0 || waiting === 0 || oldestWaitingMs < patienceMs) return [];
       const text = `Service ${name} has no workers; ${waiting} requests wait, the oldest for ${seconds(oldestWaitingMs)}: start a worker.`;
       return [{ code: 'service-without-workers', subject, href: hrefOf('services', subject), text }];

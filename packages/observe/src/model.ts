@@ -25,6 +25,8 @@ export interface ServiceRow {
   readonly workers: number;
   /** An operator has paused it. */
   readonly isPaused?: true;
+  /** Its requests are the dead letters of a queue. */
+  readonly isDead?: true;
   readonly wait: LatencyRow;
   readonly work: LatencyRow;
 }

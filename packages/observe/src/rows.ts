@@ -31,7 +31,7 @@ export function serviceRow(
   work: LatencyRow,
   before: ServiceRow | undefined,
 ): ServiceRow {
-  const { name, requests, outcomes, resends, waiting, oldestWaitingMs, running, workers, isPaused } = service;
+  const { name, requests, outcomes, resends, waiting, oldestWaitingMs, running, workers, isPaused, isDead } = service;
   if (
     before?.outcomes === outcomes &&
     before.wait === wait &&
@@ -43,7 +43,8 @@ export function serviceRow(
     before.oldestWaitingMs === oldestWaitingMs &&
     before.running === running &&
     before.workers === workers &&
-    before.isPaused === isPaused
+    before.isPaused === isPaused &&
+    before.isDead === isDead
   )
     return before;
   const row = {
@@ -60,7 +61,7 @@ export function serviceRow(
     wait,
     work,
   };
-  return isPaused === undefined ? row : { ...row, isPaused };
+  return { ...row, ...(isPaused === undefined ? {} : { isPaused }), ...(isDead === undefined ? {} : { isDead }) };
 }
 
 /** The row of a worker. Its moments stay as they were in `before` unless they have really moved. */

@@ -222,6 +222,15 @@ describe('a fault is named within five seconds, with a link:', () => {
     expect(faults).toEqual([['service-without-workers', '/services/mdp/echo']]);
   });
 
+  it('but not dead letters that nobody takes, which may well wait', () => {
+    const letters = service({ name: 'orders.dead', isDead: true, workers: 0, waiting: 3, oldestWaitingMs: 3_600_000 });
+    const fake = fakeServer({ protocol: 'pzq', services: [letters] });
+    const { observer, second } = watch(fake, { servers: [{ protocol: 'pzq', facade: fake }] });
+    second();
+    expect(observer.model.services['pzq/orders.dead']).toMatchObject({ waiting: 3, isDead: true });
+    expect(observer.model.faults).toEqual({});
+  });
+
   it('a store whose disk is full', () => {
     const fault = () => ({ code: 'DISK_FULL', text: 'no space left' });
     const faults = faultsAfter(() => ({}), { servers: [{ protocol: 'pzq', facade: fakeServer(), fault }] });

@@ -108,7 +108,8 @@ it('counts puts, acknowledgements, returns, timeouts, expiries and dead letters,
     waitMs: { count: 3 },
     workMs: { count: 1 },
   });
-  expect(dead).toMatchObject({ name: 'orders.dead', requests: 1, outcomes: {}, waiting: 1, running: 0 });
+  expect(orders).not.toHaveProperty('isDead');
+  expect(dead).toMatchObject({ name: 'orders.dead', isDead: true, requests: 1, outcomes: {}, waiting: 1, running: 0 });
   expect(counted(detail().dropped)).toEqual({});
   expect(detail().commitMs?.count).toBe(queue.stats().counters.commits);
   const undertaker = keep(new RawConsumer(network.transport('u'), DEAD));

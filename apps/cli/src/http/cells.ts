@@ -1,11 +1,26 @@
 /** Text that peers chose, in a terminal: nothing in it may steer the terminal, and its width is known. Pure. */
 
+import { formatTable } from '@proj/appkit';
+import type { Column } from '@proj/appkit';
+
 /** What is put in place of a character that is not to be printed. */
 const HIDDEN = '\u00b7';
 
 /** The text without control characters, invisible ones, and those that turn the direction of writing. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, HIDDEN);
+}
+
+/** The rows as lines of aligned columns, one line each whatever peers wrote into the cells. */
+export function printableTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
+  const safe = columns.map(({ heading, cell }) => ({
+    heading,
+    cell: (row: Row) => {
+      const value = cell(row);
+      return typeof value === 'number' ? value : printable(value);
+    },
+  }));
+  return formatTable(safe, rows);
 }
 
 /** Columns that a printable text takes. */

@@ -5,6 +5,7 @@ import { milliseconds, text } from '@proj/appkit';
 const BROKER = 'http://127.0.0.1:8055/';
 const QUEUE = 'http://127.0.0.1:8056/';
 
+const limit = () => milliseconds({ min: 1, max: 86_400_000 });
 const url = () => text('URL', 'an address such as http://127.0.0.1:8055/');
 
 /** Options of commands that look at any program. */
@@ -13,13 +14,14 @@ export const programOptions = {
   tokenFile: text('FILE', 'a readable file')
     .optional()
     .describe('file with the token of the program, its --http-token-file'),
-  timeoutMs: milliseconds({ min: 1, max: 86_400_000 }).default(2500).describe('how long an answer may take'),
+  timeoutMs: limit().default(2500).describe('how long an answer may take'),
 };
 
-/** The same for a queue. */
+/** The same for a queue, which is asked, or acted on. */
 export const queueOptions = {
   ...programOptions,
   http: url().default(QUEUE).describe('address of the queue, its --http'),
+  timeoutMs: limit().optional().describe('how long an answer may take (default: 2500, of an action 60000)'),
 };
 
 /** The same for a command that asks over HTTP only if it is told so. */

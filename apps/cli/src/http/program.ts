@@ -7,12 +7,15 @@ import * as z from 'zod';
 
 /** A server writes every second; one that has been silent for so long is gone, whatever the connection says. */
 const SILENCE_MAX_MS = 10_000;
+/** How long an answer may take, unless it is said: figures are at hand, an action on many messages takes its time. */
+const QUESTION_MS = 2500;
+const ACTION_MS = 60_000;
 
 /** Values of the options of `http/options.ts`. */
 export interface ProgramSettings {
   readonly http: string;
   readonly tokenFile?: string | undefined;
-  readonly timeoutMs: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 /** What an answer must be for the figures to be found in it; rows are taken as they are. */
@@ -48,9 +51,9 @@ export async function openProgram({ http, tokenFile, timeoutMs }: ProgramSetting
 export class RemoteProgram {
   readonly url: URL;
   readonly #token: string | undefined;
-  readonly #timeoutMs: number;
+  readonly #timeoutMs: number | undefined;
 
-  constructor(url: URL, token: string | undefined, timeoutMs: number) {
+  constructor(url: URL, token: string | undefined, timeoutMs: number | undefined) {
     this.url = url;
     this.#token = token;
     this.#timeoutMs = timeoutMs;
@@ -59,22 +62,24 @@ export class RemoteProgram {
   /** Everything it shows. */
   async model(stop: AbortSignal): Promise<Model> {
     const response = await this.#ask('api/model', { signal: this.#limit(stop) });
-    return this.#modelOf(await this.#textOf(response));
+    return this.#modelOf(await this.#read(response.text()));
   }
 
   /** The body of a dead letter, its frames one after another; nothing if there is no such letter. */
   async deadLetter(id: string, stop: AbortSignal): Promise<Uint8Array | undefined> {
     const path = `api/dead/${encodeURIComponent(id)}`;
     const response = await this.#ask(path, { signal: this.#limit(stop) }, [404]);
-    return response.ok ? new Uint8Array(await response.arrayBuffer()) : undefined;
+    return response.ok ? new Uint8Array(await this.#read(response.arrayBuffer())) : undefined;
   }
 
   /** Does something to it. Rejects with `REJECTED` and its reason if it cannot. */
   async act(action: Action, stop: AbortSignal): Promise<ActionResult> {
     const headers = { 'content-type': 'application/json' };
-    const request = { method: 'POST', headers, body: JSON.stringify(action), signal: this.#limit(stop) };
+    const advice = `; the action may still be under way: look with proj status --http ${this.url.href}`;
+    const signal = this.#limit(stop, ACTION_MS, advice);
+    const request = { method: 'POST', headers, body: JSON.stringify(action), signal };
     const response = await this.#ask('api/actions', request, [400, 409, 500]);
-    const result = results.safeParse(this.#json(await this.#textOf(response)));
+    const result = results.safeParse(this.#json(await this.#read(response.text())));
     if (!result.success) throw this.#isForeign();
     if (!result.data.ok) throw new ProjError('REJECTED', `${this.url.href}: ${result.data.text}`);
     return result.data;
@@ -84,7 +89,7 @@ export class RemoteProgram {
   async *models(stop: AbortSignal): AsyncGenerator<Model, never, undefined> {
     const silence = new AbortController();
     const listen = (ms: number) => setTimeout(() => silence.abort(this.#isSilent(ms)), ms);
-    let timer = listen(this.#timeoutMs);
+    let timer = listen(this.#timeoutMs ?? QUESTION_MS);
     try {
       const signal = AbortSignal.any([stop, silence.signal]);
       const response = await this.#ask('api/events', { headers: { accept: 'text/event-stream' }, signal });
@@ -120,15 +125,16 @@ export class RemoteProgram {
       throw this.#explain(error);
     }
     if (response.ok || expected.includes(response.status)) return response;
-    const refusal = refusals.safeParse(this.#json(await this.#textOf(response)));
+    const refusal = refusals.safeParse(this.#json(await this.#read(response.text())));
     if (!refusal.success) throw this.#isForeign();
     const remedy = response.status === 401 ? ' Give it with --token-file.' : '';
     throw new ProjError('REJECTED', `${this.url.href}: ${refusal.data.error}${remedy}`);
   }
 
-  async #textOf(response: Response): Promise<string> {
+  /** The body of an answer. */
+  async #read<Body>(body: Promise<Body>): Promise<Body> {
     try {
-      return await response.text();
+      return await body;
     } catch (error) {
       throw this.#explain(error);
     }
@@ -152,27 +158,26 @@ export class RemoteProgram {
     return new ProjError('PROTOCOL_REMOTE', `${this.url.href}: what answers is no program of this project`);
   }
 
-  #isSilent(ms: number): ProjError {
-    return new ProjError('TIMEOUT', `${this.url.href}: no answer within ${ms} ms`);
+  #isSilent(ms: number, advice = ''): ProjError {
+    return new ProjError('TIMEOUT', `${this.url.href}: no answer within ${ms} ms${advice}`);
   }
 
-  #limit(stop: AbortSignal): AbortSignal {
-    return AbortSignal.any([stop, AbortSignal.timeout(this.#timeoutMs)]);
+  /** Aborted by `stop`, or in our words once the time is up. */
+  #limit(stop: AbortSignal, usualMs = QUESTION_MS, advice?: string): AbortSignal {
+    const ms = this.#timeoutMs ?? usualMs;
+    const late = new AbortController();
+    setTimeout(() => late.abort(this.#isSilent(ms, advice)), ms).unref();
+    return AbortSignal.any([stop, late.signal]);
   }
 
   /** An error of `fetch` in our words; that of `stop` as it is. */
   #explain(error: unknown, stop?: AbortSignal): unknown {
     if (error instanceof ProjError || stop?.aborted === true) return error;
-    if (isTimeout(error)) return this.#isSilent(this.#timeoutMs);
     if (!(error instanceof TypeError)) return error;
     const { code, message } = (error.cause ?? error) as { readonly code?: string; readonly message?: string };
     const remedy = 'start the program with --http, or give its address with --http';
     return new ProjError('UNREACHABLE', `${this.url.href}: cannot be reached (${code ?? message ?? ''}): ${remedy}`);
   }
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof DOMException && error.name === 'TimeoutError';
 }
 
 async function readToken(file: string): Promise<string> {

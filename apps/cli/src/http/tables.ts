@@ -128,7 +128,7 @@ function queuesOf({ services, servers }: Model): QueueRow[] {
   const rows = queues.map(({ protocol, name, waiting, running, oldestWaitingMs, ...row }) => ({
     ...{ protocol, name, rate: row.rate, workers: row.workers, oldestMs: oldestWaitingMs },
     ...{ ready: waiting, inFlight: running, isPaused: row.isPaused === true },
-    ...(protocol === 'pzq' ? { delayed, dead } : { delayed: 0, dead: 0 }),
+    ...(protocol === 'pzq' && row.isDead !== true ? { delayed, dead } : { delayed: 0, dead: 0 }),
   }));
   if (servers['pzq'] === undefined || rows.some(({ protocol }) => protocol === 'pzq')) return rows;
   const unknown = { rate: 0, oldestMs: 0, workers: 0, isPaused: false };

@@ -27,10 +27,11 @@ export function Queue({ model }: { model: Model }): VNode {
     );
   const others = Object.entries(server.gauges).filter(([name]) => !['ready', 'inFlight', 'dead'].includes(name));
   const queues = Object.values(model.services).filter(({ protocol }) => protocol === 'pzq');
-  const [queue] = queues;
+  // Dead letters that are delivered are a service of the same queue.
+  const [queue, ...more] = queues.filter(({ isDead }) => isDead !== true);
   return (
     <>
-      <Heading title="Queue" aside={queue !== undefined && queues.length === 1 && <ServiceActions row={queue} />} />
+      <Heading title="Queue" aside={queue !== undefined && more.length === 0 && <ServiceActions row={queue} />} />
       {queues.length > 1 && (
         <p>
           Queues:{' '}

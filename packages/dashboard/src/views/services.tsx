@@ -65,7 +65,7 @@ export const SERVICE_COLUMNS: readonly Column<ServiceRow>[] = [
     isFigure: true,
     isExtra: true,
     value: (row) => row.workers,
-    cell: (row) => (row.workers === 0 ? <b class="bad">none</b> : count(row.workers)),
+    cell: (row) => (row.workers === 0 && row.isDead !== true ? <b class="bad">none</b> : count(row.workers)),
   },
 ];
 
@@ -106,7 +106,7 @@ export function Service({ model, id }: { model: Model; id: string }): VNode {
         </Figure>
         <Figure name="Oldest waiting">{row.waiting === 0 ? '–' : duration(row.oldestWaitingMs)}</Figure>
         <Figure name="Running">{count(row.running)}</Figure>
-        <Figure name="Workers" tone={row.workers === 0 ? 'bad' : undefined}>
+        <Figure name="Workers" tone={row.workers === 0 && row.isDead !== true ? 'bad' : undefined}>
           {count(row.workers)}
         </Figure>
         <Latency name="Time waiting, last minute" row={row.wait} />
@@ -137,30 +137,31 @@ export function Service({ model, id }: { model: Model; id: string }): VNode {
 }
 
 /** What can be done with a service or queue: what its server cannot do is not offered. */
-export function ServiceActions({ row: { protocol, name, isPaused } }: { row: ServiceRow }): VNode {
+export function ServiceActions({ row: { protocol, name, isPaused, isDead } }: { row: ServiceRow }): VNode {
   return (
     <>
-      {isPaused === true ? (
-        <ActButton
-          request={{
-            action: { action: 'resume', protocol, name },
-            title: 'Resume the queue',
-            question: `Workers of ${name} get what waits again.`,
-          }}
-        >
-          Resume…
-        </ActButton>
-      ) : (
-        <ActButton
-          request={{
-            action: { action: 'pause', protocol, name },
-            title: 'Pause the queue',
-            question: `${name} takes what comes, but workers get nothing until you resume it.`,
-          }}
-        >
-          Pause…
-        </ActButton>
-      )}
+      {isDead !== true &&
+        (isPaused === true ? (
+          <ActButton
+            request={{
+              action: { action: 'resume', protocol, name },
+              title: 'Resume the queue',
+              question: `Workers of ${name} get what waits again.`,
+            }}
+          >
+            Resume…
+          </ActButton>
+        ) : (
+          <ActButton
+            request={{
+              action: { action: 'pause', protocol, name },
+              title: 'Pause the queue',
+              question: `${name} takes what comes, but workers get nothing until you resume it.`,
+            }}
+          >
+            Pause…
+          </ActButton>
+        ))}
       <ActButton
         danger
         request={{
@@ -171,17 +172,19 @@ export function ServiceActions({ row: { protocol, name, isPaused } }: { row: Ser
       >
         Drain…
       </ActButton>
-      <ActButton
-        danger
-        request={{
-          action: { action: 'purge', protocol, name, confirm: '' },
-          title: 'Purge the queue',
-          question: `Everything that waits in ${name} is deleted for ever.`,
-          confirm: name,
-        }}
-      >
-        Purge…
-      </ActButton>
+      {isDead !== true && (
+        <ActButton
+          danger
+          request={{
+            action: { action: 'purge', protocol, name, confirm: '' },
+            title: 'Purge the queue',
+            question: `Everything that waits in ${name} is deleted for ever.`,
+            confirm: name,
+          }}
+        >
+          Purge…
+        </ActButton>
+      )}
     </>
   );
 }

@@ -62,6 +62,7 @@ function serviceOf(
     running: side.inFlight,
     workers: side.consumers.connected.size,
     ...(isPaused && side.name === 'queue' ? { isPaused } : {}),
+    ...(side.name === 'queue' ? {} : { isDead: true as const }),
   };
 }
 

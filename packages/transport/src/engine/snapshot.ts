@@ -20,6 +20,8 @@ export interface ServiceSnapshot {
   readonly workers: number;
   /** An operator has paused it: workers get nothing of it. */
   readonly isPaused?: true;
+  /** Delivers the dead letters of a queue, a service of its own: it may well have no workers, and is neither paused nor purged. */
+  readonly isDead?: true;
   /** From acceptance to dispatch. */
   readonly waitMs: HistogramSnapshot;
   /** From dispatch to the end, at the worker. */
