@@ -43,6 +43,15 @@ it('tells of each type of job its runs, how long they waited and took, and of ea
   expect(detail(rig).services[0]).toMatchObject({ requests: 3, outcomes: { ok: 1, unanswered: 1 }, running: 1 });
 });
 
+it.each([
+  ['a lone surrogate', body('f\ud800'), 'm.f\ufffd'],
+  ['more than 255 characters', body('f'.repeat(254)), 'unknown'],
+])('names a type with %s so that any program can take it', (_what, job, service) => {
+  const rig = new SchedulerRig().start();
+  rig.schedule({ interval: '10', body: job });
+  expect(detail(rig).jobs).toMatchObject([{ service }]);
+});
+
 it('shows a cron expression, and when its next time is', () => {
   const rig = new SchedulerRig().start();
   rig.schedule({ cron: '0 6 * * *', headers: 'nohaste' });

@@ -6,6 +6,9 @@ import type { ScheduledJob } from './timetable.js';
 /** Types remembered; those of present jobs are always shown. */
 const TYPES_MAX = 1000;
 
+/** Characters of the name of a type. */
+const TYPE_LENGTH_MAX = 255;
+
 type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 
 /**
@@ -133,11 +136,13 @@ export class RunFigures {
   }
 }
 
-/** The type of the job in this body, which names one: `path.callable`. */
+/** The type of the job in this body, which names one: `path.callable`, well-formed; `unknown` if it is too long. */
 export function typeOf(body: Uint8Array): string {
   try {
     const [, job] = JSON.parse(new TextDecoder().decode(body)) as [unknown, { path: unknown; callable: unknown }];
-    return `${String(job.path)}.${String(job.callable)}`;
+    const name = `${String(job.path)}.${String(job.callable)}`;
+    // Not cut short: a slice would keep the whole text in memory.
+    return name.length > TYPE_LENGTH_MAX ? 'unknown' : name.replace(/\p{Surrogate}/gu, '\ufffd');
   } catch {
     return 'unknown';
   }
