@@ -30,6 +30,18 @@ describe('DeadlineHeap', () => {
     expect(heap.deadline).toBe(30);
   });
 
+  it('lists what falls due next, as takeDue would hand it out, and keeps it', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 20 })), fc.nat(30), (ats, count) => {
+        const { heap } = heapOf(...ats);
+        const listed = heap.next(count);
+        heap.assertInvariants();
+        const taken = ats.map(() => heap.takeDue(Infinity));
+        expect(listed).toEqual(taken.slice(0, count));
+      }),
+    );
+  });
+
   it('moves an entry later and earlier', () => {
     const { heap, entries } = heapOf(10, 20);
     heap.set(entries[0]!, 30);

@@ -39,6 +39,30 @@ export class DeadlineHeap<Value> {
     return this.#entries[0]?.value;
   }
 
+  /** At most `count` values that fall due next, the earliest first; they stay. O(count log count). */
+  next(count: number): Value[] {
+    const found: Value[] = [];
+    // Whichever is next is a child of one that was found.
+    const candidates = new DeadlineHeap<HeapDeadline<Value>>();
+    const consider = (entry: HeapDeadline<Value> | undefined): void => {
+      if (entry === undefined) return;
+      const candidate = new HeapDeadline(entry);
+      candidate.at = entry.at;
+      candidate.order = entry.order;
+      candidate.place = candidates.#entries.push(candidate) - 1;
+      candidates.#rise(candidate);
+    };
+    consider(this.#entries[0]);
+    while (found.length < count) {
+      const entry = candidates.takeDue(Infinity);
+      if (entry === undefined) break;
+      found.push(entry.value);
+      consider(this.#entries[2 * entry.place + 1]);
+      consider(this.#entries[2 * entry.place + 2]);
+    }
+    return found;
+  }
+
   /** Makes the entry due at `at` (finite), whether it was in the heap before or not. */
   set(entry: HeapDeadline<Value>, at: number): void {
     if (entry.place < 0) {

@@ -131,7 +131,12 @@ function brokenOf(broken: Figures['broken']): Found[] {
 /** The protocol of a key stays readable; ids may hold anything. */
 function hrefOf(table: string, key: string): string {
   const [protocol = '', ...id] = key.split('/');
-  return ['', table, protocol, ...(id.length === 0 ? [] : [encodeURIComponent(id.join('/'))])].join('/');
+  return ['', table, protocol, ...(id.length === 0 ? [] : [encode(id.join('/'))])].join('/');
+}
+
+/** `encodeURIComponent` throws at lone surrogates, which names from peers may hold. */
+function encode(text: string): string {
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'));
 }
 
 function seconds(ms: number): string {

@@ -95,6 +95,7 @@ class ProcessObserver implements Observer {
   #pastNotes: readonly NoteRow[] = [];
   #noteId = 0;
   readonly #refusals = oncePerMinute();
+  readonly #failures = oncePerMinute();
   #model: Model;
   #isDraining = false;
   #latencies: (readonly [HistogramSnapshot, HistogramSnapshot])[] = [];
@@ -121,7 +122,7 @@ class ProcessObserver implements Observer {
     };
     this.#observe();
     this.#stop = (options.every ?? everySecond)(() => {
-      this.tick();
+      this.#second();
     });
   }
 
@@ -175,14 +176,43 @@ class ProcessObserver implements Observer {
   tick(): void {
     const before = this.#model;
     this.#observe();
-    if (this.#listeners.size === 0) return;
-    const delta = deltaOf(before, this.#model);
-    for (const listener of this.#listeners) listener(delta);
+    this.#tell(before);
   }
 
   close(): void {
     this.#stop();
     this.#listeners.clear();
+  }
+
+  /** {@link tick}, but figures that cannot be taken or shown never end the process they are about: the last model stays. */
+  #second(): void {
+    const before = this.#model;
+    try {
+      this.#observe();
+    } catch (error) {
+      this.#failed(error);
+      this.#model = { ...before, notes: this.#pastNotes };
+    }
+    if (this.#model.notes !== before.notes || this.#model.history !== before.history) this.#tell(before);
+  }
+
+  #tell(before: Model): void {
+    if (this.#listeners.size === 0) return;
+    const delta = deltaOf(before, this.#model);
+    for (const listener of this.#listeners) {
+      try {
+        listener(delta);
+      } catch (error) {
+        this.#failed(error);
+      }
+    }
+  }
+
+  /** Notes it once a minute. */
+  #failed(error: unknown): void {
+    if (!this.#failures.allow('second', this.#now())) return;
+    const text = `observe-failed, ${error instanceof Error ? error.message : String(error)}`.slice(0, 1000);
+    this.#addNote({ protocol: '', code: 'observe-failed', text });
   }
 
   #addNote(note: Omit<NoteRow, 'id' | 'at'>): void {

@@ -67,6 +67,31 @@ describe('the model', () => {
     expect(observer.model.notes).toHaveLength(3);
   });
 
+  it('outlives a second that fails, keeps its rows and notes the error once a minute', () => {
+    const fake = fakeServer({ services: [service()] });
+    let second = (): void => undefined;
+    const { observer } = watch(fake, {
+      every: (tick) => {
+        second = tick;
+        return () => undefined;
+      },
+    });
+    const deltas: Delta[] = [];
+    observer.onDelta(() => {
+      throw new Error('a listener fails');
+    });
+    observer.onDelta((delta) => deltas.push(delta));
+    const { services } = observer.model;
+    fake.stats = () => {
+      throw new Error('no figures');
+    };
+    second();
+    second();
+    expect(observer.model.services).toBe(services);
+    expect(observer.model.notes).toMatchObject([{ code: 'observe-failed', text: 'observe-failed, no figures' }]);
+    expect(deltas.flatMap(({ notes = [] }) => notes)).toEqual(observer.model.notes);
+  });
+
   it('says the same moment again although two clocks tell it', () => {
     const fake = fakeServer({ workers: [worker({ stateMs: 500 })] });
     const { observer, second } = watch(fake);
@@ -229,6 +254,13 @@ describe('a fault is named within five seconds, with a link:', () => {
     second();
     expect(observer.model.services['pzq/orders.dead']).toMatchObject({ waiting: 3, isDead: true });
     expect(observer.model.faults).toEqual({});
+  });
+
+  it('a service without workers whose name no link can hold', () => {
+    const faults = faultsAfter(() => ({
+      services: [service({ name: 'm.\ud800', workers: 0, waiting: 1, oldestWaitingMs: 1000 })],
+    }));
+    expect(faults).toEqual([['service-without-workers', '/services/mdp/m.%EF%BF%BD']]);
   });
 
   it('a store whose disk is full', () => {

@@ -60,6 +60,8 @@ export class SchedulerRig {
   now = 1000;
   /** Wall clock less monotonic clock, in milliseconds. */
   wallOffsetMs = SUNDAY / 1000 - 1000;
+  /** The transport takes REQUESTs at once. */
+  transportIsFast = true;
   /** Writes end at once. */
   diskIsFast = true;
   diskIsFull = false;
@@ -196,7 +198,7 @@ export class SchedulerRig {
         this.said.push(command.kind === 'bye' ? command.word : command.kind);
         if (command.kind === 'request') {
           this.requests.push(command);
-          this.#pending.push({ kind: 'sent', id: command.id });
+          if (this.transportIsFast) this.#pending.push({ kind: 'sent', id: command.id });
         }
         if (command.kind !== 'inform-scheduler') break;
         this.#inform = command.id;

@@ -11,6 +11,10 @@ describe('routes', () => {
     expect(parseHash(href(path, query))).toEqual({ path, query });
   });
 
+  it('a lone surrogate, which no link can hold, becomes U+FFFD', () => {
+    expect(href(['a\ud800'], { '\udc00': '\ud800\u{1f600}' })).toBe('#/a%EF%BF%BD?%EF%BF%BD=%EF%BF%BD%F0%9F%98%80');
+  });
+
   it('leaves empty values out of links', () => {
     expect(href(['services'], { q: '', sort: undefined })).toBe('#/services');
   });

@@ -20,8 +20,8 @@ export function parseHash(hash: string): Route {
 /** The link to a view. Empty values of the query are left out. */
 export function href(path: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
   const said = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  const tail = said.map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(value ?? '')}`).join('&');
-  return `#/${path.map(encodeURIComponent).join('/')}${tail === '' ? '' : `?${tail}`}`;
+  const tail = said.map(([key, value]) => `${encode(key)}=${encode(value ?? '')}`).join('&');
+  return `#/${path.map(encode).join('/')}${tail === '' ? '' : `?${tail}`}`;
 }
 
 /** The two parts of a key such as `mdp/NAME`; the name may have slashes of its own. */
@@ -40,6 +40,11 @@ function* pairs(query: string): Generator<readonly [string, string]> {
     const [key = '', value = ''] = pair.split(/=(.*)/s);
     if (key !== '') yield [decode(key), decode(value.replaceAll('+', ' '))];
   }
+}
+
+/** `encodeURIComponent` throws at lone surrogates, which names from peers may hold. */
+function encode(text: string): string {
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'));
 }
 
 function decode(text: string): string {

@@ -43,6 +43,15 @@ it('tells of each type of job its runs, how long they waited and took, and of ea
   expect(detail(rig).services[0]).toMatchObject({ requests: 3, outcomes: { ok: 1, unanswered: 1 }, running: 1 });
 });
 
+it.each([
+  ['a lone surrogate', body('f\ud800'), 'm.f\ufffd'],
+  ['more than 255 characters', body('f'.repeat(254)), 'unknown'],
+])('names a type with %s so that any program can take it', (_what, job, service) => {
+  const rig = new SchedulerRig().start();
+  rig.schedule({ interval: '10', body: job });
+  expect(detail(rig).jobs).toMatchObject([{ service }]);
+});
+
 it('shows a cron expression, and when its next time is', () => {
   const rig = new SchedulerRig().start();
   rig.schedule({ cron: '0 6 * * *', headers: 'nohaste' });
@@ -87,6 +96,46 @@ it('counts a run as waiting while it is written down', () => {
   expect(detail(rig).services[0]).toMatchObject({ requests: 1, waiting: 1, oldestWaitingMs: 3000 });
   rig.finishWrite();
   expect(detail(rig).services[0]).toMatchObject({ waiting: 0, running: 1, waitMs: { count: 1, sumMs: 3000 } });
+});
+
+it('awaits no result of a job that is unscheduled or replaced', () => {
+  const rig = new SchedulerRig().start();
+  rig.schedule({ interval: '10' });
+  rig.schedule({ interval: '20', headers: 'nohaste' });
+  expect(detail(rig)).toMatchObject({
+    services: [{ running: 0, outcomes: { unanswered: 1 } }],
+    workers: [{ running: 0, state: 'idle' }],
+  });
+  rig.pass(20 * SECOND);
+  rig.unschedule();
+  answer(rig);
+  expect(detail(rig).services).toMatchObject([{ requests: 2, running: 0, outcomes: { unanswered: 2 } }]);
+  expect(detail(rig).services[0]?.outcomes).not.toHaveProperty('ok');
+});
+
+it('awaits at most 10,000 results: beyond it the oldest has none', () => {
+  const rig = new SchedulerRig({ jobsMax: 20_000, jobsMaxBytes: 10_000_000 });
+  rig.checks = false;
+  rig.start();
+  for (let arg = 0; arg <= 10_000; arg++) rig.schedule({ interval: '86400', body: body('f', [arg]) });
+  expect(detail(rig).services).toMatchObject([{ requests: 10_001, running: 10_000, outcomes: { unanswered: 1 } }]);
+  rig.hear({ kind: 'result', id: 'r', of: rig.requests[0]?.id, result: fromLatin1('{}') });
+  expect(detail(rig).services).toMatchObject([{ running: 10_000, outcomes: { unanswered: 1 } }]);
+});
+
+it('goes on to await the last run of a job when the REQUEST of one before comes back', () => {
+  const rig = new SchedulerRig().start();
+  rig.transportIsFast = false;
+  rig.schedule({ interval: '10' });
+  rig.pass(10 * SECOND);
+  const [first, last] = rig.requests.map(({ id }) => id);
+  rig.do({ kind: 'sent', id: last ?? '' });
+  rig.brokerIsThere = false;
+  rig.do({ kind: 'unsent', id: first ?? '' });
+  // The first one waits again, the last one went out and has lost its broker.
+  expect(detail(rig).services).toMatchObject([
+    { requests: 3, resends: 0, waiting: 1, running: 0, outcomes: { unanswered: 1, 'broker-lost': 1 } },
+  ]);
 });
 
 it('counts what it drops and refuses, by reason', () => {

@@ -204,12 +204,12 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     const { endpoint } = this.#connection;
     const flush = reason === 'disconnected';
     this.#out.effects.push({ kind: 'close', socket: this.#socket, flush });
-    const outgoing = [...this.#outgoing.values()];
+    const outgoing = [...this.#outgoing];
     this.#outgoing.clear();
     const retryInMs = this.#connection.lost(now, REPORTED.has(reason));
     this.#out.lose(reason, endpoint, retryInMs);
     // What the transport has not taken yet will not go out, unless it is flushed.
-    if (!flush) for (const job of outgoing) this.#jobs.unsent(job);
+    if (!flush) for (const [id, job] of outgoing) this.#jobs.unsent(job, id);
     this.#jobs.runs.lost(now);
     if (this.#phase === 'leaving') this.#connection.stop();
     else if (retryInMs === 0) this.#open(now);

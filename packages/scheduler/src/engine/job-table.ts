@@ -183,11 +183,12 @@ export class ScheduledJobs {
     }
   }
 
-  /** The REQUEST of this job did not go out. */
-  unsent(job: ScheduledJob): void {
+  /** The REQUEST of this job with this id did not go out. */
+  unsent(job: ScheduledJob, id: string): void {
     this.#out.counters.fired--;
     const [verdict] = RUNS[this.#stateOf(job)].unsent;
-    this.runs.unsent(job, verdict === 'hold' ? (this.#held.has(job) ? 'merged' : 'waits') : 'gone', this.#out.now);
+    const how = verdict === 'hold' ? (this.#held.has(job) ? 'merged' : 'waits') : 'gone';
+    this.runs.unsent(job.runs, id, how, this.#out.now);
     if (verdict === 'hold') this.#held.add(job);
   }
 
@@ -254,7 +255,7 @@ export class ScheduledJobs {
     }
     if (old !== undefined) {
       this.#remove(old);
-      job.follow(old);
+      job.runs.follow(old.runs);
     }
     this.#insert(job);
     this.#out.counters.scheduled++;
@@ -265,17 +266,17 @@ export class ScheduledJobs {
       else this.#timetable.begin(job, now);
     }
     if (!haste) return;
-    this.runs.begun(job, this.#out.now);
+    this.runs.begun(job.runs, this.#out.now);
     this.#run(job);
   }
 
   #due(job: ScheduledJob, now: number): void {
     const [verdict] = RUNS[this.#stateOf(job)].due;
     const counts = verdict === 'run';
-    if (counts) this.runs.begun(job, now);
+    if (counts) this.runs.begun(job.runs, now);
     else {
       this.#out.counters.skipped++;
-      job.figures.ended('skipped');
+      job.runs.figures.ended('skipped');
     }
     if (counts && job.runsLeft !== undefined) job.runsLeft--;
     const goesOn = this.#timetable.advance(job, now);
@@ -290,7 +291,7 @@ export class ScheduledJobs {
   #ran(job: ScheduledJob, counts: boolean): void {
     job.isWriting = false;
     if (!counts) return;
-    if (job.isGone) job.figures.ended('unscheduled');
+    if (job.isGone) job.runs.figures.ended('unscheduled');
     else this.#run(job);
   }
 
@@ -298,14 +299,14 @@ export class ScheduledJobs {
     const id = this.#send(job);
     const held = id === undefined;
     // A run that comes back while the next one is written waits for the same broker: both are one.
-    if (held && this.#held.has(job)) job.figures.ended('skipped');
+    if (held && this.#held.has(job)) job.runs.figures.ended('skipped');
     if (held) this.#held.add(job);
     this.#out.tell({ code: 'fired', job: job.identity, queue: job.queue, held });
     if (!held) this.#fired(job, id);
   }
 
   #fired(job: ScheduledJob, id: string): void {
-    this.runs.sent(job, id, this.#out.now);
+    this.runs.sent(job.runs, id, this.#out.now);
     this.#out.counters.fired++;
     if (job.runsLeft !== 0 || this.#jobs.get(job.identity) !== job) return;
     this.#jobs.delete(job.identity);
@@ -328,7 +329,8 @@ export class ScheduledJobs {
   #remove(job: ScheduledJob): void {
     job.isGone = true;
     this.#timetable.suspend(job);
-    if (this.#held.delete(job)) job.figures.ended('unscheduled');
+    this.runs.givenUp(job.runs, this.#out.now);
+    if (this.#held.delete(job)) job.runs.figures.ended('unscheduled');
     this.#jobs.delete(job.identity);
     this.#bytes -= job.body.length;
   }

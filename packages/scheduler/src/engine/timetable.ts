@@ -1,12 +1,12 @@
 /** EventMQ scheduler: when jobs run: intervals by the monotonic clock, cron by the wall clock. Rules 5 and 7. */
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
 import type { Entropy } from '@proj/transport';
-import { ServiceMeter, type Timed } from '@proj/transport/engine';
+import { ServiceMeter } from '@proj/transport/engine';
 import type { ScheduleRecord, SchedulerTools } from './events.js';
-import { typeOf } from './runs.js';
+import { JobRuns, typeOf } from './runs.js';
 
 /** A job and its next run. */
-export class ScheduledJob implements Timed {
+export class ScheduledJob {
   readonly identity: string;
   readonly queue: string;
   readonly headers: Uint8Array;
@@ -24,26 +24,13 @@ export class ScheduledJob implements Timed {
   /** Unscheduled or replaced: writes under way for it have no effect. */
   isGone = false;
 
-  /** For operators: what it runs. */
-  readonly type: string;
-  /** The figures of its type. */
-  readonly figures: ServiceMeter;
-  /** REQUESTs given to a broker. */
-  fired = 0;
-  /** How its last run ended, and when; `undefined` before. */
-  result: string | undefined;
-  resultAt = 0;
-  /** Since when its run waits for the disk or a broker. */
-  sinceSpan = 0;
-  sinceUs = 0;
-  /** The REQUEST whose result is awaited, and since when. */
-  awaited: string | undefined;
-  readonly sent: Timed = { sinceSpan: 0, sinceUs: 0 };
+  /** For operators. */
+  readonly runs: JobRuns;
 
   /** `meterOf`: the figures of its type. */
   constructor(identity: string, record: ScheduleRecord, meterOf = (_type: string) => new ServiceMeter()) {
-    this.type = typeOf(record.body);
-    this.figures = meterOf(this.type);
+    const type = typeOf(record.body);
+    this.runs = new JobRuns(type, meterOf(type));
     this.identity = identity;
     this.queue = record.queue;
     this.headers = record.headers;
@@ -51,13 +38,6 @@ export class ScheduledJob implements Timed {
     this.every = record.every;
     this.runsLeft = record.runsLeft;
     this.nextMicros = record.nextMicros;
-  }
-
-  /** It replaces this one, whose figures go on. */
-  follow({ fired, result, resultAt }: ScheduledJob): void {
-    this.fired = fired;
-    this.result = result;
-    this.resultAt = resultAt;
   }
 
   /** What the store keeps of it; `undefined` when it has had all its runs. */
