@@ -14,8 +14,8 @@ const DISPLACED_MAX = 64;
 
 /** The side that asks, as the workers' side sees it: the clients of a queue, or the process that has a pool. */
 export interface Requester<Asked extends Request> {
-  /** The request begins to wait, for its first worker or for another one. */
-  onWaiting(request: Asked): void;
+  /** The request begins to wait, for its first worker or, at the front, for another one. */
+  onWaiting(request: Asked, where: 'front' | 'back'): void;
   /** It waits no longer: it runs, or is about to be given up. */
   onWaited(request: Asked): void;
   /** Rule 14: a client that has far more bytes waiting than the client of this request, by its {@link Request.asker}. */
@@ -149,7 +149,7 @@ export class Dispatcher<Asked extends Request> {
     request.settle(slack);
     if (where === 'front') queue.pushFront(request.place);
     else queue.push(request.place, request.asker);
-    this.#requester.onWaiting(request);
+    this.#requester.onWaiting(request, where);
   }
 
   #unwait(request: Asked): void {

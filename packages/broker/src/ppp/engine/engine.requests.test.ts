@@ -251,6 +251,18 @@ describe('rule 14: waiting requests', () => {
     expect(queue.stats).toMatchObject({ waiting: 3, counters: { dropped: { displaced: 2 } } });
   });
 
+  it('rule 14: bytes that came back from workers keep no other client from making room', () => {
+    const bytes = 40_000;
+    const one = requestCost([new Uint8Array(bytes)]) + frameCost([new Uint8Array(5)]);
+    queue = new QueueUnderTest({ requestQueueMaxBytes: 12 * one, maxMessageBytes: 2 * bytes });
+    for (let i = 0; i < 8; i++) queue.ready(`w${i}`);
+    for (let i = 0; i < 8; i++) queue.request('front', 'x'.repeat(bytes));
+    for (let i = 0; i < 8; i++) queue.workerGone(`w${i}`);
+    for (let i = 0; i < 4; i++) queue.request('flood', 'x'.repeat(bytes));
+    expect(queue.request('c1', 'mine')).toEqual(['note request-dropped displaced frontend flood']);
+    expect(queue.stats).toMatchObject({ waiting: 12, counters: { dropped: { displaced: 1 } } });
+  });
+
   it('rule 14: a request that came back from a worker is not given up for another', () => {
     queue = new QueueUnderTest({ requestQueueMax: 20 });
     for (let i = 0; i < 20; i++) queue.ready(`w${i}`);

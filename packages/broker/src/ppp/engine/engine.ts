@@ -168,13 +168,16 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   }
 
   readonly #requester: Requester<ClientRequest> = {
-    onWaiting: (request) => {
+    onWaiting: (request, where) => {
       this.#expiries.renew(request.expiry, this.#out.now);
-      this.#holders.add(request.client.held, request.cost);
+      if (where === 'front') return;
+      request.held = request.cost;
+      this.#holders.add(request.client.held, request.held);
     },
     onWaited: (request) => {
       this.#expiries.remove(request.expiry);
-      this.#holders.add(request.client.held, -request.cost);
+      this.#holders.add(request.client.held, -request.held);
+      request.held = 0;
     },
     hoarder: ({ client, cost }) => this.#holders.above(client.held.amount + cost)?.peer.key,
     onReply: (request, { addresses, content }: PppAddressedReply) => {
