@@ -251,6 +251,16 @@ describe('rule 14: waiting requests', () => {
     expect(queue.stats).toMatchObject({ waiting: 3, counters: { dropped: { displaced: 2 } } });
   });
 
+  it('rule 14: nobody gives up anything for a request that would not fit all the same', () => {
+    const one = requestCost([new Uint8Array(1000)]) + frameCost([new Uint8Array(5)]);
+    queue = new QueueUnderTest({ requestQueueMaxBytes: 100 * one, maxMessageBytes: 150_000 });
+    for (let i = 0; i < 100; i++) queue.request('flood', 'x'.repeat(1000));
+    expect(queue.request('c1', 'y'.repeat(120_000))).toEqual(['note request-dropped queue-full frontend c1']);
+    expect(queue.stats.waiting).toBe(100);
+    expect(queue.request('c1', 'y'.repeat(60_000))).toContain('note request-dropped displaced frontend flood');
+    expect(queue.stats.openBytes).toBeLessThanOrEqual(100 * one);
+  });
+
   it('rule 14: bytes that came back from workers keep no other client from making room', () => {
     const bytes = 40_000;
     const one = requestCost([new Uint8Array(bytes)]) + frameCost([new Uint8Array(5)]);
