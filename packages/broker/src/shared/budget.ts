@@ -14,6 +14,11 @@ export class Budget {
     return this.#used;
   }
 
+  /** The amount left. */
+  get left(): number {
+    return this.max - this.#used;
+  }
+
   /** Takes the amount, or takes nothing and returns false if less is left. */
   take(amount: number): boolean {
     if (this.#used + amount > this.max) return false;

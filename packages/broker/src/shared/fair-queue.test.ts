@@ -114,10 +114,10 @@ describe('FairQueue', () => {
     expect(owned.size).toBe(0);
   });
 
-  it('knows the newest value of a client, the front aside', () => {
+  it('lists the values of a client, newest first, the front aside', () => {
     const { queue } = queueOf(9, 'x:1', 'y:a', 'x:2');
     queue.pushFront(new QueueSlot('R'));
-    expect([queue.newest('x'), queue.newest('y'), queue.newest('z')]).toEqual(['2', 'a', undefined]);
+    expect(['x', 'y', 'z'].map((client) => [...queue.newest(client)].join(''))).toEqual(['21', 'a', '']);
   });
 
   it('tells that a value of another queue is not here', () => {

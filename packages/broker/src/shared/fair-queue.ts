@@ -2,6 +2,7 @@
  * The queue of waiting requests: first in, first out for each client, and clients take turns. What has waited before goes to a front that
  * is served first. No protocol.
  */
+import { surplusOf } from './displacement.js';
 import { HolderClasses, Holding } from './holder-classes.js';
 import { RemovableQueue, QueueSlot } from './removable-queue.js';
 
@@ -27,7 +28,7 @@ export class ClientQueue<Value> extends RemovableQueue<Value> {
 
 /**
  * A bounded queue. `max` bounds `push`; the front is exempt, because its values were admitted before and return one per worker at most.
- * Every operation but `values` is O(1).
+ * Every operation but `values`, `surplus` and `newest` is O(1).
  *
  * An owner that must find everything a client has waiting passes that client's list of {@link ClientQueue}s along with each value; the fair
  * queues keep the list up to date.
@@ -111,14 +112,21 @@ export class FairQueue<Value> {
     return true;
   }
 
-  /** The newest value of a client that has far more waiting than this one: it makes room for this client when the queue is full. */
-  surplus(client: string): Value | undefined {
-    return this.#shares.above((this.#byClient.get(client)?.size ?? 0) + 1)?.last;
+  /** How many values must leave before another can be pushed. */
+  get excess(): number {
+    return Math.max(0, this.#size - this.max + 1);
   }
 
-  /** The newest value of this client, the front aside. */
-  newest(client: string): Value | undefined {
-    return this.#byClient.get(client)?.last;
+  /** The newest values of clients that have far more waiting than this one: they make room for this client when the queue is full. */
+  surplus(client: string): Iterable<Value> {
+    const mine = (this.#byClient.get(client)?.size ?? 0) + 1;
+    const hoardOf = (queue: ClientQueue<Value>) => ({ held: queue.share.amount, newest: queue.newest() });
+    return surplusOf(this.#shares, mine, hoardOf, () => 1);
+  }
+
+  /** The values of this client, newest first, the front aside. */
+  newest(client: string): Iterable<Value> {
+    return this.#byClient.get(client)?.newest() ?? [];
   }
 
   /** The first value of the front, and that of each client: the oldest is among them. */

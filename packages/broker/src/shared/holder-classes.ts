@@ -11,7 +11,7 @@ export class Holding<Owner> extends QueueSlot<Owner> {
 }
 
 /**
- * Holders by how much they hold, each class twice as wide as the one below it. Every operation is O(1). Whoever holds less than `least` is
+ * Holders by how much they hold, each class twice as wide as the one below it. Every step of an operation is O(1). Whoever holds less than `least` is
  * in no class and never gives way.
  */
 export class HolderClasses<Owner> {
@@ -35,14 +35,15 @@ export class HolderClasses<Owner> {
     if (at > 0) (this.#classes[at] ??= new RemovableQueue()).push(holding);
   }
 
-  /** One of those who hold most, if that is a class above this amount. */
-  above(amount: number): Owner | undefined {
+  /** Those in a class above this amount, who hold most first. None may take or give back anything meanwhile. */
+  *above(amount: number): Generator<Owner> {
     const own = this.#classOf(amount);
-    for (let at = this.#classes.length - 1; at > own; at--) {
-      const owner = this.#classes[at]?.first;
-      if (owner !== undefined) return owner;
-    }
-    return undefined;
+    for (let at = this.#classes.length - 1; at > own; at--) yield* this.#classes[at]?.values() ?? [];
+  }
+
+  /** How much they hold at least. */
+  leastAbove(amount: number): number {
+    return this.#least * 2 ** this.#classOf(amount);
   }
 
   #classOf(amount: number): number {

@@ -29,7 +29,7 @@ export class QueueSlot<Value> {
 }
 
 /**
- * Values in order of arrival. Every operation but `values` is O(1), amortized over growth. An array, not a linked list: among a million
+ * Values in order of arrival. Every operation but `values` and `newest` is O(1), amortized over growth. An array, not a linked list: among a million
  * values the next one is far away in memory, and a list would also touch its neighbour, which is just as far.
  */
 export class RemovableQueue<Value> {
@@ -94,6 +94,15 @@ export class RemovableQueue<Value> {
     // Removing the last value moves the tail back.
     const tail = this.#tail;
     for (let at = this.#head; at !== tail; at = (at + 1) & LAST_POSITION) {
+      const slot = this.#at(at);
+      if (slot !== undefined) yield slot.value;
+    }
+  }
+
+  /** The values, last first. Neither add nor remove any meanwhile. */
+  *newest(): IterableIterator<Value> {
+    for (let at = this.#tail; at !== this.#head;) {
+      at = (at - 1) & LAST_POSITION;
       const slot = this.#at(at);
       if (slot !== undefined) yield slot.value;
     }

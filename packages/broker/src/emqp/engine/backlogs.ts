@@ -1,5 +1,6 @@
 /** EventMQ broker, rule 15: what each client has the broker keep, so that whoever has most makes room for others. No protocol decisions. */
 import { check } from '../../shared/check.js';
+import { surplusOf } from '../../shared/displacement.js';
 import { HolderClasses, Holding } from '../../shared/holder-classes.js';
 import { QueueSlot, RemovableQueue } from '../../shared/removable-queue.js';
 import { Share, Shares } from '../../shared/shares.js';
@@ -61,13 +62,15 @@ export class Places {
     return this.guaranteed.mayHold(this.byClient.get(asker)?.guaranteed ?? NOTHING, 1);
   }
 
-  /** The newest job of a client that has far more waiting here than this one. */
-  surplus(asker: string): Job | undefined {
-    return this.holders.above((this.byClient.get(asker)?.share.amount ?? 0) + 1)?.loose.last;
+  /** The newest jobs of clients that have far more waiting here than this one. */
+  surplus(asker: string): Iterable<Job> {
+    const mine = (this.byClient.get(asker)?.share.amount ?? 0) + 1;
+    const hoardOf = ({ share, loose }: ClientBacklog) => ({ held: share.amount, newest: loose.newest() });
+    return surplusOf(this.holders, mine, hoardOf, () => 1);
   }
 }
 
-/** The backlogs of all clients. Every operation is O(1). */
+/** The backlogs of all clients. Every operation but `surplus` is O(1). */
 export class ClientBacklogs {
   readonly #clients = new Map<string, ClientEntry>();
   readonly #holders = new HolderClasses<ClientEntry>(LEAST_BYTES);
@@ -87,9 +90,11 @@ export class ClientBacklogs {
     return this.#kept.mayHold(this.#clients.get(asker)?.kept ?? NOTHING, cost);
   }
 
-  /** The newest waiting job of a client that has far more bytes waiting than this one would have with so many more. */
-  surplus(asker: string, cost: number): Job | undefined {
-    return this.#holders.above((this.#clients.get(asker)?.held.amount ?? 0) + cost)?.backlogs.last?.loose.last;
+  /** The newest waiting jobs of clients that have far more bytes waiting than this one would have with so many more. */
+  surplus(asker: string, cost: number): Iterable<Job> {
+    const mine = (this.#clients.get(asker)?.held.amount ?? 0) + cost;
+    const hoardOf = ({ held, backlogs }: ClientEntry) => ({ held: held.amount, newest: newestOf(backlogs.newest()) });
+    return surplusOf(this.#holders, mine, hoardOf, (job) => job.cost);
   }
 
   /** A job that is kept until a worker answers it is accepted. */
@@ -182,4 +187,8 @@ export class ClientBacklogs {
       check(backlog.own.taken === jobsOf > 0, 'who can make room is found');
     }
   }
+}
+
+function* newestOf(backlogs: Iterable<ClientBacklog>): Generator<Job> {
+  for (const { loose } of backlogs) yield* loose.newest();
 }

@@ -1,6 +1,7 @@
 /** EventMQ broker: a job's way from REQUEST to a worker. Rules 9 to 15 and 17; how it ends is `job-endings.ts`. */
 import { decodeEmqpHeaders, type EmqpReadHeaders, type EmqpRequest } from '@proj/frames/emqp';
 import { setSince } from '@proj/transport/engine';
+import { chooseDisplaced } from '../../shared/displacement.js';
 import { sharerOf } from '../../shared/names.js';
 import type { EmqpBrokerSettings } from '../options.js';
 import type { EmqpParty } from './events.js';
@@ -13,9 +14,6 @@ import type { BrokerState } from './state.js';
 
 /** Rule 9. */
 const ACCEPTANCES = { reply: ['accepted'], ack: ['ack'], both: ['accepted', 'ack'] } as const;
-
-/** Rule 15: one request displaces at most so many of others. */
-const DISPLACED_MAX = 64;
 
 /** Rule 19: how long a job without timeout may take, and the grace period after any timeout. */
 const NO_TIMEOUT_SECONDS = 300;
@@ -204,12 +202,11 @@ export class Dispatcher {
     if (isKept && !backlogs.mayKeep(asker, cost)) return false;
     if (headers.guarantee && queue?.places.mayGuarantee(asker) === false) return false;
     // What came back from workers is never refused, so there may be more than one too many.
-    for (let displaced = 0; queue?.full === true || !bytes.take(cost); displaced++) {
-      const other = queue?.full === true ? queue.places.surplus(asker) : backlogs.surplus(asker, cost);
-      if (other === undefined || displaced === DISPLACED_MAX) return false;
-      this.#endings.lose(other, 'displaced');
-    }
-    return true;
+    const lack = { places: queue?.excess ?? 0, bytes: cost - bytes.left };
+    const others = chooseDisplaced(lack, queue?.places.surplus(asker) ?? [], backlogs.surplus(asker, cost));
+    if (others === undefined) return false;
+    for (const other of others) this.#endings.lose(other, 'displaced');
+    return bytes.take(cost);
   }
 
   #wait(job: Job, queue: Queue, where: 'front' | 'back'): void {

@@ -34,6 +34,24 @@ describe('a dismissed worker', () => {
     expect(broker.ready('w2')).toContain('-> w2 REQUEST j2 mail');
   });
 
+  it('rule 37: leaves when the result of its last job is too late', () => {
+    broker = new BrokerUnderTest({ unknownQueue: 'wait', byes: 'kbye', resultRouteTtlMs: 1000 });
+    worker('w1');
+    broker.request('c1', 'j1', 'mail', 'reply-requested');
+    expect(dismiss('w1', true)).toEqual([]);
+    expect(broker.ready('w1')).toEqual([]);
+    expect(broker.advance(1000)).toContain('1000ms: left w1 dismissed');
+  });
+
+  it('rule 37: leaves when another worker answers its last job', () => {
+    worker('w1');
+    worker('w2');
+    broker.request('c1', 'j1', 'mail', 'reply-requested, retry-count:1');
+    expect(dismiss('w1', true)).toEqual([]);
+    expect(broker.ready('w1')).toEqual([]);
+    expect(broker.reply('w2', 'j1')).toContain('left w1 dismissed');
+  });
+
   it('rule 37: may be a scheduler, or each worker of a queue', () => {
     broker.scheduler('s1');
     worker('w1');

@@ -390,6 +390,15 @@ describe('bounds', () => {
     expect(broker.dropped).toEqual({ 'queue-full': 1, displaced: 2 });
   });
 
+  it('rule 15: nobody gives up anything for a job that would not fit all the same', () => {
+    broker = new BrokerUnderTest({ queueMaxBytes: 178_000, maxMessageBytes: 150_000 });
+    for (let i = 0; i < 100; i++) broker.request('flood', `f${i}`, 'default', '', 'x'.repeat(1000));
+    expect(broker.request('c1', 'mine', 'default', '', 'y'.repeat(120_000))).toEqual([
+      'note request-dropped queue-full c1 default',
+    ]);
+    expect(broker.dropped).toEqual({ 'queue-full': 1 });
+  });
+
   it('rule 15: a guaranteed job is not given up for another client', () => {
     broker = new BrokerUnderTest({ defaultQueueMax: 40 });
     for (let i = 0; i < 20; i++) broker.request('flood', `f${i}`);

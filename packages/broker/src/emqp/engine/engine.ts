@@ -100,6 +100,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
   step(event: EmqpBrokerEvent | TimerEvent, now: number): readonly EmqpBrokerEffect[] {
     this.#out.begin(now);
     if (this.#state.phase !== 'drained') this.#handle(event);
+    this.#shutdown.sendIdleHome();
     this.#shutdown.finishIfDone();
     this.#endings.tidy();
     if (this.#state.phase !== 'drained') this.#guarantee.store();

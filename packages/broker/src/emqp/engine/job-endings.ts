@@ -78,6 +78,11 @@ export class JobEndings {
       for (const { awaited, client } of waiting.values()) if (awaited) yield client;
   }
 
+  /** Whether a job has ended, or left its worker, in this step. */
+  get hasEnded(): boolean {
+    return this.#perhapsEmpty.size > 0;
+  }
+
   /** Takes the job from the worker that has it, if any. */
   detach(job: Job): void {
     const { holder } = job;

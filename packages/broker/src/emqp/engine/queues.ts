@@ -132,6 +132,11 @@ export class Queue {
     return this.waiting.size + this.arriving >= this.max;
   }
 
+  /** How many must leave before another may wait. */
+  get excess(): number {
+    return Math.max(0, this.waiting.size + this.arriving - this.max + 1);
+  }
+
   /** The job that has waited longest. */
   get oldest(): Job | undefined {
     return this.waiting.front ?? this.#arrived.first;

@@ -26,6 +26,8 @@ export class Shutdown {
   readonly #parts: Parts;
   /** Clients that wait for something, by port and routing id: they get the farewell last. */
   readonly #awaiters = new Map<string, EmqpParty>();
+  /** Workers that leave when they have no jobs. */
+  readonly #leaving = new Set<Worker>();
   #deadline = Infinity;
 
   constructor(options: { readonly drainMs: number }, state: BrokerState, out: Output, parts: Parts) {
@@ -65,9 +67,19 @@ export class Shutdown {
   dismiss(members: readonly (Worker | Scheduler)[], isGraceful: boolean): void {
     for (const member of members) {
       if (member.role === 'worker') this.#parts.dispatcher.retire(member);
-      if (member.role === 'worker' && isGraceful) this.perhapsSendHome(member);
-      else this.#sendHome(member, 'dismissed');
+      if (member.role === 'worker' && isGraceful) {
+        this.#leaving.add(member);
+        this.perhapsSendHome(member);
+      } else this.#sendHome(member, 'dismissed');
     }
+  }
+
+  /** Ends a step: a job of a leaving worker may have ended without its READY or REPLY. */
+  sendIdleHome(): void {
+    if (this.#leaving.size === 0 || !this.#parts.endings.hasEnded) return;
+    for (const worker of this.#leaving)
+      if (this.#state.peers.find(worker) === worker) this.perhapsSendHome(worker);
+      else this.#leaving.delete(worker);
   }
 
   /** Ends when the last peer has gone and the store has taken everything. */
@@ -84,7 +96,10 @@ export class Shutdown {
   /** Farewell; results of jobs it still has are forwarded all the same. */
   #sendHome(member: Worker | Scheduler, reason: 'drained' | 'dismissed'): void {
     this.#out.bye(member);
-    if (member.role === 'worker') this.#parts.results.releaseSilent(member, true);
+    if (member.role === 'worker') {
+      this.#leaving.delete(member);
+      this.#parts.results.releaseSilent(member, true);
+    }
     this.#parts.registration.leave(member, reason);
   }
 

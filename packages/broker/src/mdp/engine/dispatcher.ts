@@ -6,7 +6,9 @@ import type { MdpBody, MdpClientRequest, MdpWorkerFinal, MdpWorkerPartial } from
 import type { Peer } from '@proj/transport';
 import { setSince } from '@proj/transport/engine';
 import { requestCost } from '../../shared/cost.js';
+import { chooseDisplaced, type Hoard, surplusOf } from '../../shared/displacement.js';
 import { sharerOf } from '../../shared/names.js';
+import type { RemovableQueue } from '../../shared/removable-queue.js';
 import type { MdpBrokerSettings } from '../options.js';
 import type { MdpLostClient, MdpRefusal, MdpRequestLoss } from './events.js';
 import type { Output } from './output.js';
@@ -14,9 +16,6 @@ import { OwnServiceRunner } from './own-services.js';
 import { PartialReplies } from './partials.js';
 import { framingOf, type ClientEntry, type Request, RequestPool, type Service, type Worker } from './records.js';
 import type { BrokerState } from './state.js';
-
-/** One request displaces at most so many of others. */
-const DISPLACED_MAX = 64;
 
 /** Accepts requests, finds a worker for each, and makes sure that none is lost or answered twice. */
 export class Dispatcher {
@@ -237,29 +236,22 @@ export class Dispatcher {
     if ((client?.open ?? 0) >= this.#settings.clientRequestsMax) return 'client-limit';
     if (service === undefined && !services.mayAsk(sharerOf(peer))) return 'services-limit';
     if (isTight && service?.canTake !== true) return 'memory';
-    // What came back from workers is never refused, so there may be more than one too many.
-    for (let displaced = 0; service?.queue.full === true; displaced++) {
-      if (displaced === DISPLACED_MAX || !this.#displace(service.queue.surplus(peer.key))) return 'queue-full';
-    }
-    return this.#takeBytes(client, cost) ? undefined : 'queue-full';
+    return this.#makeRoom(peer, client, service, cost) ? undefined : 'queue-full';
   }
 
-  /** Rule 18: takes them from the budget; if they are not left, from clients with far more waiting than this one. */
-  #takeBytes(client: ClientEntry | undefined, cost: number): boolean {
+  /** Rule 18: takes the bytes from the budget. Beyond a bound, clients with far more waiting give up their newest for it. */
+  #makeRoom(peer: Peer, client: ClientEntry | undefined, service: Service | undefined, cost: number): boolean {
     const { bytes, holders } = this.#state;
-    for (let displaced = 0; !bytes.take(cost); displaced++) {
-      // In a pool, where every call is a client, nobody has too many.
-      if (this.#settings.clientRequestsMax === 1 || displaced === DISPLACED_MAX) return false;
-      const other = holders.above((client?.held.amount ?? 0) + cost);
-      if (!this.#displace(other?.waiting.last?.last)) return false;
-    }
-    return true;
-  }
-
-  #displace(request: Request | undefined): boolean {
-    if (request === undefined) return false;
-    this.giveUp(request, 'displaced');
-    return true;
+    if (service?.queue.full !== true && bytes.take(cost)) return true;
+    // What came back from workers is never refused, so there may be more than one too many.
+    const lack = { places: service?.queue.excess ?? 0, bytes: cost - bytes.left };
+    // In a pool, where every call is a client, nobody has too many.
+    const isPool = this.#settings.clientRequestsMax === 1;
+    const anywhere = isPool ? [] : surplusOf(holders, (client?.held.amount ?? 0) + cost, hoardOf, costOf);
+    const others = chooseDisplaced(lack, service?.queue.surplus(peer.key) ?? [], anywhere);
+    if (others === undefined) return false;
+    for (const other of others) this.giveUp(other, 'displaced');
+    return bytes.take(cost);
   }
 
   /** Rules 21 and 29: to the worker idle longest; if all are busy, to a service inside the broker. */
@@ -306,4 +298,17 @@ export class Dispatcher {
     if (forwarded && !this.#settings.resendAfterPartial) return 'lost-after-partial';
     return request.attempts >= this.#settings.maxAttempts ? 'attempts-exhausted' : undefined;
   }
+}
+
+/** What a client has waiting. */
+function hoardOf({ held, waiting }: ClientEntry): Hoard<Request> {
+  return { held: held.amount, newest: newestOf(waiting.newest()) };
+}
+
+function* newestOf(queues: Iterable<RemovableQueue<Request>>): Generator<Request> {
+  for (const queue of queues) yield* queue.newest();
+}
+
+function costOf({ cost }: Request): number {
+  return cost;
 }

@@ -371,6 +371,14 @@ describe('rule 18: bounded queues', () => {
     expect(broker.stats.counters.dispatches).toBe(1);
   });
 
+  it('rule 18: nobody gives up a place for a request whose bytes would not fit', () => {
+    broker = new BrokerUnderTest({ requestQueueMax: 40, requestQueueMaxBytes: 26_000, maxMessageBytes: 20_000 });
+    for (let i = 0; i < 40; i++) broker.request('flood', 'x');
+    expect(broker.request('c1', 'y'.repeat(5000))).toEqual(['note request-dropped queue-full c1 echo']);
+    expect(broker.stats.openRequests).toBe(40);
+    expect(broker.request('c1', 'y')).toEqual(['note request-dropped displaced flood echo']);
+  });
+
   it('rule 18: a refused request leaves nothing behind', () => {
     broker = new BrokerUnderTest({ requestQueueMaxBytes: 1024, maxMessageBytes: 1024 });
     broker.request('c1', 'x'.repeat(1000));

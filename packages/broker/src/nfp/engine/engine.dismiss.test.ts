@@ -59,4 +59,15 @@ describe('a dismissed worker', () => {
     broker.call('c1', 'delete', 'j1');
     expect(broker.stats.workers).toBe(2);
   });
+
+  it('rule 25: leaves jobs for all workers waiting when it registers again', () => {
+    broker.ready('w1');
+    broker.post('c1', 'j1');
+    broker.step({ kind: 'dismiss', service: 'sample', isGraceful: true });
+    broker.post('c1', 'j2', 'all');
+    broker.ready('w1');
+    expect(broker.stats.waiting).toBe(1);
+    expect(sentTo(broker.ready('w2'))).toEqual(['w2']);
+    expect(broker.stats.waiting).toBe(0);
+  });
 });

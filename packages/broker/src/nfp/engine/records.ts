@@ -21,6 +21,8 @@ export class Service {
   readonly name: string;
   /** Least recently used first. */
   readonly workers = new RemovableQueue<Worker>();
+  /** How many of them take further jobs (rule 25). */
+  staying = 0;
   /** POSTs that wait for a first worker, in order of arrival. */
   readonly queue = new RemovableQueue<Job>();
   /** It has workers, and its queue is being handed to them in slices. */

@@ -112,7 +112,7 @@ export class Registration {
   /** Rule 25: they are dismissed once they have no jobs. */
   drain(workers: readonly Worker[]): void {
     for (const worker of workers) {
-      worker.isLeaving = true;
+      this.#state.services.retire(worker);
       this.#leaving.add(worker);
     }
   }

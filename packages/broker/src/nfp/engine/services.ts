@@ -8,6 +8,7 @@ export class Services {
   readonly #byName = new Map<string, Service>();
   readonly #names: Names;
   readonly #figures: Figures;
+  #staying = 0;
 
   constructor(options: { readonly servicesMax: number }, figures: Figures) {
     this.#figures = figures;
@@ -16,6 +17,11 @@ export class Services {
 
   get size(): number {
     return this.#byName.size;
+  }
+
+  /** Workers of all services that take further jobs (rule 25). */
+  get staying(): number {
+    return this.#staying;
   }
 
   /** Whether another worker may register, for this service if it exists. */
@@ -30,13 +36,25 @@ export class Services {
 
   join({ service, turn }: Worker): void {
     service.workers.push(turn);
+    service.staying++;
+    this.#staying++;
     this.#names.serve(service.counted);
     service.meter.wasServed = true;
   }
 
-  leave({ service, turn }: Worker): void {
+  leave(worker: Worker): void {
+    const { service, turn } = worker;
+    this.retire(worker);
     service.workers.remove(turn);
     if (service.workers.size === 0) this.#names.desert(service.counted);
+  }
+
+  /** Rule 25: the worker takes no further jobs. */
+  retire(worker: Worker): void {
+    if (worker.isLeaving) return;
+    worker.isLeaving = true;
+    worker.service.staying--;
+    this.#staying--;
   }
 
   find(name: string): Service | undefined {
@@ -61,10 +79,15 @@ export class Services {
   /** Throws when the names are miscounted. Linear. */
   assertInvariants(): void {
     const counted: Name[] = [];
-    for (const { counted: name, workers } of this.values()) {
+    let staying = 0;
+    for (const { counted: name, workers, staying: own } of this.values()) {
+      if (own !== [...workers.values()].filter(({ isLeaving }) => !isLeaving).length)
+        throw new Error('a service counts the workers that stay');
+      staying += own;
       if (name.isServed !== workers.size > 0) throw new Error('a name is served while it has workers');
       counted.push(name);
     }
+    if (staying !== this.#staying) throw new Error('workers that stay are counted');
     this.#names.assertInvariants(counted);
   }
 

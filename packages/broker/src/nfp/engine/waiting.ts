@@ -171,7 +171,7 @@ export class Waiting {
   /** One pass over the queue, a slice at a time; jobs that may not go yet keep their order. */
   *#serving(service: Service): Generator<void, void, void> {
     const { queue, name } = service;
-    for (let left = queue.size; left > 0 && this.#hasWorkers(service); left--) {
+    for (let left = queue.size; left > 0 && this.#isServed(service); left--) {
       const job = queue.first;
       if (job?.place === undefined) break;
       const isForAny = job.target === 'any';
@@ -188,7 +188,8 @@ export class Waiting {
     this.#state.services.tidy(service);
   }
 
-  #hasWorkers({ name, workers }: Service): boolean {
-    return (name === EVERY_SERVICE ? this.#state.workers : workers).size > 0;
+  /** Rule 25: workers that are leaving get none of what waits. */
+  #isServed({ name, staying }: Service): boolean {
+    return (name === EVERY_SERVICE ? this.#state.services.staying : staying) > 0;
   }
 }

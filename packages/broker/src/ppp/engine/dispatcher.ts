@@ -4,22 +4,20 @@
  */
 import type { PppAddressedReply } from '@proj/frames/ppp';
 import { setSince } from '@proj/transport/engine';
+import { chooseDisplaced } from '../../shared/displacement.js';
 import type { PppBackendSettings } from '../options.js';
 import type { PppRequestLoss } from './events.js';
 import type { Output } from './output.js';
 import type { BrokerState, Request, Worker } from './state.js';
 
-/** Rule 14: one request displaces at most so many of others. */
-const DISPLACED_MAX = 64;
-
 /** The side that asks, as the workers' side sees it: the clients of a queue, or the process that has a pool. */
 export interface Requester<Asked extends Request> {
-  /** The request begins to wait, for its first worker or for another one. */
-  onWaiting(request: Asked): void;
+  /** The request begins to wait, for its first worker or, at the front, for another one. */
+  onWaiting(request: Asked, where: 'front' | 'back'): void;
   /** It waits no longer: it runs, or is about to be given up. */
   onWaited(request: Asked): void;
-  /** Rule 14: a client that has far more bytes waiting than the client of this request, by its {@link Request.asker}. */
-  hoarder(request: Asked): string | undefined;
+  /** Rule 14: the newest waiting requests of clients that have far more bytes waiting than the client of this one. */
+  surplus(request: Asked): Iterable<Asked>;
   /** The request ends with the reply of its worker. It may be `abandoned` by now. */
   onReply(request: Asked, reply: PppAddressedReply): void;
   /** The request ends without a reply. This has been counted. */
@@ -125,17 +123,14 @@ export class Dispatcher<Asked extends Request> {
   /** Rule 14: takes the bytes of the request from the budget. Beyond a bound, clients with far more waiting give up their newest for it. */
   #makeRoom(request: Asked): boolean {
     const { queue, bytes } = this.#state;
+    if (!queue.full && bytes.take(request.cost)) return true;
+    const { asker, cost } = request;
     // What came back from workers is never refused, so there may be more than one too many.
-    for (let displaced = 0; queue.full || !bytes.take(request.cost); displaced++) {
-      const other = queue.full ? queue.surplus(request.asker) : this.#hoardOf(this.#requester.hoarder(request));
-      if (other === undefined || displaced === DISPLACED_MAX) return false;
-      this.giveUp(other, 'displaced');
-    }
-    return true;
-  }
-
-  #hoardOf(asker: string | undefined): Asked | undefined {
-    return asker === undefined ? undefined : this.#state.queue.newest(asker);
+    const lack = { places: queue.excess, bytes: cost - bytes.left };
+    const others = chooseDisplaced(lack, queue.surplus(asker), this.#requester.surplus(request));
+    if (others === undefined) return false;
+    for (const other of others) this.giveUp(other, 'displaced');
+    return bytes.take(cost);
   }
 
   #place(request: Asked, where: 'front' | 'back'): void {
@@ -149,7 +144,7 @@ export class Dispatcher<Asked extends Request> {
     request.settle(slack);
     if (where === 'front') queue.pushFront(request.place);
     else queue.push(request.place, request.asker);
-    this.#requester.onWaiting(request);
+    this.#requester.onWaiting(request, where);
   }
 
   #unwait(request: Asked): void {

@@ -155,7 +155,7 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
     onWaiting: () => undefined,
     onWaited: () => undefined,
     // The process has no reason to prefer one of its calls to another.
-    hoarder: () => undefined,
+    surplus: () => [],
     onReply: ({ key }, { content }) => {
       if (this.#calls.tell(key, 'reply', this.#out.now) === undefined)
         this.#out.counters.dropped['reply-undeliverable']++;

@@ -251,6 +251,28 @@ describe('rule 14: waiting requests', () => {
     expect(queue.stats).toMatchObject({ waiting: 3, counters: { dropped: { displaced: 2 } } });
   });
 
+  it('rule 14: nobody gives up anything for a request that would not fit all the same', () => {
+    const one = requestCost([new Uint8Array(1000)]) + frameCost([new Uint8Array(5)]);
+    queue = new QueueUnderTest({ requestQueueMaxBytes: 100 * one, maxMessageBytes: 150_000 });
+    for (let i = 0; i < 100; i++) queue.request('flood', 'x'.repeat(1000));
+    expect(queue.request('c1', 'y'.repeat(120_000))).toEqual(['note request-dropped queue-full frontend c1']);
+    expect(queue.stats.waiting).toBe(100);
+    expect(queue.request('c1', 'y'.repeat(60_000))).toContain('note request-dropped displaced frontend flood');
+    expect(queue.stats.openBytes).toBeLessThanOrEqual(100 * one);
+  });
+
+  it('rule 14: bytes that came back from workers keep no other client from making room', () => {
+    const bytes = 40_000;
+    const one = requestCost([new Uint8Array(bytes)]) + frameCost([new Uint8Array(5)]);
+    queue = new QueueUnderTest({ requestQueueMaxBytes: 12 * one, maxMessageBytes: 2 * bytes });
+    for (let i = 0; i < 8; i++) queue.ready(`w${i}`);
+    for (let i = 0; i < 8; i++) queue.request('front', 'x'.repeat(bytes));
+    for (let i = 0; i < 8; i++) queue.workerGone(`w${i}`);
+    for (let i = 0; i < 4; i++) queue.request('flood', 'x'.repeat(bytes));
+    expect(queue.request('c1', 'mine')).toEqual(['note request-dropped displaced frontend flood']);
+    expect(queue.stats).toMatchObject({ waiting: 12, counters: { dropped: { displaced: 1 } } });
+  });
+
   it('rule 14: a request that came back from a worker is not given up for another', () => {
     queue = new QueueUnderTest({ requestQueueMax: 20 });
     for (let i = 0; i < 20; i++) queue.ready(`w${i}`);

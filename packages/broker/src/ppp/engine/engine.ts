@@ -21,6 +21,7 @@ import type { Engine, Peer, TimerEvent } from '@proj/transport';
 import { type EngineSnapshot, shown } from '@proj/transport/engine';
 import { ClientTable } from '../../shared/clients.js';
 import { ENTRY_BYTES } from '../../shared/cost.js';
+import { surplusOf } from '../../shared/displacement.js';
 import { HolderClasses } from '../../shared/holder-classes.js';
 import type { PppQueueSettings } from '../options.js';
 import { Backend, WORK } from './backend.js';
@@ -168,15 +169,24 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   }
 
   readonly #requester: Requester<ClientRequest> = {
-    onWaiting: (request) => {
+    onWaiting: (request, where) => {
       this.#expiries.renew(request.expiry, this.#out.now);
-      this.#holders.add(request.client.held, request.cost);
+      if (where === 'front') return;
+      request.held = request.cost;
+      this.#holders.add(request.client.held, request.held);
     },
     onWaited: (request) => {
       this.#expiries.remove(request.expiry);
-      this.#holders.add(request.client.held, -request.cost);
+      this.#holders.add(request.client.held, -request.held);
+      request.held = 0;
     },
-    hoarder: ({ client, cost }) => this.#holders.above(client.held.amount + cost)?.peer.key,
+    surplus: ({ client, cost }) =>
+      surplusOf(
+        this.#holders,
+        client.held.amount + cost,
+        ({ peer, held }) => ({ held: held.amount, newest: this.#backend.state.queue.newest(peer.key) }),
+        (request) => request.cost,
+      ),
     onReply: (request, { addresses, content }: PppAddressedReply) => {
       const { client, bare } = request;
       const { peer, gone } = client;

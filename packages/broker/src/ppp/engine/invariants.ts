@@ -5,6 +5,7 @@ import type { CallTable } from '../../shared/calls.js';
 import { check } from '../../shared/check.js';
 import type { ClientTable } from '../../shared/clients.js';
 import { frameCost, requestCost } from '../../shared/cost.js';
+import { ClientQueue } from '../../shared/fair-queue.js';
 import type { Backend } from './backend.js';
 import type { BrokerState, ClientEntry, ClientRequest, PoolCall, PppPoolStats, Request } from './state.js';
 
@@ -60,10 +61,15 @@ export function assertQueue(
   const held = new Map<ClientEntry, number>();
   for (const request of waiting) {
     check(expiring.has(request), 'every waiting request can expire');
-    held.set(request.client, (held.get(request.client) ?? 0) + request.cost);
+    check(request.held === (isAtFront(request) ? 0 : request.cost), 'what waits at the front makes no room');
+    held.set(request.client, (held.get(request.client) ?? 0) + request.held);
   }
   for (const client of clients.values())
-    check(client.held.amount === (held.get(client) ?? 0), 'clients count what they have waiting');
+    check(client.held.amount === (held.get(client) ?? 0), 'clients count what may make room');
+}
+
+function isAtFront({ place }: ClientRequest): boolean {
+  return place.queue instanceof ClientQueue && place.queue.client === undefined;
 }
 
 /** The calls of a pool. */

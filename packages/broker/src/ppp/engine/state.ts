@@ -68,7 +68,7 @@ export class Request implements Timed {
 /** A client at the frontend of a queue. */
 export class ClientEntry extends ClientRecord {
   readonly requests = new RemovableQueue<ClientRequest>();
-  /** What the waiting ones cost. */
+  /** What the waiting ones cost that may make room for others: all but those at the queue's front. */
   readonly held = new Holding<ClientEntry>(this);
 }
 
@@ -77,6 +77,8 @@ export class ClientRequest extends Request {
   readonly client: ClientEntry;
   /** True when it came without an address stack, so its reply goes back without one. */
   readonly bare: boolean;
+  /** What it adds to `held` of its client: its cost while it waits, unless it came back from a worker. */
+  held = 0;
   /** Place among the client's open requests. */
   readonly owed = new QueueSlot<ClientRequest>(this);
   /** When it has waited too long. */
