@@ -16,7 +16,7 @@ import type { DeadLetterRow, Delta, HistoryPoint, Model, NoteRow, ProcessRow } f
 import { clientRow, scheduleRow, serverRow, serviceRow, workerRow } from './rows.js';
 import { snapshotOf } from './server.js';
 import type { ObservedServer } from './server.js';
-import { ClientHistory, RecentDurations, ServiceTrack, WorkerHistory } from './tracks.js';
+import { ClientHistory, forget, kept, RecentDurations, ServiceTrack, WorkerHistory } from './tracks.js';
 
 const SECOND_MS = 1000;
 const NOTES_MAX = 500;
@@ -384,16 +384,6 @@ class Rows {
       ...(this.hasSchedules ? { schedules: Object.fromEntries(this.schedules) } : {}),
     };
   }
-}
-
-function kept<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
-  let value = map.get(key);
-  if (value === undefined) map.set(key, (value = make()));
-  return value;
-}
-
-function forget(map: Map<string, unknown>, rows: Readonly<Record<string, unknown>>): void {
-  for (const key of map.keys()) if (!Object.hasOwn(rows, key)) map.delete(key);
 }
 
 function everySecond(tick: () => void): () => void {

@@ -164,3 +164,15 @@ export class ClientHistory {
     return this.#refused.growth / Math.max(1, this.#refused.length);
   }
 }
+
+/** The track of this key, made if there is none. */
+export function kept<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = make()));
+  return value;
+}
+
+/** Forgets the tracks that have no row any more. */
+export function forget(map: Map<string, unknown>, rows: Readonly<Record<string, unknown>>): void {
+  for (const key of map.keys()) if (!Object.hasOwn(rows, key)) map.delete(key);
+}

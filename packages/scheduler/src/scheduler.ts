@@ -107,7 +107,7 @@ export class EmqpScheduler implements Startable<EmqpSchedulerEvents> {
 
   /** Counters since construction and gauges of now; `undefined` before `start` has opened the store. */
   stats(): EmqpSchedulerStats | undefined;
-  /** The same, and what an operator asks for: figures of each type of job, the next and the last run of each job, and the broker. */
+  /** The same, and what an operator asks for: figures of each type of job, the next and the last run of at most 1000 jobs, and the broker. */
   stats(options: { readonly detail: true }): (EmqpSchedulerStats & { readonly detail: ServerSnapshot }) | undefined;
   stats(options?: { readonly detail: true }): (EmqpSchedulerStats & { readonly detail?: ServerSnapshot }) | undefined {
     const engine = this.#engine;

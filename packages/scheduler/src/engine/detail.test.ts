@@ -138,6 +138,34 @@ it('goes on to await the last run of a job when the REQUEST of one before comes 
   ]);
 });
 
+it('lists 1000 jobs, those that run next, and counts all', () => {
+  const rig = new SchedulerRig({ jobsMax: 2000 });
+  rig.checks = false;
+  rig.start();
+  for (let arg = 1500; arg > 0; arg--)
+    rig.schedule({ interval: String(1000 + arg), headers: 'nohaste', body: body('f', [arg]) });
+  const { jobs = [], gauges } = detail(rig);
+  expect(jobs.map(({ nextMs }) => nextMs)).toEqual(Array.from({ length: 1000 }, (_, index) => (1001 + index) * SECOND));
+  expect(gauges['jobs']).toBe(1500);
+});
+
+it('lists 1000 types of jobs, the others together, and makes room when a type has no job any more', () => {
+  const rig = new SchedulerRig({ jobsMax: 2000 });
+  rig.checks = false;
+  rig.start();
+  for (let type = 0; type < 1100; type++) rig.schedule({ interval: '86400', body: body(`f${type}`) });
+  const { services, jobs = [] } = detail(rig);
+  expect(services).toHaveLength(1001);
+  expect(services.at(-1)).toMatchObject({ name: 'other', requests: 100, running: 100 });
+  expect(services.map(({ name }) => name)).toEqual(expect.arrayContaining(jobs.map(({ service }) => service)));
+  rig.unschedule(body('f0'));
+  rig.schedule({ interval: '86400', body: body('new') });
+  const names = detail(rig).services.map(({ name }) => name);
+  expect(names).toHaveLength(1001);
+  expect(names).toContain('m.new');
+  expect(names).not.toContain('m.f0');
+});
+
 it('counts what it drops and refuses, by reason', () => {
   const rig = new SchedulerRig().start();
   rig.schedule({ interval: '10', headers: 'nohaste' });

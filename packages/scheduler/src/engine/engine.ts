@@ -52,7 +52,7 @@ export class EmqpSchedulerEngine implements Engine<SchedulerEvent, SchedulerEffe
     return { ...this.#jobs.gauges, registered: this.#connection.isRegistered, ...this.#out.totals };
   }
 
-  /** What an operator sees at `now`: types of jobs are services, the broker is their worker. The cost is linear in the number of jobs. */
+  /** What an operator sees at `now`: types of jobs are services, the broker is their worker. The cost is linear in the number of runs that wait. */
   detail(now: number): EngineSnapshot {
     const { refused, lost: _lost, dropped, ...totals } = this.#out.totals;
     const { jobs: count, jobsBytes, held, writing, storeHealthy } = this.#jobs.gauges;

@@ -92,17 +92,17 @@ export class ScheduledJobs {
     } satisfies Partial<EmqpSchedulerStats>;
   }
 
-  /** What an operator sees at `now` of each type, which so many brokers run, and of each job. Linear in the number of jobs. */
+  /** What an operator sees at `now` of each type, which so many brokers run, and of the jobs due next. Linear in the number of runs that wait. */
   detail(brokers: number, now: number): { services: ServiceSnapshot[]; jobs: JobSnapshot[] } {
     const waiting = new Set(this.#held);
     for (const write of this.#writes.values()) if (write.kind === 'run' && write.counts) waiting.add(write.job);
-    return this.runs.detail(this.#jobs.values(), waiting, brokers, now);
+    return this.runs.detail(this.#timetable.listed(this.#jobs), waiting, brokers, now);
   }
 
   /** What the store holds. Before anything else. */
   load(records: Iterable<readonly [identity: string, record: ScheduleRecord]>, now: number): void {
     for (const [identity, record] of records) {
-      const job = new ScheduledJob(identity, record, this.runs.meterOf);
+      const job = new ScheduledJob(identity, record, this.runs.others);
       this.#insert(job);
       if (!this.#timetable.restore(job, this.#options.catchUp, now))
         this.#out.tell({ code: 'cron-unknown', job: identity, cron: String(job.every) });
@@ -126,7 +126,7 @@ export class ScheduledJobs {
         ...job,
         runsLeft: runsLeft === undefined || nohaste ? runsLeft : runsLeft - 1,
       },
-      this.runs.meterOf,
+      this.runs.others,
     );
     made.dueAt = now + (typeof made.every === 'number' ? made.every * 1000 : Infinity);
     if (invalid > 0) this.#out.tell({ code: 'headers-invalid', job: identity, items: invalid });
@@ -276,7 +276,7 @@ export class ScheduledJobs {
     if (counts) this.runs.begun(job.runs, now);
     else {
       this.#out.counters.skipped++;
-      job.runs.figures.ended('skipped');
+      job.runs.of.meter.ended('skipped');
     }
     if (counts && job.runsLeft !== undefined) job.runsLeft--;
     const goesOn = this.#timetable.advance(job, now);
@@ -291,7 +291,7 @@ export class ScheduledJobs {
   #ran(job: ScheduledJob, counts: boolean): void {
     job.isWriting = false;
     if (!counts) return;
-    if (job.isGone) job.runs.figures.ended('unscheduled');
+    if (job.isGone) job.runs.of.meter.ended('unscheduled');
     else this.#run(job);
   }
 
@@ -299,7 +299,7 @@ export class ScheduledJobs {
     const id = this.#send(job);
     const held = id === undefined;
     // A run that comes back while the next one is written waits for the same broker: both are one.
-    if (held && this.#held.has(job)) job.runs.figures.ended('skipped');
+    if (held && this.#held.has(job)) job.runs.of.meter.ended('skipped');
     if (held) this.#held.add(job);
     this.#out.tell({ code: 'fired', job: job.identity, queue: job.queue, held });
     if (!held) this.#fired(job, id);
@@ -309,8 +309,7 @@ export class ScheduledJobs {
     this.runs.sent(job.runs, id, this.#out.now);
     this.#out.counters.fired++;
     if (job.runsLeft !== 0 || this.#jobs.get(job.identity) !== job) return;
-    this.#jobs.delete(job.identity);
-    this.#bytes -= job.body.length;
+    this.#delete(job);
     this.#out.counters.finished++;
     this.#out.tell({ code: 'finished', job: job.identity });
   }
@@ -324,15 +323,21 @@ export class ScheduledJobs {
   #insert(job: ScheduledJob): void {
     this.#jobs.set(job.identity, job);
     this.#bytes += job.body.length;
+    this.runs.added(job.runs);
   }
 
   #remove(job: ScheduledJob): void {
     job.isGone = true;
     this.#timetable.suspend(job);
     this.runs.givenUp(job.runs, this.#out.now);
-    if (this.#held.delete(job)) job.runs.figures.ended('unscheduled');
+    if (this.#held.delete(job)) job.runs.of.meter.ended('unscheduled');
+    this.#delete(job);
+  }
+
+  #delete(job: ScheduledJob): void {
     this.#jobs.delete(job.identity);
     this.#bytes -= job.body.length;
+    this.runs.removed(job.runs);
   }
 
   #write(write: Write, changes: readonly ScheduleChange[]): number {

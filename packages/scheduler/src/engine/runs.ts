@@ -6,7 +6,7 @@ import type { ScheduledJob } from './timetable.js';
 /** Results awaited at a time; beyond it the oldest one is given up. */
 const AWAITED_MAX = 10_000;
 
-/** Types remembered; those of present jobs are always shown. */
+/** Types with figures of their own; further ones are counted together. */
 const TYPES_MAX = 1000;
 
 /** Characters of the name of a type. */
@@ -14,12 +14,26 @@ const TYPE_LENGTH_MAX = 255;
 
 type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 
+/** The figures of one type of job, or of several together. */
+export class TypeFigures {
+  readonly name: string;
+  readonly meter = new ServiceMeter();
+  /** Results that are awaited. */
+  running = 0;
+  /** Jobs and awaited results of the type: without any, its figures may make room for others. */
+  uses = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
 /** What is known of the runs of one job. Not the job: while a result is awaited, nothing keeps its body in memory. */
 export class JobRuns implements Timed {
   /** What the job runs. */
   readonly type: string;
-  /** The figures of its type. */
-  readonly figures: ServiceMeter;
+  /** Where it is counted: with its type, once the job is added. */
+  of: TypeFigures;
   /** REQUESTs given to a broker. */
   fired = 0;
   /** How its last run ended, and when; `undefined` before. */
@@ -32,9 +46,9 @@ export class JobRuns implements Timed {
   awaited: string | undefined;
   readonly sent: Timed = { sinceSpan: 0, sinceUs: 0 };
 
-  constructor(type: string, figures: ServiceMeter) {
+  constructor(type: string, of: TypeFigures) {
     this.type = type;
-    this.figures = figures;
+    this.of = of;
   }
 
   /** Its job replaces the one of these runs, whose figures go on. */
@@ -50,7 +64,11 @@ export class JobRuns implements Timed {
  * `detail` and `lost` is O(1).
  */
 export class RunFigures {
-  readonly #types = new Map<string, ServiceMeter>();
+  readonly #types = new Map<string, TypeFigures>();
+  /** Those of {@link #types} that are not used, the longest unused first. */
+  readonly #unused = new Set<TypeFigures>();
+  /** All types for which there is no room. No other name of a type lacks a dot, but `unknown`. */
+  readonly others = new TypeFigures('other');
   /** Results that are awaited, the oldest first, by id of the REQUEST: the last one of each job. */
   readonly #awaited = new Map<string, JobRuns>();
 
@@ -67,20 +85,20 @@ export class RunFigures {
     return this.#awaited.size;
   }
 
-  /** The figures of this type of job. */
-  readonly meterOf = (type: string): ServiceMeter => {
-    let meter = this.#types.get(type);
-    if (meter !== undefined) return meter;
-    const [oldest] = this.#types.keys();
-    if (oldest !== undefined && this.#types.size >= TYPES_MAX) this.#types.delete(oldest);
-    meter = new ServiceMeter();
-    this.#types.set(type, meter);
-    return meter;
-  };
+  /** There is a job of this type. */
+  added(runs: JobRuns): void {
+    runs.of = this.#figuresOf(runs.type);
+    this.#use(runs.of);
+  }
+
+  /** The job is there no more; a result may still be awaited. */
+  removed({ of }: JobRuns): void {
+    this.#release(of);
+  }
 
   /** A run is due: it waits for the disk, then for a broker. */
   begun(runs: JobRuns, now: number): void {
-    runs.figures.requests++;
+    runs.of.meter.requests++;
     setSince(runs, now);
   }
 
@@ -90,11 +108,13 @@ export class RunFigures {
     const [oldest] = this.#awaited.size < AWAITED_MAX ? [] : this.#awaited.values();
     if (oldest !== undefined) this.givenUp(oldest, now);
     runs.fired++;
-    runs.figures.dispatched(runs, now);
+    runs.of.meter.dispatched(runs, now);
     setSince(runs.sent, now);
     runs.awaited = id;
     if (this.#awaited.size === 0) this.#changedAt = now;
     this.#awaited.set(id, runs);
+    runs.of.running++;
+    this.#use(runs.of);
   }
 
   /** The REQUEST with this id did not go out: its run waits again, alone or as one with a run that waits already, or has ended because the job is gone. */
@@ -106,10 +126,10 @@ export class RunFigures {
       return;
     }
     this.#forget(runs, now);
-    if (how === 'gone') runs.figures.ended('unscheduled');
-    else if (how === 'merged') runs.figures.ended('skipped');
+    if (how === 'gone') runs.of.meter.ended('unscheduled');
+    else if (how === 'merged') runs.of.meter.ended('skipped');
     else {
-      runs.figures.resends++;
+      runs.of.meter.resends++;
       setSince(runs, now);
     }
   }
@@ -118,53 +138,71 @@ export class RunFigures {
   answered(id: string, now: number): void {
     const runs = this.#awaited.get(id);
     if (runs === undefined) return;
-    runs.figures.finished(runs.sent, now);
+    runs.of.meter.finished(runs.sent, now);
     this.#over(runs, 'ok', now);
   }
 
   /** Its result is awaited no more: another run of the job goes out, or the job is unscheduled or replaced. */
   givenUp(runs: JobRuns, now: number): void {
     if (runs.awaited === undefined) return;
-    runs.figures.ended('unanswered');
+    runs.of.meter.ended('unanswered');
     this.#forget(runs, now);
   }
 
   /** The conversation is over, and no result comes any more. */
   lost(now: number): void {
     for (const runs of this.#awaited.values()) {
-      runs.figures.ended('broker-lost');
+      runs.of.meter.ended('broker-lost');
       this.#over(runs, 'broker-lost', now);
     }
   }
 
-  /** What an operator sees at `now` of each type, which so many brokers run, and of each job; `waiting` are those whose run waits. */
+  /** What an operator sees at `now` of each type, which so many brokers run, and of these jobs; `waiting` are those whose run waits. */
   detail(
-    jobs: Iterable<ScheduledJob>,
+    jobs: readonly ScheduledJob[],
     waiting: Iterable<ScheduledJob>,
     brokers: number,
     now: number,
   ): { services: ServiceSnapshot[]; jobs: JobSnapshot[] } {
-    const services = new Map<string, Mutable<ServiceSnapshot>>();
-    const rowOf = (type: string, figures: ServiceMeter) => {
-      let row = services.get(type);
-      if (row === undefined) {
-        const present = { waiting: 0, oldestWaitingMs: 0, running: 0, workers: brokers };
-        services.set(type, (row = { name: type, ...figures.snapshot(), ...present }));
-      }
-      return row;
-    };
-    for (const [type, figures] of this.#types) rowOf(type, figures);
-    for (const { type, figures } of this.#awaited.values()) rowOf(type, figures).running++;
+    const types = [...this.#types.values()];
+    if (this.others.uses > 0 || this.others.meter.requests > 0) types.push(this.others);
+    const services = new Map<TypeFigures, Mutable<ServiceSnapshot>>();
+    for (const type of types) {
+      const { name, running } = type;
+      const present = { waiting: 0, oldestWaitingMs: 0, running, workers: brokers };
+      services.set(type, { name, ...type.meter.snapshot(), ...present });
+    }
     for (const { runs } of waiting) {
-      const row = rowOf(runs.type, runs.figures);
+      const row = services.get(runs.of);
+      if (row === undefined) continue;
       row.waiting++;
       row.oldestWaitingMs = Math.max(row.oldestWaitingMs, elapsedMs(runs, now));
     }
-    const rows = Array.from(jobs, (job) => {
-      rowOf(job.runs.type, job.runs.figures);
-      return jobOf(job, now);
-    });
-    return { services: [...services.values()], jobs: rows };
+    return { services: [...services.values()], jobs: jobs.map((job) => jobOf(job, now)) };
+  }
+
+  #figuresOf(type: string): TypeFigures {
+    let figures = this.#types.get(type);
+    if (figures !== undefined) return figures;
+    if (this.#types.size >= TYPES_MAX) {
+      const [unused] = this.#unused;
+      if (unused === undefined) return this.others;
+      this.#unused.delete(unused);
+      this.#types.delete(unused.name);
+    }
+    figures = new TypeFigures(type);
+    this.#types.set(type, figures);
+    return figures;
+  }
+
+  #use(figures: TypeFigures): void {
+    figures.uses++;
+    this.#unused.delete(figures);
+  }
+
+  #release(figures: TypeFigures): void {
+    figures.uses--;
+    if (figures.uses === 0 && this.#types.get(figures.name) === figures) this.#unused.add(figures);
   }
 
   #over(runs: JobRuns, result: string, now: number): void {
@@ -178,6 +216,8 @@ export class RunFigures {
     this.#awaited.delete(runs.awaited);
     if (this.#awaited.size === 0) this.#changedAt = now;
     runs.awaited = undefined;
+    runs.of.running--;
+    this.#release(runs.of);
   }
 }
 
@@ -195,10 +235,10 @@ export function typeOf(body: Uint8Array): string {
 
 function jobOf(job: ScheduledJob, now: number): JobSnapshot {
   const { identity, every, timer, dueAt } = job;
-  const { type, fired, result, resultAt } = job.runs;
+  const { of, fired, result, resultAt } = job.runs;
   return {
     id: identity,
-    service: type,
+    service: of.name,
     schedule: typeof every === 'number' ? `every ${every} s` : every,
     fired,
     ...(timer.place < 0 ? {} : { nextMs: Math.max(0, dueAt - now) }),

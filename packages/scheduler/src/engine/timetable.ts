@@ -1,9 +1,8 @@
 /** EventMQ scheduler: when jobs run: intervals by the monotonic clock, cron by the wall clock. Rules 5 and 7. */
 import { DeadlineHeap, HeapDeadline } from '@proj/heartbeat';
 import type { Entropy } from '@proj/transport';
-import { ServiceMeter } from '@proj/transport/engine';
 import type { ScheduleRecord, SchedulerTools } from './events.js';
-import { JobRuns, typeOf } from './runs.js';
+import { JobRuns, TypeFigures, typeOf } from './runs.js';
 
 /** A job and its next run. */
 export class ScheduledJob {
@@ -27,10 +26,9 @@ export class ScheduledJob {
   /** For operators. */
   readonly runs: JobRuns;
 
-  /** `meterOf`: the figures of its type. */
-  constructor(identity: string, record: ScheduleRecord, meterOf = (_type: string) => new ServiceMeter()) {
-    const type = typeOf(record.body);
-    this.runs = new JobRuns(type, meterOf(type));
+  /** `of`: where its runs are counted until it is added to those of its type. */
+  constructor(identity: string, record: ScheduleRecord, of = new TypeFigures('')) {
+    this.runs = new JobRuns(typeOf(record.body), of);
     this.identity = identity;
     this.queue = record.queue;
     this.headers = record.headers;
@@ -47,6 +45,8 @@ export class ScheduledJob {
   }
 }
 
+/** Jobs that operators see. */
+const LISTED_MAX = 1000;
 /** Time between comparisons of the two clocks while there are cron jobs. */
 const WATCH_MS = 10_000;
 /** How far they may drift apart meanwhile. */
@@ -72,6 +72,17 @@ export class Timetable {
   /** When {@link takeDue} next has something, or the clocks are compared. */
   get deadline(): number {
     return Math.min(this.#heap.deadline, this.#watchAt);
+  }
+
+  /** All jobs; of more than operators see at a time those that run next, the next one first, then others. */
+  listed(all: ReadonlyMap<string, ScheduledJob>): ScheduledJob[] {
+    if (all.size <= LISTED_MAX) return [...all.values()];
+    const listed = new Set(this.#heap.next(LISTED_MAX));
+    for (const job of all.values()) {
+      if (listed.size >= LISTED_MAX) break;
+      listed.add(job);
+    }
+    return [...listed];
   }
 
   /** The first regular run of a new job, by the wall clock in microseconds; `undefined` for a cron expression without any. */

@@ -89,12 +89,13 @@ export interface ServerSnapshot {
   readonly dropped: Readonly<Record<string, number>>;
   /** Sizes now, by name, such as `messages` or `storeBytes` of a queue. */
   readonly gauges: Readonly<Record<string, number>>;
+  /** A scheduler lists at most 1000 types of jobs; further ones together as `other`. */
   readonly services: readonly ServiceSnapshot[];
   readonly workers: readonly WorkerSnapshot[];
   readonly clients: readonly ClientSnapshot[];
   /** Connections refused at the handshake, by reason. */
   readonly refused: Readonly<Record<string, number>>;
-  /** Absent where nothing is scheduled. */
+  /** At most 1000, those that fire next first if there are more; gauge `jobs` tells how many. Absent where nothing is scheduled. */
   readonly jobs?: readonly JobSnapshot[] | undefined;
   /** How long commits of the store took; absent without one. */
   readonly commitMs?: HistogramSnapshot | undefined;
