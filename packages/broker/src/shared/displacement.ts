@@ -12,7 +12,7 @@ export interface Hoard<Value> {
 }
 
 /** What a newcomer lacks. */
-export interface Lack {
+interface Lack {
   /** Places in its queue. */
   readonly places: number;
   readonly bytes: number;
