@@ -125,9 +125,10 @@ export class PostgresCluster {
     const server = this.#server;
     this.#server = undefined;
     if (server === undefined || !running.has(server)) return;
-    const exit = once(server, 'exit');
+    // Processes of a killed server hold its standard error, and could serve one more query, until they have noticed.
+    const end = once(server, signal === 'SIGKILL' ? 'close' : 'exit');
     server.kill(signal);
-    await exit;
+    await end;
   }
 
   async #run(name: string, args: readonly string[]): Promise<void> {
