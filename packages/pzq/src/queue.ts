@@ -126,9 +126,8 @@ export class PzqServer implements Startable<PzqServerEvents, PzqServerEndpoints>
   stats(options: { readonly detail: true }): PzqStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): PzqStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
     const { engine, host } = this.#started('stats');
-    const stats = { ...engine.stats(), ...host.refusals };
-    if (options === undefined) return stats;
-    return { ...stats, detail: host.detail((now) => engine.detail(this.#settings.name, now)) };
+    const { name } = this.#settings;
+    return host.stats({ stats: () => engine.stats(), detail: (now) => engine.detail(name, now) }, options);
   }
 
   /** False for a store that does not outlive the process. */

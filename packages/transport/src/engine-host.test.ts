@@ -396,7 +396,8 @@ describe('access', () => {
     await after(1000);
     expect(made.refusals.refused.key).toBeGreaterThan(0);
     const none = { protocol: 'x', counters: {}, dropped: {}, gauges: {}, services: [], workers: [], clients: [] };
-    const { clients, refused } = made.detail(() => none);
+    const { detail } = made.stats({ stats: () => ({}), detail: () => none }, { detail: true });
+    const { clients, refused } = detail!;
     const key = encodeZ85(bob.publicKey);
     expect(clients).toEqual([{ id: key, key, open: 0, refused: { key: refused['key'] } }]);
     made.setAccess(rules(bob));

@@ -26,6 +26,12 @@ interface Running<Event, Effect> {
   readonly driver: Driver<Event, Effect>;
 }
 
+/** An engine that tells its figures. */
+interface Measured<Stats> {
+  stats(): Stats;
+  detail(now: number): EngineSnapshot;
+}
+
 /**
  * Runs one engine behind its sockets, which it numbers as the program lists them. It is a complete server: a facade that adds options and
  * methods passes the calls on; a facade that adds none returns its host.
@@ -88,11 +94,16 @@ export class EngineHost<Event, Effect> implements Startable<HostEvents, string[]
     return { refused: { ...this.#refused } };
   }
 
-  /** What an operator sees now: what the engine tells of this moment, and which connections were refused. */
-  detail(ofEngine: (now: number) => EngineSnapshot): ServerSnapshot {
-    const snapshot = ofEngine(this.transport?.clock.now() ?? 0);
+  /** What `stats()` of a server returns: the engine's figures and refused connections; with `options`, what an operator sees now, too. */
+  stats<Stats extends object>(
+    engine: Measured<Stats>,
+    options: { readonly detail: true } | undefined,
+  ): Stats & RefusalCounts & { readonly detail?: ServerSnapshot } {
+    const stats = { ...engine.stats(), ...this.refusals };
+    if (options === undefined) return stats;
+    const snapshot = engine.detail(this.transport?.clock.now() ?? 0);
     const clients = [...snapshot.clients, ...this.#refusedPeers.clients()];
-    return { ...snapshot, clients, refused: { ...this.#refused } };
+    return { ...stats, detail: { ...snapshot, clients, ...this.refusals } };
   }
 
   /** Call this when the engine has ended. */

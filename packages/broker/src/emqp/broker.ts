@@ -180,9 +180,7 @@ export class EmqpBroker implements Startable<EmqpBrokerEvents, EmqpBrokerEndpoin
   /** The same, and what an operator asks for: figures of each queue, worker and client, at a cost linear in these and in running jobs. */
   stats(options: { readonly detail: true }): EmqpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): EmqpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
-    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
-    if (options === undefined) return stats;
-    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
+    return this.#host.stats(this.#engine, options);
   }
 
   #dismiss(choice: EmqpWorkerChoice, isGraceful: boolean): number {

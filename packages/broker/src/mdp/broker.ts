@@ -146,9 +146,7 @@ export class MdpBroker implements Startable<MdpBrokerEvents, string[]>, Guarded 
   /** The same, and what an operator asks for: figures of each service, worker and client, at a cost linear in these. */
   stats(options: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
-    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
-    if (options === undefined) return stats;
-    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
+    return this.#host.stats(this.#engine, options);
   }
 
   #dismiss(choice: MdpWorkerChoice, isGraceful: boolean): number {

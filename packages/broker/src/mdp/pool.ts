@@ -180,9 +180,7 @@ export class MdpPool implements Startable<MdpPoolEvents, string[]>, Guarded {
   /** The same, and what an operator asks for: figures of each service and worker; all calls together are one client. */
   stats(options: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): MdpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
-    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
-    if (options === undefined) return stats;
-    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
+    return this.#host.stats(this.#engine, options);
   }
 
   async #request(service: string, input: BodyInput, options?: MdpPoolRequestOptions): Promise<Buffer[]> {

@@ -162,9 +162,7 @@ export class NfpBroker implements Startable<NfpBrokerEvents, string[]>, Guarded 
   /** The same, and what an operator asks for: figures of each service, worker and client, at a cost linear in these and in waiting jobs. */
   stats(options: { readonly detail: true }): NfpBrokerStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): NfpBrokerStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
-    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
-    if (options === undefined) return stats;
-    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
+    return this.#host.stats(this.#engine, options);
   }
 
   async #start(): Promise<string[]> {

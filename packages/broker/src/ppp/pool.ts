@@ -136,9 +136,7 @@ export class PppPool implements Startable<PppPoolEvents, string[]>, Guarded {
   /** The same, and what an operator asks for: figures of the work and of each worker; all calls together are one client. */
   stats(options: { readonly detail: true }): PppPoolStats & RefusalCounts & { readonly detail: ServerSnapshot };
   stats(options?: { readonly detail: true }): PppPoolStats & RefusalCounts & { readonly detail?: ServerSnapshot } {
-    const stats = { ...this.#engine.stats(), ...this.#host.refusals };
-    if (options === undefined) return stats;
-    return { ...stats, detail: this.#host.detail((now) => this.#engine.detail(now)) };
+    return this.#host.stats(this.#engine, options);
   }
 
   #dismiss(worker: string, isGraceful: boolean): number {
