@@ -16,14 +16,14 @@ export interface DeadLetter {
   readonly body: readonly Uint8Array[];
 }
 
-/** What can be done to a server. Each resolves to how many it concerned, or to nothing if there is no such subject; what is absent, this server cannot do. */
+/** What can be done to a server. Each says how many it concerned, or to nothing if there is no such subject; what is absent, this server cannot do. */
 export interface ServerActions {
-  readonly drainWorker?: (id: string) => Promise<number>;
-  readonly disconnectWorker?: (id: string) => Promise<number>;
-  readonly drainService?: (name: string) => Promise<number>;
-  readonly pause?: (name: string) => Promise<number>;
-  readonly resume?: (name: string) => Promise<number>;
-  readonly purge?: (name: string) => Promise<number | undefined>;
+  readonly drainWorker?: (id: string) => number | Promise<number>;
+  readonly disconnectWorker?: (id: string) => number | Promise<number>;
+  readonly drainService?: (name: string) => number | Promise<number>;
+  readonly pause?: (name: string) => number | Promise<number>;
+  readonly resume?: (name: string) => number | Promise<number>;
+  readonly purge?: (name: string) => number | undefined | Promise<number | undefined>;
   readonly returnDeadLetters?: (keys: Iterable<string>) => Promise<void>;
   readonly removeDeadLetters?: (keys: Iterable<string>) => Promise<void>;
 }

@@ -18,6 +18,7 @@ import type { RecordStore } from '@proj/transport';
 import * as z from 'zod';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents } from './log-events.js';
+import { shownOf } from './shown.js';
 
 /** What broker and device themselves allow and take by default. */
 const { shape } = emqpBrokerOptions;
@@ -124,19 +125,12 @@ export const emqp: Protocol<typeof options> = {
         emqpPublish: publish[0] ?? emqpPublish,
         emqpSubscribe: subscribe[0] ?? emqpSubscribe,
       },
-      shown: {
-        facade: broker,
-        onNote: (listener) => broker.on('note', listener),
-        onRefused: (listener) => broker.on('refused', listener),
-        actions: {
-          disconnectWorker: (id) => Promise.resolve(broker.disconnectWorker(id)),
-          drainWorker: (id) => Promise.resolve(broker.drainWorker(id)),
-          drainService: (name) => Promise.resolve(broker.drainQueue(name)),
-          pause: (name) => Promise.resolve(broker.pauseQueue(name)),
-          resume: (name) => Promise.resolve(broker.resumeQueue(name)),
-          purge: (name) => Promise.resolve(broker.purgeQueue(name)),
-        },
-      },
+      shown: shownOf(broker, {
+        drainService: (name) => broker.drainQueue(name),
+        pause: (name) => broker.pauseQueue(name),
+        resume: (name) => broker.resumeQueue(name),
+        purge: (name) => broker.purgeQueue(name),
+      }),
       stats: () => {
         const { queues, ...stats } = broker.stats();
         return { ...stats, queues: queues.length, pubSub: pubSub.stats() };

@@ -5,6 +5,7 @@ import type { MdpBrokerOptions } from '@proj/broker/mdp';
 import * as z from 'zod';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
+import { shownOf } from './shown.js';
 
 /** What the broker itself allows and takes by default. */
 const { shape } = mdpBrokerOptions.in;
@@ -53,16 +54,7 @@ export const mdp: Protocol<typeof options> = {
     const [endpoint = settings.mdp] = await broker.start();
     return {
       endpoints: { mdp: endpoint },
-      shown: {
-        facade: broker,
-        onNote: (listener) => broker.on('note', listener),
-        onRefused: (listener) => broker.on('refused', listener),
-        actions: {
-          disconnectWorker: (id) => Promise.resolve(broker.disconnectWorker(id)),
-          drainWorker: (id) => Promise.resolve(broker.drainWorker(id)),
-          drainService: (name) => Promise.resolve(broker.drainService(name)),
-        },
-      },
+      shown: shownOf(broker, { drainService: (name) => broker.drainService(name) }),
       stats: () => {
         const { services, ...stats } = broker.stats();
         return { ...stats, services: services.length };

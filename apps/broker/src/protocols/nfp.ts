@@ -22,6 +22,7 @@ import type { FollowedInventory } from '../inventory/follow.js';
 import type { LoadedInventory, Seen } from '../inventory/load.js';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
+import { shownOf } from './shown.js';
 
 /** What the broker itself allows and takes by default. */
 const { shape } = nfpBrokerOptions;
@@ -130,16 +131,7 @@ export const nfp: Protocol<typeof options> = {
         ...(management === undefined ? {} : { nfpManagement: management }),
         ...(events === undefined ? {} : { nfpEvents: events }),
       },
-      shown: {
-        facade: broker,
-        onNote: (listener) => broker.on('note', listener),
-        onRefused: (listener) => broker.on('refused', listener),
-        actions: {
-          disconnectWorker: (id) => Promise.resolve(broker.disconnectWorker(id)),
-          drainWorker: (id) => Promise.resolve(broker.drainWorker(id)),
-          drainService: (name) => Promise.resolve(broker.drainService(name)),
-        },
-      },
+      shown: shownOf(broker, { drainService: (name) => broker.drainService(name) }),
       stats: () => {
         const { services, ...stats } = broker.stats();
         return { ...stats, services: services.length };

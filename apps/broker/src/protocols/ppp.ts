@@ -5,6 +5,7 @@ import type { PppQueueOptions } from '@proj/broker/ppp';
 import * as z from 'zod';
 import type { Protocol, SharedSettings } from '../protocol.js';
 import { logEvents, WORKER_NOTICES } from './log-events.js';
+import { shownOf } from './shown.js';
 
 /** What the queue itself allows and takes by default. */
 const { shape } = pppQueueOptions.in;
@@ -54,15 +55,7 @@ export const ppp: Protocol<typeof options> = {
         ...(frontend[0] === undefined ? {} : { pppFrontend: frontend[0] }),
         ...(backend[0] === undefined ? {} : { pppBackend: backend[0] }),
       },
-      shown: {
-        facade: queue,
-        onNote: (listener) => queue.on('note', listener),
-        onRefused: (listener) => queue.on('refused', listener),
-        actions: {
-          disconnectWorker: (id) => Promise.resolve(queue.disconnectWorker(id)),
-          drainWorker: (id) => Promise.resolve(queue.drainWorker(id)),
-        },
-      },
+      shown: shownOf(queue),
       stats: () => queue.stats(),
       setAccess: (rules) => {
         queue.setAccess(rules);
