@@ -126,6 +126,25 @@ describe('a purge', () => {
   });
 });
 
+describe('a purge of a paused server that shares its store', () => {
+  it('rule 41: gives what came later to other servers as soon as it is over', () => {
+    const store = new PlainStore();
+    const one = new QueueUnderTest({}, { shared: true, store });
+    const two = new QueueUnderTest({}, { shared: true, store });
+    one.step({ kind: 'pause', isPaused: true });
+    for (let n = 1; n <= 3; n++) one.produce('p', `${n}`, `${n}`);
+    one.step({ kind: 'purge', id: 1 });
+    one.advance(1);
+    two.advance(1);
+    two.produce('p', 'late', 'late');
+    for (let passed = 0; passed < 500; passed += 10) one.advance(10);
+    expect(one.stats.counters.purged).toBe(3);
+    two.accept(1);
+    for (let passed = 0; passed < 600; passed += 10) for (const server of [one, two]) server.advance(10);
+    expect(two.delivered).toEqual(['late']);
+  });
+});
+
 describe('a drained consumer', () => {
   it('rule 42: gets nothing more, and may still acknowledge', () => {
     for (const name of ['c1', 'c2']) queue.step({ kind: 'consumer-came', outlet: 'queue', peer: peerNamed(name) });

@@ -14,7 +14,7 @@
  * | 32 delays | `supply.ts`, `schedule.ts` |
  * | 11, 33 to 36 returns, lifetimes, dead letters | `dead-letters.ts` |
  * | 39 access | `#forbids` |
- * | 40 to 42 operators: pause, purge, consumers | `#onPause`, `purge.ts`, `in-flight.ts` |
+ * | 40 to 42 operators: pause, purge, consumers | `supply.ts`, `purge.ts`, `in-flight.ts` |
  */
 import type { PzqFromMonitor, PzqFromProducer } from '@proj/frames/pzq';
 import type { Access, Engine, Entropy, MemoryBudget, Peer, TimerEvent } from '@proj/transport';
@@ -191,7 +191,7 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
         pending.discard(event.id, event.letters);
         break;
       case 'pause':
-        this.#onPause(event.isPaused);
+        this.#state.isPaused = event.isPaused;
         break;
       case 'purge':
         this.#purge.begin(event.id);
@@ -258,12 +258,6 @@ export class PzqEngine implements Engine<PzqEvent, PzqEffect> {
       out.runningLate(lateMs);
     }
     for (const { side } of ways) side.onTimer();
-  }
-
-  /** Rule 40. Where servers share the store, others go on with what is ready. */
-  #onPause(isPaused: boolean): void {
-    this.#state.isPaused = isPaused;
-    if (isPaused) this.#supply.releaseReady();
   }
 
   #onDrain(): void {

@@ -37,6 +37,7 @@ export class Supply {
   run(): void {
     const { commits, dead, delivers, inFlight, isPaused, leases, queue } = this.#state;
     this.#purge.run();
+    // Rule 40: where servers share the store, others go on with what is ready.
     if (isPaused && !this.#purge.isRunning) this.releaseReady();
     if (commits.corrupt) return;
     if (delivers) {
