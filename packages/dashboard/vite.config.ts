@@ -1,9 +1,11 @@
-import { defineConfig } from 'vite';
+import { defaultClientConditions, defineConfig } from 'vite';
 import { fakeApi } from './test/fake-server.js';
 
 export default defineConfig({
   // The files work below any path of any server.
   base: './',
+  // The model is read from its source.
+  resolve: { conditions: ['@proj/source', ...defaultClientConditions] },
   build: { target: 'es2022', modulePreload: { polyfill: false }, assetsInlineLimit: 0, reportCompressedSize: false },
   plugins: [
     {

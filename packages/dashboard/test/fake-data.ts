@@ -11,7 +11,7 @@ import type {
   ScheduleRow,
   ServiceRow,
   WorkerRow,
-} from '../src/shared/model.js';
+} from '@proj/observe/model';
 
 /** How much is invented. */
 export interface Size {

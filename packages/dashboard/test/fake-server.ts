@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Action, ActionResult } from '../src/shared/model.js';
+import type { Action, ActionResult } from '@proj/observe/model';
 import { deadBody, FakeProgram } from './fake-data.js';
 import type { Size } from './fake-data.js';
 

@@ -1,4 +1,4 @@
-/** What a program shows of itself over HTTP: one JSON document, and every second the rows that changed in it. Types only; the page has them, too. */
+/** What a program shows of itself over HTTP: one JSON document, and every second the rows that changed in it. The page and `proj top` read it by the same types. */
 
 /** Durations of the last minute, in milliseconds. */
 export interface LatencyRow {
@@ -211,4 +211,22 @@ export interface ActionResult {
   readonly ok: boolean;
   readonly count: number;
   readonly text: string;
+}
+
+/** Outcomes that somebody asked for: no failures. */
+const WANTED: ReadonlySet<string> = new Set([
+  'ok',
+  'deduplicated',
+  'purged',
+  'moved',
+  'skipped',
+  'unscheduled',
+  'cancelled',
+]);
+
+/** Requests that did not end well. */
+export function failures({ outcomes }: Pick<ServiceRow, 'outcomes'>): number {
+  let failed = 0;
+  for (const outcome in outcomes) if (!WANTED.has(outcome)) failed += outcomes[outcome] ?? 0;
+  return failed;
 }

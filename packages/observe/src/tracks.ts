@@ -2,6 +2,7 @@
 import type { ClientSnapshot, HistogramSnapshot, ServiceSnapshot, WorkerSnapshot } from '@proj/transport/engine';
 import type { WorkerTrack } from './faults.js';
 import { EMPTY, latencyOf, since } from './histograms.js';
+import { failures } from './model.js';
 import type { LatencyRow } from './model.js';
 
 /** Seconds over which rates are taken. */
@@ -44,24 +45,6 @@ export function totalOf(counts: Readonly<Record<string, number>>): number {
   let total = 0;
   for (const key in counts) total += counts[key] ?? 0;
   return total;
-}
-
-/** Outcomes that somebody asked for: no failures. */
-const WANTED: ReadonlySet<string> = new Set([
-  'ok',
-  'deduplicated',
-  'purged',
-  'moved',
-  'skipped',
-  'unscheduled',
-  'cancelled',
-]);
-
-/** Requests that did not end well. */
-function failedOf(outcomes: Readonly<Record<string, number>>): number {
-  let failed = 0;
-  for (const outcome in outcomes) if (!WANTED.has(outcome)) failed += outcomes[outcome] ?? 0;
-  return failed;
 }
 
 /** Durations of the last 30 to 60 seconds. What it returns is the same object again while nothing changes. */
@@ -117,7 +100,7 @@ export class ServiceTrack {
     this.#last = service;
     if (last === undefined || (outcomes === last.outcomes && waitMs === last.waitMs)) return NO_NEWS;
     const ended = Math.max(0, total - totalOf(last.outcomes));
-    const failed = Math.max(0, failedOf(outcomes) - failedOf(last.outcomes));
+    const failed = Math.max(0, failures(service) - failures(last));
     return { ended, failed, wait: since(waitMs, last.waitMs), work: since(workMs, last.workMs) };
   }
 

@@ -1,9 +1,9 @@
 /** What views read: the connection, the model, the route, and the way to act. */
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
+import type { Action } from '@proj/observe/model';
 import { Live } from './live.js';
 import { currentRoute, onRoute } from './location.js';
-import type { Action } from '../shared/model.js';
 import type { Route } from '../shared/routes.js';
 
 /** The connection that the page has. */

@@ -1,6 +1,6 @@
 /** The connection to the program: its model as it changes, the token while the page is open, and actions. */
+import type { Action, ActionResult, Delta, Model } from '@proj/observe/model';
 import { applyDelta } from '../shared/merge.js';
-import type { Action, ActionResult, Delta, Model } from '../shared/model.js';
 import { EventParser } from '../shared/sse.js';
 
 /** `locked`: the program shows nothing without a token. */

@@ -1,7 +1,7 @@
 /** Small things that all views show alike. */
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { LatencyRow, WorkerRow } from '../shared/model.js';
+import type { LatencyRow, WorkerRow } from '@proj/observe/model';
 import { duration } from '../shared/format.js';
 import { href } from '../shared/routes.js';
 import { ActContext, LiveContext } from '../live/context.js';

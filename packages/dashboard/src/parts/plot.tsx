@@ -2,7 +2,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
-import type { HistoryPoint } from '../shared/model.js';
+import type { HistoryPoint } from '@proj/observe/model';
 
 const HEIGHT = 140;
 

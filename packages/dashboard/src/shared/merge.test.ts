@@ -1,7 +1,7 @@
 /** Deltas applied to the model. */
 import { describe, expect, it } from 'vitest';
+import type { HistoryPoint, Model, NoteRow } from '@proj/observe/model';
 import { applyDelta, mergeRows, serverNow } from './merge.js';
-import type { HistoryPoint, Model, NoteRow } from './model.js';
 
 const point = (at: number) => ({ at }) as HistoryPoint;
 const note = (id: number) => ({ id }) as NoteRow;

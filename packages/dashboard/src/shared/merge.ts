@@ -1,5 +1,5 @@
 /** How a delta changes the model. Tables without changes stay the same objects, so that views can tell what to draw again. */
-import type { Delta, Model } from './model.js';
+import type { Delta, Model } from '@proj/observe/model';
 
 const NOTES_MAX = 500;
 const POINTS_MAX = 900;

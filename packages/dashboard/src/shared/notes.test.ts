@@ -1,6 +1,6 @@
 /** The log, filtered and counted. */
 import { describe, expect, it } from 'vitest';
-import type { NoteRow } from './model.js';
+import type { NoteRow } from '@proj/observe/model';
 import { filterNotes, reasonOf, tally } from './notes.js';
 
 const note = (id: number, more: Partial<NoteRow>): NoteRow => ({

@@ -1,5 +1,5 @@
 /** The log of notes, filtered, and who is in it most: the answer to "who sends garbage". */
-import type { NoteRow } from './model.js';
+import type { NoteRow } from '@proj/observe/model';
 
 /** What the log is filtered by; all that is given must hold. */
 export interface NoteFilter {

@@ -1,7 +1,8 @@
 /** Peers of the model, and sums. */
 import { describe, expect, it } from 'vitest';
-import type { Model, ServiceRow, WorkerRow } from './model.js';
-import { failures, pathOfPeer, peersOf, rowKey, workersOf } from './peers.js';
+import { failures } from '@proj/observe/model';
+import type { Model, ServiceRow, WorkerRow } from '@proj/observe/model';
+import { pathOfPeer, peersOf, rowKey, workersOf } from './peers.js';
 
 const worker = (id: string, services: string[]) =>
   ({ protocol: 'mdp', id, services, running: 2, refused: { long: 1 } }) as unknown as WorkerRow;

@@ -1,5 +1,5 @@
 /** Connections: workers and clients in one table, and the figures that several views derive from the model. */
-import type { ClientRow, Model, ServiceRow, WorkerRow } from './model.js';
+import type { ClientRow, Model, ServiceRow, WorkerRow } from '@proj/observe/model';
 
 /** One peer, whatever it does. */
 export interface PeerRow {
@@ -16,22 +16,6 @@ export interface PeerRow {
 /** The sum of a record's figures. */
 export function total(figures: Readonly<Record<string, number>>): number {
   return Object.values(figures).reduce((sum, figure) => sum + figure, 0);
-}
-
-/** Outcomes that somebody asked for: no failures. */
-const WANTED: ReadonlySet<string> = new Set([
-  'ok',
-  'deduplicated',
-  'purged',
-  'moved',
-  'skipped',
-  'unscheduled',
-  'cancelled',
-]);
-
-/** Requests that did not end well. */
-export function failures({ outcomes }: Pick<ServiceRow, 'outcomes'>): number {
-  return Object.entries(outcomes).reduce((sum, [outcome, count]) => sum + (WANTED.has(outcome) ? 0 : count), 0);
 }
 
 /** The key of a row with a name or an id. */

@@ -1,7 +1,7 @@
 /** Clients and producers, and the page of one. */
 import type { VNode } from 'preact';
+import type { ClientRow, Model } from '@proj/observe/model';
 import { count, words } from '../shared/format.js';
-import type { ClientRow, Model } from '../shared/model.js';
 import { rowKey, total } from '../shared/peers.js';
 import { Figure, Figures, Heading, Pairs, Section, To } from '../parts/bits.js';
 import { Table } from '../parts/table.js';

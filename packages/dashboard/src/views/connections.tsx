@@ -1,7 +1,7 @@
 /** Where the program listens, who is connected, and with which keys. */
 import type { VNode } from 'preact';
+import type { Model } from '@proj/observe/model';
 import { count, words } from '../shared/format.js';
-import type { Model } from '../shared/model.js';
 import { peersOf, total } from '../shared/peers.js';
 import { Heading, To } from '../parts/bits.js';
 import { Table } from '../parts/table.js';

@@ -1,8 +1,8 @@
 /** The log of notes, filtered by protocol, reason and peer. */
 import type { VNode } from 'preact';
+import type { Model, NoteRow } from '@proj/observe/model';
 import { replaceQuery } from '../live/location.js';
 import { clockTime, count, words } from '../shared/format.js';
-import type { Model, NoteRow } from '../shared/model.js';
 import { filterNotes, reasonOf, tally } from '../shared/notes.js';
 import type { NoteFilter, Tally } from '../shared/notes.js';
 import { pathOfPeer } from '../shared/peers.js';

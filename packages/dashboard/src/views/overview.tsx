@@ -1,8 +1,8 @@
 /** Which service is slow, which worker is stuck, which queue grows, who sends garbage: faults first, then figures and plots. */
 import type { VNode } from 'preact';
+import type { HistoryPoint, Model } from '@proj/observe/model';
 import { ago, bytes, count, duration, percent, rate, short } from '../shared/format.js';
 import { serverNow } from '../shared/merge.js';
-import type { HistoryPoint, Model } from '../shared/model.js';
 import { ActButton, Figure, Figures, Heading, Section } from '../parts/bits.js';
 import { Plot } from '../parts/plot.js';
 import { Table } from '../parts/table.js';

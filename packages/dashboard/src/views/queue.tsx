@@ -1,11 +1,11 @@
 /** The durable queue: what is in it, its dead letters, and the page of one. */
 import type { VNode } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
+import type { DeadLetterRow, Model } from '@proj/observe/model';
 import { viewBody } from '../shared/body.js';
 import type { BodyView } from '../shared/body.js';
 import { ago, bytes, count, duration, words } from '../shared/format.js';
 import { serverNow } from '../shared/merge.js';
-import type { DeadLetterRow, Model } from '../shared/model.js';
 import { ActButton, Figure, Figures, Heading, Pairs, Section, To } from '../parts/bits.js';
 import { LiveContext } from '../live/context.js';
 import { Table } from '../parts/table.js';

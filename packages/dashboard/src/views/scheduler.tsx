@@ -1,8 +1,8 @@
 /** The scheduler: what runs next, and how the last runs ended. */
 import type { VNode } from 'preact';
+import type { Model } from '@proj/observe/model';
 import { ago, count, until, words } from '../shared/format.js';
 import { serverNow } from '../shared/merge.js';
-import type { Model } from '../shared/model.js';
 import { Badge, Heading, Pairs, Section, To } from '../parts/bits.js';
 import { Table } from '../parts/table.js';
 

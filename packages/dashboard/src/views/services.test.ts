@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ServiceRow } from '../shared/model.js';
+import type { ServiceRow } from '@proj/observe/model';
 import { ServiceActions } from './services.js';
 
 const NONE = { count: 0, p50: 0, p95: 0, p99: 0 };

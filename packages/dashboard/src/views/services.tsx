@@ -1,8 +1,9 @@
 /** Services, queues and job types, and the page of one. */
 import type { VNode } from 'preact';
+import { failures } from '@proj/observe/model';
+import type { Model, ServiceRow } from '@proj/observe/model';
 import { count, duration, rate, words } from '../shared/format.js';
-import type { Model, ServiceRow } from '../shared/model.js';
-import { failures, rowKey, workersOf } from '../shared/peers.js';
+import { rowKey, workersOf } from '../shared/peers.js';
 import { ActButton, Figure, Figures, Heading, Latency, Pairs, Section, To } from '../parts/bits.js';
 import { Table } from '../parts/table.js';
 import type { Column } from '../parts/table.js';

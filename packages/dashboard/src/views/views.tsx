@@ -1,6 +1,6 @@
 /** Which view a route shows. */
 import type { VNode } from 'preact';
-import type { Model } from '../shared/model.js';
+import type { Model } from '@proj/observe/model';
 import { keyOf } from '../shared/routes.js';
 import type { Route } from '../shared/routes.js';
 import { Heading, To } from '../parts/bits.js';

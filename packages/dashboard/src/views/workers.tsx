@@ -1,8 +1,8 @@
 /** Workers, job managers and consumers, and the page of one. */
 import type { ComponentChildren, VNode } from 'preact';
+import type { Model, WorkerRow } from '@proj/observe/model';
 import { ago, count, wholeSeconds, words } from '../shared/format.js';
 import { serverNow } from '../shared/merge.js';
-import type { Model, WorkerRow } from '../shared/model.js';
 import { rowKey } from '../shared/peers.js';
 import { ActButton, Figure, Figures, Heading, Pairs, Section, To, WorkerState } from '../parts/bits.js';
 import { Table } from '../parts/table.js';
