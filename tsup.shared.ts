@@ -1,5 +1,5 @@
 /** How every package of this repository is built. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 import type { Options } from 'tsup';
@@ -40,9 +40,12 @@ export function library(options: Pick<Options, 'esbuildPlugins' | 'onSuccess'> =
 
 /**
  * A program: a build of `src/main.ts` and all it imports, except what has an add-on or is an optional peer. What is imported with `import()` becomes a chunk,
- * loaded when it is needed. Beside it stand the launcher (`main.js`), the inventory (`sbom.cdx.json`) and the licences of what was bundled.
+ * loaded when it is needed. Beside it stand the launcher (`main.js`), the inventory (`sbom.cdx.json`) and the licences of what was bundled. With `page`, the
+ * dashboard stands there, too: `turbo.json` of the program has it built first.
  */
-export function program(options: { readonly onSuccess?: () => Promise<void> } = {}): ReturnType<typeof defineConfig> {
+export function program(
+  options: { readonly page?: boolean; readonly onSuccess?: () => Promise<void> } = {},
+): ReturnType<typeof defineConfig> {
   return defineConfig({
     entry: { program: 'src/main.ts' },
     format: ['esm'],
@@ -64,7 +67,7 @@ export function program(options: { readonly onSuccess?: () => Promise<void> } = 
       js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
     },
     async onSuccess() {
-      if (existsSync(PAGE)) await cp(PAGE, 'dist/dashboard', { recursive: true });
+      if (options.page === true) await cp(PAGE, 'dist/dashboard', { recursive: true });
       await options.onSuccess?.();
       await writeLauncher('dist');
     },

@@ -1,3 +1,3 @@
 import { program } from '../../tsup.shared.js';
 
-export default program();
+export default program({ page: true });

@@ -2,6 +2,7 @@ import { copyFile } from 'node:fs/promises';
 import { program } from '../../tsup.shared.js';
 
 export default program({
+  page: true,
   // What job processes load is found beside the program, as it is.
   async onSuccess() {
     await copyFile('../../packages/worker/src/emqp/job-process.mjs', 'dist/job-process.mjs');
