@@ -63,14 +63,19 @@ export const SERVER_FAMILIES: readonly ServerFamily[] = [
     ({ oldestWaitingMs }) => oldestWaitingMs / 1000,
   ),
   countOf('proj_requests_running', 'gauge', 'Requests that workers have.', ({ running }) => running),
-  countOf('proj_workers', 'gauge', 'Workers registered for the service.', ({ workers }) => workers),
+  countOf(
+    'proj_workers',
+    'gauge',
+    'Workers registered for the service; a worker of several services counts for each.',
+    ({ workers }) => workers,
+  ),
   durations('proj_request_wait_seconds', 'Time from acceptance to dispatch.', ({ waitMs }) => waitMs),
   durations('proj_request_work_seconds', 'Time from dispatch to the end, at the worker.', ({ workMs }) => workMs),
   {
     name: 'proj_worker_states',
     type: 'gauge',
     labels: ['protocol', 'state'],
-    help: 'Workers by state: idle, busy or away.',
+    help: 'Workers by state, each counted once: idle, busy or away.',
     samples: (servers) =>
       servers.flatMap(({ protocol, workers }) =>
         ['idle', 'busy', 'away'].map((state) => ({

@@ -18,7 +18,8 @@ import { EventStreams } from './streams.js';
 import { TokenGuard } from './token.js';
 
 export { observe } from './observe.js';
-export type { Note, ObserveOptions, Observer } from './observe.js';
+export type { Note } from './notes.js';
+export type { ObserveOptions, Observer } from './observe.js';
 export type { DeadLetter, Detailed, ObservedServer, ServerActions } from './server.js';
 
 const TOKEN_MIN = 16;

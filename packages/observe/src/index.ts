@@ -2,5 +2,6 @@
 export { collectMetrics } from './collect.js';
 export type { CollectOptions } from './collect.js';
 export { observe } from './observe.js';
-export type { Note, ObserveOptions, Observer } from './observe.js';
+export type { Note } from './notes.js';
+export type { ObserveOptions, Observer } from './observe.js';
 export type { DeadLetter, Detailed, ObservedServer, ServerActions } from './server.js';

@@ -168,7 +168,7 @@ export interface Model {
   /** Only programs with a scheduler have it. */
   readonly schedules?: Readonly<Record<string, ScheduleRow>>;
   readonly faults: Readonly<Record<string, FaultRow>>;
-  /** The latest 500. */
+  /** At most 500: see {@link latestNotes}. */
   readonly notes: readonly NoteRow[];
   /** The latest 900 seconds. */
   readonly history: readonly HistoryPoint[];
@@ -229,4 +229,38 @@ export function failures({ outcomes }: Pick<ServiceRow, 'outcomes'>): number {
   let failed = 0;
   for (const outcome in outcomes) if (!WANTED.has(outcome)) failed += outcomes[outcome] ?? 0;
   return failed;
+}
+
+/** Adds up the values of a record. */
+export function totalOf(counts: Readonly<Record<string, number>>): number {
+  let total = 0;
+  for (const key in counts) total += counts[key] ?? 0;
+  return total;
+}
+
+/** Notes in a model. */
+const NOTES_MAX = 500;
+
+/**
+ * `notes` with `added` behind them. Those beyond 500 are taken from the kind that has most, the oldest first: whatever strangers make a
+ * server say of them over and over, what it says rarely stays. A kind is a reason of one code and protocol.
+ */
+export function latestNotes(notes: readonly NoteRow[], added: readonly NoteRow[]): readonly NoteRow[] {
+  if (added.length === 0) return notes;
+  const all = [...notes, ...added];
+  if (all.length <= NOTES_MAX) return all;
+  const kinds = new Map<string, NoteRow[]>();
+  for (const note of all) {
+    const name = `${note.protocol} ${note.code} ${note.reason ?? ''}`;
+    const kind = kinds.get(name);
+    if (kind === undefined) kinds.set(name, [note]);
+    else kind.push(note);
+  }
+  const kept = new Set(all);
+  while (kept.size > NOTES_MAX) {
+    let largest: NoteRow[] = [];
+    for (const kind of kinds.values()) if (kind.length > largest.length) largest = kind;
+    kept.delete(largest.shift() as NoteRow);
+  }
+  return [...kept];
 }

@@ -2,24 +2,22 @@
 import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { clearInterval, setInterval } from 'node:timers';
-import { oncePerMinute } from '@proj/heartbeat';
 import type { HandshakeRefusal } from '@proj/transport';
-import { encodeZ85 } from '@proj/transport/curve';
-import { nameOf } from '@proj/transport/engine';
 import type { HistogramSnapshot, ServerSnapshot } from '@proj/transport/engine';
 import { actionsOf } from './actions.js';
 import { deltaOf } from './delta.js';
 import { faultsOf } from './faults.js';
 import type { WorkerTrack } from './faults.js';
 import { EMPTY, latencyOf, sum } from './histograms.js';
-import type { DeadLetterRow, Delta, HistoryPoint, Model, NoteRow, ProcessRow } from './model.js';
+import type { DeadLetterRow, Delta, HistoryPoint, Model, ProcessRow } from './model.js';
+import { NoteLog } from './notes.js';
+import type { Note } from './notes.js';
 import { clientRow, scheduleRow, serverRow, serviceRow, workerRow } from './rows.js';
 import { snapshotOf } from './server.js';
 import type { ObservedServer } from './server.js';
 import { ClientHistory, forget, kept, RecentDurations, ServiceTrack, WorkerHistory } from './tracks.js';
 
 const SECOND_MS = 1000;
-const NOTES_MAX = 500;
 const HISTORY_MAX = 900;
 const DEAD_LETTERS_MAX = 500;
 const LATENCY_SECONDS = 10;
@@ -38,13 +36,6 @@ export interface ObserveOptions {
   readonly now?: () => number;
   /** Calls the function every second until the returned function is called. For tests. */
   readonly every?: (tick: () => void) => () => void;
-}
-
-/** A note of an engine, as its facade emits it. */
-export interface Note {
-  readonly code: string;
-  readonly reason?: string;
-  readonly peer?: { readonly id: Uint8Array };
 }
 
 /** See {@link observe}. */
@@ -92,10 +83,7 @@ class ProcessObserver implements Observer {
   readonly #senders = new Map<string, ClientHistory>();
   readonly #stop: () => void;
   readonly #startedAt: number;
-  #pastNotes: readonly NoteRow[] = [];
-  #noteId = 0;
-  readonly #refusals = oncePerMinute();
-  readonly #failures = oncePerMinute();
+  readonly #notes: NoteLog;
   #model: Model;
   #isDraining = false;
   #latencies: (readonly [HistogramSnapshot, HistogramSnapshot])[] = [];
@@ -108,6 +96,7 @@ class ProcessObserver implements Observer {
     this.#options = options;
     this.servers = options.servers;
     this.#now = options.now ?? Date.now;
+    this.#notes = new NoteLog(this.#now);
     this.#startedAt = this.#now() - Math.round(process.uptime() * SECOND_MS);
     this.#model = {
       process: this.#processRow(),
@@ -139,34 +128,12 @@ class ProcessObserver implements Observer {
     return () => this.#listeners.delete(listener);
   }
 
-  note(protocol: string, { code, reason, peer, ...fields }: Note): void {
-    const shown = Object.entries(fields).flatMap(([name, value]) =>
-      name !== 'kind' && ['string', 'number', 'boolean'].includes(typeof value) ? [`${name} ${String(value)}`] : [],
-    );
-    const id = peer && nameOf(peer);
-    const text = [
-      code,
-      ...(reason === undefined ? [] : [reason]),
-      ...(id === undefined ? [] : [`peer ${id}`]),
-      ...shown,
-    ];
-    this.#addNote({
-      protocol,
-      code,
-      ...(reason === undefined ? {} : { reason }),
-      ...(id === undefined ? {} : { peer: id }),
-      text: text.join(', ').slice(0, 1000),
-    });
+  note(protocol: string, note: Note): void {
+    this.#notes.add(protocol, note);
   }
 
-  refused(protocol: string, { reason, cause, publicKey, address = 'an unknown address' }: HandshakeRefusal): void {
-    const host = address.replace(/:\d+$/, '');
-    const who = publicKey === undefined ? host : encodeZ85(publicKey);
-    const about = `${protocol} ${reason} ${who}`;
-    if (!this.#refusals.allow(about, this.#now())) return;
-    const text = ['handshake-refused', reason, `peer ${who}`, ...(publicKey === undefined ? [] : [`address ${host}`])];
-    if (cause !== undefined) text.push(`cause ${cause}`);
-    this.#addNote({ protocol, code: 'handshake-refused', reason, peer: who, text: text.join(', ') });
+  refused(protocol: string, refusal: HandshakeRefusal): void {
+    this.#notes.refused(protocol, refusal);
   }
 
   draining(): void {
@@ -190,8 +157,8 @@ class ProcessObserver implements Observer {
     try {
       this.#observe();
     } catch (error) {
-      this.#failed(error);
-      this.#model = { ...before, notes: this.#pastNotes };
+      this.#notes.failed(error);
+      this.#model = { ...before, notes: this.#notes.all() };
     }
     if (this.#model.notes !== before.notes || this.#model.history !== before.history) this.#tell(before);
   }
@@ -203,20 +170,9 @@ class ProcessObserver implements Observer {
       try {
         listener(delta);
       } catch (error) {
-        this.#failed(error);
+        this.#notes.failed(error);
       }
     }
-  }
-
-  /** Notes it once a minute. */
-  #failed(error: unknown): void {
-    if (!this.#failures.allow('second', this.#now())) return;
-    const text = `observe-failed, ${error instanceof Error ? error.message : String(error)}`.slice(0, 1000);
-    this.#addNote({ protocol: '', code: 'observe-failed', text });
-  }
-
-  #addNote(note: Omit<NoteRow, 'id' | 'at'>): void {
-    this.#pastNotes = [...this.#pastNotes, { id: ++this.#noteId, at: this.#now(), ...note }].slice(-NOTES_MAX);
   }
 
   #observe(): void {
@@ -265,7 +221,7 @@ class ProcessObserver implements Observer {
       ...tables,
       deadLetters: this.#deadLetters,
       faults: faultsOf({ ...tables, tracks, refusals, broken }, before.faults, now),
-      notes: this.#pastNotes,
+      notes: this.#notes.all(),
       history: [...before.history, this.#point(rows, now)].slice(-HISTORY_MAX),
     };
   }

@@ -2,7 +2,7 @@
 import type { ClientSnapshot, HistogramSnapshot, ServiceSnapshot, WorkerSnapshot } from '@proj/transport/engine';
 import type { WorkerTrack } from './faults.js';
 import { EMPTY, latencyOf, since } from './histograms.js';
-import { failures } from './model.js';
+import { failures, totalOf } from './model.js';
 import type { LatencyRow } from './model.js';
 
 /** Seconds over which rates are taken. */
@@ -38,13 +38,6 @@ class Ring {
   get sum(): number {
     return this.#values.slice(1).reduce((total, value) => total + value, 0);
   }
-}
-
-/** Adds up the values of a record. */
-export function totalOf(counts: Readonly<Record<string, number>>): number {
-  let total = 0;
-  for (const key in counts) total += counts[key] ?? 0;
-  return total;
 }
 
 /** Durations of the last 30 to 60 seconds. What it returns is the same object again while nothing changes. */

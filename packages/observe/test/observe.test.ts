@@ -49,6 +49,23 @@ describe('the model', () => {
     expect(observer.model.notes.at(-1)).toMatchObject({ id: 1000, reason: 'malformed', peer: '01ff' });
   });
 
+  it('keeps its rare notes whatever strangers make it note', () => {
+    const { observer, second } = watch(fakeServer());
+    const note = (reason: string, peer: number) => {
+      observer.note('mdp', { code: 'message-dropped', reason, peer: { id: Buffer.from(`peer ${peer}`) } });
+    };
+    observer.note('mdp', { code: 'store-failed' });
+    for (let peer = 0; peer < 10; peer++) note('not-allowed', peer);
+    for (let peer = 0; peer < 3000; peer++) note(peer % 3 === 0 ? 'malformed' : 'envelope', peer);
+    second();
+    const { notes } = observer.model;
+    const count = (reason: string) => notes.filter((each) => each.reason === reason).length;
+    expect([notes[0]?.code, count('not-allowed'), notes.length]).toEqual(['store-failed', 10, 500]);
+    expect(Math.abs(count('malformed') - count('envelope'))).toBeLessThanOrEqual(1);
+    expect(notes.at(-1)).toMatchObject({ peer: 'peer 2999' });
+    expect(notes.map(({ id }) => id)).toEqual(notes.map(({ id }) => id).toSorted((one, other) => one - other));
+  });
+
   it('notes refused connections, once a minute for each key or address, whatever its port', () => {
     const { observer, second } = watch(fakeServer());
     for (let port = 1; port <= 1000; port++)

@@ -47,6 +47,13 @@ describe('applyDelta', () => {
     expect([model.notes.length, model.notes[0]?.id]).toEqual([500, 501]);
   });
 
+  it('keeps rare notes as the program does', () => {
+    const rare = { id: 1, reason: 'rare' } as NoteRow;
+    const often = Array.from({ length: 500 }, (_, index) => note(index + 2));
+    const { notes } = applyDelta({ ...MODEL, notes: [rare] }, { point: point(2), notes: often });
+    expect([notes.length, notes[0], notes[1]?.id]).toEqual([500, rare, 3]);
+  });
+
   it('has schedules only if the program has a scheduler', () => {
     expect('schedules' in applyDelta(MODEL, { point: point(2) })).toBe(false);
     expect(applyDelta(MODEL, { point: point(2), schedules: {} }).schedules).toEqual({});

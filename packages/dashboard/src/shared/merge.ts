@@ -1,7 +1,7 @@
 /** How a delta changes the model. Tables without changes stay the same objects, so that views can tell what to draw again. */
+import { latestNotes } from '@proj/observe/model';
 import type { Delta, Model } from '@proj/observe/model';
 
-const NOTES_MAX = 500;
 const POINTS_MAX = 900;
 
 /** Rows of one table, by key. */
@@ -33,14 +33,9 @@ export function applyDelta(model: Model, delta: Delta): Model {
     deadLetters: mergeRows(model.deadLetters, delta.deadLetters ?? {}),
     faults: mergeRows(model.faults, delta.faults ?? {}),
     ...(schedules === undefined ? {} : { schedules }),
-    notes: latest(model.notes, delta.notes ?? [], NOTES_MAX),
-    history: latest(model.history, [delta.point], POINTS_MAX),
+    notes: latestNotes(model.notes, delta.notes ?? []),
+    history: [...model.history, delta.point].slice(-POINTS_MAX),
   };
-}
-
-function latest<Item>(items: readonly Item[], added: readonly Item[], max: number): readonly Item[] {
-  if (added.length === 0) return items;
-  return [...items, ...added].slice(-max);
 }
 
 /** The server's clock in milliseconds. Ages are measured with it, so the clock of the viewer may be wrong. */

@@ -1,4 +1,5 @@
 /** Connections: workers and clients in one table, and the figures that several views derive from the model. */
+import { totalOf } from '@proj/observe/model';
 import type { ClientRow, Model, ServiceRow, WorkerRow } from '@proj/observe/model';
 
 /** One peer, whatever it does. */
@@ -11,11 +12,6 @@ export interface PeerRow {
   readonly load: number;
   /** Its messages that were refused. */
   readonly refused: number;
-}
-
-/** The sum of a record's figures. */
-export function total(figures: Readonly<Record<string, number>>): number {
-  return Object.values(figures).reduce((sum, figure) => sum + figure, 0);
 }
 
 /** The key of a row with a name or an id. */
@@ -46,11 +42,11 @@ function ofWorker({ protocol, id, key, running, refused }: WorkerRow): PeerRow {
     protocol,
     id,
     load: running,
-    refused: total(refused),
+    refused: totalOf(refused),
     ...(key === undefined ? {} : { key }),
   };
 }
 
 function ofClient({ protocol, id, key, open, refused }: ClientRow): PeerRow {
-  return { kind: 'client', protocol, id, load: open, refused: total(refused), ...(key === undefined ? {} : { key }) };
+  return { kind: 'client', protocol, id, load: open, refused: totalOf(refused), ...(key === undefined ? {} : { key }) };
 }

@@ -1,8 +1,9 @@
 /** Clients and producers, and the page of one. */
 import type { VNode } from 'preact';
+import { totalOf } from '@proj/observe/model';
 import type { ClientRow, Model } from '@proj/observe/model';
 import { count, words } from '../shared/format.js';
-import { rowKey, total } from '../shared/peers.js';
+import { rowKey } from '../shared/peers.js';
 import { Figure, Figures, Heading, Pairs, Section, To } from '../parts/bits.js';
 import { Table } from '../parts/table.js';
 import type { Column } from '../parts/table.js';
@@ -24,8 +25,8 @@ const COLUMNS: readonly Column<ClientRow>[] = [
     id: 'refused',
     title: 'Refused',
     isFigure: true,
-    value: ({ refused }) => total(refused),
-    cell: ({ refused }) => count(total(refused)),
+    value: ({ refused }) => totalOf(refused),
+    cell: ({ refused }) => count(totalOf(refused)),
   },
   {
     id: 'key',
@@ -65,8 +66,8 @@ export function Client({ model, id: key }: { model: Model; id: string }): VNode 
       <Heading title={row.id} above={<To path={['clients']}>Clients</To>} />
       <Figures>
         <Figure name="Open requests">{count(row.open)}</Figure>
-        <Figure name="Refused" tone={total(row.refused) > 0 ? 'warn' : undefined}>
-          {count(total(row.refused))}
+        <Figure name="Refused" tone={totalOf(row.refused) > 0 ? 'warn' : undefined}>
+          {count(totalOf(row.refused))}
         </Figure>
         <Figure name="Protocol">{row.protocol}</Figure>
         <Figure name="Key">

@@ -1,8 +1,9 @@
 /** Where the program listens, who is connected, and with which keys. */
 import type { VNode } from 'preact';
+import { totalOf } from '@proj/observe/model';
 import type { Model } from '@proj/observe/model';
 import { count, words } from '../shared/format.js';
-import { peersOf, total } from '../shared/peers.js';
+import { peersOf } from '../shared/peers.js';
 import { Heading, To } from '../parts/bits.js';
 import { Table } from '../parts/table.js';
 
@@ -31,7 +32,7 @@ export function Connections({ model }: { model: Model }): VNode {
                     .map(([reason, number]) => `${words(reason)}: ${number}`)
                     .join(', ')}
                 >
-                  {total(dropped) === 0
+                  {totalOf(dropped) === 0
                     ? 'nothing'
                     : Object.entries(dropped)
                         .map(([reason, number]) => `${count(number)} ${words(reason)}`)
@@ -41,7 +42,7 @@ export function Connections({ model }: { model: Model }): VNode {
               <div>
                 <dt>refused handshakes</dt>
                 <dd>
-                  {total(refused) === 0
+                  {totalOf(refused) === 0
                     ? 'none'
                     : Object.entries(refused)
                         .filter(([, number]) => number > 0)
