@@ -97,9 +97,14 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   get deadline(): number {
     if (this.#drained) return Infinity;
     const { workers, jobs, holders, errands } = this.#state;
-    const { deadline } = this.#waiting;
-    const others = [workers.deadline, jobs.deadline, holders.deadline, errands.deadline, this.#gathers.deadline];
-    return Math.min(deadline, ...others);
+    return Math.min(
+      workers.deadline,
+      jobs.deadline,
+      holders.deadline,
+      errands.deadline,
+      this.#waiting.deadline,
+      this.#gathers.deadline,
+    );
   }
 
   get heldBytes(): number {

@@ -103,7 +103,7 @@ function assertOwners(jobs: JobTable): void {
     const sum = (of: (job: Job) => number): number => own.reduce((all, job) => all + of(job), 0);
     const old = sum((job) => (job.taken ? 1 : 0));
     check(jobCount === own.length && recent.size === old && remembered.held === old, 'jobs of a client are counted');
-    check(spare.size === sum((job) => (job.ownSpare.taken ? 1 : 0)), 'spare bodies of a client are counted');
+    check(spare.size === sum((job) => (job.ownSpare?.taken === true ? 1 : 0)), 'spare bodies of a client are counted');
     check(waiting.held === jobCount - old, 'waiting jobs of a client are counted');
     check(parts.held === sum((job) => job.partCount), 'workers with jobs of a client are counted');
     check(running === sum(({ parts: all }) => runningOf(all)), 'running jobs of a client are counted');

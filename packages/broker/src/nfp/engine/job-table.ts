@@ -284,8 +284,8 @@ export class JobTable {
   }
 
   #join(peer: Peer): Owner {
-    const owner = this.#owners.get(peer.key) ?? new Owner(peer);
-    this.#owners.set(peer.key, owner);
+    let owner = this.#owners.get(peer.key);
+    if (owner === undefined) this.#owners.set(peer.key, (owner = new Owner(peer)));
     owner.jobCount++;
     return owner;
   }

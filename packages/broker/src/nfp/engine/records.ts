@@ -200,11 +200,12 @@ export class Job extends QueueSlot<Job> implements Timed {
   unsaid = 0;
   /** Place in the queue of its service, or among the bodies that may be given up. */
   place: QueueSlot<Job> | undefined;
+  /** Place among those of its client that may be given up. */
+  ownSpare: QueueSlot<Job> | undefined;
   /** When it has waited too long; only while it, or a part of it, waits. */
   patience: Deadline<Job> | undefined;
   readonly owner: Owner;
   readonly ownRecent = new QueueSlot<Job>(this);
-  readonly ownSpare = new QueueSlot<Job>(this);
   /** Its only part, as most jobs have, or all of them. */
   #part: Part | undefined;
   #parts: Set<Part> | undefined;
