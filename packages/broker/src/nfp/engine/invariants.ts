@@ -122,7 +122,10 @@ function assertParts(job: Job, { holders }: BrokerState): void {
   let unsaid = 0;
   for (const part of job.parts) {
     const { holder, state } = part;
-    check(part.job === job && holder.parts.get(job.uuid) === part, 'a part is found at its worker');
+    check(
+      part.job === job && job.partAt(holder) === part && part.queue === holder.parts,
+      'a part is found at its worker',
+    );
     check(holders.find(holder.key) === holder, 'a name with a job is remembered');
     if (state === 'held') held++;
     if (state === 'held' || state === 'sent') unsaid++;
@@ -143,7 +146,7 @@ function assertHolders({ holders, workers, jobs }: BrokerState, { workersMax }: 
     check(worker?.holder === undefined || worker.holder === holder, 'a worker has its name');
     check(worker !== undefined || parts.size > 0 || holder.memory.list !== undefined, 'a name is kept for a purpose');
     if (worker === undefined && !isForgotten) absent++;
-    for (const [uuid, { job }] of parts) check(jobs.find(uuid) === job, 'a worker has jobs that exist');
+    for (const { job } of parts.values()) check(jobs.find(job.uuid) === job, 'a worker has jobs that exist');
     check(holder.running === runningOf(parts.values()), 'running jobs of a worker are counted');
   }
   check(holders.absent === absent && absent <= workersMax, 'absent names are counted and bounded');
