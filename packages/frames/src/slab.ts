@@ -15,7 +15,7 @@ export function writeUtf8(text: string): Uint8Array {
   const most = text.length * 3;
   if (most > SHARED_MAX_BYTES) return toUtf8.encode(text);
   reserve(most);
-  return cut(toUtf8.encodeInto(text, free).written);
+  return cut(putAscii(text, free) ? text.length : toUtf8.encodeInto(text, free).written);
 }
 
 /** The text, one byte per character. Throws a `RangeError` as `fromLatin1` does. */
@@ -24,6 +24,16 @@ export function writeLatin1(text: string): Uint8Array {
   reserve(text.length);
   putLatin1(text, free);
   return cut(text.length);
+}
+
+/** False, with memory half written, when the text is not ASCII. Most short texts are, and the call out of the language costs more than the copy. */
+function putAscii(text: string, memory: Uint8Array): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 0x7f) return false;
+    memory[i] = code;
+  }
+  return true;
 }
 
 function reserve(bytes: number): void {

@@ -58,8 +58,10 @@ export class KnownClients {
     client.takesOne = form === 'byte' && (peer.isReq ?? isAutomatic(peer.id));
     client.lastSeen = now;
     client.received++;
-    this.#recent.remove(client.recent);
-    this.#recent.push(client.recent);
+    if (this.#recent.last !== client) {
+      this.#recent.remove(client.recent);
+      this.#recent.push(client.recent);
+    }
     const oldest = this.#recent.first as KnownClient;
     if (this.size > this.#max || now - oldest.lastSeen > IDLE_MAX_MS) this.#forget(oldest);
     return client;

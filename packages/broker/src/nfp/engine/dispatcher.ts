@@ -137,18 +137,23 @@ export class Dispatcher {
     return isAgain ? jobs.renew(before, peer, call.target) : jobs.add(peer, call, before);
   }
 
+  #partAt(job: Job, name: string): Part | undefined {
+    const holder = this.#state.holders.named(name);
+    return holder && job.partAt(holder);
+  }
+
   /** Whether an absent worker has the job, or the job waits for it. */
   #isWith(job: Job | undefined, service: string, name: string): boolean {
-    const part = job?.service === service ? this.#state.holders.named(name)?.parts.get(job.uuid) : undefined;
+    const part = job?.service === service ? this.#partAt(job, name) : undefined;
     return part !== undefined && part.state !== 'moved';
   }
 
   /** A job for any worker goes to none of those that had it before and are to drop it. */
   #recipientsOfPost(target: NfpTarget, call: NfpClientCall, before: Job | undefined): TargetWorkers {
-    const { service, uuid } = call;
+    const { service } = call;
     if (target.kind !== 'any' || before?.service !== service || before.partCount === 0)
       return chooseForJob(target, call, this.#state, this.#out.now);
-    const other = chooseOther(uuid, service, this.#state);
+    const other = chooseOther(before, service, this.#state);
     return { present: other === undefined ? [] : [other], away: [], missing: [] };
   }
 
@@ -216,18 +221,14 @@ export class Dispatcher {
   }
 
   /** The workers that have the job now, in place of those that had it; of the absent ones those that have it or may come back. */
-  #recipientsOf(
-    target: NfpTarget,
-    { service, uuid }: NfpClientCall,
-    job: Job | undefined,
-    isGathered: boolean,
-  ): Recipients {
+  #recipientsOf(target: NfpTarget, { service }: NfpClientCall, job: Job | undefined, isGathered: boolean): Recipients {
     const { holders } = this.#state;
     const { now } = this.#out;
     const mine = job?.service === service ? job : undefined;
     const current = mine?.current?.holder;
     // Rule 13: a worker that had the job before is not listened to.
-    const isMoved = (holder: Holder | undefined): boolean => holder?.parts.get(uuid)?.state === 'moved';
+    const isMoved = (holder: Holder | undefined): boolean =>
+      holder !== undefined && job?.partAt(holder)?.state === 'moved';
     if (target.kind === 'any' && current !== undefined)
       return current.worker === undefined
         ? { present: [], absent: [current.name], isForAll: false }
@@ -249,23 +250,23 @@ export class Dispatcher {
       else if (current !== undefined) names.add(current.name);
     const { present, away, missing } = chooseWorkers({ kind: 'names', names: [...names] }, service, this.#state, now);
     const isExpected = (name: string): boolean =>
-      (mine !== undefined && holders.named(name)?.parts.has(uuid) === true) || this.#waiting.mayBeBack(name, service);
+      (mine !== undefined && this.#partAt(mine, name) !== undefined) || this.#waiting.mayBeBack(name, service);
     return { present, absent: [...away.map(nameOf), ...missing.filter(isExpected)], isForAll: false };
   }
 
   /** DELETE: the job is over at these workers. True when some of it had not left the broker, or was to be kept for an absent worker. */
   #drop(job: Job, present: readonly Worker[], absent: readonly string[]): boolean {
-    const { jobs, holders, figures } = this.#state;
+    const { jobs, figures } = this.#state;
     let isOurs = false;
     for (const { holder } of present) {
-      const part = holder.parts.get(job.uuid);
-      if (part?.job !== job || part.state === 'moved') continue;
+      const part = job.partAt(holder);
+      if (part === undefined || part.state === 'moved') continue;
       figures.ended(part, 'cancelled');
       jobs.settle(part);
     }
     for (const name of absent) {
-      const part = holders.named(name)?.parts.get(job.uuid);
-      if (part?.job !== job || part.state === 'moved') continue;
+      const part = this.#partAt(job, name);
+      if (part === undefined || part.state === 'moved') continue;
       isOurs = true;
       figures.ended(part, 'cancelled');
       if (part.state === 'held') jobs.settle(part);

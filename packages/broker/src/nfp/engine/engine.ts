@@ -80,7 +80,7 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
     this.#settings = settings;
     this.#state = newBrokerState(settings);
     this.#out = new Output(settings, this.#state);
-    this.#gathers = new Gathers(settings, this.#out);
+    this.#gathers = new Gathers(settings, this.#state.jobs, this.#out);
     const sender = new JobSender(settings, this.#state, this.#out);
     this.#waiting = new Waiting(settings, this.#state, this.#out, sender);
     this.#recovery = new Recovery(settings, this.#state, this.#out, sender, this.#waiting);
@@ -97,9 +97,14 @@ export class NfpBrokerEngine implements Engine<NfpBrokerEvent, NfpBrokerEffect> 
   get deadline(): number {
     if (this.#drained) return Infinity;
     const { workers, jobs, holders, errands } = this.#state;
-    const { deadline } = this.#waiting;
-    const others = [workers.deadline, jobs.deadline, holders.deadline, errands.deadline, this.#gathers.deadline];
-    return Math.min(deadline, ...others);
+    return Math.min(
+      workers.deadline,
+      jobs.deadline,
+      holders.deadline,
+      errands.deadline,
+      this.#waiting.deadline,
+      this.#gathers.deadline,
+    );
   }
 
   get heldBytes(): number {

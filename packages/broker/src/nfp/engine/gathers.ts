@@ -9,6 +9,7 @@ import { Deadline, DeadlineList } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { frameCost } from '../../shared/cost.js';
 import { Share, Shares } from '../../shared/shares.js';
+import type { JobTable } from './job-table.js';
 import { WORKER_MMI } from './names.js';
 import { JOB_UNKNOWN, REQUEST_TIMEOUT, statusOfText } from './output.js';
 import type { Asked, Output } from './output.js';
@@ -70,6 +71,7 @@ class Gather {
 /** All such calls. An answer costs O(1), the loss of a worker or a client as much as it had open. */
 export class Gathers {
   readonly #out: Output;
+  readonly #jobs: JobTable;
   readonly #bytes: Shares;
   /** The process is short of memory: nothing more may wait here. */
   isTight = false;
@@ -79,7 +81,12 @@ export class Gathers {
   /** By the client's key. */
   readonly #byClient = new Map<string, OpenCalls>();
 
-  constructor(options: { readonly requestQueueMaxBytes: number; readonly requestTtlMs: number }, out: Output) {
+  constructor(
+    options: { readonly requestQueueMaxBytes: number; readonly requestTtlMs: number },
+    jobs: JobTable,
+    out: Output,
+  ) {
+    this.#jobs = jobs;
     this.#out = out;
     this.#bytes = new Shares(options.requestQueueMaxBytes);
     this.#patience = new DeadlineList(options.requestTtlMs);
@@ -149,7 +156,7 @@ export class Gathers {
     const open = [...mine.values()].flatMap((ofJob) => [...ofJob.values()].flat());
     for (const gather of open) {
       // Rule 13: the job may yet be done, by this one or another.
-      const goesOn = worker.holder.parts.has(gather.asked.uuid);
+      const goesOn = this.#jobs.find(gather.asked.uuid)?.partAt(worker.holder) !== undefined;
       this.#fail(gather, worker, goesOn ? PENDING : REQUEST_TIMEOUT, 'the worker was lost');
     }
   }

@@ -103,7 +103,7 @@ function assertOwners(jobs: JobTable): void {
     const sum = (of: (job: Job) => number): number => own.reduce((all, job) => all + of(job), 0);
     const old = sum((job) => (job.taken ? 1 : 0));
     check(jobCount === own.length && recent.size === old && remembered.held === old, 'jobs of a client are counted');
-    check(spare.size === sum((job) => (job.ownSpare.taken ? 1 : 0)), 'spare bodies of a client are counted');
+    check(spare.size === sum((job) => (job.ownSpare?.taken === true ? 1 : 0)), 'spare bodies of a client are counted');
     check(waiting.held === jobCount - old, 'waiting jobs of a client are counted');
     check(parts.held === sum((job) => job.partCount), 'workers with jobs of a client are counted');
     check(running === sum(({ parts: all }) => runningOf(all)), 'running jobs of a client are counted');
@@ -122,7 +122,10 @@ function assertParts(job: Job, { holders }: BrokerState): void {
   let unsaid = 0;
   for (const part of job.parts) {
     const { holder, state } = part;
-    check(part.job === job && holder.parts.get(job.uuid) === part, 'a part is found at its worker');
+    check(
+      part.job === job && job.partAt(holder) === part && part.queue === holder.parts,
+      'a part is found at its worker',
+    );
     check(holders.find(holder.key) === holder, 'a name with a job is remembered');
     if (state === 'held') held++;
     if (state === 'held' || state === 'sent') unsaid++;
@@ -143,7 +146,7 @@ function assertHolders({ holders, workers, jobs }: BrokerState, { workersMax }: 
     check(worker?.holder === undefined || worker.holder === holder, 'a worker has its name');
     check(worker !== undefined || parts.size > 0 || holder.memory.list !== undefined, 'a name is kept for a purpose');
     if (worker === undefined && !isForgotten) absent++;
-    for (const [uuid, { job }] of parts) check(jobs.find(uuid) === job, 'a worker has jobs that exist');
+    for (const { job } of parts.values()) check(jobs.find(job.uuid) === job, 'a worker has jobs that exist');
     check(holder.running === runningOf(parts.values()), 'running jobs of a worker are counted');
   }
   check(holders.absent === absent && absent <= workersMax, 'absent names are counted and bounded');

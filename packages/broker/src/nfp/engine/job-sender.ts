@@ -31,6 +31,7 @@ export interface Addressees {
 }
 
 const NOTHING: NfpBody = [fromLatin1('{}')];
+const NONE: readonly never[] = [];
 
 /** Sends jobs, relays calls, and says what the broker has to say about both. */
 export class JobSender {
@@ -49,40 +50,24 @@ export class JobSender {
   post(
     job: Job,
     body: NfpBody,
-    {
-      present,
-      away = [],
-      absent = [],
-      errors = [],
-      isForAll = false,
-      asked = { ...askedBy(job), isUnasked: true },
-    }: Addressees,
+    { present, away = NONE, absent = NONE, errors = NONE, isForAll = false, asked = unaskedBy(job) }: Addressees,
   ): void {
-    const { jobs, holders } = this.#state;
-    const { now } = this.#out;
+    const { jobs } = this.#state;
     // Earlier POSTs of the same job wait, and nobody has been sent it: its 202 names their workers too.
     const isJoined = job.attempts === 0 && job.held > 0;
     // When the budget is full, the job loses its second try, not its first.
     const kept = job.cost > 0 || jobs.bodies.keep(job, body);
+    const names: string[] = [];
     const refused: string[] = [];
-    for (const worker of present) this.#give(job, worker);
-    const holds = (holder: Holder | undefined): boolean => kept && holder !== undefined && jobs.hold(job, holder, now);
-    const names = present.map(({ name }) => name);
-    for (const holder of away)
-      if (holds(holder)) names.push(holder.name);
-      else refused.push(holder.name);
+    for (const worker of present) {
+      this.#give(job, worker);
+      names.push(worker.name);
+    }
+    for (const holder of away) (kept && this.#hold(job, holder) ? names : refused).push(holder.name);
     // Absent workers are named in a 202 only if there is, or has been, one for this job.
     const hasAcceptance = job.attempts > 0 || names.length > 0;
-    for (const name of absent) {
-      const holder = holders.expect(name, job.service);
-      if (holds(holder)) {
-        names.push(name);
-        continue;
-      }
-      refused.push(name);
-      if (holder !== undefined) holders.tidy(holder);
-    }
-    const untold = [...errors, ...refused.map((name) => `${name}: ${TOO_MUCH}`)];
+    for (const name of absent) (kept && this.#expect(job, name) ? names : refused).push(name);
+    const untold = refused.length === 0 ? errors : [...errors, ...refused.map(tooMuch)];
     if (hasAcceptance && names.length > 0) {
       job.attempts++;
       if (isJoined) this.#dispatched(job, isForAll ? asked : { ...asked, target: job.target }, refused);
@@ -130,8 +115,9 @@ export class JobSender {
     this.#out.relay([worker], 'delete', job.poster, job.uuid, NOTHING);
   }
 
-  dispatched(peer: Peer, asked: Asked, workers: readonly string[], errors: readonly string[] = []): void {
-    this.#out.dispatch(peer, asked, 202, { workers, status: 'DISPATCHED', ...(errors.length > 0 ? { errors } : {}) });
+  dispatched(peer: Peer, asked: Asked, workers: readonly string[], errors: readonly string[] = NONE): void {
+    const said = { workers, status: 'DISPATCHED', errors: errors.length > 0 ? errors : undefined } as const;
+    this.#out.dispatch(peer, asked, 202, said);
   }
 
   /** 300 to a POST, if the client writes commands as the text does: no other is known to understand it. */
@@ -147,10 +133,25 @@ export class JobSender {
   /** 400; nothing that workers say about the job is passed on any more. */
   giveUp(reason: NfpRefusal, job: Job, errors: readonly string[], isUnasked = true): void {
     const { waitingAt } = job;
-    const asked = askedBy(job);
+    const asked = { ...unaskedBy(job), isUnasked };
     this.#state.jobs.close(job);
     if (waitingAt !== undefined) this.#state.services.tidy(waitingAt);
-    this.#out.refuse(reason, job.poster, { ...asked, isUnasked }, errors);
+    this.#out.refuse(reason, job.poster, asked, errors);
+  }
+
+  /** Lets the job wait for a worker that is away. False when there is no room. */
+  #hold(job: Job, holder: Holder): boolean {
+    return this.#state.jobs.hold(job, holder, this.#out.now);
+  }
+
+  /** The same for one that may come. */
+  #expect(job: Job, name: string): boolean {
+    const { holders } = this.#state;
+    const holder = holders.expect(name, job.service);
+    if (holder === undefined) return false;
+    const holds = this.#hold(job, holder);
+    if (!holds) holders.tidy(holder);
+    return holds;
   }
 
   #give(job: Job, worker: Worker): void {
@@ -159,11 +160,11 @@ export class JobSender {
   }
 
   /** 202 for all POSTs of the job together. `refused`: names that there is no room to wait for. */
-  #dispatched(job: Job, asked: Asked = { ...askedBy(job), isUnasked: true }, refused: readonly string[] = []): void {
+  #dispatched(job: Job, asked: Asked = unaskedBy(job), refused: readonly string[] = NONE): void {
     const names = new Set<string>();
     for (const { state, holder } of job.parts) if (state !== 'moved') names.add(holder.name);
     const strangers = complaintsOf(job, new Set([...names, ...refused]));
-    const errors = [...strangers, ...refused.map((name) => `${name}: ${TOO_MUCH}`)];
+    const errors = [...strangers, ...refused.map(tooMuch)];
     this.dispatched(job.poster, asked, [...names], errors);
   }
 }
@@ -175,6 +176,10 @@ export function complaintsOf({ target: text }: Job, others: ReadonlySet<string>)
   return target.names.filter((name) => !others.has(name)).map((name) => `${name}: ${NOT_KNOWN}`);
 }
 
-function askedBy({ uuid, service, target }: Job): Asked {
-  return { uuid, service, target };
+function unaskedBy({ uuid, service, target }: Job): Asked {
+  return { uuid, service, target, isUnasked: true };
+}
+
+function tooMuch(name: string): string {
+  return `${name}: ${TOO_MUCH}`;
 }

@@ -168,7 +168,7 @@ export class JobTable {
 
   /** Lets a job with a kept body wait for this worker, unless the worker has it; false when too many wait. */
   hold(job: Job, holder: Holder, now: number): boolean {
-    const part = holder.parts.get(job.uuid);
+    const part = job.partAt(holder);
     if (part !== undefined && part.state !== 'moved') return true;
     if (!this.#beginWaiting(job, now)) return false;
     this.#figures.accept(job);
@@ -181,7 +181,7 @@ export class JobTable {
 
   /** The job is sent to the worker, for the first time or again. */
   give(job: Job, holder: Holder): Part {
-    let part = job.partCount === 0 ? undefined : holder.parts.get(job.uuid);
+    let part = job.partAt(holder);
     if (part === undefined) this.#addPart((part = new Part(job, holder, 'moved')));
     this.#figures.given(part);
     if (part.state === 'held') job.held--;
@@ -219,7 +219,7 @@ export class JobTable {
     uncount(part);
     if (job.current === part) job.current = undefined;
     job.removePart(part);
-    holder.parts.delete(job.uuid);
+    holder.parts.remove(part);
     this.#parts.give(job.owner.parts, 1);
     this.#holders.tidy(holder);
     this.#endWaiting(job);
@@ -255,7 +255,7 @@ export class JobTable {
     for (const part of job.parts) {
       this.#figures.ended(part, 'forgotten');
       this.#figures.left(part);
-      part.holder.parts.delete(job.uuid);
+      part.holder.parts.remove(part);
       this.#holders.tidy(part.holder);
     }
     this.#parts.give(job.owner.parts, job.partCount);
@@ -284,8 +284,8 @@ export class JobTable {
   }
 
   #join(peer: Peer): Owner {
-    const owner = this.#owners.get(peer.key) ?? new Owner(peer);
-    this.#owners.set(peer.key, owner);
+    let owner = this.#owners.get(peer.key);
+    if (owner === undefined) this.#owners.set(peer.key, (owner = new Owner(peer)));
     owner.jobCount++;
     return owner;
   }
@@ -294,7 +294,7 @@ export class JobTable {
     const { job, holder } = part;
     const { owner } = job;
     job.addPart(part);
-    holder.parts.set(job.uuid, part);
+    holder.parts.push(part);
     this.#parts.put(owner.parts, 1);
     for (let some = FORGOTTEN_FOR_ONE; some > 0 && !this.#parts.mayHold(owner.parts); some--)
       if (!this.#forgetOther(owner.recent.first, job)) break;

@@ -65,13 +65,14 @@ export class KeptBodies {
   spare(job: Job): void {
     if (job.cost === 0 || job.place !== undefined) return;
     this.#spare.push((job.place = new QueueSlot(job)));
-    job.owner.spare.push(job.ownSpare);
+    job.owner.spare.push((job.ownSpare = new QueueSlot(job)));
   }
 
   /** The body is needed, or about to be released: it is not spare. */
   claim(job: Job): void {
-    if (job.place === undefined || !this.#spare.remove(job.place)) return;
-    job.place = undefined;
-    job.owner.spare.remove(job.ownSpare);
+    const { place, ownSpare } = job;
+    if (place === undefined || ownSpare === undefined || !this.#spare.remove(place)) return;
+    job.owner.spare.remove(ownSpare);
+    job.place = job.ownSpare = undefined;
   }
 }

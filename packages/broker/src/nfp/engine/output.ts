@@ -14,7 +14,7 @@ import type {
 import { OncePer } from '@proj/heartbeat';
 import type { Peer } from '@proj/transport';
 import { StepOutput } from '@proj/transport/engine';
-import type { KnownClients } from './clients.js';
+import type { KnownClient, KnownClients } from './clients.js';
 import { newCounters } from './counters.js';
 import type { NfpAnswerLoss, NfpBrokerCounters, NfpMessageDrop, NfpRefusal } from './counters.js';
 import type { NfpBrokerEffect, NfpBrokerNote } from './events.js';
@@ -85,25 +85,15 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
   }
 
   /** An answer to a client, in its command form: if it is not remembered, that of its call. */
-  answer(
-    peer: Peer,
-    command: NfpAnswer,
-    { service, uuid, form: written = 'ascii' }: Omit<Asked, 'target'>,
-    { status, statusText }: NfpStatus,
-    body: NfpBody,
-  ): void {
-    const header = nfpBrokerHeader(this.#dialect, 'client-answer');
-    const client = this.#clients.find(peer.key);
-    const form = client?.form ?? written;
-    if (client !== undefined) client.sent++;
-    const told = form === 'byte' ? statusOfText(status) : status;
-    this.#send(peer, { kind: 'client-answer', form, header, command, service, uuid, status: told, statusText, body });
+  answer(peer: Peer, command: NfpAnswer, asked: Omit<Asked, 'target'>, status: NfpStatus, body: NfpBody): void {
+    this.#answer(this.#clients.find(peer.key), peer, command, asked, status, body);
   }
 
   /** What is said unasked, or besides the answer that counts. Withheld from clients that take one answer to each call (rule 24). */
   tellUnasked(peer: Peer, command: NfpAnswer, asked: Omit<Asked, 'target'>, status: NfpStatus, body: NfpBody): void {
-    if (this.#clients.find(peer.key)?.takesOne === true) this.counters.withheld++;
-    else this.answer(peer, command, asked, status, body);
+    const client = this.#clients.find(peer.key);
+    if (client?.takesOne === true) this.counters.withheld++;
+    else this.#answer(client, peer, command, asked, status, body);
   }
 
   /** Rule 17: an answer of management. A call by MMI is answered twice, as releases of the current dialect do. */
@@ -188,13 +178,13 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
     this.effects.push({ kind: 'publish', event });
   }
 
-  /** Passes a client's call to workers. Workers with the same command form share one object. */
+  /** Passes a client's call to workers. Workers in a row with the same command form share one object. */
   relay(workers: readonly Worker[], command: NfpCall, client: Peer, uuid: string, body: NfpBody): void {
     const header = nfpBrokerHeader(this.#dialect, 'worker-call');
-    const calls: { [Form in NfpCommandForm]?: NfpFromBroker } = {};
+    let call: NfpFromBroker | undefined;
     for (const { form, peer } of workers) {
       this.counters.relays++;
-      const call = (calls[form] ??= { kind: 'worker-call', form, header, command, client: client.id, uuid, body });
+      if (call?.form !== form) call = { kind: 'worker-call', form, header, command, client: client.id, uuid, body };
       this.#send(peer, call);
     }
   }
@@ -239,6 +229,21 @@ export class Output extends StepOutput<NfpBrokerEffect, NfpBrokerCounters> {
   dropAnswer(reason: NfpAnswerLoss, peer: Peer, service: string): void {
     this.counters.dropped[reason]++;
     this.#noteOf({ kind: 'note', code: 'answer-dropped', reason, peer, service });
+  }
+
+  #answer(
+    client: KnownClient | undefined,
+    peer: Peer,
+    command: NfpAnswer,
+    { service, uuid, form: written = 'ascii' }: Omit<Asked, 'target'>,
+    { status, statusText }: NfpStatus,
+    body: NfpBody,
+  ): void {
+    const header = nfpBrokerHeader(this.#dialect, 'client-answer');
+    const form = client?.form ?? written;
+    if (client !== undefined) client.sent++;
+    const told = form === 'byte' ? statusOfText(status) : status;
+    this.#send(peer, { kind: 'client-answer', form, header, command, service, uuid, status: told, statusText, body });
   }
 
   #send(peer: Peer, command: NfpFromBroker): void {

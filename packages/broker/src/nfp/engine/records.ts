@@ -90,8 +90,8 @@ export class Holder implements Timed {
   away: { readonly worker: Worker; readonly since: number; readonly until: number } | undefined;
   /** Too many names were absent: this one goes once it has no job. */
   isForgotten = false;
-  /** By uuid, in the order in which it got them. */
-  readonly parts = new Map<string, Part>();
+  /** In the order in which it got them. */
+  readonly parts = new RemovableQueue<Part>();
   /** For operators: jobs it has, since when it has any or none, results so far, jobs that went from it to others or to it again. */
   running = 0;
   sinceSpan = 0;
@@ -116,8 +116,8 @@ export class Holder implements Timed {
  */
 export type PartState = 'held' | 'sent' | 'taken' | 'moved';
 
-/** A job at one worker. */
-export class Part implements Timed {
+/** A job at one worker. It is its own slot among the parts of its worker. */
+export class Part extends QueueSlot<Part> implements Timed {
   readonly job: Job;
   readonly holder: Holder;
   state: PartState;
@@ -132,6 +132,7 @@ export class Part implements Timed {
   sinceUs = 0;
 
   constructor(job: Job, holder: Holder, state: PartState) {
+    super();
     this.job = job;
     this.holder = holder;
     this.state = state;
@@ -200,14 +201,15 @@ export class Job extends QueueSlot<Job> implements Timed {
   unsaid = 0;
   /** Place in the queue of its service, or among the bodies that may be given up. */
   place: QueueSlot<Job> | undefined;
+  /** Place among those of its client that may be given up. */
+  ownSpare: QueueSlot<Job> | undefined;
   /** When it has waited too long; only while it, or a part of it, waits. */
   patience: Deadline<Job> | undefined;
   readonly owner: Owner;
   readonly ownRecent = new QueueSlot<Job>(this);
-  readonly ownSpare = new QueueSlot<Job>(this);
   /** Its only part, as most jobs have, or all of them. */
   #part: Part | undefined;
-  #parts: Set<Part> | undefined;
+  #parts: Map<Holder, Part> | undefined;
 
   constructor(peer: Peer, call: NfpClientCall, owner: Owner, now: number) {
     super();
@@ -223,21 +225,29 @@ export class Job extends QueueSlot<Job> implements Timed {
 
   /** One for each worker that has it, is to get it, or is to drop it. */
   get parts(): Iterable<Part> {
-    return this.#parts ?? (this.#part === undefined ? NO_PARTS : [this.#part]);
+    return this.#parts?.values() ?? (this.#part === undefined ? NO_PARTS : [this.#part]);
   }
 
   get partCount(): number {
     return this.#parts?.size ?? (this.#part === undefined ? 0 : 1);
   }
 
+  partAt(holder: Holder): Part | undefined {
+    return this.#parts === undefined && this.#part?.holder === holder ? this.#part : this.#parts?.get(holder);
+  }
+
+  /** There must be none at this worker yet. */
   addPart(part: Part): void {
-    if (this.#parts !== undefined) this.#parts.add(part);
-    else if (this.#part === undefined) this.#part = part;
-    else this.#parts = new Set([this.#part, part]);
+    if (this.#part === undefined && this.#parts === undefined) {
+      this.#part = part;
+      return;
+    }
+    this.#parts ??= new Map(this.#part && [[this.#part.holder, this.#part]]);
+    this.#parts.set(part.holder, part);
   }
 
   removePart(part: Part): void {
-    this.#parts?.delete(part);
+    this.#parts?.delete(part.holder);
     if (this.#part === part) this.#part = undefined;
   }
 

@@ -71,7 +71,7 @@ export class Recovery {
     { holder }: Worker,
     answer: { readonly uuid: string; readonly command: NfpAnswer; readonly status: number },
   ): boolean {
-    const part = holder.parts.get(answer.uuid);
+    const part = this.#state.jobs.find(answer.uuid)?.partAt(holder);
     if (part === undefined || answer.command === 'mmi') return true;
     const word = wordOf(answer);
     const [verdict, next] = PARTS[part.state][word];
@@ -120,10 +120,8 @@ export class Recovery {
   /** Calls `about` for each job the worker has now, a slice at a time, except jobs that are sent to it again meanwhile. */
   *#each({ parts }: Holder, about: (part: Part) => void): Generator<void, void, void> {
     const { sent } = this.#state.jobs;
-    let left = parts.size;
-    for (const part of parts.values()) {
-      if (left-- === 0) return;
-      if (part.sent <= sent) about(part);
+    for (const part of [...parts.values()]) {
+      if (part.taken && part.sent <= sent) about(part);
       yield;
     }
   }
@@ -132,7 +130,7 @@ export class Recovery {
   #giveUp(holder: Holder, then: (part: Part) => void = () => undefined): void {
     const work = this.#each(holder, (part) => {
       this.#end(part, `was lost and did not come back within ${this.#settings.returnMs} ms`);
-      if (holder.parts.get(part.job.uuid) === part) then(part);
+      if (part.taken) then(part);
     });
     this.#begin(holder, work);
   }
@@ -142,7 +140,7 @@ export class Recovery {
       const { job, state } = part;
       if (state === 'held' || state === 'moved') return;
       const mayGo = !isDismissed && state === 'sent' && job.current === part;
-      if (mayGo && chooseOther(job.uuid, job.service, this.#state) !== undefined) this.#handOver(part, 'is lost');
+      if (mayGo && chooseOther(job, job.service, this.#state) !== undefined) this.#handOver(part, 'is lost');
       else this.#tell(part, 'worker-lost', `${holder.name} is lost; ${this.#settings.returnMs} ms for its return`);
     });
   }

@@ -2,7 +2,7 @@
 import type { NfpTarget } from '@proj/frames/nfp';
 import type { BrokerState } from './state.js';
 import { EVERY_SERVICE, WORKER_MMI } from './names.js';
-import type { Holder, Worker } from './records.js';
+import type { Holder, Job, Worker } from './records.js';
 
 /** The workers that a target means, each once. */
 export interface TargetWorkers {
@@ -42,7 +42,7 @@ export function chooseForJob(
   const chosen = chooseWorkers(target, service, state, now);
   if (target.kind === 'names' || !chosen.present.some(({ isLeaving }) => isLeaving)) return chosen;
   if (target.kind === 'all') return { ...chosen, present: chosen.present.filter(({ isLeaving }) => !isLeaving) };
-  const other = chooseOther(uuid, service, state);
+  const other = chooseOther(state.jobs.find(uuid), service, state);
   return { ...chosen, present: other === undefined ? [] : [other] };
 }
 
@@ -50,13 +50,13 @@ export function chooseForJob(
  * A worker for a job for `any`: preferably one that has not had it; never one that was told to drop it, whose answer might be that it was
  * cancelled. Least recently used first, except for service `all`.
  */
-export function chooseOther(uuid: string, service: string, { services }: BrokerState): Worker | undefined {
+export function chooseOther(job: Job | undefined, service: string, { services }: BrokerState): Worker | undefined {
   const records = isEverywhere(service) ? services.values() : [services.find(service)];
   let second: Worker | undefined;
   for (const record of records)
     for (const worker of record?.workers.values() ?? []) {
       if (worker.isLeaving) continue;
-      const part = worker.holder.parts.get(uuid);
+      const part = job?.partAt(worker.holder);
       if (part === undefined) return worker;
       if (!part.isTold) second ??= worker;
     }

@@ -114,7 +114,7 @@ export class Waiting {
     const { body, service } = job;
     const isOld = job.attempts + job.partCount > 0;
     const isForAll = job.target !== 'any';
-    const other = isForAll ? undefined : chooseOther(job.uuid, service, this.#state);
+    const other = isForAll ? undefined : chooseOther(job, service, this.#state);
     const { present, away } = isForAll
       ? chooseForJob({ kind: 'all' }, job, this.#state, this.#out.now)
       : { present: other === undefined ? [] : [other], away: [] };
@@ -175,7 +175,7 @@ export class Waiting {
       const job = queue.first;
       if (job?.place === undefined) break;
       const isForAny = job.target === 'any';
-      if (isForAny ? chooseOther(job.uuid, name, this.#state) === undefined : this.isSettling) {
+      if (isForAny ? chooseOther(job, name, this.#state) === undefined : this.isSettling) {
         queue.remove(job.place);
         queue.push(job.place);
       } else {
