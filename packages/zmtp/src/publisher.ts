@@ -1,15 +1,18 @@
 /** The PUB and XPUB of 29/PUBSUB: sends each message to whoever asked for it, and drops it for those who do not read. */
 import type { HandshakeRefusal, Peer, PublisherListener, PublisherPort } from '@proj/transport';
-import { assertFrames } from '@proj/transport/adapter';
+import { assertFrames, Fifo } from '@proj/transport/adapter';
 import type { ResolvedPortOptions } from '@proj/transport/adapter';
 import type { Connection } from './connection.js';
 import { Prefixes } from './engine/prefixes.js';
 import { Pipe } from './pipe.js';
 import { ZmtpSocket } from './socket.js';
+import type { Reading } from './turn.js';
 import type { World } from './world.js';
 
 /** What a subscription costs beside its bytes. */
 const SUBSCRIPTION_BYTES = 64;
+/** Subscriptions of those who are gone that are taken back in one turn: a millisecond. */
+const FORGOTTEN_PER_TURN = 512;
 
 /** One connection and what it asked for. */
 class Subscriber {
@@ -21,6 +24,7 @@ class Subscriber {
   bytes = 0;
   /** The last message that was for it. */
   round = 0;
+  isGone = false;
 
   constructor(pipe: Pipe, publicKey: Uint8Array | undefined) {
     this.pipe = pipe;
@@ -29,9 +33,11 @@ class Subscriber {
 }
 
 /** A publisher over ZMTP. Peers are SUB and XSUB of ZMTP 3.0 and 3.1. */
-export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
+export class ZmtpPublisher extends ZmtpSocket implements PublisherPort, Reading {
   readonly #prefixes = new Prefixes<Subscriber>();
   readonly #subscribers = new Map<Pipe, Subscriber>();
+  /** Those who are gone and whose subscriptions are still there. */
+  readonly #leaving = new Fifo<Subscriber>();
   #listener: PublisherListener | undefined;
   #round = 0;
   #frames: readonly Uint8Array[] = [];
@@ -88,9 +94,25 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
     const subscriber = this.#subscribers.get(pipe);
     if (subscriber === undefined) return;
     this.#subscribers.delete(pipe);
-    for (const key of subscriber.prefixes) {
-      const prefix = Buffer.from(key, 'latin1');
-      if (this.#prefixes.remove(prefix, subscriber)) this.#tell(prefix, false);
+    subscriber.isGone = true;
+    this.#leaving.push(subscriber);
+    if (this.#leaving.length === 1) this.onRead();
+  }
+
+  /** Takes back what those who are gone have asked for, little by little: one may have asked for tens of thousands. */
+  onRead(): void {
+    let left = FORGOTTEN_PER_TURN;
+    for (let one = this.#leaving.peek(); one !== undefined; one = this.#leaving.peek()) {
+      for (const key of one.prefixes) {
+        if (left-- === 0) {
+          this.turns.readLater(this, false);
+          return;
+        }
+        one.prefixes.delete(key);
+        const prefix = Buffer.from(key, 'latin1');
+        if (this.#prefixes.remove(prefix, one)) this.#tell(prefix, false);
+      }
+      this.#leaving.shift();
     }
   }
 
@@ -103,7 +125,7 @@ export class ZmtpPublisher extends ZmtpSocket implements PublisherPort {
   }
 
   readonly #deliver = (subscriber: Subscriber): void => {
-    if (subscriber.round === this.#round) return;
+    if (subscriber.round === this.#round || subscriber.isGone) return;
     subscriber.round = this.#round;
     if (subscriber.pipe.hasRoom && this.#mayHear?.(subscriber.peer) !== false) subscriber.pipe.push(this.#frames);
   };

@@ -186,6 +186,38 @@ describe('a publisher', () => {
     expect(failures).toEqual(['too-large: more subscriptions than 200 bytes']);
   });
 
+  it('takes back what somebody asked for who is gone, and no more than 512 prefixes in a turn', async () => {
+    const count = 2000;
+    const port = kept(new ZmtpTransport().publisher({ lingerMs: 0, tellsSubscriptions: true }));
+    const endpoint = await port.bind(TCP);
+    let turn = 0;
+    const turns = new Map<number, number>();
+    const standing = new Set<string>();
+    port.start({
+      onBroken: fail,
+      onSubscription: (prefix, wanted) => {
+        const text = Buffer.from(prefix).toString();
+        if (wanted) standing.add(text);
+        else if (standing.delete(text)) turns.set(turn, (turns.get(turn) ?? 0) + 1);
+      },
+    });
+    const many = raw(
+      endpoint,
+      LIBZMQ.greeting,
+      READY_SUB,
+      ...Array.from({ length: count }, (_, n) => wire(`\x01topic ${n}.`)),
+    );
+    const nextTurn = async (): Promise<void> => {
+      await new Promise(setImmediate);
+      turn++;
+    };
+    while (standing.size < count) await nextTurn();
+    many.socket.destroy();
+    while (standing.size > 0) await nextTurn();
+    expect(Math.max(...turns.values())).toBe(512);
+    expect([...turns.values()].reduce((one, other) => one + other)).toBe(count);
+  });
+
   it('does not talk to a DEALER', async () => {
     const failures: string[] = [];
     const transport = new ZmtpTransport({ onConnectionFailed: ({ code }) => failures.push(code) });

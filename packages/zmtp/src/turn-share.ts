@@ -15,6 +15,8 @@ export class TurnShare {
   readonly #queue: ReadQueue;
   readonly #reader: Reading;
   #isResting = false;
+  /** Turn in which it read on. */
+  #renewedIn = -1;
   /** Work since the clock was read. */
   #work = 0;
   /** Work in the turn of this number. */
@@ -57,17 +59,18 @@ export class TurnShare {
     if (isOver || (this.#turnWork >= WORK_PER_TURN && this.#turns.isContended)) this.rest();
   }
 
-  /** Ends the share of this turn. A reader that did less than a share lately goes before those that keep us busy. */
+  /** Ends the share of this turn. A reader that did less than a share lately, and whose last turn was enough, goes before those that keep us busy. */
   rest(): void {
     if (this.#isResting) return;
     this.#isResting = true;
-    const isSparse = this.#recentWork < WORK_PER_TURN || this.#watch.now() - this.#since > SPARSE_MS;
-    this.#queue.readLater(this.#reader, isSparse);
+    const didLittle = this.#recentWork < WORK_PER_TURN || this.#watch.now() - this.#since > SPARSE_MS;
+    this.#queue.readLater(this.#reader, didLittle && this.#renewedIn !== this.#turns.number);
   }
 
   /** The reader's turn has come. */
   renew(): void {
     this.#isResting = false;
+    this.#renewedIn = this.#turns.number;
     this.#turnWork = 0;
   }
 }

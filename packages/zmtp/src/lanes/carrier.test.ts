@@ -11,28 +11,52 @@ function openings(...numbers: readonly number[]): Uint8Array {
   return bytes;
 }
 
-it('lanes that say little go before those that keep us busy when a turn is over, and those that say much do not', () => {
-  let now = 0;
+/** A carrier whose turns are over at once, or never; `asked` is how it asked for its next ones. */
+function contended(turns: { readonly isOver: boolean; readonly isContended: boolean }) {
+  const clock = { now: 0 };
   const asked: boolean[] = [];
+  const opened: unknown[] = [];
   const host = {
     turns: {
-      isOver: () => true,
+      isOver: () => turns.isOver,
+      isContended: turns.isContended,
       flushLater: () => {},
       readLater: (_: unknown, isSparse: boolean) => asked.push(isSparse),
     },
-    watch: { now: () => now, set: () => {} },
+    watch: { now: () => clock.now, set: () => {} },
     hasRoom: true,
-    onLane: () => {},
+    onLane: (lane: unknown) => void opened.push(lane),
   };
   const inlet = { feed: () => {}, on: () => {}, write: () => {}, pause: () => {}, resume: () => {}, destroyed: false };
   const carrier = new Carrier(inlet as unknown as NodeSocket, 'acceptor', host as unknown as CarrierHost);
   carrier.onBytes(PREAMBLE);
+  return { carrier, clock, asked, opened };
+}
+
+it('lanes that say little go before those that keep us busy when a turn is over, and those that say much do not', () => {
+  const { carrier, clock, asked } = contended({ isOver: true, isContended: false });
   carrier.onBytes(openings(1, 2, 3));
   carrier.onRead();
-  now = 50;
+  clock.now = 50;
   carrier.onBytes(openings(4, 5));
   carrier.onRead();
-  now = 500;
+  clock.now = 500;
   carrier.onBytes(openings(6, 7));
   expect(asked).toEqual([true, false, true]);
+});
+
+it('lanes keep us busy that need more than one turn, however rarely they have one', () => {
+  const { carrier, clock, asked } = contended({ isOver: true, isContended: false });
+  carrier.onBytes(openings(1, 2, 3, 4, 5, 6, 7));
+  for (const now of [500, 1000]) {
+    clock.now = now;
+    carrier.onRead();
+  }
+  expect(asked).toEqual([true, false, false]);
+});
+
+it('lanes have no more than a share of a turn while others wait', () => {
+  const { carrier, asked, opened } = contended({ isOver: false, isContended: true });
+  carrier.onBytes(openings(1, 2, 3));
+  expect([opened.length, asked.length]).toEqual([2, 1]);
 });

@@ -179,7 +179,7 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     const rest = this.#rest;
     this.#rest = undefined;
     if (this.#ended || rest === undefined) return;
-    this.#read(rest);
+    this.#read(rest, true);
     if (this.#mayRead) this.#socket.resume();
   }
 
@@ -254,22 +254,24 @@ export class Carrier implements LaneCarrier, LaneFrameSink, Flushing, ByteSink, 
     return this.#rest === undefined && this.#stalledUntil !== Infinity;
   }
 
-  #read(bytes: Uint8Array): void {
+  /** Whose turn was not enough keeps us busy, however long ago its last one was: hundreds of them would else go before everybody. */
+  #read(bytes: Uint8Array, hadTurn = false): void {
     const read = this.#reader.push(bytes);
     if (read === bytes.length || this.#socket.destroyed) return;
     this.#rest = bytes.subarray(read);
     this.#socket.pause();
-    this.#host.turns.readLater(this, this.#isSparse);
+    this.#host.turns.readLater(this, this.#isSparse && !hadTurn);
   }
 
   #spend(work: number): void {
     this.#work += work;
     if (this.#work < WORK_PER_LOOK) return;
     this.#work = 0;
-    const now = this.#host.watch.now();
+    const { turns, watch } = this.#host;
+    const now = watch.now();
     this.#isSparse = now - this.#lookedAt > SPARSE_MS;
     this.#lookedAt = now;
-    if (this.#host.turns.isOver(now)) this.#reader.halt();
+    if (turns.isOver(now) || turns.isContended) this.#reader.halt();
   }
 
   #accept(number: number): void {
