@@ -111,11 +111,17 @@ describe('a budget of memory', () => {
   });
 
   it('does not ask again until what was given up can be gone', () => {
-    one.gives = 1;
+    one.relieve = (bytes, level) => one.asked.push([bytes, level]);
     hold(MAX);
     hold(MAX);
     expect(one.asked).toHaveLength(1);
     clock.advance(50);
+    expect(one.asked).toHaveLength(2);
+  });
+
+  it('asks again at once when what was given up is gone', () => {
+    one.gives = MAX;
+    expect([hold(MAX), hold(MAX)]).toEqual(['tight', 'tight']);
     expect(one.asked).toHaveLength(2);
   });
 

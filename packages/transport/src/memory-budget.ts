@@ -12,8 +12,8 @@ export interface MemoryOwner {
   /** Bytes it holds now, by estimate. Read often, so its cost must not grow with the number of peers. */
   readonly heldBytes: number;
   /**
-   * Drops about this many bytes held for peers that do not read, starting with those that hold most; returns how many it dropped. While
-   * memory is `tight`, only peers that read nothing at all lose anything.
+   * Drops about this many bytes held for peers that do not read or do not finish what they send, starting with those that hold most; returns
+   * how many it dropped. While memory is `tight`, only peers that stand still lose anything.
    */
   relieve?(bytes: number, level: 'tight' | 'full'): number;
   /** The level has changed. */
@@ -30,7 +30,7 @@ export interface MemoryStats {
   /** How often it became `tight`, and how often `full`. */
   readonly tight: number;
   readonly full: number;
-  /** Messages and bytes that slow peers have lost to free memory. */
+  /** Bytes that slow peers have lost to free memory. */
   readonly relievedBytes: number;
 }
 
@@ -165,7 +165,8 @@ export class MemoryBudget {
       excess -= bytes;
       relieved += bytes;
     }
-    if (relieved > 0) this.#relievedAt = now;
+    // What is gone at once may be followed by more; what is not would be asked for twice.
+    if (this.heldBytes > held - relieved) this.#relievedAt = now;
     this.#relieved += relieved;
     return relieved;
   }

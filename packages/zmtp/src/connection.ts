@@ -288,7 +288,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     if (this.#host.turns.isOver(now)) this.#share.rest();
     this.#host.memory?.moved(chunk.length);
     this.#engine.receive(chunk, now);
-    this.#account();
+    this.#account(now);
     this.#share.spend(Math.floor(chunk.length / BYTES_PER_WORK));
     // The rest of a long message waits as well.
     if (this.#share.isResting && !this.#ended) this.#wire.pause();
@@ -336,7 +336,7 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
   /** Delivers what was held. */
   #goOn(now: number): void {
     this.#engine.resume(now);
-    this.#account();
+    this.#account(now);
     if (this.#engine.holding) {
       if (!this.#share.isResting) this.#host.onHeld(this);
     } else if (this.#ended) this.#close();
@@ -346,9 +346,9 @@ export class Connection implements ConnectionSink, WriterOwner, Receiving, ByteS
     }
   }
 
-  #account(): void {
+  #account(now = this.#host.watch.now()): void {
     const isOver = this.#failure !== undefined || this.#closed;
-    this.#incoming.set(isOver ? 0 : this.#engine.unfinishedBytes, isOver ? 0 : this.#engine.heldBytes);
+    this.#incoming.set(isOver ? 0 : this.#engine.unfinishedBytes, isOver ? 0 : this.#engine.heldBytes, now);
   }
 
   #close(): void {

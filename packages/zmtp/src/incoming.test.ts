@@ -13,8 +13,8 @@ function connections(incoming: Incoming, count: number) {
         cut.push(index);
         one.holds(0);
       },
-      holds: (bytes: number) => {
-        incoming.onHeard(one, bytes, held);
+      holds: (bytes: number, now = 0) => {
+        incoming.onHeard(one, bytes, held, now);
         held = bytes;
       },
     };
@@ -41,4 +41,14 @@ it('who holds little is not cut, and neither is who has just been heard', () => 
   expect(cut).toEqual([]);
   for (const one of ones) one.holds(0);
   expect(incoming.bytes).toBe(0);
+});
+
+it('while memory is short, those are cut of which nothing came for long, and not for the time in which nothing was read', () => {
+  const incoming = new Incoming(100 * LARGE);
+  const { cut, ones } = connections(incoming, 3);
+  for (const [index, one] of ones.entries()) one.holds(LARGE, 100 * index);
+  expect([incoming.relieve(3 * LARGE, 99), cut]).toEqual([LARGE, [0]]);
+  incoming.onProceed(300);
+  expect([incoming.relieve(LARGE, 299), cut]).toEqual([0, [0]]);
+  expect([incoming.relieve(LARGE, 300), cut]).toEqual([LARGE, [0, 1]]);
 });

@@ -10,6 +10,13 @@ export interface Receiving {
 /** Connections with less are not worth the bookkeeping, and are not cut. */
 const LARGE_BYTES = 2 ** 16;
 
+/** A large unfinished message. */
+interface Large {
+  readonly bytes: number;
+  /** When something of it came last. */
+  readonly heardAt: number;
+}
+
 /**
  * Bounds unfinished messages in total. Beyond the bound it cuts the connection whose message has not grown for the longest time: a peer that
  * really sends is heard all the time.
@@ -17,8 +24,10 @@ const LARGE_BYTES = 2 ** 16;
 export class Incoming {
   readonly #maxBytes: number;
   /** Connections with a large unfinished message, the one heard last at the end. */
-  readonly #large = new Map<Receiving, number>();
+  readonly #large = new Map<Receiving, Large>();
   #bytes = 0;
+  /** Nothing was read before: that nothing came says nothing. */
+  #since = -Infinity;
   /** Memory of all that came and was not passed on, finished messages included. */
   heldBytes = 0;
 
@@ -31,11 +40,16 @@ export class Incoming {
     return this.#bytes;
   }
 
-  /** Cuts connections as beyond the bound until so many bytes are freed; returns how many were. */
-  relieve(bytes: number): number {
+  /** Reading goes on after it was halted. */
+  onProceed(now: number): void {
+    this.#since = now;
+  }
+
+  /** Cuts connections as beyond the bound until so many bytes are freed, but none that was heard after `until`; returns how many were. */
+  relieve(bytes: number, until: number): number {
     let relieved = 0;
-    for (const [stale, held] of [...this.#large]) {
-      if (relieved >= bytes) break;
+    for (const [stale, { bytes: held, heardAt }] of [...this.#large]) {
+      if (relieved >= bytes || Math.max(heardAt, this.#since) > until) break;
       this.#large.delete(stale);
       relieved += held;
       stale.cut({ code: 'memory', text: `memory is short, and a message that is not complete holds ${held} bytes` });
@@ -44,12 +58,12 @@ export class Incoming {
   }
 
   /** The connection was heard: its unfinished message holds so many bytes now, and held so many before. */
-  onHeard(one: Receiving, bytes: number, before: number): void {
+  onHeard(one: Receiving, bytes: number, before: number, now: number): void {
     this.#bytes += bytes - before;
     if (before >= LARGE_BYTES) this.#large.delete(one);
     if (bytes < LARGE_BYTES) return;
-    this.#large.set(one, bytes);
-    for (const [stale, held] of this.#large) {
+    this.#large.set(one, { bytes, heardAt: now });
+    for (const [stale, { bytes: held }] of this.#large) {
       if (this.#bytes <= this.#maxBytes || stale === one) return;
       this.#large.delete(stale);
       stale.cut({
@@ -73,10 +87,10 @@ export class IncomingShare {
   }
 
   /** The connection was heard, or is over. */
-  set(unfinished: number, held: number): void {
+  set(unfinished: number, held: number, now: number): void {
     const before = this.#unfinished;
     this.#unfinished = unfinished;
-    if (unfinished > 0 || before > 0) this.#incoming.onHeard(this.#receiving, unfinished, before);
+    if (unfinished > 0 || before > 0) this.#incoming.onHeard(this.#receiving, unfinished, before, now);
     this.#incoming.heldBytes += held - this.#held;
     this.#held = held;
   }

@@ -7,7 +7,8 @@ import { SPARE_MEMORY } from './fast.js';
 import { ZmtpTransport } from './index.js';
 import type { ConnectionFailure } from './index.js';
 import { Pipe } from './pipe.js';
-import { CONNECTION_BYTES, slowest } from './relief.js';
+import { CONNECTION_BYTES, Relief, slowest } from './relief.js';
+import type { ReliefHost } from './relief.js';
 import type { Connection } from './connection.js';
 import { LIBZMQ, fromHex, wire } from './test/recorder.js';
 import { TestPeer } from './test/test-peer.js';
@@ -149,6 +150,22 @@ describe('who does not read', () => {
     const links = [short, link(MIB, undefined), much, link(0, 0), long];
     expect(slowest(links, 1000, 'full')).toEqual([long, much, short]);
     expect(slowest(links, 1000, 'tight')).toEqual([long]);
+  });
+});
+
+describe('whose message does not come to an end', () => {
+  it('is cut while memory is tight when nothing came for a second, and at once when it is full', () => {
+    const memory = new MemoryBudget(1000);
+    const asked: number[] = [];
+    const incoming = { relieve: (_: number, until: number) => (asked.push(until), 0), onProceed: () => undefined };
+    const host = { watch: { now: () => 5000 }, incoming, heldBytes: 850 };
+    const relief = new Relief(memory, host as unknown as ReliefHost, new Map());
+    memory.look();
+    host.heldBytes = 1000;
+    memory.look();
+    relief.leave();
+    memory.look();
+    expect(asked).toEqual([4000, 5000]);
   });
 });
 

@@ -6,7 +6,7 @@ import type { Watch } from './watch.js';
 
 /** What an idle connection occupies: a socket of node:net, the engine of ZMTP, and the memory of its last bytes. */
 export const CONNECTION_BYTES = 2 ** 14;
-/** A reader stands still when a write to it takes longer than this. Milliseconds. */
+/** A peer stands still when a write to it takes longer than this, or nothing comes of its message for so long. Milliseconds. */
 const STILL_MS = 1000;
 
 /** The socket. */
@@ -49,21 +49,23 @@ export class Relief {
     this.#leave?.();
   }
 
-  /** Cuts peers that do not read, and then, if memory is full, those whose messages do not come to an end. */
+  /** Cuts peers that do not read, and then those whose messages do not come to an end. */
   #relieve(bytes: number, level: 'tight' | 'full'): number {
     const { watch, incoming } = this.#host;
+    const now = watch.now();
     let relieved = 0;
-    for (const link of slowest(this.#links.keys(), watch.now(), level)) {
+    for (const link of slowest(this.#links.keys(), now, level)) {
       if (relieved >= bytes) return relieved;
       relieved += this.#host.waitingFor(link) + link.cutUnread();
     }
-    return level === 'full' && relieved < bytes ? relieved + incoming.relieve(bytes - relieved) : relieved;
+    return relieved < bytes ? relieved + incoming.relieve(bytes - relieved, now - stillMs(level)) : relieved;
   }
 
   #onLevel(level: MemoryLevel): void {
     const isFull = level === 'full';
     if (isFull === this.#isHalted) return;
     this.#isHalted = isFull;
+    if (!isFull) this.#host.incoming.onProceed(this.#host.watch.now());
     for (const link of this.#links.keys())
       if (isFull) link.halt();
       else link.proceed();
@@ -79,7 +81,7 @@ export function slowest<Slow extends Pick<Connection, 'unreadBytes' | 'writingSi
   now: number,
   level: 'tight' | 'full',
 ): Slow[] {
-  const leastMs = level === 'full' ? 0 : STILL_MS;
+  const leastMs = stillMs(level);
   const candidates: { readonly link: Slow; readonly weight: number }[] = [];
   for (const link of links) {
     const { unreadBytes, writingSince } = link;
@@ -87,4 +89,9 @@ export function slowest<Slow extends Pick<Connection, 'unreadBytes' | 'writingSi
     candidates.push({ link, weight: unreadBytes * (1 + now - writingSince) });
   }
   return candidates.sort((one, other) => other.weight - one.weight).map(({ link }) => link);
+}
+
+/** How long peers must have stood still to be cut. */
+function stillMs(level: 'tight' | 'full'): number {
+  return level === 'full' ? 0 : STILL_MS;
 }

@@ -6,7 +6,7 @@ import { MessageChannel } from 'node:worker_threads';
 
 /** Shorter pieces are left to the garbage collector. */
 export const LONG_BYTES = 2 ** 14;
-/** What is kept at most; the oldest makes room. */
+/** What is kept at most; the oldest makes room, and is freed. */
 const SPARES_MAX = 32;
 const SPARE_MAX_BYTES = 2 ** 26;
 
@@ -62,7 +62,12 @@ export function free(memory: ArrayBuffer): void {
 export function keep(memory: ArrayBuffer): void {
   spares.push(memory);
   spareBytes += memory.byteLength;
-  while (spares.length > SPARES_MAX || spareBytes > SPARE_MAX_BYTES) spareBytes -= spares.shift()?.byteLength ?? 0;
+  while (spares.length > SPARES_MAX || spareBytes > SPARE_MAX_BYTES) {
+    const oldest = spares.shift();
+    if (oldest === undefined) return;
+    spareBytes -= oldest.byteLength;
+    free(oldest);
+  }
 }
 
 /** The latest that is large enough and not much too large. */

@@ -35,7 +35,6 @@ export class Dispatcher {
 
   /** Rules 9, 13, 14 and 15: gives the request to a worker or a queue and says so, or refuses it. */
   accept(client: EmqpParty, request: EmqpRequest): void {
-    const { isTight } = this.#state;
     const headers = decodeEmqpHeaders(request.headers);
     this.#out.counters.headersIgnored += headers.invalid;
     const isStored = headers.guarantee && this.#settings.store !== undefined;
@@ -43,9 +42,8 @@ export class Dispatcher {
     const cost = costOf(request);
     // By the time a job is in the store, the slot may be taken.
     const subscription = isStored ? undefined : queue.taker;
-    const hasNoRoom = isTight && queue.taker === undefined;
-    if (hasNoRoom || !this.#makeRoom(client, headers, cost, subscription === undefined ? queue : undefined)) {
-      const reason = hasNoRoom ? 'memory' : 'queue-full';
+    if (!this.#makeRoom(client, headers, cost, subscription === undefined ? queue : undefined)) {
+      const reason = this.#state.bytes.isTight ? 'memory' : 'queue-full';
       queue.meter.ended(reason);
       this.#out.dropRequest(reason, client, request.queue);
       this.#endings.reviewLater(queue);
@@ -197,12 +195,13 @@ export class Dispatcher {
     const { bytes, queues } = this.#state;
     const { backlogs } = queues;
     const isKept = headers.guarantee || headers.retryCount > 0;
-    if (!isKept && queue?.full !== true && bytes.take(cost)) return true;
+    const waits = queue !== undefined;
+    if (!isKept && queue?.full !== true && bytes.take(cost, waits)) return true;
     const asker = askerOf(client);
     if (isKept && !backlogs.mayKeep(asker, cost)) return false;
     if (headers.guarantee && queue?.places.mayGuarantee(asker) === false) return false;
     // What came back from workers is never refused, so there may be more than one too many.
-    const lack = { places: queue?.excess ?? 0, bytes: cost - bytes.left };
+    const lack = { places: queue?.excess ?? 0, bytes: cost - bytes.left(waits) };
     const others = chooseDisplaced(lack, queue?.places.surplus(asker) ?? [], backlogs.surplus(asker, cost));
     if (others === undefined) return false;
     for (const other of others) this.#endings.lose(other, 'displaced');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BrokerUnderTest } from '../../../test/emqp/broker-under-test.js';
 import { peerNamed } from '../../../test/keyed.js';
+import { RESERVE_BYTES } from '../../shared/budget.js';
 
 const part = (text: string): Uint8Array => {
   const memory = new Uint8Array(8192);
@@ -37,16 +38,19 @@ describe('rule 15: memory', () => {
     expect(held.filter((bytes) => bytes > 400).length).toBeLessThan(4);
   });
 
-  it('is short: a request that would have to wait is refused, one that a worker takes at once is not', () => {
+  it('is short: a long request that would have to wait is refused, a short one or one that a worker takes at once is not', () => {
+    const long = 'x'.repeat(RESERVE_BYTES);
     const broker = new BrokerUnderTest();
     broker.inform('w1');
     broker.say('w1', 'READY', 'y1');
     broker.step({ kind: 'memory', isTight: true });
-    expect(broker.request('c1', 'r1').some((line) => line.includes('w1'))).toBe(true);
+    expect(broker.request('c1', 'r1', 'default', '', long).some((line) => line.includes('w1'))).toBe(true);
     broker.request('c1', 'r2');
+    expect(broker.dropped).toEqual({});
+    broker.request('c1', 'r3', 'default', '', long);
     expect(broker.dropped).toEqual({ memory: 1 });
     broker.step({ kind: 'memory', isTight: false });
-    broker.request('c1', 'r3');
+    broker.request('c1', 'r4', 'default', '', long);
     expect(broker.dropped).toEqual({ memory: 1 });
   });
 });

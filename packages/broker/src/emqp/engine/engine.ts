@@ -161,7 +161,7 @@ export class EmqpBrokerEngine implements Engine<EmqpBrokerEvent, EmqpBrokerEffec
         this.#registration.changeAccess(event.access);
         break;
       case 'memory':
-        this.#state.isTight = event.isTight;
+        this.#state.bytes.isTight = event.isTight;
         break;
       case 'restore':
         this.#guarantee.restore(event.jobs);

@@ -20,12 +20,10 @@ export interface BrokerState {
   phase: 'serving' | 'draining' | 'drained';
   readonly peers: Peers;
   readonly queues: Queues;
-  /** Rule 15: bytes of all kept requests. */
+  /** Rule 15: bytes of all kept requests, and whether the process has no memory for more that wait. */
   readonly bytes: Budget;
   /** Memory that kept requests hold beyond their bytes. */
   readonly slack: Slack;
-  /** The process is short of memory. */
-  isTight: boolean;
   /** How often each peer registers. */
   readonly registrations: Rates;
   /** Rule 10: jobs whose results are awaited. */
@@ -56,7 +54,6 @@ export function newBrokerState(settings: EmqpBrokerSettings): BrokerState {
     queues: new Queues(settings),
     bytes,
     slack: new Slack(bytes),
-    isTight: false,
     registrations: new Rates(settings.registrationsPerSecondMax),
     routes: new DeadlineList(settings.resultRouteTtlMs),
     kept: new JobsById(),

@@ -62,9 +62,10 @@ export class Dispatcher {
   }
 
   /** Refuses a request that was not accepted. */
-  refuse(peer: Peer, { version, service }: MdpClientRequest, reason: MdpRefusal): void {
+  refuse(peer: Peer, { version, service, body }: MdpClientRequest, reason: MdpRefusal): void {
     this.#state.services.figuresOf(version, service)?.ended(reason);
     this.#out.dropRequest(reason, peer, service);
+    this.#out.release(body);
   }
 
   /** Rules 20 and 21: a worker without a job takes the next request, or joins the idle workers as the last. */
@@ -231,20 +232,21 @@ export class Dispatcher {
     service: Service | undefined,
     cost: number,
   ): MdpRefusal | undefined {
-    const { services, isTight } = this.#state;
+    const { services, bytes } = this.#state;
     if (command.service.length > this.#settings.serviceNameMaxBytes) return 'service-invalid';
     if ((client?.open ?? 0) >= this.#settings.clientRequestsMax) return 'client-limit';
     if (service === undefined && !services.mayAsk(sharerOf(peer))) return 'services-limit';
-    if (isTight && service?.canTake !== true) return 'memory';
-    return this.#makeRoom(peer, client, service, cost) ? undefined : 'queue-full';
+    if (this.#makeRoom(peer, client, service, cost)) return undefined;
+    return bytes.isTight ? 'memory' : 'queue-full';
   }
 
   /** Rule 18: takes the bytes from the budget. Beyond a bound, clients with far more waiting give up their newest for it. */
   #makeRoom(peer: Peer, client: ClientEntry | undefined, service: Service | undefined, cost: number): boolean {
     const { bytes, holders } = this.#state;
-    if (service?.queue.full !== true && bytes.take(cost)) return true;
+    const waits = service?.canTake !== true;
+    if (service?.queue.full !== true && bytes.take(cost, waits)) return true;
     // What came back from workers is never refused, so there may be more than one too many.
-    const lack = { places: service?.queue.excess ?? 0, bytes: cost - bytes.left };
+    const lack = { places: service?.queue.excess ?? 0, bytes: cost - bytes.left(waits) };
     // In a pool, where every call is a client, nobody has too many.
     const isPool = this.#settings.clientRequestsMax === 1;
     const anywhere = isPool ? [] : surplusOf(holders, (client?.held.amount ?? 0) + cost, hoardOf, costOf);

@@ -1,5 +1,6 @@
 import { describe, beforeEach, expect, it } from 'vitest';
 import { PoolUnderTest } from '../../../test/mdp/pool-under-test.js';
+import { RESERVE_BYTES } from '../../shared/budget.js';
 
 let pool: PoolUnderTest;
 beforeEach(() => {
@@ -97,11 +98,12 @@ describe('rule 2: requests', () => {
     expect(pool.ready('w1')).toContain('-> w1 REQUEST #1 "a"');
   });
 
-  it('rule 2: that would have to wait fail while the process has no room', () => {
+  it('rule 2: long ones that would have to wait fail while the process has no room', () => {
     pool.ready('w1');
     pool.step({ kind: 'memory', isTight: true });
     expect(pool.request(1, 'a')).toEqual(['-> w1 REQUEST #1 "a"']);
-    expect(pool.request(2, 'b')).toEqual(['fail 2 memory']);
+    expect(pool.request(2, 'x'.repeat(RESERVE_BYTES))).toEqual(['fail 2 memory']);
+    expect(pool.request(3, 'c')).toEqual([]);
     expect(pool.engine.heldBytes).toBeGreaterThan(0);
   });
 

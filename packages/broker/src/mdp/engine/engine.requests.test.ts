@@ -658,6 +658,12 @@ describe('long bodies are released', () => {
     expect(released(broker.gone('c1'))).toEqual(['asked']);
   });
 
+  it('with a request that is refused', () => {
+    broker = new BrokerUnderTest({ requestQueueMax: 1 });
+    broker.request('c1', 'asked');
+    expect(released(broker.request('c1', asked))).toEqual(['asked']);
+  });
+
   it('not with parts of a reply that waits for the rest', () => {
     broker = new BrokerUnderTest({ bridge: true });
     broker.ready('w1');

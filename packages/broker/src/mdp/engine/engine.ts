@@ -122,7 +122,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
         this.#onAccess(event.access);
         break;
       case 'memory':
-        this.#state.isTight = event.isTight;
+        this.#state.bytes.isTight = event.isTight;
         break;
       case 'drain':
         this.#onDrain();
@@ -162,7 +162,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
       this.#dispatcher.refuse(peer, command, 'draining');
     } else if (this.#rights.forbid(peer, 'request', service)) {
       this.#dispatcher.refuse(peer, command, 'not-allowed');
-    } else if (this.#state.isTight && isListing(service)) {
+    } else if (this.#state.bytes.isTight && isListing(service)) {
       this.#out.dropRequest('memory', peer, service);
     } else if (isReserved(service)) {
       this.#out.counters.mmi++;
@@ -203,7 +203,7 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
   }
 
   #onReady(peer: Peer, command: MdpWorkerReady): void {
-    const { workers, services, registrations, isTight } = this.#state;
+    const { workers, services, registrations } = this.#state;
     const framing = framingOf(command);
     const known = services.find(command.version, command.service);
     if (command.service.length > this.#settings.serviceNameMaxBytes) this.#out.dropMessage('service-invalid', peer);
@@ -212,7 +212,6 @@ export class MdpBrokerEngine implements Engine<MdpBrokerEvent, MdpBrokerEffect> 
     else if (!services.mayServe(known)) this.#refuse(peer, framing, 'services-limit');
     else if (workers.size >= this.#settings.workersMax) this.#refuse(peer, framing, 'workers-limit');
     else if (!registrations.take(peer.key, this.#out.now)) this.#refuse(peer, framing, 'registrations-limit');
-    else if (isTight && (known?.queue.size ?? 0) === 0) this.#refuse(peer, framing, 'memory');
     else this.#register(peer, framing, known ?? services.add(command.version, command.service));
   }
 

@@ -140,9 +140,7 @@ export type MdpMessageDrop =
   /** READY beyond a limit. */
   | 'services-limit'
   | 'workers-limit'
-  | 'registrations-limit'
-  /** READY of a worker for which no request waits, while memory is short. */
-  | 'memory';
+  | 'registrations-limit';
 
 /** All reasons for dropping something: the labels of the drop counters. */
 export type MdpDropReason = MdpMessageDrop | MdpRefusal | MdpRequestLoss | MdpReplyLoss;

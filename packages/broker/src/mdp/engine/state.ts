@@ -23,7 +23,7 @@ export interface BrokerState {
   readonly workers: WorkerTable<Worker>;
   readonly services: Services;
   readonly clients: ClientTable<ClientEntry>;
-  /** Rule 18: bytes of all open requests. */
+  /** Rule 18: bytes of all open requests, and whether the process has no memory for more that wait. */
   readonly bytes: Budget;
   /** Memory that waiting requests hold beyond those bytes. */
   readonly slack: Slack;
@@ -35,8 +35,6 @@ export interface BrokerState {
   readonly own: OwnServices;
   /** How often each peer registers. */
   readonly registrations: Rates;
-  /** Rule 18: true while the process has no memory for requests that would have to wait. */
-  isTight: boolean;
 }
 
 /** The state at the start. */
@@ -53,7 +51,6 @@ export function newBrokerState(settings: MdpBrokerSettings): BrokerState {
     listings: new Listings(),
     own: new OwnServices(),
     registrations: new Rates(settings.registrationsPerSecondMax),
-    isTight: false,
   };
 }
 

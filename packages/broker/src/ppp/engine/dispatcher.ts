@@ -51,8 +51,7 @@ export class Dispatcher<Asked extends Request> {
 
   /** Rules 8 and 14: gives the request to an idle worker or queues it. Returns false if there is no room for it. */
   accept(request: Asked): boolean {
-    const { idle, isTight } = this.#state;
-    if ((isTight && idle.size === 0) || !this.#makeRoom(request)) return false;
+    if (!this.#makeRoom(request)) return false;
     this.#open++;
     this.#out.counters.requests++;
     this.#out.figures.requests++;
@@ -122,11 +121,12 @@ export class Dispatcher<Asked extends Request> {
 
   /** Rule 14: takes the bytes of the request from the budget. Beyond a bound, clients with far more waiting give up their newest for it. */
   #makeRoom(request: Asked): boolean {
-    const { queue, bytes } = this.#state;
-    if (!queue.full && bytes.take(request.cost)) return true;
+    const { idle, queue, bytes } = this.#state;
     const { asker, cost } = request;
+    const waits = idle.size === 0;
+    if (!queue.full && bytes.take(cost, waits)) return true;
     // What came back from workers is never refused, so there may be more than one too many.
-    const lack = { places: queue.excess, bytes: cost - bytes.left };
+    const lack = { places: queue.excess, bytes: cost - bytes.left(waits) };
     const others = chooseDisplaced(lack, queue.surplus(asker), this.#requester.surplus(request));
     if (others === undefined) return false;
     for (const other of others) this.giveUp(other, 'displaced');

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PoolUnderTest } from '../../../test/ppp/under-test.js';
+import { RESERVE_BYTES } from '../../shared/budget.js';
 
 let pool: PoolUnderTest;
 beforeEach(() => {
@@ -172,13 +173,15 @@ describe('rule 4: bounds', () => {
     expect(pool.request(1, 'x'.repeat(1024))).toEqual(['fail 1 queue-full']);
   });
 
-  it('rule 4: so does one that would have to wait while memory is short, and not one that a worker takes at once', () => {
+  it('rule 4: so does a long one that would have to wait while memory is short, and not a short one', () => {
     pool.ready('w1');
     pool.step({ kind: 'memory', isTight: true });
     expect(pool.request(1, 'a')).toEqual(['-> w1 REQUEST #1 "a"']);
-    expect(pool.request(2, 'b')).toEqual(['fail 2 queue-full']);
+    expect(pool.request(2, 'b')).toEqual([]);
+    const long = 'x'.repeat(RESERVE_BYTES);
+    expect(pool.request(3, long)).toEqual(['fail 3 queue-full']);
     pool.step({ kind: 'memory', isTight: false });
-    expect(pool.request(3, 'c')).toEqual([]);
+    expect(pool.request(4, long)).toEqual([]);
   });
 
   it('rule 4: tells how many bytes it holds', () => {

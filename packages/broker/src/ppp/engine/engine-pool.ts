@@ -102,7 +102,7 @@ export class PppPoolEngine implements Engine<PppPoolEvent, PppPoolEffect> {
         this.#backend.dismiss(event);
         break;
       case 'memory':
-        this.#backend.state.isTight = event.isTight;
+        this.#backend.state.bytes.isTight = event.isTight;
         break;
       case 'request':
         this.#onRequest(event);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { peerNamed } from '../../../test/keyed.js';
 import { QueueUnderTest } from '../../../test/ppp/under-test.js';
+import { RESERVE_BYTES } from '../../shared/budget.js';
 
 let queue: QueueUnderTest;
 beforeEach(() => {
@@ -34,14 +35,18 @@ describe('rule 14: memory', () => {
     engine.assertInvariants();
   });
 
-  it('is short: a request that would have to wait is refused, one that a worker takes at once is not', () => {
+  it('is short: a long request that would have to wait is refused, a short one or one that a worker takes at once is not', () => {
+    const long = 'x'.repeat(RESERVE_BYTES);
+    queue = new QueueUnderTest();
     queue.ready('w1');
     queue.step({ kind: 'memory', isTight: true });
-    expect(queue.request('c1', 'x')).toEqual([expect.stringContaining('w1')]);
+    expect(queue.request('c1', long)).toEqual([expect.stringContaining('w1')]);
     queue.request('c1', 'y');
+    expect(queue.dropped).toEqual({});
+    queue.request('c1', long);
     expect(queue.dropped).toEqual({ 'queue-full': 1 });
     queue.step({ kind: 'memory', isTight: false });
-    queue.request('c1', 'z');
+    queue.request('c1', long);
     expect(queue.dropped).toEqual({ 'queue-full': 1 });
   });
 });

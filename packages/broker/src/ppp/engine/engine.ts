@@ -97,7 +97,7 @@ export class PppQueueEngine implements Engine<PppQueueEvent, PppQueueEffect> {
   #handle(event: PppQueueEvent | TimerEvent): void {
     if (event.kind === 'timer') this.#onTimer(event.lateMs);
     else if (event.kind === 'drain') this.#backend.drain();
-    else if (event.kind === 'memory') this.#backend.state.isTight = event.isTight;
+    else if (event.kind === 'memory') this.#backend.state.bytes.isTight = event.isTight;
     else if (event.kind === 'access') this.#backend.replaceRights(event.access);
     else if (event.kind === 'dismiss') this.#backend.dismiss(event);
     else if (event.socket === 'backend') this.#backend.handle(event);

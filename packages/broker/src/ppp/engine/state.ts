@@ -125,12 +125,10 @@ export interface BrokerState<Asked extends Request> {
   readonly idle: RemovableQueue<Worker<Asked>>;
   /** Rules 13 and 14: requests that no worker could take at once. Empty while a worker is idle. */
   readonly queue: FairQueue<Asked>;
-  /** Rule 14: bytes of all open requests. */
+  /** Rule 14: bytes of all open requests, and whether the process has no memory for more that wait. */
   readonly bytes: Budget;
   /** Memory that waiting requests hold beyond those bytes. */
   readonly slack: Slack;
-  /** True while the process has no memory for requests that would have to wait. */
-  isTight: boolean;
   /** How often each peer registers. */
   readonly registrations: Rates;
   /** Rule 16: busy workers by the age of their jobs; `undefined` when jobs have no time limit. */
@@ -146,7 +144,6 @@ export function newBrokerState<Asked extends Request>(settings: PppBackendSettin
     queue: new FairQueue(settings.requestQueueMax),
     bytes,
     slack: new Slack(bytes),
-    isTight: false,
     registrations: new Rates(settings.registrationsPerSecondMax),
     jobs: settings.jobTimeoutMs > 0 ? new DeadlineList(settings.jobTimeoutMs) : undefined,
   };
