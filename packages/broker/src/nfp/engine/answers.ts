@@ -1,12 +1,12 @@
 /** NFP broker: what workers say, on its way to clients and subscribers. Rules 13, 15, 22 and 24. */
-import { latin1 } from '@proj/frames';
+import { equalBytes, latin1 } from '@proj/frames';
 import type { NfpWorkerAnswer, NfpWorkerTableAnswer } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
 import type { NfpBrokerSettings } from '../options.js';
 import type { Gathers } from './gathers.js';
 import { isReserved, WORKER_MMI } from './names.js';
 import type { Output } from './output.js';
-import type { Worker } from './records.js';
+import type { Job, Worker } from './records.js';
 import type { Recovery } from './recovery.js';
 import type { BrokerState } from './state.js';
 
@@ -28,8 +28,9 @@ export class Answers {
 
   /** Rule 15: goes to the client whose address it bears. */
   addressed(worker: Worker, answer: NfpWorkerAnswer): void {
-    const client = { key: latin1(answer.client), id: answer.client };
-    if (!this.#hears(worker, client.key, answer)) return;
+    const job = this.#state.jobs.find(answer.uuid);
+    const client = clientOf(answer.client, job);
+    if (!this.#hears(worker, job, client.key, answer)) return;
     this.#publish(worker, answer);
     if (!this.#gather(worker, client.key, answer)) this.#pass(client, worker, answer);
   }
@@ -39,7 +40,7 @@ export class Answers {
     const { command, service, uuid } = answer;
     const job = this.#state.jobs.find(uuid);
     const isOwn = service === worker.service.name || (service === WORKER_MMI && command === 'mmi');
-    if (isOwn && !this.#hears(worker, undefined, answer)) return;
+    if (isOwn && !this.#hears(worker, job, undefined, answer)) return;
     const isPublished = isOwn && this.#publish(worker, answer);
     if (isOwn && this.#gather(worker, undefined, answer)) return;
     if (job !== undefined && isOwn && (job.service === service || isReserved(job.service)))
@@ -49,8 +50,14 @@ export class Answers {
   }
 
   /** Rule 13. A client that is owed one answer for this worker all the same is told to ask again. */
-  #hears(worker: Worker, client: string | undefined, answer: NfpWorkerAnswer | NfpWorkerTableAnswer): boolean {
-    if (this.#recovery.hears(worker, answer)) return true;
+  #hears(
+    worker: Worker,
+    job: Job | undefined,
+    client: string | undefined,
+    answer: NfpWorkerAnswer | NfpWorkerTableAnswer,
+  ): boolean {
+    const part = job?.partAt(worker.holder);
+    if (part === undefined || this.#recovery.hears(part, answer)) return true;
     this.#gathers.answer(worker, client, { ...answer, status: 300 });
     this.#out.dropAnswer('superseded', worker.peer, worker.service.name);
     return false;
@@ -82,4 +89,9 @@ export class Answers {
     const byMmi = job === undefined || job.command === 'mmi';
     this.#out.answerMmi(peer, { service: job?.service ?? WORKER_MMI, uuid }, byMmi, answer, body);
   }
+}
+
+/** The client with this address: nearly always the one that posted the job. */
+function clientOf(address: Uint8Array, job: Job | undefined): Peer {
+  return job !== undefined && equalBytes(job.poster.id, address) ? job.poster : { key: latin1(address), id: address };
 }

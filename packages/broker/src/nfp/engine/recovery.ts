@@ -67,12 +67,8 @@ export class Recovery {
   }
 
   /** A worker speaks about a job: does what the table of parts says. False when the client is not to hear it. */
-  hears(
-    { holder }: Worker,
-    answer: { readonly uuid: string; readonly command: NfpAnswer; readonly status: number },
-  ): boolean {
-    const part = this.#state.jobs.find(answer.uuid)?.partAt(holder);
-    if (part === undefined || answer.command === 'mmi') return true;
+  hears(part: Part, answer: { readonly command: NfpAnswer; readonly status: number }): boolean {
+    if (answer.command === 'mmi') return true;
     const word = wordOf(answer);
     const [verdict, next] = PARTS[part.state][word];
     switch (verdict) {
