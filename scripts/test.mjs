@@ -3,6 +3,7 @@
 //   --all            the long ones, too
 //   --all --rest     only those
 //   --interop        peers in other languages; never cached
+//   --all --rest --interop    both at once, in less time than one after the other: each waits a lot
 //   PATTERN ...      only test files below that path, or whose path inside their package contains PATTERN; vitest's own
 //                    options work, such as -t TITLE. No gates
 import { spawn } from 'node:child_process';
@@ -17,6 +18,7 @@ const TASKS = {
   '--all': [...SHORT, 'long'],
   '--all --rest': ['long'],
   '--interop': ['interop'],
+  '--all --rest --interop': ['long', 'interop'],
 };
 const SUMMARIES = '.turbo/runs';
 const args = process.argv.slice(2);

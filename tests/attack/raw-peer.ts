@@ -75,6 +75,11 @@ export class AttackingPeer {
     return this.write(message(frames));
   }
 
+  /** Resolves when the other side has said READY, too, or the connection is gone. A command before that ends a connection to libzmq. */
+  met(): Promise<void> {
+    return this.#until(() => this.isClosed || this.#reader.commands > 0);
+  }
+
   /** The next message; none when the connection is gone. */
   async next(): Promise<Buffer[] | undefined> {
     await this.#until(() => this.isClosed || this.#received.length > 0);

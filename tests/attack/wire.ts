@@ -54,8 +54,9 @@ function property(name: string, value: Uint8Array | string): Buffer {
   return Buffer.concat([Buffer.from([name.length]), Buffer.from(name), size, bytes]);
 }
 
-/** Takes bytes in any pieces, and gives messages; commands are left out. */
+/** Takes bytes in any pieces, and gives messages; commands are only counted. */
 export class MessageSplitter {
+  commands = 0;
   #pending = Buffer.alloc(0);
   #frames: Buffer[] = [];
   #greeting = true;
@@ -74,7 +75,8 @@ export class MessageSplitter {
       if (rest.length < start) break;
       const end = start + (flags & LONG ? Number(rest.readBigUInt64BE(1)) : rest[1]!);
       if (rest.length < end) break;
-      if ((flags & COMMAND) === 0) {
+      if ((flags & COMMAND) !== 0) this.commands++;
+      else {
         this.#frames.push(rest.subarray(start, end));
         if ((flags & MORE) === 0) messages.push(this.#frames.splice(0));
       }

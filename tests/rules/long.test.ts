@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { LONGEST } from '../longest.js';
 import { allTestFiles, ROOT } from './workspace.js';
 
 /** The scripts of the package that holds a file. */
@@ -19,6 +20,10 @@ describe('long tests', () => {
 
   it('there are some', () => {
     expect(shared.length).toBeGreaterThan(4);
+  });
+
+  it.each(LONGEST)('tests/%s, which is to begin first, is there', (path) => {
+    expect(files.map((file) => file.path)).toContain(`tests/${path}`);
   });
 
   it.each(long)('npm test leaves out %s', (path) => {

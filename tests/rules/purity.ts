@@ -1,6 +1,7 @@
 /** The mechanical proof that a file is pure: it bundles for no platform at all, and the bundle names nothing but the language. */
-import { isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
+import type { BuildOptions } from 'esbuild';
 import { Linter } from 'eslint';
 import { ROOT } from './workspace.js';
 
@@ -21,16 +22,27 @@ const IMPURE: Linter.RulesRecord = {
 /** UTF-8, which the language lacks and every platform has: the same bytes for the same text everywhere, so no impurity. */
 const TEXT_CODECS = { TextDecoder: 'readonly', TextEncoder: 'readonly' } as const;
 
-/** What keeps `entry` from being pure, one sentence each; `contents` replaces what the file holds on disk. */
-export async function impurities(entry: string, contents?: string): Promise<string[]> {
-  const path = isAbsolute(entry) ? entry : join(ROOT, entry);
-  const input =
+/** What keeps `path` from being pure, one sentence each; `contents` replaces what the file holds on disk. */
+export function impurities(path: string, contents?: string): Promise<string[]> {
+  const file = join(ROOT, path);
+  return impuritiesOf(
     contents === undefined
-      ? { entryPoints: [path] }
-      : { stdin: { contents, loader: 'ts' as const, resolveDir: join(path, '..'), sourcefile: path } };
+      ? { entryPoints: [file] }
+      : { stdin: { contents, loader: 'ts', resolveDir: dirname(file), sourcefile: file } },
+  );
+}
+
+/** What keeps any of these files from being pure. Says as much as {@link impurities} of each, but not of which, and looks only once at what they share. */
+export function impuritiesAmong(paths: readonly string[]): Promise<string[]> {
+  return impuritiesOf({ entryPoints: paths.map((path) => join(ROOT, path)), splitting: true });
+}
+
+async function impuritiesOf(input: BuildOptions): Promise<string[]> {
   const result = await build({
     ...input,
     bundle: true,
+    format: 'esm',
+    outdir: ROOT,
     write: false,
     platform: 'neutral',
     target: 'es2023',
@@ -39,10 +51,7 @@ export async function impurities(entry: string, contents?: string): Promise<stri
     logLevel: 'silent',
   }).catch((failure: unknown) => failure as { errors: { text: string }[]; outputFiles?: undefined });
   if (result.outputFiles === undefined) return result.errors.map(({ text }) => text);
-  const bundle = result.outputFiles[0]?.text ?? '';
-  const messages = new Linter().verify(bundle, {
-    languageOptions: { ecmaVersion: 2023, globals: TEXT_CODECS },
-    rules: IMPURE,
-  });
-  return messages.map(({ message }) => message);
+  const linter = new Linter();
+  const settings: Linter.Config = { languageOptions: { ecmaVersion: 2023, globals: TEXT_CODECS }, rules: IMPURE };
+  return result.outputFiles.flatMap(({ text }) => linter.verify(text, settings).map(({ message }) => message));
 }

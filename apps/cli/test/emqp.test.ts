@@ -53,7 +53,7 @@ describe('ends with exit code 3 when nobody is there:', () => {
 
 it('proj schedule goes to the next broker when the first one is away, and prints the name of the job', async () => {
   const { endpoints } = await programs.startBroker('--only', 'emqp');
-  const connect = ['--connect', `${NOBODY},${endpoints.emqpFrontend}`, '--timeout-ms', '20000'];
+  const connect = ['--connect', `${NOBODY},${endpoints.emqpFrontend}`, '--timeout-ms', '5000'];
   const args = ['default', 'myjobs.add', '5', '5', '--interval', '60', ...connect];
   const name = '1a3aa8fbf8ce963478f04ef0a3df8944e656b801';
   expect(await programs.run('cli', ['schedule', ...args])).toEqual({ code: 0, stdout: `${name}\n`, stderr: '' });

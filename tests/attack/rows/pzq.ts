@@ -39,6 +39,7 @@ export const PZQ: readonly Attack[] = [
     async run(stage) {
       const peers = await stage.openMany(stage.size(4, 20), 'send', { type: 'ROUTER' });
       const producer = await stage.open('receive');
+      for (const peer of peers) await peer.met();
       for await (const _ of stage.rounds(1)) {
         for (const peer of peers) peer.pause();
         for (let step = 0; step < stage.size(2, 8) && !stage.isOver; step++) {

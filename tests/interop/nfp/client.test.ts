@@ -60,6 +60,8 @@ async function startBroker({ broker, dialect }: Make): Promise<string> {
       keepaliveIntervalMs: 1000,
       keepaliveMultiplier: 20,
       settleMs: 0,
+      // How long a POST in one-byte form waits for a service that nobody has.
+      requestTtlMs: 1000,
     }),
   );
   const [endpoint = ''] = await own.start();
