@@ -27,10 +27,11 @@ export default defineConfig({
   },
   format: ['esm'],
   clean: true,
-  // What the processes of a job manager run is found beside the code that starts them.
+  // The file that a job manager's processes run is found beside the code that starts them.
   onSuccess: () => copyFile('../packages/worker/src/emqp/job-process.mjs', 'dist/job-process.mjs'),
   target: 'node20',
-  // From the sources, so that profiles name their files; what is published is built from them for the same target.
+  // Built from the sources, so that profiles name their files; what is published is built from them for the same
+  // target.
   esbuildOptions: (options) => {
     options.conditions = ['@proj/source'];
   },

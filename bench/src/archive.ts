@@ -1,4 +1,4 @@
-/** A folder that keeps results: as JSON, as a page, and the drawings. Sections are replaced one by one. */
+/** A folder with results: as JSON, as a page, and as drawings. Sections are replaced one by one. */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pageOf } from './page.js';
@@ -13,7 +13,7 @@ export class Archive {
     this.#folder = folder;
   }
 
-  /** The folder is made where there is none. Throws when there are results in it that cannot be read. */
+  /** The folder is created if missing. Throws if it holds results that cannot be read. */
   static async open(folder: string): Promise<Archive> {
     await mkdir(folder, { recursive: true });
     const archive = new Archive(folder);
@@ -21,7 +21,7 @@ export class Archive {
     return archive;
   }
 
-  /** Puts a section's results in the place of those it had. Other sections stay, whoever has measured them since. */
+  /** Replaces the results of one section. Other sections stay, even if another process has measured them since. */
   async keep(name: string, part: Part, drawings: ReadonlyMap<string, string>, order: readonly string[]): Promise<void> {
     const before = await this.#read();
     const after = merge(before, name, part, order);

@@ -1,6 +1,7 @@
 /**
- * The yardstick: a ROUTER loop on zeromq.js that accepts an EventMQ REQUEST, hands its frames to worker after worker in turn
- * and their results to whoever sent the REQUEST, by its id, and knows nothing else: no queues, no slots, no limits, no liveness.
+ * The yardstick: a ROUTER loop on zeromq.js that accepts an EventMQ REQUEST, sends its frames to the workers in turn, and
+ * returns each result to the client of the REQUEST, by its id. It does nothing else: no queues, no slots, no limits, no
+ * liveness.
  */
 import { Router } from 'zeromq';
 import { serveMeasurements } from './process-under-test.js';

@@ -1,4 +1,6 @@
-/** The yardstick of bare-mdp.ts on a ROUTER of ZMTP in TypeScript: what the transport alone costs, with so many connections. */
+/**
+ * The yardstick of bare-mdp.ts on a ROUTER of ZMTP in TypeScript: the cost of the transport alone, with as many connections.
+ */
 import type { Peer } from '@proj/transport';
 import { ZmtpTransport } from '@proj/zmtp';
 import { serveMeasurements } from './process-under-test.js';
@@ -14,7 +16,7 @@ const workers: Peer[] = [];
 const clients = new Map<string, Peer>();
 let turn = 0;
 
-/** The client's routing id in front of what a worker answers is all that is known of it. */
+/** A worker's answer begins with the client's routing id; nothing else is known about it. */
 function nameOf(id: Uint8Array): string {
   return Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1');
 }

@@ -1,6 +1,6 @@
 /**
  * The yardstick: a ROUTER loop on zeromq.js that turns the frames of an MDP 0.2 request into those of a worker request and
- * back, worker after worker in turn, and knows nothing else: no state per request, no limits, no liveness.
+ * back, using the workers in turn. It does nothing else: no state per request, no limits, no liveness.
  */
 import { Router } from 'zeromq';
 import { serveMeasurements } from './process-under-test.js';

@@ -1,7 +1,7 @@
 /**
- * The yardstick: a ROUTER loop on zeromq.js that answers an NFP POST with a fixed 202 and turns its frames into those of a
- * worker's POST, worker after worker in turn, and a RESPONSE into that of a client, and knows nothing else: no targets, no
- * jobs, no limits, no liveness.
+ * The yardstick: a ROUTER loop on zeromq.js that answers an NFP POST with a fixed 202, turns its frames into a worker's
+ * POST, using the workers in turn, and turns a worker's RESPONSE into one for the client. It does nothing else: no
+ * targets, no jobs, no limits, no liveness.
  */
 import { Router } from 'zeromq';
 import { serveMeasurements } from './process-under-test.js';

@@ -1,6 +1,6 @@
 /**
- * The yardstick for Paranoid Pirate: two ROUTERs on zeromq.js that hand each request to the next worker in turn and each
- * reply to its requester, and know nothing else: no state per request, no limits, no liveness.
+ * The yardstick for Paranoid Pirate: two ROUTERs on zeromq.js that send each request to the next worker in turn and each
+ * reply to its client. They do nothing else: no state per request, no limits, no liveness.
  */
 import { Router } from 'zeromq';
 import { serveMeasurements } from './process-under-test.js';

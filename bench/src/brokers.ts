@@ -1,4 +1,7 @@
-/** The MDP broker alone under a load generator, on both transports, beside loops that only forward: in C, Python and on Node. */
+/**
+ * The MDP broker alone under a load generator, on both transports, compared with loops that only forward: in C, in Python and on
+ * Node.
+ */
 import { brokerCpu, measureMiddles } from './middle.js';
 import { compile, NativeLoop, python } from './native-process.js';
 import type { Startable } from './native-process.js';
@@ -12,13 +15,14 @@ const ZMQ = 'MDP broker on zeromq.js';
 const C = 'bare loop in C on libzmq';
 const LOADS = [
   { protocol: 'mdp', workers: 1, requests: 2000, inFlight: 1, sets: 3 },
-  // A round may cost a fifth more or less than the next, by who shares a core with whom: it takes many to tell brokers apart.
+  // The cost of a round can differ by a fifth from the next, depending on which processes share a core, so it takes many
+  // rounds to compare brokers.
   { protocol: 'mdp', workers: 64, requests: 20_000, inFlight: 200, sets: 6 },
 ] as const;
 
-/** Measures all of them in each round. `skip` is told of those that are not here. */
+/** Measures all of them in each round. `skip` receives those that are not installed. */
 export async function measureBrokers(report: Report, skip: Skip): Promise<void> {
-  // Who is compared has its turn next to whom it is compared with.
+  // Programs that are compared run next to each other.
   const middles = new Map<string, Middle>([
     ['bare loop on zmtp', 'bare-mdp-zmtp'],
     [ZMTP, 'mdp-broker-zmtp'],

@@ -1,17 +1,17 @@
-/** Processes of Node that benchmarks start and talk to over their IPC channel. */
+/** Node processes that benchmarks start and talk to over their IPC channel. */
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** More about a process than its script and its plan. */
+/** Options of a process besides its script and its plan. */
 export interface ChildOptions {
   readonly environment?: Readonly<Record<string, string>>;
-  /** Options of Node itself. */
+  /** Options for Node itself. */
   readonly node?: readonly string[];
 }
 
-/** Starts `dist/<name>.js`, with a plan as JSON on its command line. */
+/** Starts `dist/<name>.js` with a plan as JSON on its command line. */
 export function startChild(name: string, plan: unknown = {}, { environment, node }: ChildOptions = {}): ChildProcess {
   return fork(fileURLToPath(new URL(`./${name}.js`, import.meta.url)), [JSON.stringify(plan)], {
     stdio: 'inherit',
@@ -21,7 +21,7 @@ export function startChild(name: string, plan: unknown = {}, { environment, node
   });
 }
 
-/** The next thing a child says. Rejects if it ends instead. */
+/** The next message of a child. Rejects if the child ends instead. */
 export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   return new Promise((resolve, reject) => {
     const onMessage = (message: unknown): void => {
@@ -37,14 +37,14 @@ export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   });
 }
 
-/** What a child answers to a message. */
+/** The child's answer to a message. */
 export function ask<Message>(child: ChildProcess, message: string | number | object): Promise<Message> {
   const answered = nextMessage<Message>(child);
   child.send(message);
   return answered;
 }
 
-/** Tells a child to leave, and waits until it has. */
+/** Tells a child to exit, and waits until it has. */
 export async function dismiss(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
   const exited = once(child, 'exit');

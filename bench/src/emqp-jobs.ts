@@ -1,2 +1,2 @@
-/** What the job manager under test runs: nothing, so that only its own work is measured. */
+/** The job that the job manager under test runs: it does nothing, so that only the manager's work is measured. */
 export default { 'bench.noop': (): null => null };

@@ -1,4 +1,4 @@
-/** Our job manager as a measured process: eight slots, real processes, otherwise the settings users get. */
+/** Our job manager as a measured process: eight slots, real processes, otherwise default settings. */
 import { EmqpJobManager } from '@proj/worker';
 import { zmqTransport } from '@proj/transport/zmq';
 import { serveMeasurements } from './process-under-test.js';

@@ -1,4 +1,4 @@
-/** EventMQ end to end: client, broker, job manager and a process per slot, over real sockets. */
+/** EventMQ end to end: client, broker, job manager and one process per slot, over real sockets. */
 import { setTimeout } from 'node:timers/promises';
 import { EmqpClient } from '@proj/client';
 import { zmqTransport } from '@proj/transport/zmq';
@@ -15,7 +15,7 @@ const POLL_MS = 20;
 
 const JOB = { path: 'bench', callable: 'noop' } as const;
 
-/** Says how long a lone job takes and how many a second eight slots do. */
+/** Measures how long a single job takes and how many jobs a second eight slots run. */
 export async function measureEmqpRates(report: (finding: Finding) => void): Promise<void> {
   const broker = await ProcessUnderTest.start('emqp-broker');
   const { clients, workers } = broker.endpoints;

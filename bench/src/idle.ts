@@ -1,4 +1,4 @@
-/** What a broker uses while its workers only send heartbeats. */
+/** The CPU time of a broker while its workers only send heartbeats. */
 import { BenchRig } from './rig.js';
 import type { Middle } from './rig.js';
 import type { Report } from './statistics.js';
@@ -6,7 +6,10 @@ import type { Report } from './statistics.js';
 const WORKERS = 1000;
 const IDLE_MS = 10_000;
 
-/** CPU of the broker, user and system, with workers that have a connection each: on the default transport, and on libzmq beside it. */
+/**
+ * CPU time of the broker, user and system, with workers that have a connection each: on the default transport, and on libzmq for
+ * comparison.
+ */
 export async function measureIdle(report: Report): Promise<void> {
   const measured = await idleShare('mdp-broker-zmtp');
   const what = 'MDP broker, 1,000 idle workers with heartbeats: CPU';
@@ -14,7 +17,7 @@ export async function measureIdle(report: Report): Promise<void> {
   report({ what: `${what}, on libzmq`, measured: 100 * (await idleShare('mdp-broker')), unit: '% of a core' });
 }
 
-/** Share of a core. What is compiled is compiled before. */
+/** Share of a core. The code is compiled before the measurement. */
 async function idleShare(middle: Middle): Promise<number> {
   const rig = await BenchRig.start('mdp', middle, WORKERS);
   await rig.run(2000, 200);

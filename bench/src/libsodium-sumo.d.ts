@@ -1,4 +1,7 @@
-/** The part of libsodium that the benchmark uses, which brings no types. Lengths are numbers of 64 bits in two, the lower half first. */
+/**
+ * The part of libsodium that the benchmark uses; the package has no types. Lengths are 64-bit numbers in two halves, the lower half
+ * first.
+ */
 declare module 'libsodium-sumo' {
   export interface Sodium {
     readonly HEAPU8: Uint8Array;

@@ -1,41 +1,44 @@
 /**
- * Load from a process of its own: many echo workers and pipelining clients on raw zeromq.js sockets, so that only the
- * process in the middle differs between runs. `{ requests, inFlight }` comes in on the IPC channel, what came of it goes out.
+ * Load from a separate process: many echo workers and pipelining clients on raw zeromq.js sockets, so that only the process
+ * in the middle differs between runs. `{ requests, inFlight }` arrives on the IPC channel, and the result is sent back.
  */
 import { Context, Dealer } from 'zeromq';
 import type { Endpoints } from './process-under-test.js';
 
-/** What the load process was asked to do, done. */
+/** The result of one request to the load process. */
 export interface LoadRun {
   readonly seconds: number;
-  /** Of each request, in microseconds. */
+  /** Time of each request, in microseconds. */
   readonly latencies: Float64Array;
   /** CPU time of the load process for all of it. */
   readonly cpuMicros: number;
 }
 
-/** Protocols there is load for. */
+/** Protocols that the load can speak. */
 export type Protocol = 'emqp' | 'mdp' | 'nfp' | 'ppp';
 
-/** What a load process is told on its command line, as JSON. */
+/** What a load process gets on its command line, as JSON. */
 export interface LoadPlan {
   readonly protocol: Protocol;
   readonly endpoints: Endpoints;
   readonly workers: number;
   readonly bodyBytes: number;
-  /** Of what NFP workers answer with; `undefined`: the body they were sent. */
+  /** Size of the answers of NFP workers; `undefined`: they return the body that they were sent. */
   readonly resultBytes: number | undefined;
 }
 
-/** What peers of a protocol say. */
+/** What peers of a protocol send. */
 interface Dialect {
   readonly ready: Buffer[];
   readonly heartbeat: Buffer[];
   readonly heartbeatMs: number;
   request(body: Buffer): Buffer[];
-  /** The body in the last message a client gets for a request. `undefined` for those before. */
+  /** The body in the last message that a client gets for a request; `undefined` for earlier messages. */
   answer(frames: Buffer[]): Buffer | undefined;
-  /** The messages with which a worker answers one of the middle: none for anything but a request, or what begins its work. */
+  /**
+   * The messages with which a worker answers a message from the middle: none for anything but a request, or for the message
+   * that starts its work.
+   */
   replies(frames: Buffer[]): readonly Buffer[][];
 }
 
@@ -67,7 +70,7 @@ const dialects: Record<Protocol, Dialect> = {
     heartbeat: [...emqp.opening('HEARTBEAT'), Buffer.from('1795199684.5464654')],
     heartbeatMs: 3000,
     request: (body) => [...emqp.opening('REQUEST'), emqp.queue, emqp.headers, body],
-    // That the broker has accepted it, and the result.
+    // The acceptance by the broker, and the result.
     answer: (frames) => (frames.length > 5 ? frames[4] : undefined),
     replies: ([, , command, id, , , body]) => {
       if (String(command) === 'ACK') return [emqp.opening('READY')];
@@ -88,7 +91,7 @@ const dialects: Record<Protocol, Dialect> = {
     heartbeat: [nfp.empty, nfp.worker, Buffer.from('0x02'), nfp.service],
     heartbeatMs: 2500,
     request: (body) => [nfp.empty, nfp.client, nfp.post, nfp.service, nfp.any, nfp.uuid(), body],
-    // The broker says whom it has asked, and the worker that it has accepted.
+    // The broker reports which worker it has asked, and the worker that it has accepted.
     answer: (frames) => (frames[5]?.equals(nfp.accepted) === true ? frames[6] : undefined),
     replies: ([empty, , command, client, , uuid, body]) =>
       command?.equals(nfp.post) === true
@@ -105,10 +108,10 @@ const dialects: Record<Protocol, Dialect> = {
   },
 };
 const dialect = dialects[plan.protocol];
-/** By what in flight they answer: they may be on their way out when the next one is made. */
+/** By number of those in flight: they may be on their way out when the next answer is made. */
 const results = new Map<number, Buffer>();
 
-/** Says what it answers, as its request did. */
+/** An answer has the same number as its request. */
 function resultOf(body: Buffer): Buffer {
   if (plan.resultBytes === undefined) return body;
   const slot = body.readUInt32LE();
@@ -132,7 +135,10 @@ function dealer(endpoint: string): Dealer {
   return socket;
 }
 
-/** Answers every request, and heartbeats in between as a real worker does. One send at a time, so they queue up. */
+/**
+ * Answers every request, and sends heartbeats in between as a real worker does. Sends one message at a time, so they
+ * queue up.
+ */
 async function work(): Promise<void> {
   const socket = dealer(plan.endpoints.workers);
   let sending = socket.send(dialect.ready);
@@ -147,10 +153,13 @@ async function work(): Promise<void> {
 class Client {
   readonly #socket = dealer(plan.endpoints.clients);
 
-  /** Sends `requests`, at most `inFlight` unanswered at a time; resolves to how long each took, in microseconds. */
+  /**
+   * Sends `requests` requests, at most `inFlight` unanswered at a time; resolves to how long each took, in
+   * microseconds.
+   */
   async run(requests: number, inFlight: number): Promise<Float64Array> {
     const latencies = new Float64Array(requests);
-    // Each body says which of those in flight it is.
+    // Each body holds its number among those in flight.
     const bodies = Array.from({ length: Math.min(inFlight, requests) }, (_, slot) => {
       const body = Buffer.alloc(plan.bodyBytes, 7);
       body.writeUInt32LE(slot);

@@ -1,19 +1,19 @@
-/** What a set of results was measured on. */
+/** The machine on which a set of results was measured. */
 import { execFile } from 'node:child_process';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { promisify } from 'node:util';
 
-/** As it was when the run began. */
+/** Its state when the run began. */
 export interface Machine {
   readonly date: string;
-  /** Of the working tree, `unknown` outside of one. */
+  /** Commit of the working tree, `unknown` outside one. */
   readonly commit: string;
   readonly node: string;
   readonly system: string;
   readonly cpus: number;
   readonly cpu: string;
   readonly memoryGiB: number;
-  /** Processes that wanted a core in the last minute: with more than a few, compare ratios only. */
+  /** Processes that wanted a core in the last minute: with more than a few, compare only ratios. */
   readonly load: number;
 }
 

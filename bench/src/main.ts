@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: every comparison side by side in one run, or `npm run bench -- pzq-store` for those of one name. Prints tables, or
- * JSON with `--json`; `--plots FOLDER` also keeps both there, with drawings. Exit code 1 when a limit is missed or a section fails.
+ * `npm run bench`: every comparison side by side in one run, or `npm run bench -- pzq-store` for one section. Prints tables, or JSON
+ * with `--json`; `--plots FOLDER` also saves both there, with drawings. Exit code 1 if a limit is missed or a section fails.
  */
 import { parseArgs } from 'node:util';
 import { Archive } from './archive.js';
@@ -17,16 +17,16 @@ import { markdownTable, tablesOf } from './tables.js';
 const order = Object.keys(SECTIONS);
 const HELP = `npm run bench -- [--json] [--plots FOLDER] [NAME...]
 
-Measures side by side what is named, or everything (half an hour, on a machine that does nothing else).
-Exit code 1 when a limit is missed or something fails.
+Measures the named sections side by side, or all of them (half an hour, on an otherwise idle machine).
+Exit code 1 if a limit is missed or a section fails.
 
   --json           prints the results as JSON instead of tables
-  --plots FOLDER   also keeps results and drawings there, beside those of other names
+  --plots FOLDER   also saves results and drawings there, and keeps those of other sections
   NAME             ${order.join(', ')},
-                   or a group of them: ${Object.keys(GROUPS).join(', ')}
+                   or a group: ${Object.keys(GROUPS).join(', ')}
 `;
 
-/** Ends the program when it is none. */
+/** Ends the program if there is none. */
 function readCommandLine() {
   try {
     return parseArgs({
@@ -53,7 +53,7 @@ const archive = values.plots === undefined ? undefined : await Archive.open(valu
 let results: Results = {};
 const failed: string[] = [];
 
-/** One section: what it found is printed and kept, whatever becomes of the rest. */
+/** One section: its findings are printed and saved, whatever happens to the rest. */
 async function measure(name: string, section: Section): Promise<void> {
   say(`\n## ${name}\n`);
   const about = await machine();
@@ -85,16 +85,16 @@ async function measure(name: string, section: Section): Promise<void> {
 const asked = positionals.flatMap((name) => GROUPS[name] ?? [name]);
 const unknown = asked.find((name) => !(name in SECTIONS));
 if (unknown === undefined) {
-  // Programs that are not Node's end with this one.
+  // Programs outside Node end with this one.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   for (const [name, section] of Object.entries(SECTIONS))
     if (asked.length === 0 || asked.includes(name)) await measure(name, section);
   if (values.json) process.stdout.write(encodeResults(results));
   const met = Object.values(results).every(({ findings }) => findings.every(holds));
   process.exitCode = met && failed.length === 0 ? 0 : 1;
-  // What a section had started when it failed would keep this process.
+  // Anything that a failed section has left running would keep this process alive.
   if (failed.length > 0) process.exit();
 } else {
-  console.error(`bench: ${unknown} is none of ${[...order, ...Object.keys(GROUPS)].join(', ')}`);
+  console.error(`bench: ${unknown} is not one of ${[...order, ...Object.keys(GROUPS)].join(', ')}`);
   process.exitCode = 2;
 }

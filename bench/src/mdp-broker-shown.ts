@@ -1,11 +1,11 @@
-/** The MDP broker on ZMTP, shown over HTTP as by `--http`. PROJ_BENCH_SERVICES: services inside it, each of which has answered a request. */
+/** The MDP broker on ZMTP with HTTP, as with `--http`. PROJ_BENCH_SERVICES: services inside it, each of which has answered a request. */
 import { MdpBroker } from '@proj/broker';
 import { MdpClient } from '@proj/client';
 import { observe, serveHttp } from '@proj/observe/http';
 import { ZmtpTransport } from '@proj/zmtp';
 import { serveMeasurements } from './process-under-test.js';
 
-/** Requests under way while the services are asked for the first time. */
+/** Requests in flight while the services are called for the first time. */
 const AT_A_TIME = 100;
 
 const services = Number(process.env['PROJ_BENCH_SERVICES'] ?? 0);

@@ -1,4 +1,4 @@
-/** The same broker on ZMTP in TypeScript. Options beyond the defaults in PROJ_BENCH_BROKER and, of its transport, PROJ_BENCH_TRANSPORT, as JSON. */
+/** The same broker on ZMTP in TypeScript. Extra options as JSON: for the broker in PROJ_BENCH_BROKER, for its transport in PROJ_BENCH_TRANSPORT. */
 import { MdpBroker } from '@proj/broker';
 import type { MdpBrokerOptions } from '@proj/broker';
 import { ZmtpTransport } from '@proj/zmtp';

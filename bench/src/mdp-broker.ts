@@ -1,4 +1,4 @@
-/** Our broker as a measured process: the product facade with the settings users get. */
+/** Our broker as a measured process: the product's facade with default settings. */
 import { MdpBroker } from '@proj/broker';
 import { zmqTransport } from '@proj/transport/zmq';
 import { serveMeasurements } from './process-under-test.js';

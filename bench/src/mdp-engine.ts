@@ -1,4 +1,4 @@
-/** The Majordomo engine alone, with encode and decode and without sockets: what the protocol itself costs. */
+/** The Majordomo engine alone, with encoding and decoding but without sockets: the cost of the protocol itself. */
 import { MdpBrokerEngine, mdpBrokerOptions } from '@proj/broker/mdp';
 import { decodeMdpAtBroker, encodeMdp } from '@proj/frames/mdp';
 import type { Peer } from '@proj/transport';
@@ -10,19 +10,23 @@ const WORKER = Buffer.from('MDPW02');
 const REQUEST = [Buffer.from('MDPC02'), Buffer.of(1)];
 const FINAL = Buffer.of(4);
 
-/** How much an engine has to look after. */
+/** How much an engine has to handle. */
 export interface EngineSize {
   /** Default 10. Their services take turns. */
   readonly workers?: number;
   /** Default 1. Requests go to one after the other. */
   readonly services?: number;
-  /** Requests that always wait ahead of a new one, all workers being busy. Default none, and one worker at work at a time. */
+  /**
+   * Requests that always wait ahead of a new one while all workers are busy. Default none, with one worker at work at a time.
+   */
   readonly queued?: number;
   /** Requests that wait for a service without workers. Default none. */
   readonly absent?: number;
   /** Default 64. */
   readonly bodyBytes?: number;
-  /** Workers that are at work at a time, answering in no order. Default one, and so in the order in which they were asked. */
+  /**
+   * Workers at work at a time, which answer in no order. Default one, so they answer in the order in which they were asked.
+   */
   readonly atWork?: number;
 }
 
@@ -32,7 +36,7 @@ function peer(number: number): Peer {
   return { key: id.toString('latin1'), id };
 }
 
-/** An engine with its workers and what waits. */
+/** An engine with its workers and waiting requests. */
 export class MdpEngineLoad {
   readonly #engine = new MdpBrokerEngine(
     mdpBrokerOptions.parse({
@@ -45,10 +49,10 @@ export class MdpEngineLoad {
   );
   readonly #client = peer(0);
   readonly #requests: readonly Buffer[][];
-  /** Workers that must be at work before one of them answers. */
+  /** How many workers must be at work before one of them answers. */
   readonly #busy: number;
   readonly #anyOrder: boolean;
-  /** What they were asked, oldest first. */
+  /** The requests that they have, oldest first. */
   readonly #working: { readonly worker: Peer; readonly frames: Uint8Array[] }[] = [];
   #turn = 0;
   #now = 0;
@@ -69,7 +73,7 @@ export class MdpEngineLoad {
 
   /**
    * Round trips: client frames decoded, stepped, worker frames encoded, worker's answer decoded, stepped, client frames encoded.
-   * Returns what each cost, in microseconds of CPU, the collection of its garbage included.
+   * Returns the cost of each in microseconds of CPU time, including garbage collection.
    */
   run(requests: number): number {
     const before = process.cpuUsage();
@@ -84,7 +88,7 @@ export class MdpEngineLoad {
     return (user + system) / requests;
   }
 
-  /** Somebody else is next to answer; the same ones in every run. */
+  /** Chooses another worker to answer next; the same ones in every run. */
   #shuffle(): void {
     this.#random = (this.#random * 48_271) % 2_147_483_647;
     const working = this.#working;
@@ -111,7 +115,7 @@ export class MdpEngineLoad {
   }
 }
 
-/** What the engine does on one core. */
+/** The rate of the engine on one core. */
 export function measureMdpEngine(report: Report): void {
   const load = new MdpEngineLoad({ workers: 64 });
   load.run(200_000);

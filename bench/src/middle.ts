@@ -1,4 +1,4 @@
-/** Our process in the middle of raw sockets beside a bare loop that only forwards. */
+/** Our process in the middle of raw sockets, compared with a bare loop that only forwards. */
 import type { Protocol } from './load.js';
 import { BenchRig } from './rig.js';
 import type { Middle } from './rig.js';
@@ -13,7 +13,7 @@ const WORKERS = 64;
 const BODY_BYTES = 64;
 const BARE = 'bare loop on zeromq.js';
 
-/** Our process in the middle and the bare loop it is held against. */
+/** Our process in the middle, and the bare loop it is compared with. */
 export interface Contest {
   readonly protocol: Protocol;
   readonly name: string;
@@ -29,24 +29,24 @@ export const CONTESTS: Readonly<Record<Protocol, Contest>> = {
   ppp: { protocol: 'ppp', name: 'PPP queue', ours: 'ppp-queue', bare: 'bare-ppp' },
 };
 
-/** Load for those in the middle. */
+/** Load for the processes in the middle. */
 export interface Load {
   readonly protocol: Protocol;
   readonly workers: number;
   readonly requests: number;
   readonly inFlight: number;
-  /** Each is started so many times, as one process may have luck with its memory and with how its code is compiled, for all its life. */
+  /** Each is started this many times, because a process may be lucky with its memory and compilation for its whole life. */
   readonly sets: number;
-  /** Of what NFP workers answer with; absent, as large as what they were asked. */
+  /** Size of the answers of NFP workers; if absent, the size of the requests. */
   readonly resultBytes?: number;
 }
 
-/** CPU of the process in the middle. */
+/** CPU time of the process in the middle. */
 export function brokerCpu({ cpuMicros }: Pick<Sample, 'cpuMicros'>): number {
   return cpuMicros['broker'] ?? Number.NaN;
 }
 
-/** Puts each in the middle of the same load, in turn. */
+/** Puts each process in the middle of the same load, in turn. */
 export async function measureMiddles(middles: ReadonlyMap<string, Middle>, load: Load): Promise<Samples> {
   const all = new Map<string, Sample[]>();
   for (let set = 0; set < load.sets; set++) {
@@ -75,7 +75,7 @@ function compare({ protocol, name, ours, bare }: Contest, workers: number): Prom
   return measureMiddles(middles, { protocol, workers, requests: REQUESTS, inFlight: IN_FLIGHT, sets: 3 });
 }
 
-/** What a request costs in ours, over the bare loop. */
+/** The cost of a request in our process, over the bare loop. */
 export async function measureContest(contest: Contest, report: Report, limit?: Finding['limit']): Promise<void> {
   const { name } = contest;
   const samples = await compare(contest, WORKERS);
@@ -84,7 +84,7 @@ export async function measureContest(contest: Contest, report: Report, limit?: F
   report({ what: `${name} over bare loop: CPU per request`, measured, unit: 'x', ...(limit && { limit }) });
 }
 
-/** What it costs with more workers. */
+/** The cost with more workers. */
 export async function measureGrowth(contest: Contest, report: Report): Promise<void> {
   const over = async (workers: number): Promise<number> => {
     const measured = ratio(await compare(contest, workers), contest.name, BARE, brokerCpu) ?? Number.NaN;

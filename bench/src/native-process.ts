@@ -1,4 +1,4 @@
-/** Programs that are not Node's: compiled or installed, started, and measured from outside by what Linux tells of their threads. */
+/** Programs outside Node: compiled or installed, started, and measured from outside by what Linux reports about their threads. */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,10 +12,10 @@ import type { CpuReport, Endpoints, UnderTest } from './process-under-test.js';
 const NANOS_PER_MICRO = 1000;
 const KIB = 1024;
 
-/** Where an installed program is: servers are not in everybody's PATH. */
+/** Folders of installed programs: servers are not in every user's PATH. */
 export async function findProgram(name: string): Promise<string | undefined> {
   const folders = [
-    // In front: what Debian has in PATH for RabbitMQ wants its own user and folders.
+    // Searched first: the RabbitMQ scripts that Debian puts in PATH require its own user and folders.
     '/usr/lib/rabbitmq/bin',
     ...(process.env['PATH'] ?? '').split(delimiter),
     '/usr/sbin',
@@ -34,7 +34,7 @@ export async function findProgram(name: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** How to start a program, or what is missing, in words for a person. */
+/** How to start a program, or what is missing, in words. */
 export type Startable =
   | { readonly program: string; readonly parameters: readonly string[] }
   | { readonly missing: string };
@@ -55,7 +55,7 @@ export async function compile(name: string): Promise<Startable> {
   }
 }
 
-/** `native/<name>.py`, run by Debian's Python or the one of PROJ_PYTHON. */
+/** `native/<name>.py`, run by Debian's Python or the one in PROJ_PYTHON. */
 export async function python(name: string): Promise<Startable> {
   const program = process.env['PROJ_PYTHON'] ?? '/usr/bin/python3';
   return promisify(execFile)(program, ['-c', 'import zmq']).then(
@@ -75,7 +75,7 @@ export class NativeProcess {
 
   private constructor(child: ChildProcess) {
     this.#child = child;
-    // It is not Node's: it would outlive a run that ends early.
+    // It is not a Node process, so it would outlive a run that ends early.
     const kill = (): void => void child.kill('SIGKILL');
     process.once('exit', kill);
     this.#exited = once(child, 'exit').then(() => process.off('exit', kill));
@@ -86,7 +86,7 @@ export class NativeProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Starts it, with more environment if need be; its standard output is the caller's to read, with `lines`. */
+  /** Starts it, with extra environment if needed; the caller may read its standard output with `lines`. */
   static start(
     program: string,
     parameters: readonly string[],
@@ -96,19 +96,19 @@ export class NativeProcess {
     return new NativeProcess(spawn(program, parameters, { stdio: ['ignore', 'pipe', 'inherit'], env }));
   }
 
-  /** What it prints, line by line. */
+  /** Its output, line by line. */
   lines(): AsyncIterable<string> {
     const { stdout } = this.#child;
     if (stdout === null) throw new Error('the output of the program is not ours');
     return createInterface({ input: stdout });
   }
 
-  /** Throws away what it prints, or it would stop once nobody has read enough. */
+  /** Discards its output; otherwise it would stall once the pipe is full. */
   drain(): void {
     this.#child.stdout?.resume();
   }
 
-  /** CPU time of its living threads so far, and its resident size. Programs here keep their threads. */
+  /** CPU time of its living threads so far, and its resident size. These programs never end a thread. */
   async measure(): Promise<Omit<CpuReport, 'workers'>> {
     const folder = `/proc/${this.#child.pid}`;
     const threads = await readdir(`${folder}/task`);
@@ -124,14 +124,14 @@ export class NativeProcess {
     };
   }
 
-  /** Ends it as its operator would, and waits. */
+  /** Ends it as an operator would, and waits. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM');
     await this.#exited;
   }
 }
 
-/** A forwarder in C or Python, in the place of a broker. */
+/** A forwarder in C or Python, in place of a broker. */
 export class NativeLoop implements UnderTest {
   readonly endpoints: Endpoints;
   readonly #process: NativeProcess;

@@ -1,4 +1,4 @@
-/** The NFP engine alone, with encode and decode and without sockets: what a job for all costs for each worker. */
+/** The NFP engine alone, with encoding and decoding but without sockets: the cost for each worker of a job for all. */
 import { NfpBrokerEngine, nfpBrokerOptions } from '@proj/broker/nfp';
 import { decodeNfpAtBroker, encodeNfp } from '@proj/frames/nfp';
 import type { Peer } from '@proj/transport';
@@ -12,7 +12,7 @@ function peer(name: string): Peer {
   return { key: name, id: Buffer.from(name) };
 }
 
-/** What is said again and again. */
+/** Messages that are sent repeatedly. */
 const empty = Buffer.alloc(0);
 const header = { client: Buffer.from('NFPC01'), worker: Buffer.from('NFPW01') };
 const command = { ready: Buffer.from('0x01'), post: Buffer.from('0x04'), response: Buffer.from('0x05') };
@@ -21,7 +21,7 @@ const accepted = Buffer.from('201');
 const body = Buffer.alloc(64, 7);
 const asker = peer('client');
 
-/** A broker with so many workers. */
+/** A broker with this many workers. */
 function crowd(workers: number): NfpBrokerEngine {
   const engine = new NfpBrokerEngine(nfpBrokerOptions.parse({}));
   for (let n = 0; n < workers; n++) {
@@ -31,7 +31,7 @@ function crowd(workers: number): NfpBrokerEngine {
   return engine;
 }
 
-/** A POST to everybody, and everybody's answer. Returns how many there were. */
+/** A POST to all workers, and all their answers. Returns how many answers there were. */
 function broadcast(engine: NfpBrokerEngine, uuid: Buffer): number {
   const call = [empty, header.client, command.post, all, all, uuid, body];
   let answered = 0;
@@ -50,8 +50,8 @@ function broadcast(engine: NfpBrokerEngine, uuid: Buffer): number {
 }
 
 /**
- * Microseconds for each worker of a POST to the workers of all 100 services: its share of the 202, its relay and its answer on the
- * way back, frames decoded and encoded. `crowds` brokers of `workers` each take turns, so that costs can be compared at one size of memory.
+ * Microseconds for each worker of a POST to the workers of all 100 services: its share of the 202, the forwarded POST, and the forwarded
+ * answer, including encoding and decoding. `crowds` brokers of `workers` each take turns, so that costs can be compared with equal memory.
  */
 function broadcastMicros(workers: number, crowds: number, rounds: number): number {
   const engines = Array.from({ length: crowds }, () => crowd(workers));
@@ -67,8 +67,8 @@ function broadcastMicros(workers: number, crowds: number, rounds: number): numbe
 }
 
 /**
- * Jobs for all workers: each costs what it costs, however many there are. A hundred workers alone fit into the caches of a core, so
- * what is held to a limit is one broker of 10,000 over a hundred brokers of 100, which take up as much memory.
+ * Jobs for all workers: the cost per worker does not depend on their number. A hundred workers alone fit into a core's caches, so
+ * the limit applies to one broker of 10,000 over a hundred brokers of 100, which take as much memory.
  */
 export function measureNfpBroadcasts(report: Report): void {
   const rounds = Array.from({ length: ROUNDS }, () => ({

@@ -1,4 +1,4 @@
-/** A large result through the NFP broker, on both transports, beside a relay in Python that only forwards. */
+/** A large result through the NFP broker, on both transports, compared with a relay in Python that only forwards. */
 import { measureMiddles } from './middle.js';
 import { NativeLoop, python } from './native-process.js';
 import type { Middle } from './rig.js';
@@ -9,7 +9,7 @@ const RELAY = 'relay on python3-zmq';
 const ABOUT = 'result of 50 MB';
 const LOAD = { protocol: 'nfp', workers: 1, requests: 4, inFlight: 1, sets: 3, resultBytes: 50_000_000 } as const;
 
-/** From POST to the end of the RESPONSE. `skip` is told when there is no Python. */
+/** From POST to the end of the RESPONSE. `skip` is called if Python is missing. */
 export async function measureNfpResults(report: Report, skip: Skip): Promise<void> {
   const ours = new Map<string, Middle>([
     ['NFP broker on zmtp', 'nfp-broker-zmtp'],

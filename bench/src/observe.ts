@@ -1,4 +1,4 @@
-/** What it costs a broker to be watched: CPU with `--http`, and a scrape when there are many services. */
+/** The cost of observing a broker: CPU time with `--http`, and a scrape with many services. */
 import { setTimeout } from 'node:timers/promises';
 import { brokerCpu, measureMiddles } from './middle.js';
 import { ProcessUnderTest } from './process-under-test.js';
@@ -8,18 +8,18 @@ import { ratio, reportTable } from './samples.js';
 import { median } from './statistics.js';
 import type { Report } from './statistics.js';
 
-/** Rounds of several seconds, so that each has its share of scrapes. */
+/** Rounds of several seconds, so that each includes its share of scrapes. */
 const LOAD = { protocol: 'mdp', workers: 64, requests: 100_000, inFlight: 200, sets: 3 } as const;
 const SCRAPE_EVERY_MS = 1000;
 const WATCHED = 'MDP broker with --http';
 const ALONE = 'MDP broker without';
 const SCRAPES = 15;
-/** A scrape sooner after the one before gets its figures. */
+/** A scrape that comes sooner gets the figures of the one before. */
 const SCRAPE_APART_MS = 400;
 const MANY = 10_000;
 const BOUND = 1000;
 
-/** Both. */
+/** Both measurements. */
 export async function measureObserve(report: Report): Promise<void> {
   const middles = new Map<string, Middle>([
     [ALONE, 'mdp-broker-zmtp'],
@@ -33,7 +33,7 @@ export async function measureObserve(report: Report): Promise<void> {
   await measureScrapes(report);
 }
 
-/** A broker with a Prometheus and a dashboard, which live in this process. */
+/** A broker with a Prometheus and a dashboard, both in this process. */
 class Watched implements UnderTest {
   readonly #broker: ProcessUnderTest;
   readonly #left = new AbortController();

@@ -1,4 +1,4 @@
-/** Results as a page of Markdown: limits first, then every section with its tables and drawings. */
+/** Results as a Markdown page: limits first, then every section with its tables and drawings. */
 import type { Machine } from './machine.js';
 import type { Part, Results } from './results.js';
 import { describeLimit, figure, holds } from './statistics.js';
@@ -10,7 +10,7 @@ const HEAD = `# Results
 Written by \`npm run bench -- --plots bench/results\`: do not edit. [How to read this](../README.md). Ratios (\`x\`) are what counts; rates and
 times depend on the machine, and on what else it did.`;
 
-/** All of it. */
+/** The whole page. */
 export function pageOf(results: Results): string {
   const parts = Object.entries(results).map(([name, part]) => section(name, part));
   return `${[HEAD, limits(results), ...parts].join('\n\n')}\n`;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { plots } from './plots.js';
 
-test('a table is a drawing with a panel for each unit, a curve one with a line for each series', () => {
+test('a table becomes a drawing with a panel for each unit, a curve one with a line for each series', () => {
   const cell = (row: string, column: string, measured: number, unit: string) => ({
     what: row,
     measured,
@@ -28,7 +28,7 @@ test('a table is a drawing with a panel for each unit, a curve one with a line f
   expect(drawn.get('broker-alone-1-in-flight')).toMatch(/>us<[^]*>p50<[^]*>p99<[^]*>\/s<[^]*>throughput</);
 });
 
-test('what is no number is not drawn', () => {
+test('values that are not numbers are not drawn', () => {
   const cell = { table: 't', row: 'r', column: 'c' };
   expect(plots([{ what: 'w', measured: Number.NaN, unit: 'x', cell }]).size).toBe(0);
 });

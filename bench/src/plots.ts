@@ -12,7 +12,7 @@ const COLORS = ['#1f77b4', '#d62728', '#2ca02c', '#9467bd', '#ff7f0e', '#8c564b'
 type Placed = Finding & { readonly place: Place };
 type Celled = Finding & { readonly cell: Cell };
 
-/** An SVG for each curve and each table that findings name, by a name for its file. */
+/** An SVG for each curve and each table that findings name, by file name. */
 export function plots(findings: readonly Finding[]): Map<string, string> {
   const finite = findings.filter(({ measured }) => Number.isFinite(measured));
   const placed = finite.filter((finding): finding is Placed => finding.place !== undefined);
@@ -101,7 +101,7 @@ function text(x: number, y: number, words: string, anchor = 'start', size?: numb
   return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}"${small}>${escapeXml(words)}</text>`;
 }
 
-/** Words as they stand in XML. */
+/** Text escaped for XML. */
 export function escapeXml(words: string): string {
   return words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -1,4 +1,4 @@
-/** Our Paranoid Pirate queue as a measured process: the product facade with the settings users get. */
+/** Our Paranoid Pirate queue as a measured process: the product's facade with default settings. */
 import { PppQueue } from '@proj/broker';
 import { zmqTransport } from '@proj/transport/zmq';
 import { serveMeasurements } from './process-under-test.js';

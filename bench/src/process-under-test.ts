@@ -1,18 +1,18 @@
-/** A child process whose own CPU time can be asked for: the side of a benchmark that is being measured. */
+/** A child process that reports its own CPU time: the measured side of a benchmark. */
 import type { ChildProcess } from 'node:child_process';
 import { growYoungGeneration } from '@proj/appkit/heap';
 import { ask, dismiss, nextMessage, startChild } from './children.js';
 import type { ChildOptions } from './children.js';
 
-/** Where clients and workers find the process in the middle. Majordomo has one endpoint for both. */
+/** Where clients and workers connect to the process in the middle. Majordomo has one endpoint for both. */
 export interface Endpoints {
   readonly clients: string;
   readonly workers: string;
-  /** Where it is shown over HTTP, if it is. */
+  /** Its HTTP address, if any. */
   readonly http?: string;
 }
 
-/** What a child reports of itself. */
+/** What a child reports about itself. */
 export interface CpuReport {
   readonly cpuMicros: number;
   readonly rssBytes: number;
@@ -20,8 +20,8 @@ export interface CpuReport {
 }
 
 /**
- * In the child: announces the bound endpoints, answers each `cpu` with the process's own figures, leaves on `exit`. Its heap is that
- * of proj-broker, bare loops' too: what differs is not the garbage collector's luck.
+ * In the child: announces the bound endpoints, answers each `cpu` with the process's own figures, exits on `exit`. Its heap has the
+ * same settings as proj-broker's, also in bare loops, so that they do not differ by luck with the garbage collector.
  */
 export function serveMeasurements(endpoints: Endpoints, workers: () => number, close: () => Promise<void>): void {
   growYoungGeneration();
@@ -36,12 +36,12 @@ export function serveMeasurements(endpoints: Endpoints, workers: () => number, c
       });
     }
   });
-  // Nobody is left who could ask.
+  // No parent is left that could ask.
   process.once('disconnect', () => process.exit());
   process.send?.(endpoints);
 }
 
-/** What stands in the middle of a benchmark, whatever it is written in. */
+/** The process in the middle of a benchmark, in any language. */
 export interface UnderTest {
   readonly endpoints: Endpoints;
   measure(): Promise<CpuReport>;
@@ -69,7 +69,7 @@ export class ProcessUnderTest implements UnderTest {
     return ask(this.#child, 'cpu');
   }
 
-  /** Ends the child in its own order and waits for its exit. */
+  /** Tells the child to exit and waits until it has. */
   stop(): Promise<void> {
     return dismiss(this.#child);
   }

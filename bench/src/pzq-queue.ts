@@ -1,4 +1,4 @@
-/** The PZQ queue of the benchmark, as a process of its own: folder in PROJ_BENCH_FOLDER, `zmq` or `zmtp` in PROJ_BENCH_TRANSPORT. */
+/** The PZQ queue of the benchmark, as a separate process: folder in PROJ_BENCH_FOLDER, `zmq` or `zmtp` in PROJ_BENCH_TRANSPORT. */
 import { PzqServer } from '@proj/pzq';
 import { zmqTransport } from '@proj/transport/zmq';
 import { zmtpTransport } from '@proj/zmtp';

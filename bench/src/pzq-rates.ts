@@ -1,4 +1,4 @@
-/** PZQ end to end: producer, queue with an LMDB store that flushes, consumer, over real sockets. */
+/** PZQ end to end: producer, queue with a flushing LMDB store, and consumer, over real sockets. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const WINDOW = 512;
 const BODY = Buffer.alloc(100, 7);
 const ROUNDS = 5;
 
-/** Both ends of one queue, in this process; the queue has its own. */
+/** Both ends of one queue, in this process; the queue has its own process. */
 interface Ends {
   readonly queue: ProcessUnderTest;
   readonly producer: PzqProducer;
@@ -28,7 +28,7 @@ interface Cost {
   readonly cpuMicros: number;
 }
 
-/** Says how many messages a second are stored, and consumed and acknowledged, on each transport. */
+/** Measures how many messages a second are stored, and consumed and acknowledged, on each transport. */
 export async function measurePzqRates(report: (finding: Finding) => void): Promise<void> {
   await rates('zmq', zmqTransport(), report);
   await rates('zmtp', zmtpTransport(), report);
@@ -48,7 +48,7 @@ async function rates(name: string, transport: Transport, report: (finding: Findi
     for (let round = 0; round <= ROUNDS; round++) {
       const one = await cost(queue, () => produce(producer));
       const other = await cost(queue, () => consume(consumer));
-      // The first round warms everything up.
+      // The first round warms up.
       if (round === 0) continue;
       stored.push(one);
       consumed.push(other);

@@ -1,4 +1,6 @@
-/** Messages stored and acknowledged: PZQ beside what else keeps messages on disk, and a bare log that is flushed batch by batch. */
+/**
+ * Stored and acknowledged messages: PZQ, other products that keep messages on disk, and a bare log that is flushed batch by batch.
+ */
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +17,7 @@ import { latencyOf } from './statistics.js';
 import type { Report, Skip } from './statistics.js';
 
 const ROUNDS = 5;
-/** Messages of a round, by how many may wait for their acknowledgement. */
+/** Messages of a round, by how many may be unacknowledged. */
 const LOADS = [
   { window: 1, messages: 500 },
   { window: 512, messages: 10_000 },
@@ -23,11 +25,13 @@ const LOADS = [
 const BODY = Buffer.alloc(100, 7);
 const OURS = 'PZQ on zmtp, flushed';
 
-/** A store that has been started. */
+/** A started store. */
 interface Rival {
-  /** Stores so many; resolves, when all are stored by the store's own word, to the microseconds each took. */
+  /**
+   * Stores this many messages; once the store has confirmed all of them, resolves to the microseconds that each took.
+   */
   run(messages: number, window: number): Promise<Float64Array>;
-  /** CPU time of the server so far, in microseconds. Not where there is none. */
+  /** CPU time of the server so far, in microseconds. Absent if there is no server. */
   cpuMicros?(): Promise<number>;
   close(): Promise<void>;
 }
@@ -35,7 +39,7 @@ interface Rival {
 /** One product, or what it lacks here. */
 interface Entrant {
   readonly start: () => Promise<Rival | Missing>;
-  /** Slow ones take part with fewer messages. */
+  /** Slow products get fewer messages. */
   readonly share: number;
 }
 
@@ -47,7 +51,7 @@ const ENTRANTS: Readonly<Record<string, Entrant>> = {
   'BullMQ, Redis flushed': { start: bullmq, share: 0.2 },
 };
 
-/** Measures all that are there, in turn. `skip` is told of the others. */
+/** Measures all installed products, in turn. `skip` receives the others. */
 export async function measurePzqRivals(report: Report, skip: Skip): Promise<void> {
   const rivals = new Map<string, Rival>();
   for (const [name, { start }] of Object.entries(ENTRANTS)) {
@@ -152,7 +156,7 @@ async function jetStream(): Promise<Rival | Missing> {
     const stream = { name: 'BENCH', subjects: ['bench'], storage: 'file', num_replicas: 1 };
     await connection.request('$JS.API.STREAM.CREATE.BENCH', JSON.stringify(stream));
     return {
-      // What a publisher of JetStream does: its answer is the acknowledgement.
+      // Does what a JetStream publisher does: the answer is the acknowledgement.
       run: (messages, window) => each(messages, window, () => connection.request('bench', BODY, { timeout: 60_000 })),
       close: () => connection.close(),
     };

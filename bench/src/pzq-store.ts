@@ -1,4 +1,6 @@
-/** Stores of PZQ beside a bare log: the same batches, appended to a file with one write and one fdatasync each. */
+/**
+ * The PZQ stores compared with a bare log: the same batches, appended to a file with one write and one fdatasync each.
+ */
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,13 +26,13 @@ const EMPTY: Batch = { puts: [], removes: [], deliveries: [], buries: [], revive
 interface Rates {
   readonly put: number;
   readonly remove: number;
-  /** Put and removed again, in other batches and another order. */
+  /** Stored and removed again, in other batches and another order. */
   readonly cycle: number;
 }
 
 type Round = (batches: number) => Promise<Rates>;
 
-/** What any comparison is held against: it neither reads nor recovers, it only writes. */
+/** What every store is compared with: it neither reads nor recovers, it only writes. */
 export class BareLog {
   readonly #file: FileHandle;
   #seq = 0;
@@ -60,7 +62,7 @@ function message(): NewMessage {
   return { storedMicros: STORED_MICROS, body: [BODY], readyMicros: 0, expiresMicros: 0 };
 }
 
-/** Runs the work for each batch, one after the other; returns messages per second. */
+/** Does the work for each batch, one after the other; returns messages per second. */
 async function rate(batches: number, work: (batch: number) => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
   for (let batch = 0; batch < batches; batch++) await work(batch);
@@ -84,7 +86,7 @@ function roundOfStore(store: QueueStore): Round {
       const { seqs: stored } = await store.commit({ ...EMPTY, puts: Array.from({ length: BATCH }, message) });
       seqs.push(...stored);
     });
-    // Consumers acknowledge in another order than that of the store: here in strides.
+    // Consumers do not acknowledge in the order of the store; here they do it in strides.
     const order = seqs.map((_, index) => seqs[(index * 7919) % seqs.length] ?? 0);
     const remove = await rate(batches, (batch) => {
       const removes = order.slice(batch * BATCH, (batch + 1) * BATCH).map(removal);
@@ -98,7 +100,7 @@ function removal(seq: number): Removal {
   return { seq, storedMicros: STORED_MICROS };
 }
 
-/** Medians of both and of their ratio, measured in turn so that both see the same machine. */
+/** Medians of both and of their ratio, measured in turn so that both run under the same conditions. */
 async function compare(store: Round, log: Round, rounds: number, batches: number) {
   const ours: Rates[] = [];
   const bare: Rates[] = [];
@@ -117,7 +119,7 @@ async function compare(store: Round, log: Round, rounds: number, batches: number
   });
 }
 
-/** Says what stores cost, and what a million messages do. */
+/** Measures the cost of stores, and the effect of a million messages. */
 export async function measurePzqStores(report: Report, skip: Skip): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'pzq-bench-'));
   const file = await open(join(folder, 'log'), 'a');

@@ -26,7 +26,7 @@ function part(commit: string, ...drawings: string[]): Part {
   return { machine, findings, leftOut: [{ what: 'NATS', missing: 'nats-server' }], drawings };
 }
 
-test('a section that is measured again replaces what it had, and no other', () => {
+test('a section that is measured again replaces its own results and no others', () => {
   const first = merge(merge({}, 'scale', part('a'), ORDER), 'chain', part('b'), ORDER);
   const second = merge(first, 'scale', part('c'), ORDER);
   expect(Object.entries(second).map(([name, { machine }]) => `${name} ${machine.commit}`)).toEqual([
@@ -35,11 +35,11 @@ test('a section that is measured again replaces what it had, and no other', () =
   ]);
 });
 
-test('sections that are no more are forgotten', () => {
+test('removed sections are forgotten', () => {
   expect(Object.keys(merge({ old: part('a') }, 'chain', part('b'), ORDER))).toEqual(['chain']);
 });
 
-test('drawings nobody has drawn again are stale', () => {
+test('drawings that were not drawn again are stale', () => {
   const before = { chain: part('a', 'one.svg', 'two.svg'), scale: part('a', 'three.svg') };
   expect(staleDrawings(before, { ...before, chain: part('b', 'two.svg') })).toEqual(['one.svg']);
 });
@@ -56,7 +56,7 @@ test('the page says which limits were missed, what was left out, and at which co
   expect(page).toContain('![one.svg](one.svg)');
 });
 
-test('a folder keeps the sections of several runs, and no drawing of an earlier one', async () => {
+test('a folder keeps the sections of several runs, but no drawing of an earlier one', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'bench-results-'));
   try {
     const drawing = (file: string) => new Map([[file, '<svg/>']]);
@@ -72,7 +72,7 @@ test('a folder keeps the sections of several runs, and no drawing of an earlier 
   }
 });
 
-test('the committed page shows the committed results, and every drawing it names is there', async () => {
+test('the committed page shows the committed results, and every drawing it names exists', async () => {
   const folder = fileURLToPath(new URL('../results/', import.meta.url));
   const results = JSON.parse(await readFile(join(folder, 'results.json'), 'utf8')) as Results;
   expect(await readFile(join(folder, 'README.md'), 'utf8')).toBe(pageOf(results));

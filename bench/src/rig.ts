@@ -1,4 +1,4 @@
-/** Drives one load process against one process in the middle and tells what each request took and cost. */
+/** Runs one load process against one process in the middle and reports how long requests took and what they cost. */
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { ask, dismiss, nextMessage, startChild } from './children.js';
@@ -13,12 +13,12 @@ const POLL_MS = 20;
 /** The script of the process in the middle, or how to start it. */
 export type Middle = string | (() => Promise<UnderTest>);
 
-/** What a request took, and cost the process in the middle and the one that is all its clients and workers. */
+/** How long requests took, and what they cost the process in the middle and the load process. */
 export interface RigSample extends Sample {
   readonly cpuMicros: { readonly broker: number; readonly load: number };
 }
 
-/** A broker process and a load process that is connected to it, all workers registered. */
+/** A broker process and a load process that is connected to it, with all workers registered. */
 export class BenchRig {
   readonly #broker: UnderTest;
   readonly #load: ChildProcess;
@@ -43,7 +43,7 @@ export class BenchRig {
     return new BenchRig(broker, load);
   }
 
-  /** Sends `requests`, `inFlight` at a time, and waits for all answers. */
+  /** Sends `requests` requests, `inFlight` at a time, and waits for all answers. */
   async run(requests: number, inFlight: number): Promise<RigSample> {
     const before = await this.#broker.measure();
     const { seconds, latencies, cpuMicros } = await ask<LoadRun>(this.#load, { requests, inFlight });
@@ -55,7 +55,7 @@ export class BenchRig {
     };
   }
 
-  /** Share of one core the broker used while nothing was asked of it for `ms`. */
+  /** Share of one core that the broker used while it was idle for `ms`. */
   async idle(ms: number): Promise<number> {
     const before = await this.#broker.measure();
     await setTimeout(ms);

@@ -7,7 +7,7 @@ function sample(perSecond: number, cpuMicros: Readonly<Record<string, number>> =
   return { perSecond, latency: { p50: 1, p99: 2, p999: 3 }, cpuMicros };
 }
 
-test('everybody has a turn in every round, and the first rounds do not count', async () => {
+test('every participant has a turn in every round, and the first rounds do not count', async () => {
   const turns: string[] = [];
   const run = (name: string) => {
     let round = 0;
@@ -32,7 +32,7 @@ test('a ratio is the median of those within each round', () => {
   expect(ratio(samples, 'ours', 'theirs', ({ perSecond }) => perSecond)).toBe(3);
 });
 
-test('there is no ratio to what was not measured', () => {
+test('there is no ratio to something that was not measured', () => {
   const samples = new Map([['ours', [sample(2)]]]);
   expect(ratio(samples, 'ours', 'theirs', ({ perSecond }) => perSecond)).toBeUndefined();
 });

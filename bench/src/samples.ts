@@ -1,8 +1,8 @@
-/** What requests cost, round by round, side by side. */
+/** The cost of requests, round by round, side by side. */
 import { median } from './statistics.js';
 import type { Latency, Report } from './statistics.js';
 
-/** What the requests of one round took and cost. */
+/** The time and cost of the requests of one round. */
 export interface Sample {
   readonly perSecond: number;
   readonly latency: Latency;
@@ -10,13 +10,16 @@ export interface Sample {
   readonly cpuMicros: Readonly<Record<string, number>>;
 }
 
-/** Samples of each, by name. */
+/** Samples of each participant, by name. */
 export type Samples = ReadonlyMap<string, readonly Sample[]>;
 
-/** The first ones cost up to twice as much: code that runs often is compiled while it runs. */
+/** The first rounds cost up to twice as much, because code is compiled while it runs. */
 const WARM_UP_ROUNDS = 5;
 
-/** Runs one after the other in each round, so that all see the same machine. Some rounds more warm up, and do not count. */
+/**
+ * Runs the participants one after the other in each round, so that all run under the same conditions. Extra rounds warm up
+ * and do not count.
+ */
 export async function sideBySide(
   rounds: number,
   runs: Iterable<readonly [string, () => Promise<Sample>]>,
@@ -32,7 +35,7 @@ export async function sideBySide(
   return samples;
 }
 
-/** Reports medians of the rounds: a row of the table for each. */
+/** Reports medians of the rounds: one row of the table for each participant. */
 export function reportTable(table: string, samples: Samples, report: Report): void {
   for (const [row, rounds] of samples) {
     const cell = (column: string, unit: string, of: (sample: Sample) => number): void => {
@@ -48,7 +51,7 @@ export function reportTable(table: string, samples: Samples, report: Report): vo
   }
 }
 
-/** A figure of one over that of another, round by round; empty where either was not measured. */
+/** A figure of one participant over that of another, round by round; empty if either was not measured. */
 export function ratios(samples: Samples, one: string, other: string, of: (sample: Sample) => number): number[] {
   const theirs = samples.get(other) ?? [];
   return (samples.get(one) ?? []).flatMap((sample, round) => {
@@ -57,7 +60,7 @@ export function ratios(samples: Samples, one: string, other: string, of: (sample
   });
 }
 
-/** The median of them; `undefined` where either was not measured. */
+/** The median ratio; `undefined` if either was not measured. */
 export function ratio(
   samples: Samples,
   one: string,

@@ -1,4 +1,4 @@
-/** What can be asked for by name. */
+/** The sections, by name. */
 import { measureBrokers } from './brokers.js';
 import { measureChains } from './chain/measure.js';
 import { measureEmqpRates } from './emqp-rates.js';
@@ -22,13 +22,13 @@ import { measureZmtpFast } from './zmtp-fast.js';
 import { measureZmtpIdle } from './zmtp-idle.js';
 import { measureZmtpTurns } from './zmtp-turns.js';
 
-/** Takes a drawing that is no plot of findings, and a name for its file. */
+/** Receives a drawing that is not a plot of findings, and its file name. */
 export type Draw = (file: string, svg: string) => void;
 
-/** Measures, and tells of it. */
+/** Measures and reports. */
 export type Section = (report: Report, skip: Skip, draw: Draw) => Promise<void>;
 
-/** By name, in the order in which all are measured. */
+/** By name, in the order in which they are measured. */
 export const SECTIONS: Readonly<Record<string, Section>> = {
   broker: measureBrokers,
   chain: measureChains,
@@ -69,7 +69,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   profile: measureProfiles,
 };
 
-/** Names that stand for several. */
+/** Names of groups of sections. */
 export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   scale: ['scale-engine', 'scale-crowds', 'scale-loads'],
 };

@@ -1,4 +1,4 @@
-/** The little arithmetic that benchmarks share. */
+/** Simple statistics that the benchmarks share. */
 
 /** The middle value; the mean of the two middle ones for an even number. */
 export function median(values: readonly number[]): number {
@@ -8,7 +8,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }
 
-/** Values by a key of theirs, in the order in which they come. */
+/** Values grouped by key, in the order in which they come. */
 export function groupBy<Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key): Map<Key, Value[]> {
   const groups = new Map<Key, Value[]>();
   for (const value of values) {
@@ -19,14 +19,14 @@ export function groupBy<Key, Value>(values: readonly Value[], keyOf: (value: Val
   return groups;
 }
 
-/** How long requests took, in microseconds: half of them, 99 % and 99.9 % no longer than this. */
+/** Times of requests in microseconds: the 50th, 99th and 99.9th percentile. */
 export interface Latency {
   readonly p50: number;
   readonly p99: number;
   readonly p999: number;
 }
 
-/** Sums up how long each took. Sorts them in place. */
+/** Summarizes times. Sorts them in place. */
 export function latencyOf(micros: Float64Array): Latency {
   micros.sort();
   const at = (share: number): number =>
@@ -43,7 +43,7 @@ export interface Place {
   readonly x: number;
 }
 
-/** Where a figure stands in a table. */
+/** The position of a figure in a table. */
 export interface Cell {
   /** The title of the table. */
   readonly table: string;
@@ -51,7 +51,7 @@ export interface Cell {
   readonly column: string;
 }
 
-/** A measured figure, where it is shown, and what the project requires of it. */
+/** A measured figure, where it is shown, and the project's limit for it. */
 export interface Finding {
   readonly what: string;
   readonly measured: number;
@@ -61,17 +61,17 @@ export interface Finding {
   readonly cell?: Cell;
 }
 
-/** Takes what has been found. */
+/** Receives findings. */
 export type Report = (finding: Finding) => void;
-/** Takes what could not be measured here, and what it lacks, in words for a person. */
+/** Receives what could not be measured here, and what is missing, in words. */
 export type Skip = (what: string, missing: string) => void;
 
-/** True when the figure is within its limit, or has none. */
+/** True if the figure is within its limit, or has none. */
 export function holds({ measured, limit }: Finding): boolean {
   return measured <= (limit?.atMost ?? Infinity) && measured >= (limit?.atLeast ?? -Infinity);
 }
 
-/** The limit in words, empty where there is none. */
+/** The limit in words; empty if there is none. */
 export function describeLimit({ limit }: Finding): string {
   if (limit?.atMost !== undefined) return `at most ${limit.atMost.toLocaleString('en')}`;
   return limit?.atLeast === undefined ? '' : `at least ${limit.atLeast.toLocaleString('en')}`;
@@ -83,7 +83,7 @@ export function figure(value: number): string {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(3);
 }
 
-/** One line for a person. */
+/** One line of text. */
 export function describe(finding: Finding): string {
   const limit = describeLimit(finding);
   const verdict = limit === '' ? '' : `  (${limit}: ${holds(finding) ? 'holds' : 'MISSED'})`;

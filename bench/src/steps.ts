@@ -1,7 +1,7 @@
 /**
- * What one message costs at most: everybody else waits for a step of the engine. Hostile messages by the megabyte, and the largest legal one
- * of each kind, decoded, stepped and, where they have an answer, encoded; each the quickest of several runs, so that a pause of the machine
- * does not count.
+ * The maximum cost of one message, since all other peers wait for a step of the engine. Hostile messages by the megabyte, and the largest
+ * legal message of each kind, are decoded, stepped and, if there is an answer, encoded. Each time is the fastest of several runs, so that a
+ * pause of the machine does not count.
  */
 import { EmqpBrokerEngine, emqpBrokerOptions, EmqpPubSubEngine } from '@proj/broker/emqp';
 import type { EmqpBrokerEvent } from '@proj/broker/emqp';
@@ -25,17 +25,17 @@ import type { Report } from './statistics.js';
 
 type Frames = readonly Uint8Array[];
 
-/** Takes a message that came from a peer, as the program does. */
+/** Takes a message from a peer, as the program does. */
 type Step = (peer: Peer, frames: Frames) => void;
 
 /** A port of a program. */
 interface Port {
   readonly name: string;
-  /** What its peers say when they are in order. */
+  /** What well-behaved peers send. */
   readonly valid: fc.Arbitrary<Frames>;
   /** A server with nothing in it. */
   readonly open: () => Step;
-  /** The largest message of each kind, or what takes the longest to read. */
+  /** The largest message of each kind, or the one that takes longest to read. */
   readonly largest: Readonly<Record<string, Frames>>;
 }
 
@@ -45,7 +45,7 @@ const RUNS = 3;
 const LIMIT_MS = 20;
 const PEERS = 100;
 const SEED = 20_260_101;
-/** Messages that are varied. */
+/** Messages to vary. */
 const TEMPLATES = 2000;
 
 const entropy: Entropy = { wallMicros: () => 1, uuid: () => '00000000-0000-4000-8000-000000000000', random: () => 0.5 };
@@ -58,7 +58,7 @@ const long = (bytes: number, unit: string): string => unit.repeat(Math.floor(byt
 const JSON_BOMBS = [long(65_000, '['), `[${long(65_000, '1,')}1]`, `{${long(65_000, '"a":1,')}"b":1}`];
 const uuid = '1'.repeat(32);
 
-/** Counts the time, has an engine step on every message, and writes what it sends. */
+/** Counts the time, lets an engine step on every message, and encodes what it sends. */
 function stepper<Effect>(
   step: (peer: Peer, frames: Frames, now: number) => readonly Effect[],
   write: (effect: Effect) => void = () => undefined,
@@ -259,10 +259,12 @@ function numbers(): (below: number) => number {
   };
 }
 
-/** Content for a frame that is to be long: bytes of no meaning, or what a reader of JSON or of lists has most to do with. */
+/** Content for a long frame: random bytes, or the worst case for a reader of JSON or lists. */
 const FILLINGS = [...JSON_BOMBS, long(65_000, 'a:1,'), long(65_000, '\\u0000'), long(65_000, '9')].map(fromLatin1);
 
-/** Messages with a fault or two, some of their frames grown to up to a megabyte, until there are so many bytes. */
+/**
+ * Messages with one or two faults, some of their frames grown to up to a megabyte, until this many bytes are reached.
+ */
 function hostile(valid: fc.Arbitrary<Frames>): Frames[] {
   const pick = numbers();
   const templates = fc.sample(fc.oneof(arbitraries.mutated(valid), arbitraries.message(), valid), {
@@ -286,7 +288,7 @@ function hostile(valid: fc.Arbitrary<Frames>): Frames[] {
   return messages;
 }
 
-/** Milliseconds of each step, the quickest of several runs. */
+/** Milliseconds of each step, the fastest of several runs. */
 function timesOf(open: () => Step, messages: readonly Frames[]): Float64Array {
   const best = new Float64Array(messages.length).fill(Infinity);
   for (let run = 0; run < RUNS; run++) {
@@ -301,7 +303,7 @@ function timesOf(open: () => Step, messages: readonly Frames[]): Float64Array {
   return best;
 }
 
-/** The longest step of 24 MiB of hostile messages at each port, and of the largest message of each kind. */
+/** The longest step for 24 MiB of hostile messages at each port, and for the largest message of each kind. */
 export function measureSteps(report: Report): void {
   const limit = { atMost: LIMIT_MS };
   for (const { name, valid, open, largest } of PORTS) {

@@ -6,7 +6,7 @@ function cell(table: string, row: string, column: string, measured: number): Fin
   return { what: `${table}: ${row}: ${column}`, measured, unit: 'us', cell: { table, row, column } };
 }
 
-test('findings fill tables, and what a row has not stays empty', () => {
+test('findings fill tables, and missing values stay empty', () => {
   const findings = [cell('t', 'log', 'client', 1), cell('t', 'queue', 'client', 2), cell('t', 'queue', 'server', 3)];
   expect(tablesOf([...findings, { what: 'elsewhere', measured: 1, unit: 'x' }])).toEqual([
     {

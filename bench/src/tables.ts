@@ -1,17 +1,17 @@
-/** Findings as tables of Markdown, which read well on a terminal too. */
+/** Findings as Markdown tables, which are also readable on a terminal. */
 import { figure } from './statistics.js';
 import type { Finding } from './statistics.js';
 
-/** A table that findings fill. */
+/** A table of findings. */
 export interface Table {
   readonly title: string;
   /** Names with their units. */
   readonly columns: readonly string[];
-  /** The name of the row, then a figure for each column, empty where there is none. */
+  /** The name of the row, then a figure for each column, empty if there is none. */
   readonly rows: readonly (readonly string[])[];
 }
 
-/** The tables that findings name, rows and columns in the order in which they came. */
+/** The tables that findings name, rows and columns in the order in which they first appear. */
 export function tablesOf(findings: readonly Finding[]): Table[] {
   const byTitle = new Map<string, { readonly columns: Set<string>; readonly rows: Map<string, Map<string, string>> }>();
   for (const { cell, measured, unit } of findings) {
@@ -29,7 +29,7 @@ export function tablesOf(findings: readonly Finding[]): Table[] {
   }));
 }
 
-/** The first column to the left, figures to the right, every cell as wide as its column. */
+/** The first column left-aligned, figures right-aligned, every cell as wide as its column. */
 export function markdownTable(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = columns.map((_, at) => Math.max(3, ...[columns, ...rows].map((row) => (row[at] ?? '').length)));
   const line = (cells: readonly string[]): string =>

@@ -1,4 +1,4 @@
-/** What ZMTP in TypeScript costs by itself: large bodies through two hops, beside a bare pipe of TCP. */
+/** The cost of ZMTP in TypeScript alone: large bodies through two hops, compared with a bare TCP pipe. */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
@@ -14,13 +14,13 @@ import type { Finding, Report } from './statistics.js';
 const MIB = 2 ** 20;
 const ROUNDS = 7;
 const BODIES = 300;
-/** Bodies on their way at a time: enough to keep both hops busy. */
+/** Bodies in flight at a time: enough to keep both hops busy. */
 const IN_FLIGHT = 16;
 const OURS = 'ZMTP in TypeScript';
 const KEPT = 'ZMTP in TypeScript, bodies kept';
 const BARE = 'bare TCP pipe';
 
-/** A listener that does nothing but count. */
+/** A listener that only counts. */
 export function listener(onMessage: (peer: Peer, frames: readonly Uint8Array[]) => void): PortListener {
   return {
     onMessage,
@@ -33,7 +33,7 @@ export function listener(onMessage: (peer: Peer, frames: readonly Uint8Array[]) 
   };
 }
 
-/** Keeps bodies on their way, and tells how long each took. They arrive in the order in which they were sent. */
+/** Keeps bodies in flight, and measures how long each took. They arrive in the order in which they were sent. */
 class Stream {
   readonly #body = Buffer.alloc(MIB, 7);
   readonly #send: (body: Buffer) => void;
@@ -46,7 +46,7 @@ class Stream {
     this.#send = send;
   }
 
-  /** Resolves to the microseconds each body took. */
+  /** Resolves to the microseconds that each body took. */
   run(): Promise<Float64Array> {
     this.#times = new Float64Array(BODIES);
     this.#sent = this.#arrived = 0;
@@ -68,14 +68,14 @@ class Stream {
   }
 }
 
-/** A way from this process through another one and back. */
+/** A path from this process through another one and back. */
 interface Lane {
   run(): Promise<Float64Array>;
   close(): Promise<unknown>;
 }
 
 export interface ZmtpLane extends Lane {
-  /** The same, but whoever gets the bodies does not give them back: each needs memory that is new to the process. */
+  /** The same, but the receiver does not return the bodies: each needs new memory. */
   runAndKeep(): Promise<Float64Array>;
 }
 
@@ -117,7 +117,7 @@ export async function sample(run: Lane['run'], middle: ProcessUnderTest): Promis
   };
 }
 
-/** A way through the router at this endpoint. */
+/** A path through the router at this endpoint. */
 export async function zmtpLane(endpoint: string): Promise<ZmtpLane> {
   const transport = new ZmtpTransport();
   const [source, sink] = [transport.dealer(), transport.dealer({ routingId: Buffer.from('sink') })];
@@ -137,7 +137,7 @@ export async function zmtpLane(endpoint: string): Promise<ZmtpLane> {
   );
   source.connect(endpoint);
   source.start(listener(() => undefined));
-  // What comes before the sink is known to the router is lost.
+  // Messages sent before the router knows the sink are lost.
   const ready = new Promise<void>((resolve) => (onMessage = resolve));
   const knock = setInterval(() => {
     source.send(ROUTER_PEER, [Buffer.from('?')]);

@@ -1,4 +1,4 @@
-/** What ciphers that need no add-on cost in the boxes of CURVE: @noble/ciphers in JavaScript beside libsodium in WebAssembly. */
+/** The cost of ciphers without an add-on in CURVE boxes: @noble/ciphers in JavaScript and libsodium in WebAssembly. */
 import { randomBytes } from 'node:crypto';
 import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
 import create from 'libsodium-sumo';
@@ -15,10 +15,10 @@ const SIZES = { '20 bytes': 20, '200 bytes': 200, '4 KiB': 2 ** 12, '64 KiB': 2 
 const JS = '@noble/ciphers';
 const WASM = 'libsodium';
 
-/** Seals a space of 32 free bytes and the text, in place. */
+/** Seals 32 free bytes followed by the text, in place. */
 type Seal = (space: Uint8Array) => void;
 
-/** Both as `@proj/zmtp` calls them, the way into and out of WebAssembly's memory included. */
+/** Both as `@proj/zmtp` calls them, including the copies into and out of WebAssembly memory. */
 export async function measureZmtpBoxes(report: Report): Promise<void> {
   const startedAt = performance.now();
   const ciphers: Readonly<Record<string, Seal>> = { [JS]: inJavaScript, [WASM]: await inWebAssembly() };

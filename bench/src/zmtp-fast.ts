@@ -1,4 +1,7 @@
-/** What each trick of packages/zmtp/src/fast saves: the CPU time of the process in the middle without it, over that with all of them. */
+/**
+ * What each trick of packages/zmtp/src/fast saves: the CPU time of the process in the middle without it, over the CPU time with all of
+ * them.
+ */
 import { brokerCpu, measureMiddles } from './middle.js';
 import type { Middle } from './rig.js';
 import { ProcessUnderTest } from './process-under-test.js';
@@ -19,7 +22,10 @@ function start(name: string, trick: string): Promise<ProcessUnderTest> {
   return ProcessUnderTest.start(name, { environment: { PROJ_ZMTP_PLAIN: trick === ALL ? '' : trick } });
 }
 
-/** Small messages through the MDP broker, and bodies of 1 MiB through a router. `polling` has its rows in `chain`, `sodium` in `zmtp-boxes`. */
+/**
+ * Small messages through the MDP broker, and bodies of 1 MiB through a router. The rows of `polling` are in `chain`, those of `sodium` in
+ * `zmtp-boxes`.
+ */
 export async function measureZmtpFast(report: Report): Promise<void> {
   const small = ['blocks', 'reading', 'writing'];
   const brokers = new Map(

@@ -1,4 +1,4 @@
-/** What connections that do nothing cost a broker on ZMTP in TypeScript. */
+/** The cost of idle connections for a broker on ZMTP in TypeScript. */
 import { ROUTER_PEER } from '@proj/transport';
 import type { SocketPort } from '@proj/transport';
 import { ZmtpTransport } from '@proj/zmtp';
@@ -8,7 +8,7 @@ import { listener } from './zmtp-bodies.js';
 
 const IDLE_WORKERS = 10_000;
 
-/** Memory of a broker whose workers have said READY and nothing more. */
+/** Memory of a broker whose workers have sent only READY. */
 export async function measureZmtpIdle(report: Report): Promise<void> {
   for (const lanes of [false, true]) {
     const { before, after } = await idleMemory(lanes);
@@ -22,7 +22,7 @@ export async function measureZmtpIdle(report: Report): Promise<void> {
 
 /** In megabytes. */
 async function idleMemory(lanes: boolean): Promise<{ readonly before: number; readonly after: number }> {
-  // Workers that do nothing must not expire while they are counted.
+  // Idle workers must not expire while they are counted.
   const options = JSON.stringify({ heartbeatIntervalMs: 600_000 });
   const broker = await ProcessUnderTest.start('mdp-broker-zmtp', { environment: { PROJ_BENCH_BROKER: options } });
   const before = await broker.measure();
@@ -45,7 +45,7 @@ async function idleMemory(lanes: boolean): Promise<{ readonly before: number; re
   return { before: before.rssBytes / 1e6, after: after.rssBytes / 1e6 };
 }
 
-/** Resolves once the broker has so many workers. */
+/** Resolves once the broker has this many workers. */
 async function registered(broker: ProcessUnderTest, count: number): Promise<void> {
   while ((await broker.measure()).workers < count) await new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -21,7 +21,7 @@ port.start({
   },
 });
 
-/** The first that connects is the sink. */
+/** The first connection is the sink. */
 let first: Socket | undefined;
 const server = createServer({ noDelay: true }, (socket) => {
   if (first === undefined) first = socket;

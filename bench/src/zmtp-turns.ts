@@ -1,4 +1,6 @@
-/** How long one message within the limits keeps everybody else waiting, by its kind: the costliest turn of the event loop while it passes. */
+/**
+ * How long one message within the limits keeps all other peers waiting, by kind: the most expensive turn of the event loop while it passes.
+ */
 import { setTimeout } from 'node:timers/promises';
 import { ROUTER_PEER } from '@proj/transport';
 import type { CurveOptions } from '@proj/transport';
@@ -18,8 +20,8 @@ const KINDS: Readonly<Record<string, () => Buffer[][]>> = {
 };
 
 /**
- * Both ends and the router between them share the process: a turn has the work of all three. In CPU time of all
- * threads, and of the best round: what the code takes it takes in each, and the rest is the machine's.
+ * Both ends and the router between them share the process, so a turn includes the work of all three. Measured in CPU
+ * time of all threads, in the best round: the code's own time is in every round, and the rest is the machine's.
  */
 export async function measureZmtpTurns(report: Report): Promise<void> {
   for (const security of ['NULL', 'CURVE'] as const) {
@@ -62,7 +64,7 @@ async function longestTurns(security: 'NULL' | 'CURVE', make: () => Buffer[][]):
     }),
   );
   source.start(listener(() => undefined));
-  // What comes before the sink is known to the router is lost.
+  // Messages sent before the router knows the sink are lost.
   await setTimeout(500);
   const turns: number[] = [];
   for (let round = -2; round < ROUNDS; round++) {
@@ -80,7 +82,7 @@ async function longestTurns(security: 'NULL' | 'CURVE', make: () => Buffer[][]):
   return turns;
 }
 
-/** Looks at the CPU time of the process once in each turn. */
+/** Reads the CPU time of the process once in each turn. */
 class TurnWatch {
   #before = process.cpuUsage();
   #longestMicros = 0;
@@ -90,7 +92,7 @@ class TurnWatch {
     this.#look();
   }
 
-  /** The milliseconds of the costliest turn. */
+  /** The milliseconds of the most expensive turn. */
   end(): number {
     this.#look();
     this.#going = false;

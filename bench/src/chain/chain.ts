@@ -1,4 +1,4 @@
-/** Client, server and worker of one product, each in a process of its own. */
+/** Client, server and worker of one product, each in a separate process. */
 import type { ChildProcess } from 'node:child_process';
 import { ask, dismiss, nextMessage, startChild } from '../children.js';
 import type { ChildOptions } from '../children.js';
@@ -9,7 +9,7 @@ import type { ClientRun, Role } from './process.js';
 
 const BODY_BYTES = 64;
 
-/** A server: ours, or one that is installed. */
+/** A server: ours, or an installed one. */
 export interface ChainServer {
   readonly endpoint: string;
   /** CPU time of all its threads, in microseconds. */
@@ -17,12 +17,12 @@ export interface ChainServer {
   stop(): Promise<void>;
 }
 
-/** What a request took, and cost each process. */
+/** How long requests took, and what they cost each process. */
 export interface ChainSample extends Sample {
   readonly cpuMicros: { readonly client: number; readonly server: number; readonly worker: number };
 }
 
-/** One chain that stands. */
+/** A running chain. */
 export class Chain {
   readonly #server: ChainServer;
   readonly #client: ChildProcess;
@@ -34,7 +34,7 @@ export class Chain {
     this.#worker = worker;
   }
 
-  /** `optionsOf` says more about the process of an end, if need be. */
+  /** `optionsOf` returns process options for an end, if needed. */
   static async start(
     product: string,
     server: ChainServer,
@@ -45,7 +45,7 @@ export class Chain {
     return new Chain(server, await start('client'), worker);
   }
 
-  /** Sends `requests`, `inFlight` at a time. */
+  /** Sends `requests` requests, `inFlight` at a time. */
   async run(requests: number, inFlight: number): Promise<ChainSample> {
     const before = await this.#cpu();
     const { seconds, latencies } = await ask<ClientRun>(this.#client, { requests, inFlight });

@@ -1,4 +1,4 @@
-/** Node client -> server -> Node worker: ours on both transports beside NATS, RabbitMQ and BullMQ, in one run. */
+/** Node client -> server -> Node worker: ours on both transports, NATS, RabbitMQ and BullMQ, in one run. */
 import { ratio, reportTable, sideBySide } from '../samples.js';
 import type { Samples } from '../samples.js';
 import type { Report, Skip } from '../statistics.js';
@@ -9,22 +9,22 @@ import { natsServer, ourBroker, rabbitServer, redisServer } from './servers.js';
 import type { Missing } from './servers.js';
 
 const ROUNDS = 5;
-/** Requests of a round, by how many of them are in flight. */
+/** Requests of a round, by the number in flight. */
 const LOADS = [
   { inFlight: 1, requests: 4000 },
   { inFlight: 100, requests: 20_000 },
 ] as const;
 
-/** A product in the comparison. Slow ones are sent a share of the requests of the others. */
+/** A product in the comparison. Slow products get a share of the other products' requests. */
 interface Entrant {
-  /** What its ends use, where it is not named so. */
+  /** The product that its ends use, if the name differs. */
   readonly product?: string;
   readonly start: () => Promise<ChainServer | Missing>;
   readonly share: number;
 }
 
-/** Its broker sleeps until the next message comes. */
-const SLEEPS = 'mdp-zmtp that does not look';
+/** Its broker sleeps until the next message arrives. */
+const SLEEPS = 'mdp-zmtp without polling';
 
 const ENTRANTS: Readonly<Record<string, Entrant>> = {
   'mdp-zmtp': { start: () => ourBroker('mdp-broker-zmtp'), share: 1 },
@@ -39,7 +39,7 @@ const ENTRANTS: Readonly<Record<string, Entrant>> = {
   bullmq: { start: () => redisServer(), share: 0.1 },
 };
 
-/** Measures every chain whose server is there, round by round in turn. `skip` is told of the others. */
+/** Measures every chain whose server is installed, round by round in turn. `skip` receives the others. */
 export async function measureChains(report: Report, skip: Skip): Promise<void> {
   const chains = new Map<string, Chain>();
   for (const [name, { start, product = name }] of Object.entries(ENTRANTS)) {
@@ -61,7 +61,9 @@ export async function measureChains(report: Report, skip: Skip): Promise<void> {
   for (const chain of chains.values()) await chain.stop();
 }
 
-/** Lone requests once more, while no core sleeps: beside the other ratio it tells what part of that is the machine's. */
+/**
+ * Measures single requests again while no core sleeps: compared with the other ratio, this shows the machine's share.
+ */
 async function measureAwake(chains: ReadonlyMap<string, Chain>, report: Report, skip: Skip): Promise<void> {
   const what = 'chain with cores kept awake, 1 in flight';
   const stop = await keepAwake();
@@ -79,14 +81,14 @@ async function measureAwake(chains: ReadonlyMap<string, Chain>, report: Report, 
   if (measured !== undefined) report({ what: `${what}, mdp-zmtp over nats: p50`, measured, unit: 'x' });
 }
 
-/** What looking before sleeping gains: docs/adr/0014-a-hub-looks-before-it-sleeps.md. */
+/** What polling before sleeping gains: docs/adr/0014-a-hub-looks-before-it-sleeps.md. */
 function compareWithSleep(inFlight: number, samples: Samples, report: Report): void {
   const measured = ratio(samples, 'mdp-zmtp', SLEEPS, ({ latency }) => latency.p50);
   if (measured !== undefined)
     report({ what: `chain mdp-zmtp over ${SLEEPS}, ${inFlight} in flight: p50`, measured, unit: 'x' });
 }
 
-/** The limits of this project. */
+/** This project's limits. */
 function compareWithNats(inFlight: number, samples: Samples, report: Report): void {
   const what = `chain mdp-zmtp over nats, ${inFlight} in flight`;
   const p50 = ratio(samples, 'mdp-zmtp', 'nats', ({ latency }) => latency.p50);

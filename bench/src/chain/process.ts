@@ -1,17 +1,17 @@
 /**
- * One end of a chain, in a process of its own. Says `ready`; a client then answers each `{ requests, inFlight }` with a
- * {@link ClientRun}, both answer `cpu` with their CPU time so far in microseconds, and leave on `exit`.
+ * One end of a chain, in a separate process. It sends `ready`; a client then answers each `{ requests, inFlight }` with
+ * a {@link ClientRun}. Both ends answer `cpu` with their CPU time so far in microseconds, and exit on `exit`.
  */
 import { PRODUCTS } from './products.js';
 import type { ChainClient, EndPlan } from './product.js';
 
-/** Which end. */
+/** Which end this is. */
 export type Role = 'client' | 'worker';
 
 /** What a client measured. */
 export interface ClientRun {
   readonly seconds: number;
-  /** Of each request, in microseconds. */
+  /** Time of each request, in microseconds. */
   readonly latencies: Float64Array;
 }
 

@@ -1,4 +1,6 @@
-/** What a request-reply product gives a chain of client, server and worker: the two ends, as its users would write them. */
+/**
+ * What a request-reply product needs for a chain of client, server and worker: the two ends, as its users would write them.
+ */
 import type { Role } from './process.js';
 
 /** A client in its process. */
@@ -13,13 +15,13 @@ export interface ChainWorker {
   close(): Promise<void>;
 }
 
-/** The two ends of one product, connected to where its server is. */
+/** The two ends of one product, connected to its server. */
 export interface Product {
   client(endpoint: string): Promise<ChainClient>;
   worker(endpoint: string): Promise<ChainWorker>;
 }
 
-/** What an end is told on its command line, as JSON. */
+/** What an end gets on its command line, as JSON. */
 export interface EndPlan {
   readonly product: string;
   readonly role: Role;

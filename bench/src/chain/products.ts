@@ -1,11 +1,11 @@
-/** The products there are chains of. Each is loaded by the processes that use it. */
+/** The products that have chains. Each is loaded by the processes that use it. */
 import type { Transport } from '@proj/transport';
 import type { ConsumeMessage } from 'amqplib';
 import type { Product } from './product.js';
 
-/** Requests a worker works on at a time, where the product counts them. */
+/** Requests that a worker handles at a time, if the product limits them. */
 const CONCURRENCY = 64;
-/** Requests a client may have open, where the product counts them. */
+/** Requests that a client may have open, if the product limits them. */
 const SOCKETS = 100;
 
 async function majordomo(transportOf: () => Promise<Transport>): Promise<Product> {
@@ -47,7 +47,7 @@ const nats: Product = {
   },
 };
 
-/** Remote procedure calls as RabbitMQ has them: direct reply-to, no durability, acknowledged by the worker. */
+/** RabbitMQ's remote procedure calls: direct reply-to, no durability, acknowledged by the worker. */
 const rabbitmq: Product = {
   async client(endpoint) {
     const { connect } = await import('amqplib');
@@ -91,14 +91,14 @@ const rabbitmq: Product = {
   },
 };
 
-/** Jobs whose result the client waits for. Bodies are JSON there. */
+/** Jobs whose result the client awaits. BullMQ's bodies are JSON. */
 const bullmq: Product = {
   async client(endpoint) {
     const { Queue, QueueEvents } = await import('bullmq');
     const connection = { host: '127.0.0.1', port: Number(endpoint) };
     const queue = new Queue('echo', { connection, defaultJobOptions: { removeOnComplete: { count: 1000 } } });
     const events = new QueueEvents('echo', { connection });
-    // Both are listened to by each job that is waited for.
+    // Each awaited job listens to both.
     queue.setMaxListeners(0);
     events.setMaxListeners(0);
     await events.waitUntilReady();

@@ -1,4 +1,4 @@
-/** Servers for chains: our broker, and what Debian has. */
+/** Servers for chains: our broker, and those that Debian packages. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -13,12 +13,12 @@ import type { ChainServer } from './chain.js';
 
 const POLL_MS = 50;
 
-/** The Debian package a server comes from, where it is not installed. */
+/** The Debian package of a server that is not installed. */
 export interface Missing {
   readonly missing: string;
 }
 
-/** Our broker, by the script that runs it. */
+/** Our broker, started by its script. */
 export async function ourBroker(script: string, options: ChildOptions = {}): Promise<ChainServer> {
   const broker = await ProcessUnderTest.start(script, options);
   return {
@@ -28,7 +28,7 @@ export async function ourBroker(script: string, options: ChildOptions = {}): Pro
   };
 }
 
-/** NATS on a free port; with a folder of its own for JetStream where `stream` is asked for. */
+/** NATS on a free port; with `stream`, with its own folder for JetStream. */
 export async function natsServer(stream = false): Promise<ChainServer | Missing> {
   const program = await findProgram('nats-server');
   if (program === undefined) return { missing: 'nats-server (Debian package nats-server)' };
@@ -47,7 +47,7 @@ export async function natsServer(stream = false): Promise<ChainServer | Missing>
   return serve('nats-server', `127.0.0.1:${port}`, port, folder, running);
 }
 
-/** Redis on a free port; where `durable`, each write is in its log and flushed before it is answered, else nothing is on disk. */
+/** Redis on a free port; with `durable` it logs and flushes each write before answering, otherwise nothing is on disk. */
 export async function redisServer(durable = false): Promise<ChainServer | Missing> {
   const program = await findProgram('redis-server');
   if (program === undefined) return { missing: 'redis-server (Debian package redis-server)' };
@@ -59,7 +59,7 @@ export async function redisServer(durable = false): Promise<ChainServer | Missin
   return serve('redis-server', `${port}`, port, folder, running);
 }
 
-/** RabbitMQ on free ports, with node, name daemon and folder of its own. */
+/** RabbitMQ on free ports, with its own node, name daemon and folder. */
 export async function rabbitServer(): Promise<ChainServer | Missing> {
   const program = await findProgram('rabbitmq-server');
   const daemon = await findProgram('epmd');
@@ -71,7 +71,7 @@ export async function rabbitServer(): Promise<ChainServer | Missing> {
   const epmd = NativeProcess.start(daemon, ['-port', `${names}`, '-address', '127.0.0.1'], own);
   const running = NativeProcess.start(program, ['-noinput'], {
     ...own,
-    // It stays in this process instead of beginning another.
+    // Stays in this process instead of starting another one.
     RABBITMQ_ALLOW_INPUT: '1',
     RABBITMQ_NODENAME: 'bench@localhost',
     RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
@@ -88,7 +88,7 @@ export async function rabbitServer(): Promise<ChainServer | Missing> {
   return serve('rabbitmq-server', `amqp://127.0.0.1:${port}`, port, folder, running, epmd);
 }
 
-/** Resolves once it listens, or has ended without. */
+/** Resolves once it listens, or once it has ended without listening. */
 async function serve(
   name: string,
   endpoint: string,

@@ -1,11 +1,14 @@
-/** A flame graph: callers below, what they called above, as wide as the time it took. Words show what a pointer rests on. */
+/**
+ * A flame graph: callers below, callees above, as wide as the time they took. The text appears when the pointer rests on a
+ * box.
+ */
 import { escapeXml } from '../plots.js';
 import type { Flame } from './fold.js';
 
 const WIDTH = 1200;
 const ROW = 16;
 const TOP = 34;
-/** Of a letter, about. */
+/** Approximate width of a letter. */
 const LETTER = 6.2;
 
 /** As SVG. */
@@ -39,7 +42,7 @@ function depthOf(flame: Flame): number {
   return 1 + flame.children.reduce((most, child) => Math.max(most, depthOf(child)), 0);
 }
 
-/** Ours warm, Node's green, V8's own grey. */
+/** Our code warm, Node's green, V8's own grey. */
 function colorOf({ place, name }: Flame): string {
   if (place === '') return '#c8c8c8';
   if (place.startsWith('node:')) return '#b5dba4';

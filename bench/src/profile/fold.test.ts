@@ -12,7 +12,7 @@ function node(id: number, functionName: string, children: number[] = []): CpuPro
   };
 }
 
-/** `run` calls `decode` from two nodes and `encode` from one; the process waits as well. */
+/** `run` calls `decode` from two nodes and `encode` from one; the process also waits. */
 const PROFILE: CpuProfile = {
   nodes: [
     node(1, '(root)', [2, 3]),
@@ -30,17 +30,17 @@ function shape({ name, micros, children }: Flame): unknown {
   return [name, micros, ...children.map(shape)];
 }
 
-test('calls of one function are one, and waiting is no work', () => {
+test('merges calls of one function, and ignores waiting', () => {
   const folded = foldProfile(PROFILE, 0, () => 'b.js');
   expect(shape(folded)).toEqual(['all', 100, ['run', 100, ['decode', 75], ['encode', 15]]]);
 });
 
-test('what takes less than the least share remains with its caller', () => {
+test('adds what takes less than the minimum share to its caller', () => {
   const folded = foldProfile(PROFILE, 0.2, () => 'b.js');
   expect(shape(folded)).toEqual(['all', 100, ['run', 100, ['decode', 75]]]);
 });
 
-test('own times are without what was called, most first', () => {
+test('own times exclude callees and come largest first', () => {
   const own = ownTimes(foldProfile(PROFILE, 0, () => 'b.js'));
   expect(own.map(({ name, micros }) => `${name} ${micros}`)).toEqual(['decode 75', 'encode 15', 'run 10', 'all 0']);
 });
@@ -52,7 +52,7 @@ test('a recursive function counts its own time once', () => {
   expect(ownTimes(folded)[0]).toEqual({ name: 'walk', place: 'b.js', micros: 30 });
 });
 
-test('a flame graph is as wide as its time, and takes names as words', () => {
+test('a flame graph is as wide as its time, and escapes names', () => {
   const root: Flame = {
     name: 'all',
     place: '',
@@ -64,7 +64,7 @@ test('a flame graph is as wide as its time, and takes names as words', () => {
   expect(svg).not.toContain('<anonymous>');
 });
 
-test('a function of a bundle stands in the module above it', () => {
+test('finds the module of a function in a bundle in the comment above it', () => {
   const bundle = [
     'import a;',
     '// ../packages/zmtp/src/turn.ts',

@@ -1,4 +1,4 @@
-/** A CPU profile of V8, folded into one tree of calls by function: what a flame graph shows. */
+/** A V8 CPU profile, folded into one tree of calls by function: the data of a flame graph. */
 
 /** What `node --cpu-prof` writes, as far as it is used here. */
 export interface CpuProfile {
@@ -7,18 +7,18 @@ export interface CpuProfile {
     readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
     readonly children?: readonly number[];
   }[];
-  /** The node that was running, sample by sample. */
+  /** The node that was running, for each sample. */
   readonly samples: readonly number[];
-  /** Microseconds since the sample before. */
+  /** Microseconds since the previous sample. */
   readonly timeDeltas: readonly number[];
 }
 
-/** A function called from the one above it. */
+/** A function, and the functions that it called. */
 export interface Flame {
   readonly name: string;
-  /** Where it stands, empty for what is V8's own. */
+  /** Its location; empty for V8's own functions. */
   readonly place: string;
-  /** Its own and that of all it called, in microseconds. */
+  /** Its own time and that of all its callees, in microseconds. */
   readonly micros: number;
   /** In alphabetical order, as in all flame graphs. */
   readonly children: readonly Flame[];
@@ -31,12 +31,12 @@ interface Growing {
   readonly children: Map<string, Growing>;
 }
 
-/** What a process waits in is not its work. */
+/** Waiting does not count as work. */
 const WAITING = new Set(['(idle)', '(root)']);
 
 /**
- * Folds it: calls of one function from one place are one. Time spent waiting is left out, and so is what takes less than `least` of the
- * whole, from 0 to 1: its time remains with whoever called it. `placeOf` names where a function stands, by file and line from 0.
+ * Folds it: calls of one function from one caller are merged. Waiting is left out, and so are functions that take less than `least` of
+ * the whole, from 0 to 1: their time counts for their caller. `placeOf` returns the location of a function, by file and line from 0.
  */
 export function foldProfile(
   { nodes, samples, timeDeltas }: CpuProfile,
@@ -47,7 +47,7 @@ export function foldProfile(
   samples.forEach((id, index) => own.set(id, (own.get(id) ?? 0) + Math.max(0, timeDeltas[index] ?? 0)));
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const root: Growing = { name: 'all', place: '', micros: 0, children: new Map() };
-  /** With an own list of what is left to do: stacks can be deep. */
+  /** Uses its own work list instead of recursion: stacks can be deep. */
   const open: [id: number, path: readonly Growing[]][] = nodes.slice(0, 1).map(({ id }) => [id, [root]]);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [id, path] = next;
@@ -78,7 +78,7 @@ function settle({ name, place, micros, children }: Growing, least: number): Flam
   return { name, place, micros, children: sorted.map((child) => settle(child, least)) };
 }
 
-/** Time a function spent itself, wherever it was called from, most first. Nothing is left out. */
+/** The time spent in each function itself, wherever it was called from, largest first. Nothing is left out. */
 export function ownTimes(flame: Flame): { readonly name: string; readonly place: string; readonly micros: number }[] {
   const byName = new Map<string, { readonly name: string; readonly place: string; micros: number }>();
   const visit = ({ name, place, micros, children }: Flame): void => {

@@ -1,4 +1,4 @@
-/** Where the time of client, broker and worker goes, as flame graphs: the chain on ZMTP under load, as its users would write it. */
+/** Where client, broker and worker spend their time, as flame graphs: the chain on ZMTP under load, as users would write it. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,9 +14,9 @@ const IN_FLIGHT = 100;
 const WARM_UP = 50_000;
 const REQUESTS = 300_000;
 const INTERVAL_MICROS = 500;
-/** Least share of the whole that is drawn. */
+/** Minimum share of the whole that is drawn. */
 const LEAST = 0.003;
-/** Functions named for each process. */
+/** Functions listed for each process. */
 const NAMED = 8;
 const TITLE = `MDP chain on zmtp, ${IN_FLIGHT} in flight`;
 
@@ -35,7 +35,7 @@ export async function measureProfiles(
     const chain = await Chain.start('mdp-zmtp', broker, (role) => into(role));
     await chain.run(WARM_UP, IN_FLIGHT);
     await chain.run(REQUESTS, IN_FLIGHT);
-    // They write it when they leave.
+    // They write the profile when they exit.
     await chain.stop();
     for (const name of ['client', 'broker', 'worker']) {
       const profile = await readProfile(join(folder, name));
@@ -61,7 +61,7 @@ async function readProfile(folder: string): Promise<CpuProfile> {
   return JSON.parse(await readFile(join(folder, file), 'utf8')) as CpuProfile;
 }
 
-/** The modules of our own files in it, by their addresses. */
+/** The modules of our own files in a profile, by address. */
 async function bundlesOf({ nodes }: CpuProfile): Promise<Map<string, string[]>> {
   const urls = new Set(nodes.map(({ callFrame }) => callFrame.url).filter((url) => url.startsWith('file:')));
   const texts = await Promise.all(Array.from(urls, (url) => readFile(new URL(url), 'utf8')));

@@ -1,6 +1,6 @@
-/** Where a function of a bundle comes from: esbuild writes the path of each module above what it holds. */
+/** Finds the source of a function in a bundle: esbuild writes the path of each module above its code. */
 
-/** The module of each line, by the comments in a bundle's text. */
+/** The module of each line, from the comments in the bundle. */
 export function modulesOf(bundle: string): string[] {
   let module = '';
   return bundle.split('\n').map((line) => (module = /^\/\/ (?:\.\.\/)*(\S+\.[cm]?[jt]s)$/.exec(line)?.[1] ?? module));

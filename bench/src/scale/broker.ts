@@ -1,4 +1,4 @@
-/** What the whole broker on ZMTP costs with more of everything, over a bare loop on the same transport with as many connections. */
+/** The cost of the whole broker on ZMTP at growing sizes, over a bare loop on the same transport with as many connections. */
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { ask, dismiss, nextMessage, startChild } from '../children.js';
@@ -17,14 +17,17 @@ const BARE = 'bare loop on zmtp';
 const ROUNDS = 15;
 const POLL_MS = 20;
 const REQUESTS = 5000;
-/** A worker of MDP has one request at a time: more than the fewest workers there are would wait in ours and not in the bare loop. */
+/**
+ * A worker of MDP has one request at a time: more requests than the smallest number of workers would wait in our broker but not in
+ * the bare loop.
+ */
 const IN_FLIGHT = 10;
 const CROWD_IN_FLIGHT = 200;
 const BODY_BYTES = 64;
-/** Bytes of one round at most. */
+/** Most bytes in one round. */
 const ROUND_BYTES = 2 ** 27;
 const FLAT = 1.2;
-/** Nothing but the requests: no heartbeats while it is measured, and room for all that waits. */
+/** Only requests: no heartbeats while it is measured, and room for everything that waits. */
 const OPTIONS = {
   heartbeatIntervalMs: 600_000,
   requestTtlMs: 86_400_000,
@@ -36,7 +39,7 @@ const OPTIONS = {
 
 type Work = Partial<ScaleRun>;
 
-/** One process in the middle, and one that is all its peers. */
+/** One process in the middle, and one process for all its peers. */
 class Side {
   readonly #middle: ProcessUnderTest;
   readonly #load: ChildProcess;
@@ -69,7 +72,7 @@ class Side {
     };
   }
 
-  /** Leaves so many more requests waiting for a service without workers. */
+  /** Adds this many waiting requests for a service without workers. */
   async fill(absent: number): Promise<void> {
     const plan = { requests: 1, inFlight: 1, bodyBytes: BODY_BYTES, absent } satisfies ScaleRun;
     await ask<LoadRun>(this.#load, plan);
@@ -110,14 +113,17 @@ class Pair {
   }
 }
 
-/** So many of something: at this pair, or with this work. */
+/** This many of something: at this pair, or with this work. */
 interface Size {
   readonly size: number;
   readonly pair: Pair;
   readonly work?: Work;
 }
 
-/** Runs all sizes in each round, so that all see the same machine, and tells what a request costs with each. */
+/**
+ * Runs all sizes in each round, so that all run under the same conditions, and reports the cost of a request at each
+ * size.
+ */
 async function measureCurve(
   report: Report,
   of: string,
@@ -144,7 +150,7 @@ function cpu({ cpuMicros }: Sample): number {
   return cpuMicros['broker'] ?? Number.NaN;
 }
 
-/** Measures the curves of workers and services: each size has processes of its own. */
+/** Measures the curves of workers and services: each size has its own processes. */
 export async function measureBrokerCrowds(report: Report): Promise<void> {
   const [few, many, most] = [await Pair.start(10), await Pair.start(1000), await Pair.start(10_000)];
   const [thousand, crowd] = [
@@ -164,7 +170,7 @@ export async function measureBrokerCrowds(report: Report): Promise<void> {
   await served.stop();
 }
 
-/** Measures the curves of bodies, at one pair of processes, and of waiting requests, of which each size has its own. */
+/** Measures the curve of bodies, with one pair of processes, and of waiting requests, with one pair for each size. */
 export async function measureBrokerLoads(report: Report): Promise<void> {
   const pair = await Pair.start(10);
   const bodies = [10, 1000, 100_000, 10_000_000].map((size): Size => {

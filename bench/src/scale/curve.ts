@@ -1,25 +1,28 @@
-/** Cost against size of the work. */
+/** Cost by size of the work. */
 import { median } from '../statistics.js';
 import type { Finding } from '../statistics.js';
 
-/** Costs of one size, round by round. */
+/** Costs at one size, round by round. */
 export interface Point {
   readonly size: number;
   readonly costs: readonly number[];
 }
 
-/** What a curve is about. */
+/** What a curve shows. */
 export interface Curve {
   /** What is measured, such as `MDP engine`. */
   readonly what: string;
   /** What grows, such as `workers`. */
   readonly of: string;
   readonly unit: string;
-  /** Most that the last may cost over the first. */
+  /** Limit for the cost at the largest size over that at the smallest. */
   readonly atMost?: number;
 }
 
-/** Reports each size's cost, and over that of the first, by rounds, so that both saw the same machine. */
+/**
+ * Reports the cost at each size, and its ratio to the smallest size, by rounds, so that both ran under the same
+ * conditions.
+ */
 export function reportCurve(curve: Curve, points: readonly Point[], report: (finding: Finding) => void): void {
   const { what, of, unit, atMost } = curve;
   const [first, last] = [points[0], points.at(-1)];

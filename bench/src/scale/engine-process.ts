@@ -1,17 +1,17 @@
-/** One engine in a process of its own, so that its size is that of the heap its garbage is collected from. Rounds on request over IPC. */
+/** One engine in a separate process, so that its size is also the size of its heap. Runs rounds on request over IPC. */
 import { MdpEngineLoad } from '../mdp-engine.js';
 import type { EngineSize } from '../mdp-engine.js';
 import { ManyEngines } from './many-engines.js';
 import { PlainQueue } from './plain-queue.js';
 
-/** What a process is told on its command line, as JSON. */
+/** What a process gets on its command line, as JSON. */
 export type EnginePlan =
   | ({ readonly kind: 'engine' } & EngineSize)
-  /** So many engines that take turns. */
+  /** How many engines take turns. */
   | { readonly kind: 'engines'; readonly engines: number; readonly workers: number }
   | { readonly kind: 'plain-queue'; readonly queued: number };
 
-/** Runs so many requests, and tells the microseconds of CPU of each. */
+/** Runs this many requests, and returns the CPU time of each in microseconds. */
 export interface Runs {
   run(requests: number): number;
 }

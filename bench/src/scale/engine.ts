@@ -1,4 +1,4 @@
-/** What the Majordomo engine costs with more workers, services, waiting requests, and larger bodies. */
+/** The cost of the Majordomo engine with more workers, services and waiting requests, and with larger bodies. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { ask, nextMessage, startChild } from '../children.js';
@@ -9,18 +9,18 @@ import { reportCurve } from './curve.js';
 import type { Curve, Point } from './curve.js';
 import type { EnginePlan } from './engine-process.js';
 
-/** Each is started so many times, as one process may have luck with its memory for all its life. */
+/** Each is started this many times, because a process may be lucky with its memory for its whole life. */
 const SETS = 9;
 const ROUNDS = 4;
 const REQUESTS = 50_000;
 const FLAT = 1.2;
 /**
- * All have a young generation of the size that it grows to where many objects live, in MB: Node's largest. One that has stayed small fits
- * into the cache of a core, and a size of the curve would be compared with another heap instead of another size.
+ * All heaps have a young generation, in MB, of the size that it reaches when many objects live: Node's largest. A small one fits into a
+ * core's cache; then the curve would compare heaps instead of sizes.
  */
 const HEAP = ['--min-semi-space-size=16', '--max-semi-space-size=16'];
 
-/** Costs of each, round by round, all of them in each round. */
+/** Costs of each size, round by round, with all sizes in each round. */
 async function measure(plans: readonly EnginePlan[]): Promise<number[][]> {
   const costs = plans.map(() => [] as number[]);
   for (let set = 0; set < SETS; set++) {
@@ -29,7 +29,7 @@ async function measure(plans: readonly EnginePlan[]): Promise<number[][]> {
   return costs;
 }
 
-/** Each has a process of its own. */
+/** Each has its own process. */
 async function measureSet(plans: readonly EnginePlan[]): Promise<number[][]> {
   const children: ChildProcess[] = [];
   for (const plan of plans) {
@@ -87,7 +87,7 @@ export async function measureEngineScale(report: (finding: Finding) => void): Pr
   await engine('bytes of body', [10, 1000, 100_000, 10_000_000], (bodyBytes) => ({ bodyBytes }), FLAT);
 }
 
-/** Ten workers fit into the caches of a core. A thousand engines of ten take up as much memory as one of ten thousand. */
+/** Ten workers fit into a core's caches. A thousand engines of ten workers take as much memory as one of ten thousand. */
 async function cold(report: (finding: Finding) => void): Promise<void> {
   const [few = [], many = []] = await measure([
     { kind: 'engines', engines: 1000, workers: 10 },

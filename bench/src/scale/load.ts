@@ -1,6 +1,6 @@
 /**
- * Load on ZMTP from a process of its own: up to tens of thousands of echo workers, each with a connection of its own, and four clients.
- * For each {@link ScaleRun} that comes in on the IPC channel a {@link LoadRun} goes out when all is answered.
+ * Load on ZMTP from a separate process: up to tens of thousands of echo workers, each with its own connection, and four clients. For
+ * each {@link ScaleRun} that arrives on the IPC channel, it sends a {@link LoadRun} once everything is answered.
  */
 import { setTimeout } from 'node:timers/promises';
 import { ROUTER_PEER } from '@proj/transport';
@@ -8,7 +8,7 @@ import type { SocketPort } from '@proj/transport';
 import { ZmtpTransport } from '@proj/zmtp';
 import type { LoadRun } from '../load.js';
 
-/** What a load process is told on its command line, as JSON. */
+/** What a load process gets on its command line, as JSON. */
 export interface ScalePlan {
   readonly endpoint: string;
   readonly workers: number;
@@ -16,20 +16,20 @@ export interface ScalePlan {
   readonly services: number;
 }
 
-/** Work for it. */
+/** Work for the load process. */
 export interface ScaleRun {
   readonly requests: number;
-  /** No more than `requests`. */
+  /** At most `requests`. */
   readonly inFlight: number;
   readonly bodyBytes: number;
-  /** Requests for a service that nobody serves, to be sent first and left waiting. */
+  /** Requests for a service without workers, to be sent first and left waiting. */
   readonly absent: number;
 }
 
 const CLIENTS = 4;
-/** Connections begun at a time: a listener's backlog is short. */
+/** How many connections are opened at a time: a listener's backlog is short. */
 const CROWD = 200;
-/** Requests sent before the middle is known to have read them. */
+/** Requests that are sent before the middle is known to have read them. */
 const BURST = 5000;
 const WORKER = Buffer.from('MDPW02');
 const FINAL = Buffer.of(4);
@@ -40,7 +40,7 @@ const transport = new ZmtpTransport({ lanes: false });
 const names = Array.from({ length: plan.services }, (_, index) => Buffer.from(`echo-${index}`));
 const ports: SocketPort[] = [];
 let turn = 0;
-/** One for each request in flight; it says which, and when that was sent. */
+/** One for each request in flight; it says which one, and when it was sent. */
 let bodies: Buffer[] = [];
 let sentAt: number[] = [];
 let latencies = new Float64Array();
@@ -98,7 +98,7 @@ async function run(requests: number, inFlight: number, bodyBytes: number): Promi
   await finished;
 }
 
-/** Leaves requests waiting. The client's next answer says that they have been read. */
+/** Leaves requests waiting. The client's next answer shows that they have been read. */
 async function fill(count: number): Promise<void> {
   const waiting = [...REQUEST, Buffer.from('absent'), Buffer.alloc(64, 7)];
   for (let left = count; left > 0; left--) {

@@ -1,9 +1,9 @@
-/** Small engines that take turns: together they occupy as much memory as one large engine, and their caches are as cold. */
+/** Small engines that take turns: together they occupy as much memory as one large engine, so their caches are as cold. */
 import { MdpEngineLoad } from '../mdp-engine.js';
 
 const TURN = 10;
 
-/** So many engines with so many workers each. */
+/** This many engines with this many workers each. */
 export class ManyEngines {
   readonly #engines: readonly MdpEngineLoad[];
   #next = 0;
@@ -12,7 +12,7 @@ export class ManyEngines {
     this.#engines = Array.from({ length: engines }, () => new MdpEngineLoad({ workers }));
   }
 
-  /** As {@link MdpEngineLoad.run}. */
+  /** See {@link MdpEngineLoad.run}. */
   run(requests: number): number {
     const before = process.cpuUsage();
     for (let done = 0; done < requests; done += TURN) {

@@ -1,6 +1,6 @@
 /**
- * The yardstick for requests that wait: the codec around a queue that is nothing but a ring of decoded requests. What it costs more
- * with a million of them is what the memory of this machine and its collection cost any program that keeps what it has decoded.
+ * The yardstick for waiting requests: the codec around a queue that is only a ring of decoded requests. Its extra cost with a
+ * million requests is the cost of memory and garbage collection on this machine, for any program that keeps decoded requests.
  */
 import { decodeMdpAtBroker, encodeMdp } from '@proj/frames/mdp';
 import type { MdpClientRequest } from '@proj/frames/mdp';
@@ -9,7 +9,7 @@ const CLIENT = Buffer.from([0, 1, 2, 3, 4]);
 const REQUEST = [Buffer.from('MDPC02'), Buffer.of(1), Buffer.from('echo'), Buffer.alloc(64, 7)];
 const ANSWER = [Buffer.from('MDPW02'), Buffer.of(4)];
 
-/** A queue in which so many requests always wait ahead of a new one. */
+/** A queue in which this many requests always wait ahead of a new one. */
 export class PlainQueue {
   readonly #ring: (MdpClientRequest | undefined)[];
   #at = 0;
@@ -19,7 +19,10 @@ export class PlainQueue {
     for (let count = 0; count < queued; count++) this.#exchange();
   }
 
-  /** As that of the engine: decoded, queued, encoded, the answer decoded and encoded. Microseconds of CPU of each. */
+  /**
+   * The same work as the engine's: decode, queue, encode, decode the answer and encode it. Microseconds of CPU time for
+   * each request.
+   */
   run(requests: number): number {
     const before = process.cpuUsage();
     for (let done = 0; done < requests; done++) {
@@ -34,7 +37,7 @@ export class PlainQueue {
     return (user + system) / requests;
   }
 
-  /** A new request for the oldest. */
+  /** Exchanges a new request for the oldest one. */
   #exchange(): MdpClientRequest | undefined {
     const oldest = this.#ring[this.#at];
     const command = decodeMdpAtBroker(REQUEST);
