@@ -4,14 +4,14 @@ import { HEADER_BYTES, KIND, PREAMBLE, writeLaneHeader } from '../engine/lane-fr
 import { Carrier } from './carrier.js';
 import type { CarrierHost } from './carrier.js';
 
-/** Frames that open these lanes: two of them are a share of a turn. */
+/** Frames that open these lanes; two of them fill a share of a turn. */
 function openings(...numbers: readonly number[]): Uint8Array {
   const bytes = new Uint8Array(numbers.length * HEADER_BYTES);
   numbers.reduce((at, number) => writeLaneHeader(bytes, at, KIND.open, number, 0), 0);
   return bytes;
 }
 
-it('lanes that say little go before those that keep us busy when a turn is over, and those that say much do not', () => {
+it('after a full turn, occasional lanes go before busy readers, and busy lanes do not', () => {
   let now = 0;
   const asked: boolean[] = [];
   const host = {
