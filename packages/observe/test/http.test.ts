@@ -300,7 +300,7 @@ describe('addresses', () => {
     await expect(start({ listen: '8055' })).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
     await expect(start({ token: 'short' })).rejects.toThrow(/at least 16/);
     await expect(start({ token: 'correct horse battery' })).rejects.toThrow(/the token contains spaces/);
-    await expect(start({ token: 'corréct-horse-battery' })).rejects.toThrow(/not ASCII/);
+    await expect(start({ token: 'corréct-horse-battery' })).rejects.toThrow(/non-ASCII/);
   });
 });
 
